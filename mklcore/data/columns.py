@@ -213,6 +213,11 @@ def clean_name(raw: str) -> str:
     return name if len(name) <= MAX_NAME else name[: MAX_NAME - 1] + "…"
 
 
+def shown(cell: object) -> str:
+    """A cell in a sentence."""
+    return f"{cell:g}" if isinstance(cell, float) else clean_name(str(cell))
+
+
 def distinct_names(names: Iterable[str], cut: int = sys.maxsize) -> list[str]:
     """The names made all different: those that came before get a number, a, a (2), a (3).
 

@@ -25,6 +25,7 @@ from mklcore.data.columns import (
     profile,
     rows_together,
     sentinel_of,
+    shown,
     with_missing,
 )
 from mklcore.data.dataset import Dataset, counted, joined, listed
@@ -92,7 +93,7 @@ def describe_table(source: Source, **options: Any) -> TableSummary:
         n_rows=table.n_rows,
         columns=tuple(item.column for item in profiles),
         target=candidates[0].name if candidates else "",
-        preview=tuple(tuple(_shown(column[row]) for column in table.columns) for row in range(rows)),
+        preview=tuple(tuple(shown(column[row]) for column in table.columns) for row in range(rows)),
         delimiter=table.delimiter,
         encoding=table.encoding,
         decimal=table.decimal,
@@ -353,10 +354,6 @@ def _profiles(
 
 def _is_used(item: Profile, kept: set[str]) -> bool:
     return item.column.used or (item.column.name in kept and item.column.kind not in ("empty", "dropped"))
-
-
-def _shown(cell: object) -> str:
-    return f"{cell:g}" if isinstance(cell, float) else clean_name(str(cell))
 
 
 def _how_read(table: Table) -> list[str]:

@@ -33,6 +33,7 @@ from mklcore.data.columns import (
     looks_like_id,
     missing_cells,
     sentinel_of,
+    shown,
     used_as,
 )
 from mklcore.data.dataset import Dataset, counted, listed
@@ -301,13 +302,13 @@ def _settled(name: str, values: Labels, rows: Indices, settings: ReadOptions, no
     task, numeric, distinct = settings.task, values.dtype.kind == "f", len(np.unique(values))
     if distinct == 1 and task != "novelty":
         raise DataError(
-            f"The target {name!r} holds one class only ({_shown(values[0])!r} in every row); "
+            f"The target {name!r} holds one class only ({shown(values[0])!r} in every row); "
             "expected at least two different values. Choose another target."
         )
     found = task or ("classification" if _are_classes(name, values, distinct) else "regression")
     if found == "regression" and not numeric:
         raise DataError(
-            f"The target {name!r} is text (as {_shown(values[0])!r}); regression needs numbers.", repairs=[AS_CLASSES]
+            f"The target {name!r} is text (as {shown(values[0])!r}); regression needs numbers.", repairs=[AS_CLASSES]
         )
     if found != "regression" and settings.rare_classes != "keep":
         values, rows = _without_rare(name, values, rows, settings.rare_classes, notes)
@@ -343,7 +344,7 @@ def _how_found(name: str, values: Labels, distinct: int, task: str) -> str:
         return Note(f"{name!r} has {distinct:,} different numbers: a regression task.", classes)
     if distinct == 2:
         low, high = np.unique(values)
-        return f"{name!r} has two values ({_shown(low)} and {_shown(high)}): a binary task."
+        return f"{name!r} has two values ({shown(low)} and {shown(high)}): a binary task."
     if values.dtype.kind != "f":
         return f"{name!r} has {distinct} classes: a multiclass task."
     how = f"{name!r} has {distinct} different whole numbers, read as classes: a multiclass task."
@@ -355,7 +356,7 @@ def _classes(name: str, values: Labels, rows: Indices, notes: list[str]) -> Targ
     levels = np.unique(values)
     numeric = values.dtype.kind == "f"
     kept = repeated(values)
-    alone = [_shown(label) for label in np.unique(values[~kept])]
+    alone = [shown(label) for label in np.unique(values[~kept])]
     why = ""
     if len(levels) > MAX_CLASSES:
         what = "has" if numeric else "is text with"
@@ -395,14 +396,14 @@ def _without_rare(name: str, values: Labels, rows: Indices, rule: str, notes: li
     rare = np.unique(values[~frequent])
     if not len(rare):
         return values, rows
-    named, again = listed(_shown(value) for value in rare), [Repair.of("Keep rare classes", rare_classes="keep")]
+    named, again = listed(shown(value) for value in rare), [Repair.of("Keep rare classes", rare_classes="keep")]
     if rule == "drop":
         classes = "the rare class" if len(rare) == 1 else f"{len(rare)} rare classes"
         notes.append(Note(f"Left out: {counted(int((~frequent).sum()), 'row')} of {classes}: {named}.", again))
         values, rows = values[frequent], rows[frequent]
     else:
         notes.append(Note(f"Merged into the class '{OTHER_LEVEL}': {named}.", again))
-        values = np.where(frequent, np.array([_shown(value) for value in values], dtype=object), OTHER_LEVEL)
+        values = np.where(frequent, np.array([shown(value) for value in values], dtype=object), OTHER_LEVEL)
     if len(np.unique(values)) < 2:
         raise DataError(
             f"Fewer than two classes of {name!r} have {RARE_ROWS} rows or more; keep rare classes.", repairs=again
@@ -430,10 +431,6 @@ def _labels(name: str, values: Labels) -> Labels:
         )
     names = {value: clean_name(value) or "(blank)" for value in dict.fromkeys(values)}
     return np.array([names[value] for value in values], dtype=object)
-
-
-def _shown(cell: object) -> str:
-    return f"{cell:g}" if isinstance(cell, float) else clean_name(str(cell))
 
 
 ROWS = 1000  # that are looked at
@@ -511,9 +508,8 @@ def _explaining(data: Dataset) -> list[Leak]:
 
 def _going_along(values: Array, y: Labels) -> float:
     """The largest |correlation| of ranks between a column and the target."""
-    ranks = [np.argsort(np.argsort(column)) for column in (*values.T, y)]
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return float(np.nanmax(np.abs([np.corrcoef(one, ranks[-1])[0, 1] for one in ranks[:-1]]), initial=0.0))
+    ranks = np.argsort(np.argsort(np.column_stack([values, y]), axis=0), axis=0)
+    return float(np.abs(np.corrcoef(ranks, rowvar=False)[-1, :-1]).max())
 
 
 def _alone(values: Array, y: Labels, folds: Sequence[Any], regression: bool) -> float:

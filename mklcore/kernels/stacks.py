@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 
 from mklcore.arrays import one_blas_thread
-from mklcore.data.columns import clean_name, distinct_names
+from mklcore.data.columns import ReadOptions, clean_name, distinct_names
 from mklcore.data.dataset import Dataset, counted, joined, listed
-from mklcore.data.files import ArrayHeader, array_content, array_header
-from mklcore.data.splitting import rare_note
+from mklcore.data.files import ArrayHeader, Table, array_content, array_header
+from mklcore.data.target import read_target
 from mklcore.errors import DataError, KernelError, never_asked
 from mklcore.kernels.grams import Forecast, GramStack, clip_gram
 
@@ -28,7 +28,6 @@ MAX_STACK_MB = 400
 MAX_KERNELS = 1000
 MAX_DIRECTORY_BYTES = 100_000  # of an archive: about a thousand arrays
 MOST_CLIPPED = 3000**3  # rows cubed, summed over kernels: eigenvectors take their time by it, and cannot be stopped
-MOST_CLASSES, FEWEST_ROWS = 50, 5  # whole numbers of a target that are classes, each with so many rows on average
 ROW = "row of the stack"
 KNOWN = ("K", "y", "names")
 
@@ -86,13 +85,13 @@ def read_stack(
     with one_blas_thread():
         more = _clip(K, names, tick) if clip else []
     stack = GramStack.from_array(K, names, tick=tick)
-    values, kind, how = _target(y, task)
-    notes = [f"A ready stack of {len(K)} kernels on {len(y)} rows: it has no columns and is used as it is.", how, *more]
-    if kind != "regression" and (rare := rare_note(values, 3)):
-        notes.append(rare)
-    name = f"{ROW} {fingerprint[:16]}".strip()
-    rows = np.arange(len(y), dtype=np.float64)[:, None]
-    return StackFile(stack, Dataset(rows, values, (name,), "y", kind, notes=tuple(notes)))
+    cells = y.astype(np.float64) if y.dtype.kind in "biuf" else np.array(_texts(y), dtype=object)
+    target = read_target(Table(("y",), (cells,)), 0, ReadOptions(task=task))
+    stack = stack if len(target.rows) == len(y) else stack.take(target.rows)
+    what = f"A ready stack of {len(K)} kernels on {len(y)} rows: it has no columns and is used as it is."
+    name, rows = f"{ROW} {fingerprint[:16]}".strip(), np.arange(len(target.rows), dtype=np.float64)[:, None]
+    notes = (what, *more, *target.notes)
+    return StackFile(stack, Dataset(rows, target.values, (name,), "y", target.task, notes=notes))
 
 
 def rows_of(part: Dataset) -> np.ndarray:
@@ -231,30 +230,9 @@ def _names(given: np.ndarray | None, count: int) -> list[str]:
     """One name per kernel, all different."""
     raw = [f"kernel {m + 1}" for m in range(count)]
     if given is not None:
-        raw = [n.decode("utf-8", "replace") if isinstance(n, bytes) else str(n) for n in given.tolist()]
+        raw = _texts(given)
     return distinct_names(clean_name(text) or f"kernel {place}" for place, text in enumerate(raw, start=1))
 
 
-def _target(y: np.ndarray, task: str | None) -> tuple[np.ndarray, str, str]:
-    """The target, its task, and how it was found out."""
-    values = y if y.dtype.kind != "S" else np.array([t.decode("utf-8", "replace") for t in y.tolist()], dtype=object)
-    if values.dtype.kind == "f" and not np.isfinite(values).all():
-        raise DataError("y holds NaN or infinite values; leave these rows out of K and y.")
-    distinct = len(np.unique(values))
-    if distinct < 2:
-        raise DataError("y holds one value only; expected at least two classes, or numbers that differ.")
-    texts = values.dtype.kind not in "biuf"
-    whole = texts or bool((values == np.round(values)).all())
-    classes = texts or (whole and distinct <= MOST_CLASSES and len(values) >= FEWEST_ROWS * distinct)
-    if task == "regression" or (task is None and not classes):
-        if texts:
-            raise DataError("y holds texts, so it cannot be a number; read it as classes.")
-        return values, "regression", f"y has {distinct:,} different numbers: a regression task."
-    if not whole or distinct > MOST_CLASSES:
-        raise DataError(
-            f"y has {distinct:,} different values, which are not at most {MOST_CLASSES} classes; read it as a number."
-        )
-    if texts:
-        values = np.array([clean_name(str(v)) or "(blank)" for v in values.tolist()], dtype=object)
-    kind = "binary" if distinct == 2 else "multiclass"
-    return values, kind, f"y has {distinct} different values: a {kind} task."
+def _texts(array: np.ndarray) -> list[str]:
+    return [one.decode("utf-8", "replace") if isinstance(one, bytes) else str(one) for one in array.tolist()]

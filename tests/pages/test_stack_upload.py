@@ -10,7 +10,7 @@ import pytest
 from mklcore.data.dataset import three_way_split
 from mklcore.errors import DataError, KernelError, MKLError
 from mklcore.kernels import grams, stacks
-from mklcore.kernels.stacks import _target, block_of, is_stack, read_stack, rows_of, subset
+from mklcore.kernels.stacks import block_of, is_stack, read_stack, rows_of, subset
 from pages.shared import state, work
 from tests.helpers.every import every
 from tests.helpers.pages import go, memory, open_app, press, put, quiet, wait_until, words
@@ -61,13 +61,14 @@ def test_targets_are_classes_or_numbers():
     assert read_stack(npz(K=K, y=numbers)).table.task == "regression"
     assert read_stack(npz(K=K, y=np.arange(80) % 4)).table.task == "multiclass"
     assert read_stack(npz(K=K, y=np.arange(80) % 4), task="regression").table.task == "regression"
-    assert _target(np.arange(200) % 27, None)[1] == "multiclass"  # as many whole numbers as kinds of plants or letters
-    assert _target(np.arange(300) % 51, None)[1] == "regression"
+    gaps = read_stack(npz(K=K, y=np.where(np.arange(80) < 9, np.nan, numbers)))
+    assert (gaps.stack.n_samples, rows_of(gaps.table).tolist()) == (71, list(range(71)))
+    np.testing.assert_array_equal(gaps.stack.values, K[:, 9:, 9:])
     texts = read_stack(npz(K=K, y=np.where(Y, "yes", "no"))).table
     assert texts.class_names == ("no", "yes")
-    with pytest.raises(DataError, match="y holds texts, so it cannot be a number"):
+    with pytest.raises(DataError, match="target 'y' is text .* regression needs numbers"):
         read_stack(npz(K=K, y=np.where(Y, "yes", "no")), task="regression")
-    with pytest.raises(DataError, match="not at most 50 classes; read it as a number"):
+    with pytest.raises(DataError, match="'y' has 80 classes in 80 rows"):
         read_stack(npz(K=K, y=numbers), task="classification")
 
 
@@ -139,8 +140,8 @@ def bad_header(shape):
         (npz(K=K[:, :5], y=Y), r"K has the shape \(6, 5, 80\)"),
         (npz(K=K[:0], y=Y), "K has the shape"),
         (npz(K=K, y=Y[:7]), r"y has shape \(7,\), but K has 80 rows"),
-        (npz(K=K, y=np.ones(80)), "y holds one value only"),
-        (npz(K=K, y=np.where(Y, np.nan, 1.0)), "y holds NaN or infinite values"),
+        (npz(K=K, y=np.ones(80)), "'y' holds one class only"),
+        (npz(K=K, y=np.where(Y, np.nan, 1.0)), "'y' (is missing in|holds one class only)"),
         (npz(K=K + 0j, y=Y), "K has the type complex128; expected numbers"),
         (npz(K=K, y=Y, names=np.arange(6)), "names has the type int64; expected texts"),
         (npz(K=K, y=Y, names=NAMES[:2]), "2 names for 6 kernels"),
