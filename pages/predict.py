@@ -16,8 +16,7 @@ from mklcore.answer import Conformal
 from mklcore.answer.exploration import Exploration
 from mklcore.answer.shapley import Explainer
 from mklcore.data.dataset import Dataset
-from mklcore.data.encoder import TableEncoder
-from mklcore.data.reading import fit_encoder
+from mklcore.data.reading import TableEncoder, fit_encoder
 from mklcore.errors import KernelError, MKLError
 from mklcore.figures import captions, score_path, style, waterfall, weight_path, weights_bar
 from mklcore.paths.probabilities import sigmoids

@@ -1,33 +1,21 @@
-"""From bytes to columns of cells: text tables, Parquet files and folders of them, workbooks; and bounds on all of them.
+"""From bytes to columns of cells: the encoding, delimiter, decimal sign, header and names of a table are found out.
 
-Nothing is executed and nothing is unpickled; the content decides, not the file's name. What a packed file unpacks to is
-bounded before it is unpacked. A text that stands in every row is a few bytes of a Parquet file and gigabytes in memory:
-the headers of all pages are read first, texts are read as a dictionary and the number of the entry in each row, and
-what they come to row by row is counted. A reader of workbooks takes memory for every cell that a sheet spans and for
-every text as often as it stands there: the parts of a packed workbook are unpacked here first, whatever they say of
-themselves. Of text the encoding, the delimiter, the decimal sign, the header and the names are found out. Every refusal
-is a `DataError` with the line it is about.
+The content decides, not the file's name; packed files are read by `packed`. Every refusal is a `DataError` with the
+line it is about.
 """
 
 from __future__ import annotations
 
 import csv
 import io
-import json
-import math
 import os
 import re
-import struct
-import zipfile
-import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
-from itertools import islice, pairwise
+from itertools import islice
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import IO, Any
 
 import numpy as np
 
@@ -36,20 +24,24 @@ from mklcore.data.columns import (
     MISSING,
     Note,
     ReadOptions,
-    are_texts,
     clean_name,
     distinct_names,
     missing_cells,
     to_numbers,
 )
 from mklcore.data.dataset import counted, listed
-from mklcore.errors import DataError, Repair, never_asked
+from mklcore.data.packed import (
+    check_cells,
+    folder_columns,
+    is_workbook,
+    parquet_columns,
+    ticked,
+    too_many,
+    workbook_rows,
+)
+from mklcore.errors import DataError, Repair
 
-MAX_CELLS = 10_000_000
-MAX_EXPANSION = 10  # unpacked size of a packed file, in multiples of max_bytes
-MAX_TEXT = 3  # all texts of a packed file, row by row, in multiples of max_bytes; in memory each is written out
-
-T = TypeVar("T")
+Source = str | os.PathLike[str] | bytes | bytearray | memoryview | IO[Any]
 _SIGNATURES = {
     b"\x1f\x8b": "a gzip archive",
     b"BZh": "a bzip2 archive",
@@ -91,448 +83,6 @@ def refuse_other_files(raw: bytes) -> None:
         )
 
 
-def ticked(parts: Iterable[T], tick: Callable[[], None], every: int = 1) -> Iterator[T]:
-    """The same parts one after the other, with a tick before every so many of them."""
-    for place, part in enumerate(parts):
-        if place % every == 0:
-            tick()
-        yield part
-
-
-def too_many(what: str, most: int, option: str) -> DataError:
-    return DataError(f"The table has more than {most:,} {what}, the limit; take a part of it, or set {option}.")
-
-
-def check_cells(n_rows: int, n_columns: int) -> None:
-    """Refuse a table with too many cells."""
-    if n_rows * n_columns > MAX_CELLS:
-        raise DataError(
-            f"The table has {n_rows:,} x {n_columns:,} cells, more than {MAX_CELLS:,}; take fewer rows or columns."
-        )
-
-
-def as_text(value: object) -> str:
-    """A cell as a person reads it: 3 and not 3.0; empty where there is none."""
-    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
-        return str(int(value))
-    if isinstance(value, bytes):
-        return value.decode("utf-8", "replace").strip()
-    return "" if value is None else str(value).strip()
-
-
-MAX_HEADER_BYTES = 10_000  # of an array, as NumPy itself has it
-MOST_VALUES = 1_000_000  # of a JSON text: one takes up to 230 bytes once it is read
-PIECE_BYTES = 2**24
-
-
-@dataclass(frozen=True)
-class ArrayHeader:
-    """What an array says of itself before its numbers, which begin at byte ``start``."""
-
-    shape: tuple[int, ...]
-    fortran: bool
-    dtype: np.dtype[Any]
-    start: int
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of its numbers."""
-        return math.prod(self.shape) * self.dtype.itemsize
-
-
-def array_header(file: IO[bytes]) -> ArrayHeader:
-    """The header of an array in NumPy's format; DataError where it says that it is longer than any of ours.
-
-    NumPy reads a header whole, gigabytes too, before it looks at it.
-    """
-    version = np.lib.format.read_magic(file)
-    there = file.tell()
-    length = int.from_bytes(file.read(2 if version == (1, 0) else 4), "little")
-    file.seek(there)
-    if length > MAX_HEADER_BYTES:
-        raise DataError(
-            f"An array of the archive says that its header has {length:,} bytes; expected at most "
-            f"{MAX_HEADER_BYTES:,}. Save it again with np.savez."
-        )
-    read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-    shape, fortran, dtype = read(file)
-    return ArrayHeader(shape, fortran, dtype, file.tell())
-
-
-def array_content(
-    name: str, file: IO[bytes], header: ArrayHeader, tick: Callable[[], None] = never_asked
-) -> np.ndarray:
-    """The numbers or texts behind a header, unpacked piece by piece; ``tick`` is called before each."""
-    found = np.empty(header.shape[::-1] if header.fortran else header.shape, header.dtype)
-    room = found.reshape(-1).view(np.uint8).data
-    file.seek(header.start)
-    at = 0
-    while at < len(room):
-        tick()
-        piece = file.read(min(PIECE_BYTES, len(room) - at))
-        if not piece:
-            raise EOFError(f"{name} ends after {at} bytes of {len(room)}")
-        room[at : at + len(piece)] = piece
-        at += len(piece)
-    if header.fortran:
-        found = found.transpose()
-    if not are_texts(found):
-        raise DataError(f"{name} holds signs that no text can hold; save it again with np.array(..., dtype=str).")
-    return found
-
-
-def bounded_json(raw: bytes) -> Any:
-    """The value of a JSON text; DataError where it has more than ``MOST_VALUES`` parts, counted before it is read."""
-    parts = sum(raw.count(sign) for sign in (b",", b"[", b"{"))
-    if parts > MOST_VALUES:
-        raise DataError(f"Its description has {parts:,} values, more than {MOST_VALUES:,}.")
-    return json.loads(raw.decode("utf-8"), parse_constant=_no_constant)
-
-
-def _no_constant(name: str) -> Any:
-    raise DataError(f"Its description holds {name}, which is no number.")
-
-
-Columns = tuple[list[str], tuple[np.ndarray, ...], list[str]]
-
-_INCREMENTAL = 7  # DELTA_BYTE_ARRAY: a text in a few bytes by what it shares with the one before
-_HEADER = 500  # bytes that a page counts beside what it unpacks to, so that there are not too many
-_INDEX = re.compile(r"__index_level_\d+__")
-
-
-def parquet_columns(raw: bytes, form: ReadOptions) -> Columns:
-    """Names, columns (float64 or texts) and notes of a Parquet file."""
-    try:
-        return _columns(raw, form)
-    except DataError:
-        raise
-    except (OSError, ValueError, TypeError, LookupError, ArithmeticError, MemoryError, RuntimeError) as error:
-        raise DataError(f"The Parquet file cannot be read ({type(error).__name__}); write it again.") from error
-
-
-def folder_columns(folder: Path, form: ReadOptions) -> Columns:
-    """Names, columns and notes of all Parquet files in a folder and below it, one after the other by their names."""
-    files = sorted(folder.rglob("*.parquet"))
-    if not files:
-        raise DataError(f"The folder {str(folder)[:200]!r} holds no file that ends in .parquet; expected at least one.")
-    if sum(file.stat().st_size for file in files) > form.max_bytes:
-        raise DataError(
-            f"The files of the folder are larger than {form.max_bytes / 2**20:.3g} MB together, the limit; take fewer "
-            "of them, or set max_bytes."
-        )
-    parts: list[dict[str, np.ndarray]] = []
-    for file in files:
-        try:
-            names, columns, notes = parquet_columns(file.read_bytes(), form)
-        except DataError as error:
-            raise DataError(f"{file.name[:80]!r}: {error}", repairs=error.repairs) from error
-        part = dict(zip(names, columns, strict=True))
-        first = parts[0] if parts else part
-        if part.keys() != first.keys() or any(part[name].dtype != first[name].dtype for name in part):
-            raise DataError(
-                f"The file {file.name[:80]!r} has other columns than {files[0].name[:80]!r}, or columns of another "
-                f"kind; expected {listed(map(clean_name, first))} in every file of the folder."
-            )
-        parts.append(part)
-        if sum(len(one[names[0]]) for one in parts) > form.max_rows:
-            raise too_many("rows", form.max_rows, "max_rows")
-    whole = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-    check_cells(len(whole[names[0]]), len(whole))
-    return (
-        list(whole),
-        tuple(whole.values()),
-        [f"{len(files)} Parquet files, one after the other by their names.", *notes],
-    )
-
-
-def _columns(raw: bytes, form: ReadOptions) -> Columns:
-    import pyarrow as pa
-    from pyarrow import parquet
-
-    meta = parquet.read_metadata(pa.BufferReader(raw))
-    if meta.num_rows > form.max_rows:
-        raise too_many("rows", form.max_rows, "max_rows")
-    if meta.num_columns > form.max_columns:
-        raise too_many("columns", form.max_columns, "max_columns")
-    check_cells(meta.num_rows, meta.num_columns)
-    _check_pages(raw, meta, MAX_EXPANSION * form.max_bytes)
-    leaves = [meta.schema.column(place) for place in range(meta.num_columns)]
-    texts = [one.path for one in leaves if one.physical_type == "BYTE_ARRAY"]
-    file = parquet.ParquetFile(pa.BufferReader(raw), read_dictionary=texts)
-    kinds = {field.name: field.type for field in file.schema_arrow if not _INDEX.fullmatch(field.name)}
-    left = [name for name, kind in kinds.items() if pa.types.is_nested(kind) or isinstance(kind, pa.BaseExtensionType)]
-    found: dict[str, np.ndarray] = {}
-    size = 0
-    for place, one in enumerate(leaves):
-        if one.path in left or one.path not in kinds or one.max_repetition_level:
-            continue
-        form.tick()
-        if one.physical_type == "FIXED_LEN_BYTE_ARRAY":
-            _check_texts(one.path, one.length * meta.num_rows, form)
-        column = file.reader.read_all(column_indices=[place], use_threads=False).column(0)
-        found[one.path], size = _cells(one.path, column, size, form)
-    if not found or not meta.num_rows:
-        raise DataError("The Parquet file holds no rows or no columns; expected at least one of each.")
-    notes = [f"Left out, lists or records in the cells: {listed(map(clean_name, left))}."] if left else []
-    return list(found), tuple(found.values()), notes
-
-
-def _cells(name: str, column: Any, size: int, form: ReadOptions) -> tuple[np.ndarray, int]:
-    """The column as float64, missing cells as NaN, or as texts; and the bytes of all texts so far."""
-    import pyarrow as pa
-    from pyarrow import compute
-
-    kind = column.type
-    if pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind):
-        whole = column.cast(pa.uint8()) if pa.types.is_boolean(kind) else column
-        values = whole.cast(pa.float64(), safe=False).combine_chunks().fill_null(float("nan"))
-        return values.to_numpy(zero_copy_only=False).astype(np.float64), size
-    parts = []
-    for chunk in column.chunks:
-        if not pa.types.is_dictionary(kind):
-            parts.append(np.array([as_text(value) for value in chunk.to_pylist()], dtype=object))
-            continue
-        codes = chunk.indices.fill_null(len(chunk.dictionary)).to_numpy(zero_copy_only=False)
-        sizes = np.append(compute.binary_length(chunk.dictionary).fill_null(0).to_numpy(zero_copy_only=False), 0)
-        size += int(np.bincount(codes, minlength=len(sizes)) @ sizes.astype(np.int64))
-        _check_texts(name, size, form)
-        parts.append(np.array([*map(as_text, chunk.dictionary.to_pylist()), ""], dtype=object)[codes])
-    return np.concatenate(parts) if parts else np.empty(0, dtype=object), size
-
-
-def _check_texts(name: str, size: int, form: ReadOptions) -> None:
-    """Refuse texts by what they come to row by row."""
-    if size > MAX_TEXT * form.max_bytes:
-        raise DataError(
-            f"The texts come to {size / 1e6:,.0f} MB with the column {clean_name(name)!r}, row by row, more than "
-            f"{MAX_TEXT} times the limit; take fewer rows, or leave long texts out."
-        )
-
-
-# What pages unpack to: the headers between them, in Thrift's compact protocol
-
-
-def _check_pages(raw: bytes, meta: Any, most: int) -> None:
-    """Refuse a file by what the headers of its pages say that they unpack to."""
-    total = 0
-    for group in range(meta.num_row_groups):
-        for place in range(meta.num_columns):
-            chunk = meta.row_group(group).column(place)
-            at = min(chunk.data_page_offset, chunk.dictionary_page_offset or chunk.data_page_offset)
-            end = at + chunk.total_compressed_size
-            while at < end:
-                header, at = _record(raw, at)
-                if min(header[2], header[3]) < 0:
-                    raise ValueError("a page of a negative size")
-                total, at = total + header[2] + _HEADER, at + header[3]
-                if total > most:
-                    raise DataError(
-                        f"The file unpacks to more than {MAX_EXPANSION} times the limit; take fewer rows or columns."
-                    )
-                if _INCREMENTAL in (header.get(5, {}).get(2), header.get(8, {}).get(4)):
-                    name = clean_name(chunk.path_in_schema)
-                    raise DataError(f"The column {name!r} is packed as DELTA_BYTE_ARRAY; write it as PLAIN.")
-
-
-def _number(raw: bytes, at: int) -> tuple[int, int]:
-    found = shift = 0
-    while raw[at] & 128 and shift < 64:
-        found, shift, at = found | (raw[at] & 127) << shift, shift + 7, at + 1
-    return found | raw[at] << shift, at + 1
-
-
-def _record(raw: bytes, at: int) -> tuple[dict[int, Any], int]:
-    """The fields of a record, by number, and where it ends."""
-    found: dict[int, Any] = {}
-    field = 0
-    while kind := raw[at]:
-        field, at = field + (kind >> 4), at + 1
-        found[field], at = _value(raw, at, kind & 15)
-    return found, at + 1
-
-
-def _value(raw: bytes, at: int, kind: int) -> tuple[Any, int]:
-    if kind in (1, 2):  # true, false
-        return None, at
-    if kind == 3:
-        return None, at + 1
-    if kind in (4, 5, 6):
-        value, at = _number(raw, at)
-        return value >> 1 if not value & 1 else -(value >> 1) - 1, at
-    if kind == 8:
-        length, at = _number(raw, at)
-        return None, at + length
-    if kind == 12:
-        return _record(raw, at)
-    raise ValueError("no page begins here")
-
-
-OLD_EXCEL = b"\xd0\xcf\x11\xe0"
-MAX_SPAN = 4_000_000  # cells of a sheet, empty ones among them: a reader takes a hundred bytes for each
-MAX_TEXTS = 3e8  # characters of all cells of a sheet, were each text as long as the longest
-
-_SAVE = "save the part with the table as CSV"
-_TOKEN = re.compile(rb"""<(?:[\w.-]+:)?(row|c)(?=[\s/>])|\sr\s*=\s*["']([^"']*)["']|\s(t)\s*=\s*["']s["']""")
-_EMPTY_CELL = re.compile(rb'<c(?: [a-z]+="\w*")*\s*/>')
-_REFERENCE = re.compile(rb"([A-Z]{0,3})([0-9]{0,7})")
-
-Sheets = dict[str, bool]  # by name, and whether one sees it
-Read = Callable[[str], Iterable[Iterable[object]]]
-
-
-def is_workbook(raw: bytes) -> bool:
-    """Whether these bytes start like a workbook or another zip archive."""
-    return raw[:4] in (b"PK\x03\x04", OLD_EXCEL)
-
-
-def workbook_rows(raw: bytes, form: ReadOptions) -> tuple[list[list[str]], tuple[str, ...], list[str]]:
-    """One sheet as equal rows of cells, the names of the sheets, and notes. Raises DataError for other archives."""
-    sheets, read = _opened(raw, form.max_bytes)
-    seen = _seen(sheets)
-    name = form.sheet or (*seen, "")[0]
-    if name not in sheets:
-        raise DataError(f"The workbook has no sheet {clean_name(name)!r}; it has {listed(map(clean_name, seen))}.")
-    rows = _filled(ticked(_rows(read, name), form.tick, 200), form)
-    if not rows:
-        other = "choose another sheet, or put the table there" if len(seen) > 1 else "put the table there"
-        raise DataError(f"The sheet {clean_name(name)!r} of the workbook is empty; {other}.")
-    width = max(map(len, rows))
-    check_cells(len(rows), width)
-    one = f"The workbook has {counted(len(seen), 'sheet')}; {clean_name(name)!r} was read."
-    notes = [f"{one} To read another, name it with sheet=."] if len(seen) > 1 else []
-    return [row + [""] * (width - len(row)) for row in rows], seen, notes
-
-
-def workbook_sheets(raw: bytes) -> tuple[str, ...]:
-    """The names of the visible sheets; none for what is no workbook that can be opened."""
-    try:
-        return _seen(_opened(raw, ReadOptions().max_bytes)[0]) if is_workbook(raw) else ()
-    except DataError:
-        return ()
-
-
-def _seen(sheets: Sheets) -> tuple[str, ...]:
-    return tuple(name for name, is_seen in sheets.items() if is_seen) or tuple(sheets)
-
-
-def _filled(rows: Iterable[Iterable[object]], form: ReadOptions) -> list[list[str]]:
-    """The rows that are not blank, each up to its last cell, within the limits."""
-    found: list[list[str]] = []
-    known: dict[str, str] = {}  # a text that stands in many cells is kept once
-    characters = 0
-    for values in rows:
-        cells = [known.setdefault(text, text) for text in map(as_text, values)]
-        while cells and not cells[-1]:
-            cells.pop()
-        characters += sum(map(len, cells))
-        if characters > MAX_TEXT * form.max_bytes:
-            raise DataError(f"The sheet holds texts of more than {MAX_TEXT} times the limit of a file; {_SAVE}.")
-        if len(cells) > form.max_columns:
-            raise too_many("columns", form.max_columns, "max_columns")
-        found += [cells] if cells else []
-        if len(found) > form.max_rows + 1:
-            raise too_many("rows", form.max_rows, "max_rows")
-    return found
-
-
-def _rows(read: Read, name: str) -> Iterator[Iterable[object]]:
-    with _reported():
-        yield from read(name)
-
-
-@contextmanager
-def _reported() -> Iterator[None]:
-    """Say that a workbook is damaged where its reader fails, or panics beside all exceptions."""
-    try:
-        yield
-    except (DataError, KeyboardInterrupt, GeneratorExit):
-        raise
-    except BaseException as error:
-        raise DataError(f"The workbook cannot be read ({type(error).__name__}); {_SAVE}.") from None
-
-
-def _opened(raw: bytes, max_bytes: int) -> tuple[Sheets, Read]:
-    """The sheets of a workbook, and what reads one by its name."""
-    with _reported():
-        if raw[:4] == OLD_EXCEL:
-            return _old_excel(raw)
-        _check_parts(raw, MAX_EXPANSION * max_bytes)
-        import python_calamine
-
-        book = python_calamine.CalamineWorkbook.from_filelike(io.BytesIO(raw))
-        tables = [one for one in book.sheets_metadata if one.typ == python_calamine.SheetTypeEnum.WorkSheet]
-        sheets = {one.name: one.visible == python_calamine.SheetVisibleEnum.Visible for one in tables}
-        return sheets, lambda name: book.get_sheet_by_name(name).iter_rows()
-
-
-def _check_parts(raw: bytes, left: int) -> None:
-    """Refuse archives that are no workbooks, and workbooks by what their parts come to."""
-    longest = texts = 0
-    try:
-        archive = zipfile.ZipFile(io.BytesIO(raw))
-        names = set(archive.namelist())
-        if any(name.endswith(".npy") for name in names):
-            raise DataError("The file is a NumPy archive (.npz), not a table; load kernel stacks as stacks.")
-        if names & {"xl/workbook.bin", "content.xml"}:
-            raise DataError("The file is an OpenDocument or a binary workbook; save it as .xlsx or CSV.")
-        if "xl/workbook.xml" not in names:
-            raise DataError("The file is a zip archive, not a table; unpack it first.")
-        for member in archive.infolist():
-            member.file_size = 2**40  # what it says is not believed
-            part = archive.open(member).read(left + 1)
-            left -= len(part)
-            if left < 0:
-                raise DataError(f"The workbook unpacks to more than {MAX_EXPANSION} times the limit; {_SAVE}.")
-            ends = [0, *(one.end() for one in re.finditer(rb"/si>", part))]
-            longest = max(longest, *(b - a for a, b in pairwise(ends)), 0)
-            texts = max(texts, len(ends) - 1, _count_texts(part))
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, struct.error) as error:
-        raise DataError("The file is a damaged archive; save the table again, as CSV.") from error
-    if texts > MAX_SPAN or texts * longest > MAX_TEXTS:
-        raise DataError(
-            f"The workbook has too many texts, the longest of {longest:,} characters; shorten it, or {_SAVE}."
-        )
-
-
-def _count_texts(xml: bytes) -> int:
-    """How many cells of a sheet hold a shared text; DataError where the sheet spans too many cells."""
-    row = column = height = width = texts = 0
-    is_cell = False
-    for kind, place, shared in (one.groups() for one in _TOKEN.finditer(_EMPTY_CELL.sub(b"", xml))):
-        if kind:
-            is_cell = kind == b"c"
-            row, column = (row, column + 1) if is_cell else (row + 1, 0)
-        elif shared:
-            texts += 1
-        elif found := _REFERENCE.fullmatch(place):
-            column = reduce(lambda known, letter: 26 * known + letter - 64, found[1], 0) or column
-            row = int(found[2] or row)
-        else:
-            cell = clean_name(place[:40].decode("latin-1"))
-            raise DataError(f"The workbook names a cell {cell!r}, which no sheet has; {_SAVE}.")
-        if is_cell:
-            height, width = max(height, row), max(width, column)
-        if height * width > MAX_SPAN:
-            raise DataError(f"A sheet spans more than {MAX_SPAN:,} cells; {_SAVE}.")
-    return texts
-
-
-def _old_excel(raw: bytes) -> tuple[Sheets, Read]:
-    """A workbook of Excel before 2007: its reader keeps no more than the cells that there are."""
-    import xlrd
-
-    book = xlrd.open_workbook(file_contents=raw, ragged_rows=True, logfile=io.StringIO())
-
-    def value(cell: Any) -> object:
-        if cell.ctype == xlrd.XL_CELL_DATE:
-            return xlrd.xldate_as_datetime(cell.value, book.datemode)
-        return xlrd.error_text_from_code.get(cell.value) if cell.ctype == xlrd.XL_CELL_ERROR else cell.value
-
-    sheets = {sheet.name: sheet.visibility == 0 for sheet in book.sheets()}
-    return sheets, lambda name: (map(value, row) for row in book.sheet_by_name(name).get_rows())
-
-
-Source = str | os.PathLike[str] | bytes | bytearray | memoryview | IO[Any]
 Rows = list[list[str]]
 
 MAX_QUOTED_LINES = 100

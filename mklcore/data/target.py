@@ -509,7 +509,7 @@ def _explaining(data: Dataset) -> list[Leak]:
 def _going_along(values: Array, y: Labels) -> float:
     """The largest |correlation| of ranks between a column and the target."""
     ranks = np.argsort(np.argsort(np.column_stack([values, y]), axis=0), axis=0)
-    return float(np.abs(np.corrcoef(ranks, rowvar=False)[-1, :-1]).max())
+    return float(np.abs(np.atleast_2d(np.corrcoef(ranks, rowvar=False))[-1, :-1]).max())
 
 
 def _alone(values: Array, y: Labels, folds: Sequence[Any], regression: bool) -> float:

@@ -27,7 +27,7 @@ import numpy as np
 import pandas
 
 from mklcore import estimators
-from mklcore.data.files import array_content, array_header, bounded_json
+from mklcore.data.packed import array_content, array_header, bounded_json
 from mklcore.errors import DataError, ParameterError
 from mklcore.hkl.bases import BASES
 from mklcore.hkl.design import Design, Kernels, Matrices, TableLevels

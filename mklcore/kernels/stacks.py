@@ -18,7 +18,8 @@ import numpy as np
 from mklcore.arrays import one_blas_thread
 from mklcore.data.columns import ReadOptions, clean_name, distinct_names
 from mklcore.data.dataset import Dataset, counted, joined, listed
-from mklcore.data.files import ArrayHeader, Table, array_content, array_header
+from mklcore.data.files import Table
+from mklcore.data.packed import ArrayHeader, array_content, array_header
 from mklcore.data.target import read_target
 from mklcore.errors import DataError, KernelError, never_asked
 from mklcore.kernels.grams import Forecast, GramStack, clip_gram

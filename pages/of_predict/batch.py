@@ -11,7 +11,7 @@ import streamlit as st
 
 from mklcore.answer import Conformal
 from mklcore.data.dataset import Dataset, counted
-from mklcore.data.encoder import NewRows, TableEncoder
+from mklcore.data.reading import NewRows, TableEncoder
 from mklcore.errors import DataError, ParameterError
 from mklcore.figures.captions import score as score_text
 from mklcore.paths.scoring import Scoring, label_of, scored

@@ -8,8 +8,8 @@ import numpy as np
 import streamlit as st
 
 from mklcore.data.dataset import Dataset
-from mklcore.data.encoder import Feature, TableEncoder
 from mklcore.data.files import Table
+from mklcore.data.reading import Feature, TableEncoder
 from mklcore.data.sequences import unpacked
 from mklcore.errors import DataError
 from mklcore.figures import style

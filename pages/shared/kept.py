@@ -25,7 +25,7 @@ import streamlit as st
 from cachetools import TTLCache
 from platformdirs import user_data_path
 
-from mklcore.data.files import bounded_json
+from mklcore.data.packed import bounded_json
 from mklcore.errors import DataError
 from mklcore.io import launcher
 from mklcore.io.private_folders import own_folder

@@ -13,8 +13,8 @@ import numpy as np
 import streamlit as st
 
 from mklcore.data.dataset import Dataset, Split, three_way_split
-from mklcore.data.files import workbook_sheets
 from mklcore.data.grouping import regrouped
+from mklcore.data.packed import workbook_sheets
 from mklcore.data.reading import TableSummary, describe_table, read_table
 from mklcore.data.samples import SAMPLES
 from mklcore.data.splitting import RANDOM

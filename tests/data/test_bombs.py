@@ -15,7 +15,7 @@ import pytest
 from pyarrow import parquet
 
 from mklcore.data.columns import ReadOptions
-from mklcore.data.files import MAX_EXPANSION, parquet_columns
+from mklcore.data.packed import MAX_EXPANSION, parquet_columns
 from mklcore.data.reading import read_table
 from mklcore.errors import DataError
 from mklcore.kernels.stacks import read_stack

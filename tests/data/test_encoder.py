@@ -7,8 +7,7 @@ import pandas as pd
 import pytest
 
 import mklcore as mkl
-from mklcore.data.encoder import TableEncoder
-from mklcore.data.reading import fit_encoder, read_table
+from mklcore.data.reading import TableEncoder, fit_encoder, read_table
 from mklcore.data.samples import load_sample
 from mklcore.errors import DataError
 from tests.helpers.every import every

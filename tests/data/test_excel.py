@@ -8,7 +8,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from mklcore.data.files import workbook_sheets
+from mklcore.data.packed import workbook_sheets
 from mklcore.data.reading import describe_table, read_table
 from mklcore.errors import DataError
 from tests.helpers.every import every

@@ -112,7 +112,7 @@ FAULTS = {
         _with("customer,kind", lambda i: f"C{i % 40:03d}x,{_kind(i)}"), "kind", "Use 'customer' as a category", HIGH_LOW
     ),
     "one class": Fault(
-        _with("size,age,kind,class", lambda i: f"{SIZE[i]},{AGE[i]},{_kind(i)},a"), "kind", classes=HIGH_LOW
+        _with("size,age,kind,class", lambda i: f"{SIZE[i]},{AGE[i]},{_kind(i)},a"), "kind", "Predict 'kind'", HIGH_LOW
     ),
 }  # fmt: skip
 

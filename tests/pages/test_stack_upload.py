@@ -66,7 +66,7 @@ def test_targets_are_classes_or_numbers():
     np.testing.assert_array_equal(gaps.stack.values, K[:, 9:, 9:])
     texts = read_stack(npz(K=K, y=np.where(Y, "yes", "no"))).table
     assert texts.class_names == ("no", "yes")
-    with pytest.raises(DataError, match="target 'y' is text .* regression needs numbers"):
+    with pytest.raises(DataError, match=r"target 'y' is text .* regression needs numbers"):
         read_stack(npz(K=K, y=np.where(Y, "yes", "no")), task="regression")
     with pytest.raises(DataError, match="'y' has 80 classes in 80 rows"):
         read_stack(npz(K=K, y=numbers), task="classification")
