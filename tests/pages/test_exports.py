@@ -22,8 +22,9 @@ import mklcore as mkl
 from mklcore.data.columns import clean_name
 from mklcore.figures import style
 from pages.shared import answer, downloads, parameters, scripts
+from tests.figures.test_takeaway import data_of
 from tests.helpers.every import every
-from tests.helpers.pages import answer_of, memory, open_app, wait_for_hulls
+from tests.helpers.pages import answer_of, memory, open_app, quiet, wait_for_hulls, words
 
 ROOT = Path(__file__).resolve().parents[2]
 HOSTILE = ['a"b', "c'd", "e`f", "g\\n", "$(rm)", "{h}", "__import__('os')", "<b>i</b>", "é ∞"]
@@ -123,6 +124,34 @@ def test_the_script_makes_the_answer_of_the_screen_whatever_is_fixed(fixed, tmp_
 
 def without_last(code):
     return ast.Module(ast.parse(code).body[:-1], [])
+
+
+@every("look", ["columns", "path"])
+def test_one_file_says_and_draws_what_the_screen_says_and_draws(look):
+    app = open_at("explore", data="iris", seed="3", look=look)
+    found = answer_of(app)
+    shown = data_of(found.page())
+    (sentence,) = ["".join(text for _, text in line) for line in shown["say"]["texts"][found.index][0]]
+    assert sentence == str(found.verdict)
+    app = quiet(app.run())
+    assert sentence in re.sub(r"[*\\\\]| in Iris", "", words(app))  # the file names its table below
+    sent = [json.loads(one.proto.json) for one in app.get("bidi_component")]
+    for place in {"columns": ["columns"], "path": ["bars", "chart", "scores", "facts"]}[look]:
+        (screen,) = [one for one in sent if alike(one, shown[place])]
+        for name in ("names", "full", "weights", "numbers", "texts", "said", "index"):
+            assert screen.get(name) == shown[place].get(name), (place, name)
+        assert lines_of(screen).items() <= lines_of(shown[place]).items()  # slow plain models may have come since
+
+
+def alike(one, other):
+    """Whether both are the same kind of picture: bars or texts of as many columns, or panels of the same axes."""
+    axes = [[panel["y"] for panel in picture.get("panels", [])] for picture in (one, other)]
+    counts = [[len(picture.get(name, ())) for name in ("names", "widths")] for picture in (one, other)]
+    return axes[0] == axes[1] and counts[0] == counts[1] and sum(counts[0]) + len(axes[0]) > 0
+
+
+def lines_of(picture):
+    return {line["name"]: tuple(line["ys"]) for panel in picture.get("panels", []) for line in panel["lines"]}
 
 
 def test_a_notebook_makes_the_numbers_of_the_screen(kernel, tmp_path):
