@@ -10,6 +10,7 @@ from typing import NamedTuple
 SURE = 1.645  # standard errors: one-sided, five per cent
 NAMED, CHANCE_NAMED = 2, 3  # columns that the sentence names, and up to how many that could be chance
 TREES = {"boosting": "gradient boosting", "forest": "a random forest"}
+PLAIN = {"linear": "a linear model", "RBF": "one RBF kernel of all columns"} | TREES
 FEW_ROWS = 100  # rows on which models that differ may well look alike
 
 
@@ -139,17 +140,19 @@ class Verdict:
 
     @property
     def _beside(self) -> str:
-        """Where it stands beside the better of the trees."""
+        """Where it stands beside the best of the plain models that are surely better, else the better of the trees."""
         if not self.held_out:
             return "No rows are held out to compare it with other models"
-        one = max((one for one in self.references if one.name in TREES), key=lambda one: one.score, default=None)
+        better = [one for one in self.references if one.place == "behind" and one.name in PLAIN]
+        trees = [one for one in self.references if one.name in TREES]
+        one = max(better or trees, key=lambda one: one.score, default=None)
         if one is None:
             return "Not yet compared with a random forest"
-        name = TREES[one.name]
+        name = PLAIN[one.name]
         if one.place == "ahead":
             return f"Better than {name}"
         if one.place == "behind":
-            return f"Worse than {name}: perhaps the target jumps, or many columns interact"
+            return f"Worse than {name}{': perhaps the target jumps, or many columns interact' * (one.name in TREES)}"
         few = self.rows < FEW_ROWS
         return f"Too few rows to tell it and {name} apart" if few else f"Not clearly different from {name}"
 

@@ -56,7 +56,7 @@ def compared(found: Exploration, params: Params, pending: bool) -> None:
     if behind & set(TREES):
         st.caption("Trees do better here: perhaps the target jumps, or many columns interact.")
     if found.label == "all columns together":
-        st.caption("One kernel of all columns predicts best. It has no curve for a single column.")
+        st.caption("This model is one kernel of all columns together.")
         st.button(
             "See it with one kernel per column", key="one_per_column", on_click=state.change,
             kwargs={"recipe": "recommended", "together": False, "at": None},
