@@ -25,7 +25,14 @@ from mklcore.figures.curves import (
     score_path,
     weight_path,
 )
-from mklcore.figures.effects import column_figure, component_plot, positions_figure, surface_plot, term_plot
+from mklcore.figures.effects import (
+    column_dots,
+    column_figure,
+    component_plot,
+    positions_figure,
+    surface_plot,
+    term_plot,
+)
 from mklcore.figures.hulls import hull_graph, kernel_count
 from mklcore.figures.matrices import alignment_heatmap, class_weights, confusion_figure, gram_heatmap
 from mklcore.figures.style import kernel_colours
@@ -35,6 +42,7 @@ __all__ = [
     "alignment_heatmap",
     "bound_curves",
     "class_weights",
+    "column_dots",
     "column_figure",
     "comparison_plot",
     "component_plot",

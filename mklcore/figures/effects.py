@@ -35,6 +35,21 @@ def column_figure(effect: Any, name: str, said: str = "the score", *, dark: bool
     return _curve_above_rows(effect, values, name, said, alt, style.theme(dark).ink, dark)
 
 
+def column_dots(x: Any, added: Any, feature: str, said: str = "the prediction", *, dark: bool = False) -> go.Figure:
+    """What a column adds to ``said`` for every row, ``added`` (n,), over one of its features ``x`` (n,)."""
+    least, most = int(np.argmin(added)), int(np.argmax(added))
+    alt = (
+        f"What a column adds to {said} over {feature}, {len(x)} rows: least, {style.number(added[least])}, at "
+        f"{style.number(x[least])}, most, {style.number(added[most])}, at {style.number(x[most])}."
+    )
+    figure = style.new_figure(alt, dark)
+    mark = {"color": style.family_shade("linear", 0, dark), "size": 6, "opacity": 0.7}
+    figure.add_scatter(x=x, y=added, mode="markers", marker=mark, hovertemplate="%{x:.4g}: %{y:+.3g}<extra></extra>")
+    figure.layout.xaxis = style.axis(style.short(feature, 40), dark)
+    figure.layout.yaxis = style.axis(f"adds to {said}", dark, zeroline=True)
+    return figure
+
+
 def term_plot(effect: Any, said: str = "the score", *, dark: bool = False) -> go.Figure:
     """What a term adds: a curve over one column above its training values, or a map over two.
 

@@ -18,6 +18,7 @@ from mklcore.errors import MKLError
 from mklcore.figures import (
     captions,
     class_weights,
+    column_dots,
     column_figure,
     confusion_figure,
     gram_heatmap,
@@ -45,6 +46,7 @@ from pages.shared.work import Pending, Ready
 MOST, NAME = 12, 32  # bars, and letters of their names
 COLUMNS = "columns"
 LEFT, RIGHT = 1.4, (2.0, 1.1)
+DOTS = 150
 MOST_CURVES, MOST_PAIRS, GRAM_ROWS = 6, 5, 160
 Numbers = Mapping[str, int]
 
@@ -134,11 +136,38 @@ def curve(model: Any, learnt: Dataset, params: Params, name: str) -> None:
     made = [column_effect(model, members, learnt.feature_names, output=k) for k in outputs(model)]
     drawn = [one for one in made if one is not None]
     if not drawn:
-        st.caption(f"{words.plain(name)} has no curve of its own: its kernels see other columns as well.")
+        try:
+            dots(model, learnt, params, name)
+        except MKLError as error:  # a kernel that is no product over columns
+            st.caption(words.plain(error))
         return
     k = int(np.argmax([np.ptp(one.values) for one in drawn]))
     make = partial(column_figure, drawn[k], name, decided(model, learnt, k))
     downloads.figure(make, f"What {name} adds", "column_effect")
+
+
+def dots(model: Any, learnt: Dataset, params: Params, name: str) -> None:
+    """Draw what a column without a curve adds for every row, over that of its features that tells most about it."""
+    rows, members = learnt.drawn(DOTS, params.seed), dict(learnt.columns)[name]
+    place = [source for source, _ in model.source_columns_].index(name)
+
+    def make() -> tuple[np.ndarray, int]:
+        added = np.atleast_3d(model.shapley(rows.table)[0])[:, place]
+        k = int(np.argmax(np.std(added, axis=0)))
+        return added[:, k], k
+
+    added, k = work.now(("explore dots", params.part(PathParams), params.at, name), make)
+    feature = max(members, key=lambda j: explained(rows.X[:, j], added))
+    draw = partial(column_dots, rows.X[:, feature], added, rows.feature_names[feature], decided(model, learnt, k))
+    downloads.figure(draw, f"What {name} adds", "column_effect")
+    st.caption("A dot for every row: exact Shapley values. They spread where other columns matter as well.")
+
+
+def explained(x: np.ndarray, values: np.ndarray) -> float:
+    """The share of the variance of ``values`` between tenths of ``x``."""
+    values = values - values.mean()
+    tenth = np.searchsorted(np.unique(np.quantile(x, np.linspace(0.1, 0.9, 9))), x)
+    return sum(np.sum(tenth == k) * values[tenth == k].mean() ** 2 for k in np.unique(tenth))
 
 
 def surface(found: Exploration, params: Params, pair: tuple[str, str]) -> None:

@@ -122,6 +122,7 @@ def every_figure(dark: bool) -> dict[str, go.Figure]:
         "reliability_figure": figures.reliability_figure(gram[0], gram[1], np.arange(1, 7), "a", dark=dark),
         "residual_figure": figures.residual_figure(gram[0], gram[1], "a", dark=dark),
         "column_figure": figures.column_figure(Fields(**vars(AXIS), values=np.arange(5.0)), "width", dark=dark),
+        "column_dots": figures.column_dots(np.arange(4.0), np.arange(4.0) ** 2, "hour of time", dark=dark),
         "column_figure, kinds": figures.column_figure(Fields(**vars(KIND), values=np.arange(2.0)), "kind", dark=dark),
         "term_plot": term(AXIS, error=0.1),
         "term_plot, two": term(AXIS, KIND, error=None),

@@ -220,6 +220,18 @@ def test_a_sample_is_drawn_from_what_comes_with_the_project(monkeypatch):
     assert "waiting" in words(explore(p="2.0"))  # another setting has no answer yet
 
 
+def test_a_date_among_kernels_of_all_columns_is_seen_over_its_hour() -> None:
+    rng = np.random.default_rng(0)
+    hours, other = rng.integers(0, 24, 120), rng.normal(size=120)
+    lines = (f"2024-01-{1 + k % 28:02d} {hour}:00,{x:.3f},{np.sin(hour / 4) + 0.1 * x:.3f}"
+             for k, (hour, x) in enumerate(zip(hours, other, strict=True)))  # fmt: skip
+    content = "\n".join(["time,other,load", *lines]).encode()
+    app = upload(open_app(), content)
+    memory(app).params = replace(memory(app).params, target="load", recipe="builders", widths=1, linear=False)
+    go(app, EXPLORE)
+    assert any("over hour of time, " in chart.proto.alt for chart in app.get("plotly_chart"))
+
+
 def test_strings_and_ready_stacks_have_their_own_words():
     data, _ = mkl.make_sequences(90, 20, [("TATAAT", 6)], seed=0, mutation=0.0)
     letters = "\n".join(["dna,y", *(f"{s},{y}" for s, y in zip(dict(data.sequences)["sequence"], data.y, strict=True))])
