@@ -22,7 +22,7 @@ from mklcore.answer.folds import Asked, Judged
 from mklcore.arrays import one_blas_thread
 from mklcore.data.dataset import Dataset
 from mklcore.errors import MKLError
-from mklcore.io.catalog import Algorithm, Control, PathParameter, Variant
+from mklcore.io.catalog import Algorithm, Control, PathParameter, Preset, Variant
 from mklcore.kernels.features import Nystroem
 from mklcore.paths.path import Path
 from pages.shared import dictionaries, parameters, tables, work
@@ -32,6 +32,7 @@ from pages.shared.work import Failed, Pending, Ready
 # The method
 
 
+OPEN = ("p", "loss")  # what is chosen unless a person fixes it
 BASELINES = ("uniform", "best", "aligned")
 
 
@@ -59,6 +60,20 @@ def words_for(params: PathParams) -> Algorithm | Variant:
     """Return whose formula and words hold under these parameters: a control may change what is solved."""
     acts = {control.name: params.setting(control) for control in acting(params)}
     return algorithm(params).words_for(acts, tables.table(params).task)
+
+
+def holds(preset: Preset, params: Params, task: str) -> bool:
+    """Whether the parameters are those of the preset."""
+    fixed = dict(params.settings)
+    acting = applicable(METHODS[params.algorithm], task)
+    usual = {control.name: control.default for control in acting if not is_open(params, control)}
+    path = not preset.path or preset.path == runs_over(params).key
+    return path and all((usual | fixed).get(name) == value for name, value in preset.settings)
+
+
+def is_open(params: Params, control: Control) -> bool:
+    """Whether folds choose a parameter unless a person fixes it."""
+    return params.algorithm == "lp" and control.name in OPEN
 
 
 LANDMARKS = 100

@@ -144,7 +144,6 @@ PAGES = (
     "plotly.graph_objects",
     "pages.of_explore.pictures",
     "pages.of_explore.questions",
-    "pages.of_explore.rail",
     "mklcore.answer.comparison",
     "pages.of_compare.rail",
     "pages.of_hulls.view",

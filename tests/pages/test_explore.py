@@ -9,7 +9,6 @@ import pytest
 
 import mklcore as mkl
 from mklcore.figures import style
-from pages.of_explore import rail
 from pages.shared import answer, earlier, parameters
 from pages.shared.parameters import METHODS, Params
 from pages.shared.words import plain
@@ -182,8 +181,8 @@ def test_every_preset_sets_what_it_says_and_shows_itself(algorithm):
         params = Params(data=SAMPLES[task], algorithm=algorithm, path=preset.path)
         for name, value in preset.settings:
             params = params.with_setting(name, value)
-        assert rail.holds(preset, params, task)
-        assert not rail.holds(preset, Params(algorithm=algorithm), task) or algorithm != "lp"
+        assert answer.holds(preset, params, task)
+        assert not answer.holds(preset, Params(algorithm=algorithm), task) or algorithm != "lp"
 
 
 def test_one_kernel_per_column_is_a_click_away_where_the_plain_machine_won(monkeypatch):
