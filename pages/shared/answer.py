@@ -140,7 +140,7 @@ _asked = asked  # where an argument has its name
 
 def key(params: PathParams) -> PathParams:
     """The parameters that the answer depends on, all others at their usual values."""
-    return replace(params.part(PathParams), validation=USUAL.validation, stratified=True, further=0)
+    return replace(params.part(PathParams), validation=USUAL.validation, stratified=True)
 
 
 def get(params: PathParams, asked: bool = True) -> Found:
@@ -255,9 +255,7 @@ def methods(params: Params) -> tuple[MethodParams, ...]:
 @lru_cache(maxsize=256)
 def method_params(params: Params, method: MethodParams) -> PathParams:
     """The parameters of a method's answer: that its path is named fixes the method."""
-    return replace(
-        params.part(PathParams), algorithm=method.algorithm, path=method.over, settings=method.settings, further=0
-    )
+    return replace(params.part(PathParams), algorithm=method.algorithm, path=method.over, settings=method.settings)
 
 
 def shown(params: Params) -> list[ComparedMethod]:

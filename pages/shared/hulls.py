@@ -31,7 +31,6 @@ METHOD = ESTIMATORS["hkl"]
 POINTS = 16
 USUAL_COLUMNS = 20
 MOST_COLUMNS = 40
-MEMORY_MB = int(next(control.default for control in METHOD.controls if control.name == "memory_mb"))
 QUICK_SECONDS = 1.0  # bound on the provisional search at one λ
 SECONDS = 5.0  # of a search, about
 SMALL_ROWS = 3000  # training rows up to which the hulls start without being asked for

@@ -361,7 +361,7 @@ def _as_text(control: Control, value: Setting) -> str:
 # All parameters
 
 
-LOW_RANK, SAMPLE = "lowrank", "sample"  # ways to deal with many rows: features of all, or the kernels of some
+LOW_RANK = "lowrank"  # features of all rows at a few landmarks, in the place of kernels
 MOST_LANDMARKS = 1000
 BUILDERS = tuple(one.name for one in fields(Recipe))  # the parameters that say what the builders make
 
@@ -509,8 +509,7 @@ class PathParams(KernelParams):
     algorithm: str = _param("lp", one_of(lambda: METHODS))
     path: str = _param("", Rule(str, "the parameter a path runs over"))
     scoring: str = _param("", choice("", *SCORINGS))
-    further: int = _param(0, whole(0, 9))
-    way: str = _param("", choice("", SAMPLE, LOW_RANK))
+    way: str = _param("", choice("", LOW_RANK))
     landmarks: int = _param(0, whole(0, MOST_LANDMARKS))
     settings: tuple[tuple[str, Setting], ...] = field(default=())
 
@@ -556,7 +555,6 @@ class Params(TheoryParams):
     column: int = _param(0, whole(0, 99999))
     term: str = _param("", matching(r"\d{1,5}(,\d{1,5})?", "one or two numbers of columns, as in 3,5"))
     over: str = _param("", matching(r"\d{1,5},\d{1,5}", "two numbers of columns, as in 3,5"))
-    output: int = _param(0, whole(0, 9999))
     shown: int = _param(0, whole(0, 9999))
     methods: str = _param(USUAL_METHODS, _methods())
     methods_at: str = _param("", Rule(read_methods_place, EXPECTED_PLACE))

@@ -264,14 +264,6 @@ class Turns:
 PAGES = Turns()
 
 
-@contextmanager
-def slow(text: str) -> Iterator[None]:
-    """Do in the midst of a page what takes long, under a sentence that says what it is; others are drawn meanwhile."""
-    PAGES.give_back()
-    with st.spinner(text):
-        yield
-
-
 # Sessions that are over
 
 

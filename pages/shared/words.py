@@ -7,13 +7,6 @@ from mklcore.figures.captions import SHARES, figure_of, score, seconds
 
 __all__ = ["SHARES", "figure_of", "plain", "score", "seconds", "text"]
 EARLIER = "Computed earlier with these settings. The models are being fitted here; what needs them appears then."
-SCALES = {  # what a normalisation does to kernels
-    "multiplicative": "scaled to unit variance",
-    "spherical": "scaled to rows of unit length",
-    "trace": "scaled to trace 1",
-    "diag": "scaled to a largest entry of 1",
-    "none": "not scaled",
-}
 TASKS = {
     "binary": "two classes",
     "multiclass": "more than two classes",

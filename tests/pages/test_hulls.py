@@ -441,7 +441,7 @@ def test_every_advanced_control_of_the_registry_is_reachable_and_kept_in_the_lin
     for name in ("tol", "refit", "memory_mb"):
         drawn = {element.key for kind in (app.number_input, app.select_slider, app.toggle) for element in kind}
         assert f"hull_setting_{name}" in drawn
-    put(app, "hull_setting_memory_mb", hulls.MEMORY_MB)
+    put(app, "hull_setting_memory_mb", int(hulls.control("memory_mb").default))
     assert "memory_mb" not in app.query_params["hull_more"]
     assert hulls.control("refit").when == ("basis", COLUMN_BASES)
 
