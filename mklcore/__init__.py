@@ -103,8 +103,7 @@ _HOMES = {
         "restricted_condition",
     ],
     "answer.columns": ["select_columns"],
-    "answer.conformal": ["Conformal"],
-    "answer.quantile_band": ["QuantileBand"],
+    "answer.conformal": ["Conformal", "QuantileBand"],
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 _ROOMS = (

@@ -146,6 +146,6 @@ from mklcore.gallery.theory import (
 )
 from mklcore.answer.columns import select_columns as select_columns
 from mklcore.answer.conformal import Conformal as Conformal
-from mklcore.answer.quantile_band import QuantileBand as QuantileBand
+from mklcore.answer.conformal import QuantileBand as QuantileBand
 
 __version__: str

@@ -8,15 +8,13 @@ from mklcore._lazy import lazily as _lazily
 
 if TYPE_CHECKING:
     from mklcore.answer.columns import ColumnSelection, select_columns
-    from mklcore.answer.conformal import Conformal
-    from mklcore.answer.quantile_band import QuantileBand
+    from mklcore.answer.conformal import Conformal, QuantileBand
 
 __getattr__ = _lazily(
     __name__,
     {
         "columns": ["ColumnSelection", "select_columns"],
-        "conformal": ["Conformal"],
-        "quantile_band": ["QuantileBand"],
+        "conformal": ["Conformal", "QuantileBand"],
     },
 )
 __all__ = ["ColumnSelection", "Conformal", "QuantileBand", "select_columns"]

@@ -1,8 +1,16 @@
-"""What `explore` returns: a model, its path, and what is known of its columns."""
+"""What `explore` returns: a model, its path, and what is known of its columns.
+
+Which of several answers for one table is best, by how much, and which needs the fewest kernels for the same score.
+
+Scores are taken on the same rows, which chose nothing where rows are held out; gaps are paired, see
+`mklcore.paths.scoring`. The answer that folds put first is the one that others are compared with: to choose it by
+the rows that judge would flatter it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from html import escape
@@ -12,22 +20,23 @@ import numpy as np
 from sklearn.base import clone
 
 from mklcore.answer.conformal import Conformal
-from mklcore.answer.ridge import targets
+from mklcore.answer.folds import targets
 from mklcore.answer.shapley import ShapleyValues, shapley_along, shapley_values
 from mklcore.answer.terms import HIGHER_ORDER, Term, TermValues, decompose
-from mklcore.answer.verdict import SURE, ColumnEffect, ComparedReference, Verdict
+from mklcore.answer.verdict import FEW_ROWS, SURE, ColumnEffect, ComparedReference, Verdict, rounded
 from mklcore.answer.words import WordEffect, strongest_words
 from mklcore.arrays import Array, Labels, Mask, one_blas_thread
 from mklcore.data.dataset import Dataset
 from mklcore.errors import DataError, KernelError, suppress_convergence_warnings
 from mklcore.figures.notebook import framed
+from mklcore.figures.style import joined
 from mklcore.figures.takeaway import About, SolvedProblem, path_page
 from mklcore.io.catalog import ESTIMATORS
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.grams import GramStack
 from mklcore.kernels.stacks import block_of, rows_of
 from mklcore.paths.path import PATH_ATTRIBUTES, Path, fit_path
-from mklcore.paths.scoring import Predictions, Scoring, compare_scores, label_of, predictions, scorer_of
+from mklcore.paths.scoring import SHARES, Predictions, Scoring, compare_scores, label_of, predictions, scorer_of
 
 WORK = 1e8  # multiplications of Shapley values, by which rows are counted
 FEWEST, MOST = 20, 500  # rows whose mean effect is taken
@@ -474,3 +483,126 @@ def _guessing(learnt: Dataset) -> Any:
 
 def _typical_error(answers: Labels, y: Labels, task: str) -> float:
     return float(np.sqrt(np.mean((answers - y) ** 2))) if task == "regression" else float(np.mean(answers != y))
+
+
+# Several answers for one table
+
+
+class ComparedAnswer(NamedTuple):
+    """One answer: its ``score`` by folds, and on the rows that judge ``judged`` with its ``error``, the ``gap`` of the
+    first answer's score to it with ``gap_error``; and how many of how many kernels it uses.
+    """
+
+    name: str
+    score: float
+    judged: float
+    error: float
+    gap: float
+    gap_error: float
+    kernels: int
+    of: int
+
+    @property
+    def place(self) -> str:
+        """Where it stands beside the first: "level" where the gap may be 0, else "behind" or "ahead"."""
+        if not math.isfinite(self.gap_error) or abs(self.gap) <= 2.0 * self.gap_error:
+            return "level"
+        return "behind" if self.gap > 0 else "ahead"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Answers, the one that folds put first in front; ``str`` of it is one sentence.
+
+    Parameters
+    ----------
+    answers : tuple of ComparedAnswer
+        At least two, the first is that of the highest score by folds.
+    score_name : str
+        What the scores are called.
+    rows : int
+        Number of rows that judge.
+    held_out : bool
+        Whether these rows chose nothing.
+    """
+
+    answers: tuple[ComparedAnswer, ...]
+    score_name: str
+    rows: int
+    held_out: bool
+
+    def __str__(self) -> str:
+        return self.sentence()
+
+    def sentence(self, name: Callable[[str], str] = str) -> str:
+        """The sentence, in which answers are written by ``name``."""
+        where = f"{self.rows:,} held-out rows" if self.held_out else f"folds of {self.rows:,} rows, which is optimistic"
+        first, *others = self.answers
+        level = [first, *(one for one in others if one.place == "level")]
+        alike = [one for one in level if one is first or one.gap <= one.gap_error]
+        sparse = min(alike, key=lambda one: one.kernels)
+        needs = sparse.kernels < max(one.kernels for one in level)
+        if len(level) == len(self.answers) and self.rows < FEW_ROWS:
+            return f"Too few rows to tell them apart ({where})."
+        named = [name(one.name) for one in level if not (needs and len(level) > 2 and one is sparse)]
+        parts = [f"{joined(named)} are level" if len(named) > 1 else f"{name(first.name)} is best"]
+        if needs:
+            parts.append(f"{name(sparse.name)} needs {sparse.kernels} of {sparse.of} kernels for the same score")
+        for place in ("behind", "ahead"):
+            found = [one for one in others if one.place == place]
+            if found:
+                gaps, verb = joined([self._gap(abs(one.gap)) for one in found]), "is" if len(found) == 1 else "are"
+                parts.append(f"{joined([name(one.name) for one in found])} {verb} {place} by {gaps}")
+        return f"{'; '.join(parts)} ({where})."
+
+    def _gap(self, gap: float) -> str:
+        return f"{100 * gap:.1f} points" if self.score_name in SHARES else rounded(gap)
+
+
+def compare_answers(found: Mapping[str, Exploration]) -> Comparison:
+    """How do several answers for the same table compare?
+
+    Parameters
+    ----------
+    found : mapping
+        At least two answers of `explore` by name, for one table, with the same seed and rows held out.
+
+    Returns
+    -------
+    Comparison
+        Scores on the same rows, paired gaps to the answer that folds put first, and kernels in use.
+
+    Raises
+    ------
+    DataError
+        for fewer than two answers, for answers on other rows, and for tables without a target
+
+    Examples
+    --------
+    >>> from mklcore.answer.explore import explore
+    >>> from mklcore.data.samples import load_sample
+    >>> data = load_sample("diabetes")
+    >>> answers = {f"p = {p:g}": explore(data, method="lp", p=p) for p in (1.0, 2.0)}
+    >>> "held-out rows" in str(compare_answers(answers))
+    True
+    """
+    if len(found) < 2:
+        raise DataError(f"A comparison needs at least two answers; got {len(found)}.")
+    ordered = sorted(found.items(), key=lambda item: -item[1].score)
+    first = ordered[0][1]
+    if first.learnt_from.task == "novelty":
+        raise DataError("Without a target no score says which answer is better: choose a target.")
+    judges = [judged(one) for _, one in ordered]
+    if len({(rows.fingerprint, one.scoring) for (rows, *_), (_, one) in zip(judges, ordered, strict=True)}) > 1:
+        raise DataError("These answers are judged on other rows, or by other scores: use one table, seed and scoring.")
+    rows, _, scoring = judges[0]
+    with one_blas_thread():
+        measured = compare_scores([said for _, said, _ in judges], rows.y, scoring, first.seed)
+    answers = tuple(
+        ComparedAnswer(
+            name, one.score, own.score, own.error, own.gap, own.gap_error,
+            int(one.path.n_nonzero[one.index]), len(one.path.kernel_names),
+        )
+        for (name, one), own in zip(ordered, measured, strict=True)
+    )  # fmt: skip
+    return Comparison(answers, first.scoring, rows.n_samples, first.test is not None)

@@ -46,8 +46,8 @@ from mklcore.answer.folds import (
     path,
     runs_over,
     standard_error,
+    targets,
 )
-from mklcore.answer.ridge import targets
 from mklcore.answer.verdict import ColumnEffect
 from mklcore.arrays import Array, one_blas_thread
 from mklcore.data.dataset import Dataset, counted

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from mklcore.answer.effects import term_effect
 from mklcore.answer.explain import column_effect, decision_surface, problem_names, weights_by_class
 from mklcore.answer.exploration import Exploration
-from mklcore.answer.positions import positional_importance
+from mklcore.answer.terms import term_effect
 from mklcore.answer.verdict import rounded
+from mklcore.answer.words import positional_importance
 from mklcore.data.dataset import Dataset
 from mklcore.errors import MKLError
 from mklcore.figures import (

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from mklcore.answer.effects import TermEffect, term_effect
 from mklcore.answer.exploration import effects
-from mklcore.answer.terms import Columns, Decomposition, decompose
+from mklcore.answer.terms import Columns, Decomposition, TermEffect, decompose, term_effect
 from mklcore.data.dataset import Dataset, Split
 from mklcore.errors import DataError
 from mklcore.figures import kernel_count, style

@@ -144,7 +144,7 @@ PAGES = (
     "plotly.graph_objects",
     "pages.of_explore.pictures",
     "pages.of_explore.questions",
-    "mklcore.answer.comparison",
+    "mklcore.answer.exploration",
     "pages.of_compare.rail",
     "pages.of_hulls.view",
     "pages.of_hulls.player",

@@ -11,8 +11,7 @@ from mklcore.answer import explore as pipeline
 from mklcore.answer import folds
 from mklcore.answer.exploration import ALONG
 from mklcore.answer.explore import STAGES, choice, stages
-from mklcore.answer.folds import Asked, Candidate, Judged
-from mklcore.answer.ridge import kernel_along, low_rank_along, targets
+from mklcore.answer.folds import Asked, Candidate, Judged, kernel_along, low_rank_along, targets
 from mklcore.answer.shapley import shapley_values
 from mklcore.data.dataset import Dataset
 from mklcore.errors import DataError, ParameterError

@@ -7,7 +7,7 @@ import pytest
 from sklearn.metrics import accuracy_score
 
 import mklcore as mkl
-from mklcore.answer.comparison import ComparedAnswer, Comparison, compare_answers
+from mklcore.answer.exploration import ComparedAnswer, Comparison, compare_answers
 from mklcore.errors import DataError
 
 NAMES = ("p = 1", "p = 1.33", "p = 2", "MKL-GOMP", "SMKL")

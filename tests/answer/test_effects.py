@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 import mklcore as mkl
-from mklcore.answer.effects import term_effect
-from mklcore.answer.terms import Term, decompose
+from mklcore.answer.terms import Term, decompose, term_effect
 from mklcore.data.dataset import Dataset
 from mklcore.errors import ParameterError
 from mklcore.figures import term_bars, term_plot

@@ -6,8 +6,15 @@ import pytest
 from scipy.optimize import linprog
 
 import mklcore as mkl
-from mklcore.answer.columns import PAIRS, SHARE, false_bound, knockoff_threshold
-from mklcore.answer.knockoffs import gaussian_knockoffs, knockoff_copies, widest
+from mklcore.answer.columns import (
+    PAIRS,
+    SHARE,
+    false_bound,
+    gaussian_knockoffs,
+    knockoff_copies,
+    knockoff_threshold,
+    widest,
+)
 from mklcore.errors import DataError, ParameterError
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import mklcore as mkl
-from mklcore.answer.positions import positional_importance
+from mklcore.answer.words import positional_importance
 from mklcore.data.reading import fit_encoder
 from mklcore.data.sequences import MAX_LENGTH, look_like_sequences
 from mklcore.errors import DataError, KernelError, ParameterError

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import mklcore as mkl
-from mklcore.answer.comparison import compare_answers
+from mklcore.answer.exploration import compare_answers
 from mklcore.answer.explore import answered
 from mklcore.errors import ParameterError
 from mklcore.figures import moving
