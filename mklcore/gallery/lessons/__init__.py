@@ -12,11 +12,11 @@ import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from importlib import import_module
 from importlib.resources import files
 from typing import Any
 
 from mklcore.figures.takeaway import About, SolvedProblem, explanation, inline, markdown, page, place, safe
-from mklcore.gallery.lessons import numbers
 from mklcore.gallery.lessons.found import LessonResult, drawn, fill
 
 __all__ = ["LESSONS", "OPENING", "Lesson", "LessonResult", "lesson_page"]
@@ -86,21 +86,31 @@ def lesson_page(lesson: Lesson) -> str:
     return page(about, body, lambda dark: lesson.drawn(dark=dark), moral=moral, answer=answer)
 
 
+def _of(name: str) -> Callable[..., LessonResult]:
+    """The function ``name`` of `numbers`, which is imported when it is called: what was found is recorded."""
+
+    def compute(*seed: int) -> LessonResult:
+        found: LessonResult = getattr(import_module("mklcore.gallery.lessons.numbers"), name)(*seed)
+        return found
+
+    return compute
+
+
 _TOY = {"features": "50", "rows": "50"}
 _LESSONS = (
-    Lesson("sparse", numbers.sparse, _TOY),
-    Lesson("dense", numbers.dense, _TOY),
-    Lesson("edge", numbers.edge, {"rows": "100", "bands": "10", "low": "0.001", "high": "0.1", "tried": "7"}),
-    Lesson("copies", numbers.copies, {"most": "10"}),
-    Lesson("prices", numbers.prices, {"features": "50", "informative": "4", "asked": "10", "rows": "80",
+    Lesson("sparse", _of("sparse"), _TOY),
+    Lesson("dense", _of("dense"), _TOY),
+    Lesson("edge", _of("edge"), {"rows": "100", "bands": "10", "low": "0.001", "high": "0.1", "tried": "7"}),
+    Lesson("copies", _of("copies"), {"most": "10"}),
+    Lesson("prices", _of("prices"), {"features": "50", "informative": "4", "asked": "10", "rows": "80",
                                       "low": "0.001", "high": "10"}),
-    Lesson("greedy", numbers.greedy, {"rows": "100", "noise": "7", "allowed": "two"}),
-    Lesson("letters", numbers.letters, {"bands": "6", "length": "60", "band": "10", "word": "TATAAT", "most": "16",
-                                        "word_length": "4", "rows": "120"}),
-    Lesson("hull", numbers.hull, {"columns": "12", "levels": "4", "degree": "3", "kernels": "1.68 × 10⁷",
+    Lesson("greedy", _of("greedy"), {"rows": "100", "noise": "7", "allowed": "two"}),
+    Lesson("letters", _of("letters"), {"bands": "6", "length": "60", "band": "10", "word": "TATAAT", "most": "16",
+                                    "word_length": "4", "rows": "120"}),
+    Lesson("hull", _of("hull"), {"columns": "12", "levels": "4", "degree": "3", "kernels": "1.68 × 10⁷",
                                   "rows": "250"}),
-    Lesson("bands", numbers.bands, {"bands": "10", "wavelengths": "150"}),
-    Lesson("landmarks", numbers.landmarks, {"rows": "480", "kernels": "4", "near": "1"}),
+    Lesson("bands", _of("bands"), {"bands": "10", "wavelengths": "150"}),
+    Lesson("landmarks", _of("landmarks"), {"rows": "480", "kernels": "4", "near": "1"}),
 )  # fmt: skip
 LESSONS: dict[str, Lesson] = {lesson.key: lesson for lesson in _LESSONS}
-OPENING = Lesson("opening", numbers.opening)
+OPENING = Lesson("opening", _of("opening"))

@@ -24,16 +24,24 @@ from mklcore.data.synthetic import (
     make_spectra,
 )
 from mklcore.errors import suppress_convergence_warnings
+from mklcore.estimators.gomp import GOMPClassifier, GOMPRegressor
+from mklcore.estimators.hkl import HKLRegressor
+from mklcore.estimators.lp import LpMKLClassifier, LpMKLRegressor
+from mklcore.estimators.smkl import SMKLRegressor
 from mklcore.figures import hulls
 from mklcore.figures.style import number, percent
 from mklcore.gallery.lessons.found import LessonResult, found
 from mklcore.gallery.lessons.toy import FEW_NORMS, N_FEATURES, NORMS, Level, draws_of
+from mklcore.hkl.bases import PolynomialBasis
+from mklcore.hkl.design import Design
 from mklcore.kernels.dictionary import KernelDictionary, SequenceDictionary, spectral_dictionary
 from mklcore.kernels.features import Nystroem
 from mklcore.kernels.functions import Linear, Polynomial
 from mklcore.kernels.grams import GramStack
 from mklcore.kernels.sequences import Spectrum, WeightedDegree
 from mklcore.paths.path import Path, fit_path, path_grid
+from mklcore.problem.proof import certificate
+from mklcore.sparse.variants import duplicate_counterexample, lq_mkl
 
 USED = 1e-6  # share of the largest weight above which a kernel counts as used
 
@@ -119,10 +127,6 @@ def copies(seed: int = 5) -> LessonResult:
 
     At p > 1 the optimum moves as well: c copies act as one kernel c^(1 - 1/p) times as large.
     """
-    from mklcore.estimators.gomp import GOMPRegressor
-    from mklcore.estimators.lp import LpMKLRegressor
-    from mklcore.sparse.variants import duplicate_counterexample
-
     most, rows, resamples = 10, 80, 20
     examples = [duplicate_counterexample(copies=count) for count in range(2, most + 1)]
     rng = np.random.default_rng([seed, 1])
@@ -166,9 +170,6 @@ def copies(seed: int = 5) -> LessonResult:
 
 def prices(seed: int = 0) -> LessonResult:
     """MKL-GOMP with a fixed number of kernels and l1-norm ridge MKL along lambda, on one draw of the toy."""
-    from mklcore.estimators.gomp import GOMPClassifier
-    from mklcore.sparse.variants import lq_mkl
-
     informative, asked, lambdas = 4, 10, 10.0 ** np.linspace(-3.0, 1.0, 13)
     first, second = np.random.SeedSequence([seed, informative]).generate_state(2)
     train = make_mkl_toy(80, informative, int(first), N_FEATURES)[0]
@@ -204,9 +205,6 @@ def prices(seed: int = 0) -> LessonResult:
 
 def greedy(seed: int = 0) -> LessonResult:
     """The target is a + b; c is a noisy copy of that sum and looks best alone. MKL-GOMP, and l1-norm MKL along C."""
-    from mklcore.estimators.gomp import GOMPRegressor
-    from mklcore.estimators.lp import LpMKLRegressor
-
     names, n, sizes = ["a", "b", "c", *(f"noise {k + 1}" for k in range(7))], 100, (1, 2, 3, 4, 5)
     rng = np.random.default_rng([seed, 3])
     X = rng.standard_normal((2 * n, len(names)))
@@ -255,9 +253,6 @@ def _spectral(seed: int, normalise: str) -> tuple[GramStack, Dataset, Dataset, t
 
 def bands(seed: int = 0) -> LessonResult:
     """SMKL and sparse lp-norm MKL along C on the same kernels, one per band."""
-    from mklcore.estimators.lp import LpMKLRegressor
-    from mklcore.estimators.smkl import SMKLRegressor
-
     stack, train, check, truth = _spectral(seed, "trace")
 
     def path_of(model: Any) -> Path:
@@ -287,8 +282,6 @@ def bands(seed: int = 0) -> LessonResult:
 
 def edge(seed: int = 0) -> LessonResult:
     """A grid over C that ends too early, and the same path further on."""
-    from mklcore.estimators.lp import LpMKLRegressor
-
     tried, costs = 7, 10.0 ** np.linspace(-3.0, 2.0, 16)
     stack, train, rest, _ = _spectral(seed, "multiplicative")
     check, test = rest.split(0.5, seed)
@@ -316,8 +309,6 @@ def edge(seed: int = 0) -> LessonResult:
 
 def letters(seed: int = 0) -> LessonResult:
     """Strings with one planted word whose place varies more and more; kernels of six bands of places, and of words."""
-    from mklcore.estimators.lp import LpMKLClassifier
-
     count, band, place, jitters = 6, 10, 23, (0, 1, 2, 3, 4, 8, 16)
     cuts = [*((WeightedDegree(4), slice(k * band, (k + 1) * band)) for k in range(count)), (Spectrum(4), slice(None))]
 
@@ -364,11 +355,6 @@ def letters(seed: int = 0) -> LessonResult:
 
 def hull(seed: int = 4) -> LessonResult:
     """Certified hulls along lambda on products of columns, and the best that a sum over single columns reaches."""
-    from mklcore.estimators.hkl import HKLRegressor
-    from mklcore.estimators.lp import LpMKLRegressor
-    from mklcore.hkl.bases import PolynomialBasis
-    from mklcore.hkl.design import Design
-
     columns, n, degree = 12, 250, 3
     data, truth = make_sparse_polynomial(2 * n, columns, seed)
     train, check = data.take(range(n)), data.take(range(n, 2 * n))
@@ -408,9 +394,6 @@ def hull(seed: int = 4) -> LessonResult:
 
 def landmarks(seed: int = 0) -> LessonResult:
     """lp-norm MKL with exact kernels, then with those of more and more landmark rows, and what these prove."""
-    from mklcore.estimators.lp import LpMKLClassifier
-    from mklcore.problem.proof import certificate
-
     widths, near = (0.25, 0.5, 1.0, 2.0), 1.0
     train, test = make_ringnorm(800, seed)[0].split(0.4, seed)
     counts = (2, 4, 8, 16, 32, 64, 128, 256, len(train.y))

@@ -13,6 +13,7 @@ import numpy as np
 from mklcore.arrays import Array
 from mklcore.data.synthetic import make_mkl_toy
 from mklcore.errors import suppress_convergence_warnings
+from mklcore.estimators.lp import LpMKLClassifier
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.functions import Linear
 from mklcore.paths.path import fit_path
@@ -75,8 +76,6 @@ def toy_draw(
     """One draw of the toy with ``count`` informative features: test error in % and weights at every norm, with the cost
     that errs least on the validation rows, and how many of these machines stopped before their tolerance.
     """
-    from mklcore.estimators.lp import LpMKLClassifier
-
     three = np.random.SeedSequence(seeds).generate_state(3)
     train, validation, test = (
         make_mkl_toy(n, count, int(s), N_FEATURES)[0] for n, s in zip((n_train, n_check, n_check), three, strict=True)
