@@ -20,7 +20,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.optimize import isotonic_regression
 
 from mklcore.arrays import Array
 from mklcore.kernels.functions import COMPOSED, KERNELS
@@ -359,6 +358,8 @@ def spread(wanted: Sequence[float], gap: float, low: float, high: float) -> Arra
 
     Least squares: subtracting k * gap from the k-th smallest turns the gaps into monotonicity.
     """
+    from scipy.optimize import isotonic_regression  # not at start-up
+
     target = np.asarray(wanted, dtype=float)
     if not target.size:
         return target

@@ -13,12 +13,11 @@ from mklcore.figures import axes, captions, moving, players
 from mklcore.figures.moving import MethodView, SharedSlider
 from mklcore.paths.path import Path
 from pages.shared import controls, drawing, places, state
-from pages.shared.answer import ComparedMethod
 from pages.shared.places import CursorPlace, SliderPlace, label, symbol
 from pages.shared.state import memory
 
 if TYPE_CHECKING:
-    pass
+    from pages.shared.answer import ComparedMethod  # not at start-up
 
 # One path
 #
