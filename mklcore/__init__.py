@@ -157,7 +157,7 @@ def __getattr__(name: str) -> object:
         _let_explore()
         return room
     if name == "__version__":
-        from importlib import metadata
+        from importlib import metadata  # not at start-up
 
         try:
             value = metadata.version("mklcore")

@@ -87,7 +87,7 @@ class ProofError(MKLError):
 @cache
 def _not_converged() -> type[Warning]:
     """The warning that a solver stopped short, which is scikit-learn's warning, too."""
-    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.exceptions import ConvergenceWarning  # not at start-up
 
     about = {"__module__": __name__, "__doc__": "A solver stopped before it reached its tolerance; see its message."}
     return type("NotConvergedWarning", (ConvergenceWarning,), about)

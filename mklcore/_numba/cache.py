@@ -63,7 +63,7 @@ def _place(package: Path, named: str) -> tuple[Path | None, str]:
     elif (package.parent / "pyproject.toml").is_file() and os.access(package, os.W_OK):
         place, why = package / "_numba" / "__pycache__", ""
     else:
-        from platformdirs import user_cache_path
+        from platformdirs import user_cache_path  # not at start-up
 
         place = user_cache_path("mklcore", appauthor=False)
         why = own_folder(place) if place.is_absolute() else "this account has no home folder"
@@ -72,7 +72,7 @@ def _place(package: Path, named: str) -> tuple[Path | None, str]:
 
 def _state(package: Path) -> str:
     """A digest of the files that hold compiled functions, of Python, numba and the processor."""
-    from llvmlite import binding
+    from llvmlite import binding  # not at start-up
 
     processor = [binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten()]
     processor += [os.environ.get(name, "") for name in ("NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES")]

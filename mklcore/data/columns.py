@@ -71,7 +71,7 @@ def order_of(labels: Labels) -> str:
 
 def parts_of(labels: Labels, order: str) -> Array:
     """The ``PARTS`` (n, 5) of dates that are written in this order; NaN for a cell that is none."""
-    from pandas import DataFrame, to_datetime
+    from pandas import DataFrame, to_datetime  # not at start-up
 
     texts, (year, month, day) = labels.tolist(), _PLACES[order]
     table = np.full((len(texts), 6), np.nan)
@@ -281,8 +281,8 @@ def to_numbers(cells: np.ndarray, decimal: str = ".") -> np.ndarray:
     """
     if cells.dtype.kind == "f":
         return np.where(np.abs(cells) <= LARGEST_VALUE, cells, np.nan)
-    import pyarrow as pa
-    from pyarrow import compute
+    import pyarrow as pa  # not at start-up
+    from pyarrow import compute  # not at start-up
 
     texts = compute.utf8_trim_whitespace(pa.array(cells, pa.string()))
     try:
@@ -295,8 +295,8 @@ def to_numbers(cells: np.ndarray, decimal: str = ".") -> np.ndarray:
 
 def _each_number(texts: Any, decimal: str) -> Any:
     """An array of texts as numbers, null where one is none."""
-    import pyarrow as pa
-    from pyarrow import compute
+    import pyarrow as pa  # not at start-up
+    from pyarrow import compute  # not at start-up
 
     if not compute.all(compute.string_is_ascii(texts)).as_py():
         texts = compute.replace_substring(compute.replace_substring_regex(texts, _HARD_SPACES, ""), "\u2212", "-")

@@ -313,7 +313,7 @@ def _checked_features(values: Any, names: tuple[str, ...], may_be_none: bool = F
 
 
 def _checked_target(values: Any, n_rows: int, task: str) -> Labels:
-    import pandas as pd
+    import pandas as pd  # not at start-up
 
     y = np.asarray(values)
     if y.shape != (n_rows,):

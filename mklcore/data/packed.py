@@ -196,8 +196,8 @@ def folder_columns(folder: Path, form: ReadOptions) -> Columns:
 
 
 def _columns(raw: bytes, form: ReadOptions) -> Columns:
-    import pyarrow as pa
-    from pyarrow import parquet
+    import pyarrow as pa  # not at start-up
+    from pyarrow import parquet  # not at start-up
 
     meta = parquet.read_metadata(pa.BufferReader(raw))
     if meta.num_rows > form.max_rows:
@@ -229,8 +229,8 @@ def _columns(raw: bytes, form: ReadOptions) -> Columns:
 
 def _cells(name: str, column: Any, size: int, form: ReadOptions) -> tuple[np.ndarray, int]:
     """The column as float64, missing cells as NaN, or as texts; and the bytes of all texts so far."""
-    import pyarrow as pa
-    from pyarrow import compute
+    import pyarrow as pa  # not at start-up
+    from pyarrow import compute  # not at start-up
 
     kind = column.type
     if pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind):
@@ -407,7 +407,7 @@ def _opened(raw: bytes, max_bytes: int) -> tuple[Sheets, Read]:
         if raw[:4] == OLD_EXCEL:
             return _old_excel(raw)
         _check_parts(raw, MAX_EXPANSION * max_bytes)
-        import python_calamine
+        import python_calamine  # not at start-up
 
         book = python_calamine.CalamineWorkbook.from_filelike(io.BytesIO(raw))
         tables = [one for one in book.sheets_metadata if one.typ == python_calamine.SheetTypeEnum.WorkSheet]
@@ -469,7 +469,7 @@ def _count_texts(xml: bytes) -> int:
 
 def _old_excel(raw: bytes) -> tuple[Sheets, Read]:
     """A workbook of Excel before 2007: its reader keeps no more than the cells that there are."""
-    import xlrd
+    import xlrd  # not at start-up
 
     book = xlrd.open_workbook(file_contents=raw, ragged_rows=True, logfile=io.StringIO())
 

@@ -146,7 +146,7 @@ def _rounded(data: Dataset) -> Dataset:
 
 
 def _diabetes() -> Dataset:
-    from sklearn import datasets
+    from sklearn import datasets  # not at start-up
 
     bunch = datasets.load_diabetes(scaled=False)
     note = "442 patients; the target is how far diabetes advanced within a year (a score from 25 to 346)."
@@ -155,7 +155,7 @@ def _diabetes() -> Dataset:
 
 
 def _digits() -> Dataset:
-    from sklearn import datasets
+    from sklearn import datasets  # not at start-up
 
     bunch = datasets.load_digits()
     y = np.where(bunch.target % 2 == 1, "odd", "even")
@@ -170,7 +170,7 @@ def _digits() -> Dataset:
 
 
 def _digit_views() -> Dataset:
-    from sklearn import datasets
+    from sklearn import datasets  # not at start-up
 
     bunch = datasets.load_digits()
     rows = np.flatnonzero(np.isin(bunch.target, (3, 5, 8, 9)))[:_PICTURES]
@@ -189,7 +189,7 @@ def _digit_views() -> Dataset:
 
 def _classes(name: str, target: str, note: str, groups: Groups = ()) -> Dataset:
     """A sample of scikit-learn whose target are classes with names."""
-    from sklearn import datasets
+    from sklearn import datasets  # not at start-up
 
     bunch = getattr(datasets, f"load_{name}")()
     y = np.array([str(name) for name in bunch.target_names], dtype=object)[bunch.target]

@@ -123,7 +123,7 @@ def fold_rows(codes: Indices | None, n_rows: int, n_splits: int, seed: int) -> l
 
     ParameterError where ``n_splits`` is not a whole number from 2 to the number of rows that can be held out.
     """
-    from sklearn.model_selection import KFold, StratifiedKFold
+    from sklearn.model_selection import KFold, StratifiedKFold  # not at start-up
 
     given = np.zeros(n_rows, dtype=np.int64) if codes is None else codes
     held, _ = _parted(np.arange(n_rows), given, 1 if codes is None else 2)
@@ -150,7 +150,7 @@ def half_rows(codes: Indices | None, n_rows: int, n: int, seed: int) -> Iterator
     """``n`` random cuts of the rows in two halves, class by class where there are classes: each first half has every
     class.
     """
-    from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
+    from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit  # not at start-up
 
     if n_rows < 4:
         raise DataError(f"Halves need at least 4 rows; there are {n_rows}.")
@@ -178,7 +178,7 @@ def _two_parts(rows: Indices, codes: Indices, count: int, seed: int, blind: bool
     """The rows that are left, and ``count`` of them drawn: class by class, or blindly where a part has no room for
     all.
     """
-    from sklearn.model_selection import train_test_split
+    from sklearn.model_selection import train_test_split  # not at start-up
 
     strata = codes[rows]
     members = np.unique(strata, return_counts=True)[1]

@@ -225,7 +225,7 @@ def make_mkl_toy(
     >>> data.X.shape
     (50, 50)
     """
-    from scipy.stats import norm
+    from scipy.stats import norm  # not at start-up
 
     check_whole("n", n, 2)
     check_whole("n_features", n_features, 1)
@@ -351,7 +351,7 @@ def make_ringnorm(n: int, seed: int) -> tuple[Dataset, NormTruth]:
     tuple of (Dataset, NormTruth)
         The data and the truth behind it.
     """
-    from scipy.stats import ncx2
+    from scipy.stats import ncx2  # not at start-up
 
     d, square = NORM_DIMENSION, 4.0
     threshold = (d * np.log(4.0) + square / 3.0) / 0.75
@@ -378,7 +378,7 @@ def make_twonorm(n: int, seed: int) -> tuple[Dataset, NormTruth]:
     tuple of (Dataset, NormTruth)
         The data and the truth behind it.
     """
-    from scipy.stats import norm
+    from scipy.stats import norm  # not at start-up
 
     mean = np.full(NORM_DIMENSION, 2.0 / np.sqrt(NORM_DIMENSION))
     return _two_normals("twonorm", n, seed, NormTruth(np.vstack([mean, -mean]), (1.0, 1.0), float(norm.cdf(-2.0))))

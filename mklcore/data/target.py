@@ -514,7 +514,7 @@ def _going_along(values: Array, y: Labels) -> float:
 
 def _alone(values: Array, y: Labels, folds: Sequence[Any], regression: bool) -> float:
     """What a tree on these columns alone scores on held-out rows: R² of ranks, or the mean share of right rows."""
-    from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+    from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor  # not at start-up
 
     if np.ptp(values, axis=0).max() == 0.0:
         return 0.0

@@ -746,7 +746,7 @@ class KernelRegressor(RegressorMixin, KernelEstimator):
 
     def path_score(self, predicted: Labels, y: Any, sample_weight: Array | None = None) -> float:
         """The share of the target's variance that is explained."""
-        from sklearn.metrics import r2_score
+        from sklearn.metrics import r2_score  # not at start-up
 
         return float(r2_score(y, predicted, sample_weight=sample_weight))
 

@@ -308,7 +308,7 @@ def aligned_weights(K: Array, y: Array) -> Array:
     ``K`` (M, n, n), ``y`` (n,). Equal weights where no kernel is aligned with the target at all. Cortes et al. (2012),
     Prop. 9: the direction is that of min_{v >= 0} v'Mv - 2 v'a with M_kl = <K_k, K_l>_F, a_k = y'K_k y.
     """
-    from scipy.optimize import nnls
+    from scipy.optimize import nnls  # not at start-up
 
     means = K.mean(axis=1)
     centred = K - means[:, None, :] - means[:, :, None] + means.mean(axis=1)[:, None, None]

@@ -82,7 +82,7 @@ def explore_path(
     if not widget:
         return Explorable(page, path._repr_html_())
     try:
-        from mklcore.figures.players.widget import PathWidget
+        from mklcore.figures.players.widget import PathWidget  # an extra
     except ImportError:
         raise ParameterError(
             "A cursor that Python follows needs the package anywidget: pip install 'mklcore[notebook]'. "

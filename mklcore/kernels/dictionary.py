@@ -703,8 +703,8 @@ def _kind(data: Dataset, members: tuple[int, ...]) -> str:
 
 def _clusters(data: Dataset) -> tuple[Unit, ...]:
     """Source columns by average linkage on 1 - |correlation|, so that what carries the same is one unit."""
-    from scipy.cluster.hierarchy import fcluster, linkage
-    from scipy.spatial.distance import squareform
+    from scipy.cluster.hierarchy import fcluster, linkage  # not at start-up
+    from scipy.spatial.distance import squareform  # not at start-up
 
     step = max(1, data.n_samples // ROWS)
     first = np.column_stack([data.X[::step, members[0]] for _, members in data.columns])

@@ -514,7 +514,7 @@ class Nystroem:
 
     def landmarks(self, rows: Array) -> Indices:
         """Which of the standardised ``rows`` (n, d) are the landmarks, in rising order, spread over the rows."""
-        from sklearn.cluster import kmeans_plusplus
+        from sklearn.cluster import kmeans_plusplus  # not at start-up
 
         n = len(rows)
         if self.n_components >= n:

@@ -552,7 +552,7 @@ def smallest_eigenvalue(gram: Array, tick: Callable[[], None] = never_asked) -> 
     if len(gram) <= EXACT_ROWS:
         spectrum = np.linalg.eigvalsh(gram)
         return float(spectrum[0]), float(spectrum[-1])
-    from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
+    from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh  # not at start-up
 
     def times(vector: Array) -> Array:
         tick()

@@ -296,7 +296,7 @@ class Words(SequenceKernel):
     def settle(self, rows: Array, weights: Array | None = None, medians: dict[Any, float] | None = None) -> Self:
         if self.vocabulary:
             return self
-        from sklearn.feature_extraction.text import TfidfVectorizer
+        from sklearn.feature_extraction.text import TfidfVectorizer  # not at start-up
 
         found = TfidfVectorizer(max_features=MOST_WORDS, min_df=IN_ROWS, sublinear_tf=True)
         try:
@@ -327,7 +327,7 @@ class Words(SequenceKernel):
 
 @lru_cache(maxsize=64)
 def _vectorizer(words: tuple[str, ...], rarity: tuple[float, ...]) -> TfidfVectorizer:
-    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.feature_extraction.text import TfidfVectorizer  # not at start-up
 
     made = TfidfVectorizer(vocabulary=list(words), sublinear_tf=True)
     made.idf_ = np.array(rarity)

@@ -223,7 +223,7 @@ class SILP(Reweighting):
         self._planes: list[tuple[float, Array]] = []
 
     def step(self, best: WeightIterate, last: WeightIterate, trace: Trace) -> WeightIterate | Status:
-        from scipy.optimize import linprog
+        from scipy.optimize import linprog  # not at start-up
 
         task = self.problem
         self._planes.append((task.loss.dual(last.dual, task.y, task.C), last.state.Q))

@@ -449,7 +449,7 @@ class EllipticNorm(Penalty):
 
     def dual_price(self, Q: Array) -> float:
         """min over gamma >= 0 of sqrt(v'E v), v = Q / 2 + gamma; any gamma found is a valid upper price."""
-        from scipy.optimize import nnls
+        from scipy.optimize import nnls  # not at start-up
 
         v = 0.5 * self._checked(Q)
         if np.any(self.E < 0):

@@ -524,7 +524,7 @@ def without_slope(K: Array, lin: Array, low: Array, high: Array, b: float) -> Ar
 
 def _balanced(Z: Array, a: Array, low: Array, high: Array, free: Mask) -> Array | None:
     """``a`` with values of ``free`` such that Z'a = 0 and 1'a = 0."""
-    from scipy.optimize import linprog
+    from scipy.optimize import linprog  # not at start-up
 
     unit = float(np.max(high - low))
     rows = np.column_stack([Z, np.ones(a.size)]).T
