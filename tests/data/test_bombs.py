@@ -26,25 +26,25 @@ from tests.helpers.every import every
 LONG = 2**20
 
 
-def peak() -> float:
+def peak():
     """The most megabytes that this process has held."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)
 
 
 @every("kind", ["string", "large_string", "string_view", "binary", "large_binary"])
-def test_a_text_in_every_row_is_refused_whatever_its_type(kind: str) -> None:
+def test_a_text_in_every_row_is_refused_whatever_its_type(kind):
     raw, before = bombs.texts(kind, b"x" * LONG if "binary" in kind else "x" * LONG, 300), peak()
     with pytest.raises(DataError, match=r"come to \d+ MB with the column 'a', row by row, more than 3 times the limit"):
         read_table(raw, "y")
     assert peak() < before + 200
 
 
-def test_bytes_of_one_length_are_foreseen_from_the_type() -> None:
+def test_bytes_of_one_length_are_foreseen_from_the_type():
     with pytest.raises(DataError, match=r"come to 69 MB with the column 'a', row by row, more than 3 times the limit"):
         read_table(bombs.fixed(1000, 69_000), "y")
 
 
-def test_texts_of_several_columns_count_together() -> None:
+def test_texts_of_several_columns_count_together():
     column = pa.array(["x" * 1000] * 300)
     file = io.BytesIO()
     parquet.write_table(pa.table({f"c{k}": column for k in range(3)}), file)
@@ -54,14 +54,14 @@ def test_texts_of_several_columns_count_together() -> None:
     assert parquet_columns(file.getvalue(), ReadOptions(max_bytes=300_000))[0] == ["c0", "c1", "c2"]
 
 
-def packed(values: list, **options: object) -> bytes:
+def packed(values, **options):
     file = io.BytesIO()
     table = pa.table({"a": values, "y": [i % 2 for i in range(len(values))]})
     parquet.write_table(table, file, use_dictionary=False, compression="zstd", **options)
     return file.getvalue()
 
 
-def test_what_pages_unpack_to_is_read_in_the_headers_of_the_pages() -> None:
+def test_what_pages_unpack_to_is_read_in_the_headers_of_the_pages():
     raw = packed(["x" * LONG] * 30)
     with pytest.raises(DataError, match="unpacks to more than 10 times the limit"):
         read_table(raw, "y", max_bytes=2**21)
@@ -74,7 +74,7 @@ def test_what_pages_unpack_to_is_read_in_the_headers_of_the_pages() -> None:
     assert read_table(plain, "y", keep=("a",)).X[:, 0].tolist() == list(range(60))
 
 
-def test_damaged_parquet_files_are_read_or_refused() -> None:
+def test_damaged_parquet_files_are_read_or_refused():
     whole, chance = packed([f"{i % 7}" for i in range(60)]), np.random.default_rng(0)
     for _ in range(200):
         raw = bytearray(whole)
@@ -86,16 +86,16 @@ def test_damaged_parquet_files_are_read_or_refused() -> None:
             continue
 
 
-def test_lists_in_lists_are_read_or_refused() -> None:
+def test_lists_in_lists_are_read_or_refused():
     with pytest.raises(DataError, match="Parquet file cannot be read"):
         read_table(bombs.nested(90, 2), "y")
 
 
-def test_texts_that_say_that_they_are_json_are_left_out() -> None:
+def test_texts_that_say_that_they_are_json_are_left_out():
     assert parquet_columns(bombs.json_texts(1000, 60), ReadOptions())[0] == ["y"]
 
 
-def test_a_shared_text_of_a_workbook_is_refused() -> None:
+def test_a_shared_text_of_a_workbook_is_refused():
     with pytest.raises(DataError, match=r"too many texts, the longest of 1,048,\d+ characters; shorten it"):
         read_table(bombs.workbook(LONG, 400), "y")
     with pytest.raises(DataError, match="The sheet holds texts of more than 3 times the limit"):
@@ -103,12 +103,12 @@ def test_a_shared_text_of_a_workbook_is_refused() -> None:
 
 
 @every("place", ["ZZZZZZZZZZ99999999999999999999", "AAAA1", "A99999999"])
-def test_a_workbook_that_names_a_cell_that_no_sheet_has_is_refused(place: str) -> None:
+def test_a_workbook_that_names_a_cell_that_no_sheet_has_is_refused(place):
     with pytest.raises(DataError, match=r"names a cell '[A-Z0-9]+', which no sheet has"):
         read_table(book(S=corners(place)))
 
 
-def test_an_archive_that_lies_about_its_sizes_is_counted() -> None:
+def test_an_archive_that_lies_about_its_sizes_is_counted():
     raw = bytearray(book(S=CELLS, T="<a>" + " " * 400_000))
     with zipfile.ZipFile(io.BytesIO(raw)) as archive:
         size = archive.getinfo("xl/worksheets/s2.xml").file_size.to_bytes(4, "little")
@@ -117,22 +117,22 @@ def test_an_archive_that_lies_about_its_sizes_is_counted() -> None:
 
 
 @every("part", ["xl/workbook.bin", "content.xml"])
-def test_other_workbooks_are_refused(part: str) -> None:
+def test_other_workbooks_are_refused(part):
     with pytest.raises(DataError, match=r"OpenDocument or a binary workbook; save it as \.xlsx or CSV"):
         read_table(zipped({part: ""}))
 
 
-def test_a_cell_of_megabytes_is_refused() -> None:
+def test_a_cell_of_megabytes_is_refused():
     with pytest.raises(DataError, match="cells have at most 131,072 characters"):
         read_table(bombs.csv(2**21), "y")
 
 
-def test_a_header_longer_than_any_of_ours_is_not_read() -> None:
+def test_a_header_longer_than_any_of_ours_is_not_read():
     with pytest.raises(DataError, match=r"its header has 2,097,152 bytes; expected at most 10,000"):
         read_stack(bombs.npz(2**21))
 
 
-def test_cells_of_every_type_come_out_as_a_person_reads_them() -> None:
+def test_cells_of_every_type_come_out_as_a_person_reads_them():
     day = datetime.date(2020, 1, 2)
     columns = {
         "whole": pa.array([2**53 + 1, None, 3], pa.uint64()),

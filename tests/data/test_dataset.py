@@ -13,7 +13,7 @@ X = np.arange(24.0).reshape(12, 2)
 LABELS = np.array(["a", "b", "c"] * 4)
 
 
-def table(n_rows: int = 90, task: str = "multiclass") -> Dataset:
+def table(n_rows=90, task="multiclass"):
     rng = np.random.default_rng(0)
     y = np.arange(n_rows) % 3 if task == "multiclass" else rng.standard_normal(n_rows)
     groups = (("left", (0, 1)), ("right", (2, 3)))

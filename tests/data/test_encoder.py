@@ -6,14 +6,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import mklcore as mkl
 from mklcore.data.reading import TableEncoder, fit_encoder, read_table
 from mklcore.data.samples import load_sample
 from mklcore.errors import DataError
 from tests.helpers.every import every
 
 
-def training(n: int = 60, levels: int = 3) -> pd.DataFrame:
+def training(n=60, levels=3):
     rng = np.random.default_rng(5)
     return pd.DataFrame(
         {
@@ -27,7 +26,7 @@ def training(n: int = 60, levels: int = 3) -> pd.DataFrame:
     )
 
 
-def csv(frame: pd.DataFrame) -> bytes:
+def csv(frame):
     return frame.to_csv(index=False).encode()
 
 
@@ -160,14 +159,3 @@ def test_dates_become_their_parts_that_vary_as_one_source_column(form):
     np.testing.assert_array_equal(new.X, data.X[:2])
     with pytest.raises(DataError, match="holds 'yesterday' in row 1, which is no date written as in training"):
         reading.read(csv(pd.DataFrame({"when": ["yesterday"], "size": [0]})))
-
-
-def test_the_hour_that_drives_a_number_is_found():
-    rng = np.random.default_rng(0)
-    when = pd.date_range("2023-01-01", periods=300, freq="7h")
-    frame = pd.DataFrame({"when": when.strftime("%Y-%m-%d %H:%M"), "x": rng.normal(size=300)})
-    sales = 10 * np.sin(2 * np.pi * when.hour.to_numpy() / 24) + rng.normal(size=300)
-    model = mkl.AutoMKLRegressor().fit(frame, sales)
-    assert model.exploration_.columns[0].name == "when"
-    assert model.exploration_.columns[0].share > 0.9
-    assert model.score(frame, sales) > 0.9

@@ -19,10 +19,10 @@ PACKAGE = "http://schemas.openxmlformats.org/package/2006"
 CELLS = [["a", "b", "y"], [1.5, None, 0], [2, "v", 1], [3.5, "v", 0], [None, None, None], [4, "v", 1]]
 
 
-def sheet(rows: list[list[object]]) -> str:
+def sheet(rows):
     """A sheet of numbers, truth values, errors (#...) and texts; None leaves a cell out."""
 
-    def cell(value: object, place: str) -> str:
+    def cell(value, place):
         if isinstance(value, bool):
             return f'<c r="{place}" t="b"><v>{int(value)}</v></c>'
         if isinstance(value, int | float):
@@ -38,7 +38,7 @@ def sheet(rows: list[list[object]]) -> str:
     return f'<worksheet xmlns="{MAIN}"><sheetData>{"".join(lines)}</sheetData></worksheet>'
 
 
-def book(hidden: tuple[str, ...] = (), **sheets: object) -> bytes:
+def book(hidden=(), **sheets):
     """A small .xlsx; a sheet is rows of cells or its XML."""
     names, state = list(sheets), ' state="hidden"'
     listed = "".join(
@@ -61,7 +61,7 @@ def book(hidden: tuple[str, ...] = (), **sheets: object) -> bytes:
     return zipped(members)
 
 
-def zipped(members: dict[str, str]) -> bytes:
+def zipped(members):
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in members.items():
@@ -69,29 +69,29 @@ def zipped(members: dict[str, str]) -> bytes:
     return file.getvalue()
 
 
-def record(kind: int, body: bytes) -> bytes:
+def record(kind, body):
     return struct.pack("<HH", kind, len(body)) + body
 
 
-def old_excel(cells: dict[tuple[int, int], str | float]) -> bytes:
+def old_excel(cells):
     """A small .xls: one sheet of texts and numbers, in a compound file with one allocation and one directory sector."""
     end, free, stop = 0xFFFFFFFE, 0xFFFFFFFF, record(0x000A, b"")
 
-    def begin(kind: int) -> bytes:
+    def begin(kind):
         return record(0x0809, struct.pack("<HHHHII", 0x0600, kind, 0, 0, 0, 0))
 
-    def cell(place: tuple[int, int], value: str | float) -> bytes:
+    def cell(place, value):
         head = struct.pack("<HHH", *place, 0)
         if isinstance(value, str):
             return record(0x0204, head + struct.pack("<HB", len(value), 0) + value.encode("latin-1"))
         return record(0x0203, head + struct.pack("<d", value))
 
-    def entry(name: str, kind: int, child: int, start: int, size: int) -> bytes:
+    def entry(name, kind, child, start, size):
         raw = name.encode("utf-16-le") + bytes(2)
         head = raw.ljust(64, b"\0") + struct.pack("<HBBIII", len(raw), kind, 1, free, free, child)
         return head + bytes(36) + struct.pack("<IQ", start, size)
 
-    def named(offset: int) -> bytes:
+    def named(offset):
         return record(0x0085, struct.pack("<IBBBB", offset, 0, 0, 1, 0) + b"S")
 
     start = len(begin(5) + named(0) + stop)
@@ -107,7 +107,7 @@ def old_excel(cells: dict[tuple[int, int], str | float]) -> bytes:
     )
 
 
-def corners(place: str) -> str:
+def corners(place):
     """A sheet with its first cell and one far away: all memory in between for one that is not careful."""
     row = place.lstrip("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
     return (
@@ -161,8 +161,8 @@ def test_old_excel_is_read_and_its_far_cells_are_refused():
         read_table(old_excel(cells | {(65_535, 65_535): 1.0}))
 
 
-@pytest.mark.parametrize(
-    ("raw", "words"),
+@every(
+    "raw, words",
     [
         (book(S=[[None]]), "sheet 'S' of the workbook is empty; put the table there"),
         (book(S=[[None]], T=CELLS), "sheet 'S' of the workbook is empty; choose another sheet"),
@@ -170,9 +170,8 @@ def test_old_excel_is_read_and_its_far_cells_are_refused():
         (zipped({"a.csv": "a,b"}), "zip archive, not a table; unpack it"),
         (book(S="<worksheet><sheetData><row>"), "workbook cannot be read"),
     ],
-    ids=["empty", "empty first", "damaged", "archive", "cut sheet"],
 )
-def test_refusals_say_what_to_do(raw: bytes, words: str):
+def test_refusals_say_what_to_do(raw, words):
     with pytest.raises(DataError, match=words):
         read_table(raw)
 
@@ -189,7 +188,7 @@ def test_cells_without_a_place_follow_one_another():
 
 
 @every("place", ["XFD1048576", "DDD30000", "CD200000"])
-def test_a_sheet_that_spans_more_than_memory_is_refused(place: str):
+def test_a_sheet_that_spans_more_than_memory_is_refused(place):
     with pytest.raises(DataError, match=r"spans more than 4,000,000 cells"):
         read_table(book(S=corners(place)))
 

@@ -8,15 +8,15 @@ from mklcore.errors import DataError, Repair
 from pages.shared import tables
 from pages.shared.parameters import Params
 from tests.helpers.every import every
-from tests.helpers.faults import FAULTS, Fault, N
+from tests.helpers.faults import FAULTS, N
 
 
-def arguments(repair: Repair) -> dict[str, object]:
+def arguments(repair):
     """The arguments of ``read_table`` under a repair."""
     return {name: dict(value) if name == "uses" else value for name, value in repair.settings}
 
 
-def offered(fault: Fault) -> list[Repair]:
+def offered(fault):
     """What a person is offered above the table: the repairs of its refusal, or of its urgent notes."""
     try:
         notes = read_table(fault.content).notes

@@ -10,12 +10,13 @@ from mklcore.data.columns import MAX_LEVELS, Note
 from mklcore.data.dataset import Dataset
 from mklcore.data.reading import describe_table, read_table
 from mklcore.data.target import find_leaks
+from tests.helpers.every import every
 
-SEEDS = range(8)
+SEEDS = range(5)
 COUNTED = re.compile(r"'([^']+)' \((\d+), with ([^)]+)\)")
 
 
-def columns_of(random: np.random.Generator, n: int) -> dict[str, list]:
+def columns_of(random, n):
     """Columns of every kind that a file may hold, as cells."""
     days = pd.Timestamp("2020-01-01") + pd.to_timedelta(random.integers(0, 900, n), unit="D")
     kinds = {
@@ -43,18 +44,18 @@ def columns_of(random: np.random.Generator, n: int) -> dict[str, list]:
     return found
 
 
-def table_of(seed: int) -> tuple[bytes, dict[str, list]]:
+def table_of(seed):
     random = np.random.default_rng(seed)
     columns = columns_of(random, int(random.integers(40, 120)))
     return pd.DataFrame(columns).to_csv(index=False).encode(), columns
 
 
-def present(cells: list) -> list:
+def present(cells):
     return [cell for cell in cells if cell not in ("", "NA")]
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_what_is_said_of_a_column_of_a_file_is_true_of_its_cells(seed: int) -> None:
+@every("seed", SEEDS)
+def test_what_is_said_of_a_column_of_a_file_is_true_of_its_cells(seed):
     content, cells = table_of(seed)
     read, members = read_table(content, "target"), None
     members = dict(read.columns)
@@ -85,9 +86,9 @@ def test_what_is_said_of_a_column_of_a_file_is_true_of_its_cells(seed: int) -> N
                 assert values.sum() == (len(kept) if column.missing else kept.count(sorted(set(kept))[1]))
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("sentinels", ["keep", "missing"])
-def test_notes_on_reading_count_what_is_in_the_cells(seed: int, sentinels: str) -> None:
+@every("seed", SEEDS)
+@every("sentinels", ["keep", "missing"])
+def test_notes_on_reading_count_what_is_in_the_cells(seed, sentinels):
     content, cells = table_of(seed)
     data = read_table(content, "target", sentinels=sentinels)
     gone = {name: len(one) - len(present(one)) for name, one in cells.items()}
@@ -118,8 +119,8 @@ def test_notes_on_reading_count_what_is_in_the_cells(seed: int, sentinels: str) 
     assert all(isinstance(note, Note) or note for note in data.notes)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_a_column_that_is_said_to_sort_the_rows_does_and_one_that_explains_the_target_goes_with_it(seed: int) -> None:
+@every("seed", SEEDS)
+def test_a_column_that_is_said_to_sort_the_rows_does_and_one_that_explains_the_target_goes_with_it(seed):
     random = np.random.default_rng(seed)
     y = random.normal(size=60)
     X = np.column_stack([np.sort(random.normal(size=60))[:: random.choice([-1, 1])], np.exp(y), random.normal(size=60)])

@@ -16,22 +16,22 @@ from tests.helpers.every import every
 FLOWERS = b"length,width,kind\n1.5,2.5,rose\n2.5,3.5,tulip\n3.5,1.5,rose\n4.5,0.5,tulip\n"
 
 
-def table(rows: list[str], header: str = "a,b,y") -> bytes:
+def table(rows, header="a,b,y"):
     return "\n".join([header, *rows]).encode()
 
 
-def numbers(n: int = 12, y=lambda i: i % 2) -> list[str]:
+def numbers(n=12, y=lambda i: i % 2):
     return [f"{i * 1.5},{(i * 7) % 5},{y(i)}" for i in range(n)]
 
 
-def note(data, words: str) -> str:
+def note(data, words):
     """The one note that holds these words."""
     found = [line for line in data.notes if words in line]
     assert len(found) == 1, (words, data.notes)
     return found[0]
 
 
-def texts(*cells: str) -> np.ndarray:
+def texts(*cells):
     return np.array(cells, dtype=object)
 
 
@@ -199,7 +199,7 @@ def test_a_folder_of_parquet_files_is_one_table(tmp_path):
         read_table(tmp_path / "empty", "y")
 
 
-def zipped(members: dict[str, bytes]) -> bytes:
+def zipped(members):
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in members.items():

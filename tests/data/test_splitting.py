@@ -16,13 +16,13 @@ from tests.helpers.every import every
 MODEL = mkl.LpMKLClassifier()
 
 
-def classes(*counts: int, seed: int = 0) -> np.ndarray:
+def classes(*counts, seed=0):
     """Labels "a", "b", ... so many times each, in random order."""
     y = np.repeat(list("abcdefghijkl")[: len(counts)], counts)
     return np.random.default_rng(seed).permutation(y)
 
 
-def dataset(*counts: int) -> Dataset:
+def dataset(*counts):
     y = classes(*counts)
     X = np.random.default_rng(1).normal(size=(len(y), 2)) + (y == "a")[:, None]
     return Dataset(X, y.astype(object), task="binary" if len(counts) == 2 else "multiclass")

@@ -20,12 +20,12 @@ SIZE, OTHER = RNG.gamma(4.0, 2.0, N).round(3), RNG.normal(size=N).round(3)
 COIN = np.array([i % 3 == 0 for i in range(N)], dtype=float)
 
 
-def table(**columns) -> bytes:
+def table(**columns):
     rows = zip(*columns.values(), strict=True)
     return "\n".join(",".join(map(str, row)) for row in [tuple(columns), *rows]).encode()
 
 
-def guessed(**columns) -> tuple[str, ...]:
+def guessed(**columns):
     """The likeliest targets, and that reading takes the first of them."""
     names = tuple(one.name for one in describe_table(table(**columns)).candidates)
     assert read_table(table(**columns)).target_name == names[0]

@@ -16,7 +16,7 @@ GOOD, BAD = ["great", "excellent", "love", "perfect"], ["poor", "broken", "refun
 OTHER = ["box", "arrived", "monday", "with", "paper", "colour", "blue", "size"]
 
 
-def reviews(n: int = 160, seed: int = 0) -> bytes:
+def reviews(n=160, seed=0):
     """A table whose text decides the class alone; every text occurs once."""
     rng = np.random.default_rng(seed)
     rows = []

@@ -81,17 +81,6 @@ def test_missing_values_are_filled_marked_or_dropped():
         read_table(everywhere, "y", missing="drop", uses={"a": "number", "b": "number"})
 
 
-def test_the_task_is_found_or_asked_for():
-    assert read_table(MESSY, "grade").task == "multiclass"
-    assert read_table(MESSY, "grade", task="regression").task == "regression"
-    assert read_table(MESSY, "code", task="classification").class_names == ("0", "1", "2", "3")
-    with pytest.raises(DataError, match=r"'kar_2' has 60 classes in 60 rows: fewer rows than classes need"):
-        read_table(MESSY, "kar_2", task="classification")
-    novelty = read_table(MESSY, task="novelty")
-    assert novelty.task == "novelty"
-    assert "grade" in novelty.feature_names
-
-
 def test_rows_may_be_drawn_without_looking_at_classes():
     data = Dataset(np.arange(40.0)[:, None], np.array([0] * 30 + [1] * 10), task="binary")
     even = three_way_split(data, 0.25, 0.25, seed=1)
