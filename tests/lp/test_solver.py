@@ -47,11 +47,11 @@ def test_every_trusted_optimum(case):
     assert decision == pytest.approx(case.decision, abs=7e-3 if loose else 2e-3)
 
 
-@every("case", [c for c in OPTIMA if c.part == "generic" and c.C == 1.0 and 1.0 < c.order <= 2.0])
-def test_newton_takes_few_steps_where_the_analytic_update_takes_many(case):
+@every("case", [c for c in OPTIMA if c.part == "generic" and c.C == 1.0 and c.order <= 2.0])
+def test_newton_takes_few_steps_near_p_1_where_the_analytic_update_takes_many(case):
     fit = _fit(case, "newton")
     assert fit.status.ok
-    assert fit.solves <= 12
+    assert fit.solves <= 20
 
 
 def test_callback_cancels_and_the_best_point_is_kept():

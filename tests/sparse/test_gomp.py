@@ -45,6 +45,10 @@ def test_how_it_ends():
     case = PATHS[0]
     assert _run(case, n_kernels=2).status is Status.COMPLETE
     assert _run(case).status in (Status.COMPLETE, Status.NO_GAIN)
+    gains = [point.state.scores[point.selected[-1]] for point in _run(case).points[1:]]
+    share = gains[2] * len(case.Y) / np.sum(case.Y**2)
+    assert min(gains[:2]) > gains[2]
+    assert [len(_run(case, score_tol=edge * share).selected) for edge in (1.01, 0.99)] == [2, 3]
     assert _run(case, score_tol=10.0).selected == ()
     assert _run(case, score_tol=10.0).status is Status.NO_GAIN
     assert _run(case, allowed=np.array([3, 5])).status is Status.EXHAUSTED
