@@ -1,6 +1,4 @@
-"""Warm-started paths over a parameter, their files, and choosing on them: folds, curves, leave-one-out, reference
-models, calibrated probabilities.
-"""
+"""Paths: models along a parameter, their files, and how a point is chosen and judged."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Paths: one model per value of a parameter, each started from its neighbour, with a certificate and scores at every
-point.
-"""
+"""Paths: one model per value of a parameter, each started from its neighbour, certified and scored at every point."""
 
 from __future__ import annotations
 

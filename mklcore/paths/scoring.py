@@ -116,29 +116,22 @@ def balanced(y: Any, predicted: Any, sample_weight: Array | None = None) -> floa
     return float(np.mean([np.mean(said[np.asarray(y) == label] == label) for label in labels]))
 
 
-def correlated(y: Any, predicted: Any, sample_weight: Array | None = None) -> float:
-    """``matthews_corrcoef`` of scikit-learn, also where all rows have one class: 0, nothing can be correlated with
-    it.
-    """
-    from sklearn.metrics import matthews_corrcoef  # not at start-up
+def _or_chance(name: str, chance: float) -> Callable[..., float]:
+    """The score ``name`` of scikit-learn, also where all rows have one class: ``chance``."""
 
-    return 0.0 if np.unique(y).size < 2 else float(matthews_corrcoef(y, predicted, sample_weight=sample_weight))
+    def measure(y: Any, given: Any, sample_weight: Array | None = None) -> float:
+        from sklearn import metrics  # not at start-up
 
+        return chance if np.unique(y).size < 2 else float(getattr(metrics, name)(y, given, sample_weight=sample_weight))
 
-def area(y: Any, decision: Any, sample_weight: Array | None = None) -> float:
-    """``roc_auc_score`` of scikit-learn, also where all rows have one class: 0.5, chance, as there is no pair to
-    rank.
-    """
-    from sklearn.metrics import roc_auc_score  # not at start-up
-
-    return 0.5 if np.unique(y).size < 2 else float(roc_auc_score(y, decision, sample_weight=sample_weight))
+    measure.__name__ = name
+    return measure
 
 
-_DECISIONS = ("decision_function", "predict_proba")
 _ONE_CLASS = {  # scores that scikit-learn leaves undefined, or warns of, where validation rows lack a class
     "balanced_accuracy": (balanced, "predict"),
-    "matthews_corrcoef": (correlated, "predict"),
-    "roc_auc": (area, _DECISIONS),
+    "matthews_corrcoef": (_or_chance("matthews_corrcoef", 0.0), "predict"),
+    "roc_auc": (_or_chance("roc_auc_score", 0.5), ("decision_function", "predict_proba")),
 }
 
 

@@ -320,7 +320,7 @@ def rows_caption(params: HullParams) -> str:
     )
 
 
-# One hull in words and tables
+# One hull as text and tables
 
 
 TICKS = 41  # positions per axis of a component plot

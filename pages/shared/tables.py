@@ -381,9 +381,9 @@ def row_of(params: Params, table: Dataset) -> TableRow:
 CLASSES = ("binary", "multiclass", "classification")
 
 
-def _back(words: Mapping[str, Any]) -> Callable[[Any], str]:
+def _back(choices: Mapping[str, Any]) -> Callable[[Any], str]:
     """Return what finds the page's word for an argument of the library."""
-    return {value: word for word, value in words.items()}.__getitem__
+    return {value: word for word, value in choices.items()}.__getitem__
 
 
 # The argument of the library, the page's parameter, and its value there.

@@ -1,6 +1,4 @@
-"""The parameters as a person moves them: paths, controls and presets that methods share, and what some of them are made
-into.
-"""
+"""The parameters as a person moves them: paths, controls and presets that methods share."""
 
 from __future__ import annotations
 
