@@ -316,6 +316,7 @@ class KernelEstimator(Checked, BaseEstimator):
         return self._fitted(X, y)
 
     def _fitted(self, X: Any, y: Any) -> Self:
+        self.check_parts()
         self._check_parameters()
         stack, target = self.training_stack(X, y)
         self._fit_stack(stack, target)
@@ -718,7 +719,9 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
         return codes
 
     def _targets(self, y: Array) -> list[Array]:
-        return [signs(y, k) for k in ((1,) if self.classes_.size == 2 else range(self.classes_.size))]
+        if self.classes_.size == 2:
+            return [signs(y, 1)]
+        return [signs(y, k) for k in range(self.classes_.size)]
 
     def decision_function(self, X: Any) -> Array:
         """Signed scores of rows X (n_new, d), or of a test block (M, n_new, n).

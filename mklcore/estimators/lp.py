@@ -93,7 +93,8 @@ class LpBase(KernelSettings, KernelEstimator):
             )
         fits = []
         for k, target in enumerate(targets):
-            fits.append(self._fit_one(stack, target, warm_start(warm, k if len(targets) > 1 else None)))
+            start = None if warm is None else warm_start(warm, k if len(targets) > 1 else None)
+            fits.append(self._fit_one(stack, target, start))
             warn_unless_converged(fits[-1], self.tol)
         if len(fits) == 1:
             self._publish(fits[0])
@@ -155,10 +156,8 @@ def _checked_weights(sample_weight: Any, X: Any, is_stack: bool) -> Array:
     return w
 
 
-def warm_start(fitted: Any, k: int | None = None) -> WarmStart | None:
+def warm_start(fitted: Any, k: int | None = None) -> WarmStart:
     """What a fitted neighbour hands on; ``k`` picks one of several one-vs-rest problems."""
-    if fitted is None:
-        return None
     if k is None:
         return WarmStart(fitted.weights_, fitted.dual_coef_, fitted.C, fitted._carry)
     carry = None if fitted._carry is None else fitted._carry[k]

@@ -16,6 +16,7 @@ from mklcore.estimators.documented import documented
 from mklcore.estimators.lp import LpBase, warm_start
 from mklcore.kernels.grams import GramStack
 from mklcore.paths.scoring import ACCEPTED
+from mklcore.problem.driver import warn_unless_converged
 from mklcore.problem.losses import Loss, make_loss
 from mklcore.problem.penalties import Penalty
 
@@ -101,7 +102,8 @@ class LpMKLOneClass(OutlierMixin, LpBase):
         w = getattr(self, "sample_weight_", None)
         size = float(y.size if w is None else w.sum())
         cost = self.C if self.nu is None else 1.0 / (self.nu * size)
-        fit = self._fit_one(stack, y, warm_start(warm, None), cost)
+        fit = self._fit_one(stack, y, None if warm is None else warm_start(warm), cost)
+        warn_unless_converged(fit, self.tol)
         self._publish(fit)
         self.offset_ = 1.0 if self.nu is None else -fit.intercept
         self.intercept_ = 0.0

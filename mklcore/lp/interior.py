@@ -79,7 +79,7 @@ class Sides(NamedTuple):
 
     @classmethod
     def of(cls, task: Problem, points: Indices | None = None, fixed: Array | None = None) -> Sides:
-        low, high = task.loss.box(task.y, task.C)
+        low, high = task.box
         if points is None or fixed is None:
             points, fixed = np.arange(task.y.size), np.zeros(task.y.size)
         up, down = np.flatnonzero(high[points] > 0.0), np.flatnonzero(low[points] < 0.0)
@@ -247,7 +247,7 @@ class Interior(Reweighting):
         if self.warm is None and self._is_sparse:
             return self._begun(x * self._shrinking(sides.dual(x)), theta)
         if self.warm is None:  # weights follow the forms, which must not vanish
-            low, high = task.loss.box(task.y, task.C)
+            low, high = task.box
             a = task.feasible(np.where(task.y > task.y.mean(), high, low))
             return self._begun(
                 (1.0 - SETTINGS.inward) * self._shrinking(a) * sides.parts(a) + SETTINGS.inward * x, theta
@@ -266,7 +266,7 @@ class Interior(Reweighting):
 
     def _undecided(self, a: Array, weights: Array) -> Indices:
         """The points whose side of the margin a neighbour leaves open: those off their bounds, and the nearest."""
-        task, (low, high) = self.problem, self.problem.loss.box(self.problem.y, self.problem.C)
+        task, (low, high) = self.problem, self.problem.box
         if Capability.FEATURES in task.K.capabilities:
             return np.arange(a.size)
         f = task.K.decision(weights, a)

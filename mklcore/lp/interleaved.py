@@ -183,7 +183,7 @@ class Interleaved(WeightedMethod[Mixed]):
         self.cache = problem.K.row_cache(SETTINGS.cache_mb if cache_mb is None else cache_mb, least=64)
         self.diagonal = np.asarray(problem.K.diagonals())
         self.name = f"{problem.penalty.name} interleaved chunking"
-        self.low, self.high = problem.loss.box(problem.y, problem.C)
+        self.low, self.high = problem.box
         self.epsilon = problem.loss.epsilon
         # violations are measured in that of the target
         self._unit = float(np.abs(problem.loss.linear(problem.y)).max()) or 1.0

@@ -111,7 +111,7 @@ class LiveKernels(WeightedMethod[None]):
         if self.warm is not None:
             weights, a = self.warm.weights.copy(), self.warm.dual_for(task.C, task.loss)
         else:
-            low, high = task.loss.box(task.y, task.C)
+            low, high = task.box
             ends = np.isfinite(low) & np.isfinite(high)
             weights, a = np.zeros(M), np.where(ends, 0.5 * (np.where(ends, low, 0.0) + np.where(ends, high, 0.0)), 0.0)
         a = task.feasible(a if a.any() else task.C * task.y)

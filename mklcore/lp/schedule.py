@@ -22,7 +22,7 @@ from mklcore.arrays import Array
 from mklcore.errors import KernelError, ParameterError
 from mklcore.kernels.features import Features
 from mklcore.kernels.grams import SummedRows
-from mklcore.kernels.operators import CachedOperator, Capability, Dense, KernelOperator, cached, is_stored
+from mklcore.kernels.operators import CachedOperator, Dense, KernelOperator, cached, is_stored
 from mklcore.lp.interior import Interior
 from mklcore.lp.interleaved import Interleaved, lacking
 from mklcore.lp.live import SETTINGS as LIVE
@@ -90,7 +90,7 @@ def is_kinked(problem: Problem, trace: Trace, steps: int) -> bool:
     """Hardly more points off their bounds than kernels with weight: the Hessian of Newton's step is that of a few
     points, and the optimum a kink."""
     a, weights = trace.best.dual, trace.best.weights
-    low, high = problem.loss.box(problem.y, problem.C)
+    low, high = problem.box
     free = np.count_nonzero((a > low) & (a < high) & (a != 0.0))
     used = np.count_nonzero(weights > LIVE.negligible * weights.max())
     return bool(free <= SETTINGS.kink * used) or stands_still(problem, trace, steps)
@@ -167,19 +167,9 @@ ONE_KERNEL = (MACHINE, Phase(constant), Phase(interior, few_interior))
 # -- the rows
 
 
-def has_features(task: Problem) -> bool:
-    """Kernels by features, for which no kernel value is made."""
-    return Capability.FEATURES in task.K.capabilities
-
-
 def is_below(task: Problem, p: float) -> bool:
     """An lp norm whose order is below ``p``."""
     return task.penalty.order is not None and task.penalty.order < p
-
-
-def can_pair(task: Problem) -> bool:
-    """A loss and a penalty that interleaved pairs can take."""
-    return not lacking(task.loss, task.penalty)
 
 
 def inside_pays(task: Problem) -> bool:
@@ -206,9 +196,10 @@ def on_rows(task: Problem, tol: float) -> tuple[Phase, ...]:
     """Pairs on rows; sums of the kernels where these are very many, or where pairs cannot work."""
     K = task.K
     crowd = K.n_kernels >= SETTINGS.crowd and K.n_samples <= SETTINGS.crowd_rows
+    pairs = not lacking(task.loss, task.penalty)
     if task.penalty.order == 1:
-        return (SOME_PAIRS, LIVE_KERNELS) if can_pair(task) and K.n_kernels <= LIVE.fewest else (LIVE_KERNELS,)
-    return (MACHINE,) if crowd or not can_pair(task) else (PAIRS,)
+        return (SOME_PAIRS, LIVE_KERNELS) if pairs and K.n_kernels <= LIVE.fewest else (LIVE_KERNELS,)
+    return (PAIRS,) if pairs and not crowd else (MACHINE,)
 
 
 def at_one(task: Problem, tol: float) -> tuple[Phase, ...]:
@@ -220,7 +211,7 @@ def at_one(task: Problem, tol: float) -> tuple[Phase, ...]:
 
 def by_size(task: Problem, tol: float) -> tuple[Phase, ...]:
     """Pairs at first, where the stack is small."""
-    small = task.y.size <= SETTINGS.most_rows and tol >= SETTINGS.finest and can_pair(task)
+    small = task.y.size <= SETTINGS.most_rows and tol >= SETTINGS.finest and not lacking(task.loss, task.penalty)
     return (SOME_PAIRS, NEWTON) if small else (NEWTON,)
 
 
@@ -234,7 +225,7 @@ class ScheduleRow(NamedTuple):
 
 
 TABLE = (
-    ScheduleRow("features", has_features, on_features, "features cost no kernel value"),
+    ScheduleRow("features", lambda task: task.on_features, on_features, "features cost no kernel value"),
     ScheduleRow("p = infinity", lambda task: task.penalty.order == np.inf, lambda task, tol: ONE_KERNEL,
         "at p = infinity one machine solve is the optimum, and no Gram matrix but the sum is stored"),
     ScheduleRow("kernels that are not stored", lambda task: not is_stored(task.K), on_rows,
@@ -259,7 +250,7 @@ def by_newton(task: Problem, *, tol: float, warm: WarmStart | None = None) -> An
     """Newton; ParameterError where a penalty has no such step."""
     if not is_below(task, np.inf):
         raise ParameterError('solver="newton" needs an lp norm with finite p; use solver="auto" or "wrapper".')
-    phases = at_one(task, tol) if task.penalty.order == 1 and not has_features(task) else (NEWTON,)
+    phases = at_one(task, tol) if task.penalty.order == 1 and not task.on_features else (NEWTON,)
     return begun(task, phases, tol=tol, warm=warm)
 
 
@@ -312,19 +303,19 @@ def fit_weighted(
     kernels = cached(K, None if warm is None else warm.carried.kernels)
     penalty.check_claims(kernels.n_kernels)
     task = Problem(kernels, y, C if np.ndim(C) else float(C), loss, penalty, fit_intercept, screen)
-    if has_features(task) and solver not in FEATURE_SOLVERS:
+    if task.on_features and solver not in FEATURE_SOLVERS:
         raise ParameterError(
             f'solver="{solver}" works on kernel values, which an approximation does not make; use one of '
             f"{', '.join(FEATURE_SOLVERS)}, or approximation=None."
         )
     stored = is_stored(kernels)
-    if penalty.order == np.inf and not has_features(task) and (solver in ("auto", "wrapper") or not stored):
+    if penalty.order == np.inf and not task.on_features and (solver in ("auto", "wrapper") or not stored):
         return fit_sum(task, tol=tol, max_iter=max_iter, warm=warm, callback=callback)
     if not stored and solver in ("newton", "silp"):
         raise ParameterError(
             f'solver="{solver}" needs the Gram matrices; use solver="auto" or "interleaved" to work without them.'
         )
-    if has_features(task) and loss.quadratic and kernels.n_features < y.size and solver != "wrapper":
+    if task.on_features and loss.quadratic and kernels.n_features < y.size and solver != "wrapper":
         warm = from_sums(task, tol=tol, warm=warm)
         solver = "newton" if is_below(task, np.inf) else "wrapper"
     if solver == "auto":

@@ -9,13 +9,13 @@ Source: Kloft, Brefeld, Sonnenburg, Zien (2011).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from mklcore.arrays import Array, Indices
-from mklcore.kernels.operators import CachedOperator, cached
+from mklcore.kernels.operators import CachedOperator, Capability, cached
 from mklcore.problem.driver import AnyIterate, Iterate, Method, State, Trace
 from mklcore.problem.losses import Cost, Loss, best_intercept, total_loss
 from mklcore.problem.penalties import Penalty
@@ -35,9 +35,13 @@ class Problem:
     penalty: Penalty
     fit_intercept: bool
     screen: bool = True
+    box: tuple[Array, Array] = field(init=False)  # of feasible duals
+    on_features: bool = field(init=False)  # whether no kernel value is made
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "K", cached(self.K))
+        object.__setattr__(self, "box", self.loss.box(self.y, self.C))
+        object.__setattr__(self, "on_features", Capability.FEATURES in self.K.capabilities)
 
     def loss_at(self, f: Array) -> tuple[float, float]:
         """The best intercept at decision values f (n,) without one, and C sum V there."""
@@ -54,7 +58,7 @@ class Problem:
 
     def feasible(self, a: Array | None) -> Array:
         """A dual near ``a`` in the box, with 1'a as the intercept demands."""
-        return feasible_start(a, *self.loss.box(self.y, self.C), self.fit_intercept, self.loss.total)
+        return feasible_start(a, *self.box, self.fit_intercept, self.loss.total)
 
     def point(self, weights: Array, a: Array, f: Array, Q: Array, solves: int = 1, state: Any = None) -> AnyIterate:
         """Kernel weights and a dual with decision values f (n,) and forms Q (M,), certified."""
