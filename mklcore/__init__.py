@@ -70,7 +70,7 @@ _HOMES = {
     "paths.choose_c": ["choose_C"],
     "lp.schedule": ["SOLVERS"],
     "problem.driver": ["Fit"],
-    "problem.proof": ["certificate"],
+    "problem.problem": ["certificate"],
     "sparse.variants": [
         "duplicate_counterexample",
         "ivanov_to_tikhonov",

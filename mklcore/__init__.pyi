@@ -104,7 +104,7 @@ from mklcore.paths.curves import (
 )
 from mklcore.paths.choose_c import choose_C as choose_C
 from mklcore.lp.schedule import SOLVERS as SOLVERS
-from mklcore.problem.proof import certificate as certificate
+from mklcore.problem.problem import certificate as certificate
 from mklcore.sparse.variants import (
     duplicate_counterexample as duplicate_counterexample,
     lq_mkl as lq_mkl,

@@ -30,7 +30,7 @@ from mklcore.io.models import load_model
 from mklcore.lp.newton import joint_certificate
 from mklcore.problem.losses import Loss, total_loss
 from mklcore.problem.penalties import make_terms
-from mklcore.problem.proof import certificate
+from mklcore.problem.problem import certificate
 
 CLOSE = 1e-8  # share of the objective, or of the largest prediction, that rounding may take
 MOST_BYTES = 2e9  # of all kernels together

@@ -34,8 +34,7 @@ from mklcore.paths.splitters import folds
 from mklcore.problem.driver import Fit, warn_unless_converged
 from mklcore.problem.losses import Loss
 from mklcore.problem.penalties import LpNorm, Penalty
-from mklcore.problem.problem import WarmStart
-from mklcore.problem.proof import dual_bound
+from mklcore.problem.problem import WarmStart, dual_bound
 
 N_FOLDS = 5
 SELECTIONS = ("objective", "folds")  # how the best single kernel is chosen

@@ -43,7 +43,7 @@ from mklcore.kernels.operators import Dense
 from mklcore.problem.driver import AnyIterate, Iterate, Method, Status, Trace, run
 from mklcore.problem.losses import Loss, total_loss
 from mklcore.problem.machines import machine_of
-from mklcore.problem.proof import LowerBound
+from mklcore.problem.problem import LowerBound
 from mklcore.problem.solution import dual_gap, feasible_start
 
 NEEDED = "being quadratic, smooth, or piecewise linear and signed"  # of a loss, for a machine on a hull

@@ -42,9 +42,8 @@ from mklcore.errors import never_asked
 from mklcore.hkl.design import Design
 from mklcore.hkl.graph import Ancestry, Hull, Node, NodeWeights
 from mklcore.hkl.inner import HullTask, Inner, Reduced, solve_reduced
-from mklcore.problem.driver import AnyIterate, Method, Status, Trace
+from mklcore.problem.driver import EXACT, ROUNDING, AnyIterate, Certificate, Method, Status, Trace
 from mklcore.problem.losses import total_loss
-from mklcore.problem.proof import EXACT, ROUNDING, Certificate
 
 SEARCHES = ("certified", "printed", "necessary")
 ACTIVE = 1e-5  # a node is in the hull when ||beta_D(v)|| is above this share of the largest

@@ -36,10 +36,9 @@ import numpy as np
 from mklcore.arrays import Array, Indices, Mask
 from mklcore.kernels.maps import pieces
 from mklcore.kernels.operators import CachedOperator, Capability, Dense, KernelOperator, WeightedSum, is_stored
-from mklcore.problem.driver import Iterate, Screened, Status, Trace, run
+from mklcore.problem.driver import Certificate, Iterate, Screened, Status, Trace, run
 from mklcore.problem.losses import Cost, Loss
-from mklcore.problem.problem import Carried, Phase, Problem, WarmStart, WeightedMethod, begun
-from mklcore.problem.proof import Certificate, weighted_certificate
+from mklcore.problem.problem import Carried, Phase, Problem, WarmStart, WeightedMethod, begun, weighted_certificate
 
 
 @dataclass(frozen=True)

@@ -37,12 +37,11 @@ import scipy
 from mklcore.arrays import Array, Indices
 from mklcore.kernels.operators import Capability, as_operator
 from mklcore.lp.reweighting import Reweighting, WeightIterate, WeightState, certifies, keeping_dual
-from mklcore.problem.driver import AnyIterate, Fit, Iterate, Status, Trace, run
+from mklcore.problem.driver import AnyIterate, Certificate, Fit, Iterate, Status, Trace, run
 from mklcore.problem.losses import Loss, best_intercept, total_loss
 from mklcore.problem.machines import machine_of, solve_machine
 from mklcore.problem.penalties import LpNorm
-from mklcore.problem.problem import Problem, WarmStart
-from mklcore.problem.proof import Certificate, dual_bound
+from mklcore.problem.problem import Problem, WarmStart, dual_bound
 from mklcore.problem.smooth import solve_ridge, solve_ridges
 from mklcore.problem.svm import smo_pairs
 

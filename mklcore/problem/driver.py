@@ -8,8 +8,16 @@ term of the dual. R, not the objective: at small C the objective is nearly all l
 gap below the rounding of its two values is published as that rounding; where the tolerance is finer, the status is
 ``ROUNDED``.
 
-Nothing leaves the driver unproved: a polish that costs more than tol * R is undone, and the invariants of ``proof.py``
-hold or an error is raised.
+Nothing leaves the driver unproved: a polish that costs more than tol * R is undone, and four invariants are checked
+before anything is published:
+
+    objective            the published coefficients give the published objective
+    dual value           the published dual point gives the published dual value
+    dual below primal    the dual value does not exceed the objective
+    history              the published point is no worse than the best one seen, but for tol R
+
+A violation is a ``ProofError``, unless round-off explains it: then the kernels are too badly scaled for float64, and a
+``KernelError`` names the scales.
 """
 
 from __future__ import annotations
@@ -24,15 +32,14 @@ from typing import Any, ClassVar, Generic, NamedTuple, TypeAlias, TypeVar
 import numpy as np
 
 from mklcore.arrays import Array, one_blas_thread
-from mklcore.errors import MKLError, check_cancelled, warn_short
-from mklcore.problem.proof import Certificate, check, refusal, refuse_if_strained
+from mklcore.errors import KernelError, MKLError, ProofError, check_cancelled, warn_short
 
 
 @dataclass(frozen=True)
 class DriverSettings:
     """Where a run is at the end of its digits.
 
-    What counts as rounding is never more than ``solvers.proof`` allows.
+    What counts as rounding is never more than `check` allows.
     """
 
     # share of the objective that its rounding is at most: values from scratch agree to that, or nothing is published
@@ -41,6 +48,12 @@ class DriverSettings:
 
 
 SETTINGS = DriverSettings()
+
+EXACT = 1e-6  # share of the objective up to which two computations of one number agree
+_SHARP = 1e-7  # the same where round-off is the reason: another machine may be ten times less lucky
+_TOO_MUCH = 3e-4  # share of the objective that round-off may cost at the very worst, which is hardly ever met
+_FAR, _STRAINED = 1e-2, 1e-5  # shares of the objective: a gap that is no answer, round-off that explains one
+ROUNDING = 8.0 * np.finfo(float).eps
 
 
 class Status(enum.Enum):
@@ -279,6 +292,20 @@ class Method(ABC, Generic[State]):
         return "a linear system in them is singular. Scale the kernels alike, or remove near-copies"
 
 
+class Certificate(NamedTuple):
+    """Objective and dual value (None without one) from scratch; ``rounding``, what round-off can move them by at most;
+    ``floor``, what it moves them by even where the fit is perfect; ``scales``, a text about what the numbers are made
+    of;
+    ``decision`` (n,), f on the training rows without intercept."""
+
+    objective: float
+    dual_objective: float | None = None
+    rounding: float = 0.0
+    scales: str = ""
+    floor: float = 0.0
+    decision: Array | None = None
+
+
 class Trace:
     """What the driver remembers of a run: best primal point, best dual value and the point that has it, how near they
     have come, and at what cost, line by line.
@@ -481,3 +508,73 @@ def warn_unless_converged(fit: Fit, tol: float) -> None:
         "" if fit.relative_gap is None else f" Relative gap reached {fit.relative_gap:.2e}, tolerance asked {tol:.0e}."
     )
     warn_short(f"{fit.solver} {fit.status.value}.{reached}", stacklevel=3)
+
+
+# -- what is checked
+
+
+def refusal(scales: str) -> KernelError:
+    """What is said where float64 cannot carry a problem."""
+    return KernelError(f"These kernels cannot be weighed in double precision: {scales}.")
+
+
+def check(
+    name: str, objective: float, dual_objective: float | None, lowest: float, allowed: float, values: Certificate | None
+) -> None:
+    """Raise unless the four invariants hold.
+
+    ``objective`` and ``dual_objective`` are about to be published, ``lowest`` is the best objective seen, ``allowed``
+    what the published one may exceed it by, ``values`` what the coefficients give (None where a method cannot say).
+    """
+    size, rounded = max(abs(objective), abs(dual_objective or 0.0)), 0.0
+    if values is not None:
+        if bool(values.scales) and values.rounding > _TOO_MUCH * size + values.floor:
+            raise refusal(values.scales)
+        rounded = values.floor
+        _agree("objective", name, objective, values.objective, size, values)
+        rounded += abs(values.objective - objective)
+        if dual_objective is not None and np.isfinite(dual_objective):
+            if values.dual_objective is None:
+                raise ProofError(
+                    f"Invariant 'dual value' is violated: {name} has a dual value and no point that proves it."
+                )
+            _agree("dual value", name, dual_objective, values.dual_objective, size, values)
+            rounded += abs(values.dual_objective - dual_objective)
+    if dual_objective is not None and dual_objective - objective > 1e-9 * size + rounded:
+        if values is not None and dual_objective - objective <= values.rounding:
+            raise refusal(values.scales)
+        raise ProofError(
+            f"Invariant 'dual below primal' is violated: {name} has dual value {dual_objective:.10g} above its "
+            f"objective {objective:.10g}."
+        )
+    slack = 1e-9 * size if dual_objective is not None else EXACT * size
+    if objective - lowest > allowed + slack + rounded:
+        raise ProofError(
+            f"Invariant 'history' is violated: {name} ends at {objective:.10g}, {objective - lowest:.3g} above the "
+            f"best point it had seen, where {allowed:.3g} is allowed."
+        )
+
+
+def is_carried(objective: float, values: Certificate) -> bool:
+    """Whether double precision carries a point: round-off cannot cost much, and its coefficients give its objective."""
+    size = abs(objective)
+    strained = bool(values.scales) and values.rounding > _TOO_MUCH * size + values.floor
+    return not strained and abs(objective - values.objective) <= _SHARP * size + values.floor
+
+
+def refuse_if_strained(gap: float, objective: float, values: Certificate) -> None:
+    """A fit that stands still far from its bound is refused where round-off is the reason."""
+    if gap > _FAR * abs(objective) and values.rounding > _STRAINED * abs(objective):
+        raise refusal(values.scales)
+
+
+def _agree(what: str, name: str, reported: float, found: float, size: float, values: Certificate) -> None:
+    off = abs(reported - found)
+    if off <= _SHARP * size + values.floor:
+        return
+    if values.scales and not off > values.rounding:
+        raise refusal(values.scales)
+    if not off <= EXACT * size:
+        raise ProofError(
+            f"Invariant '{what}' is violated: {name} tells {reported:.10g}, its own coefficients give {found:.10g}."
+        )

@@ -57,10 +57,9 @@ from mklcore.arrays import Array, Indices, factorised, one_blas_thread, writable
 from mklcore.errors import KernelError, ParameterError
 from mklcore.kernels.features import Features
 from mklcore.kernels.operators import Capability, KernelOperator, as_operator, is_stored
-from mklcore.problem.driver import Iterate, Method, Status, Trace
+from mklcore.problem.driver import Certificate, Iterate, Method, Status, Trace
 from mklcore.problem.losses import Loss
 from mklcore.problem.machines import machine_of
-from mklcore.problem.proof import Certificate
 from mklcore.problem.svm import smo_single
 
 __all__ = ["GOMP", "Chosen", "Spectra"]

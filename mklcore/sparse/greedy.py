@@ -56,9 +56,8 @@ from mklcore._numba.decorators import jit_entry, jit_helper
 from mklcore.arrays import Array, Indices, factorised
 from mklcore.errors import MKLError, ParameterError
 from mklcore.kernels.operators import Dense
-from mklcore.problem.driver import Iterate, Method, Status, Trace
+from mklcore.problem.driver import Certificate, Iterate, Method, Status, Trace
 from mklcore.problem.losses import Loss, Squared
-from mklcore.problem.proof import Certificate
 from mklcore.sparse.gomp import Spectra
 
 

@@ -50,12 +50,11 @@ from mklcore.arrays import Array, Indices
 from mklcore.errors import KernelError, ParameterError, warn_short
 from mklcore.kernels.operators import KernelOperator, cached
 from mklcore.lp.reweighting import _FLOOR, NEGLIGIBLE, Reweighting, WeightIterate
-from mklcore.problem.driver import Fit, Iterate, Method, Status, Trace, run
+from mklcore.problem.driver import Fit, Iterate, Method, Status, Trace, is_carried, run
 from mklcore.problem.losses import Loss
 from mklcore.problem.machines import machine_of
 from mklcore.problem.penalties import GroupTerm
 from mklcore.problem.problem import Problem
-from mklcore.problem.proof import is_carried
 
 TOL_MODES = ("relative", "absolute")
 

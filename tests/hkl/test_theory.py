@@ -18,7 +18,7 @@ from mklcore.hkl.graph import Ancestry, Grid, Hull, NodeWeights, touched
 from mklcore.hkl.inner import HullTask
 from mklcore.problem.losses import make_loss
 from mklcore.problem.penalties import LpNorm
-from mklcore.problem.proof import certificate
+from mklcore.problem.problem import certificate
 from tests.helpers.every import every
 from tests.oracles.hkl import brute_descendant_sums
 

@@ -11,7 +11,7 @@ from mklcore.kernels.grams import Rows
 from mklcore.lp.schedule import fit_weighted
 from mklcore.problem.losses import make_loss
 from mklcore.problem.penalties import LpNorm
-from mklcore.problem.proof import certificate
+from mklcore.problem.problem import certificate
 from mklcore.sparse import gomp
 from tests.helpers.every import every
 from tests.helpers.settings import setting

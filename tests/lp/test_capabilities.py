@@ -23,7 +23,7 @@ from mklcore.problem.penalties import (
     WeightedLpNorm,
     norms,
 )
-from mklcore.problem.proof import certificate
+from mklcore.problem.problem import certificate
 from tests.helpers.every import every
 
 N = 20

@@ -10,8 +10,7 @@ from mklcore.lp.live import norms_of, radius_of, without_weight
 from mklcore.lp.schedule import fit_weighted
 from mklcore.problem.losses import LOSSES, make_loss
 from mklcore.problem.penalties import LpNorm
-from mklcore.problem.problem import Problem, WarmStart
-from mklcore.problem.proof import certificate
+from mklcore.problem.problem import Problem, WarmStart, certificate
 from tests.helpers.every import every
 
 CURVED = ["squared", "logistic", "squared_hinge"]

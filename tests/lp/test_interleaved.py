@@ -13,8 +13,7 @@ from mklcore.lp.schedule import fit_weighted
 from mklcore.problem.driver import Status, run
 from mklcore.problem.losses import make_loss
 from mklcore.problem.penalties import LpNorm
-from mklcore.problem.problem import Problem
-from mklcore.problem.proof import certificate
+from mklcore.problem.problem import Problem, certificate
 from tests.helpers.every import every
 
 KERNELS = mkl.KernelDictionary.rbf_grid([0.5, 1, 2]) + mkl.KernelDictionary.per_feature(mkl.RBF(1.0, relative=True), 6)

@@ -13,8 +13,7 @@ from mklcore.lp.schedule import fit_weighted
 from mklcore.problem.driver import run
 from mklcore.problem.losses import make_loss
 from mklcore.problem.penalties import LpNorm
-from mklcore.problem.problem import Problem
-from mklcore.problem.proof import certificate
+from mklcore.problem.problem import Problem, certificate
 
 KERNELS = KernelDictionary.rbf_grid([0.5, 1.0, 2.0]) + KernelDictionary.per_feature(Linear(), 40)
 

@@ -14,8 +14,7 @@ from mklcore.lp.schedule import fit_weighted
 from mklcore.problem.losses import make_loss
 from mklcore.problem.machines import machine_of
 from mklcore.problem.penalties import LpNorm
-from mklcore.problem.problem import Problem
-from mklcore.problem.proof import certificate
+from mklcore.problem.problem import Problem, certificate
 
 LOSSES = (
     "hinge", "squared", "epsilon_insensitive", "logistic", "one_class", "squared_hinge", "huber", "pinball",

@@ -18,7 +18,7 @@ from mklcore.kernels.grams import Rows
 from mklcore.lp.schedule import fit_weighted
 from mklcore.problem.losses import LOSSES, make_loss
 from mklcore.problem.penalties import LpNorm
-from mklcore.problem.proof import certificate
+from mklcore.problem.problem import certificate
 from tests.helpers.every import every
 from tests.helpers.settings import setting
 

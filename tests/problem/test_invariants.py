@@ -20,11 +20,10 @@ from mklcore.lp.live import LiveKernels
 from mklcore.lp.newton import Newton
 from mklcore.lp.reweighting import Reweighting
 from mklcore.lp.schedule import NEWTON_THEN_INTERIOR
-from mklcore.problem.driver import Iterate, Method, Status, run
+from mklcore.problem.driver import Certificate, Iterate, Method, Status, run
 from mklcore.problem.losses import make_loss
 from mklcore.problem.penalties import PENALTIES, LpNorm
-from mklcore.problem.problem import Problem
-from mklcore.problem.proof import Certificate, dual_bound
+from mklcore.problem.problem import Problem, dual_bound
 from mklcore.sparse.gomp import GOMP, Spectra
 from mklcore.sparse.greedy import EmpiricalGreedy, FunctionalGreedy, unit_step_divisors
 from mklcore.sparse.smkl import SMKL

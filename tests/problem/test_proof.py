@@ -6,7 +6,7 @@ import pytest
 import mklcore as mkl
 from mklcore.problem.losses import make_loss
 from mklcore.problem.penalties import LpNorm
-from mklcore.problem.proof import certificate
+from mklcore.problem.problem import certificate
 from tests.helpers.every import every
 from tests.lp.test_properties import draw
 

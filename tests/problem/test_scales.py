@@ -10,7 +10,7 @@ from mklcore.lp.schedule import fit_weighted
 from mklcore.problem.driver import Status
 from mklcore.problem.losses import make_loss
 from mklcore.problem.penalties import LpNorm
-from mklcore.problem.proof import certificate, scales_of
+from mklcore.problem.problem import certificate, scales_of
 from tests.helpers.every import every
 from tests.lp.test_properties import LOSSES, costs, draw, losses, orders, seeds
 

@@ -40,7 +40,7 @@ from mklcore.kernels.functions import Linear, Polynomial
 from mklcore.kernels.grams import GramStack
 from mklcore.kernels.sequences import Spectrum, WeightedDegree
 from mklcore.paths.path import Path, fit_path, path_grid
-from mklcore.problem.proof import certificate
+from mklcore.problem.problem import certificate
 from mklcore.sparse.variants import duplicate_counterexample, lq_mkl
 
 USED = 1e-6  # share of the largest weight above which a kernel counts as used
