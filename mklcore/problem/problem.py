@@ -191,7 +191,7 @@ def dual_bound(loss: Loss, penalty: Penalty, a: Array, Q: Array, y: Array, C: Co
 
 def _searched(loss: Loss, penalty: Penalty, a: Array, Q: Array, y: Array, C: Cost) -> float:
     """The best multiple where the price is convex but not homogeneous: a search on the part of the ray in the box."""
-    from scipy.optimize import minimize_scalar
+    from scipy.optimize import minimize_scalar  # not at start-up
 
     low, high = loss.box(y, C)
     with np.errstate(divide="ignore", invalid="ignore"):
