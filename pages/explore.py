@@ -237,6 +237,8 @@ def edge(found: Exploration) -> str:
     path, k = found.path, found.index
     if len(path) < 2 or path.param in ("p", "s") or k not in (0, len(path) - 1):
         return ""
+    if not path.val_score[k] > path.val_score[1 if k == 0 else k - 1]:  # flat at the end
+        return ""
     end = "below" if path.values[k] == min(path.values) else "above"
     return f" The best {places.symbol(path.param)} may lie {end} the range tried. Type a value of it to look there."
 

@@ -471,6 +471,7 @@ def verdict(found: Exploration) -> Verdict:
     return Verdict(
         learnt.target_name, learnt.task, label_of(scoring), ours.score, ours.error, guessed.score, better,
         rows.n_samples, found.test is not None, (), (), wrong, guessed_wrong, tuple(references),
+        not learnt.strings,
     )  # fmt: skip
 
 

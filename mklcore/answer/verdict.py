@@ -80,6 +80,8 @@ class Verdict:
         The same of guessing.
     references : tuple of ComparedReference
         Plain models on the same rows.
+    trees_read : bool
+        Whether trees can read the table; not where it has texts.
     """
 
     target: str
@@ -96,6 +98,7 @@ class Verdict:
     typical_error: float = math.nan
     guess_error: float = math.nan
     references: tuple[ComparedReference, ...] = ()
+    trees_read: bool = True
 
     def __str__(self) -> str:
         return self.sentence()
@@ -147,7 +150,7 @@ class Verdict:
         trees = [one for one in self.references if one.name in TREES]
         one = max(better or trees, key=lambda one: one.score, default=None)
         if one is None:
-            return "Not yet compared with a random forest"
+            return "Not yet compared with a random forest" if self.trees_read else "Trees cannot read its texts"
         name = PLAIN[one.name]
         if one.place == "ahead":
             return f"Better than {name}"

@@ -192,7 +192,7 @@ def waterfall(
     end, tone = float(reached[-1]), style.theme(dark)
     said = [style.rounded_to(value, step) for value in (base, end)]
     up, down = (style.readable(hue, dark) for hue in (style.PALETTE[0], style.PALETTE[2]))
-    low, high = style.around(reached, 0.25)
+    low, high = style.around(reached, 0.5 if any(ends) else 0.25)  # room for what stands at both ends
     mark = 0.006 * (high - low)  # both ends are marks, not bars from a zero that may be far away
     figure = row_bars(
         [mark, *parts, mark], [BASE, *called, "prediction"],

@@ -49,7 +49,7 @@ def compared(found: Exploration, params: Params, pending: bool) -> None:
     if not verdict.references:
         rows += [(NAMES.get(one, one), words.score(name, score), "") for one, score in found.baselines.items()]
     elif not set(TREES) & set(found.baselines):
-        later = "on its way" if pending else "not yet compared"
+        later = "cannot read texts" if found.learnt_from.strings else "on its way" if pending else "not yet compared"
         rows += [(NAMES[one], later, "") for one in TREES]
     st.table(pd.DataFrame(rows, columns=["model", name, "this model is"]).set_index("model"))
     behind = {one.name for one in verdict.references if one.place == "behind"}

@@ -38,7 +38,8 @@ def says(path: Path, drawn: Drawn, params: Params) -> None:
     text = f"{named} predict{'s' * (len(used) == 1)} it, {how}" if used else "no column predicts it"
     where = f"best hull at {places.label('lam', float(path.values[best]))}, validation {path.score_name} {score}"
     st.markdown(f"{about}: {text} ({where}).".replace(" %", "\u00a0%"))
-    if best in (0, len(path) - 1) and len(path) > 1:
+    beside = 1 if best == 0 else best - 1
+    if best in (0, len(path) - 1) and len(path) > 1 and path.val_score[best] > path.val_score[beside]:
         end, other = ("largest", "larger") if best == 0 else ("smallest", "smaller")
         st.caption(f"The best λ is the {end} one tried: a {other} one may do better. Type it into the box for λ.")
 

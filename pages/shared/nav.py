@@ -11,6 +11,7 @@ import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
 from pages.shared import inside as streamlit_inside
+from pages.shared.parameters import link_text
 from pages.shared.state import memory
 
 
@@ -88,8 +89,9 @@ def link(file: str, label: str) -> None:
 
 
 def go(file: str) -> None:
-    """Leave for another page of the app; the parameters stay."""
-    st.switch_page(_pages()[file])
+    """Leave for another page of the app; the parameters stay, and come with its address: Back leads to this page."""
+    memory().link.moved = True
+    st.switch_page(_pages()[file], query_params=link_text(memory().params))
 
 
 def leave_bare() -> None:
