@@ -96,8 +96,7 @@ def make_sequences(
     ``motifs``: strings, each planted anywhere; or pairs (string, position), planted there, moved by up to ``jitter``
     places; or a number of motifs of 6 letters, drawn with ``seed`` and spread over the string. Every letter of a motif
     mutates with probability ``mutation``. Rows of class -1 get the letters of the motif in another order at such a
-    place, so that neither letters nor places tell the classes apart, only words. X holds the shares of the letters,
-    which tell nothing.
+    place, so that neither letters nor places tell the classes apart, only words. X: the shares of letters, no help.
 
     Parameters
     ----------
