@@ -68,10 +68,10 @@ def waiting(params: Params, pending: Pending) -> None:
         st.caption(words.plain(pending.text), width="content")
         for one in () if partial is None else partial.compared:
             st.caption(f"{words.plain(one.candidate.label)}: {number(one.score)}", width="content")
-        if saved is not None:
-            cursor_of(saved, ("saved", answer.key(params)), [])
-        elif partial is not None and partial.refit is not None and partial.refit[0] is not None:
-            cursor_of(partial.refit[0], ("partial", answer.key(params)), [])
+        found = partial.refit[0] if saved is None and partial is not None and partial.refit else saved
+        if found is not None:
+            view = pictures.path(found, places.place(found, params.at).index)
+            cursor_of(found, ("partial", answer.key(params)), [view])
 
 
 def cursor_of(path: Path, name: object, follows: list[View]) -> None:
@@ -104,7 +104,7 @@ def show(found: Exploration, params: Params) -> None:
     here = places.place(found.path, params.at)
     follows: list[View] = []
     if params.look == "path":
-        follows = [pictures.path(found, here.index)]
+        follows = [pictures.path(found.path, here.index, tuple(found.baselines.items()))]
     elif params.look == "columns" and guessing:
         could_help(found)
     elif params.look == "columns":

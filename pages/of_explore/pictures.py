@@ -228,16 +228,17 @@ def words_of(found: Exploration, name: str) -> None:
 # Path
 
 
-def path(found: Exploration, index: int) -> View:
-    """Draw the weights as bars that follow the cursor, beside weights and scores along the path."""
-    along, dark = found.path, drawing.is_dark()
-    shown = moving.order(along)
+def path(along: Path, index: int, plain: tuple[tuple[str, float], ...] = ()) -> View:
+    """Draw the weights as bars that follow the cursor, beside weights and scores along the path, with ``plain`` models'
+    scores.
+    """
+    dark, shown = drawing.is_dark(), moving.order(along)
     kernels = View("kernels", lambda p: np.round(moving.heights(p.weights, shown), 6).tolist())
     left, right = st.columns((LEFT, sum(RIGHT)), gap="medium")
     with left:
         players.bars("kernels", moving.weight_bars(along, index=index, dark=dark))
     named = replace(along, kernel_names=captions.labels(along.kernel_names, along.kernel_families))
-    plain, cursor = tuple(found.baselines.items()), {"chart": players.CHART}
+    cursor = {"chart": players.CHART}
     pictures = {
         players.CHART: (
             "Solution path", moving.weights_chart(along, dark, figure=players.CHART, **cursor),

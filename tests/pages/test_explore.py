@@ -196,6 +196,11 @@ def test_one_kernel_per_column_is_a_click_away_where_the_plain_machine_won(monke
     assert "all columns" not in answer.get(memory(app).params).value.label
 
 
+def unscored_path():
+    iris = mkl.load_sample("iris")
+    return mkl.fit_path(mkl.UniformMKLClassifier(), iris.X, iris.y, "C", [0.1, 1.0, 10.0])
+
+
 def test_until_it_is_there_a_placeholder_says_what_is_done_and_a_refusal_can_be_tried_again(monkeypatch):
     told = Pending(0.4, "candidates")
     with monkeypatch.context() as patch:
@@ -203,6 +208,10 @@ def test_until_it_is_there_a_placeholder_says_what_is_done_and_a_refusal_can_be_
         app = explore(data="iris")
         assert "candidates" in words(app)
         assert not app.get("plotly_chart")
+        told = Pending(0.6, "path", answer.Partial({"refit": (unscored_path(), 1, None)}))
+        app = quiet(app.run())
+        assert "Solution path" in words(app)
+        assert "validation accuracy not measured" in words(app).replace("**", "")
         told = Failed("Answer was cancelled.", again=True)
         app = quiet(app.run())
     assert [error.value for error in app.error] == ["Answer was cancelled\\."]
