@@ -342,7 +342,7 @@ def errors(found: Exploration, model: Any, where: str) -> None:
         downloads.figure(draw, "Residuals against prediction", "residuals", small=True)
         st.caption("A bend says that something is not learnt yet; a funnel, that errors grow with the prediction.")
         return
-    from sklearn.metrics import confusion_matrix
+    from sklearn.metrics import confusion_matrix  # which the page of a sample is drawn without
 
     names, classes = rows.class_names, model.classes_
     left, middle, right = st.columns(3, gap="medium")
@@ -368,7 +368,7 @@ def errors(found: Exploration, model: Any, where: str) -> None:
 
 def curves(decisions: np.ndarray, rows: Dataset, classes: Any) -> list[tuple[str, np.ndarray, np.ndarray, float]]:
     """One ROC curve for two classes, one class against the rest for more; the smallest areas first."""
-    from sklearn.metrics import auc, roc_curve
+    from sklearn.metrics import auc, roc_curve  # as above
 
     if decisions.shape[1] not in (1, len(classes)):
         return []

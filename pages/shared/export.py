@@ -142,7 +142,7 @@ def _packed(**arrays: Any) -> bytes:
 
 def _csv(proof: ProofRecord) -> bytes:
     """Return the rows as CSV; nothing where the table read from it would be another one."""
-    import pandas as pd
+    import pandas as pd  # which a first page is drawn without
 
     train, rows = proof.train, proof.rows
     frame = pd.DataFrame(rows, columns=[train.feature_names[j] for j in proof.columns])

@@ -216,7 +216,7 @@ def first_rows() -> None:
         st.code("\n".join(line[:MOST_SIGNS] for line in lines), language=None)
         st.caption("The file begins like this. If letters or columns look wrong, change how the file is read on Data.")
         return
-    import pandas as pd
+    import pandas as pd  # which a first page is drawn without
 
     frame = pd.DataFrame(found.preview, columns=[column.name for column in found.columns])
     st.dataframe(frame, hide_index=True, alt=f"The first {len(frame)} rows of the refused table", key="refused_rows")

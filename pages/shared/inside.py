@@ -161,7 +161,7 @@ def token(cookies: str) -> bytes:
     """Return the token against forged requests among these cookies, b"" where none is; its cookie is masked anew
     often.
     """
-    from starlette.requests import cookie_parser
+    from starlette.requests import cookie_parser  # Streamlit's choice of a server, which it may change
 
     decode, name = find(TOKEN), find(COOKIE)
     if decode is None or name is None:
@@ -174,7 +174,7 @@ def page_asked_for(message: bytes) -> tuple[str, str]:
     kind = find(MESSAGE)
     if kind is None:
         return "", ""
-    from google.protobuf.message import DecodeError
+    from google.protobuf.message import DecodeError  # as above
 
     try:
         asked = kind.FromString(message).rerun_script

@@ -30,6 +30,7 @@ from mklcore.errors import DataError
 from mklcore.io import launcher
 from mklcore.io.private_folders import own_folder
 from mklcore.kernels.stacks import MAX_FILE_MB
+from mklcore.paths.files import read_paths, write_paths
 from mklcore.paths.path import Path as Solved
 from pages.shared import inside, nav, parameters, places, state
 from pages.shared.parameters import UPLOAD, Params
@@ -71,8 +72,6 @@ def write(screen: Screen) -> bytes:
     text = {name: getattr(screen, name) for name in ("page", "link", "name", "dictionary")} | {"format": FORMAT}
     parts = {SCREEN: json.dumps(text).encode(), TABLE: screen.table, MODEL: screen.model}
     if screen.path is not None:
-        from mklcore.paths.files import write_paths  # with scikit-learn, which a page can be drawn without
-
         parts[PATH] = write_paths(path=screen.path)
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
@@ -84,8 +83,6 @@ def write(screen: Screen) -> bytes:
 
 def read(content: bytes) -> Screen:
     """The screen in a file. DataError, with what is wrong, for anything else: another file, damage, sizes."""
-    from mklcore.paths.files import read_paths
-
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             members = {member.filename: member for member in archive.infolist()}
@@ -177,7 +174,7 @@ def saving() -> Callable[[], bytes]:
 
 def _solved(params: Params, page: str) -> tuple[Solved | None, Any]:
     """The path of a page and its model, where they are known: the hull at the cursor, or the one that was chosen."""
-    from pages.shared import answer, hulls
+    from pages.shared import answer, hulls  # which a first page is drawn without
 
     if page == "hulls":
         path = hulls.known(params)
@@ -212,7 +209,7 @@ def open_file(content: bytes) -> None:
 
 def path_of(params: Params) -> Solved | None:
     """The path of the file that was opened last, where it is about these parameters: shown until it is solved anew."""
-    from pages.shared import answer
+    from pages.shared import answer  # as above
 
     opened = memory().opened
     return opened.path if opened is not None and answer.key(opened.params) == answer.key(params) else None

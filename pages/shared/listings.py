@@ -1,31 +1,31 @@
-"""Tables to read and to edit: rows, columns, weights, a whole path, and the one writer of CSV."""
+"""Tables to read and to edit: rows, columns, weights, a whole path, and the one writer of CSV.
+
+Functions import pandas themselves: it takes half a second, and a first page is drawn without it.
+"""
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import streamlit as st
 
-from mklcore.data.dataset import Dataset
-from mklcore.kernels.grams import GramStack
-from mklcore.paths.path import Path
-
-if TYPE_CHECKING:
-    import pandas as pd
-from collections.abc import Mapping
-
 from mklcore.data.columns import Column
-from mklcore.data.dataset import Groups
+from mklcore.data.dataset import Dataset, Groups
 from mklcore.data.grouping import write_groups
 from mklcore.data.reading import TableSummary
 from mklcore.errors import KernelError, MKLError, ParameterError
+from mklcore.kernels.grams import GramStack
 from mklcore.kernels.notation import columns_from_words
+from mklcore.paths.path import Path
 from pages.shared import controls, parameters, tables, words
 from pages.shared.state import memory
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 PREVIEW_ROWS = 200
 
