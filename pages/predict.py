@@ -117,7 +117,9 @@ def start(shown: PredictView, here: TableRow) -> None:
     known = "" if table.task == "novelty" else f"; its {plain(table.target_name)} is {target}"
     held_out = test is not None and bool((test.table == here.before).all(axis=1).any())
     learnt = "A row that the model has not seen" if held_out else "A row that the model learned from"
-    changed = f" {style.counted(len(here.moves), 'feature')} changed." if here.moves else ""
+    letters = ((name, table.letter_columns(name)) for name, _ in table.strings)
+    moved = sum(not here.moves.keys().isdisjoint(members) for _, members in (*table.columns, *letters))
+    changed = f" {style.counted(moved, 'column')} changed." if moved else ""
     st.caption(f"{learnt}{known}.{changed}")
 
 

@@ -195,7 +195,7 @@ def _inside(proof: ProofRecord, name: str) -> None:
 def _answer(proof: ProofRecord, found: Files, name: str) -> None:
     """Draw what the command prints, or the button that has it run here."""
     if not proof.is_small:
-        st.caption("All kernels once more are too large a piece for this server: run the command on your own machine.")
+        st.caption("This server is too small to compute all kernels again: run the command on your own machine.")
         return
     ask = lambda _: work.get(("checked", proof.params, proof.key), lambda progress: found.printed(), title="Check")  # noqa: E731
     drawing.request(

@@ -277,7 +277,7 @@ def _address() -> None:
     parts = urlencode(parameters.link_text(state.current()))
     st.code(f"{url}?{parts}" if parts else url, language=None, wrap_lines=True)
     if state.current().is_upload:
-        st.caption("The link names your table by its fingerprint; who opens it is asked for the table.")
+        st.caption("The link does not hold your table: a person who opens it is asked for the file.")
     if not kept.missing(state.current()):
         st.download_button(
             "Save", kept.saving(), f"screen.{kept.ENDING}", "application/zip", key="save", on_click="ignore",

@@ -114,7 +114,7 @@ def test_moving_a_column_moves_the_answer_and_the_link():
 def test_a_link_restores_the_row_and_the_way_back_drops_the_changes():
     app = open_app(PREDICT, data="iris", row="120", moved="1=5.5,4=0.25,77=3", outcome="3")
     assert slider(app, "petal width (cm)").value == 0.25
-    assert "2 features changed" in words(app)
+    assert "2 columns changed" in words(app)
     assert app.selectbox(key="what_outcome").value == 3
     press(app, "what_reset")
     assert "changed" not in words(app)
