@@ -143,6 +143,23 @@ def test_one_file_says_and_draws_what_the_screen_says_and_draws(look):
         assert lines_of(screen).items() <= lines_of(shown[place]).items()  # slow plain models may have come since
 
 
+def test_what_could_be_chance_is_one_answer_for_sentence_bars_table_and_file():
+    app = quiet(open_at("explore", data="diabetes").run())
+    found = answer_of(app)
+    chance = {name for name, is_chance in found.could_be_chance.items() if is_chance}
+    assert 3 < len(chance) < len(found.columns)
+    assert set(found.verdict.chance) == {one.name for one in found.columns if one.chance} == chance
+    (screen,) = [bars for one in app.get("bidi_component") if (bars := json.loads(one.proto.json)).get("picks")]
+    for bars in (screen, data_of(found.page())["columns"]):
+        colours = dict(zip(bars["names"], bars["colours"], strict=True))
+        grey, others = ({colours[name] for name in part} for part in (chance, colours.keys() - chance))
+        assert len(grey) == 1
+        assert not grey & others
+    said = re.sub(r"[*\\\\]", "", words(app))
+    assert f"{len(chance)} other columns could be chance" in said
+    assert f"does not clearly hurt the model ({len(chance)} of {len(found.columns)})" in said
+
+
 def alike(one, other):
     """Whether both are the same kind of picture: bars or texts of as many columns, or panels of the same axes."""
     axes = [[panel["y"] for panel in picture.get("panels", [])] for picture in (one, other)]
