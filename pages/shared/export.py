@@ -235,19 +235,26 @@ def button(make: Callable[[], str], name: str, label: str = LABEL) -> None:
 
 def answer_file(params: Params, found: Exploration, index: int) -> None:
     """Draw the download of Explore: the path from its cursor on, with its sentence and the columns' shares."""
-    method, held = METHODS[params.algorithm], found.test
-    used = {name: getattr(found.model, name, None) for name in ("loss", "p")}
-    rows = f"{found.learnt_from.n_samples} to learn from, {0 if held is None else held.n_samples} held out"
-    solved = _problem(method.words_for(used, found.learnt_from.task))
-    about = _about(params, "explore", (("Rows", f"{rows}, seed {params.seed}"),), [method], [solved])
-    button(lambda: found.page(about, index), "Path")
+    table = tables.table(params)
+
+    def make() -> str:
+        method, held = METHODS[params.algorithm], found.test
+        used = {name: getattr(found.model, name, None) for name in ("loss", "p")}
+        rows = f"{found.learnt_from.n_samples} to learn from, {0 if held is None else held.n_samples} held out"
+        solved = _problem(method.words_for(used, found.learnt_from.task))
+        about = _about(params, table, "explore", (("Rows", f"{rows}, seed {params.seed}"),), [method], [solved])
+        return found.page(about, index)
+
+    button(make, "Path")
 
 
 def methods_file(params: Params, drawn: Sequence[ComparedMethod], said: str, step: int) -> None:
     """Draw the download of Compare: every method that has a path, from its slider on, with the page's sentence."""
     solved = [one for one in drawn if one.path is not None]
     algorithms = dict.fromkeys(METHODS[one.method.algorithm] for one in solved)
-    about = _about(params, "compare", [("Answer", said)] if said else [], list(algorithms), problems(solved))
+    about = _about(
+        params, tables.table(params), "compare", [("Answer", said)] if said else [], list(algorithms), problems(solved)
+    )
     shown = {one.label: one.path for one in solved}
     button(partial(methods_page, shown, about, step=step), "Methods side by side")
 
@@ -266,7 +273,9 @@ def hulls_file(
     params: Params, shown: Path, drawn: Drawn, columns: Sequence[int], method: Algorithm, *, index: int
 ) -> None:
     """Draw the download of Hulls; ``columns`` of the table enter."""
-    about = _about(params, "hulls", _rows(params, hulls.parts(params)), [method], [_problem(method)])
+    about = _about(
+        params, tables.table(params), "hulls", _rows(params, hulls.parts(params)), [method], [_problem(method)]
+    )
     numbers = [j + 1 for j in columns]
     button(partial(hulls_page, shown, about, index=index, numbers=numbers, drawn=drawn), "Hulls")
 
@@ -281,12 +290,11 @@ def _problem(solved: Algorithm | Variant, title: str = "") -> SolvedProblem:
 
 
 def _about(
-    params: Params, page: str, used: Sequence[tuple[str, str]], algorithms: Sequence[Algorithm],
+    params: Params, table: Dataset, page: str, used: Sequence[tuple[str, str]], algorithms: Sequence[Algorithm],
     solved: Sequence[SolvedProblem],
 ) -> About:  # fmt: skip
     """Return what the file tells of the table, the rows in use, the algorithms and the way back to this screen."""
-    table, name = tables.table(params), tables.called(params)
-    facts = [("Table", f"{name}, target {table.target_name}"), *used]
+    facts = [("Table", f"{tables.called(params)}, target {table.target_name}"), *used]
     facts += [("Method", f"{method.label} ({method.paper})") for method in algorithms]
     question = next(room.question for room in nav.ROOMS if room.file == page)
     settings = f"{page}?{urlencode(parameters.link_text(params))}".removesuffix("?")
