@@ -80,6 +80,7 @@ LAYOUT = """<style>
   [data-testid="stSidebar"][aria-expanded="true"] { min-width: 264px; max-width: 100%; }
   .st-key-explore_cursor [data-testid="stColumn"]:last-child { order: -1; }
   .st-key-compare_figure { overflow-x: auto; }
+  .st-key-compare_figure::before { content: "Scroll sideways for all methods."; font-size: 0.875rem; opacity: 0.7; }
   .st-key-compare_figure > * { min-width: 46rem; }
   [data-testid="stColumn"]:has(.st-key-predict_answer) { order: -1; }
 }

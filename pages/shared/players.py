@@ -175,7 +175,9 @@ def listen_methods(found: SharedSlider, name: object) -> None:
 
 def drawn(shown: Sequence[ComparedMethod], found: SharedSlider) -> Drawn:
     """What the players show: a path, or a note, of every method."""
-    methods = [MethodView(one.label, one.path, one.note) for one in shown]
+    kinds = {one.label.partition(", ")[0] for one in shown}
+    named = [(len(kinds) == 1 and one.label.partition(", ")[2]) or one.label for one in shown]  # what parts them alone
+    methods = [MethodView(name, one.path, one.note) for name, one in zip(named, shown, strict=True)]
     return moving.methods_json(methods, found, dark=drawing.is_dark(), chart=METHODS_CHART)
 
 
