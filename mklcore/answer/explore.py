@@ -154,6 +154,9 @@ def answered(data: Dataset, asked: Asked, callback: Tick | None = None) -> Explo
 def stages(data: Dataset, asked: Asked, callback: Tick | None = None) -> Iterator[tuple[str, Any]]:
     """The stages by name with what each has found, as soon as it is there; the one called "references" gives the whole
     `Exploration`, whose intervals and verdict are computed when they are asked for, as the last two do.
+
+    Where one method is asked for, its path is there first, as "refit" without scores, and again once folds have scored
+    it.
     """
     done = 0
 
