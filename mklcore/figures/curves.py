@@ -409,7 +409,7 @@ def comparison_plot(
                 customdata=np.insert(np.array(comparison.rows, dtype=object), cuts, "").tolist(),
                 hovertemplate=f"{style.short(column, 40)}, {who}: %{{{value}:.3g}} at %{{customdata}}<extra></extra>",
             )  # fmt: skip
-    ticks = {"tickvals": places, "ticktext": [style.short(tick, 26) for _, tick in marks]}
+    ticks = {"tickvals": places, "ticktext": [style.short(tick, 26 if ordered else 48) for _, tick in marks]}
     upright = style.axis(y_title, dark, rangemode="tozero" if ordered else "normal")
     along = style.axis(row_name, dark, showgrid=not ordered, autorange=True if ordered else "reversed", **ticks)
     figure.layout.xaxis, figure.layout.yaxis = (along, upright) if ordered else (upright, along)

@@ -1,9 +1,8 @@
 """Static figures: one table of all of them for style, alternative text and what can be read; then what each draws."""
 
 import colorsys
-import enum
 import tomllib
-from dataclasses import dataclass, field
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace as Fields
 
@@ -16,6 +15,8 @@ from mklcore.answer.words import WordEffect
 from mklcore.errors import ParameterError
 from mklcore.figures import axes, captions, style
 from mklcore.figures.matrices import block_means
+from mklcore.problem.driver import Status
+from tests.figures.test_takeaway import a_path
 from tests.helpers.every import every
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -24,44 +25,14 @@ RNG = np.random.default_rng(0)
 NAMES = ("width", "height", "depth")
 
 
-class Status(enum.Enum):
-    CONVERGED = "converged"
-    MAX_ITER = "stopped"
-
-    @property
-    def ok(self) -> bool:
-        return self is Status.CONVERGED
-
-
-@dataclass
-class ToyPath:
-    """The fields of a path that figures read."""
-
-    weights: np.ndarray
-    values: np.ndarray
-    kernel_families: tuple[str, ...]
-    param: str = "C"
-    stopped: tuple[int, ...] = ()
-    score_name: str = "accuracy"
-    kernel_names: tuple[str, ...] = field(init=False)
-    statuses: tuple[Status, ...] = field(init=False)
-    train_score: np.ndarray = field(init=False)
-    val_score: np.ndarray = field(init=False)
-    relative_gap: np.ndarray = field(init=False)
-
-    def __post_init__(self) -> None:
-        n = len(self.values)
-        self.kernel_names = tuple(f"{family} {m}" for m, family in enumerate(self.kernel_families))
-        self.statuses = tuple(Status.MAX_ITER if i in self.stopped else Status.CONVERGED for i in range(n))
-        self.train_score = np.linspace(0.7, 0.95, n)
-        self.val_score = np.linspace(0.6, 0.9, n)
-        self.relative_gap = np.full(n, 1e-4)
-
-
-def toy_path(n_values=5, n_kernels=9, families=None, **more) -> ToyPath:
-    weights = np.random.default_rng(3).uniform(0.01, 1, (n_values, n_kernels))
-    families = families or ("rbf",) * 3 + ("linear",) * (n_kernels - 3)
-    return ToyPath(weights, more.pop("values", np.logspace(-2, 2, n_values)), families, **more)
+def toy_path(n_values=5, families=("rbf",) * 3 + ("linear",) * 6, stopped=(), **more):
+    weights = np.random.default_rng(3).uniform(0.01, 1, (n_values, len(families)))
+    statuses = tuple(Status.MAX_ITER if k in stopped else Status.CONVERGED for k in range(n_values))
+    known = {
+        "values": np.logspace(-2, 2, n_values), "weights": weights, "kernel_families": families, "statuses": statuses,
+        "train_score": np.linspace(0.7, 0.95, n_values), "val_score": np.linspace(0.6, 0.9, n_values),
+    }  # fmt: skip
+    return a_path(n_values, tuple(f"{family} {m}" for m, family in enumerate(families)), **known | more)
 
 
 def history(*gaps: float | None) -> list[Fields]:
@@ -204,8 +175,7 @@ def test_what_does_not_fit_together_is_refused_and_nothing_is_said_in_words():
     ):
         with pytest.raises(ParameterError, match=words):
             call()
-    empty = toy_path(n_values=1)
-    empty.values = np.empty(0)
+    empty = Fields(values=())
     for figure, words in (
         (figures.weights_bar([], [], []), "Add one"),
         (figures.weight_path(empty), "No path yet"),
@@ -391,10 +361,10 @@ def test_the_cursor_is_at_its_index_and_what_is_not_solved_is_dashed_or_hollow()
     assert np.asarray(solid.x)[np.isfinite(solid.y)] == pytest.approx(path.values[[0, 1, 3, 4, 5]])
     assert np.asarray(dashed.x)[np.isfinite(dashed.y)] == pytest.approx(path.values[[1, 2, 3]])
     assert "not solved to tolerance" in figures.weight_path(path, 2).layout.meta["alt"]
-    path.val_score = np.full(6, np.nan)
+    path = replace(path, val_score=np.full(6, np.nan))
     figure = figures.score_path(path)
     assert [t.name for t in figure.data] == ["train", "not solved to tolerance"]
-    path.train_score = path.val_score
+    path = replace(path, train_score=path.val_score)
     assert "No score was measured" in figures.score_path(path).layout.meta["alt"]
     for draw in (figures.weight_path, figures.score_path):
         assert draw(toy_path(n_values=1)).data[0].mode == "markers"
