@@ -132,6 +132,18 @@ def scores_said(path: Any, index: int) -> str:
     return f"At {label(path.param, float(path.values[index]))}: {said}."
 
 
+def scores_alt(path: Any, references: Sequence[tuple[str, float]]) -> str:
+    """Where along a path each score is highest, and the scores of other models."""
+    said = [f"Scores {along(path)}."]
+    for part, scores in (("train", path.train_score), ("validation", path.val_score)):
+        if np.isfinite(scores).any():
+            best = int(np.nanargmax(scores))
+            where = label(path.param, path.values[best])
+            said.append(f"The {part} {path.score_name} is highest, {style.number(scores[best])}, at {where}.")
+    listed = ", ".join(f"{name} {style.number(value)}" for name, value in references)
+    return " ".join([*said, f"Beside it, on the same rows: {listed}."] if listed else said)
+
+
 def along(path: Any) -> str:
     """Where a path leads: "along C from 0.01 to 10 (25 solved points)"."""
     ends = [style.number(end) for end in (np.min(path.values), np.max(path.values))]

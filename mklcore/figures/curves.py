@@ -17,14 +17,13 @@ import numpy as np
 
 from mklcore.arrays import Array, Mask
 from mklcore.errors import ParameterError
-from mklcore.figures import axes, captions, style
+from mklcore.figures import axes, captions, moving, style
 from mklcore.figures.axes import path_positions
 from mklcore.figures.captions import symbol
 from mklcore.figures.style import EndLabel
 from mklcore.figures.style import graph_objects as go
 
 NO_PATH = "No path yet. Choose a range and press Compute."
-REACH = 0.5  # of the spread of the scores, by which a reference may be outside and still have its line
 MANY_POINTS = 20
 DASHES = {"solid": "———", "dash": "– – –", "dot": "· · ·", "dashdot": "–·–·", "longdash": "—— ——"}
 SHIFT, GAP = 0.035, 0.6  # of the distance of two rows: ours to the left; room between two series
@@ -42,7 +41,7 @@ def _line(
         unsure = ~sure
         beside = unsure | np.append(unsure[1:], False) | np.append(False, unsure[:-1])
         rows = (slice(None), *(None,) * (y.ndim - 1))
-        parts = [(dash, np.where(kept[rows], y, np.nan)) for dash, kept in (("solid", sure), ("dash", beside))]
+        parts = [(dash, np.where(kept[rows], y, np.nan)) for dash, kept in ((parts[0][0], sure), ("dash", beside))]
     for dash, values in parts:
         if np.isfinite(values).any():
             if values.ndim == 2:  # one trace, its lines parted by gaps
@@ -64,104 +63,62 @@ def weight_path(path: Any, index: int | None = None, *, dark: bool = False) -> g
     """
     if len(path.values) == 0:
         return style.empty_figure(NO_PATH, dark)
-    weights, order = np.asarray(path.weights, dtype=float), np.argsort(path_positions(path), kind="stable")
-    at = int(order[-1]) if index is None else captions.checked(path, index)
-    peaks = style.peak_weights(weights, weights.shape[1])
-    colours = style.kernel_colours(captions.families(path.kernel_names, path.kernel_families), peaks, dark)
-    named = [m for m in style.largest(peaks) if peaks[m] > 0]
-    rest = [m for m in range(len(peaks)) if m not in named]
-    alt = f"Weights of {style.counted(len(peaks), 'kernel')} {captions.along(path)}. {captions.weights_said(path, at)}"
-    figure = style.new_figure(alt, dark, margin={"l": 52, "r": 130, "t": 16, "b": 44})
-    x, table, sure = path_positions(path)[order], weights[order], captions.solved(path)[order]
-    where = f"%{{text}}<br>θ = %{{y:.3g}} at {symbol(path.param)} = %{{x:.3g}}<extra></extra>"
-    called = [style.short(name, 60) for name in path.kernel_names]
-    looks = [("the other kernels", rest, {"color": style.faded(style.theme(dark).grey), "width": 1})] if rest else []
-    looks += [(path.kernel_names[m], [m], {"color": colours[m], "width": 2}) for m in named]
-    for name, kernels, line in looks:
-        text = np.repeat([called[m] for m in kernels], len(x) + 1).tolist()
-        _line(figure, x, table[:, kernels], name, line, sure=sure, text=text, hovertemplate=where)
-    top = float(peaks.max(initial=0.0)) or 1.0
-    figure.layout.xaxis = axes.parameter_axis(path).plotly(dark)
-    figure.layout.yaxis = style.axis("weight θ", dark, range=[-0.0105 * top, 1.05 * top], zeroline=True)
-    ends = [EndLabel(style.short(path.kernel_names[m], 20), float(table[-1, m]), colours[m]) for m in named]
-    style.label_ends(figure, ends, dark)
-    return _with_cursor(figure, path, index, dark)
+    exact = dict(zip(path.kernel_names, np.asarray(path.weights, dtype=float).T, strict=True))
+    return _still(path, moving.weights_chart(path, dark, chart="", figure=""), exact, index, dark)
 
 
 def score_path(
-    path: Any, index: int | None = None, *, test: Sequence[float] | None = None,
-    references: Sequence[tuple[str, float]] = (), dark: bool = False,
-) -> go.Figure:  # fmt: skip
+    path: Any, index: int | None = None, *, references: Sequence[tuple[str, float]] = (), dark: bool = False
+) -> go.Figure:
     """Training (grey) and validation (dashed) score along the path, with a cursor at the ``index``-th value.
 
-    ``test`` (L,), nan wherever it has not been asked for, is drawn as dots. Points not solved to tolerance are hollow.
-    ``references``: scores of other models by name, as dotted lines; those far away are stated at the end of the scale.
+    Points not solved to tolerance are hollow. ``references``: scores of other models by name, as dotted lines; those
+    far away are stated at the end of the scale.
     """
-    if len(path.values) == 0:
-        return style.empty_figure(NO_PATH, dark)
-    tone, scores = style.theme(dark), _scores(path, test)
-    alt = _scores_alt(path, scores, index, references)
-    figure = style.new_figure(alt, dark, margin={"l": 52, "r": 88, "t": 16, "b": 44})
-    order = np.argsort(path_positions(path), kind="stable")
-    x, short_of = path_positions(path)[order], ~captions.solved(path)[order]
-    every, ends = list[float](), list[EndLabel]()
-    looks = {"train": (tone.grey, "solid"), "validation": (tone.ink, "dash"), "test": (tone.ink, "solid")}
-    for name, values in scores.items():
-        colour, dash = looks[name]
-        dots: dict[str, Any] = {"mode": "lines+markers"} if name == "test" and len(x) > 1 else {}
-        hover = f"{name} {path.score_name} %{{y:.3f}} at {symbol(path.param)} = %{{x:.3g}}<extra></extra>"
-        look = {"color": colour, "width": 2, "dash": dash}
-        _line(figure, x, values[order], name, look, hovertemplate=hover, **dots)
-        known = values[order][np.isfinite(values[order])]
-        ends.append(EndLabel(name, float(known[-1]), colour))
-        every += known.tolist()
-    if scores and short_of.any():
+    drawn = moving.scores_chart(path, dark, chart="", figure="", references=references) if len(path.values) else None
+    if drawn is None:
+        return style.empty_figure(NO_PATH if not len(path.values) else "No score was measured on this path.", dark)
+    exact = {"train": np.asarray(path.train_score), "validation": np.asarray(path.val_score)}
+    figure, short_of = _still(path, drawn, exact, index, dark), ~captions.solved(path)
+    if short_of.any():
+        values = next(scores for scores in reversed(exact.values()) if np.isfinite(scores).any())
         figure.add_scatter(
-            x=x[short_of], y=list(scores.values())[-1][order][short_of], name="not solved to tolerance", mode="markers",
-            marker={"symbol": "circle-open", "size": 7, "color": tone.ink},
+            x=path_positions(path)[short_of], y=values[short_of], name="not solved to tolerance", mode="markers",
+            marker={"symbol": "circle-open", "size": 7, "color": style.theme(dark).ink},
             hovertemplate="not solved to tolerance<extra></extra>",
         )  # fmt: skip
-    low, high = (min(every), max(every)) if every else (0.0, 1.0)
-    room = REACH * (high - low) or 0.05
-    for name, value in references:
-        if low - room <= value <= high + room:
-            look = {"color": tone.grey, "width": 1, "dash": "dot"}
-            _line(figure, x[[0, -1]], np.full(2, value), name, look, hovertemplate=f"{name} {value:.3f}<extra></extra>")
-            ends.append(EndLabel(name, value, tone.grey))
-            every.append(value)
-        else:
-            label, end = f"{name} {'↓' if value < low else '↑'} {style.number(value)}", low if value < low else high
-            ends.append(EndLabel(label, end, tone.grey))
+    return figure
+
+
+def _still(path: Any, drawn: dict[str, Any], exact: dict[str, Any], index: int | None, dark: bool) -> go.Figure:
+    """The picture of a player of ``path`` with its cursor at a point; a player's numbers are rounded, ``exact`` not."""
+    panel, places = drawn["panels"][0], path_positions(path)
+    order = np.argsort(places, kind="stable")
+    at = int(order[-1]) if index is None else captions.checked(path, index)
+    alt, margin = f"{drawn['alt']} {drawn['said'][at]}", {"l": 52, "r": 130, "t": 16, "b": 44}
+    figure, (low, high) = style.new_figure(alt, dark, margin=margin), (panel["y"][end] for end in ("low", "high"))
+    x, sure = places[order], captions.solved(path)[order]
+    named = [one for one in panel["lines"] if one.get("label")]
+    rest = [one for one in panel["lines"] if not one.get("label")]
+    for name, lines in [("the other kernels", rest)] * bool(rest) + [(one["name"], [one]) for one in named]:
+        table = np.array([exact.get(one["name"], one["ys"]) for one in lines], dtype=float).T[order]
+        called = np.repeat([style.short(one["name"], 60) for one in lines], len(x) + 1).tolist()
+        dash = {6: "dash", 2: "dot"}.get(lines[0].get("dash", [0])[0], "solid")
+        look = {"color": lines[0]["colour"], "width": lines[0]["width"], "dash": dash}
+        hover = f"%{{text}}<br>%{{y:.3g}} at {symbol(path.param)} = %{{x:.3g}}<extra></extra>"
+        certain = None if dash == "dot" else sure  # another model is no point of the path
+        _line(figure, x, table, name, look, sure=certain, text=called, hovertemplate=hover)
+    beside = {"x": 1.0, "xref": "x domain", "xanchor": "left", "xshift": 6, "yref": "y domain", "yanchor": "middle"}
+    figure.layout.annotations = [
+        style.words(style.short(one["label"], 40), one["label_colour"], name="end label", y=one["label_at"], **beside)
+        for one in named
+    ]
     figure.layout.xaxis = axes.parameter_axis(path).plotly(dark)
-    figure.layout.yaxis = style.axis(path.score_name, dark, range=list(style.around(every)))
-    style.label_ends(figure, ends, dark)
-    return _with_cursor(figure, path, index, dark)
-
-
-def _scores(path: Any, test: Sequence[float] | None) -> dict[str, Array]:
-    """The scores that were measured anywhere on the path, by name."""
-    candidates = {"train": path.train_score, "validation": path.val_score, "test": test}
-    arrays = {name: np.asarray(scores, dtype=float) for name, scores in candidates.items() if scores is not None}
-    return {name: scores for name, scores in arrays.items() if np.isfinite(scores).any()}
-
-
-def _scores_alt(path: Any, every: dict[str, Array], index: int | None, references: Sequence[tuple[str, float]]) -> str:
-    said = [f"Scores {captions.along(path)}."]
-    for name, scores in every.items():
-        best = int(np.nanargmax(scores))
-        at = captions.label(path.param, path.values[best])
-        said.append(f"The {name} {path.score_name} is highest, {style.number(scores[best])}, at {at}.")
+    values, texts = zip(*((low + at * (high - low), text) for at, text in panel["y"]["ticks"]), strict=True)
+    ticks = {"tickvals": values, "ticktext": texts, "range": [low - 0.01 * (high - low), high], "zeroline": True}
+    figure.layout.yaxis = style.axis(panel["y"]["title"] or panel["title"], dark, **ticks)
     if index is not None:
-        said.append(captions.scores_said(path, captions.checked(path, index)))
-    listed = ", ".join(f"{name} {style.number(value)}" for name, value in references)
-    said += [f"Beside it, on the same rows: {listed}."] if listed else []
-    return " ".join(said if every else [*said, "No score was measured."])
-
-
-def _with_cursor(figure: go.Figure, path: Any, index: int | None, dark: bool) -> go.Figure:
-    if index is not None:
-        position = float(path_positions(path)[index])
-        figure.add_vline(position, name="cursor", line={"color": style.theme(dark).ink, "width": 1.5})
+        figure.add_vline(float(places[at]), name="cursor", line={"color": style.theme(dark).ink, "width": 1.5})
     return figure
 
 

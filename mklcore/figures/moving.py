@@ -8,7 +8,7 @@ one theme, and everything else is the same in both.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -280,14 +280,14 @@ def weights_chart(path: Any, dark: bool, *, chart: str, figure: str) -> Json:
     for one in lines:
         if one["width"] > 1:
             one |= line(one["name"], one["ys"], one["colour"], dark, label=style.cut(called[one["name"]]), width=2.25)
-    alt = f"Weights of {style.counted(weights.shape[1], 'kernel')} along {captions.symbol(path.param)}."
+    alt = f"Weights of {style.counted(weights.shape[1], 'kernel')} {captions.along(path)}."
     said = [captions.weights_said(path, k) for k in range(len(path.values))]
     drawn = _along(path, parameter_axis(path), y, lines, marks=_marks(path), title="Solution path")
     return _chart(chart, figure, [drawn], alt, said, right=8)
 
 
 def scores_chart(
-    path: Any, dark: bool, *, chart: str, figure: str, references: Iterable[tuple[str, float]] = ()
+    path: Any, dark: bool, *, chart: str, figure: str, references: Sequence[tuple[str, float]] = ()
 ) -> Json | None:
     """Training (grey) and validation (dashed) score along the path; None where none was measured.
 
@@ -311,9 +311,8 @@ def scores_chart(
     drawn = _along(
         path, parameter_axis(path, captions.symbol(path.param)), y, lines, title=title[:1].upper() + title[1:]
     )
-    alt = f"Scores along {captions.symbol(path.param)}: {path.score_name}."
     said = [captions.scores_said(path, k) for k in range(len(path.values))]
-    return _chart(chart, figure, [drawn], alt, said, left=3.25)
+    return _chart(chart, figure, [drawn], captions.scores_alt(path, references), said, left=3.25)
 
 
 def _parts(path: Any) -> tuple[tuple[str, Any], ...]:

@@ -1,7 +1,6 @@
 """Explore, its pictures: columns as bars, one of them closely, the path, and the model taken apart."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -237,12 +236,11 @@ def path(along: Path, index: int, plain: tuple[tuple[str, float], ...] = ()) -> 
     left, right = st.columns((LEFT, sum(RIGHT)), gap="medium")
     with left:
         players.bars("kernels", moving.weight_bars(along, index=index, dark=dark))
-    named = replace(along, kernel_names=captions.labels(along.kernel_names, along.kernel_families))
     cursor = {"chart": players.CHART}
     pictures = {
         players.CHART: (
             "Solution path", moving.weights_chart(along, dark, figure=players.CHART, **cursor),
-            partial(weight_path, named),
+            partial(weight_path, along),
         ),
         players.SCORES: (
             along.score_name.capitalize(),
