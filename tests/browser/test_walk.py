@@ -91,7 +91,7 @@ def test_a_figure_is_taken_as_svg_png_and_html(server, walker):
     visitor, path = walker("sample"), path_of("sample", "lp")
     visitor.go("Predict")
     page = visitor.page
-    page.wait_for_selector("text=The model: ")
+    page.wait_for_selector("text=about one model")
     page.get_by_role("tab", name="Take away").click()
     page.locator(".st-key-take_weights button").first.click()
     page.locator(".st-key-copy_weights .modebar-btn").first.wait_for(state="attached")
@@ -137,7 +137,7 @@ def predict(visitor, here, model):
     """Ask about one row, about the row with a change, and about a file."""
     page = visitor.page
     page.get_by_role("tab", name="One row").click()
-    page.wait_for_selector("text=The model: ")
+    page.wait_for_selector("text=about one model")
     visitor.settle()
     assert_predicted(visitor, model, here.table.X[0], here.table)
     thumb = page.locator("[data-testid=stMain] [data-testid=stSlider] input[type=range]").first
