@@ -13,6 +13,7 @@ from typing import Any
 import streamlit as st
 
 from mklcore.answer.exploration import Exploration
+from mklcore.data.dataset import Dataset
 from mklcore.errors import MKLError
 from mklcore.figures import captions, style
 from mklcore.figures.style import counted, number
@@ -118,7 +119,7 @@ def show(found: Exploration, params: Params) -> None:
         with right:
             questions.compared(beside, params, isinstance(later, Pending))
             questions.how_sure(found, params)
-    cursor(found, follows, params.part(PathParams), guessing)
+    cursor(found, tables.table(params), follows, params.part(PathParams), guessing)
     questions.notes(found)
     questions.splits(params)
     method = METHODS[params.algorithm]
@@ -172,7 +173,7 @@ WIDTHS = (1.4, 1, 1.35)
 
 
 @st.fragment
-def cursor(found: Exploration, follows: list[View], asked: PathParams, guessing: bool) -> None:
+def cursor(found: Exploration, table: Dataset, follows: list[View], asked: PathParams, guessing: bool) -> None:
     """Draw the slider, a box for any value, and what is known there; a release runs only this."""
     path, name = found.path, (asked, len(found.path))
     players.listen(path, name)
@@ -203,7 +204,7 @@ def cursor(found: Exploration, follows: list[View], asked: PathParams, guessing:
         elif params.look == "inside":
             pictures.inside(found, point, index, params)
         drawing.weights_table(point, path, index)
-        questions.take(found, point, index, params)
+        questions.take(found, table, point, index, params)
 
 
 def between(found: Exploration, asked: PathParams, value: float) -> tuple[Path, list[float]] | None:

@@ -14,6 +14,7 @@ from mklcore.answer import select_columns
 from mklcore.answer.exploration import Exploration
 from mklcore.answer.explore import answered
 from mklcore.answer.verdict import FEW_ROWS, TREES, rounded
+from mklcore.data.dataset import Dataset
 from mklcore.errors import Repair
 from mklcore.figures import style
 from mklcore.io.catalog import NOVELTY
@@ -197,12 +198,12 @@ def notes(found: Exploration) -> None:
 # Taking it
 
 
-def take(found: Exploration, point: Path, index: int, params: Params) -> None:
+def take(found: Exploration, table: Dataset, point: Path, index: int, params: Params) -> None:
     """Draw the ways to take the answer: one file that still drags, the columns, the model, and how to check it."""
     if params.present:
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        export.answer_file(params, found, index if point is found.path else found.index)
+        export.answer_file(params, found, table, index if point is found.path else found.index)
         frame = pd.DataFrame([one._asdict() for one in found.columns])
         listings.take(frame, "columns", "csv_columns", "Columns as CSV")
         chosen = point is found.path and index == found.index

@@ -233,9 +233,8 @@ def button(make: Callable[[], str], name: str, label: str = LABEL) -> None:
     )  # fmt: skip
 
 
-def answer_file(params: Params, found: Exploration, index: int) -> None:
+def answer_file(params: Params, found: Exploration, table: Dataset, index: int) -> None:
     """Draw the download of Explore: the path from its cursor on, with its sentence and the columns' shares."""
-    table = tables.table(params)
 
     def make() -> str:
         method, held = METHODS[params.algorithm], found.test
