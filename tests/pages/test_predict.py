@@ -89,7 +89,7 @@ def test_sentence_and_bars_are_about_the_place_of_the_cursor():
 @every("algorithm", METHODS)
 def test_every_method_explains_a_row_or_says_why_not(algorithm):
     app = open_app(PREDICT, data="iris", algorithm=algorithm)
-    assert ("no sum over columns" in words(app)) == (algorithm == "smkl")
+    assert ("vote in pairs" in words(app)) == (algorithm == "smkl")
     assert not app.error
 
 
