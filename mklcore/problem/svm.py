@@ -406,12 +406,13 @@ def solve_svm(
     smo = together if fit_intercept else smo_single
     chunk = int(np.clip(SETTINGS.chunk // max(1, y.size), 1_000, 50_000))
     tolerance, used, idle, previous = SETTINGS.start * unit, 0, 0, np.inf
+    floor = 1e-14  # share of the objective below which no gap is asked for
     flat = fit_intercept and epsilon == 0.0 and not curvature.any()  # may the best machine be a constant?
     while True:
         steps, violation = smo(K, low, high, epsilon, a, v, tolerance, min(chunk, max_steps - used))
         used += steps
         solution = _read(a, lin - v - curvature * a, y, C, loss, fit_intercept, used)
-        target = max(accuracy * solution.regulariser, (1e-14 if flat else ROUNDING) * abs(solution.objective))
+        target = max(accuracy * solution.regulariser, floor * abs(solution.objective))
         if solution.gap <= target or used >= max_steps:
             if not curvature.any() or accuracy > SETTINGS.exact:
                 return solution
@@ -419,7 +420,7 @@ def solve_svm(
             exact = _read(a, K @ a - curvature * a, y, C, loss, fit_intercept, used)
             return exact if exact.gap <= solution.gap else solution
         if flat and solution.regulariser <= NO_SLOPE * abs(solution.objective):
-            flat = False
+            flat, floor = False, ROUNDING
             constant = without_slope(K, lin, low, high, solution.intercept)
             if constant is not None:
                 found = _read(constant, K @ constant, y, C, loss, fit_intercept, used)
