@@ -53,7 +53,7 @@ def of_lesson():
 KINDS = {"path": of_path, "methods": of_methods, "hulls": of_hulls, "lesson": of_lesson}
 WORDS = {
     "path": "#facts .texts",
-    "methods": "#say .texts",
+    "methods": "#methods .table",
     "hulls": ".said",
     "lesson": "#say .texts",
 }  # what is read at the cursor

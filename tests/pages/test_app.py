@@ -293,14 +293,14 @@ def test_rows_are_drawn_where_the_kernels_of_all_would_not_fit(monkeypatch):
 def test_a_run_that_lost_the_state_of_a_widget_is_drawn_again_and_a_fault_is_not_hidden(
     monkeypatch,
 ):
-    drawn, lost = frame.heading.heading, [True]
+    drawn, lost = frame.heading, [True]
 
     def heading(question):
         if lost and lost.pop(0):
             st.session_state["setting_p"]  # as Streamlit itself asks for it, between two runs
         return drawn(question)
 
-    monkeypatch.setattr(frame.heading, "heading", heading)
+    monkeypatch.setattr(frame, "heading", heading)
     monkeypatch.setattr(frame, "AGAIN_SECONDS", 600.0)
     app = open_app("pages/theory.py")
     assert not lost
@@ -310,6 +310,6 @@ def test_a_run_that_lost_the_state_of_a_widget_is_drawn_again_and_a_fault_is_not
     memory(app).overlapped = -np.inf
     lost[:] = [True]
     quiet(app.run())
-    monkeypatch.setattr(frame.heading, "heading", lambda question: {}["p"])
+    monkeypatch.setattr(frame, "heading", lambda question: {}["p"])
     memory(app).overlapped = -np.inf
     assert app.run().exception

@@ -101,7 +101,8 @@ FIXED = {
     "loss over p": {"loss": "logistic", "path": "p"},
     "kernels": {"widths": "2", "each": "linear", "normalise": "trace"},
     "gomp over lam": {"algorithm": "gomp", "path": "lam", "n_kernels": "3", "test": "0.4"},
-    "low rank": {"way": "lowrank", "landmarks": "20", "norm": "block norm"},
+    "low rank": {"way": "lowrank", "landmarks": "20"},
+    "block norm": {"norm": "block norm"},
     "newest": {"data": "diabetes", "hold_out": "last", "p": "2.0", "rows": "80"},
 }
 
