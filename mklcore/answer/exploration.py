@@ -24,7 +24,7 @@ from mklcore.answer.folds import targets
 from mklcore.answer.shapley import ShapleyValues, shapley_along, shapley_values
 from mklcore.answer.terms import HIGHER_ORDER, Term, TermValues, decompose
 from mklcore.answer.verdict import FEW_ROWS, SURE, ColumnEffect, ComparedReference, Verdict, rounded
-from mklcore.answer.words import WordEffect, strongest_words
+from mklcore.answer.words import PLAIN_WORDS, WordEffect, strongest_words, with_words
 from mklcore.arrays import Array, Labels, Mask, one_blas_thread
 from mklcore.data.dataset import Dataset
 from mklcore.errors import DataError, KernelError, suppress_convergence_warnings
@@ -228,9 +228,14 @@ class Exploration:
         """The same answer with more plain models beside it, which are fitted now."""
         from mklcore.answer.explore import further_references
 
-        if self.learnt_from.strings:
-            return replace(self, notes=(*self.notes, "Trees cannot read texts, so none are compared with."))
-        return replace(self, _plain=self._plain | further_references(self.learnt_from, names, self._scoring, self.seed))
+        rows, notes = self.learnt_from, self.notes
+        if rows.sequences:
+            return replace(self, notes=(*notes, "Trees cannot read sequences, so none are compared with."))
+        if rows.texts:
+            notes = (*notes, f"Forest and boosting read the {PLAIN_WORDS} most frequent words of the texts as columns.")
+        return replace(
+            self, notes=notes, _plain=self._plain | further_references(rows, names, self._scoring, self.seed)
+        )
 
     def words(self, name: str, most: int = 12) -> tuple[WordEffect, ...]:
         """The words of a text column that move the decision most, see `strongest_words`."""
@@ -302,7 +307,7 @@ class Exploration:
         """``rows`` as a model takes them: their features, or their block of the ready stack."""
         if self._stack is not None:
             return block_of(self._stack, rows, self.learnt_from)
-        return rows.table if model is None or hasattr(model, "kernel_names_") else rows.X
+        return rows.table if model is None or hasattr(model, "kernel_names_") else with_words(rows, self.learnt_from).X
 
     def __repr__(self) -> str:
         return f"Exploration({self.label}, {self.scoring} {self.score:.3g} by folds, {len(self.path)} points)"
@@ -471,7 +476,7 @@ def verdict(found: Exploration) -> Verdict:
     return Verdict(
         learnt.target_name, learnt.task, label_of(scoring), ours.score, ours.error, guessed.score, better,
         rows.n_samples, found.test is not None, (), (), wrong, guessed_wrong, tuple(references),
-        not learnt.strings,
+        not learnt.sequences,
     )  # fmt: skip
 
 

@@ -49,6 +49,7 @@ from mklcore.answer.folds import (
     targets,
 )
 from mklcore.answer.verdict import ColumnEffect
+from mklcore.answer.words import with_words
 from mklcore.arrays import Array, one_blas_thread
 from mklcore.data.dataset import Dataset, counted
 from mklcore.data.splitting import RANDOM, codes_of, fold_rows, rare_note
@@ -452,14 +453,15 @@ def references(
 
 
 def further_references(learn: Dataset, names: Sequence[str], scoring: Scoring, seed: int) -> dict[str, Baseline]:
-    """Plain models of scikit-learn by name, chosen on a quarter of the rows, fitted again on all of them."""
+    """Plain models of scikit-learn by name, chosen on a quarter of the rows, fitted again on all of them; of texts they
+    read the most frequent words."""
     from sklearn.base import clone
 
     train, judge = learn.split(HELD_OUT, seed)
-    found = plain_references(train, judge, scoring, only=tuple(names))
+    found = plain_references(with_words(train, train), with_words(judge, train), scoring, only=tuple(names))
     if missing := set(names) - {one.name for one in found}:
         raise ParameterError(f"There is no plain model {sorted(missing)[0]!r}; use forest, boosting, majority or mean.")
-    return {one.name: Baseline(one.score, clone(one.model), learn) for one in found}
+    return {one.name: Baseline(one.score, clone(one.model), with_words(learn, learn)) for one in found}
 
 
 def exploration(

@@ -81,7 +81,7 @@ class Verdict:
     references : tuple of ComparedReference
         Plain models on the same rows.
     trees_read : bool
-        Whether trees can read the table; not where it has texts.
+        Whether trees can read the table; not where it has sequences.
     """
 
     target: str
@@ -150,7 +150,7 @@ class Verdict:
         trees = [one for one in self.references if one.name in TREES]
         one = max(better or trees, key=lambda one: one.score, default=None)
         if one is None:
-            return "Not yet compared with a random forest" if self.trees_read else "Trees cannot read its texts"
+            return "Not yet compared with a random forest" if self.trees_read else "Trees cannot read its sequences"
         name = PLAIN[one.name]
         if one.place == "ahead":
             return f"Better than {name}"

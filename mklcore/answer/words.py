@@ -12,6 +12,7 @@ random strings.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -23,7 +24,9 @@ from mklcore.arrays import Array
 from mklcore.data.dataset import Dataset
 from mklcore.data.sequences import END
 from mklcore.errors import ParameterError
-from mklcore.kernels.sequences import SequenceKernel, Words
+from mklcore.kernels.sequences import IN_ROWS, SequenceKernel, Words
+
+PLAIN_WORDS = 200  # of all texts together, for trees
 
 
 class WordEffect(NamedTuple):
@@ -52,6 +55,20 @@ def strongest_words(model: Any, name: str, most: int = 12) -> tuple[WordEffect, 
     effect = slopes * (np.asarray(vectors.mean(axis=0)).ravel() / np.maximum(often, 1e-12))[:, None]
     order = np.argsort(-np.abs(effect).sum(axis=1) * often, kind="stable")[:most]
     return tuple(WordEffect(spec.vocabulary[j], effect[j], float(often[j])) for j in order.tolist() if often[j] > 0)
+
+
+def with_words(rows: Dataset, learnt: Dataset) -> Dataset:
+    """``rows`` with the most frequent words of the texts of ``learnt`` as columns, for models that read no text."""
+    from sklearn.feature_extraction.text import TfidfVectorizer  # not at start-up
+
+    if not rows.texts:
+        return rows
+    parts, most = [rows.X], max(1, PLAIN_WORDS // len(rows.texts))
+    for (_, texts), (_, known) in zip(rows.texts, learnt.texts, strict=True):
+        found = TfidfVectorizer(max_features=most, min_df=IN_ROWS, sublinear_tf=True)
+        with suppress(ValueError):  # no word is left
+            parts.append(found.fit(known).transform(texts).toarray())
+    return Dataset(np.hstack(parts), rows.y, task=rows.task)
 
 
 # Letters of sequences

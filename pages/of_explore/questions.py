@@ -50,7 +50,8 @@ def compared(found: Exploration, params: Params, pending: bool) -> None:
     if not verdict.references:
         rows += [(NAMES.get(one, one), words.score(name, score), "") for one, score in found.baselines.items()]
     elif not set(TREES) & set(found.baselines):
-        later = "cannot read texts" if found.learnt_from.strings else "on its way" if pending else "not yet compared"
+        wait = "on its way" if pending else "not yet compared"
+        later = wait if verdict.trees_read else "cannot read sequences"
         rows += [(NAMES[one], later, "") for one in TREES]
     st.table(pd.DataFrame(rows, columns=["model", name, "this model is"]).set_index("model"))
     behind = {one.name for one in verdict.references if one.place == "behind"}

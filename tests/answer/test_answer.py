@@ -221,6 +221,7 @@ def test_sequences_have_an_answer():
     found = mkl.explore(mkl.make_sequences(80, 20, ["ACGTA"], 0)[0])
     assert found.verdict.better_than_guess
     assert found.columns[0].share > 0.5
+    assert "cannot read sequences" in found.compare().notes[-1]
 
 
 def test_without_a_target_it_says_which_rows_are_unusual():

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 import mklcore as mkl
+from mklcore.answer.words import with_words
 from mklcore.data.dataset import Dataset
 from mklcore.data.reading import fit_encoder
 from mklcore.data.sequences import look_like_texts, numbers_of, packed, unpacked
@@ -68,9 +69,21 @@ def test_a_text_that_decides_alone_is_one_column_with_its_words(answered):
     words = {one.word: float(one.effect[0]) for one in found.words("review", 8)}
     assert set(words) == {*GOOD, *BAD}
     assert all((effect > 0) == (word in GOOD) for word, effect in words.items())
-    assert any("cannot read texts" in note for note in found.compare().notes)
     with pytest.raises(ParameterError, match="No kernel of the model reads a text 'x'"):
         found.words("x")
+
+
+def test_trees_read_the_most_frequent_words_of_the_rows_learned_from(answered):
+    _, found = answered
+    beside = found.compare()
+    assert set(beside.baselines) == {"linear", "RBF", "forest", "boosting"}
+    assert min(beside.test_scores()[name] for name in ("forest", "boosting")) > 0.9
+    assert "Not yet" not in str(beside.verdict)
+    assert any("200 most frequent words" in note for note in beside.notes)
+    words = with_words(found.test, found.learnt_from)
+    assert words.X.shape == (found.test.n_samples, 1 + len({*GOOD, *BAD, *OTHER}))
+    few = found.test.take(np.arange(4))
+    np.testing.assert_array_equal(with_words(few, found.learnt_from).X, words.X[:4])
 
 
 def test_its_model_takes_a_data_frame_a_data_set_or_rows_and_is_saved(answered, tmp_path):
