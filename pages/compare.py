@@ -60,14 +60,14 @@ def draw_players(drawn: Sequence[ComparedMethod], said: str) -> None:
     """Draw the shared slider, the picture of every method and what follows the slider; a release runs only this."""
     every = [one.path for one in drawn]
     found = moving.shared_slider(every, [one.method.over for one in drawn])
-    name = tuple((answer.key(one.params), one.path is None) for one in drawn)
+    name = tuple((answer.key(one.params), one.path is None, one.found is None) for one in drawn)
     players.listen_methods(found, name)
     here = places.shared_place(found, every, state.current().methods_at)
     made = players.drawn(drawn, found)
     if any(every):
         lead, best = st.columns([6, 1.6], gap="small", vertical_alignment="center")
         with lead:
-            players.slider(made, found, here, name)
+            players.slider(made, found, here, name, scored=all(one.path is None or one.found for one in drawn))
         best.button(
             "Each at its best", key="compare_best", on_click=lambda: state.change(methods_at=""), disabled=here.best,
             help="Moves every method to the point of its path that the folds chose.",
@@ -104,7 +104,7 @@ def results(found: Comparison, drawn: Sequence[ComparedMethod]) -> None:
     config |= {
         "method": st.column_config.TextColumn(pinned=True),
         "gap": number(format="percent", help="How far from the optimum at most. Empty: no certificate."),
-        "seconds of the path": number(format="%.1f s"),
+        "seconds of the path": number("seconds", format="%.1f", help="Of the whole path."),
     }
     st.dataframe(listed, hide_index=True, column_config=config, alt="One row per method, the best by folds first")
     recipes = listed.assign(settings=[known[one.name].method.text() for one in found.answers])

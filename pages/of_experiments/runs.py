@@ -19,7 +19,7 @@ from mklcore.errors import DataError, MKLError, cancellation_scope
 from mklcore.figures import comparison_plot, style
 from mklcore.gallery.experiments import EXPERIMENTS, Experiment, Outcome, PaperComparison
 from mklcore.gallery.experiments.base import SMALL
-from mklcore.gallery.experiments.claims import AGREES, DISAGREES, UNSAID, counted
+from mklcore.gallery.experiments.claims import ABSENT, AGREES, DISAGREES, UNSAID, counted
 from mklcore.gallery.experiments.records import records
 from pages.shared import controls, drawing, listings, state, words, work
 from pages.shared.kept import default_home
@@ -192,8 +192,11 @@ def as_json(experiment: Experiment, outcome: Outcome) -> str:
 
 LEVEL = 0.95
 LONGEST = 20  # letters at the head of the first column
-SAID = {AGREES: "Agrees", DISAGREES: "Disagrees", UNSAID: "Too small to call"}
-ICONS = {AGREES: ":material/check:", DISAGREES: ":material/close:", UNSAID: ":material/question_mark:"}
+SAID = {AGREES: "Agrees", DISAGREES: "Disagrees", UNSAID: "Too small to call", ABSENT: "No number"}
+ICONS = {
+    AGREES: ":material/check:", DISAGREES: ":material/close:", UNSAID: ":material/question_mark:",
+    ABSENT: ":material/remove:",
+}  # fmt: skip
 
 
 def picture(experiment: Experiment, comparison: PaperComparison) -> None:

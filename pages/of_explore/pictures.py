@@ -91,8 +91,8 @@ def column(found: Exploration, model: Any, params: Params, numbers: Numbers) -> 
         one = next(one for one in found.columns if one.name == now)
         share, variance = (f"{100 * part:.1f}\u00a0%" for part in (one.share, one.variance))
         st.markdown(
-            f"{bold(now)} moves the prediction by **{rounded(one.effect, 2)}** on average ({share} of all effects), by "
-            f"itself alone by {rounded(one.alone, 2)}. Its share of the variance of the prediction: "
+            f"{bold(now)} moves the prediction by **{rounded(one.effect, 2)}** on average ({share} of all effects), "
+            f"alone by {rounded(one.alone, 2)}. Its share of the variance of the prediction: "
             f"{style.minus(variance)}{': it works against a column it is correlated with' * (one.variance < 0)}."
         )
         pair = pairs(found, params, now, numbers)

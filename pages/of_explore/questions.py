@@ -43,7 +43,8 @@ def compared(found: Exploration, params: Params, pending: bool) -> None:
     st.markdown(f"**Compared with**, {name} {f'on {verdict.rows:,} held-out rows' if test else 'by folds'}")
     rows = [("this model", words.score(name, verdict.score if test else found.score), "")]
     for one in verdict.references:
-        gap = style.minus(f" ({words.figure_of(name, one.difference)} ± {words.figure_of(name, one.error)})")
+        away = words.figure_of(name, one.difference, zeros=True)
+        gap = style.minus(f" ({away} ± {words.figure_of(name, one.error)})")
         alike = abs(one.difference) + one.error < SAME * abs(verdict.score)
         rows.append((NAMES.get(one.name, one.name), words.score(name, one.score),
                      "the same" if alike else f"{place(one, verdict.rows)}{gap}"))  # fmt: skip

@@ -181,10 +181,12 @@ def drawn(shown: Sequence[ComparedMethod], found: SharedSlider) -> Drawn:
     return moving.methods_json(methods, found, dark=drawing.is_dark(), chart=METHODS_CHART)
 
 
-def slider(made: Drawn, found: SharedSlider, here: SliderPlace, name: object) -> None:
-    """Draw the slider that leads the lines over the figure."""
-    label = "each at its best" if here.best else f"{found.value(here.position):.4g} % of each path"
-    if found.shared and not here.best:
+def slider(made: Drawn, found: SharedSlider, here: SliderPlace, name: object, scored: bool) -> None:
+    """Draw the slider that leads the lines over the figure; ``scored``: every path that is drawn has its best point."""
+    label = f"{found.value(here.position):.4g} % of each path"
+    if here.best:
+        label = "each at its best" if scored else "scores follow"
+    elif found.shared:
         label = places.label(found.shared, found.value(here.position))
     place = {"step": here.position, "free": here.best, "places": list(here.places), "label": label}
     turn = memory().cursors.methods.turns(name, state.current().methods_at)

@@ -9,7 +9,7 @@ import mklcore as mkl
 from mklcore.gallery.experiments import Outcome
 from mklcore.gallery.experiments import __main__ as command
 from mklcore.gallery.experiments.base import Experiment
-from mklcore.gallery.experiments.claims import AGREES, DISAGREES, RELATIONS, UNSAID, Check, Claim, counted
+from mklcore.gallery.experiments.claims import ABSENT, AGREES, DISAGREES, RELATIONS, UNSAID, Check, Claim, counted
 from mklcore.gallery.experiments.records import records
 
 NOISE = np.random.default_rng(0).standard_normal((2, 9, 1))
@@ -89,7 +89,9 @@ def test_what_chance_may_turn_round_cannot_be_said():
     once, exact, low = replace(RUN, samples=SAMPLES[:, :1]), replace(MADE, repetitions=1), check("order", "low", "high")
     assert judged(low, run=once).answer == UNSAID  # no standard error
     assert judged(low, experiment=exact, run=once).answer == AGREES  # nothing is random
-    assert judged(check("between", "low", rows=("third",))).figures == "This run has no number for it."
+    missing = judged(check("between", "low", rows=("third",)))
+    assert (missing.answer, missing.figures) == (ABSENT, "This run has no number for it.")
+    assert counted([found, missing]) == ("0 of 2 agree; 1 difference is too small to call; 1 has no number in this run")
 
 
 def test_a_tie_contradicts_only_where_nothing_is_random():

@@ -34,11 +34,12 @@ from scipy.special import stdtrit
 from mklcore.arrays import Array
 from mklcore.gallery.experiments.records import PaperComparison
 
-Answer = Literal["agrees", "disagrees", "undecided"]
+Answer = Literal["agrees", "disagrees", "undecided", "without a number"]
 AGREES: Answer = "agrees"
 DISAGREES: Answer = "disagrees"
 UNSAID: Answer = "undecided"
-ANSWERS = (DISAGREES, AGREES, UNSAID)  # in the order they are shown
+ABSENT: Answer = "without a number"  # the run has not measured what the claim is about
+ANSWERS = (DISAGREES, AGREES, UNSAID, ABSENT)  # in the order they are shown
 LEVEL = 0.95
 TIE = 1e-12
 _MOST_SHOWN = 3
@@ -82,7 +83,7 @@ class Claim:
         compared = [one for check in self.checks for one in RELATIONS[check.relation](check, found)]
         compared = [one for one in compared if np.isfinite(one.center)]
         if not compared:
-            return ClaimVerdict(self, UNSAID, "This run has no number for it.")
+            return ClaimVerdict(self, ABSENT, "This run has no number for it.")
         answers = [one.answer(1 if self.mostly else len(compared)) for one in compared]
         count = {answer: answers.count(answer) for answer in ANSWERS}
         if self.mostly:
@@ -155,7 +156,10 @@ def counted(verdicts: Sequence[ClaimVerdict]) -> str:
     said = [f"{count[AGREES]} of {len(verdicts)} agree{'s' * (len(verdicts) == 1)}"]
     said += [f"{no} disagree{'s' * (no == 1)}"] * (no > 0)
     small = "1 difference is" if open_ == 1 else f"{open_} differences are"
-    return "; ".join([*said, *[f"{small} too small to call"] * (open_ > 0)])
+    said += [f"{small} too small to call"] * (open_ > 0)
+    missing = count[ABSENT]
+    said += [f"{missing} {'has' if missing == 1 else 'have'} no number in this run"] * (missing > 0)
+    return "; ".join(said)
 
 
 def _figures(found: list[Estimate], answers: list[Answer], answer: Answer) -> str:
