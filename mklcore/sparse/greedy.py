@@ -76,6 +76,7 @@ class GreedySettings:
     max_sweeps: int = 100_000
     at_lam: float = 1e-8  # ||grad_j|| of a kernel in use differs from lam by less than this share at a minimum
     rounds: int = 40  # of descent from a residual computed anew
+    nearer: float = 0.9  # share of that difference in the last round above which another brings nothing
     newton_steps: int = 8
     flat: float = 1e-11  # 1 - ||grad_j||^2 / lam^2 of every chosen block at which they end
     sure: float = (
@@ -439,12 +440,16 @@ class BlockDescent:
 
     def _minimise(self, chosen: Indices) -> None:
         """Minimise (1) on ``chosen``, from where the last minimisation ended, until a residual computed anew agrees."""
-        used, newton = 0, True
+        used, newton, before = 0, True, np.inf
         for _ in range(SETTINGS.rounds):
             used, newton = self._descend(chosen, used, newton)
             self._refresh(chosen)
-            if used >= SETTINGS.max_sweeps or self._off_lam(chosen) <= SETTINGS.at_lam or not self._jump(chosen):
-                return  # out of sweeps it has settled all the same, and the certificate says how well
+            off = self._off_lam(chosen)
+            if used >= SETTINGS.max_sweeps or off <= SETTINGS.at_lam or off > SETTINGS.nearer * before:
+                return  # settled, or as near as rounding lets it: the certificate says how well
+            if not self._jump(chosen):
+                return
+            before = off
 
     def _descend(self, chosen: Indices, used: int, newton: bool) -> tuple[int, bool]:
         """Block descent on ``chosen`` until r stands still; the sweeps made so far, and whether Newton steps still

@@ -105,6 +105,17 @@ def test_descent_that_is_out_of_sweeps_where_it_has_settled_is_answered(lam, see
     assert fit.objective == pytest.approx(long_value(K, y, lam, fit), rel=1e-6)
 
 
+def test_rounds_of_descent_end_where_rounding_stirs_as_much_as_they_bring(monkeypatch):
+    """Far targets keep ||grad_j|| a few 1e-8 from lam, and all 40 rounds ran."""
+    jumps, plain = [], BlockDescent._jump
+    monkeypatch.setattr(BlockDescent, "_jump", lambda self, chosen: jumps.append(chosen.size) or plain(self, chosen))
+    data = mkl.load_sample("diabetes").drawn(150)
+    kernels = mkl.KernelDictionary.recommended(data, whole=False)
+    found = mkl.GreedyMKLRegressor(kernels=kernels, n_kernels=6).fit(data.X, data.y)
+    assert found.selected_.size == 6
+    assert 4 <= len(jumps) <= 18
+
+
 def rbf_problem(seed, widths, d=1, n=60):
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, d))
