@@ -187,13 +187,13 @@ def column_bars(
     moves = "the prediction" if path.score_name in ("R²", "r2") else "the decision"
     rows = []
     for one in shown:
-        effect, alone = (style.number(value, digits=2) for value in (one.effect, one.alone))
+        effect, alone = _amount(one.effect), _amount(one.alone)
         full = f"{one.name} moves {moves} by {effect} on average; alone by {alone}"
         rows.append((style.cut(one.name, NAME_LENGTH), full, grey if one.chance else hue))
     others = len(columns) - len(shown)
     rows += [(style.counted(others, "other"),) * 2 + (grey,)] if others else []
     shares, total = column_shares(effects), sum(one.effect for one in columns) or 1.0
-    numbers = [[style.number(value, digits=2) for value in row] for row in heights(effects, range(len(shown)))]
+    numbers = [[_amount(value) for value in row] for row in heights(effects, range(len(shown)))]
     return bars(
         path, rows, shares.tolist(), f"How far each column moves {moves}, and its share, at ", index=index, unit="%",
         most=max(0.25, float(shares.max(initial=0.0))), sortable=True,
@@ -202,6 +202,12 @@ def column_bars(
         "ticks": [one.alone / total for one in shown] + [None] * bool(others),
         "picks": [one.name for one in shown] + [None] * bool(others),
     }  # fmt: skip
+
+
+def _amount(value: float) -> str:
+    """An effect at two digits, as sentences have it: 64,000."""
+    text = style.number(value, digits=2)
+    return f"{int(text):,}" if text.isdecimal() else text
 
 
 def path_json(

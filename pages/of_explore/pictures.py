@@ -122,9 +122,9 @@ def pairs(found: Exploration, params: Params, name: str, numbers: Numbers) -> st
     others = {next(other for other in one.columns if other != name): one for one in own}
     now = next((other for other in others if str(numbers.get(other)) == params.term), None)
     controls.view(
-        st.pills, "Acts together with", "field_term", now,
+        st.pills, "Acts together with (share of the variance)", "field_term", now,
         lambda other: state.change(term="" if other is None else str(numbers[other])), options=list(others),
-        format_func=lambda other: f"{other} ({others[other].share:.1%} of the variance)",
+        format_func=lambda other: f"{style.cut(other, 16)} ({100 * others[other].share:.1f}\u00a0%)",
     )  # fmt: skip
     return now or ""
 

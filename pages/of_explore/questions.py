@@ -1,5 +1,6 @@
 """Explore, what stands beside the ranking: plain models, how sure it is, what was left out, and the ways to take it."""
 
+import math
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
@@ -34,6 +35,14 @@ SELECTIONS = {
 # Plain models beside it
 
 
+def difference(name: str, value: float, error: float) -> str:
+    """A difference of scores with its standard error, as far as the error lets it be known: "0.047 ± 0.030"."""
+    percent = name in words.SHARES
+    places = 1 if percent or not 0 < error < math.inf else max(0, 1 - math.floor(math.log10(error)))
+    shown = round(100 * value if percent else value, places) + 0.0  # no minus before a zero
+    return style.minus(f"{shown:.{places}f} ± {100 * error if percent else error:.{places}f}")
+
+
 def compared(found: Exploration, params: Params, pending: bool) -> None:
     """Draw the plain models with their scores, and what follows where one of them is ahead."""
     if found.learnt_from.task == NOVELTY:
@@ -43,8 +52,7 @@ def compared(found: Exploration, params: Params, pending: bool) -> None:
     st.markdown(f"**Compared with**, {name} {f'on {verdict.rows:,} held-out rows' if test else 'by folds'}")
     rows = [("this model", words.score(name, verdict.score if test else found.score), "")]
     for one in verdict.references:
-        away = words.figure_of(name, one.difference, zeros=True)
-        gap = style.minus(f" ({away} ± {words.figure_of(name, one.error)})")
+        gap = f" ({difference(name, one.difference, one.error)})"
         alike = abs(one.difference) + one.error < SAME * abs(verdict.score)
         rows.append((NAMES.get(one.name, one.name), words.score(name, one.score),
                      "the same" if alike else f"{place(one, verdict.rows)}{gap}"))  # fmt: skip

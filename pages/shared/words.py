@@ -3,9 +3,9 @@
 import re
 from pathlib import Path as File
 
-from mklcore.figures.captions import SHARES, figure_of, score, seconds
+from mklcore.figures.captions import SHARES, score, seconds
 
-__all__ = ["SHARES", "figure_of", "plain", "score", "seconds", "text"]
+__all__ = ["SHARES", "plain", "score", "seconds", "text"]
 EARLIER = "Computed earlier with these settings. The models are being fitted here; what needs them appears then."
 TASKS = {
     "binary": "two classes",

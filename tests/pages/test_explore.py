@@ -9,6 +9,7 @@ import pytest
 
 import mklcore as mkl
 from mklcore.figures import style
+from pages.of_explore import questions
 from pages.shared import answer, earlier, parameters
 from pages.shared.parameters import METHODS, Params
 from pages.shared.words import plain
@@ -255,3 +256,11 @@ def test_an_upload_is_predicted_and_a_number_of_kernels_is_bounded():
     assert "Predicting **label**" in words(upload(other, table(60)))  # on the spot
     app = explore(data="diabetes", algorithm="gomp", at="500")
     assert component(app, "path_player")["index"] == len(component(app, "path_player")["labels"]) - 1
+
+
+def test_a_difference_has_the_digits_its_error_leaves_it():
+    said = [
+        questions.difference("R²", value, error) for value, error in ((0.0466, 0.0297), (-0.0002, 0.0207), (0.5, 0))
+    ]
+    assert said == ["0.047 ± 0.030", "0.000 ± 0.021", "0.5 ± 0.0"]
+    assert questions.difference("accuracy", -0.0251, 0.005) == "−2.5 ± 0.5"
