@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from mklcore.answer import Conformal
+from mklcore.answer import Conformal, verdict
 from mklcore.answer.exploration import Exploration
 from mklcore.answer.shapley import Explainer
 from mklcore.data.dataset import Dataset
@@ -143,10 +143,10 @@ def draw_answer(shown: PredictView, columns: list[RowColumn], here: TableRow) ->
     """Draw the prediction, how sure it is, and what every column adds to it."""
     table, model, explain, step = shown.table, shown.model, shown.explain, shown.step
     both = np.stack([here.now, here.before])
-    labels = [said_of(table, label) for label in model.predict(both)]
+    now, before = (rounded(table, label, step) for label in model.predict(both))
     name = "This row" if table.task == "novelty" else plain(table.target_name)
-    was = f" :gray[before the changes {labels[1]}]" if here.moves else ""
-    st.markdown(f"#### {name}: {rounded(table, model.predict(both)[0], step)}{was}")
+    was = f" :gray[before the changes {before}]" if here.moves else ""
+    st.markdown(f"#### {name}: {now}{was}")
     st.markdown(sureness(table, shown.sure, here.now[None], step) or " ")
     decision = np.asarray(getattr(model, "decision_function", model.predict)(both), dtype=float)
     output = outcome(table, int(decision[0].argmax())) if decision.ndim > 1 else 0
@@ -170,9 +170,9 @@ def draw_answer(shown: PredictView, columns: list[RowColumn], here: TableRow) ->
 
 
 def said_of(table: Dataset, label: Any) -> str:
-    """A target or a prediction as the page says it."""
+    """A target, or a class that is predicted, as the page says it."""
     if table.task == "regression":
-        return style.number(float(label))
+        return style.minus(verdict.rounded(float(label), 6))
     return plain(("unusual", "ordinary")[int(label > 0)] if table.task == "novelty" else label)
 
 

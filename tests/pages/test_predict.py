@@ -102,8 +102,8 @@ def test_moving_a_column_moves_the_answer_and_the_link():
     quiet(bmi.set_value(bmi.max).run())
     changed = data.X[0].copy()
     changed[2] = data.X[:, 2].max()
-    before = style.number(float(model.predict(data.X[:1])[0]))
     step = found(app).verdict.typical_error / 10
+    before = style.rounded_to(float(model.predict(data.X[:1])[0]), step)
     now = style.rounded_to(float(model.predict(changed[None])[0]), step)
     assert f"#### progression: {now} :gray[before the changes {before}]" in plain(app)
     assert app.query_params["moved"] == f"3={float(bmi.max)!r}"

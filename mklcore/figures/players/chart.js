@@ -66,7 +66,7 @@ function build(view) {
 // column would be less than `wraps` rem wide; the columns share what the margins leave.
 function layOut({ data, places }, width, rem) {
   const narrow = data.narrow && width < NARROW * rem;
-  const right = Math.min(data.right * rem, 0.27 * width);
+  const right = Math.min(data.right * rem, 0.32 * width);
   const left = (narrow ? data.narrow : data.left) * rem;
   const columns = data.wraps ? Math.max(1, Math.min(data.columns, Math.floor(width / (data.wraps * rem)))) : data.columns;
   const gap = data.wraps ? left + right : (narrow ? 0.5 : 1) * data.gap * rem;
