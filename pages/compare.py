@@ -99,7 +99,7 @@ def results(found: Comparison, drawn: Sequence[ComparedMethod]) -> None:
     listed, score = pd.DataFrame(rows), found.score_name
     number, form = st.column_config.NumberColumn, "percent" if score in captions.SHARES else "%.3f"
     where = "held out" if found.held_out else "by folds, again"
-    named = {"by folds": f"{score} by folds", "held out": f"{score}, {where}"}
+    named = {"by folds": f"{score} by folds", "held out": f"{score}, {where}", "behind the first": "behind"}
     config = {name: number(named.get(name, name), format=form) for name in list(listed)[2:7]}
     config |= {
         "method": st.column_config.TextColumn(pinned=True),
