@@ -98,45 +98,47 @@ class _BestKernel(_Uniform):
         return ("dense",)
 
     def _solve(self, stack: Any, y: Array, warm: Any) -> None:
-        """Kernels in the order of what duals prove of them: those of a neighbour, or of the first kernel alone.
-
-        One that is proved to be worse than another is not solved.
+        """Always the next machine of the kernel of which the least is proved, by duals of a neighbour or of the first
+        kernel alone, until all machines of that kernel are solved: every other is proved to be worse.
         """
         targets, M, loss = self._targets(y), stack.n_kernels, self.loss_in_use
         self.single_scores_ = self._inner_scores(stack, y) if self.select == "folds" else None
-        singles: dict[int, list[Fit]] = {}
+        fits: list[list[Fit]] = [[] for _ in range(M)]
         carried, C = getattr(warm, "_carry", None), self.C if warm is None else warm.C
         if carried is None:
-            singles[0] = [self._alone(stack.values[0], target, None) for target in targets]
-            carried, C = [[fit.dual_coef for fit in singles[0]]] * M, self.C
+            fits[0] = [self._alone(stack.values[0], target, None) for target in targets]
+            carried, C = [[fit.dual_coef for fit in fits[0]]] * M, self.C
         starts = [[WarmStart(np.ones(1), dual, C) for dual in duals] for duals in carried]
-        objectives = np.full(M, -np.inf)
+        bounds = np.full((M, len(targets)), -np.inf)
         if getattr(self, "sample_weight_", None) is None:
-            objectives = np.array([self._proved(*one, targets) for one in zip(stack.values, starts, strict=True)])
-        for m in np.argsort(objectives, kind="stable").tolist():
-            if self.single_scores_ is None and singles and objectives[m] > min(objectives[list(singles)]):
+            bounds = np.array([self._proved(*one, targets) for one in zip(stack.values, starts, strict=True)])
+        bounds[0, : len(fits[0])] = [fit.objective for fit in fits[0]]
+        while True:
+            missing = [m for m in range(M) if len(fits[m]) < len(targets)]
+            m = int(np.argmin(bounds.sum(axis=1))) if self.single_scores_ is None else next(iter(missing), -1)
+            if m not in missing:
                 break
-            known = singles.get(m)
-            singles[m] = known or [self._alone(stack.values[m], *one) for one in zip(targets, starts[m], strict=True)]
-            objectives[m] = sum(fit.objective for fit in singles[m])
-        self.single_objectives_ = objectives
-        best = int(np.argmin(objectives) if self.single_scores_ is None else np.argmax(self.single_scores_))
-        for fit in singles[best]:
+            k = len(fits[m])
+            fits[m].append(self._alone(stack.values[m], targets[k], starts[m][k]))
+            bounds[m, k] = fits[m][k].objective
+        self.single_objectives_ = bounds.sum(axis=1)
+        best = m if self.single_scores_ is None else int(np.argmax(self.single_scores_))
+        for fit in fits[best]:
             warn_unless_converged(fit, self.tol)
-        self._publish_best(singles[best], best, M)
-        self.n_solves_ = sum(fit.solves for fits in singles.values() for fit in fits)
+        self._publish_best(fits[best], best, M)
+        self.n_solves_ = sum(fit.solves for own in fits for fit in own)
         self._carry = tuple(
-            tuple(fit.dual_coef for fit in singles[m])
-            if m in singles else tuple(one.dual_for(self.C, loss) for one in starts[m])
-            for m in range(M)
-        )  # fmt: skip
+            (*(fit.dual_coef for fit in own), *(one.dual_for(self.C, loss) for one in start[len(own) :]))
+            for own, start in zip(fits, starts, strict=True)
+        )
 
-    def _proved(self, kernel: Array, starts: list[WarmStart], targets: list[Array]) -> float:
-        """A lower bound on the objective of one kernel, from the duals of a neighbour."""
-        found = 0.0
+    def _proved(self, kernel: Array, starts: list[WarmStart], targets: list[Array]) -> list[float]:
+        """A lower bound on the objective of one kernel for every target, from the duals of a neighbour."""
+        found = []
         for start, y in zip(starts, targets, strict=True):
             a = start.dual_for(self.C, self.loss_in_use)
-            found += dual_bound(self.loss_in_use, self.penalty_in_use, a, np.array([a @ kernel @ a]), y, self.C).value
+            bound = dual_bound(self.loss_in_use, self.penalty_in_use, a, np.array([a @ kernel @ a]), y, self.C)
+            found.append(bound.value)
         return found
 
     def _alone(self, kernel: Array, target: Array, start: WarmStart | None) -> Fit:

@@ -56,10 +56,18 @@ def test_folds_choose_by_score_and_stay_with_the_training_rows(table):
     assert other.best_kernel_ == int(np.argmax(other.single_scores_))
 
 
-def test_one_kernel_serves_every_class(table):
-    X = table[0]
+def test_one_kernel_serves_every_class(table, monkeypatch):
+    X, machines = table[0], []
     y = np.digitize(X[:, 0], [-0.5, 0.5])
-    model = mkl.BestKernelClassifier(kernels=KERNELS, C=10.0).fit(X, y)
+    plain = mkl.BestKernelClassifier._alone
+    monkeypatch.setattr(mkl.BestKernelClassifier, "_alone", lambda *given: machines.append(1) or plain(*given))
+    model = mkl.BestKernelClassifier(kernels=KERNELS, C=10.0, tol=1e-6).fit(X, y)
+    assert 3 <= len(machines) < 6  # one class is enough to rule a kernel out
+    stack = KERNELS.grams(X).values
+    alone = [mkl.BestKernelClassifier(kernels="precomputed", C=10.0, tol=1e-6).fit(K[None], y) for K in stack]
+    sums = np.array([np.sum(one.objective_) for one in alone])
+    assert model.best_kernel_ == np.argmin(sums)
+    assert np.all(model.single_objectives_ <= sums * (1 + 1e-5))
     assert model.weights_.shape == (3, len(KERNELS))
     assert set(np.argmax(model.weights_, axis=1)) == {model.best_kernel_}
     assert np.sum(model.objective_) == pytest.approx(model.single_objectives_[model.best_kernel_])
