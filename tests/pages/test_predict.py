@@ -76,7 +76,8 @@ def test_sentence_and_bars_are_about_the_place_of_the_cursor():
     assert known.index != 0
     here = known.of_model(known.path.estimators[0])
     app = open_app(PREDICT, data="diabetes", at=repr(value))
-    assert str(here.verdict).split(": ", 1)[1] in plain(app).replace("**", "")
+    said = str(here.verdict).split(": ", 1)[1].partition(" Not yet")[0]  # the server may know what trees reach
+    assert said in plain(app).replace("**", "")
     assert "the place of the cursor on Explore" in words(app)
     step = here.verdict.typical_error / 10
     base = here.model.shapley(mkl.load_sample("diabetes").X[:1])[1]
