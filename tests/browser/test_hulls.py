@@ -94,19 +94,3 @@ def test_a_clicked_node_of_graph_and_grid_shows_what_it_adds(window):
     visitor.settle()
     assert_reads(visitor, "bmi·s5, depth 2")
     assert visitor.errors == []
-
-
-def test_the_pictures_stand_below_each_other_where_it_is_narrow(window):
-    for width, edge in ((420, "x"), (1280, "y")):
-        window.page.set_viewport_size({"width": width, "height": 900})
-        window.page.wait_for_function("width => document.documentElement.clientWidth === width", arg=width)
-        window.settle()
-        assert_in_line(window, width, edge)
-
-
-@patiently
-def assert_in_line(visitor, width, edge):
-    """The three pictures are within the window, and begin at the same edge."""
-    boxes = [visitor.page.locator(f".hull .{name}").first.bounding_box() for name in ("grid", "graph", "relevance")]
-    assert all(box["x"] >= 0 and box["x"] + box["width"] <= width for box in boxes)
-    assert len({round(box[edge]) for box in boxes}) == 1

@@ -138,16 +138,6 @@ def test_split_is_stratified_seeded_and_complete():
     assert test.groups == data.groups
 
 
-def test_three_way_split_has_no_overlap():
-    parts = three_way_split(table(100, "regression"), validation=0.25, test=10, seed=3)
-    assert [part.n_samples for part in parts] == [65, 25, 10]
-    assert len({tuple(row) for part in parts for row in part.X}) == 100
-    parts = three_way_split(table(), validation=0.2, test=0.2, seed=3)
-    assert [np.bincount(part.y).tolist() for part in parts] == [[18] * 3, [6] * 3, [6] * 3]
-    assert parts == three_way_split(table(), 0.2, 0.2, seed=3)
-    assert parts.train == parts[0]
-
-
 def test_a_split_by_time_holds_out_the_newest_rows():
     rows = np.arange(100.0)[:, None]
     data = Dataset(rows, rows[:, 0], ("row",), task="regression")

@@ -134,12 +134,6 @@ def test_samples_are_read_from_their_own_columns_in_any_format():
     np.testing.assert_allclose(TableEncoder.plain(data).read(german).X, data.X)
 
 
-@every("raw, said", [(b"", "empty"), (b"\x80\x04pickle" * 9, "pickle"), (b"PK\x03\x04", "archive")])
-def test_files_that_are_no_tables_are_refused(raw, said):
-    with pytest.raises(DataError, match=said):
-        READING.read(raw)
-
-
 @every("form", ["%Y-%m-%d %H:%M", "%d.%m.%Y %H:%M", "%m/%d/%Y %H:%M", "%d/%m/%y %H:%M"])
 def test_dates_become_their_parts_that_vary_as_one_source_column(form):
     when = pd.date_range("2023-11-01", periods=90, freq="25h")

@@ -326,20 +326,6 @@ def test_rows_of_one_owner_are_noticed():
     assert not any("owners of rows" in line for line in once.notes)
 
 
-@every("name", ["target", "Label", "CLASS", "y"])
-def test_a_typical_name_is_taken(name):
-    data = read_table(b"a," + name.encode() + b",b\n1.5,0,2\n2.5,1,3\n2.0,0,5\n7.0,1,1\n")
-    assert data.target_name == name
-    note(data, f"No target was named: the column '{name}' was chosen, by its name")
-
-
-def test_else_the_last_column():
-    data = read_table(FLOWERS)
-    assert data.target_name == "kind"
-    note(data, "'kind' was chosen, as the last column and")
-    note(data, "target= names another")
-
-
 @every(
     "header, row, wanted, why",
     [
@@ -437,14 +423,6 @@ def test_rows_without_a_target_are_dropped():
     assert data.n_samples == 10
     assert 3.0 not in data.X[:, 0]
     note(data, "Dropped 2 rows without a usable target")
-
-
-def test_rare_classes_are_reported():
-    data = read_table(table(numbers(12, lambda i: "rare" if i < 2 else "often")))
-    note(
-        data,
-        "Too rare to be held out: class 'rare' (2 rows); their rows stay in training, and no score counts them.",
-    )
 
 
 def test_a_class_of_one_row_is_left_out():

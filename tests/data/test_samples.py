@@ -75,10 +75,6 @@ def test_labels_are_words():
     assert load_sample("iris").groups == (("sepal", (0, 1)), ("petal", (2, 3)))
 
 
-def test_the_toy_is_the_generator():
-    assert load_sample("mkl_toy") == make_mkl_toy(400, 9, seed=0)[0]
-
-
 def test_unknown_names_are_refused_with_the_known_ones():
     with pytest.raises(DataError, match="no sample 'irises'") as caught:
         load_sample("irises")

@@ -15,13 +15,9 @@ from mklcore.data.grouping import (
     with_bands,
     with_second_differences,
 )
-from mklcore.data.synthetic import make_spectra
 from mklcore.errors import DataError, ParameterError
-from mklcore.estimators.lp import LpMKLRegressor
-from mklcore.estimators.smkl import SMKLRegressor
 from mklcore.kernels.dictionary import BAND_KERNELS, KernelDictionary, kernel_edges, spectral_dictionary
 from mklcore.kernels.functions import RBF, Linear, Polynomial
-from mklcore.paths.path import fit_path, log_grid
 from tests.helpers.every import every
 
 PLACES = np.arange(850, 1050, 10)
@@ -107,25 +103,6 @@ def test_dictionaries_cross_bands_with_four_kernels():
     edges = kernel_edges(stack.specs, wavelengths(data))
     assert edges.shape == (20, 2)
     assert edges[::4].tolist() == [[float(end) for end in name.split("–")] for name, _ in data.groups]
-
-
-def test_few_bands_carry_the_target_and_smkl_finds_them():
-    """The informative bands, with at most half the bands of l1-norm MKL at equal error (C of both by validation)."""
-    data, truth = make_spectra(500, 100, 3, seed=0)
-    train, validation, test = (data.take(rows) for rows in np.split(np.arange(500), [100, 200]))
-    mean, scale = train.y.mean(), train.y.std()
-    kernels = spectral_dictionary(data.groups)
-    errors, bands = {}, {}
-    for model in (SMKLRegressor(kernels=kernels), LpMKLRegressor(p=1.0, kernels=kernels, normalise="trace")):
-        target = (train.y - mean) / scale
-        path = fit_path(model, train.X, target, "C", log_grid(1, 1e4, 9), validation.X, (validation.y - mean) / scale)
-        best = path.estimators[int(np.argmax(path.val_score))]
-        name = type(model).__name__
-        errors[name] = float(np.mean((best.predict(test.X) * scale + mean - test.y) ** 2) / data.y.var())
-        bands[name] = {m // len(BAND_KERNELS) for m in best.selected_}
-    assert bands["SMKLRegressor"] == set(truth.informative_bands)
-    assert 2 * len(bands["SMKLRegressor"]) <= len(bands["LpMKLRegressor"])
-    assert errors["SMKLRegressor"] <= 1.02 * errors["LpMKLRegressor"] < 0.02
 
 
 def test_measured_columns_are_those_along_an_axis_in_its_order():

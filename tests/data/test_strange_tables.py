@@ -8,7 +8,7 @@ from mklcore.answer.exploration import effects
 from mklcore.data.columns import missing_cells, sentinel_of
 from mklcore.data.dataset import Dataset
 from mklcore.data.reading import describe_table, fit_encoder, read_table
-from mklcore.errors import DataError, ParameterError
+from mklcore.errors import ParameterError
 from tests.helpers.every import every
 
 
@@ -172,9 +172,3 @@ def test_the_columns_of_a_model_that_is_a_constant_are_ranked_with_nothing():
     model = mkl.LpMKLRegressor(kernels=kernels).fit(X, np.zeros(20))
     data = Dataset(X, RNG.normal(size=20), task="regression")
     assert [one.effect for one in effects(model, data)[0]] == [0.0] * 3
-
-
-def test_too_few_rows_to_judge_an_answer_are_reported():
-    rows = Dataset(RNG.normal(size=(4, 2)), RNG.normal(size=4), task="regression")
-    with pytest.raises(DataError, match="The table has 4 rows, and an answer needs at least 6"):
-        mkl.explore(rows)

@@ -142,15 +142,6 @@ def test_what_a_hull_is_compared_with_is_the_same_far_from_zero():
     assert [one.score for one in far] == pytest.approx([one.score for one in near], abs=1e-3)
 
 
-@every("offset", [1e11])
-def test_a_first_answer_far_from_zero_is_the_one_near_zero(offset):
-    rng = np.random.default_rng(1)
-    rows = rng.standard_normal((60, 2))
-    y = rows[:, 0] + np.sin(2 * rows[:, 1])
-    near, far = (mkl.explore(mkl.Dataset(rows, at + y, task="regression")).test_scores() for at in (0.0, offset))
-    assert far == pytest.approx(near, abs=1e-3)
-
-
 def test_a_withheld_answer_says_what_to_do_and_what_to_report():
     error = pickle.loads(
         pickle.dumps(ProofError("Invariant 'objective' is violated: x tells 1, its own coefficients give 2."))

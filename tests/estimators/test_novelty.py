@@ -95,17 +95,6 @@ def test_the_share_accepted_cannot_choose(ring):
         choose_C(model, data.X, data.y, [0.1, 1.0])
 
 
-def test_on_the_sample_wide_kernels_accept_the_empty_middle_and_narrow_ones_do_not():
-    data = mkl.load_sample("ring")
-    for width, inside in ((0.25, False), (4.0, True)):
-        kernels = mkl.KernelDictionary.rbf_grid([width])
-        stack = kernels.grams(data.X[::2])
-        model = mkl.LpMKLOneClass(kernels=kernels)
-        found = mkl.fit_path(model, stack, None, "C", mkl.paths.path_grid(model, stack, None, "C", 25))
-        middle = found.estimators[found.first_look].predict_blocks(stack.cross(np.zeros((1, 2))))
-        assert (middle[0] == 1) == inside
-
-
 def test_a_path_with_a_target_still_looks_at_its_best_score_first():
     data = mkl.load_sample("iris")
     stack = KERNELS.grams(data.X[::2])

@@ -5,8 +5,6 @@ fitted.
 import io
 import json
 import re
-import subprocess
-import sys
 import zipfile
 from itertools import cycle, product
 from pathlib import Path
@@ -16,14 +14,14 @@ import pytest
 import sklearn.base
 
 import mklcore as mkl
-from mklcore.problem.losses import Hinge, Logistic
+from mklcore.kernels.functions import Delta
 from mklcore.verify import main, report, verify
 from tests.helpers.every import every
 from tests.io.test_extensions import LogCosh
 
 ROOT = Path(__file__).parents[2]
 KERNELS = mkl.KernelDictionary.rbf_grid([0.5, 1.0, 2.0]) + mkl.KernelDictionary.per_feature(mkl.Linear(), 3)
-RICH = KERNELS + mkl.KernelDictionary([mkl.Polynomial(2), mkl.Laplacian(1.5)])
+RICH = KERNELS + mkl.KernelDictionary([mkl.Polynomial(2), mkl.Laplacian(1.5), Delta(features=(0,))])
 
 
 @pytest.fixture(scope="module")
@@ -286,20 +284,3 @@ def test_a_registered_loss_is_checked_and_an_unknown_one_cannot_be(model, loss, 
     assert (len(said), code) == (1, 2)
     assert said[0].startswith("cannot be checked: ")
     assert "LogCosh" in said[0] or "log_cosh" in said[0]
-
-
-@pytest.mark.parametrize(
-    "model", [mkl.LpMKLClassifier(kernels=KERNELS, p=2.0), mkl.HKLClassifier(lam=0.1)], ids=["lp", "HKL"]
-)
-@pytest.mark.parametrize("loss", [Logistic(), Hinge()], ids=lambda loss: loss.name)
-def test_a_loss_given_as_an_object_is_the_loss_of_that_name(model, loss, tables, tmp_path):
-    assert_holds(saved(sklearn.base.clone(model).set_params(loss=loss), tables, "binary", tmp_path), tables["binary"])
-
-
-def test_it_runs_as_a_command(tables, tmp_path):
-    path = saved(mkl.LpMKLClassifier(kernels=KERNELS), tables, "binary", tmp_path)
-    done = subprocess.run(
-        [sys.executable, "-m", "mklcore.verify", path, tables["binary"], "target"],
-        cwd=ROOT, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert (done.returncode, "Everything holds." in done.stdout) == (0, True), done.stdout + done.stderr

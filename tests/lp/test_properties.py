@@ -136,29 +136,6 @@ def test_the_hessian_of_newton_is_that_of_the_value_and_the_analytic_update_boun
 
 
 @seldom
-@given(seed=seeds, loss=losses, C=costs)
-def test_a_large_p_nears_the_plain_sum(seed, loss, C):
-    drawn = draw(seed, loss)
-
-    def objective(p):
-        return fit_weighted(drawn.K, drawn.y, C, make_loss(loss), LpNorm(p), drawn.intercept, tol=1e-8).objective
-
-    alone = solved(drawn, loss, C, np.ones(4)).objective
-    assert objective(np.inf) == pytest.approx(alone, rel=1e-6)
-    assert objective(1e4) == pytest.approx(alone, rel=1e-3)
-
-
-@seldom
-@given(seed=seeds, loss=losses, p=orders, C=costs)
-def test_one_kernel_is_the_machine_for_every_p(seed, loss, p, C):
-    drawn = draw(seed, loss)
-    fit = fit_weighted(drawn.K[:1], drawn.y, C, make_loss(loss), LpNorm(p), drawn.intercept, tol=1e-7)
-    alone = machine_of(make_loss(loss))(drawn.K[0], drawn.y, C, make_loss(loss), drawn.intercept, accuracy=1e-12)
-    assert fit.weights == pytest.approx([1.0])
-    assert fit.objective == pytest.approx(alone.objective, rel=1e-6)
-
-
-@seldom
 @given(seed=seeds, loss=losses, p=st.one_of(st.just(1.0), st.floats(1.05, 8.0)), C=costs)
 def test_two_copies_act_as_one_kernel(seed, loss, p, C):
     drawn = draw(seed, loss)

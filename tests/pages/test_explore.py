@@ -15,7 +15,7 @@ from pages.shared.parameters import METHODS, Params
 from pages.shared.words import plain
 from pages.shared.work import Failed, Pending, Ready
 from tests.helpers.every import every
-from tests.helpers.pages import answer_of, go, memory, open_app, press, put, quiet, table, upload, words
+from tests.helpers.pages import FEW, answer_of, go, memory, open_app, press, put, quiet, table, upload, words
 
 EXPLORE = "pages/explore.py"
 SAMPLES = {"regression": "diabetes", "binary": "mkl_toy_sparse", "multiclass": "iris", "novelty": "ring"}
@@ -166,7 +166,7 @@ def test_the_released_cursor_and_the_number_box_choose_the_point():
 
 @every("algorithm", METHODS)
 def test_every_method_ends_with_its_certificate_or_says_that_it_has_none(algorithm):
-    app = explore(data="diabetes" if algorithm != "joint" else "iris", algorithm=algorithm)
+    app = explore(data="diabetes" if algorithm != "joint" else "iris", algorithm=algorithm, **FEW)
     gaps = answer_of(app).path.relative_gap
     assert ("no certificate" in words(app)) == bool(np.isnan(gaps).all())
     assert ("✓ solved to" in words(app)) == bool(np.isfinite(gaps).all())

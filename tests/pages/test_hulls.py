@@ -142,13 +142,6 @@ def test_provisional_hulls_stand_until_the_certified_ones_are_there_and_are_not_
     assert hulls.known(memory(app).params) is not None
 
 
-def test_a_search_by_the_necessary_condition_stays_provisional_when_asked_for():
-    app = ready(**SMALL, hull_more="search=necessary")
-    assert "radio_button_unchecked: provisional]" in words(app)
-    assert "Not scored" in words(app)
-    assert path_of(app).statuses == (Status.PROVISIONAL,) * hulls.POINTS
-
-
 def test_a_hull_without_certificate_says_how_far_it_is_from_one_and_which_control_helps():
     app = ready(data="diabetes", hull_columns="1,3,4,5,9", hull_degree="3", hull_more="max_nodes=10;depth_weight=2")
     path = path_of(app)
@@ -477,18 +470,6 @@ def test_grid_and_node_are_in_the_link_and_old_hulls_stay_until_new_ones(monkeyp
     wait_for_hulls(app)
     assert "over all **8** kernels" in words(app)
     assert not data_of(app)["waiting"]
-
-
-@pytest.mark.threads
-def test_a_search_that_was_cancelled_can_be_asked_for_again(monkeypatch):
-    with monkeypatch.context() as patch:
-        patch.setattr(work.WORK, "_compiled", lambda: False)
-        app = at_hulls(**SMALL, seed="8")
-        press(app, "cancel_0")
-    quiet(app.run())
-    assert "Hulls was cancelled" in words(app)
-    press(app, "hulls_refused_again")
-    assert "nodes in the hull" in words(wait_for_hulls(app))
 
 
 def test_the_hulls_of_an_uploaded_table_stay_in_their_session():

@@ -4,12 +4,9 @@ import json
 import re
 
 import numpy as np
-import plotly.graph_objects as go
 import pytest
 
 from mklcore.data.samples import SAMPLES
-from mklcore.estimators.lp import LpMKLRegressor
-from mklcore.figures import style
 from mklcore.gallery.lessons import LESSONS, OPENING, Lesson, LessonResult, numbers
 from mklcore.gallery.lessons.found import fill
 from mklcore.gallery.lessons.toy import Level
@@ -67,24 +64,7 @@ def test_copies_change_the_split_and_never_the_optimum(again):
     np.testing.assert_allclose(*series(found, "objective", "copied"), rtol=1e-5)
     assert found.facts["gomp_kept"] == "2"
     assert {"0"} != {found.facts["one_only"], found.facts["two_only"]}
-
-
-def test_copies_act_as_one_kernel_that_is_larger_by_a_power_that_is_nought_at_p_1_only():
-    """Three copies: the optimum stays at p = 1 and moves at p > 1, as the lesson says."""
-    rng = np.random.default_rng(0)
-    columns, copies = rng.standard_normal((30, 2)), 3
-    y = columns @ [1.0, 0.5] + 0.3 * rng.standard_normal(30)
-    kernels = columns.T[:, :, None] * columns.T[:, None, :]
-    for p in (1.0, 4 / 3, 2.0):
-        model = LpMKLRegressor(p=p, C=1.0, loss="squared", kernels="precomputed", normalise=None, tol=1e-9)
-        many, two, larger = (
-            model.fit(np.array(stack), y).objective_
-            for stack in ([*[kernels[0]] * copies, kernels[1]], kernels,
-                          [copies ** (1.0 - 1.0 / p) * kernels[0], kernels[1]])
-        )  # fmt: skip
-        assert many == pytest.approx(larger, rel=1e-6), p
-        assert (many == pytest.approx(two, rel=1e-3)) == (p == 1.0), p
-    assert "$c^{1-1/p}$ times as large" in LESSONS["copies"].words["why"]
+    assert "$c^{1-1/p}$ times as large" in LESSONS["copies"].words["why"]  # see tests/lp/test_properties
 
 
 def test_lambda_leaves_the_number_of_gomp_kernels_alone_and_lowers_that_of_l1(again):
@@ -297,18 +277,3 @@ def test_presentation_is_entered_and_left_by_a_button_and_is_part_of_the_link():
     dressed = [html.proto.body for html in app.get("html")]
     assert any("stSidebar" in body and "stHeader" in body for body in dressed)
     assert "leave_below" in {button.key for button in app.button}
-
-
-def test_presented_figures_are_larger_copies():
-    figure = style.new_figure("A line.", dark=False, height=300)
-    figure.add_scatter(x=[0, 1], y=[0, 1], line={"width": 2}, marker={"size": 6})
-    figure.update_layout(xaxis=style.axis("x", dark=False), yaxis=style.axis("y", dark=False, range=[0.0, 1.0]))
-    style.label_ends(figure, [style.EndLabel("end", 1.0, "#0072B2")], dark=False)
-    before = figure.to_json()
-    larger = style.enlarged(figure, 1.5)
-    assert isinstance(larger, go.Figure)
-    assert figure.to_json() == before
-    assert larger.layout.height == 450
-    assert larger.layout.font.size == larger.layout.xaxis.title.font.size == 1.5 * style.LABEL_SIZE
-    assert larger.data[0].line.width == 3
-    assert larger.layout.meta["alt"] == "A line."

@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 import mklcore as mkl
-from mklcore.kernels.functions import Delta
 from mklcore.verify import main
 from pages.shared import export, hulls
 from tests.helpers.every import every
@@ -161,12 +160,3 @@ def test_objects_are_not_read(tmp_path, capsys):
     np.savez(tmp_path / "rows.npz", X=np.eye(6).astype(object))
     assert main([str(tmp_path / "model.mkl"), str(tmp_path / "rows.npz")]) == 2
     assert "Expected arrays of numbers or texts" in capsys.readouterr().out
-
-
-def test_a_model_of_equal_codes_can_be_checked(tmp_path, capsys):
-    rng = np.random.default_rng(2)
-    X = np.column_stack([rng.integers(0, 3, 30), rng.normal(size=30)]).astype(float)
-    kernels = mkl.KernelDictionary([Delta(features=(0,)), mkl.Linear(features=(1,))])
-    mkl.save_model(tmp_path / "model.mkl", mkl.LpMKLRegressor(kernels=kernels).fit(X, X[:, 0] ** 2 + X[:, 1]))
-    np.savez(tmp_path / "rows.npz", X=X, y=X[:, 0] ** 2 + X[:, 1])
-    assert main([str(tmp_path / "model.mkl"), str(tmp_path / "rows.npz")]) == 0, capsys.readouterr().out

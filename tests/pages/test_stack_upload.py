@@ -159,30 +159,6 @@ def test_other_archives_are_refused(raw, said):
         read_stack(raw)
 
 
-@every(
-    "gram, said",
-    [
-        (LINEAR - 0.1 * np.eye(80), "kernel 1 is not positive semidefinite: its smallest eigenvalue is -0.1"),
-        (LINEAR + np.triu(np.ones((80, 80)), 1), "kernel 1 is not symmetric"),
-        (np.where(LINEAR > 1, np.inf, LINEAR), "kernel 1 is not finite"),
-    ],
-)
-def test_what_is_no_kernel_is_refused_with_its_number(gram, said):
-    with pytest.raises(KernelError, match=said):
-        read_stack(npz(K=gram, y=Y))
-
-
-def test_indefinite_kernels_are_clipped_on_request_and_reported():
-    found = read_stack(npz(K=K - 0.1 * np.eye(80), y=Y), clip=True)
-    assert np.linalg.eigvalsh(found.stack.values).min() > -1e-8
-    assert any(
-        "Negative eigenvalues of 6 kernels were set to 0: kernel 1 (smallest -0.1)" in n for n in found.table.notes
-    )
-    clean = read_stack(npz(K=K, y=Y), clip=True)
-    np.testing.assert_array_equal(clean.stack.values, K)
-    assert not any("Negative" in note for note in clean.table.notes)
-
-
 def test_damaged_archives_never_lead_to_another_error():
     whole, chance = npz(K=K[:2, :20, :20], y=Y[:20]), np.random.default_rng(1)
     for _ in range(60):

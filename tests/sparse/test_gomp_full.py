@@ -13,7 +13,6 @@ from mklcore.problem.losses import Hinge
 from mklcore.sparse.gomp import LossGOMP, Spectra, offset_machine
 from tests.helpers.every import every
 from tests.oracles.greedy import DATA, KERNELS, TARGETS
-from tests.oracles.reference import gomp_paths
 
 LAM = 0.01
 
@@ -43,19 +42,6 @@ def test_first_scores_against_a_cone_solver():
     K, y = KERNELS["P1var"], TARGETS["P1var"]
     scores = Spectra.of(K).scores(y[:, None], LAM * len(y), np.arange(len(K)))
     assert scores == pytest.approx(DATA["cvx_first"], abs=1e-7)
-
-
-@every("case", gomp_paths())
-def test_the_regressor_reproduces_every_trusted_path(case):
-    model = mkl.GOMPRegressor(
-        case.lam, len(case.picks), 0.0, keep_duplicates=True, kernels="precomputed", fit_intercept=False
-    ).fit(case.K, case.Y)
-    assert list(model.selected_) == list(case.picks)
-    assert model.objective_ == pytest.approx(case.objective[-1], rel=1e-8)
-    expected = case.alpha[-1].reshape(case.Y.shape)
-    assert model.dual_coef_.reshape(case.Y.shape) == pytest.approx(expected, abs=1e-8 * np.abs(expected).max())
-    residual = np.linalg.norm(case.Y - model.predict(case.K).reshape(case.Y.shape))
-    assert residual == pytest.approx(case.residual[-1], rel=1e-7)
 
 
 # Hinge

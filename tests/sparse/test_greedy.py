@@ -232,16 +232,6 @@ def table():
     return X, np.digitize(score, [-0.5, 0.7]), score
 
 
-@every("case", OPTIMA[::4])
-def test_the_regressor_is_algorithm_1(case):
-    model = mkl.GreedyMKLRegressor(kernels="precomputed", lam=case.lam, fit_intercept=False, tol=1e-9)
-    model.fit(case.K, case.y)
-    assert model.objective_ == pytest.approx(case.objective, rel=1e-8)
-    assert tuple(model.selected_) == tuple(case.picks)
-    residual = case.y - model.predict(case.K)
-    assert 0.5 * np.mean(residual**2) + case.lam * model.weights_.sum() == pytest.approx(model.objective_, rel=1e-9)
-
-
 @every("case", DESCENTS[::4])
 def test_the_regressor_is_algorithm_2(case):
     step = "linesearch" if case.linesearch else "unit"
