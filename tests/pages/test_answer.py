@@ -14,6 +14,7 @@ from pages.shared import answer, work
 from pages.shared.parameters import Params
 from pages.shared.state import keep_upload
 from pages.shared.work import Failed, Ready
+from tests.figures.test_takeaway import data_of
 from tests.helpers.pages import go, open_app, upload
 
 SAMPLES = ("iris", "wine", "diabetes", "mkl_toy_dense", "sparse_polynomial", "spectra")
@@ -51,6 +52,12 @@ def ready(found):
     return found.value
 
 
+def saved(page):
+    """The sentence that its file opens with."""
+    (line,) = data_of(page.page())["say"]["texts"][page.index][0]
+    return "".join(text for _, text in line)
+
+
 def differences(page, library):
     """What differs between two answers, by name."""
     pairs = {
@@ -58,6 +65,7 @@ def differences(page, library):
         "notes": (page.notes, library.notes),
         "columns": ([one.name for one in page.columns], [one.name for one in library.columns]),
         "sentence": (str(page.verdict), str(library.verdict)),
+        "sentence of the saved page": (saved(page), str(library.verdict)),
     }
     found = [f"{name}: {one!r} is not {other!r}" for name, (one, other) in pairs.items() if one != other]
     numbers = {
