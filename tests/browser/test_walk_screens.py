@@ -11,7 +11,7 @@ from tests.browser.steps import assert_at, assert_reads, pull
 from tests.browser.walker import Walker, assert_named, assert_sound, assert_theme, resize
 from tests.helpers.every import every
 
-SIZES = ((1280, 720), (390, 844), (1920, 1080))
+SIZES = ((390, 844), (1280, 720), (1920, 1080))  # a narrow window has no menu to go on by
 FILES = [room.file for room in ROOMS]
 # By the button of that name, or by a link.
 MORE = (
