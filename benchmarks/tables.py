@@ -1,14 +1,14 @@
 """The answer of `explore` beside other models on the tables of a folder: scores on held-out rows, ranks, CPU seconds.
 
     python -m benchmarks.tables DIR [--seeds 0 1 2] [--only NAME ...] [--models ours forest ...] [--record FILE]
-        [--page FILE]
+        [--page FILE] [--mark NAME]
 
 DIR holds tables and `targets.csv` (file,target). A quarter of the rows is held out, by class where there are classes;
 `ours` is the model of `explore(train, test_size=0)`, `plain` one Laplacian kernel of all columns with width and
 ridge by folds, `EBM` an explainable boosting machine with its defaults, the others are scikit-learn's with their
 parameters by folds on at most ``CHOSEN_ON`` rows. The score is accuracy, or R2 for numbers. Every model of a
-table goes into the record as soon as it is measured, and is not measured again. ``--page`` puts the table between its
-marks in a page.
+table goes into the record as soon as it is measured, and is not measured again. ``--page`` puts the table between two
+marks in a page, "tables" unless another is given.
 """
 
 from __future__ import annotations
@@ -41,7 +41,6 @@ from mklcore.data.samples import load_sample
 SAMPLES = "breast_cancer", "wine", "diabetes", "iris"
 HELD_OUT, FOLDS, CHOSEN_ON = 0.25, 5, 3000
 MODELS = ("ours", "plain", "linear", "RBF", "forest", "boosting", "EBM")
-MARK = "tables"
 
 
 def searched(name: str, classes: int) -> tuple[Any, Mapping[str, Sequence[Any]]]:
@@ -174,6 +173,7 @@ def main() -> None:
     parser.add_argument("--models", nargs="+", default=list(MODELS), choices=MODELS)
     parser.add_argument("--record", type=Path, default=Path("tables.json"))
     parser.add_argument("--page", type=Path)
+    parser.add_argument("--mark", default="tables")
     asked = parser.parse_args()
     record: dict[str, Any] = json.loads(asked.record.read_text("utf-8")) if asked.record.exists() else {}
     with (asked.folder / "targets.csv").open(encoding="utf-8", newline="") as lines:
@@ -194,9 +194,9 @@ def main() -> None:
     made = lines_of(record, asked.seeds, asked.models)
     print("\n".join(made))
     if asked.page is not None:
-        before, _, rest = asked.page.read_text("utf-8").partition(f"<!-- {MARK} -->")
-        after = rest.partition(f"<!-- /{MARK} -->")[2]
-        shown = "\n".join([f"<!-- {MARK} -->", *made, f"<!-- /{MARK} -->"])
+        before, _, rest = asked.page.read_text("utf-8").partition(f"<!-- {asked.mark} -->")
+        after = rest.partition(f"<!-- /{asked.mark} -->")[2]
+        shown = "\n".join([f"<!-- {asked.mark} -->", *made, f"<!-- /{asked.mark} -->"])
         asked.page.write_text(f"{before}{shown}{after}", encoding="utf-8")
 
 
