@@ -103,22 +103,28 @@ def shapley_values(model: Any, X: Any) -> ShapleyValues:
     return Explainer(model)(X)
 
 
+def refuse_unexplained(model: Any) -> None:
+    """KernelError where a model is no sum over kernels, or its kernels know no columns."""
+    check_is_fitted(model)
+    if len(getattr(model, "pairs_", ())) > 1:
+        raise KernelError(
+            f"{type(model).__name__} lets pairs of classes vote, and votes are no sum over kernels: Shapley values "
+            "explain LpMKLClassifier or JointMKLClassifier, which have one decision per class."
+        )
+    design, background = getattr(model, "design_", None), getattr(model, "background_", None)
+    if background is None or (getattr(model, "_map", None) is None and getattr(design, "graph", 0) is not None):
+        raise KernelError(
+            "A model of ready kernels knows no columns, so nothing can be said per column: fit it on a table with "
+            "a KernelDictionary."
+        )
+
+
 class Explainer:
     """`shapley_values` of one model for rows that come one after the other: what the background says is taken once."""
 
     def __init__(self, model: Any) -> None:
-        check_is_fitted(model)
-        if len(getattr(model, "pairs_", ())) > 1:
-            raise KernelError(
-                f"{type(model).__name__} lets pairs of classes vote, and votes are no sum over kernels: Shapley values "
-                "explain LpMKLClassifier or JointMKLClassifier, which have one decision per class."
-            )
-        design, background = getattr(model, "design_", None), getattr(model, "background_", None)
-        if background is None or (getattr(model, "_map", None) is None and getattr(design, "graph", 0) is not None):
-            raise KernelError(
-                "A model of ready kernels knows no columns, so nothing can be said per column: fit it on a table with "
-                "a KernelDictionary."
-            )
+        refuse_unexplained(model)
+        design, background = getattr(model, "design_", None), model.background_
         terms = _of_hull(model, design) if design is not None else _of_kernels([model])
         self.model, self._terms = model, [(term, _mean_of(term, background)) for term in terms]
         first = _explained(self._terms, background[:1], len(model.source_columns_))[0][0]
@@ -140,7 +146,7 @@ def shapley_along(models: Sequence[Any], X: Any) -> Array:
     if getattr(first, "_map", None) is None or any(one._map is not first._map for one in models):
         found = [Explainer(one)(X).values for one in models]
         return np.array([one if one.ndim == 3 else one[..., None] for one in found])
-    Explainer(first)  # its refusals
+    refuse_unexplained(first)
     rows = np.asarray(first._checked_rows(X, reset=False), dtype=np.float64)
     terms = [(term, _mean_of(term, first.background_)) for term in _of_kernels(models)]
     values, _ = _explained(terms, rows, len(first.source_columns_))
