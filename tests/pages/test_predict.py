@@ -54,7 +54,8 @@ def test_the_page_says_what_the_library_says(sample):
     said = known.model.predict(row)[0]
     shown = style.rounded_to(float(said), step) if data.task == "regression" else said
     assert f"#### {data.target_name}: {shown}" in plain(app)
-    assert str(known.verdict).split(": ", 1)[1] in plain(app).replace("**", "")
+    said = str(known.verdict).split(": ", 1)[1].partition(" Not yet")[0]  # the server may know what trees reach
+    assert said in plain(app).replace("**", "")
     values, base = known.model.shapley(row)
     if data.task == "multiclass":
         k = int(known.model.decision_function(row).argmax())
