@@ -23,7 +23,6 @@ from benchmarks.lines import Line, reported, usual
 from benchmarks.serving import chromium, running_app
 
 ROWS, FIRST, PATIENCE, REPEATS = 300, "knee_angle", 240.0, 3
-PICTURE = ".st-key-start-picture .player input[type=range]"
 SLIDER = ".player input[type=range]"
 CURSOR = ".st-key-path_chart .path-cursor line"
 MOVEMENT, EXPLORE, RANKING, FRAMES = (
@@ -40,16 +39,16 @@ LIMITS = {  # seconds on a new machine, and on a warm one
 }
 MOVED = f"""() => {{ const all = (root) => [...root.querySelectorAll('*')].flatMap(
     e => e.shadowRoot ? [e, ...all(e.shadowRoot)] : [e]);
-  const slider = all(document).find(e => e.matches('{PICTURE}'));
+  const slider = all(document).find(e => e.matches('{SLIDER}'));
   if (!slider) return false;
   window.first ??= slider.value;
   return slider.value !== window.first; }}"""
 SEEN = """(word) => { const all = (root) => [...root.childNodes].map(n => n.nodeType === 3 ? n.data
   : ['SCRIPT', 'STYLE'].includes(n.tagName) ? '' : all(n) + (n.shadowRoot ? all(n.shadowRoot) : '')).join(' ');
   return location.pathname.endsWith('explore') && all(document.body).includes(word); }"""
-WATCH = """(selector) => { window.seen = [];
+WATCH = """(line) => { window.seen = [];
   window.watch = new MutationObserver(() => window.seen.push(performance.now()));
-  window.watch.observe(document.querySelector(selector), {attributes: true, attributeFilter: ['x1']}); }"""
+  window.watch.observe(line, {attributes: true, attributeFilter: ['x1']}); }"""
 IMPORT = "import time; start = time.process_time(); {}; print(time.process_time() - start)"
 
 
@@ -71,7 +70,7 @@ def drag(page: Page, seconds: float = 3.0) -> float:
     share_at = int(page.locator(SLIDER).first.input_value()) / int(page.locator(SLIDER).first.get_attribute("max") or 1)
     page.mouse.move(low + span * share_at, middle)
     page.mouse.down()
-    page.evaluate(WATCH, CURSOR)
+    page.locator(CURSOR).first.evaluate(WATCH)
     began = time.monotonic()
     while (share := (time.monotonic() - began) / seconds) < 1:
         page.mouse.move(low + span * (1 - abs((4 * share) % 2 - 1)), middle)
@@ -98,9 +97,9 @@ def visit(page: Page, url: str) -> dict[str, float]:
     page.get_by_role("link", name="Explore").first.click()
     page.wait_for_selector(SLIDER)
     seconds[EXPLORE] = time.monotonic() - clicked
-    page.goto(f"{url}/explore?look=path")
-    expect(page.locator(CURSOR).first).to_be_attached()
-    expect(page.get_by_role("progressbar")).to_have_count(0)
+    page.goto(f"{url}/explore?data=breast_cancer&look=path")
+    page.locator(CURSOR).first.wait_for(state="attached")
+    expect(page.get_by_role("progressbar")).to_have_count(0, timeout=1000 * PATIENCE)
     page.wait_for_timeout(2000)
     return seconds | {FRAMES: drag(page)}
 
