@@ -3,7 +3,6 @@ pictures, refusals.
 """
 
 import io
-import itertools
 
 import numpy as np
 import pytest
@@ -11,7 +10,7 @@ from sklearn.base import clone
 
 import mklcore as mkl
 from mklcore.errors import DataError, KernelError, ParameterError
-from mklcore.figures.hulls import drawn_along, hull_json, hull_layout, hull_state
+from mklcore.figures.hulls import drawn_along, hull_json
 from mklcore.figures.takeaway import hulls_page
 from mklcore.hkl.design import Design
 from mklcore.hkl.search import hkl_certificate
@@ -74,7 +73,12 @@ def test_optimum_and_sums_over_all_nodes(seed):
     loss = ("squared", "logistic", "hinge")[seed % 3]
     y = y if loss == "squared" else np.where(y > np.median(y), 1.0, -1.0)
     lam = 10.0 ** np.random.default_rng(seed).uniform(-2.5, -0.5)
-    graph = mkl.Graph(parents, [factor @ factor.T for factor in factors], weights=weights)
+    listed = parents, [factor @ factor.T for factor in factors], weights
+    if seed % 2:  # the same by names
+        texts = [list(map(str, above)) for above in parents]
+        listed = ({str(node): part for node, part in enumerate(parts)} for parts in (texts, *listed[1:]))
+    edges, kernels, prices = listed
+    graph = mkl.Graph(edges, kernels, weights=prices)
     kind = mkl.HKLRegressor if loss == "squared" else mkl.HKLClassifier
     tol = 1e-3 if loss == "hinge" else 1e-5
     model = kind(graph=graph, lam=lam, loss=loss, tol=tol).fit(None, y)
@@ -83,7 +87,8 @@ def test_optimum_and_sums_over_all_nodes(seed):
     assert model.objective_ == pytest.approx(best, rel=2 * tol)
     assert model.dual_objective_ <= best * (1 + 1e-6)
     assert hkl_certificate(model, None, y) == pytest.approx((model.objective_, model.dual_objective_), rel=1e-6)
-    assert all(set(parents[node]) <= set(model.hull_) for node in model.hull_)
+    hull = set(map(int, model.hull_))
+    assert all(set(parents[node]) <= hull for node in hull)
     space, a = Design(None, graph=graph), y - y.mean()
     forms = [float(np.sum((factor.T @ a) ** 2)) for factor in factors]
     assert space.forms(space.order.nodes, a) == pytest.approx(forms)
@@ -93,23 +98,6 @@ def test_optimum_and_sums_over_all_nodes(seed):
         for t in range(len(parents))
     ]
     assert space.descendant_sums(space.order.nodes, a, space.order.weights(None, 1.0)) == pytest.approx(sums)
-
-
-def test_grid_as_a_listed_graph_has_the_optimum_of_the_grid():
-    rng = np.random.default_rng(3)
-    X = rng.standard_normal((30, 2))
-    y = X[:, 0] * X[:, 1] + 0.1 * rng.standard_normal(30)
-    grid = mkl.HKLRegressor(mkl.PolynomialBasis(2), lam=0.01, depth_weight=2.0, tol=1e-6).fit(X, y)
-    nodes = list(itertools.product(range(3), repeat=2))
-    below = {node: [v for v in nodes if sum(node) - sum(v) == 1 and all(np.less_equal(v, node))] for node in nodes}
-    space = grid.design_
-    kernels = {node: space.gram(space.order.node_of(node)) for node in nodes}
-    prices = {node: 2.0 ** sum(node) if sum(node) else 0.1 for node in nodes}
-    model = mkl.HKLRegressor(graph=mkl.Graph(below, kernels, weights=prices), lam=0.01, tol=1e-6).fit(X, y)
-    assert model.objective_ == pytest.approx(grid.objective_, rel=2e-6)
-    assert set(model.hull_) == {str(node) for node in grid.hull_}
-    by_node = dict(zip(model.hull_, model.node_norms_, strict=True))
-    assert [by_node[str(node)] for node in grid.hull_] == pytest.approx(grid.node_norms_, rel=1e-3)
 
 
 # Kernel functions, new rows, files
@@ -236,61 +224,48 @@ def test_graphs_that_are_none(parents, options, words):
 def test_what_cannot_be_fitted(genes):
     X, y = genes
     bare, ready = mkl.Graph([()]), mkl.Graph([()], np.eye(60)[None])
-    for error, words, options, rows in (
-        (ParameterError, "graph must be", {"graph": "tree"}, X),
-        (ParameterError, "leave basis out", {"basis": "gaussian", "graph": FAMILY}, X),
-        (ParameterError, "rank one", {"graph": FAMILY, "refit": True}, X),
-        (KernelError, "stack", {"graph": bare}, X),
-        (KernelError, "one per node", {"graph": bare}, np.stack([np.eye(60)] * 2)),
-        (DataError, "60 rows", {"graph": ready}, X[:5]),
+
+    def fits(X, **options):
+        return lambda: mkl.HKLRegressor(**options).fit(X, y[: len(X)] if X.ndim == 2 else y)
+
+    for error, words, call in (
+        (ParameterError, "graph must be", fits(X, graph="tree")),
+        (ParameterError, "leave basis out", fits(X, basis="gaussian", graph=FAMILY)),
+        (ParameterError, "rank one", fits(X, graph=FAMILY, refit=True)),
+        (KernelError, "stack", fits(X, graph=bare)),
+        (KernelError, "one per node", fits(np.stack([np.eye(60)] * 2), graph=bare)),
+        (DataError, "60 rows", fits(X[:5], graph=ready)),
+        (KernelError, "Test blocks", lambda: fits(X, graph=ready, lam=0.1)().predict(X)),
+        (KernelError, "one per node", lambda: mkl.Graph([(), (0,)], [mkl.Linear()])),
+        (KernelError, "Gram matrices", lambda: mkl.Graph([()], "linear")),
     ):
         with pytest.raises(error, match=words):
-            mkl.HKLRegressor(**options).fit(rows, y[: len(rows)] if np.ndim(rows) == 2 else y)
-    with pytest.raises(KernelError, match="Test blocks"):
-        mkl.HKLRegressor(graph=ready, lam=0.1).fit(X, y).predict(X)
-    with pytest.raises(KernelError, match="one per node"):
-        mkl.Graph([(), (0,)], [mkl.Linear()])
-    with pytest.raises(KernelError, match="Gram matrices"):
-        mkl.Graph([()], "linear")
+            call()
 
 
 # Pictures
 
 
-def test_hull_of_a_graph_is_drawn_with_its_edges_and_sources(fitted):
+def test_hulls_of_a_graph_are_drawn_at_their_depths_and_along_a_path(genes, fitted):
     figure = mkl.figures.hull_graph(fitted)
-    nodes = [trace for trace in figure.data if trace.name == "nodes"]
-    assert {"whole", "left"} <= set(nodes[0].ids) == set(fitted.hull_)
-    assert set(nodes[1].ids) <= set(fitted.sources_)
-    places = {name: (x, y) for name, x, y in zip(nodes[0].ids, nodes[0].x, nodes[0].y, strict=True)}
+    edges, (inside, outside) = figure.data[0], [trace for trace in figure.data if trace.name == "nodes"]
+    assert {"whole", "left"} <= set(inside.ids) == set(fitted.hull_)
+    assert set(outside.ids) <= set(fitted.sources_)
     depths = dict(zip(FAMILY.names, FAMILY.depths, strict=True))
-    assert all(places[name][1] == depths[name] for name in places)
-    ends = set(zip(figure.data[0].x, figure.data[0].y, strict=True))
-    assert {places["whole"], places["left"]} <= ends
+    places = {name: (x, y) for name, x, y in zip(inside.ids, inside.x, inside.y, strict=True)}
+    assert {name: y for name, (_, y) in places.items()} == {name: depths[name] for name in places}
+    assert {places["whole"], places["left"]} <= set(zip(edges.x, edges.y, strict=True))
     assert "graph down to depth" in figure.layout.meta["alt"]
-    small = mkl.figures.hull_graph(fitted, limit=2, dark=True)
-    assert "left out" in small.layout.meta["alt"]
-
-
-def test_hulls_of_a_graph_along_a_path_share_their_places(genes):
-    models = [mkl.HKLRegressor(graph=FAMILY, lam=lam).fit(*genes) for lam in (1e-1, 1e-2, 1e-3)]
-    layout = hull_layout(models)
+    assert "left out" in mkl.figures.hull_graph(fitted, limit=2, dark=True).layout.meta["alt"]
+    path = mkl.fit_path(mkl.HKLRegressor(graph=FAMILY), *genes, param="lam", values=[1e-1, 1e-2, 1e-3])
+    layout, states = drawn_along(path)
     assert {"whole", "left"} <= set(layout.nodes)
-    depths = dict(zip(FAMILY.names, FAMILY.depths, strict=True))
     for node, (_, depth, _), above in zip(layout.nodes, layout.places, layout.parents, strict=True):
         assert depth == depths[node]
         assert {layout.nodes[k] for k in above} == set(PARENTS[node])
-    for model in models:
-        state = hull_state(model, layout)
-        drawn = {layout.nodes[k] for k, *_ in state["inside"]}
-        assert drawn == set(model.hull_) & set(layout.nodes)
+    for model, state in zip(path.estimators, states, strict=True):
+        assert {layout.nodes[k] for k, *_ in state["inside"]} == set(model.hull_) & set(layout.nodes)
         assert state["cells"] == []
         assert "in the hull" in state["said"]
-
-
-def test_hulls_of_a_graph_are_dragged_in_one_file(genes):
-    path = mkl.fit_path(mkl.HKLRegressor(graph=FAMILY), *genes, param="lam", values=[1e-1, 1e-3])
-    layout, states = drawn_along(path)
-    shown = hull_json(layout, states, [], dark=False)
-    assert shown["nodes"][0]["id"] == "whole"
+    assert hull_json(layout, states, [], dark=False)["nodes"][0]["id"] == "whole"
     assert "left" in hulls_page(path)
