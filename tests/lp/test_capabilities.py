@@ -227,22 +227,6 @@ def test_a_claim_that_the_prices_of_a_penalty_do_not_keep_is_refused(many, monke
         fit_weighted(*many, 5.0, make_loss("hinge"), Claiming(2), True)
 
 
-@every(
-    "penalty",
-    [
-        LpNorm(np.inf),
-        WeightedLpNorm(np.inf, (1.0, 2.0, 3.0)),
-        BlockNorm(2.0),
-        ElasticNet(1.0),
-        LpNorm(1.0),
-        LpNorm(1.5),
-    ],
-)
-def test_what_the_norms_claim_is_what_their_prices_say(penalty):
-    assert penalty.order in (1.0, 1.5, np.inf)
-    penalty.check_claims(3)
-
-
 @every("penalty", [WeightedLpNorm(np.inf, (1.0,) * 12), BlockNorm(2.0), ElasticNet(1.0)])
 def test_the_plain_sum_under_another_name_is_one_machine(many, penalty):
     fit, plain = (fit_weighted(*many, 5.0, make_loss("hinge"), one, True) for one in (penalty, LpNorm(np.inf)))

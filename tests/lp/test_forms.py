@@ -25,7 +25,7 @@ from mklcore.sparse.variants import ivanov_to_tikhonov, nu_from_one_class, tikho
 from tests.helpers.every import every
 from tests.oracles.reference import lp_optima
 
-CASE = next(c for c in lp_optima() if c.name == "generic-hinge-C1-1.333")
+CASE = next(case for case in lp_optima() if (case.part, case.loss) == ("generic", "hinge"))
 
 
 def _fit(C=1.0, p=4 / 3, tol=1e-8, loss="hinge"):

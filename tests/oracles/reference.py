@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mklcore.problem.penalties import BlockNorm, EllipticNorm, LpNorm, Penalty
+
 FOLDER = Path(__file__).parent
 
 
@@ -16,8 +18,7 @@ class Optimum(NamedTuple):
     part: str
     loss: str
     C: float
-    order: float
-    matrix: str
+    penalty: Penalty
     objective: float
     lower: float
     weights: np.ndarray
@@ -29,36 +30,23 @@ class Optimum(NamedTuple):
     def fit_intercept(self):
         return self.loss != "one_class"
 
-    @property
-    def name(self):
-        return f"{self.part}-{self.loss}-C{self.C:g}-{self.matrix or f'{self.order:.4g}'}"
 
-
-def lp_optima(mode="lp"):
-    """The records of one kind: "lp", "noniso" (elliptic) or "block"."""
+def lp_optima():
+    """The records of lp, block and elliptic norms."""
     with np.load(FOLDER / "lp_norm.npz") as file:
         data = dict(file)
     found = []
-    for k in np.flatnonzero(data["mode"] == mode):
+    for k, mode in enumerate(data["mode"]):
         part, loss = str(data["part"][k]), str(data["loss"][k])
-        K = data[f"{part}_K"]
-        y = data[f"{part}_classes"] if loss in ("hinge", "logistic") else data[f"{part}_target"]
+        if mode == "noniso":
+            penalty: Penalty = EllipticNorm(data[f"E_{data['matrix'][k]}"])
+        else:
+            penalty = (LpNorm if mode == "lp" else BlockNorm)(float(data["order"][k]))
+        K, y = data[f"{part}_K"], data[f"{part}_classes" if loss in ("hinge", "logistic") else f"{part}_target"]
+        figures = (data[name][k].item() for name in ("objective", "lower"))
+        arrays = data["weights"][k, : len(K)], data["decision"][k, : len(y)], np.ascontiguousarray(K)
         y = np.ones_like(y) if loss == "one_class" else y
-        found.append(
-            Optimum(
-                part,
-                loss,
-                float(data["C"][k]),
-                float(data["order"][k]),
-                str(data["matrix"][k]),
-                float(data["objective"][k]),
-                float(data["lower"][k]),
-                data["weights"][k, : len(K)],
-                data["decision"][k, : len(y)],
-                np.ascontiguousarray(K),
-                y,
-            )
-        )
+        found.append(Optimum(part, loss, float(data["C"][k]), penalty, *figures, *arrays, y))
     return found
 
 
@@ -83,15 +71,7 @@ def gomp_paths():
     found = []
     for key in (key for key in data if key.endswith("|picks")):
         problem, kernels, lam, _ = key.split("|")
-        stem = f"{problem}|{kernels}|{lam}|"
-        figures = (data[stem + field] for field in ("picks", "scores", "objective", "residual", "alpha"))
-        found.append(
-            GreedyPath(
-                f"{problem}-lam{lam}",
-                np.ascontiguousarray(data[f"K_{kernels}"]),
-                data[f"Y_{problem}"],
-                float(lam),
-                *figures,
-            )
-        )
+        fields = (data[key.replace("picks", field)] for field in ("picks", "scores", "objective", "residual", "alpha"))
+        K = np.ascontiguousarray(data[f"K_{kernels}"])
+        found.append(GreedyPath(f"{problem}-lam{lam}", K, data[f"Y_{problem}"], float(lam), *fields))
     return found

@@ -2,81 +2,72 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
+from sklearn.linear_model import QuantileRegressor
 
+import mklcore as mkl
 from mklcore.errors import ParameterError
-from mklcore.problem.losses import LOSSES, EpsilonInsensitive, NuOneClass, make_loss, total_loss
+from mklcore.lp.schedule import fit_weighted
+from mklcore.problem.losses import LOSSES, Huber, Pinball, best_intercept, make_loss, total_loss
+from mklcore.problem.penalties import LpNorm
 from tests.helpers.every import every
 
 C = 0.7
 
 
-def _labels(loss, rng, n=9):
-    return np.where(rng.random(n) > 0.4, 1.0, -1.0) if "regression" not in loss.tasks else rng.standard_normal(n)
-
-
-def _feasible(loss, y, rng):
+def drawn(name, seed, n=9):
+    """A loss, a target for it, and a dual inside its box."""
+    loss, rng = make_loss(name), np.random.default_rng(seed)
+    y = np.where(rng.random(n) > 0.4, 1.0, -1.0) if "regression" not in loss.tasks else rng.standard_normal(n)
     low, high = loss.box(y, C)
     low, high = np.maximum(low, -2.0), np.minimum(high, 2.0)
-    return low + (high - low) * rng.uniform(0.05, 0.95, y.size)
+    return loss, y, low + (high - low) * rng.uniform(0.05, 0.95, n), rng
 
 
 @every("name", LOSSES)
-def test_dual_is_minus_the_conjugate(name):
-    loss, rng = make_loss(name), np.random.default_rng(1)
-    y = _labels(loss, rng)
-    a = _feasible(loss, y, rng)
+def test_dual_is_minus_the_conjugate_inside_the_box_and_minus_infinity_outside(name):
+    loss, y, a, _ = drawn(name, 1)
     kinks = np.concatenate([y + shift for shift in (-1, -0.1, 0, 0.1, 1)])
     t = np.sort(np.concatenate([np.linspace(-60, 60, 240_001), kinks]))
     conjugate = [np.max(-ai / C * t - loss.value(t, np.full_like(t, yi))) for ai, yi in zip(a, y, strict=True)]
     assert loss.dual(a, y, C) == pytest.approx(-C * np.sum(conjugate), rel=1e-6)
-
-
-@every("name", [name for name in LOSSES if name != "squared"])
-def test_dual_outside_the_box_is_minus_infinity(name):
-    loss, rng = make_loss(name), np.random.default_rng(2)
-    y = _labels(loss, rng)
     low, high = loss.box(y, C)
-    a = np.where(np.isfinite(high), high, low)
-    a[0] += 0.1 if np.isfinite(high[0]) else -0.1
-    assert loss.dual(a, y, C) == -np.inf
+    if name != "squared":
+        a[0] = high[0] + 0.1 if np.isfinite(high[0]) else low[0] - 0.1
+        assert loss.dual(a, y, C) == -np.inf
 
 
+@every("weighted", [False, True])
 @every("seed", range(5))
 @every("name", [name for name in LOSSES if name != "one_class"])
-def test_best_intercept_minimises(name, seed):
-    loss, rng = make_loss(name), np.random.default_rng(seed)
-    y = _labels(loss, rng, n=20 + seed)
-    f = 2 * rng.standard_normal(y.size)
-    b = loss.best_intercept(f, y)
+def test_best_intercept_minimises(name, seed, weighted):
+    loss, y, _, rng = drawn(name, seed, n=20 + seed)
+    f, total = 2 * rng.standard_normal(y.size), 2.0  # of all costs, at which the nu form is stated
+    w = rng.uniform(0.0, 1.0, y.size) if weighted else np.ones(y.size)
+    cost = w * total / w.sum() if weighted else total / y.size
+    b = best_intercept(loss, f, y, cost)
     around = b + np.concatenate([np.linspace(-4, 4, 801), 1e-4 * np.linspace(-1, 1, 11)])
-    cost = 1.0 / (0.5 * y.size)  # the C at which the nu form is stated; the others do not depend on it
-    best = min(total_loss(loss, f, c, y, cost) for c in around)
-    assert total_loss(loss, f, b, y, cost) <= best + 1e-9
+    assert total_loss(loss, f, b, y, cost) <= min(total_loss(loss, f, c, y, cost) for c in around) + 1e-9
 
 
-def test_hinge_intercept_is_the_midpoint_of_its_interval():
-    # f = 0, one label of each sign: every b in [-1, 1] has the same loss.
-    assert make_loss("hinge").best_intercept(np.zeros(2), np.array([1.0, -1.0])) == 0.0
-
-
-@every("f, y, middle", [
-    ([5.0, -5.0], [1.0, -1.0], 0.0),  # one label of each sign: the interval starts at the first end
-    ([5.0, -3.0, -9.0], [1.0, -1.0, -1.0], -1.0),
-    ([5.0, 5.0, 7.0, -3.0, -3.0], [1.0, 1.0, 1.0, -1.0, -1.0], -1.0),  # both ends twice
-    ([5.0, 7.0], [1.0, 1.0], -4.0),  # an interval without end: its end
+@every("loss, f, y, middle", [
+    ("hinge", [0.0, 0.0], [1.0, -1.0], 0.0),
+    ("huber", [0.0, 0.0], [-5.0, 7.0], 1.0),  # far apart: both residuals are clipped
+    ("squared_hinge", [5.0, -5.0], [1.0, -1.0], 0.0),  # one label of each sign: the interval starts at the first end
+    ("squared_hinge", [5.0, -3.0, -9.0], [1.0, -1.0, -1.0], -1.0),
+    ("squared_hinge", [5.0, 5.0, 7.0, -3.0, -3.0], [1.0, 1.0, 1.0, -1.0, -1.0], -1.0),  # both ends twice
+    ("squared_hinge", [5.0, 7.0], [1.0, 1.0], -4.0),  # an interval without end: its end
 ])  # fmt: skip
-def test_squared_hinge_intercept_is_the_midpoint_and_labels_that_change_places_turn_it_round(f, y, middle):
-    loss, f, y = make_loss("squared_hinge"), np.array(f), np.array(y)
+def test_where_an_interval_is_best_its_midpoint_is_taken_whatever_the_sign_of_the_labels(loss, f, y, middle):
+    loss, f, y = make_loss(loss), np.array(f), np.array(y)
     assert loss.best_intercept(f, y) == middle
     assert loss.best_intercept(-f, -y) == -middle
 
 
 @every("name", LOSSES)
 def test_the_best_multiple_is_the_best_of_a_grid(name):
-    loss, rng = make_loss(name), np.random.default_rng(3)
-    y = _labels(loss, rng)
-    a = _feasible(loss, y, rng) * 0.5
-    price = 0.3
+    loss, y, a, _ = drawn(name, 3)
+    a, price = 0.5 * a, 0.3
     s = loss.best_multiple(a, y, C, price)
     reached = loss.dual(s * a, y, C) - s * s * price
     least = -6 if name in ("squared", "huber", "pinball") else 0
@@ -88,19 +79,57 @@ def test_the_best_multiple_is_the_best_of_a_grid(name):
 
 @every("name", ["squared", "logistic", "huber", "squared_hinge"])
 def test_curvature_by_differences(name):
-    loss, rng = make_loss(name), np.random.default_rng(4)
-    y = _labels(loss, rng)
-    a, h = _feasible(loss, y, rng), 1e-4
-    for i in range(3):
-        e = np.eye(y.size)[i] * h
+    (loss, y, a, _), h = drawn(name, 4), 1e-4
+    for e in h * np.eye(y.size)[:3]:
         second = -(loss.dual(a + e, y, C) - 2 * loss.dual(a, y, C) + loss.dual(a - e, y, C)) / h**2
-        assert loss.curvature(a, y, C)[i] == pytest.approx(second, rel=1e-4)
+        assert loss.curvature(a, y, C)[e > 0] == pytest.approx(second, rel=1e-4)
 
 
-def test_refusals():
-    with pytest.raises(ParameterError, match="no loss called 'cauchy'"):
-        make_loss("cauchy")
-    with pytest.raises(ParameterError, match="half-width of the tube"):
-        EpsilonInsensitive(-0.1)
-    with pytest.raises(ParameterError, match="share of points left outside"):
-        NuOneClass(1.5)
+# Huber and pinball
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 2))
+    return X, X[:, 0] + np.sin(2 * X[:, 1]) + 0.2 * rng.standard_t(1.5, 40)
+
+
+def test_huber_lies_between_the_squared_and_the_absolute_error(table):
+    """At a small delta, delta |r| - delta^2 / 2 at cost C / delta tends to C |r|: the tube of width zero."""
+    X, y = table
+    K = mkl.KernelDictionary.rbf_grid([0.5, 2.0]).grams(X).values
+    absolute = make_loss("epsilon_insensitive", epsilon=0.0)
+    for huber, cost, limit, C, rel in (
+        (Huber(1e3), 2.0, make_loss("squared"), 2.0, 1e-5),
+        (Huber(1e-4), 1e4, absolute, 1.0, 1e-3),
+    ):
+        one, other = (fit_weighted(K, y, *asked, LpNorm(2.0), True, tol=1e-6) for asked in ((cost, huber), (C, limit)))
+        assert one.objective == pytest.approx(other.objective, rel=rel)
+    named, model, small = (mkl.LpMKLRegressor(loss=loss).fit(X, y) for loss in ("huber", Huber(1.0), Huber(0.1)))
+    assert small.objective_ < model.objective_ == named.objective_
+    assert clone(model).loss == Huber(1.0)
+
+
+@every("quantile", [0.1, 0.5, 0.8])
+def test_pinball_with_a_linear_kernel_at_a_large_cost_is_quantile_regression(table, quantile):
+    X, y = table
+    kernels, loss = mkl.KernelDictionary((mkl.Linear(),), standardize=False), Pinball(quantile)
+    ours = mkl.LpMKLRegressor(kernels=kernels, normalise=None, C=1e4, loss=loss, tol=1e-8).fit(X, y).predict(X)
+    theirs = QuantileRegressor(quantile=quantile, alpha=0.0).fit(X, y).predict(X)
+    assert loss.value(ours, y).sum() == pytest.approx(loss.value(theirs, y).sum(), rel=1e-4)
+    assert np.mean(y < ours - 1e-6) <= quantile <= np.mean(y <= ours + 1e-6)
+
+
+@every("make, words", [
+    (lambda X, y: make_loss("cauchy"), "no loss called 'cauchy'"),
+    (lambda X, y: make_loss("epsilon_insensitive", epsilon=-0.1), "half-width of the tube"),
+    (lambda X, y: make_loss("nu_one_class", nu=1.5), "share of points left outside"),
+    (lambda X, y: Huber(0.0), "where the loss turns straight"),
+    *((lambda X, y, wrong=wrong: Pinball(wrong), "between 0 and 1") for wrong in (0.0, 1.0, np.nan)),
+    (lambda X, y: mkl.LpMKLClassifier(loss=Huber()).fit(X, y > 0), "one of hinge, logistic, squared, squared_hinge"),
+    (lambda X, y: mkl.HKLRegressor(loss="huber").fit(X, y), "loss must be one of squared here"),
+])  # fmt: skip
+def test_what_is_no_loss_is_refused(table, make, words):
+    with pytest.raises(ParameterError, match=words):
+        make(*table)

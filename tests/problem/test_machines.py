@@ -11,106 +11,75 @@ from mklcore.problem.svm import solve_svm, without_slope
 from tests.helpers.every import every
 
 
-def _problem(seed, n=80, d=4):
+def problem(seed, n=80, d=4):
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, d))
     score = X[:, 0] + X[:, 1] ** 2 - 1 + 0.5 * rng.standard_normal(n)
-    squares = ((X[:, None, :] - X[None, :, :]) ** 2).sum(-1)
-    return X, np.exp(-squares / (2 * d)), np.where(score > 0, 1.0, -1.0), score
+    K = np.exp(-((X[:, None, :] - X[None, :, :]) ** 2).sum(-1) / (2 * d))
+    K.flags.writeable = False
+    return X, K, np.where(score > 0, 1.0, -1.0), score
+
+
+def solved(loss, K, y, C, fit_intercept=True, accuracy=1e-10, **more):
+    return machine_of(make_loss(loss))(K, y, C, make_loss(loss), fit_intercept, accuracy=accuracy, **more)
+
+
+def dual_of(svm, n):
+    a = np.zeros(n)
+    a[svm.support_] = svm.dual_coef_[0]
+    return a
 
 
 @every("C", [0.01, 1.0, 100.0])
-@every("seed, n", [(0, 80), (1, 80), (0, 260)])
-def test_hinge_equals_svc_in_dual_objective(seed, n, C):
-    _, K, y, _ = _problem(seed, n)
-    found = machine_of(make_loss("hinge"))(K, y, C, make_loss("hinge"), True, accuracy=1e-10)
-    svc = SVC(C=C, kernel="precomputed", tol=1e-10).fit(K, y)
-    a = np.zeros(y.size)
-    a[svc.support_] = svc.dual_coef_[0]
-    ours, theirs = (y @ v - 0.5 * v @ K @ v for v in (found.dual, a))
-    assert ours == pytest.approx(theirs, rel=1e-8)
+@every("epsilon, n", [(None, 80), (None, 260), (0.0, 80), (0.3, 80), (0.3, 260)])
+def test_hinge_and_tube_equal_libsvm_in_dual_objective(epsilon, n, C):
+    _, K, labels, target = problem(0, n)
+    settings = {"C": C, "kernel": "precomputed", "tol": 1e-10}
+    if epsilon is None:
+        loss, y, svm = "hinge", labels, SVC(**settings)
+    else:
+        loss, y, svm = make_loss("epsilon_insensitive", epsilon=epsilon), target, SVR(epsilon=epsilon, **settings)
+    found, a = solved(loss, K, y, C), dual_of(svm.fit(K, y), n)
+    ours, theirs = (y @ v - (epsilon or 0.0) * np.abs(v).sum() - 0.5 * v @ K @ v for v in (found.dual, a))
+    assert ours == pytest.approx(theirs, rel=1e-7)
     assert found.gap <= 1e-9 * found.objective
 
 
-@every("C", [0.01, 1.0, 100.0])
-@every("epsilon, n", [(0.0, 80), (0.3, 80), (0.3, 260)])
-def test_epsilon_equals_svr_in_dual_objective(C, epsilon, n):
-    _, K, _, target = _problem(0, n)
-    found = machine_of(make_loss("epsilon_insensitive"))(
-        K, target, C, make_loss("epsilon_insensitive", epsilon=epsilon), True, accuracy=1e-10
-    )
-    svr = SVR(C=C, kernel="precomputed", tol=1e-10, epsilon=epsilon).fit(K, target)
-    a = np.zeros(target.size)
-    a[svr.support_] = svr.dual_coef_[0]
-    ours, theirs = (target @ v - epsilon * np.abs(v).sum() - 0.5 * v @ K @ v for v in (found.dual, a))
-    assert ours == pytest.approx(theirs, rel=1e-7)
+@every("nu", [0.05, 0.23, 0.5, 0.9])
+def test_nu_form_equals_one_class_svm(nu):
+    K, n = problem(7)[1], 80
+    found = solved(make_loss("nu_one_class", nu=nu), K, np.ones(n), 1 / (nu * n))
+    svm = OneClassSVM(nu=nu, kernel="precomputed", tol=1e-10).fit(K)
+    a, total = dual_of(svm, n), svm.dual_coef_.sum()
+    assert found.dual @ K @ found.dual == pytest.approx(a @ K @ a / total**2, rel=1e-7)
+    assert -found.intercept == pytest.approx(svm.offset_[0] / total, rel=1e-6)
 
 
-@every("C", [0.1, 10.0])
-def test_ridge_with_intercept_solves_its_equations(C):
-    _, K, _, target = _problem(2)
-    found = machine_of(make_loss("squared"))(K, target, C, make_loss("squared"), True)
-    residual = target - K @ found.dual - found.intercept
-    assert found.dual == pytest.approx(C * residual, abs=1e-9 * C)
-    assert abs(found.dual.sum()) < 1e-10
-    assert abs(found.gap) <= 1e-10 * found.objective
-
-
-def test_logistic_equals_the_linear_model():
-    X, _, y, _ = _problem(3)
-    found = machine_of(make_loss("logistic"))(X @ X.T, y, 2.0, make_loss("logistic"), True, accuracy=1e-10)
-    linear = LogisticRegression(C=2.0, tol=1e-10, max_iter=10_000).fit(X, y)
+def test_smooth_machines_equal_their_equations_and_the_linear_model():
+    X, K, labels, target = problem(2)
+    for C in (0.1, 10.0):
+        found = solved("squared", K, target, C)
+        assert found.dual == pytest.approx(C * (target - K @ found.dual - found.intercept), abs=1e-9 * C)
+        assert abs(found.dual.sum()) < 1e-10
+    found = solved("logistic", X @ X.T, labels, 2.0)
+    linear = LogisticRegression(C=2.0, tol=1e-10, max_iter=10_000).fit(X, labels)
     assert found.dual @ X == pytest.approx(linear.coef_[0], abs=1e-5)
     assert found.intercept == pytest.approx(linear.intercept_[0], abs=1e-5)
 
 
 @every("fit_intercept", [True, False])
-@every("name", list(LOSSES))
+@every("name", LOSSES)
 def test_gap_is_true_and_warm_equals_cold(name, fit_intercept):
     if name in ("one_class", "nu_one_class"):  # each form has or has not its offset
         fit_intercept = name == "nu_one_class"
-    _, K, labels, target = _problem(4)
-    cost = 1.0 / (0.5 * len(labels)) if name == "nu_one_class" else 1.0
-    loss = make_loss(name)
-    y = target if "regression" in loss.tasks else labels
-    y = np.ones_like(y) if "one_class" in name else y
-    sharp = machine_of(make_loss(name))(K, y, cost, loss, fit_intercept, accuracy=1e-9)
-    rough = machine_of(make_loss(name))(K, y, cost, loss, fit_intercept, accuracy=1e-2)
-    warm = machine_of(make_loss(name))(K, y, cost, loss, fit_intercept, warm=rough.dual * 0.9, accuracy=1e-9)
-    assert warm.objective == pytest.approx(sharp.objective, rel=1e-8)
+    _, K, labels, target = problem(4)
+    y = target if "regression" in make_loss(name).tasks else np.ones(80) if "one_class" in name else labels
+    asked = name, K, y, 1.0 / (0.5 * 80) if name == "nu_one_class" else 1.0, fit_intercept
+    sharp, rough = (solved(*asked, accuracy=accuracy) for accuracy in (1e-9, 1e-2))
     assert rough.objective - sharp.objective <= rough.gap + 1e-9
     assert sharp.gap <= 1e-9 * max(1.0, abs(sharp.objective))
-
-
-@every("nu", [0.05, 0.23, 0.5, 0.9])
-def test_nu_form_equals_one_class_svm(nu):
-    _, K, _, _ = _problem(7)
-    y = np.ones(len(K))
-    found = machine_of(make_loss("nu_one_class"))(
-        K, y, 1 / (nu * len(K)), make_loss("nu_one_class", nu=nu), True, accuracy=1e-10
-    )
-    svm = OneClassSVM(nu=nu, kernel="precomputed", tol=1e-10).fit(K)
-    a = np.zeros(len(K))
-    a[svm.support_] = svm.dual_coef_[0] / svm.dual_coef_.sum()
-    assert found.dual @ K @ found.dual == pytest.approx(a @ K @ a, rel=1e-7)
-    assert -found.intercept == pytest.approx(svm.offset_[0] / svm.dual_coef_.sum(), rel=1e-6)
-
-
-def test_read_only_kernels_are_accepted():
-    _, K, y, _ = _problem(5)
-    free = machine_of(make_loss("hinge"))(K, y, 1.0, make_loss("hinge"), True, accuracy=1e-6)
-    K.flags.writeable = False
-    assert (
-        machine_of(make_loss("hinge"))(K, y, 1.0, make_loss("hinge"), True, accuracy=1e-6).objective == free.objective
-    )
-
-
-def test_a_warm_start_outside_the_box_is_brought_inside():
-    _, K, y, _ = _problem(6)
-    wild = np.full(y.size, 50.0)
-    found = machine_of(make_loss("hinge"))(K, y, 1.0, make_loss("hinge"), True, warm=wild, accuracy=1e-8)
-    cold = machine_of(make_loss("hinge"))(K, y, 1.0, make_loss("hinge"), True, accuracy=1e-8)
-    assert found.objective == pytest.approx(cold.objective, rel=1e-7)
+    for warm in (rough.dual * 0.9, np.full(80, 50.0)):  # the second is brought into the box
+        assert solved(*asked, accuracy=1e-9, warm=warm).objective == pytest.approx(sharp.objective, rel=1e-7)
 
 
 # A constant
