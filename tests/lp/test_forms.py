@@ -10,13 +10,10 @@ from hypothesis import strategies as st
 import mklcore as mkl
 from mklcore.errors import ParameterError
 from mklcore.gallery.theory.lp import (
-    NORM_GRID,
     lp_conversion,
     lp_margin_bound,
-    lp_norm_on_grid,
     lp_rademacher_bound,
     lp_risk_bound,
-    lp_rows_needed,
 )
 from mklcore.lp.schedule import fit_weighted
 from mklcore.problem.losses import make_loss
@@ -143,30 +140,12 @@ def test_bounds_at_their_ends():
     assert lp_conversion(0.3, 1.0, np.inf, 9) == pytest.approx(0.9)
 
 
-def test_classes_that_a_fit_picks_from_share_the_risk_of_failure():
-    """Corollary 10 is about one class fixed beforehand; for a choice among k of them each gets delta / k (union
-    bound).
-    """
-    for bound in (lp_risk_bound, lp_margin_bound):
-        assert bound(0.1, 2, 8, 100, delta=0.05, choices=10) == pytest.approx(bound(0.1, 2, 8, 100, delta=0.005))
-    n = lp_rows_needed(0.2, 2, 8, B=3.0, choices=50)
-    assert lp_risk_bound(0.2, 2, 8, n, B=3.0, choices=50) == pytest.approx(1.0)
-
-
-def test_the_norm_of_a_fit_is_rounded_up_to_norms_fixed_beforehand():
-    assert lp_norm_on_grid(4.0) == 4.0
-    assert 1.0 < lp_norm_on_grid(4.1) / 4.1 < 2**0.25
-    assert lp_norm_on_grid(0.0) == NORM_GRID[0]
-    assert lp_norm_on_grid(2.0 * NORM_GRID[-1]) == np.inf
-
-
 @every(
     "call, words",
     [
         (lambda: lp_rademacher_bound(0.5, 8, 100), "must be 1 or more"),
         (lambda: lp_rademacher_bound(2, 1, 100), "need M > 1"),
         (lambda: lp_risk_bound(0.1, 2, 8, 100, delta=1.0), "between 0 and 1"),
-        (lambda: lp_risk_bound(0.1, 2, 8, 100, choices=0), "choices counts the classes"),
         (lambda: lp_margin_bound(0.1, 2, 8, 100, margin=0), "margin must be above 0"),
         (lambda: lp_conversion(0.1, 3, 2, 8), "from a smaller norm"),
     ],

@@ -2,18 +2,13 @@
 
 from mklcore.gallery.theory.gomp import (
     Coherence,
-    Coherences,
     gomp_coherence,
-    gomp_coherences,
-    gomp_complexity,
     gomp_risk_bound,
     gomp_rows_needed,
-    l1_complexity,
 )
 from mklcore.gallery.theory.greedy import (
     Condition,
     condition_from_correlation,
-    greedy_close,
     greedy_decay_bound,
     greedy_rate_bound,
     greedy_risk_bound,
@@ -23,13 +18,10 @@ from mklcore.gallery.theory.greedy import (
 )
 from mklcore.gallery.theory.hkl import HKLConsistency, hkl_consistency
 from mklcore.gallery.theory.lp import (
-    NORM_GRID,
     lp_conversion,
     lp_margin_bound,
-    lp_norm_on_grid,
     lp_rademacher_bound,
     lp_risk_bound,
-    lp_rows_needed,
 )
 from mklcore.gallery.theory.measured import (
     Complexity,
@@ -43,10 +35,8 @@ from mklcore.gallery.theory.measured import (
 from mklcore.gallery.theory.words import Bound
 
 __all__ = [
-    "NORM_GRID",
     "Bound",
     "Coherence",
-    "Coherences",
     "Complexity",
     "Condition",
     "GompMeasured",
@@ -54,11 +44,8 @@ __all__ = [
     "HKLConsistency",
     "condition_from_correlation",
     "gomp_coherence",
-    "gomp_coherences",
-    "gomp_complexity",
     "gomp_risk_bound",
     "gomp_rows_needed",
-    "greedy_close",
     "greedy_decay_bound",
     "greedy_rate_bound",
     "greedy_risk_bound",
@@ -66,13 +53,10 @@ __all__ = [
     "hkl_consistency",
     "kernel_correlation",
     "kernel_radius",
-    "l1_complexity",
     "lp_conversion",
     "lp_margin_bound",
-    "lp_norm_on_grid",
     "lp_rademacher_bound",
     "lp_risk_bound",
-    "lp_rows_needed",
     "measure_complexity",
     "measure_gomp",
     "measure_greedy",

@@ -6,8 +6,7 @@ to E-A6).
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,23 +21,6 @@ from mklcore.sparse.gomp import Spectra
 _PINV_CUT = 1e-10
 _MEETING = 1e-6  # lower and upper bound agree to this share: the value is certified
 _STARTS, _ASCENT = 5, 500
-L1_CONSTANT = 23.0 / 22.0
-
-
-def gomp_complexity(s: float, kappa: float, tau: float, n: int) -> float:
-    """sqrt(s kappa tau / n): what choosing s kernels costs in the bound of Theorem 1, whatever their number in all.
-
-    ``kappa`` = sup k_j(x, x), ``tau`` bounds ||f||^2 in the sum space. Compare ``l1_complexity``.
-    """
-    check_positive(s=s, kappa=kappa, tau=tau, n=n)
-    return float(np.sqrt(s * kappa * tau / n))
-
-
-def l1_complexity(n_kernels: int, kappa: float, tau: float, n: int) -> float:
-    """sqrt(c e ceil(log M) kappa tau / n), c = 23/22: the same for l1-MKL over M = ``n_kernels`` kernels, 2 or more."""
-    check_positive(kappa=kappa, tau=tau, n=n)
-    require(n_kernels >= 2, f"n_kernels must be 2 or more for log M to count; got {n_kernels!r}.")
-    return float(np.sqrt(L1_CONSTANT * math.e * np.ceil(np.log(n_kernels)) * kappa * tau / n))
 
 
 def gomp_risk_bound(s: float, kappa: float, tau: float, n: int, M_bound: float, delta: float) -> float:
@@ -145,46 +127,20 @@ def gomp_coherence(K: Any, good: Sequence[int], lam: float) -> Coherence:
     ----------
     Theorem 2, E-A5, E-A6.
     """
-    parts = gomp_coherences(K, good, lam)
-    lower, upper = (float(ends.max(initial=0.0)) for ends in (parts.lower, parts.upper))
-    return Coherence(lower, lower, upper)
-
-
-class Coherences(NamedTuple):
-    """The coherence kernel by kernel: for each of ``others`` (indices) bounds ``lower`` <= mu_j <= ``upper``; mu is the
-    largest.
-    """
-
-    others: Array
-    lower: Array
-    upper: Array
-
-
-def gomp_coherences(
-    K: Any, good: Sequence[int], lam: float, callback: Callable[[int, int], Any] | None = None
-) -> Coherences:
-    """The terms of ``gomp_coherence``: mu_j = max_{|v| = 1} sum_{i in G} ||C_ij v|| for every kernel j outside
-    ``good``.
-
-    ``callback(done, total)`` is called before each kernel and may raise to cancel.
-    """
     values = as_stack(K)
     chosen = sorted({int(i) for i in good})
     if not chosen or chosen[0] < 0 or chosen[-1] >= len(values):
         raise ParameterError(f"good must name kernels from 0 to {len(values) - 1}, at least one; got {list(good)!r}.")
     check_positive(lam=lam)
-    others = [j for j in range(len(values)) if j not in chosen]
-    bounds: list[tuple[float, float]] = []
+    bounds = [(0.0, 0.0)]  # where no kernel is outside
     with one_blas_thread():
         spectra = Spectra.of(values)
         middle, good_roots = _middle(values, spectra, chosen, lam)
-        for j in others:
-            if callback is not None:
-                callback(len(bounds), len(others))
+        for j in set(range(len(values))) - set(chosen):
             right = middle @ _root(spectra, j, lam)
             bounds.append(_block_norm([root @ right for root in good_roots]))
-    lower, upper = np.array(bounds).reshape(-1, 2).T
-    return Coherences(np.array(others, dtype=np.intp), lower, upper)
+    lower, upper = (max(ends) for ends in zip(*bounds, strict=True))
+    return Coherence(lower, lower, upper)
 
 
 def _root(spectra: Spectra, j: int, lam: float) -> Array:

@@ -204,17 +204,6 @@ def greedy_decay_bound(d: int, gamma: float, eps_star: float, mu: float) -> Boun
     return Bound(max(mu * eps_star, 0.5 * max(0.0, 1.0 - tau) ** d), f"tau = {tau:.3g}.")
 
 
-def greedy_close(radius: float, d: int, n: int) -> float:
-    """8 max(R, sqrt d) / sqrt N: the first alternative of Theorem 5, f and its competitor are this close in norm.
-
-    ``radius`` R of the competitor, ``d`` steps of Algorithm 2, ``n`` rows; see ``greedy_risk_bound``.
-    """
-    require(np.isfinite(radius) and radius >= 0, f"radius must be a finite number of 0 or more; got {radius!r}.")
-    require(d >= 1, f"d is a number of steps and must be 1 or more; got {d!r}.")
-    check_positive(n=n)
-    return float(8.0 * max(radius, np.sqrt(d)) / np.sqrt(n))
-
-
 def greedy_steps_bound(gamma: float, eps_star: float) -> Bound:
     """Theorem 4 (corrected: gamma squared, E-B1): with d >= 16 gamma(2d)^2 ln(1 / (12 eps*)) steps E_N(f) - E_N(f*) <=
     6 eps*.
@@ -241,7 +230,7 @@ def greedy_risk_bound(radius: float, d: int, n_kernels: int, n: int, A: float = 
 
     with probability at least 1 - (M + 1)^(1 - A), for ``radius`` R bounding sum ||f_j|| of the competitor f_R*, M =
     ``n_kernels`` kernels with k(x, x) <= 1, N = ``n`` rows, |y| <= 1. Either one holds: where the two functions are as
-    close as ``greedy_close``, nothing is said of the risks beyond that. The theorem is about Algorithm 2
+    close as the first says, nothing is said of the risks. The theorem is about Algorithm 2
     (``criterion="empirical"``), whose f is bounded by its steps; Algorithm 1 has no such bound. It needs A > 1, M >= 3
     and A ln(M + 1) <= N <= 2^(M + 1); elsewhere it is infinite, with words.
 

@@ -7,7 +7,6 @@ the kernels between m held-out rows and the training rows. ``callback(done, tota
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,7 +21,12 @@ from mklcore.problem.penalties import conjugate_exponent
 from mklcore.sparse.gomp import GOMP, Spectra
 from mklcore.sparse.greedy import FunctionalGreedy, critical_lam
 
-Progress = Callable[[int, int], Any] | None
+Progress = Callable[[int, int], Any]
+NOTHING = "No kernel explains anything of this target; there is no path to draw."
+
+
+def _quiet(done: int, total: int) -> None:
+    """Tell nobody how far it is."""
 
 
 def kernel_radius(K: Any) -> float:
@@ -42,7 +46,7 @@ class Complexity(NamedTuple):
 
 
 def measure_complexity(
-    K: Any, p: Sequence[float], draws: int = 50, seed: int = 0, callback: Progress = None
+    K: Any, p: Sequence[float], draws: int = 50, seed: int = 0, callback: Progress = _quiet
 ) -> Complexity:
     """How well models with ||w||_{2,q} <= 1, q = 2p / (p + 1), follow random signs; ``lp_rademacher_bound`` bounds it.
 
@@ -57,17 +61,16 @@ def measure_complexity(
     norms = np.empty((len(values), draws))
     with one_blas_thread():
         for m, kernel in enumerate(values):
-            _tell(callback, m, len(values))
+            callback(m, len(values))
             norms[m] = np.sqrt(np.maximum(np.sum(signs * (kernel @ signs), axis=0), 0.0))
-    _tell(callback, len(values), len(values))
+    callback(len(values), len(values))
     found = np.array([np.linalg.norm(norms, 2.0 * conjugate_exponent(q), axis=0) for q in orders]) / values.shape[1]
     return Complexity(orders, found.mean(axis=1), found.std(axis=1, ddof=1) / np.sqrt(draws))
 
 
-@dataclass(frozen=True, eq=False)
-class GompMeasured:
+class GompMeasured(NamedTuple):
     """MKL-GOMP after s = 1, 2, ... kernels, arrays (L,): mean squared error on training and held-out rows, ``tau`` =
-    ||f||^2 in the sum space; ``order`` the kernels by entry, ``lam`` the ridge.
+    ||f||^2 in the sum space.
     """
 
     s: Array
@@ -75,59 +78,55 @@ class GompMeasured:
     held_out: Array
     held_out_error: Array
     tau: Array
-    order: tuple[int, ...]
-    lam: float
 
 
 def measure_gomp(
-    K: Any, y: Any, cross: Any, y_held_out: Any, lam: float, most: int = 50, callback: Progress = None
+    K: Any, y: Any, cross: Any, y_held_out: Any, lam: float, most: int = 50, callback: Progress = _quiet
 ) -> GompMeasured:
     """Run MKL-GOMP with squared loss up to ``most`` kernels; ``held_out_error`` is the standard error of
     ``held_out``.
     """
-    values, target, held, labels = _checked(K, y, cross, y_held_out)
+    values, held = as_stack(K), np.asarray(cross, dtype=np.float64)
+    target, labels = (np.ascontiguousarray(part, dtype=np.float64) for part in (y, y_held_out))
+    if target.shape != values.shape[1:2] or held.shape != (len(values), labels.size, target.size):
+        raise DataError(
+            f"Kernels and targets do not fit: {values.shape}, {target.shape}; {held.shape}, {labels.shape}."
+        )
     check_positive(lam=lam)
     size = min(int(most), len(values))
-    _tell(callback, 0, size)
+    callback(0, size)
     with one_blas_thread():
         method = GOMP(values, target[:, None], lam, n_kernels=size, score_tol=0.0)
         fit = run(method, tol=0.0, max_iter=size + 1, callback=_steps(callback, size))
         points = (fit.points or ())[1:]
-        rows = [_squares(point, values, held, target, labels) for point in points]
+        rows = [_errors(point, values, held, target, labels) for point in points]
     if not rows:
-        raise DataError("No kernel explains anything of this target; there is no path to draw.")
-    train, errors, spread, tau = (np.array(column) for column in zip(*rows, strict=True))
-    _tell(callback, size, size)
-    order = tuple(int(j) for j in points[-1].selected or ())
-    return GompMeasured(np.arange(1.0, len(rows) + 1), train, errors, spread, tau, order, float(lam))
+        raise DataError(NOTHING)
+    callback(size, size)
+    return GompMeasured(np.arange(1.0, len(rows) + 1), *np.array(rows).T)
 
 
-def _squares(point: Any, K: Array, cross: Array, y: Array, labels: Array) -> tuple[float, float, float, float]:
-    a = point.dual[:, 0]
-    inside, outside = _decide(K, point.weights, a), _decide(cross, point.weights, a)
+def _errors(point: Any, K: Array, cross: Array, y: Array, labels: Array) -> tuple[float, float, float, float]:
+    """Errors on both kinds of rows, the standard error of the second, and ||f||^2."""
+    a, used = point.dual[:, 0], np.flatnonzero(point.weights)
+    inside, outside = (sum(point.weights[m] * (part[m] @ a) for m in used) for part in (K, cross))
     squares = (labels - outside) ** 2
     spread = float(squares.std(ddof=1) / np.sqrt(squares.size)) if squares.size > 1 else np.nan
     return float(np.mean((y - inside) ** 2)), float(squares.mean()), spread, float(a @ inside)
 
 
-@dataclass(frozen=True, eq=False)
-class GreedyMeasured:
-    """Algorithm 1 after d = 1, 2, ... kernels, arrays (L,): ``objective`` L(f^d) and ``excess`` = L(f^d) minus the best
-    lower bound, so never below L(f^d) - L(f*); ``norm`` = sum_j ||f*_j||, ``start`` the excess of f = 0, ``critical``
-    lam.
+class GreedyMeasured(NamedTuple):
+    """Algorithm 1 after d = 1, 2, ... kernels, arrays (L,): ``excess`` = L(f^d) minus the best lower bound, so never
+    below L(f^d) - L(f*); ``norm`` = sum_j ||f*_j||, ``start`` the excess of f = 0.
     """
 
     d: Array
-    objective: Array
     excess: Array
     norm: float
     start: float
-    lam: float
-    critical: float
-    order: tuple[int, ...]
 
 
-def measure_greedy(K: Any, y: Any, share: float = 0.1, callback: Progress = None) -> GreedyMeasured:
+def measure_greedy(K: Any, y: Any, share: float = 0.1, callback: Progress = _quiet) -> GreedyMeasured:
     """Run Algorithm 1 to the optimum of (1) at lam = ``share`` of the critical lam; every kernel divided by its largest
     k(x, x) on these rows, as Theorem 1 asks for.
     """
@@ -137,50 +136,22 @@ def measure_greedy(K: Any, y: Any, share: float = 0.1, callback: Progress = None
     scaled, target = values / tops[:, None, None], np.asarray(y, dtype=float)
     critical = critical_lam(scaled, target)
     if not critical > 0:
-        raise DataError("No kernel explains anything of this target; there is no path to draw.")
-    M, lam = len(values), share * critical
-    _tell(callback, 0, M)
+        raise DataError(NOTHING)
+    M = len(values)
+    callback(0, M)
     with one_blas_thread():
-        method = FunctionalGreedy(scaled, Spectra.of(scaled), target, lam, n_kernels=M)
+        method = FunctionalGreedy(scaled, Spectra.of(scaled), target, share * critical, n_kernels=M)
         fit = run(method, tol=0.0, max_iter=M + 1, callback=_steps(callback, M))
     points = fit.points or ()
     lower = max(point.dual_objective for point in points if point.dual_objective is not None)
-    objective = np.array([point.objective for point in points])
-    excess = np.maximum(objective - lower, 0.0)
-    last = points[-1]
-    _tell(callback, M, M)
-    return GreedyMeasured(
-        np.arange(1.0, len(points)), objective[1:], excess[1:], float(last.weights.sum()), float(excess[0]), lam,
-        critical, tuple(int(j) for j in last.selected or ()),
-    )  # fmt: skip
-
-
-def _decide(K: Array, weights: Array, dual: Array) -> Array:
-    out = np.zeros(K.shape[1])
-    for m in np.flatnonzero(weights):
-        out += weights[m] * (K[m] @ dual)
-    return out
-
-
-def _checked(K: Any, y: Any, cross: Any, y_held_out: Any) -> tuple[Array, Array, Array, Array]:
-    values, held = as_stack(K), np.asarray(cross, dtype=np.float64)
-    target, labels = (np.ascontiguousarray(part, dtype=np.float64) for part in (y, y_held_out))
-    expected = (values.shape[0], labels.size, values.shape[1])
-    if target.shape != (values.shape[1],) or held.shape != expected:
-        raise DataError(
-            f"Kernels and targets do not fit: {values.shape}, {target.shape}; {held.shape}, {labels.shape}."
-        )
-    return values, target, held, labels
-
-
-def _tell(callback: Progress, done: int, total: int) -> None:
-    if callback is not None:
-        callback(done, total)
+    start, *excess = np.maximum(np.array([point.objective for point in points]) - lower, 0.0)
+    callback(M, M)
+    return GreedyMeasured(np.arange(1.0, len(points)), np.array(excess), float(points[-1].weights.sum()), float(start))
 
 
 def _steps(callback: Progress, total: int) -> Callable[[Any], bool]:
     def report(record: Any) -> bool:
-        _tell(callback, min(record.iteration, total), total)
+        callback(min(record.iteration, total), total)
         return False
 
     return report

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Self
 
-import numpy as np
-
 from mklcore.errors import ParameterError
 
 
@@ -18,11 +16,6 @@ class Bound(float):
         bound = super().__new__(cls, value)
         bound.words = words
         return bound
-
-    @property
-    def is_vacuous(self) -> bool:
-        """True when the bound says nothing."""
-        return not np.isfinite(self)
 
 
 def require(condition: bool, message: str) -> None:
