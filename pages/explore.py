@@ -22,7 +22,7 @@ from mklcore.paths.path import Path
 from pages.of_explore import pictures, questions
 from pages.shared import answer, controls, drawing, earlier, frame, kept, places, players, state, tables, words, work
 from pages.shared.answer import LANDMARKS
-from pages.shared.parameters import LOW_RANK, METHODS, MOST_LANDMARKS, Params, PathParams
+from pages.shared.parameters import ANSWER, LOW_RANK, METHODS, MOST_LANDMARKS, Params
 from pages.shared.players import View
 from pages.shared.work import Failed, Pending, Ready
 
@@ -119,7 +119,7 @@ def show(found: Exploration, params: Params) -> None:
         with right:
             questions.compared(beside, params, isinstance(later, Pending))
             questions.how_sure(found, params)
-    cursor(found, tables.table(params), follows, params.part(PathParams), guessing)
+    cursor(found, tables.table(params), follows, params.of(*ANSWER), guessing)
     questions.notes(found)
     questions.splits(params)
     method = METHODS[params.algorithm]
@@ -173,12 +173,12 @@ WIDTHS = (1.4, 1, 1.35)
 
 
 @st.fragment
-def cursor(found: Exploration, table: Dataset, follows: list[View], asked: PathParams, guessing: bool) -> None:
+def cursor(found: Exploration, table: Dataset, follows: list[View], asked: Params, guessing: bool) -> None:
     """Draw the slider, a box for any value, and what is known there; a release runs only this."""
     path, name = found.path, (asked, len(found.path))
     players.listen(path, name)
     params = state.current()
-    if params.part(PathParams) != asked:
+    if params.of(*ANSWER) != asked:
         state.rerun()
     wanted = here = places.place(path, params.at)
     row, below = st.container(key="explore_cursor"), st.container()
@@ -207,7 +207,7 @@ def cursor(found: Exploration, table: Dataset, follows: list[View], asked: PathP
         questions.take(found, table, point, index, params)
 
 
-def between(found: Exploration, asked: PathParams, value: float) -> tuple[Path, list[float]] | None:
+def between(found: Exploration, asked: Params, value: float) -> tuple[Path, list[float]] | None:
     """The answer between the points of the path, once it is solved, with the effects of the columns there."""
     now = work.get(
         ("explore at", asked, value), lambda progress: questions.solved_at(found, value),

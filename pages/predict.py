@@ -23,7 +23,7 @@ from mklcore.paths.probabilities import sigmoids
 from pages.of_predict import batch
 from pages.of_predict.row import RowColumn, TableRow, columns_of, control
 from pages.shared import answer, controls, downloads, drawing, export, frame, listings, places, state, tables, work
-from pages.shared.parameters import FileParams, Params
+from pages.shared.parameters import Params, TableParams
 from pages.shared.words import plain, text
 from pages.shared.work import Failed, Pending, Ready
 
@@ -63,7 +63,7 @@ def encoder_of(params: Params, table: Dataset) -> Ready | Pending | Failed:
     def make(progress: Any) -> TableEncoder:
         return fit_encoder(content, table, tick=lambda: progress(), **how)
 
-    return work.get(("encoder", params.part(FileParams)), make, title="Reading the table once more", compiled=False)
+    return work.get(("encoder", params.of(TableParams)), make, title="Reading the table once more", compiled=False)
 
 
 # One row

@@ -23,7 +23,7 @@ from mklcore.io.catalog import ESTIMATORS
 from mklcore.io.catalog.controls import COLUMN_BASES
 from mklcore.paths.path import Path, fit_path, path_grid
 from pages.shared import controls, dictionaries, drawing, frame, hulls, state, tables, words, work
-from pages.shared.parameters import HullParams, KernelParams, Params
+from pages.shared.parameters import GRAMS, SEARCH, Params
 from pages.shared.work import Failed, Ready
 
 NORMS = (1.0, 16 / 15, 8 / 7, 5 / 4, 4 / 3, 3 / 2, 7 / 4, 2.0, 3.0, 4.0, 8.0, 16.0, np.inf)
@@ -178,10 +178,10 @@ def draw_steps(params: Params, found: Any) -> Drawn:
 # Bach: which hulls could be recovered
 
 
-def hull_method(params: Params) -> HullParams:
+def hull_method(params: Params) -> Params:
     """Return the parameters of the hulls: those of the Hulls page, with squared loss and a basis of columns."""
     basis = params.hull_basis if params.hull_basis in COLUMN_BASES else "polynomial"
-    return replace(params.part(HullParams), hull_basis=basis, hull_loss="squared")
+    return replace(params.of(*SEARCH), hull_basis=basis, hull_loss="squared")
 
 
 def measure_hulls(params: Params) -> Callable[..., Any]:
@@ -301,7 +301,7 @@ def measured(params: Params, picture: Picture) -> Any:
     """
     own = hull_method(params) if picture.of_columns else getattr(params, picture.slider[1]) if picture.slider else None
     target = params.theory_class if picture.needs_target else None
-    key = ("theory", params.theory, params.part(KernelParams), dictionaries.normalisation(params), target, own)
+    key = ("theory", params.theory, params.of(*GRAMS), dictionaries.normalisation(params), target, own)
     if (kept := work.peek(key)) is not None:
         return kept.value
     kernels = HULL_COLUMNS if picture.of_columns else dictionaries.grams(params).n_kernels

@@ -38,7 +38,7 @@ from mklcore.paths.path import Path
 from mklcore.paths.probabilities import reliability
 from pages.shared import answer, controls, downloads, drawing, listings, places, players, state, words, work
 from pages.shared.earlier import Seen
-from pages.shared.parameters import Params, PathParams
+from pages.shared.parameters import ANSWER, Params
 from pages.shared.players import View
 from pages.shared.work import Pending, Ready
 
@@ -155,7 +155,7 @@ def dots(model: Any, learnt: Dataset, params: Params, name: str) -> None:
         k = int(np.argmax(np.std(added, axis=0)))
         return added[:, k], k
 
-    added, k = work.now(("explore dots", params.part(PathParams), params.at, name), make)
+    added, k = work.now(("explore dots", params.of(*ANSWER), params.at, name), make)
     feature = max(members, key=lambda j: explained(rows.X[:, j], added))
     draw = partial(column_dots, rows.X[:, feature], added, rows.feature_names[feature], decided(model, learnt, k))
     downloads.figure(draw, f"What {name} adds", "column_effect")
@@ -178,7 +178,7 @@ def surface(found: Exploration, params: Params, pair: tuple[str, str]) -> None:
         k = int(np.argmax([np.std(one.values) for one in every]))
         return every[k], k
 
-    effect, k = work.now(("explore pair", params.part(PathParams), pair), make)
+    effect, k = work.now(("explore pair", params.of(*ANSWER), pair), make)
     draw = partial(term_plot, effect, decided(found.model, found.learnt_from, k))
     downloads.figure(draw, f"What {pair[0]} and {pair[1]} add", "term")
     st.caption("Beyond what each of the two adds alone, at the chosen point.")

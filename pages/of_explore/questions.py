@@ -21,7 +21,7 @@ from mklcore.figures import style
 from mklcore.io.catalog import NOVELTY
 from mklcore.paths.path import Path
 from pages.shared import answer, controls, drawing, export, listings, state, tables, words, work
-from pages.shared.parameters import DataParams, Params, PathParams
+from pages.shared.parameters import SPLIT, Params
 
 NAMES = {"linear": "linear", "RBF": "RBF machine", "forest": "random forest", "boosting": "gradient boosting"}
 MOST_LEFT_OUT = 4
@@ -98,11 +98,11 @@ def how_sure(found: Exploration, params: Params) -> None:
         st.caption("Does a column say more than noise would, given all others?")
         for method, (label, promise) in SELECTIONS.items():
             get = partial(selected, found, method)
-            drawing.request(label, f"ask_noise_{method}", get, params.part(DataParams), named)
+            drawing.request(label, f"ask_noise_{method}", get, params.of(*SPLIT), named)
             st.caption(promise)
 
 
-def selected(found: Exploration, method: str, params: DataParams) -> Any:
+def selected(found: Exploration, method: str, params: Params) -> Any:
     """The columns that a method tells from noise."""
 
     def make(progress: Callable[..., None]) -> Any:
@@ -144,7 +144,7 @@ def splits(params: Params) -> None:
         drawing.request("Repeat", "repeat", partial(repeated, params.repeats), answer.key(params), repeats)
 
 
-def repeated(count: int, params: PathParams) -> Any:
+def repeated(count: int, params: Params) -> Any:
     """The answers at the next seeds: (seed, score, guess, columns by effect)."""
     data, asked = tables.table(params), answer.asked(params)
 

@@ -36,7 +36,7 @@ from mklcore.parameters import Parameter
 from pages.shared import controls, dictionaries, listings, parameters, state, tables, words, work
 from pages.shared.dictionaries import dictionary, grams, made_of, normalisation, parts
 from pages.shared.listings import Row
-from pages.shared.parameters import KernelParams, PathParams
+from pages.shared.parameters import GRAMS, Params
 from pages.shared.state import memory
 from pages.shared.tables import on_stack, table
 
@@ -55,7 +55,7 @@ class Measures:
     target: np.ndarray
 
 
-def measured(params: PathParams) -> Measures:
+def measured(params: Params) -> Measures:
     """Return the alignments of the kernels in use."""
 
     stack, train = grams(params), parts(params).train
@@ -68,8 +68,8 @@ def measured(params: PathParams) -> Measures:
     return work.value(("measures", *_kernels(params)), compare, title="Comparing the kernels")
 
 
-def _kernels(params: PathParams) -> tuple[object, ...]:
-    return params.part(KernelParams), normalisation(params)
+def _kernels(params: Params) -> tuple[object, ...]:
+    return params.of(*GRAMS), normalisation(params)
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +89,7 @@ class Traits:
     few: tuple[bool, ...]
 
 
-def looked_at(params: PathParams) -> Traits:
+def looked_at(params: Params) -> Traits:
     """Return effective ranks, repeated and constant kernels."""
 
     stack = grams(params)
@@ -105,7 +105,7 @@ def looked_at(params: PathParams) -> Traits:
     return work.value(("traits", *_kernels(params)), look, title="Looking at the kernels")
 
 
-def spectrum(params: PathParams, index: int) -> np.ndarray:
+def spectrum(params: Params, index: int) -> np.ndarray:
     """Return the eigenvalues of one kernel on the training rows, and of the mean of all, (2, n), the largest first."""
 
     def make() -> np.ndarray:
@@ -115,7 +115,7 @@ def spectrum(params: PathParams, index: int) -> np.ndarray:
     return work.now(("spectrum", *_kernels(params), index), make)
 
 
-def by_column(params: PathParams) -> dict[str, list[int]]:
+def by_column(params: Params) -> dict[str, list[int]]:
     """Return the kernels of every column, or group of columns, by its name; of a ready stack every kernel alone."""
     stack = grams(params)
     if on_stack(params):

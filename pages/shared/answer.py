@@ -26,7 +26,7 @@ from mklcore.io.catalog import Algorithm, Control, PathParameter, Preset, Varian
 from mklcore.kernels.features import Nystroem
 from mklcore.paths.path import Path
 from pages.shared import dictionaries, parameters, tables, work
-from pages.shared.parameters import LOW_RANK, METHODS, MethodParams, Params, PathParams, Setting, applicable
+from pages.shared.parameters import ANSWER, LOW_RANK, METHODS, MethodParams, Params, Setting, applicable
 from pages.shared.work import Failed, Pending, Ready
 
 # The method
@@ -36,18 +36,18 @@ OPEN = ("p", "loss")  # what is chosen unless a person fixes it
 BASELINES = ("uniform", "best", "aligned")
 
 
-def algorithm(params: PathParams) -> Algorithm:
+def algorithm(params: Params) -> Algorithm:
     """Return the algorithm in use."""
     return METHODS[params.algorithm]
 
 
-def runs_over(params: PathParams) -> PathParameter:
+def runs_over(params: Params) -> PathParameter:
     """Return the parameter the path runs over."""
     method = algorithm(params)
     return method.path(params.path if params.path in method.path_params else method.path_params[0])
 
 
-def acting(params: PathParams) -> tuple[Control, ...]:
+def acting(params: Params) -> tuple[Control, ...]:
     """Return the controls that have an effect under these parameters: not the path's own, nor what another switches
     off.
     """
@@ -56,7 +56,7 @@ def acting(params: PathParams) -> tuple[Control, ...]:
     return method.shown(task, runs_over(params).key, values)
 
 
-def words_for(params: PathParams) -> Algorithm | Variant:
+def words_for(params: Params) -> Algorithm | Variant:
     """Return whose formula and words hold under these parameters: a control may change what is solved."""
     acts = {control.name: params.setting(control) for control in acting(params)}
     return algorithm(params).words_for(acts, tables.table(params).task)
@@ -112,7 +112,7 @@ class Partial:
         return self.found.get("columns that matter")
 
 
-def asked(params: PathParams) -> Asked:
+def asked(params: Params) -> Asked:
     """What the person fixed; all else is chosen. Raises ``MKLError``."""
     method, ready = algorithm(params), tables.on_stack(params)
     given = {control.name: params.setting(control) for control in acting(params)}
@@ -138,12 +138,12 @@ def asked(params: PathParams) -> Asked:
 _asked = asked  # where an argument has its name
 
 
-def key(params: PathParams) -> PathParams:
+def key(params: Params) -> Params:
     """The parameters that the answer depends on, all others at their usual values."""
-    return replace(params.part(PathParams), validation=USUAL.validation, stratified=True)
+    return replace(params.of(*ANSWER), validation=USUAL.validation, stratified=True)
 
 
-def get(params: PathParams, asked: bool = True) -> Found:
+def get(params: Params, asked: bool = True) -> Found:
     """The `Exploration`, the share and the `Partial` of the one in the making, or why there is none."""
     try:
         data, what = tables.table(params), _asked(params)
@@ -183,7 +183,7 @@ def _make(data: Dataset, what: Asked) -> Callable[[Callable[..., None]], Explora
 # Later stages, each on the finished answer
 
 
-def further(params: PathParams, asked: bool = True) -> Found:
+def further(params: Params, asked: bool = True) -> Found:
     """The answer with a forest and boosted trees beside it."""
 
     def compare(found: Exploration) -> Exploration:
@@ -194,22 +194,22 @@ def further(params: PathParams, asked: bool = True) -> Found:
     return _later(params, "further", compare, "Forest and boosted trees", asked)
 
 
-def chance(params: PathParams, asked: bool = True) -> Found:
+def chance(params: Params, asked: bool = True) -> Found:
     """Whether each column could be chance, by name."""
     return _later(params, "chance", lambda found: found.could_be_chance, "What could be chance", asked)
 
 
-def intervals(params: PathParams, asked: bool = True) -> Found:
+def intervals(params: Params, asked: bool = True) -> Found:
     """What tells how sure a prediction is: `Conformal` around the model."""
     return _later(params, "intervals", lambda found: found.conformal, "Intervals", asked)
 
 
-def terms(params: PathParams, asked: bool = True) -> Found:
+def terms(params: Params, asked: bool = True) -> Found:
     """What single columns and pairs say."""
     return _later(params, "terms", lambda found: found.terms, "Columns and pairs", asked)
 
 
-def _later(params: PathParams, name: str, make: Callable[[Exploration], Any], title: str, asked: bool) -> Found:
+def _later(params: Params, name: str, make: Callable[[Exploration], Any], title: str, asked: bool) -> Found:
     if (known := work.peek((name, key(params)))) is not None:  # what a released cursor looks at once more
         return known
     whole = get(params, asked)
@@ -218,13 +218,13 @@ def _later(params: PathParams, name: str, make: Callable[[Exploration], Any], ti
     return work.get((name, key(params)), lambda progress: make(whole.value), title=title, asked=asked, compiled=False)
 
 
-def best_known(params: PathParams) -> Exploration | None:
+def best_known(params: Params) -> Exploration | None:
     """The answer as far as it is known by now: with trees beside it once they are there."""
     found = work.peek(("further", key(params))) or work.peek(("answer", key(params)))
     return None if found is None else found.value
 
 
-def headline(params: PathParams, name: Callable[[str], str] = str, table: str = "") -> str:
+def headline(params: Params, name: Callable[[str], str] = str, table: str = "") -> str:
     """The sentence of the verdict, "" until there is one; names are written by ``name``."""
     found = best_known(params)
     return "" if found is None else found.verdict.sentence(name, table)
@@ -241,7 +241,7 @@ class ComparedMethod:
 
     label: str
     method: MethodParams
-    params: PathParams
+    params: Params
     found: Exploration | None = None
     path: Path | None = None
     note: str = ""
@@ -255,9 +255,9 @@ def methods(params: Params) -> tuple[MethodParams, ...]:
 
 
 @lru_cache(maxsize=256)
-def method_params(params: Params, method: MethodParams) -> PathParams:
+def method_params(params: Params, method: MethodParams) -> Params:
     """The parameters of a method's answer: that its path is named fixes the method."""
-    return replace(params.part(PathParams), algorithm=method.algorithm, path=method.over, settings=method.settings)
+    return replace(params.of(*ANSWER), algorithm=method.algorithm, path=method.over, settings=method.settings)
 
 
 def shown(params: Params) -> list[ComparedMethod]:

@@ -17,7 +17,7 @@ from mklcore.kernels.interactions import interacting
 from mklcore.kernels.notation import Entry, Recipe, read_entries
 from mklcore.kernels.sequences import SequenceKernel, Words, on_sequence
 from pages.shared import work
-from pages.shared.parameters import METHODS, DataParams, KernelParams, PathParams
+from pages.shared.parameters import GRAMS, METHODS, SPLIT, Params
 from pages.shared.server import memory_bytes
 from pages.shared.state import ON_STACK, edited_text
 from pages.shared.tables import drawn, on_stack, split, stack_file, table
@@ -26,22 +26,22 @@ PAIRED = ("column", "category")  # kinds of columns whose products are looked at
 MOST_PAIRED, MOST_PAIRS = 40, 8  # columns whose pairs are looked at unasked, and pairs that get kernels
 
 
-def dictionary(params: KernelParams) -> KernelDictionary:
+def dictionary(params: Params) -> KernelDictionary:
     """Return the kernels the parameters ask for. Raises ``KernelError`` or ``ParameterError``."""
     if on_stack(params):
         raise KernelError("The upload is a ready kernel stack: it has no columns to build kernels on.")
     edited_text(params)  # one that is kept in another session is refused, although its kernels may be in the cache
-    return work.now(("dictionary", params.part(KernelParams)), lambda: _dictionary(params))
+    return work.now(("dictionary", params.of(*GRAMS)), lambda: _dictionary(params))
 
 
-def _dictionary(params: KernelParams) -> KernelDictionary:
+def _dictionary(params: Params) -> KernelDictionary:
     specs = tuple(entry.spec for entry in entries(params) if entry.on)
     if not specs:
         raise KernelError("The dictionary is empty. Switch on at least one kind of kernel.")
     return KernelDictionary(specs, feature_names=table(params).feature_names)
 
 
-def entries(params: KernelParams) -> tuple[Entry, ...]:
+def entries(params: Params) -> tuple[Entry, ...]:
     """Return the dictionary as a table: the one edited by hand, else the one suggested or built. ``MKLError``."""
     data, text = table(params), edited_text(params)
     if text.startswith(ON_STACK):
@@ -59,7 +59,7 @@ def _called(entry: Entry, data: Dataset) -> Entry:
     return Entry(replace(spec, label=data.strings[spec.place][0]), entry.on)
 
 
-def built(params: KernelParams) -> tuple[KernelSpec, ...]:
+def built(params: Params) -> tuple[KernelSpec, ...]:
     """Return what the table suggests, or what the builders make of it."""
     data = table(params)
     if params.recommended:
@@ -69,12 +69,12 @@ def built(params: KernelParams) -> tuple[KernelSpec, ...]:
     return (*Recipe.of(params).specs(data.n_features, data.groups), *strings, *texts)
 
 
-def of_strings(params: KernelParams) -> tuple[int, int, int]:
+def of_strings(params: Params) -> tuple[int, int, int]:
     """Return the letters of words, the degree and the shift of kernels on sequences."""
     return params.spectrum, params.places, params.shift
 
 
-def recommended(params: KernelParams) -> KernelDictionary:
+def recommended(params: Params) -> KernelDictionary:
     """Return the dictionary that the table in use suggests."""
     data = table(params)
     k, degree, shift = of_strings(params)
@@ -87,10 +87,10 @@ def recommended(params: KernelParams) -> KernelDictionary:
             return found(data, candidates=sets, **asked, most_columns=most, k=k, degree=degree, shift=shift)
         return KernelDictionary.recommended(data, **asked, most_columns=most, k=k, degree=degree, shift=shift)
 
-    return work.now(("recommended", params.part(KernelParams), sets), make)
+    return work.now(("recommended", params.of(*GRAMS), sets), make)
 
 
-def pairs(params: KernelParams) -> tuple[tuple[str, ...], ...]:
+def pairs(params: Params) -> tuple[tuple[str, ...], ...]:
     """Return the pairs of columns that act together on the training rows, by name; () where none are wanted, or where
     kernels see groups, bands or sequences.
     """
@@ -99,21 +99,21 @@ def pairs(params: KernelParams) -> tuple[tuple[str, ...], ...]:
     if len(table(params).columns) > MOST_PAIRED:
         return ()
     find = lambda: interacting(split(params).train, 2, MOST_PAIRS)  # noqa: E731
-    return work.now(("pairs", params.part(DataParams)), find)
+    return work.now(("pairs", params.of(*SPLIT)), find)
 
 
-def most_columns(params: KernelParams) -> int:
+def most_columns(params: Params) -> int:
     """Return up to how many columns kernels look at them one by one."""
     return 10**6 if params.data in SAMPLES and SAMPLES[params.data].by_column else MOST_COLUMNS
 
 
-def made_of(params: KernelParams) -> tuple[Unit, ...]:
+def made_of(params: Params) -> tuple[Unit, ...]:
     """Return what the table in use is made of: what the kernels of a recommended dictionary look at."""
     data = table(params)
-    return work.now(("units", params.part(DataParams)), lambda: units(data, most_columns(params)))
+    return work.now(("units", params.of(*SPLIT)), lambda: units(data, most_columns(params)))
 
 
-def named_columns(params: KernelParams) -> Groups:
+def named_columns(params: Params) -> Groups:
     """Return the sets of columns that have a name: groups, columns of the table, and what else kernels are called
     by.
     """
@@ -124,14 +124,14 @@ def named_columns(params: KernelParams) -> Groups:
     return tuple(found.items())
 
 
-def normalisation(params: PathParams) -> str:
+def normalisation(params: Params) -> str:
     """Return how kernels are normalised; "auto" is what the algorithm's estimators do by themselves."""
     if params.normalise != "auto":
         return params.normalise
     return METHODS[params.algorithm].normalise or "none"
 
 
-def scale(params: PathParams) -> str | None:
+def scale(params: Params) -> str | None:
     """Return how kernels are normalised, as the library takes it."""
     named = normalisation(params)
     return None if named == "none" else named
@@ -145,7 +145,7 @@ ROWS = 2000  # training rows that are used unasked
 FEWEST_ROWS, FEWEST_JUDGES = 40, 300
 
 
-def parts(params: KernelParams) -> Split:
+def parts(params: Params) -> Split:
     """Return the split on whose training rows the kernels are built: drawn where all would be too many.
 
     Test rows stay as they are. At most as many rows as were asked for, ``ROWS`` otherwise, and as the memory holds.
@@ -156,7 +156,7 @@ def parts(params: KernelParams) -> Split:
     return drawn(params, most, max(most, FEWEST_JUDGES))
 
 
-def foresee(params: KernelParams) -> Forecast:
+def foresee(params: Params) -> Forecast:
     """Return what the kernels on the training rows will cost, before they are built."""
     n_rows = len(parts(params).train.y)
     if on_stack(params):
@@ -164,14 +164,14 @@ def foresee(params: KernelParams) -> Forecast:
     return dictionary(params).foresee(n_rows)
 
 
-def grams(params: PathParams) -> GramStack:
+def grams(params: Params) -> GramStack:
     """Return the Gram matrices on the training rows. Raises ``MKLError``, until they are built as well."""
     train = parts(params).train
     if on_stack(params):
         stack = chosen_stack(params)
-        key = "cut", params.part(DataParams), params.edited, train.n_samples
+        key = "cut", params.of(*SPLIT), params.edited, train.n_samples
         return work.value(key, lambda progress: stack.take(stacks.rows_of(train)), title="Cutting the stack")
-    settled, kernels = replace(params.part(KernelParams), normalise=normalisation(params)), dictionary(params)
+    settled, kernels = replace(params.of(*GRAMS), normalise=normalisation(params)), dictionary(params)
 
     def build(progress: Callable[..., None]) -> GramStack:
         normalise = None if settled.normalise == "none" else settled.normalise  # never "auto"
@@ -182,7 +182,7 @@ def grams(params: PathParams) -> GramStack:
     return work.value(("kernels", settled, train.n_samples), build, title="Building the kernels", seconds=seconds)
 
 
-def chosen_kernels(params: KernelParams) -> tuple[int, ...]:
+def chosen_kernels(params: Params) -> tuple[int, ...]:
     """Return which kernels of an uploaded stack are switched on. Raises ``KernelError``."""
     count, text = stack_file(params).stack.n_kernels, edited_text(params)
     if not text.startswith(ON_STACK):
@@ -193,13 +193,13 @@ def chosen_kernels(params: KernelParams) -> tuple[int, ...]:
         raise KernelError(str(error)) from None
 
 
-def chosen_stack(params: KernelParams) -> GramStack:
+def chosen_stack(params: Params) -> GramStack:
     """Return the kernels of an uploaded stack that are switched on, on all its rows."""
     stack, chosen = stack_file(params).stack, chosen_kernels(params)
     return stack if len(chosen) == stack.n_kernels else stacks.subset(stack, chosen)
 
 
-def test_rows(params: KernelParams) -> np.ndarray:
+def test_rows(params: Params) -> np.ndarray:
     """Return what a model takes for the test rows: rows of the table, or their block (M, n_test, n) of a stack."""
     cut = parts(params)
     if not on_stack(params):

@@ -16,7 +16,7 @@ from mklcore.figures import style
 from mklcore.io.catalog import Algorithm, Variant
 from mklcore.paths.path import Path
 from pages.shared import controls, listings, places, state, tables, words, work
-from pages.shared.parameters import DataParams, Params
+from pages.shared.parameters import SPLIT, Params
 from pages.shared.state import memory
 from pages.shared.words import plain
 from pages.shared.work import Failed, FailedError, Pending, PendingError, Ready
@@ -239,7 +239,7 @@ def once(params: Params, point: tuple[object, float], name: str, what: str, meas
             help=f"Choose {what} first, then look once.",
         )  # fmt: skip
         return
-    reached = work.now(("test", params.part(DataParams), point), measure)
+    reached = work.now(("test", params.of(*SPLIT), point), measure)
     st.markdown(f"test {name} {score(name, reached)}")
 
 
@@ -287,7 +287,7 @@ def request(
     label: str,
     key: str,
     get: Callable[[Any], Ready | Pending | Failed],
-    params: DataParams,
+    params: Params,
     show: Callable[[Any], Any],
     **button: Any,
 ) -> None:

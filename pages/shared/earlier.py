@@ -22,7 +22,7 @@ from mklcore.figures.hulls import HullLayout
 from mklcore.paths.files import read_paths, write_paths
 from mklcore.paths.path import Path
 from pages.shared import parameters, tables
-from pages.shared.parameters import DataParams, HullParams, Params, PathParams
+from pages.shared.parameters import ANSWER, SEARCH, Params
 from pages.shared.tables import read_json, write_json
 from pages.shared.words import plain
 
@@ -64,16 +64,16 @@ class Seen:
         )
 
 
-def hulls(params: HullParams) -> Hulls | None:
+def hulls(params: Params) -> Hulls | None:
     """Return the hulls these parameters ask for if they come with the project."""
     file = _file(params) and hulls_file(params)
     return _hulls(file) if file else None
 
 
-def answer(params: PathParams) -> Seen | None:
+def answer(params: Params) -> Seen | None:
     """Return the answer for a sample that comes with the project, where nothing but the sample was chosen."""
-    usual = Params(data=params.data).part(PathParams)
-    return answers().get(params.data) if params.part(PathParams) == usual else None
+    usual = Params(data=params.data).of(*ANSWER)
+    return answers().get(params.data) if params.of(*ANSWER) == usual else None
 
 
 def answers() -> dict[str, Seen]:
@@ -84,19 +84,19 @@ def answers() -> dict[str, Seen]:
 # Names: what is computed
 
 
-def hulls_file(params: HullParams) -> File:
+def hulls_file(params: Params) -> File:
     """Return the file for the hulls of these parameters."""
-    return _named(f"hulls_{params.data}", params.part(HullParams))
+    return _named(f"hulls_{params.data}", params.of(*SEARCH))
 
 
-def _named(kind: str, asked: DataParams) -> File:
+def _named(kind: str, asked: Params) -> File:
     assert FOLDER is not None
     content = [kind, parameters.link_text(asked), tables.table(asked).fingerprint]
     digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:DIGITS]
     return FOLDER / f"{kind}_{digest}.json.gz"
 
 
-def _file(params: DataParams) -> bool:
+def _file(params: Params) -> bool:
     return FOLDER is not None and params.data in SAMPLES
 
 

@@ -27,7 +27,7 @@ from mklcore.paths.path import Path
 from pages.shared import answer, drawing, hulls, listings, nav, parameters, tables, words, work
 from pages.shared.answer import ComparedMethod
 from pages.shared.downloads import file_name
-from pages.shared.parameters import METHODS, DataParams, Params, PathParams
+from pages.shared.parameters import ANSWER, METHODS, Params
 
 # Proof and model
 #
@@ -44,7 +44,7 @@ class ProofRecord:
     """A fitted model and what it was trained on: ``columns`` of the rows ``train``, or a ready ``stack`` (M, n, n)."""
 
     key: tuple[object, ...]
-    params: DataParams
+    params: Params
     fitted: Any
     train: Dataset
     columns: list[int]
@@ -88,12 +88,12 @@ class Files:
             return "\n".join(report(model, table, self.target or None)[0])
 
 
-def of_answer(params: PathParams, found: Exploration, model: Any) -> ProofRecord:
+def of_answer(params: Params, found: Exploration, model: Any) -> ProofRecord:
     """Return what proves a model of an answer: the chosen one, or another one of its path."""
     rows = found.learnt_from if model is found.model else found.dragged
     given = found.given(rows)
     stack = given.values if isinstance(given, GramStack) else None
-    key = "answer", params.part(PathParams), getattr(model, found.path.param, None), model is found.model
+    key = "answer", params.of(*ANSWER), getattr(model, found.path.param, None), model is found.model
     return ProofRecord(key, params, model, rows, list(range(rows.n_features)), len(found.path.kernel_names), stack)
 
 

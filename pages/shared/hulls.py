@@ -22,7 +22,7 @@ from mklcore.paths.path import Path, fit_path, path_grid
 from mklcore.paths.references import Reference, hull_references
 from mklcore.problem.driver import Status
 from pages.shared import parameters, tables, words, work
-from pages.shared.parameters import DataParams, HullParams, Params, Setting
+from pages.shared.parameters import SEARCH, SPLIT, Params, Setting
 from pages.shared.state import Answered, memory
 from pages.shared.work import Failed, Pending, Ready
 
@@ -60,7 +60,7 @@ def read_columns(text: str, table: Dataset) -> list[int]:
     return sorted(j for j in wanted if 0 <= j < table.n_features)
 
 
-def columns(params: HullParams) -> list[int]:
+def columns(params: Params) -> list[int]:
     """Return the indices of the columns that enter: those chosen, or the first ones."""
     table = tables.table(params)
     return read_columns(params.hull_columns, table)[:MOST_COLUMNS] or usual_columns(table)
@@ -76,7 +76,7 @@ def numbers(indices: list[int]) -> str:
     return ",".join(str(j + 1) for j in indices)
 
 
-def settings(params: HullParams) -> dict[str, Any]:
+def settings(params: Params) -> dict[str, Any]:
     """Return the values of all controls by name: the usual ones, those of the link, basis and loss."""
     values: dict[str, Any] = {control.name: control.default for control in METHOD.controls}
     for part in params.hull_more.split(";") if params.hull_more else ():
@@ -85,19 +85,19 @@ def settings(params: HullParams) -> dict[str, Any]:
     return values | {"basis": params.hull_basis, "loss": params.hull_loss}
 
 
-def with_setting(params: HullParams, name: str, value: Setting) -> str:
+def with_setting(params: Params, name: str, value: Setting) -> str:
     """Return what a link holds of the advanced controls once one of them is set."""
     values = settings(params) | {name: value}
     moved = [control for control in METHOD.controls if control.advanced and values[control.name] != control.default]
     return ";".join(f"{control.name}={parameters.write_setting(values[control.name])}" for control in moved)
 
 
-def acting(params: HullParams) -> tuple[Control, ...]:
+def acting(params: Params) -> tuple[Control, ...]:
     """Return the controls that act on this table with these settings."""
     return METHOD.shown(tables.table(params).task, "lam", settings(params))
 
 
-def estimator(params: HullParams) -> Any:
+def estimator(params: Params) -> Any:
     """Return the unfitted estimator the parameters ask for. Raises ``DataError`` where there is no target."""
     table = tables.table(params)
     if table.task == "novelty":
@@ -111,22 +111,22 @@ def estimator(params: HullParams) -> Any:
 # The path
 
 
-def key(params: HullParams) -> HullParams:
+def key(params: Params) -> Params:
     """Return what hulls depend on."""
-    return params.part(HullParams)
+    return params.of(*SEARCH)
 
 
-def known(params: HullParams) -> Path | None:
+def known(params: Params) -> Path | None:
     """Return the hulls these parameters ask for, None where they are not there."""
     found = work.peek(_name(params))
     return None if found is None else found.value
 
 
-def _name(params: HullParams) -> tuple[Any, ...]:
+def _name(params: Params) -> tuple[Any, ...]:
     return "hulls", key(params)
 
 
-def parts(params: HullParams) -> Split:
+def parts(params: Params) -> Split:
     """Return the split whose training and validation rows hulls are learned and chosen on: drawn where there are many.
 
     Test rows stay as they are. ``hull_rows`` training rows where a person asked for a number of them, else ``ROWS``.
@@ -134,12 +134,12 @@ def parts(params: HullParams) -> Split:
     return tables.drawn(params, params.hull_rows or ROWS, JUDGES)
 
 
-def is_small(params: HullParams) -> bool:
+def is_small(params: Params) -> bool:
     """Tell whether the hulls may start without being asked for."""
     return len(parts(params).train.y) <= SMALL_ROWS
 
 
-def get(params: HullParams) -> Ready | Pending | Failed:
+def get(params: Params) -> Ready | Pending | Failed:
     """Return the hulls, or how far they are with those by the necessary condition alone. Raises ``MKLError``.
 
     Neither validation nor test rows score those: a provisional hull can be wrong in kind.
@@ -200,7 +200,7 @@ def answer(params: Params, found: Ready | Pending | Failed | None) -> HullsView 
     if isinstance(found, Pending) and found.value is not None:
         return HullsView(found.value, params, waiting=False, provisional=True)
     before = mind.hulls
-    if before is None or before.params.part(DataParams) != params.part(DataParams):
+    if before is None or before.params.of(*SPLIT) != params.of(*SPLIT):
         return None
     return HullsView(before.path, before.params, waiting=True, provisional=is_provisional(before.path))
 
@@ -248,7 +248,7 @@ def exact(shown: HullsView, value: float) -> Ready | Pending | Failed:
 # What is beside a hull
 
 
-def compares(params: HullParams) -> bool:
+def compares(params: Params) -> bool:
     """Tell whether other models can be fitted on the same kernels: they are about two classes or numbers."""
     return tables.table(params).task in ("binary", "regression")
 
@@ -273,7 +273,7 @@ def beside(shown: HullsView) -> Ready | Pending | Failed:
     return work.get(("beside hulls", key(params)), fit, title="Models beside the hulls")
 
 
-def judges(params: HullParams) -> Dataset:
+def judges(params: Params) -> Dataset:
     """Return validation rows with the columns that enter."""
     return parts(params).validation.select(columns(params)).drawn(RANKED, params.seed)
 
@@ -286,28 +286,28 @@ def ranking(shown: HullsView, hull: HullView) -> Ready | Pending | Failed:
     return work.get(("hull columns", key(params), hull.value), measure, title="Columns", asked=False)
 
 
-def terms(params: HullParams, hull: HullView) -> Decomposition:
+def terms(params: Params, hull: HullView) -> Decomposition:
     """Return what columns say alone and together in a hull."""
     return work.now(("hull terms", key(params), hull.value), lambda: decompose(hull.fitted, _some(params)))
 
 
-def effect(params: HullParams, hull: HullView, of: Columns) -> TermEffect:
+def effect(params: Params, hull: HullView, of: Columns) -> TermEffect:
     """Return the curve or the map of one term of a hull."""
     return work.now(("hull effect", key(params), hull.value, of), lambda: term_effect(hull.fitted, _some(params), of))
 
 
-def _some(params: HullParams) -> Dataset:
+def _some(params: Params) -> Dataset:
     """Return training rows with the columns that enter."""
     return parts(params).train.select(columns(params)).drawn(TERM_ROWS, params.seed)
 
 
-def test_score(params: HullParams, hull: HullView) -> float:
+def test_score(params: Params, hull: HullView) -> float:
     """Return the score of one hull on the test rows."""
     test = tables.split(params).test
     return float(hull.fitted.score(test.X[:, columns(params)], test.y))
 
 
-def rows_caption(params: HullParams) -> str:
+def rows_caption(params: Params) -> str:
     """Return how many rows are used for what, where not all of them are; empty elsewhere."""
     used, full = parts(params), tables.split(params)
     if used is full:

@@ -1,11 +1,11 @@
 """What a person chose: typed, frozen, read from a link and written into one. No Streamlit."""
 
-import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
-from typing import Any, TypeVar
+from functools import lru_cache
+from typing import Any
 
 from mklcore.data.dataset import LARGEST_VALUE
 from mklcore.data.grouping import GROUPS, NUMBERS
@@ -35,29 +35,27 @@ MOVES = rf"{_MOVE}(,{_MOVE})*"
 
 @dataclass(frozen=True)
 class Rule:
-    """How one parameter is read from text, what is expected instead when it cannot be, and between which numbers."""
+    """What one parameter has to be: in words, as a test of what ``kind`` makes of a text, and between which numbers."""
 
-    read: Callable[[str], Any]
     expected: str
+    fits: Callable[[Any], Any] = lambda value: True
+    kind: Callable[[str], Any] = str
     bounds: tuple[Any, Any] | None = None
 
-
-def number(low: float, high: float) -> Rule:
-    return _between(float, low, high, f"a number from {low:g} to {high:g}")
-
-
-def whole(low: int, high: int) -> Rule:
-    return _between(int, low, high, f"a whole number from {low} to {high}")
-
-
-def _between(kind: Callable[[str], Any], low: float, high: float, expected: str) -> Rule:
-    def read(text: str) -> Any:
-        value = kind(text)
-        if not low <= value <= high:
+    def read(self, text: str) -> Any:
+        """Return the value of a text. Raises ValueError, or KeyError."""
+        value = self.kind(text)
+        if not self.fits(value):
             raise ValueError
         return value
 
-    return Rule(read, expected, (low, high))
+
+def number(low: float, high: float) -> Rule:
+    return Rule(f"a number from {low:g} to {high:g}", lambda value: low <= value <= high, float, (low, high))
+
+
+def whole(low: int, high: int) -> Rule:
+    return Rule(f"a whole number from {low} to {high}", lambda value: low <= value <= high, int, (low, high))
 
 
 def choice(*names: str) -> Rule:
@@ -66,89 +64,47 @@ def choice(*names: str) -> Rule:
 
 def one_of(names: Callable[[], Iterable[str]]) -> Rule:
     """One of the names that there are when a link is read: what a registry holds may grow."""
-
-    def read(text: str) -> str:
-        if text not in tuple(names()):
-            raise ValueError
-        return text
-
-    return Rule(read, "one of " + ", ".join(name for name in names() if name))
+    return Rule("one of " + ", ".join(filter(None, names())), lambda text: text in tuple(names()))
 
 
 def several_of(names: Callable[[], Iterable[str]]) -> Rule:
     """Several of the names that there are when a link is read, with commas between them."""
-
-    def read(text: str) -> str:
-        if not set(text.split(",")) <= set(names()):
-            raise ValueError
-        return text
-
-    return Rule(read, "names with commas between them, from " + ", ".join(names()))
-
-
-def flag() -> Rule:
-    return Rule({"yes": True, "no": False}.__getitem__, "yes or no")
-
-
-def source() -> Rule:
-    def read(text: str) -> str:
-        if text not in SAMPLES and not re.fullmatch(UPLOAD + "[0-9a-f]{64}", text):
-            raise ValueError
-        return text
-
-    return Rule(read, "the name of a sample or the fingerprint of an uploaded file")
-
-
-def position() -> Rule:
-    def read(text: str) -> float:
-        value = float(text)
-        if not value > 0:
-            raise ValueError
-        return value
-
-    return Rule(read, "a number above 0")
+    expected = "names with commas between them, from " + ", ".join(names())
+    return Rule(expected, lambda text: set(text.split(",")) <= set(names()))
 
 
 def matching(pattern: str, expected: str, longest: int = LONGEST_LIST) -> Rule:
-    def read(text: str) -> str:
-        if len(text) > longest or not re.fullmatch(pattern, text, re.ASCII):
-            raise ValueError
-        return text
-
-    return Rule(read, expected)
+    return Rule(expected, lambda text: len(text) <= longest and re.fullmatch(pattern, text, re.ASCII))
 
 
-def short_line(text: str) -> str:
-    """Return a line of any letters that is not too long. Raises ValueError."""
-    if len(text) > LONGEST_LIST or not text.isprintable():
-        raise ValueError
-    return text
+def is_line(text: str) -> bool:
+    """Tell whether it is a line of any letters that is not too long."""
+    return len(text) <= LONGEST_LIST and text.isprintable()
 
 
 def one_line(text: str) -> str:
-    """Return a text as :func:`short_line` takes it."""
+    """Return a text as :func:`is_line` wants it."""
     return "".join(sign for sign in text if sign.isprintable())[:LONGEST_LIST]
 
 
-def dictionary() -> Rule:
-    """Kernels as text, kernels of a stack, or the name of a text that this session keeps."""
-    elsewhere = matching(rf"stack@{NUMBERS}|kept:[0-9a-f]{{64}}", "", LONGEST_TABLE)
-
-    def read(text: str) -> str:
-        return text if len(text) <= LONGEST_TABLE and is_dictionary(text) else elsewhere.read(text)
-
-    return Rule(read, "kernels, as in rbf0.5m@*")
+def _is_kernels(text: str) -> Any:
+    """Tell whether it is kernels as text, kernels of a stack, or the name of a text that this session keeps."""
+    elsewhere = rf"stack@{NUMBERS}|kept:[0-9a-f]{{64}}"
+    return len(text) <= LONGEST_TABLE and (is_dictionary(text) or re.fullmatch(elsewhere, text, re.ASCII))
 
 
-def moves() -> Rule:
-    def read(text: str) -> str:
-        if len(text) > 10 * LONGEST_LIST or not re.fullmatch(MOVES, text, re.ASCII):
-            raise ValueError
-        if any(abs(float(part.split("=")[1])) > LARGEST_VALUE for part in text.split(",")):
-            raise ValueError
-        return text
+def _is_moves(text: str) -> bool:
+    if len(text) > 10 * LONGEST_LIST or not re.fullmatch(MOVES, text, re.ASCII):
+        return False
+    return all(abs(float(part.split("=")[1])) <= LARGEST_VALUE for part in text.split(","))
 
-    return Rule(read, "numbers of columns with their new values, as in 3=1.5,7=0")
+
+FLAG = Rule("yes or no", kind={"yes": True, "no": False}.__getitem__)
+POSITION = Rule("a number above 0", lambda value: value > 0, float)
+SOURCE = Rule(
+    "the name of a sample or the fingerprint of an uploaded file",
+    lambda text: text in SAMPLES or re.fullmatch(UPLOAD + "[0-9a-f]{64}", text),
+)
 
 
 # Algorithms: which learn from kernels, and the values of their controls
@@ -204,33 +160,18 @@ def accepts(control: Control, value: Setting) -> bool:
 
 def read_setting(controls: Iterable[Control], text: str) -> Setting:
     """Return the value that the first of ``controls`` to take it reads from ``text``. Raises ValueError."""
+    kinds: dict[str, Callable[[str], Setting]] = {"choice": str, "flag": FLAG.read, "integer": int}
     for control in controls:
-        try:
-            value = _setting_value(control, text)
-        except (ValueError, KeyError):
-            continue
-        if accepts(control, value):
-            return value
+        with suppress(ValueError, KeyError):
+            value = kinds.get(control.kind, float)(text)
+            if accepts(control, value):
+                return value
     raise ValueError
-
-
-def _setting_value(control: Control, text: str) -> Setting:
-    match control.kind:
-        case "choice":
-            return text
-        case "flag":
-            return bool(flag().read(text))
-        case "integer":
-            return int(text)
-        case _:
-            return float(text)
 
 
 def write_setting(value: object) -> str:
     """Return one value as the text a link holds."""
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return repr(value) if isinstance(value, float) and math.isfinite(value) else str(value)
+    return ("yes" if value else "no") if isinstance(value, bool) else str(value)
 
 
 # Methods of Compare as text
@@ -274,13 +215,12 @@ def usual_method(name: str, path: str = "", /, **settings: Setting) -> MethodPar
     first = algorithm.path_params[0]
     over = path if path in algorithm.path_params else first
     moved = algorithm.path(over).attribute
-    kept: dict[str, Setting] = {}
-    for setting, value in settings.items():
-        known = [control for control in algorithm.controls if control.name == setting]
-        fits = [control for control in known if accepts(control, value)]
-        if fits and setting != moved and any(control.default != value for control in known):
-            kept[setting] = value
-    return MethodParams(name, "" if over == first else over, tuple(sorted(kept.items())))
+    kept = []
+    for setting, value in sorted(settings.items()):
+        known = [control for control in algorithm.controls if control.name == setting != moved]
+        if any(accepts(control, value) for control in known) and any(control.default != value for control in known):
+            kept.append((setting, value))
+    return MethodParams(name, "" if over == first else over, tuple(kept))
 
 
 def read_methods(text: str) -> tuple[MethodParams, ...]:
@@ -310,7 +250,7 @@ def _read_one(text: str) -> MethodParams:
     return usual_method(name, path, **settings)
 
 
-def read_methods_place(text: str) -> str:
+def _read_place(text: str) -> str:
     """Read where the cursor of all methods stands: a value of the parameter they share, or a share of each path."""
     if re.fullmatch(r"\d{1,3}(\.\d{1,2})?%", text, re.ASCII):
         if float(text[:-1]) > 100:
@@ -359,6 +299,9 @@ def _as_text(control: Control, value: Setting) -> str:
 
 
 # All parameters
+#
+# One class for the table, its split, its kernels and the model, and one for what a page has of its own. The names of
+# all of them differ, and are those of a link.
 
 
 LOW_RANK = "lowrank"  # features of all rows at a few landmarks, in the place of kernels
@@ -366,39 +309,28 @@ MOST_LANDMARKS = 1000
 BUILDERS = tuple(one.name for one in fields(Recipe))  # the parameters that say what the builders make
 
 
-def _methods() -> Rule:
-    return Rule(lambda text: write_methods(read_methods(text)), EXPECTED_METHODS)
-
-
 def _settings_of(method: str) -> Rule:
     """Settings of one method's advanced controls as one text: memory_mb=400;tol=0.0001."""
     known = {control.name: control for control in ESTIMATORS[method].controls if control.advanced}
 
-    def read(text: str) -> str:
-        for part in text.split(";") if len(text) <= LONGEST_LIST else ["too long"]:
+    def fits(text: str) -> bool:
+        for part in text.split(";"):
             name, _, value = part.partition("=")
             read_setting([known[name]], value)
-        return text
+        return len(text) <= LONGEST_LIST
 
-    return Rule(read, "settings within the ranges their controls show, as in memory_mb=400;tol=0.0001")
-
-
-P = TypeVar("P", bound="FileParams")
+    return Rule("settings within the ranges their controls show, as in memory_mb=400;tol=0.0001", fits)
 
 
 def _param(default: Any, rule: Rule) -> Any:
     return field(default=default, metadata={"rule": rule})
 
 
-@dataclass(frozen=True, eq=False)
-class FileParams:
-    """What the reading of a table depends on.
+@dataclass(frozen=True)
+class TableParams:
+    """What the reading of a table depends on."""
 
-    Parameters are frozen and hashable, and each kind holds those of the stages before it: a function says by the kind
-    it takes what its result depends on, and ``part`` of that kind is the key under which the result is kept.
-    """
-
-    data: str = _param("breast_cancer", source())
+    data: str = _param("breast_cancer", SOURCE)
     target: str = _param("", matching(rf".{{0,{LONGEST_LIST}}}", "the name of a column"))
     task: str = _param("", choice("", "classification", "regression", "novelty"))
     sheet: str = _param("", matching(r"[^\x00-\x1f]{1,60}", "the name of a sheet"))
@@ -409,7 +341,7 @@ class FileParams:
     uses: str = _param("", matching(r"\d{1,5}[ncx](,\d{1,5}[ncx])*", "columns with uses, as in 3n,5x", LONGEST_TABLE))
     missing: str = _param("median", choice("median", "indicator", "drop"))
     gaps: bool = False
-    marks: str = _param("", Rule(short_line, "texts that stand for a missing value, with commas between them"))
+    marks: str = _param("", Rule("texts that stand for a missing value, with commas between them", is_line))
     rare: str = _param("", choice("", "merge", "drop"))
     skip: str = _param("", matching(r"\d{1,3}", "a number of lines"))
     lines: str = _param("", choice("", "skip"))
@@ -420,37 +352,10 @@ class FileParams:
         """Tell whether the table came as a file."""
         return self.data.startswith(UPLOAD)
 
-    def part(self, kind: type[P]) -> P:
-        """Return those of these parameters that ``kind`` holds."""
-        if kind not in self._parts:
-            self._parts[kind] = kind(**{one.name: getattr(self, one.name) for one in fields(kind)})
-        return self._parts[kind]
 
-    def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and self._values == other._values
-
-    def __hash__(self) -> int:
-        return self._hash
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {one.name: getattr(self, one.name) for one in fields(self)}  # another process hashes strings differently
-
-    @cached_property
-    def _values(self) -> tuple[Any, ...]:
-        return tuple(getattr(self, one.name) for one in fields(self))
-
-    @cached_property
-    def _hash(self) -> int:
-        return hash(self._values)  # of a hundred, and asked for as often
-
-    @cached_property
-    def _parts(self) -> dict[type["FileParams"], Any]:
-        return {}  # a page asks for its keys hundreds of times
-
-
-@dataclass(frozen=True, eq=False)
-class DataParams(FileParams):
-    """What the table in use and its split depend on."""
+@dataclass(frozen=True)
+class SplitParams:
+    """How the rows are split, and the columns grouped."""
 
     validation: float = _param(0.25, number(0.05, 0.45))
     test: float = _param(0.25, number(0.05, 0.45))
@@ -464,9 +369,9 @@ class DataParams(FileParams):
     clip: bool = False
 
 
-@dataclass(frozen=True, eq=False)
-class KernelParams(DataParams):
-    """What the Gram matrices depend on."""
+@dataclass(frozen=True)
+class KernelParams:
+    """What the kernels are, and on how many rows."""
 
     rows: int = _param(0, whole(0, 1_000_000))
     recipe: str = _param("", choice("", "recommended", "builders"))
@@ -490,7 +395,7 @@ class KernelParams(DataParams):
     subspace_size: int = _param(3, whole(1, 1000))
     subspace_kernel: str = _param("rbf", one_of(lambda: KERNELS))
     subspace_seed: int = _param(0, whole(0, 9999))
-    edited: str = _param("", dictionary())
+    edited: str = _param("", Rule("kernels, as in rbf0.5m@*", _is_kernels))
     normalise: str = _param("auto", choice("auto", "multiplicative", "spherical", "trace", "diag", "none"))
     center: bool = False
 
@@ -502,12 +407,12 @@ class KernelParams(DataParams):
         return all(getattr(self, name) == getattr(KernelParams, name) for name in BUILDERS)
 
 
-@dataclass(frozen=True, eq=False)
-class PathParams(KernelParams):
-    """What a path depends on: an algorithm on the kernels."""
+@dataclass(frozen=True)
+class ModelParams:
+    """An algorithm on the kernels."""
 
     algorithm: str = _param("lp", one_of(lambda: METHODS))
-    path: str = _param("", Rule(str, "the parameter a path runs over"))
+    path: str = _param("", Rule("the parameter a path runs over"))
     scoring: str = _param("", choice("", *SCORINGS))
     way: str = _param("", choice("", LOW_RANK))
     landmarks: int = _param(0, whole(0, MOST_LANDMARKS))
@@ -519,9 +424,36 @@ class PathParams(KernelParams):
         return value if accepts(control, value) else control.default
 
 
-@dataclass(frozen=True, eq=False)
-class HullParams(DataParams):
-    """What a path of hulls depends on; no kernels but those of its own grid."""
+@dataclass(frozen=True)
+class ExploreParams:
+    """What Explore shows of an answer."""
+
+    at: float | None = _param(None, POSITION)
+    look: str = _param("columns", choice("columns", "path", "inside"))
+    column: int = _param(0, whole(0, 99999))
+    term: str = _param("", matching(r"\d{1,5}(,\d{1,5})?", "one or two numbers of columns, as in 3,5"))
+    over: str = _param("", matching(r"\d{1,5},\d{1,5}", "two numbers of columns, as in 3,5"))
+    repeats: int = _param(10, whole(2, 100))
+
+
+@dataclass(frozen=True)
+class KernelsParams:
+    """The kernel that Kernels shows."""
+
+    shown: int = _param(0, whole(0, 9999))
+
+
+@dataclass(frozen=True)
+class CompareParams:
+    """The methods of Compare, and where its slider stands."""
+
+    methods: str = _param(USUAL_METHODS, Rule(EXPECTED_METHODS, kind=lambda text: write_methods(read_methods(text))))
+    methods_at: str = _param("", Rule(EXPECTED_PLACE, kind=_read_place))
+
+
+@dataclass(frozen=True)
+class GridParams:
+    """What a path of hulls depends on beside table and split; no kernels but those of its own grid."""
 
     hull_basis: str = _param("polynomial", choice(*BASES))
     hull_degree: int = _param(3, whole(1, 6))
@@ -531,54 +463,87 @@ class HullParams(DataParams):
     hull_more: str = _param("", _settings_of("hkl"))
 
 
-@dataclass(frozen=True, eq=False)
-class TheoryParams(HullParams, PathParams):
+@dataclass(frozen=True)
+class HullsParams:
+    """What Hulls shows of a path of hulls."""
+
+    hull_at: float | None = _param(None, POSITION)
+    hull_pair: str = _param("", matching(r"\d{1,5}(,\d{1,5})?", "one or two numbers of columns, as in 3,5"))
+    hull_term: str = _param("", Rule("a line of text", is_line))
+    hull_node: str = _param(
+        "", matching(r"root|\d{1,5}\^\d{1,2}(\*\d{1,5}\^\d{1,2})*", "columns with levels, as in 3^2*5^1")
+    )
+
+
+@dataclass(frozen=True)
+class TheoryParams:
     """What is measured and drawn on Theory."""
 
+    theory: str = _param("lp", choice("lp", "gomp", "greedy", "hkl"))
     theory_lam: float = _param(0.01, number(1e-6, 1e2))
     theory_share: float = _param(0.1, number(0.001, 0.9))
     theory_class: int = _param(0, whole(0, 9999))
 
 
-@dataclass(frozen=True, eq=False)
-class Params(TheoryParams):
-    """Everything the screen depends on."""
+@dataclass(frozen=True)
+class PredictParams:
+    """The row of Predict, and what is changed in it."""
 
-    hull_at: float | None = _param(None, position())
-    hull_pair: str = _param("", matching(r"\d{1,5}(,\d{1,5})?", "one or two numbers of columns, as in 3,5"))
-    hull_term: str = _param("", Rule(short_line, "a line of text"))
-    hull_node: str = _param(
-        "", matching(r"root|\d{1,5}\^\d{1,2}(\*\d{1,5}\^\d{1,2})*", "columns with levels, as in 3^2*5^1")
-    )
-    at: float | None = _param(None, position())
-    look: str = _param("columns", choice("columns", "path", "inside"))
-    column: int = _param(0, whole(0, 99999))
-    term: str = _param("", matching(r"\d{1,5}(,\d{1,5})?", "one or two numbers of columns, as in 3,5"))
-    over: str = _param("", matching(r"\d{1,5},\d{1,5}", "two numbers of columns, as in 3,5"))
-    shown: int = _param(0, whole(0, 9999))
-    methods: str = _param(USUAL_METHODS, _methods())
-    methods_at: str = _param("", Rule(read_methods_place, EXPECTED_PLACE))
-    lesson: str = _param("", one_of(lambda: ("", *LESSONS)))
-    lesson_step: str = _param("guess", choice("guess", "reveal", "why"))
-    lesson_guess: str = _param("", matching(r"[a-z]{0,12}", "the name of an answer"))
-    present: bool = False
-    theory: str = _param("lp", choice("lp", "gomp", "greedy", "hkl"))
+    row: int = _param(1, whole(1, 1_000_000))
+    moved: str = _param("", Rule("numbers of columns with their new values, as in 3=1.5,7=0", _is_moves))
+    outcome: int = _param(0, whole(0, 9999))
+
+
+@dataclass(frozen=True)
+class ExperimentParams:
+    """The experiment on the screen."""
+
     experiment: str = _param("lp_fig3", matching(r"[a-z0-9_]{1,40}", "the name of an experiment"))
     experiment_seed: int = _param(0, whole(0, 9999))
     experiment_panel: int = _param(0, whole(0, 99))
-    row: int = _param(1, whole(1, 1_000_000))
-    moved: str = _param("", moves())
-    outcome: int = _param(0, whole(0, 9999))
-    repeats: int = _param(10, whole(2, 100))
+
+
+@dataclass(frozen=True)
+class LessonParams:
+    """The lesson on the screen, and how far it is."""
+
+    lesson: str = _param("", one_of(lambda: ("", *LESSONS)))
+    lesson_step: str = _param("guess", choice("guess", "reveal", "why"))
+    lesson_guess: str = _param("", matching(r"[a-z]{0,12}", "the name of an answer"))
+
+
+@dataclass(frozen=True)
+class Params(
+    LessonParams, ExperimentParams, PredictParams, TheoryParams, HullsParams, GridParams, CompareParams, KernelsParams,
+    ExploreParams, ModelParams, KernelParams, SplitParams, TableParams,
+):  # fmt: skip
+    """Everything the screen depends on. A link has the fields of the last class first."""
+
+    present: bool = False
+
+    def of(self, *kinds: type) -> "Params":
+        """Return these parameters as far as ``kinds`` hold them, all others at their usual values: the key of what
+        depends on those alone.
+        """
+        return _of(self, kinds)
 
     def with_setting(self, name: str, value: Setting) -> "Params":
         """Return these parameters with one control of the algorithm set."""
         return replace(self, settings=tuple(sorted({**dict(self.settings), name: value}.items())))
 
 
-RULES: dict[str, Rule] = {
-    one.name: one.metadata.get("rule") or flag() for one in fields(Params) if one.name != "settings"
-}
+@lru_cache(maxsize=512)  # a page asks for its keys a hundred times
+def _of(params: Params, kinds: tuple[type, ...]) -> Params:
+    return Params(**{one.name: getattr(params, one.name) for kind in kinds for one in fields(kind)})
+
+
+# What the stages depend on, each with those before it
+SPLIT = TableParams, SplitParams
+GRAMS = *SPLIT, KernelParams
+ANSWER = *GRAMS, ModelParams
+SEARCH = *SPLIT, GridParams
+
+RULES: dict[str, Rule] = {one.name: one.metadata.get("rule", FLAG) for one in fields(Params) if one.name != "settings"}
 
 
 # The link
@@ -586,17 +551,6 @@ RULES: dict[str, Rule] = {
 
 MOST_REFUSALS = 8  # of a link, listed one by one
 USUAL = Params()
-
-
-def _link_setting(name: str, text: str) -> Setting:
-    """Read one control's value; any algorithm that has the control may have been meant. Raises ValueError."""
-    meant = [control for algorithm in METHODS.values() for control in algorithm.controls if control.name == name]
-    if not meant:
-        raise ValueError(f"The link speaks of {name[:40]!r}, which this app does not know. It is left out.")
-    try:
-        return read_setting(meant, text)
-    except ValueError:
-        raise ValueError(_refusal(name, text, "within the range its control shows", meant[0].default)) from None
 
 
 def _refusal(name: str, text: str, expected: str, usual: object) -> str:
@@ -607,26 +561,31 @@ def _refusal(name: str, text: str, expected: str, usual: object) -> str:
 
 
 def read_link(query: Mapping[str, str]) -> tuple[Params, tuple[str, ...]]:
-    """Read a link: the parameters, and one sentence for each part that had to be refused."""
+    """Read a link: the parameters, and one sentence for each part that had to be refused.
+
+    A setting may be meant for any algorithm that has its control.
+    """
     good: dict[str, Any] = {}
     settings: dict[str, Setting] = {}
     refused: list[str] = []
     for name, text in query.items():
+        meant = [control for algorithm in METHODS.values() for control in algorithm.controls if control.name == name]
+        expected = RULES[name].expected if name in RULES else "within the range its control shows"
         if name == TABLE:
             continue
         if not _can_be_sent(name + text):
             refused.append(f"The link holds {(name + text)[:40]!r}, which no text can hold. It is left out.")
-            continue
-        if name in RULES:
-            try:
-                good[name] = RULES[name].read(text)
-            except (ValueError, KeyError):
-                refused.append(_refusal(name, text, RULES[name].expected, getattr(USUAL, name)))
+        elif name not in RULES and not meant:
+            refused.append(f"The link speaks of {name[:40]!r}, which this app does not know. It is left out.")
         else:
             try:
-                settings[name] = _link_setting(name, text)
-            except ValueError as error:
-                refused.append(str(error))
+                if name in RULES:
+                    good[name] = RULES[name].read(text)
+                else:
+                    settings[name] = read_setting(meant, text)
+            except (ValueError, KeyError):
+                usual = getattr(USUAL, name) if name in RULES else meant[0].default
+                refused.append(_refusal(name, text, expected, usual))
     if "recipe" not in query and any(name in good for name in BUILDERS):
         usual = {name: getattr(USUAL, name) for name in BUILDERS}
         good["recipe"] = "" if any(good.get(name, value) != value for name, value in usual.items()) else "builders"
@@ -650,9 +609,8 @@ def _can_be_sent(text: str) -> bool:
     return True
 
 
-def link_text(params: DataParams) -> dict[str, str]:
+def link_text(params: Params) -> dict[str, str]:
     """Return the link's parts: what differs from the usual values."""
-    named = params.__getstate__()
-    settings = named.pop("settings", ())
-    parts = {name: write_setting(value) for name, value in named.items() if value != getattr(USUAL, name)}
-    return parts | {name: write_setting(value) for name, value in settings}
+    parts = {name: value for name, value in vars(params).items() if value != getattr(USUAL, name)}
+    settings = parts.pop("settings", ())
+    return {name: write_setting(value) for name, value in (*parts.items(), *settings)}

@@ -17,7 +17,7 @@ from mklcore.io.catalog import NOVELTY
 from mklcore.io.script import call, code, dictionary_code, imports_for, model_code, path_code
 from mklcore.kernels.dictionary import MOST_COLUMNS
 from pages.shared import answer, dictionaries, hulls, parameters, places, state, tables
-from pages.shared.parameters import UPLOAD, DataParams, Params, PathParams
+from pages.shared.parameters import UPLOAD, Params
 
 OMITTED = ("normalise", "center", "callback")  # of a model: the stack is made by lines of its own
 OWN = "import mklcore as mkl\n"
@@ -63,7 +63,7 @@ def _cells(params: Params, page: str) -> list[Cell]:
     return [*found, *_figure_cells("weight_path(found.path)")]
 
 
-def _start(params: PathParams, label: str, used: Split | None = None) -> list[Cell]:
+def _start(params: Params, label: str, used: Split | None = None) -> list[Cell]:
     return [
         Cell(f"# {label} on {tables.called(params)}\n\nWritten by MKL Explorer, mklcore {mklcore.__version__}. It "
              f"computes "
@@ -78,7 +78,7 @@ def _section(title: str, *lines: str) -> list[Cell]:
     return [Cell(title, is_code=False), Cell("\n".join(lines))]
 
 
-def data_code(params: PathParams, used: Split | None = None) -> str:
+def data_code(params: Params, used: Split | None = None) -> str:
     """Return the code that makes the table, and stops where it is another one; ``used``: the rows of its three parts,
     where they are needed.
     """
@@ -97,7 +97,7 @@ def data_code(params: PathParams, used: Split | None = None) -> str:
     return "\n".join(lines)
 
 
-def _file_lines(params: DataParams) -> list[str]:
+def _file_lines(params: Params) -> list[str]:
     name = clean_name(state.upload(params.data).name.replace("/", "_").replace("\\", "_")) or "table.csv"
     lines = [
         "import hashlib",
@@ -119,12 +119,12 @@ def _file_lines(params: DataParams) -> list[str]:
     return [*lines, *_reading_lines(params)]
 
 
-def _reading_lines(params: DataParams) -> list[str]:
+def _reading_lines(params: Params) -> list[str]:
     options = {name: code(value) for name, value in reading_options(params).items()}
     return [call("data = mkl.read_table", "raw", **options)]
 
 
-def _grouping_lines(params: DataParams) -> list[str]:
+def _grouping_lines(params: Params) -> list[str]:
     """Return how groups were made anew: they enter the fingerprint, and kernels are built on them."""
     lines = []
     if params.grouping and not tables.on_stack(params):
@@ -132,16 +132,16 @@ def _grouping_lines(params: DataParams) -> list[str]:
     return lines
 
 
-def reading_options(params: DataParams) -> dict[str, Any]:
+def reading_options(params: Params) -> dict[str, Any]:
     """Return the arguments of ``read_table`` for an uploaded file that are not the defaults."""
-    asked, usual = {"target": params.target, "task": params.task}, tables.reading_options(DataParams())
+    asked, usual = {"target": params.target, "task": params.task}, tables.reading_options(Params())
     options = tables.reading_options(params)
     return {name: value for name, value in asked.items() if value} | {
         name: value for name, value in options.items() if value != usual[name]
     }
 
 
-def _drawn_lines(params: DataParams, used: Split) -> list[str]:
+def _drawn_lines(params: Params, used: Split) -> list[str]:
     """Return the line that draws rows where all would be too many."""
     full = tables.split(params)
     if len(used.train.y) == len(full.train.y) and len(used.validation.y) == len(full.validation.y):
@@ -150,14 +150,14 @@ def _drawn_lines(params: DataParams, used: Split) -> list[str]:
     return [f"train, validation = {', '.join(counts)}"]
 
 
-def _split_options(params: DataParams) -> list[str]:
+def _split_options(params: Params) -> list[str]:
     options = [f"validation={params.validation!r}", f"test={params.test!r}", f"seed={params.seed!r}"]
     if params.hold_out != RANDOM:
         return [*options[:2], f"hold_out={params.hold_out!r}"]
     return options if params.stratified else [*options, "stratify=False"]
 
 
-def _dictionary_code(params: PathParams) -> str:
+def _dictionary_code(params: Params) -> str:
     if params.recommended and not params.edited:
         arguments = ("" if params.together else ", whole=False") + ("" if params.curved else ", curved=False")
         if dictionaries.most_columns(params) != MOST_COLUMNS:
@@ -202,7 +202,7 @@ def _answer_cells(params: Params) -> list[Cell]:
     return [*_section("## Which columns matter", *lines), *_point_cells(params)]
 
 
-def _answer_lines(params: PathParams) -> list[str]:
+def _answer_lines(params: Params) -> list[str]:
     """Return the lines that make an answer."""
     asked, lines = answer.asked(params), list[str]()
     given = {one.name: getattr(asked, one.name) for one in fields(asked) if getattr(asked, one.name) != one.default}

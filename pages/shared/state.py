@@ -20,7 +20,7 @@ from mklcore.io.launcher import TABLE
 from mklcore.kernels import stacks
 from mklcore.paths.path import Path
 from pages.shared import inside
-from pages.shared.parameters import BUILDERS, UPLOAD, KernelParams, Params, link_text, read_link
+from pages.shared.parameters import BUILDERS, UPLOAD, Params, link_text, read_link
 
 KEY = "memory"
 
@@ -366,7 +366,7 @@ def upload(source: str) -> Upload:
 KEPT, ON_STACK = "kept:", "stack@"
 
 
-def edited_text(params: KernelParams) -> str:
+def edited_text(params: Params) -> str:
     """Return the dictionary edited by hand as text, empty where the builders make it. Raises ``KernelError``."""
     if not params.edited.startswith(KEPT):
         return params.edited

@@ -22,7 +22,7 @@ from mklcore.data.target import Leak, find_leaks, rows_in_order
 from mklcore.errors import DataError, MKLError, Repair
 from mklcore.kernels import stacks
 from pages.shared import work
-from pages.shared.parameters import UPLOAD, DataParams, FileParams, Params
+from pages.shared.parameters import SPLIT, UPLOAD, Params, TableParams
 from pages.shared.state import memory, upload
 
 # The table a new visit begins with
@@ -34,9 +34,9 @@ FIRST_TABLE: File | None = File(__file__).resolve().parents[2] / "sample_data" /
 FIRST_FACTS = ("feature_names", "target_name", "task", "class_names", "groups", "notes")
 
 
-def comes_along(params: DataParams) -> bool:
+def comes_along(params: Params) -> bool:
     """Tell, without reading it, whether the table of these parameters and its parts come with the project."""
-    return params.part(DataParams) == Params().part(DataParams) and FIRST_TABLE is not None and FIRST_TABLE.exists()
+    return params.of(*SPLIT) == Params().of(*SPLIT) and FIRST_TABLE is not None and FIRST_TABLE.exists()
 
 
 def first_table(name: str) -> Dataset | None:
@@ -45,7 +45,7 @@ def first_table(name: str) -> Dataset | None:
     return found and found[0]
 
 
-def first_parts(params: DataParams) -> Split | None:
+def first_parts(params: Params) -> Split | None:
     """Return the rows of these parameters cut in three if they come with the project."""
     found = _read_first() if comes_along(params) else None
     return found and found[1]
@@ -190,13 +190,13 @@ def _sample(name: str) -> Dataset:
     return first_table(name) or SAMPLES[name].load()
 
 
-def table(params: DataParams) -> Dataset:
+def table(params: Params) -> Dataset:
     """Return the table in use. Raises ``DataError``, or ``MissingFileError``."""
     if on_stack(params):
         return stack_file(params).table
     data = _read(params) if params.is_upload else _sample(params.data)
     if params.grouping:
-        name = "grouped", params.part(FileParams), params.grouping
+        name = "grouped", params.of(TableParams), params.grouping
         with _mended_by("Use the groups that are found", grouping=""):
             data = work.now(name, lambda: regrouped(data, params.grouping))
     return data
@@ -212,12 +212,12 @@ def _mended_by(label: str, **settings: str) -> Iterator[None]:
         raise
 
 
-def called(params: DataParams) -> str:
+def called(params: Params) -> str:
     """Return what a sample is called; a file of a person is not named."""
     return "an uploaded file" if params.is_upload else SAMPLES[params.data].label
 
 
-def _read(params: DataParams) -> Dataset:
+def _read(params: Params) -> Dataset:
     """Read an uploaded table as the parameters ask for. Raises ``MKLError``, until it is read as well."""
     content, options = upload(params.data).content, reading_options(params)
 
@@ -225,14 +225,14 @@ def _read(params: DataParams) -> Dataset:
         with for_people():
             return read_table(content, params.target or None, task=params.task or None, tick=progress, **options)
 
-    return _made(("table", params.part(FileParams)), read, "Reading the table", content)
+    return _made(("table", params.of(TableParams)), read, "Reading the table", content)
 
 
 def _made(key: tuple[object, ...], read: Callable[[Callable[..., None]], Any], title: str, content: bytes) -> Any:
     return work.value(key, read, title=title, seconds=len(content) / BYTES_A_SECOND, compiled=False)
 
 
-def reading_options(params: DataParams) -> dict[str, Any]:
+def reading_options(params: Params) -> dict[str, Any]:
     """Return how the table is to be read, in the words of the library; target and task apart."""
     return {
         "uses": uses(params),
@@ -248,7 +248,7 @@ DECIMALS = {"point": ".", "comma": ",", "": None}
 HEADERS = {"yes": True, "no": False, "": None}
 
 
-def as_read(params: DataParams) -> dict[str, Any]:
+def as_read(params: Params) -> dict[str, Any]:
     """Return how the file is to be opened, in the words of the library; None where reading finds out."""
     return {
         "sheet": params.sheet or None,
@@ -263,7 +263,7 @@ def as_read(params: DataParams) -> dict[str, Any]:
     }
 
 
-def marks(params: FileParams) -> tuple[str, ...] | None:
+def marks(params: Params) -> tuple[str, ...] | None:
     """Return the texts that stand for a missing value, None where reading finds them; a comma alone: none."""
     if not params.marks:
         return None
@@ -273,7 +273,7 @@ def marks(params: FileParams) -> tuple[str, ...] | None:
 USES = {"n": "number", "c": "category", "x": "left out"}
 
 
-def uses(params: DataParams) -> dict[str, str]:
+def uses(params: Params) -> dict[str, str]:
     """Return what columns are to be taken for, by name. Raises ``DataError`` for columns that are not there."""
     if not params.uses:
         return {}
@@ -287,7 +287,7 @@ def uses(params: DataParams) -> dict[str, str]:
     return found
 
 
-def summary(params: DataParams) -> TableSummary:
+def summary(params: Params) -> TableSummary:
     """Return what an uploaded file holds, column by column, before a target is chosen. Raises ``DataError``.
 
     A target is guessed for the task that was chosen; where a person chose the target, there is nothing to guess.
@@ -303,19 +303,19 @@ def summary(params: DataParams) -> TableSummary:
     return _made(key, read, "Looking at the columns", file.content)
 
 
-def sheets(params: DataParams) -> tuple[str, ...]:
+def sheets(params: Params) -> tuple[str, ...]:
     """Return the names of the sheets of an uploaded workbook; none for other files."""
     file = upload(params.data)
     return work.now(("sheets", work.mine(), params.data), lambda: workbook_sheets(file.content))
 
 
-def on_stack(params: DataParams) -> bool:
+def on_stack(params: Params) -> bool:
     """Tell whether the table in use is a ready kernel stack, which knows no columns."""
     file = memory().uploads.get(params.data)
     return file is not None and file.is_stack
 
 
-def stack_file(params: DataParams) -> stacks.StackFile:
+def stack_file(params: Params) -> stacks.StackFile:
     """Return the uploaded stack on all its rows. Raises ``MKLError``, or ``MissingFileError``."""
     file, digest = upload(params.data), params.data.removeprefix(UPLOAD)
 
@@ -327,7 +327,7 @@ def stack_file(params: DataParams) -> stacks.StackFile:
     return _made(key, read, "Reading the stack and checking its kernels", file.content)
 
 
-def drawn(params: DataParams, most: int, judges: int) -> Split:
+def drawn(params: Params, most: int, judges: int) -> Split:
     """Return the split with at most so many training and validation rows, drawn where there are more."""
     full = split(params)
     if len(full.train.y) <= most and len(full.validation.y) <= judges:
@@ -337,12 +337,12 @@ def drawn(params: DataParams, most: int, judges: int) -> Split:
         train, validation = full.train.drawn(most, params.seed), full.validation.drawn(judges, params.seed)
         return full._replace(train=train, validation=validation)
 
-    return work.now(("drawn", params.part(DataParams), most, judges), draw)
+    return work.now(("drawn", params.of(*SPLIT), most, judges), draw)
 
 
-def split(params: DataParams) -> Split:
+def split(params: Params) -> Split:
     """Return the table cut into training, validation and test rows."""
-    key = ("split", params.part(DataParams))
+    key = ("split", params.of(*SPLIT))
     return work.now(
         key,
         lambda: (
@@ -406,7 +406,7 @@ FIELDS: dict[str, tuple[str, Callable[[Any], Any]]] = {
 LETTERS = {use: letter for letter, use in USES.items()}
 
 
-def changes(params: DataParams, repair: Repair) -> dict[str, Any]:
+def changes(params: Params, repair: Repair) -> dict[str, Any]:
     """Return the parameters that a repair sets, by name; what is no argument of the library is one of the page."""
     found: dict[str, Any] = {}
     for name, value in repair.settings:
@@ -420,12 +420,12 @@ def changes(params: DataParams, repair: Repair) -> dict[str, Any]:
     return found
 
 
-def helps(params: DataParams, repair: Repair) -> bool:
+def helps(params: Params, repair: Repair) -> bool:
     """Tell whether a repair changes anything here: a link may already say what it sets."""
     return any(getattr(params, name, value) != value for name, value in changes(params, repair).items())
 
 
-def _uses_without(params: DataParams, pairs: Iterable[tuple[str, str]]) -> str:
+def _uses_without(params: Params, pairs: Iterable[tuple[str, str]]) -> str:
     """Return the text of ``uses`` with the named columns used otherwise; "" means as found."""
     names = [column.name for column in summary(replace(params, uses="")).columns]
     letters = {int(part[:-1]): part[-1] for part in params.uses.split(",") if part}
@@ -438,7 +438,7 @@ def _uses_without(params: DataParams, pairs: Iterable[tuple[str, str]]) -> str:
     return ",".join(f"{place}{letter}" for place, letter in sorted(letters.items()))
 
 
-def offered(params: DataParams, repairs: Iterable[Repair]) -> list[tuple[str, dict[str, Any]]]:
+def offered(params: Params, repairs: Iterable[Repair]) -> list[tuple[str, dict[str, Any]]]:
     """Return label and parameters of every repair that changes something."""
     found = []
     for repair in repairs:
@@ -450,10 +450,10 @@ def offered(params: DataParams, repairs: Iterable[Repair]) -> list[tuple[str, di
     return found
 
 
-USUAL = FileParams()
+USUAL = Params()
 
 
-def as_found(params: DataParams) -> list[tuple[str, dict[str, Any]]]:
+def as_found(params: Params) -> list[tuple[str, dict[str, Any]]]:
     """Return the repair that reads the file without a person's choices, where there are any."""
     chosen = (*(field for field, _ in FIELDS.values() if field != "stratified"), "sheet", "uses")
     different = {name: getattr(USUAL, name) for name in chosen if getattr(params, name) != getattr(USUAL, name)}
@@ -465,7 +465,7 @@ def leaks(params: Params) -> tuple[Leak, ...]:
     if on_stack(params):
         return ()
     data = table(params)
-    return work.now(("leaks", params.part(DataParams)), lambda: find_leaks(data))
+    return work.now(("leaks", params.of(*SPLIT)), lambda: find_leaks(data))
 
 
 def by_time(params: Params) -> str:

@@ -11,7 +11,7 @@ from pages.shared.state import memory
 
 # What belongs to one table and returns to its usual value with another one.
 OF_THE_TABLE = (
-    *(one.name for one in dataclasses.fields(parameters.FileParams)[1:]),
+    *(one.name for one in dataclasses.fields(parameters.TableParams)[1:]),
     "grouping",
     "clip",
     "edited",

@@ -1,7 +1,6 @@
 """The app without a browser: every page and sample, the link's refusals, what survives and what is dropped."""
 
 import gc
-import pickle
 import re
 from dataclasses import replace
 from itertools import cycle
@@ -13,7 +12,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from mklcore.data import SAMPLES
 from pages.shared import dictionaries, frame, nav, parameters, server
-from pages.shared.parameters import METHODS, DataParams, HullParams, KernelParams, Params, PathParams
+from pages.shared.parameters import ANSWER, GRAMS, METHODS, SEARCH, SPLIT, Params
 from tests.helpers.every import every
 from tests.helpers.pages import FEW, go, memory, open_app, press, put, quiet, table, upload, wait_for_hulls, words
 
@@ -172,18 +171,12 @@ def test_the_link_follows_what_the_person_chooses():
 
 def test_a_key_holds_what_a_stage_needs_and_nothing_later():
     params = Params(data="wine", widths=3, algorithm="gomp", at=2.0, shown=4)
-    assert params.part(DataParams) == DataParams(data="wine")
-    assert params.part(KernelParams) == KernelParams(data="wine", widths=3)
-    assert params.part(PathParams) == PathParams(data="wine", widths=3, algorithm="gomp")
+    assert params.of(*SPLIT) == Params(data="wine")
+    assert params.of(*GRAMS) == Params(data="wine", widths=3)
+    assert params.of(*ANSWER) == Params(data="wine", widths=3, algorithm="gomp")
     hull = replace(params, hull_degree=2, hull_at=0.1)
-    assert hull.part(PathParams) == params.part(PathParams)
-    assert hull.part(HullParams) == HullParams(data="wine", hull_degree=2)
-
-
-def test_a_key_from_a_process_that_hashes_otherwise_is_found():
-    here, there = Params(data="wine"), Params(data="wine")
-    vars(there)["_hash"] = hash(here) + 1  # the answer there
-    assert hash(pickle.loads(pickle.dumps(there))) == hash(here)
+    assert hull.of(*ANSWER) == params.of(*ANSWER)
+    assert hull.of(*SEARCH) == Params(data="wine", hull_degree=2)
 
 
 def test_pages_made_outside_of_a_run_are_not_kept():
