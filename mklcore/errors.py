@@ -112,7 +112,7 @@ def never_asked() -> None:
     """What is called between stretches of work where nobody wants to end it."""
 
 
-_pulse: ContextVar[Callable[[], Any]] = ContextVar("pulse", default=never_asked)
+_pulse: ContextVar[Callable[[], Any] | None] = ContextVar("pulse", default=None)
 
 
 @contextmanager
@@ -130,7 +130,8 @@ def cancellation_scope(pulse: Callable[[], Any]) -> Iterator[None]:
 
 def check_cancelled() -> None:
     """Between two stretches of work, each far below a second: the moment at which it may be ended."""
-    _pulse.get()()
+    if (pulse := _pulse.get()) is not None:
+        pulse()
 
 
 @contextmanager

@@ -127,20 +127,20 @@ class KernelEstimator(Checked, BaseEstimator):
         return isinstance(self.kernels, str)
 
     def _stack(self, X: Any) -> Any:
-        """The kernels of ``X``: ready ones, or built from the dictionary; KernelError where they cannot do what this
-        estimator ``requires``.
+        """The kernels of ``X``: ready ones, or built from the dictionary in the form that `mklcore.kernels.stored_as`
+        says; KernelError where ready ones cannot do what this estimator ``requires``.
         """
-        stack = X if is_operator(X) else GramStack.from_array(X) if self._is_precomputed else self._built(X)
-        if self.requires and (lacking := self.requires - stack.capabilities):
-            needed = " and ".join(sorted(one.value for one in lacking))
-            raise KernelError(
-                f"{type(self).__name__} needs {needed}, which {type(stack).__name__} do not have; "
-                "build a stack with KernelDictionary.grams."
-            )
-        return stack
-
-    def _built(self, X: Any) -> Any:
-        """Kernels built from the dictionary, in the form that `mklcore.kernels.stored_as` says."""
+        if is_operator(X):
+            lacking = self.requires - X.capabilities
+            if lacking:
+                needed = " and ".join(sorted(one.value for one in lacking))
+                raise KernelError(
+                    f"{type(self).__name__} needs {needed}, which {type(X).__name__} do not have; "
+                    "build a stack with KernelDictionary.grams."
+                )
+            return X
+        if self._is_precomputed:
+            return GramStack.from_array(X)
         dictionary = self._default_kernels(X) if self.kernels is None else self.kernels
         if not isinstance(dictionary, KernelDictionary):
             raise ParameterError(
@@ -251,8 +251,8 @@ class KernelEstimator(Checked, BaseEstimator):
         for every feature by default.
         """
         self.row_fingerprints_ = row_fingerprints(rows)
-        names = getattr(self, "feature_names_in_", [f"x{j + 1}" for j in range(rows.shape[1])])
-        self.source_columns_ = columns or tuple(zip(map(str, names), zip(range(len(names)))))  # noqa: B905  as many
+        names = getattr(self, "feature_names_in_", map("x{}".format, range(1, rows.shape[1] + 1)))
+        self.source_columns_ = columns or tuple(zip(map(str, names), zip(range(rows.shape[1])), strict=True))
         kept, seed = np.arange(len(rows)), getattr(self, "random_state", None)
         if kept.size > BACKGROUND:
             kept = np.sort(
@@ -321,6 +321,10 @@ class KernelEstimator(Checked, BaseEstimator):
         stack, target = self.training_stack(X, y)
         self._fit_stack(stack, target)
         self._carry = None  # a path hands it on; alone it would only hold memory
+        if getattr(self, "probability", False):
+            labels = column_or_1d(target_of(X, y))
+            rows, decision = held_out_decisions(self, X, labels)
+            self.calibrate(decision, labels[rows])
         return self
 
     def _checked_target(self, X: Any, y: Any) -> Labels:
@@ -337,7 +341,8 @@ class KernelEstimator(Checked, BaseEstimator):
 
     def _fit_stack(self, stack: Any, y: Array, warm: Any = None) -> Self:
         """Fit on a built stack and a checked target; ``warm`` is a fitted estimator of a neighbouring problem."""
-        self.__dict__.pop("selected_", None)
+        for name in ("selected_", "calibration_"):
+            self.__dict__.pop(name, None)
         self._solve(stack, y, warm)
         self._remember(stack, y)
         return self
@@ -656,15 +661,6 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
     probability: bool = False
     calibration_: Array
 
-    def _fitted(self, X: Any, y: Any) -> Self:
-        self.__dict__.pop("calibration_", None)
-        super()._fitted(X, y)
-        if self.probability:
-            target = column_or_1d(target_of(X, y))
-            rows, decision = held_out_decisions(self, X, target)
-            self.calibrate(decision, target[rows])
-        return self
-
     def calibrate(self, decision: Array, y: Labels) -> Self:
         """Learn what scores mean as probabilities from rows that this model, or one like it, was not fitted on.
 
@@ -719,9 +715,8 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
         return codes
 
     def _targets(self, y: Array) -> list[Array]:
-        if self.classes_.size == 2:
-            return [signs(y, 1)]
-        return [signs(y, k) for k in range(self.classes_.size)]
+        against_the_rest = np.where(y == np.arange(self.classes_.size)[:, None], 1.0, -1.0)
+        return list(against_the_rest[1:] if self.classes_.size == 2 else against_the_rest)
 
     def decision_function(self, X: Any) -> Array:
         """Signed scores of rows X (n_new, d), or of a test block (M, n_new, n).

@@ -28,13 +28,13 @@ from mklcore.estimators.base import KernelClassifier, KernelRegressor
 from mklcore.estimators.documented import documented
 from mklcore.estimators.lp import LpSupervised
 from mklcore.kernels.features import Nystroem
-from mklcore.kernels.operators import Capability, Dense
+from mklcore.kernels.operators import Capability, Dense, cached
 from mklcore.parameters import check_choice
 from mklcore.paths.splitters import folds
 from mklcore.problem.driver import Fit, warn_unless_converged
 from mklcore.problem.losses import Loss
 from mklcore.problem.penalties import LpNorm, Penalty
-from mklcore.problem.problem import WarmStart, dual_bound
+from mklcore.problem.problem import Problem, WarmStart
 
 N_FOLDS = 5
 SELECTIONS = ("objective", "folds")  # how the best single kernel is chosen
@@ -137,8 +137,8 @@ class _BestKernel(_Uniform):
         found = []
         for start, y in zip(starts, targets, strict=True):
             a = start.dual_for(self.C, self.loss_in_use)
-            bound = dual_bound(self.loss_in_use, self.penalty_in_use, a, np.array([a @ kernel @ a]), y, self.C)
-            found.append(bound.value)
+            alone = Problem(cached(kernel[None]), y, self.C, self.loss_in_use, self.penalty_in_use, self.fit_intercept)
+            found.append(alone.bound(a, np.array([a @ kernel @ a])).value)
         return found
 
     def _alone(self, kernel: Array, target: Array, start: WarmStart | None) -> Fit:
@@ -262,7 +262,7 @@ class _Aligned(_Uniform):
             weights = margin_weights(K.values, y, float(self.mix))
         start = None if warm is None else replace(warm, weights=np.ones(weights.size))
         fit = super()._fit_one(Dense(weights[:, None, None] * K.values), y, start, C)
-        history = tuple(replace(record, dual_objective=None, gap=None, relative_gap=None) for record in fit.history)
+        history = tuple(replace(record, dual_objective=None) for record in fit.history)
         return replace(fit, weights=weights, dual_objective=None, dual_point=None, history=history)
 
 

@@ -111,23 +111,27 @@ class LpBase(KernelSettings, KernelEstimator):
 
     def _fit_one(self, K: Any, y: Array, warm: WarmStart | None, C: float | None = None) -> Fit:
         """One problem; with sample weights on the rows that have any, the others getting zeros as their dual."""
-        w, K = getattr(self, "sample_weight_", None), as_operator(K)
-        kept = np.flatnonzero(w) if w is not None and is_stored(K) else np.arange(y.size)
-        whole, cost = kept.size == y.size, self.C if C is None else C
+        cost: Any = self.C if C is None else C
+        w, kept = getattr(self, "sample_weight_", None), np.arange(y.size)
+        if w is not None:
+            K, cost, warm = as_operator(K), cost * w, None
+            if is_stored(K) and not w.all():
+                kept = np.flatnonzero(w)
+                K, cost = K.take(kept), cost[kept]
         fit = fit_weighted(
-            K if whole else K.take(kept),
+            K,
             y[kept],
-            cost if w is None else cost * w[kept],
+            cost,
             self.loss_in_use,
             self.penalty_in_use,
             self.fit_intercept,
             solver=self.solver,
             tol=self.tol,
             max_iter=self.max_iter,
-            warm=warm if w is None else None,
+            warm=warm,
             callback=self.callback,
         )
-        if whole:
+        if kept.size == y.size:
             return fit
         duals = np.zeros((2, y.size))
         duals[0, kept] = fit.dual_coef

@@ -428,7 +428,7 @@ class HullSearch(Method[object]):
         at = best.state.inner.answer.decision + best.intercept
         values = [total_loss(task.loss, at + shift, 0.0, task.y, 1.0 / task.y.size) for shift in (0.0, noise, -noise)]
         moved = abs(values[1] - values[0]) + abs(values[2] - values[0]) + task.lam * float(size @ noise)
-        return Certificate(objective, dual, moved + ROUNDING * design.n * abs(objective), self.scales)
+        return Certificate(objective, dual, moved + ROUNDING * design.n * abs(objective))
 
     @property
     def scales(self) -> str:

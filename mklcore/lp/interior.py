@@ -230,7 +230,7 @@ class Interior(Reweighting):
     def __init__(self, problem: Problem, *, tol: float, warm: WarmStart | None = None) -> None:
         super().__init__(problem, tol=tol, warm=warm)
         self.name = "lp interior point"
-        self.sides, p = Sides.of(problem), problem.penalty.order or 1.0
+        self.sides, p = Sides.of(problem), problem.order
         self.weights: Weights = Simplex() if p == 1 else Sphere(p)
         self._is_sparse = p == 1
         self._short, self._trace = 0, Trace(tol)

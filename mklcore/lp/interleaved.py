@@ -252,8 +252,8 @@ class Interleaved(WeightedMethod[Mixed]):
         Near the optimum the update leaves between nothing and 2 / (p + 1) of what is missing of log theta, by how
         strongly the dual answers; (p + 1) / p times the way leaves at most 1 / p of it wherever in between.
         """
-        updated, p = self.problem.penalty.update(self.theta, Q), self.problem.penalty.order
-        if p is None or not 1.0 < p < np.inf or not np.all(self.theta > 0.0):
+        updated, p = self.problem.penalty.update(self.theta, Q), self.problem.order
+        if not 1.0 < p < np.inf or not np.all(self.theta > 0.0):
             return updated
         times = (p + 1.0) / p
         if self._fruitless >= 2:
@@ -295,28 +295,18 @@ class Interleaved(WeightedMethod[Mixed]):
             moved += steps
             self.spend(2 * steps * size)
             if missing >= 0:
-                self._sum_leaving(change)
+                if not self._exact and cache.is_full and change[cache.oldest(1)[0]] != 0.0:
+                    leaving = cache.oldest(PIECE)  # their rows would have to be computed again
+                    leaving = leaving[change[leaving] != 0.0]
+                    add_rows(self.g, cache.slab, cache.slot[leaving], change[leaving])
+                    change[leaving] = 0.0
+                    self.spend(leaving.size * size)
                 cache.fetch(np.array([missing]))
                 self.spend(size)
             elif steps < asked:
                 break
         self._sum(change)
         return moved
-
-    def _sum_leaving(self, change: Array) -> None:
-        """Take what has changed along the rows that the cache gives up next into g, before they would be computed
-        again.
-        """
-        cache = self.cache
-        if self._exact or not cache.is_full:
-            return
-        if change[cache.oldest(1)[0]] == 0.0:
-            return
-        leaving = cache.oldest(PIECE)
-        leaving = leaving[change[leaving] != 0.0]
-        add_rows(self.g, cache.slab, cache.slot[leaving], change[leaving])
-        change[leaving] = 0.0
-        self.spend(leaving.size * self.diagonal.size)
 
     def _sum(self, change: Array) -> None:
         """g += K_m change, row by row of what has changed."""

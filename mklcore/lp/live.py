@@ -38,7 +38,7 @@ from mklcore.kernels.maps import pieces
 from mklcore.kernels.operators import CachedOperator, Capability, Dense, KernelOperator, WeightedSum, is_stored
 from mklcore.problem.driver import Certificate, Iterate, Screened, Status, Trace, run
 from mklcore.problem.losses import Cost, Loss
-from mklcore.problem.problem import Carried, Phase, Problem, WarmStart, WeightedMethod, begun, weighted_certificate
+from mklcore.problem.problem import Carried, Phase, Problem, WarmStart, WeightedMethod, begun
 
 
 @dataclass(frozen=True)
@@ -90,12 +90,6 @@ class LiveKernels(WeightedMethod[None]):
         self._slab: Array | None = None  # of Gram matrices of kernels that are not stored, ``_stored`` at present
         self._stored: Indices = self._all[:0]
         self._ended: Status | None = None
-
-    @property
-    def screened(self) -> Screened | None:
-        task = self.problem
-        tells = task.screen and (task.loss.least_curvature > 0.0 or not is_stored(task.K))
-        return self.readings.counts if tells else None
 
     @property
     def carry(self) -> Carried:
@@ -150,15 +144,14 @@ class LiveKernels(WeightedMethod[None]):
             return Status.STALLED
         return self._solved(last.weights, last.dual, asked)
 
-    def certify(self, best: Iterate[None], dual_point: Array | None) -> Certificate:
+    def certify(self, best: Iterate[None], dual_point: Array | None, kernels: Indices | None = None) -> Certificate:
         """As everywhere; kernels without weight that cannot change the price are not read."""
-        task, used = self.problem, np.flatnonzero(best.weights)
-        if dual_point is None:
-            return super().certify(best, dual_point)
-        needed = self.readings.needed(dual_point, used)
-        return weighted_certificate(
-            task.K, task.y, task.C, task.loss, task.penalty, best.weights, best.dual, best.intercept, dual_point, needed
-        )
+        task = self.problem
+        if dual_point is not None:
+            kernels = self.readings.needed(dual_point, np.flatnonzero(best.weights))
+        if task.screen and (task.loss.least_curvature > 0.0 or not is_stored(task.K)):
+            self.screened = self.readings.counts
+        return super().certify(best, dual_point, kernels)
 
     @property
     def _room(self) -> int:

@@ -41,7 +41,7 @@ from mklcore.problem.driver import AnyIterate, Certificate, Fit, Iterate, Status
 from mklcore.problem.losses import Loss, best_intercept, total_loss
 from mklcore.problem.machines import machine_of, solve_machine
 from mklcore.problem.penalties import LpNorm
-from mklcore.problem.problem import Problem, WarmStart, dual_bound
+from mklcore.problem.problem import Problem, WarmStart
 from mklcore.problem.smooth import solve_ridge, solve_ridges
 from mklcore.problem.svm import smo_pairs
 
@@ -69,7 +69,7 @@ class Newton(Reweighting):
 
     def __init__(self, problem: Problem, *, tol: float, warm: WarmStart | None = None) -> None:
         super().__init__(problem, tol=tol, warm=warm)
-        self.p = problem.penalty.order or np.inf
+        self.p = problem.order
         self.needs_products = self.p == 1 or not problem.K.keeps_products
         self.name = "lp damped Newton"
 
@@ -225,14 +225,14 @@ class Joint(Newton):
         intercepts, errors = _errors(task, total.matvec(duals.T).T)
         G = np.array([task.K.source.matvec(np.ascontiguousarray(a)) for a in duals])
         Q = np.maximum(np.einsum("tmi,ti->m", G, duals), 0.0)
-        bound = dual_bound(task.loss, task.penalty, duals.ravel(), Q, Y.ravel(), task.C)
+        bound = replace(task, y=Y.ravel()).bound(duals.ravel(), Q)
         state = WeightState(Q, sum(one.objective for one in found), sum(one.gap for one in found), accuracy, damping, G)
         return Iterate(
             weights, duals, intercepts, errors + task.regulariser(weights, Q), bound.value, bound.price, len(found),
             state=state, dual_point=bound.point.reshape(Y.shape),
         )  # fmt: skip
 
-    def certify(self, best: AnyIterate, dual_point: Array | None) -> Certificate:
+    def certify(self, best: AnyIterate, dual_point: Array | None, kernels: Indices | None = None) -> Certificate:
         """Objective and dual value of published parts from scratch."""
         task = self.problem
         parts = best.weights, best.dual, best.intercept, task.loss, task.C, task.penalty, dual_point

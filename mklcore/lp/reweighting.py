@@ -84,8 +84,8 @@ class Reweighting(WeightedMethod[WeightState]):
     def __init__(self, problem: Problem, *, tol: float, warm: WarmStart | None = None) -> None:
         self.problem, self.tol, self.warm = problem, tol, warm
         self.name = f"{problem.penalty.name} reweighting (analytic update)"
-        bent, reads = 1.0 < (problem.penalty.order or 1.0) < np.inf, problem.K.keeps_products
-        self._stride = SETTINGS.stride if bent and not reads else 0.0
+        strides = 1.0 < problem.order < np.inf and not problem.K.keeps_products
+        self._stride = SETTINGS.stride if strides else 0.0
 
     def init(self) -> WeightIterate:
         penalty, M = self.problem.penalty, self.problem.K.n_kernels
@@ -110,8 +110,7 @@ class Reweighting(WeightedMethod[WeightState]):
         """The way from ``weights`` to ``updated`` in log theta, gone on: at a dual that stays the update takes a fixed
         share of it, 1 - 2 / (p + 1), and where every step makes all kernels again few long steps are better than many
         short ones."""
-        p = self.problem.penalty.order
-        assert p is not None
+        p = self.problem.order
         with np.errstate(divide="ignore", invalid="ignore"):
             way = np.where(weights > 0.0, np.log(np.maximum(updated, 1e-300) / weights), 0.0)
         way *= min(self._stride, (p + 1.0) / (p - 1.0))
@@ -216,7 +215,7 @@ class SILP(Reweighting):
     """The wrapper with theta from a linear programme over all planes so far; only for the lp norm at p = 1."""
 
     def __init__(self, problem: Problem, *, tol: float, warm: WarmStart | None = None) -> None:
-        if problem.penalty.order != 1:
+        if problem.order != 1:
             raise ParameterError('solver="silp" is for p = 1 only; use solver="auto" for other norms.')
         super().__init__(problem, tol=tol, warm=warm)
         self.name = "cutting planes (SILP)"

@@ -48,8 +48,8 @@ class ScheduleSettings:
     crowd_rows: int = 4000  # the same: up to so many rows
     most_rows: int = 800  # beyond, a chunk of pairs reads so many rows that a sum of the stack is faster
     analytic_from: float = 4.0  # p from which the analytic update needs two or three steps and no Hessian
-    chunks: int = 30  # of pairs: they close most of the gap while Newton still solves its first machines
-    opening: int = 10  # Newton steps on all kernels at p = 1
+    chunks: int = 30  # of pairs: they close most of the gap while Newton solves its first machines, and creep later
+    opening: int = 10  # Newton steps on all kernels at p = 1: an easy problem ends before a few are worth setting apart
     look_back: int = 6  # steps whose pace is measured
     few: int = 15  # steps that interior points take at all: the pace to compare with
     digits: float = 0.01  # of the gap at least must be in sight: Newton's last digits come all at once
@@ -75,43 +75,26 @@ MOST_SUMMED = 8000  # rows up to which the sum of kernels that are not stored is
 # -- when a method is left
 
 
-def stands_still(problem: Problem, trace: Trace, steps: int) -> bool:
+def stands_still(problem: Problem, trace: Trace) -> bool:
     """At the pace of the last steps the tolerance is farther away than interior points would take."""
     gaps = trace.gaps[-1 - SETTINGS.look_back :]
-    if steps > SETTINGS.most_newton:
-        return True
     if len(gaps) <= SETTINGS.look_back or gaps[0] == np.inf or gaps[-1] <= 0.0:
         return False
     wanted = max(trace.target / gaps[-1], SETTINGS.digits)
     return bool(gaps[-1] > gaps[0] * wanted ** (SETTINGS.look_back / SETTINGS.few))
 
 
-def is_kinked(problem: Problem, trace: Trace, steps: int) -> bool:
+def is_kinked(problem: Problem, trace: Trace) -> bool:
     """Hardly more points off their bounds than kernels with weight: the Hessian of Newton's step is that of a few
     points, and the optimum a kink."""
     a, weights = trace.best.dual, trace.best.weights
     low, high = problem.box
     free = np.count_nonzero((a > low) & (a < high) & (a != 0.0))
     used = np.count_nonzero(weights > LIVE.negligible * weights.max())
-    return bool(free <= SETTINGS.kink * used) or stands_still(problem, trace, steps)
+    return bool(free <= SETTINGS.kink * used) or stands_still(problem, trace)
 
 
-def after_opening(problem: Problem, trace: Trace, steps: int) -> bool:
-    """An easy problem ends before live kernels are worth setting apart."""
-    return steps > SETTINGS.opening or stands_still(problem, trace, steps)
-
-
-def few_chunks(problem: Problem, trace: Trace, steps: int) -> bool:
-    """Close to the optimum, or where C is large, pairs creep."""
-    return steps > SETTINGS.chunks
-
-
-def few_interior(problem: Problem, trace: Trace, steps: int) -> bool:
-    """A dozen or two steps reach what can be reached."""
-    return steps > SETTINGS.most_interior
-
-
-def no_nearer(problem: Problem, trace: Trace, steps: int) -> bool:
+def no_nearer(problem: Problem, trace: Trace) -> bool:
     """The gap has not become smaller for many steps."""
     gaps = trace.gaps[-1 - SETTINGS.standstill :]
     return len(gaps) > SETTINGS.standstill and gaps[-1] >= gaps[0]
@@ -159,24 +142,19 @@ def constant(problem: Problem, *, tol: float, warm: WarmStart | None = None) -> 
 
 
 MACHINE, NEWTON, PAIRS, INTERIOR = Phase(Reweighting), Phase(Newton), Phase(Interleaved), Phase(interior)
-SOME_PAIRS, LIVE_KERNELS = Phase(Interleaved, few_chunks), Phase(live)
-NEWTON_THEN_INTERIOR = (Phase(Newton, is_kinked), INTERIOR)
-ONE_KERNEL = (MACHINE, Phase(constant), Phase(interior, few_interior))
+SOME_PAIRS, LIVE_KERNELS = Phase(Interleaved, most=SETTINGS.chunks), Phase(live)
+NEWTON_THEN_INTERIOR = (Phase(Newton, is_kinked, SETTINGS.most_newton), INTERIOR)
+ONE_KERNEL = (MACHINE, Phase(constant), Phase(interior, most=SETTINGS.most_interior))
 
 
 # -- the rows
 
 
-def is_below(task: Problem, p: float) -> bool:
-    """An lp norm whose order is below ``p``."""
-    return task.penalty.order is not None and task.penalty.order < p
-
-
 def inside_pays(task: Problem) -> bool:
     """Whether interior points on D features cost less than coordinates, which take the longer the larger C: in units in
     which kernels of any scale cost alike."""
-    K, D, p = task.K, task.K.n_features, task.penalty.order
-    if p is None or not SETTINGS.orders[0] <= p <= SETTINGS.orders[1] or not task.loss.piecewise_linear:
+    K, D, p = task.K, task.K.n_features, task.order
+    if not SETTINGS.orders[0] <= p <= SETTINGS.orders[1] or not task.loss.piecewise_linear:
         return False
     cost = float(np.mean(task.C)) * float(task.penalty.start(K.n_kernels) @ K.diagonals().mean(axis=1)) / SETTINGS.unit
     pays = cost**SETTINGS.creep > SETTINGS.passes + SETTINGS.products * D
@@ -185,11 +163,11 @@ def inside_pays(task: Problem) -> bool:
 
 def on_features(task: Problem, tol: float) -> tuple[Phase, ...]:
     """Interior points at p = 1 and where C is large, Newton near p = 1, else one machine after another."""
-    if task.penalty.order == 1 and task.loss.piecewise_linear and Interior.suits(task):
+    if task.order == 1 and task.loss.piecewise_linear and Interior.suits(task):
         return (INTERIOR,)
     if inside_pays(task):
         return Phase(interior, no_nearer), MACHINE
-    return (NEWTON,) if is_below(task, SETTINGS.newton_on_features) else (MACHINE,)
+    return (NEWTON,) if task.order < SETTINGS.newton_on_features else (MACHINE,)
 
 
 def on_rows(task: Problem, tol: float) -> tuple[Phase, ...]:
@@ -197,7 +175,7 @@ def on_rows(task: Problem, tol: float) -> tuple[Phase, ...]:
     K = task.K
     crowd = K.n_kernels >= SETTINGS.crowd and K.n_samples <= SETTINGS.crowd_rows
     pairs = not lacking(task.loss, task.penalty)
-    if task.penalty.order == 1:
+    if task.order == 1:
         return (SOME_PAIRS, LIVE_KERNELS) if pairs and K.n_kernels <= LIVE.fewest else (LIVE_KERNELS,)
     return (PAIRS,) if pairs and not crowd else (MACHINE,)
 
@@ -206,7 +184,7 @@ def at_one(task: Problem, tol: float) -> tuple[Phase, ...]:
     """Newton on all kernels, then on the live ones."""
     if task.K.n_kernels < LIVE.from_kernels:
         return NEWTON_THEN_INTERIOR
-    return Phase(opening, after_opening), LIVE_KERNELS
+    return Phase(opening, stands_still, SETTINGS.opening), LIVE_KERNELS
 
 
 def by_size(task: Problem, tol: float) -> tuple[Phase, ...]:
@@ -226,12 +204,12 @@ class ScheduleRow(NamedTuple):
 
 TABLE = (
     ScheduleRow("features", lambda task: task.on_features, on_features, "features cost no kernel value"),
-    ScheduleRow("p = infinity", lambda task: task.penalty.order == np.inf, lambda task, tol: ONE_KERNEL,
+    ScheduleRow("p = infinity", lambda task: task.order == np.inf, lambda task, tol: ONE_KERNEL,
         "at p = infinity one machine solve is the optimum, and no Gram matrix but the sum is stored"),
     ScheduleRow("kernels that are not stored", lambda task: not is_stored(task.K), on_rows,
         "the kernels are computed when asked for, and no Gram matrix is stored"),
-    ScheduleRow("p = 1", lambda task: task.penalty.order == 1, at_one, "at p = 1 the analytic update would crawl"),
-    ScheduleRow("1 < p < 4", lambda task: is_below(task, SETTINGS.analytic_from), by_size,
+    ScheduleRow("p = 1", lambda task: task.order == 1, at_one, "at p = 1 the analytic update would crawl"),
+    ScheduleRow("1 < p < 4", lambda task: task.order < SETTINGS.analytic_from, by_size,
         "at p = {p:.4g} the analytic update would crawl"),
     ScheduleRow("every other penalty", lambda task: True, lambda task, tol: (MACHINE,),
         "the analytic update of the {name} needs few steps and no Hessian"),
@@ -248,15 +226,15 @@ def row_for(task: Problem) -> ScheduleRow:
 
 def by_newton(task: Problem, *, tol: float, warm: WarmStart | None = None) -> Any:
     """Newton; ParameterError where a penalty has no such step."""
-    if not is_below(task, np.inf):
+    if not task.order < np.inf:
         raise ParameterError('solver="newton" needs an lp norm with finite p; use solver="auto" or "wrapper".')
-    phases = at_one(task, tol) if task.penalty.order == 1 and not task.on_features else (NEWTON,)
+    phases = at_one(task, tol) if task.order == 1 and not task.on_features else (NEWTON,)
     return begun(task, phases, tol=tol, warm=warm)
 
 
 def by_pairs(task: Problem, *, tol: float, warm: WarmStart | None = None) -> Any:
     """Interleaved pairs, which at p = 1 come near the optimum only."""
-    phases = (SOME_PAIRS, LIVE_KERNELS) if task.penalty.order == 1 else (PAIRS,)
+    phases = (SOME_PAIRS, LIVE_KERNELS) if task.order == 1 else (PAIRS,)
     return begun(task, phases, tol=tol, warm=warm)
 
 
@@ -309,7 +287,7 @@ def fit_weighted(
             f"{', '.join(FEATURE_SOLVERS)}, or approximation=None."
         )
     stored = is_stored(kernels)
-    if penalty.order == np.inf and not task.on_features and (solver in ("auto", "wrapper") or not stored):
+    if task.order == np.inf and not task.on_features and (solver in ("auto", "wrapper") or not stored):
         return fit_sum(task, tol=tol, max_iter=max_iter, warm=warm, callback=callback)
     if not stored and solver in ("newton", "silp"):
         raise ParameterError(
@@ -317,11 +295,11 @@ def fit_weighted(
         )
     if task.on_features and loss.quadratic and kernels.n_features < y.size and solver != "wrapper":
         warm = from_sums(task, tol=tol, warm=warm)
-        solver = "newton" if is_below(task, np.inf) else "wrapper"
+        solver = "newton" if task.order < np.inf else "wrapper"
     if solver == "auto":
         row = row_for(task)
         method = begun(task, row.phases(task, tol), tol=tol, warm=warm)
-        why = f", chosen because {row.why.format(p=penalty.order or np.inf, name=penalty.name)}"
+        why = f", chosen because {row.why.format(p=task.order, name=penalty.name)}"
     else:
         method, why = SOLVERS[solver](task, tol=tol, warm=warm), ""
     return run(method, tol=tol, max_iter=max_iter, callback=callback, why=why)
@@ -383,6 +361,6 @@ def from_sums(task: Problem, *, tol: float, warm: WarmStart | None = None) -> Wa
     few = CachedOperator(replace(stack, table=table))
     alone = replace(task, K=few, y=target, C=cost, fit_intercept=False)
     start = None if warm is None else WarmStart(warm.weights, np.zeros(target.size), cost)
-    method = Newton if is_below(task, np.inf) else Reweighting
+    method = Newton if task.order < np.inf else Reweighting
     fit = run(method(alone, tol=0.1 * tol, warm=start), tol=0.1 * tol, max_iter=500)
     return WarmStart(fit.weights, np.zeros(task.y.size), task.C)

@@ -152,7 +152,7 @@ def _rule(estimator: PathEstimator, rule: str, scoring: Scoring) -> str:
         raise ParameterError("Without a target no error can be estimated, so none can choose C. Set C or nu yourself.")
     check_choice("rule", rule, RULES)
     check_scoring(estimator, scoring)
-    loss = make_loss(asked["loss"], epsilon=1.0)
+    loss = make_loss(asked["loss"])
     why = ""
     if scoring is not None:
         why = f"knows the error of its own loss only and cannot measure {label_of(scoring)!r}"

@@ -128,8 +128,25 @@ class Iterate(Generic[State]):
 AnyIterate: TypeAlias = Iterate[Any]  # of a method whose state is its own affair
 
 
+class Bounded:
+    """An ``objective`` and the ``dual_objective`` that bounds the optimum from below; None without a certificate."""
+
+    objective: float
+    dual_objective: float | None
+
+    @property
+    def gap(self) -> float | None:
+        """Primal minus dual: the distance to the optimum is at most this. None for methods without a certificate."""
+        return None if self.dual_objective is None else self.objective - self.dual_objective
+
+    @property
+    def relative_gap(self) -> float | None:
+        """The gap as a share of the objective."""
+        return None if self.gap is None else self.gap / max(abs(self.objective), np.finfo(float).tiny)
+
+
 @dataclass(frozen=True)
-class Record:
+class Record(Bounded):
     """One line of the history: best primal and dual so far, cumulative machine solves and seconds.
 
     ``note`` of the first line names the method and, where it was chosen for the caller, says why.
@@ -138,15 +155,13 @@ class Record:
     iteration: int
     objective: float
     dual_objective: float | None
-    gap: float | None
-    relative_gap: float | None
     solves: int
     seconds: float
     note: str = ""
 
 
 @dataclass(frozen=True, eq=False)
-class Fit:
+class Fit(Bounded):
     """What every solver returns. A field that does not apply to a method is None, never absent.
 
     ``n_iter`` counts the steps after the first point, and is 1 where that point was the answer already.
@@ -209,16 +224,6 @@ class Fit:
     decision: Array | None = field(default=None, repr=False)  # f (n,) on the training rows, no intercept, where known
     screened: Screened | None = None
 
-    @property
-    def gap(self) -> float | None:
-        """Primal minus dual: the distance to the optimum is at most this. None for methods without a certificate."""
-        return None if self.dual_objective is None else self.objective - self.dual_objective
-
-    @property
-    def relative_gap(self) -> float | None:
-        """The gap as a share of the objective."""
-        return None if self.gap is None else self.gap / max(abs(self.objective), np.finfo(float).tiny)
-
     def _repr_html_(self) -> str:
         certificate = (
             "no certificate" if self.relative_gap is None else f"within {100 * self.relative_gap:.3g} % of the optimum"
@@ -250,6 +255,7 @@ class Method(ABC, Generic[State]):
     keeps_points: ClassVar[bool] = False
     descends: bool = True
     listener: Callable[[], Any] | None = None
+    screened: Screened | None = None
 
     @abstractmethod
     def init(self) -> Iterate[State]:
@@ -284,46 +290,46 @@ class Method(ABC, Generic[State]):
         return None
 
     @property
-    def screened(self) -> Screened | None:
-        return None
-
-    @property
     def scales(self) -> str:
         return "a linear system in them is singular. Scale the kernels alike, or remove near-copies"
 
 
 class Certificate(NamedTuple):
     """Objective and dual value (None without one) from scratch; ``rounding``, what round-off can move them by at most;
-    ``floor``, what it moves them by even where the fit is perfect; ``scales``, a text about what the numbers are made
-    of;
-    ``decision`` (n,), f on the training rows without intercept."""
+    ``floor``, what it moves them by even where the fit is perfect; ``decision`` (n,), f on the training rows without
+    intercept."""
 
     objective: float
     dual_objective: float | None = None
     rounding: float = 0.0
-    scales: str = ""
     floor: float = 0.0
     decision: Array | None = None
 
 
+@dataclass
 class Trace:
     """What the driver remembers of a run: best primal point, best dual value and the point that has it, how near they
     have come, and at what cost, line by line.
 
     ``gap`` is infinite as long as nothing is proved; ``scale`` is R of the stopping rule, that of the dual that proves
-    most, for far from the optimum R can be anything; ``target`` is the gap at which the run may stop.
+    most, for far from the optimum R can be anything; ``target`` is the gap at which the run may stop; ``gaps`` are
+    those after every point.
     """
 
-    def __init__(self, tol: float, note: str = "") -> None:
-        self.tol, self.note = tol, note
-        self.best: Any = None  # an ``Iterate``, from the first on
-        self.dual: float | None = None
-        self.dual_point: Array | None = None
-        self.lowest, self.solves, self._scale = np.inf, 0, 0.0
-        self.gap, self.scale, self.target = np.inf, 0.0, 0.0
-        self.gaps: list[float] = []  # after every point
-        self.history: list[Record] = []
-        self._clock = time.perf_counter()
+    tol: float
+    note: str = ""
+    best: Any = None  # an ``Iterate``, from the first on
+    dual: float | None = None
+    dual_point: Array | None = None
+    lowest: float = np.inf
+    solves: int = 0
+    gap: float = np.inf
+    scale: float = 0.0
+    target: float = 0.0
+    gaps: list[float] = field(default_factory=list)
+    history: list[Record] = field(default_factory=list)
+    _scale: float = 0.0
+    _clock: float = field(default_factory=time.perf_counter)
 
     def add(self, point: AnyIterate) -> None:
         """Take one iterate and write a line of the history. MKLError where its objective is no number."""
@@ -339,8 +345,7 @@ class Trace:
         self.gaps.append(self.gap)
         self.solves += point.solves
         seconds, note = time.perf_counter() - self._clock, "" if self.history else self.note
-        line = Record(len(self.history), 0.0, None, None, None, self.solves, seconds, note)
-        self.history.append(_with_values(line, self.best.objective, self.dual))
+        self.history.append(Record(len(self.history), self.best.objective, self.dual, self.solves, seconds, note))
 
     def hear(self, point: AnyIterate) -> None:
         """Take the dual value of ``point``, and nothing else of it."""
@@ -362,14 +367,7 @@ class Trace:
         for place, line in enumerate(self.history):
             below = line.dual_objective
             below = below if below is None or dual is None else min(below, dual)
-            self.history[place] = _with_values(line, max(line.objective, objective), below)
-
-
-def _with_values(line: Record, objective: float, dual: float | None) -> Record:
-    """The line with these values and the gap between them."""
-    gap = None if dual is None else objective - dual
-    share = None if gap is None else gap / max(abs(objective), np.finfo(float).tiny)
-    return replace(line, objective=objective, dual_objective=dual, gap=gap, relative_gap=share)
+            self.history[place] = replace(line, objective=max(line.objective, objective), dual_objective=below)
 
 
 def run(
@@ -393,7 +391,7 @@ def run(
         with one_blas_thread():
             return _driven(methods, Trace(tol, method.name + why), max_iter, callback, why)
     except (np.linalg.LinAlgError, ArithmeticError) as error:
-        raise refusal(methods[-1].scales) from error
+        raise KernelError(f"These kernels cannot be weighed in double precision: {methods[-1].scales}.") from error
     finally:
         for one in methods:
             one.listener = None
@@ -489,8 +487,9 @@ def _published(
             status = Status.CONVERGED
         else:
             status = Status.ROUNDED if trace.gap <= max(trace.target, rounding) else Status.STALLED
-    if status is Status.STALLED and values is not None and trace.dual is not None:
-        refuse_if_strained(trace.gap, best.objective, values)
+    is_far = status is Status.STALLED and np.inf > trace.gap > _FAR * abs(best.objective)
+    if is_far and values is not None and values.rounding > _STRAINED * abs(best.objective):
+        raise FloatingPointError("round-off keeps the fit far from its bound")
     dual = None if trace.dual is None else min(trace.dual, best.objective - rounding)
     trace.tell_no_more(-np.inf, dual)
     return Fit(
@@ -513,23 +512,18 @@ def warn_unless_converged(fit: Fit, tol: float) -> None:
 # -- what is checked
 
 
-def refusal(scales: str) -> KernelError:
-    """What is said where float64 cannot carry a problem."""
-    return KernelError(f"These kernels cannot be weighed in double precision: {scales}.")
-
-
 def check(
     name: str, objective: float, dual_objective: float | None, lowest: float, allowed: float, values: Certificate | None
 ) -> None:
-    """Raise unless the four invariants hold.
+    """Raise unless the four invariants hold: FloatingPointError where round-off explains what is wrong.
 
     ``objective`` and ``dual_objective`` are about to be published, ``lowest`` is the best objective seen, ``allowed``
     what the published one may exceed it by, ``values`` what the coefficients give (None where a method cannot say).
     """
     size, rounded = max(abs(objective), abs(dual_objective or 0.0)), 0.0
     if values is not None:
-        if bool(values.scales) and values.rounding > _TOO_MUCH * size + values.floor:
-            raise refusal(values.scales)
+        if values.rounding > _TOO_MUCH * size + values.floor:
+            raise FloatingPointError("round-off costs too much")
         rounded = values.floor
         _agree("objective", name, objective, values.objective, size, values)
         rounded += abs(values.objective - objective)
@@ -542,7 +536,7 @@ def check(
             rounded += abs(values.dual_objective - dual_objective)
     if dual_objective is not None and dual_objective - objective > 1e-9 * size + rounded:
         if values is not None and dual_objective - objective <= values.rounding:
-            raise refusal(values.scales)
+            raise FloatingPointError("round-off is more than the gap")
         raise ProofError(
             f"Invariant 'dual below primal' is violated: {name} has dual value {dual_objective:.10g} above its "
             f"objective {objective:.10g}."
@@ -558,22 +552,16 @@ def check(
 def is_carried(objective: float, values: Certificate) -> bool:
     """Whether double precision carries a point: round-off cannot cost much, and its coefficients give its objective."""
     size = abs(objective)
-    strained = bool(values.scales) and values.rounding > _TOO_MUCH * size + values.floor
+    strained = values.rounding > _TOO_MUCH * size + values.floor
     return not strained and abs(objective - values.objective) <= _SHARP * size + values.floor
-
-
-def refuse_if_strained(gap: float, objective: float, values: Certificate) -> None:
-    """A fit that stands still far from its bound is refused where round-off is the reason."""
-    if gap > _FAR * abs(objective) and values.rounding > _STRAINED * abs(objective):
-        raise refusal(values.scales)
 
 
 def _agree(what: str, name: str, reported: float, found: float, size: float, values: Certificate) -> None:
     off = abs(reported - found)
     if off <= _SHARP * size + values.floor:
         return
-    if values.scales and not off > values.rounding:
-        raise refusal(values.scales)
+    if not off > values.rounding:
+        raise FloatingPointError(f"round-off moves the {what}")
     if not off <= EXACT * size:
         raise ProofError(
             f"Invariant '{what}' is violated: {name} tells {reported:.10g}, its own coefficients give {found:.10g}."

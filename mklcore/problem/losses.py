@@ -79,11 +79,7 @@ class Loss(Interface):
     total: ClassVar[float] = 0.0
     least_curvature: ClassVar[float] = 0.0
     epsilon: float = 0.0
-
-    @property
-    def slopes(self) -> tuple[float, float]:
-        """The least and the largest V', along the label where the loss is signed."""
-        return -1.0, 0.0
+    slopes: tuple[float, float] = (-1.0, 0.0)
 
     @classmethod
     def _check_class(cls) -> None:
@@ -236,10 +232,7 @@ class SquaredHinge(Loss):
     signed: ClassVar[bool] = True
     box_is_scaled_by_C: ClassVar[bool] = False
     least_curvature: ClassVar[float] = 1.0
-
-    @property
-    def slopes(self) -> tuple[float, float]:
-        return -np.inf, 0.0
+    slopes = (-np.inf, 0.0)
 
     def value(self, t: Array, y: Array) -> Array:
         return 0.5 * np.maximum(0.0, 1.0 - y * t) ** 2
@@ -273,14 +266,11 @@ class EpsilonInsensitive(Loss):
     machine: ClassVar[str] = "svm"
     piecewise_linear: ClassVar[bool] = True
     of_residuals: ClassVar[bool] = True
+    slopes = (-1.0, 1.0)
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.epsilon) and self.epsilon >= 0):
             raise ParameterError(f"epsilon is the half-width of the tube and must be 0 or more; got {self.epsilon!r}.")
-
-    @property
-    def slopes(self) -> tuple[float, float]:
-        return -1.0, 1.0
 
     def value(self, t: Array, y: Array) -> Array:
         return np.maximum(0.0, np.abs(y - t) - self.epsilon)
@@ -332,10 +322,7 @@ class Pinball(Loss):
             raise ParameterError(
                 f"quantile is a share of the targets and must be between 0 and 1; got {self.quantile!r}."
             )
-
-    @property
-    def slopes(self) -> tuple[float, float]:
-        return -self.quantile, 1.0 - self.quantile
+        object.__setattr__(self, "slopes", (-self.quantile, 1.0 - self.quantile))
 
     def value(self, t: Array, y: Array) -> Array:
         return np.maximum(self.quantile * (y - t), (self.quantile - 1.0) * (y - t))
@@ -357,10 +344,7 @@ class Squared(Loss):
     box_is_scaled_by_C: ClassVar[bool] = False
     of_residuals: ClassVar[bool] = True
     least_curvature: ClassVar[float] = 1.0
-
-    @property
-    def slopes(self) -> tuple[float, float]:
-        return -np.inf, np.inf
+    slopes = (-np.inf, np.inf)
 
     def value(self, t: Array, y: Array) -> Array:
         return 0.5 * (y - t) ** 2
@@ -413,10 +397,7 @@ class Huber(Loss):
     def __post_init__(self) -> None:
         if not (np.isfinite(self.delta) and self.delta > 0):
             raise ParameterError(f"delta is where the loss turns straight and must be above 0; got {self.delta!r}.")
-
-    @property
-    def slopes(self) -> tuple[float, float]:
-        return -self.delta, self.delta
+        object.__setattr__(self, "slopes", (-self.delta, self.delta))
 
     def value(self, t: Array, y: Array) -> Array:
         r = np.abs(y - t)
@@ -567,7 +548,7 @@ LOSSES: dict[str, type[Loss]] = {
 
 
 def make_loss(loss: str | Loss, **given: float) -> Loss:
-    """The loss called ``loss``, or the object itself; of what is ``given`` (epsilon, nu, ...) it takes what it has.
+    """The loss called ``loss`` with what is ``given`` (epsilon, nu, ...), or the object itself.
 
     ParameterError for a name that is not in ``LOSSES``.
     """
@@ -575,9 +556,7 @@ def make_loss(loss: str | Loss, **given: float) -> Loss:
         return loss
     if loss not in LOSSES:
         raise ParameterError(f"There is no loss called {loss!r}; the losses are {', '.join(LOSSES)}.")
-    kind: Any = LOSSES[loss]
-    made: Loss = kind(**{name: given[name] for name in given.keys() & kind.__dataclass_fields__.keys()})
-    return made
+    return LOSSES[loss](**given)
 
 
 def losses_for(tasks: Sequence[str], able: Able | None = None) -> tuple[str, ...]:
@@ -589,13 +568,17 @@ def losses_for(tasks: Sequence[str], able: Able | None = None) -> tuple[str, ...
 def loss_for(
     loss: str | Loss, tasks: Sequence[str], able: Able | None = None, needed: str = "a machine", **given: float
 ) -> Loss:
-    """``make_loss`` for an estimator of ``tasks``; ParameterError for one that does not suit, with the losses that do
-    and what is missing: a task, or what is ``needed`` of it where it is not ``able``.
+    """``make_loss`` for an estimator of ``tasks``, which takes what it has of what is ``given``; ParameterError for one
+    that does not suit, with the losses that do and what is missing: a task, or what is ``needed`` of it where it is not
+    ``able``.
     """
-    kind = loss if isinstance(loss, Loss) else LOSSES.get(loss) if isinstance(loss, str) else None
+    kind: Any = loss if isinstance(loss, Loss) else LOSSES.get(loss) if isinstance(loss, str) else None
     suits = kind is not None and not set(kind.tasks).isdisjoint(tasks)
-    if kind is not None and suits and (able(kind) if able else kind.machine):
-        return make_loss(loss, **given)
+    if suits and (able(kind) if able else kind.machine):
+        for name in given.keys() - kind.__dataclass_fields__.keys():
+            del given[name]
+        made: Loss = kind if isinstance(kind, Loss) else kind(**given)
+        return made
     why = ""
     if kind is not None and not suits:
         why = f" It is a loss for {' and '.join(kind.tasks) or 'no task'}, and {' or '.join(tasks)} is asked for."

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mklcore.arrays import Array, Indices
-from mklcore.kernels.operators import CachedOperator, Capability, KernelOperator, cached, is_stored
+from mklcore.kernels.operators import CachedOperator, Capability, cached, is_stored
 from mklcore.problem.driver import ROUNDING, AnyIterate, Certificate, Iterate, Method, State, Trace
 from mklcore.problem.losses import Cost, Loss, best_intercept, make_loss, total_loss
 from mklcore.problem.penalties import Penalty
@@ -35,11 +35,13 @@ class Problem:
     fit_intercept: bool
     screen: bool = True
     box: tuple[Array, Array] = field(init=False)  # of feasible duals
+    order: float = field(init=False)  # p of an lp norm, NaN of any other penalty: then no comparison holds
     on_features: bool = field(init=False)  # whether no kernel value is made
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "K", cached(self.K))
         object.__setattr__(self, "box", self.loss.box(self.y, self.C))
+        object.__setattr__(self, "order", np.nan if self.penalty.order is None else self.penalty.order)
         object.__setattr__(self, "on_features", Capability.FEATURES in self.K.capabilities)
 
     def loss_at(self, f: Array) -> tuple[float, float]:
@@ -52,8 +54,35 @@ class Problem:
         return self.penalty.regulariser(weights * np.sqrt(Q))
 
     def bound(self, a: Array, Q: Array) -> LowerBound:
-        """What a dual in the box with forms Q (M,) proves for the whole problem."""
-        return dual_bound(self.loss, self.penalty, a, Q, self.y, self.C)
+        """max_s  Lin(s a) - price(s^2 Q)  over multiples in the box: the best dual value on the ray through ``a`` (n,).
+
+        ``Q`` (M,) are the forms a'K_m a. A penalty that is not homogeneous gets a bound, too, if not by a closed form:
+        the price is then asked at the multiple itself. Source: Kloft et al. (2011), equation (17); specification of the
+        lp-norm solver, section 1.
+        """
+        loss, penalty, y, C = self.loss, self.penalty, self.y, self.C
+        price = penalty.dual_price(Q)
+        s = loss.best_multiple(a, y, C, price) if penalty.homogeneous else self._searched(a, Q)
+        own, scaled = loss.dual(a, y, C) - price, s * a
+        cheaper = s * s * price if penalty.homogeneous else penalty.dual_price(s * s * Q)
+        better = loss.dual(scaled, y, C) - cheaper
+        return LowerBound(better, scaled, cheaper) if better > own else LowerBound(own, a, price)
+
+    def _searched(self, a: Array, Q: Array) -> float:
+        """The best multiple where the price is convex but not homogeneous: a search on the ray's part in the box."""
+        from scipy.optimize import minimize_scalar  # not at start-up
+
+        if self.loss.total != 0.0:  # 1'a is fixed: no multiple is free
+            return 1.0
+        low, high = self.box
+        with np.errstate(divide="ignore", invalid="ignore"):
+            room = np.where(a > 0, high / a, np.where(a < 0, low / a, np.inf))
+        most = float(min(room.min(initial=np.inf), 1e3))
+        found = minimize_scalar(
+            lambda s: self.penalty.dual_price(s * s * Q) - self.loss.dual(s * a, self.y, self.C),
+            bounds=(0.0, most), method="bounded",
+        )  # fmt: skip
+        return float(found.x)
 
     def feasible(self, a: Array | None) -> Array:
         """A dual near ``a`` in the box, with 1'a as the intercept demands."""
@@ -104,10 +133,12 @@ class WarmStart:
 
 
 class Phase(NamedTuple):
-    """One method of several in turn: what makes it (None: it has no way here), and when it is left for the next."""
+    """One method of several in turn: what makes it (None: it has no way here), and when it is left for the next: where
+    ``leave`` says so, or after ``most`` steps."""
 
     make: Callable[..., WeightedMethod[Any] | None]
-    leave: Callable[[Problem, Trace, int], bool] = lambda problem, trace, steps: False
+    leave: Callable[[Problem, Trace], bool] | None = None
+    most: float = np.inf
 
 
 class WeightedMethod(Method[State]):
@@ -118,16 +149,18 @@ class WeightedMethod(Method[State]):
 
     problem: Problem
     tol: float
-    leave: Callable[[Problem, Trace, int], bool] | None = None
+    phase: Phase | None = None  # which it is of several
     left: tuple[Phase, ...] = ()
     _steps = 0
 
     def successor(self, trace: Trace, has_ended: bool) -> Any:
         """The next method in turn, from the best point."""
         self._steps += 1
-        if not self.left or self.leave is None or trace.best is None:
+        phase = self.phase
+        if phase is None or not self.left or trace.best is None:
             return None
-        if not (has_ended or self.leave(self.problem, trace, self._steps)):
+        is_over = has_ended or self._steps > phase.most
+        if not (is_over or (phase.leave is not None and phase.leave(self.problem, trace))):
             return None
         best = self.restate(trace.best, trace.dual_point)
         if best is not trace.best:
@@ -135,12 +168,34 @@ class WeightedMethod(Method[State]):
         warm = WarmStart(best.weights, best.dual, self.problem.C, self.carry)
         return begun(self.problem, self.left, tol=self.tol, warm=warm)
 
-    def certify(self, best: AnyIterate, dual_point: Array | None) -> Certificate:
-        """Objective and dual value of published parts: what the kernels remember of them is not computed again."""
-        task = self.problem
-        return weighted_certificate(
-            task.K, task.y, task.C, task.loss, task.penalty, best.weights, best.dual, best.intercept, dual_point
-        )
+    def certify(self, best: AnyIterate, dual_point: Array | None, kernels: Indices | None = None) -> Certificate:
+        """Objective and dual value of published parts: what the kernels remember of them is not computed again. Of some
+        of the ``kernels`` where the others have no weight and do not change the price.
+        """
+        K, y, C, loss, penalty = self.problem.K, self.problem.y, self.problem.C, self.problem.loss, self.problem.penalty
+        weights, dual, diagonals = best.weights, best.dual, K.diagonals()
+        if kernels is None:
+            f, used = K.decision(weights, dual), np.flatnonzero(weights)
+            Q = np.zeros(weights.size)
+            Q[used] = K.quad(dual, used) if used.size < Q.size and is_stored(K) else K.quad(dual)[used]
+        else:
+            G, weights, diagonals = K.matvec(dual, kernels), weights[kernels], diagonals[kernels]
+            f, Q = weights @ G, np.maximum(G @ dual, 0.0)
+        roots = np.sqrt(np.maximum(diagonals, 0.0))
+        sizes = roots @ np.abs(dual)
+        noise = ROUNDING * ((weights * sizes) @ roots)
+        slack = _moved(loss, f + best.intercept, y, C, noise)
+        floor = _moved(loss, y, y, C, np.full(y.size, ROUNDING * max(1.0, float(np.abs(y).max()))))
+        price = penalty.regulariser(weights * np.sqrt(Q))
+        slack += abs(penalty.regulariser(weights * np.sqrt(Q + ROUNDING * sizes**2)) - price)
+        objective = total_loss(loss, f, best.intercept, y, C) + price
+        slack += ROUNDING * float(np.max(C)) * float(np.max(diagonals.mean(axis=1))) * abs(objective)
+        if dual_point is None:
+            return Certificate(objective, None, slack, floor, f)
+        forms = K.quad(dual_point) if kernels is None else K.quad(dual_point, kernels)
+        price = penalty.dual_price(forms)
+        slack += penalty.dual_price(forms + ROUNDING * (roots @ np.abs(dual_point)) ** 2) - price
+        return Certificate(objective, loss.dual(dual_point, y, C) - price, slack, floor, f)
 
     @property
     def scales(self) -> str:
@@ -156,7 +211,7 @@ def begun(problem: Problem, phases: tuple[Phase, ...], *, tol: float, warm: Warm
     for k, phase in enumerate(phases):
         method = phase.make(problem, tol=tol, warm=warm)
         if method is not None:
-            method.leave, method.left = phase.leave, phases[k + 1 :]
+            method.phase, method.left = phase, phases[k + 1 :]
             return method
     return None
 
@@ -172,77 +227,6 @@ class LowerBound(NamedTuple):
     value: float
     point: Array
     price: float
-
-
-def dual_bound(loss: Loss, penalty: Penalty, a: Array, Q: Array, y: Array, C: Cost) -> LowerBound:
-    """max_s  Lin(s a) - price(s^2 Q)  over multiples in the box; the dual value of the problem at its maximum.
-
-    ``a`` (n,) a dual in the box, ``Q`` (M,) its forms a'K_m a, ``y`` (n,), ``C`` the cost of one unit of loss. A
-    penalty that is not homogeneous gets a bound, too, if not by a closed form: the price is then asked at the multiple
-    itself. Source: Kloft et al. (2011), equation (17); specification of the lp-norm solver, section 1.
-    """
-    price = penalty.dual_price(Q)
-    s = loss.best_multiple(a, y, C, price) if penalty.homogeneous else _searched(loss, penalty, a, Q, y, C)
-    own, scaled = loss.dual(a, y, C) - price, s * a
-    cheaper = s * s * price if penalty.homogeneous else penalty.dual_price(s * s * Q)
-    better = loss.dual(scaled, y, C) - cheaper
-    return LowerBound(better, scaled, cheaper) if better > own else LowerBound(own, a, price)
-
-
-def _searched(loss: Loss, penalty: Penalty, a: Array, Q: Array, y: Array, C: Cost) -> float:
-    """The best multiple where the price is convex but not homogeneous: a search on the part of the ray in the box."""
-    from scipy.optimize import minimize_scalar  # not at start-up
-
-    low, high = loss.box(y, C)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        room = np.where(a > 0, high / a, np.where(a < 0, low / a, np.inf))
-    most = float(min(room.min(initial=np.inf), 1e3))
-    if loss.total != 0.0:  # 1'a is fixed: no multiple is free
-        return 1.0
-    found = minimize_scalar(
-        lambda s: penalty.dual_price(s * s * Q) - loss.dual(s * a, y, C), bounds=(0.0, most), method="bounded"
-    )
-    return float(found.x)
-
-
-def weighted_certificate(
-    K: KernelOperator,
-    y: Array,
-    C: Cost,
-    loss: Loss,
-    penalty: Penalty,
-    weights: Array,
-    dual: Array,
-    intercept: float,
-    dual_point: Array | None,
-    kernels: Indices | None = None,
-) -> Certificate:
-    """The values of a weighting of kernels ``K`` from its coefficients; of some of the ``kernels`` where the others
-    have no weight and do not change the price."""
-    diagonals = K.diagonals()
-    if kernels is None:
-        f, used = K.decision(weights, dual), np.flatnonzero(weights)
-        Q = np.zeros(weights.size)
-        Q[used] = K.quad(dual, used) if used.size < Q.size and is_stored(K) else K.quad(dual)[used]
-    else:
-        G, weights, diagonals = K.matvec(dual, kernels), weights[kernels], diagonals[kernels]
-        f, Q = weights @ G, np.maximum(G @ dual, 0.0)
-    roots = np.sqrt(np.maximum(diagonals, 0.0))
-    sizes = roots @ np.abs(dual)
-    proofs = roots @ (np.zeros(y.size) if dual_point is None else np.abs(dual_point))
-    noise = ROUNDING * ((weights * sizes) @ roots)
-    slack = _moved(loss, f + intercept, y, C, noise)
-    floor = _moved(loss, y, y, C, np.full(y.size, ROUNDING * max(1.0, float(np.abs(y).max()))))
-    price = penalty.regulariser(weights * np.sqrt(Q))
-    slack += abs(penalty.regulariser(weights * np.sqrt(Q + ROUNDING * sizes**2)) - price)
-    objective, scales = total_loss(loss, f, intercept, y, C) + price, scales_of(diagonals, C)
-    slack += ROUNDING * float(np.max(C)) * float(np.max(diagonals.mean(axis=1))) * abs(objective)
-    if dual_point is None:
-        return Certificate(objective, None, slack, scales, floor, f)
-    forms = K.quad(dual_point) if kernels is None else K.quad(dual_point, kernels)
-    price = penalty.dual_price(forms)
-    slack += penalty.dual_price(forms + ROUNDING * proofs**2) - price
-    return Certificate(objective, loss.dual(dual_point, y, C) - price, slack, scales, floor, f)
 
 
 def _moved(loss: Loss, t: Array, y: Array, C: Cost, noise: Array) -> float:

@@ -94,15 +94,13 @@ def lq_mkl(
 def _scaled(fit: Fit, factor: float, name: str) -> Fit:
     """The fit of a problem whose objective is ``factor`` times as large."""
 
-    def scaled(value: float | None) -> float | None:
-        return None if value is None else factor * value
+    def scaled(values: Any) -> Any:
+        dual = None if values.dual_objective is None else factor * values.dual_objective
+        return replace(values, objective=factor * values.objective, dual_objective=dual)
 
-    history = tuple(
-        replace(r, objective=factor * r.objective, dual_objective=scaled(r.dual_objective), gap=scaled(r.gap))
-        for r in fit.history
-    )
-    objective = factor * fit.objective
-    return replace(fit, objective=objective, dual_objective=scaled(fit.dual_objective), history=history, solver=name)
+    history = tuple(scaled(record) for record in fit.history)
+    result: Fit = replace(scaled(fit), history=history, solver=name)
+    return result
 
 
 def _checked(K: Any, y: Any, lam: float) -> tuple[Array, Array, float]:

@@ -129,9 +129,8 @@ class LogCosh(Loss):
     machine: ClassVar[str] = "smooth"
     smooth: ClassVar[bool] = True
 
-    @property
-    def slopes(self):
-        return -1.0 / self.steepness, 1.0 / self.steepness
+    def __post_init__(self):
+        object.__setattr__(self, "slopes", (-1.0 / self.steepness, 1.0 / self.steepness))
 
     def value(self, t, y):
         r = np.abs(self.steepness * (y - t))

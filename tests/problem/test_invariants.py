@@ -115,10 +115,10 @@ class Scripted(Method):
 @every(
     "rounding, gap, ends",
     [
-        (1.0, 1e-9, Status.ROUNDED),
-        (1.0, 1e-6, Status.STALLED),
+        (1e-4, 1e-9, Status.ROUNDED),
+        (1e-4, 1e-6, Status.STALLED),
         (1e-10, 1e-9, Status.STALLED),
-        (1.0, 1e-13, Status.ROUNDED),
+        (1e-4, 1e-13, Status.ROUNDED),
         (1e-14, 5e-15, Status.CONVERGED),
     ],
 )
@@ -183,10 +183,8 @@ def test_a_polish_that_costs_more_than_the_tolerance_is_undone_and_its_dual_is_h
 
 def test_round_off_that_explains_a_difference_is_reported_with_the_scales():
     method = weighted(Reweighting)
-    method.certify = lambda best, point: Certificate(
-        1.1 * best.objective, best.dual_objective, best.objective, "kernel 0 is odd"
-    )
-    with pytest.raises(KernelError, match=r"cannot be weighed in double precision: kernel 0 is odd\."):
+    method.certify = lambda best, point: Certificate(1.1 * best.objective, best.dual_objective, best.objective)
+    with pytest.raises(KernelError, match=r"cannot be weighed in double precision: the kernels have mean diagonals"):
         run(method, tol=1e-3, max_iter=50)
 
 
