@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 import pandas as pd
 import streamlit as st
 
-from mklcore.answer.exploration import Comparison, compare_answers
+from mklcore.answer.verdict import Comparison, compare_answers
 from mklcore.errors import MKLError
 from mklcore.figures import captions, moving, style
 from pages.of_compare import rail

@@ -356,12 +356,6 @@ def _is_share(cv: Any) -> bool:
     return isinstance(cv, float) or (isinstance(cv, str) and cv == "split")
 
 
-def _columns(decision: Array) -> Array:
-    said = np.asarray(decision, dtype=float)
-    said = said[:, 0] if said.ndim == 2 and said.shape[1] == 1 else said
-    return np.column_stack([-said, said]) if said.ndim == 1 else said
-
-
 # Bands of quantiles
 
 

@@ -1,42 +1,34 @@
-"""What `explore` returns: a model, its path, and what is known of its columns.
-
-Which of several answers for one table is best, by how much, and which needs the fewest kernels for the same score.
-
-Scores are taken on the same rows, which chose nothing where rows are held out; gaps are paired, see
-`mklcore.paths.scoring`. The answer that folds put first is the one that others are compared with: to choose it by
-the rows that judge would flatter it.
-"""
+"""What `explore` returns: a model, its path, and what is known of its columns."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from html import escape
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
+from scipy.sparse.csgraph import connected_components
 from sklearn.base import clone
+from sklearn.dummy import DummyClassifier, DummyRegressor
 
 from mklcore.answer.conformal import Conformal
-from mklcore.answer.folds import targets
-from mklcore.answer.shapley import ShapleyValues, shapley_along, shapley_values
-from mklcore.answer.terms import HIGHER_ORDER, Term, TermValues, decompose
-from mklcore.answer.verdict import FEW_ROWS, SURE, ColumnEffect, ComparedReference, Verdict, rounded
+from mklcore.answer.folds import Asked, FoldedTable, Judged, shown, targets
+from mklcore.answer.shapley import shapley_along, shapley_values
+from mklcore.answer.terms import HIGHER_ORDER, Term, decompose
+from mklcore.answer.verdict import SURE, ColumnEffect, ComparedReference, Verdict
 from mklcore.answer.words import PLAIN_WORDS, WordEffect, strongest_words, with_words
-from mklcore.arrays import Array, Labels, Mask, one_blas_thread
+from mklcore.arrays import Array, Indices, Labels, Mask, one_blas_thread
 from mklcore.data.dataset import Dataset
 from mklcore.errors import DataError, KernelError, suppress_convergence_warnings
 from mklcore.figures.notebook import framed
-from mklcore.figures.style import joined
 from mklcore.figures.takeaway import About, SolvedProblem, path_page
 from mklcore.io.catalog import ESTIMATORS
 from mklcore.kernels.dictionary import KernelDictionary
-from mklcore.kernels.grams import GramStack
-from mklcore.kernels.stacks import block_of, rows_of
+from mklcore.kernels.stacks import block_of
 from mklcore.paths.path import PATH_ATTRIBUTES, Path, fit_path
-from mklcore.paths.scoring import SHARES, Predictions, Scoring, compare_scores, label_of, predictions, scorer_of
+from mklcore.paths.scoring import Predictions, Scoring, compare_scores, label_of, predictions, scorer_of
 
 WORK = 1e8  # multiplications of Shapley values, by which rows are counted
 FEWEST, MOST = 20, 500  # rows whose mean effect is taken
@@ -90,29 +82,77 @@ class Exploration:
     ``model`` is fitted on all rows but the test rows and takes rows as `Dataset.X` has them, a `Dataset`, or a data
     frame with its columns. ``path`` runs over its parameter, ``index`` is the point that folds chose, and its
     validation scores are the means over folds. ``columns`` are sorted by effect, ``baselines`` name -> validation
-    score, ``label`` says which kind of model was taken, ``notes`` why.
+    score, ``label`` says which kind of model was taken, ``notes`` why. ``known``, ``asked``, ``taken``: the rows with
+    their folds, what was fixed, and the scores of the model that was taken.
     """
 
-    rows: RowsUsed
-    label: str
-    dictionary: KernelDictionary
+    known: FoldedTable
+    asked: Asked
+    taken: Judged
     path: Path
     index: int
     model: Any
-    score: float
-    standard_error: float
-    scoring: str
     notes: tuple[str, ...]
-    learnt_from: Dataset
-    test: Dataset | None
-    seed: int
     _effects: tuple[ColumnEffect, ...]
     _plain: dict[str, Baseline]
-    _scoring: Scoring
-    _out_of_folds: Predictions | None
-    dragged: Dataset
-    _stack: GramStack | None = None
     _later: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def label(self) -> str:
+        """Which kind of model was taken."""
+        return self.taken.candidate.label
+
+    @property
+    def dictionary(self) -> KernelDictionary:
+        """Its kernels."""
+        found: KernelDictionary = self.taken.candidate.estimator.kernels
+        return found
+
+    @property
+    def score(self) -> float:
+        """Its score by folds."""
+        return self.taken.score
+
+    @property
+    def scoring(self) -> str:
+        """What the score is called."""
+        return self.path.score_name if self.learnt_from.task == "novelty" else label_of(self.measure)
+
+    @property
+    def measure(self) -> Scoring:
+        """How the score is taken."""
+        return self.asked.scoring or ("r2" if self.learnt_from.task == "regression" else "accuracy")
+
+    @property
+    def seed(self) -> int:
+        """The seed of the random draws."""
+        return self.asked.seed
+
+    @property
+    def learnt_from(self) -> Dataset:
+        """The rows that the model learned from."""
+        return self.known.learn
+
+    @property
+    def test(self) -> Dataset | None:
+        """The rows held out, which have chosen nothing."""
+        return self.known.test
+
+    @property
+    def judge(self) -> Dataset:
+        """The rows that judge: the test rows, or those learned from where none are held out."""
+        return self.learnt_from if self.test is None else self.test
+
+    @cached_property
+    def dragged(self) -> Dataset:
+        """The rows of the path."""
+        return self.asked.some(self.learnt_from, len(self.path.estimators[0].training_target_))
+
+    @property
+    def rows(self) -> RowsUsed:
+        """How many rows the path was fitted on."""
+        used, of = self.dragged.n_samples, self.learnt_from.n_samples
+        return RowsUsed(used, of, "all rows" if used == of else "drawn at random")
 
     @property
     def baselines(self) -> dict[str, float]:
@@ -127,16 +167,38 @@ class Exploration:
 
     @later
     def could_be_chance(self) -> dict[str, bool]:
-        """Whether no squared error is surely larger when a column is permuted on held-out rows, by name.
+        """Whether permuting a column on the rows that judge raises no squared error for sure, by name: paired row by
+        row, one-sided at five per cent.
 
-        Columns correlated above ``ALIKE`` are permuted together. Rows are the test rows, or those learned from where
-        none are held out. DataError without a target.
+        Columns correlated above ``ALIKE`` are permuted together. DataError without a target.
         """
         if self.learnt_from.task == "novelty":
             raise DataError("Without a target no error can grow: what could be chance is not known.")
+        given, Y = self.read(self.judge), targets(self.judge.y, getattr(self.model, "classes_", None))
+
+        def off(rows: Any) -> Array:
+            decided: Array = getattr(self.model, "decision_function", self.model.predict)(rows)
+            return decided.reshape(Y.shape) - Y
+
+        found: dict[str, bool] = {}
         if self._ranks_kernels:
-            return kernels_by_chance(self.model, self.read(self._judge), self._judge.y, self.seed)
-        return could_be_chance(self.model, self._judge, self.seed)
+            parts = self.model.contributions(given)
+            if parts[0].size != Y.size:
+                return {}  # votes between pairs of classes
+            for name, part in zip(self.model.kernel_names_, parts.reshape(-1, *Y.shape), strict=True):
+                found[name] = not grows(*grown_without(part, off(given), self.seed))
+            return found
+        before, sources = squared(off(given)), dict(self.model.source_columns_)
+        for names in correlated_sets(self.judge):
+            columns = [j for name in names for j in sources[name]]
+
+            def permuted(order: Indices, columns: list[int] = columns) -> Array:
+                moved = np.array(given)
+                moved[:, columns] = given[:, columns][order]
+                return squared(off(moved))
+
+            found |= dict.fromkeys(names, not grows(*grown(before, permuted, self.seed)))
+        return found
 
     @later
     def terms(self) -> tuple[Term, ...]:
@@ -146,56 +208,77 @@ class Exploration:
         A pair is named where held-out rows say that it acts together: their squared error grows by ``importance`` when
         what it says is permuted, see `Term.is_sure`, which tells the same of the remainder.
         """
-        found = decompose(self.model, self.learnt_from, pairs=True)
-        lost = self._lost(found.parts, {columns: [t] for t, columns in enumerate(found.parts.columns)})
-        terms = [Term(one.columns, one.share, *lost[one.columns]) for one in found.terms]
-        named: dict[tuple[str, ...], Term] = {
-            one.columns: one for one in terms
-            if one.columns != HIGHER_ORDER and (len(one.columns) == 1 or (len(one.columns) == 2 and one.is_sure))
-        }  # fmt: skip
-        if len(named) < len(found.terms) or not named:
-            others = [t for t, columns in enumerate(found.parts.columns) if columns not in named]
-            share = 1.0 - sum(one.share for one in named.values())
-            named[()] = Term((), share, *self._lost(found.parts, {(): others})[()])
-        return tuple(sorted(named.values(), key=lambda one: -one.share))
+        found, rows = decompose(self.model, self.learnt_from, pairs=True), self.judge.drawn(MOST, self.seed)
+        values = dict(zip(found.parts.columns, found.parts.values(rows.table), strict=True))
+        said = np.sum([*values.values()], axis=0) + np.ravel(self.model.intercept_)
+        off = said - targets(rows.y, getattr(self.model, "classes_", None))
 
-    def _lost(
-        self, parts: TermValues, groups: dict[tuple[str, ...], list[int]]
-    ) -> dict[tuple[str, ...], tuple[float | None, float | None]]:
-        """By how much the squared error on held-out rows grows when some terms are permuted, and its standard error."""
-        if self.test is None:
-            return dict.fromkeys(groups, (None, None))
-        rows = self.test.drawn(MOST, self.seed)
-        values, Y = parts.values(rows.table), targets(rows.y, getattr(self.model, "classes_", None))
-        away = values.sum(axis=0) + np.ravel(self.model.intercept_) - Y
-        found: dict[tuple[str, ...], tuple[float | None, float | None]] = {}
-        rng = np.random.default_rng(self.seed)
-        orders = [rng.permutation(len(Y)) for _ in range(REPEATS)]
-        for columns, places in groups.items():
-            own = values[places].sum(axis=0)
-            more = np.mean([((away - own + own[order]) ** 2 - away**2).sum(axis=1) for order in orders], axis=0)
-            found[columns] = float(more.mean()), float(more.std(ddof=1) / np.sqrt(len(more)))
-        return found
+        def lost(columns: Iterable[tuple[str, ...]]) -> tuple[float | None, float | None]:
+            if self.test is None:
+                return None, None
+            return grown_without(np.sum([values[one] for one in columns], axis=0), off, self.seed)
+
+        named = []
+        for one in found.terms:
+            term = Term(one.columns, one.share, *lost([one.columns]))
+            if one.columns != HIGHER_ORDER and (len(one.columns) == 1 or (len(one.columns) == 2 and term.is_sure)):
+                named.append(term)
+        if len(named) < len(found.terms) or not named:
+            others = [one for one in values if one not in {term.columns for term in named}]
+            named.append(Term((), 1.0 - sum(one.share for one in named), *lost(others)))
+        return tuple(sorted(named, key=lambda one: -one.share))
 
     @property
     def verdict(self) -> Verdict:
         """How well the target is predicted, against guessing and the plain models; its text is one sentence, which says
         what could be chance once that was asked.
         """
-        matters = tuple((one.name, one.effect) for one in self.columns if one.effect > 0.0 and not one.chance)
+        matters = tuple(one for one in self.columns if one.effect > 0.0 and not one.chance)
         chance = tuple(one.name for one in self.columns if one.chance)
         return replace(self._figures, matters=matters, chance=chance)
 
     @cached_property
+    @one_blas_thread()
     def _figures(self) -> Verdict:
-        with one_blas_thread():
-            return verdict(self)
+        """The figures on the test rows, or out of folds where none are held out."""
+        learnt, rows, held_out = self.learnt_from, self.judge, self.test is not None
+        if learnt.task == "novelty":
+            unknown = np.nan, np.nan, None
+            return Verdict(
+                learnt.target_name, learnt.task, self.scoring, self.score, *unknown, rows.n_samples, held_out
+            )
+        kind = DummyRegressor if learnt.task == "regression" else DummyClassifier
+        guessing = kind().fit(np.zeros((learnt.n_samples, 1)), learnt.y)
+        plain = self._plain if held_out else {}
+        said = [self.judged, predictions(guessing, np.zeros((rows.n_samples, 1)))]
+        said += [predictions(one.model, self.read(rows, one.model)) for one in plain.values()]
+        ours, guessed, *others = compare_scores(said, rows.y, self.measure, self.seed)
+        better = guessed.gap > SURE * np.nan_to_num(guessed.gap_error)
+        wrong, guessed_wrong = (typical_error(one.answers, rows.y, learnt.task) for one in said[:2])
+        references = [ComparedReference(name, one.score, *one[2:]) for name, one in zip(plain, others, strict=True)]
+        return Verdict(
+            learnt.target_name, learnt.task, self.scoring, ours.score, ours.error, guessed.score, bool(better),
+            rows.n_samples, held_out, (), (), wrong, guessed_wrong, tuple(references), not learnt.sequences,
+        )  # fmt: skip
+
+    @property
+    def judged(self) -> Predictions:
+        """What is said of the rows that judge: by the model, or by those of folds where no row is held out."""
+        decided = self.taken.decisions
+        if (
+            self.test is None
+            and decided is not None
+            and len(decided) == len(self.judge.y)
+            and np.isfinite(decided).all()
+        ):
+            return Predictions(self.model, shown(decided), self.model.label(shown(decided)))
+        return predictions(self.model, self.read(self.judge))
 
     @later
     def conformal(self) -> Conformal:
         """CV+ around the model: kernel weights are learned anew in each of five folds, C stays as it was chosen."""
         rows = self.learnt_from
-        if self._stack is not None:
+        if self.asked.stack is not None:
             raise DataError("A ready stack has no rows that new folds could build kernels on, so it has no intervals.")
         return Conformal(clone(self.model)).fit(rows if rows.strings else rows.X, rows.y)
 
@@ -220,7 +303,7 @@ class Exploration:
             raise DataError(
                 "No row was held out: explore(data, test_size=0.25) keeps a quarter of the rows to score on."
             )
-        measure, rows = scorer_of(self._scoring or _usual(self.learnt_from)), self.test
+        measure, rows = scorer_of(self.measure), self.test
         models = {"ours": self.model} | {name: one.model for name, one in self._plain.items()}
         return {name: float(measure(model, self.read(rows, model), rows.y)) for name, model in models.items()}
 
@@ -233,9 +316,8 @@ class Exploration:
             return replace(self, notes=(*notes, "Trees cannot read sequences, so none are compared with."))
         if rows.texts:
             notes = (*notes, f"Forest and boosting read the {PLAIN_WORDS} most frequent words of the texts as columns.")
-        return replace(
-            self, notes=notes, _plain=self._plain | further_references(rows, names, self._scoring, self.seed)
-        )
+        more = further_references(rows, names, self.asked.scoring, self.seed)
+        return replace(self, notes=notes, _plain=self._plain | more)
 
     def words(self, name: str, most: int = 12) -> tuple[WordEffect, ...]:
         """The words of a text column that move the decision most, see `strongest_words`."""
@@ -246,22 +328,13 @@ class Exploration:
         """The effect of every source column (L, G) at each point of the path, in the order of ``columns``: on few rows,
         but at ``index``, where it is that of ``columns``.
         """
-        found = self._effects_of(self.path.estimators)
+        found = self.effects_of(self.path.estimators)
         found[self.index] = [one.effect for one in self.columns]
         return found
 
-    @property
-    def shares_along(self) -> Array:
-        """The share of every source column (L, G) at each point of the path, in the order of ``columns``."""
-        return shares(self.effects_along)
-
-    def effects_of(self, point: Any) -> list[float]:
-        """The effects of a model of the path, in the order of ``columns``."""
-        found: list[float] = self._effects_of([point])[0].tolist()
-        return found
-
-    def _effects_of(self, points: Sequence[Any]) -> Array:
-        few = self._judge.drawn(ALONG, self.seed)
+    def effects_of(self, points: Sequence[Any]) -> Array:
+        """The effects (L, G) of models of the path, in the order of ``columns``, on few rows."""
+        few = self.judge.drawn(ALONG, self.seed)
         if self._ranks_kernels:
             names, read = list(self.model.kernel_names_), self.read(few)
             values = np.array([kernel_values(point, read) for point in points])
@@ -278,9 +351,9 @@ class Exploration:
 
     def at(self, value: float) -> Path:
         """The path at another value of its parameter, as a path of that point alone; no fold has scored it."""
-        near, rows = self.path.estimators[self.path.nearest(value)], self.dragged
+        near, rows, param = self.path.estimators[self.path.nearest(value)], self.dragged, self.path.param
         with one_blas_thread(), suppress_convergence_warnings():
-            return fit_path(near, self.given(rows), rows.y, self.path.param, [value], scoring=self._scoring)
+            return fit_path(near, self.asked.given(rows), rows.y, param, [value], scoring=self.asked.scoring)
 
     def of_model(self, model: Any) -> Exploration:
         """The answer about another model of the path: its columns and its verdict, on the same held-out rows.
@@ -295,18 +368,10 @@ class Exploration:
         index = self.path.nearest(getattr(model, PATH_ATTRIBUTES[self.path.param]))
         return replace(self, model=model, index=index, _effects=found, _later={})
 
-    def given(self, rows: Dataset) -> Any:
-        """What a model was fitted on: rows, or their kernels of the ready stack."""
-        return rows if self._stack is None else self._stack.take(rows_of(rows))
-
-    @property
-    def _judge(self) -> Dataset:
-        return self.learnt_from if self.test is None else self.test
-
     def read(self, rows: Dataset, model: Any = None) -> Any:
         """``rows`` as a model takes them: their features, or their block of the ready stack."""
-        if self._stack is not None:
-            return block_of(self._stack, rows, self.learnt_from)
+        if self.asked.stack is not None:
+            return block_of(self.asked.stack, rows, self.learnt_from)
         return rows.table if model is None or hasattr(model, "kernel_names_") else with_words(rows, self.learnt_from).X
 
     def __repr__(self) -> str:
@@ -337,8 +402,9 @@ class Exploration:
         return framed(self.page(), f"<p><b>{escape(str(self.verdict))}</b></p>{table}<ul>{notes}</ul>")
 
 
-def _usual(data: Dataset) -> str:
-    return "r2" if data.task == "regression" else "accuracy"
+def typical_error(answers: Labels, y: Labels, task: str) -> float:
+    """The root mean squared error of numbers, the share of wrong classes."""
+    return float(np.sqrt(np.mean((answers - y) ** 2))) if task == "regression" else float(np.mean(answers != y))
 
 
 def judged_rows(model: Any, rows: Dataset, seed: int) -> Dataset:
@@ -356,22 +422,19 @@ def effects(model: Any, rows: Dataset, read: Any = None) -> tuple[tuple[ColumnEf
     model takes them.
     """
     try:
-        found: ShapleyValues = shapley_values(model, rows)
+        found = shapley_values(model, rows)
         values, alone = (part if part.ndim == 3 else part[:, :, None] for part in (found.values, found.alone))
         names, note = [name for name, _ in model.source_columns_], ""
     except KernelError as error:
         values = alone = kernel_values(model, read)
         names, note = list(model.kernel_names_), f"Kernels are ranked, not columns. {error}"
     total = values.sum(axis=1) - values.sum(axis=1).mean(axis=0)
-    spread = float(np.sum(total * total))
-    effect = np.abs(values).mean(axis=0).sum(axis=1)
-    sizes = np.abs(alone).mean(axis=0).sum(axis=1)
-    together = np.einsum("ijt,it->j", values - values.mean(axis=0), total) / (spread or 1.0)
+    together = np.einsum("ijt,it->j", values - values.mean(axis=0), total) / (float(np.sum(total * total)) or 1.0)
+    sizes, alone = (np.abs(part).sum(axis=2) for part in (values, alone))
+    effect, error_of = sizes.mean(axis=0), sizes.std(axis=0, ddof=1) / np.sqrt(len(sizes))
     share = effect / (float(effect.sum()) or 1.0)
-    made = [
-        ColumnEffect(*one)
-        for one in zip(names, effect.tolist(), share.tolist(), sizes.tolist(), together.tolist(), strict=True)
-    ]
+    figures = np.column_stack([effect, share, alone.mean(axis=0), together, error_of])
+    made = [ColumnEffect(name, *own) for name, own in zip(names, figures.tolist(), strict=True)]
     return tuple(sorted(made, key=lambda one: (-one.effect, one.name))), note
 
 
@@ -382,52 +445,30 @@ def kernel_values(model: Any, read: Any) -> Array:
     return centred
 
 
-def kernels_by_chance(model: Any, read: Any, y: Labels, seed: int) -> dict[str, bool]:
-    """The same of kernels, where these are ranked: what one of them says goes to other rows."""
-    parts = model.contributions(read)
-    Y, order = targets(y, getattr(model, "classes_", None)), np.random.default_rng(seed).permutation(len(y))
-    if parts[0].size != Y.size:
-        return {}  # votes between pairs of classes
-    decided = np.asarray(getattr(model, "decision_function", model.predict)(read)).reshape(Y.shape)
-    before = ((decided - Y) ** 2).sum(axis=1)
-    found = {}
-    for name, part in zip(model.kernel_names_, parts.reshape(len(parts), *Y.shape), strict=True):
-        more = ((decided - part + part[order] - Y) ** 2).sum(axis=1) - before
-        found[name] = not more.mean() > SURE * more.std(ddof=1) / np.sqrt(len(more))
+# Could it be chance?
+
+
+def squared(off: Array) -> Array:
+    """The squared errors (n,) of rows."""
+    found: Array = np.sum(off * off, axis=1)
     return found
 
 
-def shares(effects: Array) -> Array:
-    """Effects (..., G) as shares of their sum; those of a constant model are 0."""
-    total: Array = effects.sum(axis=-1, keepdims=True)
-    return effects / np.where(total > 0.0, total, 1.0)
+def grown(before: Array, permuted: Callable[[Indices], Array], seed: int) -> tuple[float, float]:
+    """By how much the squared errors (n,) grow when something goes to other rows: their mean, and its error."""
+    rng = np.random.default_rng(seed)
+    more = np.mean([permuted(rng.permutation(len(before))) - before for _ in range(REPEATS)], axis=0)
+    return float(more.mean()), float(more.std(ddof=1) / np.sqrt(len(more)))
 
 
-def could_be_chance(model: Any, rows: Dataset, seed: int) -> dict[str, bool]:
-    """Whether permuting a source column, with those correlated with it, raises no squared error for sure: paired row
-    by row, one-sided at five per cent.
-    """
-    sources = dict(model.source_columns_)
-    rng, table = np.random.default_rng(seed), np.asarray(rows.table)
-    orders = [rng.permutation(len(table)) for _ in range(REPEATS)]
-    Y = targets(rows.y, getattr(model, "classes_", None))
-    before = _squared_errors(model, table, Y)
-    found: dict[str, bool] = {}
-    for names in correlated_sets(rows):
-        columns, more = [j for name in names for j in sources[name]], np.zeros(len(table))
-        for order in orders:
-            moved = table.copy()
-            moved[:, columns] = table[np.ix_(order, columns)]
-            more += (_squared_errors(model, moved, Y) - before) / REPEATS
-        sure = more.mean() > SURE * more.std(ddof=1) / np.sqrt(len(more))
-        found |= dict.fromkeys(names, not sure)
-    return found
+def grown_without(part: Array, off: Array, seed: int) -> tuple[float, float]:
+    """The same where it is a part (n, T) of what a model says that goes to other rows; ``off``: its errors (n, T)."""
+    return grown(squared(off), lambda order: squared(off - part + part[order]), seed)
 
 
-def _squared_errors(model: Any, table: Array, Y: Array) -> Array:
-    decided = np.asarray(getattr(model, "decision_function", model.predict)(table))
-    errors: Array = np.sum((decided.reshape(Y.shape) - Y) ** 2, axis=1)
-    return errors
+def grows(mean: float, error: float) -> bool:
+    """Whether errors surely grow."""
+    return mean > SURE * error
 
 
 def correlations(rows: Dataset) -> Array:
@@ -442,173 +483,7 @@ def correlations(rows: Dataset) -> Array:
 
 def correlated_sets(rows: Dataset) -> list[list[str]]:
     """The source columns in sets of those that are correlated above ``ALIKE``, directly or through others."""
-    from scipy.sparse.csgraph import connected_components
-
     names = [name for name, _ in rows.columns]
     count, home = connected_components(correlations(rows) > ALIKE)
     letters = [[name] for name, _ in rows.strings if name not in names]
     return [[name for name, place in zip(names, home, strict=True) if place == k] for k in range(count)] + letters
-
-
-def judged(found: Exploration) -> tuple[Dataset, Predictions, Scoring]:
-    """The test rows, or those learned from where none are held out, what is said of them, and the score."""
-    rows = found._judge
-    said = found._out_of_folds if found.test is None else None
-    return rows, said or predictions(found.model, found.read(rows)), found._scoring or _usual(found.learnt_from)
-
-
-def verdict(found: Exploration) -> Verdict:
-    """The figures on the test rows, or out of folds where none are held out."""
-    rows, learnt = found._judge, found.learnt_from
-    if learnt.task == "novelty":
-        return Verdict(learnt.target_name, "novelty", found.scoring, found.score, np.nan, np.nan, None, rows.n_samples,
-                       found.test is not None)  # fmt: skip
-    _, own, scoring = judged(found)
-    said = [own, predictions(_guessing(learnt), np.zeros((rows.n_samples, 1)))]
-    plain = {} if found.test is None else found._plain
-    said += [predictions(one.model, found.read(rows, one.model)) for one in plain.values()]
-    ours, guessed, *others = compare_scores(said, rows.y, scoring, found.seed)
-    better = bool(guessed.gap > SURE * guessed.gap_error) if np.isfinite(guessed.gap_error) else guessed.gap > 0.0
-    wrong, guessed_wrong = (_typical_error(one.answers, rows.y, learnt.task) for one in said[:2])
-    references = [
-        ComparedReference(name, one.score, one.gap, one.gap_error) for name, one in zip(plain, others, strict=True)
-    ]
-    return Verdict(
-        learnt.target_name, learnt.task, label_of(scoring), ours.score, ours.error, guessed.score, better,
-        rows.n_samples, found.test is not None, (), (), wrong, guessed_wrong, tuple(references),
-        not learnt.sequences,
-    )  # fmt: skip
-
-
-def _guessing(learnt: Dataset) -> Any:
-    from sklearn.dummy import DummyClassifier, DummyRegressor
-
-    kind = DummyRegressor if learnt.task == "regression" else DummyClassifier
-    return kind().fit(np.zeros((learnt.n_samples, 1)), learnt.y)
-
-
-def _typical_error(answers: Labels, y: Labels, task: str) -> float:
-    return float(np.sqrt(np.mean((answers - y) ** 2))) if task == "regression" else float(np.mean(answers != y))
-
-
-# Several answers for one table
-
-
-class ComparedAnswer(NamedTuple):
-    """One answer: its ``score`` by folds, and on the rows that judge ``judged`` with its ``error``, the ``gap`` of the
-    first answer's score to it with ``gap_error``; and how many of how many kernels it uses.
-    """
-
-    name: str
-    score: float
-    judged: float
-    error: float
-    gap: float
-    gap_error: float
-    kernels: int
-    of: int
-
-    @property
-    def place(self) -> str:
-        """Where it stands beside the first: "level" where the gap may be 0, else "behind" or "ahead"."""
-        if not math.isfinite(self.gap_error) or abs(self.gap) <= 2.0 * self.gap_error:
-            return "level"
-        return "behind" if self.gap > 0 else "ahead"
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """Answers, the one that folds put first in front; ``str`` of it is one sentence.
-
-    Parameters
-    ----------
-    answers : tuple of ComparedAnswer
-        At least two, the first is that of the highest score by folds.
-    score_name : str
-        What the scores are called.
-    rows : int
-        Number of rows that judge.
-    held_out : bool
-        Whether these rows chose nothing.
-    """
-
-    answers: tuple[ComparedAnswer, ...]
-    score_name: str
-    rows: int
-    held_out: bool
-
-    def __str__(self) -> str:
-        return self.sentence()
-
-    def sentence(self, name: Callable[[str], str] = str) -> str:
-        """The sentence, in which answers are written by ``name``."""
-        where = f"{self.rows:,} held-out rows" if self.held_out else f"folds of {self.rows:,} rows, which is optimistic"
-        first, *others = self.answers
-        level = [first, *(one for one in others if one.place == "level")]
-        alike = [one for one in level if one is first or one.gap <= one.gap_error]
-        sparse = min(alike, key=lambda one: one.kernels)
-        needs = sparse.kernels < max(one.kernels for one in level)
-        if len(level) == len(self.answers) and self.rows < FEW_ROWS:
-            return f"Too few rows to tell them apart ({where})."
-        named = [name(one.name) for one in level if not (needs and len(level) > 2 and one is sparse)]
-        parts = [f"{joined(named)} are level" if len(named) > 1 else f"{name(first.name)} is best"]
-        if needs:
-            parts.append(f"{name(sparse.name)} needs {sparse.kernels} of {sparse.of} kernels for the same score")
-        for place in ("behind", "ahead"):
-            found = [one for one in others if one.place == place]
-            if found:
-                gaps, verb = joined([self._gap(abs(one.gap)) for one in found]), "is" if len(found) == 1 else "are"
-                parts.append(f"{joined([name(one.name) for one in found])} {verb} {place} by {gaps}")
-        return f"{'; '.join(parts)} ({where})."
-
-    def _gap(self, gap: float) -> str:
-        return f"{100 * gap:.1f} points" if self.score_name in SHARES else rounded(gap)
-
-
-def compare_answers(found: Mapping[str, Exploration]) -> Comparison:
-    """How do several answers for the same table compare?
-
-    Parameters
-    ----------
-    found : mapping
-        At least two answers of `explore` by name, for one table, with the same seed and rows held out.
-
-    Returns
-    -------
-    Comparison
-        Scores on the same rows, paired gaps to the answer that folds put first, and kernels in use.
-
-    Raises
-    ------
-    DataError
-        for fewer than two answers, for answers on other rows, and for tables without a target
-
-    Examples
-    --------
-    >>> from mklcore.answer.explore import explore
-    >>> from mklcore.data.samples import load_sample
-    >>> data = load_sample("diabetes")
-    >>> answers = {f"p = {p:g}": explore(data, method="lp", p=p) for p in (1.0, 2.0)}
-    >>> "held-out rows" in str(compare_answers(answers))
-    True
-    """
-    if len(found) < 2:
-        raise DataError(f"A comparison needs at least two answers; got {len(found)}.")
-    ordered = sorted(found.items(), key=lambda item: -item[1].score)
-    first = ordered[0][1]
-    if first.learnt_from.task == "novelty":
-        raise DataError("Without a target no score says which answer is better: choose a target.")
-    judges = [judged(one) for _, one in ordered]
-    if len({(rows.fingerprint, one.scoring) for (rows, *_), (_, one) in zip(judges, ordered, strict=True)}) > 1:
-        raise DataError("These answers are judged on other rows, or by other scores: use one table, seed and scoring.")
-    rows, _, scoring = judges[0]
-    with one_blas_thread():
-        measured = compare_scores([said for _, said, _ in judges], rows.y, scoring, first.seed)
-    answers = tuple(
-        ComparedAnswer(
-            name, one.score, own.score, own.error, own.gap, own.gap_error,
-            int(one.path.n_nonzero[one.index]), len(one.path.kernel_names),
-        )
-        for (name, one), own in zip(ordered, measured, strict=True)
-    )  # fmt: skip
-    return Comparison(answers, first.scoring, rows.n_samples, first.test is not None)

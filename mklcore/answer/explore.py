@@ -29,7 +29,6 @@ from mklcore.answer.exploration import (
     ALIKE,
     Baseline,
     Exploration,
-    RowsUsed,
     correlations,
     effects,
     judged_rows,
@@ -45,6 +44,7 @@ from mklcore.answer.folds import (
     machine,
     path,
     runs_over,
+    shown,
     standard_error,
     targets,
 )
@@ -62,7 +62,7 @@ from mklcore.kernels.interactions import interacting
 from mklcore.kernels.stacks import block_of, rows_of
 from mklcore.paths.path import Path, fit_path, path_grid
 from mklcore.paths.references import plain_references
-from mklcore.paths.scoring import Predictions, Scoring, label_of, rarest
+from mklcore.paths.scoring import Scoring, rarest
 
 STAGES = ("table", "columns", "dictionary", "candidates", "path", "choice", "refit", "columns that matter",
           "references", "intervals", "verdict")  # fmt: skip
@@ -207,7 +207,10 @@ def stages(data: Dataset, asked: Asked, callback: Tick | None = None) -> Iterato
     done = 8
     tick()
     plain = {} if data.task == "novelty" or asked.stack is not None else references(known, compared, asked, tick)
-    answer = exploration(known, asked, scored, fitted_path, index, model, effect, plain, notes)
+    answer = Exploration(known, asked, scored, fitted_path, index, model, notes, effect, plain)
+    if answer.rows.used < answer.rows.of:
+        fitted = f"The path is fitted on {answer.rows.used:,} of {answer.rows.of:,} rows, the model on all of them."
+        answer = replace(answer, notes=(*notes, fitted))
     done = 9
     yield STAGES[8], answer
     if data.task != "novelty":
@@ -242,8 +245,8 @@ def table(data: Dataset, asked: Asked) -> FoldedTable:
         )
     learn, test = data.split(size, asked.seed, asked.hold_out) if size else (data, None)
     of = learn.n_samples
-    learn = some_rows(learn, of if asked.max_rows is None else asked.max_rows, asked)
-    few = some_rows(learn, CHOSEN_ON, asked)
+    learn = asked.some(learn, of if asked.max_rows is None else asked.max_rows)
+    few = asked.some(learn, CHOSEN_ON)
     classes = None if data.task in ("regression", "novelty") else np.unique(learn.y)
     codes = None if classes is None else codes_of(few.y)
     folds: tuple[Any, ...] = ()
@@ -259,13 +262,6 @@ def table(data: Dataset, asked: Asked) -> FoldedTable:
     if few.n_samples < learn.n_samples:
         notes.append(f"Models were compared on {few.n_samples:,} of {learn.n_samples:,} rows.")
     return FoldedTable(learn, test, few, folds, Y, classes, tuple(notes))
-
-
-def some_rows(rows: Dataset, count: int, asked: Asked) -> Dataset:
-    """So many of the rows: drawn, or the newest where the held-out rows are newer still."""
-    if asked.hold_out == RANDOM or rows.n_samples <= count:
-        return rows.drawn(count, asked.seed)
-    return rows.take(np.arange(rows.n_samples)[-count:] if asked.hold_out == "last" else np.arange(count))
 
 
 def columns(known: FoldedTable) -> tuple[str, ...]:
@@ -372,7 +368,7 @@ def solved_path(
     known: FoldedTable, one: Candidate, param: str, values: Array, asked: Asked, tick: Callable[[], None] = lambda: None
 ) -> Path:
     """The certified path of a candidate, on as many rows as one can drag along."""
-    rows = some_rows(known.learn, EXACT if one.way == "low rank" or asked.stack is not None else DRAGGED, asked)
+    rows = asked.some(known.learn, EXACT if one.way == "low rank" or asked.stack is not None else DRAGGED)
     with suppress_convergence_warnings():
         return fit_path(
             one.estimator, asked.given(rows), rows.y, param, values, callback=lambda *_: tick(), scoring=asked.scoring
@@ -389,7 +385,7 @@ def refit(known: FoldedTable, taken: Judged, asked: Asked, drawn: Path | None = 
             model = model.copy_with(_attribute(taken.param), getattr(model, _attribute(taken.param)))
             if learn.n_samples > EXACT and way != "low rank":
                 if way != "whole" and not ESTIMATORS[way].is_approximable:
-                    learn = some_rows(learn, EXACT, asked)
+                    learn = asked.some(learn, EXACT)
                 elif model.approximation is None:
                     count = int(np.clip(np.sqrt(FEATURES / learn.n_samples), 300, 2000))
                     few = landmarks(len(model.kernels), False)
@@ -398,16 +394,12 @@ def refit(known: FoldedTable, taken: Judged, asked: Asked, drawn: Path | None = 
     if known.classes is not None and taken.decisions is not None:
         judged = np.isfinite(taken.decisions).all(axis=1)
         with suppress(DataError):  # too few rows of two classes
-            model.calibrate(_shown(taken.decisions[judged]), known.few.y[judged])
+            model.calibrate(shown(taken.decisions[judged]), known.few.y[judged])
     return replace(found, val_score=taken.scores.mean(axis=0), chosen=index), index, model
 
 
 def _attribute(param: str) -> str:
     return "n_kernels" if param == "s" else param
-
-
-def _shown(decisions: Array) -> Array:
-    return decisions[:, 0] if decisions.shape[1] == 1 else decisions
 
 
 def one_class(known: FoldedTable, asked: Asked) -> tuple[Candidate, Path, int]:
@@ -462,26 +454,3 @@ def further_references(learn: Dataset, names: Sequence[str], scoring: Scoring, s
     if missing := set(names) - {one.name for one in found}:
         raise ParameterError(f"There is no plain model {sorted(missing)[0]!r}; use forest, boosting, majority or mean.")
     return {one.name: Baseline(one.score, clone(one.model), with_words(learn, learn)) for one in found}
-
-
-def exploration(
-    known: FoldedTable, asked: Asked, taken: Judged, found: Path, index: int, model: Any,
-    effect: tuple[ColumnEffect, ...], plain: dict[str, Baseline], notes: Sequence[str],
-) -> Exploration:  # fmt: skip
-    """All of it as one answer; of its verdict the figures on test rows, or out of folds."""
-    said = None
-    if taken.decisions is not None and known.few is known.learn and np.isfinite(taken.decisions).all():
-        decided = _shown(taken.decisions)
-        said = Predictions(model, decided, model.label(decided))
-    used = len(found.estimators[0].training_target_)
-    dragged = some_rows(known.learn, used, asked)
-    rows = RowsUsed(used, known.learn.n_samples, "all rows" if used == known.learn.n_samples else "drawn at random")
-    if used < known.learn.n_samples:
-        notes = [*notes, f"The path is fitted on {used:,} of {known.learn.n_samples:,} rows, the model on all of them."]
-    scoring = asked.scoring or ("r2" if known.learn.task == "regression" else "accuracy")
-    name = found.score_name if known.learn.task == "novelty" else label_of(scoring)
-    return Exploration(
-        rows, taken.candidate.label, taken.candidate.estimator.kernels, found, index, model, taken.score, taken.error,
-        name, tuple(notes), known.learn, known.test, asked.seed, effect, plain, asked.scoring, said, dragged,
-        asked.stack,
-    )  # fmt: skip

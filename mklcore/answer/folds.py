@@ -93,6 +93,12 @@ class Asked:
         """What a model learns from: the rows, or their kernels of the ready stack."""
         return rows if self.stack is None else self.stack.take(rows_of(rows))
 
+    def some(self, rows: Dataset, count: int) -> Dataset:
+        """So many of the rows: drawn, or the newest where the held-out rows are newer still."""
+        if self.hold_out == RANDOM or rows.n_samples <= count:
+            return rows.drawn(count, self.seed)
+        return rows.take(np.arange(rows.n_samples)[-count:] if self.hold_out == "last" else np.arange(count))
+
     @property
     def is_open(self) -> bool:
         """Whether methods are compared: at most p, C, scores and rows are fixed."""
@@ -287,9 +293,13 @@ def fold_scores(known: FoldedTable, along: Sequence[Array], rows: Indices, scori
     stand_in = machine(known.learn.task, KernelDictionary.laplacian_grid([1.0]), 2.0)
     if known.classes is not None:
         stand_in.classes_ = known.classes
-    shown = [one[:, 0] if one.shape[1] == 1 else one for one in along]
-    scores = judged([stand_in] * len(shown), shown, known.few.y[rows], scoring)
+    scores = judged([stand_in] * len(along), [shown(one) for one in along], known.few.y[rows], scoring)
     return np.where(np.isfinite(scores), scores, -1e300)
+
+
+def shown(decisions: Array) -> Array:
+    """Decisions (n, T) as a model gives them: (n,) where there is one."""
+    return decisions[:, 0] if decisions.shape[1] == 1 else decisions
 
 
 def _judged(

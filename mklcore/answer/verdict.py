@@ -1,14 +1,28 @@
-"""What an answer amounts to, in figures and in one sentence made of them."""
+"""What an answer amounts to, and how several answers for one table compare, in figures and in one sentence of them.
+
+Scores are taken on the same rows, which chose nothing where rows are held out; gaps are paired, see
+`mklcore.paths.scoring`. The answer that folds put first is the one that others are compared with: to choose it by
+the rows that judge would flatter it.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+from mklcore.arrays import one_blas_thread
+from mklcore.errors import DataError
+from mklcore.figures.style import joined
+from mklcore.paths.scoring import SHARES, PairedScore, compare_scores
+
+if TYPE_CHECKING:
+    from mklcore.answer.exploration import Exploration
 
 SURE = 1.645  # standard errors: one-sided, five per cent
-NAMED, CHANCE_NAMED = 2, 3  # columns that the sentence names, and up to how many that could be chance
+NAMED, MOST_NAMED = 2, 3  # columns that the sentence names, and where the third is level with the second
+CHANCE_NAMED = 3  # up to how many columns that could be chance are named
 TREES = {"boosting": "gradient boosting", "forest": "a random forest"}
 PLAIN = {"linear": "a linear model", "RBF": "one RBF kernel of all columns"} | TREES
 FEW_ROWS = 100  # rows on which models that differ may well look alike
@@ -19,7 +33,8 @@ class ColumnEffect(NamedTuple):
 
     ``effect`` : mean of |phi_j| over rows, in the unit of the target, summed over the decisions of classes; ``share``
     of the sum of effects; ``alone`` : mean of |v({j}) - v(nothing)|; ``variance`` : cov(phi_j, f) / var(f), which sums
-    to 1 and may be negative; ``chance`` : whether the effect could be chance, None until asked.
+    to 1 and may be negative; ``error`` : standard error of the effect over rows; ``chance`` : whether the effect could
+    be chance, None until asked.
     """
 
     name: str
@@ -27,7 +42,12 @@ class ColumnEffect(NamedTuple):
     share: float
     alone: float
     variance: float
+    error: float = math.nan
     chance: bool | None = None
+
+    def is_level(self, other: ColumnEffect) -> bool:
+        """Whether the difference of two effects may be chance."""
+        return abs(self.effect - other.effect) <= SURE * math.hypot(self.error, other.error)
 
 
 class ComparedReference(NamedTuple):
@@ -41,9 +61,19 @@ class ComparedReference(NamedTuple):
     @property
     def place(self) -> str:
         """Where our model stands beside it: "ahead", "behind", or "level" where the difference may be 0."""
-        if not (math.isfinite(self.error) and abs(self.difference) > 2.0 * self.error):
-            return "level"
-        return "ahead" if self.difference > 0 else "behind"
+        return PairedScore(self.score, math.nan, self.difference, self.error).place
+
+
+def surely_better(references: Sequence[ComparedReference]) -> ComparedReference | None:
+    """The best of the plain models that are surely better than ours."""
+    better = [one for one in references if one.place == "behind" and one.name in PLAIN]
+    return max(better, key=lambda one: one.score, default=None)
+
+
+def worse_than(better: ComparedReference) -> str:
+    """What is said of a model behind a plain one, and why it may be."""
+    why = ": perhaps the target jumps, or many columns interact" if better.name in TREES else ""
+    return f"worse than {PLAIN[better.name]}{why}"
 
 
 @dataclass(frozen=True)
@@ -70,8 +100,8 @@ class Verdict:
         Number of rows that judge.
     held_out : bool
         Whether these rows chose nothing; else every row is judged by models fitted without it, after it has chosen.
-    matters : tuple of (str, float)
-        Columns and their effects, the largest first.
+    matters : tuple of ColumnEffect
+        Columns that matter, the largest effect first.
     chance : tuple of str
         Columns whose effect could be chance; () until asked.
     typical_error : float
@@ -93,7 +123,7 @@ class Verdict:
     better_than_guess: bool | None
     rows: int
     held_out: bool
-    matters: tuple[tuple[str, float], ...] = ()
+    matters: tuple[ColumnEffect, ...] = ()
     chance: tuple[str, ...] = ()
     typical_error: float = math.nan
     guess_error: float = math.nan
@@ -105,31 +135,36 @@ class Verdict:
 
     def sentence(self, name: Callable[[str], str] = str, table: str = "") -> str:
         """The sentence, in which target and columns are written by ``name``, and the ``table`` as it is."""
-        rows = f"{self.rows:,} held-out rows" if self.held_out else f"folds of {self.rows:,} rows, which is optimistic"
         target, where = name(self.target), f" in {table}" if table else ""
         if self.better_than_guess is None:
-            unusual = _listed([name(one) for one, _ in self.matters[:NAMED]]) or "no column in particular"
-            return f"Most unusual rows{where}: {unusual} tell{'s' * (len(self.matters) < NAMED)} them from the others."
-        wrong = self._errors
+            leading = [name(one.name) for one in self.leading]
+            unusual = joined(leading) if leading else "no column in particular"
+            return f"Most unusual rows{where}: {unusual} tell{'s' * (len(leading) < 2)} them from the others."
+        rows = judged_by(self.rows, self.held_out)
         if not self.better_than_guess:
             luck = ", a difference that could be chance" * (self.typical_error < self.guess_error)
             return (
-                f"Predicting {target}{where}: no better than guessing. {wrong}{luck} ({rows}). No column is ranked; "
-                "more rows or other columns could help."
+                f"Predicting {target}{where}: no better than guessing. {self._errors}{luck} ({rows}). No column is "
+                "ranked; more rows or other columns could help."
             )
-        return f"Predicting {target}{where}: {self._ranking(name)} {wrong}. {self._beside} ({rows})."
+        return f"Predicting {target}{where}: {self._ranking(name)} {self._errors}. {self._beside} ({rows})."
+
+    @property
+    def leading(self) -> tuple[ColumnEffect, ...]:
+        """The columns that the sentence names: two, and a third that is level with the second."""
+        first = self.matters[:MOST_NAMED]
+        return first if len(first) == MOST_NAMED and first[-1].is_level(first[-2]) else first[:NAMED]
 
     def _ranking(self, name: Callable[[str], str]) -> str:
-        unit = "moves it by {} on average" if self.task == "regression" else "moves the decision by {} on average"
-        leading = [
-            f"{name(column)} ({unit.format(rounded(effect, 2)) if k == 0 else rounded(effect, 2)})"
-            for k, (column, effect) in enumerate(self.matters[:NAMED])
-        ]
-        if not leading:
+        if not self.matters:
             return "every column could be chance."
+        moved = "it" if self.task == "regression" else "the decision"
+        effects = [rounded(one.effect, 2) for one in self.leading]
+        effects[0] = f"moves {moved} by {effects[0]} on average"
+        leading = [f"{name(one.name)} ({effect})" for one, effect in zip(self.leading, effects, strict=True)]
         most, count = "matters" if len(leading) == 1 else "matter", len(self.chance)
         short = [name(one) for one in self.chance] if count <= CHANCE_NAMED else [f"{count} other columns"]
-        return f"{_listed(leading)} {most} most{f'; {_listed(short)} could be chance' * (count > 0)}."
+        return f"{joined(leading)} {most} most{f'; {joined(short)} could be chance' if short else ''}."
 
     @property
     def _errors(self) -> str:
@@ -146,18 +181,25 @@ class Verdict:
         """Where it stands beside the best of the plain models that are surely better, else the better of the trees."""
         if not self.held_out:
             return "No rows are held out to compare it with other models"
-        better = [one for one in self.references if one.place == "behind" and one.name in PLAIN]
         trees = [one for one in self.references if one.name in TREES]
-        one = max(better or trees, key=lambda one: one.score, default=None)
+        one = surely_better(self.references) or max(trees, key=lambda one: one.score, default=None)
         if one is None:
             return "Not yet compared with a random forest" if self.trees_read else "Trees cannot read its sequences"
-        name = PLAIN[one.name]
-        if one.place == "ahead":
-            return f"Better than {name}"
         if one.place == "behind":
-            return f"Worse than {name}{': perhaps the target jumps, or many columns interact' * (one.name in TREES)}"
+            return f"W{worse_than(one)[1:]}"
+        if one.place == "ahead":
+            return f"Better than {PLAIN[one.name]}"
         few = self.rows < FEW_ROWS
-        return f"Too few rows to tell it and {name} apart" if few else f"Not clearly different from {name}"
+        return (
+            f"Too few rows to tell it and {PLAIN[one.name]} apart"
+            if few
+            else f"Not clearly different from {PLAIN[one.name]}"
+        )
+
+
+def judged_by(rows: int, held_out: bool) -> str:
+    """Which rows have judged."""
+    return f"{rows:,} held-out rows" if held_out else f"folds of {rows:,} rows, which is optimistic"
 
 
 def rounded(value: float, digits: int = 3) -> str:
@@ -169,5 +211,122 @@ def rounded(value: float, digits: int = 3) -> str:
     return f"{short:,.0f}" if places <= 0 else f"{short:,.{places}f}".rstrip("0").rstrip(".")
 
 
-def _listed(names: Sequence[str]) -> str:
-    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else list(names))
+# Several answers for one table
+
+
+class ComparedAnswer(NamedTuple):
+    """One answer: its ``score`` by folds, and on the rows that judge ``judged`` with its ``error``, the ``gap`` of the
+    first answer's score to it with ``gap_error``; and how many of how many kernels it uses.
+    """
+
+    name: str
+    score: float
+    judged: float
+    error: float
+    gap: float
+    gap_error: float
+    kernels: int
+    of: int
+
+    @property
+    def place(self) -> str:
+        """Where it stands beside the first: "level" where the gap may be 0, else "behind" or "ahead"."""
+        first = PairedScore(self.judged, self.error, self.gap, self.gap_error).place
+        return {"ahead": "behind", "behind": "ahead"}.get(first, first)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Answers, the one that folds put first in front; ``str`` of it is one sentence.
+
+    Parameters
+    ----------
+    answers : tuple of ComparedAnswer
+        At least two, the first is that of the highest score by folds.
+    score_name : str
+        What the scores are called.
+    rows : int
+        Number of rows that judge.
+    held_out : bool
+        Whether these rows chose nothing.
+    references : tuple of ComparedReference
+        Plain models beside the first answer, on the same rows.
+    """
+
+    answers: tuple[ComparedAnswer, ...]
+    score_name: str
+    rows: int
+    held_out: bool
+    references: tuple[ComparedReference, ...] = ()
+
+    def __str__(self) -> str:
+        return self.sentence()
+
+    def sentence(self, name: Callable[[str], str] = str) -> str:
+        """The sentence, in which answers are written by ``name``."""
+        first, *others = self.answers
+        level = [first, *(one for one in others if one.place == "level")]
+        alike = [one for one in level if one is first or one.gap <= one.gap_error]
+        sparse = min(alike, key=lambda one: one.kernels)
+        needs, better = sparse.kernels < max(one.kernels for one in level), surely_better(self.references)
+        named = [name(one.name) for one in level if not (needs and len(level) > 2 and one is sparse)]
+        parts = [f"{joined(named)} are level" if len(named) > 1 else f"{name(first.name)} is best"]
+        if needs:
+            parts.append(f"{name(sparse.name)} needs {sparse.kernels} of {sparse.of} kernels for the same score")
+        if len(level) == len(self.answers) and self.rows < FEW_ROWS:
+            parts = ["Too few rows to tell them apart"]
+        for place in ("behind", "ahead"):
+            found = [one for one in others if one.place == place]
+            if found:
+                gaps, verb = joined([self._gap(abs(one.gap)) for one in found]), "is" if len(found) == 1 else "are"
+                parts.append(f"{joined([name(one.name) for one in found])} {verb} {place} by {gaps}")
+        if better is not None:
+            parts.append(f"{name(first.name)} is {worse_than(better)}")
+        return f"{'; '.join(parts)} ({judged_by(self.rows, self.held_out)})."
+
+    def _gap(self, gap: float) -> str:
+        return f"{100 * gap:.1f} points" if self.score_name in SHARES else rounded(gap)
+
+
+def compare_answers(found: Mapping[str, Exploration]) -> Comparison:
+    """How do several answers for the same table compare?
+
+    Parameters
+    ----------
+    found : mapping
+        At least two answers of `explore` by name, for one table, with the same seed and rows held out.
+
+    Returns
+    -------
+    Comparison
+        Scores on the same rows, paired gaps to the answer that folds put first, and kernels in use.
+
+    Raises
+    ------
+    DataError
+        for fewer than two answers, for answers on other rows, and for tables without a target
+
+    Examples
+    --------
+    >>> from mklcore.answer.explore import explore
+    >>> from mklcore.data.samples import load_sample
+    >>> data = load_sample("diabetes")
+    >>> answers = {f"p = {p:g}": explore(data, method="lp", p=p) for p in (1.0, 2.0)}
+    >>> "held-out rows" in str(compare_answers(answers))
+    True
+    """
+    if len(found) < 2:
+        raise DataError(f"A comparison needs at least two answers; got {len(found)}.")
+    ordered = sorted(found.items(), key=lambda item: -item[1].score)
+    first = ordered[0][1]
+    if first.learnt_from.task == "novelty":
+        raise DataError("Without a target no score says which answer is better: choose a target.")
+    if len({(one.judge.fingerprint, one.scoring) for _, one in ordered}) > 1:
+        raise DataError("These answers are judged on other rows, or by other scores: use one table, seed and scoring.")
+    with one_blas_thread():
+        measured = compare_scores([one.judged for _, one in ordered], first.judge.y, first.measure, first.seed)
+    answers = tuple(
+        ComparedAnswer(name, one.score, *own, int(one.path.n_nonzero[one.index]), len(one.path.kernel_names))
+        for (name, one), own in zip(ordered, measured, strict=True)
+    )
+    return Comparison(answers, first.scoring, first.judge.n_samples, first.test is not None, first.verdict.references)

@@ -225,4 +225,4 @@ def take(found: Exploration, table: Dataset, point: Path, index: int, params: Pa
 def solved_at(found: Exploration, value: float) -> tuple[Path, list[float]]:
     """The point of the path at another value, and the effects of the columns there."""
     point = found.at(value)
-    return point, found.effects_of(point.estimators[0])
+    return point, found.effects_of(point.estimators)[0].tolist()

@@ -91,7 +91,7 @@ class Files:
 def of_answer(params: Params, found: Exploration, model: Any) -> ProofRecord:
     """Return what proves a model of an answer: the chosen one, or another one of its path."""
     rows = found.learnt_from if model is found.model else found.dragged
-    given = found.given(rows)
+    given = found.asked.given(rows)
     stack = given.values if isinstance(given, GramStack) else None
     key = "answer", params.of(*ANSWER), getattr(model, found.path.param, None), model is found.model
     return ProofRecord(key, params, model, rows, list(range(rows.n_features)), len(found.path.kernel_names), stack)

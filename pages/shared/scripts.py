@@ -182,7 +182,7 @@ def _method_cells(params: Params) -> list[Cell]:
     for name, method in zip(names, methods, strict=True):
         lines += [*_answer_lines(answer.method_params(params, method)), f"answers[{name!r}] = found"]
     lines += [
-        "from mklcore.answer.exploration import compare_answers",
+        "from mklcore.answer.verdict import compare_answers",
         "",
         "found = compare_answers(answers)",
         "print(found)",

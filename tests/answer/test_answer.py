@@ -49,7 +49,7 @@ def test_columns_of_noise_could_be_chance_once_it_is_asked(answered):
     noise = [one.name for one in found.columns if one.chance]
     assert len(noise) >= 3
     assert set(found.verdict.chance) == set(noise)
-    assert not set(noise) & {name for name, _ in found.verdict.matters}
+    assert not set(noise) & {one.name for one in found.verdict.matters}
     assert "could be chance" in str(found.verdict)
 
 
@@ -112,18 +112,15 @@ def test_its_path_is_certified_and_can_be_dragged_with_the_share_of_every_column
     _, found = answered
     assert found.path.finished.all()
     assert np.nanmax(found.path.relative_gap) <= 1e-2
-    assert found.shares_along.shape == (len(found.path), 7)
-    np.testing.assert_allclose(found.shares_along.sum(axis=1), 1.0)
-    np.testing.assert_allclose(found.shares_along[found.index], [one.share for one in found.columns])
-    first = np.abs(
-        np.atleast_3d(shapley_values(found.path.estimators[0], found._judge.drawn(ALONG, found.seed)).values)
-    )
+    assert found.effects_along.shape == (len(found.path), 7)
+    np.testing.assert_allclose(found.effects_along[found.index], [one.effect for one in found.columns])
+    first = np.abs(np.atleast_3d(shapley_values(found.path.estimators[0], found.judge.drawn(ALONG, found.seed)).values))
     effects = dict(zip(dict(found.model.source_columns_), first.mean(axis=0).sum(axis=1), strict=True))
     np.testing.assert_allclose(found.effects_along[0], [effects[one.name] for one in found.columns], rtol=1e-9)
     point = found.at(float(found.path.values[0]) * 1.5)  # between two points
     assert point.statuses[0].ok
     near = np.sort(found.effects_along[:2], axis=0)
-    assert np.all(found.effects_of(point.estimators[0]) <= 1.2 * near[1] + 0.05 * near.max())
+    assert np.all(found.effects_of(point.estimators)[0] <= 1.2 * near[1] + 0.05 * near.max())
     assert "straight" in found._repr_html_()
 
 

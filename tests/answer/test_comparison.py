@@ -7,7 +7,7 @@ import pytest
 from sklearn.metrics import accuracy_score
 
 import mklcore as mkl
-from mklcore.answer.exploration import ComparedAnswer, Comparison, compare_answers
+from mklcore.answer.verdict import ComparedAnswer, ComparedReference, Comparison, compare_answers
 from mklcore.errors import DataError
 
 NAMES = ("p = 1", "p = 1.33", "p = 2", "MKL-GOMP", "SMKL")
@@ -26,7 +26,8 @@ def made(seed: int) -> Comparison:
         for k, (name, gap) in enumerate(zip(rng.permutation(NAMES), gaps, strict=False))
     ]
     score = str(rng.choice(["accuracy", "R²"]))
-    return Comparison(tuple(answers), score, int(rng.integers(20, 300)), bool(rng.integers(2)))
+    plain = ComparedReference("RBF", 0.95, -0.05, float(rng.choice([0.001, 0.2])))
+    return Comparison(tuple(answers), score, int(rng.integers(20, 300)), bool(rng.integers(2)), (plain,))
 
 
 def test_the_sentence_says_what_the_figures_say():
@@ -34,6 +35,8 @@ def test_the_sentence_says_what_the_figures_say():
         found = made(seed)
         said, first = str(found), found.answers[0]
         assert f"{found.rows} held-out rows" in said if found.held_out else "which is optimistic" in said
+        ahead = found.references[0].place == "behind"
+        assert (f"; {first.name} is worse than one RBF kernel of all columns (" in said) == ahead
         if said.startswith("Too few rows"):
             assert found.rows < 100
             assert {one.place for one in found.answers} == {"level"}
@@ -66,6 +69,7 @@ def test_answers_are_judged_on_the_same_rows_and_ordered_by_folds():
         assert one.gap == pytest.approx(found.answers[0].judged - one.judged)
         assert one.kernels == own.path.n_nonzero[own.index]
     assert (found.rows, found.held_out) == (60, True)
+    assert found.references == answers[found.answers[0].name].verdict.references
     assert "too few" in str(found).lower() or "level" in str(found) or "best" in str(found)
 
 

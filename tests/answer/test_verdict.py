@@ -6,17 +6,29 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mklcore.answer.verdict import CHANCE_NAMED, FEW_ROWS, NAMED, TREES, ComparedReference, Verdict, rounded
+from mklcore.answer.verdict import (
+    CHANCE_NAMED,
+    FEW_ROWS,
+    TREES,
+    ColumnEffect,
+    ComparedReference,
+    Verdict,
+    rounded,
+)
 
 POSITIVE = st.floats(1e-6, 1e9)
 NAMES = [f"column {letter}" for letter in "abcdefgh"]
+
+
+def column(name, effect, error=0.0):
+    return ColumnEffect(name, effect, 0.1, effect, 0.1, error)
 
 
 def some_verdict(**changes):
     usual = {
         "target": "price", "task": "regression", "score_name": "R²", "score": 0.6, "error": 0.1, "guess": 0.0,
         "better_than_guess": True, "rows": 137, "held_out": True,
-        "matters": (("lotsize", 9432.0), ("bathrooms", 6788.0)),
+        "matters": (column("lotsize", 9432.0), column("bathrooms", 6788.0)),
         "chance": ("gasheat",), "typical_error": 15421.0, "guess_error": 26017.0,
     }  # fmt: skip
     return Verdict(**{**usual, **changes})
@@ -37,7 +49,7 @@ def verdicts(draw):
     return some_verdict(
         task=task, better_than_guess=None if task == "novelty" else draw(st.booleans()),
         rows=draw(st.integers(6, 10**6)), held_out=draw(st.booleans()), typical_error=draw(error),
-        guess_error=draw(error), matters=tuple((name, draw(POSITIVE)) for name in NAMES[:cut]),
+        guess_error=draw(error), matters=tuple(column(name, draw(POSITIVE), draw(POSITIVE)) for name in NAMES[:cut]),
         chance=tuple(NAMES[cut:]), references=tuple(references),
     )  # fmt: skip
 
@@ -46,7 +58,7 @@ def verdicts(draw):
 def test_a_sentence_says_its_figures_and_no_more(verdict):
     said = verdict.sentence(lambda name: f"**{name}**", "the table")
     named = [name for name in re.findall(r"\*\*(.*?)\*\*", said) if name != "price"]
-    ranked = [name for name, _ in verdict.matters[:NAMED]]
+    ranked = [one.name for one in verdict.leading]
     assert f"{verdict.rows:,}" in said or verdict.task == "novelty"
     assert "in the table: " in said
     if verdict.better_than_guess is None:
@@ -65,7 +77,7 @@ def test_a_sentence_says_its_figures_and_no_more(verdict):
         return
     few = verdict.chance if ranked and len(verdict.chance) <= CHANCE_NAMED else ()
     assert named == [*ranked, *few]
-    assert all(rounded(effect, 2) in said for _, effect in verdict.matters[:NAMED])
+    assert all(rounded(one.effect, 2) in said for one in verdict.leading)
     assert ("could be chance" in said) == bool(verdict.chance)
     known = verdict.references if verdict.held_out else ()
     trees = [one for one in known if one.place == "behind"] or [one for one in known if one.name in TREES]
@@ -85,6 +97,13 @@ def test_the_sentence_of_a_table_of_prices():
         "matter most; **gasheat** could be chance. Typical error (root mean square) 15,400; guessing the mean: 26,000. "
         "Not clearly different from a random forest (137 held-out rows)."
     )
+
+
+def test_a_third_column_is_named_where_it_is_level_with_the_second():
+    far, near = (tuple(column(*one, 0.1) for one in [("a", 9.0), ("b", 5.0), ("c", c), ("d", c)]) for c in (4.7, 4.9))
+    assert "a (moves it by 9 on average) and b (5) matter most" in str(some_verdict(matters=far))
+    assert "a (moves it by 9 on average), b (5) and c (4.9) matter most" in str(some_verdict(matters=near))
+    assert "a and b tell them" in str(some_verdict(matters=far, task="novelty", better_than_guess=None))
 
 
 def test_numbers_have_so_many_digits():

@@ -109,7 +109,9 @@ def test_the_file_of_an_answer_says_its_verdict_and_draws_the_shares_of_its_colu
     shown = data_of(found.page())
     assert ["".join(text for _, text in line) for line in shown["say"]["texts"][0][0]] == [str(found.verdict)]
     assert shown["columns"]["names"] == [one.name for one in found.columns]
-    np.testing.assert_allclose(shown["columns"]["weights"], found.shares_along, atol=1e-4)
+    np.testing.assert_allclose(
+        shown["columns"]["weights"], found.effects_along / found.effects_along.sum(axis=1, keepdims=True), atol=1e-4
+    )
     assert [one.name in full for one, full in zip(found.columns, shown["columns"]["full"], strict=True)] == [True] * 4
     assert shown["play"]["index"] == found.index
 

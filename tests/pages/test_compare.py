@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import mklcore as mkl
-from mklcore.answer.exploration import compare_answers
 from mklcore.answer.explore import answered
+from mklcore.answer.verdict import compare_answers
 from mklcore.errors import ParameterError
 from mklcore.figures import moving
 from mklcore.figures.moving import MethodView, peak_shares

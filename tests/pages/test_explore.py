@@ -95,7 +95,7 @@ def test_a_point_between_two_is_solved_and_told_from_the_chosen_one():
     found = mkl.explore(mkl.load_sample("diabetes"))
     point = found.at(0.7)
     player = component(app, "path_player")
-    share = np.array(found.effects_of(point.estimators[0]))
+    share = found.effects_of(point.estimators)[0]
     np.testing.assert_allclose(player["exact"]["sets"]["columns"][0:10], share / share.sum(), atol=1e-4)
     assert "You look at C = 0.7; the sentence is about C = 0.316, which folds chose" in words(app)
     put(app, "exact_C", float(found.path.values[3]))
