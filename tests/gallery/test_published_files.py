@@ -5,9 +5,8 @@ import pytest
 from sklearn.svm import SVC
 
 import mklcore as mkl
-from mklcore.errors import DataError, KernelError, ParameterError
+from mklcore.errors import DataError, KernelError
 from mklcore.gallery.experiments import TableLine, proteins, smkl
-from mklcore.gallery.experiments.local_models import local_scores
 
 PROTOCOLS = ("lp_table1", "lp_table2_fig6", "gomp_fig2", "smkl_table2", "smkl_table3")
 
@@ -48,15 +47,12 @@ def test_proteins_by_the_protocols_of_both_papers(tmp_path, monkeypatch):
 
 
 def test_the_scores_of_the_protein_papers():
-    class Says:
-        def predict(self, X):
-            return np.array([0, 0, 1, 1, 2, 0])
-
+    said = np.array([0, 0, 1, 1, 2, 0])
     y = np.array([0, 0, 1, 2, 2, 1])
     # class 0: TP 2, FP 1, FN 0, TN 3; class 1: TP 1, FP 1, FN 1, TN 3; class 2: TP 1, FP 0, FN 1, TN 4
     single = (2 * 3 - 0) / np.sqrt(3 * 2 * 4 * 3), (3 - 1) / np.sqrt(2 * 2 * 4 * 4), 4 / np.sqrt(1 * 2 * 4 * 5)
-    assert proteins.mean_correlation(Says(), None, y) == pytest.approx(np.mean(single))
-    assert proteins.mean_f1(Says(), None, y) == pytest.approx(np.mean([4 / 5, 1 / 2, 2 / 3]))
+    assert proteins.mean_correlation(y, said) == pytest.approx(np.mean(single))
+    assert proteins.mean_f1(y, said) == pytest.approx(np.mean([4 / 5, 1 / 2, 2 / 3]))
 
 
 def test_kernels_are_scaled_on_the_training_rows_and_constant_ones_dropped():
@@ -72,7 +68,7 @@ def test_kernels_are_scaled_on_the_training_rows_and_constant_ones_dropped():
 def test_local_models_are_one_machine_per_known_thing():
     K, network = proteins.made_network(30, seed=2)
     known, new = np.arange(24), np.arange(24, 30)
-    scores = local_scores(mkl.LpMKLClassifier(p=np.inf, tol=1e-6), K[:2], network, known, new)
+    scores = proteins.local_scores(mkl.LpMKLClassifier(p=np.inf, tol=1e-6), K[:2], network, known, new)
     assert scores.shape == (6, 24)
     total, seen = K[:2].sum(axis=0), 0
     for one in known:
@@ -85,20 +81,6 @@ def test_local_models_are_one_machine_per_known_thing():
         assert scores[:, one] == pytest.approx(machine.decision_function(total[np.ix_(new, rest)]), abs=2e-3)
         seen += 1
     assert 0 < seen < 24
-
-
-def test_local_models_refuse_what_is_no_network():
-    K, network = proteins.made_network(8, seed=0)
-    model, rows = mkl.LpMKLClassifier(), np.arange(6)
-    one_way = network.copy()
-    one_way[0, 1] = 1.0 - network[1, 0]
-    for wrong in (network[:5], one_way, 2.0 * network):
-        with pytest.raises(DataError, match=r"symmetric table of 0 and 1, 8 x 8"):
-            local_scores(model, K, wrong, rows, [7])
-    with pytest.raises(ParameterError, match="pass a classifier; got LpMKLRegressor"):
-        local_scores(mkl.LpMKLRegressor(), K, network, rows, [7])
-    with pytest.raises(ParameterError, match="known are indices of things, whole numbers from 0 to 7"):
-        local_scores(model, K, network, [0.5], [7])
 
 
 def test_a_network_from_a_file(tmp_path, monkeypatch):

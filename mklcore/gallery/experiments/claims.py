@@ -190,12 +190,17 @@ def _put(found: PaperComparison, said: str, values: Array, low: float, high: flo
     return Estimate(said, float(values.mean()), error, np.inf if found.exact else n - 1.0, low, high)
 
 
-def _below(check: Check, found: PaperComparison) -> Iterator[Estimate]:
-    for low in found.named(check.of):
+def _pairs(check: Check, found: PaperComparison) -> Iterator[tuple[str, str, str, Array]]:
+    """A row, a column, one of those it is set beside, and how far that one is above it."""
+    for one in found.named(check.of):
         for row in found.chosen(check.rows):
-            for high in found.named(check.than):
-                above = found.of(row, high) - found.of(row, low)
-                yield _put(found, f"{high} − {low} at {row}", above, check.by, np.inf)
+            for other in found.named(check.than):
+                yield row, one, other, found.of(row, other) - found.of(row, one)
+
+
+def _below(check: Check, found: PaperComparison) -> Iterator[Estimate]:
+    for row, one, other, above in _pairs(check, found):
+        yield _put(found, f"{other} − {one} at {row}", above, check.by, np.inf)
 
 
 def _order(check: Check, found: PaperComparison) -> Iterator[Estimate]:
@@ -204,26 +209,29 @@ def _order(check: Check, found: PaperComparison) -> Iterator[Estimate]:
 
 
 def _extreme(check: Check, found: PaperComparison) -> Iterator[Estimate]:
-    sign = 1.0 if check.relation == "lowest" else -1.0
+    sign = 1 if check.relation == "lowest" else -1
     several = found.named(check.of)
     for row in found.chosen(check.rows):
-        means = [sign * float(found.of(row, one).mean()) for one in several]
-        best = several[int(np.argmin(means))]
+        best = several[int(np.argmin([sign * found.of(row, one).mean() for one in several]))]
         for other in found.named(check.than):
             if other not in several:
-                low, high = (best, other) if sign > 0 else (other, best)
+                low, high = (best, other)[::sign]
                 yield _put(found, f"{high} − {low} at {row}", found.of(row, high) - found.of(row, low), 0.0, np.inf)
 
 
 def _alike(check: Check, found: PaperComparison) -> Iterator[Estimate]:
-    for one in found.named(check.of):
-        for row in found.chosen(check.rows):
-            for other in found.named(check.than):
-                said, apart, by = f"{other} − {one}", found.of(row, other) - found.of(row, one), check.by
-                if check.share:
-                    said, by = f"({said}) / mean {one}", check.share
-                    apart = apart / float(found.of(row, one).mean())
-                yield _put(found, f"{said} at {row}", apart, -by, by)
+    for row, one, other, apart in _pairs(check, found):
+        said, by = f"{other} − {one}", check.by
+        if check.share:
+            said, by = f"({said}) / mean {one}", check.share
+            apart = apart / float(found.of(row, one).mean())
+        yield _put(found, f"{said} at {row}", apart, -by, by)
+
+
+def _every(check: Check, found: PaperComparison) -> Iterator[Estimate]:
+    for row, one, other, above in _pairs(check, found):
+        said = f"least of {other} − {one} at {row}"
+        yield Estimate(said, float(above.min()), 0.0, 1.0, -1e-9, np.inf, "at least 0 in every repetition")
 
 
 def _between(check: Check, found: PaperComparison) -> Iterator[Estimate]:
@@ -254,15 +262,6 @@ def _trend(check: Check, found: PaperComparison) -> Iterator[Estimate]:
             values, said = values - np.array([found.of(row, minus) for row in rows]), f"{said} − {minus}"
         slopes = np.polyfit(np.arange(len(rows)), values, 1)[0]
         yield _put(found, f"{said}, per row from {rows[0]} to {rows[-1]}", slopes, *ends)
-
-
-def _every(check: Check, found: PaperComparison) -> Iterator[Estimate]:
-    for row in found.chosen(check.rows):
-        for column in found.named(check.of):
-            for high in found.named(check.than):
-                least = float((found.of(row, high) - found.of(row, column)).min())
-                said = f"least of {high} − {column} at {row}"
-                yield Estimate(said, least, 0.0, 1.0, -1e-9, np.inf, "at least 0 in every repetition")
 
 
 def _published(check: Check, found: PaperComparison) -> Iterator[Estimate]:

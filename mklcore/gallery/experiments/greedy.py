@@ -21,15 +21,12 @@ import numpy as np
 from scipy.linalg import hadamard
 
 from mklcore.arrays import Array
-from mklcore.data.synthetic import make_mkl_toy
 from mklcore.errors import suppress_convergence_warnings
 from mklcore.estimators.greedy import GreedyMKLRegressor
 from mklcore.gallery.experiments.base import TableLine
 from mklcore.gallery.experiments.lp import INFORMATIVE, N_CHECK, N_TRAIN
-from mklcore.gallery.lessons.toy import N_FEATURES
+from mklcore.gallery.lessons.toy import N_FEATURES, toy_parts
 from mklcore.gallery.theory.greedy import greedy_decay_bound, restricted_condition
-from mklcore.kernels.dictionary import KernelDictionary
-from mklcore.kernels.functions import Linear
 from mklcore.kernels.grams import GramStack
 from mklcore.problem.driver import run
 from mklcore.sparse.gomp import GOMP, Spectra
@@ -48,12 +45,8 @@ def sparsity(line: TableLine) -> list[float]:
     chosen lam (the right half of the figure).
     """
     count = INFORMATIVE[line.row]
-    seeds = np.random.SeedSequence([line.seed, count, line.repetition]).generate_state(3)
-    train, validation, test = (
-        make_mkl_toy(n, count, int(s), N_FEATURES)[0] for n, s in zip((N_TRAIN, N_CHECK, N_CHECK), seeds, strict=True)
-    )
-    kernels = KernelDictionary.per_feature(Linear(), N_FEATURES)
-    stack = KernelDictionary(tuple(kernels), standardize=False).grams(train.X, normalise="multiplicative")
+    seeds = [line.seed, count, line.repetition]
+    (train, validation, test), stack = toy_parts(count, seeds, N_TRAIN, N_CHECK, N_CHECK)
     y = train.y.astype(np.float64)
 
     def errors(models: Array, rows: Array, labels: Array) -> Array:

@@ -69,7 +69,7 @@ def toy(line: TableLine) -> list[float]:
     size, _, sparsity = line.row.partition(", ν = ")
     n, count = int(size.removeprefix("n = ")), INFORMATIVE[sparsity]
     drawn = [line.seed, count, line.repetition, *([n] if n != N_TRAIN else [])]
-    errors, weights, _ = toy_draw(count, drawn, NORMS, n, N_CHECK, TOY_COSTS)
+    errors, weights = toy_draw(count, drawn, NORMS, n, N_CHECK, TOY_COSTS)
     truth = (np.arange(N_FEATURES) < count) / np.sqrt(count)
     return [*errors, *np.linalg.norm(weights / np.linalg.norm(weights, axis=1, keepdims=True) - truth, axis=1).tolist()]
 

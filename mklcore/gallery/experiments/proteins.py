@@ -18,7 +18,8 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from sklearn.metrics import f1_score, matthews_corrcoef, roc_auc_score
+from sklearn.base import clone
+from sklearn.metrics import f1_score, make_scorer, matthews_corrcoef, roc_auc_score
 from sklearn.model_selection import train_test_split
 
 from mklcore.arrays import Array, Indices, Labels
@@ -27,7 +28,6 @@ from mklcore.estimators.baselines import BestKernelClassifier
 from mklcore.estimators.gomp import GOMPClassifier
 from mklcore.estimators.lp import LpMKLClassifier
 from mklcore.gallery.experiments.base import TableLine
-from mklcore.gallery.experiments.local_models import local_scores
 from mklcore.kernels.functions import RBF, values_of
 from mklcore.kernels.grams import GramStack, alignment_matrix, as_stack, check_gram
 from mklcore.paths.curves import choose, cross_validate_path
@@ -43,6 +43,7 @@ HELD_OUT = 0.2  # of every class
 LAMS, SIZES, FOLDS = 10.0 ** np.arange(-4.0, 1.5), (1, 2, 4, 8, 12, 16, 24, 32), 3
 PAIR_NORMS, MORE_NORMS = (np.inf, 1.0, 4 / 3, 2.0, 4.0, 8.0, 10.0), (1.0, 4 / 3, 2.0, 4.0)
 PAIR_FOLDS = 5
+FEWEST = 3  # related enzymes that a model needs: fewer leave the problem ill-defined
 
 
 # Proteins
@@ -54,7 +55,9 @@ def norms(line: TableLine) -> list[float]:
     costs, found = QUICK_COSTS if line.quick else COSTS, list[float]()
     for p in NORMS:
         with suppress_convergence_warnings():
-            path = fit_path(LpMKLClassifier(p=p), stack, y, "C", costs, blocks, held, scoring=mean_correlation)
+            path = fit_path(
+                LpMKLClassifier(p=p), stack, y, "C", costs, blocks, held, scoring=make_scorer(mean_correlation)
+            )
         found.append(100.0 * (1.0 - float(path.val_score.max())))
     return found
 
@@ -71,36 +74,25 @@ def greedy(line: TableLine) -> list[float]:
     with suppress_convergence_warnings():
         surface = cross_validate_path(
             GOMPClassifier(), stack, y, params={"lam": LAMS, "s": sizes}, n_splits=FOLDS, seed=line.seed,
-            scoring=score,
+            scoring=make_scorer(score),
         )  # fmt: skip
         lam, size = choose(surface)
         models = [GOMPClassifier(lam=float(LAMS[lam]), n_kernels=sizes[size]).fit(stack, y)]
         for kind in (LpMKLClassifier(p=1.0), LpMKLClassifier(p=np.inf), BestKernelClassifier()):
-            kept = cross_validate_path(kind, stack, y, "C", costs, FOLDS, line.seed, scoring=score)
+            kept = cross_validate_path(kind, stack, y, "C", costs, FOLDS, line.seed, scoring=make_scorer(score))
             models.append(kind.set_params(C=float(costs[int(np.argmax(kept.val_score))])).fit(stack, y))
-    scores = [100.0 * score(_On(model, blocks), None, held) for model in models]
+    scores = [100.0 * score(held, model.predict_blocks(blocks)) for model in models]
     return [*scores, float(models[0].n_kernels_), float(models[1].n_kernels_)]
 
 
-class _On:
-    """A fitted model as a scorer wants it, answering on kernel blocks."""
-
-    def __init__(self, model: Any, blocks: Array) -> None:
-        self._model, self._blocks = model, blocks
-
-    def predict(self, X: Any) -> Labels:
-        return np.asarray(self._model.predict_blocks(self._blocks))
-
-
-def mean_correlation(model: Any, X: Any, y: Labels) -> float:
-    """Matthews correlation of every class against the rest, averaged over the classes: a scorer."""
-    said = model.predict(X)
+def mean_correlation(y: Labels, said: Labels) -> float:
+    """Matthews correlation of every class against the rest, averaged over the classes."""
     return float(np.mean([matthews_corrcoef(y == one, said == one) for one in np.unique(y)]))
 
 
-def mean_f1(model: Any, X: Any, y: Labels) -> float:
-    """F1 averaged over the classes: a scorer."""
-    return float(f1_score(y, model.predict(X), average="macro"))
+def mean_f1(y: Labels, said: Labels) -> float:
+    """F1 averaged over the classes."""
+    return float(f1_score(y, said, average="macro"))
 
 
 def _split(line: TableLine) -> tuple[GramStack, Array, Labels, Labels]:
@@ -188,8 +180,7 @@ def enzymes(line: TableLine) -> list[float]:
     known = np.setdiff1d(np.arange(len(related)), new)
 
     def auc(K: Array, p: float) -> float:
-        model = LpMKLClassifier(p=p)
-        scores = local_scores(model, K, related, known, new)
+        scores = local_scores(LpMKLClassifier(p=p), K, related, known, new)
         kept = np.isfinite(scores)
         return 100.0 * float(roc_auc_score(related[new[:, None], known][kept], scores[kept]))
 
@@ -197,6 +188,24 @@ def enzymes(line: TableLine) -> list[float]:
     found = [auc(own[m : m + 1], np.inf) for m in range(3)]
     found += [auc(own, p) for p in PAIR_NORMS] + [auc(more, p) for p in MORE_NORMS]
     return [*found, *alignment_matrix(K)[np.triu_indices(3, 1)].tolist()]
+
+
+def local_scores(model: Any, K: Array, network: Array, known: Indices, new: Indices) -> Array:
+    """How likely every new enzyme (a,) is related to every known one (b,), as scores (a, b): what ``model`` says of it,
+
+        s(j, i) = f_i(j),   f_i fitted to tell the enzymes related to i from the others, over the known ones except i
+
+    ``network`` (n, n) is read between known enzymes only. One with too few relations to known ones gets no model: NaN.
+    """
+    scores = np.full((new.size, known.size), np.nan)
+    for place, one in enumerate(known):
+        rest = known[known != one]
+        y = network[one, rest]
+        if FEWEST <= y.sum() < y.size:
+            with suppress_convergence_warnings():  # one of hundreds of models may stop short of its tolerance
+                fitted = clone(model).fit(GramStack.from_array(K[:, rest[:, None], rest]), y)
+            scores[:, place] = fitted.decide_blocks(np.ascontiguousarray(K[:, new[:, None], rest]))
+    return scores
 
 
 def recombined(K: Array) -> Array:

@@ -118,14 +118,6 @@ class Outcome:
             )
         return read
 
-    def _repr_html_(self) -> str:
-        cells = [
-            [f"{mean:.2f} ± {error:.2f}" for mean, error in zip(*line, strict=True)]
-            for line in zip(self.mean, self.standard_error, strict=True)
-        ]
-        table = pd.DataFrame(cells, self.rows, self.columns).to_html()
-        return f"<b>{self.key}</b>, {self.repetitions} repetitions{table}"
-
 
 def versions() -> dict[str, str]:
     """What a run is computed with."""

@@ -17,7 +17,6 @@ from mklcore.arrays import Array
 from mklcore.data.dataset import Dataset
 from mklcore.data.synthetic import (
     N_BANDS,
-    make_mkl_toy,
     make_ringnorm,
     make_sequences,
     make_sparse_polynomial,
@@ -31,7 +30,7 @@ from mklcore.estimators.smkl import SMKLRegressor
 from mklcore.figures import hulls
 from mklcore.figures.style import number, percent
 from mklcore.gallery.lessons.found import LessonResult, found
-from mklcore.gallery.lessons.toy import FEW_NORMS, N_FEATURES, NORMS, Level, draws_of
+from mklcore.gallery.lessons.toy import FEW_NORMS, N_FEATURES, NORMS, Level, draws_of, toy_parts
 from mklcore.hkl.bases import PolynomialBasis
 from mklcore.hkl.design import Design
 from mklcore.kernels.dictionary import KernelDictionary, SequenceDictionary, spectral_dictionary
@@ -46,8 +45,8 @@ from mklcore.sparse.variants import duplicate_counterexample, lq_mkl
 USED = 1e-6  # share of the largest weight above which a kernel counts as used
 
 
-def _linear(columns: int, **more: Any) -> KernelDictionary:
-    return KernelDictionary(tuple(KernelDictionary.per_feature(Linear(), columns)), **more)
+def _linear(columns: int) -> KernelDictionary:
+    return KernelDictionary(tuple(KernelDictionary.per_feature(Linear(), columns)))
 
 
 def _used(weights: Array) -> Any:
@@ -171,10 +170,7 @@ def copies(seed: int = 5) -> LessonResult:
 def prices(seed: int = 0) -> LessonResult:
     """MKL-GOMP with a fixed number of kernels and l1-norm ridge MKL along lambda, on one draw of the toy."""
     informative, asked, lambdas = 4, 10, 10.0 ** np.linspace(-3.0, 1.0, 13)
-    first, second = np.random.SeedSequence([seed, informative]).generate_state(2)
-    train = make_mkl_toy(80, informative, int(first), N_FEATURES)[0]
-    test = make_mkl_toy(2000, informative, int(second), N_FEATURES)[0]
-    stack = _linear(N_FEATURES, standardize=False).grams(train.X, normalise="multiplicative")
+    (train, test), stack = toy_parts(informative, [seed, informative], 80, 2000)
     blocks = stack.cross(test.X)
     y, labels = (np.where(part.y == train.y.max(), 1.0, -1.0) for part in (train, test))
     rows = []
@@ -268,7 +264,7 @@ def bands(seed: int = 0) -> LessonResult:
     answer = "exact" if chosen == set(truth) else "fewer" if chosen < set(truth) else "more"
     facts = {
         "smkl_bands": str(len(chosen)), "smkl_r2": f"{smkl.val_score[own]:.3f}", "sparse_bands": str(count),
-        "sparse_r2": f"{lp.val_score[other]:.3f}", "truth": ", ".join(map(str, truth)), "decisive": str(len(truth)),
+        "sparse_r2": f"{lp.val_score[other]:.3f}", "truth": ", ".join(map(str, truth)),
     }  # fmt: skip
     names = [f"band {k}" for k in range(N_BANDS)]
     hues = ["linear" if k in truth else "grey" for k in range(N_BANDS)]
@@ -296,7 +292,7 @@ def edge(seed: int = 0) -> LessonResult:
         "edge_r2": f"{path.val_score[end]:.2f}", "edge_left": number(100 * (1 - scores[end])),
         "best_C": number(costs[best]), "best_r2": f"{path.val_score[best]:.2f}",
         "best_left": number(100 * (1 - scores[best])), "times": number(round(times, 6)), "gain": f"{before:.2f}",
-        "edge_bands": str(path.n_nonzero[end]), "last": number(costs[tried - 1]),
+        "edge_bands": str(path.n_nonzero[end]),
     }  # fmt: skip
     names = [f"band {k}" for k in range(N_BANDS)]
     return found(

@@ -11,11 +11,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from mklcore.arrays import Array
+from mklcore.data.dataset import Dataset
 from mklcore.data.synthetic import make_mkl_toy
 from mklcore.errors import suppress_convergence_warnings
 from mklcore.estimators.lp import LpMKLClassifier
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.functions import Linear
+from mklcore.kernels.grams import GramStack
 from mklcore.paths.path import fit_path
 
 N_FEATURES, N_TRAIN, N_CHECK = 50, 50, 4000
@@ -60,9 +62,17 @@ class Level:
 
 def draws_of(count: int, seed: int, draws: int, norms: Sequence[float]) -> Level:
     """Errors and weights at ``norms`` over several draws with ``count`` informative features."""
-    errors, weights, _ = zip(*(toy_draw(count, (seed, count, draw), norms) for draw in range(draws)), strict=True)
+    errors, weights = zip(*(toy_draw(count, (seed, count, draw), norms) for draw in range(draws)), strict=True)
     bayes = make_mkl_toy(2, count, 0, N_FEATURES)[1].bayes_error
     return Level(count, tuple(norms), np.array(errors), weights[0], 100.0 * bayes)
+
+
+def toy_parts(count: int, seeds: Sequence[int], *sizes: int) -> tuple[list[Dataset], GramStack]:
+    """Sets of rows with ``count`` informative features, and one kernel per feature on the rows of the first."""
+    states = np.random.SeedSequence(seeds).generate_state(len(sizes))
+    parts = [make_mkl_toy(n, count, int(state), N_FEATURES)[0] for n, state in zip(sizes, states, strict=True)]
+    kernels = KernelDictionary(tuple(KernelDictionary.per_feature(Linear(), N_FEATURES)), standardize=False)
+    return parts, kernels.grams(parts[0].X, normalise="multiplicative")
 
 
 def toy_draw(
@@ -72,17 +82,12 @@ def toy_draw(
     n_train: int = N_TRAIN,
     n_check: int = N_CHECK,
     costs: Array = COSTS,
-) -> tuple[list[float], Array, int]:
+) -> tuple[list[float], Array]:
     """One draw of the toy with ``count`` informative features: test error in % and weights at every norm, with the cost
-    that errs least on the validation rows, and how many of these machines stopped before their tolerance.
+    that errs least on the validation rows.
     """
-    three = np.random.SeedSequence(seeds).generate_state(3)
-    train, validation, test = (
-        make_mkl_toy(n, count, int(s), N_FEATURES)[0] for n, s in zip((n_train, n_check, n_check), three, strict=True)
-    )
-    kernels = KernelDictionary(tuple(KernelDictionary.per_feature(Linear(), N_FEATURES)), standardize=False)
-    stack = kernels.grams(train.X, normalise="multiplicative")
-    errors, weights, short = [], [], 0
+    (train, validation, test), stack = toy_parts(count, seeds, n_train, n_check, n_check)
+    errors, weights = [], []
     for p in norms:
         with suppress_convergence_warnings():
             path = fit_path(LpMKLClassifier(p=p), stack, train.y, "C", costs)
@@ -97,5 +102,4 @@ def toy_draw(
         best = int(np.argmin(wrong))
         errors.append(100.0 * float(wrong_test[best]))
         weights.append(path.weights[best])
-        short += not path.statuses[best].ok
-    return errors, np.array(weights), short
+    return errors, np.array(weights)
