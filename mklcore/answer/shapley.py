@@ -43,7 +43,6 @@ from mklcore.kernels.functions import (
     Polynomial,
     Product,
     Sum,
-    values_of,
 )
 from mklcore.kernels.interactions import ColumnMeasure, Interaction
 from mklcore.kernels.maps import standardise_rows
@@ -274,11 +273,11 @@ class _ColumnProduct:
         out = np.zeros((len(places), self.degree + 1, len(rows), len(others)))
         out[:, 0] = 1.0
         for source, spec in self.powers:
-            inner = values_of(spec, rows, others, False)
+            inner = spec.values(rows, others)
             for q in range(1, self.degree + 1):
                 out[places[source], q] = out[places[source], q - 1] * inner / q
         for source, spec, measure in self.parts:
-            values = values_of(spec, rows, others, False)
+            values = spec.values(rows, others)
             if measure is not None:
                 values -= measure.means_at(spec, rows)[:, None] + measure.means_at(spec, others) - measure.grand
             out[places[source]] *= values

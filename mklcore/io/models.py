@@ -473,7 +473,7 @@ def _kernel_map(**parts: Any) -> KernelMap:
     waiting = list(parts["specs"])
     while waiting:
         spec = waiting.pop()
-        if not isinstance(spec.features, tuple) or max(spec.features) >= sizes["d"] or spec.is_relative:
+        if not isinstance(spec.features, tuple) or max(spec.features) >= sizes["d"] or spec.relative:
             raise DataError(f"A kernel of the model file does not fit its {sizes['d']} columns: {spec!r}")
         waiting += getattr(spec, "parts", ())
     return KernelMap(**parts)

@@ -10,19 +10,31 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from mklcore.arrays import Array
+from mklcore.arrays import Array, one_blas_thread
 from mklcore.data.dataset import Dataset, listed
 from mklcore.data.grouping import measured_columns, wavelengths, with_bands
 from mklcore.data.sequences import as_strings, letters
-from mklcore.errors import KernelError, ParameterError
-from mklcore.kernels.functions import MOST_PARTS, RBF, Delta, KernelSpec, Laplacian, LazyColumns, Linear, Polynomial
-from mklcore.kernels.grams import Forecast, GramStack, build_grams, kernel_table
+from mklcore.errors import KernelError, ParameterError, check_cancelled
+from mklcore.kernels.fills import exponential_sums, finish_block, mirror, write_exponential
+from mklcore.kernels.functions import (
+    MOST_PARTS,
+    RBF,
+    Delta,
+    KernelSpec,
+    Laplacian,
+    LazyColumns,
+    Linear,
+    Polynomial,
+    fill_base,
+)
+from mklcore.kernels.grams import Forecast, GramStack, duplicate_notes, kernel_table
 from mklcore.kernels.interactions import Interaction, interacting
-from mklcore.kernels.maps import sum_kind
+from mklcore.kernels.maps import KernelMap, normalised, sum_kind
 from mklcore.kernels.sequences import (
     USUAL_DEGREE,
     USUAL_K,
@@ -100,7 +112,7 @@ def stored_as(
             width = 1
         seen, key = seen + width, (spec.base, spec.features)
         bases[key] = width
-        if getattr(spec, "relative", False):
+        if spec.relative:
             medians.add(key)
         is_linear = is_linear and spec.is_base
     # per entry 1.5 to 2 ns for a kernel, 2 ns and 0.07 ns a column for its base, 8 ns for a median: fitted to one
@@ -440,9 +452,64 @@ class KernelDictionary:
             known, X = self.on(X), X.table
         if known.feature_names is not None and np.ndim(X) == 2:
             known._check_names(np.shape(X)[1])
-        return build_grams(
-            X, known.specs, known.names, known.standardize, normalise, center, memory_limit_mb, sample_weight
-        )
+        plain, names = KernelMap.on(X, known, normalise, sample_weight), known.names
+        M, rows = len(names), plain.rows
+        n, is_spherical = len(rows), normalise == "spherical"
+        if not memory_limit_mb > 0:
+            raise ParameterError(f"memory_limit_mb must be a positive number of megabytes, got {memory_limit_mb!r}.")
+        if (needed := 8e-6 * n**2 * (M + 1)) > memory_limit_mb:
+            most_rows = int(np.sqrt(memory_limit_mb * 1e6 / (8 * (M + 1))))
+            most_kernels = int(memory_limit_mb * 1e6 / (8 * n**2)) - 1
+            fewer = f", at most {most_kernels:,} kernels" if most_kernels > 0 else ""
+            raise KernelError(
+                f"{M:,} kernels on {n:,} rows need {needed:,.0f} MB, above the limit of {memory_limit_mb:,.0f} MB. Use "
+                f"at most {most_rows:,} rows{fewer}, or raise memory_limit_mb."
+            )
+        is_divided = not (center or is_spherical) and sample_weight is None  # by one number, and nothing else
+        w = np.ones(n) if sample_weight is None else sample_weight
+        values, room = np.empty((M, n, n)), np.empty((n, n))
+        diagonals, totals, sums = np.ones((M, n)), np.empty(M), np.empty((M, n))
+        bases: dict[int, int] = {}  # of exponentials that are written once, with their scale: where their base is
+        with one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):  # what overflows is reported by name
+            for (base, columns), members in plain.groups.items():
+                check_cancelled()
+                rates = list(map(attrgetter("rate"), map(plain.specs.__getitem__, members)))
+                first, is_once = values[members[0]], is_divided and None not in rates
+                is_itself = plain.specs[members[0]].is_base and len(members) == 1
+                shared = first if is_once or is_itself else room
+                fill_base(base, columns, rows, rows, True, shared)
+                if is_once:
+                    mirror(shared)
+                    totals[members] = n + 2.0 * exponential_sums(shared, np.array(rates, dtype=np.float64))
+                    bases |= dict.fromkeys(members, members[0])
+                    continue
+                for m in members:
+                    check_cancelled()
+                    if not is_itself:
+                        plain.specs[m].fill(shared, True, values[m])
+                    mirror(values[m])
+                    diagonals[m], sums[m] = values[m].diagonal(), values[m] @ w
+                    totals[m] = w @ sums[m]
+            transform, kept, notes, _ = normalised(
+                plain, names, normalise, center, diagonals, totals, sums, sample_weight
+            )
+            for place in reversed(range(kept.size)):  # a base is overwritten last
+                gram, scale = values[kept[place]], transform.scales[place]
+                if kept[place] in bases:
+                    write_exponential(values[bases[kept[place]]], transform.specs[place].rate, 1.0 / scale, gram)
+                elif center or is_spherical:
+                    shift = transform.row_means[place] - 0.5 * transform.grand_means[place]
+                    factor = transform.factors[place].copy()
+                    finish_block(gram, shift, shift, factor, factor)
+                elif scale != 1.0:
+                    gram *= 1.0 / scale
+        for place, m in enumerate(kept):  # close the gaps that dropped kernels leave
+            if place != m:
+                values[place] = values[m]
+        values, labels = values[: kept.size], tuple(map(names.__getitem__, kept))
+        families = tuple(map(attrgetter("family"), transform.specs))
+        notes += duplicate_notes(values, labels)
+        return GramStack(values, labels, transform.scales, families, transform.specs, notes, transform)
 
     def on(self, data: Dataset) -> KernelDictionary:
         """The dictionary on the rows ``data.table``: where there are sequences, every kernel knows its columns.

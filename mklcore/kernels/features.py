@@ -17,7 +17,7 @@ Source: Williams and Seeger (2001), Using the Nystroem method to speed up kernel
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -25,11 +25,10 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from mklcore.arrays import Array, Indices, one_blas_thread, read_only
+from mklcore.arrays import Array, Indices, one_blas_thread
 from mklcore.errors import check_cancelled
-from mklcore.kernels.functions import own_values
 from mklcore.kernels.grams import kernel_table
-from mklcore.kernels.maps import KernelMap, Normalisation, spherical_factors
+from mklcore.kernels.maps import KernelMap, normalised, spherical_factors
 from mklcore.kernels.operators import Capability, DenseSum
 from mklcore.parameters import check_whole
 
@@ -106,11 +105,6 @@ class FeatureMap:
     normalise: str | None = None
     center: bool = False
 
-    def __post_init__(self) -> None:
-        for one in fields(self):
-            if isinstance(getattr(self, one.name), np.ndarray):
-                object.__setattr__(self, one.name, read_only(getattr(self, one.name)))
-
     @property
     def specs(self) -> Any:
         """The resolved kernels."""
@@ -164,7 +158,16 @@ class FeatureMap:
         """The features of rows (n_new, d) that are standardised already."""
         table = np.empty((len(new), int(self.ends[-1])), dtype=np.float32)
         for part, m, block in self.plain(new):
-            table[part, self.part(m)] = self._finished(m, new[part], block @ self.roots[:, self.part(m)])
+            own = self.part(m)
+            mean = self.means[own]
+            values = block @ self.roots[:, own] - mean
+            if self.normalise == "spherical":
+                grand = float(mean @ mean)
+                diagonal = self.specs[m].own(new[part])
+                values *= spherical_factors(diagonal, values @ mean + grand, grand)[:, None]
+            else:
+                values *= self.scales[m] ** -0.5
+            table[part, own] = values
         return FeatureBlocks(table, self.ends, self.places)
 
     def plain(self, new: Array) -> Iterator[tuple[slice, int, Array]]:
@@ -177,16 +180,6 @@ class FeatureMap:
             values = self.landmarks.cross_standardised(new[part], values)  # fresh memory costs as much as the values
             for m, block in enumerate(values):
                 yield part, m, block
-
-    def _finished(self, m: int, new: Array, values: Array) -> Array:
-        values = values - self.means[self.part(m)]
-        if self.normalise != "spherical":
-            finished: Array = values * self.scales[m] ** -0.5
-            return finished
-        mean = self.means[self.part(m)]
-        grand = float(mean @ mean)
-        found: Array = values * spherical_factors(own_values(self.specs[m], new), values @ mean + grand, grand)[:, None]
-        return found
 
 
 class FactoredSum:
@@ -411,9 +404,8 @@ class Features:
 
     def gram(self, m: int) -> Array:
         """The Gram matrix of one approximated kernel, (n, n)."""
-        own = self.table[:, self.transform.part(m)].astype(np.float64)
-        found: Array = own @ own.T
-        return found
+        L = self.factor(m)
+        return L.T @ L
 
     def select(self, kernels: Indices) -> Features:
         """Some of the kernels."""
@@ -457,17 +449,12 @@ class Features:
         found: Array = np.triu(total)
         return found + np.triu(found, 1).T
 
-    @cached_property
-    def sums(self) -> Array:
-        """Phi'1 (D,)."""
-        return self.coefficients(np.ones(self.n_samples))
-
-    def weighed_sums(self, w: Array) -> tuple[Array, Array]:
-        """Phi' diag(w) Phi (D, D) and Phi'w (D,) for weights of rows w (n,)."""
+    def weighed_gram(self, w: Array) -> Array:
+        """Phi' diag(w) Phi (D, D) for weights of rows w (n,)."""
         S = np.zeros((self.table.shape[1],) * 2)
         for part, piece in self.pieces():
             S += (piece * w[part, None]).T @ piece
-        return S, self.coefficients(w)
+        return S
 
     def __repr__(self) -> str:
         return f"Features({self.n_kernels} kernels, {self.n_samples} rows, {self.table.shape[1]} features)"
@@ -540,7 +527,7 @@ class Nystroem:
         Traces are exact; the variance that "multiplicative" divides by takes the mean of the approximated kernel.
         Kernels that are constant on the training rows are left out and named in ``notes``.
         """
-        training = KernelMap.on(X, dictionary.specs, dictionary.standardize)
+        training = KernelMap.on(X, dictionary, normalise)
         with one_blas_thread():
             plain = training.against(training.rows[self.landmarks(training.rows)])
             roots = []
@@ -558,7 +545,7 @@ def column_features(
 
     In the place of landmarks stand the unit vectors, with which a linear kernel gives the columns themselves.
     """
-    training = KernelMap.on(X, dictionary.specs, dictionary.standardize)
+    training = KernelMap.on(X, dictionary, normalise)
     unit = np.eye(training.rows.shape[1])
     raw = _map_to(training.against(unit), [unit[:, list(spec.settled)] for spec in training.specs])
     with one_blas_thread():
@@ -588,24 +575,19 @@ def _on_rows(raw: FeatureMap, names: tuple[str, ...], rows: Array, normalise: st
     """The features of the standardised training rows (n, d), centred and normalised by exact diagonals and approximated
     row sums.
     """
-    n, M = len(rows), len(raw.specs)
-    numbers = Normalisation(names, normalise, center, n)
-    own = np.array([own_values(spec, rows) for spec in raw.specs])
-    totals, mean, sums = np.zeros((M, len(raw.rows))), np.zeros(int(raw.ends[-1])), np.zeros((M, n))
+    n, M, roots = len(rows), len(raw.specs), [raw.roots[:, raw.part(m)] for m in range(len(raw.specs))]
+    own = np.array([spec.own(rows) for spec in raw.specs])
+    totals, sums = np.zeros((M, len(raw.rows))), np.zeros((M, n))
     for _, m, block in raw.plain(rows):
         totals[m] += block.sum(axis=0)
-    for m in range(M):
-        mean[raw.part(m)] = totals[m] @ raw.roots[:, raw.part(m)] / n
+    means = [totals[m] @ roots[m] / n for m in range(M)]
     if center:
         for part, m, block in raw.plain(rows):
-            sums[m, part] = n * (block @ (raw.roots[:, raw.part(m)] @ mean[raw.part(m)]))
-    for m in range(M):
-        numbers.settle(m, own[m], n * n * float(mean[raw.part(m)] @ mean[raw.part(m)]), sums[m])
-    _, kept, notes = numbers.done(raw.landmarks)
-    transform = replace(
-        raw, means=mean if center else np.zeros_like(mean), scales=numbers.scales, normalise=normalise, center=center
-    ).subset(kept)
-    transform = replace(transform, places=transform.ends[:-1])
+            sums[m, part] = n * (block @ (roots[m] @ means[m]))
+    squares = n * n * np.array([float(mean @ mean) for mean in means])
+    scaled, kept, notes, diagonals = normalised(raw.landmarks, names, normalise, center, own, squares, sums)
+    few = replace(raw, means=np.concatenate(means) * center).subset(kept)
+    transform = replace(few, scales=scaled.scales, places=few.ends[:-1], normalise=normalise, center=center)
     stack = Features(
         transform.of_standardised(rows).table,
         transform,
@@ -614,6 +596,6 @@ def _on_rows(raw: FeatureMap, names: tuple[str, ...], rows: Array, normalise: st
         np.zeros(kept.size),
         notes,
     )
-    lost = 1.0 - stack.diagonals().sum(axis=1) / np.maximum(numbers.diagonal(own)[kept].sum(axis=1), 1e-300)
+    lost = 1.0 - stack.diagonals().sum(axis=1) / np.maximum(diagonals.sum(axis=1), 1e-300)
     object.__setattr__(stack, "approximation_error", np.where(lost > _ROUNDED, np.minimum(lost, 1.0), 0.0))
     return stack

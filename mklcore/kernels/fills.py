@@ -103,11 +103,12 @@ def write_exponential(base: Array, rate: float, scale: float, out: Array) -> Non
     """out = scale exp(-rate * base) for symmetric (n, n): row by row, since copying one half costs more than making it
     again.
     """
+    room = np.empty(base.shape[1])  # the base itself may be overwritten
     for i in range(out.shape[0]):
         row = out[i]
-        exponentials(base[i], rate, row)
+        exponentials(base[i], rate, room)
         for j in range(row.size):
-            row[j] *= scale
+            row[j] = scale * room[j]
 
 
 @jit_entry()

@@ -34,7 +34,7 @@ import scipy
 from mklcore.arrays import Array
 from mklcore.errors import KernelError, ParameterError
 from mklcore.kernels.fills import column_median, fill_distances, fill_exponential
-from mklcore.parameters import Interface, Parameter
+from mklcore.parameters import Interface, Parameter, check_whole
 
 MEDIAN_ROWS = 2000  # from which median distances are taken
 MOST_PARTS = 8  # of a product or a sum
@@ -101,6 +101,7 @@ class KernelSpec(Interface):
     code: ClassVar[str] = ""  # letters by which links and edited tables call it; its key in KERNELS where empty
     hue: ClassVar[str] = ""  # #rrggbb; one that no other family has where empty
     is_base: ClassVar[bool] = False  # whether it is its base itself: sums over kernels are then products of columns
+    relative = False  # whether its width waits for the training rows, as a multiple of their median distance
     reads_strings: ClassVar[bool] = False  # whether it sees a sequence and not the columns of the table
     letters: ClassVar[Any] = ()  # columns read as letters of a sequence, once known; these are never standardised
     rate: ClassVar[Any] = None  # where it is exp(-rate * base): one loop over many kernels can fill it
@@ -121,18 +122,13 @@ class KernelSpec(Interface):
             object.__setattr__(self, "label", str(self.label))
 
     def __repr__(self) -> str:
-        given = [f for f in fields(self) if f.default is MISSING or getattr(self, f.name) != f.default]
+        given = [f for f in fields(self) if f.repr and (f.default is MISSING or getattr(self, f.name) != f.default)]
         return f"{type(self).__name__}({', '.join(f'{f.name}={getattr(self, f.name)!r}' for f in given)})"
 
     @classmethod
     def numbers(cls) -> tuple[Field[Any], ...]:
         """The fields that say which function it is, in order: not its columns, nor whether a width is relative."""
-        return tuple(field for field in fields(cls) if field.name not in ("features", "label", "relative"))
-
-    @property
-    def is_relative(self) -> bool:
-        """Whether a width waits for the training rows."""
-        return bool(getattr(self, "relative", False))
+        return tuple(one for one in fields(cls) if one.repr and one.name not in ("features", "label", "relative"))
 
     def beside(self, n_features: int, sequences: Sequence[str], width: int) -> Self:
         """The kernel on a table of ``n_features`` columns with the letters of ``sequences`` beside them, (n, d + W
@@ -148,8 +144,13 @@ class KernelSpec(Interface):
         ``weights`` (n,) of the rows, of which one of weight w counts as w rows; ``medians`` : distances that are known
         already, by base and columns.
         """
+        columns, known = self.columns(rows.shape[1]), {} if medians is None else medians
         other = copy.copy(self)  # the new fields need no check
-        other.__dict__["features"] = self.columns(rows.shape[1])
+        other.__dict__["features"] = columns
+        if self.relative:
+            if (self.base, columns) not in known:
+                known[self.base, columns] = median_distance(self.base, rows[:, list(columns)], weights)
+            other.__dict__.update(width=self.__dict__["width"] * known[self.base, columns], relative=False)
         return other
 
     @property
@@ -174,6 +175,22 @@ class KernelSpec(Interface):
     @abstractmethod
     def fill(self, base: Array, upper: bool, out: Array) -> None:
         """Kernel values of base numbers (a, b) into out (a, b); only j >= i when `upper`."""
+
+    def own(self, rows: Array) -> Array:
+        """Values of a settled kernel between every row (a, d) and itself, (a,)."""
+        out, base = np.empty((len(rows), 1)), np.zeros(len(rows))
+        if self.base == "inner":
+            seen = np.take(rows, self.settled, axis=1)
+            base = np.einsum("ij,ij->i", seen, seen)
+        self.fill(base[:, None], False, out)
+        return out[:, 0]
+
+    def values(self, left: Array, right: Array, upper: bool = False) -> Array:
+        """Values (a, b) of a settled kernel between whole rows left (a, d) and right (b, d)."""
+        base, out = np.empty((len(left), len(right))), np.zeros((len(left), len(right)))
+        fill_base(self.base, self.settled, left, right, upper, base)
+        self.fill(base, upper, out)
+        return out
 
     @property
     @abstractmethod
@@ -212,11 +229,12 @@ class RowKernel(KernelSpec):
 
     def own(self, rows: Array) -> Array:
         """Kernel values of every row with itself, (a,)."""
-        found, out = np.empty(len(rows)), np.empty((1, 1))
-        for i in range(len(rows)):
-            self.between(rows[i : i + 1], rows[i : i + 1], False, out)
-            found[i] = out[0, 0]
-        return found
+        return np.array([self.values(row[None], row[None])[0, 0] for row in rows])
+
+    def values(self, left: Array, right: Array, upper: bool = False) -> Array:
+        out = np.zeros((len(left), len(right)))
+        self.between(left, right, upper, out)
+        return out
 
     def fill(self, base: Array, upper: bool, out: Array) -> None:
         np.copyto(out, base)
@@ -274,11 +292,7 @@ class Polynomial(KernelSpec):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        whole = isinstance(self.degree, Integral) and not isinstance(self.degree, bool)
-        if not whole or not 1 <= self.degree <= MAX_DEGREE:
-            raise ParameterError(
-                f"Polynomial: degree must be a whole number from 1 to {MAX_DEGREE}, got {self.degree!r}."
-            )
+        check_whole("Polynomial: degree", self.degree, 1, MAX_DEGREE)
         object.__setattr__(self, "degree", int(self.degree))
         object.__setattr__(self, "coef0", _as_real("Polynomial", "coef0", self.coef0, 0.0, 1e100))
 
@@ -312,15 +326,6 @@ class _Width(KernelSpec):
     @property
     def title(self) -> str:
         return f"{self.word} {self.width:g}" + (" × median" if self.relative else "")
-
-    def settle(self, rows: Array, weights: Array | None = None, medians: dict[Any, float] | None = None) -> Self:
-        found, known = super().settle(rows, weights, medians), {} if medians is None else medians
-        if self.relative:
-            columns: Any = found.features
-            if (key := (self.base, columns)) not in known:
-                known[key] = median_distance(self.base, rows[:, list(columns)], weights)
-            found.__dict__.update(width=self.width * known[key], relative=False)
-        return found
 
     def fill(self, base: Array, upper: bool, out: Array) -> None:
         fill_exponential(base, self.rate, upper, out)
@@ -422,31 +427,23 @@ class Matern(_Width):
     def title(self) -> str:
         return f"{super().title} (ν {'∞' if math.isinf(self.nu) else format(self.nu, 'g')})"
 
-    @property
-    def rate(self) -> float | None:
-        return 0.5 / (self.width * self.width) if math.isinf(self.nu) else None
-
     def fill(self, base: Array, upper: bool, out: Array) -> None:
         if math.isinf(self.nu):
-            super().fill(base, upper, out)
+            fill_exponential(base, 0.5 / self.width**2, upper, out)
             return
-        rate, p = math.sqrt(2.0 * self.nu) / self.width, self.nu - 0.5
-        terms = self._terms(int(p)) if p == int(p) else None
         for i in range(out.shape[0]):
             start = i if upper else 0
-            r = rate * np.sqrt(base[i, start:])
-            out[i, start:] = (
-                self._bessel(r) if terms is None else np.exp(-r) * np.polynomial.polynomial.polyval(r, terms)
-            )
+            out[i, start:] = self._of_distance(math.sqrt(2.0 * self.nu) / self.width * np.sqrt(base[i, start:]))
 
-    @staticmethod
-    def _terms(p: int) -> Array:
-        """p!/(2p)! (2p - k)! / ((p - k)! k!) 2^k for k = 0 .. p: the polynomial in r."""
-        f = math.factorial
-        return np.array([f(p) * f(2 * p - k) * 2**k / (f(2 * p) * f(p - k) * f(k)) for k in range(p + 1)])
-
-    def _bessel(self, r: Array) -> Array:
-        """The values by the modified Bessel function, in logarithms; 1 where r is too small for it."""
+    def _of_distance(self, r: Array) -> Array:
+        """The values: for nu = p + 1/2 exp(-r) times the polynomial with the terms p!/(2p)! (2p - k)! / ((p - k)! k!)
+        2^k, else by the modified Bessel function, in logarithms, and 1 where r is too small for it.
+        """
+        p, f = int(self.nu), math.factorial
+        if self.nu == p + 0.5:
+            terms = [f(p) * f(2 * p - k) * 2**k / (f(2 * p) * f(p - k) * f(k)) for k in range(p + 1)]
+            smooth: Array = np.exp(-r) * np.polynomial.polynomial.polyval(r, terms)
+            return smooth
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             scaled = np.log(scipy.special.kve(self.nu, r)) - r + self.nu * np.log(r)
         value = np.exp(scaled + (1.0 - self.nu) * math.log(2.0) - scipy.special.gammaln(self.nu))
@@ -495,27 +492,6 @@ def fill_base(
         return
     out.fill(0.0)
     fill_distances(np.array(one.T, order="C"), np.ascontiguousarray(columns), kind == "squared", upper, out)
-
-
-def own_values(spec: KernelSpec, rows: Array) -> Array:
-    """Values (a,) of a settled kernel between every row (a, d) and itself."""
-    out, base = np.empty((len(rows), 1)), np.zeros(len(rows))
-    if isinstance(spec, RowKernel):
-        base = spec.own(rows)
-    elif spec.base == "inner":
-        seen = np.take(rows, spec.settled, axis=1)
-        base = np.einsum("ij,ij->i", seen, seen)
-    spec.fill(base[:, None], False, out)
-    return out[:, 0]
-
-
-def values_of(spec: KernelSpec, left: Array, right: Array, upper: bool = False) -> Array:
-    """Values (a, b) of a settled kernel between whole rows left (a, d) and right (b, d)."""
-    base = np.empty((len(left), len(right)))
-    fill_base(spec if isinstance(spec, RowKernel) else spec.base, spec.settled, left, right, upper, base)
-    out = np.zeros_like(base)
-    spec.fill(base, upper, out)
-    return out
 
 
 def median_distance(base: str, columns: Array, weights: Array | None = None) -> float:
@@ -572,7 +548,7 @@ class Composed(RowKernel):
             )
         reads = all(part.reads_strings or part.features is not None for part in self.parts)
         object.__setattr__(self, "reads_strings", reads)
-        object.__setattr__(self, "relative", any(part.is_relative for part in self.parts))
+        object.__setattr__(self, "relative", any(part.relative for part in self.parts))
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(map(repr, self.parts))})"
@@ -602,14 +578,14 @@ class Composed(RowKernel):
         return replace(self, parts=tuple(parts), features=tuple(sorted(columns)))
 
     def between(self, left: Array, right: Array, upper: bool, out: Array) -> None:
-        out[...] = values_of(self.parts[0], left, right, upper)
+        out[...] = self.parts[0].values(left, right, upper)
         for part in self.parts[1:]:
-            self.join(out, values_of(part, left, right, upper), out=out)
+            self.join(out, part.values(left, right, upper), out=out)
 
     def own(self, rows: Array) -> Array:
-        out = own_values(self.parts[0], rows)
+        out = self.parts[0].own(rows)
         for part in self.parts[1:]:
-            self.join(out, own_values(part, rows), out=out)
+            self.join(out, part.own(rows), out=out)
         return out
 
 

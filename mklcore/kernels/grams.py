@@ -14,17 +14,15 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from html import escape
-from operator import attrgetter
 from typing import Any, NoReturn, Self
 
 import numpy as np
 import scipy
 
 from mklcore.arrays import Array, Indices, Mask, one_blas_thread, read_only
-from mklcore.errors import DataError, KernelError, ParameterError, check_cancelled, never_asked
-from mklcore.kernels.fills import exponential_sums, mirror, write_exponential
-from mklcore.kernels.functions import KernelSpec, fill_base, own_values
-from mklcore.kernels.maps import KernelMap, Normalisation, pieces
+from mklcore.errors import DataError, KernelError, ParameterError, never_asked
+from mklcore.kernels.functions import KernelSpec
+from mklcore.kernels.maps import KernelMap, normalised, pieces
 from mklcore.kernels.operators import NO_FUNCTIONS, Capability, Dense, DenseSum
 
 DUPLICATE_TOLERANCE = 1e-10
@@ -129,7 +127,7 @@ class GramStack(Dense):
             for label, gram in zip(labels, values, strict=True):
                 check_gram(label, gram, tick)
         families = ("precomputed",) * len(values)
-        return cls(values, labels, np.ones(len(values)), families, notes=_duplicate_notes(values, labels))
+        return cls(values, labels, np.ones(len(values)), families, notes=duplicate_notes(values, labels))
 
     @property
     def normalise(self) -> str | None:
@@ -211,75 +209,12 @@ def kernel_table(
     return f"<p><b>{escape(title)}</b></p><table><tr>{head}</tr>{body}</table>{more}{remarks}"
 
 
-def _duplicate_notes(values: Array, names: Sequence[str]) -> tuple[str, ...]:
+def duplicate_notes(values: Array, names: Sequence[str]) -> tuple[str, ...]:
     notes: tuple[str, ...] = ()
     for group in duplicates(values):
         same = ", ".join(map(names.__getitem__, group))
         notes += (f"{same}: the same kernel after normalisation. All are kept; read their weights together.",)
     return notes
-
-
-def build_grams(
-    X: Any,
-    specs: Sequence[KernelSpec],
-    names: Sequence[str],
-    standardize: bool = True,
-    normalise: str | None = "multiplicative",
-    center: bool = False,
-    memory_limit_mb: float = 4096.0,
-    sample_weight: Array | None = None,
-) -> GramStack:
-    """Grams of every spec on the training rows X (n, d); `KernelDictionary.grams` is the public door.
-
-    Kernels that normalisation cannot scale (constant on the training rows) are left out and named in `notes`.
-    KernelError when the stack would need more than `memory_limit_mb` (1 MB = 10^6 bytes).
-    """
-    plain = KernelMap.on(X, specs, standardize, sample_weight)
-    n = len(plain.rows)
-    numbers = Normalisation(names, normalise, center, n, sample_weight)
-    _check_memory(len(specs), n, memory_limit_mb)
-    values, base, one = np.empty((len(specs), n, n)), np.empty((n, n)), np.ones(n)
-    with one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):  # what overflows is reported by name
-        for (kind, columns), members in plain.groups.items():
-            fill_base(kind, columns, plain.rows, plain.rows, True, base)
-            rates = list(map(attrgetter("rate"), map(plain.specs.__getitem__, members)))
-            totals: Any = None
-            if numbers.is_plain and None not in rates:  # exponentials, which are written once, with their scale
-                mirror(base)
-                totals = n + 2.0 * exponential_sums(base, np.array(rates, dtype=np.float64))
-            for place, m in enumerate(members):
-                check_cancelled()
-                if totals is not None:
-                    if numbers.settle(m, one, totals[place]):
-                        write_exponential(base, rates[place], 1.0 / numbers.scales[m], values[m])
-                    continue
-                plain.specs[m].fill(base, True, values[m])
-                mirror(values[m])
-                sums = values[m] @ numbers.w
-                if numbers.settle(m, values[m].diagonal().copy(), float(numbers.w @ sums), sums):
-                    numbers.finish(m, values[m])
-    transform, kept, notes = numbers.done(plain)
-    for place, m in enumerate(kept):  # close the gaps that dropped kernels leave
-        if place != m:
-            values[place] = values[m]
-    values, labels = values[: len(kept)], tuple(map(names.__getitem__, kept))
-    families = tuple(map(attrgetter("family"), transform.specs))
-    notes += _duplicate_notes(values, labels)
-    return GramStack(values, labels, transform.scales, families, transform.specs, notes, transform)
-
-
-def _check_memory(n_kernels: int, n_samples: int, memory_limit_mb: float) -> None:
-    if not memory_limit_mb > 0:
-        raise ParameterError(f"memory_limit_mb must be a positive number of megabytes, got {memory_limit_mb!r}.")
-    needed = 8e-6 * n_samples**2 * (n_kernels + 1)
-    if needed > memory_limit_mb:
-        rows = int(np.sqrt(memory_limit_mb * 1e6 / (8 * (n_kernels + 1))))
-        kernels = int(memory_limit_mb * 1e6 / (8 * n_samples**2)) - 1
-        fewer = f", at most {kernels:,} kernels" if kernels > 0 else ""
-        raise KernelError(
-            f"{n_kernels:,} kernels on {n_samples:,} rows need {needed:,.0f} MB, above the limit of "
-            f"{memory_limit_mb:,.0f} MB. Use at most {rows:,} rows{fewer}, or raise memory_limit_mb."
-        )
 
 
 # -- rows computed when asked for
@@ -303,17 +238,14 @@ class Rows:
     @classmethod
     def build(cls, dictionary: Any, X: Any, normalise: str | None = "multiplicative", center: bool = False) -> Self:
         """Resolve the dictionary on training rows X (n, d) and find its scales, without storing a Gram matrix."""
-        plain = KernelMap.on(X, dictionary.specs, dictionary.standardize)
-        n = len(plain.rows)
-        numbers, ones = Normalisation(dictionary.names, normalise, center, n), np.ones(n)
+        plain, names = KernelMap.on(X, dictionary, normalise), dictionary.names
+        ones = np.ones(len(plain.rows))
         with np.errstate(over="ignore", invalid="ignore"):  # what overflows is reported by name
-            diagonal = np.array([own_values(spec, plain.rows) for spec in plain.specs])
+            own = np.array([spec.own(plain.rows) for spec in plain.specs])
             sums = plain.products(ones) if center else None
             totals = plain.forms(ones) if sums is None else sums.sum(axis=1)
-        for m, total in enumerate(totals.tolist()):
-            numbers.settle(m, diagonal[m], total, None if sums is None else sums[m])
-        transform, kept, notes = numbers.done(plain)
-        return cls(transform, [numbers.names[m] for m in kept], numbers.diagonal(diagonal)[kept], notes)
+        transform, kept, notes, diagonals = normalised(plain, names, normalise, center, own, totals, sums)
+        return cls(transform, [names[m] for m in kept], diagonals, notes)
 
     def diagonals(self) -> Array:
         """K_m(x_i, x_i) of every kernel, (M, n)."""

@@ -48,8 +48,6 @@ from mklcore.kernels.functions import (
     Product,
     RowKernel,
     columns_as_text,
-    own_values,
-    values_of,
 )
 
 MOST_NODES = 512  # distinct values of a column up to which its distribution is kept as it is
@@ -153,7 +151,7 @@ def _means(part: KernelSpec, points: Array, nodes: Array, shares: Array) -> Arra
         return inner
     out = np.empty(len(points))
     for top in range(0, len(points), _BLOCK):
-        out[top : top + _BLOCK] = values_of(part, points[top : top + _BLOCK], nodes, False) @ shares
+        out[top : top + _BLOCK] = part.values(points[top : top + _BLOCK], nodes) @ shares
     return out
 
 
@@ -238,7 +236,7 @@ class Interaction(Product):
         other = own if left is right else self._means_of(right)
         out[...] = 1.0
         for part, measure, mine, theirs in zip(self.parts, self._settled_measures, own, other, strict=True):
-            factor = values_of(part, left, right, upper)
+            factor = part.values(left, right, upper)
             factor += (measure.grand - mine)[:, None] - theirs
             out *= factor
 
@@ -246,7 +244,7 @@ class Interaction(Product):
         means = self._means_of(rows)
         out = np.ones(len(rows))
         for part, measure, mean in zip(self.parts, self._settled_measures, means, strict=True):
-            out *= own_values(part, rows) - 2 * mean + measure.grand
+            out *= part.own(rows) - 2 * mean + measure.grand
         return out
 
     def _means_of(self, rows: Array) -> Array:

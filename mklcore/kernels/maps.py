@@ -26,12 +26,12 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from mklcore.arrays import Array, Indices, Mask, read_only
+from mklcore.arrays import Array, Indices, Mask
 from mklcore.data.dataset import Dataset
 from mklcore.data.sequences import as_strings, letters
 from mklcore.errors import DataError, KernelError, ParameterError, check_cancelled
 from mklcore.kernels.fills import add_radial, finish_block, mirror, radial_forms
-from mklcore.kernels.functions import Base, KernelSpec, RowKernel, fill_base, own_values
+from mklcore.kernels.functions import Base, KernelSpec, RowKernel, fill_base
 
 NORMALISATIONS: tuple[str | None, ...] = ("multiplicative", "spherical", "trace", "diag", None)
 CONSTANT_TOLERANCE = 1e-12
@@ -94,10 +94,10 @@ def standardise_rows(rows: Array, means: Array, scales: Array) -> Array:
     return result
 
 
-def spherical_factors(diagonal: Array, means: Array | float, grand: float) -> Array:
+def spherical_factors(diagonal: Array, means: Array | float, grand: Array | float) -> Array:
     """K_ii^(-1/2) of the (centred) self-kernels, and 0 where K_ii is 0 or only rounding."""
     own = diagonal - 2 * means + grand
-    floor = CONSTANT_TOLERANCE * np.abs(diagonal) if grand or np.any(means) else 0.0
+    floor = CONSTANT_TOLERANCE * np.abs(diagonal) if np.any(grand) or np.any(means) else 0.0
     present = own > floor
     return np.where(present, 1.0 / np.sqrt(np.where(present, own, 1.0)), 0.0)
 
@@ -129,25 +129,27 @@ class KernelMap:
     center: bool = False
     weights: Array | None = None
 
-    def __post_init__(self) -> None:
-        for name, value in self.__dict__.copy().items():
-            if isinstance(value, np.ndarray):
-                object.__setattr__(self, name, read_only(value))
-
     @classmethod
-    def on(cls, X: Any, specs: Sequence[KernelSpec], standardize: bool = True, weights: Array | None = None) -> Self:
-        """The kernels resolved on training rows X (n, d), with neither scales nor centring; letters of sequences are
-        not standardised. A row of weight w counts as w rows.
+    def on(cls, X: Any, dictionary: Any, normalise: str | None = None, weights: Array | None = None) -> Self:
+        """The kernels of a dictionary resolved on training rows X (n, d), with neither scales nor centring; letters of
+        sequences are not standardised. A row of weight w counts as w rows. ``normalise`` is refused where it is
+        unknown, before anything is computed.
         """
+        if normalise not in NORMALISATIONS:
+            known = ", ".join(repr(name) for name in NORMALISATIONS)
+            raise ParameterError(f"normalise must be one of {known}, got {normalise!r}.")
         rows = as_rows(X)
-        d = rows.shape[1]
-        means, scales = column_statistics(rows, weights) if standardize else (np.zeros(d), np.ones(d))
-        for spec in specs:
+        n, d = rows.shape
+        means, scales = column_statistics(rows, weights) if dictionary.standardize else (np.zeros(d), np.ones(d))
+        for spec in dictionary.specs:
             means[list(spec.letters)], scales[list(spec.letters)] = 0.0, 1.0
         rows = standardise_rows(rows, means, scales)
+        settled: list[KernelSpec] = []
         medians: dict[Any, float] = {}
-        settled = [spec.settle(rows, weights, medians) for spec in specs]
-        M, n = len(settled), len(rows)
+        for spec in dictionary.specs:
+            check_cancelled()
+            settled.append(spec.settle(rows, weights, medians))
+        M = len(settled)
         one, zero = np.broadcast_to(1.0, (M, n)), np.broadcast_to(0.0, (M, n))
         return cls(tuple(settled), rows, means, scales, np.ones(M), one, zero, np.zeros(M), np.arange(n))
 
@@ -254,7 +256,7 @@ class KernelMap:
         shift = np.average(block, axis=1, weights=self.weights) if self.center else np.zeros(len(new))
         factor = np.full(len(new), scale**-0.5)
         if is_spherical:
-            factor = spherical_factors(own_values(self.specs[m], new), shift, grand)
+            factor = spherical_factors(self.specs[m].own(new), shift, grand)
         finish_block(block, shift - grand, self.row_means[m].copy(), factor, self.factors[m].copy())
 
     # -- sums over all kernels
@@ -382,94 +384,59 @@ class Layout(NamedTuple):
     factors: Array
 
 
-class Normalisation:
-    """The numbers that centre and scale M kernels on n training rows, found one kernel at a time, for all forms.
+def normalised(
+    plain: KernelMap, names: Sequence[str], normalise: str | None, center: bool,
+    diagonals: Array, totals: Array, sums: Array | None = None, weights: Array | None = None,
+) -> tuple[KernelMap, Indices, tuple[str, ...], Array]:  # fmt: skip
+    """Kernels with the numbers that centre and scale them, for all forms: the map ``plain`` with these, which kernels
+    are kept, notes on constant ones, and the finished diagonals (M, n).
 
-    A kernel that is constant on the training rows has no variance in feature space: what would divide by it leaves it
-    out. ``weights`` (n,) of the rows: a row of weight 2 counts as two rows.
+    The numbers come from K_ii (M, n), w'K w (M,) and, with ``center``, K w (M, n), w the ``weights`` (n,) of the rows:
+    a row of weight 2 counts as two. A kernel that is constant on the training rows has no variance in feature space:
+    what would divide by it leaves it out. KernelError where a number overflows, or no kernel is left.
     """
-
-    def __init__(
-        self, names: Sequence[str], normalise: str | None, center: bool, n: int, weights: Array | None = None
-    ) -> None:
-        if normalise not in NORMALISATIONS:
-            known = ", ".join(repr(name) for name in NORMALISATIONS)
-            raise ParameterError(f"normalise must be one of {known}, got {normalise!r}.")
-        self.names, self.normalise, self.center, self.weights = tuple(names), normalise, center, weights
-        self.is_spherical = normalise == "spherical"
-        self.is_plain = not center and not self.is_spherical and weights is None  # finished once it is divided
-        self.w = np.ones(n) if weights is None else weights
-        self.constant: dict[int, bool] = {}  # and whether they are left out
-        M = len(self.names)
-        self.scales, self.grand_means = np.ones(M), np.zeros(M)
-        self.row_means = np.zeros((M, n)) if center else np.broadcast_to(0.0, (M, n))
-        self.factors = np.ones((M, n)) if self.is_spherical else np.empty((0, 0))
-
-    def settle(self, m: int, diagonal: Array, total: float, sums: Array | None = None) -> bool:
-        """Find the numbers of kernel m from its diagonal (n,), w'K w and, where it is centred, K w (n,); False when it
-        has to be left out. KernelError where a number overflows.
-        """
-        n, trace = float(self.w.sum()), float(self.w @ diagonal)
-        spread = trace / n - total / n**2
-        if not (np.isfinite(trace) and np.isfinite(spread)):
-            raise KernelError(
-                f"{self.names[m]} grows beyond the largest number on these rows. Standardise the columns or lower its "
-                f"degree."
-            )
-        if spread <= CONSTANT_TOLERANCE * trace / n:
-            is_nought = trace <= 0 and self.normalise in ("trace", "diag")
-            self.constant[m] = self.center or self.normalise == "multiplicative" or is_nought
-            if self.constant[m]:
-                return False
-        means: Any = 0.0
-        if self.center and sums is not None:
-            means = self.row_means[m] = sums / n
-            self.grand_means[m] = total / n**2
-        grand = float(self.grand_means[m])
-        own = diagonal - 2 * means + grand
-        if self.is_spherical:
-            self.factors[m] = spherical_factors(diagonal, means, grand)
-        elif self.normalise is not None:
-            known = {"multiplicative": spread, "trace": self.w @ own, "diag": own[self.w > 0].max()}
-            self.scales[m] = known[self.normalise]
-        return True
-
-    def finish(self, m: int, gram: Array) -> None:
-        """Centre and scale the Gram matrix (n, n) of a settled kernel, in place."""
-        factor = self.factors[m] if self.is_spherical else np.full(len(gram), self.scales[m] ** -0.5)
-        if self.center or self.is_spherical:
-            shift = self.row_means[m] - 0.5 * self.grand_means[m]
-            finish_block(gram, shift, shift, factor, factor)
-        elif self.scales[m] != 1.0:
-            gram *= 1.0 / self.scales[m]
-
-    def diagonal(self, diagonal: Array) -> Array:
-        """The diagonals (M, n) of all kernels, centred and scaled."""
-        own = diagonal - 2 * self.row_means + self.grand_means[:, None]
-        return np.asarray(own * self.factors**2 if self.is_spherical else own / self.scales[:, None])
-
-    def done(self, plain: KernelMap) -> tuple[KernelMap, Indices, tuple[str, ...]]:
-        """The map of kernels without centring and scale with the numbers found here, the kernels that are left in it,
-        and notes on constant ones. KernelError where none is left.
-        """
-        notes, left = [], dict.fromkeys(range(len(self.names)))
-        for m, is_gone in sorted(self.constant.items()):
-            notes.append(f"{self.names[m]}: constant on the training rows, {'left out' if is_gone else 'kept'}.")
-            if is_gone:
-                del left[m]
-        if not left:
-            more = ", …" if len(self.names) > 3 else ""
-            raise KernelError(
-                f"Every kernel is constant on the training rows (n_samples = {self.w.size}): "
-                f"{', '.join(self.names[:3])}{more}. Use rows that differ, or columns that vary."
-            )
-        shape, kept = self.row_means.shape, np.array(list(left))
-        factors = self.factors if self.is_spherical else np.broadcast_to(self.scales[:, None] ** -0.5, shape)
-        found = replace(
-            plain, scales=self.scales, factors=factors, row_means=self.row_means, grand_means=self.grand_means,
-            normalise=self.normalise, center=self.center, weights=self.weights,
-        )  # fmt: skip
-        return found if kept.size == len(self.names) else found.subset(kept), kept, tuple(notes)
+    w = np.ones(diagonals.shape[1]) if weights is None else weights
+    n = float(w.sum())
+    with np.errstate(over="ignore", invalid="ignore"):
+        traces = (diagonals * w).sum(axis=1)
+        spreads = traces / n - totals / n**2
+    for m in np.flatnonzero(~np.isfinite(spreads)).tolist():
+        raise KernelError(
+            f"{names[m]} grows beyond the largest number on these rows. Standardise the columns or lower its degree."
+        )
+    is_flat = spreads <= CONSTANT_TOLERANCE * traces / n
+    needs_spread = center or normalise == "multiplicative"
+    is_gone = is_flat & (needs_spread | ((traces <= 0) & (normalise in ("trace", "diag"))))
+    done = np.where(is_gone, "left out", "kept")
+    notes = tuple(f"{names[m]}: constant on the training rows, {done[m]}." for m in np.flatnonzero(is_flat).tolist())
+    kept = np.flatnonzero(~is_gone)
+    if not kept.size:
+        more = ", …" if len(names) > 3 else ""
+        raise KernelError(
+            f"Every kernel is constant on the training rows (n_samples = {w.size}): {', '.join(names[:3])}{more}. Use "
+            "rows that differ, or columns that vary."
+        )
+    shape = kept.size, w.size
+    means, grand = np.broadcast_to(0.0, shape), np.zeros(kept.size)
+    if center and sums is not None:
+        means, grand = sums[kept] / n, totals[kept] / n**2
+    own = diagonals[kept] - 2 * means + grand[:, None]
+    scales = np.ones(kept.size)
+    match normalise:
+        case "multiplicative":
+            scales = spreads[kept]
+        case "trace":
+            scales = (own * w).sum(axis=1)
+        case "diag":
+            scales = own[:, w > 0].max(axis=1)
+    factors = np.broadcast_to(scales[:, None] ** -0.5, shape)
+    if normalise == "spherical":
+        factors = spherical_factors(diagonals[kept], means, grand[:, None])
+    found = replace(
+        plain, specs=tuple(plain.specs[m] for m in kept), scales=scales, factors=factors, row_means=means,
+        grand_means=grand, normalise=normalise, center=center, weights=weights,
+    )  # fmt: skip
+    return found, kept, notes, own * factors**2
 
 
 def sum_kind(spec: KernelSpec) -> str:

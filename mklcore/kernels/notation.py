@@ -141,7 +141,7 @@ class Recipe:
     def _others(self) -> Iterable[KernelSpec]:
         for key in filter(None, self.others.split(",")):
             usual: Any = KERNELS[key].usual()
-            widths = width_multiples(OTHER_WIDTHS) if usual.is_relative else []
+            widths = width_multiples(OTHER_WIDTHS) if usual.relative else []
             yield from [replace(usual, width=width) for width in widths] or [usual]
 
     def _on_parts(self, n_features: int, groups: Sequence[Any]) -> Iterable[KernelSpec]:
@@ -313,11 +313,11 @@ def _head(spec: KernelSpec) -> str:
             "letters."
         )
     values = [(getattr(spec, field.name), field.default) for field in spec.numbers()]
-    while len(values) > spec.is_relative and values[-1][0] == values[-1][1]:  # the m follows a number
+    while len(values) > spec.relative and values[-1][0] == values[-1][1]:  # the m follows a number
         values.pop()
     if not all(isinstance(value, int | float) for value, _ in values):
         raise KernelError(f"{spec!r} cannot be written as text: its fields have to be numbers.")
-    relative = "m" if spec.is_relative else ""
+    relative = "m" if spec.relative else ""
     return f"{code}{'+'.join(_short(value) for value, _ in values)}{relative}"
 
 

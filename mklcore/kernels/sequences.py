@@ -11,7 +11,7 @@ Sources: Leslie, Eskin and Noble, The spectrum kernel, 2002; Raetsch and Sonnenb
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import MISSING, Field, dataclass, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -272,26 +272,13 @@ class Words(SequenceKernel):
     """
 
     sequence: int = 0
-    vocabulary: tuple[str, ...] = ()
-    rarity: tuple[float, ...] = ()
+    vocabulary: tuple[str, ...] = field(default=(), repr=False)  # what is found is no number that says which function
+    rarity: tuple[float, ...] = field(default=(), repr=False)
 
     family: ClassVar[str] = "words"
     limits = ()
 
-    def __repr__(self) -> str:
-        given = [f for f in fields(self) if f.default is MISSING or getattr(self, f.name) != f.default]
-        named = ", ".join(
-            f"{f.name}={getattr(self, f.name)!r}" for f in given if f.name not in ("vocabulary", "rarity")
-        )
-        return f"Words({named})"
-
-    @classmethod
-    def numbers(cls) -> tuple[Field[Any], ...]:
-        return tuple(field for field in super().numbers() if field.name not in ("vocabulary", "rarity"))
-
-    @property
-    def title(self) -> str:
-        return "words"
+    title: ClassVar[str] = "words"
 
     def settle(self, rows: Array, weights: Array | None = None, medians: dict[Any, float] | None = None) -> Self:
         if self.vocabulary:

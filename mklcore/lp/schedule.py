@@ -344,7 +344,7 @@ def root_of(scatter: Array) -> tuple[Array, Array]:
 def scatter_of(stack: Features, y: Array, w: Array, centred: bool) -> Array:
     """Z' diag(w) Z (D + 1, D + 1) of Z = [Phi, y] for weights w (n,) of mean one, about the means if ``centred``."""
     even = bool(np.all(w == 1.0))
-    S, first = (stack.gram_of_features, stack.sums) if even else stack.weighed_sums(w)
+    S, first = stack.gram_of_features if even else stack.weighed_gram(w), stack.coefficients(w)
     middle = float(w @ y) / y.size if centred else 0.0
     c, energy = stack.coefficients(w * (y - middle)), float(w @ (y - middle) ** 2)
     if centred:

@@ -62,7 +62,7 @@ def test_relative_widths_count_median_distances_of_the_standardised_columns(X):
     assert specs[2].width == pytest.approx(3 * np.median(pdist(Z[:, [1, 4]])), rel=1e-12)
     assert specs[3].width == 0.7
     assert specs[0].features == tuple(range(7))
-    assert not any(spec.is_relative for spec in specs)
+    assert not any(spec.relative for spec in specs)
     assert KernelDictionary.laplacian_grid([2.0]).grams(X).specs[0].width == specs[1].width
     raw = KernelDictionary((RBF(1, relative=True),), standardize=False).grams(X).specs[0]
     assert raw.width == pytest.approx(np.median(pdist(X)), rel=1e-12)

@@ -28,7 +28,7 @@ from mklcore.estimators.baselines import BestKernelClassifier
 from mklcore.estimators.gomp import GOMPClassifier
 from mklcore.estimators.lp import LpMKLClassifier
 from mklcore.gallery.experiments.base import TableLine
-from mklcore.kernels.functions import RBF, values_of
+from mklcore.kernels.functions import RBF
 from mklcore.kernels.grams import GramStack, alignment_matrix, as_stack, check_gram
 from mklcore.paths.curves import choose, cross_validate_path
 from mklcore.paths.path import fit_path
@@ -157,7 +157,7 @@ def made_proteins(n: int, per_view: int, seed: int) -> tuple[Array, Labels]:
 
 
 def _rbf(X: Array, width: float) -> Array:
-    values = values_of(RBF(width).settle(X), X, X, False)
+    values = RBF(width).settle(X).values(X, X)
     return np.asarray((values + values.T) / 2.0)
 
 
