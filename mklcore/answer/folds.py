@@ -365,7 +365,7 @@ def low_rank_along(table: Array, ends: Indices, Y: Array, p: float, grid: Array,
 
 def _weights(norms: Array, p: float) -> Array:
     """theta of the norms ||w_m|| (M,), on the sphere of the p-norm."""
-    raw = np.maximum(norms, _LEAST * max(float(norms.max()), 1e-300)) ** (2.0 / (p + 1.0))
+    raw = np.maximum(norms, _LEAST * max(float(norms.max()), 1e-100)) ** (2.0 / (p + 1.0))
     theta: Array = raw / float(np.sum(raw**p)) ** (1.0 / p)
     return theta
 
