@@ -165,37 +165,3 @@ def test_a_model_of_a_ready_stack_has_no_terms_and_a_constant_model_none():
         decompose(mkl.LpMKLRegressor(kernels="precomputed").fit(stack.values, data.y), data)
     flat = Dataset(data.X, np.ones(30))
     assert decompose(mkl.LpMKLRegressor().fit(flat.X, flat.y), flat).terms == ()
-
-
-# Of a first answer
-
-
-def test_columns_and_pairs_come_out_by_name_with_shares_that_add_up_to_one():
-    rng = np.random.default_rng(0)
-    n = 1300
-    male, level, age = rng.integers(0, 2, n), rng.integers(0, 3, n), rng.uniform(1, 70, n)
-    score = np.where(male == 1, -1.5, 1.5 - 1.5 * (level == 2)) + (age < 12) - 0.3 * (level > 0)
-    y = (rng.random(n) < 1 / (1 + np.exp(-1.5 * score))).astype(np.int64)
-    X = np.column_stack([male, level == 0, level == 1, level == 2, age]).astype(float)
-    data = Dataset(
-        X, y, ("male", "level=1", "level=2", "level=3", "age"), task="binary",
-        columns=(("male", (0,)), ("level", (1, 2, 3)), ("age", (4,))),
-    )  # fmt: skip
-    found = mkl.explore(data)
-    shares = {term.columns: term.share for term in found.terms}
-    assert sum(shares.values()) == pytest.approx(1.0)
-    assert {("male",), ("level",), ("age",), ("male", "level")} <= set(shares)
-    assert list(shares.values()) == sorted(shares.values(), reverse=True)
-    assert found.terms[0].columns == ("male",)
-    assert found.terms[0].importance > 0.05
-    assert any("pairs" in note for note in found.notes)
-    assert all(term.probability is None for term in found.terms)
-
-
-def test_a_kernel_of_all_columns_is_never_the_only_term():
-    rng = np.random.default_rng(0)
-    X = rng.uniform(-1, 1, (300, 4))
-    data = Dataset(X, X.prod(axis=1) * 8 + X[:, 0] + 0.05 * rng.standard_normal(300))
-    terms = mkl.explore(data).terms
-    assert len(terms) > 1
-    assert ("x1",) in {term.columns for term in terms}

@@ -33,30 +33,13 @@ def model():
     return data, fitted(data)
 
 
-def test_terms_over_their_axes_add_up_to_the_model(model):
+def test_an_effect_over_its_axis_is_what_the_term_adds_to_the_rows(model):
     data, fit = model
-    columns = [term.columns for term in decompose(fit, data).terms]
-    row = np.array([0.25, 0.5, 0, 1, 0, 0])
-    total = 0.0
-    for one in columns:
-        effect = term_effect(fit, data, one)
-        places = []
-        for axis in effect.axes:
-            members = dict(data.columns)[axis.name]
-            if axis.names:
-                places.append(int(np.argmax(row[list(members)])) if len(members) > 1 else int(row[members[0]]))
-            else:
-                places.append(int(np.argmin(np.abs(axis.at - row[members[0]]))))
-                row[members[0]] = axis.at[places[-1]] if len(one) == 1 else row[members[0]]
-        if len(one) == 1:
-            total += effect.values[places[0]]
-            continue
-        at = np.array(effect.axes[0].at)[places[0]] if not effect.axes[0].names else None
-        assert effect.values.shape == (len(effect.axes[1].at), len(effect.axes[0].at))
-        assert at is None or abs(at - row[0]) < 0.06
-        total += effect.values[places[1], places[0]]
-    predicted = fit.predict(row[None])[0] - fit.predict(data.X).mean()
-    assert total == pytest.approx(predicted, abs=0.06)  # surfaces are read at the nearest place of a grid
+    found = decompose(fit, data)
+    size, color = (term_effect(fit, data, [name]) for name in ("size", "color"))
+    of_rows = found.values[found.place(("size",))][:, 0]
+    assert np.interp(data.X[:, 0], size.axes[0].at, size.values) == pytest.approx(of_rows, abs=0.02)
+    assert color.values[data.X[:, 2:5].argmax(axis=1)] == pytest.approx(found.values[found.place(("color",))][:, 0])
 
 
 def test_a_curve_and_a_surface_are_the_functions_they_come_from(model):

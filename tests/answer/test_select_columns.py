@@ -62,10 +62,7 @@ def test_knockoffs_of_a_category_are_values_of_it():
     ],
 )
 def test_the_threshold_by_hand(statistics, fdr, threshold):
-    W = np.array(statistics, dtype=float)
-    found = knockoff_threshold(W, fdr)
-    allowed = [t for t in set(abs(W[W != 0])) if (1 + np.sum(-t >= W)) / max(np.sum(t <= W), 1) <= fdr]
-    assert found == min(allowed, default=np.inf) == threshold
+    assert knockoff_threshold(np.array(statistics, dtype=float), fdr) == threshold
 
 
 def table(n=300, p=14, seed=0, task="regression"):

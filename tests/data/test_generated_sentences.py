@@ -6,14 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mklcore.data.columns import MAX_LEVELS, Note
-from mklcore.data.dataset import Dataset
+from mklcore.data.columns import MAX_LEVELS
 from mklcore.data.reading import describe_table, read_table
-from mklcore.data.target import find_leaks
 from tests.helpers.every import every
 
 SEEDS = range(5)
-COUNTED = re.compile(r"'([^']+)' \((\d+), with ([^)]+)\)")
 
 
 def columns_of(random, n):
@@ -84,51 +81,3 @@ def test_what_is_said_of_a_column_of_a_file_is_true_of_its_cells(seed):
             else:
                 assert values.shape[1] == 1
                 assert values.sum() == (len(kept) if column.missing else kept.count(sorted(set(kept))[1]))
-
-
-@every("seed", SEEDS)
-@every("sentinels", ["keep", "missing"])
-def test_notes_on_reading_count_what_is_in_the_cells(seed, sentinels):
-    content, cells = table_of(seed)
-    data = read_table(content, "target", sentinels=sentinels)
-    gone = {name: len(one) - len(present(one)) for name, one in cells.items()}
-    coded = {}
-    for note in data.notes:
-        if note.startswith(("Read as missing", "Probably missing values")):
-            for value, name, count in re.findall(r"(-?[\d.]+) in '([^']+)' \((\d+) cells?\)", note):
-                assert cells[name].count(float(value)) == int(count)
-                coded[name] = (float(value), int(count) if sentinels == "missing" else 0)
-    for note in data.notes:
-        if "filled with the median" in note:
-            each = COUNTED.findall(note)
-            total, named = int(note.split()[0].replace(",", "")), sum(int(count) for _, count, _ in each)
-            assert total > named if note.endswith(" more.") else total == named
-            for name, count, median in each:
-                value, more = coded.get(name, (None, 0))
-                assert int(count) == gone[name] + more
-                rest = [cell for cell in present(cells[name]) if not more or cell != value]
-                assert float(median) == pytest.approx(np.median(rest), rel=5e-4)
-        for sign, true in (
-            ("one value only", lambda one: len(set(present(one))) == 1),
-            ("empty in every row", lambda one: not present(one)),
-            ("More than half of the cells are missing", lambda one: 2 * len(present(one)) < len(one)),
-            ("A missing value counts as a category", lambda one: 0 < len(present(one)) < len(one)),
-        ):
-            if sign in note:
-                assert all(true(cells[name]) for name in re.findall(r"'([^']+)'", note.split(". To")[0]))
-    assert all(isinstance(note, Note) or note for note in data.notes)
-
-
-@every("seed", SEEDS)
-def test_a_column_that_is_said_to_sort_the_rows_does_and_one_that_explains_the_target_goes_with_it(seed):
-    random = np.random.default_rng(seed)
-    y = random.normal(size=60)
-    X = np.column_stack([np.sort(random.normal(size=60))[:: random.choice([-1, 1])], np.exp(y), random.normal(size=60)])
-    names = ("sorted", "copy", "noise")
-    found = {leak.column: leak for leak in find_leaks(Dataset(X, y, names, "y", "regression"))}
-    assert set(found) == {"sorted", "copy"}
-    steps = np.diff(X[:, 0])
-    assert ("only rises" in found["sorted"].text) == bool((steps >= 0).all())
-    assert ("only falls" in found["sorted"].text) == bool((steps <= 0).all())
-    share = float(re.search(r"\((\S+)% of the variance of its ranks", found["copy"].text)[1])
-    assert share == pytest.approx(100 * found["copy"].strength, abs=0.051)

@@ -1,6 +1,7 @@
 """Tables as people have them: what is read, what is reported, and what is refused with a way out."""
 
 import io
+import re
 import zipfile
 from unittest.mock import Mock
 
@@ -11,6 +12,7 @@ import pytest
 from mklcore.data.columns import MAX_NAME, clean_name, distinct_names, to_numbers
 from mklcore.data.reading import describe_table, fit_encoder, read_table
 from mklcore.errors import DataError, ParameterError
+from pages.shared import tables
 from tests.helpers.every import every
 
 FLOWERS = b"length,width,kind\n1.5,2.5,rose\n2.5,3.5,tulip\n3.5,1.5,rose\n4.5,0.5,tulip\n"
@@ -345,6 +347,8 @@ def test_rows_of_one_owner_are_noticed():
         ("age,purchased,city", "{r:.1f},{w},{c}", "purchased", "by its name"),
         ("age,house type,area", "{r:.1f},{w},{c}", "area", "the last column"),
         ("age,DefaultPayment next,hours", "{r:.1f},{w},{c}", "DefaultPayment next", "by its name"),
+        ("Survived,age,fare", "{c},{r:.1f},{s}", "Survived", "by its name"),
+        ("age,Class Label,fare", "{r:.1f},{c},{s}", "Class Label", "by its name"),
         ("age,income,hours", "{r:.1f},{s},{c}", "hours", "the last column"),
         ("age,is_new,hours", "{r:.1f},{w},{c}", "hours", "the last column"),
         ("x,y,weight,area (ha)", "{c},{c},{r:.1f},{s}", "area (ha)", "the last column"),
@@ -521,12 +525,16 @@ REFUSALS = {
 }
 
 
+OPTION = re.compile(r"\b(keep|uses|sentinels|task|delimiter|decimal|encoding|header|sheet|target|max_\w+)=")
+
+
 @every("case", REFUSALS)
-def test_refusals_say_what_to_do(case):
+def test_refusals_say_what_to_do_in_the_library_and_on_the_page(case):
     source, options, words = REFUSALS[case]
     with pytest.raises(DataError, match=words) as caught:
         read_table(source, **options)
     assert len(str(caught.value)) < 500
+    assert not OPTION.search(tables.said(str(caught.value)))
 
 
 def test_equal_names_get_numbers():

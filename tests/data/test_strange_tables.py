@@ -1,4 +1,4 @@
-"""Tables nobody prepared: which column is the target, which numbers mean missing, what a word is."""
+"""Tables nobody prepared: which numbers mean missing, what a word is."""
 
 import numpy as np
 import pytest
@@ -21,37 +21,6 @@ N = 60
 RNG = np.random.default_rng(0)
 NUMBERS, MORE = RNG.normal(size=N).round(3), RNG.normal(size=N).round(3)
 COIN = ["yes" if i % 3 else "no" for i in range(N)]
-
-
-@every(
-    "header, target",
-    [
-        ("Survived,age,fare", "Survived"),
-        ("OUTCOME,age,fare", "OUTCOME"),
-        ("house_price,age,fare", "house_price"),
-        ("SalePrice,age,fare", "SalePrice"),
-        ("age,Class Label,fare", "Class Label"),
-        ("age,first,fare", "fare"),
-    ],
-)
-def test_a_typical_name_makes_the_target_wherever_it_stands(header, target):
-    columns = [NUMBERS, MORE, RNG.normal(size=N).round(3)]
-    content = table(header, *columns)
-    assert read_table(content, task="regression").target_name == target
-    assert describe_table(content).target == target
-
-
-def test_an_empty_a_constant_and_a_numbering_column_are_never_guessed():
-    content = table("a,b,target,constant,id", NUMBERS, COIN, [""] * N, [1] * N, range(100, 100 + N))
-    assert read_table(content).target_name == "b"
-
-
-def test_without_a_header_the_one_column_of_two_words_is_the_target():
-    content = table("", range(7000, 7000 + 3 * N, 3), ["M" if i % 3 else "B" for i in range(N)], NUMBERS, MORE)
-    data = read_table(content)
-    assert data.target_name == "x2"
-    assert data.class_names == ("B", "M")
-    assert any("the only one of its kind among numbers" in note for note in data.notes)
 
 
 def test_columns_without_name_and_value_are_left_out():
@@ -150,19 +119,12 @@ def test_sentinels_are_reported_and_read_as_missing_when_asked():
     assert read.X[:, 0].min() >= 1
     assert any("Read as missing: -200 in 'gas'" in note for note in read.notes)
     assert [tuple(one) for one in describe_table(content).sentinels] == [("gas", -200.0, 6)]
+    new = b"gas,other\n-200,1\n3,1\n"
+    rows = fit_encoder(content, read, sentinels="missing").read(new).X
+    assert rows[:, 0].tolist() == [pytest.approx(np.median(read.X[:, 0]), abs=0.5), 3.0]
+    assert fit_encoder(content, kept).read(new).X[0, 0] == -200
     with pytest.raises(ParameterError, match="sentinels is 'drop'; expected one of 'keep', 'missing'"):
         read_table(content, sentinels="drop")
-
-
-def test_a_new_file_is_read_with_the_same_missing_values():
-    content = table("gas,other,y", with_value(-200, 6, 1, 9, N).round(2), NUMBERS, COIN)
-    data = read_table(content, sentinels="missing")
-    reading = fit_encoder(content, data, sentinels="missing")
-    rows = reading.read(b"gas,other\n-200,1\n3,1\n").X
-    median = np.median(data.X[data.X[:, 0] != np.median(data.X[:, 0]), 0])
-    assert rows[0, 0] == pytest.approx(median, abs=0.5)
-    assert rows[1, 0] == 3
-    assert fit_encoder(content, read_table(content)).read(b"gas,other\n-200,1\n").X[0, 0] == -200
 
 
 def test_the_columns_of_a_model_that_is_a_constant_are_ranked_with_nothing():

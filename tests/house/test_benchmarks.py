@@ -6,7 +6,7 @@ from importlib import import_module
 import numpy as np
 import pytest
 
-from benchmarks import ablation, grams, paths
+from benchmarks import ablation, paths
 from benchmarks.__main__ import (
     BENCHMARKS,
     MARKS,
@@ -18,7 +18,6 @@ from benchmarks.__main__ import (
     as_json,
     asked,
     included,
-    loads,
     slower,
     summary,
 )
@@ -31,11 +30,6 @@ def line(*values, beside=1.0, what="fit"):
     return Line(what, values, "s", beside, "peer")
 
 
-def test_the_table_tells_how_busy_the_machine_was():
-    assert "peers 9.5." in loads({"peers": {"load": 9.5}})
-    assert "grams 0.1, peers 9.5." in loads({"peers": {"load": 9.5}, "grams": {"load": 0.1}})
-
-
 @every("p, cuts", [(1.0, True), (1.0, False), (2.0, False)])
 def test_the_wrappers_around_svc_reach_the_optimum_that_ours_reaches(p, cuts):
     X = np.random.default_rng(0).standard_normal((40, 3))
@@ -43,14 +37,6 @@ def test_the_wrappers_around_svc_reach_the_optimum_that_ours_reaches(p, cuts):
     gap, solves = paths.around_svc(K, y, p, 1e-2, cuts)
     assert 0 <= gap <= 1e-2
     assert 1 <= solves < paths.LIMIT
-
-
-def test_the_peer_of_the_gram_matrices_writes_into_memory_that_is_there():
-    X, gammas = np.random.default_rng(0).standard_normal((5, 2)), np.array([0.5, 2.0])
-    buffer = np.zeros((2, 5, 5))
-    grams.into(buffer, X, gammas)
-    squared = np.square(X[:, None] - X[None]).sum(axis=2)
-    assert buffer == pytest.approx(np.exp(-gammas[:, None, None] * squared))
 
 
 def test_a_line_stands_beside_its_peer():
@@ -103,11 +89,3 @@ def test_every_row_of_the_schedule_and_every_part_can_be_measured():
     for row in schedule.TABLE:
         assert all(case.costs for case in ablation.ROWS[row.problems])
     assert len({part.name for part in ablation.parts()}) == len(ablation.parts())
-
-
-def test_a_part_is_measured_beside_the_same_work_without_it(monkeypatch):
-    spent = {"with": iter([9.0, 1.0]), "without": iter([9.0, 3.0])}
-    monkeypatch.setattr(ablation, "seconds", lambda case, off: next(spent["without" if off else "with"]))
-    found = ablation.line(ablation.Part("a part", {"somewhere": None}), ablation.PATHS[0])
-    assert found.ratio == 3.0
-    assert "path of A, p = 1: a part" in found.what

@@ -150,13 +150,6 @@ def test_weighted_rows_are_verified(tables, tmp_path):
         assert_holds(tmp_path / "model.mkl", tables["binary"])
 
 
-def test_a_point_of_a_path_is_verified(tables, tmp_path):
-    data = mkl.read_table(tables["binary"], "target")
-    path = mkl.fit_path(mkl.LpMKLClassifier(p=1.0, kernels=KERNELS), data.X, data.y, "C", [0.1, 1.0, 10.0])
-    mkl.save_model(tmp_path / "model.mkl", path.estimators[1])
-    assert_holds(tmp_path / "model.mkl", tables["binary"])
-
-
 def changed(path, name, change):
     """The model file with one fitted array changed, or one number of its description."""
     with zipfile.ZipFile(path) as archive:

@@ -1,7 +1,5 @@
 """The Data page: what a person can change about reading, how it is reported, and what a link carries of it."""
 
-import re
-
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -14,8 +12,7 @@ from mklcore.errors import DataError, MKLError, ParameterError
 from pages.shared import listings, parameters, tables, uploading
 from pages.shared.parameters import Params
 from tests.data.test_excel import book
-from tests.data.test_reading import REFUSALS
-from tests.helpers.every import every
+from tests.data.test_reading import OPTION
 from tests.helpers.pages import change, memory, open_app, press, put, table, upload, words
 
 N = 60
@@ -173,17 +170,6 @@ def test_edited_groups_are_read_or_refused():
 # Notes and refusals in the words of the page
 
 
-HINT = re.compile(r"\b(keep|uses|sentinels|task|delimiter|decimal|encoding|header|sheet|target|max_\w+)=")
-
-
-@every("case", REFUSALS)
-def test_refusals_speak_to_a_person(case):
-    source, options, _ = REFUSALS[case]
-    with pytest.raises(DataError) as caught:
-        read_table(source, **options)
-    assert not HINT.search(tables.said(str(caught.value)))
-
-
 def test_every_note_says_what_undoes_it():
     cells = rows()
     for i, row in enumerate(cells[1:]):
@@ -197,7 +183,7 @@ def test_every_note_says_what_undoes_it():
     ]
     reported = {tables.advice(note) for note in notes}
     assert len(reported) >= 10
-    assert not any(HINT.search(tables.said(note)) for note in notes)
+    assert not any(OPTION.search(tables.said(note)) for note in notes)
     spoken = (tables.COLUMNS,)
     silent = [
         note
