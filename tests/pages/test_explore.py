@@ -164,7 +164,7 @@ def test_the_released_cursor_and_the_number_box_choose_the_point():
     assert memory(app).params.at == path.values[-1]
 
 
-@every("algorithm", METHODS)
+@every("algorithm", ["gomp", "smkl", "joint"])
 def test_every_method_ends_with_its_certificate_or_says_that_it_has_none(algorithm):
     app = explore(data="diabetes" if algorithm != "joint" else "iris", algorithm=algorithm, **FEW)
     gaps = answer_of(app).path.relative_gap
@@ -252,7 +252,6 @@ def test_an_upload_is_predicted_and_a_number_of_kernels_is_bounded():
     app = go(upload(open_app(), table(60)), EXPLORE)
     assert "Predicting **label**" in words(app)
     other = explore(data=memory(app).params.data)
-    assert "Upload the same file to go on" in words(other)
     assert "Predicting **label**" in words(upload(other, table(60)))  # on the spot
     app = explore(data="diabetes", algorithm="gomp", at="500")
     assert component(app, "path_player")["index"] == len(component(app, "path_player")["labels"]) - 1

@@ -201,6 +201,7 @@ def wait_for(app, said):
 
 
 def test_a_stack_goes_through_the_pages():
+    work.WORK.clear()  # of stacks that other tests brought
     app = with_stack(npz(K=K, y=Y, names=NAMES))
     assert "**6** kernels on **80** rows, without columns" in words(app)
     params = memory(app).params
