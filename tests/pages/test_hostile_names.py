@@ -21,11 +21,10 @@ from mklcore.figures.takeaway import About, SolvedProblem, methods_page
 from pages.shared import downloads, listings, nav
 from tests.figures.test_takeaway import a_path
 from tests.helpers.every import every
-from tests.helpers.hostile_names import FURTHER, HOSTILE, table
+from tests.helpers.hostile_names import FURTHER, HOSTILE, NAMES, table
 from tests.helpers.pages import go as go_to
 from tests.helpers.pages import open_app, quiet, upload, wait_for_hulls, wait_for_path, words
 
-NAMES = tuple(name for name in HOSTILE + FURTHER if "\0" not in name)
 MARKUP = tuple(name for name in NAMES if re.search(r"[<>\[\]$]|:red", name))
 
 
