@@ -61,7 +61,7 @@ def encoder_of(params: Params, table: Dataset) -> Ready | Pending | Failed:
     content, how = state.upload(params.data).content, tables.reading_options(params)
 
     def make(progress: Any) -> TableEncoder:
-        return fit_encoder(content, table, tick=lambda: progress(), **how)
+        return fit_encoder(content, table, **how)
 
     return work.get(("encoder", params.of(TableParams)), make, title="Reading the table once more", compiled=False)
 

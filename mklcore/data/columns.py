@@ -11,16 +11,16 @@ import re
 import sys
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from mklcore.arrays import Array, Indices, Labels, Mask
+from mklcore.arrays import Array, Labels, Mask
 from mklcore.data.dataset import LARGEST_VALUE, TASKS, counted, joined, listed
 from mklcore.data.sequences import look_like_sequences, look_like_texts
-from mklcore.errors import DataError, ParameterError, Repair, never_asked
+from mklcore.errors import DataError, ParameterError, Repair
 
 
 class Note(str):
@@ -53,38 +53,34 @@ DATE = re.compile(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}([ T]\d{1,2}:.*)?")
 _LOOKED_AT = 1000  # cells that tell whether a column holds dates
 PARTS = ("hour", "weekday", "month", "year", "day")
 YEAR, DAY, MONTH = "year first", "day first", "month first"  # which of the three numbers of a date comes first
-_PLACES = {YEAR: (0, 1, 2), DAY: (2, 1, 0), MONTH: (2, 0, 1)}
-_NUMBER = re.compile(r"\d+")
+_ORDERS = {YEAR: ("year", "month", "day"), DAY: ("day", "month", "year"), MONTH: ("month", "day", "year")}
+_NUMBER = re.compile(r"\d{1,4}")
 _CENTURY = 69  # two digits from here on are of the last century
 
 
 def order_of(labels: Labels) -> str:
     """In which order the dates of a column are written; month first where nothing else is sure, but with dots."""
-    found = [_NUMBER.findall(text)[:3] for text in labels.tolist() if DATE.fullmatch(text)]
+    found = [_NUMBER.findall(text) for text in labels.tolist() if DATE.fullmatch(text)]
     if any(len(one[0]) > 2 for one in found):
         return YEAR
-    first, second = ([int(one[k]) for one in found] for k in (0, 1))
-    if max(first, default=0) > 12 or (max(second, default=0) <= 12 and any("." in text for text in labels.tolist())):
-        return DAY
-    return MONTH
+    first, second = (max((int(one[k]) for one in found), default=0) for k in (0, 1))
+    dotted = any("." in text for text in labels.tolist())
+    return DAY if first > 12 or (second <= 12 and dotted) else MONTH
 
 
 def parts_of(labels: Labels, order: str) -> Array:
     """The ``PARTS`` (n, 5) of dates that are written in this order; NaN for a cell that is none."""
     from pandas import DataFrame, to_datetime  # not at start-up
 
-    texts, (year, month, day) = labels.tolist(), _PLACES[order]
-    table = np.full((len(texts), 6), np.nan)
-    for row, text in zip(table, texts, strict=True):
-        if DATE.fullmatch(text):
-            found = [int(number) for number in _NUMBER.findall(text)[:6]] + [0, 0, 0]
-            full = found[year] + (0 if found[year] > 99 else 1900 if found[year] >= _CENTURY else 2000)
-            row[:] = full, found[month], found[day], *found[3:6]
-    moments = to_datetime(
-        DataFrame(table, columns=["year", "month", "day", "hour", "minute", "second"]), errors="coerce"
-    )
+    none = [np.nan] * 6
+    rows = [
+        [*map(int, _NUMBER.findall(text)), 0, 0, 0][:6] if DATE.fullmatch(text) else none for text in labels.tolist()
+    ]
+    table = DataFrame(rows, columns=[*_ORDERS[order], "hour", "minute", "second"], dtype=float)
+    table["year"] += np.select([table["year"] > 99, table["year"] >= _CENTURY], [0, 1900], 2000)
+    moments = to_datetime(table, errors="coerce")
     at, days = moments.dt, (moments - np.datetime64("1970-01-01")) / np.timedelta64(1, "D")
-    parts = (at.hour + at.minute / 60.0, (np.floor(days) + 3) % 7, at.month, at.year, days)
+    parts = (at.hour + at.minute / 60.0, at.day_of_week, at.month, at.year, days)
     return np.column_stack([np.asarray(part, dtype=np.float64) for part in parts])
 
 
@@ -92,7 +88,7 @@ CODES = (-1.0, -9.0, -99.0, -200.0, -999.0, -9999.0, 99.0, 999.0, 9999.0, 99999.
 FEWEST = 3  # cells with the value, so that one odd measurement is none
 APART = 0.25  # of the range of all other values, at least that far from them
 MOST_ZEROS = 0.5  # where more are zero, zero is the usual value
-ZERO_STEPS = 5  # steps between neighbouring values that are between zero and the smallest other value
+STEPS = 5  # steps between neighbouring values that a code, or zero, is away from all others
 
 
 class Sentinel(NamedTuple):
@@ -106,34 +102,24 @@ class Sentinel(NamedTuple):
 def sentinel_of(name: str, numbers: Array) -> Sentinel | None:
     """The value of a numeric column (n,) that probably stands for a missing one; NaN cells are passed over.
 
-    A known code at the edge of the range and far from all other values, or zero where every other value is positive,
-    well above zero, and is close to its neighbours.
+    A known code at the edge of the range, far from all other values and further than these are from each other: -1
+    after 0, 1, 2 only goes on. Or zero where every other value is positive, well above zero, and close to its
+    neighbours.
     """
-    present = numbers[np.isfinite(numbers)]
-    values, counts = np.unique(present, return_counts=True)
+    values, counts = np.unique(numbers[np.isfinite(numbers)], return_counts=True)
     if len(values) < 6:
         return None
-    for edge, other in ((0, values[1:]), (-1, values[:-1])):
+    for edge, others in ((0, values[1:]), (-1, values[:-1])):
         value, count = float(values[edge]), int(counts[edge])
-        away = min(abs(value - float(other[0])), abs(value - float(other[-1])))
-        if value in CODES and count >= FEWEST and away > APART * float(np.ptp(other)) and _stands_out(value, other):
+        away = float(np.abs(value - others[[0, -1]]).min())
+        far = max(APART * float(np.ptp(others)), STEPS * float(np.median(np.diff(others))))
+        if value in CODES and count >= FEWEST and away > far:
             return Sentinel(name, value, count)
-    return _zeros(name, values, counts)
-
-
-def _stands_out(value: float, others: Array) -> bool:
-    """Whether the code is further from the others than they are from each other: -1 after 0, 1, 2 only goes on."""
-    step = float(np.median(np.diff(others)))
-    away = min(abs(value - float(others[0])), abs(value - float(others[-1])))
-    return away > ZERO_STEPS * step
-
-
-def _zeros(name: str, values: Array, counts: Indices) -> Sentinel | None:
-    if values[0] != 0.0 or counts[0] < FEWEST or counts[0] > MOST_ZEROS * counts.sum():
-        return None
-    others = values[1:]
-    continuous = len(others) >= 20 and float(others[0]) > ZERO_STEPS * float(np.median(np.diff(others)))
-    return Sentinel(name, 0.0, int(counts[0])) if continuous else None
+    zeros, others = int(counts[0]), values[1:]
+    is_gap = len(others) >= 20 and others[0] > STEPS * np.median(np.diff(others))
+    if values[0] == 0.0 and FEWEST <= zeros <= MOST_ZEROS * counts.sum() and is_gap:
+        return Sentinel(name, 0.0, zeros)
+    return None
 
 
 MISSING = (
@@ -401,6 +387,7 @@ def notes_on_use(profiles: list[Profile], kept: set[str], indicator: bool = Fals
     """The notes for the reader: one sentence per kind of change, the columns by name."""
     used = [item for item in profiles if item.column.used or item.column.name in kept]
     numeric = [item for item in used if item.numbers is not None]
+    split = [item for item in used if item.numbers is None and item.column.kind not in _READ_AS]
     notes: list[str] = []
     if filled := [item for item in numeric if item.column.missing]:
         cells = sum(item.column.missing for item in filled)
@@ -409,44 +396,31 @@ def notes_on_use(profiles: list[Profile], kept: set[str], indicator: bool = Fals
         text = f"{counted(cells, 'missing cell')} filled with the median of the column: {each}."
         notes.append(Note(text, [Repair.of("Leave out rows with a missing cell", missing="drop")]))
         if indicator:
-            notes.append(f"A column of 0 and 1 beside each says where: {listed(i.column.name for i in filled)}.")
+            notes.append(f"A column of 0 and 1 beside each says where: {_called(filled)}.")
     if strays := [item for item in numeric if item.stray]:
         cells = sum(item.stray for item in strays)
-        where = listed(item.column.name for item in strays)
-        notes.append(f"{counted(cells, 'cell')} among them held something else than a usable number, in {where}.")
+        text = f"{counted(cells, 'cell')} among them held something else than a usable number"
+        notes.append(f"{text}, in {_called(strays)}.")
     if mixed := [item for item in profiles if item.numbers is None and item.stray]:
         each = joined(f"'{item.column.name}' ({counted(item.stray, 'cell')})" for item in mixed)
         text = f"Read as text, because not every cell is a number: {each}. Mend or empty these cells."
-        as_numbers = tuple((item.column.name, "number") for item in mixed)
-        notes.append(Note(text, [Repair.of("These cells are missing: read numbers", uses=as_numbers)]))
-    if gappy := [item.column.name for item in used if 2 * item.column.missing > len(item.values)]:
-        notes.append(f"More than half of the cells are missing in {listed(gappy)}; think about leaving them out.")
-    if letters := [item.column.name for item in used if item.column.kind == "sequence"]:
-        notes.append(
-            f"Read as sequences of letters, in capitals, for kernels on sequences: {listed(letters)}; length and "
-            f"shares of "
-            "letters became columns."
-        )
-    if texts := [item.column.name for item in used if item.column.kind == "words"]:
-        without = Repair.of("Leave the texts out", uses=tuple((name, "left out") for name in texts))
-        notes.append(Note(f"Read as free text, for a kernel on its words: {listed(texts)}.", [without]))
-    if dates := [item.column.name for item in used if item.column.kind == "date"]:
-        without = Repair.of("Leave the dates out", uses=tuple((name, "left out") for name in dates))
-        text = f"Dates became hour, weekday, month, year and day, those that vary: {listed(dates)}."
-        notes.append(Note(text, [without]))
-    used = [item for item in used if item.column.kind not in ("sequence", "words", "date")]
-    if split := [item.column.name for item in used if item.numbers is None]:
-        notes.append(f"Categories became columns of 0 and 1: {listed(split)}.")
-    if vague := [item.column.name for item in used if item.numbers is None and item.column.missing]:
-        notes.append(f"A missing value counts as a category of its own in {listed(vague)}.")
+        notes.append(Note(text, [_use_all("These cells are missing: read numbers", mixed, "number")]))
+    if gappy := [item for item in used if 2 * item.column.missing > len(item.values)]:
+        notes.append(f"More than half of the cells are missing in {_called(gappy)}; think about leaving them out.")
+    for kind, (start, end, label) in _READ_AS.items():
+        if found := [item for item in used if item.column.kind == kind]:
+            repairs = [_use_all(label, found, "left out")] if label else []
+            notes.append(Note(f"{start}: {_called(found)}{end}", repairs))
+    if split:
+        notes.append(f"Categories became columns of 0 and 1: {_called(split)}.")
+    if vague := [item for item in split if item.column.missing]:
+        notes.append(f"A missing value counts as a category of its own in {_called(vague)}.")
     for kind in LEFT_OUT:
-        gone = [item.column.name for item in profiles if item.column.kind == kind and item.column.name not in kept]
-        if gone:
-            again = Repair.of("Use again as found", uses=tuple((name, "") for name in gone))
-            text = f"Left out, {_REASONS[kind]}: {listed(gone)}.{_HOW_TO_KEEP[kind]}"
-            notes.append(Note(text, [again] if kind == "dropped" else []))
+        if gone := [item for item in profiles if item.column.kind == kind and item.column.name not in kept]:
+            text = f"Left out, {_REASONS[kind]}: {_called(gone)}.{_HOW_TO_KEEP[kind]}"
+            notes.append(Note(text, [_use_all("Use again as found", gone, "")] if kind == "dropped" else []))
     for item in profiles:
-        if item.column.kind == "date" and (newest := newest_rows(item.labels)):
+        if item.column.kind == "date" and item.labels is not None and (newest := newest_rows(item.labels)):
             notes.append(Note(
                 f"The rows are in the order of '{item.column.name}'. Where later rows are to be predicted from earlier "
                 f"ones, hold out the {newest} rows.", [Repair.of("Split by time", hold_out=newest)],
@@ -455,18 +429,34 @@ def notes_on_use(profiles: list[Profile], kept: set[str], indicator: bool = Fals
     return notes
 
 
-def newest_rows(dates: Labels | None) -> str:
+def _called(items: Iterable[Profile]) -> str:
+    return listed(item.column.name for item in items)
+
+
+def _use_all(label: str, items: Iterable[Profile], use: str) -> Repair:
+    return Repair.of(label, uses=tuple((item.column.name, use) for item in items))
+
+
+_READ_AS = {  # a kind, what the note says before and after the names, and the label of its repair
+    "sequence": (
+        "Read as sequences of letters, in capitals, for kernels on sequences",
+        "; length and shares of letters became columns.",
+        "",
+    ),
+    "words": ("Read as free text, for a kernel on its words", ".", "Leave the texts out"),
+    "date": ("Dates became hour, weekday, month, year and day, those that vary", ".", "Leave the dates out"),
+}
+
+
+def newest_rows(dates: Labels) -> str:
     """Where the newest rows of a column of dates stand: "last", "first", or "" where the rows are in no order."""
-    if dates is None:
-        return ""
     few = dates[np.unique(np.linspace(0, len(dates) - 1, DATED).astype(int))]
-    numbers = [tuple(map(int, re.findall(r"\d+", cell))) for cell in few if DATE.fullmatch(cell)]
-    for order in ((0, 1, 2), (2, 1, 0), (2, 0, 1)):  # the year first, the day first, the month first
-        moments = [(*(found[k] for k in order), *found[3:]) for found in numbers]
-        in_order = sorted(moments)
-        if len(set(moments)) >= LEAST_DATES and moments in (in_order, in_order[::-1]):
-            return "last" if moments == in_order else "first"
-    return ""
+    days = parts_of(few, order_of(dates))[:, PARTS.index("day")]
+    days = days[np.isfinite(days)]
+    if len(np.unique(days)) < LEAST_DATES:
+        return ""
+    steps = np.diff(days)
+    return "last" if (steps >= 0.0).all() else "first" if (steps <= 0.0).all() else ""
 
 
 _REASONS = {
@@ -554,23 +544,9 @@ def _as_text(kind: str, missing: int, stray: int, median: float, distinct: int) 
     return f"{counted(missing, 'missing cell')}{why} filled with the median {median:.4g}"
 
 
-OWNERS = (
-    "animal",
-    "batch",
-    "case",
-    "customer",
-    "donor",
-    "household",
-    "individual",
-    "participant",
-    "patient",
-    "person",
-    "pid",
-    "plot",
-    "sample",
-    "specimen",
-    "subject",
-    "user",
+OWNERS = frozenset(
+    {"animal", "batch", "case", "customer", "donor", "household", "individual", "participant", "patient", "person"}
+    | {"pid", "plot", "sample", "specimen", "subject", "user"}
 )
 MOST_SHARE = 0.9  # of the rows: with more owners than this hardly any has two
 LEAST = 0.02
@@ -584,27 +560,29 @@ def rows_together(profiles: Sequence[Profile]) -> list[str]:
     """
     notes = []
     for item in profiles:
-        values = item.labels if item.numbers is None else item.numbers
-        if values is None or item.column.kind not in ("text", "number") or not _names_owners(item):
+        name, distinct = item.column.name, item.column.distinct
+        repeats = distinct > MAX_LEVELS and LEAST < distinct / len(item.values) <= MOST_SHARE
+        if item.column.kind not in ("text", "number") or item.column.missing or not repeats or not _names_owners(item):
             continue
-        share = item.column.distinct / len(values)
-        if item.column.missing or not LEAST < share <= MOST_SHARE or item.column.distinct <= 20:
-            continue
-        usual = np.median(np.unique(values, return_counts=True)[1])
+        usual = np.median(np.unique(item.values, return_counts=True)[1])
         each = f"{usual:g} rows each" if usual > 1 else "some of them in several rows"
         notes.append(
-            f"{item.column.name!r} names {counted(item.column.distinct, 'owner')} of rows, {each}: rows that belong "
-            f"together "
-            "are in training and test rows alike, so scores may promise too much. One row of each would tell."
+            f"{name!r} names {counted(distinct, 'owner')} of rows, {each}: rows that belong together are in training "
+            "and test rows alike, so scores may promise too much. One row of each would tell."
         )
     return notes
 
 
 def _names_owners(item: Profile) -> bool:
-    parts = set(re.split(r"[\s_.\-:]+", re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", item.column.name).lower()))
-    if parts & set(OWNERS):
+    parts = set(words_of(item.column.name))
+    if parts & OWNERS:
         return item.numbers is None or bool((item.numbers == np.round(item.numbers)).all())
     return item.labels is not None and "id" in parts
+
+
+def words_of(name: str) -> list[str]:
+    """The words of a name in small letters: of customer_id, customerId and customer-id the same two."""
+    return re.split(r"[\s_.\-:]+", re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", name).strip(" _.-:").lower())
 
 
 MAX_BYTES = 20 * 2**20
@@ -670,8 +648,6 @@ class ReadOptions:
         Most rows that are accepted.
     max_columns : int, default 10000
         Most columns that are accepted.
-    tick : callable
-        Called between stretches of work, a tenth of a second or so each; what it raises ends the reading.
     """
 
     target: str | int | None = None
@@ -693,7 +669,6 @@ class ReadOptions:
     max_bytes: int = MAX_BYTES
     max_rows: int = MAX_ROWS
     max_columns: int = MAX_COLUMNS
-    tick: Callable[[], None] = field(default=never_asked, compare=False)
 
     def __post_init__(self) -> None:
         settled: dict[str, Any] = {"uses": self.uses or {}}

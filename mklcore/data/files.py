@@ -32,10 +32,10 @@ from mklcore.data.columns import (
 from mklcore.data.dataset import counted, listed
 from mklcore.data.packed import (
     check_cells,
+    endable,
     folder_columns,
     is_workbook,
     parquet_columns,
-    ticked,
     too_many,
     workbook_rows,
 )
@@ -89,7 +89,7 @@ MAX_QUOTED_LINES = 100
 HEAD_ROWS = 1000  # from which the decimal sign is read, and whether there is a header
 MOST_TITLES = 10  # lines above a header
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "spaces"}
-ROWS_AT_A_TIME = 200  # between two ticks: of a thousand cells each they take a tenth of a second
+ROWS_AT_A_TIME = 200  # after which reading may be ended: of a thousand cells each they take a tenth of a second
 
 _LEAST_POSITIONS = 8  # numbers that rise from column to column, before they count as names
 _NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)*|[.,]\d+)([eE][+-]?\d+)?")
@@ -286,7 +286,7 @@ def _collected(text: str, skipped: int, form: ReadOptions) -> tuple[list[int], R
     rows: Rows = []
     records = _records(text, form.delimiter or ",", form.quotes, skipped)
     first = last = 0
-    for first, last, cells in ticked(records, form.tick, ROWS_AT_A_TIME):
+    for first, last, cells in endable(records, ROWS_AT_A_TIME):
         if len(rows) > form.max_rows:
             raise too_many("rows", form.max_rows, "max_rows")
         if len(cells) > form.max_columns + 1:
@@ -392,7 +392,7 @@ def _table(rows: Rows, form: ReadOptions, notes: list[str]) -> Table:
     if n_rows > form.max_rows:
         raise too_many("rows", form.max_rows, "max_rows")
     check_cells(n_rows, width)
-    columns = [np.array(cells, dtype=object) for cells in ticked(zip(*rows[header:], strict=True), form.tick)]
+    columns = [np.array(cells, dtype=object) for cells in endable(zip(*rows[header:], strict=True))]
     if not header:
         names = tuple(f"x{j + 1}" for j in range(width))
         if form.header is None:

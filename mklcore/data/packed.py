@@ -32,7 +32,7 @@ from mklcore.data.columns import (
     clean_name,
 )
 from mklcore.data.dataset import counted, listed
-from mklcore.errors import DataError, never_asked
+from mklcore.errors import DataError, check_cancelled
 
 MAX_CELLS = 10_000_000
 MAX_EXPANSION = 10  # unpacked size of a packed file, in multiples of max_bytes
@@ -41,11 +41,11 @@ MAX_TEXT = 3  # all texts of a packed file, row by row, in multiples of max_byte
 T = TypeVar("T")
 
 
-def ticked(parts: Iterable[T], tick: Callable[[], None], every: int = 1) -> Iterator[T]:
-    """The same parts one after the other, with a tick before every so many of them."""
+def endable(parts: Iterable[T], every: int = 1) -> Iterator[T]:
+    """The same parts one after the other; before every so many of them the work may be ended."""
     for place, part in enumerate(parts):
         if place % every == 0:
-            tick()
+            check_cancelled()
         yield part
 
 
@@ -72,7 +72,6 @@ def as_text(value: object) -> str:
 
 MAX_HEADER_BYTES = 10_000  # of an array, as NumPy itself has it
 MOST_VALUES = 1_000_000  # of a JSON text: one takes up to 230 bytes once it is read
-PIECE_BYTES = 2**24
 
 
 @dataclass(frozen=True)
@@ -109,23 +108,11 @@ def array_header(file: IO[bytes]) -> ArrayHeader:
     return ArrayHeader(shape, fortran, dtype, file.tell())
 
 
-def array_content(
-    name: str, file: IO[bytes], header: ArrayHeader, tick: Callable[[], None] = never_asked
-) -> np.ndarray:
-    """The numbers or texts behind a header, unpacked piece by piece; ``tick`` is called before each."""
-    found = np.empty(header.shape[::-1] if header.fortran else header.shape, header.dtype)
-    room = found.reshape(-1).view(np.uint8).data
-    file.seek(header.start)
-    at = 0
-    while at < len(room):
-        tick()
-        piece = file.read(min(PIECE_BYTES, len(room) - at))
-        if not piece:
-            raise EOFError(f"{name} ends after {at} bytes of {len(room)}")
-        room[at : at + len(piece)] = piece
-        at += len(piece)
-    if header.fortran:
-        found = found.transpose()
+def array_content(name: str, file: IO[bytes]) -> np.ndarray:
+    """The numbers or texts of an array whose header was looked at."""
+    check_cancelled()
+    file.seek(0)
+    found: np.ndarray = np.lib.format.read_array(file, allow_pickle=False)
     if not are_texts(found):
         raise DataError(f"{name} holds signs that no text can hold; save it again with np.array(..., dtype=str).")
     return found
@@ -216,7 +203,7 @@ def _columns(raw: bytes, form: ReadOptions) -> Columns:
     for place, one in enumerate(leaves):
         if one.path in left or one.path not in kinds or one.max_repetition_level:
             continue
-        form.tick()
+        check_cancelled()
         if one.physical_type == "FIXED_LEN_BYTE_ARRAY":
             _check_texts(one.path, one.length * meta.num_rows, form)
         column = file.reader.read_all(column_indices=[place], use_threads=False).column(0)
@@ -342,7 +329,7 @@ def workbook_rows(raw: bytes, form: ReadOptions) -> tuple[list[list[str]], tuple
     name = form.sheet or (*seen, "")[0]
     if name not in sheets:
         raise DataError(f"The workbook has no sheet {clean_name(name)!r}; it has {listed(map(clean_name, seen))}.")
-    rows = _filled(ticked(_rows(read, name), form.tick, 200), form)
+    rows = _filled(endable(_rows(read, name), 200), form)
     if not rows:
         other = "choose another sheet, or put the table there" if len(seen) > 1 else "put the table there"
         raise DataError(f"The sheet {clean_name(name)!r} of the workbook is empty; {other}.")

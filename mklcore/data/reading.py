@@ -8,7 +8,7 @@ change them.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -45,7 +45,7 @@ from mklcore.data.columns import (
 from mklcore.data.dataset import Dataset, Groups, counted, joined, listed
 from mklcore.data.files import DELIMITERS, Source, Table, delimiter_as_text, parse
 from mklcore.data.grouping import families
-from mklcore.data.packed import MAX_CELLS, ticked
+from mklcore.data.packed import MAX_CELLS, endable
 from mklcore.data.sequences import composition, cut, share_of
 from mklcore.data.sequences import letters as letters_of
 from mklcore.data.target import (
@@ -58,7 +58,7 @@ from mklcore.data.target import (
     rank_targets,
     read_target,
 )
-from mklcore.errors import DataError, Repair, never_asked
+from mklcore.errors import DataError, Repair
 
 AS_NOVELTY = Repair.of("Look for unusual rows, without a target", task="novelty", target=None)
 SURE_NAMES = ("target", "label", "class", "y")  # without any of them a table read for novelty has no target
@@ -94,7 +94,7 @@ def describe_table(source: Source, **options: Any) -> TableSummary:
     """Types, missing values and the first rows of a table; ``options`` : the fields of `ReadOptions`."""
     how = ReadOptions(**options)
     table = parse(source, how)
-    profiles = _looked_at(table, how.tick)
+    profiles = _looked_at(table)
     rows = min(PREVIEW_ROWS, table.n_rows)
     candidates = rank_targets(table.names, profiles, table.header, how.task)
     return TableSummary(
@@ -195,7 +195,7 @@ def read_parsed(table: Table, settings: ReadOptions) -> tuple[Dataset, TableEnco
     uses = {table.names[_named(table.names, name)]: use for name, use in settings.uses.items()}
     kept = {table.names[_named(table.names, name)] for name in settings.keep}
     settings = replace(settings, keep=tuple(kept), uses=uses)
-    every = _looked_at(table, settings.tick)
+    every = _looked_at(table)
     ranked = rank_targets(table.names, every, table.header, settings.task)
     notes: list[str] = []
     try:
@@ -221,9 +221,7 @@ def read_parsed(table: Table, settings: ReadOptions) -> tuple[Dataset, TableEnco
     encoder = TableEncoder.fit(used, indicator, lenient=settings.missing == "drop")
     _check_features(profiles, encoder, len(stay))
     rows = found.rows[stay]
-    X, strings = encoder.transform(
-        replace(table, columns=tuple(cells[rows] for cells in table.columns)), [], settings.tick
-    )
+    X, strings = encoder.transform(replace(table, columns=tuple(cells[rows] for cells in table.columns)), [])
     notes = [
         *_how_read(table),
         *table.notes,
@@ -346,7 +344,7 @@ def _profiles(
         known = {name: one for name, one in seen.items() if name not in uses and len(one.values) == len(stay)}
         profiles = [
             known.get(name) or profile(name, cells[stay], table.decimal, uses.get(name), table.values)
-            for name, cells in ticked(columns, settings.tick)
+            for name, cells in endable(columns)
         ]
         kept |= _spared_counters(profiles)
         gaps = [missing_rows(item) for item in profiles if _is_used(item, kept)]
@@ -398,9 +396,9 @@ def _named(names: Sequence[str], wanted: str) -> int:
     return place
 
 
-def _looked_at(table: Table, tick: Callable[[], None]) -> list[Profile]:
+def _looked_at(table: Table) -> list[Profile]:
     """What every column of a table is."""
-    named = ticked(zip(table.names, table.columns, strict=True), tick)
+    named = endable(zip(table.names, table.columns, strict=True))
     return [profile(name, cells, table.decimal, values=table.values) for name, cells in named]
 
 
@@ -498,29 +496,28 @@ class Feature:
 
 
 def features_of(item: Profile, indicator: bool = False, lenient: bool = False) -> list[Feature]:
-    """What a column becomes: itself and where it has gaps, shares of letters, or a column of 0 and 1 per level."""
+    """What a column becomes: itself and where it has gaps, parts of dates, shares of letters, or 0 and 1 per level."""
     name = item.column.name
     if item.numbers is not None:
-        gappy, lenient = indicator and item.column.missing > 0, lenient or item.stray > 0
-        first = Feature(
-            name, name, "number", float(np.nanmedian(item.numbers)), lenient=lenient, sentinel=item.sentinel
-        )
-        return [first, *([replace(first, name=f"{name} {MISSING_LEVEL}", role="gap")] if gappy else [])]
+        lenient, median = lenient or item.stray > 0, float(np.nanmedian(item.numbers))
+        found = [Feature(name, name, median=median, lenient=lenient, sentinel=item.sentinel)]
+        if indicator and item.column.missing:
+            found.append(replace(found[0], name=f"{name} {MISSING_LEVEL}", role="gap"))
+        return found
     assert item.labels is not None
     if item.column.kind == "words":
         return []
     if item.column.kind == "date":
-        return _date_features(item)
+        return _date_features(name, item.labels)
     if item.column.kind == "sequence":
         letters = composition(as_strings(item.labels))
-        return [
-            Feature(f"share of {a} in {name}" if a else f"length of {name}", name, "share", level=a) for a in letters
-        ]
+        return [Feature(f"share of {a} in {name}" if a else f"length of {name}", name, "share", level=a)
+                for a in letters]  # fmt: skip
     levels, counts = np.unique(item.labels[item.labels != ""], return_counts=True)
-    rare = len(levels) > MAX_LEVELS
-    often = np.sort(levels[np.argsort(-counts, kind="stable")[:MAX_LEVELS]]) if rare else levels
-    known = tuple(str(level) for level in often if not rare or level != OTHER_LEVEL)
-    made = [("level", level) for level in known] + [("other", OTHER_LEVEL)] * rare
+    is_cut = len(levels) > MAX_LEVELS
+    often = sorted(map(str, levels[np.argsort(-counts, kind="stable")[:MAX_LEVELS]]))
+    known = tuple(level for level in often if not is_cut or level != OTHER_LEVEL)
+    made = [("level", level) for level in known] + [("other", OTHER_LEVEL)] * is_cut
     if (item.labels == "").any():
         made.append(("missing", MISSING_LEVEL))
     if len(made) == 2:  # the other column would be its mirror image
@@ -529,13 +526,12 @@ def features_of(item: Profile, indicator: bool = False, lenient: bool = False) -
     return [Feature(f"{name}={level}", name, role, level=level, known=known, words=words) for role, level in made]
 
 
-def _date_features(item: Profile) -> list[Feature]:
+def _date_features(name: str, labels: Labels) -> list[Feature]:
     """The parts of a column of dates that vary on the training table."""
-    assert item.labels is not None
-    name, order = item.column.name, order_of(item.labels)
-    parts = parts_of(item.labels, order)
+    order = order_of(labels)
+    parts = parts_of(labels, order)
     known = ~np.isnan(parts[:, 0])
-    is_whole = bool(known[item.labels != ""].all())
+    is_whole = bool(known[labels != ""].all())
     return [
         Feature(f"{part} of {name}", name, "date", float(np.median(column)), part, (order,), not is_whole)
         for part, column in zip(PARTS, parts[known].T, strict=True)
@@ -612,34 +608,20 @@ class TableEncoder:
     def _needed(self) -> dict[str, None]:
         return dict.fromkeys((*dict(self.columns), *self.sequences, *self.texts))
 
-    def transform(
-        self, table: Table, notes: list[str], tick: Callable[[], None] = never_asked
-    ) -> tuple[Array, dict[str, tuple[str, ...]]]:
+    def transform(self, table: Table, notes: list[str]) -> tuple[Array, dict[str, tuple[str, ...]]]:
         """The features (rows, d) of a table that has all columns, and its sequences and texts by name."""
         X = np.empty((table.n_rows, len(self.features)))
         strings = {}
-        cells_of, members_of = dict(zip(table.names, table.columns, strict=True)), dict(self.columns)
-        for name in ticked(self._needed, tick):
-            members, cells = list(members_of.get(name, ())), cells_of[name]
-            features = [self.features[j] for j in members]
+        cells_of, places_of = dict(zip(table.names, table.columns, strict=True)), dict(self.columns)
+        for name in endable(self._needed):
+            cells = cells_of[name]
             if name in self.texts:
-                strings[name] = tuple(str(label).strip() for label in _labels(frozenset(), cells).tolist())
-                continue
-            if name in self.sequences:
-                strings[name] = as_strings(_labels(frozenset(), cells))
-                for j in members:
-                    X[:, j] = share_of(self.features[j].level, strings[name])
-                continue
-            if features[0].role == "date":
-                X[:, members] = _dates(features, _labels(frozenset(), cells))
-                continue
-            if features[0].role in ("number", "gap"):
-                numbers = _numbers(features[0], cells, table.decimal, notes)
-                gone = np.isnan(numbers)
-                made = [gone if one.role == "gap" else np.where(gone, one.median, numbers) for one in features]
-            else:
-                made = _levels(features, _labels(features[0].words, cells), notes)
-            X[:, members] = np.column_stack(made)
+                strings[name] = tuple(label.strip() for label in _labels(cells).tolist())
+            elif name in self.sequences:
+                strings[name] = as_strings(_labels(cells))
+            if places := list(places_of.get(name, ())):
+                features = [self.features[j] for j in places]
+                X[:, places] = _MADE_BY[features[0].role](features, cells, table.decimal, notes)
         return X, strings
 
     def read(self, source: Source, **how: Any) -> NewRows:
@@ -652,30 +634,28 @@ class TableEncoder:
 
     def of_table(self, table: Table) -> NewRows:
         """The same for a table that is already parsed."""
-        places = {name: place_of(table.names, name) for name in self._needed}
-        if gone := [name for name, place in places.items() if place is None]:
+        places = {name: place for name in self._needed if (place := place_of(table.names, name)) is not None}
+        if gone := [name for name in self._needed if name not in places]:
             raise DataError(
                 f"The file lacks {counted(len(gone), 'column')} the model needs: {listed(gone, most=10)}. "
                 f"It has {listed(table.names, most=10)}. Add the columns, or check the header line."
             )
-        used = {place: name for name, place in places.items() if place is not None}
-        at = place_of(table.names, self.target_name)
         notes: list[str] = []
-        ours = replace(table, names=tuple(used.values()), columns=tuple(table.columns[place] for place in used))
+        ours = replace(table, names=tuple(places), columns=tuple(table.columns[at] for at in places.values()))
         X, strings = self.transform(ours, notes)
         for name in self.sequences:
-            texts = strings[name]
-            row = int(np.argmax([len(text) for text in texts]))
-            if len(texts[row]) > self.width:
+            sizes = [len(text) for text in strings[name]]
+            if max(sizes) > self.width:
                 raise DataError(
-                    f"The sequence {name!r} has {len(texts[row]):,} letters in row {row + 1}; the longest of the "
-                    f"training table has {self.width:,}. Cut it."
+                    f"The sequence {name!r} has {max(sizes):,} letters in row {sizes.index(max(sizes)) + 1}; the "
+                    f"longest of the training table has {self.width:,}. Cut it."
                 )
-        if idle := [name for place, name in enumerate(table.names) if place not in used and place != at]:
+        at = place_of(table.names, self.target_name)
+        if idle := [name for k, name in enumerate(table.names) if k not in places.values() and k != at]:
             notes.append(f"Not needed and left out: {listed(idle)}.")
-        target = None if at is None or at in used else self._target(table.columns[at], table.decimal)
-        kinds = [[strings[name] for name in kind] for kind in (self.sequences, self.texts)]
-        letters = letters_of(kinds[0], self.width, [cut(texts, self.width) for texts in kinds[1]]) if strings else None
+        target = None if at is None or at in places.values() else self._target(table.columns[at], table.decimal)
+        sequences, texts = ([strings[name] for name in names] for names in (self.sequences, self.texts))
+        letters = letters_of(sequences, self.width, [cut(one, self.width) for one in texts]) if strings else None
         return NewRows(X, target, tuple(notes), letters)
 
     def _target(self, cells: np.ndarray, decimal: str) -> np.ndarray | None:
@@ -701,54 +681,74 @@ def place_of(names: Sequence[str], wanted: str) -> int | None:
     return same[0] if len(same) == 1 else None
 
 
-def _numbers(feature: Feature, cells: np.ndarray, decimal: str, notes: list[str]) -> Array:
-    """A column of numbers, NaN where one is missing. DataError for other cells where the training table had none."""
+def _numbers(features: Sequence[Feature], cells: np.ndarray, decimal: str, notes: list[str]) -> Array:
+    """Numbers, medians where one is missing, and where it is. DataError for other cells where training had none."""
+    first = features[0]
     numbers, blank = to_numbers(cells, decimal), missing_cells(cells, values=())
     stray = np.flatnonzero(np.isnan(numbers) & ~blank)
-    if stray.size and not feature.lenient:
+    if stray.size and not first.lenient:
         raise DataError(
-            f"The column {feature.column!r} holds {clean_name(str(cells[stray[0]]))!r} in row {stray[0] + 1}, "
+            f"The column {first.column!r} holds {clean_name(str(cells[stray[0]]))!r} in row {stray[0] + 1}, "
             f"{counted(stray.size, 'such cell')} in all; the model learnt it as numbers. Mend or empty the cells."
         )
-    found = np.where(blank | (numbers == feature.sentinel), np.nan, numbers)
-    if gone := int(np.isnan(found).sum()):
-        many = counted(gone, "missing cell")
-        notes.append(
-            f"{many} of {feature.column!r} filled with the median of the training table, {feature.median:.4g}."
-        )
-    return found
+    gone = blank | np.isnan(numbers) | (numbers == first.sentinel)
+    if gone.any():
+        many = counted(int(gone.sum()), "missing cell")
+        notes.append(f"{many} of {first.column!r} filled with the median of the training table, {first.median:.4g}.")
+    filled = np.where(gone, first.median, numbers)
+    return np.column_stack([gone if one.role == "gap" else filled for one in features])
 
 
-def _dates(features: Sequence[Feature], labels: Labels) -> Array:
+def _dates(features: Sequence[Feature], cells: np.ndarray, decimal: str, notes: list[str]) -> Array:
     """The parts of dates, medians where one is missing. DataError for a cell that is no date where none was in
     training.
     """
-    parts = parts_of(labels, features[0].known[0])
+    labels, order = _labels(cells), features[0].known[0]
+    parts = parts_of(labels, order)
     strange = np.flatnonzero(np.isnan(parts[:, 0]) & (labels != ""))
     if strange.size and not features[0].lenient:
         raise DataError(
             f"The column {features[0].column!r} holds {clean_name(str(labels[strange[0]]))!r} in row {strange[0] + 1}, "
-            f"which is no date written as in training ({features[0].known[0]}): write it so, or empty the cell."
+            f"which is no date written as in training ({order}): write it so, or empty the cell."
         )
-    columns = [(parts[:, PARTS.index(one.level)], one.median) for one in features]
-    return np.column_stack([np.where(np.isnan(part), median, part) for part, median in columns])
+    wanted = parts[:, [PARTS.index(one.level) for one in features]]
+    return np.where(np.isnan(wanted), [one.median for one in features], wanted)
 
 
-def _labels(words: frozenset[str], cells: np.ndarray) -> Labels:
-    """A column of texts, "" where one is missing."""
+def _labels(cells: np.ndarray, words: frozenset[str] = frozenset()) -> Labels:
+    """A column of texts, "" where one is missing; ``words`` are values here although they often say so."""
     texts = as_texts(cells)
     return np.where(missing_cells(texts, words), "", texts)
 
 
-def _levels(features: Sequence[Feature], labels: Labels, notes: list[str]) -> list[np.ndarray]:
+def _shares(features: Sequence[Feature], cells: np.ndarray, decimal: str, notes: list[str]) -> Array:
+    """The shares of letters in a column of sequences."""
+    strings = as_strings(_labels(cells))
+    return np.column_stack([share_of(one.level, strings) for one in features])
+
+
+def _levels(features: Sequence[Feature], cells: np.ndarray, decimal: str, notes: list[str]) -> Array:
     """Where the levels are that a category's features stand for; what is none of them is reported."""
-    gone, known = labels == "", np.isin(labels, features[0].known)
-    where = {"other": ~known & ~gone, "missing": gone}
-    if where["other"].any() and all(one.role != "other" for one in features):
-        new = sorted(set(labels[where["other"]].tolist()))
+    first = features[0]
+    labels = _labels(cells, first.words)
+    gone = labels == ""
+    other = ~np.isin(labels, first.known) & ~gone
+    if other.any() and all(one.role != "other" for one in features):
         notes.append(
-            f"{counted(int(where['other'].sum()), 'cell')} of {features[0].column!r} hold what the training table does "
-            f"not: {listed(new)}. The model knows {joined(map(repr, features[0].known))}; these cells count as none of "
-            "the categories it has."
+            f"{counted(int(other.sum()), 'cell')} of {first.column!r} hold what the training table does not: "
+            f"{listed(sorted(set(labels[other].tolist())))}. The model knows {joined(map(repr, first.known))}; these "
+            "cells count as none of the categories it has."
         )
-    return [where.get(feature.role, labels == feature.level) for feature in features]
+    where = {"other": other, "missing": gone}
+    return np.column_stack([where.get(one.role, labels == one.level) for one in features])
+
+
+_MADE_BY = {
+    "number": _numbers,
+    "gap": _numbers,
+    "date": _dates,
+    "share": _shares,
+    "level": _levels,
+    "other": _levels,
+    "missing": _levels,
+}

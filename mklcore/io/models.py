@@ -415,7 +415,7 @@ class _Reader:
                 raise DataError(f"Array {k} of the model file holds {header.dtype}; expected numbers or texts.")
             if header.start + header.nbytes != self._sizes[member]:
                 raise DataError(f"Array {k} of the model file has another size than it says.")
-            return array_content(f"array {k} of the model file", file, header)
+            return array_content(f"array {k} of the model file", file)
 
 
 def _objects(items: list[Any], shape: list[int]) -> np.ndarray:

@@ -11,7 +11,7 @@ would not fit.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from typing import Any, NoReturn, Self
@@ -20,7 +20,7 @@ import numpy as np
 import scipy
 
 from mklcore.arrays import Array, Indices, Mask, one_blas_thread, read_only
-from mklcore.errors import DataError, KernelError, ParameterError, never_asked
+from mklcore.errors import DataError, KernelError, ParameterError, check_cancelled
 from mklcore.kernels.functions import KernelSpec
 from mklcore.kernels.maps import KernelMap, normalised, pieces
 from mklcore.kernels.operators import NO_FUNCTIONS, Capability, Dense, DenseSum
@@ -101,17 +101,14 @@ class GramStack(Dense):
         raise KernelError(f"A stack of kernels is no table. {STACKS_IN_FOLDS}")
 
     @classmethod
-    def from_array(
-        cls, K: Any, names: Sequence[str] | None = None, *, clip: bool = False, tick: Callable[[], None] = never_asked
-    ) -> Self:
+    def from_array(cls, K: Any, names: Sequence[str] | None = None, *, clip: bool = False) -> Self:
         """A stack of kernels computed elsewhere, used as it is: no centring, no normalisation.
 
         K (M, n, n) numeric. A C-contiguous float64 array is not copied: do not write to it afterwards. KernelError,
         with the kernel's name and the number that failed, unless every kernel is finite, symmetric to 1e-8 of its
         largest entry, and PSD: smallest eigenvalue >= -1e-8 of the largest. With ``clip`` the negative eigenvalues of
         an indefinite kernel are set to 0 instead, with a UserWarning that names it: its test blocks are then no longer
-        those of the kernel that was passed. ``tick`` is called every tenth of a second or so; what it raises ends the
-        check.
+        those of the kernel that was passed.
 
         >>> stack = GramStack.from_array(np.stack([np.eye(3), np.ones((3, 3))]), names=["own", "same"])
         >>> stack.names
@@ -125,7 +122,7 @@ class GramStack(Dense):
             if clip:
                 values = clipped(values, labels)
             for label, gram in zip(labels, values, strict=True):
-                check_gram(label, gram, tick)
+                check_gram(label, gram)
         families = ("precomputed",) * len(values)
         return cls(values, labels, np.ones(len(values)), families, notes=duplicate_notes(values, labels))
 
@@ -441,12 +438,9 @@ def exact_copies(K: Array) -> tuple[tuple[int, ...], ...]:
 # -- whether a matrix is a kernel: finite, symmetric, positive semidefinite
 
 
-def check_gram(name: str, gram: Array, tick: Callable[[], None] = never_asked) -> None:
-    """KernelError unless gram (n, n) is finite, symmetric and positive semidefinite; see `GramStack.from_array`.
-
-    tick : called between the parts of the check; what it raises ends it.
-    """
-    tick()
+def check_gram(name: str, gram: Array) -> None:
+    """KernelError unless gram (n, n) is finite, symmetric and positive semidefinite; see `GramStack.from_array`."""
+    check_cancelled()
     size = float(np.abs(gram).max())
     if not np.isfinite(size):
         i, j = np.argwhere(~np.isfinite(gram))[0]
@@ -460,7 +454,7 @@ def check_gram(name: str, gram: Array, tick: Callable[[], None] = never_asked) -
             f"{name} is not symmetric: max |K_ij - K_ji| is {gap:.3g}, at most {SYMMETRY_TOLERANCE * size:.3g} was "
             "expected. Use (K + K') / 2 if the difference is rounding."
         )
-    smallest, largest = smallest_eigenvalue(gram, tick)
+    smallest, largest = smallest_eigenvalue(gram)
     if smallest < -PSD_TOLERANCE * max(largest, 0.0):
         found = f"{smallest:.3g}" if np.isfinite(smallest) else "below that"
         raise KernelError(
@@ -470,7 +464,7 @@ def check_gram(name: str, gram: Array, tick: Callable[[], None] = never_asked) -
         )
 
 
-def smallest_eigenvalue(gram: Array, tick: Callable[[], None] = never_asked) -> tuple[float, float]:
+def smallest_eigenvalue(gram: Array) -> tuple[float, float]:
     """The smallest and the largest eigenvalue of a symmetric gram (n, n); 0 for the smallest where a Cholesky factor of
     gram + 1e-8 r I shows that it is none below -1e-8 of the largest, r a bound from below on that.
 
@@ -480,14 +474,14 @@ def smallest_eigenvalue(gram: Array, tick: Callable[[], None] = never_asked) -> 
     largest = float(gram.diagonal().max())
     if not gram.any() or _has_factor(gram, largest):
         return 0.0, largest
-    tick()
+    check_cancelled()
     if len(gram) <= EXACT_ROWS:
         spectrum = np.linalg.eigvalsh(gram)
         return float(spectrum[0]), float(spectrum[-1])
     from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh  # not at start-up
 
     def times(vector: Array) -> Array:
-        tick()
+        check_cancelled()
         product: Array = gram @ vector
         return product
 
@@ -512,12 +506,12 @@ def _has_factor(gram: Array, largest: float) -> bool:
     return not failed
 
 
-def clip_gram(gram: Array, tick: Callable[[], None] = never_asked) -> tuple[Array, float | None]:
+def clip_gram(gram: Array) -> tuple[Array, float | None]:
     """gram (n, n) with negative eigenvalues set to 0, and the smallest of them; the same gram and None if it is PSD.
 
     Entries that are not finite are left to `check_gram`, which refuses them.
     """
-    if not np.isfinite(gram).all() or smallest_eigenvalue(gram, tick)[0] == 0.0:
+    if not np.isfinite(gram).all() or smallest_eigenvalue(gram)[0] == 0.0:
         return gram, None
     spectrum, vectors = np.linalg.eigh(0.5 * (gram + gram.T))
     if spectrum[0] >= -PSD_TOLERANCE * max(spectrum[-1], 0.0):

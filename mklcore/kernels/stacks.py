@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import io
 import zipfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +21,7 @@ from mklcore.data.dataset import Dataset, counted, joined, listed
 from mklcore.data.files import Table
 from mklcore.data.packed import ArrayHeader, array_content, array_header
 from mklcore.data.target import read_target
-from mklcore.errors import DataError, KernelError, never_asked
+from mklcore.errors import DataError, KernelError
 from mklcore.kernels.grams import Forecast, GramStack, clip_gram
 
 MAX_FILE_MB = 100
@@ -69,23 +69,22 @@ def read_stack(
     clip: bool = False,
     max_mb: float = MAX_STACK_MB,
     fingerprint: str = "",
-    tick: Callable[[], None] = never_asked,
 ) -> StackFile:
     """The kernel stack in an .npz file: K (M, n, n), y (n,) and, if there, names (M,).
 
     task : "classification", "regression" or None: numbers with many different values are then a regression target. clip
         :
     set negative eigenvalues of indefinite kernels to 0 and say so in the notes, instead of refusing them. fingerprint :
-    of the file; it enters the fingerprint of the table through the name of the one feature. tick : called every tenth
-    of a second or so; what it raises ends the reading. Raises DataError or KernelError for anything that is not such a
-    file, larger than ``max_mb`` megabytes, or no kernels.
+    of the file; it enters the fingerprint of the table through the name of the one feature.
+    Raises DataError or KernelError for anything that is not such a file, larger than ``max_mb`` megabytes, or no
+    kernels.
     """
-    arrays = _arrays(raw, max_mb, tick)
+    arrays = _arrays(raw, max_mb)
     K, y = np.ascontiguousarray(arrays["K"], dtype=np.float64), arrays["y"]
     names = _names(arrays.get("names"), len(K))
     with one_blas_thread():
-        more = _clip(K, names, tick) if clip else []
-    stack = GramStack.from_array(K, names, tick=tick)
+        more = _clip(K, names) if clip else []
+    stack = GramStack.from_array(K, names)
     cells = y.astype(np.float64) if y.dtype.kind in "biuf" else np.array(_texts(y), dtype=object)
     target = read_target(Table(("y",), (cells,)), 0, ReadOptions(task=task))
     stack = stack if len(target.rows) == len(y) else stack.take(target.rows)
@@ -120,7 +119,7 @@ def subset(stack: GramStack, kernels: Sequence[int]) -> GramStack:
     return stack.select(chosen)
 
 
-def _arrays(raw: bytes, max_mb: float, tick: Callable[[], None]) -> dict[str, np.ndarray]:
+def _arrays(raw: bytes, max_mb: float) -> dict[str, np.ndarray]:
     """K, y and names, each checked by its header before its numbers are read."""
     if len(raw) > MAX_FILE_MB * 1e6:
         raise DataError(f"The file is larger than {MAX_FILE_MB} MB, the limit for stacks; take fewer kernels or rows.")
@@ -137,7 +136,7 @@ def _arrays(raw: bytes, max_mb: float, tick: Callable[[], None]) -> dict[str, np
             there = [name for name in KNOWN if name in found]
             headers = {name: _header(archive, found[name], name, max_mb) for name in there}
             _check_together(headers)  # before a number of any of them is unpacked
-            return {name: _array(archive, found[name], name, headers[name], tick) for name in there}
+            return {name: _array(archive, found[name], name) for name in there}
     except DataError:
         raise
     except (
@@ -169,11 +168,9 @@ def _check_together(headers: dict[str, ArrayHeader]) -> None:
         raise DataError(f"There are {headers['names'].shape[0]} names for {kernels} kernels; expected one each.")
 
 
-def _array(
-    archive: zipfile.ZipFile, member: str, name: str, header: ArrayHeader, tick: Callable[[], None]
-) -> np.ndarray:
+def _array(archive: zipfile.ZipFile, member: str, name: str) -> np.ndarray:
     with archive.open(member) as file:
-        return array_content(name, file, header, tick)
+        return array_content(name, file)
 
 
 def _check_header(name: str, shape: tuple[int, ...], dtype: Any, max_mb: float) -> None:
@@ -205,7 +202,7 @@ def _check_header(name: str, shape: tuple[int, ...], dtype: Any, max_mb: float) 
         raise DataError(f"K holds {shape[0]:,} kernels, more than {MAX_KERNELS:,}; take fewer.")
 
 
-def _clip(K: np.ndarray, names: list[str], tick: Callable[[], None]) -> list[str]:
+def _clip(K: np.ndarray, names: list[str]) -> list[str]:
     """Set negative eigenvalues to 0, in place, and say of which kernels."""
     if len(K) * K.shape[1] ** 3 > MOST_CLIPPED:
         raise DataError(
@@ -215,7 +212,7 @@ def _clip(K: np.ndarray, names: list[str], tick: Callable[[], None]) -> list[str
         )
     notes = []
     for name, gram in zip(names, K, strict=True):
-        flat, smallest = clip_gram(gram, tick)
+        flat, smallest = clip_gram(gram)
         if smallest is not None:
             gram[...] = flat
             notes.append(f"{name} (smallest {smallest:.3g})")

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from mklcore.errors import DataError, MKLError, cancellation_scope
+from mklcore.errors import DataError, MKLError
 from mklcore.figures import comparison_plot, style
 from mklcore.gallery.experiments import EXPERIMENTS, Experiment, Outcome, PaperComparison
 from mklcore.gallery.experiments.base import SMALL
@@ -130,11 +130,10 @@ def run() -> Ready | Pending | Failed | None:
     count, quick = len(_rows(experiment, repetitions)) * repetitions, repetitions <= SMALL
 
     def make(progress: Callable[..., None]) -> Outcome:
-        with cancellation_scope(progress):
-            outcome = experiment.run(
-                repetitions, seed=seed, quick=quick,
-                callback=lambda done, total: progress(done / total, f"{done} of {count}"),
-            )  # fmt: skip
+        outcome = experiment.run(
+            repetitions, seed=seed, quick=quick,
+            callback=lambda done, total: progress(done / total, f"{done} of {count}"),
+        )  # fmt: skip
         keep(outcome)
         write_down(outcome)
         return outcome

@@ -63,7 +63,7 @@ def draw(
     st.markdown(f"**{plain(file.name)}**")
 
     def make(progress: Callable[..., None]) -> Batch:
-        new = encoder.read(file.content, tick=lambda: progress())
+        new = encoder.read(file.content)
         return answers(model, new, table, scoring, sure, progress)
 
     name = (work.mine(), "batch", key, hashlib.sha256(file.content).hexdigest(), sure is None)

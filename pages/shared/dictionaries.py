@@ -8,7 +8,7 @@ import numpy as np
 from mklcore.data.dataset import Dataset, Groups, Split
 from mklcore.data.grouping import read_numbers
 from mklcore.data.samples import SAMPLES
-from mklcore.errors import DataError, KernelError, cancellation_scope
+from mklcore.errors import DataError, KernelError
 from mklcore.kernels import stacks
 from mklcore.kernels.dictionary import MOST_COLUMNS, KernelDictionary, Unit, units
 from mklcore.kernels.functions import KernelSpec
@@ -175,8 +175,7 @@ def grams(params: Params) -> GramStack:
 
     def build(progress: Callable[..., None]) -> GramStack:
         normalise = None if settled.normalise == "none" else settled.normalise  # never "auto"
-        with cancellation_scope(progress):
-            return kernels.grams(train, normalise, settled.center, memory_limit_mb=MEMORY_LIMIT_MB)
+        return kernels.grams(train, normalise, settled.center, memory_limit_mb=MEMORY_LIMIT_MB)
 
     seconds = foresee(params).seconds
     return work.value(("kernels", settled, train.n_samples), build, title="Building the kernels", seconds=seconds)

@@ -223,7 +223,7 @@ def _read(params: Params) -> Dataset:
 
     def read(progress: Callable[..., None]) -> Dataset:
         with for_people():
-            return read_table(content, params.target or None, task=params.task or None, tick=progress, **options)
+            return read_table(content, params.target or None, task=params.task or None, **options)
 
     return _made(("table", params.of(TableParams)), read, "Reading the table", content)
 
@@ -297,7 +297,7 @@ def summary(params: Params) -> TableSummary:
 
     def read(progress: Callable[..., None]) -> TableSummary:
         with for_people():
-            return describe_table(file.content, task=task, tick=progress, **how)
+            return describe_table(file.content, task=task, **how)
 
     key = "summary", work.mine(), params.data, task, *how.values()
     return _made(key, read, "Looking at the columns", file.content)
@@ -321,7 +321,7 @@ def stack_file(params: Params) -> stacks.StackFile:
 
     def read(progress: Callable[..., None]) -> stacks.StackFile:
         task = params.task or None
-        return stacks.read_stack(file.content, task=task, clip=params.clip, fingerprint=digest, tick=progress)
+        return stacks.read_stack(file.content, task=task, clip=params.clip, fingerprint=digest)
 
     key = "stack", work.mine(), params.data, params.task, params.clip
     return _made(key, read, "Reading the stack and checking its kernels", file.content)

@@ -33,7 +33,7 @@ import numpy as np
 import streamlit as st
 from cachetools import LRUCache
 
-from mklcore.errors import MKLError, suppress_convergence_warnings
+from mklcore.errors import MKLError, cancellation_scope, suppress_convergence_warnings
 from pages.shared import inside, server, state
 from pages.shared.server import cores, memory_bytes, preparation
 from pages.shared.words import plain
@@ -322,7 +322,10 @@ class Work:
         fault, before, _HERE.task = None, getattr(_HERE, "task", None), task
         try:
             task.progress(0.0)
-            with suppress_convergence_warnings():  # the screen shows the gap of whatever stops short
+            with (
+                cancellation_scope(task.progress),
+                suppress_convergence_warnings(),
+            ):  # the screen shows the gap of whatever stops short
                 task.result = Ready(task.make(task.progress))
         except CancelledError:
             pass

@@ -11,7 +11,7 @@ import pytest
 
 from mklcore.data.columns import MAX_NAME, clean_name, distinct_names, to_numbers
 from mklcore.data.reading import describe_table, fit_encoder, read_table
-from mklcore.errors import DataError, ParameterError
+from mklcore.errors import DataError, ParameterError, cancellation_scope
 from pages.shared import tables
 from tests.helpers.every import every
 
@@ -644,12 +644,13 @@ class Enough(BaseException):
 def test_a_reading_can_be_ended_between_rows_and_between_columns(read):
     raw = "\n".join(["a,b,c,y", *(f"{k},{k % 7},{k % 5}.5,{k % 2}" for k in range(500))]).encode()
     ticks = []
-    read(raw, tick=lambda: ticks.append(1))
+    with cancellation_scope(lambda: ticks.append(1)):
+        read(raw)
     assert len(ticks) > 3 + 4  # rows, columns as they are laid out and as they are looked at
     for after in (0, 3, len(ticks) - 1):
         beats = [None] * after + [Enough]
-        with pytest.raises(Enough):
-            read(raw, tick=Mock(side_effect=beats))
+        with pytest.raises(Enough), cancellation_scope(Mock(side_effect=beats)):
+            read(raw)
 
 
 def test_ten_thousand_names_that_look_alike_are_distinguished_in_one_pass():

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from mklcore.data.dataset import three_way_split
-from mklcore.errors import DataError, KernelError, MKLError
+from mklcore.errors import DataError, KernelError, MKLError, cancellation_scope
 from mklcore.kernels import grams, stacks
 from mklcore.kernels.stacks import block_of, is_stack, read_stack, rows_of, subset
 from pages.shared import state, work
@@ -82,24 +82,25 @@ class Enough(BaseException):
 
 
 def test_a_stack_is_refused_by_its_headers_and_its_reading_can_be_ended():
-    asked = []
-    with pytest.raises(DataError, match=r"y has shape \(79,\), but K has 80 rows"):
-        read_stack(npz(K=K, y=Y[1:]), tick=lambda: asked.append(1))
-    with pytest.raises(DataError, match="There are 5 names for 6 kernels"):
-        read_stack(npz(K=K, y=Y, names=NAMES[1:]), tick=lambda: asked.append(1))
-    with pytest.raises(DataError, match="y unpacks to 32 MB, above the limit of 20 MB"):
-        read_stack(npz(K=K, y=np.array(["a" * 100_000] * 80)), tick=lambda: asked.append(1))
-    many = npz(K=K, y=Y, **{f"array_{k}": Y[:1] for k in range(2500)})
-    with pytest.raises(DataError, match="lists far more than a stack's three arrays"):
-        read_stack(many)
+    asked: list[int] = []
+    with cancellation_scope(lambda: asked.append(1)):
+        with pytest.raises(DataError, match=r"y has shape \(79,\), but K has 80 rows"):
+            read_stack(npz(K=K, y=Y[1:]))
+        with pytest.raises(DataError, match="There are 5 names for 6 kernels"):
+            read_stack(npz(K=K, y=Y, names=NAMES[1:]))
+        with pytest.raises(DataError, match="y unpacks to 32 MB, above the limit of 20 MB"):
+            read_stack(npz(K=K, y=np.array(["a" * 100_000] * 80)))
+        many = npz(K=K, y=Y, **{f"array_{k}": Y[:1] for k in range(2500)})
+        with pytest.raises(DataError, match="lists far more than a stack's three arrays"):
+            read_stack(many)
     assert not asked  # nothing was unpacked
     assert not is_stack(many)
 
     def stop():
         raise Enough
 
-    with pytest.raises(Enough):
-        read_stack(npz(K=K, y=Y), tick=stop)
+    with pytest.raises(Enough), cancellation_scope(stop):
+        read_stack(npz(K=K, y=Y))
 
 
 def test_only_so_many_rows_are_clipped(monkeypatch):
@@ -111,12 +112,13 @@ def test_only_so_many_rows_are_clipped(monkeypatch):
 def test_kernels_on_many_rows_are_judged_by_lanczos_steps(monkeypatch):
     monkeypatch.setattr(grams, "EXACT_ROWS", 40)
     ticks = []
-    for one in (LINEAR[0], np.zeros((80, 80)), K[4]):
-        grams.check_gram("fine", one, lambda: ticks.append(1))
-    assert len(ticks) == 3
-    with pytest.raises(KernelError, match=r"smallest eigenvalue is -0\.1"):
-        grams.check_gram("moved", LINEAR[0] - 0.1 * np.eye(80), lambda: ticks.append(1))
-    assert len(ticks) > 20  # a tick a step
+    with cancellation_scope(lambda: ticks.append(1)):
+        for one in (LINEAR[0], np.zeros((80, 80)), K[4]):
+            grams.check_gram("fine", one)
+        assert len(ticks) == 3
+        with pytest.raises(KernelError, match=r"smallest eigenvalue is -0\.1"):
+            grams.check_gram("moved", LINEAR[0] - 0.1 * np.eye(80))
+    assert len(ticks) > 20  # one a step
     with pytest.raises(KernelError, match="not positive semidefinite"):
         grams.check_gram("turned", -np.ones((80, 80)))
 
