@@ -73,7 +73,6 @@ NUMERICAL = (
     "paths/test_leave_one_out.py",
     "paths/test_path.py",
     "paths/test_selection.py",
-    "paths/test_single_kernel_path.py",
     "problem/test_*.py",
     "sparse/test_*.py",
 )

@@ -1,14 +1,15 @@
 """Paths: every point equals its own cold fit, scikit-learn scores, one build of the kernels, cancels take effect."""
 
 import dataclasses
+from functools import partial
 
 import numpy as np
 import pytest
 from sklearn.base import clone, is_classifier
-from sklearn.metrics import r2_score
 
 import mklcore as mkl
 from mklcore.errors import ParameterError
+from mklcore.paths.path import path_grid
 from tests.helpers.every import every
 
 
@@ -95,60 +96,35 @@ def test_what_a_certificate_was_computed_from_is_the_decision_about_the_training
         assert point.training_decision == pytest.approx(point.decide_blocks(stack.values), rel=1e-9, abs=1e-9)
 
 
-def test_regression_paths_score_by_r2(table):
-    X, _, y, X_val, _, y_val = table
-    path = mkl.fit_path(mkl.LpMKLRegressor(kernels=KERNELS, p=2.0), X, y, "C", [0.1, 1.0], X_val, y_val)
-    assert path.score_name == "R²"
-    assert path.val_score[1] == pytest.approx(r2_score(y_val, path.estimators[1].predict(X_val)))
-
-
 def test_stacks_and_tables_give_the_same_path(table):
     X, y, _, X_val, y_val, _ = table
-    stack = KERNELS.grams(X)
-    on_table = mkl.fit_path(mkl.LpMKLClassifier(kernels=KERNELS), X, y, "C", [0.1, 1.0], X_val, y_val)
+    stack, model = KERNELS.grams(X), mkl.LpMKLClassifier(kernels=KERNELS)
+    before = dict(vars(model))
+    on_table, ready = (mkl.fit_path(model, rows, y, "C", [0.1, 1.0], X_val, y_val) for rows in (X, stack))
+    assert vars(model) == before
     on_stack = mkl.fit_path(
         mkl.LpMKLClassifier(kernels="precomputed"), stack.values, y, "C", [0.1, 1.0], stack.cross(X_val), y_val
     )
-    ready = mkl.fit_path(mkl.LpMKLClassifier(kernels=KERNELS), stack, y, "C", [0.1, 1.0], X_val, y_val)
     assert on_stack.weights == pytest.approx(on_table.weights)
     assert ready.val_score == pytest.approx(on_table.val_score)
+    alone = mkl.fit_path(model, X, y, "C", [1.0])
+    assert np.isnan(alone.val_score).all()
+    assert np.isfinite(alone.train_score).all()
+    assert "path over C" in alone._repr_html_()
 
 
-def test_the_estimator_is_not_changed(table):
-    model = mkl.LpMKLClassifier(kernels=KERNELS, C=7.0)
-    before = dict(vars(model))
-    mkl.fit_path(model, table[0], table[1], "C", [0.1, 1.0])
-    assert vars(model) == before
-
-
-def test_progress_is_reported_and_an_exception_cancels(table):
-    reported = []
-    mkl.fit_path(
-        mkl.UniformMKLClassifier(kernels=KERNELS),
-        table[0],
-        table[1],
-        "C",
-        [0.1, 1, 10],
-        callback=lambda *s: reported.append(s),
-    )
-    assert reported == [(0, 3), (1, 3), (2, 3), (3, 3)]
-
-    class Stop(Exception):
-        pass
+@every("run, steps", [(mkl.fit_path, 3), (partial(mkl.cross_validate_path, n_splits=2), 6)])
+def test_progress_is_reported_and_an_exception_cancels(run, steps, table):
+    X, y, reported = *table[:2], []
+    asked = partial(run, mkl.UniformMKLClassifier(kernels=KERNELS), X, y, "C", [0.1, 1, 10])
+    asked(callback=lambda *step: reported.append(step))
+    assert reported == [(k, steps) for k in range(steps + 1)]
 
     def stop(done, total):
-        if done == 1:
-            raise Stop
+        raise InterruptedError("enough")
 
-    with pytest.raises(Stop):
-        mkl.fit_path(mkl.UniformMKLClassifier(kernels=KERNELS), table[0], table[1], "C", [0.1, 1, 10], callback=stop)
-
-
-def test_without_validation_rows_scores_are_nan(table):
-    path = mkl.fit_path(mkl.UniformMKLClassifier(kernels=KERNELS), table[0], table[1], "C", [1.0])
-    assert np.isnan(path.val_score).all()
-    assert np.isfinite(path.train_score).all()
-    assert "path over C" in path._repr_html_()
+    with pytest.raises(InterruptedError, match="enough"):
+        asked(callback=stop)
 
 
 @every(
@@ -163,47 +139,24 @@ def test_without_validation_rows_scores_are_nan(table):
 )
 def test_a_grid_takes_a_table_as_a_path_does(model, params, table):
     X, y = table[0], table[1]
-    built = model._stack(X) if isinstance(model, mkl.HKLClassifier) else KERNELS.grams(
-        X, normalise=model.default_normalise
-    )  # fmt: skip
+    hkl = isinstance(model, mkl.HKLClassifier)
+    built = model._stack(X) if hkl else KERNELS.grams(X, normalise=model.default_normalise)
     for param in params:
-        grid = mkl.paths.path_grid(model, X, y, param, 5)
-        assert grid == pytest.approx(mkl.paths.path_grid(model, built, y, param, 5))
+        grid = path_grid(model, X, y, param, 5)
+        assert np.all(np.diff(grid) > 0)
+        assert grid == pytest.approx(path_grid(model, built, y, param, 5))
     assert not hasattr(model, "n_features_in_")
-    with pytest.raises(ParameterError, match="A path runs over one of"):
-        mkl.paths.path_grid(model, X, y, "width")
+    if isinstance(model, mkl.LpMKLClassifier):
+        raw, by_rows = mkl.LpMKLClassifier(kernels="precomputed"), model.copy_with("solver", "interleaved")
+        for other, rows in ((raw, built.values), (by_rows, X)):  # too many kernels to keep: scaled by some of the rows
+            assert path_grid(other, rows, y, "C", 5) == pytest.approx(path_grid(model, X, y, "C", 5))
 
 
-def test_a_grid_of_kernels_too_many_to_keep_is_scaled_by_some_of_their_rows(table):
-    X, y = table[0], table[1]
-    by_rows = mkl.LpMKLClassifier(kernels=KERNELS, solver="interleaved")
-    assert mkl.paths.path_grid(by_rows, X, y, "C", 5) == pytest.approx(
-        mkl.paths.path_grid(mkl.LpMKLClassifier(kernels=KERNELS), X, y, "C", 5)
-    )
-    raw = mkl.LpMKLClassifier(kernels="precomputed")
-    stack = KERNELS.grams(X)
-    assert mkl.paths.path_grid(raw, stack.values, y, "C", 5) == pytest.approx(
-        mkl.paths.path_grid(raw, stack, y, "C", 5)
-    )
-
-
-@every("param", ["C", "lam", "p", "s"])
-def test_grids_are_scaled_by_the_data(param, table):
-    X, y = table[0], table[1]
-    model = mkl.GOMPClassifier() if param in ("lam", "s") else mkl.LpMKLClassifier()
-    stack = KERNELS.grams(X)
-    grid = mkl.paths.path_grid(model, stack, y, param)
-    assert np.all(np.diff(grid) > 0)
-    if param == "C":
-        path = mkl.fit_path(
-            mkl.UniformMKLClassifier(), stack, y, "C", mkl.paths.path_grid(mkl.UniformMKLClassifier(), stack, y, "C")
-        )
-        grid = path.values
-        bound = np.abs(path.estimators[0].dual_coef_)
-        inside = (bound > 0.001 * grid[0]) & (bound < 0.999 * grid[0])
-        assert np.mean(inside) < 0.05  # hardly a point has left its bound yet
-    if param == "lam":
-        assert 1e-9 < grid[0] < grid[-1] < 1e3
+def test_a_grid_of_C_starts_where_hardly_a_point_has_left_its_bound(table):
+    X, y = KERNELS.grams(table[0]), table[1]
+    grid = path_grid(mkl.UniformMKLClassifier(), X, y, "C")
+    bound = np.abs(mkl.UniformMKLClassifier(C=grid[0]).fit(X, y).dual_coef_)
+    assert np.mean((bound > 0.001 * grid[0]) & (bound < 0.999 * grid[0])) < 0.05
 
 
 @every("value, index", [(1e-9, 0), (0.99, 0), (1.01, 1), (10.0, 1), (31.0, 1), (32.0, 2), (1e200, 3), (np.inf, 3)])
@@ -218,21 +171,29 @@ def test_the_nearest_point_is_nearest_by_ratio_whatever_the_order(table, value, 
 
 def test_refusals(table):
     X, y = table[0], table[1]
-    model = mkl.LpMKLClassifier(kernels=KERNELS)
-    with pytest.raises(ParameterError, match="runs over one of C, lam, p, s"):
-        mkl.fit_path(model, X, y, "gamma", [1.0])
-    with pytest.raises(ParameterError, match="no parameter 'lam'"):
-        mkl.fit_path(model, X, y, "lam", [1.0])
-    with pytest.raises(ParameterError, match="non-empty list of numbers"):
-        mkl.fit_path(model, X, y, "C", [])
-    with pytest.raises(ParameterError, match="must be numbers"):
-        mkl.fit_path(model, X, y, "C", ["a"])
-    with pytest.raises(ParameterError, match="C must be a finite number above 0"):
-        mkl.fit_path(model, X, y, "C", [1.0, -1.0])
-    with pytest.raises(ParameterError, match="whole, from 1 on"):
-        mkl.fit_path(mkl.GOMPClassifier(kernels=KERNELS), X, y, "s", [0.5])
-    with pytest.raises(ParameterError, match="0 < low < high"):
-        mkl.log_grid(1.0, 0.1, 5)
+    stack, model, greedy = KERNELS.grams(X), mkl.LpMKLClassifier(kernels=KERNELS), mkl.GOMPClassifier(kernels=KERNELS)
+    fitted, other = mkl.LpMKLClassifier().fit(stack, y), mkl.GOMPClassifier().fit(stack, y)
+
+    def path(param, values, model=model):
+        return lambda: mkl.fit_path(model, X, y, param, values)
+
+    def started(start, rows):
+        return lambda: mkl.fit_path(mkl.LpMKLClassifier(), stack.take(rows), y[rows], "C", [1.0], start=start)
+
+    for call, words in (
+        (path("gamma", [1.0]), "runs over one of C, lam, p, s"),
+        (path("lam", [1.0]), "no parameter 'lam'"),
+        (path("C", []), "non-empty list of numbers"),
+        (path("C", ["a"]), "must be numbers"),
+        (path("C", [1.0, -1.0]), "C must be a finite number above 0"),
+        (path("s", [0.5], greedy), "whole, from 1 on"),
+        (lambda: mkl.log_grid(1.0, 0.1, 5), "0 < low < high"),
+        (lambda: path_grid(model, X, y, "width"), "A path runs over one of"),
+        (started(fitted, np.arange(40)), "starts from a fitted LpMKLClassifier on the same 40 rows"),
+        (started(other, np.arange(60)), "got a GOMPClassifier"),
+    ):
+        with pytest.raises(ParameterError, match=words):
+            call()
 
 
 def test_a_clone_of_a_point_does_not_answer_to_the_job_of_the_path():
@@ -260,10 +221,15 @@ def test_a_start_changes_the_work_and_not_the_answer(task, table):
     assert warm.statuses[0].ok
 
 
-def test_a_start_that_does_not_fit_is_refused(table):
-    stack, y = KERNELS.grams(table[0]), table[1]
-    fitted = mkl.LpMKLClassifier().fit(stack, y)
-    with pytest.raises(ParameterError, match="starts from a fitted LpMKLClassifier on the same 40 rows"):
-        mkl.fit_path(mkl.LpMKLClassifier(), stack.take(np.arange(40)), y[:40], "C", [1.0], start=fitted)
-    with pytest.raises(ParameterError, match="got a GOMPClassifier"):
-        mkl.fit_path(mkl.LpMKLClassifier(), stack, y, "C", [1.0], start=mkl.GOMPClassifier().fit(stack, y))
+# One kernel of one column is a matrix of rank one, on which exact steps meet systems that are nearly singular. Where no
+# weight pays, R of the stopping rule is rounding: such a point may end a share of 1e-11 short.
+@pytest.mark.filterwarnings("ignore::mklcore.errors.NotConvergedWarning")
+@every("column", [0, 3])
+def test_the_dual_of_a_path_on_one_column_sums_to_zero(column):
+    train, _ = mkl.load_sample("iris").split(0.5, 0)
+    model = mkl.BestKernelClassifier(kernels=mkl.KernelDictionary((mkl.Linear(features=(column,)),)))
+    path = mkl.fit_path(model, train.X, train.y, "C", path_grid(model, train.X, train.y, "C", 7))
+    for C, fitted in zip(path.values, path.estimators, strict=True):
+        assert np.abs(np.atleast_2d(fitted.dual_point_).sum(axis=1)).max() <= 1e-9 * C * train.n_samples
+    assert (np.abs(path.relative_gap) <= 1e-3).all()
+    assert (path.dual_gap >= -1e-9 * np.abs(path.objective)).all()

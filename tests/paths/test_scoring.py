@@ -2,23 +2,39 @@
 parameters.
 """
 
+from functools import partial
+
 import numpy as np
 import pytest
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.metrics import (
+    accuracy_score,
     balanced_accuracy_score,
     f1_score,
     get_scorer,
     make_scorer,
+    r2_score,
     roc_auc_score,
     root_mean_squared_error,
 )
 from sklearn.model_selection import StratifiedKFold
 
 import mklcore as mkl
-from mklcore.errors import ParameterError
-from mklcore.paths import CrossValidated
-from mklcore.paths.scoring import SCORINGS, Decided, label_of, rarest, scored, scorer_of, scorings_for
+from mklcore.errors import DataError, ParameterError
+from mklcore.paths.scoring import (
+    GROUPS,
+    SCORINGS,
+    Decided,
+    PairedScore,
+    Predictions,
+    compare_scores,
+    label_of,
+    predictions,
+    rarest,
+    scored,
+    scorer_of,
+    scorings_for,
+)
 from tests.helpers.every import every
 
 KERNELS = mkl.KernelDictionary.rbf_grid([0.5, 1.0]) + mkl.KernelDictionary.per_feature(mkl.Linear(), 3)
@@ -46,164 +62,30 @@ def judged_rows(k, labels=WORDS, seed=0, n=90):
     return model.classes_[rng.integers(0, k, n)], decision[:, 0] if k == 2 else decision, model
 
 
-def as_scikit_learn(name, model, decision, y):
-    return get_scorer(name)(Decided(model, decision), None, y)
-
-
 @every("labels", [WORDS, WORDS.astype(object), np.array([0, 1, 2]), np.array([-1.0, 1, 4])])
 @every("name", SCORINGS)
 def test_every_listed_score_is_scikit_learns(name, labels):
     for k in {"binary": (2,), "multiclass": (2, 3), "regression": (0,)}[SCORINGS[name].tasks[-1]]:
         y, decision, model = judged_rows(k, labels)
-        assert scored(model, decision, y, name) == as_scikit_learn(name, model, decision, y)
+        assert scored(model, decision, y, name) == get_scorer(name)(Decided(model, decision), None, y)
 
 
-@every(
-    "name, all_there, one_lacking, only_one",
-    [
-        ("accuracy", 0.6, 3 / 7, 0.5),
-        ("balanced_accuracy", (1 / 2 + 3 / 3 + 1 / 3) / 3, (1 / 2 + 1 / 3) / 2, 0.5),
-        ("f1_macro", None, None, (2 / 3 + 0) / 2),
-        ("matthews_corrcoef", None, None, 0.0),
-        ("roc_auc", None, None, 0.5),
-    ],
-)
+@every("name, all_there, one_lacking, only_one", [
+    ("accuracy", 0.6, 3 / 7, 0.5),
+    ("balanced_accuracy", (1 / 2 + 3 / 3 + 1 / 3) / 3, (1 / 2 + 1 / 3) / 2, 0.5),
+    ("f1_macro", None, None, (2 / 3 + 0) / 2),
+    ("matthews_corrcoef", None, None, 0.0),
+    ("roc_auc", None, None, 0.5),
+])  # fmt: skip
 def test_every_score_of_classes_is_defined_where_rows_lack_a_class(name, all_there, one_lacking, only_one):
-    y = np.array(["a", "a", "a", "a", "b", "b", "b", "c", "c", "c"])
-    said = np.array(["a", "a", "b", "b", "b", "b", "b", "c", "a", "a"])
-    labels = np.array(["a", "b"]) if name == "roc_auc" else np.array(["a", "b", "c"])
-    model = Answers(labels)
-    one = np.flatnonzero(y == "a")
-    scorer = scorer_of(name)
-    for rows, expected in ((np.arange(10), all_there), (np.flatnonzero(y != "b"), one_lacking), (one, only_one)):
+    y, said = np.array(list("aaaabbbccc")), np.array(list("aabbbbbcaa"))
+    model = mkl.LpMKLClassifier()
+    model.classes_ = np.array(["a", "b"] if name == "roc_auc" else ["a", "b", "c"])
+    for rows, expected in ((y < "d", all_there), (y != "b", one_lacking), (y == "a", only_one)):
         if expected is not None:
-            decided = np.linspace(-1, 1, rows.size)
+            decided = np.linspace(-1, 1, rows.sum())
             assert scored(model, decided, y[rows], name, said[rows]) == pytest.approx(expected)
-            assert scorer(Decided(model, decided, said[rows]), None, y[rows]) == pytest.approx(expected)
-
-
-class Answers(ClassifierMixin, BaseEstimator):
-    """A classifier whose answers are reported beside it."""
-
-    def __init__(self, classes):
-        self.classes_ = classes
-
-
-@pytest.fixture(scope="module")
-def path(table):
-    X, y, X_val, y_val = table
-    model = mkl.LpMKLClassifier(kernels=KERNELS)
-    return mkl.fit_path(model, X, y > 0.9, "C", [0.1, 1.0], X_val, y_val > 0.9, scoring="balanced_accuracy")
-
-
-def test_a_path_is_scored_as_scikit_learn_would(path, table):
-    X, y, X_val, y_val = table
-    assert path.score_name == "balanced accuracy"
-    for k, fitted in enumerate(path.estimators):
-        assert path.val_score[k] == pytest.approx(balanced_accuracy_score(y_val > 0.9, fitted.predict(X_val)))
-        assert path.train_score[k] == pytest.approx(balanced_accuracy_score(y > 0.9, fitted.predict(X)))
-
-
-def test_scorers_of_ones_own_and_for_numbers(table):
-    X, y, X_val, y_val = table
-    model = mkl.LpMKLRegressor(kernels=KERNELS)
-    own = make_scorer(lambda t, p: -float(np.max(np.abs(t - p))))
-    far = mkl.fit_path(model, X, y, "C", [1.0], X_val, y_val, scoring=own)
-    errors = y_val - far.estimators[0].predict(X_val)
-    assert far.val_score[0] == pytest.approx(-np.abs(errors).max())
-    root = mkl.fit_path(model, X, y, "C", [1.0], X_val, y_val, scoring="neg_root_mean_squared_error")
-    assert -root.val_score[0] == pytest.approx(root_mean_squared_error(y_val, root.estimators[0].predict(X_val)))
-
-
-def test_three_classes_and_greedy_methods(table):
-    X, y, X_val, y_val = table
-    three, three_val = np.digitize(y, [-0.5, 0.7]), np.digitize(y_val, [-0.5, 0.7])
-    for model, param in ((mkl.GOMPClassifier(kernels=KERNELS), "s"), (mkl.SMKLClassifier(kernels=KERNELS), "C")):
-        found = mkl.fit_path(model, X, three, param, [2], X_val, three_val, scoring="f1_macro")
-        assert found.val_score[0] == pytest.approx(
-            f1_score(three_val, found.estimators[0].predict(X_val), average="macro")
-        )
-
-
-@every(
-    "scoring, said",
-    [("acuracy", "no scorer 'acuracy'"), (3, "a scorer of scikit-learn or its name"), ("neg_log_loss", "cannot judge")],
-)
-def test_scorings_that_cannot_be_had_are_refused(scoring, said, table):
-    X, y, X_val, y_val = table
-    with pytest.raises(ParameterError, match=said):
-        mkl.fit_path(mkl.LpMKLClassifier(kernels=KERNELS), X, y > 0, "C", [1.0], X_val, y_val > 0, scoring=scoring)
-
-
-def test_without_a_target_there_is_no_score(table):
-    with pytest.raises(ParameterError, match="Without a target"):
-        mkl.fit_path(mkl.LpMKLOneClass(kernels=KERNELS), table[0], None, "C", [1.0], scoring="accuracy")
-
-
-def test_folds_take_a_score_and_a_splitter(table):
-    X, y, _, _ = table
-    model, cv = mkl.LpMKLClassifier(kernels=KERNELS), StratifiedKFold(3, shuffle=True, random_state=5)
-    named = mkl.cross_validate_path(model, X, y > 0.5, "C", [0.1, 1.0], cv=cv, scoring="roc_auc")
-    assert named.scores.shape == (3, 2)
-    assert named.score_name == "AUC"
-    train, test = next(iter(cv.split(X, y > 0.5)))
-    alone = model.copy_with("C", 0.1).fit(X[train], (y > 0.5)[train])
-    assert named.scores[0, 0] == pytest.approx(roc_auc_score((y > 0.5)[test], alone.decision_function(X[test])))
-    same = mkl.cross_validate_path(model, X, y > 0.5, params={"C": [0.1, 1.0]}, cv=cv, scoring="roc_auc")
-    assert same.scores == pytest.approx(named.scores)
-
-
-def test_two_parameters_give_a_surface_and_choose_a_pair(table):
-    X, y, _, _ = table
-    model, asked = mkl.GOMPRegressor(kernels=KERNELS), {"lam": [0.01, 0.1, 10.0], "s": [1, 2, 3]}
-    found = mkl.cross_validate_path(model, X, y, params=asked, n_splits=3)
-    assert found.scores.shape == (3, 3, 3)
-    assert found.params == ("lam", "s")
-    lam, s = mkl.choose(found)
-    assert found.val_score[lam, s] == pytest.approx(found.val_score.max())
-    row = mkl.cross_validate_path(model.copy_with("lam", 0.1), X, y, "s", [1, 2, 3], n_splits=3)
-    assert found.scores[:, 1] == pytest.approx(row.scores)
-    turned = mkl.cross_validate_path(model, X, y, params=dict(reversed(asked.items())), n_splits=3)
-    assert turned.scores == pytest.approx(found.scores.transpose(0, 2, 1))
-    assert "3 folds over lam and s" in found._repr_html_()
-
-
-def test_a_path_for_every_value_of_the_first_parameter(table):
-    X, y, _, _ = table
-    model = mkl.LpMKLRegressor(kernels=KERNELS)
-    found = mkl.cross_validate_path(model, X, y, params={"p": [1.0, 2.0], "C": [0.1, 1.0]}, n_splits=2)
-    alone = mkl.cross_validate_path(model.copy_with("p", 2.0), X, y, "C", [0.1, 1.0], n_splits=2)
-    assert found.scores[:, 1] == pytest.approx(alone.scores)
-    tubes = mkl.LpMKLRegressor(kernels=KERNELS, loss="epsilon_insensitive")
-    found = mkl.cross_validate_path(tubes, X, y, params={"C": [0.1, 1.0], "epsilon": [0.05, 0.5]}, n_splits=2)
-    alone = mkl.cross_validate_path(tubes.copy_with("epsilon", 0.5), X, y, "C", [0.1, 1.0], n_splits=2)
-    assert found.params == ("C", "epsilon")
-    assert found.scores[:, :, 1] == pytest.approx(alone.scores)
-
-
-def test_rules_on_a_surface():
-    scores = np.array([[[0.9, 0.8], [0.7, 0.5]], [[0.8, 0.88], [0.7, 0.5]], [[0.9, 0.9], [0.7, 0.5]]])
-    used = np.array([[3.0, 1.0], [2.0, 2.0]])
-    found = CrossValidated(("lam", "s"), (np.array([0.1, 1.0]), np.array([1.0, 2.0])), scores, used, "R²")
-    assert mkl.choose(found) == (0, 0)
-    assert mkl.choose(found, "sparsest") == (0, 1)
-    assert mkl.choose(found, "1se", slack=1.0) == (1, 0)
-    with pytest.raises(ParameterError, match="0 or more"):
-        mkl.choose(found, "1se", slack=-1.0)
-
-
-@every(
-    "asked, said",
-    [
-        ({}, "param and values, or one or two in params"),
-        ({"params": {"C": [1], "p": [1], "lam": [1]}}, "one or two in params"),
-        ({"params": {"tau": [1], "C": [1]}}, "A path runs over one of C, lam, p, s; got 'tau'"),
-        ({"param": "C", "values": [1.0], "cv": [(np.arange(40), np.arange(40, 80))]}, "at least two"),
-    ],
-)
-def test_folds_over_nothing_are_refused(asked, said, table):
-    with pytest.raises(ParameterError, match=said):
-        mkl.cross_validate_path(mkl.LpMKLRegressor(kernels=KERNELS), table[0], table[1], **asked)
+            assert scorer_of(name)(Decided(model, decided, said[rows]), None, y[rows]) == pytest.approx(expected)
 
 
 def test_choosing_C_by_a_score_goes_by_folds(table):
@@ -218,20 +100,146 @@ def test_choosing_C_by_a_score_goes_by_folds(table):
         mkl.choose_C(model.copy_with("loss", "squared"), X, y > 0.5, [1.0], rule="loo", scoring="accuracy")
 
 
-def test_a_rare_class_asks_for_another_score():
-    rng = np.random.default_rng(0)
-    X, y = rng.standard_normal((200, 2)), np.repeat(["no", "yes"], [170, 30])
-    rare = mkl.Dataset(X, y, task="binary")
-    assert rarest(rare) == ("yes", 0.15)
+def test_a_rare_class_asks_for_another_score_and_names_tell_tasks_apart():
+    X, y = np.random.default_rng(0).standard_normal((200, 2)), np.repeat(["no", "yes"], [170, 30])
+    assert rarest(mkl.Dataset(X, y, task="binary")) == ("yes", 0.15)
     assert rarest(mkl.Dataset(X, np.repeat([0, 1], 100), task="binary")) is None
-
-
-def test_every_listed_score_is_one_of_scikit_learns():
     assert set(scorings_for("binary")) > set(scorings_for("multiclass")) > {"accuracy"}
     assert {label_of(name) for name in SCORINGS} == {score.label for score in SCORINGS.values()}
-    y = np.array([0, 1, 1, 0])
-    X = np.array([[0.0], [1.0], [2.0], [0.5]])
-    for task, model in (("binary", mkl.LpMKLClassifier()), ("regression", mkl.LpMKLRegressor())):
-        for name in scorings_for(task):
-            path = mkl.fit_path(model, X, y, "C", [1.0], X, y, scoring=name)
-            assert np.isfinite(path.val_score[0])
+
+
+# Along paths and over folds
+
+
+def farthest(target, predicted):
+    return -float(np.max(np.abs(target - predicted)))
+
+
+@every("model, edges, scoring, name, by_hand", [
+    (mkl.LpMKLClassifier(kernels=KERNELS), [0.9], "balanced_accuracy", "balanced accuracy", balanced_accuracy_score),
+    (mkl.LpMKLRegressor(kernels=KERNELS), None, None, "R²", r2_score),
+    (mkl.LpMKLRegressor(kernels=KERNELS), None, make_scorer(farthest), None, farthest),
+    (mkl.SMKLClassifier(kernels=KERNELS), [-0.5, 0.7], "f1_macro", "mean F1", partial(f1_score, average="macro")),
+    (mkl.GOMPClassifier(kernels=KERNELS), [-0.5, 0.7], "accuracy", "accuracy", accuracy_score),
+    (mkl.LpMKLRegressor(kernels=KERNELS), None, "neg_root_mean_squared_error", "minus RMSE",
+     lambda y, said: -root_mean_squared_error(y, said)),
+])  # fmt: skip
+def test_a_path_is_scored_as_scikit_learn_would(table, model, edges, scoring, name, by_hand):
+    X, y, X_val, y_val = table
+    y, y_val = (values if edges is None else np.digitize(values, edges) for values in (y, y_val))
+    greedy = "n_kernels" in model.get_params()
+    path = mkl.fit_path(model, X, y, "s" if greedy else "C", [1, 2], X_val, y_val, scoring=scoring)
+    assert name in (None, path.score_name)
+    for k, fitted in enumerate(path.estimators):
+        assert path.val_score[k] == pytest.approx(by_hand(y_val, fitted.predict(X_val)))
+        assert path.train_score[k] == pytest.approx(by_hand(y, fitted.predict(X)))
+
+
+def test_folds_take_a_score_and_a_splitter(table):
+    X, y, cv = table[0], table[1] > 0.5, StratifiedKFold(3, shuffle=True, random_state=5)
+    model = mkl.LpMKLClassifier(kernels=KERNELS)
+    named = mkl.cross_validate_path(model, X, y, "C", [0.1, 1.0], cv=cv, scoring="roc_auc")
+    assert named.scores.shape == (3, 2)
+    assert named.score_name == "AUC"
+    train, test = next(iter(cv.split(X, y)))
+    alone = model.copy_with("C", 0.1).fit(X[train], y[train])
+    assert named.scores[0, 0] == pytest.approx(roc_auc_score(y[test], alone.decision_function(X[test])))
+
+
+@every("model, params, fixed", [
+    (mkl.GOMPRegressor(kernels=KERNELS), {"lam": [0.01, 0.1, 10.0], "s": [1, 2, 3]}, "lam"),
+    (mkl.LpMKLRegressor(kernels=KERNELS), {"p": [1.0, 2.0], "C": [0.1, 1.0]}, "p"),
+    (mkl.LpMKLRegressor(kernels=KERNELS, loss="epsilon_insensitive"),
+     {"C": [0.1, 1.0], "epsilon": [0.05, 0.5]}, "epsilon"),
+])  # fmt: skip
+def test_two_parameters_give_a_surface_whose_lines_are_those_of_one(table, model, params, fixed):
+    X, y, _, _ = table
+    found = mkl.cross_validate_path(model, X, y, params=params, n_splits=2)
+    assert found.params == tuple(params)
+    ((along, values),) = ((name, values) for name, values in params.items() if name != fixed)
+    line = mkl.cross_validate_path(model.copy_with(fixed, params[fixed][1]), X, y, along, values, n_splits=2)
+    place = found.params.index(fixed) + 1
+    assert np.take(found.scores, 1, axis=place) == pytest.approx(line.scores)
+    turned = mkl.cross_validate_path(model, X, y, params=dict(reversed(params.items())), n_splits=2)
+    assert turned.scores == pytest.approx(found.scores.transpose(0, 2, 1), abs=5e-3)  # from other starts
+    assert found.val_score[mkl.choose(found)] == pytest.approx(found.val_score.max())
+    assert f"2 folds over {' and '.join(params)}" in found._repr_html_()
+
+
+def test_what_cannot_be_scored_or_crossed_is_refused(table):
+    X, y, X_val, y_val = table
+    model, numbers = mkl.LpMKLClassifier(kernels=KERNELS), mkl.LpMKLRegressor(kernels=KERNELS)
+
+    def scored_by(scoring):
+        return lambda: mkl.fit_path(model, X, y > 0, "C", [1.0], X_val, y_val > 0, scoring=scoring)
+
+    def crossed(**asked):
+        return lambda: mkl.cross_validate_path(numbers, X, y, **asked)
+
+    for call, words in (
+        (scored_by("acuracy"), "no scorer 'acuracy'"),
+        (scored_by(3), "a scorer of scikit-learn or its name"),
+        (scored_by("neg_log_loss"), "cannot judge"),
+        (lambda: mkl.fit_path(mkl.LpMKLOneClass(), X, None, "C", [1.0], scoring="accuracy"), "Without a target"),
+        (crossed(), "param and values, or one or two in params"),
+        (crossed(params={"C": [1], "p": [1], "lam": [1]}), "one or two in params"),
+        (crossed(params={"tau": [1], "C": [1]}), "A path runs over one of C, lam, p, s; got 'tau'"),
+        (crossed(param="C", values=[1.0], cv=[(np.arange(40), np.arange(40, 80))]), "at least two"),
+    ):
+        with pytest.raises(ParameterError, match=words):
+            call()
+
+
+# The same rows, with the errors of gaps between models, against what is known of means and of R2
+
+
+RNG = np.random.default_rng(0)
+
+
+def classes(n=400):
+    X = RNG.normal(size=(n, 2))
+    return X, (X[:, 0] + RNG.normal(size=n) > 0).astype(int)
+
+
+def test_errors_of_shares_of_rows_are_those_of_means():
+    X, y = classes()
+    first, second = (predictions(LogisticRegression().fit(X[:, [j]], y), X[:, [j]]) for j in (0, 1))
+    right = [np.asarray(one.answers == y, dtype=float) for one in (first, second)]
+    ours, other = compare_scores([first, second], y, "accuracy")
+    assert (ours.score, ours.gap) == (pytest.approx(right[0].mean()), 0.0)
+    assert ours.error == pytest.approx(right[0].std() / np.sqrt(y.size), rel=0.3)
+    assert other.gap == pytest.approx((right[0] - right[1]).mean())
+    assert other.gap_error == pytest.approx((right[0] - right[1]).std() / np.sqrt(y.size), rel=0.3)
+    assert other.place == "ahead"
+
+
+def test_intervals_of_r2_cover_the_gap_on_new_rows():
+    def rows(n):
+        X = RNG.normal(size=(n, 2))
+        return X, X[:, 0] + 0.5 * X[:, 1] + RNG.normal(size=n)
+
+    models = [LinearRegression().fit(*(lambda X, y: (X[:, :k], y))(*rows(500))) for k in (1, 2)]
+    X, y = rows(200_000)
+    truth = r2_score(y, models[0].predict(X[:, :1])) - r2_score(y, models[1].predict(X))
+    covered = []
+    for _ in range(40):
+        X, y = rows(200)
+        found = compare_scores([predictions(models[0], X[:, :1]), predictions(models[1], X)], y, "r2")[1]
+        covered.append(abs(found.gap - truth) <= 2 * found.gap_error)
+    assert 0.88 <= np.mean(covered) <= 1.0
+
+
+def test_equal_models_are_level_few_rows_have_no_error_and_ranks_go_by_decisions():
+    X, y = classes(60)
+    said = predictions(LogisticRegression().fit(X, y), X)
+    _, same = compare_scores([said, said], y, "balanced_accuracy")
+    assert (same.gap, same.gap_error, same.place) == (0.0, 0.0, "level")
+    few = compare_scores([said.take(np.arange(10))], y[:10], "accuracy")[0]
+    assert np.isnan(few.error)
+    assert few.place == "level"
+    assert PairedScore(0.8, 0.01, -0.1, 0.02).place == "behind"
+    ours, other = compare_scores([said, Predictions(said.model, -said.decision, said.answers)], y, "roc_auc")
+    assert other.score == pytest.approx(1.0 - ours.score)
+    assert other.gap_error == pytest.approx(2 * ours.error)
+    with pytest.raises(DataError, match="one answer for each"):
+        compare_scores([said], y[:GROUPS], "accuracy")

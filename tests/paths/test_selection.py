@@ -1,16 +1,18 @@
 """Choosing a point: one greedy run per lam, the tie rule, folds that cut stacks, rules of choice."""
 
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.metrics import accuracy_score
+from sklearn.metrics import accuracy_score, balanced_accuracy_score
 
 import mklcore as mkl
 from mklcore.errors import DataError, NotConvergedWarning, ParameterError
 from mklcore.paths import curves as selection
 from mklcore.paths import splitters as cuts
+from mklcore.paths.references import plain_references
 from mklcore.problem.driver import Status
 from tests.helpers.every import every
 
@@ -30,50 +32,33 @@ LAMS, SIZES = [1.0, 0.1, 0.01], [1, 2, 4]
 # Validation curve
 
 
-@every("cls", [mkl.GOMPClassifier, mkl.GreedyMKLClassifier])
-def test_every_cell_is_its_own_fit(cls, table):
-    X, y, _ = table
-    curve = mkl.validation_curve(cls(kernels=KERNELS), X[:60], y[:60], X[60:], y[60:], LAMS, SIZES)
+@every("model", [mkl.GOMPClassifier(kernels=KERNELS), mkl.GreedyMKLClassifier(kernels=KERNELS), mkl.GOMPRegressor()])
+def test_every_cell_is_its_own_fit(model, table):
+    X, y, score = table
+    rows, new = X[:60], X[60:]
+    if isinstance(model, mkl.GOMPRegressor):  # a ready stack
+        y, rows = score, KERNELS.grams(rows)
+        new = rows.cross(new)
+        model, rows = mkl.GOMPRegressor(kernels="precomputed"), rows.values
+    curve = mkl.validation_curve(model, rows, y[:60], new, y[60:], LAMS, SIZES)
     assert curve.scores.shape == curve.n_nonzero.shape == (3, 3)
-    for i, lam in enumerate(LAMS):
-        for j, size in enumerate(SIZES):
-            cold = cls(kernels=KERNELS, lam=lam, n_kernels=size).fit(X[:60], y[:60])
-            assert curve.scores[i, j] == cold.score(X[60:], y[60:])
-            assert curve.n_nonzero[i, j] == cold.n_kernels_
-            assert curve.objective[i, j] == pytest.approx(cold.objective_)
+    for (i, lam), (j, size) in product(enumerate(LAMS), enumerate(SIZES)):
+        cold = model.copy_with("lam", lam).copy_with("n_kernels", size).fit(rows, y[:60])
+        assert curve.scores[i, j] == pytest.approx(cold.score(new, y[60:]))
+        assert curve.n_nonzero[i, j] == cold.n_kernels_
+        assert curve.objective[i, j] == pytest.approx(cold.objective_)
     assert curve.scores[curve.best] == curve.scores.max()
-    assert curve.estimator.lam == curve.lam
-    assert curve.estimator.n_kernels == curve.size
-    assert curve.estimator.score(X[60:], y[60:]) == curve.scores.max()
-    assert "the best accuracy is" in curve._repr_html_()
+    assert (curve.estimator.lam, curve.estimator.n_kernels) == (curve.lam, curve.size)
+    assert f"the best {curve.score_name} is" in curve._repr_html_()
 
 
-def test_the_tie_rule_inside_a_curve(table):
+def test_among_equal_cells_the_strongest_regularisation_is_taken(table):
     X, y, _ = table
     easy = np.column_stack([y + 0.0, X[:, 1:]])  # one column is the answer: every cell is perfect
-    curve = mkl.validation_curve(
-        mkl.GOMPClassifier(kernels=mkl.KernelDictionary.per_feature(mkl.Linear(), 4)),
-        easy[:60], y[:60], easy[60:], y[60:], [0.001, 0.1, 0.01], [3, 1, 2],
-    )  # fmt: skip
+    model = mkl.GOMPClassifier(kernels=mkl.KernelDictionary.per_feature(mkl.Linear(), 4))
+    curve = mkl.validation_curve(model, easy[:60], y[:60], easy[60:], y[60:], [0.001, 0.1, 0.01], [3, 1, 2])
     assert curve.scores[:, 1].min() == 1.0
     assert (curve.lam, curve.size) == (0.1, 1)
-
-
-def test_curves_on_stacks_and_their_refusals(table):
-    X, y, target = table
-    stack = KERNELS.grams(X[:60])
-    model = mkl.GOMPRegressor(kernels="precomputed")
-    curve = mkl.validation_curve(model, stack.values, target[:60], stack.cross(X[60:]), target[60:], LAMS, SIZES)
-    assert curve.score_name == "R²"
-    assert curve.scores.max() > 0.5
-    with pytest.raises(ParameterError, match="does not add kernels one by one"):
-        mkl.validation_curve(mkl.LpMKLClassifier(), X, y, X, y, LAMS, SIZES)
-    with pytest.raises(ParameterError, match="needs validation rows"):
-        mkl.validation_curve(mkl.GOMPClassifier(), X, y, None, None, LAMS, SIZES)
-    with pytest.raises(ParameterError, match="whole, from 1 on"):
-        mkl.validation_curve(mkl.GOMPClassifier(), X, y, X, y, LAMS, [0, 1])
-    with pytest.raises(ParameterError, match="lam must be a finite number above 0"):
-        mkl.validation_curve(mkl.GOMPClassifier(), X, y, X, y, [0.0], [1])
 
 
 # Folds
@@ -116,33 +101,6 @@ def test_frames_and_several_targets(table):
     assert mkl.cross_validate_path(mkl.GOMPRegressor(kernels=KERNELS), X, both, "s", [2], n_splits=2).scores.min() > 0.3
 
 
-def test_folds_tell_progress_and_can_be_cancelled(table):
-    X, y, _ = table
-    reported = []
-    mkl.cross_validate_path(
-        mkl.GOMPClassifier(kernels=KERNELS), X, y, "s", [1, 2], 2, callback=lambda *s: reported.append(s)
-    )
-    assert reported[-1] == (4, 4)
-    assert [done for done, _ in reported] == sorted(done for done, _ in reported)
-
-    class Stop(Exception):
-        pass
-
-    def stop(done, total):
-        raise Stop
-
-    with pytest.raises(Stop):
-        mkl.cross_validate_path(mkl.GOMPClassifier(kernels=KERNELS), X, y, "s", [1, 2], 2, callback=stop)
-
-
-def test_folds_refuse(table):
-    X, y, _ = table
-    with pytest.raises(ParameterError, match="n_splits must be a whole number from 2 to the 90 rows"):
-        mkl.cross_validate_path(mkl.GOMPClassifier(), X, y, "s", [1], n_splits=1)
-    with pytest.raises(DataError, match="X has 90 rows and the target has 80"):
-        mkl.cross_validate_path(mkl.GOMPClassifier(), X, y[:80], "s", [1])
-
-
 # Rules
 
 
@@ -153,15 +111,24 @@ def crossed(param, values, means, errors, used):
 
 def test_rules_of_choice():
     found = crossed("lam", [0.01, 0.1, 1.0, 10.0], [0.90, 0.91, 0.89, 0.5], [0.03] * 4, [5, 4, 4, 1])
-    assert mkl.choose(found) == 1
-    assert mkl.choose(found, "1se") == 2  # the largest lam within 0.03 of 0.91
-    assert mkl.choose(found, "sparsest") == 2  # four kernels twice: then the stronger regularisation
-    assert mkl.choose(found, "sparsest", slack=1.0) == 3
-    assert mkl.choose(found, "1se", slack=0.0) == 1
     costs = crossed("C", [0.1, 1.0, 10.0], [0.90, 0.91, 0.91], [0.02] * 3, [9, 3, 3])
-    assert mkl.choose(costs) == 1  # equal score and kernels: the smaller C
-    assert mkl.choose(costs, "1se") == 0
-    assert mkl.choose(costs, "sparsest") == 1
+    scores = np.array([[[0.9, 0.8], [0.7, 0.5]], [[0.8, 0.88], [0.7, 0.5]], [[0.9, 0.9], [0.7, 0.5]]])
+    values, used = (np.array([0.1, 1.0]), np.array([1.0, 2.0])), np.array([[3.0, 1.0], [2.0, 2.0]])
+    surface = selection.CrossValidated(("lam", "s"), values, scores, used, "R²")
+    for asked, expected in (
+        ((found,), 1),
+        ((found, "1se"), 2),  # the largest lam within 0.03 of 0.91
+        ((found, "sparsest"), 2),  # four kernels twice: then the stronger regularisation
+        ((found, "sparsest", 1.0), 3),
+        ((found, "1se", 0.0), 1),
+        ((costs,), 1),  # equal score and kernels: the smaller C
+        ((costs, "1se"), 0),
+        ((costs, "sparsest"), 1),
+        ((surface,), (0, 0)),
+        ((surface, "sparsest"), (0, 1)),
+        ((surface, "1se", 1.0), (1, 0)),
+    ):
+        assert mkl.choose(*asked) == expected, asked
 
 
 def test_an_unfinished_point_never_beats_a_finished_one_silently(table):
@@ -183,24 +150,66 @@ def test_an_unfinished_point_never_beats_a_finished_one_silently(table):
 
 
 def test_folds_tell_which_points_were_solved_in_all_of_them(table):
-    X, y, _ = table
     model = mkl.SMKLClassifier(kernels=KERNELS, max_iter=3)
     with pytest.warns(NotConvergedWarning, match="stopped at max_iter"):
-        found = mkl.cross_validate_path(model, X, y, "C", [1e-6, 10.0], n_splits=2)
+        found = mkl.cross_validate_path(model, *table[:2], "C", [1e-6, 10.0], n_splits=2)
     assert list(found.finished) == [True, False]
 
 
 def test_a_path_can_be_chosen_from(table):
     X, y, _ = table
     path = mkl.fit_path(mkl.GOMPClassifier(kernels=KERNELS), X[:60], y[:60], "s", [1, 2, 3, 4], X[60:], y[60:])
-    best = mkl.choose(path)
-    assert path.val_score[best] == path.val_score.max()
+    assert path.val_score[mkl.choose(path)] == path.val_score.max()
     assert mkl.choose(path, "sparsest", slack=1.0) == 0
-    with pytest.raises(ParameterError, match="has no standard error: use cross_validate_path"):
-        mkl.choose(path, "1se")
-    with pytest.raises(ParameterError, match="rule must be one of best, 1se, sparsest"):
-        mkl.choose(path, "luck")
-    with pytest.raises(ParameterError, match="slack is a difference of scores"):
-        mkl.choose(path, "1se", slack=-1.0)
-    with pytest.raises(ParameterError, match="no validation scores to choose by"):
-        mkl.choose(mkl.fit_path(mkl.GOMPClassifier(kernels=KERNELS), X, y, "s", [1]))
+
+
+def test_what_cannot_be_chosen_or_crossed_is_refused(table):
+    X, y, _ = table
+    greedy = mkl.GOMPClassifier(kernels=KERNELS)
+    path = mkl.fit_path(greedy, X[:60], y[:60], "s", [1, 2], X[60:], y[60:])
+    blind = replace(path, val_score=np.full(2, np.nan))
+
+    def curve(lams, sizes, model=greedy, rows=(X, y)):
+        return lambda: mkl.validation_curve(model, X, y, *rows, lams, sizes)
+
+    def folds(y=y, **more):
+        return lambda: mkl.cross_validate_path(greedy, X, y, "s", [1], **more)
+
+    for error, call, words in (
+        (ParameterError, curve(LAMS, SIZES, mkl.LpMKLClassifier()), "does not add kernels one by one"),
+        (ParameterError, curve(LAMS, SIZES, rows=(None, None)), "needs validation rows"),
+        (ParameterError, curve(LAMS, [0, 1]), "whole, from 1 on"),
+        (ParameterError, curve([0.0], [1]), "lam must be a finite number above 0"),
+        (ParameterError, folds(n_splits=1), "n_splits must be a whole number from 2 to the 90 rows"),
+        (DataError, folds(y[:80]), "X has 90 rows and the target has 80"),
+        (ParameterError, lambda: mkl.choose(path, "1se"), "has no standard error: use cross_validate_path"),
+        (ParameterError, lambda: mkl.choose(path, "luck"), "rule must be one of best, 1se, sparsest"),
+        (ParameterError, lambda: mkl.choose(path, "1se", slack=-1.0), "slack is a difference of scores.* 0 or more"),
+        (ParameterError, lambda: mkl.choose(blind), "no validation scores to choose by"),
+    ):
+        with pytest.raises(error, match=words):
+            call()
+
+
+# Plain models beside a score
+
+
+@pytest.mark.settling
+def test_plain_models_are_chosen_on_validation_rows():
+    train, judge = mkl.load_sample("iris").split(0.4, seed=0)
+    seen = []
+    found = {
+        one.name: one
+        for one in plain_references(train, judge, "balanced_accuracy", lambda *reported: seen.append(reported))
+    }
+    assert list(found) == ["majority", "forest", "boosting"]
+    assert found["majority"].score == pytest.approx(1 / 3)
+    for one in found.values():
+        assert one.score == pytest.approx(balanced_accuracy_score(judge.y, one.model.predict(judge.X)))
+    assert seen == [(k, 3) for k in range(1, 4)]
+
+
+def test_without_a_target_there_are_none():
+    table = mkl.load_sample("ring")
+    with pytest.raises(ParameterError, match="nothing to compare with"):
+        plain_references(table, table)
