@@ -49,8 +49,16 @@ _NUMBERS = 4_000_000  # of one chunk of new rows times held-out rows
 _LEVELS = 1e-9  # rounding of level (n + 1)
 
 
+def check_level(level: Any) -> None:
+    """ParameterError for what is no number between 0 and 1."""
+    is_number = isinstance(level, (int, float, np.number)) and not isinstance(level, bool)
+    if not (is_number and 0.0 < level < 1.0):
+        raise ParameterError(f"level is the share of rows to cover and must be between 0 and 1; got {level!r}.")
+
+
 def rank_of(level: float, n: int) -> int:
     """Which of n ordered scores is needed; DataError where the level needs more of them."""
+    check_level(level)
     k = int(np.ceil(level * (n + 1) - _LEVELS))
     if k > n:
         raise DataError(
@@ -58,14 +66,6 @@ def rank_of(level: float, n: int) -> int:
             f"there are {n}. Use a lower level, more rows, or cv=5 instead of a split."
         )
     return k
-
-
-def checked_level(level: object) -> float:
-    """The level as a number; ParameterError where it is not between 0 and 1."""
-    good = isinstance(level, (int, float, np.number)) and not isinstance(level, bool)
-    if not (good and 0.0 < float(level) < 1.0):  # type: ignore[arg-type]  # it is a number
-        raise ParameterError(f"level is the share of rows to cover and must be between 0 and 1; got {level!r}.")
-    return float(level)  # type: ignore[arg-type]
 
 
 def margins(said: Array) -> Array:
@@ -102,7 +102,7 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):
     Attributes
     ----------
     estimator_ : the model that predicts: fitted on all rows, or on those not held out for cv="split"
-    scores_ : (n,) of the held-out rows, the smaller the better they conform
+    scores_ : (n,) of the held-out rows, fold by fold, the smaller the better they conform
     classes_ : of classifiers
 
     A class with fewer rows than folds is held out as far as it has rows; a class of one row never is. Sets always hold
@@ -131,29 +131,87 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):
     @set_together
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit the model that predicts and those without the held-out rows; ``X`` rows or a ``Dataset``, ``y`` (n,)."""
-        checked_level(self.level)
-        classes = is_classifier(self.estimator)
-        if not (classes or is_regressor(self.estimator)):
+        check_level(self.level)
+        made, y = self._made(), target_of(X, y)
+        if not (is_classifier(made) or is_regressor(made)):
             raise ParameterError(
-                "Conformal wraps a regressor or a classifier of scikit-learn's kind; "
-                f"{type(self.estimator).__name__} is neither."
+                f"Conformal wraps a regressor or a classifier of scikit-learn's kind; {type(made).__name__} is neither."
             )
-        y = target_of(X, y)
         X = X if isinstance(X, Dataset) else indexable(X)[0]
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None; Conformal is supervised.")
-        if not _is_share(self.cv) and _rows_of(X) > 1:
-            rank_of(self.level, _rows_of(X))  # before anything is fitted
-        if _is_share(self.cv):
-            self._fit_split(X, y, classes)
-        else:
-            self.estimator_ = clone(self.estimator).fit(X, y)
-            self._remember_classes(classes)
+        n, share, target = _rows_of(X), self._share(), np.asarray(y)
+        if share is None or n < 2 or target.shape[:1] != (n,):
+            if share is None and n > 1:
+                rank_of(self.level, n)  # before anything is fitted
+            self.estimator_ = clone(made).fit(X, y)  # which names what is wrong with them
             target = column_or_1d(y, warn=True)
-            self.held_out_, rows = self._left_out(X, target, classes)
-            self._score_rows(X, target, rows)
-        self._rank(None)
+        if n < 2:
+            raise DataError("Intervals hold rows out and need at least two; got one sample.")
+        parts = self._parts(target, share, is_classifier(made))
+        self.models_ = [clone(made).fit(some_rows(X, train), target[train]) for train, _ in parts]
+        if share is not None:
+            self.estimator_ = self.models_[0]
+        self.__dict__.pop("classes_", None)
+        if is_classifier(made):
+            self.classes_ = self.estimator_.classes_
+        own = [
+            self._scores(model, some_rows(X, held), target[held])
+            for model, (_, held) in zip(self.models_, parts, strict=True)
+        ]
+        self.scores_ = np.concatenate(own)
+        self.model_of_ = np.repeat(np.arange(len(own)), [one.size for one in own])
+        rank_of(self.level, self.scores_.size)
         return self
+
+    def _made(self) -> Any:
+        """What is fitted, unfitted."""
+        return self.estimator
+
+    def _share(self) -> float | None:
+        """The share of rows that one split holds out; None where there are folds."""
+        if isinstance(self.cv, float) and not 0.0 < self.cv < 1.0:
+            raise ParameterError(f"cv as a share of rows to hold out must be between 0 and 1; got {self.cv!r}.")
+        if isinstance(self.cv, (str, bool)) and self.cv != "split":
+            raise ParameterError(f'cv must be a number of folds, a splitter, "split" or a share; got {self.cv!r}.')
+        return HELD_OUT if self.cv == "split" else self.cv if isinstance(self.cv, float) else None
+
+    def _parts(self, y: Labels, share: float | None, classes: bool) -> list[tuple[Indices, Indices]]:
+        """Rows to learn from and rows held out, by one split or by folds."""
+        n, seed, codes = y.shape[0], self.random_state or 0, codes_of(y) if classes and y.ndim == 1 else None
+        if share is not None:
+            train, held = split_rows(codes, n, (share,), seed)
+            return [(train, held)]
+        if isinstance(self.cv, (int, np.integer)):
+            return fold_rows(codes, n, min(int(self.cv), n) if self.cv >= 2 else int(self.cv), seed)
+        found = list(check_cv(self.cv, y, classifier=classes).split(np.zeros(n), y))
+        held = np.concatenate([rows for _, rows in found])
+        if np.unique(held).size < held.size:
+            raise ParameterError("cv must hold every row out once at most: use KFold or a number, not repeated folds.")
+        return found
+
+    def _scores(self, model: Any, X: Any, y: Labels) -> Array:
+        """How far a held-out target is outside of what its model says."""
+        said = self._outputs(model, X)
+        if hasattr(self, "classes_"):
+            found: Array = margins(said)[np.arange(len(y)), np.searchsorted(self.classes_, y)]
+            return found
+        target = np.asarray(y, dtype=float)
+        outside: Array = np.maximum(said[:, 0] - target, target - said[:, 1])
+        return outside
+
+    def _outputs(self, model: Any, X: Any) -> Array:
+        """Of numbers both ends (n_new, 2) of what a model says; of classes a column for each of ``classes_``."""
+        if not hasattr(self, "classes_"):
+            said = np.asarray(model.predict(X), dtype=float)
+            return np.column_stack([said.ravel(), said.ravel()])
+        decides = hasattr(model, "decision_function")
+        said = np.asarray(model.decision_function(X) if decides else model.predict_proba(X), dtype=float)
+        if said.ndim == 1:
+            said = np.column_stack([-said, said])
+        whole = np.full((len(said), len(self.classes_)), -np.inf if decides else 0.0)
+        whole[:, np.searchsorted(self.classes_, model.classes_)] = said
+        return whole
 
     def predict(self, X: Any) -> Labels:
         """What the wrapped model predicts, (n_new,)."""
@@ -167,21 +225,20 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):
 
         DataError where too few rows were held out for another level; ParameterError for a classifier.
         """
-        check_is_fitted(self, "held_out_")
-        if is_classifier(self.estimator):
+        check_is_fitted(self, "scores_")
+        if hasattr(self, "classes_"):
             raise ParameterError("Intervals are for numbers, and this model predicts classes: use predict_set.")
-        said = self.held_out_.outputs(X)
-        return self._ends(said, said, self._rank(level))
-
-    def _ends(self, low: Array, high: Array, k: int) -> Array:
-        """Lower and upper ends (n_new, 2) around what every model says (n_new, K) at either of them."""
-        n, ends = self.scores_.size, np.empty((len(low), 2))
-        step = max(1, _NUMBERS // n)
-        for first in range(0, len(low), step):
+        n = self.scores_.size
+        k = rank_of(self.level if level is None else level, n)
+        said = np.stack([self._outputs(model, X) for model in self.models_], axis=1)
+        ends, step = np.empty((len(said), 2)), max(1, _NUMBERS // n)
+        for first in range(0, len(said), step):
             part = slice(first, first + step)
-            lower, upper = (said[part, self.held_out_.model_of] for said in (low, high))
+            lower, upper = (said[part, self.model_of_, end] for end in (0, 1))
             ends[part, 0] = np.partition(lower - self.scores_, n - k, axis=1)[:, n - k]
             ends[part, 1] = np.partition(upper + self.scores_, k - 1, axis=1)[:, k - 1]
+        crossed = ends[:, 0] > ends[:, 1]
+        ends[crossed] = ends[crossed].mean(axis=1, keepdims=True)
         return ends
 
     def predict_set(self, X: Any, level: float | None = None) -> Mask:
@@ -190,16 +247,14 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):
 
         DataError where too few rows were held out for the level; ParameterError for a regressor.
         """
-        check_is_fitted(self, "held_out_")
-        if not is_classifier(self.estimator):
+        check_is_fitted(self, "scores_")
+        if not hasattr(self, "classes_"):
             raise ParameterError("Sets are for classes, and this model predicts a number: use predict_interval.")
-        k = self._rank(level)
-        said = self.held_out_.outputs(X)
-        scores = margins(said)
-        smaller = np.zeros((said.shape[0], said.shape[2]), dtype=np.intp)
-        for model in range(said.shape[1]):
-            own = np.sort(self.scores_[self.held_out_.model_of == model])
-            smaller += np.searchsorted(own, scores[:, model], side="left")
+        k = rank_of(self.level if level is None else level, self.scores_.size)
+        smaller: Any = 0
+        for place, model in enumerate(self.models_):
+            own = np.sort(self.scores_[self.model_of_ == place])
+            smaller = smaller + np.searchsorted(own, margins(self._outputs(model, X)), side="left")
         likely: Mask = smaller < k
         likely[np.arange(len(likely)), np.searchsorted(self.classes_, self.predict(X))] = True
         return likely
@@ -223,122 +278,18 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):
         found: Array = self.estimator_.predict_proba(X)
         return found
 
-    @property
-    def n_features_in_(self) -> int:
-        """How many columns the wrapped model was fitted on."""
-        return int(self._of_the_fit("n_features_in_"))
-
-    @property
-    def feature_names_in_(self) -> Labels:
-        """The names of these columns, where the table had any."""
-        names: Labels = self._of_the_fit("feature_names_in_")
-        return names
-
-    def _of_the_fit(self, name: str) -> Any:
-        if "estimator_" not in vars(self):
-            raise AttributeError(f"{type(self).__name__} has no {name} before it is fitted.")
-        return getattr(self.estimator_, name)
+    def __getattr__(self, name: str) -> Any:
+        if name in ("n_features_in_", "feature_names_in_") and "estimator_" in vars(self):
+            return getattr(self.estimator_, name)
+        raise AttributeError(f"{type(self).__name__} has no {name}; some are there after fit.")
 
     def __sklearn_tags__(self) -> Any:
-        tags, own = super().__sklearn_tags__(), get_tags(self.estimator)
+        tags, own = super().__sklearn_tags__(), get_tags(self._made())
         tags.estimator_type = own.estimator_type
         tags.classifier_tags, tags.regressor_tags = own.classifier_tags, own.regressor_tags
         tags.input_tags, tags.target_tags = own.input_tags, own.target_tags
         tags.target_tags.multi_output = False
         return tags
-
-    # What the held-out rows say
-
-    def _rank(self, level: float | None) -> int:
-        """Which of the n ordered scores is needed."""
-        return rank_of(checked_level(self.level if level is None else level), self.scores_.size)
-
-    def _fit_split(self, X: Any, y: Any, classes: bool) -> None:
-        share = HELD_OUT if self.cv == "split" else float(self.cv)
-        target = np.asarray(y)
-        codes = codes_of(target) if classes and target.ndim == 1 and target.size else None
-        n = _rows_of(X)
-        if n < 2 or target.shape[:1] != (n,):
-            clone(self.estimator).fit(X, y)  # which names what is wrong with them
-            raise DataError(
-                f"A split holds rows out, so it needs at least two; got {n} rows and {target.shape} targets."
-            )
-        train, held = split_rows(codes, n, (share,), 0 if self.random_state is None else self.random_state)
-        self.estimator_ = clone(self.estimator).fit(some_rows(X, train), target[train])
-        self._remember_classes(classes)
-        self.held_out_ = _Refitted([self.estimator_], np.zeros(held.size, dtype=np.intp), self._outputs)
-        self._score_rows(X, target, held)
-
-    def _remember_classes(self, classes: bool) -> None:
-        self.__dict__.pop("classes_", None)
-        if classes:
-            self.classes_ = self.estimator_.classes_
-
-    def _left_out(self, X: Any, y: Labels, classes: bool) -> tuple[_Refitted, Indices]:
-        """Models without the rows they are asked about, and which rows those are."""
-        model_of, models = np.full(y.shape[0], -1), []
-        for k, (train, held) in enumerate(self._folds(X, y, classes)):
-            if np.any(model_of[held] >= 0):
-                raise ParameterError(
-                    "cv must hold every row out once at most: use KFold or a number, not repeated folds."
-                )
-            model_of[held] = k
-            models.append(clone(self.estimator).fit(some_rows(X, train), y[train]))
-        rows = np.flatnonzero(model_of >= 0)
-        return _Refitted(models, model_of[rows], self._outputs), rows
-
-    def _folds(self, X: Any, y: Labels, classes: bool) -> list[tuple[Indices, Indices]]:
-        if isinstance(self.cv, (int, np.integer)) and not isinstance(self.cv, bool):
-            if y.shape[0] < 2:
-                raise DataError("Folds hold rows out and need at least two; got one sample.")
-            n_splits = min(int(self.cv), y.shape[0]) if self.cv >= 2 else int(self.cv)
-            seed = 0 if self.random_state is None else self.random_state
-            codes = codes_of(y) if classes else None
-            return fold_rows(codes, y.shape[0], n_splits, seed)
-        if isinstance(self.cv, (str, bool)):
-            raise ParameterError(f'cv must be a number of folds, a splitter, "split" or a share; got {self.cv!r}.')
-        splitter = check_cv(self.cv, y, classifier=classes)
-        return list(splitter.split(np.zeros(y.shape[0]), y))
-
-    def _score_rows(self, X: Any, y: Labels, rows: Indices) -> None:
-        said = self.held_out_.own(X, rows)
-        if hasattr(self, "classes_"):
-            self.scores_ = margins(said)[np.arange(rows.size), np.searchsorted(self.classes_, y[rows])]
-        else:
-            self.scores_ = np.abs(np.asarray(y[rows], dtype=float) - said)
-
-    def _outputs(self, model: Any, X: Any) -> Array:
-        """Predictions (n_new,) of numbers; of classes a column for each of ``classes_`` (n_new, T)."""
-        if not hasattr(self, "classes_"):
-            return np.asarray(model.predict(X), dtype=float).reshape(_rows_of(X))
-        decides = hasattr(model, "decision_function")
-        said = np.asarray(model.decision_function(X) if decides else model.predict_proba(X), dtype=float)
-        if said.ndim == 1:
-            said = np.column_stack([-said, said])
-        if len(model.classes_) == len(self.classes_):
-            return said
-        whole = np.full((len(said), len(self.classes_)), -np.inf if decides else 0.0)
-        whole[:, np.searchsorted(self.classes_, model.classes_)] = said
-        return whole
-
-
-class _Refitted:
-    """Models that were fitted without their fold; ``read`` gives the outputs of one."""
-
-    def __init__(self, models: list[Any], model_of: Indices, read: Any) -> None:
-        self.models, self.model_of, self._read = models, model_of, read
-
-    def outputs(self, X: Any) -> Array:
-        return np.stack([self._read(model, X) for model in self.models], axis=1)
-
-    def own(self, X: Any, rows: Indices) -> Array:
-        """What each of the held-out rows gets from the model without it: (n,) or (n, T)."""
-        parts = [(np.flatnonzero(self.model_of == k), model) for k, model in enumerate(self.models)]
-        parts = [(places, self._read(model, some_rows(X, rows[places]))) for places, model in parts if places.size]
-        found = np.empty((rows.size, *parts[0][1].shape[1:]))
-        for places, said in parts:
-            found[places] = said
-        return found
 
 
 def some_rows(X: Any, rows: Indices) -> Any:
@@ -348,12 +299,6 @@ def some_rows(X: Any, rows: Indices) -> Any:
 
 def _rows_of(X: Any) -> int:
     return X.n_samples if isinstance(X, Dataset) else int(_num_samples(X))
-
-
-def _is_share(cv: Any) -> bool:
-    if isinstance(cv, float) and not 0.0 < cv < 1.0:
-        raise ParameterError(f"cv as a share of rows to hold out must be between 0 and 1; got {cv!r}.")
-    return isinstance(cv, float) or (isinstance(cv, str) and cv == "split")
 
 
 # Bands of quantiles
@@ -367,14 +312,11 @@ class _Quantiles(RegressorMixin, BaseEstimator):
         self.level = level
 
     def fit(self, X: Any, y: Any) -> Self:
-        tail = 0.5 * (1.0 - self.level)
-        values = np.asarray(y)
+        tail, values = 0.5 * (1.0 - self.level), np.asarray(y)
         self.scale_ = (float(np.std(values)) or 1.0) if values.dtype.kind in "fiub" and values.size else 1.0
         target = values / self.scale_ if self.scale_ != 1.0 else y
-        self.models_ = [
-            clone(self.estimator).set_params(loss=Pinball(quantile)).fit(X, target)
-            for quantile in (tail, 0.5, 1.0 - tail)
-        ]
+        quantiles = (tail, 0.5, 1.0 - tail)
+        self.models_ = [clone(self.estimator).set_params(loss=Pinball(one)).fit(X, target) for one in quantiles]
         return self
 
     def predict(self, X: Any) -> Array:
@@ -431,52 +373,17 @@ class QuantileBand(Conformal):
         cv: Any = "split",
         random_state: int | None = 0,
     ) -> None:
-        self.estimator = estimator
-        self.level = level
-        self.cv = cv
-        self.random_state = random_state
+        super().__init__(estimator, level, cv, random_state)
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Fit the quantile models and hold rows out; ``X`` rows or a ``Dataset``, ``y`` (n,) numbers."""
+    def _made(self) -> Any:
         model = LpMKLRegressor() if self.estimator is None else self.estimator
         if not (isinstance(model, LpBase) and "loss" in model.get_params()):
             raise ParameterError(
                 "QuantileBand needs a regressor of this library with a loss, such as LpMKLRegressor; got "
                 f"{type(model).__name__}."
             )
-        target = target_of(X, y)
-        inner = _Held(_Quantiles(model, self.level), self.level, self.cv, random_state=self.random_state).fit(X, target)
-        self.estimator_, self.held_out_, self.scores_ = inner.estimator_, inner.held_out_, inner.scores_
-        return self
-
-    def predict_interval(self, X: Any, level: float | None = None) -> Array:
-        """Lower and upper ends (n_new, 2) of the band; another ``level`` than that of the object moves the same
-        quantiles.
-
-        DataError where too few rows were held out for the level.
-        """
-        check_is_fitted(self, "held_out_")
-        said = self.held_out_.outputs(X)
-        ends = self._ends(said[..., 0], said[..., 1], self._rank(level))
-        crossed = ends[:, 0] > ends[:, 1]
-        ends[crossed] = ends[crossed].mean(axis=1, keepdims=True)
-        return ends
-
-    def __sklearn_tags__(self) -> Any:
-        tags = BaseEstimator.__sklearn_tags__(self)
-        own = get_tags(LpMKLRegressor() if self.estimator is None else self.estimator)
-        tags.estimator_type, tags.regressor_tags = own.estimator_type, own.regressor_tags
-        tags.input_tags, tags.target_tags = own.input_tags, own.target_tags
-        return tags
-
-
-class _Held(Conformal):
-    """`Conformal` whose models say two numbers, and whose scores are how far a target is outside them."""
+        return _Quantiles(model, self.level)
 
     def _outputs(self, model: Any, X: Any) -> Array:
         found: Array = model.ends(X)
         return found
-
-    def _score_rows(self, X: Any, y: Labels, rows: Indices) -> None:
-        ends, target = self.held_out_.own(X, rows), np.asarray(y[rows], dtype=float)
-        self.scores_ = np.maximum(ends[:, 0] - target, target - ends[:, 1])
