@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from mklcore.answer import Conformal, verdict
+from mklcore.answer import verdict
+from mklcore.answer.conformal import Conformal
 from mklcore.answer.exploration import Exploration
 from mklcore.answer.shapley import Explainer
 from mklcore.data.dataset import Dataset

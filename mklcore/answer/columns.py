@@ -18,11 +18,13 @@ Source: Candes, Fan, Janson, Lv (2018), Panning for gold: model-X knockoffs, JRS
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.stats import norm
+from sklearn.covariance import ledoit_wolf
 
 from mklcore.arrays import Array, Indices, Mask, one_blas_thread
 from mklcore.data.dataset import Dataset
@@ -51,33 +53,29 @@ class Copies:
 def knockoff_copies(data: Dataset, seed: int) -> Copies:
     """Scores of the columns of ``data`` and one draw of their knockoffs; columns without two values are left out."""
     random = np.random.default_rng(seed)
-    atoms = [(name, part) for name, members in data.columns for part in _atoms(data.X, members)]
-    atoms = [(name, part) for name, part in atoms if np.ptp(part.codes) > 0]
-    if not atoms:
+    every = [(name, *one) for name, members in data.columns for one in _codes(data.X, members)]
+    parts = [(name, codes, levels) for name, codes, levels in every if np.ptp(codes) > 0]
+    if not parts:
         empty = np.empty((data.n_samples, 0))
         return Copies((), (), empty, empty)
-    latent = np.column_stack([_scores(part.codes, random) for _, part in atoms])
-    for j, (_, part) in enumerate(atoms):
-        if part.levels > 0:
-            atoms[j][1].codes[:] = _ordered(part.codes, np.delete(latent, j, axis=1))
-            latent[:, j] = _scores(part.codes, random)
+    latent = np.column_stack([_scores(codes, random) for _, codes, _ in parts])
+    for j, (_, codes, levels) in enumerate(parts):
+        if levels:
+            codes[:] = _ordered(codes, np.delete(latent, j, axis=1))
+            latent[:, j] = _scores(codes, random)
     drawn = gaussian_knockoffs(latent, random)
-    own, copied, homes = [], [], []
-    for (name, part), column in zip(atoms, drawn.T, strict=True):
-        other = _like(part.codes, column)
-        shown = [_shown(codes, part) for codes in (part.codes, other)]
-        own.append(shown[0])
-        copied.append(shown[1])
-        homes += [name] * shown[0].shape[1]
+    own = [_shown(codes, codes, levels) for _, codes, levels in parts]
+    copies = [
+        _shown(_like(codes, column), codes, levels) for (_, codes, levels), column in zip(parts, drawn.T, strict=True)
+    ]
+    homes = [name for (name, *_), shown in zip(parts, own, strict=True) for _ in range(shown.shape[1])]
     names = tuple(dict.fromkeys(homes))
     members = tuple(tuple(j for j, home in enumerate(homes) if home == name) for name in names)
-    return Copies(names, members, np.hstack(own), np.hstack(copied))
+    return Copies(names, members, np.hstack(own), np.hstack(copies))
 
 
 def gaussian_knockoffs(Z: Array, random: np.random.Generator) -> Array:
     """Knockoffs of rows Z (n, q) of normal scores; their correlation is estimated from the rows with shrinkage."""
-    from sklearn.covariance import ledoit_wolf
-
     with one_blas_thread():
         covariance = ledoit_wolf(Z)[0]
         scale = np.sqrt(np.diag(covariance))
@@ -111,22 +109,13 @@ def widest(R: Array) -> Array:
     return s
 
 
-@dataclass(frozen=True, eq=False)
-class _Atom:
-    """One column of numbers, or the values of a category as ``codes`` (n,) with ``levels`` of them; 0 levels are
-    numbers.
-    """
-
-    codes: Array
-    levels: int
-
-
-def _atoms(X: Array, members: Sequence[int]) -> list[_Atom]:
+def _codes(X: Array, members: Sequence[int]) -> list[tuple[Array, int]]:
+    """The columns (n,) of a source column, each with 0; or the values of a category as codes (n,) and their number."""
     values = X[:, list(members)]
     if len(members) > 1 and np.isin(values, (0.0, 1.0)).all() and values.sum(axis=1).max() <= 1.0:
-        codes = np.where(values.any(axis=1), values.argmax(axis=1), len(members))
-        return [_Atom(np.unique(codes, return_inverse=True)[1].astype(float), len(np.unique(codes)))]
-    return [_Atom(values[:, j].copy(), 0) for j in range(len(members))]
+        codes = codes_of(np.where(values.any(axis=1), values.argmax(axis=1), len(members)))
+        return [(codes.astype(float), len(np.unique(codes)))]
+    return [(values[:, j].copy(), 0) for j in range(len(members))]
 
 
 def _ordered(codes: Array, others: Array) -> Array:
@@ -144,8 +133,6 @@ def _ordered(codes: Array, others: Array) -> Array:
 
 def _scores(values: Array, random: np.random.Generator) -> Array:
     """Normal scores (n,) of the ranks; equal values are ranked at random."""
-    from scipy.stats import norm
-
     order: Indices = np.lexsort((random.random(values.size), values))
     ranks = np.empty(values.size)
     ranks[order] = np.arange(values.size)
@@ -155,23 +142,18 @@ def _scores(values: Array, random: np.random.Generator) -> Array:
 
 def _like(values: Array, scores: Array) -> Array:
     """The quantiles of ``values`` at normal ``scores``."""
-    from scipy.stats import norm
-
     place = np.minimum((norm.cdf(scores) * values.size).astype(int), values.size - 1)
     found: Array = np.sort(values)[place]
     return found
 
 
-def _shown(codes: Array, part: _Atom) -> Array:
+def _shown(codes: Array, known: Array, levels: int) -> Array:
     """What a kernel sees: one 0/1 column per value of a category, or the mean normal score of each number (n, 1)."""
-    from scipy.stats import norm
-
-    if part.levels > 0:
-        is_one: Mask = codes[:, None] == np.arange(part.levels)
+    if levels:
+        is_one: Mask = codes[:, None] == np.arange(levels)
         return is_one.astype(float)
-    own = np.sort(part.codes)
-    low, high = (np.searchsorted(own, codes, side=side) for side in ("left", "right"))
-    found: Array = norm.ppf((low + high) / (2.0 * own.size))[:, None]
+    low, high = (np.searchsorted(np.sort(known), codes, side=side) for side in ("left", "right"))
+    found: Array = norm.ppf((low + high) / (2.0 * known.size))[:, None]
     return found
 
 
@@ -239,7 +221,7 @@ def select_columns(
 
     Notes
     -----
-    Knockoffs assume that the columns are joined by a Gaussian copula (`knockoffs.knockoff_copies`) and nothing about
+    Knockoffs assume that the columns are joined by a Gaussian copula (`knockoff_copies`) and nothing about
     the target. Stability counts how often a column is among the q best of 25 pairs of complementary halves and names
     those with a share of 0.9 or more; q is as large as the bound C(0.9, 25) q^2 / p <= max_false allows, which assumes
     that the share of a column that tells nothing has a unimodal distribution and that none of them is chosen more often
@@ -262,11 +244,12 @@ def select_columns(
     if data.n_samples > MOST_ROWS:
         reported = (f"{MOST_ROWS:,} of {data.n_samples:,} rows were used.",)
         data = data.drawn(MOST_ROWS, seed)
-    tables, targets = knockoff_copies(data, seed), _targets(data)
-    steps = _CountedFits(callback, n_jobs)
-    if method == "knockoffs":
-        return _by_knockoffs(data, tables, targets, float(fdr), seed, steps, reported)
-    return _by_halves(data, tables, targets, float(max_false), seed, steps, reported)
+    task = _Task(data, knockoff_copies(data, seed), seed, callback, n_jobs)
+    statistics, threshold, note = task.by_knockoffs(fdr) if method == "knockoffs" else task.by_halves(max_false)
+    every = dict.fromkeys((name for name, _ in data.columns), 0.0)
+    every |= dict(zip(task.tables.names, statistics.tolist(), strict=True))
+    names = sorted((name for name, value in every.items() if value >= threshold), key=lambda name: -every[name])
+    return ColumnSelection(tuple(names), every, threshold, (note, *reported))
 
 
 def knockoff_threshold(statistics: Array, fdr: float) -> float:
@@ -287,93 +270,6 @@ def false_bound(q: float, p: int, share: float = SHARE, pairs: int = PAIRS) -> f
     return 4.0 * (1.0 - share + 0.5 / pairs) / (1.0 + 1.0 / pairs) * q * q / p
 
 
-def _by_knockoffs(
-    data: Dataset,
-    tables: Copies,
-    targets: list[Array],
-    fdr: float,
-    seed: int,
-    steps: _CountedFits,
-    reported: tuple[str, ...],
-) -> ColumnSelection:
-    p = len(tables.names)
-    norms = _norms(tables, targets, data, seed, steps) if p else np.zeros(0)
-    W = norms[:p] - norms[p:]
-    threshold = knockoff_threshold(W, fdr)
-    statistics = dict.fromkeys((name for name, _ in data.columns), 0.0) | dict(
-        zip(tables.names, W.tolist(), strict=True)
-    )
-    names = _ranked(statistics, threshold)
-    needed = int(np.ceil(1.0 / fdr - 1e-9))
-    if names:
-        note = f"Of the {len(names)} columns named, a share of {fdr:.0%} is expected to be false at most."
-    elif p < needed:
-        note = (
-            f"At a rate of {fdr:g} at least {needed} columns are named or none, and the table has {p} that vary: "
-            f"nothing can be "
-            'named. Take a higher fdr, or method="stability".'
-        )
-    else:
-        note = (
-            f"Nothing can be named: at a rate of {fdr:g} at least {needed} columns have to stand out from their "
-            f"knockoffs, and "
-            f"{int(np.count_nonzero(W > 0))} weigh more than theirs. Take a higher fdr, more rows, or "
-            'method="stability".'
-        )
-    return ColumnSelection(names, statistics, threshold, (note, *reported))
-
-
-def _by_halves(
-    data: Dataset,
-    tables: Copies,
-    targets: list[Array],
-    max_false: float,
-    seed: int,
-    steps: _CountedFits,
-    reported: tuple[str, ...],
-) -> ColumnSelection:
-    p = len(tables.names)
-    q = int(min(np.sqrt(max_false / false_bound(1.0, p)), p / np.sqrt(3.0))) if p else 0
-    statistics = dict.fromkeys((name for name, _ in data.columns), 0.0)
-    if q == 0:
-        return ColumnSelection((), statistics, np.inf, (
-            f"Not even one of {p} columns may be chosen at a time for {max_false:g} expected false ones: take a "
-            f"larger max_false.",
-            *reported,
-        ))  # fmt: skip
-    codes = None if data.task == "regression" else codes_of(data.y)
-    halves = [rows for pair in half_rows(codes, data.n_samples, PAIRS, seed) for rows in pair]
-    kernels, counts = _dictionary(tables, halves[0].size, copied=False), np.zeros(p)
-    fits = [_AdditiveFit(kernels, tables.own[rows], y[rows], COSTS[2]) for rows in halves for y in targets]
-    found = iter(steps.each(fits, 0, len(fits)))
-    for _ in halves:
-        norms = sum((next(found).weights_ for _ in targets), np.zeros(p))
-        best = np.argsort(-norms, kind="stable")[:q]
-        counts[best[norms[best] > 0.0]] += 1.0
-    statistics |= dict(zip(tables.names, (counts / (2 * PAIRS)).tolist(), strict=True))
-    bound = false_bound(q, p)
-    note = (
-        f"Chosen are columns among the {q} best of at least {SHARE:.0%} of {2 * PAIRS} half samples; of such columns "
-        f"{bound:.2g} are expected to be false at most."
-    )
-    return ColumnSelection(_ranked(statistics, SHARE), statistics, SHARE, (note, *reported))
-
-
-def _ranked(statistics: dict[str, float], threshold: float) -> tuple[str, ...]:
-    chosen = [name for name, value in statistics.items() if value >= threshold]
-    return tuple(sorted(chosen, key=lambda name: -statistics[name]))
-
-
-def _targets(data: Dataset) -> list[Array]:
-    """Targets of mean 0 and variance 1: the number, or one class against the rest each."""
-    if data.task == "regression":
-        values = [np.asarray(data.y, dtype=float)]
-    else:
-        codes = codes_of(data.y)
-        values = [(codes == k).astype(float) for k in (range(codes.max() + 1) if codes.max() > 1 else (1,))]
-    return [(y - y.mean()) / (y.std() or 1.0) for y in values]
-
-
 class _AdditiveFit(NamedTuple):
     """One additive model to fit: kernels and their approximation, rows, target, and the cost at 1000 rows."""
 
@@ -392,46 +288,106 @@ def _fitted(fit: _AdditiveFit) -> LpMKLRegressor:
     return model
 
 
-@dataclass(frozen=True)
-class _CountedFits:
-    """Fits by joblib, and tells a callback how many of them are done."""
+@dataclass(frozen=True, eq=False)
+class _Task:
+    """A table with its knockoffs, and how fits are run and counted."""
 
+    data: Dataset
+    tables: Copies
+    seed: int
     callback: Tick | None
     n_jobs: int | None
 
-    def each(self, fits: Iterable[_AdditiveFit], done: int, total: int) -> Iterator[LpMKLRegressor]:
+    @property
+    def codes(self) -> Indices | None:
+        """Class numbers (n,), None for numbers."""
+        return None if self.data.task == "regression" else codes_of(self.data.y)
+
+    @property
+    def targets(self) -> list[Array]:
+        """Targets of mean 0 and variance 1: the number, or one class against the rest each."""
+        codes = self.codes
+        if codes is None:
+            values = [np.asarray(self.data.y, dtype=float)]
+        else:
+            values = [(codes == k).astype(float) for k in (range(codes.max() + 1) if codes.max() > 1 else (1,))]
+        return [(y - y.mean()) / (y.std() or 1.0) for y in values]
+
+    def run(self, fits: Sequence[_AdditiveFit], done: int, total: int) -> Iterator[LpMKLRegressor]:
+        """The fitted models, of which the callback is told."""
+        tell = self.callback or (lambda done, total: None)
         for place, model in enumerate(each(_fitted, fits, self.n_jobs), done):
-            if self.callback is not None:
-                self.callback(place, total)
+            tell(place, total)
             yield model
-        if self.callback is not None:
-            self.callback(place + 1, total)
+        tell(done + len(fits), total)
 
+    def kernels(self, n: int, copied: bool) -> tuple[KernelDictionary, Nystroem]:
+        """One kernel per source column and per knockoff, on standardised scores or on the 0/1 columns of a category."""
+        members = self.tables.members
+        sides = [0, self.tables.own.shape[1]] if copied else [0]
+        specs = tuple(
+            RBF(float(np.sqrt(len(own))), features=tuple(j + side for j in own)) for side in sides for own in members
+        )
+        components = int(np.clip(FEATURES // len(specs), FEWEST, MOST))
+        return KernelDictionary(specs, standardize=False), Nystroem(min(components, n))
 
-def _dictionary(tables: Copies, n: int, copied: bool = True) -> tuple[KernelDictionary, Nystroem]:
-    """One kernel per source column and per knockoff, on standardised scores or on the 0/1 columns of a category."""
-    sides = [0, tables.own.shape[1]] if copied else [0]
-    specs = tuple(
-        RBF(float(np.sqrt(len(own))), features=tuple(j + side for j in own)) for side in sides for own in tables.members
-    )
-    components = int(np.clip(FEATURES // len(specs), FEWEST, MOST))
-    return KernelDictionary(specs, standardize=False), Nystroem(min(components, n))
+    def by_knockoffs(self, fdr: float) -> tuple[Array, float, str]:
+        """How much more every column weighs than its knockoff, the threshold, and what is to be said."""
+        p, needed = len(self.tables.names), int(np.ceil(1.0 / fdr - 1e-9))
+        norms = self.norms() if p else np.zeros(0)
+        W = norms[:p] - norms[p:]
+        threshold = knockoff_threshold(W, fdr)
+        if count := int(np.count_nonzero(threshold <= W)):
+            return W, threshold, (
+                f"Of the {count} columns named, a share of {fdr:.0%} is expected to be false at most."
+            )  # fmt: skip
+        if p < needed:
+            return W, threshold, (
+                f"At a rate of {fdr:g} at least {needed} columns are named or none, and the table has {p} that vary: "
+                'nothing can be named. Take a higher fdr, or method="stability".'
+            )  # fmt: skip
+        return W, threshold, (
+            f"Nothing can be named: at a rate of {fdr:g} at least {needed} columns have to stand out from their "
+            f"knockoffs, and {int(np.count_nonzero(W > 0))} weigh more than theirs. Take a higher fdr, more rows, or "
+            'method="stability".'
+        )  # fmt: skip
 
+    def norms(self) -> Array:
+        """Norms (2 p,) of the parts of columns and knockoffs, at the C that predicts a quarter of the rows best.
 
-def _norms(tables: Copies, targets: list[Array], data: Dataset, seed: int, steps: _CountedFits) -> Array:
-    """Norms (2 p,) of the parts of columns and knockoffs, at the C that predicts a quarter of the rows best.
+        Which of the two is the column plays no part in that choice, so the statistics stay antisymmetric.
+        """
+        X, targets = np.hstack([self.tables.own, self.tables.copies]), self.targets
+        kernels = self.kernels(len(X), copied=True)
+        train, rest = split_rows(self.codes, len(X), (0.25,), self.seed)
+        tried = [_AdditiveFit(kernels, X[train], y[train], cost) for y in targets for cost in COSTS]
+        total = len(tried) + len(targets)
+        models = self.run(tried, 0, total)
+        scores = [next(models).score(X[rest], y[rest]) for y in targets for _ in COSTS]
+        best = np.reshape(scores, (len(targets), len(COSTS))).argmax(axis=1)
+        chosen = [_AdditiveFit(kernels, X, y, COSTS[k]) for y, k in zip(targets, best, strict=True)]
+        found: Array = np.sum([model.weights_ for model in self.run(chosen, len(tried), total)], axis=0)
+        return found
 
-    Which of the two is the column plays no part in that choice, so the statistics stay antisymmetric.
-    """
-    X = np.hstack([tables.own, tables.copies])
-    kernels = _dictionary(tables, X.shape[0])
-    codes = None if data.task == "regression" else codes_of(data.y)
-    train, rest = split_rows(codes, X.shape[0], (0.25,), seed)
-    tried = [_AdditiveFit(kernels, X[train], y[train], cost) for y in targets for cost in COSTS]
-    total = len(tried) + len(targets)
-    models = steps.each(tried, 0, total)
-    scores = [next(models).score(X[rest], y[rest]) for y in targets for _ in COSTS]
-    best = np.reshape(scores, (len(targets), len(COSTS))).argmax(axis=1)
-    chosen = [_AdditiveFit(kernels, X, y, COSTS[k]) for y, k in zip(targets, best, strict=True)]
-    norms: Array = np.sum([model.weights_ for model in steps.each(chosen, len(tried), total)], axis=0)
-    return norms
+    def by_halves(self, max_false: float) -> tuple[Array, float, str]:
+        """The share of halves that choose every column, the threshold, and what is to be said."""
+        p, targets = len(self.tables.names), self.targets
+        counts = np.zeros(p)
+        q = int(min(np.sqrt(max_false / false_bound(1.0, p)), p / np.sqrt(3.0))) if p else 0
+        if q == 0:
+            return counts, np.inf, (
+                f"Not even one of {p} columns may be chosen at a time for {max_false:g} expected false ones: take a "
+                "larger max_false."
+            )  # fmt: skip
+        halves = [rows for pair in half_rows(self.codes, self.data.n_samples, PAIRS, self.seed) for rows in pair]
+        kernels = self.kernels(halves[0].size, copied=False)
+        fits = [_AdditiveFit(kernels, self.tables.own[rows], y[rows], COSTS[2]) for rows in halves for y in targets]
+        found = self.run(fits, 0, len(fits))
+        for _ in halves:
+            norms = sum((next(found).weights_ for _ in targets), np.zeros(p))
+            best = np.argsort(-norms, kind="stable")[:q]
+            counts[best[norms[best] > 0.0]] += 1.0
+        return counts / (2 * PAIRS), SHARE, (
+            f"Chosen are columns among the {q} best of at least {SHARE:.0%} of {2 * PAIRS} half samples; of such "
+            f"columns {false_bound(q, p):.2g} are expected to be false at most."
+        )  # fmt: skip

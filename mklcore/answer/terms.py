@@ -1,4 +1,4 @@
-"""The terms of a fitted model: what single columns say, what pairs and larger sets say together, and how much each
+"""A fitted model taken apart: what single columns say, what pairs and larger sets say together, and how much each
 counts.
 
 The kernels of a model are sorted by the columns they see, and what those of one set say is added up: f = b + sum_t f_t.
@@ -14,7 +14,7 @@ columns and pairs, and what is left is the term "higher order".
 Source: Sobol (1993), Sensitivity estimates for nonlinear mathematical models; Lu, Boukouvalas and Hensman (2022),
 section 4.2.
 
-What one term of a model does: a curve over one column, a surface over two.
+What a model or one of its terms does: a curve over one column, a surface over two.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.base import is_outlier_detector
 
-from mklcore.answer.explain import kernels_in_use
 from mklcore.arrays import Array, one_blas_thread
 from mklcore.data.dataset import Dataset
 from mklcore.errors import ParameterError
@@ -35,30 +35,33 @@ from mklcore.kernels.functions import KernelSpec
 from mklcore.kernels.interactions import Interaction, interacting
 
 HIGHER_ORDER = ("higher order",)
+ALL_COLUMNS, SEVERAL_GROUPS = "all columns together", "some columns together"
+NOVELTY = ("unusual", "ordinary")
 PROJECTED_ROWS = 500  # on which functions of single columns are taken out of kernels of all columns
 RIDGES = np.logspace(-6.0, 1.0, 15)  # times the number of rows
 SURE = 2.0  # standard errors from zero
 MOST_NAMED = 8  # source columns of a set beyond which it is of higher order
+CURVE_POINTS, SURFACE_POINTS = 80, 40
+MOST_CATEGORIES = 40
+_SURFACE_VALUES = 2.5e7
 Columns = tuple[str, ...]
 
 
 class Term(NamedTuple):
     """What a set of columns says together: its share of the variance, and what the score loses without it.
 
-    ``importance``: mean loss of score on held out rows when the values of this term alone are shuffled among the rows,
-    ``importance_sd`` its standard error over the rows; None where no rows were held out. ``probability`` of being
-    selected, or None.
+    ``importance``: by how much the squared error on held-out rows grows when what this term says goes to other rows,
+    ``importance_sd`` its standard error over the rows; None where no rows were held out.
     """
 
     columns: Columns
     share: float
     importance: float | None = None
     importance_sd: float | None = None
-    probability: float | None = None
 
     @property
     def is_sure(self) -> bool:
-        """Whether held-out rows say that the score loses something without it."""
+        """Whether held-out rows say that the error grows without it."""
         return bool(self.importance is not None and self.importance > SURE * (self.importance_sd or 0.0))
 
 
@@ -67,13 +70,12 @@ class Decomposition:
     """The terms of a model, the largest share first; shares add up to 1, and ``terms`` is () for a constant model.
 
     values (T, n, K) : the terms at the training rows, without their means, for K outputs; correlations (T, T) : between
-    terms, over rows and outputs; kernels : which kernels of the model make a term; parts : what gives them at any rows.
+    terms, over rows and outputs; parts : what gives them at any rows.
     """
 
     terms: tuple[Term, ...]
     values: Array
     correlations: Array
-    kernels: tuple[tuple[int, ...], ...]
     parts: TermValues
 
     def __repr__(self) -> str:
@@ -138,84 +140,60 @@ def decompose(
     order = [t for t in np.argsort(-variances, kind="stable").tolist() if variances[t] > 1e-12 * total]
     terms = tuple(Term(parts.columns[t], float(variances[t] / total)) for t in order)
     flat = values[order].reshape(len(order), values[0].size if len(values) else 0)
-    sizes = np.sqrt(np.sum(flat * flat, axis=1))
-    return Decomposition(
-        terms,
-        values[order],
-        (flat / sizes[:, None]) @ (flat / sizes[:, None]).T,
-        tuple(parts.kernels[t] for t in order),
-        parts,
-    )
+    flat = flat / np.sqrt(np.sum(flat * flat, axis=1, keepdims=True))
+    return Decomposition(terms, values[order], flat @ flat.T, parts)
 
 
 class TermValues:
-    """The terms of a model: ``columns`` that each sees, ``kernels`` that make it, and their values on any rows.
+    """The terms of a model, by the ``columns`` that each sees, and their values on any rows.
 
     ``data`` names the columns of the rows that the model was fitted on. ParameterError for a model that knows no
     columns.
     """
 
     def __init__(self, model: Any, data: Dataset, pairs: bool = False) -> None:
-        self.model, self._pairs = model, pairs
-        names = _Names(data)
-        found: dict[Columns, list[int]] = {}
-        self.split: list[int] = []  # linear kernels of several source columns
+        self.model, names = model, _Names(data)
+        self._kernels: dict[Columns, list[int]] = {}
+        self._slopes: dict[Columns, list[tuple[int, Array]]] = {}
         for m, seen in _seen(model):
             if not seen:
                 continue
             columns = names.of(seen)
             if isinstance(seen, KernelSpec) and seen.is_base and (len(columns) > 1 or columns == HIGHER_ORDER):
-                self.split.append(m)
-                for j in seen.settled:
-                    found.setdefault((names.home[j],), []).append(m)
+                for j, slope in self._slopes_of(m):  # a linear kernel of several source columns
+                    self._slopes.setdefault((names.home[j],), []).append((j, slope))
             else:
-                found.setdefault(columns, []).append(m)
-        self._alone = self._split_off(found.get(HIGHER_ORDER, []), data, names)
-        for columns in () if self._alone is None else self._alone.columns:
-            found.setdefault(columns, [])
-        self.columns, self.kernels = tuple(found), tuple(tuple(dict.fromkeys(own)) for own in found.values())
-        self.home = names.home
+                self._kernels.setdefault(columns, []).append(m)
+        self._alone: _Alone | None = None
+        if whole := self._kernels.get(HIGHER_ORDER):
+            few = data.take(np.arange(0, data.n_samples, -(-data.n_samples // PROJECTED_ROWS)))
+            self._alone = _Alone(few, _outputs(model, few.table, whole).sum(axis=0), names, pairs)
+        split_off = () if self._alone is None else self._alone.columns
+        self.columns = tuple(dict.fromkeys([*self._kernels, *self._slopes, *split_off]))
 
-    def _split_off(self, kernels: list[int], data: Dataset, names: _Names) -> _Alone | None:
-        """What functions of single columns say of the kernels of all columns, where there are some."""
-        if not kernels:
-            return None
-        few = data.take(np.arange(0, data.n_samples, -(-data.n_samples // PROJECTED_ROWS)))
-        return _Alone(few, _outputs(self.model, few.table, kernels).sum(axis=0), names, self._pairs)
-
-    def values(self, rows: Array, terms: Sequence[int] | None = None) -> Array:
-        """(T, n, K) at ``rows`` as the model takes them, of all terms or of some by their places."""
-        places = list(range(len(self.columns)) if terms is None else terms)
-        asked = dict.fromkeys(m for t in places for m in self.kernels[t])
-        whole = [m for m in asked if m not in self.split]
-        said = dict(zip(whole, _outputs(self.model, rows, whole), strict=True))
-        slopes = {m: self._slopes(m) for m in asked if m in self.split}
-        outputs = max(1, int(np.size(self.model.intercept_)))
-        out = np.zeros((len(places), len(rows), outputs))
-        for term, t in zip(out, places, strict=True):
-            columns = self.columns[t]
-            for m in self.kernels[t]:
-                if m in said:
-                    term += said[m]
-                    continue
-                for j in slopes[m]:
-                    if (self.home[j],) == columns:
-                        term += np.outer(rows[:, j], slopes[m][j])
+    def values(self, rows: Array, terms: Sequence[Columns] | None = None) -> Array:
+        """(T, n, K) at ``rows`` as the model takes them, of all terms or of some of them."""
+        chosen = self.columns if terms is None else terms
+        out = np.zeros((len(chosen), len(rows), max(1, int(np.size(self.model.intercept_)))))
+        for term, columns in zip(out, chosen, strict=True):
+            if kernels := self._kernels.get(columns):
+                term += _outputs(self.model, rows, kernels).sum(axis=0)
+            for j, slope in self._slopes.get(columns, ()):
+                term += np.outer(rows[:, j] - self.model._map.column_means[j], slope)
             if self._alone is not None and columns == HIGHER_ORDER:
-                for own in self._alone.columns:
-                    term -= self._alone.values(rows, own)
+                term -= self._alone.values(rows, self._alone.columns)
             elif self._alone is not None and columns in self._alone.columns:
-                term += self._alone.values(rows, columns)
+                term += self._alone.values(rows, [columns])
         return out
 
-    def _slopes(self, m: int) -> dict[int, Array]:
+    def _slopes_of(self, m: int) -> list[tuple[int, Array]]:
         """What a linear kernel says per unit of each of its columns, (K,)."""
         found = self.model._map
-        columns = found.specs[m].settled
+        columns = list(found.specs[m].settled)
         steps = np.tile(found.column_means, (len(columns) + 1, 1))
-        steps[np.arange(len(columns)), list(columns)] += found.column_scales[list(columns)]
+        steps[np.arange(len(columns)), columns] += found.column_scales[columns]
         said = _outputs(self.model, steps, [m])[0]
-        return {j: (said[k] - said[-1]) / found.column_scales[j] for k, j in enumerate(columns)}
+        return list(zip(columns, (said[:-1] - said[-1]) / found.column_scales[columns, None], strict=True))
 
 
 class _Alone:
@@ -224,30 +202,27 @@ class _Alone:
     names them.
     """
 
+    @one_blas_thread()
     def __init__(self, data: Dataset, values: Array, names: _Names, pairs: bool) -> None:
         said_most = values[:, int(np.argmax(values.var(axis=0)))]
         target = replace(data, y=said_most, task="regression", class_names=())
-        found = interacting(target, 2) if pairs else ()
-        stack = KernelDictionary.interactions(data, candidates=found).grams(data)
-        seen = [names.of(spec) for spec in stack.specs or ()]
-        last = {columns: m for m, columns in enumerate(seen)}  # the curved kernel, where there is one
+        stack = KernelDictionary.interactions(data, candidates=interacting(target, 2) if pairs else ()).grams(data)
+        last = {names.of(spec): m for m, spec in enumerate(stack.specs or ())}  # the curved kernel, where there is one
         self._stack, self.columns = stack.select(list(last.values())), tuple(last)
-        with one_blas_thread():
-            sizes, vectors = np.linalg.eigh(self._stack.values.sum(axis=0))
-            said, n = vectors.T @ (values - values.mean(axis=0)), len(values)
-            sizes = np.maximum(sizes, 0.0)
+        sizes, vectors = np.linalg.eigh(self._stack.values.sum(axis=0))
+        said, n, sizes = vectors.T @ (values - values.mean(axis=0)), len(values), np.maximum(sizes, 0.0)
 
-            def error(ridge: float) -> float:
-                lost = ridge / (sizes + ridge)
-                return float(np.sum((lost[:, None] * said) ** 2) / max(float(lost.sum()), 1e-9) ** 2)
+        def error(ridge: float) -> float:
+            lost = ridge / (sizes + ridge)
+            return float(np.sum((lost[:, None] * said) ** 2) / max(float(lost.sum()), 1e-9) ** 2)
 
-            ridge = min((float(n * k) for k in RIDGES), key=error)
-            self._dual = vectors @ (said / (sizes + ridge)[:, None])
+        ridge = min((float(n * k) for k in RIDGES), key=error)
+        self._dual = vectors @ (said / (sizes + ridge)[:, None])
 
-    def values(self, rows: Array, columns: Columns) -> Array:
-        """(n_new, K) of one of them at ``rows``."""
-        place = self.columns.index(columns)
-        found: Array = self._stack.select([place]).cross(rows)[0] @ self._dual
+    def values(self, rows: Array, some: Sequence[Columns]) -> Array:
+        """(n_new, K) of the sum of some of them at ``rows``."""
+        places = [self.columns.index(columns) for columns in some]
+        found: Array = self._stack.select(places).cross(rows).sum(axis=0) @ self._dual
         return found
 
 
@@ -294,30 +269,95 @@ class _Names:
 
 def _seen(model: Any) -> list[tuple[int, KernelSpec | frozenset[int]]]:
     """Every kernel in use, and its function or the columns it sees; ParameterError where neither is known."""
-    found = getattr(model, "_map", None)
-    if found is not None:
-        return [(m, found.specs[m]) for m in kernels_in_use(model)]
-    if hasattr(model, "hull_"):
-        return [(m, frozenset(j for j, level in enumerate(model.hull_[m]) if level)) for m in range(len(model.hull_))]
-    raise ParameterError(
-        "This model was fitted on a ready kernel stack, so it knows no columns. Fit it on a table with a "
-        "KernelDictionary."
-    )
+    if getattr(model, "_map", None) is None and hasattr(model, "hull_"):
+        return [(m, frozenset(j for j, level in enumerate(node) if level)) for m, node in enumerate(model.hull_)]
+    return [(m, specs_of(model)[m]) for m in kernels_in_use(model)]
 
 
-def _outputs(model: Any, rows: Array, kernels: list[int]) -> Array:
+def _outputs(model: Any, rows: Array, kernels: Sequence[int]) -> Array:
     """(m, n, K): what some kernels say at ``rows``."""
-    if not kernels:
-        return np.empty((0, len(rows), 1))
-    said = np.asarray(model.contributions(rows, kernels), dtype=float)
-    found: Array = said.reshape(len(kernels), len(rows), -1)
+    found: Array = np.asarray(model.contributions(rows, kernels), dtype=float).reshape(len(kernels), len(rows), -1)
     return found
 
 
-# What a term adds, as a curve or a surface
+# The parts of a model
 
-CURVE_POINTS, SURFACE_POINTS = 80, 40
-MOST_CATEGORIES = 40
+
+def problem_names(model: Any) -> tuple[str, ...]:
+    """What the outputs of a model with several are called: one class each, or a pair of classes; () for one output."""
+    classes = [str(name) for name in getattr(model, "classes_", ())]
+    if np.ndim(model.intercept_) == 0 or len(np.atleast_1d(model.intercept_)) < 2:
+        return ()
+    pairs = getattr(model, "pairs_", None)
+    if pairs is not None:
+        return tuple(f"{classes[second]} against {classes[first]}" for first, second in pairs)
+    return tuple(classes) or tuple(f"target {k + 1}" for k in range(len(model.intercept_)))
+
+
+def weights_by_class(model: Any) -> tuple[tuple[str, ...], Array] | None:
+    """Names (T,) and kernel weights (T, M) of the problems behind a model, or None where one set of weights serves
+    all.
+    """
+    weights = np.asarray(model.weights_, dtype=float)
+    return None if weights.ndim == 1 else (problem_names(model), weights)
+
+
+def kernels_in_use(model: Any) -> list[int]:
+    """The kernels that have a weight, for any output."""
+    weights = np.atleast_2d(np.asarray(model.weights_, dtype=float))
+    return [int(m) for m in np.flatnonzero((weights > 0).any(axis=0))]
+
+
+def training_rows(model: Any) -> Array:
+    """The training table (n, d) behind a fitted model, in the units it came in."""
+    transform = _map_of(model)
+    rows: Array = transform.rows * transform.column_scales + transform.column_means
+    return rows
+
+
+def specs_of(model: Any) -> tuple[KernelSpec, ...]:
+    """The kernels of a fitted model, with settled columns and widths; ParameterError for a model of a ready stack."""
+    specs: tuple[KernelSpec, ...] = _map_of(model).specs
+    return specs
+
+
+def _map_of(model: Any) -> Any:
+    transform = getattr(model, "_map", None)
+    if transform is None:
+        raise ParameterError(
+            "This model was fitted on a ready kernel stack, so it knows no columns. Fit it on a table with a "
+            "KernelDictionary."
+        )
+    return transform
+
+
+def kernels_by_columns(
+    specs: Sequence[KernelSpec], groups: Sequence[tuple[str, Sequence[int]]], names: Sequence[str]
+) -> dict[str, list[int]]:
+    """Which kernels look at what: group of columns, single column, or all columns -> indices of kernels.
+
+    ``specs`` M resolved kernels, ``groups`` (name, column indices) pairs, ``names`` (d,) of the columns, as in
+    ``Dataset.source_names``. A kernel whose columns are in one group counts for the group; where there are no groups,
+    for its column; an interaction for the columns that it is of.
+    """
+    found: dict[str, list[int]] = {}
+    home = {j: name for name, members in groups for j in members}
+    for m, spec in enumerate(specs):
+        columns = spec.settled
+        places = {home.get(j, names[j] if j < len(names) else spec.label or "sequence") for j in columns}
+        if isinstance(spec, Interaction) and len(spec.parts) > 1:
+            label = " × ".join(dict.fromkeys(home.get(j, names[j]) for j in columns))
+        elif len(columns) == len(names) > 1:
+            label = ALL_COLUMNS
+        elif len(places) == 1:
+            label = places.pop()
+        else:
+            label = SEVERAL_GROUPS if groups else f"{len(columns)} columns, {names[columns[0]]} first"
+        found.setdefault(label, []).append(m)
+    return found
+
+
+# Curves and surfaces
 
 
 @dataclass(frozen=True)
@@ -334,9 +374,7 @@ class Axis:
 
 @dataclass(frozen=True, eq=False)
 class TermEffect:
-    """A term of one or two columns over their ``axes``: ``values`` (m,) or (m_2, m_1), rows along the second axis,
-    without its mean over the training rows.
-    """
+    """What one or two columns add over their ``axes``: ``values`` (m,) or (m_2, m_1), rows along the second axis."""
 
     axes: tuple[Axis, ...]
     values: Array
@@ -345,6 +383,24 @@ class TermEffect:
     def columns(self) -> Columns:
         """The names of its columns."""
         return tuple(axis.name for axis in self.axes)
+
+
+def column_effect(model: Any, data: Dataset, name: str, *, output: int = 0) -> TermEffect | None:
+    """What one source column of ``data`` does to a fitted model, all others at their means: above that of its mean.
+
+    ``data`` its training rows, ``output`` one of several. None for several columns that are no category.
+    ParameterError for models of ready stacks.
+    """
+    members = list(dict(data.columns)[name])
+    if len(members) > 1 and not np.isin(np.round(data.X[:, members], 9), (0.0, 1.0)).all():
+        return None
+    axis, places = _axis(data, name, members, CURVE_POINTS)
+    rows = np.tile(data.table.mean(axis=0), (len(places) + 1, 1))
+    rows[1:, members] = places
+    seen = [m for m in kernels_in_use(model) if not set(members).isdisjoint(specs_of(model)[m].settled)]
+    said = _outputs(model, rows, seen).sum(axis=0)
+    said = said[:, min(output, said.shape[1] - 1)] if seen else np.zeros(len(rows))
+    return TermEffect((axis,), said[1:] - said[0])
 
 
 def term_effect(model: Any, data: Dataset, columns: Sequence[str], *, output: int = 0) -> TermEffect:
@@ -372,32 +428,23 @@ def term_effect(model: Any, data: Dataset, columns: Sequence[str], *, output: in
     >>> term_effect(model, data, ("x03", "x10")).values.shape
     (40, 40)
     """
-    members = dict(data.columns)
-    named = tuple(columns)
+    members, named = dict(data.columns), tuple(columns)
     if not 1 <= len(named) <= 2 or any(name not in members for name in named):
         raise ParameterError(f"An effect is drawn over one or two columns of the table, by name; got {named!r}.")
+    parts = TermValues(model, data)
+    term = next((one for one in parts.columns if set(one) == set(named)), None)
+    if term is None:
+        raise ParameterError(f"The model has no term of {' × '.join(named)}; decompose names those it has.")
     points = CURVE_POINTS if len(named) == 1 else SURFACE_POINTS
     axes, places = zip(*(_axis(data, name, members[name], points) for name in named), strict=True)
     at = np.tile(data.X.mean(axis=0), (int(np.prod([len(place) for place in places])), 1))
-    for row, parts in zip(at, product(*reversed(places)), strict=True):
-        for name, part in zip(reversed(named), parts, strict=True):
-            row[list(members[name])] = part
-    shape = tuple(len(place) for place in reversed(places))
-    values = _values(model, data, named, at, output)
-    if values is None:
-        raise ParameterError(f"The model has no term of {' × '.join(named)}; decompose names those it has.")
-    return TermEffect(axes, values.reshape(shape))
-
-
-def _values(model: Any, data: Dataset, columns: Columns, at: Array, output: int) -> Array | None:
-    """The term of these columns at rows ``at`` without its mean over the rows of ``data``; None where there is none."""
-    parts = TermValues(model, data)
-    place = next((t for t, one in enumerate(parts.columns) if set(one) == set(columns)), None)
-    if place is None:
-        return None
-    both = parts.values(np.vstack([data.X, at]), [place])[0]
-    found: Array = both[len(data.X) :, min(output, both.shape[1] - 1)]
-    return found - float(both[: len(data.X), min(output, both.shape[1] - 1)].mean())
+    for row, values in zip(at, product(*reversed(places)), strict=True):
+        for name, value in zip(reversed(named), values, strict=True):
+            row[list(members[name])] = value
+    both = parts.values(np.vstack([data.X, at]), [term])[0]
+    own = both[:, min(output, both.shape[1] - 1)]
+    found = own[len(data.X) :] - own[: len(data.X)].mean()
+    return TermEffect(axes, found.reshape([len(place) for place in reversed(places)]))
 
 
 def _axis(data: Dataset, name: str, members: Sequence[int], points: int) -> tuple[Axis, Array]:
@@ -417,3 +464,69 @@ def _axis(data: Dataset, name: str, members: Sequence[int], points: int) -> tupl
         return Axis(name, np.arange(2.0), called, counts.astype(float)), different[:, None]
     at = np.linspace(different[0], different[-1], points)
     return Axis(name, at, (), own[:, 0]), at[:, None]
+
+
+@dataclass(frozen=True, eq=False)
+class Surface:
+    """A model over two columns, the others at ``fixed``: ``values`` (m, m), rows along ``y``, columns along ``x``.
+
+    The signed score for two classes (0 is the border), the prediction for a number, the index into ``classes`` for
+    more; without a target the classes are those of ``NOVELTY``.
+    """
+
+    columns: tuple[int, int]
+    x: Array
+    y: Array
+    values: Array
+    classes: tuple[str, ...]
+    fixed: Array
+
+    @property
+    def kind(self) -> str:
+        """ "score" for two classes, "class" for more, "number" for a regression."""
+        return {0: "number", 2: "score"}.get(len(self.classes), "class")
+
+
+def decision_surface(model: Any, columns: tuple[int, int], *, points: int | None = None) -> Surface:
+    """A fitted model on a grid of two columns over their training ranges, every other column at its training mean.
+
+    ``columns`` two different indices, ``points`` per side, by default as many as take well under a second.
+    ParameterError for anything else, and for stacks.
+    """
+    rows = training_rows(model)
+    first, second = (int(column) for column in columns)
+    if first == second or not (0 <= first < rows.shape[1] and 0 <= second < rows.shape[1]):
+        raise ParameterError(f"A surface needs two different columns from 0 to {rows.shape[1] - 1}; got {columns!r}.")
+    points = _affordable(model) if points is None else points
+    x, y = (_widened(rows[:, column], points) for column in (first, second))
+    fixed = rows.mean(axis=0)
+    at = np.tile(fixed, (points * points, 1))
+    at[:, first], at[:, second] = np.tile(x, points), np.repeat(y, points)
+    classes = tuple(str(name) for name in getattr(model, "classes_", ()))
+    values = _decided(model, at)
+    if is_outlier_detector(model):
+        classes, values = NOVELTY, values - model.offset_
+    if len(classes) > 2:
+        values = np.argmax(values, axis=1).astype(float)
+    return Surface((first, second), x, y, values.reshape(points, points), classes, fixed)
+
+
+def _affordable(model: Any) -> int:
+    """Points per side for which the kernel values in use stay within ``_SURFACE_VALUES``."""
+    used = max(len(kernels_in_use(model)), 1)
+    return int(np.clip(np.sqrt(_SURFACE_VALUES / (model.n_train_ * used)), 16, 60))
+
+
+def _decided(model: Any, rows: Array) -> Array:
+    """Decision values from the kernels in use alone; votes between pairs need every machine."""
+    if len(getattr(model, "pairs_", ())) > 1:
+        votes: Array = model._decisions(rows)
+        return votes
+    outputs: Array = model.contributions(rows, kernels_in_use(model)).sum(axis=0) + model.intercept_
+    return outputs
+
+
+def _widened(column: Array, points: int) -> Array:
+    low, high = float(column.min()), float(column.max())
+    room = 0.05 * (high - low) or 0.5
+    return np.linspace(low - room, high + room, points)

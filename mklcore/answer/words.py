@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mklcore.answer.explain import specs_of
 from mklcore.answer.shapley import coefficients_of
+from mklcore.answer.terms import specs_of
 from mklcore.arrays import Array
 from mklcore.data.dataset import Dataset
 from mklcore.data.sequences import END

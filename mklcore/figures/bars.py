@@ -126,7 +126,6 @@ def term_bars(terms: Sequence[Any], *, limit: int = MOST_TERMS, dark: bool = Fal
     """Columns and sets of columns that act together, sorted by share of variance, the largest on top.
 
     ``terms`` with ``columns`` and ``share``, as `decompose` returns them; beyond ``limit`` the others are one bar.
-    Terms with a ``probability`` of selection below one half are drawn grey.
     """
     if not terms:
         return style.empty_figure("The model is constant: no column has a share.", dark)
@@ -134,9 +133,6 @@ def term_bars(terms: Sequence[Any], *, limit: int = MOST_TERMS, dark: bool = Fal
     names, shares = [" × ".join(term.columns) for term in shown], [float(term.share) for term in shown]
     alone = [len(term.columns) == 1 and term.columns != ("higher order",) for term in terms]
     hues = [style.family_shade("linear" if single else "rbf", 0, dark) for single in alone[:limit]]
-    for k, term in enumerate(shown):
-        probability = getattr(term, "probability", None)
-        hues[k] = grey if probability is not None and probability < 0.5 else hues[k]
     if rest:
         names, hues = [*names, style.counted(len(rest), "other")], [*hues, grey]
         shares.append(float(sum(term.share for term in rest)))

@@ -23,16 +23,15 @@ CLASS_HUES = ("linear", "rbf", "polynomial", "laplacian", "hkl", "precomputed")
 # One column
 
 
-def column_figure(effect: Any, name: str, said: str = "the score", *, dark: bool = False) -> go.Figure:
+def column_figure(effect: Any, said: str = "the score", *, dark: bool = False) -> go.Figure:
     """What a column does to a model, all others at their means, with the training rows' values below.
 
-    ``effect`` with ``at`` and ``values`` (m,), ``names`` (m,) where it is a category, else (), and ``rows``: numbers
-    (n,), or counts (m,). ``name`` of the column, ``said`` what the model's value is called.
+    ``effect`` as `column_effect` returns it, ``said`` what the model's value is called.
     """
-    values = np.asarray(effect.values, dtype=float)
-    alt = f"What {name} adds to {said} with all other columns at their means: {_ends(effect, values)}."
+    (axis,), values = effect.axes, np.asarray(effect.values, dtype=float)
+    alt = f"What {axis.name} adds to {said} with all other columns at their means: {_ends(axis, values)}."
     # a sum over kernels of several families has the hue of none
-    return _curve_above_rows(effect, values, name, said, alt, style.theme(dark).ink, dark)
+    return _curve_above_rows(axis, values, said, alt, style.theme(dark).ink, dark)
 
 
 def column_dots(x: Any, added: Any, feature: str, said: str = "the prediction", *, dark: bool = False) -> go.Figure:
@@ -62,7 +61,7 @@ def term_plot(effect: Any, said: str = "the score", *, dark: bool = False) -> go
     if len(axes) == 1:
         alt = f"What {axes[0].name} adds to {said} on its own: {_ends(axes[0], values)}."
         hue = style.family_shade("linear", 0, dark)
-        return _curve_above_rows(axes[0], values, axes[0].name, said, alt, hue, dark)
+        return _curve_above_rows(axes[0], values, said, alt, hue, dark)
     first, second = axes
 
     def at(flat: int) -> str:
@@ -116,9 +115,9 @@ def component_plot(
     return figure
 
 
-def _curve_above_rows(axis: Any, values: Array, name: str, said: str, alt: str, hue: str, dark: bool) -> go.Figure:
-    """What the column ``name`` adds, ``values`` (m,) at the places of ``axis``, above its training rows."""
-    tone = style.theme(dark)
+def _curve_above_rows(axis: Any, values: Array, said: str, alt: str, hue: str, dark: bool) -> go.Figure:
+    """What a column adds, ``values`` (m,) at the places of its ``axis``, above its training rows."""
+    tone, name = style.theme(dark), axis.name
     figure = style.new_figure(
         alt, dark, height=270, margin={"l": 54, "r": 12, "t": 10, "b": 40}, bargap=0.05,
         yaxis=style.axis(f"adds to {said}", dark, domain=[SPLIT + 0.06, 1], zeroline=True, nticks=5),

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from mklcore.answer.explain import column_effect, decision_surface, problem_names, weights_by_class
 from mklcore.answer.exploration import Exploration
-from mklcore.answer.terms import term_effect
+from mklcore.answer.terms import column_effect, decision_surface, problem_names, term_effect, weights_by_class
 from mklcore.answer.verdict import rounded
 from mklcore.answer.words import positional_importance
 from mklcore.data.dataset import Dataset
@@ -131,8 +130,7 @@ def pairs(found: Exploration, params: Params, name: str, numbers: Numbers) -> st
 
 def curve(model: Any, learnt: Dataset, params: Params, name: str) -> None:
     """Draw what a column adds with all others at their means: for several classes to the one it moves most."""
-    members = dict(learnt.columns)[name]
-    made = [column_effect(model, members, learnt.feature_names, output=k) for k in outputs(model)]
+    made = [column_effect(model, learnt, name, output=k) for k in outputs(model)]
     drawn = [one for one in made if one is not None]
     if not drawn:
         try:
@@ -141,7 +139,7 @@ def curve(model: Any, learnt: Dataset, params: Params, name: str) -> None:
             st.caption(words.plain(error))
         return
     k = int(np.argmax([np.ptp(one.values) for one in drawn]))
-    make = partial(column_figure, drawn[k], name, decided(model, learnt, k))
+    make = partial(column_figure, drawn[k], decided(model, learnt, k))
     downloads.figure(make, f"What {name} adds", "column_effect")
 
 

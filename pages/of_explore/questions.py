@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from mklcore.answer import select_columns
+from mklcore.answer.columns import select_columns
 from mklcore.answer.exploration import Exploration
 from mklcore.answer.explore import answered
 from mklcore.answer.verdict import FEW_ROWS, TREES, rounded

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from mklcore.answer.explain import kernels_by_columns
+from mklcore.answer.terms import kernels_by_columns
 from mklcore.data.dataset import Dataset, Groups, counted, joined
 from mklcore.data.grouping import write_numbers
 from mklcore.errors import KernelError, ParameterError

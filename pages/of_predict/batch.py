@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from mklcore.answer import Conformal
+from mklcore.answer.conformal import Conformal
 from mklcore.data.dataset import Dataset, counted
 from mklcore.data.reading import NewRows, TableEncoder
 from mklcore.errors import DataError, ParameterError

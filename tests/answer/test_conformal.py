@@ -9,7 +9,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import SVC
 
 import mklcore as mkl
-from mklcore.answer import Conformal, QuantileBand
+from mklcore.answer.conformal import Conformal, QuantileBand
 from mklcore.errors import DataError, ParameterError
 
 

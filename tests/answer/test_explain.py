@@ -1,12 +1,10 @@
 """A model taken apart: the parts sum to the whole, curves and surfaces are the model's own, shares add up."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 
 import mklcore as mkl
-from mklcore.answer import explain
+from mklcore.answer import terms
 from mklcore.errors import ParameterError
 from mklcore.io.catalog import EVERY_TASK
 from tests.kernels.test_dictionary import made
@@ -47,7 +45,7 @@ def test_contributions_sum_to_what_the_model_says(fitted):
 
 def test_a_surface_is_the_model_with_the_other_columns_at_their_mean(fitted):
     model, X = fitted
-    surface = explain.decision_surface(model, (2, 0), points=5)
+    surface = terms.decision_surface(model, (2, 0), points=5)
     row = X.mean(axis=0)
     row[2], row[0] = surface.x[1], surface.y[3]
     expected = model.decision_function(row[None]) if hasattr(model, "classes_") else model.predict(row[None])
@@ -59,16 +57,16 @@ def test_a_surface_is_the_model_with_the_other_columns_at_their_mean(fitted):
 def test_a_surface_has_fewer_points_where_they_cost_more(monkeypatch):
     X, y = table("regression")
     sparse, dense = (mkl.LpMKLRegressor(kernels=KERNELS, p=p, C=0.1).fit(X, y) for p in (1.0, 4.0))
-    monkeypatch.setattr(explain, "_SURFACE_VALUES", 1e6)
-    assert len(explain.decision_surface(dense, (0, 1)).x) == int(np.sqrt(1e6 / (60 * len(KERNELS))))
-    assert len(explain.decision_surface(sparse, (0, 1)).x) >= len(explain.decision_surface(dense, (0, 1)).x)
+    monkeypatch.setattr(terms, "_SURFACE_VALUES", 1e6)
+    assert len(terms.decision_surface(dense, (0, 1)).x) == int(np.sqrt(1e6 / (60 * len(KERNELS))))
+    assert len(terms.decision_surface(sparse, (0, 1)).x) >= len(terms.decision_surface(dense, (0, 1)).x)
 
 
 @pytest.mark.parametrize("columns", [(0, 0), (0, 3), (-1, 1)])
 def test_a_surface_over_columns_that_cannot_be_is_refused(columns):
     model = mkl.LpMKLRegressor(kernels=KERNELS).fit(*table("regression"))
     with pytest.raises(ParameterError, match="two different columns"):
-        explain.decision_surface(model, columns)
+        terms.decision_surface(model, columns)
 
 
 def test_a_stack_has_parts_but_no_columns():
@@ -77,7 +75,7 @@ def test_a_stack_has_parts_but_no_columns():
     model = mkl.LpMKLClassifier(kernels="precomputed").fit(stack.values, y)
     blocks = stack.values[:, :4]
     assert model.contributions(blocks).sum(axis=0) + model.intercept_ == pytest.approx(model.decision_function(blocks))
-    for ask in (lambda m: explain.decision_surface(m, (0, 1)), explain.training_rows):
+    for ask in (lambda m: terms.decision_surface(m, (0, 1)), terms.training_rows):
         with pytest.raises(ParameterError, match="knows no columns"):
             ask(model)
 
@@ -85,13 +83,13 @@ def test_a_stack_has_parts_but_no_columns():
 def test_names_and_weights_of_several_problems():
     X, y = table("multiclass")
     rest = mkl.LpMKLClassifier(kernels=KERNELS).fit(X, y)
-    names, weights = explain.weights_by_class(rest)
+    names, weights = terms.weights_by_class(rest)
     assert names == ("0", "1", "2")
     assert np.array_equal(weights, rest.weights_)
     pairs = mkl.SMKLClassifier(kernels=KERNELS, C=50.0).fit(X, y)
-    assert explain.problem_names(pairs) == ("1 against 0", "2 against 0", "2 against 1")
-    assert explain.weights_by_class(mkl.GOMPClassifier(kernels=KERNELS).fit(X, y)) is None
-    assert explain.problem_names(mkl.LpMKLClassifier(kernels=KERNELS).fit(X, y > 0)) == ()
+    assert terms.problem_names(pairs) == ("1 against 0", "2 against 0", "2 against 1")
+    assert terms.weights_by_class(mkl.GOMPClassifier(kernels=KERNELS).fit(X, y)) is None
+    assert terms.problem_names(mkl.LpMKLClassifier(kernels=KERNELS).fit(X, y > 0)) == ()
 
 
 def test_kernels_are_counted_where_their_columns_lie():
@@ -100,44 +98,45 @@ def test_kernels_are_counted_where_their_columns_lie():
         mkl.Linear(features=(0, 1)), mkl.Linear(features=(1, 2)), mkl.Linear(features=(3,)),
     ]  # fmt: skip
     names = ("a", "b", "c", "d")
-    grouped = explain.kernels_by_columns(specs, [("front", (0, 1)), ("back", (2,))], names)
+    grouped = terms.kernels_by_columns(specs, [("front", (0, 1)), ("back", (2,))], names)
     assert grouped == {
-        explain.ALL_COLUMNS: [0], "front": [1, 2, 3], explain.SEVERAL_GROUPS: [4], "d": [5],
+        terms.ALL_COLUMNS: [0], "front": [1, 2, 3], terms.SEVERAL_GROUPS: [4], "d": [5],
     }  # fmt: skip
-    alone = explain.kernels_by_columns(specs, [], names)
+    alone = terms.kernels_by_columns(specs, [], names)
     assert alone["a"] == [1]
     assert alone["2 columns, a first"] == [3]
-    assert explain.kernels_by_columns([mkl.Linear(features=(0,))], [], ("only",)) == {"only": [0]}
+    assert terms.kernels_by_columns([mkl.Linear(features=(0,))], [], ("only",)) == {"only": [0]}
 
 
 @pytest.mark.parametrize("numbers", [True, False])
 def test_the_effect_of_a_column_is_the_model_along_it(numbers: bool):
     data = made(90, 1, "regression")
     model = mkl.LpMKLRegressor(kernels=mkl.KernelDictionary.recommended(data), C=10.0).fit(data.X, data.y)
-    columns = dict(data.columns)["bent" if numbers else "kind"]
-    found = explain.column_effect(model, columns, data.feature_names)
-    typical = np.tile(data.X.mean(axis=0), (1 + len(found.at), 1))
-    typical[1:, list(columns)] = found.at[:, None] if numbers else np.eye(3)
+    name = "bent" if numbers else "kind"
+    columns, found = dict(data.columns)[name], terms.column_effect(model, data, name)
+    (axis,) = found.axes
+    typical = np.tile(data.X.mean(axis=0), (1 + len(axis.at), 1))
+    typical[1:, list(columns)] = axis.at[:, None] if numbers else np.eye(3)
     said = model.predict(typical)
     np.testing.assert_allclose(found.values, said[1:] - said[0], atol=1e-9)
     if numbers:
-        assert found.values[0] > found.values[len(found.at) // 2] < found.values[-1]  # it is bent
+        assert found.values[0] > found.values[len(axis.at) // 2] < found.values[-1]  # it is bent
     else:
-        assert found.names == ("a", "b", "c")
+        assert axis.names == ("a", "b", "c")
         assert np.argmax(found.values) == 0
         assert np.argmin(found.values) == 1
-    figure = mkl.figures.column_figure(found, "bent" if numbers else "kind")
+    figure = mkl.figures.column_figure(found)
     assert "most" in figure.layout.meta["alt"]
 
 
 def test_whole_numbers_have_a_bar_each_beside_their_curve():
-    hours = SimpleNamespace(at=np.linspace(0, 23, 5), values=np.arange(5.0), names=(), rows=np.tile(np.arange(24.0), 3))
-    bars = mkl.figures.column_figure(hours, "hour").data[-1]
+    axis = terms.Axis("hour", np.linspace(0, 23, 5), (), np.tile(np.arange(24.0), 3))
+    bars = mkl.figures.column_figure(terms.TermEffect((axis,), np.arange(5.0))).data[-1]
     assert bars.x.tolist() == list(range(24))
     assert set(bars.y) == {3}
 
 
 def test_several_columns_that_are_no_category_have_no_single_curve():
     data = made(60, 1, "regression")
-    model = mkl.GOMPRegressor(kernels=mkl.KernelDictionary.recommended(data)).fit(data.X, data.y)
-    assert explain.column_effect(model, (0, 1), data.feature_names) is None
+    pair = mkl.Dataset(data.X[:, :2], data.y, columns=[("both", (0, 1))])
+    assert terms.column_effect(mkl.GOMPRegressor().fit(pair), pair, "both") is None

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import mklcore as mkl
-from mklcore.answer.explain import NOVELTY, decision_surface
+from mklcore.answer.terms import NOVELTY, decision_surface
 from mklcore.data.synthetic import RING_GAP
 from mklcore.errors import ParameterError
 from mklcore.paths import choose, cross_validate_path
