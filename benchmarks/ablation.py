@@ -154,12 +154,10 @@ def _table(row: schedule.ScheduleRow, *instead: schedule.ScheduleRow) -> tuple[s
 
 def parts() -> list[Part]:
     """Everything that is switched off, one at a time."""
-    products = "kernels.operators"
-    settings = vars(sys.modules[f"mklcore.{products}"])["SETTINGS"]
     steady = replace(reweighting.SETTINGS, accuracies=(1e-9, 0.05, 5e-5))
     return [
         *methods(),
-        Part("products from those of an earlier dual", {f"{products}.SETTINGS": replace(settings, worth=-1.0)}),
+        Part("products from those of an earlier dual", {"kernels.operators.WORTH": -1.0}),
         Part("points fixed inside at first", {"lp.interior.SETTINGS": replace(interior.SETTINGS, part=0.0)}, (1.0,)),
         Part("what a method hands on to the neighbour", {"problem.problem.WarmStart.carried": Carried()}, (1.0,)),
         Part("duals scaled with C", {"problem.problem.WarmStart.dual_for": lambda self, C, loss: self.dual}),

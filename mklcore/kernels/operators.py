@@ -64,10 +64,6 @@ class WeightedSum(Protocol):
         """What solves (K_theta + diag(shift)) z = r for r (n,) or (n, T), factorised once."""
         ...
 
-    def solve_block(self, rows: Indices, shift: Array, rhs: Array) -> Array:
-        """(K_theta[rows, rows] + diag(shift))^-1 rhs for rhs (r,) or (r, T); ``LinAlgError`` where that is singular."""
-        ...
-
 
 @runtime_checkable
 class KernelOperator(Protocol):
@@ -188,9 +184,6 @@ class DenseSum:
 
     def factor(self, shift: float | Array) -> Callable[[Array], Array]:
         return factorised(self.matrix.copy(), shift)
-
-    def solve_block(self, rows: Indices, shift: Array, rhs: Array) -> Array:
-        return DenseSum(self.block(rows)).solve(rhs, shift)
 
 
 class Dense:
@@ -342,20 +335,9 @@ def forms_of(K: Array, a: Array, rows: Indices, live: Indices) -> Array:
 # -- what is remembered
 
 
-@dataclass(frozen=True)
-class CacheSettings:
-    """What the memory of kernels is tuned by.
-
-    Products are sums in double precision whatever the values.
-    """
-
-    worth: float = 0.8  # of the rows of a dual: reading more of them is no faster than reading all
-    most_added: float = 30.0  # times the dual's own size that may have been added up before products are computed anew
-    forms: int = 4  # duals whose forms are kept where kernels are not stored
-
-
-SETTINGS = CacheSettings()
-
+WORTH = 0.8  # of the rows of a dual: reading more of them is no faster than reading all
+MOST_ADDED = 30.0  # times the dual's own size that may have been added up before products are computed anew
+FORMS = 4  # duals whose forms are kept where kernels are not stored
 _ROUNDING = 4.0 * np.finfo(float).eps  # relative difference of two duals, or of two vectors of weights, that is none
 
 
@@ -400,12 +382,11 @@ class CachedOperator:
         self._part: list[Products] = []  # of some of them, the newest
         self._forms: list[tuple[Array, Array]] = []  # where kernels are not stored: a dual and the forms of all kernels
         self._decided: tuple[Array, Array, Array] | None = None  # weights, a dual and the scores they gave
-        self._sum: Array | None = None
+        self._sum: Array = np.empty((0, 0))
         self._summed: Array | None = None  # the weights (M,) of ``_sum``
-        self._diagonals: Array | None = None
-        self._rows: RowCache | None = None
+        self.row_cache: RowCache | None = None  # the rows read so far, in single precision, where a solver keeps them
         self._on_features: list[Any] = []
-        self.rows, self.gram = source.rows, source.gram
+        self.rows, self.gram, self.diagonals = source.rows, source.gram, source.diagonals
         self.select, self.take, self.cross, self.blocks = source.select, source.take, source.cross, source.blocks
 
     @property
@@ -436,8 +417,8 @@ class CachedOperator:
             change[rows] = a[rows] - factor * best.dual[rows]
             moved = abs(factor) * best.added + float(np.abs(change).sum())
             stored = Capability.STORED in self.capabilities
-            is_near = not rows.size or (stored and rows.size <= SETTINGS.worth * np.count_nonzero(a))
-            if is_near and moved <= SETTINGS.most_added * size:
+            is_near = not rows.size or (stored and rows.size <= WORTH * np.count_nonzero(a))
+            if is_near and moved <= MOST_ADDED * size:
                 added, found = moved, factor * known
                 if rows.size:
                     found += self.source.matvec(change, asked)
@@ -470,7 +451,7 @@ class CachedOperator:
             if not rows.size:
                 return np.asarray(factor**2 * forms)
         found = self.source.quad(a)
-        self._forms = [(a.copy(), found), *self._forms[: SETTINGS.forms - 1]]
+        self._forms = [(a.copy(), found), *self._forms[: FORMS - 1]]
         return found
 
     def decision(self, weights: Array, a: Array) -> Array:
@@ -480,7 +461,7 @@ class CachedOperator:
             mixed: Array = weights[used] @ self.matvec(a, used)
             return mixed
         if self._is_summed(weights):
-            return self._buffer @ a
+            return self._sum @ a
         if self._decided is not None and np.array_equal(weights, self._decided[0]):
             factor, rows = way_between(self._decided[1], a)
             if not rows.size:
@@ -494,14 +475,15 @@ class CachedOperator:
         if Capability.FEATURES in self.capabilities:
             return self._factored(weights) if out is None else self.source.combine(weights, out)
         if not self._is_summed(weights):
-            self.source.combine(weights, self._buffer)
+            self._sum = self._sum if self._sum.size else np.empty((self.n_samples, self.n_samples))
+            self.source.combine(weights, self._sum)
             self._summed = weights.copy()
         if out is None:
-            return DenseSum(self._buffer)
-        out[:] = self._buffer
+            return DenseSum(self._sum)
+        out[:] = self._sum
         return DenseSum(out)
 
-    def _factored(self, weights: Array) -> WeightedSum:
+    def _factored(self, weights: Array) -> Any:
         """A sum on features, which remembers its factor: the newest two, since a step is tried from the last one."""
         found = next((one for one in self._on_features if np.array_equal(one.theta, weights)), None)
         if found is None:
@@ -512,7 +494,8 @@ class CachedOperator:
     def solve_block(self, weights: Array, rows: Indices, shift: Array, rhs: Array) -> Array:
         """(K_theta[rows, rows] + diag(shift))^-1 rhs for some ascending rows; LinAlgError where it is singular."""
         if Capability.FEATURES in self.capabilities:
-            return self.combine(weights).solve_block(rows, shift, rhs)
+            solved: Array = self._factored(weights).solve_block(rows, shift, rhs)
+            return solved
         block = self.combine_block(weights, rows)
         return DenseSum(block).solve(rhs, shift + 1e-10 * np.mean(np.diag(block)))
 
@@ -522,28 +505,10 @@ class CachedOperator:
             return self.source.combine_block(weights, rows)
         return self.combine(weights).block(rows)
 
-    def diagonals(self) -> Array:
-        """K_m(x_i, x_i) of every kernel, (M, n)."""
-        if self._diagonals is None:
-            self._diagonals = self.source.diagonals()
-        return self._diagonals
-
-    def row_cache(self, budget_mb: float, least: int) -> RowCache:
-        """The rows read so far, in single precision, within a budget: that of the first who asks."""
-        if self._rows is None:
-            self._rows = RowCache(self.source, budget_mb, least)
-        return self._rows
-
     @property
     def n_features(self) -> int:
         """How many features kernels of that kind have, all together."""
         return int(self.source.table.shape[1])  # type: ignore[attr-defined]  # asked of kernels with Capability.FEATURES alone
-
-    @property
-    def _buffer(self) -> Array:
-        if self._sum is None:
-            self._sum = np.empty((self.n_samples, self.n_samples))
-        return self._sum
 
     def _is_summed(self, weights: Array) -> bool:
         """Whether the buffer holds the sum at these weights, but for their rounding."""

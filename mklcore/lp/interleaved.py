@@ -26,7 +26,7 @@ import numpy as np
 from mklcore._numba.decorators import jit_entry, jit_helper
 from mklcore.arrays import Array, Indices, Single
 from mklcore.errors import ParameterError
-from mklcore.kernels.operators import KernelOperator, is_stored
+from mklcore.kernels.operators import KernelOperator, RowCache, is_stored
 from mklcore.problem.driver import Iterate, Status, Trace
 from mklcore.problem.losses import Loss
 from mklcore.problem.penalties import Penalty
@@ -180,7 +180,10 @@ class Interleaved(WeightedMethod[Mixed]):
             raise ParameterError(f'solver="interleaved" needs {missing}. Use solver="wrapper".')
         self.problem, self.tol, self.warm = problem, tol, warm
         self.spent, self.has_ended = 0, False  # kernel values computed or summed since the listener was asked
-        self.cache = problem.K.row_cache(SETTINGS.cache_mb if cache_mb is None else cache_mb, least=64)
+        if problem.K.row_cache is None:  # else that of a neighbouring problem
+            budget = SETTINGS.cache_mb if cache_mb is None else cache_mb
+            problem.K.row_cache = RowCache(problem.K.source, budget, least=64)
+        self.cache = problem.K.row_cache
         self.diagonal = np.asarray(problem.K.diagonals())
         self.name = f"{problem.penalty.name} interleaved chunking"
         self.low, self.high = problem.box
