@@ -1,6 +1,6 @@
 """Kernel functions, dictionaries of them, their Gram matrices, and numbers that describe those."""
 
-from mklcore.kernels.dictionary import BAND_KERNELS, KernelDictionary, kernel_edges, spectral_dictionary, stored_as
+from mklcore.kernels.dictionary import BAND_KERNELS, KernelDictionary, spectral_dictionary, stored_as
 from mklcore.kernels.functions import KERNELS, RBF, Delta, KernelSpec, Laplacian, Linear, Matern, Polynomial
 from mklcore.kernels.grams import (
     Forecast,
@@ -33,7 +33,6 @@ __all__ = [
     "duplicates",
     "effective_rank",
     "eigenvalues",
-    "kernel_edges",
     "read_stack",
     "spectral_dictionary",
     "stored_as",

@@ -274,14 +274,13 @@ class KernelDictionary:
         cls,
         n_bands: int,
         specs: KernelSpec | Iterable[KernelSpec],
-        n_features: int | None = None,
         *,
         standardize: bool = True,
     ) -> Self:
-        """Each spec once on every one of `n_bands` contiguous column bands; without n_features the bands are cut when
-        the training rows are seen."""
+        """Each spec once on every one of `n_bands` contiguous column bands, cut when the training rows are seen."""
         check_whole("n_bands", n_bands)
-        return cls(_on(_without_columns(specs), [Band(i, n_bands) for i in range(n_bands)], n_features), standardize)
+        found, bands = _without_columns(specs), [Band(i, n_bands) for i in range(n_bands)]
+        return cls(tuple(replace(s, features=band) for band in bands for s in found), standardize)
 
     @classmethod
     def random_subspaces(
@@ -290,15 +289,14 @@ class KernelDictionary:
         size: int,
         count: int,
         seed: int,
-        n_features: int | None = None,
         *,
         standardize: bool = True,
     ) -> Self:
         """Each spec once on `count` random choices of `size` different columns, the same for the same seed."""
         for name, value, least in (("seed", seed, 0), ("size", size, 1), ("count", count, 1)):
             check_whole(name, value, least)
-        draws = [RandomColumns(i, size, seed) for i in range(count)]
-        return cls(_on(_without_columns(spec), draws, n_features), standardize)
+        found, draws = _without_columns(spec), [RandomColumns(i, size, seed) for i in range(count)]
+        return cls(tuple(replace(s, features=draw) for draw in draws for s in found), standardize)
 
     @classmethod
     def default(cls, n_features: int) -> Self:
@@ -385,10 +383,6 @@ class KernelDictionary:
             products = [Interaction(*(kind[min(k, len(kind) - 1)] for kind in kinds)) for k in range(2)]
             specs += products[:1] if products[0] == products[1] else products
         return cls(tuple(specs), feature_names=data.feature_names)
-
-    def with_feature_names(self, feature_names: Sequence[str] | None) -> Self:
-        """The same dictionary, with columns called by these names."""
-        return replace(self, feature_names=None if feature_names is None else tuple(feature_names))
 
     def __len__(self) -> int:
         return len(self.specs)
@@ -536,7 +530,7 @@ class KernelDictionary:
         if self.feature_names is not None and n_features != len(self.feature_names):
             raise KernelError(
                 f"The dictionary names {len(self.feature_names)} columns, X has {n_features}. "
-                "Use with_feature_names(None) or the names of this table."
+                "Use dataclasses.replace(dictionary, feature_names=None), or the names of this table."
             )
 
     def _repr_html_(self) -> str:
@@ -576,14 +570,6 @@ def _as_sets(data: Dataset, sets: Iterable[Sequence[str]]) -> Iterator[list[Unit
 def _as_pair(group: Any) -> tuple[str | None, Any]:
     named = isinstance(group, Sequence) and len(group) == 2 and isinstance(group[0], str)
     return (group[0], group[1]) if named else (None, group)
-
-
-def _on(specs: Sequence[KernelSpec], lazy: Sequence[LazyColumns], n_features: int | None) -> tuple[KernelSpec, ...]:
-    """Every spec on every choice of columns, resolved at once where the number of columns is known."""
-    if n_features is None:
-        return tuple(replace(spec, features=columns) for columns in lazy for spec in specs)
-    check_whole("n_features", n_features)
-    return tuple(replace(s, features=cols.resolve(n_features), label=str(cols)) for cols in lazy for s in specs)
 
 
 # -- dictionaries of sequences and spectra
@@ -686,20 +672,6 @@ def spectral_dictionary(
     if groups:
         return KernelDictionary.per_group(specs, groups, standardize=standardize)
     return KernelDictionary.bands(n_bands, specs, standardize=standardize)
-
-
-def kernel_edges(specs: Iterable[KernelSpec], wavelengths: Sequence[float] | Array) -> Array:
-    """(M, 2): lowest and highest wavelength of the columns each resolved kernel looks at.
-
-    specs: those of a `GramStack`; wavelengths (d,) of the columns the stack was built on. KernelError where a kernel's
-    columns are not settled or are not among the wavelengths.
-    """
-    places = np.asarray(wavelengths, dtype=float)
-    edges = []
-    for spec in specs:
-        columns = spec.columns(places.size)
-        edges.append((places[list(columns)].min(), places[list(columns)].max()))
-    return np.array(edges)
 
 
 # -- what a table is made of

@@ -120,7 +120,14 @@ class GramStack(Dense):
             raise KernelError(f"The stack holds {len(values)} kernels, but {len(labels)} names were given.")
         with one_blas_thread():
             if clip:
-                values = clipped(values, labels)
+                values = values.copy()
+                for label, smallest in clip_grams(values, labels).items():
+                    warnings.warn(
+                        f"{label} is not positive semidefinite (smallest eigenvalue {smallest:.3g}); its negative "
+                        "eigenvalues were set to 0, so predictions from unclipped test blocks no longer belong to it.",
+                        UserWarning,
+                        stacklevel=2,
+                    )
             for label, gram in zip(labels, values, strict=True):
                 check_gram(label, gram)
         families = ("precomputed",) * len(values)
@@ -485,18 +492,17 @@ def smallest_eigenvalue(gram: Array) -> tuple[float, float]:
         product: Array = gram @ vector
         return product
 
-    start = np.random.default_rng(1).standard_normal(len(gram))
-    how = {"k": 1, "v0": start, "tol": 1e-3, "maxiter": 20, "return_eigenvectors": False}
-    operator = LinearOperator(gram.shape, matvec=times, dtype=np.float64)
-    ends = [largest, largest]
-    for place, which in enumerate(("LA", "SA")):
+    def end(which: str, otherwise: float) -> float:
         try:
-            ends[place] = float(eigsh(operator, which=which, **how)[0])
+            found = eigsh(operator, 1, which=which, v0=start, tol=1e-3, maxiter=20, return_eigenvectors=False)
         except ArpackNoConvergence:
-            ends[place] = float(start @ gram @ start / (start @ start)) if which == "LA" else -np.inf
-        if which == "LA" and _has_factor(gram, ends[0]):
-            return 0.0, ends[0]
-    return ends[1], ends[0]
+            return otherwise
+        return float(found[0])
+
+    start = np.random.default_rng(1).standard_normal(len(gram))
+    operator = LinearOperator(gram.shape, matvec=times, dtype=np.float64)
+    largest = end("LA", float(start @ gram @ start / (start @ start)))
+    return (0.0 if _has_factor(gram, largest) else end("SA", -np.inf)), largest
 
 
 def _has_factor(gram: Array, largest: float) -> bool:
@@ -506,38 +512,21 @@ def _has_factor(gram: Array, largest: float) -> bool:
     return not failed
 
 
-def clip_gram(gram: Array) -> tuple[Array, float | None]:
-    """gram (n, n) with negative eigenvalues set to 0, and the smallest of them; the same gram and None if it is PSD.
+def clip_grams(values: Array, names: Sequence[str]) -> dict[str, float]:
+    """Set the negative eigenvalues of indefinite kernels (M, n, n) to 0, in place; returns the smallest of each.
 
     Entries that are not finite are left to `check_gram`, which refuses them.
     """
-    if not np.isfinite(gram).all() or smallest_eigenvalue(gram)[0] == 0.0:
-        return gram, None
-    spectrum, vectors = np.linalg.eigh(0.5 * (gram + gram.T))
-    if spectrum[0] >= -PSD_TOLERANCE * max(spectrum[-1], 0.0):
-        return gram, None
-    flat = (vectors * np.maximum(spectrum, 0.0)) @ vectors.T
-    return 0.5 * (flat + flat.T), float(spectrum[0])
-
-
-def clipped(values: Array, names: Sequence[str]) -> Array:
-    """The stack (M, n, n) with negative eigenvalues of indefinite kernels set to 0; a UserWarning names each of
-    them.
-    """
-    out = values
-    for m, (name, gram) in enumerate(zip(names, values, strict=True)):
-        flat, smallest = clip_gram(gram)
-        if smallest is None:
+    found = {}
+    for name, gram in zip(names, values, strict=True):
+        if not np.isfinite(gram).all() or smallest_eigenvalue(gram)[0] == 0.0:
             continue
-        out = values.copy() if out is values else out
-        out[m] = flat
-        warnings.warn(
-            f"{name} is not positive semidefinite (smallest eigenvalue {smallest:.3g}); its negative eigenvalues were "
-            "set to 0, so predictions from unclipped test blocks no longer belong to it.",
-            UserWarning,
-            stacklevel=3,
-        )
-    return out
+        spectrum, vectors = np.linalg.eigh(0.5 * (gram + gram.T))
+        if spectrum[0] < -PSD_TOLERANCE * max(spectrum[-1], 0.0):
+            flat = (vectors * np.maximum(spectrum, 0.0)) @ vectors.T
+            gram[...] = 0.5 * (flat + flat.T)
+            found[name] = float(spectrum[0])
+    return found
 
 
 # -- numbers that describe a stack; none forms a second array of M n^2 numbers

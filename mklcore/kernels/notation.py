@@ -152,11 +152,14 @@ class Recipe:
             yield from build.per_feature(known[each][0], n_features)
         if self.groups and groups:
             yield from build.per_group(known[self.group_kernels], groups)
+        waiting: list[KernelSpec] = []
         if self.bands:
-            yield from build.bands(min(self.bands, n_features), known[self.band_kernels], n_features)
+            waiting += build.bands(min(self.bands, n_features), known[self.band_kernels])
         if self.subspaces:
             size, chosen = min(self.subspace_size, n_features), known[self.subspace_kernel]
-            yield from build.random_subspaces(chosen, size, self.subspaces, self.subspace_seed, n_features)
+            waiting += build.random_subspaces(chosen, size, self.subspaces, self.subspace_seed)
+        for spec in waiting:
+            yield replace(spec, features=spec.columns(n_features), label=str(spec.features))
 
 
 def width_multiples(count: int) -> list[float]:

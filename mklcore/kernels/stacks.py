@@ -8,6 +8,7 @@ table says which rows of the stack belong to which part.
 from __future__ import annotations
 
 import io
+import math
 import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,10 +20,10 @@ from mklcore.arrays import one_blas_thread
 from mklcore.data.columns import ReadOptions, clean_name, distinct_names
 from mklcore.data.dataset import Dataset, counted, joined, listed
 from mklcore.data.files import Table
-from mklcore.data.packed import ArrayHeader, array_content, array_header
+from mklcore.data.packed import array_content, array_header
 from mklcore.data.target import read_target
 from mklcore.errors import DataError, KernelError
-from mklcore.kernels.grams import Forecast, GramStack, clip_gram
+from mklcore.kernels.grams import Forecast, GramStack, clip_grams
 
 MAX_FILE_MB = 100
 MAX_STACK_MB = 400
@@ -134,43 +135,26 @@ def _arrays(raw: bytes, max_mb: float) -> dict[str, np.ndarray]:
                     f"np.savez(file, K=K, y=y, names=names). It holds {listed(map(clean_name, found)) or 'nothing'}."
                 )
             there = [name for name in KNOWN if name in found]
-            headers = {name: _header(archive, found[name], name, max_mb) for name in there}
-            _check_together(headers)  # before a number of any of them is unpacked
-            return {name: _array(archive, found[name], name) for name in there}
+            headers, arrays = {}, {}
+            for name in there:
+                with archive.open(found[name]) as file:
+                    headers[name] = array_header(file)
+                _check_header(name, headers[name].shape, headers[name].dtype, max_mb)
+            kernels, rows, _ = headers["K"].shape  # before a number of any of them is unpacked
+            if headers["y"].shape != (rows,):
+                raise DataError(f"y has shape {headers['y'].shape}, but K has {rows} rows; expected one value per row.")
+            if "names" in headers and headers["names"].shape != (kernels,):
+                raise DataError(
+                    f"There are {headers['names'].shape[0]} names for {kernels} kernels; expected one each."
+                )
+            for name in there:
+                with archive.open(found[name]) as file:
+                    arrays[name] = array_content(name, file)
+            return arrays
     except DataError:
         raise
-    except (
-        zipfile.BadZipFile,
-        zipfile.LargeZipFile,
-        EOFError,
-        OSError,
-        ValueError,
-        NotImplementedError,
-        RuntimeError,
-    ) as e:
-        raise DataError(f"The archive is damaged ({type(e).__name__}); save it again with np.savez.") from e
     except Exception as error:  # a damaged archive leads its readers into any of them
-        raise DataError(f"The archive cannot be read ({type(error).__name__}); save it again with np.savez.") from error
-
-
-def _header(archive: zipfile.ZipFile, member: str, name: str, max_mb: float) -> ArrayHeader:
-    with archive.open(member) as file:
-        header = array_header(file)
-    _check_header(name, header.shape, header.dtype, max_mb)
-    return header
-
-
-def _check_together(headers: dict[str, ArrayHeader]) -> None:
-    kernels, rows, _ = headers["K"].shape
-    if headers["y"].shape != (rows,):
-        raise DataError(f"y has shape {headers['y'].shape}, but K has {rows} rows; expected one value per row.")
-    if "names" in headers and headers["names"].shape != (kernels,):
-        raise DataError(f"There are {headers['names'].shape[0]} names for {kernels} kernels; expected one each.")
-
-
-def _array(archive: zipfile.ZipFile, member: str, name: str) -> np.ndarray:
-    with archive.open(member) as file:
-        return array_content(name, file)
+        raise DataError(f"The archive is damaged ({type(error).__name__}); save it again with np.savez.") from error
 
 
 def _check_header(name: str, shape: tuple[int, ...], dtype: Any, max_mb: float) -> None:
@@ -189,10 +173,7 @@ def _check_header(name: str, shape: tuple[int, ...], dtype: Any, max_mb: float) 
     if len(shape) != axes or min(shape) < 1 or (name == "K" and shape[1] != shape[2]):
         expected = "(M, n, n): kernels, rows, rows" if name == "K" else "one axis"
         raise DataError(f"{name} has the shape {shape}; expected {expected}.")
-    size = 1.0
-    for length in shape:
-        size *= length
-    megabytes = size * (8 if name == "K" else dtype.itemsize) / 1e6
+    megabytes = math.prod(map(float, shape)) * (8 if name == "K" else dtype.itemsize) / 1e6
     most = max_mb if name == "K" else min(max_mb, MAX_FILE_MB / 5)
     if megabytes > most:
         raise DataError(
@@ -210,12 +191,7 @@ def _clip(K: np.ndarray, names: list[str]) -> list[str]:
             f"{int((MOST_CLIPPED / len(K)) ** (1 / 3) + 1e-9):,} rows, and K has {K.shape[1]:,}; do it before saving "
             "the file, or take fewer rows or kernels."
         )
-    notes = []
-    for name, gram in zip(names, K, strict=True):
-        flat, smallest = clip_gram(gram)
-        if smallest is not None:
-            gram[...] = flat
-            notes.append(f"{name} (smallest {smallest:.3g})")
+    notes = [f"{name} (smallest {smallest:.3g})" for name, smallest in clip_grams(K, names).items()]
     if not notes:
         return []
     return [

@@ -2,6 +2,7 @@
 
 import pickle
 from contextlib import nullcontext
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -152,7 +153,7 @@ def test_constant_kernels_are_left_out_and_named(X, X_new):
     X = X.copy()
     X[:, 3] = 2.5
     X_new = X_new.copy()
-    d = DICTIONARY.with_feature_names(["a", "b", "c", "d"])
+    d = replace(DICTIONARY, feature_names=("a", "b", "c", "d"))
     stack = d.grams(X)
     assert stack.n_kernels == 7
     assert "linear d" not in stack.names
