@@ -15,7 +15,7 @@ from mklcore.figures.style import graph_objects as go
 from mklcore.figures.style import leaders
 
 ROW_HEIGHT = 23
-N_BARS, MOST_TERMS, MOST_COLUMNS, MOST_STEPS = 12, 15, 16, 12
+N_BARS, MOST_TERMS, MOST_COLUMNS, MOST_STEPS, MOST_VARIABLES = 12, 15, 16, 12, 20
 WORDS = {"rbf": "RBF", "hkl": "node of a hull"}  # families under another word
 BASE = "no column known"
 
@@ -101,13 +101,13 @@ def kernels_by_column(
     return figure
 
 
-def relevance_bars(relevance: Any, names: Sequence[str], *, limit: int = 20, dark: bool = False) -> go.Figure:
+def relevance_bars(relevance: Any, names: Sequence[str], *, dark: bool = False) -> go.Figure:
     """How much each variable carries, as shares: sum of ||beta_v||^2 over the nodes that touch it, ``relevance`` (p,).
 
     An interaction counts for each of its variables, so shares may add up to more than one.
     """
     values = _values(relevance, names)
-    order = np.argsort(-values, kind="stable")[:limit]
+    order = np.argsort(-values, kind="stable")[:MOST_VARIABLES]
     shares = values / (float(values.max(initial=0.0)) or 1.0)
     figure = row_bars(
         shares[order], [names[i] for i in order], [style.family_shade("hkl", 0, dark)] * len(order),
@@ -122,19 +122,19 @@ def relevance_bars(relevance: Any, names: Sequence[str], *, limit: int = 20, dar
     return figure
 
 
-def term_bars(terms: Sequence[Any], *, limit: int = MOST_TERMS, dark: bool = False) -> go.Figure:
+def term_bars(terms: Sequence[Any], *, dark: bool = False) -> go.Figure:
     """Columns and sets of columns that act together, sorted by share of variance, the largest on top.
 
-    ``terms`` with ``columns`` and ``share``, as `decompose` returns them; beyond ``limit`` the others are one bar.
+    ``terms`` with ``columns`` and ``share``, as `decompose` returns them; many of them end in one bar.
     """
     if not terms:
         return style.empty_figure("The model is constant: no column has a share.", dark)
-    shown, rest, grey = list(terms[:limit]), list(terms[limit:]), style.theme(dark).grey
+    shown, rest = list(terms[:MOST_TERMS]), list(terms[MOST_TERMS:])
     names, shares = [" × ".join(term.columns) for term in shown], [float(term.share) for term in shown]
     alone = [len(term.columns) == 1 and term.columns != ("higher order",) for term in terms]
-    hues = [style.family_shade("linear" if single else "rbf", 0, dark) for single in alone[:limit]]
+    hues = [style.family_shade("linear" if single else "rbf", 0, dark) for single in alone[:MOST_TERMS]]
     if rest:
-        names, hues = [*names, style.counted(len(rest), "other")], [*hues, grey]
+        names, hues = [*names, style.counted(len(rest), "other")], [*hues, style.theme(dark).grey]
         shares.append(float(sum(term.share for term in rest)))
     figure = row_bars(
         shares, names, hues, "share of the variance", "%{customdata}<br>%{x:.1%}<extra></extra>", dark, letters=34,
@@ -171,19 +171,20 @@ def word_bars(
 
 def waterfall(
     values: Any, names: Sequence[str], base: float, *, ends: tuple[str, str] = ("", ""), before: float | None = None,
-    step: float = 0.0, title: str = "f(x)", limit: int = MOST_STEPS, dark: bool = False,
+    step: float = 0.0, title: str = "f(x)", dark: bool = False,
 ) -> go.Figure:  # fmt: skip
     """A waterfall from the base to the prediction, one bar per column of the table, in the given order.
 
     ``values`` (d,) the Shapley values of the columns ``names``, ``base`` the prediction with every column drawn by
     itself; ``ends`` what stands at both ends beside their numbers, as a probability; ``before`` the prediction at an
-    earlier row, a dotted line. Numbers are rounded to ``step``. Columns beyond ``limit`` are one bar. ParameterError
+    earlier row, a dotted line. Numbers are rounded to ``step``. Beyond twelve, columns are one bar. ParameterError
     where lengths disagree.
     """
     parts, called = _values(values, names), list(names)
-    rest = parts.size - limit
+    rest = parts.size - MOST_STEPS
     if rest > 1:
-        parts, called = np.append(parts[:limit], parts[limit:].sum()), [*called[:limit], f"{rest} others together"]
+        parts = np.append(parts[:MOST_STEPS], parts[MOST_STEPS:].sum())
+        called = [*called[:MOST_STEPS], f"{rest} others together"]
     reached = base + np.concatenate([[0.0], np.cumsum(parts)])
     end, tone = float(reached[-1]), style.theme(dark)
     said = [style.rounded_to(value, step) for value in (base, end)]

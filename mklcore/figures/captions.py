@@ -81,11 +81,16 @@ def cost(path: Any, index: int) -> list[Line]:
     ]
 
 
+def scores(path: Any) -> tuple[tuple[str, Any], ...]:
+    """The scores along a path by the rows they were measured on."""
+    return ("train", path.train_score), ("validation", path.val_score)
+
+
 def measured(path: Any, index: int) -> list[Line]:
     """The scores on training and validation rows."""
-    parts = (("train", path.train_score), ("validation", path.val_score))
     return [
-        runs(f"{part} {path.score_name} {score(path.score_name, float(values[index]), '**')}") for part, values in parts
+        runs(f"{part} {path.score_name} {score(path.score_name, float(values[index]), '**')}")
+        for part, values in scores(path)
     ]
 
 
@@ -127,19 +132,18 @@ def weights_said(path: Any, index: int) -> str:
 
 def scores_said(path: Any, index: int) -> str:
     """The scores at a point."""
-    parts = (("train", path.train_score), ("validation", path.val_score))
-    said = ", ".join(f"{part} {score(path.score_name, float(scores[index]))}" for part, scores in parts)
+    said = ", ".join(f"{part} {score(path.score_name, float(values[index]))}" for part, values in scores(path))
     return f"At {label(path.param, float(path.values[index]))}: {said}."
 
 
 def scores_alt(path: Any, references: Sequence[tuple[str, float]]) -> str:
     """Where along a path each score is highest, and the scores of other models."""
     said = [f"Scores {along(path)}."]
-    for part, scores in (("train", path.train_score), ("validation", path.val_score)):
-        if np.isfinite(scores).any():
-            best = int(np.nanargmax(scores))
+    for part, values in scores(path):
+        if np.isfinite(values).any():
+            best = int(np.nanargmax(values))
             where = label(path.param, path.values[best])
-            said.append(f"The {part} {path.score_name} is highest, {style.number(scores[best])}, at {where}.")
+            said.append(f"The {part} {path.score_name} is highest, {style.number(values[best])}, at {where}.")
     listed = ", ".join(f"{name} {style.number(value)}" for name, value in references)
     return " ".join([*said, f"Beside it, on the same rows: {listed}."] if listed else said)
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,7 +20,6 @@ from mklcore.errors import ParameterError
 from mklcore.figures import axes, captions, moving, style
 from mklcore.figures.axes import path_positions
 from mklcore.figures.captions import symbol
-from mklcore.figures.style import EndLabel
 from mklcore.figures.style import graph_objects as go
 
 NO_PATH = "No path yet. Choose a range and press Compute."
@@ -29,27 +28,54 @@ DASHES = {"solid": "———", "dash": "– – –", "dot": "· · ·", "dashd
 SHIFT, GAP = 0.035, 0.6  # of the distance of two rows: ours to the left; room between two series
 SPREAD = 0.7  # of the distance of two rows that the markers of one take
 ROW_HEIGHT, MARK_HEIGHT = 34, 14  # px at least
+LABEL_GAP = 14  # px between two labels at line ends
 LEGEND = {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"}
 
 
 def _line(
     figure: go.Figure, x: Array, y: Array, name: str, line: dict[str, Any], *, sure: Mask | None = None, **more: Any
 ) -> None:
-    """One line over ``x`` (L,), or several of one look, ``y`` (L,) or (L, K), dashed where it is not ``sure`` (L,)."""
-    parts, more = [(line.get("dash", "solid"), y)], {"mode": "lines" if len(x) > 1 else "markers", **more}
-    if sure is not None and not sure.all():
-        unsure = ~sure
-        beside = unsure | np.append(unsure[1:], False) | np.append(False, unsure[:-1])
-        rows = (slice(None), *(None,) * (y.ndim - 1))
-        parts = [(dash, np.where(kept[rows], y, np.nan)) for dash, kept in ((parts[0][0], sure), ("dash", beside))]
-    for dash, values in parts:
+    """One line over ``x`` (L,), or several of one look parted by gaps, ``y`` (L,) or (L, K), dashed where it is not
+    ``sure`` (L,).
+    """
+    table, certain = (y[:, None] if y.ndim == 1 else y), np.ones(len(x), dtype=bool) if sure is None else sure
+    beside = ~certain | np.append(~certain[1:], False) | np.append(False, ~certain[:-1])
+    places = np.tile(np.append(x, np.nan), table.shape[1])[:-1]
+    more = {"mode": "lines" if len(x) > 1 else "markers", **more}
+    for dash, kept in ((line.get("dash", "solid"), certain), ("dash", beside)):
+        values = np.where(kept[:, None], table, np.nan)
         if np.isfinite(values).any():
-            if values.ndim == 2:  # one trace, its lines parted by gaps
-                places = np.tile(np.append(x, np.nan), values.shape[1])
-                heights = np.pad(values, ((0, 1), (0, 0)), constant_values=np.nan).T.ravel()
-            else:
-                places, heights = x, values
+            heights = np.pad(values, ((0, 1), (0, 0)), constant_values=np.nan).T.ravel()[:-1]
             figure.add_scatter(x=places, y=heights, name=name, line={**line, "dash": dash}, **more)
+
+
+class _EndLabel(NamedTuple):
+    """A label at the right end of a line that ends at height ``y``, and at ``x``, as plotly has it for annotations,
+    unless it ends at the right edge.
+    """
+
+    text: str
+    y: float
+    colour: str
+    x: float | None = None
+
+
+def _label_ends(figure: go.Figure, labels: Sequence[_EndLabel], dark: bool) -> None:
+    """Write each label to the right of its line's end on a logarithmic axis, moved where two would overlap."""
+    margin, (low, high) = figure.layout.margin, figure.layout.yaxis.range
+    gap = LABEL_GAP / (figure.layout.height - margin.t - margin.b)
+    places = style.spread([(np.log10(label.y) - low) / (high - low) for label in labels], gap, 0.0, 1.0)
+    figure.layout.annotations += tuple(
+        _end(label.text, style.readable(label.colour, dark, style.TEXT_CONTRAST), float(place), label.x)
+        for label, place in zip(labels, places, strict=True)
+    )  # all at once: plotly looks at every one again when one is added
+
+
+def _end(text: str, colour: str, y: float, x: float | None = None) -> dict[str, Any]:
+    """A label at the share ``y`` of the height, beside the right edge or ``x``."""
+    at = {"x": 1.0, "xref": "x domain"} if x is None else {"x": x, "xref": "x"}
+    beside = {"xanchor": "left", "xshift": 6, "yref": "y domain", "yanchor": "middle"}
+    return style.words(text, colour, name="end label", y=y, **at, **beside)
 
 
 # Along a path
@@ -63,8 +89,7 @@ def weight_path(path: Any, index: int | None = None, *, dark: bool = False) -> g
     """
     if len(path.values) == 0:
         return style.empty_figure(NO_PATH, dark)
-    exact = dict(zip(path.kernel_names, np.asarray(path.weights, dtype=float).T, strict=True))
-    return _still(path, moving.weights_chart(path, dark, chart="", figure=""), exact, index, dark)
+    return _still(path, moving.weights_chart(path, dark), index, dark)
 
 
 def score_path(
@@ -75,13 +100,12 @@ def score_path(
     Points not solved to tolerance are hollow. ``references``: scores of other models by name, as dotted lines; those
     far away are stated at the end of the scale.
     """
-    drawn = moving.scores_chart(path, dark, chart="", figure="", references=references) if len(path.values) else None
+    drawn = moving.scores_chart(path, dark, references=references) if len(path.values) else None
     if drawn is None:
         return style.empty_figure(NO_PATH if not len(path.values) else "No score was measured on this path.", dark)
-    exact = {"train": np.asarray(path.train_score), "validation": np.asarray(path.val_score)}
-    figure, short_of = _still(path, drawn, exact, index, dark), ~captions.solved(path)
+    figure, short_of = _still(path, drawn, index, dark), ~captions.solved(path)
     if short_of.any():
-        values = next(scores for scores in reversed(exact.values()) if np.isfinite(scores).any())
+        values = next(np.asarray(values) for _, values in reversed(captions.scores(path)) if np.isfinite(values).any())
         figure.add_scatter(
             x=path_positions(path)[short_of], y=values[short_of], name="not solved to tolerance", mode="markers",
             marker={"symbol": "circle-open", "size": 7, "color": style.theme(dark).ink},
@@ -90,8 +114,8 @@ def score_path(
     return figure
 
 
-def _still(path: Any, drawn: dict[str, Any], exact: dict[str, Any], index: int | None, dark: bool) -> go.Figure:
-    """The picture of a player of ``path`` with its cursor at a point; a player's numbers are rounded, ``exact`` not."""
+def _still(path: Any, drawn: dict[str, Any], index: int | None, dark: bool) -> go.Figure:
+    """The picture of a player of ``path`` with its cursor at a point."""
     panel, places = drawn["panels"][0], path_positions(path)
     order = np.argsort(places, kind="stable")
     at = int(order[-1]) if index is None else captions.checked(path, index)
@@ -101,18 +125,15 @@ def _still(path: Any, drawn: dict[str, Any], exact: dict[str, Any], index: int |
     named = [one for one in panel["lines"] if one.get("label")]
     rest = [one for one in panel["lines"] if not one.get("label")]
     for name, lines in [("the other kernels", rest)] * bool(rest) + [(one["name"], [one]) for one in named]:
-        table = np.array([exact.get(one["name"], one["ys"]) for one in lines], dtype=float).T[order]
-        called = np.repeat([style.short(one["name"], 60) for one in lines], len(x) + 1).tolist()
+        table = np.array([one["ys"] for one in lines], dtype=float).T[order]
+        called = np.repeat([style.short(one["name"], 60) for one in lines], len(x) + 1).tolist()[:-1]
         dash = {6: "dash", 2: "dot"}.get(lines[0].get("dash", [0])[0], "solid")
         look = {"color": lines[0]["colour"], "width": lines[0]["width"], "dash": dash}
         hover = f"%{{text}}<br>%{{y:.3g}} at {symbol(path.param)} = %{{x:.3g}}<extra></extra>"
         certain = None if dash == "dot" else sure  # another model is no point of the path
         _line(figure, x, table, name, look, sure=certain, text=called, hovertemplate=hover)
-    beside = {"x": 1.0, "xref": "x domain", "xanchor": "left", "xshift": 6, "yref": "y domain", "yanchor": "middle"}
-    figure.layout.annotations = [
-        style.words(style.short(one["label"], 40), one["label_colour"], name="end label", y=one["label_at"], **beside)
-        for one in named
-    ]
+    ends = (_end(style.short(one["label"], 40), one["label_colour"], one["label_at"]) for one in named)
+    figure.layout.annotations = list(ends)
     figure.layout.xaxis = axes.parameter_axis(path).plotly(dark)
     values, texts = zip(*((low + at * (high - low), text) for at, text in panel["y"]["ticks"]), strict=True)
     ticks = {"tickvals": values, "ticktext": texts, "range": [low - 0.01 * (high - low), high], "zeroline": True}
@@ -177,10 +198,10 @@ def eigenvalue_decay(
             hovertemplate=f"{style.short(name, 60)}<br>eigenvalue %{{x}}: %{{y:.3g}}<extra></extra>",
         )  # fmt: skip
         if row.size:
-            ends.append(EndLabel(style.short(name), float(row[-1]), colour, x=float(row.size)))
+            ends.append(_EndLabel(style.short(name), float(row[-1]), colour, x=float(row.size)))
     figure.layout.xaxis = style.axis("rank of the eigenvalue", dark)
     figure.layout.yaxis = axes.logarithmic("eigenvalue", np.concatenate(kept), axes.PAD).plotly(dark, showgrid=True)
-    style.label_ends(figure, ends[: style.N_NAMED], dark)
+    _label_ends(figure, ends[: style.N_NAMED], dark)
     return figure
 
 
@@ -309,8 +330,8 @@ def bound_curves(
         if known.size:
             last = float(where[known[-1]])
             at = None if known[-1] == where.size - 1 else float(np.log10(last)) if scale.log else last
-            ends.append(EndLabel(style.short(curve.name, 24), float(y[known[-1]]), colour, at))
-    style.label_ends(figure, ends, dark)
+            ends.append(_EndLabel(style.short(curve.name, 24), float(y[known[-1]]), colour, at))
+    _label_ends(figure, ends, dark)
     return figure
 
 

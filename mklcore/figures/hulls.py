@@ -70,7 +70,7 @@ def variable_names(names: Sequence[str] | None, p: int) -> list[str]:
     return list(names)
 
 
-def slice_of_two(values: dict[Levels, float], first: int, second: int) -> dict[tuple[int, int], float]:
+def slice_of_two(values: dict[Levels, Any], first: int, second: int) -> dict[tuple[int, int], Any]:
     """What touches no variable but these two, by its two levels."""
     return {
         (node[first], node[second]): value for node, value in values.items() if sum(node) == node[first] + node[second]
@@ -167,15 +167,13 @@ def hull_layout(
     models: Sequence[Any],
     names: Sequence[str] | None = None,
     pair: tuple[int, int] | None = None,
-    *,
-    limit: int = N_NODES,
 ) -> HullLayout:
     """Places for the hulls of ``models`` along a path: nodes with the largest norms anywhere, and who is next to enter.
 
     ``names`` are the variable names, ``pair`` the two of the grid (the two most relevant along the path without it);
-    hulls of a graph with nodes of its own have neither. ``limit`` is how many nodes inside are drawn at most.
+    hulls of a graph with nodes of its own have neither. At most ``N_NODES`` inside are drawn.
     """
-    (above, depth), inside = _relations(models), _shown(models, limit)
+    (above, depth), inside = _relations(models), _shown(models)
     listed = hasattr(models[0], "edges_")
     labels = [] if listed else variable_names(names, len(models[0].hull_[0]))
     ranked = [] if listed else most_relevant(models)
@@ -304,9 +302,9 @@ def hull_json(
 # Which nodes
 
 
-def _shown(models: Sequence[Any], limit: int) -> set[Levels]:
-    """Nodes by their largest share of the norm along the path, each with its ancestors, until ``limit`` would be
-    passed.
+def _shown(models: Sequence[Any]) -> set[Levels]:
+    """Nodes by their largest share of the norm along the path, each with its ancestors, until ``N_NODES`` would
+    be passed.
     """
     peaks: dict[Levels, float] = {}
     for model in models:
@@ -322,7 +320,7 @@ def _shown(models: Sequence[Any], limit: int) -> set[Levels]:
             fresh = {parent for parent in above(stack.pop()) if parent not in kept and parent not in needed}
             needed |= fresh
             stack += fresh
-        if len(kept | needed) <= limit:
+        if len(kept | needed) <= N_NODES:
             kept |= needed
     return kept
 
@@ -383,10 +381,7 @@ def _grid(
     if layout.pair is None:
         return {"cells": []}
     first, second = layout.pair
-    outlined = slice_of_two(dict.fromkeys(extreme, 1.0), first, second)
-    words = {
-        (node[first], node[second]): name for node, name in called.items() if sum(node) == node[first] + node[second]
-    }
+    outlined, words = (slice_of_two(of, first, second) for of in (dict.fromkeys(extreme), called))
     cells = []
     for cell, norm in slice_of_two(norms, first, second).items():
         kind, more = ("active", _hover(words[cell], norm, top)) if norm > ACTIVE * top else ("hull", words[cell])
@@ -417,16 +412,14 @@ def _largest(model: Any, called: dict[Levels, str]) -> str:
 # One hull as a static figure
 
 
-def hull_graph(
-    model: Any, names: Sequence[str] | None = None, *, limit: int = N_NODES, dark: bool = False
-) -> go.Figure:
+def hull_graph(model: Any, names: Sequence[str] | None = None, *, dark: bool = False) -> go.Figure:
     """The hull as a graph by depth: area is ||beta_v||, extreme points are outlined, hollow nodes could enter next.
 
-    At most ``limit`` nodes (a hull again: those with the largest norms and what is above them) and the first eight
-    sources. ``names`` are the variable names, needed for the sources (x1, x2, ... without). Every mark's id is its
-    node, its p levels joined by commas.
+    At most 40 nodes (a hull again: those with the largest norms and what is above them) and the first eight sources.
+    ``names`` are the variable names, needed for the sources (x1, x2, ... without). Every mark's id is its node, its p
+    levels joined by commas.
     """
-    layout = hull_layout([model], names, limit=limit)
+    layout = hull_layout([model], names)
     state, tone = hull_state(model, layout), style.theme(dark)
     deepest = max(depth for _, depth, _ in layout.places)
     left = f" {style.counted(state['left_out'], 'node')} with small weight left out." if state["left_out"] else ""

@@ -108,9 +108,7 @@ def _sorting(labels: Any, n: int) -> tuple[Indices, list[tuple[str, int]]]:
     return np.argsort(target, kind="stable"), classes
 
 
-def class_weights(
-    weights: Any, problems: Sequence[str], names: Sequence[str], *, limit: int = MOST_KERNELS, dark: bool = False
-) -> go.Figure:
+def class_weights(weights: Any, problems: Sequence[str], names: Sequence[str], *, dark: bool = False) -> go.Figure:
     """Kernel weights of every one-vs-rest or one-vs-one problem as a heat map, ``weights`` (T, M), the largest on
     top.
     """
@@ -121,7 +119,7 @@ def class_weights(
             f"{len(names)}."
         )
     peaks = table.max(axis=0)
-    shown = [int(m) for m in np.argsort(-peaks, kind="stable")[:limit] if peaks[m] > 0] or [0]
+    shown = [int(m) for m in np.argsort(-peaks, kind="stable")[:MOST_KERNELS] if peaks[m] > 0] or [0]
     sentences = [f"{problem}: {leaders(row, names, 1)}" for problem, row in zip(problems, table, strict=True)]
     left_out = style.counted(len(names) - len(shown), "kernel")
     figure = style.new_figure(

@@ -26,6 +26,7 @@ DIGITS = 4  # of every number that is drawn
 LABEL_ROOM = 0.08  # between two labels at line ends, as a share of a panel
 REACH = 0.5  # of the spread of the scores, by which a reference may be outside and still have its line
 MOST_STEPS, SHARES = 60, 41  # of a slider for several paths: over one parameter, over shares of each path
+CHART = "path"  # the cursor of a path that stands alone
 SOLVED = 1e-6  # of a step between two solved points, within which a place is the solved point itself
 Rows = Sequence[tuple[str, str, str]]  # name, full name and colour of every bar
 Json = dict[str, Any]
@@ -90,9 +91,7 @@ def bars(
 
 def texts(chart: str, entries: Sequence[Any], widths: Sequence[float], index: int) -> Json:
     """What the player ``texts`` shows: columns of lines of runs, as ``captions`` makes them, at every point."""
-    return {
-        "chart": chart, "set": "", "texts": list(entries), "widths": list(widths), "index": index,
-    }  # fmt: skip
+    return {"chart": chart, "set": "", "texts": list(entries), "widths": list(widths), "index": index}
 
 
 # One path
@@ -142,9 +141,7 @@ def weight_bars(path: Any, *, index: int, dark: bool, every: bool = False) -> Js
     """What the player ``bars`` shows of the kernel weights: the largest along the path, or a tall list of ``every``."""
     M = len(path.kernel_names)
     shown = order(path, M if every else N_BARS)
-    colours = style.kernel_colours(
-        captions.families(path.kernel_names, path.kernel_families), style.peak_weights(path.weights, M), dark
-    )
+    colours = _colours(path, style.peak_weights(path.weights, M), dark)
     table = np.round(heights(path.weights, shown), 6)
     most = float(table[:, : len(shown)].max(initial=0.0)) or 1.0  # the sum of the others may be longer than any
     title = "Every kernel at " if every else "Weights θ at "
@@ -164,10 +161,7 @@ def slider(path: Any, *, index: int) -> Json:
 
 def column_shares(along: Any) -> Array:
     """Effects (L, G) as shares of their sum, with the sum of the small ones as the last bar where there are many."""
-    table = heights(along, range(min(np.shape(along)[1], N_BARS)))
-    total = table.sum(axis=1, keepdims=True)
-    shares: Array = np.divide(table, total, out=np.zeros_like(table), where=total > 0)
-    return shares.round(4)
+    return shares_of(heights(along, range(min(np.shape(along)[1], N_BARS)))).round(4)
 
 
 def column_bars(
@@ -218,7 +212,6 @@ def path_json(
     columns: tuple[Sequence[Any], Any] | None = None,
     references: Sequence[tuple[str, float]] = (),
     says: Sequence[str] = (),
-    chart: str = "path",
 ) -> dict[str, Json]:
     """What every player of a path shows, by its place: "play", "chart", "scores", "bars", "all", "columns", "facts".
 
@@ -227,26 +220,23 @@ def path_json(
     ``ParameterError`` for a path without points, and for an index or effects that do not belong to it.
     """
     start = checked(path, index)
-    found: dict[str, Json] = {"chart": weights_chart(path, dark, chart=chart, figure=f"{chart}_weights")}
-    scores = scores_chart(path, dark, chart=chart, figure=f"{chart}_scores", references=references)
+    found: dict[str, Json] = {
+        "chart": weights_chart(path, dark),
+        "bars": weight_bars(path, index=start, dark=dark),
+        "all": weight_bars(path, index=start, dark=dark, every=True),
+        "facts": texts(CHART, captions.facts(path), [1.4, 1, 1.35], start),
+    }
+    scores = scores_chart(path, dark, references=references)
     if scores is not None:
         found["scores"] = scores
     if says:
-        found["say"] = texts(chart, [[[captions.runs(text) for text in says]]] * len(path.values), [1], start)
-    found |= {
-        "bars": weight_bars(path, index=start, dark=dark),
-        "all": weight_bars(path, index=start, dark=dark, every=True),
-        "facts": texts(chart, captions.facts(path), [1.4, 1, 1.35], start),
-        "play": {
-            **slider(path, index=start), "chart": chart,
-            "charts": [found[name]["figure"] for name in ("chart", "scores") if name in found], "turn": 1,
-        },
-    }  # fmt: skip
+        found["say"] = texts(CHART, [[[captions.runs(text) for text in says]]] * len(path.values), [1], start)
     if columns is not None:
         found["columns"] = column_bars(path, *columns, index=start, dark=dark) | {"picks": None}
-    for name in ("bars", "all", "columns"):
-        if name in found:
-            found[name] |= {"chart": chart, "set": name}
+    for name in {"bars", "all", "columns"} & found.keys():
+        found[name] |= {"chart": CHART, "set": name}
+    charts = [found[name]["figure"] for name in ("chart", "scores") if name in found]
+    found["play"] = {**slider(path, index=start), "chart": CHART, "charts": charts, "turn": 1}
     return found
 
 
@@ -261,31 +251,31 @@ def _marks(path: Any) -> list[str]:
     return ["none" if np.isnan(g) else "sure" if ok else "open" for g, ok in zip(gaps, solved(path), strict=True)]
 
 
-def _weight_lines(path: Any, weights: Array, peaks: Array, colours: Sequence[str], dark: bool) -> list[Json]:
-    """One line per kernel, ``weights`` (L, M): the six with the largest ``peaks`` (M,) coloured, the others grey."""
+def _weight_lines(
+    path: Any, weights: Array, peaks: Array, colours: Sequence[str], dark: bool, **own: Sequence[str]
+) -> list[Json]:
+    """One line per kernel, ``weights`` (L, M): the six with the largest ``peaks`` (M,) coloured, the others grey.
+
+    ``own``: what each of the six has beside its colour, (M,).
+    """
     largest = [m for m in style.largest(peaks) if peaks[m] > 0]
     quiet = style.faded(style.theme(dark).grey)
-    rest = [m for m in range(weights.shape[1]) if m not in largest]
-    drawn = [line(path.kernel_names[m], weights[:, m], quiet, dark, width=1) for m in rest]
-    return drawn + [line(path.kernel_names[m], weights[:, m], colours[m], dark, width=2.25) for m in largest]
+    drawn = [
+        line(path.kernel_names[m], weights[:, m], quiet, dark, width=1) for m in range(len(peaks)) if m not in largest
+    ]
+    for m in largest:
+        more: Json = {name: each[m] for name, each in own.items()}
+        drawn.append(line(path.kernel_names[m], weights[:, m], colours[m], dark, width=2.25, **more))
+    return drawn
 
 
-def weights_chart(path: Any, dark: bool, *, chart: str, figure: str) -> Json:
+def weights_chart(path: Any, dark: bool, *, chart: str = CHART, figure: str = "path_weights") -> Json:
     """The solution path: kernel weights along the parameter, with a mark for the certificate of every point."""
     weights = np.asarray(path.weights, dtype=float)
     peaks = style.peak_weights(weights, weights.shape[1])
     y = linear("weight θ", 0.0, 1.05 * (float(peaks.max(initial=0.0)) or 1.0))
-    lines = _weight_lines(
-        path,
-        weights,
-        peaks,
-        _colours(path, peaks, dark),
-        dark,
-    )
-    called = dict(zip(path.kernel_names, captions.labels(path.kernel_names, path.kernel_families), strict=True))
-    for one in lines:
-        if one["width"] > 1:
-            one |= line(one["name"], one["ys"], one["colour"], dark, label=style.cut(called[one["name"]]), width=2.25)
+    labels = [style.cut(name) for name in captions.labels(path.kernel_names, path.kernel_families)]
+    lines = _weight_lines(path, weights, peaks, _colours(path, peaks, dark), dark, label=labels)
     alt = f"Weights of {style.counted(weights.shape[1], 'kernel')} {captions.along(path)}."
     said = [captions.weights_said(path, k) for k in range(len(path.values))]
     drawn = _along(path, parameter_axis(path), y, lines, marks=_marks(path), title="Solution path")
@@ -293,8 +283,9 @@ def weights_chart(path: Any, dark: bool, *, chart: str, figure: str) -> Json:
 
 
 def scores_chart(
-    path: Any, dark: bool, *, chart: str, figure: str, references: Sequence[tuple[str, float]] = ()
-) -> Json | None:
+    path: Any, dark: bool, *, chart: str = CHART, figure: str = "path_scores",
+    references: Sequence[tuple[str, float]] = (),
+) -> Json | None:  # fmt: skip
     """Training (grey) and validation (dashed) score along the path; None where none was measured.
 
     ``references``: scores of other models by name, as dotted lines; those far away are stated at the end of the scale.
@@ -321,16 +312,12 @@ def scores_chart(
     return _chart(chart, figure, [drawn], captions.scores_alt(path, references), said, left=3.25)
 
 
-def _parts(path: Any) -> tuple[tuple[str, Any], ...]:
-    return ("train", path.train_score), ("validation", path.val_score)
-
-
 def _score_lines(path: Any, dark: bool) -> list[Json]:
     tone = style.theme(dark)
     looks: Mapping[str, Json] = {"train": {"colour": tone.grey}, "validation": {"colour": tone.ink, "dash": [6, 4]}}
     return [
         line(name, scores, dark=dark, label=name, **looks[name])
-        for name, scores in _parts(path)
+        for name, scores in captions.scores(path)
         if np.isfinite(np.asarray(scores, dtype=float)).any()
     ]
 
@@ -340,7 +327,7 @@ def _score_lines(path: Any, dark: bool) -> list[Json]:
 
 def picture_json(
     slider: Scale, positions: Sequence[float], labels: Sequence[str], said: Sequence[str], panels: Sequence[Json], *,
-    start: int, columns: int = 3, chart: str = "picture", **more: Any,
+    start: int, columns: int = 3, **more: Any,
 ) -> dict[str, Json]:  # fmt: skip
     """Panels that one slider leads, by place: "play", "say" and "chart"; ``panels`` as ``panel`` makes them, without
     places for what does not stand over the slider's own axis. ``said`` is a sentence at each of the ``positions``.
@@ -351,14 +338,14 @@ def picture_json(
     alt = " ".join(f"{one['title']}." for one in panels)
     size = {"columns": columns, "rows": [15.5], "left": 3.25, "right": 5.25, "wraps": 17}
     play = {
-        "x": [slider.at(position) for position in positions], "labels": list(labels), "chart": chart, "charts": [chart],
-        "spoken": [f"{text}. {words}" for text, words in zip(labels, said, strict=True)], "index": start,
-        "exact": None, "turn": 1, "panels": own, **more,
+        "x": [slider.at(position) for position in positions], "labels": list(labels), "chart": "picture",
+        "charts": ["picture"], "spoken": [f"{text}. {words}" for text, words in zip(labels, said, strict=True)],
+        "index": start, "exact": None, "turn": 1, "panels": own, **more,
     }  # fmt: skip
     return {
         "play": play,
-        "say": texts(chart, [[[captions.runs(text)]] for text in said], [1], start),
-        "chart": _chart(chart, chart, panels, alt, said, **size),
+        "say": texts("picture", [[[captions.runs(text)]] for text in said], [1], start),
+        "chart": _chart("picture", "picture", panels, alt, said, **size),
     }
 
 
@@ -366,9 +353,7 @@ def bar_panel(title: str, axes: tuple[str, str], names: Sequence[str], table: An
               ticks: Sequence[str], **more: Any) -> Json:  # fmt: skip
     """A panel of one upright bar per column of ``table`` (L, B), whose heights follow the slider."""
     values = np.asarray(table, dtype=float)
-    each = [
-        {"name": name, "ys": rounded(values[:, k]), "colour": colours[k]} for k, name in enumerate(names)
-    ]  # fmt: skip
+    each = [{"name": name, "ys": rounded(values[:, k]), "colour": colours[k]} for k, name in enumerate(names)]
     y = linear(axes[1], 0.0, 1.05 * (float(values.max(initial=0.0)) or 1.0))
     return panel(named(axes[0], ticks), y, [], title=title, bars=each, **more)
 
@@ -417,7 +402,8 @@ class SharedSlider:
 
     def position(self, value: float) -> float:
         """The position of the slider at a value; beyond the ends it is the end."""
-        return _place(self.positions, self.positions[-1] if math.isinf(value) else value, bool(self.shared))
+        asked = self.positions[-1] if math.isinf(value) else value
+        return float(_places(self.positions, [asked], bool(self.shared))[0])
 
     def at(self, position: float) -> Places:
         """Where each method stands at a position of the slider."""
@@ -444,19 +430,22 @@ def shared_slider(paths: Sequence[Any], overs: Sequence[str]) -> SharedSlider:
     """The slider for methods whose paths run over the parameters ``overs``; a method without a path yet, None, stays
     behind.
     """
-    if len(set(overs)) == 1:
-        shared = overs[0]
-        known = [np.asarray(path.values, dtype=float) for path in paths if path is not None]
-        values = np.unique(np.concatenate(known or [np.ones(1)]))
-        if len(values) > max([MOST_STEPS, *map(len, known)]) and np.isfinite(values).all() and shared != "s":
-            values = np.array([float(f"{v:.3g}") for v in np.geomspace(values[0], values[-1], MOST_STEPS)])
-        ends = norm_positions(values)
-        each = [[None] * len(ends) if path is None else _places(path, ends, shared != "s") for path in paths]
-        labels = tuple(captions.label(shared, value) for value in values)
-        return SharedSlider(shared, tuple(values.tolist()), labels, tuple(zip(*each, strict=True)))
-    shares = np.linspace(0.0, 100.0, SHARES).tolist()
-    places = (tuple(None if path is None else _at_share(path, share) for path in paths) for share in shares)
-    return SharedSlider("", tuple(shares), tuple(f"{share:g} % of each path" for share in shares), tuple(places))
+    if len(set(overs)) > 1:
+        shares = np.linspace(0.0, 100.0, SHARES).tolist()
+        places = (tuple(None if path is None else _at_share(path, share) for path in paths) for share in shares)
+        return SharedSlider("", tuple(shares), tuple(f"{share:g} % of each path" for share in shares), tuple(places))
+    shared = overs[0]
+    known = [np.asarray(path.values, dtype=float) for path in paths if path is not None]
+    values = np.unique(np.concatenate(known or [np.ones(1)]))
+    if len(values) > max([MOST_STEPS, *map(len, known)]) and np.isfinite(values).all() and shared != "s":
+        values = np.array([float(f"{v:.3g}") for v in np.geomspace(values[0], values[-1], MOST_STEPS)])
+    ends = norm_positions(values)
+    each = [
+        [None] * len(ends) if path is None else _places(path_positions(path), ends, shared != "s").tolist()
+        for path in paths
+    ]
+    labels = tuple(captions.label(shared, value) for value in values)
+    return SharedSlider(shared, tuple(values.tolist()), labels, tuple(zip(*each, strict=True)))
 
 
 def _between(values: Sequence[Any], position: float, by_factors: bool = False) -> float:
@@ -470,19 +459,14 @@ def _between(values: Sequence[Any], position: float, by_factors: bool = False) -
     return float(low * (high / low) ** share if factors else low + share * (high - low))
 
 
-def _places(path: Any, values: Array, by_factors: bool) -> list[float]:
-    axis = path_positions(path).tolist()
-    return [_place(axis, value, by_factors) for value in values.tolist()]
-
-
-def _place(axis: Sequence[float], value: float, by_factors: bool) -> float:
-    """Where ``value`` is among the monotone ``axis``, as an index that may be a fraction; beyond the ends the end."""
-    points = np.asarray(axis, dtype=float)
-    if by_factors and points.min() > 0 and value > 0:
-        points, value = np.log(points), math.log(value)
+def _places(axis: Any, values: Any, by_factors: bool) -> Array:
+    """Where ``values`` are among the monotone ``axis``, as indices that may be fractions; beyond the ends the ends."""
+    points, asked = np.asarray(axis, dtype=float), np.asarray(values, dtype=float)
+    if by_factors and min(points.min(), asked.min()) > 0:
+        points, asked = np.log(points), np.log(asked)
     order = np.argsort(points, kind="stable")
-    found = float(np.interp(value, points[order], order.astype(float)))
-    return float(round(found)) if abs(found - round(found)) < SOLVED else found
+    found = np.interp(asked, points[order], order.astype(float))
+    return np.where(np.abs(found - np.round(found)) < SOLVED, np.round(found), found)
 
 
 def _at_share(path: Any, share: float) -> float:
@@ -492,9 +476,9 @@ def _at_share(path: Any, share: float) -> float:
     return float(round(at)) if path.param == "s" else at
 
 
-def shares_of_weight(weights: Any) -> Array:
-    """Each weight over the sum of its row: weights (..., M) in, shares (..., M) out; a row of zeros stays zero."""
-    table = np.asarray(weights, dtype=float)
+def shares_of(values: Any) -> Array:
+    """Each entry over the sum of its row: (..., M) in, shares (..., M) out; a row of zeros stays zero."""
+    table = np.asarray(values, dtype=float)
     total = table.sum(axis=-1, keepdims=True)
     shares: Array = np.divide(table, total, out=np.zeros_like(table), where=total > 0)
     return shares
@@ -509,7 +493,7 @@ def peak_shares(paths: Sequence[Any]) -> Array:
         return np.zeros(0)
     if any(path.kernel_names != paths[0].kernel_names for path in paths):
         raise ParameterError("Methods can be set side by side over the same kernels only. Use one dictionary for all.")
-    peaks: Array = np.max([shares_of_weight(path.weights).max(axis=0) for path in paths], axis=0)
+    peaks: Array = np.max([shares_of(path.weights).max(axis=0) for path in paths], axis=0)
     return peaks
 
 
@@ -563,9 +547,9 @@ def _method_panels(
     """The panels of the shares, then those of the scores; upright axes are written left of the first method."""
     score = paths[0].score_name if paths else "score"
     top = 1.05 * (float(peaks.max(initial=0.0)) or 1.0)
-    every = [value for path in paths for _, scores in _parts(path) for value in scores]
+    every = [value for path in paths for _, scores in captions.scores(path) for value in scores]
     unit, limits = "%" if score in captions.SHARES else "", style.around(every)
-    glyphs = dict(zip(paths[0].kernel_names, style.distinct_glyphs(peaks), strict=True)) if paths else {}
+    glyphs = style.distinct_glyphs(peaks)
     last = max((k for k, one in enumerate(methods) if one.path is not None), default=None)
     above, below = list[Json](), list[Json]()
     for k, one in enumerate(methods):
@@ -582,8 +566,7 @@ def _method_panels(
             below.append(panel(bare, scores, [], **more))
         else:
             x = parameter_axis(one.path, captions.symbol(one.path.param))
-            lines = _weight_lines(one.path, shares_of_weight(one.path.weights), peaks, colours, dark)
-            lines = [own | {"mark": glyphs[own["name"]]} for own in lines]
+            lines = _weight_lines(one.path, shares_of(one.path.weights), peaks, colours, dark, mark=glyphs)
             above.append(_along(one.path, replace(x, title="", ticks=()), shares, lines, title=one.title, **more))
             measured = [
                 own | {"dot": True, "label": own["label"] if k == last else ""} for own in _score_lines(one.path, dark)
@@ -620,5 +603,5 @@ def _method(one: MethodView, shown: Sequence[int], places: Sequence[float]) -> J
         "title": one.title, "note": "", "whole": one.path.param == "s", "positions": list(places),
         "facts": [_facts(one.path, k) for k in range(len(one.path.values))],
         "hollow": [not status.ok for status in one.path.statuses],
-        "weights": np.round(heights(shares_of_weight(one.path.weights), shown), 5).tolist(),
+        "weights": np.round(heights(shares_of(one.path.weights), shown), 5).tolist(),
     }  # fmt: skip

@@ -74,7 +74,6 @@ STEP_BACK = 0.35
 TRANSPARENT = "rgba(0,0,0,0)"
 LABEL_SIZE = 12
 STANDOFF = 10  # px from ticks to title: their size is taken before the font is there, and it is a little larger
-LABEL_GAP = 14
 FIGURE_HEIGHT, SMALL_HEIGHT = 330, 300
 SMALL_MARGIN = {"l": 8, "r": 8, "t": 8, "b": 40}
 
@@ -370,39 +369,9 @@ def spread(wanted: Sequence[float], gap: float, low: float, high: float) -> Arra
     return placed
 
 
-@dataclass(frozen=True)
-class EndLabel:
-    """A label at the right end of a line that ends at height ``y``, and at ``x``, as plotly has it for annotations,
-    unless it ends at the right edge.
-    """
-
-    text: str
-    y: float
-    colour: str
-    x: float | None = None
-
-
 def words(text: str, colour: str | None, **place: Any) -> dict[str, Any]:
     """Words on a figure, at a place as annotations of plotly have it."""
     return {"text": text, "showarrow": False, "font": {"color": colour}, **place}
-
-
-def label_ends(figure: graph_objects.Figure, labels: Sequence[EndLabel], dark: bool) -> None:
-    """Write each label to the right of its line's end, moved up or down in pixels where two would overlap."""
-    margin, (low, high) = figure.layout.margin, figure.layout.yaxis.range
-    height = figure.layout.height - margin.t - margin.b
-    ends = [math.log10(label.y) if figure.layout.yaxis.type == "log" else label.y for label in labels]
-    wanted = [(end - low) * height / (high - low) for end in ends]
-    placed = spread(wanted, LABEL_GAP, 0.0, height)
-    notes = []
-    for label, end, before, after in zip(labels, ends, wanted, placed, strict=True):
-        colour = readable(label.colour, dark, TEXT_CONTRAST)
-        notes.append(words(
-            label.text, colour, name="end label", x=1.0 if label.x is None else label.x,
-            xref="x domain" if label.x is None else "x", xanchor="left", xshift=6, y=end, yanchor="middle",
-            yshift=float(after - before),
-        ))  # fmt: skip
-    figure.layout.annotations += tuple(notes)  # all at once: plotly looks at every one again when one is added
 
 
 def empty_figure(message: str, dark: bool, height: int = FIGURE_HEIGHT) -> graph_objects.Figure:
@@ -421,8 +390,6 @@ def enlarged(figure: graph_objects.Figure, factor: float = 1.35) -> graph_object
     layout = larger.layout
     layout.height, layout.font.size = layout.height * factor, layout.font.size * factor
     layout.margin = {side: factor * layout.margin[side] for side in ("l", "r", "t", "b")}
-    for note in layout.annotations:
-        note.yshift = factor * (note.yshift or 0)
     for trace in larger.select_traces({"type": "scatter"}):
         trace.line.width = factor * (2 if trace.line.width is None else trace.line.width)
     return larger.update_xaxes(title_font_size=layout.font.size).update_yaxes(title_font_size=layout.font.size)

@@ -7,7 +7,7 @@ import mklcore as mkl
 from mklcore.answer.terms import decompose, term_effect
 from mklcore.data.dataset import Dataset
 from mklcore.errors import ParameterError
-from mklcore.figures import term_bars, term_plot
+from mklcore.figures import bars, term_bars, term_plot
 
 
 def made(n=200, noise=0.1, seed=0):
@@ -69,14 +69,15 @@ def test_what_has_no_effect_is_refused(model, columns, message):
 
 
 @pytest.mark.parametrize("dark", [False, True])
-def test_the_pictures_say_what_they_show(model, dark):
+def test_the_pictures_say_what_they_show(model, dark, monkeypatch):
+    monkeypatch.setattr(bars, "MOST_TERMS", 3)
     data, fit = model
     terms = decompose(fit, data).terms
-    bars = term_bars(terms, limit=3, dark=dark)
-    assert sum(bars.data[0].x) == pytest.approx(1.0)
-    assert list(bars.data[0].x[:3]) == sorted(bars.data[0].x[:3], reverse=True)
-    assert "act together have" in bars.layout.meta["alt"]
-    assert bars.layout.yaxis.ticktext[-1] == f"{len(terms) - 3} others"
+    shares = term_bars(terms, dark=dark)
+    assert sum(shares.data[0].x) == pytest.approx(1.0)
+    assert list(shares.data[0].x[:3]) == sorted(shares.data[0].x[:3], reverse=True)
+    assert "act together have" in shares.layout.meta["alt"]
+    assert shares.layout.yaxis.ticktext[-1] == f"{len(terms) - 3} others"
     assert len(term_plot(term_effect(fit, data, ["size"]), dark=dark).data) == 2
     assert list(term_plot(term_effect(fit, data, ["color"]), dark=dark).data[0].x) == ["r", "g", "b"]
     surface = term_plot(term_effect(fit, data, ["size", "color"]), dark=dark)

@@ -9,7 +9,7 @@ import pytest
 
 from mklcore.errors import ParameterError
 from mklcore.estimators.hkl import HKLRegressor
-from mklcore.figures import style
+from mklcore.figures import hulls, style
 from mklcore.figures.hulls import hull_graph, hull_layout, hull_state
 from mklcore.hkl.bases import PolynomialBasis
 
@@ -29,7 +29,7 @@ def model():
     return hull_model()
 
 
-def test_the_graph_lies_by_depth_with_area_by_weight_and_hollow_sources(model):
+def test_the_graph_lies_by_depth_with_area_by_weight_and_hollow_sources(model, monkeypatch):
     figure = hull_graph(model, NAMES)
     edges, _, inside, outside = figure.data
     assert {tuple(map(int, name.split(","))) for name in inside.ids} == set(model.hull_)
@@ -46,7 +46,8 @@ def test_the_graph_lies_by_depth_with_area_by_weight_and_hollow_sources(model):
     shares = [model.sources_[v] for v in sorted(model.sources_, key=model.sources_.__getitem__, reverse=True)]
     assert style.percent(shares[0]) in outside.text[0]
     assert "Next to enter" in figure.layout.meta["alt"]
-    cut = hull_graph(model, NAMES, limit=4)
+    monkeypatch.setattr(hulls, "N_NODES", 4)
+    cut = hull_graph(model, NAMES)
     assert len(cut.data[2].x) <= 4
     assert "left out" in cut.layout.meta["alt"]
 
