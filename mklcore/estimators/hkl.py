@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Any, Self
+from importlib import import_module
+from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -55,10 +56,10 @@ class _HKLBase(KernelEstimator):
     random_state: int | None = None
     callback: Callable[..., Any] | None = None
 
-    if TYPE_CHECKING:
-
-        def explore(self, *, names: Sequence[str] | None = None, about: Any = None) -> Any:
-            """Walk through the hull in a notebook: ``figures.notebook.explore_hull``, which the front door attaches."""
+    def explore(self, *, names: Sequence[str] | None = None, about: Any = None) -> Any:
+        """Walk through the hull in a notebook; ``names`` (d,) are those of its columns, ``about`` stands beside it."""
+        notebook = import_module("mklcore.figures.notebook")  # figures stand above estimators
+        return notebook.explore_hull(self, names=names, about=about)
 
     # -- rows: a table, Gram matrices (p, q+1, n, n), or a Design that serves several fits ----------------------------
 

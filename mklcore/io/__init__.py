@@ -2,4 +2,4 @@
 
 from mklcore._lazy import lazily as _lazily
 
-__getattr__ = _lazily(__name__)
+__getattr__, _ = _lazily(__name__, __file__)

@@ -202,7 +202,7 @@ def _estimators() -> dict[str, type]:
     """Every estimator a file may hold, by the name of its class: those of the library and those of the registry."""
     from sklearn.base import BaseEstimator  # not at start-up
 
-    own = (getattr(estimators, name) for names in estimators.CLASSES.values() for name in names)
+    own = (getattr(estimators, name) for name in estimators.__all__)
     found = [kind for kind in own if isinstance(kind, type)]
     for algorithm in catalog.ESTIMATORS.values():
         found += [kind for kind in (algorithm.classifier, algorithm.regressor, algorithm.novelty) if kind is not None]

@@ -6,7 +6,8 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
+from importlib import import_module
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 
@@ -192,10 +193,9 @@ class Path:
         """
         return tuple(getattr(fit, "screened", None) for fit in self.fits)
 
-    if TYPE_CHECKING:
-
-        def explore(self, **options: Any) -> Any:
-            """Drag along it in a notebook: ``mklcore.figures.notebook.explore_path``, which the front door attaches."""
+    def explore(self, **options: Any) -> Any:
+        """Drag along it in a notebook; ``options`` are those of ``mklcore.figures.notebook.explore_path``."""
+        return import_module("mklcore.figures.notebook").explore_path(self, **options)  # figures stand above paths
 
     def nearest(self, value: float) -> int:
         """The index of the solved value nearest to ``value`` by ratio, the first of equals; ``value`` above 0, inf
