@@ -132,39 +132,30 @@ def test_a_header_longer_than_any_of_ours_is_not_read():
         read_stack(bombs.npz(2**21))
 
 
+DAY, NOON = datetime.date(2020, 1, 2), datetime.datetime(2020, 1, 2, 3)
+CELLS_OF = {  # what a column holds, and what a person reads there
+    "whole": (pa.array([2**53 + 1, None, 3], pa.uint64()), [2.0**53, np.nan, 3.0]),
+    "half": (pa.array(np.array([0.5, 1.5, 2.5], dtype=np.float16)), [0.5, 1.5, 2.5]),
+    "truth": (pa.array([True, None, False]), [1.0, np.nan, 0.0]),
+    "a.b": (pa.array([" u ", None, "v"], pa.large_string()), ["u", "", "v"]),
+    "codes": (pa.array([7, 8, None]).dictionary_encode(), [7.0, 8.0, np.nan]),
+    "money": (pa.array([decimal.Decimal("1.50"), None, decimal.Decimal("2.25")]), ["1.50", "", "2.25"]),
+    "day": (pa.array([DAY, None, DAY]), ["2020-01-02", "", "2020-01-02"]),
+    "time": (pa.array([NOON, None, None], pa.timestamp("ns")), ["2020-01-02 03:00:00", "", ""]),
+    "raw": (pa.array([b"ab", None, b"c"]), ["ab", "", "c"]),
+    "same": (pa.array([b"ab", None, b"cd"], pa.binary(2)), ["ab", "", "cd"]),
+    "none": (pa.nulls(3), ["", "", ""]),
+    "record": (pa.array([{"s": "x", "t": [1]}] * 3), None),
+    "名\nb": (pa.array(["é", "名", ""]), ["é", "名", ""]),
+    "__index_level_0__": (pa.array([3, 1, 2]), None),
+}
+
+
 def test_cells_of_every_type_come_out_as_a_person_reads_them():
-    day = datetime.date(2020, 1, 2)
-    columns = {
-        "whole": pa.array([2**53 + 1, None, 3], pa.uint64()),
-        "half": pa.array(np.array([0.5, 1.5, 2.5], dtype=np.float16)),
-        "truth": pa.array([True, None, False]),
-        "a.b": pa.array([" u ", None, "v"], pa.large_string()),
-        "codes": pa.array([7, 8, None]).dictionary_encode(),
-        "money": pa.array([decimal.Decimal("1.50"), None, decimal.Decimal("2.25")]),
-        "day": pa.array([day, None, day]),
-        "time": pa.array([datetime.datetime(2020, 1, 2, 3), None, None], pa.timestamp("ns")),
-        "raw": pa.array([b"ab", None, b"c"]),
-        "same": pa.array([b"ab", None, b"cd"], pa.binary(2)),
-        "none": pa.nulls(3),
-        "record": pa.array([{"s": "x", "t": [1]}] * 3),
-        "名\nb": pa.array(["é", "名", ""]),
-        "__index_level_0__": pa.array([3, 1, 2]),
-    }
     file = io.BytesIO()
-    parquet.write_table(pa.table(columns), file)
+    parquet.write_table(pa.table({name: column for name, (column, _) in CELLS_OF.items()}), file)
     names, found, notes = parquet_columns(file.getvalue(), ReadOptions())
-    assert names == [name for name in columns if name not in ("record", "__index_level_0__")]
-    reported = dict(zip(names, (list(column) for column in found), strict=True))
-    np.testing.assert_array_equal(reported["whole"], [2.0**53, np.nan, 3.0])
-    np.testing.assert_array_equal(reported["truth"], [1.0, np.nan, 0.0])
-    np.testing.assert_array_equal(reported["half"], [0.5, 1.5, 2.5])
-    assert reported["a.b"] == ["u", "", "v"]
-    np.testing.assert_array_equal(reported["codes"], [7.0, 8.0, np.nan])
-    assert reported["money"] == ["1.50", "", "2.25"]
-    assert reported["day"] == ["2020-01-02", "", "2020-01-02"]
-    assert reported["time"] == ["2020-01-02 03:00:00", "", ""]
-    assert reported["raw"] == ["ab", "", "c"]
-    assert reported["same"] == ["ab", "", "cd"]
-    assert reported["none"] == ["", "", ""]
-    assert reported["名\nb"] == ["é", "名", ""]
+    assert names == [name for name, (_, cells) in CELLS_OF.items() if cells]
+    for name, column in zip(names, found, strict=True):
+        np.testing.assert_array_equal(list(column), CELLS_OF[name][1], err_msg=name)
     assert notes == ["Left out, lists or records in the cells: 'record'."]

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 import mklcore as mkl
-from benchmarks import targets
 from mklcore.data.columns import newest_rows, repairs_of
 from mklcore.data.reading import describe_table, read_table
 from mklcore.data.target import SURE, find_leaks, rank_targets, rows_in_order
 from mklcore.errors import DataError, Repair
 from tests.helpers import schemas
 from tests.helpers.every import every
+from tests.helpers.pages import open_app, quiet, upload, words
 
 N = 60
 RNG = np.random.default_rng(0)
@@ -101,19 +101,6 @@ def test_two_words_of_which_one_denies_the_other_tell_a_target():
     assert (first.name, first.reason) == ("work", "by its values not remote and remote")
 
 
-def test_the_benchmark_counts_guesses(tmp_path, capsys):
-    (tmp_path / "a.csv").write_bytes(table(size=SIZE, b=OTHER, species=COIN))
-    (tmp_path / "b.csv").write_bytes(table(size=SIZE, b=OTHER, c=OTHER[::-1]))
-    (tmp_path / "c.csv").write_bytes(b"")
-    (tmp_path / "targets.csv").write_text("file,target\na.csv,species\nb.csv,size\nc.csv,y\n", encoding="utf-8")
-    found = list(targets.guesses(tmp_path))
-    assert [str(one).split(" ")[0] for one in found] == ["right", "among", "wrong"]
-    assert targets.counts(found) == (
-        "1 of 3 right, 2 among the three likeliest; 1 of 1 right where the guess is called sure"
-    )
-    assert "c.csv: The file is empty" in capsys.readouterr().out
-
-
 # -- Columns that give the target away are reported, those that are merely good are not
 
 
@@ -181,25 +168,16 @@ def test_few_rows_and_tables_without_a_target_say_nothing_of_it(rows):
     assert kinds(nothing) == {"x5": "order"}
 
 
-def test_one_click_leaves_a_column_out():
-    from tests.helpers.pages import open_app, quiet, upload, words
-
+def test_one_click_leaves_a_column_out_and_another_tests_on_the_newest_rows():
     pairs = np.random.default_rng(0).uniform(-1, 1, (80, 2))
-    lines = [f"{a:.3f},{b:.3f},{np.log(3 + a + b * b):.5f},{3 + a + b * b:.5f}" for a, b in pairs]
-    app = upload(open_app(), "\n".join(["a,b,copy,price", *lines]).encode())
+    prices = 3 + pairs[:, 0] + pairs[:, 1] ** 2
+    lines = [f"{3 + 1.5 * k},{pairs[k, 0]:.3f},{np.log(price):.5f},{price:.5f}" for k, price in enumerate(prices)]
+    app = upload(open_app(), "\n".join(["hours,a,copy,price", *lines]).encode())
+    app.button(key="data_by_time_1").click()
+    assert quiet(app.run()).selectbox(key="field_hold_out").value == "last"
     assert "copy alone predicts price" in words(app)
     app.button(key="data_leak_0").click()
     assert "copy alone predicts price" not in words(quiet(app.run()))
-
-
-def test_one_click_tests_on_the_newest_rows():
-    from tests.helpers.pages import open_app, quiet, upload
-
-    pairs = np.random.default_rng(0).uniform(-1, 1, (80, 2))
-    lines = [f"{3 + 1.5 * row},{a:.3f},{b:.3f},{a + b * b:.5f}" for row, (a, b) in enumerate(pairs)]
-    app = upload(open_app(), "\n".join(["hours,a,b,price", *lines]).encode())
-    app.button(key="data_by_time_0").click()
-    assert quiet(app.run()).selectbox(key="field_hold_out").value == "last"
 
 
 @every("form, newest", [("%Y-%m-%d", "last"), ("%d.%m.%Y", "last"), ("%m/%d/%Y %H:00", "first")])

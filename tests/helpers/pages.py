@@ -115,9 +115,14 @@ def wait_for_path(app):
     return app
 
 
+def in_session(app):
+    """What the app keeps for its visitor, for calls from outside of a run."""
+    return patch("streamlit.session_state", {KEY: memory(app), "work": app.session_state["work"]})
+
+
 def answer_of(app):
     """The answer that the screen shows, with all that is known of it by now."""
-    with patch.object(work, "_session", lambda: app.session_state["work"]):  # whose the values of an upload are
+    with in_session(app):
         found = answer.best_known(memory(app).params)
     assert found is not None, words(app)
     return found

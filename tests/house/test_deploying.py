@@ -105,21 +105,6 @@ def test_every_reference_of_the_paper_is_listed_and_its_figures_are_measured():
     assert included(text, table_of(lines)) == text, "run python -m benchmarks peers"
 
 
-def test_the_source_distribution_has_every_folder_that_a_test_imports_from():
-    asked = re.compile(r"^\s*(?:from|import) (\w+)", re.M)
-    texts = [file.read_text(encoding="utf-8") for file in (ROOT / "tests").rglob("*.py")]
-    folders = {name for text in texts for name in asked.findall(text) if (ROOT / name).is_dir()}
-    assert {"tests", "pages", "benchmarks", "docs"} <= folders
-    manifest = (ROOT / "MANIFEST.in").read_text(encoding="utf-8")
-    assert folders - {"mklcore"} <= set(re.findall(r"^graft (\S+)$", manifest, re.M))
-
-
-def test_a_file_that_is_not_shipped_is_named(tmp_path):
-    (tmp_path / "docs").mkdir()
-    (tmp_path / "docs" / "index.md").touch()
-    assert script("sdist").lacking(["tests/one.py", "docs/index.md", "docs"], tmp_path) == ["docs", "tests/one.py"]
-
-
 def script(name):
     spec = spec_from_file_location(name, ROOT / ".ci" / f"{name}.py")
     module = module_from_spec(spec)

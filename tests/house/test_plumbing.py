@@ -38,16 +38,14 @@ def test_a_reason_is_a_sentence(reason, named):
     [
         ("@pytest.mark.skip", "1", 1),
         ("@pytest.mark.skip", "", 0),
-        ("@pytest.mark.skip(reason='Nothing to see on this machine.')", "1", 0),
         ("@pytest.mark.xfail(raises=AssertionError)", "1", 1),
-        ("", "1", 1),
     ],
 )
 def test_a_nameless_skip_fails_the_run_in_ci(tmp_path, mark, in_ci, code):
-    body = "assert False" if "xfail" in mark or not mark else "pass"
+    body = "assert False" if "xfail" in mark else "pass"
     done = small_run(tmp_path, f"{mark}\ndef test_one(): {body}\n", CI=in_ci)
     assert done.returncode == code, done.stdout
-    assert ("skipped without a named reason" in done.stdout) is (code == 1 and bool(mark))
+    assert ("skipped without a named reason" in done.stdout) is (code == 1)
 
 
 def test_files_run_in_this_process_and_folders_on_workers(tmp_path):

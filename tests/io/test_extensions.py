@@ -45,17 +45,26 @@ def saved(model, folder):
     return mkl.load_model(folder / "model.mkl")
 
 
-def reported(**query):
-    """The export of Explore at these parameters, and the parameters themselves; none of them may be refused."""
-    params, refused = parameters.read_link(query)
-    assert refused == ()
-    return scripts.script(scripts.cells(params)), params
+@pytest.fixture
+def exported(monkeypatch, tmp_path):
+    """Run what Explore exports at these parameters, none of which may be refused, and return its text and its names."""
+
+    def run(**query):
+        params, refused = parameters.read_link(query)
+        assert refused == ()
+        text = scripts.script(scripts.cells(params))
+        monkeypatch.chdir(tmp_path)
+        (tmp_path / "screen.py").write_text(text, encoding="utf-8")
+        return text, runpy.run_path("screen.py")
+
+    return run
 
 
-def runs(text, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "screen.py").write_text(text, encoding="utf-8")
-    return runpy.run_path(str(tmp_path / "screen.py"))
+def model_of(exported, **query):
+    """The first model along the path of an export that imports its newcomer."""
+    text, names = exported(**query)
+    assert "import tests.io.test_extensions\n" in text
+    return names["found"].path.estimators[0]
 
 
 # A kernel
@@ -86,7 +95,7 @@ SCALED = KernelEntry(
 )  # fmt: skip
 
 
-def test_a_kernel(monkeypatch, table, tmp_path):
+def test_a_kernel(monkeypatch, table, tmp_path, exported):
     monkeypatch.setitem(KERNELS, "scaled", SCALED)
     X, y = table
     kernels = mkl.KernelDictionary((Scaled(3.0), mkl.Linear()))
@@ -104,10 +113,7 @@ def test_a_kernel(monkeypatch, table, tmp_path):
     assert "scaled 2" in shown
     assert "scaled 2, age" in shown
 
-    text, _ = reported(data="diabetes", edited="scaled3.5@*;lin@*")
-    assert "tests.io.test_extensions.Scaled(strength=3.5)" in text
-    assert "import tests.io.test_extensions\n" in text
-    assert runs(text, tmp_path, monkeypatch)["found"].path.kernel_families == ("scaled", "linear")
+    assert model_of(exported, data="diabetes", edited="scaled3.5@*;lin@*").kernels.specs[0] == Scaled(3.5)
 
 
 # A loss
@@ -159,7 +165,7 @@ class LogCosh(Loss):
         return brentq(lambda b: float(self.derivative(f + b, y).sum()), r.min() - 1.0, r.max() + 1.0, xtol=1e-14)
 
 
-def test_a_loss(monkeypatch, table, tmp_path):
+def test_a_loss(monkeypatch, table, tmp_path, exported):
     monkeypatch.setitem(mkl.LOSSES, "log_cosh", LogCosh)
     X, y = table
     for p in (1.0, 2.0):
@@ -175,9 +181,7 @@ def test_a_loss(monkeypatch, table, tmp_path):
     assert box.value == "log_cosh"
     assert page.select_slider(key="setting_steepness_log").value == 1.0
 
-    text, _ = reported(loss="log_cosh", steepness="2.0", **SMALL)
-    assert "import tests.io.test_extensions\n" in text
-    assert runs(text, tmp_path, monkeypatch)["found"].path.estimators[0].loss == LogCosh(2.0)
+    assert model_of(exported, loss="log_cosh", steepness="2.0", **SMALL).loss == LogCosh(2.0)
 
 
 # A penalty
@@ -214,7 +218,7 @@ class Tight(Penalty):
         return LpNorm(2.0).update(weights, Q) / self.share
 
 
-def test_a_penalty(monkeypatch, table, tmp_path):
+def test_a_penalty(monkeypatch, table, tmp_path, exported):
     monkeypatch.setitem(mkl.PENALTIES, "tight", Tight)
     X, y = table
     model = mkl.LpMKLRegressor(penalty=Tight(4.0), C=4.0).fit(X, y)
@@ -230,9 +234,7 @@ def test_a_penalty(monkeypatch, table, tmp_path):
     assert "tight" in page.selectbox(key="setting_norm_choice").options
     assert page.select_slider(key="setting_share_log").value == 2.0
 
-    text, _ = reported(data="diabetes", norm="tight", share="5.0", widths="1", degree="0", each="none")
-    assert "import tests.io.test_extensions\n" in text
-    assert runs(text, tmp_path, monkeypatch)["found"].path.estimators[0].penalty == Tight(5.0)
+    assert model_of(exported, norm="tight", share="5.0", **SMALL).penalty == Tight(5.0)
 
 
 # A solver
@@ -242,7 +244,7 @@ class Plodding(Reweighting):
     """The analytic update under another name."""
 
 
-def test_a_solver(monkeypatch, table, tmp_path):
+def test_a_solver(monkeypatch, table, tmp_path, exported):
     monkeypatch.setitem(SOLVERS, "plodding", Plodding)
     X, y = table
     model = mkl.LpMKLRegressor(p=2.0, solver="plodding").fit(X, y)
@@ -251,9 +253,7 @@ def test_a_solver(monkeypatch, table, tmp_path):
 
     page = open_app("pages/explore.py", solver="plodding", **SMALL)
     assert page.selectbox(key="setting_solver_choice").value == "plodding"
-    text, _ = reported(solver="plodding", p="2.0", **SMALL)
-    assert "import tests.io.test_extensions\n" in text
-    assert runs(text, tmp_path, monkeypatch)["found"].path.estimators[0].solver == "plodding"
+    assert model_of(exported, solver="plodding", p="2.0", **SMALL).solver == "plodding"
 
 
 # An algorithm, with a control of its own
@@ -273,7 +273,7 @@ class Halved(mkl.UniformMKLRegressor):
         self.share = share
 
 
-def test_an_algorithm(monkeypatch, table, tmp_path):
+def test_an_algorithm(monkeypatch, table, tmp_path, exported):
     uniform = ESTIMATORS["uniform"]
     share = Control("share", "Share", "log", 0.5, "Smaller: a smoother fit.", 0.01, 1.0, tasks=("regression",))
     mine = replace(
@@ -288,9 +288,7 @@ def test_an_algorithm(monkeypatch, table, tmp_path):
     assert "Halved sum" in page.selectbox(key="field_algorithm").options
     assert page.select_slider(key="setting_share_log").value == 0.5
 
-    text, _ = reported(data="diabetes", algorithm="halved", share="0.2", widths="1", degree="0", each="none")
-    assert "import tests.io.test_extensions\n" in text
-    assert runs(text, tmp_path, monkeypatch)["found"].path.estimators[0].share == 0.2
+    assert model_of(exported, algorithm="halved", share="0.2", **SMALL).share == 0.2
 
 
 # A sample
@@ -301,16 +299,15 @@ def steps():
     return mkl.Dataset(X, np.sign(X[:, 0]) + X[:, 1], ("jump", "slope"), "height", "regression")
 
 
-def test_a_sample(monkeypatch, tmp_path):
+def test_a_sample(monkeypatch, exported):
     monkeypatch.setitem(mkl.SAMPLES, "steps", Sample("Steps", "regression", "A jump and a slope.", steps))
     assert mkl.load_sample("steps").feature_names == ("jump", "slope")
     page = open_app("pages/data.py", data="steps")
     assert "jump" in "\n".join(map(str, [words(page), *(frame.value.to_string() for frame in page.dataframe)]))
 
-    text, params = reported(data="steps", widths="1", degree="0", each="none")
-    assert params.data == "steps"
+    text, names = exported(data="steps", widths="1", degree="0", each="none")
     assert "data = mkl.load_sample('steps')" in text
-    assert runs(text, tmp_path, monkeypatch)["data"].target_name == "height"
+    assert names["data"].target_name == "height"
 
 
 # An experiment

@@ -163,7 +163,12 @@ def test_a_link_says_the_same_as_the_parameters_it_came_from():
     params = replace(
         params, hull_basis="gaussian", hull_columns="1,3,4", hull_pair="1,4", hull_node="1^2*4^1", hull_at=0.02
     )
-    params = params.with_setting("n_kernels", 12).with_setting("p", float("inf")).with_setting("loss", "squared")
+    params = (
+        replace(params, moved="1=1e100", target="名 <b>")
+        .with_setting("n_kernels", 12)
+        .with_setting("p", float("inf"))
+        .with_setting("loss", "squared")
+    )
     assert parameters.read_link(parameters.link_text(params)) == (params, ())
     assert parameters.link_text(Params()) == {}
 

@@ -195,15 +195,6 @@ def test_ours_is_filled_the_reference_hollow_and_lines_end_where_a_series_does()
     assert {"<b>as drawn</b>", "<b>rotated</b>"} <= {note.text for note in figure.layout.annotations}
 
 
-def test_names_are_made_harmless_once():
-    names = "a & b 0", "a & b 1"
-    odd = replace(TINY, rows=names, columns=names, numbers=dict.fromkeys(names, (1.0, 1.0)), spread={}, floor=None)
-    figure = comparison_plot(odd.alone(), slice(0, 2), y_title="error", row_name="row", ordered=False)
-    written = [trace.name for trace in figure.data] + list(figure.layout.yaxis.ticktext)
-    assert sum("a &amp; b 1" in text for text in written) == 3
-    assert not any("&amp;amp;" in text for text in written)
-
-
 # The page
 
 
@@ -298,17 +289,6 @@ def test_an_opened_run_is_seen_by_its_session_alone(tiny):
     assert "This is not an outcome of an experiment" in words(app)
 
 
-def test_a_failed_run_is_reported(monkeypatch):
-    def refuse(line):
-        raise DataError("There is no such row.")
-
-    monkeypatch.setitem(mkl.EXPERIMENTS, "tiny", replace(TINY, measure=refuse))
-    work.WORK.clear()
-    app = page(experiment="tiny")
-    press(app, "run_small")
-    assert "There is no such row" in words(settled(app))
-
-
 # The long slot
 
 
@@ -340,32 +320,6 @@ def test_a_full_run_goes_on_beside_the_work_of_other_pages(gated):
     gated.set()
     assert "of 2 numbers**" in words(go(settled(app), "pages/experiments.py"))
     assert runs.kept("tiny")[0].repetitions == TINY.repetitions
-
-
-@pytest.mark.threads
-def test_a_full_run_can_be_cancelled_from_any_page(gated):
-    app = page(experiment="tiny")
-    press(app, "run_full")
-    go(app, "pages/data.py")
-    (long,) = [task for task in work.WORK._tasks.values() if task.long]
-    press(app, "cancel_0")
-    gated.set()
-    assert long.ended.wait(PATIENCE)
-    assert "Experiment was cancelled" in words(go(app, "pages/experiments.py"))
-    assert runs.kept("tiny") == ()
-
-
-@pytest.mark.threads
-def test_the_second_session_is_told_its_place(gated):
-    first, second = page(experiment="tiny"), page(experiment="tiny", experiment_seed="1")
-    press(first, "run_full")
-    press(second, "run_full")
-    (_, waiting) = work.WORK._tasks.values()
-    assert work.WORK.pending(waiting).text.startswith("waiting, 1 before you, about ")
-    gated.set()
-    for app in (first, second):
-        settled(app)
-    assert {outcome.seed for outcome in runs.kept("tiny")} == {0, 1}
 
 
 def test_no_more_than_the_newest_runs_are_kept(tiny):

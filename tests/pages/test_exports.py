@@ -24,7 +24,7 @@ from mklcore.figures import style
 from pages.shared import answer, downloads, parameters, scripts
 from tests.figures.test_takeaway import data_of
 from tests.helpers.every import every
-from tests.helpers.pages import answer_of, memory, open_app, quiet, wait_for_hulls, words
+from tests.helpers.pages import answer_of, in_session, memory, open_app, quiet, wait_for_hulls, words
 
 ROOT = Path(__file__).resolve().parents[2]
 HOSTILE = ['a"b', "c'd", "e`f", "g\\n", "$(rm)", "{h}", "__import__('os')", "<b>i</b>", "é ∞"]
@@ -99,20 +99,21 @@ def handed_out(params, page):
 FIXED = {
     "usual": {"seed": "3"},
     "loss over p": {"loss": "logistic", "path": "p"},
-    "kernels": {"widths": "2", "each": "linear", "normalise": "trace"},
+    "kernels, block norm": {"widths": "2", "each": "linear", "normalise": "trace", "norm": "block norm"},
     "gomp over lam": {"algorithm": "gomp", "path": "lam", "n_kernels": "3", "test": "0.4"},
     "low rank": {"way": "lowrank", "landmarks": "20"},
-    "block norm": {"norm": "block norm"},
     "newest": {"data": "diabetes", "hold_out": "last", "p": "2.0", "rows": "80"},
 }
 
 
 @pytest.mark.parametrize("fixed", FIXED)
 def test_the_script_makes_the_answer_of_the_screen_whatever_is_fixed(fixed, tmp_path, monkeypatch):
-    app = open_at("explore", **{"data": "iris"} | FIXED[fixed])
-    found = answer_of(app)
+    params, _ = parameters.read_link({"data": "iris"} | FIXED[fixed])
+    for stage in (answer.get, answer.further, answer.chance):
+        stage(params)
+    found = answer.best_known(params)
     place = len(found.path) - 1
-    params = replace(memory(app).params, at=float(found.path.values[place]))
+    params = replace(params, at=float(found.path.values[place]))
     script, book = handed_out(params, "explore")
     assert fixed != "usual" or "mkl.explore(data, seed=3)" in script
     names = run_script(script, tmp_path, monkeypatch)
@@ -142,23 +143,6 @@ def test_one_file_says_and_draws_what_the_screen_says_and_draws(look):
         for name in ("names", "full", "weights", "numbers", "texts", "said", "index"):
             assert screen.get(name) == shown[place].get(name), (place, name)
         assert lines_of(screen).items() <= lines_of(shown[place]).items()  # slow plain models may have come since
-
-
-def test_what_could_be_chance_is_one_answer_for_sentence_bars_table_and_file():
-    app = quiet(open_at("explore", data="diabetes").run())
-    found = answer_of(app)
-    chance = {name for name, is_chance in found.could_be_chance.items() if is_chance}
-    assert 3 < len(chance) < len(found.columns)
-    assert set(found.verdict.chance) == {one.name for one in found.columns if one.chance} == chance
-    (screen,) = [bars for one in app.get("bidi_component") if (bars := json.loads(one.proto.json)).get("picks")]
-    for bars in (screen, data_of(found.page())["columns"]):
-        colours = dict(zip(bars["names"], bars["colours"], strict=True))
-        grey, others = ({colours[name] for name in part} for part in (chance, colours.keys() - chance))
-        assert len(grey) == 1
-        assert not grey & others
-    said = re.sub(r"[*\\\\]", "", words(app))
-    assert f"{len(chance)} other columns could be chance" in said
-    assert f"does not clearly hurt the model ({len(chance)} of {len(found.columns)})" in said
 
 
 def alike(one, other):
@@ -193,7 +177,7 @@ def test_the_hulls_page_hands_out_its_hulls(kernel, tmp_path, monkeypatch):
 
 
 def test_the_methods_of_compare_come_out_of_the_script(tmp_path, monkeypatch):
-    app = open_at("compare", data="iris", widths="2", each="linear", methods="lp,p=2.0;smkl;gomp:lam,n_kernels=3")
+    app = open_at("compare", data="iris", widths="2", each="linear", methods="lp,p=2.0;gomp:lam,n_kernels=3")
     params = memory(app).params
     methods = [answer.method_params(params, method) for method in answer.methods(params)]
     found = [answer.get(method).value for method in methods]
@@ -295,26 +279,22 @@ def skeleton(script):
     return ast.dump(tree)
 
 
-def reported_on(page, names, target, classes, group, file):
-    """The script of a screen about such a table, whose target and groups were chosen by hand and a row was changed."""
+def scripts_about(names, target, classes, group, file):
+    """The script of every page about such a table, its target and groups chosen by hand and a row changed."""
     app = with_upload(injected(names, target, classes), file, "data", widths="1", each="linear", degree="0")
-    memory(app).params = replace(
-        memory(app).params, target=target, grouping=f"{group}:1-3;rest:4-5", uses="2c", moved="1=1.5"
-    )
-    memory(app).link.moved = True
-    app.run()
-    return code_of(turn(app, page))
+    chosen = {"target": target, "grouping": f"{group}:1-3;rest:4-5", "uses": "2c", "moved": "1=1.5"}
+    with in_session(app):
+        cells = {page: scripts.cells(replace(memory(app).params, **chosen), page) for page in scripts.PAGES}
+    return {page: scripts.script(parts) for page, parts in cells.items()}
 
 
-@every("page", scripts.PAGES)
-def test_names_change_the_texts_of_a_script_and_nothing_else(page):
+def test_names_change_the_texts_of_a_script_and_nothing_else():
     clean = [clean_name(name) for name in INJECTIONS]
-    plain = reported_on(page, [f"column {k}" for k in range(len(clean))], "t", ("no", "yes"), "g", "table.csv")
-    evil = reported_on(
-        page, INJECTIONS, clean[0] + "t", INJECTIONS[1:3], clean[4], f"{INJECTIONS[3]}{INJECTIONS[0]}.csv"
-    )
-    assert clean[0] in evil
-    assert skeleton(evil) == skeleton(plain)
+    plain = scripts_about([f"column {k}" for k in range(len(clean))], "t", ("no", "yes"), "g", "table.csv")
+    evil = scripts_about(INJECTIONS, clean[0] + "t", INJECTIONS[1:3], clean[4], f"{INJECTIONS[3]}{INJECTIONS[0]}.csv")
+    for page in scripts.PAGES:
+        assert clean[0] in evil[page]
+        assert skeleton(evil[page]) == skeleton(plain[page]), page
 
 
 def eval_name(line):

@@ -46,11 +46,6 @@ def test_a_link_with_thousands_of_wrong_parts_is_reported_in_few_lines():
     assert max(map(len, refused)) < 200
 
 
-def test_what_a_link_may_just_say_is_taken():
-    for good in (Params(moved="1=1e100"), Params(target="名 <b>")):
-        assert parameters.read_link(parameters.link_text(good)) == (good, ())
-
-
 def test_a_stack_for_novelty_is_read_as_found():
     app = with_stack(npz(K=K, y=Y, names=NAMES))
     change(app, task="novelty")

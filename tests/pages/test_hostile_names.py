@@ -3,43 +3,24 @@
 Every page and every export says them as text.
 """
 
-import csv
-import io
 import json
 import re
 import unicodedata
 
 import numpy as np
-import pandas as pd
 import plotly.graph_objects as go
 import pytest
 
 from mklcore.data.reading import read_table
 from mklcore.errors import DataError
 from mklcore.figures import weight_path, weights_bar
-from mklcore.figures.takeaway import About, SolvedProblem, methods_page
-from pages.shared import downloads, listings, nav
+from pages.shared import downloads, nav
 from tests.figures.test_takeaway import a_path
-from tests.helpers.every import every
 from tests.helpers.hostile_names import FURTHER, HOSTILE, NAMES, table
 from tests.helpers.pages import go as go_to
 from tests.helpers.pages import open_app, quiet, upload, wait_for_hulls, wait_for_path, words
 
 MARKUP = tuple(name for name in NAMES if re.search(r"[<>\[\]$]|:red", name))
-
-
-def visible(text):
-    return "".join(sign for sign in text if unicodedata.category(sign)[0] not in "CZ")
-
-
-@every("name", HOSTILE + FURTHER)
-def test_a_spreadsheet_computes_no_name(name):
-    frame = pd.DataFrame({name: [name, "a;" + name], "weight": [0.5, np.nan]})
-    header, *rows = csv.reader(io.StringIO(listings.csv(frame)))
-    assert [len(row) for row in rows] == [2, 2]
-    for cell in (header[0], rows[0][0], *re.split(r"[;\t\r\n]", rows[1][0])):
-        assert len(visible(cell)) < 2 or visible(cell)[0] not in "=+-@"
-    assert visible(name) in visible(header[0])
 
 
 def test_a_table_of_such_names_is_read_and_a_binary_one_refused():
@@ -75,13 +56,6 @@ def marks(figure):
     ticks = [axis.get("ticktext") or [] for key, axis in reported["layout"].items() if "axis" in key]
     texts = [text for trace in reported["data"] for text in np.ravel(trace.get("text") or [])]
     return [str(text) for text in (*notes, *texts, *(one for line in ticks for one in line)) if text is not None]
-
-
-def test_methods_as_a_file_say_names_as_text():
-    reported = About(HOSTILE[1], problems=(SolvedProblem(HOSTILE[0], r"\min w", HOSTILE[3]),))
-    page = methods_page({name: a_path(names=NAMES) for name in HOSTILE[:3]}, reported)
-    assert page.count("<script") == page.count("</script>") == 2
-    assert not re.search(r"<(img|svg onload|iframe)", page)
 
 
 @pytest.mark.earlier  # the lessons say nothing of the table: all of them would be computed here

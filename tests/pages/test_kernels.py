@@ -23,7 +23,7 @@ from pages.of_kernels import table
 from pages.shared import parameters, state
 from pages.shared.parameters import Params
 from tests.helpers.every import every
-from tests.helpers.pages import go, memory, open_app, press, put, quiet, upload, words
+from tests.helpers.pages import go, memory, open_app, press, put, upload, words
 
 GROUPS = (("left", (0, 1)), ("right", (2, 3)), ("last", (4,)))
 NAMES = ("a", "b", "c", "d", "left")
@@ -199,16 +199,6 @@ def test_a_link_to_a_table_that_cannot_be_is_reported(edited, said):
     assert said in app.error[0].value.replace("\\", "")
     press(app, "builders_back")
     assert not app.error
-
-
-def test_a_table_too_long_for_a_link_stays_in_the_session():
-    app = open_app("pages/kernels.py", data="digits", each="none")
-    text = ";".join(f"lin@{j},{j + 2}" for j in range(1, 60)) + ";" + ";".join(f"rbf{w}@*" for w in range(1, 200))
-    assert len(text) > parameters.LONGEST_TABLE
-    memory(app).tables = {"kept:" + "a" * 64: "lin@1..3"}
-    memory(app).params = replace(memory(app).params, edited="kept:" + "a" * 64)
-    assert "**3** kernels" in words(quiet(app.run()))
-    assert "too long for a link" in words(app)
 
 
 def test_a_long_table_is_named_by_what_it_holds(monkeypatch):

@@ -232,14 +232,6 @@ def test_a_file_is_scored_by_the_score_that_was_chosen_or_says_why_not():
     assert batch.answers(model, same, data, "roc_auc").unscored == "their targets are all the same"
 
 
-def test_everything_can_be_taken_away():
-    app = open_app(PREDICT, data="iris")
-    app.session_state["predict_tabs"] = "Take away"
-    quiet(app.run())
-    labels = {button.label for button in app.get("download_button")}
-    assert {"Model", "Weights as CSV", "Path as CSV"} <= labels
-
-
 # The picture
 
 

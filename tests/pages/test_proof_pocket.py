@@ -6,7 +6,6 @@ import re
 import shlex
 import subprocess
 import sys
-from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +15,19 @@ import mklcore as mkl
 from mklcore.verify import main
 from pages.shared import export, hulls
 from tests.helpers.every import every
-from tests.helpers.pages import KEY, answer_of, go, memory, open_app, press, quiet, table, upload, wait_for_hulls, words
+from tests.helpers.pages import (
+    answer_of,
+    go,
+    in_session,
+    memory,
+    open_app,
+    press,
+    quiet,
+    table,
+    upload,
+    wait_for_hulls,
+    words,
+)
 from tests.pages.test_stack_upload import K, Y, npz, with_stack
 
 ROOT = Path(__file__).parents[2]
@@ -27,19 +38,11 @@ def opened(app, name):
     return quiet(app.run())
 
 
-def proved(app, monkeypatch):
+def proved(app):
     """The chosen model, as its pocket offers it."""
     found = answer_of(app)
-    with in_session(app, monkeypatch):
+    with in_session(app):
         return export.files(export.of_answer(memory(app).params, found, found.model))
-
-
-@contextmanager
-def in_session(app, monkeypatch):
-    """What the app keeps for its visitor, for calls from outside of a run."""
-    with monkeypatch.context() as patched:
-        patched.setattr("streamlit.session_state", {KEY: memory(app), "work": app.session_state["work"]})
-        yield
 
 
 def laid(found, folder):
@@ -49,10 +52,10 @@ def laid(found, folder):
     return shlex.split(found.command)
 
 
-def test_the_two_downloads_of_explore_pass_the_command_and_the_page_prints_its_lines(tmp_path, monkeypatch):
+def test_the_two_downloads_of_explore_pass_the_command_and_the_page_prints_its_lines(tmp_path):
     app = opened(open_app("pages/explore.py", data="iris"), "explore")
     command = next(code.value for code in app.code if code.value.startswith("python -m mklcore.verify"))
-    found = proved(app, monkeypatch)
+    found = proved(app)
     assert command == found.command == "python -m mklcore.verify model.mkl training_rows.csv species"
     python, *rest = laid(found, tmp_path)
     done = subprocess.run(
@@ -75,46 +78,46 @@ def test_the_two_downloads_of_explore_pass_the_command_and_the_page_prints_its_l
 
 
 @pytest.mark.parametrize(("algorithm", "sample"), [("joint", "iris"), ("smkl", "breast_cancer"), ("gomp", "diabetes")])
-def test_methods_of_explore_can_be_checked(algorithm, sample, tmp_path, monkeypatch, capsys):
-    app = open_app("pages/explore.py", data=sample, algorithm=algorithm)
-    found = proved(app, monkeypatch)
+def test_methods_of_explore_can_be_checked(algorithm, sample, tmp_path, capsys):
+    app = open_app("pages/explore.py", data=sample, algorithm=algorithm, rows="100")
+    found = proved(app)
     arguments = [str(tmp_path / word) if "." in word else word for word in laid(found, tmp_path)[3:]]
     assert main(arguments) == 0, capsys.readouterr().out
     assert "Everything holds." in capsys.readouterr().out
 
 
-def test_an_upload_is_checked_against_its_own_file_too(tmp_path, monkeypatch, capsys):
+def test_an_upload_is_checked_against_its_own_file_too(tmp_path, capsys):
     content = table(80)
     app = go(upload(open_app(), content), "pages/explore.py")
     assert "Your own file does as well" in words(opened(app, "explore"))
-    found = proved(app, monkeypatch)
+    found = proved(app)
     laid(found, tmp_path)
     (tmp_path / "own.csv").write_bytes(content)
     for name in (found.table_name, "own.csv"):
         assert main([str(tmp_path / export.MODEL), str(tmp_path / name), "label"]) == 0, capsys.readouterr().out
 
 
-def test_rows_that_no_csv_brings_back_are_taken_as_arrays(tmp_path, monkeypatch, capsys):
+def test_rows_that_no_csv_brings_back_are_taken_as_arrays(tmp_path, capsys):
     rng = np.random.default_rng(0)
     values = rng.normal(size=(60, 2)).round(3)
     rows = [f"{a},{b},{int(i == 7)},{'=up' if a + b > 0 else '=down'}" for i, (a, b) in enumerate(values)]
     app = upload(open_app(), ("a,b,rare,label\n" + "\n".join(rows)).encode())
-    found = proved(go(app, "pages/explore.py"), monkeypatch)
+    found = proved(go(app, "pages/explore.py"))
     assert found.command == "python -m mklcore.verify model.mkl training_rows.npz"
     laid(found, tmp_path)
     assert main([str(tmp_path / export.MODEL), str(tmp_path / found.table_name)]) == 0, capsys.readouterr().out
     assert "training target: that of the table" in capsys.readouterr().out
 
 
-def test_a_stack_is_checked_on_its_training_block(tmp_path, monkeypatch, capsys):
+def test_a_stack_is_checked_on_its_training_block(tmp_path, capsys):
     app = go(with_stack(npz(K=K, y=Y)), "pages/explore.py")
-    found = proved(app, monkeypatch)
+    found = proved(app)
     assert found.table_name == "training_stack.npz"
     laid(found, tmp_path)
     assert main([str(tmp_path / export.MODEL), str(tmp_path / found.table_name)]) == 0, capsys.readouterr().out
 
 
-def test_a_hull_can_be_checked_and_the_page_prints_that_it_holds(tmp_path, monkeypatch, capsys):
+def test_a_hull_can_be_checked_and_the_page_prints_that_it_holds(tmp_path, capsys):
     app = open_app("pages/hulls.py", data="diabetes", hull_columns="3,4,9", hull_degree="2")
     app = opened(wait_for_hulls(app), "hulls")
     press(app, "proof_run_hulls")
@@ -122,7 +125,7 @@ def test_a_hull_can_be_checked_and_the_page_prints_that_it_holds(tmp_path, monke
     assert any(code.value.endswith("Everything holds.") for code in app.code)
     params, path = memory(app).params, memory(app).hulls.path
     hull = hulls.HullView(float(path.values[-1]), path.estimators[-1], 0.0, 0.0)
-    with in_session(app, monkeypatch):
+    with in_session(app):
         found = export.files(export.of_hull(params, hull))
     laid(found, tmp_path)
     header = (tmp_path / found.table_name).read_text().splitlines()[0]
