@@ -2,9 +2,9 @@
 
 # ruff: noqa: E402  the door comes first
 
-from pages.shared import nav
+from pages.shared import state
 
-nav.through_app()
+state.through_app()
 
 from collections.abc import Callable, Sequence
 
@@ -15,10 +15,11 @@ from mklcore.answer.verdict import Comparison, compare_answers
 from mklcore.errors import MKLError
 from mklcore.figures import captions, moving, style
 from pages.of_compare import rail
-from pages.shared import answer, drawing, export, frame, listings, places, players, state, tables, work
+from pages.shared import answer, drawing, export, frame, listings, players, tables, work
 from pages.shared.answer import ComparedMethod
+from pages.shared.drawing import text
+from pages.shared.inside import plain
 from pages.shared.parameters import METHODS, Params
-from pages.shared.words import plain, text
 from pages.shared.work import Ready
 
 LINE = 64  # pixels of the sentence that is not there yet
@@ -62,7 +63,7 @@ def draw_players(drawn: Sequence[ComparedMethod], said: str) -> None:
     found = moving.shared_slider(every, [one.method.over for one in drawn])
     name = tuple((answer.key(one.params), one.path is None, one.found is None) for one in drawn)
     players.listen_methods(found, name)
-    here = places.shared_place(found, every, state.current().methods_at)
+    here = players.shared_place(found, every, state.current().methods_at)
     made = players.drawn(drawn, found)
     if any(every):
         lead, best = st.columns([6, 1.6], gap="small", vertical_alignment="center")
@@ -72,7 +73,7 @@ def draw_players(drawn: Sequence[ComparedMethod], said: str) -> None:
             "Each at its best", key="compare_best", on_click=lambda: state.change(methods_at=""), disabled=here.best,
             help="Moves every method to the point of its path that the folds chose.",
         )  # fmt: skip
-        one = f"One {places.symbol(found.shared)} for all methods."
+        one = f"One {captions.symbol(found.shared)} for all methods."
         st.caption(one if found.shared else "The methods have different parameters: the slider sets a share of each.")
     with st.container(key="compare_figure"):
         players.methods_chart(made)
@@ -91,7 +92,7 @@ def results(found: Comparison, drawn: Sequence[ComparedMethod]) -> None:
         assert own is not None  # it was compared
         path, k = own.path, own.index
         rows.append({
-            "method": one.name, "at": places.where(path, k), "by folds": one.score, "held out": one.judged,
+            "method": one.name, "at": players.where(path, k), "by folds": one.score, "held out": one.judged,
             "± held out": one.error, "behind the first": one.gap, "± behind": one.gap_error,
             "kernels used": one.kernels, "gap": float(path.relative_gap[k]), "solved": path.statuses[k].ok,
             "seconds of the path": float(path.seconds.sum()),
@@ -157,7 +158,7 @@ def page(params: Params) -> None:
 if frame.usable_table():
     if tables.table(state.current()).task == "novelty":
         st.info("This table has no target, so there is no score to compare. Choose a target on the Data page.")
-        nav.link("data", "Go to Data")
+        state.link("data", "Go to Data")
     else:
         try:
             page(state.current())

@@ -2,9 +2,9 @@
 
 # ruff: noqa: E402  the door comes first
 
-from pages.shared import nav
+from pages.shared import state
 
-nav.through_app()
+state.through_app()
 
 from contextlib import suppress
 
@@ -15,11 +15,13 @@ from mklcore.data.dataset import Dataset, Split
 from mklcore.data.samples import SAMPLES
 from mklcore.errors import MKLError
 from pages.of_data import columns, rail
-from pages.shared import drawing, frame, listings, starting, state, tables, uploading, words
+from pages.shared import drawing, frame, kept, listings, starting, tables
+from pages.shared.inside import plain
 from pages.shared.state import memory
 from pages.shared.work import PendingError
 
 SAMPLES_A_ROW = 4
+TASKS = {"binary": "two classes", "multiclass": "more than two classes", "regression": "a number (regression)"}
 
 
 def gallery() -> None:
@@ -27,14 +29,14 @@ def gallery() -> None:
     offered = {name: (sample.label, sample.teaches) for name, sample in SAMPLES.items()}
     for name, file in memory().uploads.items():
         what = "Your kernel stack" if file.is_stack else "Your file"
-        offered[name] = (words.plain(file.name), f"{what}. No other session sees it.")
+        offered[name] = (plain(file.name), f"{what}. No other session sees it.")
     box = st.container(key="samples")
     for place, (name, (label, line)) in enumerate(offered.items()):
         if place % SAMPLES_A_ROW == 0:
             row = box.columns(SAMPLES_A_ROW, gap="small")
         with row[place % SAMPLES_A_ROW]:
             st.button(
-                label, key=f"table_{name}", width="stretch", on_click=uploading.choose, args=(name,),
+                label, key=f"table_{name}", width="stretch", on_click=kept.choose, args=(name,),
                 type="primary" if name == state.current().data else "secondary",
             )  # fmt: skip
             st.caption(line)
@@ -48,16 +50,17 @@ def facts(table: Dataset, parts: Split) -> None:
         what = f"**{kernels}** kernels on **{table.n_samples:,}** rows, without columns"
     else:
         sources = len({name for name, _ in (*table.columns, *table.strings)})
-        what = f"**{words.plain(drawing.name_of(state.current()))}**: **{table.n_samples:,}** rows"
+        what = f"**{plain(drawing.name_of(state.current()))}**: **{table.n_samples:,}** rows"
         what += f", **{sources}** column{'s' * (sources > 1)} to learn from"
-    target = f"Target **{words.plain(table.target_name)}**: {words.TASKS[table.task]}"
-    target = "No target: one-class (anomaly detection)" if table.task == "novelty" else target
+    target = "No target: one-class (anomaly detection)"
+    if table.task != "novelty":
+        target = f"Target **{plain(table.target_name)}**: {TASKS[table.task]}"
     st.markdown(
         f"{what}. {target}. Rows for training **{rows[0]:,}**, validation **{rows[1]:,}**, test **{rows[2]:,}**."
     )
     sample = SAMPLES.get(state.current().data)
     if sample is not None:
-        st.caption(f"Source: {words.plain(sample.source)}. Licence: {words.plain(sample.licence)}.")
+        st.caption(f"Source: {plain(sample.source)}. Licence: {plain(sample.licence)}.")
     if table.task == "novelty":
         st.info(
             "This table has no target: the model learns where most rows are. Explore shows which columns tell unusual "
@@ -73,7 +76,7 @@ def changes(table: Dataset) -> None:
     shown = [note for note in table.notes if not is_urgent(note)]
     for place, note in enumerate(shown or ["No changes."]):
         advice = tables.advice(note)
-        st.markdown(f"- {words.plain(tables.said(note))}" + (f" *{advice}*" if advice else ""))
+        st.markdown(f"- {plain(tables.said(note))}" + (f" *{advice}*" if advice else ""))
         drawing.beside(repairs_of(note), f"note_{place}")
 
 
@@ -81,7 +84,7 @@ def warnings(table: Dataset) -> None:
     """Draw what is probably wrong with the table as it was read, with what mends it."""
     for place, note in enumerate(table.notes):
         if is_urgent(note):
-            st.warning(words.plain(tables.said(note)), icon=":material/rule:")
+            st.warning(plain(tables.said(note)), icon=":material/rule:")
             drawing.beside(repairs_of(note), f"warning_{place}", plain=False)
 
 
@@ -112,8 +115,8 @@ def show(table: Dataset, parts: Split) -> None:
             columns.groups(table)
     with right:
         changes(table)
-        nav.link("kernels", "Choose its kernels")
-        nav.link("explore", "See which columns matter")
+        state.link("kernels", "Choose its kernels")
+        state.link("explore", "See which columns matter")
 
 
 def is_refused() -> bool:
@@ -128,7 +131,7 @@ def is_refused() -> bool:
 
 
 with st.sidebar:
-    uploading.uploader()
+    kept.uploader()
     with suppress(state.MissingFileError):  # the page itself says so
         if tables.on_stack(state.current()):
             rail.stack_controls()

@@ -2,16 +2,16 @@
 
 # ruff: noqa: E402  the door comes first
 
-from pages.shared import nav
+from pages.shared import state
 
-nav.through_app()
+state.through_app()
 
 import streamlit as st
 
 from mklcore.errors import MKLError
 from mklcore.gallery.experiments import EXPERIMENTS, Experiment, Outcome
 from pages.of_experiments import runs
-from pages.shared import state, words
+from pages.shared.inside import plain
 from pages.shared.state import memory
 from pages.shared.work import Failed, Pending
 
@@ -43,7 +43,7 @@ def buttons(experiment: Experiment) -> None:
     if busy:
         note.caption("A run is on its way; its progress is at the top of every page.")
     elif isinstance(run, Failed):
-        note.warning(words.plain(run.sentence))
+        note.warning(plain(run.sentence))
 
 
 def outcome_of(experiment: Experiment) -> Outcome | None:
@@ -72,7 +72,7 @@ def reopen(experiment: Experiment) -> None:
     try:
         runs.keep(runs.read(experiment, file.getvalue()), own=True)
     except MKLError as error:
-        box.error(words.plain(error))
+        box.error(plain(error))
     else:
         state.rerun()
 
@@ -91,7 +91,7 @@ def show(experiment: Experiment) -> None:
         runs.claims(experiment, outcome)
         runs.verdict(comparison, outcome)
         for reason in experiment.reasons(comparison):
-            st.markdown(f"**Beyond chance:** {words.plain(reason)}")
+            st.markdown(f"**Beyond chance:** {plain(reason)}")
         runs.numbers(experiment, comparison, outcome)
     story(experiment)
     st.markdown(f"**What it leaves open, and how that is settled here.** {experiment.open_points}")
@@ -103,8 +103,8 @@ try:
         runs.rail()
     asked = EXPERIMENTS.get(state.current().experiment)
     if asked is None:
-        name = words.plain(state.current().experiment)
+        name = plain(state.current().experiment)
         st.warning(f"There is no experiment called {name}. The first one is shown.")
     show(asked or next(iter(EXPERIMENTS.values())))
 except MKLError as error:
-    st.error(words.plain(error))
+    st.error(plain(error))

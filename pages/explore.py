@@ -2,9 +2,9 @@
 
 # ruff: noqa: E402  the door comes first
 
-from pages.shared import nav
+from pages.shared import state
 
-nav.through_app()
+state.through_app()
 
 
 from dataclasses import replace
@@ -20,8 +20,9 @@ from mklcore.figures.style import counted, number
 from mklcore.io.catalog import NOVELTY, Control, Preset
 from mklcore.paths.path import Path
 from pages.of_explore import pictures, questions
-from pages.shared import answer, controls, drawing, earlier, frame, kept, places, players, state, tables, words, work
+from pages.shared import answer, controls, drawing, frame, kept, players, tables, work
 from pages.shared.answer import LANDMARKS
+from pages.shared.inside import plain
 from pages.shared.parameters import ANSWER, LOW_RANK, METHODS, MOST_LANDMARKS, Params
 from pages.shared.players import View
 from pages.shared.work import Failed, Pending, Ready
@@ -47,7 +48,7 @@ def usable() -> bool:
             f"Take {METHODS[name].label}", key=f"take_{name}", type="primary", on_click=state.change,
             kwargs={"algorithm": name, "path": "", "at": None},
         )  # fmt: skip
-    nav.link("data", "Go to Data")
+    state.link("data", "Go to Data")
     return False
 
 
@@ -56,29 +57,29 @@ def usable() -> bool:
 
 def waiting(params: Params, pending: Pending) -> None:
     """Draw what is known of a sample, or the path as far as it is there; else a placeholder of the same size."""
-    known, partial, saved = earlier.answer(params), pending.value, kept.path_of(params)
+    known, partial, saved = kept.earlier_answer(params), pending.value, kept.path_of(params)
     if known is not None:
         st.markdown(known.sentence)
-        here = places.place(known.path, params.at)
+        here = players.place(known.path, params.at)
         _, view = pictures.columns(known, here.index)
         cursor_of(known.path, "earlier", [view])
-        st.caption(words.EARLIER)
+        st.caption(kept.COMPUTED_EARLIER)
         return
     with st.container(height=TALL, border=True, horizontal_alignment="center", vertical_alignment="center"):
-        st.markdown(f"**{METHODS[params.algorithm].label}** on {words.plain(drawing.name_of(params))}")
-        st.caption(words.plain(pending.text), width="content")
+        st.markdown(f"**{METHODS[params.algorithm].label}** on {plain(drawing.name_of(params))}")
+        st.caption(plain(pending.text), width="content")
         for one in () if partial is None else partial.compared:
-            st.caption(f"{words.plain(one.candidate.label)}: {number(one.score)}", width="content")
+            st.caption(f"{plain(one.candidate.label)}: {number(one.score)}", width="content")
         found = partial.refit[0] if saved is None and partial is not None and partial.refit else saved
         if found is not None:
-            view = pictures.path(found, places.place(found, params.at).index)
+            view = pictures.path(found, players.place(found, params.at).index)
             cursor_of(found, ("partial", answer.key(params)), [view])
 
 
 def cursor_of(path: Path, name: object, follows: list[View]) -> None:
     """Draw the slider of a path whose answer is still to come, and what is known at its points."""
     players.listen(path, name)
-    here = places.place(path, state.current().at)
+    here = players.place(path, state.current().at)
     players.player(path, name, here, None, [*follows, FACTS])
     players.texts(FACTS, path, here.index, WIDTHS)
 
@@ -100,9 +101,9 @@ def show(found: Exploration, params: Params) -> None:
         )  # fmt: skip
         if not params.present:
             st.caption("Go on:", width="content")
-            nav.link("compare", "Compare")
-            nav.link("predict", "Predict")
-    here = places.place(found.path, params.at)
+            state.link("compare", "Compare")
+            state.link("predict", "Predict")
+    here = players.place(found.path, params.at)
     follows: list[View] = []
     if params.look == "path":
         follows = [pictures.path(found.path, here.index, tuple(found.baselines.items()))]
@@ -111,7 +112,7 @@ def show(found: Exploration, params: Params) -> None:
     elif params.look == "columns":
         left, right = st.columns([1.35, 1], gap="large")
         with left:
-            seen = earlier.Seen.of(found, drawing.name_of(params))
+            seen = kept.Seen.of(found, drawing.name_of(params))
             count, view = pictures.columns(seen, here.index, picked(found))
             follows = [view]
             st.caption(legend(count, len(found.columns), isinstance(chance, Pending)))
@@ -130,7 +131,7 @@ def show(found: Exploration, params: Params) -> None:
 
 def says(found: Exploration, params: Params) -> None:
     """Draw the one sentence, with the target a click away."""
-    drawing.headline(found.verdict.sentence(pictures.bold, words.plain(drawing.name_of(params))), params)
+    drawing.headline(found.verdict.sentence(pictures.bold, plain(drawing.name_of(params))), params)
     drawing.offer_targets(ask=found.verdict.better_than_guess is False)
     drawing.leaks("explore")
 
@@ -180,18 +181,18 @@ def cursor(found: Exploration, table: Dataset, follows: list[View], asked: Param
     params = state.current()
     if params.of(*ANSWER) != asked:
         state.rerun()
-    wanted = here = places.place(path, params.at)
+    wanted = here = players.place(path, params.at)
     row, below = st.container(key="explore_cursor"), st.container()
     exact = None
     if here.exact:
         with below:
             exact = between(found, asked, here.value)
-        here = here if exact else places.place(path, float(path.values[here.index]))
+        here = here if exact else players.place(path, float(path.values[here.index]))
     point, index = (path, here.index) if exact is None else (exact[0], 0)
     with row:
         left, right = st.columns([1, 3], gap="medium", vertical_alignment="center")
         with left:
-            drawing.number_box(path, wanted)
+            players.number_box(path, wanted)
         with right:
             views = [view if exact is None else pictures.with_point(view, *exact) for view in follows]
             players.player(path, name, here, exact and exact[0], [*views, FACTS])
@@ -203,7 +204,7 @@ def cursor(found: Exploration, table: Dataset, follows: list[View], asked: Param
             pictures.column(found, point.estimators[index], params, picked(found))
         elif params.look == "inside":
             pictures.inside(found, point, index, params)
-        drawing.weights_table(point, path, index)
+        players.weights_table(point, path, index)
         questions.take(found, table, point, index, params)
 
 
@@ -211,20 +212,20 @@ def between(found: Exploration, asked: Params, value: float) -> tuple[Path, list
     """The answer between the points of the path, once it is solved, with the effects of the columns there."""
     now = work.get(
         ("explore at", asked, value), lambda progress: questions.solved_at(found, value),
-        title=f"Solving at {places.label(found.path.param, value)}",
+        title=f"Solving at {captions.label(found.path.param, value)}",
     )  # fmt: skip
     if isinstance(now, Failed):
         drawing.refusal(now, "explore_point")
     elif isinstance(now, Pending):
-        st.info(f"At {places.label(found.path.param, value)} nothing is solved yet. Solving.")
+        st.info(f"At {captions.label(found.path.param, value)} nothing is solved yet. Solving.")
     return now.value if isinstance(now, Ready) else None
 
 
 def where(found: Exploration, point: Path, index: int) -> str:
     """Where the cursor is, and whether the sentence is about this point."""
-    here, rows = places.where(point, index), found.rows
+    here, rows = players.where(point, index), found.rows
     fitted = f"fitted on {rows.used:,} of {rows.of:,} rows" if rows.used < rows.of else f"fitted on {rows.of:,} rows"
-    chosen = places.where(found.path, found.index)
+    chosen = players.where(found.path, found.index)
     if not found.path.can_choose:
         return f"You look at {here}, {fitted}. Without a target no score can choose a point."
     if here == chosen:
@@ -241,7 +242,7 @@ def edge(found: Exploration) -> str:
     if not path.val_score[k] > path.val_score[1 if k == 0 else k - 1]:  # flat at the end
         return ""
     end = "below" if path.values[k] == min(path.values) else "above"
-    return f" The best {places.symbol(path.param)} may lie {end} the range tried. Type a value of it to look there."
+    return f" The best {captions.symbol(path.param)} may lie {end} the range tried. Type a value of it to look there."
 
 
 # The rail
@@ -307,7 +308,7 @@ def path_over(params: Params) -> None:
         controls.view(
             st.segmented_control, "Path over", "field_path", answer.runs_over(params).key,
             lambda name: state.change(path="" if name == method.path_params[0] else name, at=None),
-            options=list(method.path_params), format_func=places.symbol, required=True,
+            options=list(method.path_params), format_func=captions.symbol, required=True,
             help=answer.runs_over(params).help,
         )  # fmt: skip
 

@@ -2,9 +2,9 @@
 
 # ruff: noqa: E402  the door comes first
 
-from pages.shared import nav
+from pages.shared import state
 
-nav.through_app()
+state.through_app()
 
 from pages.of_home import view
 

@@ -2,9 +2,9 @@
 
 # ruff: noqa: E402  the door comes first
 
-from pages.shared import nav
+from pages.shared import state
 
-nav.through_app()
+state.through_app()
 
 from typing import Any
 
@@ -14,7 +14,7 @@ from mklcore.errors import MKLError
 from mklcore.io.catalog import Control
 from mklcore.io.catalog.controls import FIXED_LEVELS
 from pages.of_hulls import player, view
-from pages.shared import controls, drawing, earlier, export, frame, hulls, places, state, tables, words
+from pages.shared import controls, drawing, export, frame, hulls, kept, players, tables
 from pages.shared.parameters import Params, Setting
 from pages.shared.work import Failed, Pending, Ready
 
@@ -35,7 +35,7 @@ def cursor(shown: hulls.HullsView) -> None:
     """Draw the cursor over λ and the hull at it; a release or a click runs only this."""
     player.listen(shown)
     params, exact = state.current(), None
-    here = places.place(shown.path, params.hull_at)
+    here = players.place(shown.path, params.hull_at)
     wanted = here.exact and not shown.waiting and not shown.provisional
     if wanted:
         exact = hulls.exact(shown, here.value)
@@ -67,7 +67,7 @@ def selection(shown: hulls.HullsView, hull: hulls.HullView) -> str:
     return asked or (hulls.written(ranked[0], hulls.columns(shown.params)) if ranked else "")
 
 
-def came_earlier(found: earlier.Hulls, params: Params) -> None:
+def came_earlier(found: kept.EarlierHulls, params: Params) -> None:
     """Draw hulls that came with the project, and see to it that their models are fitted once their solver is ready."""
 
     view.says(found.path, (found.layout, found.states), params)
@@ -76,12 +76,12 @@ def came_earlier(found: earlier.Hulls, params: Params) -> None:
     def draw() -> None:
         player.player_of(found, params)
         state.end()
-        index = places.place(found.path, state.current().hull_at).index
+        index = players.place(found.path, state.current().hull_at).index
         made = found.layout, found.states
         export.hulls_file(params, found.path, made, hulls.columns(params), hulls.METHOD, index=index)
 
     draw()
-    st.caption(words.EARLIER)
+    st.caption(kept.COMPUTED_EARLIER)
     drawing.explanation(hulls.METHOD)
     if isinstance(request(), Ready):
         state.rerun()
@@ -157,7 +157,7 @@ def main() -> None:
     with st.sidebar:
         rail()
     params = state.current()
-    before = earlier.hulls(params) if hulls.known(params) is None else None
+    before = kept.earlier_hulls(params) if hulls.known(params) is None else None
     if before is not None:
         came_earlier(before, params)
         return
@@ -172,7 +172,7 @@ def main() -> None:
         if not (shown.waiting or shown.provisional):
             view.beside(shown)
     elif isinstance(found, Pending):
-        st.markdown(words.text("waiting_hulls"))
+        st.markdown(drawing.text("waiting_hulls"))
 
 
 if frame.usable_table():
@@ -183,7 +183,7 @@ if frame.usable_table():
                 "In Python, `HKLClassifier` and `HKLRegressor` also take Gram matrices of your own, one for each "
                 "column and level: an array (p, q + 1, n, n) as `basis`."
             )
-            nav.link("data", "Go to Data")
+            state.link("data", "Go to Data")
         else:
             main()
     except MKLError as error:

@@ -2,9 +2,9 @@
 
 # ruff: noqa: E402  the door comes first
 
-from pages.shared import nav
+from pages.shared import state
 
-nav.through_app()
+state.through_app()
 
 import numpy as np
 import streamlit as st
@@ -20,7 +20,8 @@ from mklcore.figures import (
     style,
 )
 from pages.of_kernels import rail, table
-from pages.shared import controls, dictionaries, drawing, frame, state, tables, words
+from pages.shared import controls, dictionaries, drawing, frame, tables
+from pages.shared.inside import plain
 
 MAP_WIDTH = 480  # px: a heat map is square, and its scale stands beside it
 
@@ -29,7 +30,7 @@ def forecast() -> None:
     """Say what the dictionary costs before it is built."""
     params = state.current()
     cost, n_rows = dictionaries.foresee(params), len(dictionaries.parts(params).train.y)
-    built = "" if tables.on_stack(params) else f" and **{words.seconds(cost.seconds)}** to build"
+    built = "" if tables.on_stack(params) else f" and **{captions.seconds(cost.seconds)}** to build"
     st.markdown(
         f"{drawing.about(params)}: **{cost.n_kernels}** kernels on **{n_rows:,}** training rows: about "
         f"**{style.number(cost.megabytes)} MB**{built} (limit {dictionaries.MEMORY_LIMIT_MB:,.0f} MB)."
@@ -56,7 +57,7 @@ def _by_column(is_labelled: bool) -> None:
         values, title = table.measured(params).target, "alignment with the target"
     best = int(np.nanargmax(values))
     st.markdown(
-        f"**{words.plain(stack.names[best])}** has the largest {title}, {style.number(float(values[best]))}."
+        f"**{plain(stack.names[best])}** has the largest {title}, {style.number(float(values[best]))}."
         + (" 1 = a perfect match with the target." if is_labelled else "")
     )
     drawing.show(
@@ -89,7 +90,7 @@ def show() -> None:
     left, right = st.columns(2, gap="large")
     with left:
         chosen_kernel(shown)
-        st.markdown(f"**Gram matrix of {words.plain(stack.names[shown])}**")
+        st.markdown(f"**Gram matrix of {plain(stack.names[shown])}**")
         drawing.show(gram_heatmap(stack.values[shown], labels, dark=dark), "gram", 340, MAP_WIDTH)
     with right:
         st.markdown("**Eigenvalues, the largest first**")
@@ -99,8 +100,8 @@ def show() -> None:
         called = [stack.names[shown], "mean of all"]
         drawing.show(eigenvalue_decay(table.spectrum(params, shown), called, colours=hues, dark=dark), "spectrum", 280)
         st.caption("A kernel with few large eigenvalues is smooth and simple. A linear kernel of one column has one.")
-    st.markdown(words.text("kernels"))
-    nav.link("explore", "See which of them a model uses")
+    st.markdown(drawing.text("kernels"))
+    state.link("explore", "See which of them a model uses")
 
 
 def edit() -> None:

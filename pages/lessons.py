@@ -2,9 +2,9 @@
 
 # ruff: noqa: E402  the door comes first
 
-from pages.shared import nav
+from pages.shared import state
 
-nav.through_app()
+state.through_app()
 
 from functools import partial
 from urllib.parse import urlencode
@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from mklcore.gallery.lessons import LESSONS, Lesson, lesson_page
-from pages.shared import controls, drawing, export, players, state
+from pages.shared import controls, drawing, export, players
 from pages.shared.parameters import Params
 from pages.shared.state import memory
 

@@ -2,9 +2,9 @@
 
 # ruff: noqa: E402  the door comes first
 
-from pages.shared import nav
+from pages.shared import state
 
-nav.through_app()
+state.through_app()
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -23,9 +23,10 @@ from mklcore.figures import captions, score_path, style, waterfall, weight_path,
 from mklcore.paths.probabilities import sigmoids
 from pages.of_predict import batch
 from pages.of_predict.row import RowColumn, TableRow, columns_of, control
-from pages.shared import answer, controls, downloads, drawing, export, frame, listings, places, state, tables, work
+from pages.shared import answer, controls, drawing, export, frame, listings, players, tables, work
+from pages.shared.drawing import text
+from pages.shared.inside import plain
 from pages.shared.parameters import Params, TableParams
-from pages.shared.words import plain, text
 from pages.shared.work import Failed, Pending, Ready
 
 TABS = ("One row", "A whole file", "Take away")
@@ -39,7 +40,7 @@ PLACE = 560  # pixels of what is not there yet
 
 def model_of(found: Exploration, params: Params) -> tuple[Any, int]:
     """The model that folds chose, or that of the cursor's place, and the nearest point of the path."""
-    here = places.place(found.path, params.at)
+    here = players.place(found.path, params.at)
     if here.exact:
         key = "point", answer.key(params), here.value
         return work.now(key, lambda: found.at(here.value).estimators[0]), here.index
@@ -251,7 +252,7 @@ def away(params: Params, found: Exploration, model: Any, index: int) -> None:
             label, pocket = st.columns([3, 2], vertical_alignment="center")
             label.markdown(name)
             with pocket:
-                downloads.strip(make, name)
+                drawing.strip(make, name)
     export.pocket(proved, "predict")
 
 
@@ -262,7 +263,7 @@ def show(params: Params, found: Exploration) -> None:
     """Draw the model's answers."""
     table = tables.table(params)
     model, index = model_of(found, params)
-    where = places.where(found.path, index) if params.at is None else places.label(found.path.param, params.at)
+    where = players.where(found.path, index) if params.at is None else captions.label(found.path.param, params.at)
     said = says(found, model, params)
     drawing.headline(
         said.verdict.sentence(lambda name: f"**{plain(name)}**", plain(drawing.name_of(params)))
@@ -316,7 +317,7 @@ def page(params: Params) -> None:
         st.info(
             "The kernels in use came as a ready stack, without columns. Predictions need a table: choose one on Data."
         )
-        nav.link("data", "Go to Data")
+        state.link("data", "Go to Data")
         return
     match answer.get(params):
         case Ready(found):

@@ -2,9 +2,9 @@
 
 # ruff: noqa: E402  the door comes first
 
-from pages.shared import nav
+from pages.shared import state
 
-nav.through_app()
+state.through_app()
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -22,7 +22,7 @@ from mklcore.hkl.design import Design
 from mklcore.io.catalog import ESTIMATORS
 from mklcore.io.catalog.controls import COLUMN_BASES
 from mklcore.paths.path import Path, fit_path, path_grid
-from pages.shared import controls, dictionaries, drawing, frame, hulls, state, tables, words, work
+from pages.shared import controls, dictionaries, drawing, frame, hulls, tables, work
 from pages.shared.parameters import GRAMS, SEARCH, Params
 from pages.shared.work import Failed, Ready
 
@@ -292,7 +292,7 @@ def rail(params: Params, picture: Picture) -> None:
             f"Basis, degree and columns are those of the Hulls page: a basis of columns, degree {HULL_DEGREE} at most, "
             f"the first {HULL_COLUMNS} columns."
         )
-        nav.link("hulls", "Go to Hulls")
+        state.link("hulls", "Go to Hulls")
 
 
 def measured(params: Params, picture: Picture) -> Any:
@@ -323,7 +323,7 @@ def show(params: Params) -> None:
     picture = PICTURES[params.theory]
     if lack := lacking(params, picture):
         st.info(lack)
-        nav.link("data", "Go to Data")
+        state.link("data", "Go to Data")
         return
     with st.sidebar:
         rail(params, picture)
@@ -333,7 +333,7 @@ def show(params: Params) -> None:
         if drawn.curves:
             figure = bound_curves(drawn.x, drawn.curves, dark=drawing.is_dark(), **drawn.axes)
             drawing.show(figure, f"theory_{params.theory}", HEIGHT)
-    st.markdown(words.text(f"theory_{params.theory}"))
+    st.markdown(drawing.text(f"theory_{params.theory}"))
     st.caption(f"{picture.paper}.")
 
 

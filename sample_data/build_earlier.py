@@ -16,7 +16,7 @@ from mklcore.data.samples import SAMPLES, load_sample
 from mklcore.paths.files import write_paths
 from mklcore.paths.path import Path
 from pages.of_hulls import player
-from pages.shared import earlier, hulls, tables, work
+from pages.shared import hulls, kept, tables, work
 from pages.shared.parameters import Params
 
 Made = tuple[str, File, Callable[[], None]]
@@ -27,25 +27,25 @@ def everything(samples: Iterable[str] = SAMPLES) -> Iterator[Made]:
     for sample in samples:
         params = Params(data=sample)
         if tables.table(params).task != "novelty":
-            file = earlier.hulls_file(params)
+            file = kept.hulls_file(params)
             yield f"hulls_{sample}", file, lambda params=params, file=file: _write_hulls(params, file)
     if tables.FIRST_TABLE is not None:
         yield "first_table", tables.FIRST_TABLE, lambda: tables.write_first(_folder() / "first_table.json.gz")
     file = _folder() / "answers.json.gz"
-    yield "answers", file, lambda file=file: earlier.write_answers(file, answers(samples))
+    yield "answers", file, lambda file=file: kept.write_answers(file, answers(samples))
 
 
-def solved_hulls(params: Params) -> earlier.Hulls:
+def solved_hulls(params: Params) -> kept.EarlierHulls:
     """The certified hulls as the app's worker computes them, with what their player draws."""
     with work.inline():
         path = hulls.get(params).value
     work.WORK.clear()
-    return player.kept(hulls.HullsView(path, params, waiting=False, provisional=False))
+    return player.to_keep(hulls.HullsView(path, params, waiting=False, provisional=False))
 
 
-def answers(samples: Iterable[str]) -> dict[str, earlier.Seen]:
+def answers(samples: Iterable[str]) -> dict[str, kept.Seen]:
     """What Explore draws of every sample."""
-    return {name: earlier.Seen.of(explore(load_sample(name)), SAMPLES[name].label) for name in samples}
+    return {name: kept.Seen.of(explore(load_sample(name)), SAMPLES[name].label) for name in samples}
 
 
 def _write_path(path: Path, file: File) -> None:
@@ -55,12 +55,12 @@ def _write_path(path: Path, file: File) -> None:
 def _write_hulls(params: Params, file: File) -> None:
     found = solved_hulls(params)
     _write_path(found.path, file.with_name(file.name.replace(".json.gz", ".npz")))
-    earlier.write(file, found)
+    kept.write_hulls(file, found)
 
 
 def _folder() -> File:
-    assert earlier.FOLDER is not None
-    return earlier.FOLDER
+    assert kept.EARLIER is not None
+    return kept.EARLIER
 
 
 def main(names: list[str]) -> None:

@@ -209,9 +209,9 @@ def inline_work(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
 @pytest.fixture(autouse=True)
 def nothing_earlier(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Pages compute what they show, although answers come with the project: mark a test ``earlier`` to have those."""
-    earlier = sys.modules.get("pages.shared.earlier")
-    if earlier is not None and request.node.get_closest_marker("earlier") is None:
-        monkeypatch.setattr(earlier, "FOLDER", None)
+    kept = sys.modules.get("pages.shared.kept")
+    if kept is not None and request.node.get_closest_marker("earlier") is None:
+        monkeypatch.setattr(kept, "EARLIER", None)
 
 
 @pytest.fixture(autouse=True)

@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 
 import streamlit as st
 
-from mklcore.figures import style
+from mklcore.figures import captions, style
 from mklcore.io.catalog import ESTIMATORS
-from pages.shared import answer, controls, parameters, places, state, tables
+from pages.shared import answer, controls, parameters, state, tables
 from pages.shared.parameters import FEWEST, METHODS, MOST, MethodParams, Params, Setting
 from pages.shared.parameters import usual_method as method_of
 from pages.shared.state import memory
@@ -116,7 +116,7 @@ def _method(params: Params, methods: tuple[MethodParams, ...], place: int) -> No
         controls.view(
             st.segmented_control, "Path over", f"method_{place}_path", method.over,
             lambda key: put(method_of(method.algorithm, key, **dict(method.settings))),
-            options=list(algorithm.path_params), format_func=places.symbol, required=True,
+            options=list(algorithm.path_params), format_func=captions.symbol, required=True,
         )  # fmt: skip
 
     def keep(name: str) -> Callable[[Setting], None]:

@@ -3,7 +3,8 @@
 import streamlit as st
 
 from mklcore.data.dataset import Dataset, counted
-from pages.shared import controls, listings, state, tables, words
+from pages.shared import controls, listings, state, tables
+from pages.shared.inside import plain
 
 
 def columns(table: Dataset) -> None:
@@ -79,7 +80,7 @@ def groups(table: Dataset) -> None:
     if chosen == "hand":
         _edit(table)
     elif table.groups:
-        names = [f"{words.plain(name)} ({len(members)})" for name, members in table.groups]
+        names = [f"{plain(name)} ({len(members)})" for name, members in table.groups]
         more = f" and {len(names) - 30} more" if len(names) > 30 else ""
         st.markdown(f"{counted(len(names), 'group')}: {', '.join(names[:30])}{more}")
     else:

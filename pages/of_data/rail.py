@@ -7,7 +7,8 @@ import streamlit as st
 from mklcore.data.dataset import counted, joined
 from mklcore.data.splitting import RANDOM
 from mklcore.errors import MKLError
-from pages.shared import controls, parameters, state, tables, uploading, words
+from pages.shared import controls, kept, parameters, state, tables
+from pages.shared.inside import plain
 
 TASKS = {
     "": "as found",
@@ -66,7 +67,7 @@ def sentinel_choice() -> None:
     if not found and not state.current().gaps:
         return
     controls.field_view("Read these numbers as missing", "gaps")
-    values = joined(f"{one.value:g} in {words.plain(one.column)} ({one.cells:,})" for one in found)
+    values = joined(f"{one.value:g} in {plain(one.column)} ({one.cells:,})" for one in found)
     st.caption(f"Probably codes for missing values, far from all other values: {values}.")
 
 
@@ -87,8 +88,8 @@ def target_choice() -> None:
     summary = tables.summary(params)
     names = [column.name for column in summary.columns]
     if params.target and params.target not in names:
-        instead = f"The column {words.plain(summary.target)!r} is the target instead." if summary.target else ""
-        st.error(f"The table has no column {words.plain(params.target)!r}. {instead or 'Choose another.'}")
+        instead = f"The column {plain(summary.target)!r} is the target instead." if summary.target else ""
+        st.error(f"The table has no column {plain(params.target)!r}. {instead or 'Choose another.'}")
         state.change(target="")
         params = state.current()
     novelty = params.task == "novelty"
@@ -126,7 +127,7 @@ def read_controls() -> None:
 def as_found() -> None:
     """Offer to drop everything a person chose about reading the file, where there is something."""
     usual, params = parameters.Params(), state.current()
-    chosen = {name: getattr(usual, name) for name in uploading.OF_THE_TABLE if name not in ("target", "edited", "clip")}
+    chosen = {name: getattr(usual, name) for name in kept.OF_THE_TABLE if name not in ("target", "edited", "clip")}
     if any(getattr(params, name) != value for name, value in chosen.items()):
         st.button(
             "Read the file as found", key="as_found", width="stretch", on_click=lambda: state.change(**chosen),

@@ -21,7 +21,8 @@ from mklcore.gallery.experiments import EXPERIMENTS, Experiment, Outcome, PaperC
 from mklcore.gallery.experiments.base import SMALL
 from mklcore.gallery.experiments.claims import ABSENT, AGREES, DISAGREES, UNSAID, counted
 from mklcore.gallery.experiments.records import records
-from pages.shared import controls, drawing, listings, state, words, work
+from pages.shared import controls, drawing, listings, state, work
+from pages.shared.inside import plain
 from pages.shared.kept import default_home
 from pages.shared.state import memory
 from pages.shared.work import Failed, Pending, Ready
@@ -227,8 +228,7 @@ def claims(experiment: Experiment, outcome: Outcome) -> None:
     """Draw what the paper states, each claim with what this run says of it; what disagrees stands first."""
     judged = experiment.judge(outcome)
     lines = [
-        f"- {ICONS[one.answer]} **{SAID[one.answer]}:** {words.plain(one.claim.sentence)}  \n  "
-        f"{words.plain(one.figures)}"
+        f"- {ICONS[one.answer]} **{SAID[one.answer]}:** {plain(one.claim.sentence)}  \n  {plain(one.figures)}"
         for one in judged
     ]
     st.markdown("\n".join([f"**What the paper states, and what this run finds: {counted(judged)}.**\n", *lines]))
@@ -236,7 +236,7 @@ def claims(experiment: Experiment, outcome: Outcome) -> None:
 
 def stated(experiment: Experiment) -> None:
     """Draw what the paper states, where there is no run to judge it by."""
-    lines = [f"- {words.plain(claim.sentence)}" for claim in experiment.claims]
+    lines = [f"- {plain(claim.sentence)}" for claim in experiment.claims]
     st.markdown("\n".join(["**What the paper states.**\n", *lines]))
 
 
@@ -255,7 +255,7 @@ def verdict(comparison: PaperComparison, outcome: Outcome) -> None:
         i, j = np.unravel_index(int(np.nanargmax(differences)), differences.shape)
         difference = style.minus(f"{comparison.difference[i, j]:+.3g}")
         far = f"{comparison.columns[j]} at {comparison.rows[i]}: {difference}"
-        text += f"; the largest difference is {words.plain(far)} ± {comparison.joint_error[i, j]:.2g}"
+        text += f"; the largest difference is {plain(far)} ± {comparison.joint_error[i, j]:.2g}"
     text += f". By chance alone about {(1 - LEVEL) * compared:.0f} would differ by more"
     rough = " With so few repetitions the standard errors are rough." if outcome.repetitions <= SMALL else ""
     st.markdown(f"{text}. {label(outcome)[:1].upper()}{label(outcome)[1:]}.{rough}")

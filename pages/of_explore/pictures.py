@@ -35,8 +35,9 @@ from mklcore.figures import (
 from mklcore.io.catalog import NOVELTY
 from mklcore.paths.path import Path
 from mklcore.paths.probabilities import reliability
-from pages.shared import answer, controls, downloads, drawing, listings, places, players, state, words, work
-from pages.shared.earlier import Seen
+from pages.shared import answer, controls, drawing, listings, players, state, work
+from pages.shared.inside import plain
+from pages.shared.kept import Seen
 from pages.shared.parameters import ANSWER, Params
 from pages.shared.players import View
 from pages.shared.work import Pending, Ready
@@ -51,7 +52,7 @@ Numbers = Mapping[str, int]
 
 def bold(name: str) -> str:
     """A name of the table in a sentence."""
-    return f"**{words.plain(name)}**"
+    return f"**{plain(name)}**"
 
 
 # Columns
@@ -136,11 +137,11 @@ def curve(model: Any, learnt: Dataset, params: Params, name: str) -> None:
         try:
             dots(model, learnt, params, name)
         except MKLError as error:  # a kernel that is no product over columns
-            st.caption(words.plain(error))
+            st.caption(plain(error))
         return
     k = int(np.argmax([np.ptp(one.values) for one in drawn]))
     make = partial(column_figure, drawn[k], decided(model, learnt, k))
-    downloads.figure(make, f"What {name} adds", "column_effect")
+    drawing.figure(make, f"What {name} adds", "column_effect")
 
 
 def dots(model: Any, learnt: Dataset, params: Params, name: str) -> None:
@@ -156,7 +157,7 @@ def dots(model: Any, learnt: Dataset, params: Params, name: str) -> None:
     added, k = work.now(("explore dots", params.of(*ANSWER), params.at, name), make)
     feature = max(members, key=lambda j: explained(rows.X[:, j], added))
     draw = partial(column_dots, rows.X[:, feature], added, rows.feature_names[feature], decided(model, learnt, k))
-    downloads.figure(draw, f"What {name} adds", "column_effect")
+    drawing.figure(draw, f"What {name} adds", "column_effect")
     st.caption("A dot for every row: exact Shapley values. They spread where other columns matter as well.")
 
 
@@ -178,7 +179,7 @@ def surface(found: Exploration, params: Params, pair: tuple[str, str]) -> None:
 
     effect, k = work.now(("explore pair", params.of(*ANSWER), pair), make)
     draw = partial(term_plot, effect, decided(found.model, found.learnt_from, k))
-    downloads.figure(draw, f"What {pair[0]} and {pair[1]} add", "term")
+    drawing.figure(draw, f"What {pair[0]} and {pair[1]} add", "term")
     st.caption("Beyond what each of the two adds alone, at the chosen point.")
 
 
@@ -201,11 +202,11 @@ def letters(found: Exploration, model: Any, name: str) -> None:
     try:
         seen = positional_importance(model, found.test or found.learnt_from, sequence=place)
     except MKLError as error:
-        st.caption(words.plain(error))
+        st.caption(plain(error))
         return
-    downloads.figure(partial(positions_figure, seen, name), f"Letters of {name}", "positions")
+    drawing.figure(partial(positions_figure, seen, name), f"Letters of {name}", "positions")
     listed = ", ".join(f"{one.word} at place {one.place + 1} ({one.effect:+.2g})" for one in seen.words[:3])
-    st.caption(f"What a letter adds to the decision. The strongest words: {words.plain(listed)}.")
+    st.caption(f"What a letter adds to the decision. The strongest words: {plain(listed)}.")
 
 
 def words_of(found: Exploration, name: str) -> None:
@@ -218,7 +219,7 @@ def words_of(found: Exploration, name: str) -> None:
         return
     k = int(np.argmax(np.abs(strongest[0].effect)))
     draw = partial(word_bars, strongest, name, decided(found.model, found.learnt_from, k), k)
-    downloads.figure(draw, f"Words of {name}", "words")
+    drawing.figure(draw, f"Words of {name}", "words")
     st.caption("What a word adds to a text that has it, at the chosen point; the strongest over all rows first.")
 
 
@@ -249,8 +250,8 @@ def path(along: Path, index: int, plain: tuple[tuple[str, float], ...] = ()) -> 
     with right:
         for place, (key, (title, drawn, make)) in zip(st.columns(RIGHT, gap="small"), pictures.items(), strict=True):
             with place:
-                take = lambda make=make: make(places.place(along, state.current().at).index)  # noqa: E731
-                downloads.titled(f":small[**{title}**]", take, title)
+                take = lambda make=make: make(players.place(along, state.current().at).index)  # noqa: E731
+                drawing.titled(f":small[**{title}**]", take, title)
                 if drawn is not None:
                     players.chart(key, drawn)
     return kernels
@@ -263,13 +264,13 @@ def inside(found: Exploration, point: Path, index: int, params: Params) -> None:
     """Draw the errors of the model at the cursor, its kernel, its weights per class and the surface over two
     columns.
     """
-    model, where = point.estimators[index], places.where(point, index)
+    model, where = point.estimators[index], players.where(point, index)
     errors(found, model, where)
     table = weights_by_class(model)
     if table is not None:
         called = captions.labels(found.path.kernel_names, found.path.kernel_families)
         draw = partial(class_weights, table[1], table[0], called)
-        downloads.figure(draw, "Kernel weights per class", "class_weights", f"**Kernel weights per class** at {where}")
+        drawing.figure(draw, "Kernel weights per class", "class_weights", f"**Kernel weights per class** at {where}")
     starts = listings.starts(model, problem_names(model))
     if starts is not None:
         st.markdown(f"**Where each start ended** at {where}")
@@ -295,7 +296,7 @@ def gram(found: Exploration, point: Path, index: int) -> None:
         return
     K = np.tensordot(weights, stack.values, axes=1)
     draw = partial(gram_heatmap, K, None if rows.task in ("regression", NOVELTY) else rows.y)
-    downloads.figure(draw, "The kernel of the model", "model_gram", small=True)
+    drawing.figure(draw, "The kernel of the model", "model_gram", small=True)
     st.caption(f"All kernels with their weights, on {style.counted(rows.n_samples, 'row')}.")
 
 
@@ -321,7 +322,7 @@ def over_two(found: Exploration, model: Any, params: Params) -> None:
     rows = learnt.drawn(500, found.seed)
     labels = np.where(model.predict(rows.X) > 0, "inside", "outside") if learnt.task == NOVELTY else rows.y
     draw = partial(surface_plot, decision_surface(model, (chosen[0], chosen[1])), names, rows.X, labels)
-    downloads.figure(draw, "The model over two columns", "surface", small=True)
+    drawing.figure(draw, "The model over two columns", "surface", small=True)
     st.caption("Marks: rows. All other columns are held at their means, so rows that differ there can be elsewhere.")
 
 
@@ -335,7 +336,7 @@ def errors(found: Exploration, model: Any, where: str) -> None:
     st.markdown(f"**Errors** at {where}, on {style.counted(rows.n_samples, 'held-out row')}")
     if rows.task == "regression":
         draw = partial(residual_figure, said, rows.y, rows.target_name)
-        downloads.figure(draw, "Residuals against prediction", "residuals", small=True)
+        drawing.figure(draw, "Residuals against prediction", "residuals", small=True)
         st.caption("A bend says that something is not learnt yet; a funnel, that errors grow with the prediction.")
         return
     from sklearn.metrics import confusion_matrix  # which the page of a sample is drawn without
@@ -344,21 +345,21 @@ def errors(found: Exploration, model: Any, where: str) -> None:
     left, middle, right = st.columns(3, gap="medium")
     with left:
         counts = confusion_matrix(rows.y, said, labels=classes)
-        downloads.figure(partial(confusion_figure, counts, names), "Confusion matrix", "confusion", small=True)
+        drawing.figure(partial(confusion_figure, counts, names), "Confusion matrix", "confusion", small=True)
         st.caption("Each row of the picture is a true class; shades are shares of that class.")
     with middle:
         decisions = np.asarray(model.decision_function(read)).reshape(len(rows.y), -1)
         if drawn := curves(decisions, rows, classes):
-            downloads.figure(partial(roc_figure, drawn), "ROC", "roc", small=True)
+            drawing.figure(partial(roc_figure, drawn), "ROC", "roc", small=True)
             st.caption("AUC: how often a row of the class is ranked above another. 0.5 is chance.")
     with right:
         try:
             sure = found.model.predict_proba(read)
         except (MKLError, AttributeError) as error:
-            st.caption(words.plain(error))
+            st.caption(plain(error))
             return
         bins = reliability(sure[:, -1], np.asarray(rows.y == classes[-1]))
-        downloads.figure(partial(reliability_figure, *bins, names[-1]), "Calibration", "calibration", small=True)
+        drawing.figure(partial(reliability_figure, *bins, names[-1]), "Calibration", "calibration", small=True)
         st.caption("Of the chosen model. On the diagonal, what it calls 70 % sure comes true for 70 % of the rows.")
 
 

@@ -17,10 +17,11 @@ from mklcore.answer.explore import answered
 from mklcore.answer.verdict import FEW_ROWS, TREES, rounded
 from mklcore.data.dataset import Dataset
 from mklcore.errors import Repair
-from mklcore.figures import style
+from mklcore.figures import captions, style
 from mklcore.io.catalog import NOVELTY
 from mklcore.paths.path import Path
-from pages.shared import answer, controls, drawing, export, listings, state, tables, words, work
+from pages.shared import answer, controls, drawing, export, listings, state, tables, work
+from pages.shared.inside import plain
 from pages.shared.parameters import SPLIT, Params
 
 NAMES = {"linear": "linear", "RBF": "RBF machine", "forest": "random forest", "boosting": "gradient boosting"}
@@ -37,7 +38,7 @@ SELECTIONS = {
 
 def difference(name: str, value: float, error: float) -> str:
     """A difference of scores with its standard error, as far as the error lets it be known: "0.047 ± 0.030"."""
-    percent = name in words.SHARES
+    percent = name in captions.SHARES
     places = 1 if percent or not 0 < error < math.inf else max(0, 1 - math.floor(math.log10(error)))
     shown = round(100 * value if percent else value, places) + 0.0  # no minus before a zero
     return style.minus(f"{shown:.{places}f} ± {100 * error if percent else error:.{places}f}")
@@ -50,14 +51,14 @@ def compared(found: Exploration, params: Params, pending: bool) -> None:
     verdict, test = found.verdict, found.test is not None
     name = verdict.score_name
     st.markdown(f"**Compared with**, {name} {f'on {verdict.rows:,} held-out rows' if test else 'by folds'}")
-    rows = [("this model", words.score(name, verdict.score if test else found.score), "")]
+    rows = [("this model", captions.score(name, verdict.score if test else found.score), "")]
     for one in verdict.references:
         gap = f" ({difference(name, one.difference, one.error)})"
         alike = abs(one.difference) + one.error < SAME * abs(verdict.score)
-        rows.append((NAMES.get(one.name, one.name), words.score(name, one.score),
+        rows.append((NAMES.get(one.name, one.name), captions.score(name, one.score),
                      "the same" if alike else f"{place(one, verdict.rows)}{gap}"))  # fmt: skip
     if not verdict.references:
-        rows += [(NAMES.get(one, one), words.score(name, score), "") for one, score in found.baselines.items()]
+        rows += [(NAMES.get(one, one), captions.score(name, score), "") for one, score in found.baselines.items()]
     elif not set(TREES) & set(found.baselines):
         wait = "on its way" if pending else "not yet compared"
         later = wait if verdict.trees_read else "cannot read sequences"
@@ -116,9 +117,9 @@ def selected(found: Exploration, method: str, params: Params) -> Any:
 
 def named(found: Any) -> None:
     """Draw the columns that a method names."""
-    listed = style.joined([f"**{words.plain(name)}**" for name in found.names])
+    listed = style.joined([f"**{plain(name)}**" for name in found.names])
     st.markdown(f"Stands out: {listed}." if found.names else "No column stands out from noise.")
-    st.caption(words.plain(found.notes[0]))
+    st.caption(plain(found.notes[0]))
 
 
 def width_of(found: Exploration) -> str:
@@ -164,7 +165,7 @@ def repeats(found: list[tuple[int, float, tuple[str, ...]]]) -> None:
     """Draw the spread of the score, and how often a column is among the first three."""
     scores = np.array([score for _, score, _ in found])
     often = Counter(name for _, _, names in found for name in names)
-    first = ", ".join(f"**{words.plain(name)}** {times} times" for name, times in often.most_common(5))
+    first = ", ".join(f"**{plain(name)}** {times} times" for name, times in often.most_common(5))
     st.markdown(
         f"Score {style.number(float(scores.mean()))} ± {style.number(float(scores.std(ddof=1)))} (standard deviation "
         f"over {len(found)} splits). Among the first three columns: {first}."
@@ -186,7 +187,7 @@ def left_out(params: Params) -> None:
     for k, one in enumerate(unused[:MOST_LEFT_OUT]):
         said, button = st.columns([5, 1], vertical_alignment="center")
         why = one.done.removeprefix("left out").strip(":, ") or one.kind
-        said.caption(f"Not used: '{words.plain(one.name)}', {words.plain(why)}.")
+        said.caption(f"Not used: '{plain(one.name)}', {plain(why)}.")
         use = Repair.of("Use it", uses=((one.name, "category"),))
         if one.kind not in ("constant", "empty"):
             button.button(

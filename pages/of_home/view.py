@@ -9,7 +9,7 @@ import streamlit as st
 from mklcore.data.samples import SAMPLES
 from mklcore.figures import style
 from mklcore.gallery.lessons import OPENING
-from pages.shared import controls, drawing, earlier, nav, players, uploading
+from pages.shared import controls, drawing, kept, players, state
 from pages.shared.state import memory
 
 # Cards
@@ -39,7 +39,7 @@ def draw_cards(take: Callable[[str], None]) -> None:
 
 def cards() -> list[dict[str, Any]]:
     """Return what each card shows: its label, the line on hover, and the effects of its columns as bars."""
-    found = earlier.answers()
+    found = kept.earlier_answers()
     return [
         {"name": name, "label": sample.label, "line": sample.teaches}
         | (drawn(found[name]) if name in found else {"bars": (), "largest": "", "share": "", "spoken": ""})
@@ -47,7 +47,7 @@ def cards() -> list[dict[str, Any]]:
     ]
 
 
-def drawn(answer: earlier.Seen) -> dict[str, Any]:
+def drawn(answer: kept.Seen) -> dict[str, Any]:
     """Return the shares that Explore ranks by, the largest of them, and its sentence."""
     first = answer.columns[0]
     return {
@@ -69,7 +69,7 @@ def draw() -> None:
         scene()
     with table:
         st.subheader("Now your table", anchor=False)
-        uploading.uploader("Upload a table to see which columns predict your target", then=_to_answer)
+        kept.uploader("Upload a table to see which columns predict your target", then=_to_answer)
         draw_cards(_take)
 
 
@@ -88,11 +88,11 @@ def scene() -> None:
             f"over {facts['draws']} data sets; no rule errs in less than {facts['bayes']} %.",
             width="content",
         )
-        nav.link("lessons", "All lessons")
+        state.link("lessons", "All lessons")
 
 
 def _take(sample: str) -> None:
-    uploading.choose(sample)
+    kept.choose(sample)
     _to_answer()
 
 

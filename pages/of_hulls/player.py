@@ -10,17 +10,20 @@ from typing import Any
 
 import streamlit as st
 
-from mklcore.figures import captions, players
+from mklcore.figures import captions
 from mklcore.figures import hulls as drawn_hulls
 from mklcore.figures.hulls import HullLayout, hull_layout
+from mklcore.figures.players import player as player_code
 from mklcore.paths.path import Path
-from pages.shared import controls, drawing, earlier, hulls, places, state, tables, work
+from pages.shared import controls, drawing, hulls, state, tables, work
 from pages.shared.hulls import HullsView, HullView
+from pages.shared.kept import EarlierHulls
 from pages.shared.parameters import Params
+from pages.shared.players import place
 from pages.shared.state import memory
 
 KEY = "hull_player"
-_component = st.components.v2.component("hull_player", **players.player("hull")._asdict())
+_component = st.components.v2.component("hull_player", **player_code("hull")._asdict())
 
 
 def label(value: float) -> str:
@@ -80,20 +83,20 @@ def _state(shown: HullsView, hull: HullView, layout: HullLayout) -> dict[str, An
     return drawn_hulls.player_state(hull.fitted, layout, shown.path.score_name, hull.validation)
 
 
-def kept(shown: HullsView) -> earlier.Hulls:
+def to_keep(shown: HullsView) -> EarlierHulls:
     """Return what a path of hulls looks like, to come with the project."""
     layout, states = drawn(shown)
-    return earlier.Hulls(shown.path, layout, tuple(states))
+    return EarlierHulls(shown.path, layout, tuple(states))
 
 
-def player_of(found: earlier.Hulls, params: Params) -> None:
+def player_of(found: EarlierHulls, params: Params) -> None:
     """Draw hulls that came with the project: cursor, grid, graph and relevance; there are no models to click for
     more.
     """
     name = "earlier", hulls.key(params)
     _follow(found.path, name)
     now = state.current()
-    here = places.place(found.path, now.hull_at)
+    here = place(found.path, now.hull_at)
     _draw(found.layout, found.states, hulls.columns(params), index=here.index, turn=_turn(name))
 
 

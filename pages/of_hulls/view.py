@@ -6,15 +6,15 @@ import pandas as pd
 import streamlit as st
 
 from mklcore.answer.terms import Columns
-from mklcore.figures import component_plot, hull_graph, relevance_bars, style, term_bars, term_plot
+from mklcore.figures import captions, component_plot, hull_graph, relevance_bars, style, term_bars, term_plot
 from mklcore.figures.hulls import Drawn
 from mklcore.paths.path import Path
 from mklcore.paths.references import Reference
 from pages.of_hulls import player
-from pages.shared import controls, downloads, drawing, export, hulls, listings, places, state, tables, words, work
+from pages.shared import controls, drawing, export, hulls, listings, players, state, tables, work
 from pages.shared.hulls import HullsView, HullView
+from pages.shared.inside import plain
 from pages.shared.parameters import Params
-from pages.shared.words import plain
 from pages.shared.work import Failed, Pending, Ready
 
 NAMED = 3  # columns in the sentence at most, else their number
@@ -27,7 +27,7 @@ def says(path: Path, drawn: Drawn, params: Params) -> None:
         st.markdown(f"{about}: first hulls, not proved yet.")
         return
     best = path.first_look
-    found, score = states[best], words.score(path.score_name, float(path.val_score[best]))
+    found, score = states[best], captions.score(path.score_name, float(path.val_score[best]))
     used = sorted({i for node, *_ in found["inside"] for i in columns_of(layout.nodes[node])})
     named = style.joined([f"**{plain(layout.variables[i])}**" for i in used])
     if len(used) > NAMED:
@@ -36,7 +36,7 @@ def says(path: Path, drawn: Drawn, params: Params) -> None:
     together = any(len(columns_of(layout.nodes[node])) > 1 for node, *_ in found["inside"])
     how = "alone and together" if together else "each by itself" if len(used) > 1 else "by itself"
     text = f"{named} predict{'s' * (len(used) == 1)} it, {how}" if used else "no column predicts it"
-    where = f"best hull at {places.label('lam', float(path.values[best]))}, validation {path.score_name} {score}"
+    where = f"best hull at {captions.label('lam', float(path.values[best]))}, validation {path.score_name} {score}"
     st.markdown(f"{about}: {text} ({where}).".replace(" %", "\u00a0%"))
     beside = 1 if best == 0 else best - 1
     if best in (0, len(path) - 1) and len(path) > 1 and path.val_score[best] > path.val_score[beside]:
@@ -56,7 +56,7 @@ def number_box(shown: HullsView, value: float) -> None:
         if chosen is not None:
             state.change(hull_at=float(chosen))
 
-    low, high = places.bounds("lam", shown.path.values.tolist())
+    low, high = players.bounds("lam", shown.path.values.tolist())
     controls.view(
         st.number_input, "λ, exactly", "hull_exact", value, keep, min_value=low, max_value=high, step=0.001,
         format="%.4g", disabled=shown.waiting or shown.provisional,
@@ -107,9 +107,9 @@ def _scores(shown: HullsView, hull: HullView) -> None:
 
 def missing(found: Pending | Failed, value: float, drawn: float) -> None:
     """Say what becomes of an exact λ that is not there yet; the last certified answer stays meanwhile."""
-    wanted, there = words.plain(f"λ = {value:.4g}"), words.plain(f"λ = {drawn:.4g}")
+    wanted, there = plain(f"λ = {value:.4g}"), plain(f"λ = {drawn:.4g}")
     if isinstance(found, Failed):
-        st.warning(f"There is no exact hull at {wanted}. {words.plain(found.sentence)} The hull at {there} is shown.")
+        st.warning(f"There is no exact hull at {wanted}. {plain(found.sentence)} The hull at {there} is shown.")
         st.button("Solve again", key="hull_again", on_click=work.again)
     else:
         st.info(f"The hull at {wanted} is being solved. The hull at {there} is shown until then.")
@@ -135,7 +135,7 @@ def node(shown: HullsView, hull: HullView, asked: str) -> None:
         )  # fmt: skip
         levels = ways[picked]
         title = hulls.node_name(fitted, levels)
-        st.markdown(f"**{words.plain(title)}**, depth {sum(levels)}  \n{hulls.facts(fitted, levels)}")
+        st.markdown(f"**{plain(title)}**, depth {sum(levels)}  \n{hulls.facts(fitted, levels)}")
     adds = levels in hulls.by_norm(fitted)
     if not adds:
         inside = "It is the constant at the top of the graph: the free offset stands for it, so it adds nothing itself."
@@ -143,7 +143,7 @@ def node(shown: HullsView, hull: HullView, asked: str) -> None:
         return
     part = hulls.component(shown, hull, levels)
     if part.said:
-        left.caption(words.plain(part.said))
+        left.caption(plain(part.said))
     with right:
         values = part.values if len(part.axes) == 2 else part.values.ravel()
         sure, dark = hull.fitted.certified_, drawing.is_dark()
@@ -157,8 +157,8 @@ def figures(shown: HullsView, hull: HullView) -> None:
     chosen = hulls.columns(shown.params)
     names = [table.feature_names[j] for j in chosen]
     with st.container(horizontal=True, gap="small", width=560):
-        downloads.strip(lambda: hull_graph(fitted, names), "Hull by depth", "Graph")
-        downloads.strip(lambda: relevance_bars(fitted.relevance_, names), "Relevance of the columns", "Relevance")
+        drawing.strip(lambda: hull_graph(fitted, names), "Hull by depth", "Graph")
+        drawing.strip(lambda: relevance_bars(fitted.relevance_, names), "Relevance of the columns", "Relevance")
         if not shown.waiting:
             made, index = player.drawn(shown), shown.path.nearest(hull.value)
             export.hulls_file(state.current(), shown.path, made, chosen, hulls.METHOD, index=index)
@@ -200,7 +200,7 @@ def ranking(shown: HullsView, hull: HullView) -> None:
     """Draw the effect of every column: the mean of its absolute Shapley values on validation rows."""
     found, rows = hulls.ranking(shown, hull), hulls.judges(shown.params).n_samples
     text, table = st.columns([2, 3], gap="medium")
-    text.markdown(f"**Which columns matter**, at {places.label('lam', hull.value)}")
+    text.markdown(f"**Which columns matter**, at {captions.label('lam', hull.value)}")
     if not isinstance(found, Ready):
         text.caption("Measuring." if found is not None else "")
         return
@@ -287,11 +287,15 @@ def beside(shown: HullsView) -> None:
 def _table(shown: HullsView, found: tuple[Reference, ...]) -> None:
     path = shown.path
     best = path.first_look
-    own = LINE, words.score(path.score_name, float(path.val_score[best])), places.label("lam", float(path.values[best]))
-    others = ((LABELS[one.name], words.score(path.score_name, one.score), one.chosen) for one in found)
+    own = (
+        LINE,
+        captions.score(path.score_name, float(path.val_score[best])),
+        captions.label("lam", float(path.values[best])),
+    )
+    others = ((LABELS[one.name], captions.score(path.score_name, one.score), one.chosen) for one in found)
     names = ["way", f"validation {path.score_name}", "chosen on the validation rows"]
     st.table(pd.DataFrame([own, *others], columns=names).set_index(names[0]))
     first = max(found, key=lambda one: one.score)
-    label, score = LABELS[first.name].partition(":")[0], words.score(path.score_name, first.score)
+    label, score = LABELS[first.name].partition(":")[0], captions.score(path.score_name, first.score)
     ahead = first.score > float(path.val_score[best])
     st.caption(f"**{label} predicts better here: {score}.**" if ahead else "No other way predicts better here.")

@@ -33,8 +33,9 @@ from mklcore.kernels.notation import (
 )
 from mklcore.kernels.sequences import SEQUENCE_KERNELS, SequenceKernel
 from mklcore.parameters import Parameter
-from pages.shared import controls, dictionaries, listings, parameters, state, tables, words, work
+from pages.shared import controls, dictionaries, listings, parameters, state, tables, work
 from pages.shared.dictionaries import dictionary, grams, made_of, normalisation, parts
+from pages.shared.inside import plain
 from pages.shared.listings import Row
 from pages.shared.parameters import GRAMS, Params
 from pages.shared.state import memory
@@ -252,7 +253,7 @@ def look_out() -> None:
 def _offer(names: list[str], what: str, sentence: str, off: Sequence[str] = ()) -> None:
     """Say it of these kernels, and offer to switch them off, or those named ``off``."""
     text, button = st.columns([5, 1], vertical_alignment="center", gap="small")
-    text.info(sentence.format(words.plain(joined(names, 4))), icon=":material/content_copy:")
+    text.info(sentence.format(plain(joined(names, 4))), icon=":material/content_copy:")
     button.button("Switch off", key=f"off_{what}", on_click=switch_off, args=(tuple(off or names),), width="stretch")
 
 

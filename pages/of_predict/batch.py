@@ -16,8 +16,8 @@ from mklcore.errors import DataError, ParameterError
 from mklcore.figures.captions import score as score_text
 from mklcore.paths.scoring import Scoring, label_of, scored
 from pages.shared import controls, drawing, listings, state, work
+from pages.shared.inside import plain
 from pages.shared.state import Upload, memory
-from pages.shared.words import plain
 from pages.shared.work import Failed, Ready
 
 MOST_ROWS, AT_A_TIME, SHOWN_ROWS = 20_000, 500, 200

@@ -14,8 +14,8 @@ from mklcore.data.sequences import unpacked
 from mklcore.errors import DataError
 from mklcore.figures import style
 from pages.shared import controls, state
+from pages.shared.inside import plain
 from pages.shared.tables import TableRow
-from pages.shared.words import plain
 
 STEPS = 200
 LARGEST_WHOLE = 2.0**53  # a browser counts no further

@@ -11,9 +11,9 @@ from mklcore.figures import style
 from mklcore.io.catalog import Control
 from mklcore.paths.scoring import rarest, scorings_for
 from pages.shared import state, tables
+from pages.shared.inside import plain
 from pages.shared.parameters import RULES, Setting
 from pages.shared.state import change, current, memory
-from pages.shared.words import plain
 
 ECHO_SECONDS = 2.0
 ECHOES = ("number_input", "selectbox")

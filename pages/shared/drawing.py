@@ -1,8 +1,10 @@
-"""What several pages draw: figures, refusals with their repairs, the evidence at a cursor, values behind a button."""
+"""What several pages draw: figures and ways to take them, refusals with their repairs, values behind a button."""
 
-from collections.abc import Callable, Iterable, Sequence
+import re
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path as File
 from typing import Any, Literal
 
 import numpy as np
@@ -12,13 +14,12 @@ import streamlit as st
 from mklcore.data.dataset import Dataset, Split
 from mklcore.data.target import TargetCandidate, is_sure
 from mklcore.errors import MKLError, Repair
-from mklcore.figures import style
+from mklcore.figures import captions, style
 from mklcore.io.catalog import Algorithm, Variant
-from mklcore.paths.path import Path
-from pages.shared import controls, listings, places, state, tables, words, work
+from pages.shared import controls, state, tables, work
+from pages.shared.inside import plain
 from pages.shared.parameters import SPLIT, Params
 from pages.shared.state import memory
-from pages.shared.words import plain
 from pages.shared.work import Failed, FailedError, Pending, PendingError, Ready
 
 # Figures
@@ -113,6 +114,94 @@ def _histogram(table: Dataset, dark: bool) -> go.Figure:
     return figure
 
 
+# Taking figures away
+#
+# SVG and PNG are made by the browser from a light copy of the figure, drawn where the person asks for it: nothing
+# leaves the host.
+
+
+WIDTH, HEIGHT = 656, 400
+POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:"
+_here = File(__file__).parent
+_saver = st.components.v2.component(
+    "figure_saver",
+    html='<div class="saver"><button type="button" data-format="svg">SVG</button>'
+    '<button type="button" data-format="png">PNG</button><span role="status"></span></div>',
+    css=(_here / "saver.css").read_text(),
+    js=(_here / "saver.js").read_text(),
+)
+
+
+def file_name(name: str) -> str:
+    """Return a name that every file system takes."""
+    return re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-").lower()[:60] or "mkl-explorer"
+
+
+@st.fragment
+def pocket(label: str, icon: str, key: str, help: str, draw: Callable[[], None]) -> None:
+    """Draw a button that opens; what ``draw`` draws in it is made then, and anew whatever has changed meanwhile."""
+    opened = st.popover(label, icon=f":material/{icon}:", key=key, on_change="rerun", help=help, type="tertiary")
+    if opened.open:
+        with opened:
+            draw()
+
+
+def strip(make: Callable[[], go.Figure], name: str, label: str = "Figure") -> None:
+    """Draw a pocket with the figure that ``make`` draws in light colours, and the ways to take it: SVG, PNG, HTML.
+
+    ``name`` is the file's name and has to differ between the figures of a page.
+    """
+    stem = file_name(name)
+    help = "Take the figure away as SVG, PNG or HTML"
+    pocket(label, "download", f"take_{stem}", help, lambda: _ways_to_take(light(make()), stem))
+
+
+def _ways_to_take(figure: go.Figure, stem: str) -> None:
+    left, right = st.columns([1, 1], vertical_alignment="center")
+    with left:
+        _saver(key=f"saver_{stem}", data={"chart": f"copy_{stem}", "name": stem})
+    right.download_button(
+        "HTML", lambda: page_of(figure), f"{stem}.html", "text/html", key=f"html_{stem}", on_click="ignore",
+    )  # fmt: skip
+    st.plotly_chart(
+        figure, key=f"copy_{stem}", alt=figure.layout.meta["alt"], theme=None, width=WIDTH,
+        config={"displaylogo": False},
+    )  # fmt: skip
+
+
+def titled(title: str, make: Callable[[], go.Figure], name: str) -> None:
+    """Draw the title of a figure, in Markdown, and beside it the pocket to take the figure away."""
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+        st.markdown(title, width="content")
+        strip(make, name)
+
+
+def figure(draw: Callable[..., go.Figure], name: str, key: str, title: str = "", small: bool = False) -> None:
+    """Draw a figure and the pocket to take it away, beside its title (``small``: its name) or else below it."""
+    title = f":small[**{name}**]" if small else title
+    if title:
+        titled(title, draw, name)
+    show(draw(dark=is_dark()), key)
+    if not title:
+        strip(draw, name)
+
+
+def light(figure: go.Figure) -> go.Figure:
+    """Return a copy on white paper in a size for print."""
+    copy = go.Figure(figure)
+    paper = style.theme(dark=False).paper
+    return copy.update_layout(
+        paper_bgcolor=paper, plot_bgcolor=paper, width=WIDTH, height=figure.layout.height or HEIGHT
+    )
+
+
+def page_of(figure: go.Figure) -> str:
+    """Return a figure as an HTML file that asks no server for anything."""
+    body = figure.to_html(full_html=False, include_plotlyjs=True, config={"displaylogo": False})
+    head = f"<meta charset='utf-8'><meta http-equiv='Content-Security-Policy' content=\"{POLICY}\">"
+    return f"<!DOCTYPE html><html lang='en'><head>{head}<title>MKL Explorer</title></head><body>{body}</body></html>"
+
+
 # Refusals
 
 
@@ -122,11 +211,11 @@ MOST_REPAIRS = 4  # buttons beside each other
 def refusal(error: MKLError | Failed, key: str) -> None:
     """Draw an error and its repairs; a refused file can always be read without the choices made about it."""
     if isinstance(error, PendingError):
-        st.caption(words.plain(error))
+        st.caption(plain(error))
         return
     failed = error.failed if isinstance(error, FailedError) else error
     sentence = failed.sentence if isinstance(failed, Failed) else failed
-    st.error(words.plain(sentence), icon=":material/block:")
+    st.error(plain(sentence), icon=":material/block:")
     params = state.current()
     offered = tables.offered(params, error.repairs)
     if params.is_upload:
@@ -147,7 +236,7 @@ def _buttons(offered: list[tuple[str, dict[str, object]]], key: str, kind: Liter
     row = st.container(horizontal=True, gap="small")
     for place, (label, changed) in enumerate(offered[:MOST_REPAIRS]):
         row.button(
-            words.plain(label), key=f"{key}_{place}", on_click=state.change, kwargs=changed,
+            plain(label), key=f"{key}_{place}", on_click=state.change, kwargs=changed,
             type=kind,
         )  # fmt: skip
 
@@ -169,7 +258,7 @@ def leaks(key: str) -> None:
         return  # the page itself says so
     for place, leak in enumerate(found[:MOST_LEAKS]):
         said, button = st.columns([5, 1], vertical_alignment="center")
-        said.warning(words.plain(leak.text), icon=":material/visibility:")
+        said.warning(plain(leak.text), icon=":material/visibility:")
         without = tables.without(params, leak.column)
         if without:
             _offer(button, "Leave it out", f"{key}_leak_{place}", uses=without)
@@ -177,57 +266,24 @@ def leaks(key: str) -> None:
             _offer(button, "Split by time", f"{key}_by_time_{place}", hold_out=newest)
     if len(found) > MOST_LEAKS:
         others = ", ".join(one.column for one in found[MOST_LEAKS:])
-        st.caption(f"{len(found) - MOST_LEAKS} more columns like these: {words.plain(others)}.")
+        st.caption(f"{len(found) - MOST_LEAKS} more columns like these: {plain(others)}.")
 
 
 def _offer(column: Any, label: str, key: str, **change: str) -> None:
     column.button(label, key=key, on_click=state.change, kwargs=change, width="stretch")
 
 
-# What stands behind a cursor
+# Texts and evidence
 
 
-STEPS = {"C": 0.01, "lam": 0.001, "p": 0.1}
-
-
-def number_box(path: Path, here: places.CursorPlace) -> None:
-    """Draw the box for an exact value of the path's own parameter; an empty box stands for infinity."""
-
-    def keep(chosen: float | None) -> None:
-        if chosen is not None or path.param == "p":
-            state.change(at=np.inf if chosen is None else float(chosen))
-
-    values = [len(path.kernel_names)] if path.param == "s" else []
-    exact_box(
-        path.param, "exact", here.value, [*values, *path.values.tolist()], keep,
-        help=f"Solves at any {places.symbol(path.param)}, also between the points of the path.",
-        **({"value": None, "placeholder": "∞"} if path.param == "p" else {}),
-    )  # fmt: skip
-
-
-def exact_box(
-    param: str,
-    key: str,
-    now: float | None,
-    values: Sequence[float],
-    keep: Callable[[float | None], None],
-    **more: Any,
-) -> None:
-    """Draw a box for one value of ``param``, whose solved ``values`` are known; a norm that it cannot show is none."""
-    low, high = places.bounds(param, values)
-    limits: dict[str, Any] = {"min_value": low, "max_value": high, "step": STEPS.get(param, 0.1), "format": "%.4g"}
-    if param == "s":
-        now, limits = now and int(now), {"min_value": 1, "max_value": int(max(values)), "step": 1}
-    elif param == "p":
-        now, limits["max_value"] = None if now is None or now > 1e6 else now, 1e6
-    controls.view(
-        st.number_input, f"{places.symbol(param)}, exactly", f"{key}_{param}", now, keep, **limits, **more
-    )  # fmt: skip
+def text(name: str) -> str:
+    """Return one of the texts in ``pages/shared/text``."""
+    return (_here / "text" / f"{name}.md").read_text(encoding="utf-8")
 
 
 def score(name: str, value: float | None) -> str:
     """Return a score in Markdown, as the screen says it."""
-    return words.score(name, value, "**")
+    return captions.score(name, value, "**")
 
 
 def once(params: Params, point: tuple[object, float], name: str, what: str, measure: Callable[[], float]) -> None:
@@ -243,29 +299,6 @@ def once(params: Params, point: tuple[object, float], name: str, what: str, meas
     st.markdown(f"test {name} {score(name, reached)}")
 
 
-def weights_table(point: Path, path: Path, index: int) -> None:
-    """Draw the weights of one point as a table, once it is opened; they and the whole path can be taken away."""
-    where = places.where(point, index)
-    label = f"All weights at {where}, as a table"
-    opened = st.expander(label, icon=":material/table_rows:", key="weights_table", type="compact", on_change="rerun")
-    if not opened.open:
-        return
-    frame = listings.weights(point, index)
-    opened.dataframe(
-        frame,
-        hide_index=True,
-        height=280,
-        alt=f"Kernel weights at {where}",
-        column_config={
-            "weight": st.column_config.NumberColumn(format="%.6f"),
-            "share": st.column_config.ProgressColumn(format="percent", min_value=0.0, max_value=1.0),
-        },
-    )
-    one, whole, _ = opened.columns([1, 1, 3])
-    listings.take(frame, "weights", "csv_weights", "Weights as CSV", one)
-    listings.take(lambda: listings.along(path), "path", "csv_path", "Path as CSV", whole)
-
-
 def explanation(method: Algorithm, solved: Algorithm | Variant | None = None) -> None:
     """Draw the problem that is solved and how to read its picture; ``solved`` where a control changes what is
     solved.
@@ -277,7 +310,7 @@ def explanation(method: Algorithm, solved: Algorithm | Variant | None = None) ->
     limits.markdown(f"**What it cannot tell.** {solved.cannot_tell}")
     st.caption(f"The problem above, with the parameters on the left: {method.paper}.")
     with st.expander("What the certificate says", icon=":material/verified:"):
-        st.markdown(words.text("certificate"))
+        st.markdown(text("certificate"))
 
 
 # Values that nobody makes unasked
@@ -324,8 +357,8 @@ def name_of(params: Params) -> str:
 
 def about(params: Params) -> str:
     """What is predicted, and in which table, in Markdown."""
-    table, name = tables.table(params), words.plain(name_of(params))
-    predicting = f"Predicting **{words.plain(table.target_name)}** in {name}"
+    table, name = tables.table(params), plain(name_of(params))
+    predicting = f"Predicting **{plain(table.target_name)}** in {name}"
     return f"Unusual rows in {name}" if table.task == "novelty" else predicting
 
 
@@ -367,12 +400,12 @@ def offer_targets(*, ask: bool = False) -> None:
     names = [one.name for one in candidates]
     if len(names) < 2 or (is_sure(candidates) and not ask) or (params.target and params.target not in names):
         return
-    guess = f"We guessed that you want to predict **{words.plain(names[0])}**. Is it another column?"
+    guess = f"We guessed that you want to predict **{plain(names[0])}**. Is it another column?"
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown("Other likely targets:" if params.target else guess, width="content")
         for place, one in enumerate(candidates):
             st.button(
-                words.plain(one.name), key=f"target_{place}", on_click=state.change, kwargs={"target": one.name},
+                plain(one.name), key=f"target_{place}", on_click=state.change, kwargs={"target": one.name},
                 type="primary" if one.name == (params.target or names[0]) else "secondary",
-                help=f"Likely {words.plain(one.reason)}",
+                help=f"Likely {plain(one.reason)}",
             )  # fmt: skip

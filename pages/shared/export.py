@@ -24,9 +24,9 @@ from mklcore.figures.takeaway import About, SolvedProblem, hulls_page, methods_p
 from mklcore.io.catalog import Algorithm, Variant
 from mklcore.kernels.grams import GramStack
 from mklcore.paths.path import Path
-from pages.shared import answer, drawing, hulls, listings, nav, parameters, tables, words, work
+from pages.shared import answer, drawing, hulls, listings, parameters, state, tables, work
 from pages.shared.answer import ComparedMethod
-from pages.shared.downloads import file_name
+from pages.shared.drawing import file_name
 from pages.shared.parameters import ANSWER, METHODS, Params
 
 # Proof and model
@@ -175,7 +175,7 @@ def pocket(proof: ProofRecord | None, name: str, label: str = "Check it yourself
 
 def _inside(proof: ProofRecord, name: str) -> None:
     found = files(proof)
-    st.markdown(words.text("proof"))
+    st.markdown(drawing.text("proof"))
     one, two = st.columns(2)
     one.download_button(
         "The model", found.model, MODEL, "application/zip", key=f"proof_model_{name}", icon=":material/download:",
@@ -188,7 +188,7 @@ def _inside(proof: ProofRecord, name: str) -> None:
     )  # fmt: skip
     st.code(found.command, language="bash", wrap_lines=True)
     if proof.params.is_upload and proof.stack is None:
-        st.caption(words.text("proof_upload"))
+        st.caption(drawing.text("proof_upload"))
     _answer(proof, found, name)
 
 
@@ -295,6 +295,6 @@ def _about(
     """Return what the file tells of the table, the rows in use, the algorithms and the way back to this screen."""
     facts = [("Table", f"{tables.called(params)}, target {table.target_name}"), *used]
     facts += [("Method", f"{method.label} ({method.paper})") for method in algorithms]
-    question = next(room.question for room in nav.ROOMS if room.file == page)
+    question = next(room.question for room in state.ROOMS if room.file == page)
     settings = f"{page}?{urlencode(parameters.link_text(params))}".removesuffix("?")
     return About(question, tuple(facts), tuple(solved), settings, table.fingerprint)

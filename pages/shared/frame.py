@@ -8,10 +8,10 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from mklcore.errors import MKLError
-from pages.shared import downloads, drawing, kept, nav, parameters, server, starting, state, tables, uploading, work
+from pages.shared import drawing, kept, parameters, server, starting, state, tables, work
+from pages.shared.inside import plain
 from pages.shared.parameters import Params
 from pages.shared.state import memory
-from pages.shared.words import plain
 from pages.shared.work import PendingError
 
 # Type has four sizes: 1.1875 rem for the title of the page, 1 rem for headings and text, 0.875 rem for controls and
@@ -153,7 +153,7 @@ def way_out() -> None:
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         for file, title in (("lessons", "Lessons"), ("explore", "Explore"), ("compare", "Compare"), ("hulls", "Hulls")):
-            nav.link(file, title)
+            state.link(file, title)
         st.button(
             "Leave the presentation", key="leave_below", on_click=_leave, icon=":material/close_fullscreen:",
             shortcut="Esc", type="tertiary",
@@ -190,7 +190,7 @@ def usable_table() -> bool:
     except state.MissingFileError:
         st.info("This link needs a file that stayed with the person who uploaded it. Upload the same file to go on.")
         if memory().page != "data":
-            uploading.uploader("The file of this link")
+            kept.uploader("The file of this link")
             return False
     except PendingError as error:
         drawing.refusal(error, "refused")
@@ -201,7 +201,7 @@ def usable_table() -> bool:
     else:
         return True
     if memory().page != "data":
-        nav.link("data", "Go to Data")
+        state.link("data", "Go to Data")
     return False
 
 
@@ -242,9 +242,9 @@ def heading(question: str) -> DeltaGenerator:
         "", icon=":material/redo:", key="redo", on_click=state.redo, help="Do the undone step again", type="tertiary",
     )  # fmt: skip
     with link:
-        _link_pocket()
+        drawing.pocket("", "link", "link", "A link or a file that restores this screen", _address)
     with code:
-        downloads.screen()
+        drawing.pocket("", "code", "screen", "The code that makes this screen", _code)
     state.look_again()
     return progress
 
@@ -261,18 +261,6 @@ def start(sentence: str) -> DeltaGenerator:
     return progress
 
 
-@st.fragment
-def _link_pocket() -> None:
-    """Draw the link when it is asked for: a released cursor changes it without a run of the whole app."""
-    pocket = st.popover(
-        "", icon=":material/link:", key="link", on_change="rerun", help="A link or a file that restores this screen",
-        type="tertiary",
-    )  # fmt: skip
-    if pocket.open:
-        with pocket:
-            _address()
-
-
 def _address() -> None:
     url = (st.context.url or "").split("?")[0]
     parts = urlencode(parameters.link_text(state.current()))
@@ -285,6 +273,12 @@ def _address() -> None:
             icon=":material/download:",
             help="One file with table, parameters, path and model. Drop it on the start page to open it.",
         )  # fmt: skip
+
+
+def _code() -> None:
+    from pages.shared import scripts  # with scikit-learn, which a page can be drawn without
+
+    scripts.draw(state.current(), memory().page)
 
 
 # The visit
@@ -312,20 +306,20 @@ def draw() -> None:
 
 def _draw() -> None:
     work.begin()
-    nav.frame()
-    page, room = nav.menu()
+    state.set_layout()
+    page, room = state.menu()
     state.begin(room.file)
     kept.begin()
-    if room is nav.START:
-        nav.leave_bare()
+    if room is state.START:
+        state.leave_bare()
     else:
         state.end()
     dress()
     dress_presentation()
-    progress = start(room.question) if room is nav.START else heading(room.question)
+    progress = start(room.question) if room is state.START else heading(room.question)
     notices = st.container()
     starting.wait_for(room.file, comes_along=state.current() == Params() and tables.comes_along(Params()))
-    with nav.inside():
+    with state.running():
         page.run()
     way_out()
     # Last, so that what the page has just begun or made obsolete is shown in the same run.

@@ -13,7 +13,7 @@ from mklcore.answer.exploration import effects
 from mklcore.answer.terms import Columns, Decomposition, TermEffect, decompose, term_effect
 from mklcore.data.dataset import Dataset, Split
 from mklcore.errors import DataError
-from mklcore.figures import kernel_count, style
+from mklcore.figures import captions, kernel_count, style
 from mklcore.figures.hulls import gap_of, most_relevant, node_id, way
 from mklcore.hkl.bases import BASES
 from mklcore.hkl.design import Design
@@ -21,7 +21,7 @@ from mklcore.io.catalog import ESTIMATORS, Control
 from mklcore.paths.path import Path, fit_path, path_grid
 from mklcore.paths.references import Reference, hull_references
 from mklcore.problem.driver import Status
-from pages.shared import parameters, tables, words, work
+from pages.shared import parameters, tables, work
 from pages.shared.parameters import SEARCH, SPLIT, Params, Setting
 from pages.shared.state import Answered, memory
 from pages.shared.work import Failed, Pending, Ready
@@ -383,7 +383,7 @@ def higher_unsure(shown: HullsView, hull: HullView) -> str:
     if not np.any(scores > hull.validation):
         return ""
     best = int(np.nanargmax(scores))
-    score = words.score(path.score_name, float(scores[best]))
+    score = captions.score(path.score_name, float(scores[best]))
     return f"λ = {style.number(float(path.values[best]))}, not certified, scores higher on validation rows: {score}"
 
 

@@ -1,4 +1,4 @@
-"""Session and what the app uses of Streamlit beyond its public names: all of it here, and each name may be missing.
+"""What the app knows of Streamlit beyond its public names: all of it here, and each name may be missing.
 
 Such names may change with any release. Where one is gone the app works without it, in the way that ``NAMES`` says, and
 the server's log has it.
@@ -6,6 +6,7 @@ the server's log has it.
 
 import hashlib
 import logging
+import re
 from functools import lru_cache
 from importlib import import_module
 from typing import Any
@@ -216,3 +217,11 @@ def _manager() -> Any:
     there, kind = getattr(_server(), "uploaded_file_mgr", None), find(FILES)
     known = kind is not None and isinstance(there, kind) and hasattr(there, "_lock") and hasattr(there, "file_storage")
     return there if known else None
+
+
+# Its Markdown
+
+
+def plain(text: object) -> str:
+    """Return text that came from a file as it is, with what Markdown would read as signs made harmless."""
+    return re.sub(r"([\\`*_{}\[\]()#+\-.!|~<>$:])", r"\\\1", str(text))

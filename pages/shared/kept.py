@@ -1,4 +1,4 @@
-"""Work that stays: a reload finds its table, one file holds a screen, a server of one person finds its tables again.
+"""What stays: files that were brought, tables after a reload or restart, saved screens, answers made beforehand.
 
 A saved screen is a zip archive of what the page shows: ``screen.json`` (page, parameters as a link has them, name of
 the table), the bytes of an uploaded ``table``, the ``path`` and the ``model`` of the library. Dropped on the start
@@ -17,25 +17,35 @@ import tempfile
 import threading
 import zipfile
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
+from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 
+import numpy as np
 import streamlit as st
 from cachetools import TTLCache
 from platformdirs import user_data_path
 
+from mklcore.answer.verdict import ColumnEffect
 from mklcore.data.packed import bounded_json
+from mklcore.data.samples import SAMPLES
 from mklcore.errors import DataError
+from mklcore.figures.hulls import HullLayout
 from mklcore.io import launcher
 from mklcore.io.private_folders import own_folder
 from mklcore.kernels.stacks import MAX_FILE_MB
 from mklcore.paths.files import read_paths, write_paths
 from mklcore.paths.path import Path as Solved
-from pages.shared import inside, nav, parameters, places, state
-from pages.shared.parameters import UPLOAD, Params
+from pages.shared import controls, inside, parameters, state, tables, work
+from pages.shared.inside import plain
+from pages.shared.parameters import ANSWER, SEARCH, UPLOAD, Params, TableParams
 from pages.shared.server import memory_bytes
 from pages.shared.state import Answered, Upload, memory
+from pages.shared.tables import read_json, write_json
+
+if TYPE_CHECKING:
+    from mklcore.answer.exploration import Exploration
 
 FORMAT, ENDING = "MKL Explorer screen 1", "mklx"
 SCREEN, TABLE, PATH, MODEL = "screen.json", "table", "path.npz", "model.mkl"
@@ -139,7 +149,7 @@ def begin() -> None:
             _to_folder(name, file)
     page, memory().next_page = memory().next_page, None
     if page is not None and page != memory().page:
-        nav.go(page)
+        state.go(page)
 
 
 def _take_table() -> None:
@@ -174,11 +184,11 @@ def saving() -> Callable[[], bytes]:
 
 def _solved(params: Params, page: str) -> tuple[Solved | None, Any]:
     """The path of a page and its model, where they are known: the hull at the cursor, or the one that was chosen."""
-    from pages.shared import answer, hulls  # which a first page is drawn without
+    from pages.shared import answer, hulls, players  # which a first page is drawn without
 
     if page == "hulls":
         path = hulls.known(params)
-        return path, None if path is None else path.estimators[places.place(path, params.hull_at).index]
+        return path, None if path is None else path.estimators[players.place(path, params.hull_at).index]
     found = answer.best_known(params)
     return (None, None) if found is None else (found.path, found.model)
 
@@ -203,7 +213,7 @@ def open_file(content: bytes) -> None:
     params, refused = parameters.read_link(screen.link)
     state.set_params(params)
     state.refuse(*refused)
-    memory().next_page = screen.page if screen.page in {room.file for room in nav.ROOMS} else "explore"
+    memory().next_page = screen.page if screen.page in {room.file for room in state.ROOMS} else "explore"
     memory().opened = None if screen.path is None or screen.page == "hulls" else Answered(screen.path, params)
 
 
@@ -295,3 +305,189 @@ def _from_folder(source: str) -> Upload | None:
         file.unlink(missing_ok=True)
         return None
     return Upload(found.name, found.table)
+
+
+# The place for a file: what a person brings becomes the table in use, or opens a saved screen
+
+
+# What belongs to one table and returns to its usual value with another one.
+OF_THE_TABLE = (
+    *(one.name for one in fields(TableParams)[1:]),
+    "grouping",
+    "clip",
+    "edited",
+)
+KINDS = ["csv", "tsv", "txt", "xlsx", "xls", "parquet", "npz", ENDING]
+
+
+def choose(source: str) -> None:
+    """Make another table the one in use; what belonged to the table before returns to its usual value."""
+    usual = parameters.Params()
+    if state.current().edited and source != state.current().data:
+        memory().notice = "The edited dictionary belonged to the previous table. Kernels starts with a new one."
+    state.change(data=source, **{name: getattr(usual, name) for name in OF_THE_TABLE})
+
+
+def take_upload() -> bool:
+    """Keep the uploaded bytes and make them the table in use, or open a saved screen; tell whether it was a table."""
+    file = controls.value("uploader")
+    if file is None:
+        return False
+    if refused := state.refusal(file):
+        memory().notice = refused
+        return False
+    if is_screen(file.getvalue()):
+        try:
+            open_file(file.getvalue())
+        except DataError as error:
+            memory().notice = plain(error)
+        return False
+    work.again()
+    source = state.keep_upload(file.name, file.getvalue())
+    if source == state.current().data:
+        state.set_params(state.current())  # the file a link asked for: its settings stay
+    else:
+        choose(source)
+    return True
+
+
+def uploader(label: str = "Your own table or kernel stack", then: Callable[[], None] = lambda: None) -> None:
+    """Draw the upload; ``then`` is called when a file was taken."""
+    st.file_uploader(
+        label,
+        type=KINDS,
+        max_upload_size=state.STACK_LIMIT_MB,
+        key="uploader",
+        on_change=lambda: then() if take_upload() else None,
+        help=f"CSV, TSV, Excel or Parquet up to {state.UPLOAD_LIMIT_MB} MB, column names in the first row. "
+        f"Or a NumPy archive (.npz) up to {state.STACK_LIMIT_MB} MB: K (kernels, rows, rows), y (rows), "
+        f"names. Or a saved screen (.{ENDING}). No other session sees the file.",
+    )
+    place = folder()
+    if place is not None and state.current().is_upload:
+        st.caption(f"Kept in {plain(place)}: it is still here after a restart.")
+
+
+# Answers that come with the project, so that a first start draws and drags before it computes
+#
+# Every answer is in a file whose name holds a digest of what was computed: table, kernels, method, settings. Where any
+# of them is another one there is no such file, and the answer is computed. ``sample_data/build_earlier.py`` makes them.
+
+
+COMPUTED_EARLIER = (
+    "Computed earlier with these settings. The models are being fitted here; what needs them appears then."
+)
+EARLIER: Path | None = Path(__file__).resolve().parents[2] / "sample_data" / "earlier"
+DIGITS = 12
+
+
+@dataclass(frozen=True, eq=False)
+class EarlierHulls:
+    """A path of hulls with what its player draws: the layout, and the state at every point."""
+
+    path: Solved
+    layout: HullLayout
+    states: tuple[dict[str, Any], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """What Explore draws of an answer: its sentence in Markdown, its path with the chosen point ``index``, its columns
+    and their effects (L, G) along the path.
+    """
+
+    sentence: str
+    path: Solved
+    index: int
+    columns: tuple[ColumnEffect, ...]
+    along: np.ndarray
+
+    @classmethod
+    def of(cls, found: Exploration, table: str) -> Self:
+        """What is drawn of an answer for a table of this name."""
+        bold = lambda name: f"**{plain(name)}**"  # noqa: E731
+        return cls(
+            found.verdict.sentence(bold, plain(table)), found.path, found.index, found.columns, found.effects_along
+        )
+
+
+def earlier_hulls(params: Params) -> EarlierHulls | None:
+    """Return the hulls these parameters ask for if they come with the project."""
+    file = _file(params) and hulls_file(params)
+    return _hulls(file) if file else None
+
+
+def earlier_answer(params: Params) -> Seen | None:
+    """Return the answer for a sample that comes with the project, where nothing but the sample was chosen."""
+    usual = Params(data=params.data).of(*ANSWER)
+    return earlier_answers().get(params.data) if params.of(*ANSWER) == usual else None
+
+
+def earlier_answers() -> dict[str, Seen]:
+    """Return the answers for the samples that come with the project, by name; their paths have no models."""
+    return _answers(EARLIER / "answers.json.gz") if EARLIER else {}
+
+
+def hulls_file(params: Params) -> Path:
+    """Return the file for the hulls of these parameters."""
+    return _named(f"hulls_{params.data}", params.of(*SEARCH))
+
+
+def _named(kind: str, asked: Params) -> Path:
+    assert EARLIER is not None
+    content = [kind, parameters.link_text(asked), tables.table(asked).fingerprint]
+    digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:DIGITS]
+    return EARLIER / f"{kind}_{digest}.json.gz"
+
+
+def _file(params: Params) -> bool:
+    return EARLIER is not None and params.data in SAMPLES
+
+
+@lru_cache(maxsize=128)
+def _path(file: Path) -> Solved | None:
+    try:
+        return read_paths(file.read_bytes())["path"]
+    except (OSError, DataError):  # there is none: it is computed
+        return None
+
+
+@lru_cache(maxsize=16)
+def _hulls(file: Path) -> EarlierHulls | None:
+    found, along = read_json(file), _path(file.with_name(file.name.replace(".json.gz", ".npz")))
+    if found is None or along is None:
+        return None
+    layout = {name: _tuples(value) for name, value in found["layout"].items()}
+    return EarlierHulls(along, HullLayout(**layout), tuple(found["states"]))
+
+
+@lru_cache(maxsize=2)
+def _answers(file: Path) -> dict[str, Seen]:
+    try:
+        paths = read_paths(file.with_name("answers.npz").read_bytes())
+    except (OSError, DataError):
+        return {}
+    found = {}
+    for name, one in (read_json(file) or {}).items():
+        columns = tuple(ColumnEffect(*each) for each in one["columns"])
+        found[name] = Seen(one["sentence"], paths[name], one["index"], columns, np.array(one["along"]))
+    return found
+
+
+def _tuples(value: Any) -> Any:
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value
+
+
+def write_hulls(file: Path, found: EarlierHulls) -> None:
+    """Write hulls; their path is beside them, in a file of its own."""
+    write_json(file, {"layout": asdict(found.layout), "states": found.states})
+
+
+def write_answers(file: Path, found: dict[str, Seen]) -> None:
+    """Write the answers for the samples: their paths beside all else."""
+    file.with_name("answers.npz").write_bytes(write_paths(**{name: one.path for name, one in found.items()}))
+    rest = {
+        name: {"sentence": one.sentence, "index": one.index, "columns": one.columns, "along": one.along.tolist()}
+        for name, one in found.items()
+    }
+    write_json(file, rest)

@@ -21,7 +21,8 @@ from mklcore.errors import KernelError, MKLError, ParameterError
 from mklcore.kernels.grams import GramStack
 from mklcore.kernels.notation import columns_from_words
 from mklcore.paths.path import Path
-from pages.shared import controls, parameters, tables, words
+from pages.shared import controls, parameters, tables
+from pages.shared.inside import plain
 from pages.shared.state import memory
 
 if TYPE_CHECKING:
@@ -227,7 +228,7 @@ def editor(
     )  # fmt: skip
     refused = memory().edit_refused
     if refused is not None and refused[0] == key:
-        st.error(words.plain(refused[1]))
+        st.error(plain(refused[1]))
 
 
 # Columns

@@ -1,7 +1,8 @@
-"""What moves in the browser without the server: the cursor on a path, and on those of several methods."""
+"""Cursors: where one stands on a path or several, and the players that move it in the browser without the server."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -10,14 +11,87 @@ import numpy as np
 import streamlit as st
 
 from mklcore.figures import axes, captions, moving, players
-from mklcore.figures.moving import MethodView, SharedSlider
+from mklcore.figures.captions import label, symbol
+from mklcore.figures.moving import MethodView, Places, SharedSlider
 from mklcore.paths.path import Path
-from pages.shared import controls, drawing, places, state
-from pages.shared.places import CursorPlace, SliderPlace, label, symbol
+from pages.shared import controls, drawing, listings, state
 from pages.shared.state import memory
 
 if TYPE_CHECKING:
     from pages.shared.answer import ComparedMethod  # not at start-up
+
+# Where a cursor stands: on one path, at a solved value or between two, or on several paths at once
+
+
+BOUNDS = {"C": (1e-6, 1e6), "lam": (1e-10, 1e6), "p": (1.0, math.inf)}  # where an exact value may be
+
+
+@dataclass(frozen=True)
+class CursorPlace:
+    """Where the cursor stands: the index of the nearest solved value, and the value itself if it is between them."""
+
+    index: int
+    value: float
+    exact: bool
+
+
+def bounds(param: str, values: Sequence[float]) -> tuple[float, float]:
+    """Return between which values an exact one may be: the usual bounds, or those of a path that kernels of another
+    scale lead beyond them.
+    """
+    low, high = BOUNDS.get(param, (1e-10, 1e10))
+    return min([low, *values]), max([high, *values])
+
+
+def where(path: Path, index: int) -> str:
+    """Return what the point of a path is called, as in "C = 1"."""
+    return label(path.param, float(path.values[index]))
+
+
+def place(path: Path, at: float | None) -> CursorPlace:
+    """Return where ``at`` is on the path; None stands for the best validation score, or the middle where none can
+    choose.
+
+    A value outside its bounds becomes the nearest bound; a number of kernels is whole, from one to all of them.
+    """
+    values = np.asarray(path.values, dtype=float)
+    if at is not None and path.param == "s":
+        at = float(min(max(round(at), 1), max(len(path.kernel_names), int(values.max()))))
+    if at is None:
+        index = path.first_look
+        return CursorPlace(index, float(values[index]), exact=False)
+    low, high = bounds(path.param, values.tolist())
+    at = min(max(at, low), high)
+    index = path.nearest(at)
+    on_grid = bool(values[index] == at or abs(values[index] - at) <= 1e-9 * at)
+    return CursorPlace(index, float(values[index]) if on_grid else at, exact=not on_grid)
+
+
+# One cursor of several methods
+
+
+@dataclass(frozen=True)
+class SliderPlace:
+    """The position of the slider, and the place of each method on its path, between two points where it is no whole
+    number; ``best``: each method stands at its chosen point.
+    """
+
+    position: float
+    places: Places
+    best: bool = False
+
+
+def shared_place(found: SharedSlider, paths: Sequence[Path | None], at: str) -> SliderPlace:
+    """Where ``at`` puts the methods: "" each at its best, a share of each path, or a value of the shared parameter.
+
+    A value means nothing to methods without a shared parameter, nor a share to the others: both fall back to the best.
+    """
+    if not at or at.endswith("%") == bool(found.shared):
+        indices = tuple(None if path is None else path.first_look for path in paths)
+        return SliderPlace(found.nearest_to(indices), indices, best=True)
+    position = found.position(float(at.removesuffix("%")))
+    return SliderPlace(position, found.at(position))
+
 
 # One path
 #
@@ -187,7 +261,7 @@ def slider(made: Drawn, found: SharedSlider, here: SliderPlace, name: object, sc
     if here.best:
         label = "each at its best" if scored else "scores follow"
     elif found.shared:
-        label = places.label(found.shared, found.value(here.position))
+        label = captions.label(found.shared, found.value(here.position))
     place = {"step": here.position, "free": here.best, "places": list(here.places), "label": label}
     turn = memory().cursors.methods.turns(name, state.current().methods_at)
     _slider(
@@ -204,3 +278,67 @@ def methods_chart(made: Drawn) -> None:
 def table(made: Drawn) -> None:
     """Draw facts and kernel weights of every method, which follow the slider."""
     _table(key=f"{METHODS_KEY}_table", data=made["methods"])
+
+
+# What stands behind a cursor
+
+
+STEPS = {"C": 0.01, "lam": 0.001, "p": 0.1}
+
+
+def number_box(path: Path, here: CursorPlace) -> None:
+    """Draw the box for an exact value of the path's own parameter; an empty box stands for infinity."""
+
+    def keep(chosen: float | None) -> None:
+        if chosen is not None or path.param == "p":
+            state.change(at=np.inf if chosen is None else float(chosen))
+
+    values = [len(path.kernel_names)] if path.param == "s" else []
+    exact_box(
+        path.param, "exact", here.value, [*values, *path.values.tolist()], keep,
+        help=f"Solves at any {symbol(path.param)}, also between the points of the path.",
+        **({"value": None, "placeholder": "∞"} if path.param == "p" else {}),
+    )  # fmt: skip
+
+
+def exact_box(
+    param: str,
+    key: str,
+    now: float | None,
+    values: Sequence[float],
+    keep: Callable[[float | None], None],
+    **more: Any,
+) -> None:
+    """Draw a box for one value of ``param``, whose solved ``values`` are known; a norm that it cannot show is none."""
+    low, high = bounds(param, values)
+    limits: dict[str, Any] = {"min_value": low, "max_value": high, "step": STEPS.get(param, 0.1), "format": "%.4g"}
+    if param == "s":
+        now, limits = now and int(now), {"min_value": 1, "max_value": int(max(values)), "step": 1}
+    elif param == "p":
+        now, limits["max_value"] = None if now is None or now > 1e6 else now, 1e6
+    controls.view(
+        st.number_input, f"{symbol(param)}, exactly", f"{key}_{param}", now, keep, **limits, **more
+    )  # fmt: skip
+
+
+def weights_table(point: Path, path: Path, index: int) -> None:
+    """Draw the weights of one point as a table, once it is opened; they and the whole path can be taken away."""
+    here = where(point, index)
+    label = f"All weights at {here}, as a table"
+    opened = st.expander(label, icon=":material/table_rows:", key="weights_table", type="compact", on_change="rerun")
+    if not opened.open:
+        return
+    frame = listings.weights(point, index)
+    opened.dataframe(
+        frame,
+        hide_index=True,
+        height=280,
+        alt=f"Kernel weights at {here}",
+        column_config={
+            "weight": st.column_config.NumberColumn(format="%.6f"),
+            "share": st.column_config.ProgressColumn(format="percent", min_value=0.0, max_value=1.0),
+        },
+    )
+    one, whole, _ = opened.columns([1, 1, 3])
+    listings.take(frame, "weights", "csv_weights", "Weights as CSV", one)
+    listings.take(lambda: listings.along(path), "path", "csv_path", "Path as CSV", whole)

@@ -4,19 +4,24 @@ A screen is exported as cells, text and code by turns; the script has the text a
 are written by ``repr`` only, and text from a file is freed of line ends and control signs.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from inspect import signature
 from typing import Any
+
+import streamlit as st
 
 import mklcore
 from mklcore.data.columns import clean_name
 from mklcore.data.dataset import Split
 from mklcore.data.splitting import RANDOM
+from mklcore.errors import MKLError
 from mklcore.io.catalog import NOVELTY
 from mklcore.io.script import call, code, dictionary_code, imports_for, model_code, path_code
 from mklcore.kernels.dictionary import MOST_COLUMNS
-from pages.shared import answer, dictionaries, hulls, parameters, places, state, tables
+from pages.shared import answer, dictionaries, hulls, parameters, players, state, tables
+from pages.shared.drawing import file_name
+from pages.shared.inside import plain
 from pages.shared.parameters import UPLOAD, Params
 
 OMITTED = ("normalise", "center", "callback")  # of a model: the stack is made by lines of its own
@@ -226,12 +231,12 @@ def _answer_lines(params: Params) -> list[str]:
 def _point_cells(params: Params) -> list[Cell]:
     """Return the cells of the point under the cursor."""
     known = answer.best_known(params)
-    here = None if known is None else places.place(known.path, params.at)
+    here = None if known is None else players.place(known.path, params.at)
     line = "point, index = found.path, found.index  # the point that folds chose"
     if here is not None and here.exact:
         line = f"point, index = found.at({code(here.value)}), 0"
     elif known is not None and here is not None and here.index != known.index:
-        line = f"point, index = found.path, {here.index}  # {places.where(known.path, here.index)}"
+        line = f"point, index = found.path, {here.index}  # {players.where(known.path, here.index)}"
     return _section("## The model at the cursor", line, *_caption(answer.runs_over(params).key))
 
 
@@ -306,7 +311,7 @@ def _hull_point(params: Params) -> list[str]:
     path = hulls.known(params)
     if path is None:
         return ["index = path.first_look", "fitted = path.estimators[index]"]
-    here = places.place(path, params.hull_at)
+    here = players.place(path, params.hull_at)
     if here.exact:
         return [
             f"index = {here.index}  # the nearest point of the path, from which this one starts",
@@ -338,3 +343,32 @@ def notebook(parts: Sequence[Cell]) -> str:
         cell["id"] = f"cell-{k}"
     spec = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
     return nbformat.writes(v4.new_notebook(cells=made, metadata=spec))
+
+
+# On the page
+
+
+CODE_HEIGHT = 260
+
+
+def draw(params: Params, page: str) -> None:
+    """Draw script and notebook of a page."""
+    try:
+        parts = cells(params, page)
+    except (MKLError, state.MissingFileError) as error:
+        known = isinstance(error, MKLError)
+        st.info(plain(error) if known else "There is no table yet to compute with: choose one on Data.")
+        return
+    text = script(parts)
+    one, two = st.columns(2)
+    _take(one, "Script", lambda: text, "mkl_screen.py", "text/x-python")
+    _take(two, "Notebook", lambda: notebook(parts), "mkl_screen.ipynb", "application/x-ipynb+json")
+    st.code(text, language="python", height=CODE_HEIGHT)
+    numbers = "the numbers of this screen" if page in PAGES else "the path of Explore on this table"
+    st.caption(f"The script and the notebook compute {numbers} with the library alone.")
+
+
+def _take(place: Any, label: str, make: Callable[[], str], name: str, mime: str) -> None:
+    """Draw a download whose file is made once it is asked for: a file made before may be gone when it is."""
+    key = f"take_{file_name(name)}"
+    place.download_button(label, make, name, mime, key=key, on_click="ignore", width="stretch")

@@ -35,8 +35,8 @@ from cachetools import LRUCache
 
 from mklcore.errors import MKLError, cancellation_scope, suppress_convergence_warnings
 from pages.shared import inside, server, state
+from pages.shared.inside import plain
 from pages.shared.server import cores, memory_bytes, preparation
-from pages.shared.words import plain
 
 UNWATCHED_SECONDS = 15.0  # after which work ends that nobody looks at
 UNWATCHED_LONG_SECONDS = 180.0  # a browser lets the clock of a hidden tab tick once a minute

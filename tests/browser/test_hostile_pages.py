@@ -2,7 +2,7 @@
 asked.
 """
 
-from pages.shared.nav import ROOMS
+from pages.shared.state import ROOMS
 from tests.browser.steps import upload
 from tests.browser.walker import assert_sound
 from tests.helpers.hostile_names import FILE, NAMES, table

@@ -5,7 +5,7 @@ from urllib.parse import parse_qs, urlparse
 import pytest
 
 from mklcore.gallery.lessons import LESSONS
-from pages.shared.nav import ROOMS
+from pages.shared.state import ROOMS
 from tests.browser.known import KERNELS, path_of
 from tests.browser.steps import assert_at, assert_reads, pull
 from tests.browser.walker import Walker, assert_named, assert_sound, assert_theme, resize

@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from mklcore.data import SAMPLES
 from mklcore.errors import ProofError
 from mklcore.problem import driver
-from pages.shared import dictionaries, frame, nav, parameters, server
+from pages.shared import dictionaries, frame, parameters, server, state
 from pages.shared.parameters import ANSWER, GRAMS, METHODS, SEARCH, SPLIT, Params
 from tests.helpers.every import every
 from tests.helpers.pages import FEW, go, memory, open_app, press, put, quiet, table, upload, words
@@ -28,14 +28,14 @@ PAGES = ("pages/data.py", "pages/kernels.py", "pages/explore.py", "pages/hulls.p
 
 def test_a_link_whose_dictionary_does_not_fit_the_table_opens_every_page():
     app = open_app(data="iris", edited="rbf0.5m@300")
-    for room in nav.ROOMS:
+    for room in state.ROOMS:
         go(app, f"pages/{room.file}.py")
         if room.file in ("kernels", "explore", "compare", "predict"):
             assert "'300' is not among the columns" in words(app).replace("\\", ""), room.file
 
 
 @pytest.mark.threads
-@every("sample, room, algorithm", zip(SAMPLES, cycle(nav.ROOMS), cycle(METHODS)))
+@every("sample, room, algorithm", zip(SAMPLES, cycle(state.ROOMS), cycle(METHODS)))
 def test_every_page_opens_whatever_the_sample_and_the_algorithm(sample, room, algorithm):
     app = open_app(f"pages/{room.file}.py", data=sample, **SMALL, algorithm=algorithm, lesson="copies")
     assert words(app).strip() or room.file == "home"  # the first screen is one picture
@@ -193,8 +193,8 @@ def test_a_key_holds_what_a_stage_needs_and_nothing_later():
 
 
 def test_pages_made_outside_of_a_run_are_not_kept():
-    made = nav._pages()
-    assert nav._pages()["data"] is not made["data"]
+    made = state._pages()
+    assert state._pages()["data"] is not made["data"]
 
 
 # What survives and what is dropped

@@ -15,7 +15,7 @@ from mklcore.figures import moving
 from mklcore.figures.moving import MethodView, peak_shares
 from mklcore.paths.path import fit_path
 from pages.of_compare import rail
-from pages.shared import answer, export, parameters, places, scripts, work
+from pages.shared import answer, export, parameters, players, scripts, work
 from pages.shared.parameters import METHODS, MethodParams, Params
 from tests.helpers.pages import go, memory, open_app, press, put, table, upload, words
 
@@ -106,21 +106,21 @@ def test_methods_share_a_value_or_a_share_of_their_path():
     steps = moving.shared_slider([wide, narrow], ["C", "C"])
     assert (steps.shared, steps.values[0], steps.values[-1]) == ("C", 0.01, 10.0)
     assert (steps.indices[0], steps.indices[-1]) == ((0, 0), (3, 1))
-    best = places.shared_place(steps, [wide, narrow], "")
+    best = players.shared_place(steps, [wide, narrow], "")
     assert best.best
     assert best.places == (wide.first_look, narrow.first_look)
-    assert places.shared_place(steps, [wide, narrow], "40%").best  # a share means nothing where a value is shared
-    assert places.shared_place(steps, [wide, narrow], "0.1").places == (1.0, 0.0)
-    assert places.shared_place(steps, [wide, narrow], "1e9").places == (3.0, 1.0)
+    assert players.shared_place(steps, [wide, narrow], "40%").best  # a share means nothing where a value is shared
+    assert players.shared_place(steps, [wide, narrow], "0.1").places == (1.0, 0.0)
+    assert players.shared_place(steps, [wide, narrow], "1e9").places == (3.0, 1.0)
     falling, whole = path("smkl", "C", (10.0, 0.1)), path("gomp", "s", (1.0, 2.0, 3.0))
     steps = moving.shared_slider([falling, whole, None], ["C", "s", "C"])
     assert (steps.shared, steps.text(20.5)) == ("", "51.25%")
-    here = places.shared_place(steps, [falling, whole, None], "25%")
+    here = players.shared_place(steps, [falling, whole, None], "25%")
     assert here.places == (pytest.approx(0.75), 0.0, None)  # shares run from the least value to the largest
     norms = path("lp", "p", (1.0, 2.0, np.inf))
     steps = moving.shared_slider([norms, norms], ["p", "p"])
     assert steps.value(1.5) == pytest.approx(2.0 * 2**0.5)  # infinity is drawn one doubling beyond the last norm
-    assert places.shared_place(steps, [norms, norms], "inf").places == (2, 2)
+    assert players.shared_place(steps, [norms, norms], "inf").places == (2, 2)
 
 
 # Figures

@@ -9,7 +9,7 @@ from mklcore.data.dataset import Dataset, three_way_split
 from mklcore.data.grouping import read_groups, read_numbers, regrouped, write_groups, write_numbers
 from mklcore.data.reading import describe_table, read_table
 from mklcore.errors import DataError, MKLError, ParameterError
-from pages.shared import listings, parameters, tables, uploading
+from pages.shared import kept, listings, parameters, tables
 from pages.shared.parameters import Params
 from tests.data.test_excel import book
 from tests.data.test_reading import OPTION
@@ -232,7 +232,7 @@ def test_another_table_drops_what_belonged_to_the_one_before():
     change(app, grouping="prefix", task="regression")
     press(app, "table_iris")
     assert memory(app).params == Params(data="iris")
-    assert set(uploading.OF_THE_TABLE) <= set(Params.__dataclass_fields__)
+    assert set(kept.OF_THE_TABLE) <= set(Params.__dataclass_fields__)
 
 
 def test_a_sheet_is_chosen_on_the_page():

@@ -5,7 +5,7 @@ for it.
 import numpy as np
 import pytest
 
-from pages.shared import earlier, hulls, tables, work
+from pages.shared import hulls, kept, tables, work
 from pages.shared.parameters import Params
 from pages.shared.server import Preparation
 from sample_data import build_earlier
@@ -53,10 +53,10 @@ def test_the_first_table_is_what_would_be_read():
 
 @every("sample", ["iris"])
 def test_hulls_are_what_would_be_computed(sample):
-    kept, again = shipped(earlier.hulls(Params(data=sample))), build_earlier.solved_hulls(Params(data=sample))
-    assert vars(kept.layout) == vars(again.layout), AGAIN
-    assert agree(kept.path, again.path), AGAIN
-    assert len(kept.states) == len(kept.path)
+    there, again = shipped(kept.earlier_hulls(Params(data=sample))), build_earlier.solved_hulls(Params(data=sample))
+    assert vars(there.layout) == vars(again.layout), AGAIN
+    assert agree(there.path, again.path), AGAIN
+    assert len(there.states) == len(there.path)
 
 
 # Pages, with answers made for them here
@@ -67,7 +67,7 @@ def folder(tmp_path_factory):
     """The answers about one sample, as the script makes them."""
     made = tmp_path_factory.mktemp("earlier")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(earlier, "FOLDER", made)
+        patch.setattr(kept, "EARLIER", made)
         for _, _, produce in build_earlier.everything(["iris"]):
             produce()
     return made
@@ -76,25 +76,25 @@ def folder(tmp_path_factory):
 @pytest.fixture
 def new(folder, monkeypatch):
     """A server on which nobody has looked at the sample yet."""
-    monkeypatch.setattr(earlier, "FOLDER", folder)
+    monkeypatch.setattr(kept, "EARLIER", folder)
     work.WORK.clear()
 
 
 def test_another_setting_has_no_answer_from_earlier(new, monkeypatch):
     usual = Params(data="iris")
-    assert earlier.answer(usual) is not None, AGAIN
-    assert earlier.answer(usual.with_setting("p", 3.0)) is earlier.answer(Params(data="iris", seed=1)) is None
-    assert earlier.hulls(Params(data="iris", hull_degree=2)) is None
-    monkeypatch.setattr(earlier, "FOLDER", None)
-    assert earlier.answer(usual) is earlier.hulls(usual) is None
+    assert kept.earlier_answer(usual) is not None, AGAIN
+    assert kept.earlier_answer(usual.with_setting("p", 3.0)) is kept.earlier_answer(Params(data="iris", seed=1)) is None
+    assert kept.earlier_hulls(Params(data="iris", hull_degree=2)) is None
+    monkeypatch.setattr(kept, "EARLIER", None)
+    assert kept.earlier_answer(usual) is kept.earlier_hulls(usual) is None
 
 
 def test_what_cannot_be_read_is_computed(tmp_path, monkeypatch):
-    monkeypatch.setattr(earlier, "FOLDER", tmp_path)
+    monkeypatch.setattr(kept, "EARLIER", tmp_path)
     asked = Params(data="iris")
-    for file in (earlier.hulls_file(asked), tmp_path / "answers.npz", tmp_path / "answers.json.gz"):
+    for file in (kept.hulls_file(asked), tmp_path / "answers.npz", tmp_path / "answers.json.gz"):
         file.write_bytes(b"no archive")
-    assert earlier.answer(asked) is earlier.hulls(asked) is None
+    assert kept.earlier_answer(asked) is kept.earlier_hulls(asked) is None
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from mklcore.gallery.experiments.records import record
 from mklcore.io.launcher import HOME
 from pages.of_experiments import runs
 from pages.shared import listings, work
-from pages.shared import words as words_of
+from pages.shared.inside import plain
 from tests.helpers.every import every
 from tests.helpers.pages import PATIENCE, go, open_app, press, put, quiet, wait_until, words
 
@@ -225,12 +225,12 @@ def test_a_new_experiment_needs_no_page_and_a_small_run_is_compared_and_kept(tin
     assert "of 2 numbers** differ from the published ones by no more than chance allows (95 % level)" in said
     assert "With so few repetitions the standard errors are rough" in said
     reported = [one.claim.sentence for one in tiny.judge(found[0])]
-    assert [said.index(words_of.plain(sentence)) for sentence in reported] == sorted(
-        said.index(words_of.plain(sentence)) for sentence in reported
+    assert [said.index(plain(sentence)) for sentence in reported] == sorted(
+        said.index(plain(sentence)) for sentence in reported
     )
     counts = "0 of 2 agree; 1 disagrees; 1 difference is too small to call"
     assert f"**What the paper states, and what this run finds: {counts}.**" in said
-    assert words_of.plain("Why: Nobody measured it.") in said
+    assert plain("Why: Nobody measured it.") in said
     shown = app.dataframe[0].value
     assert shown["ours"].tolist() == [float(v) for v in tiny.compare(found[0]).ours.ravel()]
     other = page(experiment="tiny")  # made data is everybody's

@@ -10,9 +10,9 @@ import pytest
 import mklcore as mkl
 from mklcore.figures import style
 from pages.of_explore import questions
-from pages.shared import answer, earlier, parameters
+from pages.shared import answer, kept, parameters
+from pages.shared.inside import plain
 from pages.shared.parameters import METHODS, Params
-from pages.shared.words import plain
 from pages.shared.work import Failed, Pending, Ready
 from tests.helpers.every import every
 from tests.helpers.pages import FEW, answer_of, go, memory, open_app, press, put, quiet, table, upload, words
@@ -222,7 +222,7 @@ def test_until_it_is_there_a_placeholder_says_what_is_done_and_a_refusal_can_be_
 @pytest.mark.earlier
 def test_a_sample_is_drawn_from_what_comes_with_the_project(monkeypatch):
     monkeypatch.setattr(answer, "get", lambda params, asked=True: Pending(0.0, "waiting"))
-    seen = earlier.answers()["breast_cancer"]
+    seen = kept.earlier_answers()["breast_cancer"]
     app = explore()
     assert seen.sentence in words(app)
     assert component(app, "path_bars", set="columns")["names"][0] == seen.columns[0].name

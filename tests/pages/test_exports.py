@@ -21,7 +21,7 @@ from nbclient import NotebookClient
 import mklcore as mkl
 from mklcore.data.columns import clean_name
 from mklcore.figures import style
-from pages.shared import answer, downloads, parameters, scripts
+from pages.shared import answer, drawing, parameters, scripts
 from tests.figures.test_takeaway import data_of
 from tests.helpers.every import every
 from tests.helpers.pages import answer_of, in_session, memory, open_app, quiet, wait_for_hulls, words
@@ -342,10 +342,10 @@ class Outside(html.parser.HTMLParser):
 
 def test_a_figure_is_taken_away_in_light_colours_and_alone():
     figure = mkl.figures.waterfall([0.5, -0.2], ["a", "b"], 1.0, dark=False)
-    copy = downloads.light(figure)
+    copy = drawing.light(figure)
     assert copy.layout.paper_bgcolor == style.theme(dark=False).paper
     assert figure.layout.paper_bgcolor == style.TRANSPARENT
-    page = downloads.page_of(copy)
+    page = drawing.page_of(copy)
     reader = Outside()
     reader.feed(page)
     assert reader.found == []
@@ -355,4 +355,4 @@ def test_a_figure_is_taken_away_in_light_colours_and_alone():
 
 def test_file_names_are_plain():
     for name in ("Solution path", "a/b\\c", "é ∞", "", "x" * 300, "../.."):
-        assert re.fullmatch(r"[a-z0-9][a-z0-9-]{0,59}", downloads.file_name(name))
+        assert re.fullmatch(r"[a-z0-9][a-z0-9-]{0,59}", drawing.file_name(name))

@@ -9,7 +9,7 @@ import mklcore as mkl
 from mklcore.data.samples import SAMPLES
 from mklcore.gallery.lessons import OPENING
 from pages.of_home import view
-from pages.shared import earlier
+from pages.shared import kept
 from tests.helpers.every import every
 from tests.helpers.pages import memory, open_app, quiet, table, upload, words
 
@@ -80,9 +80,9 @@ def test_every_sample_has_a_picture_of_its_answer():
 
 @every("name", ["iris", "ring"])
 def test_the_pictures_are_what_explore_shows(name):
-    kept = earlier.answers()[name]
-    again = earlier.Seen.of(mkl.explore(mkl.load_sample(name)), SAMPLES[name].label)
-    assert (kept.sentence, kept.index) == (again.sentence, again.index)
-    np.testing.assert_allclose(kept.along, again.along, rtol=1e-3, atol=1e-6 * np.max(again.along))
-    assert [one.name for one in kept.columns] == [one.name for one in again.columns]
-    assert kept.path.kernel_names == again.path.kernel_names
+    there = kept.earlier_answers()[name]
+    again = kept.Seen.of(mkl.explore(mkl.load_sample(name)), SAMPLES[name].label)
+    assert (there.sentence, there.index) == (again.sentence, again.index)
+    np.testing.assert_allclose(there.along, again.along, rtol=1e-3, atol=1e-6 * np.max(again.along))
+    assert [one.name for one in there.columns] == [one.name for one in again.columns]
+    assert there.path.kernel_names == again.path.kernel_names

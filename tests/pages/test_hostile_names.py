@@ -14,7 +14,7 @@ import pytest
 from mklcore.data.reading import read_table
 from mklcore.errors import DataError
 from mklcore.figures import weight_path, weights_bar
-from pages.shared import downloads, nav
+from pages.shared import drawing, state
 from tests.figures.test_takeaway import a_path
 from tests.helpers.hostile_names import FURTHER, HOSTILE, NAMES, table
 from tests.helpers.pages import go as go_to
@@ -37,7 +37,7 @@ def test_a_figure_as_a_file_has_no_script_of_a_name():
     for names in (HOSTILE, FURTHER):
         path = a_path(names=names)
         plain = a_path(names=tuple(f"k{j}" for j in range(len(names))))
-        drawn, usual = (downloads.page_of(weight_path(one, 1)) for one in (path, plain))
+        drawn, usual = (drawing.page_of(weight_path(one, 1)) for one in (path, plain))
         assert drawn.count("<script") == usual.count("<script")
         assert drawn.count("</script") == usual.count("</script")
         assert "<img src=x" not in drawn
@@ -62,7 +62,7 @@ def marks(figure):
 def test_no_page_takes_a_name_for_markup():
     app = upload(open_app(widths="1", each="none", degree="0", rows="60"), table(NAMES), NAMES[0] + ".csv")
     waits = {"explore": wait_for_path, "hulls": wait_for_hulls}
-    for page in (room.file for room in nav.ROOMS if room.file != "home"):
+    for page in (room.file for room in state.ROOMS if room.file != "home"):
         app = waits.get(page, quiet)(go_to(app, f"pages/{page}.py"))
         reported = words(app)
         assert [name for name in MARKUP if name in reported] == [], page

@@ -10,7 +10,7 @@ from mklcore.data.samples import SAMPLES
 from mklcore.gallery.lessons import LESSONS, OPENING, Lesson, LessonResult, numbers
 from mklcore.gallery.lessons.found import fill
 from mklcore.gallery.lessons.toy import Level
-from pages.shared import nav, parameters
+from pages.shared import parameters, state
 from pages.shared.parameters import Params
 from tests.helpers.pages import memory, open_app, press, words
 
@@ -151,7 +151,7 @@ def test_every_lesson_has_its_words_and_every_figure_in_them_is_computed():
 def test_the_page_a_lesson_leads_to_exists_and_its_preset_is_a_link():
     for key, lesson in LESSONS.items():
         opens = lesson.words["opens"]
-        assert opens["page"] in {room.file for room in nav.ROOMS}, key
+        assert opens["page"] in {room.file for room in state.ROOMS}, key
         params, refused = parameters.read_link(parameters.link_text(Params(**opens["params"])))
         assert (params, refused) == (Params(**opens["params"]), ()), key
         assert params.data in SAMPLES, key
@@ -235,7 +235,7 @@ def test_a_link_restores_a_guess_and_what_it_gets_wrong_is_refused_or_left_out()
 
 def test_a_lesson_leads_to_its_page_with_its_preset_and_its_two_columns(monkeypatch):
     went = []
-    monkeypatch.setattr(nav, "go", went.append)
+    monkeypatch.setattr(state, "go", went.append)
     app = open_app(PAGE, lesson="copies", lesson_step="why")
     press(app, "open_preset")
     opened = {"look": "path", "algorithm": "lp", "path": "p"}

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from pages.shared import guard, inside, nav, starting
+from pages.shared import guard, inside, starting, state
 from pages.shared.guard import LeftPage
 from tests.helpers.every import every
 
@@ -49,7 +49,7 @@ def test_the_app_works_without_a_name_and_says_what_it_loses(name, caplog):
         assert inside.left() == []
         inside.close("tab")
         assert inside.run_context() is None
-        assert nav._pages()["data"] is not None
+        assert state._pages()["data"] is not None
         assert inside.files() == {}
         inside.keep_last("tab", 1, 1.0)
         assert inside.began("tab") == b""
