@@ -13,7 +13,7 @@ import streamlit as st
 
 from mklcore.answer.verdict import Comparison, compare_answers
 from mklcore.errors import MKLError
-from mklcore.figures import captions, moving, style
+from mklcore.figures import captions, player_data, style
 from pages.of_compare import rail
 from pages.shared import answer, drawing, export, frame, listings, players, tables, work
 from pages.shared.answer import ComparedMethod
@@ -60,7 +60,7 @@ def called(labels: Sequence[str]) -> Callable[[str], str]:
 def draw_players(drawn: Sequence[ComparedMethod], said: str) -> None:
     """Draw the shared slider, the picture of every method and what follows the slider; a release runs only this."""
     every = [one.path for one in drawn]
-    found = moving.shared_slider(every, [one.method.over for one in drawn])
+    found = player_data.shared_slider(every, [one.method.over for one in drawn])
     name = tuple((answer.key(one.params), one.path is None, one.found is None) for one in drawn)
     players.listen_methods(found, name)
     here = players.shared_place(found, every, state.current().methods_at)

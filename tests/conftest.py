@@ -36,7 +36,7 @@ WINDOWS = (
         "browser/test_walk_screens.py",
         "browser/test_kept.py",
         "browser/test_players.py",
-        "browser/test_takeaway.py",
+        "browser/test_one_file.py",
         "browser/test_strangers.py",
         "browser/test_faults.py",
         "browser/test_hostile_pages.py",

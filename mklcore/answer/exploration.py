@@ -23,7 +23,7 @@ from mklcore.arrays import Array, Indices, Labels, Mask, one_blas_thread
 from mklcore.data.dataset import Dataset
 from mklcore.errors import DataError, KernelError, suppress_convergence_warnings
 from mklcore.figures.notebook import framed
-from mklcore.figures.takeaway import About, SolvedProblem, path_page
+from mklcore.figures.one_file import About, SolvedProblem, path_page
 from mklcore.io.catalog import ESTIMATORS
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.stacks import block_of

@@ -1,7 +1,7 @@
 """Arrays in, plotly figures out: nothing is shown here, and nothing is solved.
 
 Every function takes ``dark`` for the theme and leaves its alternative text in ``figure.layout.meta["alt"]``. What moves
-in a browser is in ``moving`` and ``hulls`` as JSON for the ``players``, and as whole pages in ``takeaway``.
+in a browser is in ``player_data`` and ``hulls`` as JSON for the ``players``, and as whole pages in ``one_file``.
 """
 
 from mklcore.figures.axes import path_positions

@@ -17,7 +17,7 @@ import numpy as np
 
 from mklcore.arrays import Array, Mask
 from mklcore.errors import ParameterError
-from mklcore.figures import axes, captions, moving, style
+from mklcore.figures import axes, captions, player_data, style
 from mklcore.figures.axes import path_positions
 from mklcore.figures.captions import symbol
 from mklcore.figures.style import graph_objects as go
@@ -89,7 +89,7 @@ def weight_path(path: Any, index: int | None = None, *, dark: bool = False) -> g
     """
     if len(path.values) == 0:
         return style.empty_figure(NO_PATH, dark)
-    return _still(path, moving.weights_chart(path, dark), index, dark)
+    return _still(path, player_data.weights_chart(path, dark), index, dark)
 
 
 def score_path(
@@ -100,7 +100,7 @@ def score_path(
     Points not solved to tolerance are hollow. ``references``: scores of other models by name, as dotted lines; those
     far away are stated at the end of the scale.
     """
-    drawn = moving.scores_chart(path, dark, references=references) if len(path.values) else None
+    drawn = player_data.scores_chart(path, dark, references=references) if len(path.values) else None
     if drawn is None:
         return style.empty_figure(NO_PATH if not len(path.values) else "No score was measured on this path.", dark)
     figure, short_of = _still(path, drawn, index, dark), ~captions.solved(path)

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from mklcore.errors import ParameterError
-from mklcore.figures.takeaway import About, hulls_page, path_page
+from mklcore.figures.one_file import About, hulls_page, path_page
 
 HEIGHT = 620  # pixels
 _TITLE = re.compile(r"<title>(.*?)</title>", re.DOTALL)
@@ -30,7 +30,7 @@ _TITLE = re.compile(r"<title>(.*?)</title>", re.DOTALL)
 class Explorable:
     """A page that can be dragged, as the output of a cell; ``plain`` is HTML for a viewer that shows no frames.
 
-    ``page`` is one whole HTML file, as ``figures.takeaway`` makes it.
+    ``page`` is one whole HTML file, as ``figures.one_file`` makes it.
     """
 
     page: str

@@ -20,7 +20,7 @@ from mklcore.figures import (
     column_figure,
     confusion_figure,
     gram_heatmap,
-    moving,
+    player_data,
     positions_figure,
     reliability_figure,
     residual_figure,
@@ -61,7 +61,7 @@ def bold(name: str) -> str:
 def columns(seen: Seen, index: int, numbers: Numbers | None = None) -> tuple[int, View]:
     """Draw a bar for every column with its effect; return how many could be chance, and what follows the cursor."""
     dark = drawing.is_dark()
-    drawn = moving.column_bars(seen.path, seen.columns, seen.along, index=index, dark=dark, at=seen.index)
+    drawn = player_data.column_bars(seen.path, seen.columns, seen.along, index=index, dark=dark, at=seen.index)
     if numbers is None:
         drawn["picks"] = None
     players.bars(COLUMNS, drawn, lambda name: state.change(column=(numbers or {}).get(name, 0), term=""))
@@ -73,7 +73,7 @@ def with_point(view: View, path: Path, effects: Sequence[float]) -> View:
     """What follows the cursor where it stands between the points of the path."""
     if view.name != COLUMNS:
         return view
-    return View(COLUMNS, lambda _: moving.column_shares([effects]).tolist())
+    return View(COLUMNS, lambda _: player_data.column_shares([effects]).tolist())
 
 
 def column(found: Exploration, model: Any, params: Params, numbers: Numbers) -> None:
@@ -230,20 +230,20 @@ def path(along: Path, index: int, plain: tuple[tuple[str, float], ...] = ()) -> 
     """Draw the weights as bars that follow the cursor, beside weights and scores along the path, with ``plain`` models'
     scores.
     """
-    dark, shown = drawing.is_dark(), moving.order(along)
-    kernels = View("kernels", lambda p: np.round(moving.heights(p.weights, shown), 6).tolist())
+    dark, shown = drawing.is_dark(), player_data.order(along)
+    kernels = View("kernels", lambda p: np.round(player_data.heights(p.weights, shown), 6).tolist())
     left, right = st.columns((LEFT, sum(RIGHT)), gap="medium")
     with left:
-        players.bars("kernels", moving.weight_bars(along, index=index, dark=dark))
+        players.bars("kernels", player_data.weight_bars(along, index=index, dark=dark))
     cursor = {"chart": players.CHART}
     pictures = {
         players.CHART: (
-            "Solution path", moving.weights_chart(along, dark, figure=players.CHART, **cursor),
+            "Solution path", player_data.weights_chart(along, dark, figure=players.CHART, **cursor),
             partial(weight_path, along),
         ),
         players.SCORES: (
             along.score_name.capitalize(),
-            moving.scores_chart(along, dark, figure=players.SCORES, references=plain, **cursor),
+            player_data.scores_chart(along, dark, figure=players.SCORES, references=plain, **cursor),
             partial(score_path, along, references=plain),
         ),
     }  # fmt: skip

@@ -20,7 +20,7 @@ from mklcore.data.reading import read_table
 from mklcore.errors import MKLError
 from mklcore.figures import style
 from mklcore.figures.hulls import Drawn
-from mklcore.figures.takeaway import About, SolvedProblem, hulls_page, methods_page
+from mklcore.figures.one_file import About, SolvedProblem, hulls_page, methods_page
 from mklcore.io.catalog import Algorithm, Variant
 from mklcore.kernels.grams import GramStack
 from mklcore.paths.path import Path

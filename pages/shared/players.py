@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import streamlit as st
 
-from mklcore.figures import axes, captions, moving, players
+from mklcore.figures import axes, captions, player_data, players
 from mklcore.figures.captions import label, symbol
-from mklcore.figures.moving import MethodView, Places, SharedSlider
+from mklcore.figures.player_data import MethodView, Places, SharedSlider
 from mklcore.paths.path import Path
 from pages.shared import controls, drawing, listings, state
 from pages.shared.state import memory
@@ -145,7 +145,7 @@ class View:
 
 
 def bars(name: str, drawn: dict[str, Any], pick: Callable[[str], None] | None = None) -> None:
-    """Draw bars that follow the cursor, ``drawn`` by ``moving``; ``pick`` is called with what was clicked of its
+    """Draw bars that follow the cursor, ``drawn`` by ``player_data``; ``pick`` is called with what was clicked of its
     ``picks``.
     """
     key = f"bars_{name}"
@@ -159,7 +159,7 @@ def bars(name: str, drawn: dict[str, Any], pick: Callable[[str], None] | None = 
 
 def texts(view: View, path: Path, index: int, widths: Sequence[float]) -> None:
     """Draw texts that follow the cursor: columns of lines of runs (class, text), as ``captions`` makes them."""
-    _texts(key=f"texts_{view.name}", data=moving.texts(CHART, view.of(path), widths, index) | {"set": view.name})
+    _texts(key=f"texts_{view.name}", data=player_data.texts(CHART, view.of(path), widths, index) | {"set": view.name})
 
 
 def chart(key: str, drawn: dict[str, Any]) -> None:
@@ -169,8 +169,8 @@ def chart(key: str, drawn: dict[str, Any]) -> None:
 
 
 def picture(drawn: dict[str, dict[str, Any]], name: str, *, first: bool = False) -> None:
-    """Draw panels above a slider of their own, or hulls, as ``mklcore.figures.moving.picture_json`` lays them out; with
-    ``first`` slider and sentence stand above the panels.
+    """Draw panels above a slider of their own, or hulls, as ``player_data.picture_json`` lays them out; with ``first``
+    slider and sentence stand above the panels.
     """
     if "hull" in drawn:
         _hull(
@@ -212,7 +212,7 @@ def player(path: Path, name: object, here: CursorPlace, exact: Path | None, view
         data={
             "chart": CHART,
             "charts": [CHART, SCORES],
-            **moving.slider(path, index=here.index),
+            **player_data.slider(path, index=here.index),
             "exact": between,
             "smooth": path.param in FINE and len(path) > 1 and bool(np.isfinite(path.values).all()),
             "log": path.param != "p",
@@ -252,7 +252,7 @@ def drawn(shown: Sequence[ComparedMethod], found: SharedSlider) -> Drawn:
     kinds = {one.label.partition(", ")[0] for one in shown}
     named = [(len(kinds) == 1 and one.label.partition(", ")[2]) or one.label for one in shown]  # what parts them alone
     methods = [MethodView(name, one.path, one.note) for name, one in zip(named, shown, strict=True)]
-    return moving.methods_json(methods, found, dark=drawing.is_dark(), chart=METHODS_CHART)
+    return player_data.methods_json(methods, found, dark=drawing.is_dark(), chart=METHODS_CHART)
 
 
 def slider(made: Drawn, found: SharedSlider, here: SliderPlace, name: object, scored: bool) -> None:

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from mklcore import load_model
-from mklcore.figures.moving import shared_slider
+from mklcore.figures.player_data import shared_slider
 from pages.shared.parameters import METHODS
 from pages.shared.players import shared_place
 from tests.browser.known import BATCH, KERNELS, SOURCES, known, model_of, path_of, point_of

@@ -14,12 +14,12 @@ import pytest
 from mklcore import figures
 from mklcore.answer.words import WordEffect
 from mklcore.errors import ParameterError
-from mklcore.figures import axes, captions, moving, style
+from mklcore.figures import axes, captions, player_data, style
 from mklcore.figures.hulls import kernel_count, way
 from mklcore.figures.matrices import block_means
 from mklcore.problem.driver import Status
 from tests.figures.test_hulls import hull_model
-from tests.figures.test_takeaway import a_path
+from tests.figures.test_one_file import a_path
 from tests.helpers.every import every
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -330,7 +330,7 @@ def test_six_largest_kernels_are_named_and_the_rest_step_back(dark):
         assert (trace.line.color, label.text) == (colours[m], path.kernel_names[m].removeprefix("linear "))
     path.weights[-1] = 0.5  # all end together: labels are moved apart
     heights = sorted(label.y for label in labels(figures.weight_path(path, dark=dark)))
-    assert np.all(np.diff(heights) >= moving.LABEL_ROOM - 1e-3)
+    assert np.all(np.diff(heights) >= player_data.LABEL_ROOM - 1e-3)
 
 
 def test_the_axis_of_every_parameter():

@@ -11,7 +11,7 @@ from sklearn.base import clone
 import mklcore as mkl
 from mklcore.errors import DataError, KernelError, ParameterError
 from mklcore.figures.hulls import drawn_along, hull_json
-from mklcore.figures.takeaway import hulls_page
+from mklcore.figures.one_file import hulls_page
 from mklcore.hkl.design import Design
 from mklcore.hkl.search import hkl_certificate
 from mklcore.verify import report, verify

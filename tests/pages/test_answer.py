@@ -14,7 +14,7 @@ from pages.shared import answer, work
 from pages.shared.parameters import Params
 from pages.shared.state import keep_upload
 from pages.shared.work import Failed, Ready
-from tests.figures.test_takeaway import data_of
+from tests.figures.test_one_file import data_of
 from tests.helpers.pages import go, open_app, upload
 
 SAMPLES = ("iris", "diabetes")

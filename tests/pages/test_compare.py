@@ -11,8 +11,8 @@ import mklcore as mkl
 from mklcore.answer.explore import answered
 from mklcore.answer.verdict import compare_answers
 from mklcore.errors import ParameterError
-from mklcore.figures import moving
-from mklcore.figures.moving import MethodView, peak_shares
+from mklcore.figures import player_data
+from mklcore.figures.player_data import MethodView, peak_shares
 from mklcore.paths.path import fit_path
 from pages.of_compare import rail
 from pages.shared import answer, export, parameters, players, scripts, work
@@ -103,7 +103,7 @@ def test_presets_are_sets_of_methods_a_link_can_hold(monkeypatch):
 
 def test_methods_share_a_value_or_a_share_of_their_path():
     wide, narrow = path("lp", "C", (0.01, 0.1, 1.0, 10.0)), path("lp", "C", (0.5, 5.0), p=2.0)
-    steps = moving.shared_slider([wide, narrow], ["C", "C"])
+    steps = player_data.shared_slider([wide, narrow], ["C", "C"])
     assert (steps.shared, steps.values[0], steps.values[-1]) == ("C", 0.01, 10.0)
     assert (steps.indices[0], steps.indices[-1]) == ((0, 0), (3, 1))
     best = players.shared_place(steps, [wide, narrow], "")
@@ -113,12 +113,12 @@ def test_methods_share_a_value_or_a_share_of_their_path():
     assert players.shared_place(steps, [wide, narrow], "0.1").places == (1.0, 0.0)
     assert players.shared_place(steps, [wide, narrow], "1e9").places == (3.0, 1.0)
     falling, whole = path("smkl", "C", (10.0, 0.1)), path("gomp", "s", (1.0, 2.0, 3.0))
-    steps = moving.shared_slider([falling, whole, None], ["C", "s", "C"])
+    steps = player_data.shared_slider([falling, whole, None], ["C", "s", "C"])
     assert (steps.shared, steps.text(20.5)) == ("", "51.25%")
     here = players.shared_place(steps, [falling, whole, None], "25%")
     assert here.places == (pytest.approx(0.75), 0.0, None)  # shares run from the least value to the largest
     norms = path("lp", "p", (1.0, 2.0, np.inf))
-    steps = moving.shared_slider([norms, norms], ["p", "p"])
+    steps = player_data.shared_slider([norms, norms], ["p", "p"])
     assert steps.value(1.5) == pytest.approx(2.0 * 2**0.5)  # infinity is drawn one doubling beyond the last norm
     assert players.shared_place(steps, [norms, norms], "inf").places == (2, 2)
 
@@ -128,9 +128,9 @@ def test_methods_share_a_value_or_a_share_of_their_path():
 
 def test_a_kernel_has_one_colour_and_one_scale_in_all_methods():
     paths = [path("lp", "C", (0.01, 0.1, 1.0)), path("lp", "C", (0.01, 0.1, 1.0), p=2.0)]
-    steps = moving.shared_slider([*paths, None], ["C"] * 3)
+    steps = player_data.shared_slider([*paths, None], ["C"] * 3)
     methods = [*(MethodView(str(k), one) for k, one in enumerate(paths)), MethodView("late", note="Not there yet.")]
-    drawn = moving.methods_json(methods, steps, dark=False)
+    drawn = player_data.methods_json(methods, steps, dark=False)
     first, second, late, *scores = drawn["chart"]["panels"]
     assert late["note"] == "Not there yet."
     assert first["y"]["high"] == second["y"]["high"] == late["y"]["high"]

@@ -22,7 +22,7 @@ import mklcore as mkl
 from mklcore.data.columns import clean_name
 from mklcore.figures import style
 from pages.shared import answer, drawing, parameters, scripts
-from tests.figures.test_takeaway import data_of
+from tests.figures.test_one_file import data_of
 from tests.helpers.every import every
 from tests.helpers.pages import answer_of, in_session, memory, open_app, quiet, wait_for_hulls, words
 

@@ -15,7 +15,7 @@ from mklcore.data.reading import read_table
 from mklcore.errors import DataError
 from mklcore.figures import weight_path, weights_bar
 from pages.shared import drawing, state
-from tests.figures.test_takeaway import a_path
+from tests.figures.test_one_file import a_path
 from tests.helpers.hostile_names import FURTHER, HOSTILE, NAMES, table
 from tests.helpers.pages import go as go_to
 from tests.helpers.pages import open_app, quiet, upload, wait_for_hulls, wait_for_path, words

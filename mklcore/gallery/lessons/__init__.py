@@ -16,7 +16,7 @@ from importlib import import_module
 from importlib.resources import files
 from typing import Any
 
-from mklcore.figures.takeaway import About, SolvedProblem, explanation, inline, markdown, page, place, safe
+from mklcore.figures.one_file import About, SolvedProblem, explanation, inline, markdown, page, place, safe
 from mklcore.gallery.lessons.found import LessonResult, drawn, fill
 
 __all__ = ["LESSONS", "OPENING", "Lesson", "LessonResult", "lesson_page"]

@@ -12,7 +12,7 @@ import numpy as np
 
 from mklcore.figures import style
 from mklcore.figures.axes import Scale, linear, logarithmic, named
-from mklcore.figures.moving import bar_panel, line, panel, picture_json
+from mklcore.figures.player_data import bar_panel, line, panel, picture_json
 
 DIGITS = 5  # of a number that is kept
 MOST_TICKS = 18

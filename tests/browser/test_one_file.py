@@ -9,11 +9,11 @@ from pathlib import Path as File
 import numpy as np
 import pytest
 
-from mklcore.figures import moving
+from mklcore.figures import player_data
 from mklcore.figures.hulls import HullLayout
-from mklcore.figures.takeaway import About, SolvedProblem, hulls_page, methods_page, path_page
+from mklcore.figures.one_file import About, SolvedProblem, hulls_page, methods_page, path_page
 from mklcore.gallery.lessons import LESSONS, lesson_page
-from tests.figures.test_takeaway import HOSTILE, a_path, columns_of
+from tests.figures.test_one_file import HOSTILE, a_path, columns_of
 
 EARLIER = File(__file__).resolve().parents[2] / "sample_data" / "earlier"
 ABOUT = About(
@@ -157,7 +157,7 @@ def test_cursor_bars_certificate_and_lines_follow_one_slider(window, tmp_path):
     line, ground = (window.locator(f"#chart {name}").first for name in (".path-cursor line", ".ground"))
     share = (float(line.get_attribute("x1")) - float(ground.get_attribute("x"))) / float(ground.get_attribute("width"))
     assert 0.95 < share < 1
-    order = moving.order(path)
+    order = player_data.order(path)
     shown = [float(text) for text in window.locator("#bars .number").all_inner_texts()]
     np.testing.assert_allclose(shown, path.weights[-1, order], rtol=6e-3)
     assert window.locator("#bars .bar.hollow").count() == len(order)

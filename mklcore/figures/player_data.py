@@ -466,7 +466,8 @@ def _places(axis: Any, values: Any, by_factors: bool) -> Array:
         points, asked = np.log(points), np.log(asked)
     order = np.argsort(points, kind="stable")
     found = np.interp(asked, points[order], order.astype(float))
-    return np.where(np.abs(found - np.round(found)) < SOLVED, np.round(found), found)
+    places: Array = np.where(np.abs(found - np.round(found)) < SOLVED, np.round(found), found)
+    return places
 
 
 def _at_share(path: Any, share: float) -> float:

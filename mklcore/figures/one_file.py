@@ -1,4 +1,4 @@
-"""Pages that leave: a path, several, hulls or a lesson as one HTML file that keeps moving without a server.
+"""One file that moves: a path, several, hulls or a lesson as one HTML file that keeps moving without a server.
 
 Players, their numbers and words in one text. Nothing that came from a table is ever markup or script: numbers and names
 are JSON in a block that no browser runs, texts are escaped. The policy at the head of the file lets the browser run the
@@ -20,7 +20,7 @@ from latex2mathml.converter import convert
 
 from mklcore.errors import ParameterError
 from mklcore.figures import captions, hulls
-from mklcore.figures.moving import MethodView, methods_json, path_json, shared_slider
+from mklcore.figures.player_data import MethodView, methods_json, path_json, shared_slider
 from mklcore.figures.players import bundle, text_of
 
 PROMISE = "The rows of the table are not in this file, only what is drawn here, and it asks no server for anything."

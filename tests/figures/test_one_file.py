@@ -15,8 +15,8 @@ import pytest
 
 import mklcore as mkl
 from mklcore.errors import ParameterError
-from mklcore.figures import moving
-from mklcore.figures.takeaway import (
+from mklcore.figures import player_data
+from mklcore.figures.one_file import (
     About,
     Palette,
     SolvedProblem,
@@ -75,7 +75,7 @@ def test_names_of_a_table_are_text_wherever_they_stand():
     assert "<!--" not in page.replace("<!DOCTYPE", "")
     assert len(page.encode()) < 2e5
     shown = data_of(page)
-    assert shown["bars"]["full"] == [path.kernel_names[m] for m in moving.order(path)]
+    assert shown["bars"]["full"] == [path.kernel_names[m] for m in player_data.order(path)]
     assert [full.partition(" moves ")[0] for full in shown["columns"]["full"]] == list(HOSTILE)
 
 
