@@ -350,12 +350,8 @@ class KernelDictionary:
         order: int = 2,
         candidates: Iterable[Sequence[str]] | None = None,
         *,
-        whole: bool = False,
         curved: bool = True,
         most_columns: int = MOST_COLUMNS,
-        k: int = USUAL_K,
-        degree: int = USUAL_DEGREE,
-        shift: int = 0,
     ) -> Self:
         """A dictionary that answers which columns count, and which of them act together.
 
@@ -365,8 +361,8 @@ class KernelDictionary:
         "class")]``; None finds at most 20 sets of up to ``order`` columns that explain what a sum over columns leaves
         of the target (see `screening`), so that ``order=1`` stands for no products. A set of numbers has two products,
         of linear kernels and of RBF kernels, a category gives the same factor to both. The other parameters are those
-        of `recommended`; with ``whole`` kernels of all columns stand beside them, as they are. Candidates are found
-        with the target of ``data``: pass training rows. ParameterError for unknown names and for sets that are none.
+        of `recommended`. Candidates are found with the target of ``data``: pass training rows. ParameterError for
+        unknown names and for sets that are none.
 
         >>> from mklcore.data.samples import load_sample
         >>> pair = ("petal length (cm)", "petal width (cm)")
@@ -624,8 +620,6 @@ class SequenceDictionary(KernelDictionary):
         return cls(tuple(specs))
 
     def __add__(self, other: Any) -> Any:
-        if isinstance(other, SequenceDictionary):
-            return replace(self, specs=self.specs + other.specs)
         if isinstance(other, KernelDictionary):
             return replace(other, specs=self.specs + other.specs)
         return NotImplemented

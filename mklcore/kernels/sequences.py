@@ -19,7 +19,7 @@ import numpy as np
 import scipy
 
 from mklcore._numba.decorators import jit_entry, jit_helper
-from mklcore.arrays import Array, Indices, read_only
+from mklcore.arrays import Array, read_only
 from mklcore.data.dataset import Dataset
 from mklcore.data.sequences import END, lengths, unpacked
 from mklcore.errors import DataError, KernelError, Repair
@@ -145,49 +145,31 @@ class Spectrum(SequenceKernel):
         return f"spectrum {self.k}"
 
     def between(self, left: Array, right: Array, upper: bool, out: Array) -> None:
-        counts = self._counted([left] if left is right else [left, right])
-        out[...] = (counts[0] @ counts[-1].T).toarray()
+        counts = self._counted(left) if left is right else self._counted(left, right)
+        out[...] = (counts[: len(left)] @ counts[-len(right) :].T).toarray()
 
     def own(self, rows: Array) -> Array:
-        (counts,) = self._counted([rows])
+        counts = self._counted(rows)
         return np.asarray(counts.multiply(counts).sum(axis=1)).ravel()
 
-    def _counted(self, parts: list[Array]) -> list[Any]:
+    def _counted(self, *parts: Array) -> Any:
         """How often each word that occurs is in each row, (rows, words) sparse: words by number, to which letters are
         appended.
         """
         tables = [self.read(rows) for rows in parts]
-        alphabet = np.unique(np.concatenate([np.unique(table) for table in tables]))
-        alphabet = alphabet[alphabet != END]
-        letters = [np.where(table == END, -1, np.searchsorted(alphabet, table)) for table in tables]
-        count = size = max(int(alphabet.size), 1)
-        found = letters
+        width = max(table.shape[1] for table in tables)
+        read = np.vstack([np.pad(table, ((0, 0), (0, width - table.shape[1]))) for table in tables])
+        alphabet = np.unique(read)
+        letters = words = np.searchsorted(alphabet, read)
+        size = count = alphabet.size
         for step in range(1, self.k):
-            if size > LARGEST // count:
-                found, size = _renumbered(found)
-            found = [_longer(words, own[:, step:], count) for words, own in zip(found, letters, strict=True)]
-            size *= count
-        found, size = _renumbered(found)
-        counted = []
-        for words in found:
-            row, _ = places = np.nonzero(words >= 0)
-            counted.append(scipy.sparse.csr_array((np.ones(row.size), (row, words[places])), (len(words), size)))
-        return counted
-
-
-def _longer(words: Indices, following: Indices, count: int) -> Indices:
-    """Numbers of words with one letter more."""
-    size = min(words.shape[1], following.shape[1])
-    words, following = words[:, :size], following[:, :size]
-    longer: Indices = np.where((words < 0) | (following < 0), -1, words * count + following)
-    return longer
-
-
-def _renumbered(found: list[Indices]) -> tuple[list[Indices], int]:
-    """The same words by their place among those that occur."""
-    known = np.unique(np.concatenate([np.unique(part) for part in found]))
-    known = known[known >= 0]
-    return [np.where(part < 0, -1, np.searchsorted(known, part)) for part in found], max(int(known.size), 1)
+            if size > LARGEST // count:  # words by their place among those that occur
+                known = np.unique(words)
+                words, size = np.searchsorted(known, words), known.size
+            words, size = words[:, :-1] * count + letters[:, step:], size * count
+        row, place = np.nonzero(read[:, self.k - 1 :] != END)  # the last letter of a word says that it is one
+        known, column = np.unique(words[row, place], return_inverse=True)
+        return scipy.sparse.csr_array((np.ones(row.size), (row, column)), (len(read), max(known.size, 1)))
 
 
 @dataclass(frozen=True, repr=False)

@@ -81,11 +81,12 @@ def recommended(params: Params) -> KernelDictionary:
     sets = pairs(params)
 
     def make() -> KernelDictionary:
-        most, asked = most_columns(params), {"whole": params.together, "curved": params.curved}
+        most, curved, whole = most_columns(params), params.curved, params.together
         if sets:
-            found = KernelDictionary.interactions
-            return found(data, candidates=sets, **asked, most_columns=most, k=k, degree=degree, shift=shift)
-        return KernelDictionary.recommended(data, **asked, most_columns=most, k=k, degree=degree, shift=shift)
+            return KernelDictionary.interactions(data, candidates=sets, curved=curved, most_columns=most)
+        return KernelDictionary.recommended(
+            data, whole=whole, curved=curved, most_columns=most, k=k, degree=degree, shift=shift
+        )
 
     return work.now(("recommended", params.of(*GRAMS), sets), make)
 

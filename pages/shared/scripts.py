@@ -170,10 +170,7 @@ def _dictionary_code(params: Params) -> str:
         if tables.table(params).sequences:
             arguments += ", k={}, degree={}, shift={}".format(*dictionaries.of_strings(params))
         if dictionaries.pairs(params):
-            whole = ", whole=True" if params.together else ""
-            arguments = (
-                f"candidates={code(dictionaries.pairs(params))}" + arguments.replace(", whole=False", "") + whole
-            )
+            arguments = f"candidates={code(dictionaries.pairs(params))}" + arguments.replace(", whole=False", "")
             return f"kernels = mkl.KernelDictionary.interactions(data, {arguments})"
         return f"kernels = mkl.KernelDictionary.recommended(data{arguments})"
     return dictionary_code(dictionaries.dictionary(params), "data.feature_names")
