@@ -2,6 +2,7 @@
 
 import copy
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -16,6 +17,9 @@ from mklcore.kernels.dictionary import MOST_UNITS, KernelDictionary, units
 from mklcore.kernels.functions import RBF, Delta, Laplacian, Linear
 from mklcore.kernels.notation import AUTO_FEATURES, Recipe, kinds, width_multiples
 from tests.helpers.every import every
+
+ONE, NAMED = KernelDictionary(Linear()), KernelDictionary(Linear(), feature_names=["a"])
+MANY = KernelDictionary.rbf_grid(np.arange(1, 50)) + ONE
 
 
 @pytest.fixture
@@ -47,25 +51,21 @@ def test_names_are_different_and_use_column_names():
 
 
 def test_relative_widths_count_median_distances_of_the_standardised_columns(X):
-    Z = (X - X.mean(0)) / X.std(0)
-    d = KernelDictionary(
-        (
-            RBF(0.5, relative=True),
-            Laplacian(2.0, relative=True),
-            RBF(3.0, relative=True, features=(1, 4)),
-            RBF(0.7),
-        )
-    )
-    specs = d.grams(X).specs
-    assert specs[0].width == pytest.approx(0.5 * np.median(pdist(Z)), rel=1e-12)
-    assert specs[1].width == pytest.approx(2 * np.median(pdist(Z, "cityblock")), rel=1e-12)
-    assert specs[2].width == pytest.approx(3 * np.median(pdist(Z[:, [1, 4]])), rel=1e-12)
-    assert specs[3].width == 0.7
-    assert specs[0].features == tuple(range(7))
-    assert not any(spec.relative for spec in specs)
-    assert KernelDictionary.laplacian_grid([2.0]).grams(X).specs[0].width == specs[1].width
-    raw = KernelDictionary((RBF(1, relative=True),), standardize=False).grams(X).specs[0]
-    assert raw.width == pytest.approx(np.median(pdist(X)), rel=1e-12)
+    Z, some = (X - X.mean(0)) / X.std(0), (1, 4)
+    zeros = np.zeros((10, 1))
+    zeros[:2, 0] = 1.0, 3.0
+    for spec, rows, standardize, width in (
+        (RBF(0.5, relative=True), X, True, 0.5 * np.median(pdist(Z))),
+        (Laplacian(2.0, relative=True), X, True, 2 * np.median(pdist(Z, "cityblock"))),
+        (RBF(3.0, relative=True, features=some), X, True, 3 * np.median(pdist(Z[:, some]))),
+        (RBF(0.7), X, True, 0.7),
+        (RBF(1.0, relative=True), X, False, np.median(pdist(X))),
+        (RBF(1.0, relative=True), zeros, False, 2.0),  # of the distances that are not zero
+    ):
+        (found,) = KernelDictionary((spec,), standardize=standardize).grams(rows).specs
+        assert found.width == pytest.approx(width, rel=1e-12)
+        assert not found.relative
+        assert found.features == (some if spec.features else tuple(range(rows.shape[1])))
 
 
 def test_median_of_many_rows_comes_from_a_seeded_sample():
@@ -76,34 +76,21 @@ def test_median_of_many_rows_comes_from_a_seeded_sample():
     assert width == pytest.approx(np.median(pdist((X - X.mean(0)) / X.std(0))), rel=0.02)
 
 
-def test_median_distance_is_never_zero():
-    X = np.zeros((10, 1))
-    X[:2, 0] = 1.0, 3.0
-    d = KernelDictionary.rbf_grid([1.0], standardize=False)
-    assert d.grams(X).specs[0].width == pytest.approx(np.median([1.0] * 8 + [3.0] * 8 + [2.0]))
-
-
-def test_standardising_is_undone_by_nothing_but_constant_columns(X):
+def test_columns_of_any_magnitude_are_standardised_and_constant_ones_left(X):
+    linear = KernelDictionary((Linear(),))
     X = np.column_stack([X, np.full(60, 0.1)])
-    stack = KernelDictionary((Linear(),)).grams(X, normalise=None)
-    Z = (X - X.mean(0)) / np.where(np.arange(8) < 7, X.std(0), 1.0)
+    stack, scales = linear.grams(X, normalise=None), np.where(np.arange(8) < 7, X.std(0), 1.0)
+    Z = (X - X.mean(0)) / scales
     np.testing.assert_allclose(stack.values[0], Z @ Z.T, rtol=1e-11, atol=1e-11)
     new = X[:3] + 1.0
-    np.testing.assert_allclose(
-        stack.cross(new)[0][:, 0], ((new - X.mean(0)) / np.where(np.arange(8) < 7, X.std(0), 1.0)) @ Z[0], rtol=1e-10
-    )
-
-
-def test_columns_of_any_magnitude_are_standardised():
-    rng = np.random.default_rng(3)
-    column = rng.standard_normal(20)
-    plain = KernelDictionary((Linear(),)).grams(column[:, None]).values
+    np.testing.assert_allclose(stack.cross(new)[0][:, 0], ((new - X.mean(0)) / scales) @ Z[0], rtol=1e-10)
+    column = np.random.default_rng(3).standard_normal((20, 1))
     for factor in (1e-140, 1e140):
-        np.testing.assert_allclose(KernelDictionary((Linear(),)).grams(factor * column[:, None]).values, plain)
+        np.testing.assert_allclose(linear.grams(factor * column).values, linear.grams(column).values)
     with pytest.raises(KernelError, match="constant"):
-        KernelDictionary((Linear(),)).grams(1e-200 * column[:, None])
+        linear.grams(1e-200 * column)
     with pytest.raises(DataError, match="Column 0 holds values too large to standardise"):
-        KernelDictionary((Linear(),)).grams(1e200 * column[:, None])
+        linear.grams(1e200 * column)
 
 
 def test_per_feature_and_per_group(X):
@@ -142,52 +129,48 @@ def test_default_dictionary_fits_any_table(n_features):
     assert not stack.notes
 
 
-def test_cost_is_foreseen_and_refused(X):
-    d = KernelDictionary.rbf_grid(np.arange(1, 50)) + KernelDictionary((Linear(),))
-    ahead = d.foresee(2000)
-    assert ahead.n_kernels == 50
-    assert ahead.bytes == 8 * 2000**2 * 51
+def test_cost_is_foreseen():
+    ahead = MANY.foresee(2000)
+    assert (ahead.n_kernels, ahead.bytes) == (50, 8 * 2000**2 * 51)
     assert ahead.megabytes == pytest.approx(1632)
-    assert 0 < d.foresee(500).seconds < ahead.seconds
-    with pytest.raises(
-        KernelError, match=r"50 kernels on 60 rows need 1 MB, above the limit of 1 MB. Use at most 49 row"
-    ):
-        d.grams(X, memory_limit_mb=1)
-    with pytest.raises(
-        KernelError, match=r"need 4,080,000 MB, above the limit of 4,096 MB\. Use at most 3,168 rows, or"
-    ):
-        d.grams(np.broadcast_to(0.0, (100_000, 1)))
-    with pytest.raises(ParameterError, match="memory_limit_mb must be a positive number"):
-        d.grams(X, memory_limit_mb=0)
+    assert 0 < MANY.foresee(500).seconds < ahead.seconds
+    specs = KernelDictionary(Recipe().specs(3))
+    alone, more = specs.foresee(40), specs.foresee(40, n_new=10)
+    assert more.bytes - alone.bytes == specs.grams(np.eye(40)[:, :3] + 1).cross(np.ones((10, 3))).nbytes
+    assert more.seconds > alone.seconds
+    ready = GramStack.from_array(np.stack([np.eye(50), np.ones((50, 50))]))
+    cost = stacks.foresee(2, 40, 10)
+    assert cost.bytes == ready.take(np.arange(40)).values.nbytes + ready.block(np.arange(40, 50), np.arange(40)).nbytes
+    assert (cost.seconds, cost.n_kernels) == (0.0, 2)
 
 
-def test_bad_dictionaries_are_refused(X):
-    with pytest.raises(ParameterError, match="at least one kernel"):
-        KernelDictionary(())
-    with pytest.raises(ParameterError, match="holds kernel specs such as"):
-        KernelDictionary(("rbf",))
-    with pytest.raises(ParameterError, match="holds kernel specs such as"):
-        KernelDictionary(3)
-    with pytest.raises(ParameterError, match="standardize must be True or False"):
-        KernelDictionary((Linear(),), standardize="no")
-    with pytest.raises(ParameterError, match="already names its columns"):
-        KernelDictionary.per_feature(Linear(features=(0,)), 3)
-    with pytest.raises(ParameterError, match="n_features must be a whole number of 1 or more; got 0"):
-        KernelDictionary.per_feature(Linear(), 0)
-    with pytest.raises(ParameterError, match="seed must be a whole number of 0 or more"):
-        KernelDictionary.random_subspaces(Linear(), 2, 2, seed=None)
-    with pytest.raises(ParameterError, match="same standardize"):
-        KernelDictionary((Linear(),)) + KernelDictionary((Linear(),), standardize=False)
-    with pytest.raises(ParameterError, match="same feature_names"):
-        KernelDictionary(Linear(), feature_names=["a"]) + KernelDictionary(Linear(), feature_names=["b"])
-    with pytest.raises(TypeError):
-        KernelDictionary((Linear(),)) + 1
-    with pytest.raises(KernelError, match="9 bands need at least 9 columns, the data have 7"):
-        KernelDictionary.bands(9, Linear()).grams(X)
-    with pytest.raises(KernelError, match="A random subspace of 8 columns needs at least as many, the data have 7"):
-        KernelDictionary.random_subspaces(Linear(), 8, 1, seed=0).grams(X)
-    with pytest.raises(KernelError, match="The dictionary names 2 columns, X has 7"):
-        KernelDictionary.per_feature(Linear(), 2, feature_names=["a", "b"]).grams(X)
+@every("error, make, words", [
+    (ParameterError, lambda X: KernelDictionary(()), "at least one kernel"),
+    *((ParameterError, lambda X, no=no: KernelDictionary(no), "holds kernel specs such as") for no in (("rbf",), 3)),
+    (ParameterError, lambda X: KernelDictionary(Linear(), standardize="no"), "standardize must be True or False"),
+    (ParameterError, lambda X: KernelDictionary.per_feature(Linear(features=(0,)), 3), "already names its columns"),
+    (ParameterError, lambda X: KernelDictionary.per_feature(Linear(), 0), "n_features must be a whole number of 1 or"),
+    (ParameterError, lambda X: KernelDictionary.random_subspaces(Linear(), 2, 2, seed=None), "seed must be a whole"),
+    (ParameterError, lambda X: ONE + KernelDictionary(Linear(), standardize=False), "same standardize"),
+    (ParameterError, lambda X: NAMED + KernelDictionary(Linear(), feature_names=["b"]), "same feature_names"),
+    (TypeError, lambda X: ONE + 1, "unsupported"),
+    (KernelError, lambda X: KernelDictionary.bands(9, Linear()).grams(X), "9 bands need at least 9 columns, the data"),
+    (KernelError, lambda X: KernelDictionary.random_subspaces(Linear(), 8, 1, seed=0).grams(X), "at least as many"),
+    (KernelError, lambda X: NAMED.grams(X), "The dictionary names 1 columns, X has 7"),
+    (KernelError, lambda X: MANY.grams(X, memory_limit_mb=1),
+     r"50 kernels on 60 rows need 1 MB, above the limit of 1 MB. Use at most 49 row"),
+    (KernelError, lambda X: MANY.grams(np.broadcast_to(0.0, (100_000, 1))),
+     r"need 4,080,000 MB, above the limit of 4,096 MB\. Use at most 3,168 rows, or"),
+    (ParameterError, lambda X: ONE.grams(X, memory_limit_mb=0), "memory_limit_mb must be a positive number"),
+    (ParameterError, lambda X: Recipe(widths=-1), "widths of a recipe is a whole number from 0 on; got -1"),
+    (ParameterError, lambda X: Recipe(bands=2.5), "bands of a recipe is a whole number from 0 on; got 2.5"),
+    (ParameterError, lambda X: Recipe(each="cubic"), "each of a recipe is one of linear, polynomial, .*; got 'cubic'"),
+    (ParameterError, lambda X: Recipe(band_kernels="auto"), "band_kernels of a recipe is one of .*; got 'auto'"),
+    (ParameterError, lambda X: Recipe(others="wavelet"), "others of a recipe are from matern"),
+])  # fmt: skip
+def test_bad_dictionaries_are_refused(X, error, make, words):
+    with pytest.raises(error, match=words):
+        make(X)
 
 
 # -- Recipes: the kernels they write down, counted by hand, and what they refuse
@@ -206,19 +189,16 @@ def test_widths_are_symmetric_about_the_median_distance():
         np.testing.assert_allclose(np.diff(np.log(widths)), np.log(16) / (count - 1), rtol=0.01)
 
 
-def test_a_recipe_without_anything_is_no_kernel():
-    assert NOTHING.specs(5, GROUPS) == ()
-
-
 def test_the_usual_recipe_is_widths_linear_quadratic_and_one_per_column():
     found = Recipe().specs(3)
     assert found[:5] == tuple(RBF(width, relative=True) for width in (0.25, 0.5, 1.0, 2.0, 4.0))
     assert found[5:] == (Linear(), Polynomial(2), *(Linear(features=(j,)) for j in range(3)))
-
-
-@every("n_features, count", [(AUTO_FEATURES, AUTO_FEATURES), (AUTO_FEATURES + 1, 0)])
-def test_auto_offers_a_kernel_per_column_up_to_a_number_of_columns(n_features, count):
-    assert len(replace(NOTHING, each="auto").specs(n_features)) == count
+    assert NOTHING.specs(5, GROUPS) == ()
+    for n_features, count in ((AUTO_FEATURES, AUTO_FEATURES), (AUTO_FEATURES + 1, 0)):
+        assert len(replace(NOTHING, each="auto").specs(n_features)) == count
+    specs = replace(NOTHING, each="matern", others="matern").specs(2)
+    assert specs[:3] == tuple(mkl.Matern(width, relative=True) for width in (0.25, 1.0, 4.0))
+    assert [spec.features for spec in specs[3:]] == [(0,), (1,)]
 
 
 def test_parts_of_the_table_get_their_kinds():
@@ -236,10 +216,8 @@ def test_parts_of_the_table_get_their_kinds():
 
 @every("kind", kinds())
 def test_every_kind_builds_on_every_choice_of_columns(kind):
-    asked = Recipe(
-        each=kind, groups=True, group_kernels=kind, bands=2, band_kernels=kind, subspaces=2, subspace_kernel=kind
-    )
-    made = KernelDictionary(asked.specs(5, GROUPS))
+    own = dict.fromkeys(("each", "group_kernels", "band_kernels", "subspace_kernel"), kind)
+    made = KernelDictionary(Recipe(groups=True, bands=2, subspaces=2, **own).specs(5, GROUPS))
     assert len(made) == 7 + 5 + (len(GROUPS) + 2 + 2) * len(kinds()[kind])
     assert made.grams(np.random.default_rng(0).standard_normal((12, 5))).n_kernels == len(made)
 
@@ -253,103 +231,63 @@ def test_a_recipe_is_read_off_any_object_with_its_fields():
     assert len({Recipe(), Recipe(widths=5), Recipe(widths=4)}) == 2
 
 
-@every(
-    "wrong, match",
-    [
-        ({"widths": -1}, "widths of a recipe is a whole number from 0 on; got -1"),
-        ({"bands": 2.5}, "bands of a recipe is a whole number from 0 on; got 2.5"),
-        ({"each": "cubic"}, "each of a recipe is one of linear, polynomial, rbf, .*; got 'cubic'"),
-        ({"band_kernels": "auto"}, "band_kernels of a recipe is one of .*; got 'auto'"),
-    ],
-)
-def test_a_recipe_refuses_what_it_cannot_build(wrong, match):
-    with pytest.raises(ParameterError, match=match):
-        Recipe(**wrong)
-
-
-def test_a_forecast_with_new_rows_counts_their_block():
-    specs = KernelDictionary(Recipe().specs(3))
-    alone, more = specs.foresee(40), specs.foresee(40, n_new=10)
-    assert more.bytes - alone.bytes == specs.grams(np.eye(40)[:, :3] + 1).cross(np.ones((10, 3))).nbytes
-    assert more.seconds > alone.seconds
-    ready = GramStack.from_array(np.stack([np.eye(50), np.ones((50, 50))]))
-    cost = stacks.foresee(2, 40, 10)
-    assert cost.bytes == ready.take(np.arange(40)).values.nbytes + ready.block(np.arange(40, 50), np.arange(40)).nbytes
-    assert (cost.seconds, cost.n_kernels) == (0.0, 2)
-
-
 # -- What a table is made of for a dictionary: columns, groups, bands or clusters, and the kernels recommended
 
 
 RNG = np.random.default_rng(0)
 
 
-def made(n: int = 240, noise: int = 4, task: str = "binary", seed: int = 1) -> Dataset:
+def made(n: int = 240, noise: int = 4) -> Dataset:
     """One straight column, one bent one, one category of three values, and columns of noise; only the first three
     count.
     """
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(1)
     straight, bent, kind = rng.normal(size=n), rng.normal(size=n), rng.integers(0, 3, n)
     value = 1.5 * straight + 2.0 * np.abs(bent) + np.array([2.0, -2.0, 0.0])[kind] + 0.1 * rng.normal(size=n)
     X = np.column_stack([straight, bent, *(kind == k for k in range(3)), rng.normal(size=(n, noise))])
-    names = ("straight", "bent", "kind=a", "kind=b", "kind=c", *(f"noise {j}" for j in range(noise)))
-    columns = (
-        ("straight", (0,)),
-        ("bent", (1,)),
-        ("kind", (2, 3, 4)),
-        *((f"noise {j}", (5 + j,)) for j in range(noise)),
-    )
-    y = value if task == "regression" else (value > np.median(value)).astype(int)
-    return Dataset(X, y, names, task=task, columns=columns)
+    noises = [f"noise {j}" for j in range(noise)]
+    names = ("straight", "bent", "kind=a", "kind=b", "kind=c", *noises)
+    columns = {"straight": (0,), "bent": (1,), "kind": (2, 3, 4)} | {name: (5 + j,) for j, name in enumerate(noises)}
+    return Dataset(X, (value > np.median(value)).astype(int), names, task="binary", columns=tuple(columns.items()))
 
 
 def test_every_kernel_sees_one_source_column_or_everything():
     data = made()
     dictionary = mkl.KernelDictionary.recommended(data)
-    homes = [set(members) for _, members in data.columns]
-    seen = [set(spec.columns(data.n_features)) for spec in dictionary]
-    whole = [columns for columns in seen if len(columns) == data.n_features]
-    assert len(whole) == 2
-    assert all(columns in homes for columns in seen if len(columns) < data.n_features)
+    homes, seen = [set(members) for _, members in data.columns], [set(spec.columns(9)) for spec in dictionary]
+    assert [len(columns) for columns in seen if columns not in homes] == [9, 9]
     assert len(mkl.KernelDictionary.recommended(data, whole=False)) == len(dictionary) - 2
-    assert [type(spec).__name__ for spec in dictionary if set(spec.columns(data.n_features)) == {2, 3, 4}] == ["Delta"]
+    assert [type(spec).__name__ for spec in dictionary if set(spec.columns(9)) == {2, 3, 4}] == ["Delta"]
+    straight = mkl.KernelDictionary.recommended(made(40), curved=False)
+    assert {type(spec).__name__ for spec in straight} == {"Linear", "Delta"}
 
 
 def test_a_wide_table_is_seen_by_groups_bands_or_clusters():
     X = RNG.normal(size=(80, 60))
-    y = (X[:, 0] > 0).astype(int)
-    numbered = Dataset(X, y, tuple(f"x{j + 1}" for j in range(60)), task="binary")
-    assert {unit.kind for unit in units(numbered)} == {"cluster"}
-    spectrum = Dataset(X, y, tuple(f"{850 + 2 * j}" for j in range(60)), task="binary")
-    assert [unit.kind for unit in units(spectrum)] == ["band"] * MOST_UNITS
-    grouped = Dataset(X, y, task="binary", groups=(("front", tuple(range(30))), ("back", tuple(range(30, 60)))))
-    assert [unit[::2] for unit in units(grouped)] == [("front", "group"), ("back", "group")]
-    for data in (numbered, spectrum, grouped):
-        assert sorted(j for unit in units(data) for j in unit.columns) == list(range(60))
-
-
-def test_wavelengths_beside_other_columns_are_bands_and_columns():
-    X = RNG.normal(size=(30, 52))
-    names = ("water", *(f"nm{850 + 2 * j}" for j in range(50)), "ash")
-    found = units(Dataset(X, X[:, 0], names, task="regression"))
-    assert [(unit.name, unit.kind) for unit in found[-2:]] == [("water", "column"), ("ash", "column")]
-    assert {unit.kind for unit in found[:-2]} == {"band"}
-    assert sorted(j for unit in found for j in unit.columns) == list(range(52))
-    assert [names[j] for j in found[0].columns] == ["nm850", "nm852"]
-
-
-def test_without_curved_kernels_every_column_counts_along_a_straight_line():
-    names = {type(spec).__name__ for spec in mkl.KernelDictionary.recommended(made(40), curved=False)}
-    assert names == {"Linear", "Delta"}
-
-
-def test_columns_that_carry_the_same_are_one_cluster():
-    sources = RNG.normal(size=(200, 10))
-    X = np.hstack([sources + 0.05 * RNG.normal(size=(200, 10)) for _ in range(6)])
-    found = units(Dataset(X, (X[:, 0] > 0).astype(int), task="binary"))
-    home = {j: k for k, unit in enumerate(found) for j in unit.columns}
-    assert len(found) <= MOST_UNITS
-    assert all(home[j] == home[j + 10 * k] for j in range(10) for k in range(6))
+    wide = partial(Dataset, X, (X[:, 0] > 0).astype(int), task="binary")
+    waves = [f"nm{850 + 2 * j}" for j in range(58)]
+    sources = RNG.normal(size=(80, 10))
+    copies = Dataset(np.hstack([sources + 0.05 * RNG.normal(size=(80, 10)) for _ in range(6)]), wide().y, task="binary")
+    categories = Dataset(RNG.integers(0, 3, (80, 60)) + 0.0, wide().y, tuple(f"attribute{j}" for j in range(2, 62)))
+    halves = ("front", tuple(range(30))), ("back", tuple(range(30, 60)))
+    for data, expected in (
+        (wide(tuple(f"x{j + 1}" for j in range(60))), {"cluster"}),
+        (categories, {"cluster"}),
+        (copies, {"cluster"}),
+        (wide(tuple(f"{850 + 2 * j}" for j in range(60))), {"band"}),
+        (wide(("water", *waves, "ash")), {"band", "column"}),
+        (wide(groups=halves), {"group"}),
+    ):
+        found = units(data)
+        assert {unit.kind for unit in found} == expected
+        assert len(found) <= MOST_UNITS + 2
+        assert sorted(j for unit in found for j in unit.columns) == list(range(60))
+        if data is copies:  # columns that carry the same
+            home = {j: k for k, unit in enumerate(found) for j in unit.columns}
+            assert all(home[j] == home[j + 10 * k] for j in range(10) for k in range(6))
+        if "column" in expected:
+            assert [unit.name for unit in found[-2:]] == ["water", "ash"]
+            assert list(found[0].columns) == list(range(1, 1 + len(found[0].columns)))
 
 
 def test_delta_is_equality_of_codes():
@@ -358,9 +296,3 @@ def test_delta_is_equality_of_codes():
     equal = (codes[:, None] == codes[None]).all(axis=-1)
     np.testing.assert_array_equal(stack.values[0], equal)
     np.testing.assert_array_equal(stack.cross(codes[2:])[0], equal[2:])
-
-
-def test_numbered_categories_are_no_spectrum():
-    X = RNG.integers(0, 3, size=(60, 56)).astype(float)
-    data = Dataset(X, X[:, 0], tuple(f"attribute{j + 2}" for j in range(56)), task="regression")
-    assert {unit.kind for unit in units(data)} == {"cluster"}

@@ -3,7 +3,7 @@ found.
 """
 
 from dataclasses import replace
-from itertools import product
+from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -48,9 +48,8 @@ def test_one_kernel_alone_is_the_kernel_without_its_mean(table, part):
 def test_a_product_has_no_mean_over_any_of_its_columns(table):
     X, _ = table
     spec = Interaction(RBF[0], mkl.Delta(features=(2,)), mkl.Matern(1.0, features=(1,)))
-    stack = plain(spec).grams(X, normalise=None)
     whole = np.array([[X[i, 0], X[j, 1], X[k, 2], 0.0] for i, j, k in product(range(40), range(4), range(40))])
-    values = stack.cross(whole)[0].reshape(40, 4, 40, 40)
+    values = plain(spec).grams(X, normalise=None).cross(whole)[0].reshape(40, 4, 40, 40)
     assert values.mean(axis=0) == pytest.approx(0.0, abs=1e-13)
     assert values.mean(axis=2) == pytest.approx(0.0, abs=1e-13)
     assert abs(values).max() > 0.1
@@ -70,40 +69,32 @@ def test_a_product_is_that_of_its_parts_wherever_it_is_computed(table):
 
 def test_sums_of_kernels_reproduce_a_brute_force_anova():
     """Interpolating with all interactions on a grid gives the ANOVA terms of the table of values."""
-    grid = np.array(list(product(range(4), range(3), range(2))), dtype=float)
-    f = np.random.default_rng(0).standard_normal((4, 3, 2))
-    delta = [mkl.Delta(features=(j,)) for j in range(3)]
-    sets = [(0,), (1,), (2,), (0, 1), (0, 2), (1, 2), (0, 1, 2)]
-    stack = plain(*(Interaction(*(delta[j] for j in one)) for one in sets)).grams(grid, normalise=None)
+    shape, f = (4, 3, 2), np.random.default_rng(0).standard_normal((4, 3, 2))
+    sets = [one for size in (1, 2, 3) for one in combinations(range(3), size)]
+    kernels = plain(*(Interaction(*(mkl.Delta(features=(j,)) for j in one)) for one in sets))
+    stack = kernels.grams(np.array(list(np.ndindex(shape)), dtype=float), normalise=None)
     dual = np.linalg.solve(stack.values.sum(axis=0) + 1.0, f.ravel())
-    found = {one: (gram @ dual).reshape(f.shape) for one, gram in zip(sets, stack.values, strict=True)}
-    terms = {(): np.full(f.shape, f.mean())}
-    for one in sets:
-        own = f.mean(axis=tuple(j for j in range(3) if j not in one), keepdims=True) + np.zeros(f.shape)
+    terms = {(): np.full(shape, f.mean())}
+    for one, gram in zip(sets, stack.values, strict=True):
+        own = f.mean(axis=tuple({0, 1, 2} - set(one)), keepdims=True) + np.zeros(shape)
         terms[one] = own - sum(terms[less] for less in terms if set(less) < set(one))
-        assert found[one] == pytest.approx(terms[one], abs=1e-9)
+        assert (gram @ dual).reshape(shape) == pytest.approx(terms[one], abs=1e-9)
 
 
-def test_many_values_are_summed_up_by_groups(monkeypatch):
-    column = np.random.default_rng(0).standard_normal(500)[:, None]
-    exact = ColumnMeasure.of(mkl.RBF(1.0, features=(0,)), column)
+def test_many_values_are_summed_up_by_groups_but_not_for_equality(monkeypatch):
+    column = np.random.default_rng(0).standard_normal((500, 1))
+    part, delta = mkl.RBF(1.0, features=(0,)), mkl.Delta(features=(0,))
+    exact = ColumnMeasure.of(part, column)
     monkeypatch.setattr("mklcore.kernels.interactions.MOST_NODES", 400)
     monkeypatch.setattr("mklcore.kernels.interactions.GROUPS", 60)
-    summed = ColumnMeasure.of(mkl.RBF(1.0, features=(0,)), column)
+    summed = ColumnMeasure.of(part, column)
     assert (len(exact.nodes), len(summed.nodes)) == (500, 60)
     assert summed.shares.sum() == pytest.approx(1.0)
-    part = mkl.RBF(1.0, features=(0,))
     assert summed.means_at(part, column) == pytest.approx(exact.means_at(part, column), abs=5e-3)
-    values = plain(Interaction(part)).grams(column, normalise=None).values[0]
+    values, equal = plain(Interaction(part), Interaction(delta)).grams(column, normalise=None).values
     assert np.linalg.eigvalsh(values)[0] > -1e-10  # semidefinite whatever the measure
     assert abs(values.mean(axis=0)).max() < 1e-2
-
-
-def test_equality_is_not_summed_up_by_groups(monkeypatch):
-    monkeypatch.setattr("mklcore.kernels.interactions.MOST_NODES", 400)
-    column = np.random.default_rng(0).standard_normal(500)[:, None]
-    values = plain(Interaction(mkl.Delta(features=(0,)))).grams(column, normalise=None).values[0]
-    assert abs(values.mean(axis=0)).max() < 1e-12
+    assert abs(equal.mean(axis=0)).max() < 1e-12
 
 
 @every("digits", [0, 1, 12])
@@ -115,33 +106,31 @@ def test_the_median_of_a_column_is_that_of_all_pairs(digits, n):
     assert median_distance("absolute", column[:, None]) == pytest.approx(expected, rel=1e-12)
 
 
-@every(
-    "parts, message",
-    [
-        ((), "takes 1 to 8 kernel specs"),
-        ((RBF[0], LINEAR[0]), "see different columns"),
-        ((RBF[0], mkl.Linear()), "name their columns"),
-        ((mkl.Product(LINEAR[0], LINEAR[1]),), "takes kernels of columns"),
-        ((mkl.Spectrum(2),), "takes kernels of columns"),
-    ],
-)
-def test_what_is_no_interaction_is_refused(parts, message):
-    with pytest.raises(ParameterError, match=message):
-        Interaction(*parts)
+ONE = ColumnMeasure.of(RBF[0].settle(np.eye(4)), np.eye(4))
+DATA = Dataset(np.random.default_rng(0).standard_normal((9, 4)), np.arange(9.0), tuple("abcd"))
 
 
-def test_measures_that_do_not_fit_are_refused():
-    measure = ColumnMeasure.of(RBF[0].settle(np.eye(4)), np.eye(4))
-    with pytest.raises(ParameterError, match="one measure per part"):
-        Interaction(RBF[0], RBF[1], measures=(measure,))
-    with pytest.raises(ParameterError, match="has 1 columns"):
-        Interaction(mkl.Linear(features=(0, 1)), measures=(measure,))
-    with pytest.raises(KernelError, match="shares above 0"):
-        ColumnMeasure(np.ones((1, 1)), np.zeros(1), np.ones(1), 1.0)
-    with pytest.raises(KernelError, match="u from 1 on"):
-        ColumnMeasure(np.ones((0, 1)), np.zeros(0), np.ones(0), 1.0)
-    with pytest.raises(KernelError, match="no training rows yet"):
-        Interaction(LINEAR[0]).own(np.eye(4))
+@every("error, make, words", [
+    (ParameterError, lambda: Interaction(), "takes 1 to 8 kernel specs"),
+    (ParameterError, lambda: Interaction(RBF[0], LINEAR[0]), "see different columns"),
+    (ParameterError, lambda: Interaction(RBF[0], mkl.Linear()), "name their columns"),
+    (ParameterError, lambda: Interaction(mkl.Product(LINEAR[0], LINEAR[1])), "takes kernels of columns"),
+    (ParameterError, lambda: Interaction(mkl.Spectrum(2)), "takes kernels of columns"),
+    (ParameterError, lambda: Interaction(RBF[0], RBF[1], measures=(ONE,)), "one measure per part"),
+    (ParameterError, lambda: Interaction(mkl.Linear(features=(0, 1)), measures=(ONE,)), "has 1 columns"),
+    (KernelError, lambda: ColumnMeasure(np.ones((1, 1)), np.zeros(1), np.ones(1), 1.0), "shares above 0"),
+    (KernelError, lambda: ColumnMeasure(np.ones((0, 1)), np.zeros(0), np.ones(0), 1.0), "u from 1 on"),
+    (KernelError, lambda: Interaction(LINEAR[0]).own(np.eye(4)), "no training rows yet"),
+    *((ParameterError, lambda asked=asked: mkl.KernelDictionary.interactions(DATA, candidates=asked), words)
+      for asked, words in (
+        ([("a", "nobody")], "'nobody', which is no column"), ([("a",)], "sets of 2 to 8"),
+        ([("a", "a")], "sets of 2 to 8"), (["ab"], "'ab', which is no column"),
+    )),
+    (ParameterError, lambda: mkl.KernelDictionary.interactions(DATA, order=0), "order must be"),
+])  # fmt: skip
+def test_what_is_no_interaction_is_refused(error, make, words):
+    with pytest.raises(error, match=words):
+        make()
 
 
 # The dictionary
@@ -164,26 +153,15 @@ def test_without_products_it_gives_the_model_of_the_recommended_kernels():
 
 
 def test_candidates_are_taken_by_name():
-    data = made(lambda X: X[:, 0])
-    alone = len(mkl.KernelDictionary.interactions(data, order=1))
-    found = mkl.KernelDictionary.interactions(data, candidates=[("a", "c"), ("c", "a"), ("b", "c", "d")])
+    alone = len(mkl.KernelDictionary.interactions(DATA, order=1))
+    found = mkl.KernelDictionary.interactions(DATA, candidates=[("a", "c"), ("c", "a"), ("b", "c", "d")])
     assert found.names[alone:] == (
         "a × c, linear × linear",
         "a × c, RBF 1 × median × RBF 1 × median",
         "b × c × d, linear × linear × linear",
         "b × c × d, RBF 1 × median × RBF 1 × median × RBF 1 × median",
     )
-    assert len(mkl.KernelDictionary.interactions(data, candidates=[("a", "c")], curved=False)) == 4 + 1
-    for candidates, message in (
-        ([("a", "nobody")], "'nobody', which is no column"),
-        ([("a",)], "sets of 2 to 8"),
-        ([("a", "a")], "sets of 2 to 8"),
-        (["ab"], "'ab', which is no column"),
-    ):
-        with pytest.raises(ParameterError, match=message):
-            mkl.KernelDictionary.interactions(data, candidates=candidates)
-    with pytest.raises(ParameterError, match="order must be"):
-        mkl.KernelDictionary.interactions(data, order=0)
+    assert len(mkl.KernelDictionary.interactions(DATA, candidates=[("a", "c")], curved=False)) == 4 + 1
 
 
 def test_categories_and_binary_columns_act_by_source_column():
@@ -207,13 +185,9 @@ def test_categories_and_binary_columns_act_by_source_column():
 
 
 @every("seed", range(5))
-def test_nothing_is_found_where_columns_act_alone(seed):
-    assert interacting(made(lambda X: np.sin(2 * X[:, 0]) + X[:, 1] ** 2 - X[:, 2], seed=seed)) == ()
-
-
-@every("seed", range(5))
-def test_a_product_without_main_effects_is_found(seed):
+def test_a_product_without_main_effects_is_found_and_nothing_where_columns_act_alone(seed):
     assert interacting(made(lambda X: X[:, 1] * X[:, 3], seed=seed, noise=0.5)) == (("b", "d"),)
+    assert interacting(made(lambda X: np.sin(2 * X[:, 0]) + X[:, 1] ** 2 - X[:, 2], seed=seed)) == ()
 
 
 def test_sets_of_three_are_found_and_the_order_is_that_of_strength():
@@ -238,12 +212,13 @@ def test_among_many_columns_a_pair_is_found_without_looking_at_all_pairs(monkeyp
 
 
 def test_classes_and_tables_without_a_target():
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((400, 3))
-    several = np.digitize(X[:, 0] * X[:, 1], [-0.5, 0.5]).astype(np.int64)
-    assert interacting(Dataset(X, several, task="multiclass")) == (("x1", "x2"),)
-    assert interacting(Dataset(X, (X[:, 0] * X[:, 2] > 0).astype(np.int64), task="binary")) == (("x1", "x3"),)
+    X = np.random.default_rng(0).standard_normal((400, 3))
     alone = Dataset(X, np.ones(400, dtype=np.int64), task="novelty")
-    assert interacting(alone) == ()
+    for data, found in (
+        (Dataset(X, np.digitize(X[:, 0] * X[:, 1], [-0.5, 0.5]), task="multiclass"), (("x1", "x2"),)),
+        (Dataset(X, (X[:, 0] * X[:, 2] > 0).astype(np.int64), task="binary"), (("x1", "x3"),)),
+        (alone, ()),
+        (Dataset(X[:, :1], X[:, 0]), ()),
+    ):
+        assert interacting(data) == found
     assert len(mkl.KernelDictionary.interactions(alone)) == 6
-    assert interacting(Dataset(X[:, :1], X[:, 0])) == ()

@@ -1,19 +1,17 @@
 """Approximated kernels: features against Gram matrices, fits on them against the exact solvers on Phi Phi'."""
 
-from functools import partial
-
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 import mklcore as mkl
-from mklcore.estimators.lp import LpMKLRegressor
-from mklcore.io.models import load_model, save_model
 from mklcore.kernels.dictionary import COLUMNS_FROM, KernelDictionary
 from mklcore.kernels.features import column_features
 from mklcore.kernels.functions import Linear
 from mklcore.lp.interior import Interior
 from mklcore.lp.schedule import fit_weighted
 from mklcore.problem.driver import run
+from mklcore.problem.losses import make_loss
 from mklcore.problem.problem import Problem, WarmStart
 from tests.helpers.every import every
 
@@ -72,75 +70,63 @@ def test_the_share_of_the_trace_that_is_lost_is_that_of_the_traces_and_falls_wit
 
 
 LOSSES = [
-    ("hinge", 3.0),
-    ("squared_hinge", 3.0),
-    ("squared", 3.0),
-    ("logistic", 3.0),
+    *((loss, 3.0) for loss in ("hinge", "squared_hinge", "squared", "logistic")),
     ("epsilon_insensitive", 0.3),
     (mkl.Huber(0.5), 1.0),
 ]
 PENALTIES = [mkl.LpNorm(1.0), mkl.LpNorm(4 / 3), mkl.LpNorm(np.inf), mkl.BlockNorm(4.0), mkl.ElasticNet(0.5)]
 
 
+def suited(loss):
+    """The target that suits a loss."""
+    return Y if make_loss(loss).signed or make_loss(loss).quadratic else Y + 0.1 * DATA.X[:, 0]
+
+
+def brackets(fit, exact, grams, y, loss, C, penalty, fit_intercept=True):
+    """The fit is one on the Gram matrices as near as both gaps say, and they give what it published."""
+    assert fit.status.ok
+    assert fit.objective >= exact.dual_objective - 1e-6 * abs(exact.objective)
+    assert exact.objective >= fit.dual_objective - 1e-6 * abs(exact.objective)
+    parts = fit.weights, fit.dual_coef, fit.intercept, loss, C, penalty, fit.dual_point, fit_intercept
+    assert mkl.certificate(grams, y, *parts) == pytest.approx((fit.objective, fit.dual_objective), rel=1e-5)
+
+
 @every("loss, C", LOSSES)
 @every("penalty, fit_intercept", [(p, k != 3) for k, p in enumerate(PENALTIES)])
 def test_fits_are_those_of_the_exact_solvers_on_the_approximated_grams(stack, grams, penalty, loss, C, fit_intercept):
-    loss = mkl.problem.losses.make_loss(loss)
-    y = Y if loss.signed or loss.quadratic else Y + 0.1 * DATA.X[:, 0]
-    found = fit_weighted(stack, y, C, loss, penalty, fit_intercept, tol=1e-4)
-    exact = fit_weighted(grams, y, C, loss, penalty, fit_intercept, tol=1e-4)
-    assert found.status.ok
-    assert found.objective >= exact.dual_objective - 1e-6 * abs(exact.objective)
-    assert exact.objective >= found.dual_objective - 1e-6 * abs(exact.objective)
-    primal, dual = mkl.certificate(
-        grams, y, found.weights, found.dual_coef, found.intercept, loss, C, penalty, found.dual_point, fit_intercept
-    )
-    assert (primal, dual) == pytest.approx((found.objective, found.dual_objective), rel=1e-5)
+    loss, y = make_loss(loss), suited(loss)
+    found, exact = (fit_weighted(K, y, C, loss, penalty, fit_intercept, tol=1e-4) for K in (stack, grams))
+    brackets(found, exact, grams, y, loss, C, penalty, fit_intercept)
 
 
 def inside(stack, y, C, loss, p, fit_intercept, warm=None):
-    """The fit along the path inside, and what it published recomputed on the Gram matrices."""
-    problem = Problem(stack, y, C, mkl.problem.losses.make_loss(loss), mkl.LpNorm(p), fit_intercept)
+    """The fit along the path inside."""
+    problem = Problem(stack, y, C, make_loss(loss), mkl.LpNorm(p), fit_intercept)
     return run(Interior(problem, tol=1e-4, warm=warm), tol=1e-4, max_iter=100)
 
 
 @every("loss, fit_intercept", [("hinge", True), ("hinge", False), ("epsilon_insensitive", True)])
 @every("p", [4 / 3, 2.0])
 def test_the_path_inside_ends_at_the_exact_optimum_for_every_C_cold_or_warm(stack, grams, loss, fit_intercept, p):
-    y, warm = Y if loss == "hinge" else Y + 0.1 * DATA.X[:, 0], None
-    for C in (1e-2, 1.0, 100.0, 1000.0):
-        exact = fit_weighted(grams, y, C, mkl.problem.losses.make_loss(loss), mkl.LpNorm(p), fit_intercept, tol=1e-4)
+    y, warm, of_rows = suited(loss), None, 10.0 * (1.0 + np.arange(Y.size) % 3)
+    for C in (1e-2, 1.0, of_rows, 100.0, 1000.0):
+        exact = fit_weighted(grams, y, C, make_loss(loss), mkl.LpNorm(p), fit_intercept, tol=1e-4)
         found = inside(stack, y, C, loss, p, fit_intercept)
         again = found if warm is None else inside(stack, y, C, loss, p, fit_intercept, warm)
         for fit in (found, again):
-            assert fit.status.ok
-            assert fit.objective >= exact.dual_objective - 1e-6 * abs(exact.objective)
-            assert exact.objective >= fit.dual_objective - 1e-6 * abs(exact.objective)
-            parts = (fit.weights, fit.dual_coef, fit.intercept, loss, C, mkl.LpNorm(p), fit.dual_point, fit_intercept)
-            assert mkl.certificate(grams, y, *parts) == pytest.approx((fit.objective, fit.dual_objective), rel=1e-5)
-        warm = WarmStart(found.weights, found.dual_coef, C)
-
-
-def test_the_path_inside_takes_costs_of_rows(stack):
-    costs = 10.0 * (1.0 + np.arange(Y.size) % 3)
-    found = inside(stack, Y, costs, "hinge", 4 / 3, True)
-    assert found.status.ok
-    assert np.all(Y * found.dual_coef <= costs * (1 + 1e-9))
-    other = fit_weighted(
-        stack, Y, costs, mkl.problem.losses.make_loss("hinge"), mkl.LpNorm(4 / 3), True, solver="wrapper", tol=1e-4
-    )
-    assert found.objective >= other.dual_objective
-    assert other.objective >= found.dual_objective
+            brackets(fit, exact, grams, y, loss, C, mkl.LpNorm(p), fit_intercept)
+        warm = None if C is of_rows else WarmStart(found.weights, found.dual_coef, C)
 
 
 def test_where_the_path_inside_breaks_off_the_analytic_update_goes_on(stack, monkeypatch):
     def singular(*_, **__):
         raise np.linalg.LinAlgError("singular to rounding")
 
-    loss, penalty = mkl.problem.losses.make_loss("hinge"), mkl.LpNorm(4 / 3)
-    sound = fit_weighted(stack, Y, 10.0, loss, penalty, True, tol=1e-4)
+    asked = stack, Y, 10, make_loss("hinge"), mkl.LpNorm(4 / 3), True
+    sound = fit_weighted(*asked, tol=1e-4)
+    assert "interior point" in sound.solver
     monkeypatch.setattr("scipy.linalg.cho_factor", singular)
-    found = fit_weighted(stack, Y, 10.0, loss, penalty, True, tol=1e-4)
+    found = fit_weighted(*asked, tol=1e-4)
     assert found.status.ok
     assert found.objective == pytest.approx(sound.objective, rel=1e-4)
     assert found.solver.startswith("lp interior point, then")
@@ -153,23 +139,9 @@ def test_where_rounding_is_coarse_the_dual_still_sums_to_its_total_and_proves_wh
     X, y = data.X[:300], np.where(data.y[:300] == data.y[0], 1.0, -1.0)
     kernels = mkl.KernelDictionary.rbf_grid([0.5, 2.0]) + mkl.KernelDictionary.per_feature(mkl.Linear(), X.shape[1])
     features = mkl.Nystroem(15).features(kernels, X, "multiplicative", False)
-    fit = fit_weighted(
-        features, y, 1e3, mkl.problem.losses.make_loss("hinge"), mkl.LpNorm(p), True, tol=tol, max_iter=300
-    )
-    assert fit.status.ok
+    fit = fit_weighted(features, y, 1e3, make_loss("hinge"), mkl.LpNorm(p), True, tol=tol, max_iter=300)
     assert abs(fit.dual_point.sum()) <= 1e-10 * np.abs(fit.dual_point).sum()
-    parts = (fit.weights, fit.dual_coef, fit.intercept, "hinge", 1e3, mkl.LpNorm(p), fit.dual_point, True)
-    proved = mkl.certificate(grams_of(features).values, y, *parts)
-    assert proved == pytest.approx((fit.objective, fit.dual_objective), rel=1e-6)
-
-
-@every("loss", ["hinge", "epsilon_insensitive"])
-def test_a_whole_number_is_a_C_like_any_other(stack, loss):
-    one, other = (
-        fit_weighted(stack, Y, C, mkl.problem.losses.make_loss(loss), mkl.LpNorm(4 / 3), True) for C in (10, 10.0)
-    )
-    assert one.objective == other.objective
-    assert "interior point" in one.solver
+    brackets(fit, fit, grams_of(features).values, y, "hinge", 1e3, mkl.LpNorm(p))
 
 
 @every(
@@ -191,26 +163,21 @@ def test_an_estimator_with_as_many_landmarks_as_rows_is_the_exact_one(kind, sett
     assert found.contributions(NEW).sum(axis=0) + found.intercept_ == pytest.approx(getattr(found, says)(NEW), abs=1e-5)
 
 
-def test_several_classes_weights_of_rows_paths_and_what_if():
+def test_several_classes_weights_of_rows_and_paths():
     wine = mkl.load_sample("wine")
     asked = mkl.LpMKLClassifier(p=2.0, kernels=KERNELS, approximation=mkl.Nystroem(20))
     weight = np.where(np.arange(wine.n_samples) % 5 == 0, 0.0, 1.0 + np.arange(wine.n_samples) % 2)
-    model = asked.fit(wine.X, wine.y, sample_weight=weight)
+    model = clone(asked).fit(wine.X, wine.y, sample_weight=weight)
     assert model.feature_coef_.shape == (3, model._map.roots.shape[1])
     assert model.score(wine.X, wine.y) > 0.95
     assert np.all(model.dual_coef_[:, weight == 0] == 0.0)
-    problem = grams_of(asked.training_stack(wine.X, wine.y)[0]).values
-    for k in range(3):
-        y, parts = (
-            np.where(wine.y == model.classes_[k], 1.0, -1.0),
-            (model.weights_[k], model.dual_coef_[k], model.intercept_[k]),
-        )
-        primal, _ = mkl.certificate(problem, y, *parts, "hinge", 1.0, mkl.LpNorm(2.0), sample_weight=weight)
+    K = grams_of(model.training_stack(wine.X, wine.y)[0]).values
+    for k, parts in enumerate(zip(model.weights_, model.dual_coef_, model.intercept_, strict=True)):
+        y = np.where(wine.y == model.classes_[k], 1.0, -1.0)
+        primal, _ = mkl.certificate(K, y, *parts, "hinge", 1.0, mkl.LpNorm(2.0), sample_weight=weight)
         assert primal == pytest.approx(model.objective_[k], rel=1e-5)
-    one = mkl.LpMKLClassifier(p=2.0, kernels=KERNELS, approximation=mkl.Nystroem(20))
-    path = mkl.fit_path(one, DATA.X, DATA.y, "C", [0.1, 0.3, 1.0], NEW, DATA.y[:7])
-    alone = one.copy_with("C", 1.0).fit(DATA.X, DATA.y)
-    assert path.objective[-1] == pytest.approx(float(alone.objective_), rel=2e-3)
+    path = mkl.fit_path(asked, DATA.X, DATA.y, "C", [0.1, 0.3, 1.0], NEW, DATA.y[:7])
+    assert path.objective[-1] == pytest.approx(float(asked.fit(DATA.X, DATA.y).objective_), rel=2e-3)
     assert path.train_score[-1] == pytest.approx(path.estimators[-1].score(DATA.X, DATA.y))
 
 
@@ -247,44 +214,35 @@ def test_a_saved_model_predicts_the_same_and_a_changed_file_is_refused(tmp_path)
         mkl.load_model(tmp_path / "bad.mkl")
 
 
-@every(
-    "make, match",
-    [
+def test_what_cannot_be_approximated_is_refused():
+    near = {"approximation": mkl.Nystroem(10)}
+    asked = mkl.LpMKLRegressor(p=2.0, kernels=KERNELS, **near)
+    for call, words in (
         (lambda: mkl.Nystroem(0), "whole number of 1 or more"),
-        (lambda: mkl.LpMKLClassifier(approximation="nystroem"), "must be None or Nystroem"),
-        (lambda: mkl.LpMKLClassifier(approximation=mkl.Nystroem(), kernels="precomputed"), "ready stacks have none"),
-        (lambda: mkl.LpMKLClassifier(approximation=mkl.Nystroem(), solver="interleaved"), "works on kernel values"),
-        (lambda: mkl.GOMPClassifier(approximation=mkl.Nystroem(), loss="hinge"), 'loss="squared" alone'),
-    ],
-)
-def test_what_cannot_be_approximated_is_refused(make, match):
-    with pytest.raises(mkl.ParameterError, match=match):
-        make().fit(DATA.X, DATA.y)
-
-
-def test_C_is_chosen_by_folds_where_no_gram_matrix_tells_the_error_of_a_row_left_out():
-    asked = mkl.LpMKLRegressor(p=2.0, kernels=KERNELS, approximation=mkl.Nystroem(10))
-    found = mkl.choose_C(asked, DATA.X, Y, [0.1, 1.0])
-    assert found.rule == "kfold"
-    with pytest.raises(mkl.ParameterError, match=r'needs the Gram matrices.*use rule="kfold"'):
-        mkl.choose_C(asked, DATA.X, Y, [0.1, 1.0], rule="loo")
+        (lambda: mkl.LpMKLClassifier(approximation="nystroem").fit(DATA.X, DATA.y), "must be None or Nystroem"),
+        (lambda: mkl.LpMKLClassifier(kernels="precomputed", **near).fit(DATA.X, DATA.y), "ready stacks have none"),
+        (lambda: mkl.LpMKLClassifier(solver="interleaved", **near).fit(DATA.X, DATA.y), "works on kernel values"),
+        (lambda: mkl.GOMPClassifier(loss="hinge", **near).fit(DATA.X, DATA.y), 'loss="squared" alone'),
+        (lambda: mkl.choose_C(asked, DATA.X, Y, [0.1], rule="loo"), r'needs the Gram matrices.*use rule="kfold"'),
+    ):
+        with pytest.raises(mkl.ParameterError, match=words):
+            call()
+    assert mkl.choose_C(asked, DATA.X, Y, [0.1, 1.0]).rule == "kfold"
 
 
 @every("normalise, center", NORMALISATIONS)
 def test_columns_are_the_features_of_linear_kernels(normalise, center):
-    rng = np.random.default_rng(0)
-    X, new = rng.standard_normal((40, 6)), rng.standard_normal((7, 6))
+    X, new = np.split(np.random.default_rng(0).standard_normal((47, 6)), [40])
     kernels = KernelDictionary.per_group(Linear(), [[0, 2], [1], [3, 4, 5]])
-    stack, columns = (
-        made(X, normalise=normalise, center=center) for made in (kernels.grams, partial(column_features, kernels))
-    )
+    stack = kernels.grams(X, normalise=normalise, center=center)
+    columns = column_features(kernels, X, normalise=normalise, center=center)
     assert columns.table.shape == (40, 6)
     assert columns.names == stack.names
-    np.testing.assert_allclose([columns.gram(m) for m in range(3)], stack.values, atol=1e-5)
-    blocks, theirs = stack.cross(new), columns.cross(new)
-    for m in range(3):
+    theirs = columns.cross(new)
+    for m, block in enumerate(stack.cross(new)):
+        np.testing.assert_allclose(columns.gram(m), stack.values[m], atol=1e-5)
         own = theirs[m].values @ columns.table[:, columns.transform.part(m)].T
-        np.testing.assert_allclose(own, blocks[m], atol=1e-5)
+        np.testing.assert_allclose(own, block, atol=1e-5)
     assert not columns.approximation_error.any()
 
 
@@ -292,17 +250,17 @@ def test_columns_are_the_features_of_linear_kernels(normalise, center):
 @every("p", [1.0, 2.0])
 def test_linear_kernels_on_many_rows_are_solved_on_their_columns(loss, p, tmp_path):
     rng = np.random.default_rng(1)
-    X = rng.standard_normal((COLUMNS_FROM, 8))
+    X, new = rng.standard_normal((COLUMNS_FROM, 8)), rng.standard_normal((5, 8))
     y = X[:, 0] - X[:, 3] + 0.3 * rng.standard_normal(len(X))
+    asked = mkl.LpMKLRegressor(p=p, loss=loss, tol=1e-7)
     kernels = KernelDictionary.per_group(Linear(), [[0, 1, 2], [3, 4], [5, 6, 7]])
-    model = LpMKLRegressor(kernels=kernels, p=p, loss=loss, tol=1e-7).fit(X, y)
+    grams = kernels.grams(X)
+    model = clone(asked).set_params(kernels=kernels).fit(X, y)
     assert model.foresee(*X.shape).stored == "features"
-    exact = LpMKLRegressor(kernels="precomputed", p=p, loss=loss, tol=1e-7).fit(kernels.grams(X), y)
+    exact = clone(asked).fit(grams, y)
     assert model.objective_ == pytest.approx(exact.objective_, rel=1e-6)
     np.testing.assert_allclose(model.weights_, exact.weights_, atol=1e-3)
-    new = rng.standard_normal((5, 8))
-    np.testing.assert_allclose(model.predict(new), exact.predict(kernels.grams(X).cross(new)), atol=1e-3)
-    save_model(tmp_path / "one.mkl", model)
-    np.testing.assert_array_equal(load_model(tmp_path / "one.mkl").predict(new), model.predict(new))
-    few = LpMKLRegressor(kernels=kernels, p=p, loss=loss).fit(X[:-1], y[:-1])
-    assert not hasattr(few, "approximation_error_")
+    np.testing.assert_allclose(model.predict(new), exact.predict(new), atol=1e-3)
+    mkl.save_model(tmp_path / "one.mkl", model)
+    np.testing.assert_array_equal(mkl.load_model(tmp_path / "one.mkl").predict(new), model.predict(new))
+    assert not hasattr(clone(model).fit(X[:-1], y[:-1]), "approximation_error_")

@@ -3,9 +3,12 @@ life.
 """
 
 from collections import Counter
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 import mklcore as mkl
 from mklcore.answer.words import positional_importance
@@ -16,7 +19,7 @@ from mklcore.kernels.grams import Rows
 from tests.helpers.every import every
 from tests.helpers.pages import go, open_app, quiet, upload
 
-ANY = "ABCDEFGHIJKLMNOPQRSTUVWXYZaé"
+ANY, PROTEIN = "ABCDEFGHIJKLMNOPQRSTUVWXYZaé", "ACDEFGHIKLMNPQRSTVWY"
 
 
 def strings(rng, n, low, high, letters="ACGT"):
@@ -43,26 +46,17 @@ def weighted_degree(x, z, degree, shift):
     return total
 
 
-def by_hand(kernel, rows, columns, *numbers):
-    return np.array([[kernel(x, z, *numbers) for z in columns] for x in rows])
-
-
-@every("k", [1, 2, 3, 7, 14])
-def test_spectrum_counts_words(k):
-    rng = np.random.default_rng(k)
-    rows, new = strings(rng, 12, 1, 30, ANY if k < 3 else "AB"), strings(rng, 6, 1, 70, ANY if k < 3 else "AB")
-    stack = mkl.SequenceDictionary([mkl.Spectrum(k)]).grams(rows, normalise=None)
-    assert stack.values[0] == pytest.approx(by_hand(spectrum, rows, rows, k))
-    assert stack.cross(new)[0] == pytest.approx(by_hand(spectrum, new, rows, k))
-
-
-@every("degree, shift", [(1, 0), (3, 0), (20, 3), (5, 2), (4, 40)])
-def test_weighted_degree_adds_up_words_at_their_places(degree, shift):
-    rng = np.random.default_rng(degree)
-    rows, new = strings(rng, 9, 11, 11), strings(rng, 4, 11, 11)
-    stack = mkl.SequenceDictionary([mkl.WeightedDegree(degree, shift)]).grams(rows, normalise=None)
-    assert stack.values[0] == pytest.approx(by_hand(weighted_degree, rows, rows, degree, shift))
-    assert stack.cross(new)[0] == pytest.approx(by_hand(weighted_degree, new, rows, degree, shift))
+@every("kernel, by_hand, length, letters", [
+    *((mkl.Spectrum(k), partial(spectrum, k=k), (1, 30), ANY if k < 3 else "AB") for k in (1, 2, 3, 7, 14)),
+    *((mkl.WeightedDegree(degree, shift), partial(weighted_degree, degree=degree, shift=shift), (11, 11), "ACGT")
+      for degree, shift in ((1, 0), (3, 0), (20, 3), (5, 2), (4, 40))),
+])  # fmt: skip
+def test_kernels_count_words_wherever_they_are_or_at_their_places(kernel, by_hand, length, letters):
+    rng = np.random.default_rng(0)
+    rows, new = (strings(rng, n, *length, letters) for n in (12, 6))
+    stack = mkl.SequenceDictionary([kernel]).grams(rows, normalise=None)
+    for found, left in ((stack.values[0], rows), (stack.cross(new)[0], new)):
+        assert found == pytest.approx(np.array([[by_hand(x, z) for z in rows] for x in left]))
     assert np.linalg.eigvalsh(stack.values[0])[0] > -1e-9
 
 
@@ -78,27 +72,28 @@ def test_spherical_is_the_usual_way_and_long_new_strings_are_welcome():
 
 
 def test_what_is_refused():
-    build = mkl.SequenceDictionary
-    with pytest.raises(KernelError, match="needs strings of one length; here they have 3 to 5"):
-        build([mkl.WeightedDegree(2)]).grams(["ACG", "ACGTA", "ACG"])
-    with pytest.raises(KernelError, match="strings of 7 letters do not fit those of 4"):
-        build([mkl.WeightedDegree(2)]).grams(["ACGT", "TTGT"]).cross(["ACGTACG"])
-    with pytest.raises(KernelError, match="a table of numbers has none"):
-        mkl.KernelDictionary((mkl.Spectrum(2),)).grams(np.eye(3))
-    with pytest.raises(KernelError, match="needs sequence number 2, the data have 1"):
-        build([mkl.Spectrum(2, 2)]).grams(["ACGT", "AA"])
-    with pytest.raises(ParameterError, match="holds kernels on strings"):
-        build([mkl.Linear()])
-    with pytest.raises(ParameterError, match="k must be a whole number from 1 to 50; got 0"):
-        mkl.Spectrum(0)
-    with pytest.raises(DataError, match="Row 2 is int, not a string"):
-        build([mkl.Spectrum(2)]).grams(["ACGT", 3])
-    with pytest.raises(DataError, match="are a list of strings, one per row; got str"):
-        build([mkl.Spectrum(2)]).grams("ACGT")
-    with pytest.raises(DataError, match="expected 1 to 20,000"):
-        build([mkl.Spectrum(2)]).grams(["A" * (MAX_LENGTH + 1), "C"])
-    with pytest.raises(DataError, match="more than 30,000,000 letters"):
-        build([mkl.Spectrum(2)]).grams(["A" * MAX_LENGTH] * 1600)
+    def built(kernel, rows):
+        return lambda: mkl.SequenceDictionary([kernel]).grams(rows)
+
+    words, places = mkl.Spectrum(2), mkl.WeightedDegree(2)
+    for error, call, said in (
+        (KernelError, built(places, ["ACG", "ACGTA", "ACG"]), "needs strings of one length; here they have 3 to 5"),
+        (
+            KernelError,
+            lambda: built(places, ["ACGT", "TTGT"])().cross(["ACGTACG"]),
+            "of 7 letters do not fit",
+        ),
+        (KernelError, lambda: mkl.KernelDictionary((words,)).grams(np.eye(3)), "a table of numbers has none"),
+        (KernelError, built(mkl.Spectrum(2, 2), ["ACGT", "AA"]), "needs sequence number 2, the data have 1"),
+        (ParameterError, built(mkl.Linear(), ["ACGT"]), "holds kernels on strings"),
+        (ParameterError, lambda: mkl.Spectrum(0), "k must be a whole number from 1 to 50; got 0"),
+        (DataError, built(words, ["ACGT", 3]), "Row 2 is int, not a string"),
+        (DataError, built(words, "ACGT"), "are a list of strings, one per row; got str"),
+        (DataError, built(words, ["A" * (MAX_LENGTH + 1), "C"]), "expected 1 to 20,000"),
+        (DataError, built(words, ["A" * MAX_LENGTH] * 1600), "more than 30,000,000 letters"),
+    ):
+        with pytest.raises(error, match=said):
+            call()
 
 
 @pytest.fixture(scope="module")
@@ -113,20 +108,18 @@ def data():
 
 def test_a_data_set_carries_sequences(data):
     train, test = data.split(0.25, seed=0)
+    (name, letters), (_, other) = data.sequences
     assert len(train.sequences[0][1]) == 45
-    rows = [data.sequences[1][1].index(text) for text in test.sequences[1][1]]
-    assert test.y.tolist() == data.y[rows].tolist()
-    assert data.take([3, 1]).sequences[0][1] == (data.sequences[0][1][3], data.sequences[0][1][1])
-    changed = (data.sequences[0], ("other", ("A", *data.sequences[1][1][1:])))
-    same = {"X": data.X, "y": data.y, "feature_names": ("a", "b"), "task": "binary"}
-    assert mkl.Dataset(**same, sequences=data.sequences) == data
-    assert mkl.Dataset(**same, sequences=changed) != data
-    assert mkl.Dataset(**same) != data
+    assert test.y.tolist() == data.y[[other.index(text) for text in test.sequences[1][1]]].tolist()
+    assert data.take([3, 1]).sequences[0][1] == (letters[3], letters[1])
     assert data.select(["b"]).sequences == data.sequences
+    same = partial(mkl.Dataset, data.X, data.y, ("a", "b"), task="binary")
+    assert same(sequences=data.sequences) == data
+    assert data not in (same(sequences=((name, letters), ("other", ("A", *other[1:])))), same())
     with pytest.raises(DataError, match="'other' has 59 strings for 60 rows"):
-        mkl.Dataset(**same, sequences=(("other", data.sequences[1][1][:59]),))
+        same(sequences=(("other", other[:59]),))
     with pytest.raises(DataError, match="Row 1 of 'other' is float"):
-        mkl.Dataset(**same, sequences=(("other", (1.5, *data.sequences[1][1][1:])),))
+        same(sequences=(("other", (1.5, *other[1:])),))
 
 
 def kernels():
@@ -138,44 +131,34 @@ def kernels():
 def test_columns_and_sequences_make_one_stack(data):
     train, test = data.split(0.25, seed=0)
     stack = kernels().grams(train)
-    names = (
-        "linear",
-        "RBF 1 × median, b",
-        "spectrum 3 sequence",
-        "weighted degree 4 (shift 2) sequence",
-        "spectrum 2 other",
-    )
-    assert tuple(spec.name(("a", "b")) for spec in stack.specs)[2:] == names[2:]
+    assert tuple(spec.name(("a", "b")) for spec in stack.specs)[2:] == (
+        "spectrum 3 sequence", "weighted degree 4 (shift 2) sequence", "spectrum 2 other",
+    )  # fmt: skip
     assert stack.values[:2] == pytest.approx(mkl.KernelDictionary(kernels().specs[:2]).grams(train.X).values)
     alone = mkl.SequenceDictionary([mkl.Spectrum(2)]).grams(train.sequences[1][1], normalise="multiplicative")
     assert stack.values[4] == pytest.approx(alone.values[0])
     assert stack.cross(test)[4] == pytest.approx(alone.cross(test.sequences[1][1])[0])
-    rows = Rows.build(kernels().on(train), train.table)
-    assert rows.rows(np.arange(45)) == pytest.approx(stack.values)
+    assert Rows.build(kernels().on(train), train.table).rows(np.arange(45)) == pytest.approx(stack.values)
 
 
 def test_a_model_of_both_lives_as_any_other(data, tmp_path):
     train, test = data.split(0.25, seed=0)
-    model = mkl.LpMKLClassifier(kernels=kernels(), p=1.5).fit(train)
-    stored = mkl.LpMKLClassifier(kernels="precomputed", p=1.5).fit(kernels().grams(train), train.y)
-    assert model.weights_ == pytest.approx(stored.weights_, abs=1e-6)
+    asked = mkl.LpMKLClassifier(kernels=kernels(), p=1.5)
+    model = clone(asked).fit(train)
     assert model.score(test) == model.score(test, test.y) > 0.8
-    rows = mkl.LpMKLClassifier(kernels=kernels(), p=1.5, solver="interleaved").fit(train)
+    rows = asked.copy_with("solver", "interleaved").fit(train)
     assert rows.objective_ == pytest.approx(model.objective_, rel=2e-3)
     mkl.save_model(tmp_path / "model.mkl", model)
     again = mkl.load_model(tmp_path / "model.mkl")
-    longer = mkl.Dataset(
-        test.X, test.y, ("a", "b"), task="binary", sequences=(test.sequences[0], ("other", ("ACGT" * 30,) * 15))
-    )
+    longer = replace(test, sequences=(test.sequences[0], ("other", ("ACGT" * 30,) * 15)))
     for new in (test, longer):
         assert again.decision_function(new) == pytest.approx(model.decision_function(new), abs=1e-12)
     assert again.kernels == kernels()
-    path = mkl.fit_path(mkl.LpMKLClassifier(kernels=kernels()), train, train.y, "C", [0.1, 1.0], test, test.y)
-    folds = mkl.cross_validate_path(mkl.LpMKLClassifier(kernels=kernels()), data, data.y, "C", [1.0], n_splits=3)
-    assert path.val_score[1] == mkl.LpMKLClassifier(kernels=kernels()).fit(train).score(test)
-    assert folds.val_score[0] > 0.8
+    path = mkl.fit_path(asked, train, train.y, "C", [0.1, 1.0], test, test.y)
+    assert path.val_score[1] == model.score(test)
+    assert mkl.cross_validate_path(asked, data, data.y, "C", [1.0], n_splits=3).val_score[0] > 0.8
     with pytest.raises(DataError, match=r"the sequences \['sequence', 'other'\]; the data have 2 and \['sequence'\]"):
-        model.predict(mkl.Dataset(test.X, test.y, ("a", "b"), task="binary", sequences=test.sequences[:1]))
+        model.predict(replace(test, sequences=test.sequences[:1]))
 
 
 def test_motifs_are_planted_where_the_truth_says():
@@ -204,10 +187,8 @@ def test_a_data_set_of_sequences_alone():
 
 def test_what_looks_like_sequences():
     rng = np.random.default_rng(0)
-    protein = strings(rng, 30, 30, 60, "ACDEFGHIKLMNPQRSTVWY")
-    assert look_like_sequences(strings(rng, 30, 20, 40))
-    assert look_like_sequences([text.lower() for text in strings(rng, 30, 20, 40)])
-    assert look_like_sequences(protein)
+    dna = strings(rng, 30, 20, 40)
+    assert all(map(look_like_sequences, (dna, [text.lower() for text in dna], strings(rng, 30, 30, 60, PROTEIN))))
     words = ["INTERNATIONALISATION", "CONSTITUTIONAL", "DEMOCRATISATION"] * 10
     labels, numbers = ["Yes", "no", "maybe"] * 20, [f"ID{i:06d}" for i in range(30)]
     for texts in (words, labels, numbers, ["a sentence of words"] * 30, strings(rng, 30, 2, 4)):
@@ -253,10 +234,10 @@ def test_a_first_answer_ranks_sequences_and_finds_the_planted_word():
 def test_the_kernels_page_has_sliders_for_sequences():
     app = go(upload(open_app(), dna()), "pages/kernels.py")
     assert "spectrum 3 dna" in app.selectbox(key="field_shown").options
+    app.slider(key="field_spectrum").set_value(5).run()
+    assert {"spectrum 5 dna", "weighted degree 5 dna"} <= set(quiet(app).selectbox(key="field_shown").options)
     composed = open_app(data="iris", edited="lin@1&rbf1m@2;~lin@1|pol2@*")  # products and sums stand in the table, too
     assert (
         "(linear sepal length (cm)) × (RBF 1 × median, sepal width (cm))"
         in go(composed, "pages/kernels.py").selectbox(key="field_shown").options
     )
-    app.slider(key="field_spectrum").set_value(5).run()
-    assert {"spectrum 5 dna", "weighted degree 5 dna"} <= set(quiet(app).selectbox(key="field_shown").options)
