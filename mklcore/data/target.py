@@ -12,7 +12,6 @@ order      a column rises or falls all along the rows: a row number, an identifi
 
 from __future__ import annotations
 
-import math
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -35,6 +34,7 @@ from mklcore.data.columns import (
     sentinel_of,
     shown,
     used_as,
+    words_of,
 )
 from mklcore.data.dataset import Dataset, counted, listed
 from mklcore.data.files import Table
@@ -113,22 +113,21 @@ def rank_targets(
         for j, (name, item) in enumerate(zip(names, profiles, strict=True))
         if _can_be_target(item, task) and not (header and UNNAMED.fullmatch(name))
     }
-    if points:
-        first = next((j for j, found in points.items() if found[0][0] >= 0.0), min(points))
-        last, ends = max(points), all(_is_blank(one) for one in profiles[max(points) + 1 :])
-        where = "as the last column" if last == len(names) - 1 else "as the last column that can be one"
-        points[last].append((2.5 if ends else 1.0, where))
-        worth = 2.4 if names[0].lower() in INDEX_NAMES else 1.5
-        points[first].append((worth - (first > min(points)), "as the first column"))
+    if not points:
+        return ()
+    last, ends = max(points), all(_is_blank(one) for one in profiles[max(points) + 1 :])
+    where = "as the last column" if last == len(names) - 1 else "as the last column that can be one"
+    points[last].append((2.5 if ends else 1.0, where))
+    first = next((j for j, (by_name, _, *_) in points.items() if by_name[0] >= 0.0), min(points))
+    worth = 2.4 if names[0].lower() in INDEX_NAMES else 1.5
+    points[first].append((worth - (first > min(points)), "as the first column"))
     for j in _odd(profiles) & points.keys() if not header else ():
         points[j].append((5.0, "as the only one of its kind among numbers"))
     total = {j: sum(worth for worth, _ in found) for j, found in points.items()}
     best = sorted(total, key=lambda j: (-total[j], -j))[:SHOWN]
-    weights = [math.exp(total[j] - total[best[0]]) for j in best]
-    return tuple(
-        TargetCandidate(j, names[j], _reason(points[j]), round(weight / sum(weights), 3))
-        for j, weight in zip(best, weights, strict=True)
-    )
+    weights = np.exp([total[j] - total[best[0]] for j in best])
+    shares = (weights / weights.sum()).round(3).tolist()
+    return tuple(TargetCandidate(j, names[j], _reason(points[j]), share) for j, share in zip(best, shares, strict=True))
 
 
 def as_text(candidates: Sequence[TargetCandidate]) -> str:
@@ -152,25 +151,20 @@ Point = tuple[float, str]  # how much it counts, and why
 def _by_name(name: str, others: set[str], item: Profile) -> Point:
     """What a name says for or against its column; a unit and what stands in brackets do not count."""
     bare = re.sub(r"\s*[(\[][^)\]]*[)\]]", "", name) or name
-    parted = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", bare).strip(" _.-:").lower()
-    words = re.split(r"[\s_.\-:]+", parted)
+    words = words_of(bare)
     words = words[:-1] if len(words) > 1 and words[-1] in UNITS else words
-    whole, pair = " ".join(words), item.column.distinct == 2
+    whole, ends, distinct = " ".join(words), {words[0], words[-1]}, item.column.distinct
     if whole in SETTLED and not (whole == "y" and "x" in others):  # coordinates
         return 6.5 if bare == name else 6.0, "by its name"
-    is_price = (
-        whole in NAMED
-        or (pair and (words[0] in NAMED or words[-1] in NAMED))
-        or (len(words) > 1 and words[-1] in SETTLED[:2])
-    )
-    if is_price or (words[-1] in PRICE and others.isdisjoint(AMOUNTS)):
+    is_named = whole in NAMED or (distinct == 2 and not ends.isdisjoint(NAMED))
+    is_target = len(words) > 1 and words[-1] in SETTLED[:2]
+    if is_named or is_target or (words[-1] in PRICE and others.isdisjoint(AMOUNTS)):
         return 4.0, "by its name"
-    if words[-1] in (KINDS if item.column.distinct <= AMOUNT else AMOUNTS):
+    if words[-1] in (KINDS if distinct <= AMOUNT else AMOUNTS):
         return 2.0, "by its name"
     made = re.fullmatch(r"l(.+)|(.+)sq", bare.lower())  # a logarithm or a square
-    if made and (made[1] or made[2]) in others:
-        return -2.5, ""
-    if words[0] in GIVEN or words[-1] in GIVEN or (looks_like_id(name) and item.column.distinct > AMOUNT):
+    is_made = made is not None and not others.isdisjoint(made.groups())
+    if is_made or not ends.isdisjoint(GIVEN) or (looks_like_id(name) and distinct > AMOUNT):
         return -2.5, ""
     return 0.0, ""
 
@@ -182,12 +176,14 @@ def _by_values(item: Profile, task: str | None) -> Point:
         return -item.column.missing / len(item.values) - many, ""
     if task == "regression":
         return -8.0, ""
-    pair = sorted({str(one).lower() for one in item.labels.tolist() if one != ""}) if item.labels is not None else []
+    pair = [] if item.labels is None else sorted({label.lower() for label in item.labels.tolist() if label})
+    if "/".join(pair) in YES_NO:
+        return 1.25, "by its yes and no"
     short, long = sorted(pair, key=len) if len(pair) == 2 else ("", "-")
     denied = len(short) > 2 and re.fullmatch(rf"(not?|non|un|in)?[\s_-]*{re.escape(short)}", long)
     if "/".join(pair) in OUTCOMES or denied:
         return 2.5, f"by its values {' and '.join(pair)}"
-    return (1.25, "by its yes and no") if "/".join(pair) in YES_NO else (0.5, "by its two values")
+    return 0.5, "by its two values"
 
 
 def _odd(profiles: Sequence[Profile]) -> set[int]:
@@ -211,21 +207,18 @@ def _reason(points: Sequence[Point]) -> str:
 def _can_be_target(item: Profile, task: str | None) -> bool:
     """Whether reading the column as the target of ``task`` would not be refused."""
     column, n_rows = item.column, len(item.values)
-    if column.kind in UNUSABLE and not (task == "novelty" and column.kind == "constant"):
-        return False
     present = n_rows - column.missing
-    if 2 * present < n_rows or not present:
+    if column.kind in UNUSABLE and (task, column.kind) != ("novelty", "constant"):
+        return False
+    if 2 * present < n_rows or not present or (task == "binary" and column.distinct != 2):
         return False
     if task == "regression":
         return item.numbers is not None
-    if task == "binary" and column.distinct != 2:
-        return False
     few = column.distinct <= MAX_CLASSES and 2 * column.distinct <= present
     if item.numbers is not None:
-        return few or task is None or task == "novelty"
-    assert item.labels is not None
+        return few or task in (None, "novelty")
     enough = column.kind == "category" or ROWS_A_CLASS * column.distinct <= present
-    return few and enough and max(map(len, set(item.labels.tolist()))) <= MAX_NAME
+    return few and enough and max(map(len, item.values.tolist())) <= MAX_NAME
 
 
 MAX_NUMBER_CLASSES = 20
@@ -463,47 +456,43 @@ def find_leaks(data: Dataset) -> tuple[Leak, ...]:
     """
     if data.n_samples < FEWEST or not data.columns:
         return ()
-    found = (
-        {leak.column: leak for leak in reversed((*_explaining(data), *_parts(data)))} if data.task != "novelty" else {}
-    )
-    reported = sorted(found.values(), key=lambda leak: -leak.strength)
-    return (*reported, *(leak for leak in _ordering(data) if leak.column not in found))
+    found: dict[str, Leak] = {}
+    for leak in (*_explaining(data), *_parts(data)) if data.task != "novelty" else ():
+        found.setdefault(leak.column, leak)
+    telling = sorted(found.values(), key=lambda leak: -leak.strength)
+    return (*telling, *(leak for leak in _ordering(data) if leak.column not in found))
 
 
 def rows_in_order(data: Dataset) -> str:
     """Where the newest rows stand if a column sorts the rows as a time does: "last", "first", or "" where none does."""
-    found = _ordering(data) if data.n_samples >= FEWEST else []
-    if not found:
-        return ""
-    values = data.X[:, dict(data.columns)[found[0].column][0]]
-    return "last" if values[-1] > values[0] else "first"
+    for leak in _ordering(data) if data.n_samples >= FEWEST else ():
+        values = data.X[:, dict(data.columns)[leak.column][0]]
+        return "last" if values[-1] > values[0] else "first"
+    return ""
 
 
 def _explaining(data: Dataset) -> list[Leak]:
-    few = data.drawn(ROWS, 0) if data.n_samples > ROWS else data
-    regression = data.task == "regression"
-    y = np.asarray(few.y, dtype=float) if regression else codes_of(few.y)
-    if np.unique(y).size < 2:
+    few, regression = data.drawn(ROWS, 0), data.task == "regression"
+    y = few.y if regression else codes_of(few.y)
+    if np.ptp(y) == 0:
         return []
-    columns = list(few.columns)
+    columns = [(name, few.X[:, list(members)]) for name, members in few.columns]
     if len(columns) > COLUMNS:
-        strength = [_going_along(few.X[:, list(members)], y) for _, members in columns]
-        columns = [columns[j] for j in np.argsort(strength)[::-1][:COLUMNS]]
+        strength = np.array([_going_along(values, y) for _, values in columns])
+        columns = [columns[j] for j in np.argsort(-strength, kind="stable")[:COLUMNS]]
     folds = fold_rows(None if regression else y, len(y), 3, 0)
-    scores = {name: _alone(few.X[:, list(members)], y, folds, regression) for name, members in columns}
-    best = sorted(scores.values(), reverse=True)
-    reported = []
-    for name, score in scores.items():
-        second = best[1] if len(best) > 1 and score == best[0] else 0.0
-        apart = score >= AHEAD and score == best[0] and (1.0 - second) > FAR * (1.0 - score)
-        if score >= NEARLY or apart:
-            what = "of the variance of its ranks" if regression else "of the rows of every class on average"
-            reported.append(Leak(
-                name, "explains", score,
-                f"{name} alone predicts {data.target_name} nearly without error ({score:.1%} {what}, on held-out "
-                "rows). If its value is written after the target is known, or made from it, leave it out.",
-            ))  # fmt: skip
-    return reported
+    scores = {name: _alone(values, y, folds, regression) for name, values in columns}
+    best, second = sorted([0.0, *scores.values()])[:-3:-1]
+    what = "of the variance of its ranks" if regression else "of the rows of every class on average"
+    return [
+        Leak(
+            name, "explains", score,
+            f"{name} alone predicts {data.target_name} nearly without error ({score:.1%} {what}, on held-out rows). If "
+            "its value is written after the target is known, or made from it, leave it out.",
+        )
+        for name, score in scores.items()
+        if score >= NEARLY or (score == best >= AHEAD and 1.0 - second > FAR * (1.0 - score))
+    ]  # fmt: skip
 
 
 def _going_along(values: Array, y: Labels) -> float:
@@ -519,43 +508,35 @@ def _alone(values: Array, y: Labels, folds: Sequence[Any], regression: bool) -> 
     if np.ptp(values, axis=0).max() == 0.0:
         return 0.0
     target = np.argsort(np.argsort(y, kind="stable"), kind="stable").astype(float) if regression else y
-    said, held = np.zeros(len(y)), np.zeros(len(y), dtype=bool)
-    kind: Any = DecisionTreeRegressor if regression else DecisionTreeClassifier
-    for train, rest in folds:
-        model = kind(min_samples_leaf=3 if regression else 2, max_leaf_nodes=128, random_state=0)
-        said[rest], held[rest] = model.fit(values[train], target[train]).predict(values[rest]), True
-    said, target = said[held], target[held]
+    kind, fewest = (DecisionTreeRegressor, 3) if regression else (DecisionTreeClassifier, 2)
+    tree = kind(min_samples_leaf=fewest, max_leaf_nodes=128, random_state=0)
+    said = np.concatenate([tree.fit(values[rows], target[rows]).predict(values[held]) for rows, held in folds])
+    target = target[np.concatenate([held for _, held in folds])]
     if regression:
-        spread = float(np.sum((target - target.mean()) ** 2))
-        return max(0.0, 1.0 - float(np.sum((target - said) ** 2)) / spread) if spread > 0.0 else 0.0
-    right = said == target
-    return float(np.mean([right[target == k].mean() for k in np.unique(target)]))
+        return max(0.0, 1.0 - float(np.mean((target - said) ** 2) / target.var()))
+    return float(np.mean([np.mean(said[target == k] == k) for k in np.unique(target)]))
 
 
 def _parts(data: Dataset) -> list[Leak]:
     """The columns of a sum with fixed factors that is the target, found one after the other."""
-    if data.task != "regression":
+    from sklearn.preprocessing import scale  # not at start-up
+
+    numbers = {name: members[0] for name, members in data.columns if len(members) == 1}
+    if data.task != "regression" or not numbers or np.ptp(data.y) == 0.0:
         return []
-    few = data.drawn(ROWS, 0) if data.n_samples > ROWS else data
-    y = np.asarray(few.y, dtype=float)
-    numbers = [(name, members[0]) for name, members in few.columns if len(members) == 1]
-    if not numbers or np.ptp(y) == 0.0:
-        return []
-    X = few.X[:, [j for _, j in numbers]]
-    spread = X.std(axis=0)
-    X = (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
-    y = (y - y.mean()) / y.std()
+    few = data.drawn(ROWS, 0)
+    X, y = scale(few.X[:, list(numbers.values())]), scale(few.y)
     chosen: list[int] = []
     left = y
-    for _ in range(min(PARTS, X.shape[1], len(y) - 2)):
+    for _ in range(min(PARTS, X.shape[1])):
         chosen.append(int(np.argmax(np.abs(X.T @ left))))
         part = X[:, chosen]
         left = y - part @ np.linalg.lstsq(part, y, rcond=None)[0]
         explained = 1.0 - float(left @ left) / len(y)
         if explained >= EXACT and len(set(chosen)) > 1:
-            names = [numbers[j][0] for j in chosen]
-            reported = f"{' and '.join(names)} with fixed factors add up to {data.target_name}: they are its parts."
-            return [Leak(name, "parts", explained, reported) for name in names]
+            names = [list(numbers)[j] for j in chosen]
+            text = f"{' and '.join(names)} with fixed factors add up to {data.target_name}: they are its parts."
+            return [Leak(name, "parts", explained, text) for name in names]
     return []
 
 
@@ -565,12 +546,11 @@ def _ordering(data: Dataset) -> list[Leak]:
     for name, members in data.columns:
         values = data.X[:, members[0]]
         steps = np.diff(values)
-        turns = not (np.all(steps >= 0.0) or np.all(steps <= 0.0))
-        if len(members) > 1 or turns or np.unique(values).size < DIFFERENT * len(values):
-            continue
-        found.append(Leak(
-            name, "order", 1.0,
-            f"{name} only {'rises' if steps.sum() > 0 else 'falls'} along the rows, as a row number or a time does. "
-            "New rows are beyond it: leave it out, and where rows are in the order of time, test on the last ones.",
-        ))  # fmt: skip
+        way = "rises" if np.all(steps >= 0.0) else "falls" if np.all(steps <= 0.0) else ""
+        if way and len(members) == 1 and np.unique(values).size >= DIFFERENT * len(values):
+            found.append(Leak(
+                name, "order", 1.0,
+                f"{name} only {way} along the rows, as a row number or a time does. New rows are beyond it: leave it "
+                "out, and where rows are in the order of time, test on the last ones.",
+            ))  # fmt: skip
     return found
