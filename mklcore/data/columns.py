@@ -383,9 +383,9 @@ def missing_rows(item: Profile) -> Mask:
     return empty
 
 
-def notes_on_use(profiles: list[Profile], kept: set[str], indicator: bool = False) -> list[str]:
+def notes_on_use(profiles: list[Profile], indicator: bool = False) -> list[str]:
     """The notes for the reader: one sentence per kind of change, the columns by name."""
-    used = [item for item in profiles if item.column.used or item.column.name in kept]
+    used = [item for item in profiles if item.column.used]
     numeric = [item for item in used if item.numbers is not None]
     split = [item for item in used if item.numbers is None and item.column.kind not in _READ_AS]
     notes: list[str] = []
@@ -416,7 +416,7 @@ def notes_on_use(profiles: list[Profile], kept: set[str], indicator: bool = Fals
     if vague := [item for item in split if item.column.missing]:
         notes.append(f"A missing value counts as a category of its own in {_called(vague)}.")
     for kind in LEFT_OUT:
-        if gone := [item for item in profiles if item.column.kind == kind and item.column.name not in kept]:
+        if gone := [item for item in profiles if item.column.kind == kind]:
             text = f"Left out, {_REASONS[kind]}: {_called(gone)}.{_HOW_TO_KEEP[kind]}"
             notes.append(Note(text, [_use_all("Use again as found", gone, "")] if kind == "dropped" else []))
     for item in profiles:
@@ -466,11 +466,11 @@ _REASONS = {
     "empty": "empty in every row",
     "dropped": "as asked",
 }
-_BY_LEVELS = f" To keep the {MAX_LEVELS} most frequent values as columns of 0 and 1, name the column in keep=."
+_BY_LEVELS = f" To keep the {MAX_LEVELS} most frequent values as columns of 0 and 1, read it as a category by uses=."
 _HOW_TO_KEEP = {
     "text": _BY_LEVELS,
-    "identifier": " To keep it, name it in keep=.",
-    "constant": " To keep it, name it in keep=.",
+    "identifier": " To keep it, name its use in uses=.",
+    "constant": " To keep it, name its use in uses=.",
     "empty": "",
     "dropped": " To use it again, take it out of uses=.",
 }
@@ -611,10 +611,9 @@ class ReadOptions:
     task : str or None, default None
         "binary", "multiclass", "regression", "novelty", or "classification" for as many classes as there are values;
         None finds out. "novelty" without a target makes every column a feature and every y 1.
-    keep : sequence of str
-        Columns to use although they look like identifiers, free text or constants.
     uses : dict
-        How to read columns, the target included, by name: "number", "category" or "left out".
+        How to read columns, the target included, by name: "number", "category" or "left out"; so an identifier, a
+        constant or a text with many values is used, too.
     missing : str, default "median"
         What to do with missing cells: "median" fills them, "indicator" also adds a column of 0 and 1 that says where,
         "drop" leaves out rows with a missing cell.
@@ -652,7 +651,6 @@ class ReadOptions:
 
     target: str | int | None = None
     task: str | None = None
-    keep: Sequence[str] = ()
     uses: Mapping[str, str] = field(default_factory=dict)
     missing: str = "median"
     missing_marks: Sequence[str] | None = None
@@ -672,8 +670,6 @@ class ReadOptions:
 
     def __post_init__(self) -> None:
         settled: dict[str, Any] = {"uses": self.uses or {}}
-        if isinstance(self.keep, str):
-            settled["keep"] = (self.keep,)
         if self.missing_marks is not None:
             settled["missing_marks"] = tuple(str(mark).strip() for mark in self.missing_marks)
         if self.delimiter is not None:

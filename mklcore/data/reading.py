@@ -130,7 +130,7 @@ def read_table(source: Source | Table, target: str | int | None = None, **option
     target : str, int or None, default None
         Name or index of the target column; None finds one.
     **options
-        How to read it: the fields of `ReadOptions`, among them ``task``, ``uses``, ``keep``, ``missing``,
+        How to read it: the fields of `ReadOptions`, among them ``task``, ``uses``, ``missing``,
         ``missing_marks``, ``sentinels``, ``rare_classes``, ``delimiter``, ``decimal``, ``header`` and ``sheet``.
 
     Returns
@@ -165,7 +165,6 @@ def fit_encoder(source: Source, data: Dataset, **how: Any) -> TableEncoder:
         options,
         target=data.target_name if data.target_name in table.names else None,
         task="classification" if data.task in ("binary", "multiclass") else data.task,
-        keep=[name for name, _ in data.columns if name in table.names],
     ))  # fmt: skip
     made = {feature.name: (feature, fresh.X[:, j]) for j, feature in enumerate(encoder.features)}
     if fresh.n_samples != data.n_samples:
@@ -193,8 +192,7 @@ def read_parsed(table: Table, settings: ReadOptions) -> tuple[Dataset, TableEnco
     if len(table.names) == 1 and settings.task != "novelty":
         raise DataError(_one_column(table), repairs=_for_one_column(table))
     uses = {table.names[_named(table.names, name)]: use for name, use in settings.uses.items()}
-    kept = {table.names[_named(table.names, name)] for name in settings.keep}
-    settings = replace(settings, keep=tuple(kept), uses=uses)
+    settings = replace(settings, uses=uses)
     every = _looked_at(table)
     ranked = rank_targets(table.names, every, table.header, settings.task)
     notes: list[str] = []
@@ -210,13 +208,13 @@ def read_parsed(table: Table, settings: ReadOptions) -> tuple[Dataset, TableEnco
     name = "y" if place is None else table.names[place]
     features = [k for k in range(len(table.names)) if k != place]
     seen = {one.column.name: one for one in every}
-    profiles, stay, kept = _profiles(table, features, found.rows, settings, seen)
+    profiles, stay = _profiles(table, features, found.rows, settings, seen)
     notes += found.notes
     if gone := len(found.values) - len(stay):
         text = f"Dropped {counted(gone, 'row')} with a missing cell in a column that is used."
         notes.append(Note(text, [Repair.of("Fill missing cells with the median", missing="median")]))
     profiles = _settle_sentinels(profiles, settings.sentinels, notes)
-    used = [item for item in profiles if _is_used(item, kept)]
+    used = [item for item in profiles if item.column.used]
     indicator = settings.missing == "indicator"
     encoder = TableEncoder.fit(used, indicator, lenient=settings.missing == "drop")
     _check_features(profiles, encoder, len(stay))
@@ -226,7 +224,7 @@ def read_parsed(table: Table, settings: ReadOptions) -> tuple[Dataset, TableEnco
         *_how_read(table),
         *table.notes,
         *notes,
-        *notes_on_use(profiles, kept, indicator),
+        *notes_on_use(profiles, indicator),
         *rows_together(profiles),
     ]
     if groups := families(encoder.columns):
@@ -331,35 +329,31 @@ def _profiles(
     rows: np.ndarray,
     settings: ReadOptions,
     seen: Mapping[str, Profile],
-) -> tuple[list[Profile], np.ndarray, set[str]]:
-    """What each feature column is, which of ``rows`` stay, and the names of columns that are kept.
+) -> tuple[list[Profile], np.ndarray]:
+    """What each feature column is, and which of ``rows`` stay.
 
     Dropping rows may turn a column into another kind, so it goes on until no row in use has a gap. ``seen`` : what is
     known about columns on all rows.
     """
     columns = [(table.names[k], table.columns[k][rows]) for k in features]
-    uses, kept = settings.uses, set(settings.keep)
-    stay = np.arange(len(rows))
+    uses, stay = settings.uses, np.arange(len(rows))
     while True:
         known = {name: one for name, one in seen.items() if name not in uses and len(one.values) == len(stay)}
         profiles = [
             known.get(name) or profile(name, cells[stay], table.decimal, uses.get(name), table.values)
             for name, cells in endable(columns)
         ]
-        kept |= _spared_counters(profiles)
-        gaps = [missing_rows(item) for item in profiles if _is_used(item, kept)]
+        if not any(item.column.used for item in profiles):  # alone, what counts rows is the feature
+            profiles = [profile(one.column.name, one.values, use="number") if one.counter else one for one in profiles]
+        gaps = [missing_rows(item) for item in profiles if item.column.used]
         if settings.missing != "drop" or not gaps or not (gap := np.logical_or.reduce(gaps)).any():
-            return profiles, stay, kept
+            return profiles, stay
         if gap.all():
             raise DataError(
                 "Every row has a missing cell in a column that is used; fill them with the median instead.",
                 repairs=[Repair.of("Fill missing cells with the median", missing="median")],
             )
         stay = stay[~gap]
-
-
-def _is_used(item: Profile, kept: set[str]) -> bool:
-    return item.column.used or (item.column.name in kept and item.column.kind not in ("empty", "dropped"))
 
 
 def _how_read(table: Table) -> list[str]:
@@ -441,13 +435,6 @@ def _settle_sentinels(profiles: list[Profile], rule: str, notes: list[str]) -> l
     ]
 
 
-def _spared_counters(profiles: list[Profile]) -> set[str]:
-    """A column 1, 2, 3, ... counts rows beside other features, but alone it is the feature."""
-    if any(item.column.used for item in profiles):
-        return set()
-    return {item.column.name for item in profiles if item.counter}
-
-
 def _to_use(profiles: list[Profile]) -> list[Repair]:
     """Columns that were left out and could be used as they are, the one with fewest values first."""
     usable = [one.column for one in profiles if one.column.kind in ("text", "identifier", "dropped")]
@@ -466,7 +453,7 @@ def _nothing_left(profiles: list[Profile]) -> str:
     found = ", ".join(f"{item.column.name!r} ({item.column.kind})" for item in profiles[:6])
     return (
         f"There is no numeric column and no category with few values to learn from; the columns are {found}. "
-        "Add columns of numbers, name columns in keep=, or check delimiter= and decimal=."
+        "Add columns of numbers, name their use in uses=, or check delimiter= and decimal=."
     )
 
 

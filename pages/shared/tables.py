@@ -105,7 +105,7 @@ COLUMNS = "in the table of columns"
 # What the library says to a programmer, and the same for a person in front of the page.
 WORDS = (
     (
-        "name columns in keep=, or check delimiter= and decimal=.",
+        "name their use in uses=, or check delimiter= and decimal=.",
         "or check the delimiter and the decimal sign on the left.",
     ),
     (", or set header=False if the first line holds data.", ", or say on the left that the first line holds data."),
@@ -128,8 +128,8 @@ WORDS = (
     ("leave encoding= out to find it.", "choose another encoding."),
     (" If letters look wrong, name the right encoding with encoding=.", ""),
     (" To read another, name it with sheet=.", ""),
-    (" To keep it, name it in keep=.", ""),
-    (", name the column in keep=.", f", use it as a category {COLUMNS}."),
+    (" To keep it, name its use in uses=.", ""),
+    (", read it as a category by uses=.", f", use it as a category {COLUMNS}."),
     (" To use it again, take it out of uses=.", ""),
     (' sentinels="missing" reads them so.', ""),
 )

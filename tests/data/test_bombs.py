@@ -71,7 +71,7 @@ def test_what_pages_unpack_to_is_read_in_the_headers_of_the_pages():
     with pytest.raises(DataError, match="'a' is packed as DELTA_BYTE_ARRAY; write it as PLAIN"):
         read_table(incremental, "y")
     plain = packed(list(range(60)), data_page_version="2.0")
-    assert read_table(plain, "y", keep=("a",)).X[:, 0].tolist() == list(range(60))
+    assert read_table(plain, "y", uses={"a": "number"}).X[:, 0].tolist() == list(range(60))
 
 
 def test_damaged_parquet_files_are_read_or_refused():

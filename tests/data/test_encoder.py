@@ -47,8 +47,8 @@ def test_categories_of_any_number_come_out_as_reading_made_them(levels):
     frame = training(600, levels)
     frame.loc[3, "colour"] = "other"
     raw = csv(frame)
-    data = read_table(raw, target="label", keep=["colour"])
-    assert np.array_equal(fit_encoder(raw, data).read(raw).X, data.X)
+    data = read_table(raw, target="label", uses={"colour": "category"})
+    assert np.array_equal(fit_encoder(raw, data, uses={"colour": "category"}).read(raw).X, data.X)
 
 
 def test_rows_without_a_target_do_not_move_the_medians():

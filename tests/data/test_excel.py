@@ -127,7 +127,7 @@ def test_a_sheet_is_chosen_by_name_and_reported():
     first = read_table(raw)
     assert first.feature_names == ("a", "b=v")
     assert "The workbook has 2 sheets; 'First' was read. To read another, name it with sheet=." in first.notes
-    assert read_table(raw, sheet="Second", keep=("c",)).feature_names == ("c",)
+    assert read_table(raw, sheet="Second", uses={"c": "number"}).feature_names == ("c",)
     assert describe_table(raw, sheet="Second").sheets == ("First", "Second")
     with pytest.raises(DataError, match="no sheet 'Third'; it has 'First', 'Second'"):
         read_table(raw, sheet="Third")

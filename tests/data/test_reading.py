@@ -259,7 +259,7 @@ def test_identifiers_are_left_out(name):
     data = read_table(table(rows, f"{name},b,y"))
     assert data.feature_names == ("b",)
     note(data, "Left out, an identifier that only names the rows")
-    kept = read_table(table(rows, f"{name},b,y"), keep=[name or "column 1"])
+    kept = read_table(table(rows, f"{name},b,y"), uses={name or "column 1": "number"})
     assert kept.feature_names == (name or "column 1", "b")
     assert not any("Left out" in line for line in kept.notes)
 
@@ -288,7 +288,7 @@ def test_texts_constants_and_empty_columns_are_left_out():
         ("empty in every row", "void"),
     ]:
         assert f"'{name}'" in note(data, f"Left out, {kind}")
-    kept = read_table(table(rows, header), keep=["remark", "seven", "void"])
+    kept = read_table(table(rows, header), uses={"remark": "category", "seven": "number"})
     assert [name.split("=")[0] for name in kept.feature_names].count("remark") == 21
     assert kept.feature_names[20] == "remark=other"
     assert "seven" in kept.feature_names
@@ -296,10 +296,9 @@ def test_texts_constants_and_empty_columns_are_left_out():
     np.testing.assert_array_equal(kept.X[:, :21].sum(axis=1), 1.0)
 
 
-def test_keep_names_columns_that_exist():
+def test_uses_name_columns_that_exist():
     with pytest.raises(DataError, match="no column 'aa'; close to it: 'a'"):
-        read_table(table(numbers()), keep=["aa"])
-    assert read_table(table(numbers()), keep="a").n_features == 2
+        read_table(table(numbers()), uses={"aa": "number"})
 
 
 def test_prefixes_become_groups():
@@ -575,7 +574,7 @@ def test_too_many_cells_are_refused(monkeypatch):
     monkeypatch.undo()
     monkeypatch.setattr("mklcore.data.reading.MAX_CELLS", 30)
     with pytest.raises(DataError, match="columns of 0 and 1 the table has 12 x 7 cells, more than 30"):
-        read_table(table([f"{i % 5},{'uvw'[i % 3]}{i // 9},{i % 2}" for i in range(12)]), keep=["b"])
+        read_table(table([f"{i % 5},{'uvw'[i % 3]}{i // 9},{i % 2}" for i in range(12)]), uses={"b": "category"})
 
 
 def test_formulas_stay_text():
