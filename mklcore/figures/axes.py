@@ -22,7 +22,6 @@ NORM_TICKS = (1.0, 1.1, 1.25, 1.5, 2.0, 3.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0)
 NORM_ROOM = 0.09  # of the axis between two ticks
 PAD = 0.02  # of the axis, left and right of a path
 MOST_TICKS = 8
-_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 @dataclass(frozen=True)
@@ -141,5 +140,5 @@ def tick_text(value: float, plain: bool = True) -> str:
     if plain or 0.01 <= value <= 100:
         return f"{value:.10f}".rstrip("0").rstrip(".")
     mantissa, exponent = f"{value:.0e}".split("e")
-    power = f"10{str(int(exponent)).translate(_SUPERSCRIPTS)}"
+    power = style.power_of_ten(int(exponent))
     return power if mantissa == "1" else f"{mantissa} × {power}"

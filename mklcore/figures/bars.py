@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from mklcore.arrays import Array
-from mklcore.errors import ParameterError
 from mklcore.figures import style
 from mklcore.figures.style import graph_objects as go
 from mklcore.figures.style import leaders
@@ -21,12 +19,12 @@ BASE = "no column known"
 
 
 def row_bars(
-    values: Any, names: Sequence[str], hues: Sequence[str], title: str, hover: str, dark: bool, *, letters: int = 18,
-    limits: Sequence[float] | None = None, **bars: Any,
+    alt: str, values: Any, names: Sequence[str], hues: Sequence[str], title: str, hover: str, dark: bool, *,
+    letters: int = 18, limits: Sequence[float] | None = None, **bars: Any,
 ) -> go.Figure:  # fmt: skip
     """A horizontal bar per row with its name beside it, cut to ``letters``; ``hover`` knows the whole name, %{text}."""
     bars = {"text": [style.short(name, 60) for name in names], "textposition": "none", **bars}
-    figure = style.new_figure("", dark, height=70 + ROW_HEIGHT * len(names), bargap=0.3, margin={"l": 8, "t": 8})
+    figure = style.new_figure(alt, dark, height=70 + ROW_HEIGHT * len(names), bargap=0.3, margin={"l": 8, "t": 8})
     figure.add_bar(
         x=values, y=np.arange(len(names)), orientation="h", hovertemplate=hover,
         marker={"color": list(hues), "line": {"width": 0}}, **bars,
@@ -46,25 +44,24 @@ def weights_bar(
     At most ``limit`` bars are drawn and the alternative text counts the others. Weights that are not ``certified`` are
     drawn hollow. Raises ``ParameterError`` where the lengths disagree.
     """
-    theta = _values(weights, names, families)
+    theta = style.shaped("Weights", weights, len(names))
     if theta.size == 0:
         return style.empty_figure("No kernel yet. Add one on the Kernels page.", dark)
-    highest = style.peak_weights(theta if peaks is None else peaks, theta.size)
+    highest, used = style.peak_weights(theta if peaks is None else peaks, theta.size), int(np.count_nonzero(theta > 0))
     shown, colours = np.argsort(-highest, kind="stable")[:limit], style.kernel_colours(families, highest, dark)
-    figure = row_bars(
-        theta[shown], [names[m] for m in shown], [colours[m] for m in shown], "weight θ",
-        "%{text}<br>θ = %{x:.3g}<extra></extra>", dark, limits=[0, 1.05 * (float(highest.max()) or 1.0)],
-    )  # fmt: skip
-    if not certified:
-        bars = figure.data[0]
-        bars.marker = {"color": style.TRANSPARENT, "line": {"color": bars.marker.color, "width": 1.5}}
-    used = int(np.count_nonzero(theta > 0))
-    figure.layout.meta["alt"] = (
+    alt = (
         f"Kernel weights. {used} of {style.counted(theta.size, 'kernel')} "
         f"{'has' if used == 1 else 'have'} a positive weight; the largest are {leaders(theta, names)}."
         + (f" {style.counted(theta.size - limit, 'smaller kernel')} left out." if theta.size > limit else "")
         + ("" if certified else " These weights are provisional: the solver has not reached its tolerance.")
     )
+    figure = row_bars(
+        alt, theta[shown], [names[m] for m in shown], [colours[m] for m in shown], "weight θ",
+        "%{text}<br>θ = %{x:.3g}<extra></extra>", dark, limits=[0, 1.05 * (float(highest.max()) or 1.0)],
+    )  # fmt: skip
+    if not certified:
+        bars = figure.data[0]
+        bars.marker = {"color": style.TRANSPARENT, "line": {"color": bars.marker.color, "width": 1.5}}
     return figure
 
 
@@ -76,7 +73,7 @@ def kernels_by_column(
 
     ``groups`` name the kernels of every column, ``title`` is that of the axis. A family has one hue and one mark.
     """
-    heights = np.nan_to_num(_values(values, names, families))
+    heights = np.nan_to_num(style.shaped("Values", values, len(names)))
     ranked = sorted(groups, key=lambda name: -max(heights[m] for m in groups[name]))
     shown, rest = ranked[:MOST_COLUMNS], len(ranked) - MOST_COLUMNS
     alt = (
@@ -106,20 +103,16 @@ def relevance_bars(relevance: Any, names: Sequence[str], *, dark: bool = False) 
 
     An interaction counts for each of its variables, so shares may add up to more than one.
     """
-    values = _values(relevance, names)
-    order = np.argsort(-values, kind="stable")[:MOST_VARIABLES]
+    values = style.shaped("Relevance", relevance, len(names))
+    order, used = np.argsort(-values, kind="stable")[:MOST_VARIABLES], int(np.count_nonzero(values > 0))
     shares = values / (float(values.max(initial=0.0)) or 1.0)
-    figure = row_bars(
+    return row_bars(
+        f"Relevance of variables. {used} of {style.counted(values.size, 'variable')} "
+        f"{'is' if used == 1 else 'are'} in the hull; the largest shares are {leaders(shares, names)}.",
         shares[order], [names[i] for i in order], [style.family_shade("hkl", 0, dark)] * len(order),
         "relevance, share of the largest", "%{text}<br>%{x:.1%} of the most relevant<extra></extra>", dark,
         limits=[0, 1.05],
     )  # fmt: skip
-    used = int(np.count_nonzero(values > 0))
-    figure.layout.meta["alt"] = (
-        f"Relevance of variables. {used} of {style.counted(values.size, 'variable')} "
-        f"{'is' if used == 1 else 'are'} in the hull; the largest shares are {leaders(shares, names)}."
-    )
-    return figure
 
 
 def term_bars(terms: Sequence[Any], *, dark: bool = False) -> go.Figure:
@@ -136,20 +129,17 @@ def term_bars(terms: Sequence[Any], *, dark: bool = False) -> go.Figure:
     if rest:
         names, hues = [*names, style.counted(len(rest), "other")], [*hues, style.theme(dark).grey]
         shares.append(float(sum(term.share for term in rest)))
+    together = sum(float(term.share) for term, single in zip(terms, alone, strict=True) if not single)
+    listed = [f"{' × '.join(term.columns)} {style.percent(float(term.share))}" for term in shown[:5]]
     figure = row_bars(
+        f"Share of the variance of {style.counted(len(terms), 'term')}: {style.joined(listed)}. Sets of columns that "
+        f"act together have {style.percent(together) if together else 'none'} of it.",
         shares, names, hues, "share of the variance", "%{customdata}<br>%{x:.1%}<extra></extra>", dark, letters=34,
         limits=[0, 1.02 * max(shares)], cliponaxis=False,
         customdata=[style.short(name, 80) for name in names], text=[style.percent(share) for share in shares],
     )  # fmt: skip
-    figure.update_traces(textposition="outside").update_xaxes(tickformat=".0%", nticks=5)
     figure.layout.margin.r = 56
-    together = sum(float(term.share) for term, single in zip(terms, alone, strict=True) if not single)
-    listed = [f"{' × '.join(term.columns)} {style.percent(float(term.share))}" for term in shown[:5]]
-    figure.layout.meta["alt"] = (
-        f"Share of the variance of {style.counted(len(terms), 'term')}: {style.joined(listed)}. Sets of columns that "
-        f"act together have {style.percent(together) if together else 'none'} of it."
-    )
-    return figure
+    return figure.update_traces(textposition="outside").update_xaxes(tickformat=".0%", nticks=5)
 
 
 def word_bars(
@@ -159,14 +149,13 @@ def word_bars(
     values = np.array([one.effect[output] for one in ranked])
     hues = style.six_hues(dark)
     colours = [style.readable(hues[0 if value >= 0.0 else 2], dark) for value in values]
-    figure = row_bars(
+    listed = style.joined([f"{one.word} {value:+.2g}" for one, value in zip(ranked[:5], values, strict=False)])
+    return row_bars(
+        f"Words of {name} and what they add to {said}: {listed}.",
         values, [one.word for one in ranked], colours, f"added to {said}",
         "%{text}: %{x:+.3g}, in %{customdata:.0%} of the texts<extra></extra>", dark,
         customdata=[one.rows for one in ranked],
     )  # fmt: skip
-    listed = style.joined([f"{one.word} {value:+.2g}" for one, value in zip(ranked[:5], values, strict=False)])
-    figure.layout.meta["alt"] = f"Words of {name} and what they add to {said}: {listed}."
-    return figure
 
 
 def waterfall(
@@ -180,7 +169,7 @@ def waterfall(
     earlier row, a dotted line. Numbers are rounded to ``step``. Beyond twelve, columns are one bar. ParameterError
     where lengths disagree.
     """
-    parts, called = _values(values, names), list(names)
+    parts, called = style.shaped("Shapley values", values, len(names)), list(names)
     rest = parts.size - MOST_STEPS
     if rest > 1:
         parts = np.append(parts[:MOST_STEPS], parts[MOST_STEPS:].sum())
@@ -191,7 +180,11 @@ def waterfall(
     up, down = (style.readable(hue, dark) for hue in (style.PALETTE[0], style.PALETTE[2]))
     low, high = style.around(reached, 0.5 if any(ends) else 0.25)  # room for what stands at both ends
     mark = 0.006 * (high - low)  # both ends are marks, not bars from a zero that may be far away
+    order = [j for j in np.argsort(-np.abs(parts), kind="stable")[:3] if parts[j] != 0.0]
+    largest = [f"{called[j]} {style.rounded_to(parts[j], step, sign=True)}" for j in order]
     figure = row_bars(
+        f"From {said[0]}, {BASE}, to the prediction {said[1]}. "
+        f"{f'The largest parts: {style.joined(largest)}.' if largest else 'No column adds anything.'}",
         [mark, *parts, mark], [BASE, *called, "prediction"],
         [tone.grey, *(up if part >= 0 else down for part in parts), tone.ink], title,
         "%{customdata}: %{text}<extra></extra>", dark, letters=30, limits=[low, high],
@@ -204,20 +197,4 @@ def waterfall(
     figure.update_traces(textposition="outside")
     if before is not None:
         figure.add_vline(x=before, line={"dash": "dot", "width": 2, "color": tone.muted})
-    order = [j for j in np.argsort(-np.abs(parts), kind="stable")[:3] if parts[j] != 0.0]
-    largest = [f"{called[j]} {style.rounded_to(parts[j], step, sign=True)}" for j in order]
-    figure.layout.meta["alt"] = (
-        f"From {said[0]}, {BASE}, to the prediction {said[1]}. "
-        f"{f'The largest parts: {style.joined(largest)}.' if largest else 'No column adds anything.'}"
-    )
     return figure
-
-
-def _values(values: Any, names: Sequence[str], families: Sequence[str] | None = None) -> Array:
-    found = np.asarray(values, dtype=float)
-    if found.ndim == 1 and found.size == len(names) and (families is None or len(families) == len(names)):
-        return found
-    more = "" if families is None else f" and {len(families)} families"
-    raise ParameterError(
-        f"The bars need one value and one name each; got values of shape {found.shape}, {len(names)} names{more}."
-    )

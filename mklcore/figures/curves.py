@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mklcore.arrays import Array, Mask
-from mklcore.errors import ParameterError
 from mklcore.figures import axes, captions, player_data, style
 from mklcore.figures.axes import path_positions
 from mklcore.figures.captions import symbol
@@ -182,11 +181,10 @@ def eigenvalue_decay(
     Eigenvalues below n machine epsilons of the largest are numerical zeros and left out; the text tells how many stay.
     ``colours`` are those of these kernels in their dictionary (``kernel_colours``); six hues and grey without them.
     """
-    spectra = [np.sort(row)[::-1] for row in np.atleast_2d(np.asarray(values, dtype=float))]
+    table = np.atleast_2d(np.asarray(values, dtype=float))
+    spectra = np.sort(style.shaped("Spectra", table, len(names), table.shape[1]), axis=1)[:, ::-1]
     if colours is None:
         colours = style.distinct_colours(-np.arange(float(len(names))), dark)
-    if not len(spectra) == len(names) == len(colours):
-        raise ParameterError(f"{len(spectra)} spectra need a name and a colour each; got {len(names)} names.")
     kept = [row[row > row.size * np.finfo(float).eps * max(float(row[0]), 0.0)] for row in spectra]
     sentences = [_decay_as_text(*one) for one in list(zip(names, kept, spectra, strict=True))[: style.N_NAMED]]
     alt = "Eigenvalue decay on a logarithmic axis. " + " ".join(sentences)

@@ -91,15 +91,11 @@ def component_plot(
     """What one node of a hull adds to the prediction: a line over one variable, or a map over two.
 
     ``axes`` one or two arrays of positions, ``values`` (m,) or (m2, m1) at them, ``names`` of the variables, ``title``
-    of the node. Without a certificate the line is dashed and the text says so. Raises ParameterError for more than two
-    variables or shapes that disagree.
+    of the node. Without a certificate the line is dashed and the text says so. Raises ParameterError for shapes that
+    disagree.
     """
-    grids, table = [np.asarray(axis, dtype=float) for axis in axes], np.asarray(values, dtype=float)
-    if len(grids) not in (1, 2) or len(names) != len(grids) or table.shape != tuple(g.size for g in reversed(grids)):
-        raise ParameterError(
-            f"A component is drawn over one or two variables, with one value per position; got {len(grids)} axes, "
-            f"{len(names)} names and values of shape {table.shape}."
-        )
+    grids = [np.asarray(axis, dtype=float) for axis in axes[: len(names)]]
+    table = style.shaped("A component", values, *(grid.size for grid in reversed(grids)))
     alt = (
         f"What {title} adds to the prediction over {' and '.join(names)}: from {style.number(table.min())} to "
         f"{style.number(table.max())}." + ("" if certified else " Not certified.")
@@ -188,12 +184,7 @@ def surface_plot(surface: Any, names: Sequence[str], rows: Any, labels: Any, *, 
     columns, ``rows`` (n, d) and ``labels`` (n,) of the training rows. Two classes: the signed score, its border at 0
     drawn as a line; more: the class that wins; a number: the prediction.
     """
-    table, T = np.asarray(surface.values, dtype=float), len(surface.classes)
-    if table.shape != (len(surface.y), len(surface.x)):
-        raise ParameterError(
-            f"A surface needs one value per pair of positions; got {table.shape} for {len(surface.y)} and "
-            f"{len(surface.x)}."
-        )
+    table, T = style.shaped("A surface", surface.values, len(surface.y), len(surface.x)), len(surface.classes)
     hover = "%{x:.3g}, %{y:.3g}<br>"
     if surface.kind == "class":
         colours = [_class_colour(k, dark) for k in range(T)]

@@ -30,7 +30,6 @@ LARGEST, SMALLEST = 36, 9  # marker diameters; areas are proportional to the nor
 N_LABELS = 24
 LABEL_GAP = 0.2  # of the width: marks of a row closer than this to a labelled one go without a label
 ROW = 84  # px of a depth
-_SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 # What pictures of hulls share
@@ -42,7 +41,7 @@ def kernel_count(count: int) -> str:
         return f"{count:,}"
     digits = str(count)
     power, head = len(digits) - 1, f"{int(digits[:5]) / 10 ** (len(digits[:5]) - 1):.3g}"
-    return f"{head} × 10{str(power).translate(_SUPERSCRIPTS)}"
+    return f"{head} × {style.power_of_ten(power)}"
 
 
 def own_norms(model: Any) -> list[float]:

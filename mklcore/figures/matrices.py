@@ -25,7 +25,7 @@ def gram_heatmap(K: Any, labels: Any = None, *, dark: bool = False) -> go.Figure
     With ``labels`` (n,) the rows are sorted by them, so that a kernel that fits the target shows blocks. A matrix of
     more than 160 rows is drawn as the means of equal blocks, and the axis title says how large they are.
     """
-    gram = _square(K, "A Gram matrix")
+    gram = style.shaped("A Gram matrix", K, *2 * (len(K),))
     n = gram.shape[0]
     order, classes = _sorting(labels, n)
     cells, edges = block_means(gram[np.ix_(order, order)])
@@ -49,10 +49,8 @@ def gram_heatmap(K: Any, labels: Any = None, *, dark: bool = False) -> go.Figure
 
 def alignment_heatmap(A: Any, names: Sequence[str], *, dark: bool = False) -> go.Figure:
     """Alignment between kernels, A (M, M) with entries from 0 (nothing in common) to 1 (the same up to a factor)."""
-    table = _square(A, "An alignment matrix")
-    M = table.shape[0]
-    if len(names) != M:
-        raise ParameterError(f"An alignment matrix of {M} kernels needs {M} names, got {len(names)}.")
+    M = len(names)
+    table = style.shaped("An alignment matrix", A, M, M)
     alt, labels = f"Alignment between {style.counted(M, 'kernel')}.", [style.short(name, 28) for name in names]
     if M > 1:
         below = np.tril(table, -1) + np.triu(np.full_like(table, -np.inf))
@@ -88,13 +86,6 @@ def block_means(table: Array, most: int = MOST_CELLS) -> tuple[Array, Array]:
     return sums / np.outer(sizes, sizes), edges
 
 
-def _square(values: Any, what: str) -> Array:
-    table = np.asarray(values, dtype=float)
-    if table.ndim == 2 and table.shape[0] == table.shape[1] > 0:
-        return table
-    raise ParameterError(f"{what} is square, (n, n) with n > 0; got shape {table.shape}. Pick one kernel of the stack.")
-
-
 def _sorting(labels: Any, n: int) -> tuple[Indices, list[tuple[str, int]]]:
     """Row order, and where each class ends; no classes without labels or where there are too many to tell apart."""
     if labels is None:
@@ -112,12 +103,7 @@ def class_weights(weights: Any, problems: Sequence[str], names: Sequence[str], *
     """Kernel weights of every one-vs-rest or one-vs-one problem as a heat map, ``weights`` (T, M), the largest on
     top.
     """
-    table = np.atleast_2d(np.asarray(weights, dtype=float))
-    if table.shape != (len(problems), len(names)):
-        raise ParameterError(
-            f"One row per problem and one column per kernel are needed; got {table.shape} for {len(problems)} and "
-            f"{len(names)}."
-        )
+    table = style.shaped("Weights", weights, len(problems), len(names))
     peaks = table.max(axis=0)
     shown = [int(m) for m in np.argsort(-peaks, kind="stable")[:MOST_KERNELS] if peaks[m] > 0] or [0]
     sentences = [f"{problem}: {leaders(row, names, 1)}" for problem, row in zip(problems, table, strict=True)]
@@ -141,9 +127,7 @@ def class_weights(weights: Any, problems: Sequence[str], names: Sequence[str], *
 
 def confusion_figure(counts: Array, names: Sequence[str], *, dark: bool = False) -> go.Figure:
     """Rows of each class (down) by the class the model says (across): ``counts`` (k, k), shades by share of the row."""
-    table = np.asarray(counts, dtype=float)
-    if table.shape != (len(names), len(names)):
-        raise ParameterError(f"Counts must be ({len(names)}, {len(names)}) for {len(names)} names; got {table.shape}.")
+    table = style.shaped("Counts", counts, len(names), len(names))
     share = table / np.maximum(table.sum(axis=1, keepdims=True), 1.0)
     right, worst = float(np.trace(table)) / max(float(table.sum()), 1.0), int(np.argmin(np.diag(share)))
     figure = style.new_figure(

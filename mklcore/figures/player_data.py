@@ -172,11 +172,7 @@ def column_bars(
     ``columns`` with ``name``, ``effect``, ``alone`` and ``chance``, the largest first; ``along`` (L, G) their effects
     at every point. A column that could be chance is grey; a tick marks what it does alone at the point ``at``.
     """
-    effects = np.asarray(along, dtype=float)
-    if effects.shape != (len(path.values), len(columns)):
-        raise ParameterError(
-            f"Effects of columns come as {len(path.values)} points × {len(columns)} names; got {effects.shape}."
-        )
+    effects = style.shaped("Effects of columns", along, len(path.values), len(columns))
     shown, grey, hue = columns[:N_BARS], style.theme(dark).grey, style.family_shade("linear", 0, dark)
     moves = "the prediction" if path.score_name in ("R²", "r2") else "the decision"
     rows = []

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mklcore.arrays import Array
+from mklcore.errors import ParameterError
 from mklcore.kernels.functions import COMPOSED, KERNELS
 from mklcore.kernels.sequences import SEQUENCE_KERNELS
 
@@ -233,9 +234,14 @@ def number(value: float, zeros: bool = False, digits: int = 3) -> str:
     rounded, exponent = f"{value:.{digits - 1}e}".split("e")
     power = int(exponent)
     if not -4 <= power < 6:
-        return f"{float(rounded):g} × 10{str(power).translate(_SUPERSCRIPTS)}"
+        return f"{float(rounded):g} × {power_of_ten(power)}"
     text = f"{float(f'{rounded}e{exponent}'):.{max(0, digits - 1 - power)}f}"
     return text.rstrip("0").rstrip(".") if "." in text and not zeros else text
+
+
+def power_of_ten(exponent: int) -> str:
+    """10 to a whole number, as 10⁷."""
+    return f"10{str(exponent).translate(_SUPERSCRIPTS)}"
 
 
 def minus(text: str) -> str:
@@ -350,6 +356,14 @@ def around(values: Any, share: float = 0.06, least: float = 0.05) -> tuple[float
         return 0.0, 1.0
     room = share * float(np.ptp(known)) or least
     return float(known.min()) - room, float(known.max()) + room
+
+
+def shaped(what: str, values: Any, *shape: int) -> Array:
+    """``values`` as numbers, one for each name of what a figure shows; ParameterError for any other ``shape``."""
+    found = np.asarray(values, dtype=float)
+    if found.shape != shape:
+        raise ParameterError(f"{what} must have the shape {shape}, as the names have it; got {found.shape}.")
+    return found
 
 
 def spread(wanted: Sequence[float], gap: float, low: float, high: float) -> Array:
