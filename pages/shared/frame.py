@@ -100,7 +100,7 @@ _eye = st.components.v2.component(
     "theme_eye",
     html="<span></span>",
     css=":host { display: none; } span { color: var(--st-background-color); }",
-    js=(_here / "theme.js").read_text(encoding="utf-8"),
+    js=(_here / "frame.js").read_text(encoding="utf-8"),
 )
 
 

@@ -43,7 +43,6 @@ class Link:
     moved: bool = False  # a widget spoke in this run, so the link does not
     doubt: bool = False  # the link may be one the browser had no time to replace
     turned: bool = False  # whether this run is the first on its page
-    bare: bool = False  # back at the moment the page was opened: the link stays empty
     empty_means_usual: bool = False
     table: str = ""  # the secret of the table on the server's command line
 
@@ -221,7 +220,6 @@ def begin(page: str) -> None:
     mind, link, query = memory(), memory().link, st.query_params.to_dict()
     moved, turned = link.moved, mind.page != page
     mind.page, link.moved, link.doubt, link.turned = page, False, False, turned
-    link.bare = link.bare and not (moved or turned or query)
     if not link.begun:
         link.begun, link.empty_means_usual = True, not query
         mind.params, mind.refused = read_link(query)
@@ -233,8 +231,6 @@ def begin(page: str) -> None:
             link.doubt = True
         elif query or link.empty_means_usual:
             _replace_all(*read_link(query))
-        else:
-            link.bare = True  # Back to the moment the page was opened: leave the history alone
 
 
 def look_again() -> None:
@@ -275,7 +271,7 @@ def end() -> None:
     if link.doubt:
         return
     query, want = st.query_params.to_dict(), link_text(current())
-    if query != want and not link.bare:
+    if query != want:
         if link.turned:
             time.sleep(PAGE_SECONDS)
         st.query_params.from_dict(want)

@@ -129,12 +129,8 @@ def test_back_forward_and_undo_return_to_what_was(server, visit):
     visitor.page.wait_for_selector("text=178 rows")
     visitor.go("Kernels")
     visitor.page.wait_for_url("**data=wine*")
-    for _ in range(3):  # no step back may be pushed forward again
-        visitor.settle(1.2)
-        visitor.page.go_back()
-        visitor.settle()
-        if "/kernels" not in visitor.page.url:
-            break
+    visitor.settle(1.2)
+    visitor.page.go_back()  # one step, although the menu gave the address without its parameters first
     visitor.page.wait_for_selector("text=Which table does the model learn from?")
     visitor.page.wait_for_selector("text=178 rows")
     assert not visitor.errors
