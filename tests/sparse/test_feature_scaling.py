@@ -85,16 +85,12 @@ def test_classes_share_the_scales():
     assert set(model.selected_groups_) & {"x3", "x4"}
 
 
-@every("groups", [{"a": [0]}, {"a": [0, 1], "b": [1, 2]}, [0, 1, 2]])
-def test_groups_that_are_none(groups):
+@every("words, asked", [
+    *(("every column", {"groups": groups}) for groups in ({"a": [0]}, {"a": [0, 1], "b": [1, 2]}, [0, 1, 2])),
+    ("max_iter", {"max_iter": 0}),
+    ("loss must be", {"loss": "hinge"}),
+])  # fmt: skip
+def test_refusals(words, asked):
     X = np.random.default_rng(0).standard_normal((20, 3))
-    with pytest.raises(ParameterError, match="every column"):
-        mkl.FeatureScalingRegressor(groups=groups).fit(X, X[:, 0])
-
-
-def test_refusals():
-    X = np.random.default_rng(0).standard_normal((20, 3))
-    with pytest.raises(ParameterError, match="max_iter"):
-        mkl.FeatureScalingRegressor(max_iter=0).fit(X, X[:, 0])
-    with pytest.raises(ParameterError, match="loss must be"):
-        mkl.FeatureScalingRegressor(loss="hinge").fit(X, X[:, 0])
+    with pytest.raises(ParameterError, match=words):
+        mkl.FeatureScalingRegressor(**asked).fit(X, X[:, 0])
