@@ -362,7 +362,7 @@ def _spec(code: str, text: str, relative: bool) -> KernelSpec:
         many = f"{needed} to {len(names)} numbers" if needed < len(names) else counted(needed, "number")
         raise KernelError(f"{code} takes {many} ({', '.join(names) or 'it has none'}), got {len(given)}.")
     values = {name: _number(value, name in whole) for name, value in zip(names, given, strict=False)}
-    if relative and not hasattr(kind, "relative"):
+    if relative and "relative" not in (field.name for field in fields(kind)):
         raise KernelError(f"{code} has no width that could count median distances; leave the m out.")
     made: KernelSpec = kind(**values, **({"relative": True} if relative else {}))
     return made

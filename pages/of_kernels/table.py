@@ -353,7 +353,7 @@ def rows_of(entries: Sequence[Entry], data: Dataset) -> list[Row]:
         for name in numbers():
             found[name] = getattr(spec, name, None)
             if name == "width":
-                found["median"] = getattr(spec, "relative", None)
+                found["median"] = None if found[name] is None else spec.relative
         strings = data.strings[spec.place][0] if isinstance(spec, SequenceKernel) else ""
         rows.append(found | {"columns": strings or columns_as_words(spec, data.feature_names)})
     return rows
