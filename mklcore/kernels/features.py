@@ -376,17 +376,13 @@ class Features:
         forms = self.by_kernel(np.sum(u * u, axis=1))
         return forms if kernels is None else forms[kernels]
 
-    def combine(self, weights: Array, out: Array | None = None) -> FactoredSum | DenseSum:
-        """sum_m weights_m Phi_m Phi_m' for weights (M,): never made, unless ``out`` (n, n) asks for it."""
-        total = FactoredSum(self, weights)
-        if out is None:
-            return total
-        out[:] = total.block(np.arange(self.n_samples))
-        return DenseSum(out)
+    def combine(self, weights: Array) -> FactoredSum:
+        """sum_m weights_m Phi_m Phi_m' for weights (M,): never made."""
+        return FactoredSum(self, weights)
 
     def combine_block(self, weights: Array, rows: Indices) -> Array:
         """sum_m weights_m K_m among some rows, (r, r)."""
-        return self.combine(weights).block(rows)
+        return FactoredSum(self, weights).block(rows)
 
     def decision(self, weights: Array, a: Array) -> Array:
         """sum_m weights_m K_m a on the training rows, (n,)."""
@@ -394,13 +390,7 @@ class Features:
 
     def rows(self, i: Indices | slice) -> Array:
         """Rows i (b,) of every approximated kernel, (M, b, n)."""
-        chosen = self.table[i].astype(np.float64)
-        out = np.empty((self.n_kernels, len(chosen), self.n_samples))
-        for part, piece in self.pieces():
-            for m in range(self.n_kernels):
-                own = self.transform.part(m)
-                out[m, :, part] = chosen[:, own] @ piece[:, own].T
-        return out
+        return np.array([L[:, i].T @ L for L in map(self.factor, range(self.n_kernels))])
 
     def gram(self, m: int) -> Array:
         """The Gram matrix of one approximated kernel, (n, n)."""

@@ -29,9 +29,8 @@ heteroskedasticity.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, ClassVar, Self
 
@@ -77,7 +76,6 @@ class ColumnMeasure:
     shares: Array
     means: Array
     grand: float
-    digest: str = field(init=False, default="")
 
     def __post_init__(self) -> None:
         for name in ("nodes", "shares", "means"):
@@ -88,14 +86,16 @@ class ColumnMeasure:
         parts = (nodes, shares, means, np.array(self.grand))
         if not all(np.isfinite(part).all() for part in parts) or not (shares > 0).all():
             raise KernelError("A column measure has finite nodes and means, and shares above 0.")
-        digest = hashlib.blake2b(b"".join(part.tobytes() for part in parts), digest_size=16).hexdigest()
-        object.__setattr__(self, "digest", digest)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, ColumnMeasure) and self.digest == other.digest
+        return isinstance(other, ColumnMeasure) and self._key == other._key
 
     def __hash__(self) -> int:
-        return hash(self.digest)
+        return hash(self._key)
+
+    @property
+    def _key(self) -> tuple[bytes, bytes, bytes, float]:
+        return self.nodes.tobytes(), self.shares.tobytes(), self.means.tobytes(), self.grand
 
     def __repr__(self) -> str:
         return f"ColumnMeasure({len(self.nodes)} values)"

@@ -230,7 +230,7 @@ class KernelMap:
         shared, spare = np.empty(whole), np.empty((0, 0) if self.is_whole else whole)
         with np.errstate(over="ignore", invalid="ignore"):
             for (kind, seen), members in self.groups.items():
-                laid_out = None if isinstance(kind, RowKernel) else self._columns(seen)
+                laid_out = None if isinstance(kind, RowKernel) else np.take(self.by_column, seen, axis=0)
                 fill_base(kind, seen, new, self.rows, False, shared, laid_out)
                 for m in members:
                     block = out[m] if self.is_whole else spare
@@ -239,12 +239,6 @@ class KernelMap:
                     if not self.is_whole:
                         np.take(block, self.kept, axis=1, out=out[m])
         return out
-
-    def _columns(self, seen: Sequence[int]) -> Array:
-        """Some of the columns (s, n): a view where they stand side by side."""
-        if tuple(seen) == tuple(range(seen[0], seen[-1] + 1)):
-            return self.by_column[seen[0] : seen[-1] + 1]
-        return np.take(self.by_column, seen, axis=0)
 
     def _finish(self, m: int, new: Array, block: Array) -> None:
         """Centre and scale a block of kernel m between standardised rows and the training rows, in place."""
@@ -407,8 +401,8 @@ def normalised(
     is_flat = spreads <= CONSTANT_TOLERANCE * traces / n
     needs_spread = center or normalise == "multiplicative"
     is_gone = is_flat & (needs_spread | ((traces <= 0) & (normalise in ("trace", "diag"))))
-    done = np.where(is_gone, "left out", "kept")
-    notes = tuple(f"{names[m]}: constant on the training rows, {done[m]}." for m in np.flatnonzero(is_flat).tolist())
+    flat, done = np.flatnonzero(is_flat).tolist(), np.where(is_gone, "left out", "kept")
+    notes = tuple(map("{}: constant on the training rows, {}.".format, map(names.__getitem__, flat), done[flat]))
     kept = np.flatnonzero(~is_gone)
     if not kept.size:
         more = ", …" if len(names) > 3 else ""
@@ -433,7 +427,7 @@ def normalised(
     if normalise == "spherical":
         factors = spherical_factors(diagonals[kept], means, grand[:, None])
     found = replace(
-        plain, specs=tuple(plain.specs[m] for m in kept), scales=scales, factors=factors, row_means=means,
+        plain, specs=tuple(map(plain.specs.__getitem__, kept)), scales=scales, factors=factors, row_means=means,
         grand_means=grand, normalise=normalise, center=center, weights=weights,
     )  # fmt: skip
     return found, kept, notes, own * factors**2

@@ -27,7 +27,7 @@ import numpy as np
 
 from mklcore.data.dataset import Groups, counted, listed
 from mklcore.data.grouping import NUMBERS, read_numbers, write_numbers
-from mklcore.errors import DataError, KernelError, ParameterError
+from mklcore.errors import DataError, KernelError
 from mklcore.kernels.dictionary import BAND_KERNELS, KernelDictionary
 from mklcore.kernels.functions import (
     KERNELS,
@@ -42,6 +42,7 @@ from mklcore.kernels.functions import (
 )
 from mklcore.kernels.interactions import Interaction
 from mklcore.kernels.sequences import SEQUENCE_KERNELS
+from mklcore.parameters import check_choice, check_whole
 
 AUTO_FEATURES = 40  # beyond this many columns "auto" does not offer one kernel per column
 WIDEST = 4.0  # times the median distance; the narrowest is its inverse
@@ -54,7 +55,7 @@ _ONE = rf"{_CODE}{_GIVEN}m?@(?:\*|\d{{1,5}}\.\.\d{{1,5}}|{NUMBERS})"
 _ROW = rf"~?(?:{_ONE}(?:(?:&{_ONE}){{1,7}}|(?:\|{_ONE}){{1,7}})?|(?:\^{_ONE}){{1,8}})"
 DICTIONARY = rf"{_ROW}(?:;{_ROW})*"
 SIGNS: dict[type[Composed], str] = {Product: "&", Sum: "|", Interaction: "^"}
-_PARTS = re.compile(rf"(~?)({_CODE})({_GIVEN})(m?)@(.*)")
+_PARTS = re.compile(rf"({_CODE})({_GIVEN})(m?)@(.*)")
 _SEVERAL: dict[str, tuple[KernelSpec, ...]] = {
     "both": (Linear(), RBF(1.0, relative=True)),
     "spectral": BAND_KERNELS,
@@ -107,20 +108,14 @@ class Recipe:
 
     def __post_init__(self) -> None:
         for field in fields(self):
-            value = getattr(self, field.name)
-            if field.type == "int" and (isinstance(value, bool) or not isinstance(value, int) or value < 0):
-                raise ParameterError(f"{field.name} of a recipe is a whole number from 0 on; got {value!r}.")
-            if field.name == "others":
-                if unknown := set(filter(None, str(value).split(","))) - set(other_kernels()):
-                    raise ParameterError(
-                        f"others of a recipe are from {', '.join(other_kernels())}; got {unknown.pop()!r}."
-                    )
-            elif (
-                field.type == "str"
-                and value not in kinds()
-                and not (field.name == "each" and value in ("auto", "none"))
-            ):
-                raise ParameterError(f"{field.name} of a recipe is one of {', '.join(kinds())}; got {value!r}.")
+            name, value = f"{field.name} of a recipe", getattr(self, field.name)
+            if field.type == "int":
+                check_whole(name, value, 0)
+            elif field.name == "others":
+                for key in filter(None, value.split(",")):
+                    check_choice(name, key, other_kernels())
+            elif field.type == "str":
+                check_choice(name, value, (*kinds(), *(("auto", "none") if field.name == "each" else ())))
 
     @classmethod
     def of(cls, settings: Any) -> Recipe:
@@ -217,33 +212,26 @@ def read_entries(text: str, n_features: int, groups: Groups = ()) -> tuple[Entry
         raise KernelError(f"{text[:40]!r} describes no dictionary; expected kernels such as rbf0.5m@*;lin@1-3.")
     entries: list[Entry] = []
     for row in text.split(";"):
-        if sign := next((sign for sign in SIGNS.values() if sign in row), ""):
-            entries.append(_composed(row, sign, n_features, groups))
-            continue
-        found = _PARTS.fullmatch(row)
-        assert found is not None
-        off, code, numbers, relative, where = found.groups()
-        for columns in _columns(where, n_features):
-            spec = _spec(code, numbers, bool(relative))
-            entries.append(Entry(on_columns(spec, columns, groups), not off))
-            if len(entries) > MOST_ROWS:
-                raise KernelError(f"The dictionary has more than {MOST_ROWS:,} kernels, the limit; take fewer.")
+        sign = next((sign for sign in SIGNS.values() if sign in row), "")
+        texts = row.lstrip("~^").split(sign) if sign else [row.lstrip("~")]
+        read = [_specs(one, n_features, groups) for one in texts]
+        if several := next((one for one, specs in zip(texts, read, strict=True) if sign and len(specs) > 1), ""):
+            raise KernelError(f"{several[:40]!r} means several kernels; a product or a sum takes one at each place.")
+        kind = next((kind for kind, known in SIGNS.items() if known == sign), None)
+        found = read[0] if kind is None else [kind(*(one for (one,) in read))]
+        entries += [Entry(spec, not row.startswith("~")) for spec in found]
+        if len(entries) > MOST_ROWS:
+            raise KernelError(f"The dictionary has more than {MOST_ROWS:,} kernels, the limit; take fewer.")
     return tuple(entries)
 
 
-def _composed(row: str, sign: str, n_features: int, groups: Groups) -> Entry:
-    """A product, a sum or an interaction of kernels."""
-    kind = next(kind for kind, known in SIGNS.items() if known == sign)
-    parts = []
-    for text in row.removeprefix("~").removeprefix("^").split(sign):
-        found = _PARTS.fullmatch(text)
-        assert found is not None
-        _, code, numbers, relative, where = found.groups()
-        columns = _columns(where, n_features)
-        if len(columns) > 1:
-            raise KernelError(f"{text[:40]!r} means several kernels; a product or a sum takes one at each place.")
-        parts.append(on_columns(_spec(code, numbers, bool(relative)), columns[0], groups))
-    return Entry(kind(*parts), not row.startswith("~"))
+def _specs(text: str, n_features: int, groups: Groups) -> list[KernelSpec]:
+    """The kernels that one code means, one for every choice of columns."""
+    found = _PARTS.fullmatch(text)
+    assert found is not None
+    code, numbers, relative, where = found.groups()
+    spec = _spec(code, numbers, bool(relative))
+    return [on_columns(spec, columns, groups) for columns in _columns(where, n_features)]
 
 
 def on_columns(spec: KernelSpec, columns: tuple[int, ...] | None, groups: Groups = ()) -> KernelSpec:
@@ -297,8 +285,8 @@ def is_dictionary(text: str) -> bool:
     """Whether a text has the form of a dictionary and speaks of kernels there are."""
     if not re.fullmatch(DICTIONARY, text, re.ASCII):
         return False
-    rows = [_PARTS.fullmatch(one) for one in re.split(r"[;&|^]", text) if one not in ("", "~")]
-    return all(row is not None and row[2] in _codes() for row in rows)
+    rows = [_PARTS.fullmatch(one) for one in re.split(r"[;&|^~]", text) if one]
+    return all(row is not None and row[1] in _codes() for row in rows)
 
 
 def _codes() -> dict[str, type[KernelSpec]]:

@@ -96,8 +96,8 @@ class KernelOperator(Protocol):
         """a'K_m a for a (n,), of every kernel (M,) or of some (k,); negative round-off is clipped to 0."""
         ...
 
-    def combine(self, weights: Array, out: Array | None = None) -> WeightedSum:
-        """sum_m weights_m K_m for weights (M,); made in ``out`` (n, n) where one is given."""
+    def combine(self, weights: Array) -> WeightedSum:
+        """sum_m weights_m K_m for weights (M,)."""
         ...
 
     def combine_block(self, weights: Array, rows: Indices) -> Array:
@@ -470,31 +470,28 @@ class CachedOperator:
         self._decided = weights.copy(), a.copy(), found
         return found
 
-    def combine(self, weights: Array, out: Array | None = None) -> WeightedSum:
-        """sum_m weights_m K_m for weights (M,): good until the next one is asked for."""
+    def combine(self, weights: Array) -> WeightedSum:
+        """sum_m weights_m K_m for weights (M,): good until the next one is asked for. Sums on features remember their
+        factor: the newest two, since a step is tried from the last one.
+        """
+        source: Any = self.source
         if Capability.FEATURES in self.capabilities:
-            return self._factored(weights) if out is None else self.source.combine(weights, out)
+            found: Any = next((one for one in self._on_features if np.array_equal(one.theta, weights)), None)
+            if found is None:
+                found = source.combine(weights.copy())
+                self._on_features = [found, *self._on_features[:1]]
+            total: WeightedSum = found
+            return total
         if not self._is_summed(weights):
-            self._sum = self._sum if self._sum.size else np.empty((self.n_samples, self.n_samples))
-            self.source.combine(weights, self._sum)
+            self._sum = source.combine(weights, self._sum if self._sum.size else None).matrix
             self._summed = weights.copy()
-        if out is None:
-            return DenseSum(self._sum)
-        out[:] = self._sum
-        return DenseSum(out)
-
-    def _factored(self, weights: Array) -> Any:
-        """A sum on features, which remembers its factor: the newest two, since a step is tried from the last one."""
-        found = next((one for one in self._on_features if np.array_equal(one.theta, weights)), None)
-        if found is None:
-            found = self.source.combine(weights.copy())
-            self._on_features = [found, *self._on_features[:1]]
-        return found
+        return DenseSum(self._sum)
 
     def solve_block(self, weights: Array, rows: Indices, shift: Array, rhs: Array) -> Array:
         """(K_theta[rows, rows] + diag(shift))^-1 rhs for some ascending rows; LinAlgError where it is singular."""
         if Capability.FEATURES in self.capabilities:
-            solved: Array = self._factored(weights).solve_block(rows, shift, rhs)
+            total: Any = self.combine(weights)
+            solved: Array = total.solve_block(rows, shift, rhs)
             return solved
         block = self.combine_block(weights, rows)
         return DenseSum(block).solve(rhs, shift + 1e-10 * np.mean(np.diag(block)))

@@ -93,10 +93,10 @@ def test_every_kind_of_kernels_gives_what_the_stored_stack_gives(name, finish, v
     assert (kernels.quad(np.zeros(N)) == 0.0).all()
 
     whole, few = np.tensordot(weights, K, 1), np.array([1, 7, 30])
-    total, out = kernels.combine(weights), np.empty((N, N))
+    total = kernels.combine(weights)
     assert isinstance(total, WeightedSum)
-    kernels.combine(weights, out)
-    alike(out, whole, 3 * near)
+    if total.matrix is not None:
+        alike(total.matrix, whole, 3 * near)
     alike(total.block(few), whole[np.ix_(few, few)], 3 * near)
     alike(kernels.combine_block(weights, few), whole[np.ix_(few, few)], 3 * near)
     alike(total.matvec(a), whole @ a, 100 * near)
