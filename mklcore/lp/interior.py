@@ -40,7 +40,7 @@ class InteriorSettings:
     A value changes how long a fit takes, not what its certificate proves.
     """
 
-    inward: float = 0.1  # of the way from a warm start to the centre: multipliers need room
+    inward: float = 0.2  # of the way from a warm start to the centre: multipliers need room
     to_the_wall: float = 0.97  # share of the longest step that keeps everything positive
     shortest: float = 1e-4  # steps shorter than this are no progress
     patience: int = 5  # short steps in a row
@@ -55,6 +55,8 @@ class InteriorSettings:
     part: float = 0.6  # of the points at most may be undecided for the others to be fixed at first
     points: int = 4  # undecided points for each kernel, beside those off their bounds
     at_end: float = 0.1  # of the gap asked is what is left inside when fixed points are released
+    off: float = 1e-6  # share of its room that a dual is off its bounds
+    balanced: float = 1e-13  # share of sum |a_i| that 1'a may be off: a dual set right is another one in all points
     uneven: float = 1e-6  # of the largest weight is the least a weight begins with there
 
 
@@ -114,15 +116,13 @@ class Sides(NamedTuple):
         return np.maximum(self.signs * a[self.rows], 0.0)
 
     def centre(self, total: float, balanced: bool) -> Array | None:
-        """x well inside the box, with 1'a = ``total`` if ``balanced``; None where there is none."""
-        up, down = float(self.room[self.signs > 0].sum()), float(self.room[self.signs < 0].sum())
+        """x well inside the box, whose duals sum to ``total`` if ``balanced``; None where there is none."""
         if not balanced:
             return 0.5 * self.room
-        if total != 0.0:
-            return self.room * (total / up) if down == 0.0 and total < up else None
-        if min(up, down) <= 0.0:
+        up, down = float(self.room[self.signs > 0].sum()), float(self.room[self.signs < 0].sum())
+        if not -down < total < up:
             return None
-        return 0.5 * self.room * np.where(self.signs > 0, min(1.0, down / up), min(1.0, up / down))
+        return self.room * np.where(self.signs > 0, down + total, up - total) / (up + down)
 
 
 @dataclass(frozen=True, eq=False)
@@ -242,42 +242,49 @@ class Interior(Reweighting):
 
     def init(self) -> WeightIterate:
         task, sides, theta = self.problem, self.sides, self.problem.penalty.start(self.problem.K.n_kernels)
-        x = sides.centre(task.loss.total, task.fit_intercept)
-        assert x is not None
         if self.warm is None and self._is_sparse:
+            x = sides.centre(task.loss.total, task.fit_intercept)
+            assert x is not None
             return self._begun(x * self._shrinking(sides.dual(x)), theta)
         if self.warm is None:  # weights follow the forms, which must not vanish
             low, high = task.box
             a = task.feasible(np.where(task.y > task.y.mean(), high, low))
-            return self._begun(
-                (1.0 - SETTINGS.inward) * self._shrinking(a) * sides.parts(a) + SETTINGS.inward * x, theta
-            )
+            return self._entered_from(self._shrinking(a) * a, theta)
         a = task.feasible(self.warm.dual_for(task.C, task.loss))
         near = self.warm.weights / max(float(self.warm.weights.sum()), 1e-300)
         if not self._is_sparse:
             theta = task.penalty.scale(np.maximum(near, SETTINGS.uneven * near.max()))
         else:
             theta = (1.0 - SETTINGS.inward) * near + SETTINGS.inward * theta / theta.sum()
-            points = self._undecided(a, near)
-            if points.size < SETTINGS.part * a.size:
-                sides = self.sides = Sides.of(task, points, a)
-                x = 0.5 * sides.room
-        return self._begun((1.0 - SETTINGS.inward) * sides.parts(a) + SETTINGS.inward * x, theta)
+            self.sides = self._undecided(a, near)
+        return self._entered_from(a, theta)
 
-    def _undecided(self, a: Array, weights: Array) -> Indices:
-        """The points whose side of the margin a neighbour leaves open: those off their bounds, and the nearest."""
-        task, (low, high) = self.problem, self.problem.box
+    def _entered_from(self, a: Array, theta: Array) -> WeightIterate:
+        """The first point of the path on the present sides: a little inside of a dual, with the same sum."""
+        x = self.sides.parts(a)
+        centre = self.sides.centre(float(self.sides.signs @ x), self.problem.fit_intercept)
+        centre = 0.5 * self.sides.room if centre is None else centre
+        return self._begun((1.0 - SETTINGS.inward) * x + SETTINGS.inward * centre, theta)
+
+    def _undecided(self, a: Array, weights: Array) -> Sides:
+        """The points whose side of the margin a neighbour leaves open, all where these are most: points off their
+        bounds or on the wrong side, and the nearest."""
+        task, whole = self.problem, Sides.of(self.problem)
         if Capability.FEATURES in task.K.capabilities:
-            return np.arange(a.size)
+            return whole
         f = task.K.decision(weights, a)
         b, _ = task.loss_at(f)
-        free = (a > low) & (a < high) & (a != 0.0)
-        margin = np.min(np.abs(self.sides.slopes - self.sides.spread(f + b))[None], axis=0)
+        excess, filled = whole.slopes - whole.spread(f + b), whole.parts(a) / whole.room
+        firmness = np.where(filled > 0.5, excess, -excess)
+        firmness[np.minimum(filled, 1.0 - filled) > SETTINGS.off] = -np.inf
         nearness = np.full(a.size, np.inf)
-        np.minimum.at(nearness, self.sides.rows, margin)
-        nearness[free] = -1.0
-        count = int(np.sum(free)) + SETTINGS.points * weights.size
-        return np.sort(np.argsort(nearness, kind="stable")[:count])
+        np.minimum.at(nearness, whole.rows, firmness)
+        if self.sides.is_part:
+            nearness[self.sides.points] = -np.inf
+        count = int(np.sum(nearness < 0.0)) + SETTINGS.points * weights.size
+        if count >= SETTINGS.part * a.size:
+            return whole
+        return Sides.of(task, np.sort(np.argsort(nearness, kind="stable")[:count]), a)
 
     def _begun(self, x: Array, theta: Array) -> WeightIterate:
         point = self._read(x, theta)
@@ -292,11 +299,9 @@ class Interior(Reweighting):
         following = Status.STALLED if at_end else self._advance()
         if isinstance(following, Iterate):
             return following
-        task, a = self.problem, self._last.dual  # the other points matter after all
-        self.sides = Sides.of(task)
-        centre = self.sides.centre(task.loss.total, task.fit_intercept)
-        assert centre is not None
-        return self._begun((1.0 - SETTINGS.inward) * self.sides.parts(a) + SETTINGS.inward * centre, inside.theta)
+        a = self.sides.dual(inside.values[: self.sides.rows.size])
+        self.sides = self._undecided(a, self._last.weights)  # other points matter after all
+        return self._entered_from(a, inside.theta)
 
     def _advance(self) -> WeightIterate | Status:
         """The Newton step out of the point read last."""
@@ -387,7 +392,7 @@ class Interior(Reweighting):
         first.
         """
         task, a = self.problem, self.sides.dual(x)
-        if task.fit_intercept:
+        if task.fit_intercept and abs(float(a.sum()) - task.loss.total) > SETTINGS.balanced * float(np.abs(a).sum()):
             a = task.feasible(a)
         weights = theta / theta.sum() if self._is_sparse else task.penalty.scale(theta)
         G, Q = self._products(a)
