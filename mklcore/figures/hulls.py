@@ -1,17 +1,17 @@
 """Hulls: what pictures of them show, as JSON for the player ``hull`` and as static figures of one hull.
 
-They read a fitted hierarchical model by its fields alone: ``hull_``, ``kernel_names_``, ``component_norms_`` (m,),
-``extreme_points_``, ``sources_`` (node -> share of the threshold), ``relevance_``, ``certified_``, ``relative_gap_``,
-``n_dag_kernels_``. What stands outside is hollow and says how far it is from entering; an answer without a certificate
-is dashed and says so. Places never move along a path: the graph is laid out once for every node drawn at any point.
+They read a fitted hierarchical model by its fields alone: ``design_`` (parents, depth and names of nodes), ``hull_``,
+``kernel_names_``, ``component_norms_`` (m,), ``extreme_points_``, ``sources_`` (node -> share of the threshold),
+``relevance_``, ``certified_``, ``relative_gap_``, ``n_dag_kernels_``. What stands outside is hollow and says how far it
+is from entering; an answer without a certificate is dashed and says so. Places never move along a path: the graph is
+laid out once for every node drawn at any point.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -49,11 +49,6 @@ def own_norms(model: Any) -> list[float]:
     return norms
 
 
-def top_level(model: Any) -> int:
-    """q of the grid, from its (q + 1)^p kernels."""
-    return round(math.exp(math.log(model.n_dag_kernels_) / len(model.hull_[0]))) - 1
-
-
 def checked_pair(variables: Sequence[int], p: int) -> tuple[int, int]:
     pair = tuple(variables)
     if len(pair) != 2 or pair[0] == pair[1] or not all(0 <= i < p for i in pair):
@@ -84,39 +79,29 @@ def certificate_words(model: Any) -> str:
     return f" Not certified: the gap is {style.percent(float(np.max(model.relative_gap_)))} of the objective."
 
 
-def parents_of(node: Levels) -> list[Levels]:
-    return [(*node[:i], level - 1, *node[i + 1 :]) for i, level in enumerate(node) if level]
+def _above(model: Any, node: Any) -> list[Any]:
+    """The parents of a node."""
+    order = model.design_.order
+    return [order.key(parent) for parent in order.parents(order.node_of(node))]
 
 
-def _relations(models: Sequence[Any]) -> tuple[Callable[[Any], Sequence[Any]], Callable[[Any], int]]:
-    """Parents and depth of a node: on a grid from its levels, on another graph from the edges that the models tell."""
-    if not hasattr(models[0], "edges_"):
-        return parents_of, sum
-    above: dict[Any, dict[Any, None]] = {}
-    for model in models:
-        for parent, child in model.edges_:
-            above.setdefault(child, {})[parent] = None
-
-    @cache
-    def depth(node: Any) -> int:
-        return 1 + max(map(depth, above.get(node, ())), default=-1)
-
-    return lambda node: list(above.get(node, ())), depth
+def _depth(model: Any, node: Any) -> int:
+    order = model.design_.order
+    depth: int = order.rank(order.node_of(node))[0]
+    return depth
 
 
-def _places(
-    nodes: Sequence[Any], above: Callable[[Any], Sequence[Any]], depth: Callable[[Any], int]
-) -> dict[Any, tuple[float, int, int]]:
+def _places(nodes: Sequence[Any], model: Any) -> dict[Any, tuple[float, int, int]]:
     """(x, depth, line) of each node: below the mean of its parents, spread evenly over its row; where a row holds more
     than ``ONE_LINE`` nodes, neighbours take turns in several lines.
     """
     rows: dict[int, list[Any]] = {}
     for node in nodes:
-        rows.setdefault(depth(node), []).append(node)
+        rows.setdefault(_depth(model, node), []).append(node)
     found: dict[Any, tuple[float, int, int]] = {}
     for level in sorted(rows):
         wanted = {
-            node: float(np.mean([found[parent][0] for parent in above(node) if parent in found] or [0.5]))
+            node: float(np.mean([found[parent][0] for parent in _above(model, node) if parent in found] or [0.5]))
             for node in rows[level]
         }
         order = sorted(rows[level], key=wanted.__getitem__)
@@ -126,17 +111,13 @@ def _places(
     return found
 
 
-def node_name(node: Levels, labels: Sequence[str], model: Any) -> str:
-    """The name of a node in or outside the hull, from the grid's own words where there are any."""
-    if hasattr(model, "edges_"):
+def node_name(node: Any, labels: Sequence[str], model: Any) -> str:
+    """The name of a node in or outside the hull, by the ``labels`` of a grid's variables."""
+    if not labels:  # a graph with nodes of its own
         return str(node) or "1"
-    design: Any = getattr(model, "design_", None)
-    if design is not None and not any(node):
-        name: str = design.name(())
-        return name
-    word: Callable[[str, int], str] | None = None if design is None else design.levels.level_name
-    parts = [word(labels[i], level) if word else f"{labels[i]}^{level}" for i, level in enumerate(node) if level]
-    return "·".join(parts) or "1"
+    design = model.design_
+    touched = [design.levels.level_name(labels[i], level) for i, level in enumerate(node) if level]
+    return "·".join(touched) or str(design.name(()))
 
 
 # Along a path
@@ -172,27 +153,27 @@ def hull_layout(
     ``names`` are the variable names, ``pair`` the two of the grid (the two most relevant along the path without it);
     hulls of a graph with nodes of its own have neither. At most ``N_NODES`` inside are drawn.
     """
-    (above, depth), inside = _relations(models), _shown(models)
-    listed = hasattr(models[0], "edges_")
-    labels = [] if listed else variable_names(names, len(models[0].hull_[0]))
+    model, inside = models[0], _shown(models)
+    listed = model.design_.graph is not None
+    labels = [] if listed else variable_names(names, len(model.hull_[0]))
     ranked = [] if listed else most_relevant(models)
     two = None if len(labels) < 2 else (min(ranked[:2]), max(ranked[:2]))
     if pair is not None and not listed:
         two = checked_pair(pair, len(labels))
 
     def order(node: Any) -> tuple[int, Any]:
-        return depth(node), str(node) if listed else [-level for level in node]
+        return _depth(model, node), str(node) if listed else [-level for level in node]
 
     nodes = sorted({*inside, *_candidates(models, inside)}, key=order)
-    places, at = _places(nodes, above, depth), {node: k for k, node in enumerate(nodes)}
+    places, at = _places(nodes, model), {node: k for k, node in enumerate(nodes)}
     return HullLayout(
         nodes=tuple(nodes),
-        names=tuple(node_name(node, labels, models[0]) for node in nodes),
+        names=tuple(node_name(node, labels, model) for node in nodes),
         places=tuple(places[node] for node in nodes),
-        parents=tuple(tuple(at[parent] for parent in above(node) if parent in at) for node in nodes),
+        parents=tuple(tuple(at[parent] for parent in _above(model, node) if parent in at) for node in nodes),
         variables=tuple(labels),
         pair=two,
-        top_level=0 if listed else top_level(models[0]),
+        top_level=0 if listed else int(model.design_.q),
         bars=tuple(ranked[:N_RELEVANT]),
     )
 
@@ -311,12 +292,11 @@ def _shown(models: Sequence[Any]) -> set[Levels]:
         top = max(norms) or 1.0
         for node, norm in zip(model.hull_, norms, strict=True):
             peaks[node] = max(norm / top, peaks.get(node, 0.0))
-    above, depth = _relations(models)
     kept: set[Levels] = set()
-    for node in sorted(peaks, key=lambda node: (-peaks[node], depth(node), node)):
+    for node in sorted(peaks, key=lambda node: (-peaks[node], _depth(models[0], node), node)):
         needed, stack = {node}, [node]
         while stack:
-            fresh = {parent for parent in above(stack.pop()) if parent not in kept and parent not in needed}
+            fresh = set(_above(models[0], stack.pop())) - kept - needed
             needed |= fresh
             stack += fresh
         if len(kept | needed) <= N_NODES:
@@ -339,11 +319,10 @@ def _next(model: Any, members: set[Levels], drawn: dict[Levels, int] | None) -> 
     """The sources nearest to entering whose parents are all among ``members``, and which have a place if places are
     given.
     """
-    ranked, (above, _) = sorted(model.sources_.items(), key=lambda item: -item[1]), _relations([model])
     fit = [
         (node, share)
-        for node, share in ranked
-        if (drawn is None or node in drawn) and all(parent in members for parent in above(node))
+        for node, share in sorted(model.sources_.items(), key=lambda item: -item[1])
+        if (drawn is None or node in drawn) and members.issuperset(_above(model, node))
     ]
     return fit[:N_OUTSIDE]
 
@@ -422,7 +401,7 @@ def hull_graph(model: Any, names: Sequence[str] | None = None, *, dark: bool = F
     state, tone = hull_state(model, layout), style.theme(dark)
     deepest = max(depth for _, depth, _ in layout.places)
     left = f" {style.counted(state['left_out'], 'node')} with small weight left out." if state["left_out"] else ""
-    start = f"The hull as a graph down to depth {max(map(_relations([model])[1], model.hull_))}"
+    start = f"The hull as a graph down to depth {max(_depth(model, node) for node in model.hull_)}"
     margin = {"l": 64, "r": 24, "t": 24, "b": 24}
     figure = style.new_figure(f"{start}.{left} {state['said']}", dark, 90 + ROW * (deepest + 1), margin=margin)
     sizes = [max(SMALLEST, LARGEST * float(np.sqrt(share))) for _, share, *_ in state["inside"]]
