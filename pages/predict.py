@@ -31,7 +31,6 @@ from pages.shared.work import Failed, Pending, Ready
 
 TABS = ("One row", "A whole file", "Take away")
 PER_PAGE = 24  # controls at once
-HEIGHT, CONTROL = 470, 72  # pixels of all controls, and of one on a phone
 PLACE = 560  # pixels of what is not there yet
 
 
@@ -132,9 +131,8 @@ def draw_controls(shown: PredictView, columns: list[RowColumn], here: TableRow) 
         wanted = st.text_input("Find a column", key="what_find", placeholder="part of its name").strip().casefold()
         some = [column for column in columns if wanted in column.name.casefold()][:PER_PAGE]
         st.caption(f"{len(some)} of {len(columns)} columns, those that matter most first.")
-    box = st.container(height=HEIGHT if len(some) * CONTROL > HEIGHT else "content", border=False)
     for place in range(0, len(some), 2):
-        for side, column in zip(box.columns(2, gap="medium"), some[place : place + 2], strict=False):
+        for side, column in zip(st.columns(2, gap="medium"), some[place : place + 2], strict=False):
             with side:
                 control(shown.table, shown.encoder, column, here)
     if refused := st.session_state.pop("what_refused", ""):

@@ -180,8 +180,11 @@ def column_bars(
         effect, alone = _amount(one.effect), _amount(one.alone)
         full = f"{one.name} moves {moves} by {effect} on average; alone by {alone}"
         rows.append((style.cut(one.name, NAME_LENGTH), full, grey if one.chance else hue))
-    others = len(columns) - len(shown)
-    rows += [(style.counted(others, "other"),) * 2 + (grey,)] if others else []
+    others = columns[len(shown) :]
+    if others:
+        chances = sum(bool(one.chance) for one in others)
+        name = style.counted(len(others), "other") + f", {chances} grey" * (0 < chances < len(others))
+        rows.append((name, name, grey if chances == len(others) else hue))
     shares, total = column_shares(effects), sum(one.effect for one in columns) or 1.0
     numbers = [[_amount(value) for value in row] for row in heights(effects, range(len(shown)))]
     return bars(

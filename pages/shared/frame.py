@@ -50,6 +50,9 @@ LAYOUT = """<style>
 .st-key-heading [data-testid="stColumn"] [data-testid="stColumn"]:last-child { flex: none; }
 [data-testid="stLayoutWrapper"]:has(> [data-testid="stVerticalBlock"] > * > .st-key-explore_cursor),
 [data-testid="stVerticalBlock"]:has(> * > .st-key-explore_cursor) { display: contents; }
+@media (min-width: 641px) {
+  [data-testid="stColumn"]:has(.st-key-predict_answer) { position: sticky; top: 4rem; align-self: flex-start; }
+}
 @media (min-width: 1800px) {
   .st-key-present button::after { content: "Present to a class"; margin-left: 0.5rem; white-space: nowrap; }
   .st-key-heading [data-testid="stColumn"]:nth-child(3) { flex: none; width: auto; }

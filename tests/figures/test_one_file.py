@@ -15,7 +15,7 @@ import pytest
 
 import mklcore as mkl
 from mklcore.errors import ParameterError
-from mklcore.figures import player_data
+from mklcore.figures import player_data, style
 from mklcore.figures.one_file import (
     About,
     Palette,
@@ -116,6 +116,20 @@ def test_the_file_of_an_answer_says_its_verdict_and_draws_the_shares_of_its_colu
     )
     assert [one.name in full for one, full in zip(found.columns, shown["columns"]["full"], strict=True)] == [True] * 4
     assert shown["play"]["index"] == found.index
+
+
+def test_the_bar_of_the_others_is_grey_where_all_of_them_could_be_chance():
+    path, grey = a_path(), style.theme(dark=False).grey
+    drawn = []
+    for chances in (0, 2, 3):
+        columns = [
+            SimpleNamespace(name=f"x{j}", effect=1.0, alone=1.0, chance=j < chances)
+            for j in reversed(range(player_data.N_BARS + 3))
+        ]
+        along = np.ones((len(path), len(columns)))
+        bars = player_data.column_bars(path, columns, along, index=0, dark=False)
+        drawn.append((bars["names"][-1], bars["colours"][-1] == grey))
+    assert drawn == [("3 others", False), ("3 others, 2 grey", False), ("3 others", True)]
 
 
 def test_methods_share_kernels_and_a_slider():
