@@ -25,55 +25,44 @@ from tests.oracles.reference import lp_optima
 CASE = next(case for case in lp_optima() if (case.part, case.loss) == ("generic", "hinge"))
 
 
-def _fit(C=1.0, p=4 / 3, tol=1e-8, loss="hinge"):
-    return fit_weighted(CASE.K, CASE.y, C, make_loss(loss), LpNorm(p), True, tol=tol)
-
-
-def regulariser(fit):
-    """R = 1/2 theta'Q at a solution."""
-    return 0.5 * float(sum(w * (fit.dual_coef @ k @ fit.dual_coef) for w, k in zip(fit.weights, CASE.K, strict=True)))
+def fitted(C=1.0):
+    """The fit of the constrained form, and R = 1/2 theta'Q at it."""
+    fit = fit_weighted(CASE.K, CASE.y, C, make_loss("hinge"), LpNorm(4 / 3), True, tol=1e-8)
+    return fit, 0.5 * float(fit.weights @ np.einsum("i,mij,j->m", fit.dual_coef, CASE.K, fit.dual_coef))
 
 
 @every("s", [0.3, 1.0, 2.5])
 def test_constrained_to_penalised_and_back(s):
-    fit = _fit()
-    R = regulariser(fit)
+    fit, R = fitted()
     there = ivanov_to_tikhonov(fit.objective, R, 1.0, s)
-    errors = fit.objective - R
-    direct = there.C_tilde * errors + R / s + there.mu * s**2  # the penalised objective at s theta, the same w and b
+    direct = there.C_tilde * (fit.objective - R) + R / s + there.mu * s**2  # the penalised objective at s theta
     assert direct == pytest.approx(there.objective, rel=1e-6)
     back = tikhonov_to_ivanov(there.objective, R / s, there.C_tilde, there.mu)
-    assert back.s == pytest.approx(s, rel=1e-9)
-    assert pytest.approx(1.0, rel=1e-9) == back.C
-    assert back.objective == pytest.approx(fit.objective, rel=1e-9)
+    assert (back.s, back.C, back.objective) == pytest.approx((s, 1.0, fit.objective), rel=1e-9)
 
 
 def test_the_penalised_form_solved_directly_agrees():
-    fit = _fit()
-    R = regulariser(fit)
-    there = ivanov_to_tikhonov(fit.objective, R, 1.0, 0.7)
-    C = 0.2
+    fit, R = fitted()
+    there, C = ivanov_to_tikhonov(fit.objective, R, 1.0, 0.7), 0.2
     for _ in range(40):  # the constrained problem whose solution the penalised one scales: C = C~ s(C)
-        found = _fit(C)
-        s = (regulariser(found) / (2.0 * there.mu)) ** (1.0 / 3.0)
+        found, R = fitted(C)
+        s = (R / (2.0 * there.mu)) ** (1.0 / 3.0)
         C = there.C_tilde * s
     assert s == pytest.approx(0.7, rel=1e-3)
     assert s * found.weights == pytest.approx(0.7 * fit.weights, abs=1e-3)
 
 
 def test_one_class_forms_agree():
-    y = np.ones(len(CASE.y))
+    y, n = np.ones(len(CASE.y)), len(CASE.y)
     first = fit_weighted(CASE.K, y, 0.2, make_loss("one_class"), LpNorm(2.0), False, tol=1e-9)
     nu = nu_from_one_class(first.dual_coef, 0.2)
-    second = fit_weighted(
-        CASE.K, y, 1 / (nu.nu * y.size), make_loss("nu_one_class", nu=nu.nu), LpNorm(2.0), True, tol=1e-9
-    )
+    loss = make_loss("nu_one_class", nu=nu.nu)
+    second = fit_weighted(CASE.K, y, 1 / (nu.nu * n), loss, LpNorm(2.0), True, tol=1e-9)
     assert second.weights == pytest.approx(first.weights, abs=1e-3)
     assert second.dual_coef == pytest.approx(nu.dual_coef, abs=1e-4)
     assert -second.intercept == pytest.approx(nu.rho, rel=1e-4)
-    assert second.objective == pytest.approx(
-        -0.5 * np.linalg.norm([nu.dual_coef @ k @ nu.dual_coef for k in CASE.K]), rel=1e-5
-    )
+    forms = np.einsum("i,mij,j->m", nu.dual_coef, CASE.K, nu.dual_coef)
+    assert second.objective == pytest.approx(-0.5 * np.linalg.norm(forms), rel=1e-5)
 
 
 @every("stored", [True, False])
@@ -88,32 +77,32 @@ def test_the_nu_form_is_refused_at_another_C_with_the_right_one(stored):
 
 
 def test_one_class_estimator():
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((80, 2))
-    far = X + 10
+    X = np.random.default_rng(0).standard_normal((80, 2))
     model = mkl.LpMKLOneClass(nu=0.1, p=2.0).fit(X)
     assert np.mean(model.predict(X) == -1) <= 0.1 + 1 / 80
-    assert np.all(model.predict(far) == -1)
+    assert np.all(model.predict(X + 10) == -1)
     assert model.decision_function(X) == pytest.approx(model.score_samples(X) - model.offset_)
     hard = mkl.LpMKLOneClass(C=1.0).fit(X)
-    assert hard.offset_ == 1.0
-    assert hard.intercept_ == 0.0
+    assert (hard.offset_, hard.intercept_) == (1.0, 0.0)
     assert hard.relative_gap_ <= 1e-3
-    with pytest.raises(ParameterError, match="share of points left outside"):
-        mkl.LpMKLOneClass(nu=1.5).fit(X)
-    with pytest.raises(ParameterError, match="nu must be None or a number"):
-        mkl.LpMKLOneClass(nu="few").fit(X)
 
 
-def test_form_refusals():
-    with pytest.raises(ParameterError, match="w different from 0"):
-        ivanov_to_tikhonov(1.0, 0.0, 1.0)
-    with pytest.raises(ParameterError, match="must be above 0"):
-        ivanov_to_tikhonov(1.0, 1.0, -1.0)
-    with pytest.raises(ParameterError, match="must be above 0"):
-        tikhonov_to_ivanov(1.0, 1.0, 1.0, 0.0)
-    with pytest.raises(ParameterError, match="a dual that is not zero"):
-        nu_from_one_class(np.zeros(3), 1.0)
+@every("call, words", [
+    (lambda: ivanov_to_tikhonov(1.0, 0.0, 1.0), "w different from 0"),
+    (lambda: ivanov_to_tikhonov(1.0, 1.0, -1.0), "must be above 0"),
+    (lambda: tikhonov_to_ivanov(1.0, 1.0, 1.0, 0.0), "must be above 0"),
+    (lambda: nu_from_one_class(np.zeros(3), 1.0), "a dual that is not zero"),
+    *((lambda nu=nu: mkl.LpMKLOneClass(nu=nu).fit(np.eye(3)), words)
+      for nu, words in ((1.5, "share of points left outside"), ("few", "nu must be None or a number"))),
+    (lambda: lp_rademacher_bound(0.5, 8, 100), "must be 1 or more"),
+    (lambda: lp_rademacher_bound(2, 1, 100), "need M > 1"),
+    (lambda: lp_risk_bound(0.1, 2, 8, 100, delta=1.0), "between 0 and 1"),
+    (lambda: lp_margin_bound(0.1, 2, 8, 100, margin=0), "margin must be above 0"),
+    (lambda: lp_conversion(0.1, 3, 2, 8), "from a smaller norm"),
+])  # fmt: skip
+def test_refusals(call, words):
+    with pytest.raises(ParameterError, match=words):
+        call()
 
 
 # -- bounds ------------------------------------------------------------------------------------------------------------
@@ -138,21 +127,6 @@ def test_bounds_at_their_ends():
     assert lp_margin_bound(0.1, 2, M, n, margin=0.5) > lp_margin_bound(0.1, 2, M, n, margin=1.0)
     assert lp_conversion(0.3, 1.0, 1.0, 8) == pytest.approx(0.3)
     assert lp_conversion(0.3, 1.0, np.inf, 9) == pytest.approx(0.9)
-
-
-@every(
-    "call, words",
-    [
-        (lambda: lp_rademacher_bound(0.5, 8, 100), "must be 1 or more"),
-        (lambda: lp_rademacher_bound(2, 1, 100), "need M > 1"),
-        (lambda: lp_risk_bound(0.1, 2, 8, 100, delta=1.0), "between 0 and 1"),
-        (lambda: lp_margin_bound(0.1, 2, 8, 100, margin=0), "margin must be above 0"),
-        (lambda: lp_conversion(0.1, 3, 2, 8), "from a smaller norm"),
-    ],
-)
-def test_bound_refusals(call, words):
-    with pytest.raises(ParameterError, match=words):
-        call()
 
 
 # -- properties over random problems -----------------------------------------------------------------------------------

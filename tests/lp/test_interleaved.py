@@ -13,7 +13,7 @@ from mklcore.lp.schedule import fit_weighted
 from mklcore.problem.driver import Status, run
 from mklcore.problem.losses import make_loss
 from mklcore.problem.penalties import LpNorm
-from mklcore.problem.problem import Problem, certificate
+from mklcore.problem.problem import Problem
 from tests.helpers.every import every
 
 KERNELS = mkl.KernelDictionary.rbf_grid([0.5, 1, 2]) + mkl.KernelDictionary.per_feature(mkl.RBF(1.0, relative=True), 6)
@@ -27,28 +27,18 @@ def problem():
     return X, np.sign(target), target, KERNELS.grams(X), Rows.build(KERNELS, X)
 
 
-@every("p", [1.0, 1.1, 4 / 3, 2.0, 4.0])
 @every("loss", ["hinge", "epsilon_insensitive"])
-def test_interleaved_equals_the_wrapper(loss, p, problem):
+@every("p", [1.1, 2.0, 4.0])
+@every("fit_intercept", [False, True])
+def test_with_an_intercept_pairs_move_and_without_single_points(loss, p, fit_intercept, problem):
     _, labels, target, stack, rows = problem
-    y = labels if loss == "hinge" else target
-    exact = fit_weighted(stack.values, y, 1.0, make_loss(loss), LpNorm(p), True, tol=1e-6)
-    fit = fit_weighted(rows, y, 1.0, make_loss(loss), LpNorm(p), True, max_iter=5000)
-    stored = fit_weighted(stack.values, y, 1.0, make_loss(loss), LpNorm(p), True, solver="interleaved", max_iter=5000)
+    asked = labels if loss == "hinge" else target, 1.0, make_loss(loss), LpNorm(p), fit_intercept
+    exact = fit_weighted(stack.values, *asked, tol=1e-6)
+    fit = fit_weighted(rows, *asked, solver="interleaved", max_iter=5000)
     assert fit.status.ok
+    assert fit_intercept or fit.intercept == 0.0
     assert fit.objective == pytest.approx(exact.objective, rel=1e-3)
     assert fit.dual_objective <= exact.objective
-    assert fit.objective >= exact.dual_objective
-    assert stored.objective == pytest.approx(fit.objective, rel=1e-3)
-
-
-def test_without_an_intercept_single_points_move(problem):
-    _, labels, _, stack, rows = problem
-    exact = fit_weighted(stack.values, labels, 1.0, make_loss("hinge"), LpNorm(2.0), False, tol=1e-6)
-    fit = fit_weighted(rows, labels, 1.0, make_loss("hinge"), LpNorm(2.0), False, max_iter=5000)
-    assert fit.status.ok
-    assert fit.intercept == 0.0
-    assert fit.objective == pytest.approx(exact.objective, rel=1e-3)
 
 
 @every("seed", [1, 2, 10])
@@ -91,16 +81,13 @@ def test_estimators_never_build_a_stack(problem, monkeypatch):
 
 def test_a_true_answer_in_the_middle_of_a_step_ends_it_with_a_proof(problem, monkeypatch):
     _, labels, _, stack, rows = problem
-    M, n = rows.diagonals().shape
-    loss, penalty = make_loss("hinge"), LpNorm(2.0)
-    monkeypatch.setattr("mklcore.lp.interleaved.EVERY", 4 * M * n)
-    answers = iter([False, False])
+    loss, penalty, answers = make_loss("hinge"), LpNorm(2.0), iter([False, False])
+    monkeypatch.setattr("mklcore.lp.interleaved.EVERY", 4 * rows.diagonals().size)
     fit = fit_weighted(rows, labels, 1.0, loss, penalty, True, callback=lambda record: next(answers, True))
     assert fit.status is Status.CANCELLED
-    primal, dual = certificate(
-        stack.values, labels, fit.weights, fit.dual_coef, fit.intercept, loss, 1.0, penalty, fit.dual_point
-    )
-    assert (fit.objective, fit.dual_objective) == pytest.approx((primal, dual), rel=1e-8)
+    parts = fit.weights, fit.dual_coef, fit.intercept, loss, 1.0, penalty, fit.dual_point
+    found = mkl.certificate(stack.values, labels, *parts)
+    assert (fit.objective, fit.dual_objective) == pytest.approx(found, rel=1e-8)
 
 
 def test_a_cache_gives_the_rows_asked_for_whatever_it_has_given_up():
