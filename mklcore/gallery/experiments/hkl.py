@@ -166,11 +166,9 @@ def _grown(X: Array, y: Array, basis: Any, loss: str) -> Models:
 
 
 def _flat(X: Array, y: Array, basis: Any) -> Models:
-    design, found = Design(X, basis, memory_mb=MEMORY), Models()
-    for lam in LAMS[:4]:
-        model = hkl_flat_mkl(design, y, lam, tol=_TOL)
-        found.append((model.predict, model))
-    return found
+    design = Design(X, basis, memory_mb=MEMORY)
+    found = [hkl_flat_mkl(design, y, lam, tol=_TOL) for lam in LAMS[:4]]
+    return [(model.predict, model) for model in found]
 
 
 def _hulls(model: Any, X: Array, y: Array, lams: Array) -> Models:

@@ -135,10 +135,10 @@ def gomp_coherence(K: Any, good: Sequence[int], lam: float) -> Coherence:
     bounds = [(0.0, 0.0)]  # where no kernel is outside
     with one_blas_thread():
         spectra = Spectra.of(values)
-        middle, good_roots = _middle(values, spectra, chosen, lam)
-        for j in set(range(len(values))) - set(chosen):
-            right = middle @ _root(spectra, j, lam)
-            bounds.append(_block_norm([root @ right for root in good_roots]))
+        roots = np.array([_root(spectra, i, lam) for i in chosen])
+        middle = _middle(values, roots, chosen)
+        others = set(range(len(values))) - set(chosen)
+        bounds += [_block_norm(roots @ (middle @ _root(spectra, j, lam))) for j in others]
     lower, upper = (max(ends) for ends in zip(*bounds, strict=True))
     return Coherence(lower, lower, upper)
 
@@ -150,49 +150,38 @@ def _root(spectra: Spectra, j: int, lam: float) -> Array:
     return U.T @ (np.sqrt(d / (d + lam * spectra.n_samples))[:, None] * U)
 
 
-def _middle(K: Array, spectra: Spectra, good: list[int], lam: float) -> tuple[Array, list[Array]]:
-    """K_G (sum K_G Q_k^2 K_G)^+ K_G, and the Q_i of the good kernels."""
-    roots = [_root(spectra, i, lam) for i in good]
+def _middle(K: Array, roots: Array, good: list[int]) -> Array:
+    """K_G (sum K_G Q_k^2 K_G)^+ K_G with the ``roots`` Q_k of the good kernels."""
     total = K[good].sum(axis=0)
-    inner = total @ sum(root @ root for root in roots) @ total
+    inner = total @ (roots @ roots).sum(axis=0) @ total
     inverse = np.linalg.pinv(0.5 * (inner + inner.T), rcond=_PINV_CUT, hermitian=True)
-    return total @ inverse @ total, roots
+    return total @ inverse @ total
 
 
-def _block_norm(blocks: list[Array]) -> tuple[float, float]:
-    """Lower and upper bound of max_{|v| = 1} sum_i ||C_i v||."""
-    forms = [block.T @ block for block in blocks]
-    if len(forms) == 1:
-        exact = float(np.linalg.norm(blocks[0], 2))
-        return exact, exact
-    start = np.linalg.eigh(sum(forms))[1][:, -1]
-    random = np.random.default_rng(0)
-    starts = [start, *random.standard_normal((_STARTS, start.size))]
+def _block_norm(blocks: Array) -> tuple[float, float]:
+    """Lower and upper bound of max_{|v| = 1} sum_i ||C_i v|| for ``blocks`` (G, n, n)."""
+    apart = float(np.linalg.norm(blocks, 2, axis=(1, 2)).sum())
+    if len(blocks) == 1:
+        return apart, apart
+    forms = blocks.transpose(0, 2, 1) @ blocks
+    start = np.linalg.eigh(forms.sum(axis=0))[1][:, -1]
+    starts = [start, *np.random.default_rng(0).standard_normal((_STARTS, start.size))]
     ends = [_ascend(blocks, v / np.linalg.norm(v)) for v in starts]
-    best = max(ends, key=lambda v: _value(blocks, v))
-    lower = _value(blocks, best)
+    norms = max((np.linalg.norm(blocks @ v, axis=1) for v in ends), key=np.sum)
+    lower = float(norms.sum())
     if lower <= 0.0:
-        return 0.0, float(sum(np.linalg.norm(block, 2) for block in blocks))
-    shares = np.array([np.linalg.norm(block @ best) for block in blocks]) / lower
-    shares = np.maximum(shares, 1e-12)
-    top = np.linalg.eigvalsh(sum(form / w for form, w in zip(forms, shares / shares.sum(), strict=True)))[-1]
-    cheap = float(sum(np.linalg.norm(block, 2) for block in blocks))
-    return lower, max(lower, min(float(np.sqrt(max(top, 0.0))), cheap))
+        return 0.0, apart
+    shares = np.maximum(norms / lower, 1e-12)
+    top = np.linalg.eigvalsh(np.einsum("g,gij->ij", shares.sum() / shares, forms))[-1]
+    return lower, max(lower, min(float(np.sqrt(max(top, 0.0))), apart))
 
 
-def _value(blocks: list[Array], v: Array) -> float:
-    return float(sum(np.linalg.norm(block @ v) for block in blocks))
-
-
-def _ascend(blocks: list[Array], v: Array) -> Array:
+def _ascend(blocks: Array, v: Array) -> Array:
     """v <- normalise(sum_i C_i'C_i v / ||C_i v||), which never lowers the sum of norms."""
     for _ in range(_ASCENT):
-        images = [block @ v for block in blocks]
-        norms = [float(np.linalg.norm(image)) for image in images]
-        new = sum(
-            (block.T @ image / norm for block, image, norm in zip(blocks, images, norms, strict=True) if norm > 0),
-            np.zeros_like(v),
-        )
+        images = blocks @ v
+        norms = np.linalg.norm(images, axis=1, keepdims=True)
+        new = np.einsum("gij,gi->j", blocks, images / np.maximum(norms, 1e-300))
         length = float(np.linalg.norm(new))
         if length == 0.0:
             return v
