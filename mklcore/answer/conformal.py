@@ -25,14 +25,12 @@ what `Conformal` does, with the same guarantees, around quantiles in place of a 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin, clone, is_classifier, is_regressor
 from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing, get_tags, indexable
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted, column_or_1d
 
 from mklcore.arrays import Array, Indices, Labels, Mask
@@ -75,15 +73,6 @@ def margins(said: Array) -> Array:
     return np.where(said == best, second, best) - said
 
 
-def _has(name: str) -> Callable[[Callable[..., Array]], Any]:
-    def check(self: Conformal) -> bool:
-        getattr(self.estimator_ if hasattr(self, "estimator_") else self.estimator, name)
-        return True
-
-    found: Callable[[Callable[..., Array]], Any] = available_if(check)
-    return found
-
-
 class Conformal(MetaEstimatorMixin, BaseEstimator):
     """Prediction intervals for numbers, and sets of classes, around any estimator of scikit-learn's kind.
 
@@ -101,7 +90,8 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):
 
     Attributes
     ----------
-    estimator_ : the model that predicts: fitted on all rows, or on those not held out for cv="split"
+    estimator_ : the model that predicts, with its decisions and probabilities: fitted on all rows, or on those not held
+        out for cv="split"
     scores_ : (n,) of the held-out rows, fold by fold, the smaller the better they conform
     classes_ : of classifiers
 
@@ -263,20 +253,6 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):
         """The score of the wrapped model."""
         check_is_fitted(self, "estimator_")
         return float(self.estimator_.score(X, target_of(X, y)))
-
-    @_has("decision_function")
-    def decision_function(self, X: Any) -> Array:
-        """That of the wrapped model."""
-        check_is_fitted(self, "estimator_")
-        found: Array = self.estimator_.decision_function(X)
-        return found
-
-    @_has("predict_proba")
-    def predict_proba(self, X: Any) -> Array:
-        """That of the wrapped model."""
-        check_is_fitted(self, "estimator_")
-        found: Array = self.estimator_.predict_proba(X)
-        return found
 
     def __getattr__(self, name: str) -> Any:
         if name in ("n_features_in_", "feature_names_in_") and "estimator_" in vars(self):

@@ -182,15 +182,16 @@ def stages(data: Dataset, asked: Asked, callback: Tick | None = None) -> Iterato
         offered = candidates(known, kinds, asked)
         yield STAGES[3], offered
         done = 4
-        drawn = None
+        drawn = over = None
         if len(offered) == 1 and offered[0].way in ESTIMATORS:  # nothing to choose but the point: the path comes first
             tick()
-            drawn = solved_path(known, offered[0], *runs_over(known, offered[0], asked), asked, tick)
+            over = runs_over(known, offered[0], asked)
+            drawn = solved_path(known, offered[0], *over, asked, tick)
             yield STAGES[6], (drawn, drawn.first_look, drawn.estimators[drawn.first_look])
         compared = []
         for one in offered:
             tick()
-            compared.append(path(known, one, asked, tick))
+            compared.append(path(known, one, asked, tick, over))
         yield STAGES[4], compared
         scored = choice(compared)
         yield STAGES[5], scored

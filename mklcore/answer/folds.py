@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -46,6 +47,7 @@ FINALISTS = 2  # widths that all folds judge
 MOST_PAIRS = 8
 ROUGHLY = 1e-2  # relative gap at which folds compare the points of a path
 LOW_RANK, MOST_FEATURES = (15, 50), 800  # landmarks of a kernel of one column, and of all of them together
+Fold = Callable[[int], tuple[Array, Callable[[int], Array]]]  # number -> scores (L,), and decisions at a value
 
 
 @dataclass(frozen=True)
@@ -175,29 +177,52 @@ def beside(kernels: KernelDictionary, data: Dataset) -> KernelDictionary:
     return kernels.beside(data.n_features, names, data.width) if names else kernels
 
 
-def path(known: FoldedTable, one: Candidate, asked: Asked, tick: Callable[[], None] = lambda: None) -> Judged:
-    """A candidate along its parameter, on folds that fit its weights again."""
+def path(
+    known: FoldedTable, one: Candidate, asked: Asked, tick: Callable[[], None] = lambda: None,
+    over: tuple[str, Array] | None = None,
+) -> Judged:  # fmt: skip
+    """A candidate along its parameter, on folds that fit its weights again; ``over``: as `runs_over` gives it."""
+    param, values = "C", GRID if asked.C is None else np.array([float(asked.C)])
     if one.way in ESTIMATORS:
-        return _any_path(known, one, asked, tick)
-    grid = GRID if asked.C is None else np.array([float(asked.C)])
-    if one.way == "whole":
-        return _whole_path(known, one, grid, asked, tick)
+        param, values = over or runs_over(known, one, asked)
+        fold = _estimator_folds(known, one, asked, param, values, tick)
+    elif one.way == "whole":
+        one, values, fold = _whole_folds(known, one, asked, values, tick)
+    else:
+        fold = _low_rank_folds(known, one, asked, values)
     scores, decided = [], []
-    for train, left_out in known.folds:
+    for k in range(len(known.folds)):
         tick()
-        rows = known.few.take(train)
-        kernels = one.estimator.kernels
+        own, decide = fold(k)
+        scores.append(own)
+        decided.append(decide)
+    best = best_of(np.array(scores))
+    parts = [decide(best) for decide in decided]
+    decisions = np.full((known.few.n_samples, *parts[0].shape[1:]), np.nan)
+    for (_, left_out), part in zip(known.folds, parts, strict=True):
+        decisions[left_out] = part
+    return Judged(one, param, values, np.array(scores), decisions.reshape(len(decisions), -1))
+
+
+def _low_rank_folds(known: FoldedTable, one: Candidate, asked: Asked, values: Array) -> Fold:
+    """Kernels of few columns by their features."""
+
+    def fold(k: int) -> tuple[Array, Callable[[int], Array]]:
+        train, left_out = known.folds[k]
+        rows, kernels = known.few.take(train), one.estimator.kernels
         if one.pairs:
             kernels = KernelDictionary.interactions(rows, candidates=interacting(rows, 2, MOST_PAIRS))
         stack = one.estimator.approximation.features(beside(kernels, rows), rows.table)
         Z, new = (part.astype(np.float64) for part in (stack.table, stack.cross(known.few.table[left_out]).table))
-        along = list(low_rank_along(Z, stack.ends, known.Y[train], one.estimator.p, grid, new))
-        scores.append(fold_scores(known, along, left_out, asked.scoring))
-        decided.append(along.__getitem__)
-    return _judged(known, one, grid, np.array(scores), decided)
+        along = list(low_rank_along(Z, stack.ends, known.Y[train], one.estimator.p, values, new))
+        return fold_scores(known, along, left_out, asked.scoring), along.__getitem__
+
+    return fold
 
 
-def _whole_path(known: FoldedTable, one: Candidate, grid: Array, asked: Asked, tick: Callable[[], None]) -> Judged:
+def _whole_folds(
+    known: FoldedTable, one: Candidate, asked: Asked, grid: Array, tick: Callable[[], None]
+) -> tuple[Candidate, Array, Fold]:
     """One kernel of all columns: widths on the first fold, on a grid that goes on where its edge wins, then the best of
     them on all folds, and last two more values of C beside the best.
     """
@@ -206,43 +231,64 @@ def _whole_path(known: FoldedTable, one: Candidate, grid: Array, asked: Asked, t
     is_laplacian = isinstance(spec, Laplacian)
     apart = cdist(rows, rows, "cityblock" if is_laplacian else "sqeuclidean")
     middle = float(np.median(apart[apart > 0]))
-    made: dict[tuple[float, int], dict[float, Array]] = {}
 
-    def along(width: float, k: int, values: Array) -> list[Array]:
-        """The decisions on the rows that fold k leaves out, made where they are not there."""
-        known_ones = made.setdefault((width, k), {})
-        if missing := [C for C in values.tolist() if C not in known_ones]:
-            tick()
-            train, left_out = known.folds[k]
-            size = width * middle if is_laplacian else 2.0 * width**2 * middle
-            K, across = (np.exp(apart[np.ix_(part, train)] / -size) for part in (train, left_out))
-            found = kernel_along(*scaled(K, across), known.Y[train], missing)
-            known_ones.update(zip(missing, found, strict=True))
-        return [known_ones[C] for C in values.tolist()]
+    @lru_cache(maxsize=1)
+    def kernel(width: float, k: int) -> tuple[Array, Array]:
+        train, left_out = known.folds[k]
+        size = width * middle if is_laplacian else 2.0 * width**2 * middle
+        return scaled(*(np.exp(apart[np.ix_(part, train)] / -size) for part in (train, left_out)))
 
-    def score(width: float, folds: Sequence[int], values: Array) -> Array:
-        parts = [fold_scores(known, along(width, k, values), known.folds[k][1], asked.scoring) for k in folds]
-        return np.array(parts)
+    @cache
+    def decided(width: float, k: int, C: float) -> Array:
+        tick()
+        return kernel_at(*kernel(width, k), known.Y[known.folds[k][0]], C)
 
-    values, every = (grid[::2] if len(grid) > 1 else grid), range(len(known.folds))
+    def score(width: float, k: int, values: Array) -> Array:
+        along = [decided(width, k, C) for C in values.tolist()]
+        return fold_scores(known, along, known.folds[k][1], asked.scoring)
+
+    def scores(width: float, values: Array) -> Array:
+        return np.array([score(width, k, values) for k in range(len(known.folds))])
+
+    values = grid[::2] if len(grid) > 1 else grid
     first: dict[float, float] = {}
     waiting = list(WIDTHS) if is_laplacian else [float(spec.width)]
     while waiting:
         width = waiting.pop()
-        first[width] = float(score(width, [0], values).max())
+        first[width] = float(score(width, 0, values).max())
         best = max(first, key=first.__getitem__)
         if not waiting and 1 < len(first) < MOST_WIDTHS and best in (min(first), max(first)):
             waiting = [best / WIDER if best == min(first) else best * WIDER]
     finalists = sorted(first, key=lambda w: -first[w])[:FINALISTS]
-    width = max(finalists, key=lambda w: float(score(w, every, values).mean(axis=0).max()))
+    width = max(finalists, key=lambda w: float(scores(w, values).mean(axis=0).max()))
     if len(values) > 1:
-        C = values[best_of(score(width, every, values))]
+        C = values[best_of(scores(width, values))]
         values = np.array(sorted({*values.tolist(), *grid[np.isclose(np.abs(np.log10(grid / C)), 0.5)].tolist()}))
     kernels = replace(one.estimator.kernels, specs=(replace(spec, width=width),))
-    found = replace(one, estimator=machine(few.task, kernels, 2.0))
-    return _judged(
-        known, found, values, score(width, every, values), [along(width, k, values).__getitem__ for k in every]
-    )
+    fold = lambda k: (score(width, k, values), lambda place: decided(width, k, float(values[place])))  # noqa: E731
+    return replace(one, estimator=machine(few.task, kernels, 2.0)), values, fold
+
+
+def _estimator_folds(
+    known: FoldedTable, one: Candidate, asked: Asked, param: str, values: Array, tick: Callable[[], None]
+) -> Fold:
+    """Any estimator of the catalog along a parameter."""
+    few, estimator = known.few, one.estimator
+    rows = few.table if asked.stack is None else asked.given(few)
+    if few.strings:
+        estimator = estimator.copy_with("kernels", beside(estimator.kernels, few))
+    if getattr(estimator, "tol", ROUGHLY) < ROUGHLY:
+        estimator = estimator.copy_with("tol", ROUGHLY)
+
+    def fold(k: int) -> tuple[Array, Callable[[int], Array]]:
+        train, left_out = known.folds[k]
+        learn, judge = cut(rows, train, left_out, few.n_samples)
+        more = judge, few.y[left_out], lambda *_: tick()
+        with suppress_convergence_warnings():
+            found = fit_path(estimator, learn, few.y[train], param, values, *more, scoring=asked.scoring)
+        return found.val_score, lambda place: predictions(found.estimators[place], judge).decision
+
+    return fold
 
 
 def runs_over(known: FoldedTable, one: Candidate, asked: Asked) -> tuple[str, Array]:
@@ -258,25 +304,6 @@ def runs_over(known: FoldedTable, one: Candidate, asked: Asked) -> tuple[str, Ar
         return over.key, np.array([float(getattr(one.estimator, over.attribute))])
     with suppress_convergence_warnings():
         return over.key, path_grid(one.estimator, asked.given(known.few), known.few.y, over.key, len(GRID))
-
-
-def _any_path(known: FoldedTable, one: Candidate, asked: Asked, tick: Callable[[], None]) -> Judged:
-    """Any estimator of the catalog along a parameter."""
-    few, rows = known.few, known.few.table if asked.stack is None else asked.given(known.few)
-    param, values = runs_over(known, one, asked)
-    estimator = one.estimator
-    if few.strings:
-        estimator = estimator.copy_with("kernels", beside(estimator.kernels, few))
-    if getattr(estimator, "tol", ROUGHLY) < ROUGHLY:
-        estimator = estimator.copy_with("tol", ROUGHLY)
-    paths, decided = [], []
-    with suppress_convergence_warnings():
-        for train, left_out in known.folds:
-            learn, judge = cut(rows, train, left_out, few.n_samples)
-            more = judge, few.y[left_out], lambda *_: tick()
-            paths.append(fit_path(estimator, learn, few.y[train], param, values, *more, scoring=asked.scoring))
-            decided.append(lambda k, points=paths[-1].estimators, judge=judge: predictions(points[k], judge).decision)
-    return _judged(known, one, values, np.array([found.val_score for found in paths]), decided, param)
 
 
 def later_rows(n_rows: int, count: int, hold_out: str) -> Iterator[tuple[Indices, Indices]]:
@@ -300,19 +327,6 @@ def fold_scores(known: FoldedTable, along: Sequence[Array], rows: Indices, scori
 def shown(decisions: Array) -> Array:
     """Decisions (n, T) as a model gives them: (n,) where there is one."""
     return decisions[:, 0] if decisions.shape[1] == 1 else decisions
-
-
-def _judged(
-    known: FoldedTable, one: Candidate, values: Array, scores: Array, decided: Sequence[Callable[[int], Array]],
-    over: str = "C",
-) -> Judged:  # fmt: skip
-    """``decided`` gives the decisions of a fold at a value, of which those at the best are kept."""
-    best = best_of(scores)
-    parts = [np.asarray(decisions(best)) for decisions in decided]
-    decisions = np.full((known.few.n_samples, *parts[0].shape[1:]), np.nan)
-    for (_, left_out), part in zip(known.folds, parts, strict=True):
-        decisions[left_out] = part
-    return Judged(one, over, values, scores, decisions.reshape(len(decisions), -1))
 
 
 def best_of(scores: Array) -> int:
@@ -370,17 +384,17 @@ def _weights(norms: Array, p: float) -> Array:
     return theta
 
 
-def kernel_along(K: Array, across: Array, Y: Array, grid: Sequence[float]) -> Iterator[Array]:
-    """Decisions (m, T) by one kernel at every C of ``grid``: ``K`` (n, n) of the training rows, ``across`` (m, n)."""
+def kernel_at(K: Array, across: Array, Y: Array, C: float) -> Array:
+    """Decisions (m, T) by one kernel: ``K`` (n, n) of the training rows, ``across`` (m, n) of new rows with these."""
+    check_cancelled()
     centre = Y.mean(axis=0)  # far from zero a number has few digits left
     right = np.column_stack([Y - centre, np.ones(len(Y))])
-    for C in grid:
-        check_cancelled()
-        system = K.copy()
-        system.flat[:: len(K) + 1] += 1.0 / C
-        duals = cho_solve(cho_factor(system, overwrite_a=True, check_finite=False), right, check_finite=False)
-        intercept = duals[:, :-1].sum(axis=0) / duals[:, -1].sum()
-        yield across @ (duals[:, :-1] - np.outer(duals[:, -1], intercept)) + intercept + centre
+    system = K.copy()
+    system.flat[:: len(K) + 1] += 1.0 / C
+    duals = cho_solve(cho_factor(system, overwrite_a=True, check_finite=False), right, check_finite=False)
+    intercept = duals[:, :-1].sum(axis=0) / duals[:, -1].sum()
+    found: Array = across @ (duals[:, :-1] - np.outer(duals[:, -1], intercept)) + intercept + centre
+    return found
 
 
 def scaled(K: Array, across: Array) -> tuple[Array, Array]:

@@ -24,7 +24,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial, reduce
+from functools import cached_property, partial, reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -119,36 +119,51 @@ def refuse_unexplained(model: Any) -> None:
 
 
 class Explainer:
-    """`shapley_values` of one model for rows that come one after the other: what the background says is taken once."""
+    """`shapley_values` of a model, or of several that share their kernels, for rows that come one after the other: what
+    the background says is taken once.
+    """
 
-    def __init__(self, model: Any) -> None:
+    def __init__(self, *models: Any) -> None:
+        self.model = model = models[0]
         refuse_unexplained(model)
-        design, background = getattr(model, "design_", None), model.background_
-        terms = _of_hull(model, design) if design is not None else _of_kernels([model])
-        self.model, self._terms = model, [(term, _mean_of(term, background)) for term in terms]
-        first = _explained(self._terms, background[:1], len(model.source_columns_))[0][0]
-        decide = getattr(model, "decision_function", model.predict)
-        self.base: Array = np.ravel(decide(background[:1])) - first.sum(axis=0)
+        design = getattr(model, "design_", None)
+        terms = _of_kernels(models) if design is None else _of_hull(model, design)
+        self._terms = [(term, term.mean(model.background_)) for term in terms]
+
+    @cached_property
+    def base(self) -> Array:
+        """The decision (T,) with every column drawn by itself."""
+        row = self.model.background_[:1]
+        decided: Array = getattr(self.model, "decision_function", self.model.predict)(row)
+        found: Array = np.ravel(decided) - self.explained(row)[0][0].sum(axis=0)
+        return found
 
     def __call__(self, X: Any) -> ShapleyValues:
         """The values of rows X, as ``model.predict`` takes them."""
-        rows = np.asarray(self.model._checked_rows(X, reset=False), dtype=np.float64)
-        values, alone = _explained(self._terms, rows, len(self.model.source_columns_))
+        values, alone = self.explained(X)
         if len(self.base) == 1:
             return ShapleyValues(values[..., 0], float(self.base[0]), alone[..., 0])
         return ShapleyValues(values, self.base, alone)
 
+    def explained(self, X: Any) -> tuple[Array, Array]:
+        """The values (n, d, T) of rows X, those of several models side by side, and what every column says alone."""
+        rows = np.asarray(self.model._checked_rows(X, reset=False), dtype=np.float64)
+        outputs = self._terms[0][0].a.shape[1] if self._terms else 1
+        values, alone = np.zeros((2, len(rows), len(self.model.source_columns_), outputs))
+        for term, mean in self._terms:
+            for part, k in term.pieces(rows):
+                check_cancelled()
+                values[part, list(term.sources)] += _integrated(k, mean, term)
+                alone[part, list(term.sources)] += _said_at(0.0, k, mean, term)
+        return values, alone
+
 
 def shapley_along(models: Sequence[Any], X: Any) -> Array:
     """The values (L, n, d, T) of L models, as those of a path are: kernels that they share are computed once."""
-    first = models[0]
-    if getattr(first, "_map", None) is None or any(one._map is not first._map for one in models):
-        found = [Explainer(one)(X).values for one in models]
-        return np.array([one if one.ndim == 3 else one[..., None] for one in found])
-    refuse_unexplained(first)
-    rows = np.asarray(first._checked_rows(X, reset=False), dtype=np.float64)
-    terms = [(term, _mean_of(term, first.background_)) for term in _of_kernels(models)]
-    values, _ = _explained(terms, rows, len(first.source_columns_))
+    first = getattr(models[0], "_map", None)
+    shared = first is not None and all(one._map is first for one in models)
+    several = [Explainer(*models)] if shared else [Explainer(one) for one in models]
+    values = np.concatenate([one.explained(X)[0] for one in several], axis=2)
     return np.moveaxis(values.reshape(*values.shape[:2], len(models), -1), 2, 0)
 
 
@@ -165,26 +180,17 @@ class _ColumnTerm:
     a: Array
     constant: Array
 
-
-def _mean_of(term: _ColumnTerm, background: Array) -> Array:
-    """The factors (s, q + 1, r) where every column is drawn from the background."""
-    step = max(1, _VALUES // term.factors(background[:1]).size)
-    found: Array = sum(term.factors(few).sum(axis=2) for few in _pieces(background, step)) / len(background)
-    return found
-
-
-def _explained(terms: Sequence[tuple[_ColumnTerm, Array]], rows: Array, d: int) -> tuple[Array, Array]:
-    """The values (n, d, T) of ``rows``, and what every column says alone."""
-    outputs = terms[0][0].a.shape[1] if terms else 1
-    values, alone = np.zeros((len(rows), d, outputs)), np.zeros((len(rows), d, outputs))
-    for term, mean in terms:
-        step = max(1, _VALUES // term.factors(rows[:1]).size)
+    def pieces(self, rows: Array) -> Iterator[tuple[slice, Array]]:
+        """Some rows at a time, and their factors."""
+        step = max(1, _VALUES // self.factors(rows[:1]).size)
         for top in range(0, len(rows), step):
-            check_cancelled()
-            k, sources = term.factors(rows[top : top + step]), list(term.sources)
-            values[top : top + step, sources] += _integrated(k, mean, term)
-            alone[top : top + step, sources] += _said_at(0.0, k, mean, term)
-    return values, alone
+            part = slice(top, top + step)
+            yield part, self.factors(rows[part])
+
+    def mean(self, background: Array) -> Array:
+        """The factors (s, q + 1, r) where every column is drawn from the background."""
+        found: Array = sum(k.sum(axis=2) for _, k in self.pieces(background)) / len(background)
+        return found
 
 
 def _integrated(k: Array, mean: Array, term: _ColumnTerm) -> Array:
@@ -196,9 +202,8 @@ def _integrated(k: Array, mean: Array, term: _ColumnTerm) -> Array:
     count = min(enough, _FIRST_NODES)
     while True:
         nodes, shares = np.polynomial.legendre.leggauss(count)
-        found = np.zeros((len(wanted), len(k), wanted.shape[1]))
-        for node, share in zip(nodes.tolist(), shares.tolist(), strict=True):
-            found += 0.5 * share * _said_at(0.5 * node + 0.5, k, mean, term)
+        said = [_said_at(0.5 * node + 0.5, k, mean, term) for node in nodes.tolist()]
+        found: Array = np.tensordot(0.5 * shares, said, axes=1)
         off = np.abs(found.sum(axis=1) - wanted).max()
         if count == enough or off <= _DIGITS * np.abs(term.a).sum():
             return found
@@ -206,27 +211,24 @@ def _integrated(k: Array, mean: Array, term: _ColumnTerm) -> Array:
 
 
 def _said_at(t: float, k: Array, mean: Array, term: _ColumnTerm) -> Array:
-    """What the columns say (m, S, T) where every other one is there with probability t."""
-    return np.stack([without @ term.a for without in _shares_at(t, k, mean, term.constant)], axis=1)
+    """What the columns say (m, S, T) where every other one is there with probability t: of every column j
 
-
-def _shares_at(t: float, k: Array, mean: Array, constant: Array) -> list[Array]:
-    """[u^q] constant (k_j - mean_j) prod_{s != j} (t k_s + (1 - t) mean_s) for every j, (m, r) each.
+        [u^q] constant (k_j - mean_j) prod_{s != j} (t k_s + (1 - t) mean_s).
 
     Products without j are those before it times those after it: a factor of zero divides nothing.
     """
     apart = k - mean[:, :, None]
     mixed = mean[:, :, None] + t * apart
-    before = [np.broadcast_to(constant[:, None, None], k.shape[1:])]
+    before = [np.broadcast_to(term.constant[:, None, None], k.shape[1:])]
     for factor in mixed[:-1]:
         before.append(_times(before[-1], factor))
     found, after = list[Array](), np.zeros(k.shape[1:])
     after[0] = 1.0
     for s in range(len(k) - 1, -1, -1):
         rest = _times(before[s], after)
-        found.append(np.einsum("qmr,qmr->mr", apart[s], rest[::-1]))
+        found.append(np.einsum("qmr,qmr->mr", apart[s], rest[::-1]) @ term.a)
         after = _times(after, mixed[s])
-    return found[::-1]
+    return np.stack(found[::-1], axis=1)
 
 
 def _times(one: Array, other: Array) -> Array:
@@ -235,10 +237,6 @@ def _times(one: Array, other: Array) -> Array:
         plain: Array = one * other
         return plain
     return np.array([sum(one[p] * other[q - p] for p in range(q + 1)) for q in range(len(one))])
-
-
-def _pieces(rows: Array, step: int) -> Iterator[Array]:
-    return (rows[top : top + step] for top in range(0, len(rows), step))
 
 
 # The kernels of a dictionary
@@ -316,8 +314,8 @@ def _between(found: Any, product: _ColumnProduct, rows: Array) -> Array:
 
 def _of_one_column(models: Sequence[Any], kernels: list[int], source: int) -> _ColumnTerm:
     """Kernels of one source column as one factor: what they say, however they are centred and scaled."""
-    found = models[0]._map
-    own, step = found.subset(kernels), max(1, _BLOCK // (len(kernels) * len(found.rows)))
+    own = models[0]._map.subset(kernels)
+    step = max(1, _BLOCK // (len(kernels) * len(own.rows)))
 
     def said(rows: Array) -> Array:
         parts = []
@@ -325,7 +323,7 @@ def _of_one_column(models: Sequence[Any], kernels: list[int], source: int) -> _C
             blocks = own.cross(rows[top : top + step])
             each = [one._parts(blocks, kernels).sum(axis=0).reshape(blocks.shape[1], -1) for one in models]
             parts.append(np.concatenate(each, axis=1))
-        return np.concatenate(parts).reshape(1, 1, len(rows), -1)
+        return np.concatenate(parts)[None, None]
 
     return _ColumnTerm((source,), said, np.eye(said(models[0].background_[:1]).shape[3]), np.ones(1))
 

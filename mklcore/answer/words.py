@@ -134,7 +134,7 @@ def positional_importance(
         raise ParameterError(
             f"No kernel in use sees sequence number {sequence}: its letters do not move the decisions."
         )
-    columns = specs_of(model)[own[0]].settled
+    columns = list(specs_of(model)[own[0]].settled)
     rows = data.with_letters((model._map.rows.shape[1] - data.n_features) // len(data.sequences))
     shortest = int((rows[:, columns] != END).sum(axis=1).min())
     found, counts = np.unique(rows[:, columns], return_counts=True)
@@ -143,32 +143,20 @@ def positional_importance(
     steps = shortest * letters.size * model.n_train_ * len(columns) * len(own)
     drawn = int(np.clip(MOST_STEPS / max(steps, 1), 2, min(MOST_ROWS, len(rows))))
     some = rows[np.sort(np.random.default_rng(seed).choice(len(rows), drawn, replace=False))]
-    ask = _Substituted(model, own, output, some, columns)
-    values = np.array([[ask.effect((letter,), i) for i in range(shortest)] for letter in letters])
+
+    def said(word: Any, place: int) -> float:
+        """The mean decision with a word put there."""
+        moved = some.copy()
+        moved[:, columns[place : place + len(word)]] = word
+        parts = model.contributions(moved, own).sum(axis=0).reshape(drawn, -1)
+        return float(parts[:, min(output, parts.shape[1] - 1)].mean())
+
+    usual, k = said((), 0), min(k, shortest)
+    values = np.array([[said((letter,), i) - usual for i in range(shortest)] for letter in letters])
     best = letters[values.argmax(axis=0)]
-    words = [_word(ask, best, i, min(k, shortest)) for i in range(shortest - min(k, shortest) + 1)]
+    words = [
+        Word("".join(map(chr, best[i : i + k].astype(int))), i, said(best[i : i + k], i) - usual)
+        for i in range(shortest - k + 1)
+    ]
     words.sort(key=lambda one: (-one.effect, one.place))
-    return Positions(tuple(chr(int(letter)) for letter in letters), values, tuple(words[:WORDS]), drawn)
-
-
-class _Substituted:
-    """What the kernels of one sequence say about some rows, with other letters put in."""
-
-    def __init__(self, model: Any, kernels: list[int], output: int, rows: Array, columns: tuple[int, ...]) -> None:
-        self.model, self.kernels, self.output, self.rows, self.columns = model, kernels, output, rows, columns
-        self.usual = self._said(rows)
-
-    def _said(self, rows: Array) -> float:
-        said = self.model.contributions(rows, self.kernels).sum(axis=0)
-        return float(said.mean() if said.ndim == 1 else said[:, min(self.output, said.shape[1] - 1)].mean())
-
-    def effect(self, word: Any, place: int) -> float:
-        moved = self.rows.copy()
-        moved[:, list(self.columns[place : place + len(word)])] = word
-        return self._said(moved) - self.usual
-
-
-def _word(ask: _Substituted, best: Array, place: int, k: int) -> Word:
-    """The word of the best letters at a place, and its own effect."""
-    word = best[place : place + k]
-    return Word("".join(chr(int(letter)) for letter in word), place, ask.effect(word, place))
+    return Positions(tuple(map(chr, letters.astype(int))), values, tuple(words[:WORDS]), drawn)

@@ -11,7 +11,7 @@ from mklcore.answer import explore as pipeline
 from mklcore.answer import folds
 from mklcore.answer.exploration import ALONG
 from mklcore.answer.explore import STAGES, choice, stages
-from mklcore.answer.folds import Asked, Candidate, Judged, kernel_along, low_rank_along, targets
+from mklcore.answer.folds import Asked, Candidate, Judged, kernel_at, low_rank_along, targets
 from mklcore.answer.shapley import shapley_values
 from mklcore.data.dataset import Dataset
 from mklcore.errors import DataError, ParameterError
@@ -246,12 +246,13 @@ def test_many_rows_are_compared_on_some_and_the_model_has_landmarks(monkeypatch)
 # Closed forms
 
 
-def test_a_kernel_along_C_is_the_estimator_at_each():
+def test_a_kernel_at_C_is_the_estimator_at_each():
     rng = np.random.default_rng(0)
     X, Y = rng.normal(size=(40, 3)), rng.normal(size=(40, 2))
     K = np.exp(-((X[:, None] - X[None]) ** 2).sum(axis=2))
     stack = mkl.GramStack.from_array(K[None, :30, :30])
-    for C, found in zip([0.1, 10.0], kernel_along(K[:30, :30], K[30:, :30], Y[:30], [0.1, 10.0]), strict=True):
+    for C in (0.1, 10.0):
+        found = kernel_at(K[:30, :30], K[30:, :30], Y[:30], C)
         model = mkl.JointMKLRegressor(kernels="precomputed", p=2.0, C=C).fit(stack, Y[:30])
         np.testing.assert_allclose(found, model.predict(K[None, 30:, :30]), atol=1e-9)
 
