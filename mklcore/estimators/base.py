@@ -531,7 +531,8 @@ class KernelEstimator(Checked, BaseEstimator):
         step = int(_BLOCK_MB * 1e6 / (8 * self._numbers_per_row))
         if step < _FEWEST_ROWS and self._scored_together and not isinstance(self._map, FeatureMap):
             few = max(_FEWEST_SUMMED, int(0.25 * _BLOCK_MB * 1e6 / (8 * rows.shape[1])))  # rows may be very long, too
-            parts = (self._map.scores(rows[k : k + few], *self._machines()) for k in range(0, rows.shape[0], few))
+            new = (self._map.standardised(rows[k : k + few]) for k in range(0, rows.shape[0], few))
+            parts = (self._map.scores(part, *self._machines()) for part in new)
             return self._joined(np.concatenate(list(parts)))
         step = max(1, step)
         if rows.shape[0] <= step:

@@ -226,24 +226,21 @@ class FactoredSum:
         live = np.flatnonzero(self.weights)
         roots, h = np.sqrt(self.weights[live]), np.broadcast_to(shift, (self.kernels.n_samples,))
         if np.ndim(shift) == 0:  # the rows need not be read again
-            inner = self.kernels.gram_of_features[np.ix_(live, live)] * roots[:, None] * roots / float(shift)
+            inner = self.kernels.gram_of_features[np.ix_(live, live)] / float(shift)
         else:
-            inner = np.zeros((live.size, live.size), order="F")
-            for part, B in self._features(live):
-                scaled = (B / np.sqrt(h)[part, None]).T
-                inner = scipy.linalg.blas.dsyrk(1.0, scaled, beta=1.0, c=inner, overwrite_c=True)
-            inner *= roots[:, None] * roots
+            inner = self.kernels.weighed_gram(1.0 / h, live)
+        inner *= roots[:, None] * roots
         inner.flat[:: live.size + 1] += 1.0
         inverse = scipy.linalg.cho_factor(inner, lower=False, overwrite_a=True, check_finite=False)
 
         def solve(right: Array) -> Array:
             table = right.reshape(h.size, -1) / h[:, None]
             reach = np.zeros((live.size, table.shape[1]))
-            for part, B in self._features(live):
+            for part, B in self.kernels.pieces(live):
                 reach += B.T @ table[part]
             reach *= roots[:, None]
             inward = roots[:, None] * scipy.linalg.cho_solve(inverse, reach, check_finite=False)
-            for part, B in self._features(live):
+            for part, B in self.kernels.pieces(live):
                 table[part] -= (B @ inward) / h[part, None]
             found: Array = table.reshape(right.shape)
             return found
@@ -259,11 +256,6 @@ class FactoredSum:
             some = self if is_all else FactoredSum(self.kernels.take(rows), self.theta)
             return some.solve(rhs, np.maximum(shift, _NEARLY * float(self.diagonal()[rows].mean())))
         return DenseSum(self.block(rows)).solve(rhs, shift + 1e-10 * float(self.diagonal()[rows].mean()))
-
-    def _features(self, live: Indices) -> Iterator[tuple[slice, Array]]:
-        """The features that have weight, some rows at a time; not to be written to."""
-        some: Any = slice(None) if live.size == self.weights.size else live
-        return ((part, piece[:, some]) for part, piece in self.kernels.pieces())
 
 
 @dataclass(frozen=True, eq=False)
@@ -331,15 +323,14 @@ class Features:
 
     # -- sums in double precision, a few rows at a time
 
-    def pieces(self) -> Iterator[tuple[slice, Array]]:
-        """The table in double precision, some rows at a time; not to be written to."""
-        if self.table.size <= _KEPT:
-            yield slice(0, self.n_samples), self._doubles
-            return
-        step = max(64, _VALUES // max(1, self.table.shape[1]))
-        for top in range(0, self.n_samples, step):
-            part = slice(top, min(top + step, self.n_samples))
-            yield part, self.table[part].astype(np.float64)
+    def pieces(self, features: Indices | None = None) -> Iterator[tuple[slice, Array]]:
+        """The table in double precision, or some of its ``features``, some rows at a time; not to be written to."""
+        n, D = self.table.shape
+        some: Any = slice(None) if features is None or features.size == D else features
+        step = n if self.table.size <= _KEPT else max(64, _VALUES // max(1, D))
+        for top in range(0, n, step):
+            part = slice(top, min(top + step, n))
+            yield part, (self._doubles if step == n else self.table[part].astype(np.float64))[:, some]
 
     @cached_property
     def _doubles(self) -> Array:
@@ -432,19 +423,17 @@ class Features:
     @cached_property
     def gram_of_features(self) -> Array:
         """Phi'Phi (D, D): what squared loss needs of the rows, beside Phi'1 and Phi'y."""
-        D = self.table.shape[1]
+        return self.weighed_gram(np.ones(self.n_samples))
+
+    def weighed_gram(self, w: Array, features: Indices | None = None) -> Array:
+        """Phi' diag(w) Phi (D, D) for weights of rows w (n,), or among some of the features."""
+        D = self.table.shape[1] if features is None else features.size
         total = np.zeros((D, D), order="F")
-        for _, piece in self.pieces():
-            total = scipy.linalg.blas.dsyrk(1.0, piece.T, beta=1.0, c=total, overwrite_c=True)
+        for part, piece in self.pieces(features):
+            scaled = (piece * np.sqrt(w)[part, None]).T
+            total = scipy.linalg.blas.dsyrk(1.0, scaled, beta=1.0, c=total, overwrite_c=True)
         found: Array = np.triu(total)
         return found + np.triu(found, 1).T
-
-    def weighed_gram(self, w: Array) -> Array:
-        """Phi' diag(w) Phi (D, D) for weights of rows w (n,)."""
-        S = np.zeros((self.table.shape[1],) * 2)
-        for part, piece in self.pieces():
-            S += (piece * w[part, None]).T @ piece
-        return S
 
     def __repr__(self) -> str:
         return f"Features({self.n_kernels} kernels, {self.n_samples} rows, {self.table.shape[1]} features)"

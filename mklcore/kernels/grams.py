@@ -156,10 +156,7 @@ class GramStack(Dense):
         validation rows at all, build the stack on the training rows and use `cross`.
         """
         left, right = self._indices(rows), self._indices(columns)
-        out = np.empty((self.n_kernels, left.size, right.size))
-        for gram, part in zip(self.values, out, strict=True):
-            part[...] = gram[left[:, None], right]
-        return out
+        return np.ascontiguousarray(self.values[:, left[:, None], right])
 
     def take(self, rows: Any) -> GramStack:
         """The stack on some of its rows (indices or a boolean mask); `cross` then refers to these rows. See `block`
@@ -238,6 +235,7 @@ class Rows:
         self.specs, self.scales, self.normalise = transform.specs, transform.scales, transform.normalise
         self.families = tuple(spec.family for spec in transform.specs)
         self.n_kernels, self.n_samples = len(transform.specs), len(transform.rows)
+        self.matvec, self.quad = transform.products, transform.forms
 
     @classmethod
     def build(cls, dictionary: Any, X: Any, normalise: str | None = "multiplicative", center: bool = False) -> Self:
@@ -267,20 +265,11 @@ class Rows:
         """sum_m weights_m K_m among some rows, (r, r)."""
         return self.combine(weights).block(rows)
 
-    def matvec(self, a: Array, kernels: Indices | None = None) -> Array:
-        """K_m a for a (n,), of every kernel (M, n) or of some (k, n)."""
-        there = self.transform if kernels is None else self.transform.subset(kernels)
-        return there.products(a)
-
-    def quad(self, a: Array, kernels: Indices | None = None) -> Array:
-        """a'K_m a for a (n,), of every kernel (M,) or of some (k,)."""
-        return self.transform.forms(a, kernels)
-
     def decision(self, weights: Array, a: Array) -> Array:
         """sum_m weights_m K_m a on the training rows, (n,)."""
         if self.n_samples <= _SUMMED:  # each pair of rows once
             return self.transform.weighted(weights) @ a
-        return self.transform.scores_of_standardised(self.transform.rows, weights[None], a[None])[:, 0]
+        return self.transform.scores(self.transform.rows, weights[None], a[None])[:, 0]
 
     def select(self, kernels: Indices) -> Rows:
         """Some of the kernels."""
@@ -348,7 +337,7 @@ class RowBlocks:
 
     def scores(self, weights: Array, duals: Array) -> Array:
         """sum_m weights[t, m] K_m(new, X) duals[t], (n_new, T), for ``weights`` (T, M) and ``duals`` (T, n)."""
-        return self._rows.transform.scores_of_standardised(self._new, weights, duals)
+        return self._rows.transform.scores(self._new, weights, duals)
 
 
 class SummedRows(Rows):

@@ -293,8 +293,10 @@ class KernelMap:
                 out[few] += (block @ a) @ a[part]
         return np.maximum(out, 0.0)[asked]
 
-    def products(self, a: Array) -> Array:
-        """K_m a for every kernel, (M, n): for some kernels of many, those of a ``subset``."""
+    def products(self, a: Array, kernels: Indices | None = None) -> Array:
+        """K_m a for a (n,), of every kernel (M, n) or of some (k, n)."""
+        if kernels is not None:
+            return self.subset(kernels).products(a)
         at, rows = self.layout, self.rows
         out = np.empty((len(self.specs), len(rows)))
         if at.linear.size:
@@ -326,16 +328,12 @@ class KernelMap:
             out += scaled @ scaled.T
         return out
 
-    def scores(self, X_new: Any, weights: Array, duals: Array) -> Array:
-        """Scores (n_new, T) of T machines, sum_m weights[t, m] K_m(X_new, X) duals[t], with no block of all kernels
+    def scores(self, new: Array, weights: Array, duals: Array) -> Array:
+        """Scores (n_new, T) of T machines, sum_m weights[t, m] K_m(new, X) duals[t], with no block of all kernels
         stored.
 
-        X_new (n_new, d) as in `cross`; weights (T, M); duals (T, n_kept).
+        new (n_new, d): standardised rows; weights (T, M); duals (T, n_kept).
         """
-        return self.scores_of_standardised(self.standardised(X_new), weights, duals)
-
-    def scores_of_standardised(self, new: Array, weights: Array, duals: Array) -> Array:
-        """The same for rows (n_new, d) that are standardised already."""
         at, out = self.layout, np.zeros((len(new), len(duals)))
         for t, own in enumerate((weights * at.factors)[:, at.linear] if at.linear.size else ()):
             columns = np.bincount(at.columns, own[at.owner], minlength=self.rows.shape[1])

@@ -35,6 +35,7 @@ from mklcore.kernels.functions import (
     Composed,
     KernelSpec,
     Laplacian,
+    LazyColumns,
     Linear,
     Polynomial,
     Product,
@@ -177,33 +178,30 @@ class Entry:
 
 def write_entries(entries: Iterable[Entry]) -> str:
     """The entries as text; columns have to be settled (no bands that wait for their table)."""
-    rows = [_row_of(entry) for entry in entries]
+    texts = [("" if entry.on else "~") + _text(entry.spec) for entry in entries]
     parts: list[str] = []
-    for (head, each), run in groupby(_numbered(rows), key=lambda row: (row[0], row[2])):
-        members = [columns for _, columns, _ in run]
-        if each is not None and len(members) > 2:
-            first = min(members[0] or ()) + 1
-            parts.append(f"{head}@{first}..{first + len(members) - 1}")
-        else:
-            parts += [head if "@" in head else f"{head}@{_where(columns)}" for columns in members]
+    for _, run in groupby(enumerate(texts), key=_run_of):
+        members = [text for _, text in run]
+        parts += [f"{members[0]}..{members[-1].partition('@')[2]}"] if len(members) > 2 else members
     return ";".join(parts)
 
 
-def _row_of(entry: Entry) -> tuple[str, object]:
-    """What an entry begins with, and its columns; a product or a sum says its columns itself."""
-    off = "" if entry.on else "~"
-    if not isinstance(entry.spec, Composed):
-        return off + _head(entry.spec), entry.spec.features
-    parts = [_row_of(Entry(part)) for part in entry.spec.parts]
-    if any("@" in head or not (columns is None or isinstance(columns, tuple)) for head, columns in parts):
-        raise KernelError(f"{entry.spec!r} cannot be written as text: its parts are plain kernels on settled columns.")
-    sign = SIGNS[type(entry.spec)]
-    first = sign if isinstance(entry.spec, Interaction) else ""
-    return off + first + sign.join(f"{head}@{_where(columns)}" for head, columns in parts), None
+def _run_of(numbered: tuple[int, str]) -> tuple[str, int]:
+    """What stays the same along a run of one kernel on single columns, one after the other."""
+    place, text = numbered
+    head, _, column = text.partition("@")
+    return (head, int(column) - place) if column.isdigit() and "^" not in head else (text, place)
 
 
-def _where(columns: Any) -> str:
-    return "*" if columns is None else write_numbers(columns)
+def _text(spec: KernelSpec) -> str:
+    if isinstance(spec, Composed):
+        if any(isinstance(part, Composed) for part in spec.parts):
+            raise KernelError(f"{spec!r} cannot be written as text: its parts are plain kernels on settled columns.")
+        first = "^" if isinstance(spec, Interaction) else ""
+        return first + SIGNS[type(spec)].join(map(_text, spec.parts))
+    if isinstance(spec.features, LazyColumns):
+        raise KernelError(f"{spec!r} waits for its table to settle its columns; name the columns first.")
+    return f"{_head(spec)}@{'*' if spec.features is None else write_numbers(spec.features)}"
 
 
 def read_entries(text: str, n_features: int, groups: Groups = ()) -> tuple[Entry, ...]:
@@ -315,16 +313,6 @@ def _head(spec: KernelSpec) -> str:
 def _short(value: float) -> str:
     """A number as short as it can be read back exactly."""
     return repr(value).removesuffix(".0")
-
-
-def _numbered(rows: Sequence[tuple[str, object]]) -> list[tuple[str, tuple[int, ...] | None, int | None]]:
-    """Rows with a number that stays the same along a run of single columns, one after the other."""
-    out: list[tuple[str, tuple[int, ...] | None, int | None]] = []
-    for place, (head, columns) in enumerate(rows):
-        if columns is not None and not isinstance(columns, tuple):
-            raise KernelError(f"{head} waits for its table to settle its columns; name the columns first.")
-        out.append((head, columns, columns[0] - place if columns is not None and len(columns) == 1 else None))
-    return out
 
 
 def _columns(where: str, n_features: int) -> list[tuple[int, ...] | None]:

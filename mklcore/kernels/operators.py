@@ -483,7 +483,8 @@ class CachedOperator:
             total: WeightedSum = found
             return total
         if not self._is_summed(weights):
-            self._sum = source.combine(weights, self._sum if self._sum.size else None).matrix
+            self._sum = self._sum if self._sum.size else np.empty((self.n_samples, self.n_samples))
+            source.combine(weights, self._sum)
             self._summed = weights.copy()
         return DenseSum(self._sum)
 

@@ -244,8 +244,11 @@ class Some:
     def quad(self, a: Array, kernels: Indices | None = None) -> Array:
         return self.source.quad(a, self._among(kernels))
 
-    def combine(self, weights: Array) -> WeightedSum:
-        return self.source.combine(self._everywhere(weights))
+    def combine(self, weights: Array, out: Array | None = None) -> WeightedSum:
+        total = self.source.combine(self._everywhere(weights))
+        if out is not None and total.matrix is not None:  # the source remembers its own
+            np.copyto(out, total.matrix)
+        return total
 
     def combine_block(self, weights: Array, rows: Indices) -> Array:
         return self.source.combine_block(self._everywhere(weights), rows)

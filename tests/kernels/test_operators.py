@@ -135,7 +135,7 @@ def test_kernels_that_are_not_stored_finish_and_meet_new_rows_as_the_stack_does(
     alike(rows.cross(new), stack.cross(new), 1e-10)
     weights, duals = np.resize(weights, (2, len(stack.values))), np.stack([a, a[::-1]])
     expected = np.einsum("tm,mik,tk->it", weights, stack.cross(new), duals)
-    alike(rows.transform.scores(new, weights, duals), expected, 1e-9)
+    alike(rows.transform.scores(rows.transform.standardised(new), weights, duals), expected, 1e-9)
 
 
 @every("name", MAKERS)
