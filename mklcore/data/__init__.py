@@ -1,7 +1,7 @@
 """Data: one frozen table, how it is read from files, the samples, and generators with known truth."""
 
 from mklcore.data.columns import Column, ReadOptions
-from mklcore.data.dataset import TASKS, Dataset, Split, standardise, three_way_split
+from mklcore.data.dataset import TASKS, Dataset, Split, three_way_split
 from mklcore.data.grouping import (
     standardise_spectra,
     wavelengths,
@@ -53,7 +53,6 @@ __all__ = [
     "make_spectra",
     "make_twonorm",
     "read_table",
-    "standardise",
     "standardise_spectra",
     "three_way_split",
     "wavelengths",

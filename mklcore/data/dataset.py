@@ -252,20 +252,6 @@ def three_way_split(
     return Split(train, held_out, tested)
 
 
-def standardise(train: Dataset, *others: Dataset) -> tuple[Dataset, ...]:
-    """Every column to mean 0 and standard deviation 1 on the TRAINING rows; the others follow with the same numbers.
-
-    A column that is constant on the training rows is only centred.
-    """
-    mean = train.X.mean(axis=0)
-    scale = train.X.std(axis=0)
-    scale[np.ptp(train.X, axis=0) == 0] = 1.0
-    for other in others:
-        if other.feature_names != train.feature_names:
-            raise DataError("The parts have different features; standardise parts of one table together.")
-    return tuple(replace(part, X=(part.X - mean) / scale) for part in (train, *others))
-
-
 def listed(names: Iterable[object], most: int = 6) -> str:
     """'a', 'b' and 3 more: names in quotes, shortened for a sentence."""
     return joined((f"'{name}'" for name in names), most)
@@ -443,19 +429,18 @@ def _cut(
 
 def _as_html(data: Dataset) -> str:
     """A heading, the first five rows of at most eight columns, and the notes."""
-    shown = slice(0, 8)
-    head = "".join(f"<th>{html.escape(name)}</th>" for name in (*data.feature_names[shown], data.target_name))
-    body = "".join(
-        "<tr>" + "".join(f"<td>{value:.4g}</td>" for value in x[shown]) + f"<td>{html.escape(str(y))}</td></tr>"
-        for x, y in zip(data.X[:5], data.y[:5], strict=True)
-    )
+    from pandas import DataFrame  # not at start-up
+
+    first = DataFrame(data.X[:5, :8], columns=data.feature_names[:8])
+    first.insert(first.shape[1], data.target_name, data.y[:5], allow_duplicates=True)
+    table = first.to_html(index=False, border=0, float_format="{:.4g}".format)
     size = f"{counted(data.n_samples, 'row')}, {counted(data.n_features, 'feature')}, {data.task}"
     classes = f": {html.escape(', '.join(data.class_names[:10]))}" if data.class_names else ""
     more = f"<p>{data.n_features - 8} more features are not shown.</p>" if data.n_features > 8 else ""
     notes = "".join(f"<li>{html.escape(note)}</li>" for note in data.notes)
     return (
-        f"<div><strong>Dataset</strong> {size}{classes} <code>{data.fingerprint[:8]}</code>"
-        f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}<ul>{notes}</ul></div>"
+        f"<div><strong>Dataset</strong> {size}{classes} <code>{data.fingerprint[:8]}</code>{table}{more}"
+        f"<ul>{notes}</ul></div>"
     )
 
 

@@ -22,6 +22,7 @@ N_BANDS = 10
 POLYNOMIAL_NOISE = 0.2
 SPECTRA_NOISE = 0.05
 NORM_DIMENSION = 20
+DNA = np.array(list("ACGT"))
 RING_RADIUS, RING_NOISE, RING_GAP = 2.0, 0.15, 0.75
 
 
@@ -72,31 +73,27 @@ class NormTruth(NamedTuple):
 
 
 class SequencesTruth(NamedTuple):
-    """`motifs` (strings) stand at `positions` (n, m) in the rows of class +1, -1 in the others; `letters` is the
-    alphabet.
-    """
+    """`motifs` (strings) stand at `positions` (n, m) in the rows of class +1, -1 in the others."""
 
     motifs: tuple[str, ...]
     positions: Indices
-    letters: str
 
 
 def make_sequences(
     n: int,
     length: int,
-    motifs: Sequence[str | tuple[str, int]] | int,
+    motifs: Sequence[str | tuple[str, int]],
     seed: int,
     *,
     jitter: int = 0,
     mutation: float = 0.1,
-    letters: str = "ACGT",
 ) -> tuple[Dataset, SequencesTruth]:
     """DNA with planted motifs: n strings of ``length`` random letters, half of them, class +1, with every motif inside.
 
     ``motifs``: strings, each planted anywhere; or pairs (string, position), planted there, moved by up to ``jitter``
-    places; or a number of motifs of 6 letters, drawn with ``seed`` and spread over the string. Every letter of a motif
-    mutates with probability ``mutation``. Rows of class -1 get the letters of the motif in another order at such a
-    place, so that neither letters nor places tell the classes apart, only words. X: the shares of letters, no help.
+    places. Every letter of a motif mutates with probability ``mutation``. Rows of class -1 get the letters of the motif
+    in another order at such a place, so that neither letters nor places tell the classes apart, only words. X: the
+    shares of letters, no help.
 
     Parameters
     ----------
@@ -104,7 +101,7 @@ def make_sequences(
         Number of rows, from 1.
     length : int
         Number of letters of every string.
-    motifs : sequence or int
+    motifs : sequence of str or (str, int) pairs
         Words that class +1 holds, see above.
     seed : int
         Seed of the random draws: the same number gives the same result.
@@ -112,8 +109,6 @@ def make_sequences(
         Number of places by which a motif may be moved.
     mutation : float, default 0.1
         Probability with which a letter of a motif changes.
-    letters : str, default "ACGT"
-        Alphabet.
 
     Returns
     -------
@@ -128,60 +123,32 @@ def make_sequences(
     """
     check_whole("n", n, 4)
     check_whole("length", length, 2)
+    if not motifs or not 0 <= mutation <= 1 or jitter < 0:
+        raise ParameterError(
+            f"Expected a motif or more, mutation as a share, and jitter of 0 or more; got {motifs!r}, {mutation!r} and "
+            f"{jitter!r}."
+        )
     rng = np.random.default_rng(seed)
-    planted = _motifs(motifs, length, letters, rng)
-    if not 0 <= mutation <= 1 or jitter < 0:
-        raise ParameterError(f"mutation is a share and jitter 0 or more; got {mutation!r} and {jitter!r}.")
-    y, alphabet = rng.permutation(np.where(np.arange(n) % 2, 1, -1)), np.array(list(letters))
-    rows, positions = rng.choice(alphabet, (n, length)), np.full((n, len(planted)), -1)
-    for row, sign, places in zip(rows, y, positions, strict=True):
-        _plant(row, sign, places, planted, (jitter, mutation), alphabet, rng)
+    y = rng.permutation(np.where(np.arange(n) % 2, 1, -1))
+    rows, positions = rng.choice(DNA, (n, length)), np.full((n, len(motifs)), -1)
+    planted = [(one, None) if isinstance(one, str) else one for one in motifs]
+    for i, sign in enumerate(y):
+        for m, (motif, place) in enumerate(planted):
+            last = length - len(motif)
+            if not motif or not 0 <= (place or 0) <= last:
+                raise ParameterError(f"The motif {motif!r} at {place} does not fit into {length} letters.")
+            low, high = (0, last) if place is None else (max(place - jitter, 0), min(place + jitter, last))
+            start = int(rng.integers(low, high + 1))
+            if sign > 0:
+                positions[i, m] = start
+            word = np.array(list(motif)) if sign > 0 else _shuffled(np.array(list(motif)), rng)
+            flipped = rng.random(len(word)) < mutation
+            rows[i, start : start + len(word)] = np.where(flipped, rng.choice(DNA, len(word)), word)
+    shares = np.stack([(rows == letter).mean(axis=1) for letter in DNA], axis=1)
     strings = tuple("".join(row) for row in rows)
-    shares = np.stack([(rows == letter).mean(axis=1) for letter in alphabet], axis=1)
-    names = tuple(f"share of {letter}" for letter in letters)
+    names = tuple(f"share of {letter}" for letter in DNA)
     data = Dataset(shares, y, names, task="binary", sequences=(("sequence", strings),))
-    return data, SequencesTruth(tuple(motif for motif, _ in planted), positions, letters)
-
-
-def _motifs(
-    motifs: Sequence[str | tuple[str, int]] | int, length: int, letters: str, rng: np.random.Generator
-) -> list[tuple[str, int | None]]:
-    """What is planted, and where; None for anywhere."""
-    if isinstance(motifs, (int, np.integer)):
-        check_whole("motifs", int(motifs), 1, length // 6)
-        places = np.linspace(0, length - 6, int(motifs) + 2).astype(int)[1:-1] if motifs > 1 else [(length - 6) // 2]
-        return [("".join(rng.choice(list(letters), 6)), int(place)) for place in places]
-    found: list[tuple[str, int | None]] = [(m, None) if isinstance(m, str) else (str(m[0]), int(m[1])) for m in motifs]
-    for motif, place in found:
-        if not motif or len(motif) > length or not 0 <= (place or 0) <= length - len(motif):
-            raise ParameterError(f"The motif {motif!r} at {place} does not fit into {length} letters.")
-    if not found:
-        raise ParameterError("There is no motif to plant; give strings, pairs (string, position), or a number.")
-    return found
-
-
-def _plant(
-    row: Labels,
-    sign: int,
-    places: Indices,
-    planted: Sequence[tuple[str, int | None]],
-    noise: tuple[int, float],
-    alphabet: Labels,
-    rng: np.random.Generator,
-) -> None:
-    """Write every motif into a row of letters, or its letters in another order, and note its place in ``places``."""
-    jitter, mutation = noise
-    for m, (motif, place) in enumerate(planted):
-        last = row.size - len(motif)
-        low, high = (0, last) if place is None else (max(place - jitter, 0), min(place + jitter, last))
-        start = int(rng.integers(low, high + 1))
-        word = np.array(list(motif))
-        if sign > 0:
-            places[m] = start
-        else:
-            word = _shuffled(word, rng)
-        flipped = rng.random(len(word)) < mutation
-        row[start : start + len(word)] = np.where(flipped, rng.choice(alphabet, len(word)), word)
+    return data, SequencesTruth(tuple(motif for motif, _ in planted), positions)
 
 
 def _shuffled(word: Labels, rng: np.random.Generator) -> Labels:

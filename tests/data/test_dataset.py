@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pytest
 
-from mklcore.data.dataset import Dataset, counted, listed, standardise, three_way_split
+from mklcore.data.dataset import Dataset, counted, listed, three_way_split
 from mklcore.errors import DataError, ParameterError
 from tests.helpers.every import every
 
@@ -161,18 +161,6 @@ def test_split_refuses():
     for size in (0, 12, 0.0, 1.0, -0.5, True, "half"):
         with pytest.raises(ParameterError, match="expected a share in"):
             Dataset(X, LABELS, task="multiclass").split(size)  # type: ignore[arg-type]
-
-
-def test_standardise_looks_at_the_training_rows_only():
-    train, test = table().split(0.3, seed=0)
-    scaled, other = standardise(train, test)
-    np.testing.assert_allclose(scaled.X.mean(axis=0), 0.0, atol=1e-14)
-    np.testing.assert_allclose(scaled.X.std(axis=0), 1.0)
-    np.testing.assert_allclose(other.X, (test.X - train.X.mean(axis=0)) / train.X.std(axis=0))
-    flat = Dataset(np.column_stack([np.full(12, 0.1), X[:, 0]]), np.arange(12.0))
-    np.testing.assert_allclose(standardise(flat)[0].X[:, 0], 0.0, atol=1e-15)
-    with pytest.raises(DataError, match="different features"):
-        standardise(train, test.select([0, 1]))
 
 
 def test_select_and_drop_take_the_groups_along():

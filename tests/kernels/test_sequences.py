@@ -174,7 +174,7 @@ def test_motifs_are_planted_where_the_truth_says():
 
 
 def test_a_data_set_of_sequences_alone():
-    found = mkl.make_sequences(30, 20, 2, seed=0)[0]
+    found = mkl.make_sequences(30, 20, ["TATAAT", "GGCCAA"], seed=0)[0]
     data = mkl.Dataset(np.empty((30, 0)), found.y, task="binary", sequences=found.sequences)
     model = mkl.LpMKLClassifier().fit(data)
     assert model.predict(data).shape == (30,)
