@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from importlib import import_module
-from typing import Any, TypeVar, overload
+from typing import Any
 
 from mklcore.errors import ParameterError
 from mklcore.problem.losses import CLASSIFICATION, LOSSES, REGRESSION
@@ -15,35 +15,17 @@ EVERY_TASK = CLASSIFICATION + REGRESSION  # those with a target
 NOVELTY = "novelty"
 
 
-T = TypeVar("T")
-
-
-class Live(Sequence[T]):
+class Live(Sequence[Any]):
     """A tuple that is made anew whenever it is looked at: what the registries hold now, not when this was written."""
 
-    def __init__(self, make: Callable[[], Sequence[T]]) -> None:
+    def __init__(self, make: Callable[[], Sequence[Any]]) -> None:
         self._make = make
 
-    @overload
-    def __getitem__(self, place: int) -> T: ...
-
-    @overload
-    def __getitem__(self, place: slice) -> Sequence[T]: ...
-
-    def __getitem__(self, place: int | slice) -> T | Sequence[T]:
+    def __getitem__(self, place: Any) -> Any:
         return tuple(self._make())[place]
 
     def __len__(self) -> int:
         return len(self._make())
-
-    def __iter__(self) -> Iterator[T]:
-        return iter(tuple(self._make()))
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and tuple(self) == tuple(other)
-
-    def __hash__(self) -> int:
-        return hash(tuple(self))
 
 
 @dataclass(frozen=True)

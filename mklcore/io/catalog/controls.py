@@ -38,31 +38,38 @@ def penalty(parameters: dict[str, Any], stack: Any, alignment: Any) -> dict[str,
 
 def _numbers_of_penalties() -> dict[str, tuple[Parameter, tuple[str, ...]]]:
     """The numbers of all penalties but p: each with the penalties that have it."""
-    return _by_name({name: PENALTIES[name].parameters for name in norms()}, leaving="p")
+    found = _by_name({name: PENALTIES[name].parameters for name in norms()})
+    found.pop("p", None)
+    return found
 
 
-def _by_name(
-    numbers: Mapping[str, Sequence[Parameter]], leaving: str = ""
-) -> dict[str, tuple[Parameter, tuple[str, ...]]]:
+def _by_name(numbers: Mapping[str, Sequence[Parameter]]) -> dict[str, tuple[Parameter, tuple[str, ...]]]:
+    """Every number by its name, as its first owner has it, with all owners."""
     found: dict[str, tuple[Parameter, tuple[str, ...]]] = {}
     for owner, parameters in numbers.items():
         for parameter in parameters:
-            if parameter.name != leaving:
-                first, owners = found.get(parameter.name, (parameter, ()))
-                found[parameter.name] = (first, (*owners, owner))
+            first, owners = found.get(parameter.name, (parameter, ()))
+            found[parameter.name] = (first, (*owners, owner))
     return found
+
+
+def _control_of(number: Parameter, **more: Any) -> Control:
+    """The control of a number that a loss or a penalty has."""
+    own = (number.name, number.label, number.kind, number.default, number.help, number.low, number.high)
+    return Control(*own, **more)
 
 
 def of_losses() -> tuple[Control, ...]:
     """A control for every number of a loss, shown where the loss is chosen."""
     suiting = {name: LOSSES[name].parameters for name in losses_for(EVERY_TASK)}
     return tuple(
-        Control(
-            number.name, number.label, number.kind, number.default, number.help, number.low, number.high,
-            tasks=tuple(dict.fromkeys(task for owner in owners for task in LOSSES[owner].tasks)), when=("loss", owners),
+        _control_of(
+            number,
+            tasks=tuple(dict.fromkeys(task for owner in owners for task in LOSSES[owner].tasks)),
+            when=("loss", owners),
         )
         for number, owners in _by_name(suiting).values()
-    )  # fmt: skip
+    )
 
 
 def of_machine(*own: Control) -> tuple[Control, ...]:
@@ -75,28 +82,16 @@ def of_machine(*own: Control) -> tuple[Control, ...]:
 def of_penalties() -> tuple[Control, ...]:
     """A control for every number of a penalty, shown where the penalty is chosen."""
     return tuple(
-        Control(
-            number.name, number.label, number.kind, number.default, number.help, number.low, number.high, advanced=True,
-            when=("norm", owners), paths=("C",),
-        )
+        _control_of(number, advanced=True, when=("norm", owners), paths=("C",))
         for number, owners in _numbers_of_penalties().values()
-    )  # fmt: skip
+    )
 
 
 def p_of_norms() -> Control:
     """The control of p, shown where the norm has one."""
     owners = tuple(name for name in norms() if any(number.name == "p" for number in PENALTIES[name].parameters))
     number = next(number for number in LpNorm.parameters if number.name == "p")
-    return Control(
-        number.name,
-        number.label,
-        number.kind,
-        number.default,
-        number.help,
-        number.low,
-        number.high,
-        when=("norm", owners),
-    )
+    return _control_of(number, when=("norm", owners))
 
 
 def norm() -> Control:
@@ -116,17 +111,13 @@ def norm() -> Control:
 
 def _variants() -> tuple[Variant, ...]:
     """Formula and words of every penalty that has some of its own."""
-    kinds = [PENALTIES[name] for name in norms()]
+    kinds = [PENALTIES[name] for name in norms() if PENALTIES[name].look_for]
+    start = {kind: r",\theta\ge 0" if r"\theta" in kind.problem else "" for kind in kinds}
     return tuple(
         Variant(
-            "norm",
-            kind.name,
-            r"\min_{w,b" + (r",\theta\ge 0" if r"\theta" in kind.problem else "") + r"}\; " + COST + "+" + kind.problem,
-            kind.look_for,
-            kind.cannot_tell,
+            "norm", kind.name, rf"\min_{{w,b{start[kind]}}}\; {COST}+{kind.problem}", kind.look_for, kind.cannot_tell
         )
         for kind in kinds
-        if kind.look_for
     )
 
 
@@ -153,17 +144,17 @@ SHAPES = {
 
 def hull(parameters: dict[str, Any], stack: Any, alignment: Any) -> dict[str, Any]:
     """The basis from its key, the number of its "levels" and its shape; "auto" leaves a choice to the library."""
-    shapes = {control: parameters.pop(control) for _, control in SHAPES.values() if control in parameters}
+    shapes = {control: parameters.pop(control, "auto") for _, control in SHAPES.values()}
     key, levels = parameters.get("basis"), parameters.pop("levels", None)
-    if isinstance(key, str) and key in BASES:
-        argument, control = SHAPES.get(key, ("", ""))
-        value = shapes.get(control)
-        shape = {} if value in (None, "auto") else {argument: float(value)}
+    if key in BASES:
         counted = () if levels is None or key in FIXED_LEVELS else (int(levels),)
-        parameters["basis"] = BASES[key](*counted, **shape)
-    if "depth_weight" in parameters:
-        chosen = parameters["depth_weight"]
-        parameters["depth_weight"] = None if chosen in (None, "auto") else float(chosen)
+        argument, control = SHAPES.get(key, ("", ""))
+        value = shapes.get(control, "auto")
+        parameters["basis"] = BASES[key](*counted, **({} if value == "auto" else {argument: float(value)}))
+    if parameters.get("depth_weight") == "auto":
+        parameters["depth_weight"] = None
+    elif "depth_weight" in parameters:
+        parameters["depth_weight"] = float(parameters["depth_weight"])
     return parameters
 
 
