@@ -56,10 +56,10 @@ class _HKLBase(KernelEstimator):
     random_state: int | None = None
     callback: Callable[..., Any] | None = None
 
-    def explore(self, *, names: Sequence[str] | None = None, about: Any = None) -> Any:
-        """Walk through the hull in a notebook; ``names`` (d,) are those of its columns, ``about`` stands beside it."""
+    def explore(self, *, names: Sequence[str] | None = None) -> Any:
+        """Walk through the hull in a notebook; ``names`` (d,) are those of its columns."""
         notebook = import_module("mklcore.figures.notebook")  # figures stand above estimators
-        return notebook.explore_hull(self, names=names, about=about)
+        return notebook.explore_hull(self, names=names)
 
     # -- rows: a table, Gram matrices (p, q+1, n, n), or a Design that serves several fits ----------------------------
 

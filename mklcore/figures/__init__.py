@@ -4,7 +4,6 @@ Every function takes ``dark`` for the theme and leaves its alternative text in `
 in a browser is in ``player_data`` and ``hulls`` as JSON for the ``players``, and as whole pages in ``one_file``.
 """
 
-from mklcore.figures.axes import path_positions
 from mklcore.figures.bars import (
     kernels_by_column,
     relevance_bars,
@@ -54,7 +53,6 @@ __all__ = [
     "kernel_colours",
     "kernel_count",
     "kernels_by_column",
-    "path_positions",
     "positions_figure",
     "relevance_bars",
     "reliability_figure",

@@ -117,22 +117,18 @@ def named(title: str, names: Sequence[str]) -> Scale:
 
 def parameter_axis(path: Any, title: str | None = None) -> Scale:
     """The axis of the path's own parameter."""
-    title, places = TITLES.get(path.param, path.param) if title is None else title, path_positions(path)
+    title = TITLES.get(path.param, path.param) if title is None else title
+    places = norm_positions(path.values)
     if path.param == "s":
         return whole(title, float(places.min()), float(places.max()))
     return norms(title, path.values) if path.param == "p" else logarithmic(title, places, PAD)
 
 
 def norm_positions(p: Any) -> Array:
-    """Where each norm is on an axis (L,): the value itself, and infinity a doubling beyond the largest finite."""
+    """Where values are on an axis (L,): the value itself, and infinity a doubling beyond the largest finite."""
     values = np.asarray(p, dtype=float)
     finite = values[np.isfinite(values)]
     return np.where(np.isfinite(values), values, 2 * finite.max() if finite.size else 1.0)
-
-
-def path_positions(path: Any) -> Array:
-    """Where each solved value is on the x axis (L,): the value itself, with p = ∞ one doubling to the right."""
-    return norm_positions(path.values)
 
 
 def tick_text(value: float, plain: bool = True) -> str:

@@ -17,7 +17,7 @@ import numpy as np
 
 from mklcore.arrays import Array, Mask
 from mklcore.figures import axes, captions, player_data, style
-from mklcore.figures.axes import path_positions
+from mklcore.figures.axes import norm_positions
 from mklcore.figures.captions import symbol
 from mklcore.figures.style import graph_objects as go
 
@@ -106,7 +106,7 @@ def score_path(
     if short_of.any():
         values = next(np.asarray(values) for _, values in reversed(captions.scores(path)) if np.isfinite(values).any())
         figure.add_scatter(
-            x=path_positions(path)[short_of], y=values[short_of], name="not solved to tolerance", mode="markers",
+            x=norm_positions(path.values)[short_of], y=values[short_of], name="not solved to tolerance", mode="markers",
             marker={"symbol": "circle-open", "size": 7, "color": style.theme(dark).ink},
             hovertemplate="not solved to tolerance<extra></extra>",
         )  # fmt: skip
@@ -115,7 +115,7 @@ def score_path(
 
 def _still(path: Any, drawn: dict[str, Any], index: int | None, dark: bool) -> go.Figure:
     """The picture of a player of ``path`` with its cursor at a point."""
-    panel, places = drawn["panels"][0], path_positions(path)
+    panel, places = drawn["panels"][0], norm_positions(path.values)
     order = np.argsort(places, kind="stable")
     at = int(order[-1]) if index is None else captions.checked(path, index)
     alt, margin = f"{drawn['alt']} {drawn['said'][at]}", {"l": 52, "r": 130, "t": 16, "b": 44}

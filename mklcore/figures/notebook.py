@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from mklcore.errors import ParameterError
-from mklcore.figures.one_file import About, hulls_page, path_page
+from mklcore.figures.one_file import hulls_page, path_page
 
 HEIGHT = 620  # pixels
 _TITLE = re.compile(r"<title>(.*?)</title>", re.DOTALL)
@@ -65,20 +65,19 @@ def title(page: str) -> str:
 
 
 def explore_path(
-    path: Any, *, index: int | None = None, names: Sequence[str] | None = None, about: About | None = None,
-    widget: bool = False,
-) -> Any:  # fmt: skip
+    path: Any, *, index: int | None = None, names: Sequence[str] | None = None, widget: bool = False
+) -> Any:
     """A path to drag along in a notebook: weights, scores and certificate follow one cursor; hulls, where it is one of
     hulls.
 
-    ``index`` is where the cursor begins, ``names`` (d,) are those of a hull's columns, ``about`` what is stated beside
-    it. Returns an ``Explorable``; with ``widget=True`` a ``PathWidget``, whose ``index`` follows the cursor and leads
-    it, and whose ``model`` is the one there.
+    ``index`` is where the cursor begins, ``names`` (d,) are those of a hull's columns. Returns an ``Explorable``; with
+    ``widget=True`` a ``PathWidget``, whose ``index`` follows the cursor and leads it, and whose ``model`` is the one
+    there.
     """
     if any(hasattr(model, "hull_") for model in path.estimators):
-        page = hulls_page(path, about, names=names, index=index)
+        page = hulls_page(path, names=names, index=index)
     else:
-        page = path_page(path, about, index=index)
+        page = path_page(path, index=index)
     if not widget:
         return Explorable(page, path._repr_html_())
     try:
@@ -91,9 +90,9 @@ def explore_path(
     return PathWidget(path, page, index)
 
 
-def explore_hull(model: Any, *, names: Sequence[str] | None = None, about: About | None = None) -> Explorable:
+def explore_hull(model: Any, *, names: Sequence[str] | None = None) -> Explorable:
     """One fitted hull to walk through in a notebook; ``names`` (d,) are those of its columns."""
     path = SimpleNamespace(
         values=np.array([model.lam]), estimators=(model,), val_score=np.array([np.nan]), score_name="score", param="lam"
     )
-    return Explorable(hulls_page(path, about, names=names, index=0), model._repr_html_())
+    return Explorable(hulls_page(path, names=names, index=0), model._repr_html_())

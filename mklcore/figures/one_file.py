@@ -116,22 +116,20 @@ def hulls_page(
     about: About | None = None,
     *,
     names: Sequence[str] | None = None,
-    pair: tuple[int, int] | None = None,
     index: int | None = None,
     numbers: Sequence[int] | None = None,
     drawn: hulls.Drawn | None = None,
 ) -> str:
     """One HTML file in which a person walks through the hulls of ``path``, offline.
 
-    ``names`` are those of the columns (p,), ``pair`` the two of the grid, ``index`` where the cursor begins. ``drawn``
-    are layout and states where they were made before; then no fitted model is asked. ``numbers`` (p,) are the columns'
-    numbers in their table, from 1 on. Raises ``ParameterError`` for a path without points or whose models have no
-    hulls.
+    ``names`` are those of the columns (p,), ``index`` where the cursor begins. ``drawn`` are layout and states where
+    they were made before; then no fitted model is asked. ``numbers`` (p,) are the columns' numbers in their table, from
+    1 on. Raises ``ParameterError`` for a path without points or whose models have no hulls.
     """
     start, models = captions.checked(path, index), [model for model in path.estimators if model is not None]
     if drawn is None and not (models and all(hasattr(model, "hull_") for model in models)):
         raise ParameterError("These models have no hulls. Fit a path of HKLClassifier or HKLRegressor over lam.")
-    layout, states = hulls.drawn_along(path, names, pair) if drawn is None else drawn
+    layout, states = hulls.drawn_along(path, names) if drawn is None else drawn
     described = _titled(about, "Hulls along λ")
     if models:
         every = hulls.kernel_count(models[0].n_dag_kernels_)

@@ -17,7 +17,7 @@ import numpy as np
 from mklcore.arrays import Array
 from mklcore.errors import ParameterError
 from mklcore.figures import captions, style
-from mklcore.figures.axes import Scale, linear, named, norm_positions, parameter_axis, path_positions
+from mklcore.figures.axes import Scale, linear, named, norm_positions, parameter_axis
 from mklcore.figures.captions import checked, solved
 
 N_BARS, N_METHOD_BARS = 12, 9
@@ -151,7 +151,7 @@ def weight_bars(path: Any, *, index: int, dark: bool, every: bool = False) -> Js
 
 def slider(path: Any, *, index: int) -> Json:
     """What the player ``path`` shows: where its points are, and what is said at each of them."""
-    axis, values = parameter_axis(path), path_positions(path).tolist()
+    axis, values = parameter_axis(path), norm_positions(path.values).tolist()
     return {
         "x": [axis.at(value) for value in values], "values": values, "labels": labels_of(path),
         "spoken": [f"{text}, {captions.spoken(path, k)}" for k, text in enumerate(labels_of(path))],
@@ -241,7 +241,7 @@ def path_json(
 
 def _along(path: Any, x: Scale, y: Scale, lines: Sequence[Json], **more: Any) -> Json:
     sure = [bool(ok) for ok in solved(path)]
-    return panel(x, y, lines, path_positions(path), labels_of(path), sure=sure, **more)
+    return panel(x, y, lines, norm_positions(path.values), labels_of(path), sure=sure, **more)
 
 
 def _marks(path: Any) -> list[str]:
@@ -440,7 +440,7 @@ def shared_slider(paths: Sequence[Any], overs: Sequence[str]) -> SharedSlider:
         values = np.array([float(f"{v:.3g}") for v in np.geomspace(values[0], values[-1], MOST_STEPS)])
     ends = norm_positions(values)
     each = [
-        [None] * len(ends) if path is None else _places(path_positions(path), ends, shared != "s").tolist()
+        [None] * len(ends) if path is None else _places(norm_positions(path.values), ends, shared != "s").tolist()
         for path in paths
     ]
     labels = tuple(captions.label(shared, value) for value in values)
@@ -470,7 +470,7 @@ def _places(axis: Any, values: Any, by_factors: bool) -> Array:
 
 
 def _at_share(path: Any, share: float) -> float:
-    ranked = path_positions(path)
+    ranked = norm_positions(path.values)
     at: float = share / 100 * (len(ranked) - 1)
     at = at if ranked[-1] >= ranked[0] else len(ranked) - 1 - at
     return float(round(at)) if path.param == "s" else at

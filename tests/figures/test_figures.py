@@ -145,7 +145,7 @@ def mark_colours(figure: go.Figure, paper: str) -> set[str]:
 @THEMES
 def test_every_public_figure_keeps_the_house_style_and_can_be_read(dark):
     drawn = every_figure(dark)
-    others = {"Curve", "kernel_colours", "kernel_count", "path_positions"}
+    others = {"Curve", "kernel_colours", "kernel_count"}
     assert {name.partition(",")[0] for name in drawn} == set(figures.__all__) - others
     config = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
     papers = {style.theme(dark).paper, config["theme"]["dark" if dark else "light"]["backgroundColor"]}
@@ -341,7 +341,7 @@ def test_the_axis_of_every_parameter():
     assert (axis.type, axis.title.text) == ("log", "C, cost of an error (log scale)")
     assert axis.ticktext == ("0.01", "0.1", "1", "10", "100")
     path = toy_path(values=np.array([1.0, 4 / 3, 2.0, 8.0, np.inf]), param="p")
-    np.testing.assert_allclose(figures.path_positions(path), [1, 4 / 3, 2, 8, 16])
+    np.testing.assert_allclose(axes.norm_positions(path.values), [1, 4 / 3, 2, 8, 16])
     layout = figures.weight_path(path).layout
     assert (layout.xaxis.ticktext[-1], layout.xaxis.tickvals[-1]) == ("∞", 16)
     assert "along p from 1 to ∞" in layout.meta["alt"]

@@ -155,7 +155,8 @@ def _middle(K: Array, roots: Array, good: list[int]) -> Array:
     total = K[good].sum(axis=0)
     inner = total @ (roots @ roots).sum(axis=0) @ total
     inverse = np.linalg.pinv(0.5 * (inner + inner.T), rcond=_PINV_CUT, hermitian=True)
-    return total @ inverse @ total
+    middle: Array = total @ inverse @ total
+    return middle
 
 
 def _block_norm(blocks: Array) -> tuple[float, float]:
@@ -181,7 +182,7 @@ def _ascend(blocks: Array, v: Array) -> Array:
     for _ in range(_ASCENT):
         images = blocks @ v
         norms = np.linalg.norm(images, axis=1, keepdims=True)
-        new = np.einsum("gij,gi->j", blocks, images / np.maximum(norms, 1e-300))
+        new: Array = np.einsum("gij,gi->j", blocks, images / np.maximum(norms, 1e-300))
         length = float(np.linalg.norm(new))
         if length == 0.0:
             return v
