@@ -35,7 +35,7 @@ import mklcore as mkl
 
 INFORMATIVE = (1, 10, 50)
 NORMS = (1.0, 4 / 3, 2.0, 4.0, np.inf)
-kernels = mkl.KernelDictionary.per_feature(mkl.Linear(), 50, standardize=False)
+kernels = mkl.KernelDictionary(mkl.KernelDictionary.per_feature(mkl.Linear(), 50).specs, standardize=False)
 data, truth = mkl.make_mkl_toy(50, 10, seed=0)
 data""",
     Words("""## Error against p

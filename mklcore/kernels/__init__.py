@@ -1,6 +1,6 @@
 """Kernel functions, dictionaries of them, their Gram matrices, and numbers that describe those."""
 
-from mklcore.kernels.dictionary import BAND_KERNELS, KernelDictionary, spectral_dictionary, stored_as
+from mklcore.kernels.dictionary import BAND_KERNELS, KernelDictionary, stored_as
 from mklcore.kernels.functions import KERNELS, RBF, Delta, KernelSpec, Laplacian, Linear, Matern, Polynomial
 from mklcore.kernels.grams import (
     Forecast,
@@ -34,7 +34,6 @@ __all__ = [
     "effective_rank",
     "eigenvalues",
     "read_stack",
-    "spectral_dictionary",
     "stored_as",
     "target_alignment",
 ]

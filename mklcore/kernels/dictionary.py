@@ -75,7 +75,6 @@ def stored_as(
     n_features: int,
     forms: Sequence[str] = ("dense",),
     approximation: Any = None,
-    n_new: int = 0,
 ) -> Forecast:
     """In which form the kernels of a dictionary on so many rows and columns are stored, and what that costs.
 
@@ -92,8 +91,6 @@ def stored_as(
         What the method that asks can work on.
     approximation : Nystroem or None, default None
         Features of low rank in place of the kernels.
-    n_new : int, default 0
-        New rows whose kernel values (M, n_new, n) are to be kept as well.
 
     Returns
     -------
@@ -118,8 +115,8 @@ def stored_as(
     # per entry 1.5 to 2 ns for a kernel, 2 ns and 0.07 ns a column for its base, 8 ns for a median: fitted to one
     # thread of a 2 GHz server, with 400 to 1500 rows and 5 to 200 columns
     entry = 2.0e-9 * (M + len(bases)) + 0.07e-9 * sum(bases.values())
-    seconds = n * (n + n_new) * entry + 8.0e-9 * min(n, 2000) ** 2 * len(medians)
-    stored, size = "dense", 8 * n * (n * (M + 1) + n_new * M)
+    seconds = n**2 * entry + 8.0e-9 * min(n, 2000) ** 2 * len(medians)
+    stored, size = "dense", 8 * n**2 * (M + 1)
     if approximation is not None:
         stored, size = "features", 4 * M * n * min(approximation.n_components, n)
     elif "features" in forms and n >= COLUMNS_FROM and is_linear and n_features + seen <= n // 2:
@@ -226,61 +223,45 @@ class KernelDictionary:
             object.__setattr__(self, "feature_names", tuple(str(name) for name in self.feature_names))
 
     @classmethod
-    def rbf_grid(cls, multiples: Iterable[float], *, standardize: bool = True) -> Self:
+    def rbf_grid(cls, multiples: Iterable[float]) -> Self:
         """RBF kernels on all columns, widths in multiples of the median distance between training rows."""
-        return cls(tuple(RBF(width, relative=True) for width in multiples), standardize)
+        return cls(tuple(RBF(width, relative=True) for width in multiples))
 
     @classmethod
-    def laplacian_grid(cls, multiples: Iterable[float], *, standardize: bool = True) -> Self:
+    def laplacian_grid(cls, multiples: Iterable[float]) -> Self:
         """Laplacian kernels on all columns, widths in multiples of the median l1 distance between training rows."""
-        return cls(tuple(Laplacian(width, relative=True) for width in multiples), standardize)
+        return cls(tuple(Laplacian(width, relative=True) for width in multiples))
 
     @classmethod
-    def rbf_widths(cls, widths: Iterable[float], *, standardize: bool = True) -> Self:
+    def rbf_widths(cls, widths: Iterable[float]) -> Self:
         """RBF kernels on all columns with these absolute widths, in units of the (standardised) columns."""
-        return cls(tuple(RBF(width) for width in widths), standardize)
+        return cls(tuple(RBF(width) for width in widths))
 
     @classmethod
-    def per_feature(
-        cls,
-        spec: KernelSpec | Iterable[KernelSpec],
-        n_features: int,
-        *,
-        standardize: bool = True,
-        feature_names: Sequence[str] | None = None,
-    ) -> Self:
+    def per_feature(cls, spec: KernelSpec | Iterable[KernelSpec], n_features: int) -> Self:
         """Each spec once on every single column: M = len(specs) * n_features, column by column."""
-        found, count = _without_columns(spec), n_features
-        check_whole("n_features", count)
-        names = None if feature_names is None else tuple(feature_names)
-        return cls(tuple(replace(s, features=(j,)) for j in range(count) for s in found), standardize, names)
+        check_whole("n_features", n_features)
+        found = _without_columns(spec)
+        return cls(tuple(replace(s, features=(j,)) for j in range(n_features) for s in found))
 
     @classmethod
     def per_group(
         cls,
         specs: KernelSpec | Iterable[KernelSpec],
         groups: Mapping[str, Sequence[int]] | Iterable[Any],
-        *,
-        standardize: bool = True,
     ) -> Self:
         """Each spec once on every group of columns; groups are (name, column indices) pairs, a mapping of them, or
         bare lists of indices."""
         found = _without_columns(specs)
         pairs = list(groups.items()) if isinstance(groups, Mapping) else [_as_pair(group) for group in groups]
-        return cls(tuple(replace(s, features=cols, label=name) for name, cols in pairs for s in found), standardize)
+        return cls(tuple(replace(s, features=cols, label=name) for name, cols in pairs for s in found))
 
     @classmethod
-    def bands(
-        cls,
-        n_bands: int,
-        specs: KernelSpec | Iterable[KernelSpec],
-        *,
-        standardize: bool = True,
-    ) -> Self:
+    def bands(cls, n_bands: int, specs: KernelSpec | Iterable[KernelSpec]) -> Self:
         """Each spec once on every one of `n_bands` contiguous column bands, cut when the training rows are seen."""
         check_whole("n_bands", n_bands)
         found, bands = _without_columns(specs), [Band(i, n_bands) for i in range(n_bands)]
-        return cls(tuple(replace(s, features=band) for band in bands for s in found), standardize)
+        return cls(tuple(replace(s, features=band) for band in bands for s in found))
 
     @classmethod
     def random_subspaces(
@@ -289,14 +270,12 @@ class KernelDictionary:
         size: int,
         count: int,
         seed: int,
-        *,
-        standardize: bool = True,
     ) -> Self:
         """Each spec once on `count` random choices of `size` different columns, the same for the same seed."""
         for name, value, least in (("seed", seed, 0), ("size", size, 1), ("count", count, 1)):
             check_whole(name, value, least)
         found, draws = _without_columns(spec), [RandomColumns(i, size, seed) for i in range(count)]
-        return cls(tuple(replace(s, features=draw) for draw in draws for s in found), standardize)
+        return cls(tuple(replace(s, features=draw) for draw in draws for s in found))
 
     @classmethod
     def default(cls, n_features: int) -> Self:
@@ -412,13 +391,12 @@ class KernelDictionary:
         """Registry key of every kernel."""
         return tuple(spec.family for spec in self.specs)
 
-    def foresee(self, n_samples: int, n_features: int | None = None, n_new: int = 0) -> Forecast:
+    def foresee(self, n_samples: int, n_features: int | None = None) -> Forecast:
         """Bytes, a rough number of seconds and M for grams on `n_samples` rows, before anything is built.
 
-        n_features: columns of the table; without it, as many as there are feature names, or one. n_new: new rows whose
-        kernel values (M, n_new, n) against the others are to be kept as well.
+        n_features: columns of the table; without it, as many as there are feature names, or one.
         """
-        return stored_as(self, n_samples, n_features or len(self.feature_names or ("",)), n_new=n_new)
+        return stored_as(self, n_samples, n_features or len(self.feature_names or ("",)))
 
     def grams(
         self,
@@ -646,26 +624,6 @@ class SequenceDictionary(KernelDictionary):
         table = letters([as_strings(X)])
         bound = KernelDictionary(tuple(spec.beside(0, ("",), table.shape[1]) for spec in self.specs))
         return bound.grams(table, normalise, center, memory_limit_mb, sample_weight)
-
-
-def spectral_dictionary(
-    groups: Any = None,
-    *,
-    n_bands: int = 10,
-    specs: KernelSpec | Iterable[KernelSpec] = BAND_KERNELS,
-    standardize: bool = True,
-) -> KernelDictionary:
-    """Bands x {linear, cubic, RBF of half and of twice the median distance in the band}: M = 4 kernels per band.
-
-    ``groups``: the bands as (name, column indices) pairs, such as ``data.groups`` after ``with_bands`` (needed once
-    second differences are appended); None cuts ``n_bands`` equal bands of neighbouring columns when the training rows
-    are seen. ``standardize``: bring every column to mean 0 and deviation 1 on the training rows first; without it
-    second differences of smooth spectra are too small to count. Source: Subrahmanya and Shin (2010), the
-    near-infrared experiments.
-    """
-    if groups:
-        return KernelDictionary.per_group(specs, groups, standardize=standardize)
-    return KernelDictionary.bands(n_bands, specs, standardize=standardize)
 
 
 # -- what a table is made of

@@ -389,8 +389,8 @@ def as_stack(K: Any) -> Array:
     return view
 
 
-def duplicates(K: Any, tolerance: float = DUPLICATE_TOLERANCE) -> tuple[tuple[int, ...], ...]:
-    """Groups of kernels that are one kernel up to a positive factor: equal to `tolerance` once max_i K_ii = 1.
+def duplicates(K: Any) -> tuple[tuple[int, ...], ...]:
+    """Groups of kernels that are one kernel up to a positive factor: equal to 1e-10 once max_i K_ii = 1.
 
     Returns a tuple of index groups, each ascending with two members or more, ordered by their first index.
     """
@@ -402,13 +402,13 @@ def duplicates(K: Any, tolerance: float = DUPLICATE_TOLERANCE) -> tuple[tuple[in
     rows = np.unique(np.linspace(0, n - 1, min(n, 4)).astype(np.int64))
     probe = np.random.default_rng(0).uniform(-1.0, 1.0, (rows.size, n))
     keys = factors * np.einsum("rj,mrj->m", probe, values[:, rows])
-    slack = tolerance * np.abs(probe).sum() * (1 + 1e-6)
+    slack = DUPLICATE_TOLERANCE * np.abs(probe).sum() * (1 + 1e-6)
     firsts: list[int] = []
     groups: dict[int, tuple[int, ...]] = {}
     for m in range(values.shape[0]):
         for first in firsts:
             near = abs(keys[m] - keys[first]) <= slack
-            if near and np.abs(values[first] * factors[first] - values[m] * factors[m]).max() <= tolerance:
+            if near and np.abs(values[first] * factors[first] - values[m] * factors[m]).max() <= DUPLICATE_TOLERANCE:
                 groups[first] = (*groups.get(first, (first,)), m)
                 break
         else:
@@ -615,11 +615,11 @@ def effective_rank(K: Any) -> Array:
     return ranks
 
 
-def constant_kernels(K: Any, tolerance: float = CONSTANT_TOLERANCE) -> Mask:
+def constant_kernels(K: Any) -> Mask:
     """Which kernels tell no two rows apart: tr(K)/n - 1'K1/n^2 is nothing beside tr(K)/n; shape (M,), bool."""
     values = as_stack(K)
     own = np.array([np.trace(gram) for gram in values]) / values.shape[1]
-    constant: Mask = own - np.array([gram.mean() for gram in values]) <= tolerance * own
+    constant: Mask = own - np.array([gram.mean() for gram in values]) <= CONSTANT_TOLERANCE * own
     return constant
 
 

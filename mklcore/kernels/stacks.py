@@ -68,7 +68,6 @@ def read_stack(
     *,
     task: str | None = None,
     clip: bool = False,
-    max_mb: float = MAX_STACK_MB,
     fingerprint: str = "",
 ) -> StackFile:
     """The kernel stack in an .npz file: K (M, n, n), y (n,) and, if there, names (M,).
@@ -77,10 +76,10 @@ def read_stack(
         :
     set negative eigenvalues of indefinite kernels to 0 and say so in the notes, instead of refusing them. fingerprint :
     of the file; it enters the fingerprint of the table through the name of the one feature.
-    Raises DataError or KernelError for anything that is not such a file, larger than ``max_mb`` megabytes, or no
+    Raises DataError or KernelError for anything that is not such a file, larger than ``MAX_STACK_MB`` megabytes, or no
     kernels.
     """
-    arrays = _arrays(raw, max_mb)
+    arrays = _arrays(raw)
     K, y = np.ascontiguousarray(arrays["K"], dtype=np.float64), arrays["y"]
     names = _names(arrays.get("names"), len(K))
     with one_blas_thread():
@@ -105,11 +104,9 @@ def block_of(stack: GramStack, part: Dataset, train: Dataset) -> np.ndarray:
     return stack.block(rows_of(part), rows_of(train))
 
 
-def foresee(n_kernels: int, n_samples: int, n_new: int = 0) -> Forecast:
-    """What ``n_kernels`` of a ready stack take once they are cut to ``n_samples`` rows, and to ``n_new`` against
-    them.
-    """
-    return Forecast(8 * n_kernels * n_samples * (n_samples + n_new), 0.0, n_kernels)
+def foresee(n_kernels: int, n_samples: int) -> Forecast:
+    """What ``n_kernels`` of a ready stack take once they are cut to ``n_samples`` rows."""
+    return Forecast(8 * n_kernels * n_samples**2, 0.0, n_kernels)
 
 
 def subset(stack: GramStack, kernels: Sequence[int]) -> GramStack:
@@ -120,7 +117,7 @@ def subset(stack: GramStack, kernels: Sequence[int]) -> GramStack:
     return stack.select(chosen)
 
 
-def _arrays(raw: bytes, max_mb: float) -> dict[str, np.ndarray]:
+def _arrays(raw: bytes) -> dict[str, np.ndarray]:
     """K, y and names, each checked by its header before its numbers are read."""
     if len(raw) > MAX_FILE_MB * 1e6:
         raise DataError(f"The file is larger than {MAX_FILE_MB} MB, the limit for stacks; take fewer kernels or rows.")
@@ -139,7 +136,7 @@ def _arrays(raw: bytes, max_mb: float) -> dict[str, np.ndarray]:
             for name in there:
                 with archive.open(found[name]) as file:
                     headers[name] = array_header(file)
-                _check_header(name, headers[name].shape, headers[name].dtype, max_mb)
+                _check_header(name, headers[name].shape, headers[name].dtype)
             kernels, rows, _ = headers["K"].shape  # before a number of any of them is unpacked
             if headers["y"].shape != (rows,):
                 raise DataError(f"y has shape {headers['y'].shape}, but K has {rows} rows; expected one value per row.")
@@ -157,7 +154,7 @@ def _arrays(raw: bytes, max_mb: float) -> dict[str, np.ndarray]:
         raise DataError(f"The archive is damaged ({type(error).__name__}); save it again with np.savez.") from error
 
 
-def _check_header(name: str, shape: tuple[int, ...], dtype: Any, max_mb: float) -> None:
+def _check_header(name: str, shape: tuple[int, ...], dtype: Any) -> None:
     if dtype.hasobject:
         raise DataError(
             f"{name} holds Python objects, which can run code and are never opened; save numbers as float64 and names "
@@ -174,7 +171,7 @@ def _check_header(name: str, shape: tuple[int, ...], dtype: Any, max_mb: float) 
         expected = "(M, n, n): kernels, rows, rows" if name == "K" else "one axis"
         raise DataError(f"{name} has the shape {shape}; expected {expected}.")
     megabytes = math.prod(map(float, shape)) * (8 if name == "K" else dtype.itemsize) / 1e6
-    most = max_mb if name == "K" else min(max_mb, MAX_FILE_MB / 5)
+    most = MAX_STACK_MB if name == "K" else MAX_FILE_MB / 5
     if megabytes > most:
         raise DataError(
             f"{name} unpacks to {megabytes:,.0f} MB, above the limit of {most:,.0f} MB; take fewer kernels or rows."

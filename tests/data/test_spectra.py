@@ -16,8 +16,8 @@ from mklcore.data.grouping import (
     with_second_differences,
 )
 from mklcore.errors import DataError, ParameterError
-from mklcore.kernels.dictionary import BAND_KERNELS, KernelDictionary, spectral_dictionary
-from mklcore.kernels.functions import RBF, Linear, Polynomial
+from mklcore.kernels.dictionary import BAND_KERNELS, KernelDictionary
+from mklcore.kernels.functions import Polynomial
 from tests.helpers.every import every
 
 PLACES = np.arange(850, 1050, 10)
@@ -93,12 +93,10 @@ def test_bands_share_the_wavelengths_evenly():
 
 def test_dictionaries_cross_bands_with_four_kernels():
     data = with_bands(with_second_differences(_spectra()), 5)
-    kernels = spectral_dictionary(data.groups)
+    kernels = KernelDictionary.per_group(BAND_KERNELS, data.groups)
     assert len(kernels) == 20
     assert kernels.families[:4] == ("linear", "polynomial", "rbf", "rbf")
     assert kernels.specs[1] == Polynomial(3, features=data.groups[0][1], label="850–880")
-    assert spectral_dictionary(n_bands=5) == KernelDictionary.bands(5, BAND_KERNELS)
-    assert len(spectral_dictionary(data.groups, specs=(Linear(), RBF(1.0)))) == 10
     stack = kernels.grams(data.X, normalise="trace")
     places = wavelengths(data)
     for spec, (name, _) in zip(stack.specs[::4], data.groups, strict=True):

@@ -135,7 +135,7 @@ def data():
 
 
 def dictionary():
-    return mkl.KernelDictionary.per_feature(mkl.Linear(), 3, feature_names=NAMES)
+    return mkl.KernelDictionary(mkl.KernelDictionary.per_feature(mkl.Linear(), 3).specs, feature_names=NAMES)
 
 
 def test_a_table_shows_its_rows_and_notes():

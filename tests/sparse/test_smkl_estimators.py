@@ -74,7 +74,7 @@ def test_explicit_groups_are_the_group_lasso():
     X = rng.standard_normal((60, 9))
     groups = [0, 1, 2, 3], [4, 5], [6], [7, 8]
     y = X[:, :4] @ [1.0, -1.0, 0.5, 2.0] + 1.5 * X[:, 6] + 0.1 * rng.standard_normal(60)
-    kernels = KernelDictionary.per_group(Linear(), groups, standardize=False)
+    kernels = KernelDictionary(KernelDictionary.per_group(Linear(), groups).specs, standardize=False)
     asked = SMKLRegressor("gl", C=0.3, kernels=kernels, normalise=None, fit_intercept=False, tol=1e-9, max_iter=5000)
     model, etas = asked.fit(X, y), np.sqrt([4, 2, 1, 2])
     assert group_sizes(kernels.grams(X, normalise=None)) == pytest.approx(etas)

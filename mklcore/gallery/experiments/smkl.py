@@ -39,7 +39,7 @@ from mklcore.estimators.baselines import UniformMKLClassifier, UniformMKLRegress
 from mklcore.estimators.lp import LpMKLClassifier, LpMKLRegressor
 from mklcore.estimators.smkl import SMKLClassifier, SMKLRegressor
 from mklcore.gallery.experiments.base import TableLine, seed_of
-from mklcore.kernels.dictionary import KernelDictionary, spectral_dictionary
+from mklcore.kernels.dictionary import BAND_KERNELS, KernelDictionary
 from mklcore.kernels.functions import RBF, KernelSpec, Linear, Polynomial
 from mklcore.paths.choose_c import machines_of
 from mklcore.paths.curves import choose, cross_validate_path
@@ -94,7 +94,7 @@ def image(line: TableLine) -> list[float]:
     """
     X, y, n_bands = _pixels(line)
     groups = [(f"part {k}", tuple(range(k * n_bands, (k + 1) * n_bands))) for k in range(X.shape[1] // n_bands)]
-    usual: dict[str, Any] = {"kernels": spectral_dictionary(groups), "normalise": "trace"}
+    usual: dict[str, Any] = {"kernels": KernelDictionary.per_group(BAND_KERNELS, groups), "normalise": "trace"}
     alone = KernelDictionary((RBF(1.0, features=groups[0][1], relative=True),))
     ways = (
         SMKLClassifier(**usual),
@@ -211,7 +211,7 @@ def spectra(line: TableLine) -> list[float]:
     parts = (train, test) if line.row == AS_MEASURED else standardise_spectra(train, test)
     train, test = (with_bands(with_second_differences(part), 10) for part in parts)
     usual: dict[str, Any] = {"loss": "epsilon_insensitive", "normalise": "trace"}
-    bands = spectral_dictionary(train.groups)
+    bands = KernelDictionary.per_group(BAND_KERNELS, train.groups)
     with suppress_convergence_warnings():  # a few fits at large costs stop short
         sparse, _ = chosen(line, SMKLRegressor(terms="log+gl", kernels=bands, **usual), train)
         convex, _ = chosen(line, LpMKLRegressor(p=1.0, kernels=bands, **usual), train)

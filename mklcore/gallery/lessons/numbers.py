@@ -33,7 +33,7 @@ from mklcore.gallery.lessons.found import LessonResult, found
 from mklcore.gallery.lessons.toy import FEW_NORMS, N_FEATURES, NORMS, Level, draws_of, toy_parts
 from mklcore.hkl.bases import PolynomialBasis
 from mklcore.hkl.design import Design
-from mklcore.kernels.dictionary import KernelDictionary, SequenceDictionary, spectral_dictionary
+from mklcore.kernels.dictionary import KernelDictionary, SequenceDictionary
 from mklcore.kernels.features import Nystroem
 from mklcore.kernels.functions import Linear, Polynomial
 from mklcore.kernels.grams import GramStack
@@ -243,7 +243,7 @@ def _spectral(seed: int, normalise: str) -> tuple[GramStack, Dataset, Dataset, t
     """One linear kernel per band on half of the spectra, those rows, the others, and the bands that decide."""
     data, truth = make_spectra(200, 150, 3, seed)
     train, rest = data.split(0.5, seed)
-    stack = spectral_dictionary(data.groups, specs=Linear()).grams(train.X, normalise=normalise)
+    stack = KernelDictionary.per_group(Linear(), data.groups).grams(train.X, normalise=normalise)
     return stack, train, rest, truth.informative_bands
 
 
