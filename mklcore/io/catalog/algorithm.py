@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from importlib import import_module
 from typing import Any
@@ -26,6 +26,9 @@ class Live(Sequence[Any]):
 
     def __len__(self) -> int:
         return len(self._make())
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._make())  # once, and not once for every place: a page walks through controls a hundred times
 
 
 @dataclass(frozen=True)
