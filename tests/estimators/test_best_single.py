@@ -6,8 +6,13 @@ import pytest
 import mklcore as mkl
 from tests.helpers.every import every
 
-BOTH = [mkl.BestKernelClassifier, mkl.BestKernelRegressor]
 KERNELS = mkl.KernelDictionary.rbf_grid([0.5, 1.0, 2.0]) + mkl.KernelDictionary.per_feature(mkl.Linear(), 4)
+
+
+PAIRS = (
+    (mkl.BestKernelClassifier, mkl.UniformMKLClassifier),
+    (mkl.BestKernelRegressor, mkl.UniformMKLRegressor),
+)
 
 
 @pytest.fixture(scope="module")
@@ -18,24 +23,24 @@ def table():
     return X, np.where(score > 0, "yes", "no"), score
 
 
-@every("cls", BOTH)
-def test_it_is_the_machine_on_the_kernel_with_the_lowest_objective(cls, table):
-    X, y = table[0], table[1] if cls is mkl.BestKernelClassifier else table[2]
-    model = cls(kernels=KERNELS, C=2.0, tol=1e-8).fit(X, y)
-    stack = KERNELS.grams(X)
-    plain = mkl.UniformMKLClassifier if cls is mkl.BestKernelClassifier else mkl.UniformMKLRegressor
-    alone = [plain(kernels="precomputed", C=2.0, tol=1e-8).fit(stack.values[m : m + 1], y) for m in range(len(KERNELS))]
-    objectives = [one.objective_ for one in alone]
-    assert model.best_kernel_ == int(np.argmin(objectives))
-    assert model.single_objectives_[model.best_kernel_] == pytest.approx(min(objectives), rel=1e-6)
-    assert np.all(model.single_objectives_ <= np.array(objectives) * (1 + 1e-6))  # a bound rules the others out
-    assert np.argmin(model.single_objectives_) == model.best_kernel_
-    assert model.weights_.tolist() == np.eye(len(KERNELS))[model.best_kernel_].tolist()
-    assert model.selected_.tolist() == [model.best_kernel_]
-    best = alone[model.best_kernel_]
-    said = "decision_function" if hasattr(model, "classes_") else "predict"
-    assert getattr(model, said)(X) == pytest.approx(getattr(best, said)(stack.values[[model.best_kernel_]]), abs=1e-4)
-    assert model.relative_gap_ <= 1e-6
+@every("task", ["binary", "multiclass", "regression"])
+def test_it_is_the_machine_on_the_kernel_with_the_lowest_objective_for_all_classes(task, table):
+    X, y, score = table
+    y = {"binary": y, "multiclass": np.digitize(X[:, 0], [-0.5, 0.5]), "regression": score}[task]
+    best, plain = PAIRS[task == "regression"]
+    stack, settings = KERNELS.grams(X).values, {"C": 2.0, "tol": 1e-8}
+    model = best(kernels=KERNELS, **settings).fit(X, y)
+    alone = [plain(kernels="precomputed", **settings).fit(K[None], y) for K in stack]
+    sums, place = np.array([np.sum(one.objective_) for one in alone]), model.best_kernel_
+    assert place == np.argmin(sums) == np.argmin(model.single_objectives_)
+    assert np.sum(model.objective_) == pytest.approx(sums.min(), rel=1e-6)
+    assert np.all(model.single_objectives_ <= sums * (1 + 1e-6))  # a bound rules the others out
+    assert np.array_equal(np.unique(np.atleast_2d(model.weights_), axis=0), np.eye(len(KERNELS))[[place]])
+    assert model.selected_.tolist() == [place]
+    decide = type(model).predict if task == "regression" else type(model).decision_function
+    theirs = plain.predict if task == "regression" else plain.decision_function
+    assert decide(model, X) == pytest.approx(theirs(alone[place], stack[[place]]), abs=1e-4)
+    assert np.all(model.relative_gap_ <= 1e-6)
 
 
 @every("loss", ["hinge", "logistic", "squared"])
@@ -46,56 +51,38 @@ def test_no_single_kernel_is_better_than_the_sparse_mixture(loss, table):
     assert mixture.dual_objective_ <= single.objective_ * (1 + 1e-9)
 
 
-def test_folds_choose_by_score_and_stay_with_the_training_rows(table):
-    X, y, score = table
-    model = mkl.BestKernelClassifier(kernels=KERNELS, select="folds").fit(X, y)
+@every("best, column", [(mkl.BestKernelClassifier, 1), (mkl.BestKernelRegressor, 2)])
+def test_folds_choose_by_score_and_a_path_keeps_the_kernels_that_fits_alone_keep(best, column, table):
+    X, y = table[0], table[column]
+    model = best(kernels=KERNELS, select="folds").fit(X, y)
     assert model.single_scores_.shape == (len(KERNELS),)
     assert model.best_kernel_ == int(np.argmax(model.single_scores_))
-    assert mkl.BestKernelClassifier(kernels=KERNELS).fit(X, y).single_scores_ is None
-    other = mkl.BestKernelRegressor(kernels=KERNELS, select="folds").fit(X, score)
-    assert other.best_kernel_ == int(np.argmax(other.single_scores_))
+    values, asked = [0.01, 0.1, 1.0, 10.0], best(kernels=KERNELS, tol=1e-8)
+    path = mkl.fit_path(asked, X, y, "C", values)
+    alone = [asked.copy_with("C", C).fit(X, y) for C in values]
+    assert alone[0].single_scores_ is None
+    assert [point.best_kernel_ for point in path.estimators] == [one.best_kernel_ for one in alone]
+    assert path.objective == pytest.approx([one.objective_ for one in alone], rel=1e-6)
 
 
-def test_one_kernel_serves_every_class(table, monkeypatch):
-    X, machines = table[0], []
-    y = np.digitize(X[:, 0], [-0.5, 0.5])
-    plain = mkl.BestKernelClassifier._alone
+def test_one_class_is_enough_to_rule_a_kernel_out(table, monkeypatch):
+    machines, plain = [], mkl.BestKernelClassifier._alone
     monkeypatch.setattr(mkl.BestKernelClassifier, "_alone", lambda *given: machines.append(1) or plain(*given))
-    model = mkl.BestKernelClassifier(kernels=KERNELS, C=10.0, tol=1e-6).fit(X, y)
-    assert 3 <= len(machines) < 6  # one class is enough to rule a kernel out
-    stack = KERNELS.grams(X).values
-    alone = [mkl.BestKernelClassifier(kernels="precomputed", C=10.0, tol=1e-6).fit(K[None], y) for K in stack]
-    sums = np.array([np.sum(one.objective_) for one in alone])
-    assert model.best_kernel_ == np.argmin(sums)
-    assert np.all(model.single_objectives_ <= sums * (1 + 1e-5))
-    assert model.weights_.shape == (3, len(KERNELS))
-    assert set(np.argmax(model.weights_, axis=1)) == {model.best_kernel_}
-    assert np.sum(model.objective_) == pytest.approx(model.single_objectives_[model.best_kernel_])
+    mkl.BestKernelClassifier(kernels=KERNELS, C=10.0, tol=1e-6).fit(table[0], np.digitize(table[0][:, 0], [-0.5, 0.5]))
+    assert 3 <= len(machines) < 6
 
 
-@every("cls", BOTH)
+@every("cls", [mkl.BestKernelClassifier, mkl.BestKernelRegressor])
 def test_inner_folds_weigh_rows_and_leave_out_those_of_weight_zero(cls):
     rng = np.random.default_rng(1)
     X, weights = rng.standard_normal((80, 2)), np.repeat([1.0, 0.02], [40, 40])
-    target = np.where(weights == 1.0, X[:, 0], X[:, 1]) + np.where(weights == 1.0, 0.3, 0.05) * rng.standard_normal(80)
-    y = target > 0 if cls is mkl.BestKernelClassifier else target
+    y = np.where(weights == 1.0, X[:, 0], X[:, 1]) + np.where(weights == 1.0, 0.3, 0.05) * rng.standard_normal(80)
+    y = y > 0 if cls is mkl.BestKernelClassifier else y
     kernels = mkl.KernelDictionary.per_feature(mkl.Linear(), 2)
-    plain = cls(kernels=kernels, select="folds").fit(X, y)
-    weighted = cls(kernels=kernels, select="folds").fit(X, y, sample_weight=weights)
-    assert (plain.best_kernel_, weighted.best_kernel_) == (1, 0)
-
+    for given, best in ((None, 1), (weights, 0)):
+        assert cls(kernels=kernels, select="folds").fit(X, y, sample_weight=given).best_kernel_ == best
     some = weights * (np.arange(80) % 2)  # rows of weight zero are in no fold: as if the others were all there is
-    stack, rows = kernels.grams(X), np.flatnonzero(some)
-    whole = cls(kernels="precomputed", select="folds").fit(stack, y, sample_weight=some)
-    fewer = cls(kernels="precomputed", select="folds").fit(stack.take(rows), y[rows], sample_weight=some[rows])
-    assert whole.single_scores_ == pytest.approx(fewer.single_scores_, rel=1e-9)
-
-
-@pytest.mark.parametrize("cls", BOTH)
-def test_a_path_keeps_the_kernels_that_fits_alone_keep(cls, table):
-    X, y = table[0], table[1] if cls is mkl.BestKernelClassifier else table[2]
-    values = [0.01, 0.1, 1.0, 10.0]
-    path = mkl.fit_path(cls(kernels=KERNELS, tol=1e-8), X, y, "C", values)
-    alone = [cls(kernels=KERNELS, C=C, tol=1e-8).fit(X, y) for C in values]
-    assert [point.best_kernel_ for point in path.estimators] == [one.best_kernel_ for one in alone]
-    assert path.objective == pytest.approx([one.objective_ for one in alone], rel=1e-6)
+    stack, rows, ready = kernels.grams(X), np.flatnonzero(some), cls(kernels="precomputed", select="folds")
+    whole = ready.fit(stack, y, sample_weight=some).single_scores_
+    fewer = ready.fit(stack.take(rows), y[rows], sample_weight=some[rows]).single_scores_
+    assert whole == pytest.approx(fewer, rel=1e-9)

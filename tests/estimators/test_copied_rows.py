@@ -30,29 +30,20 @@ def drawn(seed):
 
 def models(seed, d):
     """Estimators at a C and p of the seed's own, each with the parameter of its path and a few values."""
-    C, p, pick = 10.0 ** (seed % 7 - 3), ORDERS[seed % 4], lambda of: of[seed % len(of)]
+    C, p, term = 10.0 ** (seed % 7 - 3), ORDERS[seed % 4], TERMS[seed % 4]
     specs = (mkl.Linear(), mkl.RBF(1.0, relative=True))
     kernels = mkl.KernelDictionary.per_feature(specs, d) + mkl.KernelDictionary.rbf_grid([0.5, 2.0])
-    costs, lams = ("C", [1e-2, 1.0, 30.0, 1e3]), ("lam", [0.5, 0.05])
-    for k, kinds in enumerate(
-        (
-            (
-                mkl.LpMKLClassifier,
-                mkl.UniformMKLClassifier,
-                mkl.GOMPClassifier,
-                mkl.GreedyMKLClassifier,
-                mkl.SMKLClassifier,
-            ),
-            (mkl.LpMKLRegressor, mkl.UniformMKLRegressor, mkl.GOMPRegressor, mkl.GreedyMKLRegressor, mkl.SMKLRegressor),
-        )
-    ):
-        lp, uniform, gomp, greedy, smkl = kinds
-        yield k, lp(kernels=kernels, p=p, C=C, loss=pick(LOSSES[k])), costs
-        yield k, lp(kernels=kernels, p=1.0, C=C), costs
-        yield k, uniform(kernels=kernels, C=C), costs
-        yield k, gomp(kernels=kernels, n_kernels=3, lam=1e-3), ("s", [1, 3])
-        yield k, greedy(kernels=kernels, lam=0.1), lams
-        yield k, smkl(kernels=kernels, C=C, terms=pick(TERMS), max_iter=60), costs
+    costs = ("C", [1e-2, 1.0, 30.0, 1e3])
+    for k, kind in enumerate(("Classifier", "Regressor")):
+        for name, asked, path in (
+            ("LpMKL", {"p": p, "C": C, "loss": LOSSES[k][seed % 3]}, costs),
+            ("LpMKL", {"p": 1.0, "C": C}, costs),
+            ("UniformMKL", {"C": C}, costs),
+            ("GOMP", {"n_kernels": 3, "lam": 1e-3}, ("s", [1, 3])),
+            ("GreedyMKL", {"lam": 0.1}, ("lam", [0.5, 0.05])),
+            ("SMKL", {"C": C, "terms": term, "max_iter": 60}, costs),
+        ):
+            yield k, getattr(mkl, name + kind)(kernels=kernels, **asked), path
 
 
 @every("seed", range(4))

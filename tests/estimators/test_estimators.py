@@ -34,40 +34,35 @@ def table():
     return X, np.where(score > 0, "yes", "no"), score
 
 
-def _target(cls, table):
-    return table[1] if cls in CLASSIFIERS else table[2]
-
-
 @every("asked", EVERY_KIND)
 def test_every_estimator_answers_by_what_it_publishes_on_tables_and_on_stacks(asked, table):
     X, y = table[0], table[1 if is_classifier(asked) else 2]
     kernels = mkl.KernelDictionary.rbf_grid([0.5, 1.0, 2.0]) + mkl.KernelDictionary.per_feature(mkl.Linear(), 4)
     stack = kernels.grams(X[:50], normalise=asked.default_normalise)
     blocks = stack.cross(X[50:])
-    on_table = clone(asked).set_params(kernels=kernels).fit(X[:50], y[:50])
+    model = clone(asked).set_params(kernels=kernels).fit(X[:50], y[:50])
     on_array = clone(asked).set_params(kernels="precomputed").fit(stack.values, y[:50])
-    assert on_array.weights_ == pytest.approx(on_table.weights_)
-    for model, rows in ((on_table, X[50:]), (on_array, blocks)):
-        if isinstance(model, (mkl.GreedyMKLClassifier, mkl.GreedyMKLRegressor)):  # one function per kernel
-            expected = np.einsum("mij,mj->i", blocks, model.dual_coef_) + model.intercept_
-        else:
-            expected = np.tensordot(model.weights_, blocks, 1) @ np.squeeze(model.dual_coef_) + model.intercept_
-        found = model.decision_function(rows) if is_classifier(asked) else model.predict(rows)
+    assert on_array.weights_ == pytest.approx(model.weights_)
+    duals = np.squeeze(model.dual_coef_)
+    if not isinstance(model, (mkl.GreedyMKLClassifier, mkl.GreedyMKLRegressor)):  # one function per kernel
+        duals = model.weights_[:, None] * duals
+    expected = np.einsum("mij,mj->i", blocks, duals) + model.intercept_
+    for one, rows in ((model, X[50:]), (on_array, blocks)):
+        found = one.decision_function(rows) if is_classifier(asked) else one.predict(rows)
         assert found == pytest.approx(expected)
         if is_classifier(asked):
-            assert np.array_equal(model.predict(rows) == model.classes_[1], found > 0)
-        assert model.score(rows, y[50:]) == pytest.approx(on_table.score(X[50:], y[50:]))
-
-    assert len(on_table.kernel_names_) == on_table.weights_.size == len(kernels)
-    assert np.all(on_table.weights_ >= 0)
-    assert set(np.flatnonzero(on_table.weights_)) <= set(on_table.selected_)
-    assert on_table.n_kernels_ == np.count_nonzero(on_table.weights_) > 0
-    assert on_table.status_.ok
-    assert on_table.n_iter_ <= len(on_table.history_)
-    if on_table.dual_gap_ is not None:
-        assert on_table.dual_gap_ == pytest.approx(on_table.objective_ - on_table.dual_objective_)
-        assert on_table.dual_gap_ >= 0
-    assert all(name in on_table._repr_html_() for name in (type(asked).__name__, "kernels used"))
+            assert np.array_equal(one.predict(rows) == one.classes_[1], found > 0)
+        assert one.score(rows, y[50:]) == pytest.approx(model.score(X[50:], y[50:]))
+    assert len(model.kernel_names_) == model.weights_.size == len(kernels)
+    assert np.all(model.weights_ >= 0)
+    assert set(np.flatnonzero(model.weights_)) <= set(model.selected_)
+    assert model.n_kernels_ == np.count_nonzero(model.weights_) > 0
+    assert model.status_.ok
+    assert model.n_iter_ <= len(model.history_)
+    if model.dual_gap_ is not None:
+        assert model.dual_gap_ == pytest.approx(model.objective_ - model.dual_objective_)
+        assert model.dual_gap_ >= 0
+    assert all(name in model._repr_html_() for name in (type(asked).__name__, "kernels used"))
 
 
 @every("asked", EVERY_KIND)
@@ -108,13 +103,12 @@ def test_one_kernel_is_svc_and_kernel_ridge(table):
     ours = mkl.LpMKLClassifier(kernels="precomputed", C=2.0, tol=1e-8).fit(K, labels)
     svc = SVC(kernel="precomputed", C=2.0, tol=1e-8).fit(K[0], labels)
     assert ours.decision_function(K) == pytest.approx(svc.decision_function(K[0]), abs=1e-4)
-    ridge = mkl.LpMKLRegressor(kernels="precomputed", C=2.0, fit_intercept=False, tol=1e-8).fit(K, target)
-    assert ridge.predict(K) == pytest.approx(
-        KernelRidge(alpha=0.5, kernel="precomputed").fit(K[0], target).predict(K[0])
-    )
-    greedy = mkl.GOMPRegressor(kernels="precomputed", lam=0.01, fit_intercept=False).fit(K, target)
-    same = KernelRidge(alpha=0.01 * len(target), kernel="precomputed").fit(K[0], target)
-    assert greedy.predict(K) == pytest.approx(same.predict(K[0]))
+    for model, alpha in (
+        (mkl.LpMKLRegressor(kernels="precomputed", C=2.0, fit_intercept=False, tol=1e-8), 0.5),
+        (mkl.GOMPRegressor(kernels="precomputed", lam=0.01, fit_intercept=False), 0.01 * len(target)),
+    ):
+        ridge = KernelRidge(alpha=alpha, kernel="precomputed").fit(K[0], target)
+        assert model.fit(K, target).predict(K) == pytest.approx(ridge.predict(K[0]))
 
 
 @every("cls", CLASSIFIERS)
@@ -123,15 +117,11 @@ def test_more_than_two_classes(cls):
     model = cls(kernels=mkl.KernelDictionary.per_feature(mkl.RBF(1.0, relative=True), 4)).fit(X, y)
     assert model.decision_function(X).shape == (150, 3)
     assert model.score(X, y) > 0.9
-    if cls is mkl.GOMPClassifier:
-        assert model.weights_.shape == (4,)
-        assert model.dual_coef_.shape == (150, 3)
+    if cls is mkl.GOMPClassifier:  # the classes share their kernels
+        assert (model.weights_.shape, model.dual_coef_.shape) == ((4,), (150, 3))
     else:
-        assert model.weights_.shape == (3, 4)
-        assert model.dual_coef_.shape == (3, 150)
-        assert model.relative_gap_.shape == (3,)
-        alone = clone(model).fit(X, y == 1)
-        assert model.weights_[1] == pytest.approx(alone.weights_, abs=1e-9)
+        assert (model.weights_.shape, model.dual_coef_.shape) == ((3, 4), (3, 150))
+        assert model.weights_[1] == pytest.approx(clone(model).fit(X, y == 1).weights_, abs=1e-9)
 
 
 @every("algorithm", mkl.io.catalog.ESTIMATORS.values())
@@ -165,40 +155,33 @@ def test_a_number_that_a_parameter_cannot_be_is_refused_by_every_estimator_that_
             clone(model).set_params(**{name: value}).fit(table[0], table[1 if is_classifier(model) else 2])
 
 
-@every(
-    "model, words",
-    [
-        (mkl.LpMKLClassifier(p=0.9), "must be 1 or more"),
-        (mkl.LpMKLClassifier(loss="huber"), "loss must be one of hinge, logistic, squared"),
-        (mkl.LpMKLClassifier(solver="magic"), "solver must be one of auto"),
-        (mkl.LpMKLRegressor(loss="epsilon_insensitive", epsilon=-1), "half-width of the tube"),
-        (mkl.LpMKLClassifier(kernels="rbf"), 'a KernelDictionary or "precomputed"'),
-        (mkl.LpMKLClassifier(kernels=3), 'a KernelDictionary or "precomputed"'),
-        (mkl.GOMPClassifier(score_tol=-1), "score_tol is a share"),
-        (mkl.GOMPClassifier(score_tol=np.nan), "score_tol is a share"),
-        (mkl.GOMPClassifier(loss="epsilon_insensitive"), "loss must be"),
-        (mkl.GOMPClassifier(loss="hinge", fit_intercept=True), 'use fit_intercept=False with loss="hinge"'),
-        (mkl.GOMPClassifier(n_candidates=0), "n_candidates must be a whole number"),
-        (mkl.GreedyMKLRegressor(criterion="magic"), "criterion must be one of functional, empirical; got 'magic'"),
-        (mkl.GreedyMKLRegressor(step="long"), "step must be one of unit, linesearch"),
-        (mkl.SMKLClassifier(loss="epsilon_insensitive"), "loss must be one of hinge, logistic, squared, squared_hinge"),
-        (mkl.SMKLRegressor(loss="hinge"), "loss must be one of squared, epsilon_insensitive, huber, pinball here"),
-        (mkl.SMKLRegressor(loss="epsilon_insensitive", epsilon=-1), "half-width of the tube"),
-        (mkl.SMKLClassifier(tol_mode="loose"), "tol_mode must be one of relative, absolute"),
-        (mkl.SMKLClassifier(init_jitter=1.0), "init_jitter is a share of the first weights"),
-        (mkl.SMKLClassifier(eta=(1.0, 2.0)), "eta holds 2 group weights, but there are"),
-        (mkl.SMKLClassifier(log_epsilon=0.0), "log_epsilon is the floor"),
-        (mkl.HKLRegressor(loss="hinge"), "loss must be one of squared here; got 'hinge'"),
-        (mkl.HKLClassifier(loss="huber"), "loss must be one of hinge, logistic, squared here"),
-        (mkl.HKLClassifier(search="quick"), "search must be one of certified, printed, necessary"),
-        (mkl.HKLClassifier(basis=3), "basis must be None, one of the bases"),
-        (mkl.HKLClassifier(basis="fourier"), "There is no basis called 'fourier'"),
-        (mkl.BestKernelClassifier(select="luck"), "select must be one of objective, folds"),
-        (mkl.AlignedMKLClassifier("luck"), "rule must be one of aligned, margin"),
-        (mkl.AlignedMKLClassifier("margin", mix=1.0), "from 0 to below 1"),
-    ],
-)
-def test_bad_parameters_are_refused(model, words, table):
+@every("cls, asked, words", [
+    (mkl.LpMKLClassifier, {"p": 0.9}, "must be 1 or more"),
+    (mkl.LpMKLClassifier, {"loss": "huber"}, "loss must be one of hinge, logistic, squared"),
+    (mkl.LpMKLClassifier, {"solver": "magic"}, "solver must be one of auto"),
+    *((mkl.LpMKLClassifier, {"kernels": none}, 'a KernelDictionary or "precomputed"') for none in ("rbf", 3)),
+    *((mkl.GOMPClassifier, {"score_tol": none}, "score_tol is a share") for none in (-1, np.nan)),
+    (mkl.GOMPClassifier, {"loss": "epsilon_insensitive"}, "loss must be"),
+    (mkl.GOMPClassifier, {"loss": "hinge", "fit_intercept": True}, 'use fit_intercept=False with loss="hinge"'),
+    (mkl.GOMPClassifier, {"n_candidates": 0}, "n_candidates must be a whole number"),
+    (mkl.GreedyMKLRegressor, {"criterion": "magic"}, "criterion must be one of functional, empirical; got 'magic'"),
+    (mkl.GreedyMKLRegressor, {"step": "long"}, "step must be one of unit, linesearch"),
+    (mkl.SMKLClassifier, {"loss": "epsilon_insensitive"}, "loss must be one of hinge, logistic, squared, squared"),
+    (mkl.SMKLRegressor, {"loss": "hinge"}, "loss must be one of squared, epsilon_insensitive, huber, pinball here"),
+    *((cls, {"loss": "epsilon_insensitive", "epsilon": -1}, "half-width of the tube")
+      for cls in (mkl.LpMKLRegressor, mkl.SMKLRegressor)),
+    (mkl.SMKLClassifier, {"tol_mode": "loose"}, "tol_mode must be one of relative, absolute"),
+    (mkl.SMKLClassifier, {"init_jitter": 1.0}, "init_jitter is a share of the first weights"),
+    (mkl.SMKLClassifier, {"eta": (1.0, 2.0)}, "eta holds 2 group weights, but there are"),
+    (mkl.SMKLClassifier, {"log_epsilon": 0.0}, "log_epsilon is the floor"),
+    (mkl.HKLClassifier, {"loss": "huber"}, "loss must be one of hinge, logistic, squared here"),
+    (mkl.HKLClassifier, {"search": "quick"}, "search must be one of certified, printed, necessary"),
+    (mkl.BestKernelClassifier, {"select": "luck"}, "select must be one of objective, folds"),
+    (mkl.AlignedMKLClassifier, {"rule": "luck"}, "rule must be one of aligned, margin"),
+    (mkl.AlignedMKLClassifier, {"rule": "margin", "mix": 1.0}, "from 0 to below 1"),
+])  # fmt: skip
+def test_bad_parameters_are_refused(cls, asked, words, table):
+    model = cls(**asked)
     with pytest.raises(ParameterError, match=words):
         model.fit(table[0], table[1 if is_classifier(model) else 2])
 
@@ -206,28 +189,19 @@ def test_bad_parameters_are_refused(model, words, table):
 def test_bad_targets_and_stacks_are_refused(table):
     X, labels, target = table
     K = mkl.KernelDictionary.rbf_grid([1.0]).grams(X).values
-    with pytest.raises(DataError, match="one class only"):
-        mkl.LpMKLClassifier().fit(X, np.zeros(len(X), dtype=int))
-    with pytest.raises(DataError, match="NaN or infinite"):
-        mkl.LpMKLRegressor().fit(X, np.where(target > 0, target, np.nan))
-    with pytest.raises(DataError, match="Unknown label type"):
-        mkl.LpMKLRegressor().fit(X, labels)
-    with pytest.raises(DataError, match="must be the same rows"):
-        mkl.LpMKLClassifier(kernels="precomputed").fit(K, labels[:-1])
-    with pytest.raises(KernelError, match="splitters cannot cut stacks"):
-        mkl.LpMKLClassifier(kernels="precomputed").fit(X, labels)
-    with pytest.raises(KernelError, match="smallest eigenvalue"):
-        mkl.LpMKLClassifier(kernels="precomputed").fit(K - 2.0 * np.eye(len(X)), labels)
-    model = mkl.LpMKLClassifier(kernels="precomputed").fit(K, labels)
-    with pytest.raises(KernelError, match=r"Test blocks must be \(M, n_new, n\)"):
-        model.predict(K[:, :, :-1])
-
-
-SENTENCE = r"scikit-learn's splitters cannot cut stacks: use mklcore.cross_validate_path"
-
-
-def six_kernels(table):
-    return mkl.KernelDictionary.rbf_widths([1.0, 1.5, 2.0, 2.5, 3.0, 3.5]).grams(table[0][:6])
+    plain, numbers = mkl.LpMKLClassifier(), mkl.LpMKLRegressor()
+    ready = mkl.LpMKLClassifier(kernels="precomputed")
+    for error, call, words in (
+        (DataError, lambda: plain.fit(X, np.zeros(len(X), dtype=int)), "one class only"),
+        (DataError, lambda: numbers.fit(X, np.where(target > 0, target, np.nan)), "NaN or infinite"),
+        (DataError, lambda: numbers.fit(X, labels), "Unknown label type"),
+        (DataError, lambda: ready.fit(K, labels[:-1]), "must be the same rows"),
+        (KernelError, lambda: ready.fit(X, labels), "splitters cannot cut stacks"),
+        (KernelError, lambda: ready.fit(K - 2.0 * np.eye(len(X)), labels), "smallest eigenvalue"),
+        (KernelError, lambda: ready.fit(K, labels).predict(K[:, :, :-1]), r"Test blocks must be \(M, n_new, n\)"),
+    ):
+        with pytest.raises(error, match=words):
+            call()
 
 
 @every("y", [np.array([0, 1] * 3), np.array([0] * 5 + [1])])
@@ -235,19 +209,17 @@ def six_kernels(table):
 @pytest.mark.filterwarnings("ignore:The least populated class:UserWarning")
 def test_who_cuts_a_stack_like_a_table_is_reported_the_ways_that_work(cls, y, table):
     """scikit-learn cuts the first axis, which counts kernels: by luck of the sizes it comes as far as the estimator."""
-    stack, model = six_kernels(table), cls(kernels="precomputed")
-    with pytest.raises(KernelError, match=rf"square matrices .*belong to predict, not to fit. {SENTENCE}"):
-        cross_val_score(model, stack.values, y, cv=3, error_score="raise")
-    with pytest.raises(KernelError, match=f"is no table. {SENTENCE}"):
-        cross_val_score(model, stack, y, cv=3)
-    with pytest.raises(KernelError, match=SENTENCE):
-        model.fit(stack.values[:, :4], y[:4])
-    with pytest.raises(DataError, match=r"6 training rows and (the target|y) has 1"):
-        model.fit(stack, y[5:])
-
-
-def test_kernels_are_never_scored_as_rows(table):
-    """Without a target scikit-learn would fit on four kernels, predict with two others, and tell a share of rows."""
-    model = mkl.LpMKLOneClass(kernels="precomputed")
-    with pytest.raises(ValueError, match="square kernel matrix"):
-        cross_val_score(model, six_kernels(table).values[:4], cv=2)
+    stack = mkl.KernelDictionary.rbf_widths([1.0, 1.5, 2.0, 2.5, 3.0, 3.5]).grams(table[0][:6])
+    ways, model = "scikit-learn's splitters cannot cut stacks: use mklcore.cross_val", cls(kernels="precomputed")
+    for error, call, words in (
+        (KernelError, lambda: cross_val_score(model, stack.values, y, cv=3, error_score="raise"),
+         f"square matrices .*belong to predict, not to fit. {ways}"),
+        (KernelError, lambda: cross_val_score(model, stack, y, cv=3), f"is no table. {ways}"),
+        (KernelError, lambda: model.fit(stack.values[:, :4], y[:4]), ways),
+        (DataError, lambda: model.fit(stack, y[5:]), r"6 training rows and (the target|y) has 1"),
+        # without a target four kernels would be fitted, and a share of rows told about two others
+        (ValueError, lambda: cross_val_score(mkl.LpMKLOneClass(kernels="precomputed"), stack.values[:4], cv=2),
+         "square kernel matrix"),
+    ):  # fmt: skip
+        with pytest.raises(error, match=words):
+            call()

@@ -7,7 +7,7 @@ import mklcore as mkl
 from mklcore.answer.terms import NOVELTY, decision_surface
 from mklcore.data.synthetic import RING_GAP
 from mklcore.errors import ParameterError
-from mklcore.paths import choose, cross_validate_path
+from mklcore.paths import choose, cross_validate_path, path_grid
 from mklcore.paths.choose_c import choose_C
 from mklcore.paths.scoring import ACCEPTED
 from tests.helpers.every import every
@@ -23,76 +23,63 @@ def ring():
 
 def path(stack, param="C", n=8, **parameters):
     model = mkl.LpMKLOneClass(kernels="precomputed", **parameters)
-    return mkl.fit_path(model, stack, None, param, mkl.paths.path_grid(model, stack, None, param, n))
+    return mkl.fit_path(model, stack, None, param, path_grid(model, stack, None, param, n))
 
 
 def test_the_ring_is_what_its_truth_says(ring):
     data, truth, _ = ring
     away = np.abs(np.hypot(*data.X.T) - truth.radius)
-    assert data.task == "novelty"
     assert truth.outside.sum() == 8
     assert away[truth.outside].min() >= RING_GAP
     assert away[~truth.outside].max() < 5 * truth.noise_std
     assert data == mkl.data.make_ring(120, 8, seed=1)[0]
-    with pytest.raises(ParameterError, match="n_outside must be a whole number from 0 to 4; got 5"):
-        mkl.data.make_ring(5, 5, seed=0)
 
 
 @every("param", ["C", "p"])
 def test_a_path_is_certified_and_scored_by_the_share_accepted(ring, param):
     data, _, stack = ring
-    model = mkl.LpMKLOneClass(p=1.5, C=0.05, kernels="precomputed")
-    values = mkl.paths.path_grid(model, stack, None, param, 8)
-    found = mkl.fit_path(model, stack, None, param, values, stack.cross(data.X[80:]))
+    model, new = mkl.LpMKLOneClass(p=1.5, C=0.05, kernels="precomputed"), stack.cross(data.X[80:])
+    found = mkl.fit_path(model, stack, None, param, path_grid(model, stack, None, param, 8), new)
     assert found.score_name == ACCEPTED
     assert all(status.ok for status in found.statuses)
     assert found.relative_gap.max() <= 1e-3
-    for fitted, train, validation in zip(found.estimators, found.train_score, found.val_score, strict=True):
-        decision, fresh = fitted.decision_function(stack.values), fitted.decision_function(stack.cross(data.X[80:]))
-        for reported, values in ((train, decision), (validation, fresh)):
+    for fitted, *scores in zip(found.estimators, found.train_score, found.val_score, strict=True):
+        for reported, rows in zip(scores, (stack.values, new), strict=True):
+            values = fitted.decision_function(rows)
             on_the_border = np.abs(values) < 1e-9  # whether such a row is inside depends on the last digit
             assert reported == pytest.approx(np.mean(values >= 0), abs=np.mean(on_the_border) + 1e-12)
-        assert fitted.score(stack.values) == np.mean(decision >= 0)
+            assert fitted.score(rows) == np.mean(values >= 0)
 
 
 @every("p", [1.0, 2.0, np.inf])
-def test_the_path_over_C_goes_from_no_row_to_nearly_all(ring, p):
-    found = path(ring[2], p=p)
+def test_the_path_over_C_goes_from_no_row_to_nearly_all_as_single_fits_do(ring, p):
+    found = path(ring[2], p=p, tol=1e-6)
     assert found.train_score[0] < 0.5
     assert found.train_score[-1] > 0.9
     assert found.first_look == 4
     assert not found.can_choose
+    alone = mkl.LpMKLOneClass(p=p, C=found.values[3], kernels="precomputed", tol=1e-6).fit(ring[2])
+    assert found.objective[3] == pytest.approx(alone.objective_, rel=1e-5)
 
 
-def test_a_path_answers_as_single_fits_do(ring):
-    stack = ring[2]
-    found = path(stack, p=1.5, tol=1e-6)
-    for value, fitted in zip(found.values[::3], found.estimators[::3], strict=True):
-        alone = mkl.LpMKLOneClass(p=1.5, C=value, kernels="precomputed", tol=1e-6).fit(stack)
-        assert fitted.objective_ == pytest.approx(alone.objective_, rel=1e-5)
-
-
-def test_the_nu_form_runs_over_p_and_refuses_a_path_over_C(ring):
-    found = path(ring[2], "p", nu=0.2)
-    assert all(status.ok for status in found.statuses)
-    assert np.all(np.abs(found.train_score - 0.8) < 0.2)
-    with pytest.raises(ParameterError, match="With nu given C has no effect"):
-        path(ring[2], nu=0.2)
-
-
-def test_the_share_accepted_cannot_choose(ring):
+def test_the_share_accepted_cannot_choose_and_the_nu_form_has_no_C(ring):
     data, _, stack = ring
-    found = path(stack)
-    with pytest.raises(ParameterError, match="cannot choose a point"):
-        choose(found)
     model = mkl.LpMKLOneClass(p=2.0, kernels=KERNELS)
     folds = cross_validate_path(model, data.X, data.y, "C", [0.01, 0.1], n_splits=3)
     assert folds.score_name == ACCEPTED
     assert np.all((folds.scores >= 0) & (folds.scores <= 1))
-    with pytest.raises(ParameterError, match="cannot choose a point"):
-        choose(folds)
-    with pytest.raises(ParameterError, match="no error can be estimated"):
-        choose_C(model, data.X, data.y, [0.1, 1.0])
+    found = path(stack, "p", nu=0.2)
+    assert all(status.ok for status in found.statuses)
+    assert np.all(np.abs(found.train_score - 0.8) < 0.2)
+    for call, words in (
+        (lambda: choose(path(stack)), "cannot choose a point"),
+        (lambda: choose(folds), "cannot choose a point"),
+        (lambda: choose_C(model, data.X, data.y, [0.1, 1.0]), "no error can be estimated"),
+        (lambda: path(stack, nu=0.2), "With nu given C has no effect"),
+        (lambda: mkl.data.make_ring(5, 5, seed=0), "n_outside must be a whole number from 0 to 4; got 5"),
+    ):
+        with pytest.raises(ParameterError, match=words):
+            call()
 
 
 def test_a_path_with_a_target_still_looks_at_its_best_score_first():
@@ -134,9 +121,7 @@ def test_the_registry_makes_the_estimator_for_a_table_without_target(ring, norm)
 
 @every("method", mkl.io.catalog.ESTIMATORS.values())
 def test_other_methods_say_that_they_need_a_target(method):
-    assert method.fits("binary")
-    assert method.fits("regression")
-    assert method.fits("novelty") == (method.key == "lp")
-    if not method.fits("novelty"):
+    assert [method.fits(task) for task in ("binary", "regression", "novelty")] == [True, True, method.key == "lp"]
+    if method.key != "lp":
         with pytest.raises(ParameterError, match=r"needs a target, and this table has none"):
             method.estimator("novelty")

@@ -1,15 +1,13 @@
 """Probabilities of classifiers: scikit-learn's calibration on the same folds, conventions, files, refusals."""
 
-import warnings
-
 import numpy as np
 import pytest
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.utils.estimator_checks import check_estimator
 
 import mklcore as mkl
 from mklcore.data.splitting import codes_of, fold_rows
 from mklcore.errors import DataError
+from mklcore.paths.probabilities import calibrate, reliability, sigmoids
 from tests.helpers.every import every
 
 KERNELS = mkl.KernelDictionary.rbf_grid([0.5, 2.0])
@@ -23,19 +21,6 @@ def clouds(n, classes, seed):
     rng = np.random.default_rng(seed)
     y = np.arange(n) % classes
     return rng.standard_normal((n, 3)) + 1.2 * np.eye(3)[y], np.array(["a", "b", "c"])[y]
-
-
-def test_scikit_learn_conventions():
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the checks provoke warnings on purpose
-        results = check_estimator(
-            mkl.UniformMKLClassifier(loss="squared", probability=True), on_fail=None,
-            expected_failed_checks={
-                "check_sample_weight_equivalence_on_dense_data": "folds are of rows, not of weights",
-                "check_classifiers_train": "the likeliest class need not have the largest score, as with SVC",
-            },
-        )  # fmt: skip
-    assert {r["check_name"]: r["exception"] for r in results if r["status"] == "failed"} == {}
 
 
 @every("classes", [2, 3])
@@ -64,14 +49,12 @@ def test_every_classifier_says_more_than_the_shares_of_the_classes(kind, classes
 
 def test_a_hull_a_stack_and_weights():
     X, y = clouds(80, 2, 2)
+    stack = mkl.KernelDictionary(KERNELS.specs, standardize=False).grams(X, normalise=None).values
     hull = mkl.HKLClassifier(mkl.PolynomialBasis(2), lam=0.01, probability=True).fit(X, y)
     assert hull.predict_proba(X)[:, 1].mean() == pytest.approx(0.5, abs=0.05)
-    stack = mkl.KernelDictionary(KERNELS.specs, standardize=False).grams(X, normalise=None).values
-    ready = mkl.LpMKLClassifier(kernels="precomputed", probability=True).fit(stack, y)
-    assert ready.predict_proba(stack).shape == (80, 2)
-    weights = np.where(np.arange(80) < 60, 1.0, 0.0)
-    weighted = mkl.LpMKLClassifier(kernels=KERNELS, probability=True).fit(X, y, weights)
-    assert weighted.predict_proba(X).shape == (80, 2)
+    for kernels, rows, weights in (("precomputed", stack, None), (KERNELS, X, np.where(np.arange(80) < 60, 1.0, 0.0))):
+        model = mkl.LpMKLClassifier(kernels=kernels, probability=True).fit(rows, y, sample_weight=weights)
+        assert model.predict_proba(rows).shape == (80, 2)
 
 
 def test_a_saved_model_says_the_same(tmp_path):
@@ -88,12 +71,49 @@ def test_a_saved_model_says_the_same(tmp_path):
 
 def test_refusals_say_what_to_do():
     X, y = clouds(20, 2, 0)
-    with pytest.raises(DataError, match="two classes need at least two rows"):
-        mkl.LpMKLClassifier(kernels=KERNELS, probability=True).fit(X[:9], ["a"] * 8 + ["b"])
     model = mkl.LpMKLClassifier(kernels=KERNELS, probability=True)
     point = mkl.fit_path(model, X, y, "C", [1.0, 2.0]).estimators[0]
-    with pytest.raises(DataError, match="point of a path"):
-        point.predict_proba(X)
     grams = np.stack([np.stack([np.ones((20, 20)), np.outer(x, x)]) for x in X.T])
-    with pytest.raises(DataError, match="cannot be cut"):
-        mkl.HKLClassifier(grams, probability=True).fit(grams, y)
+    for call, words in (
+        (lambda: model.fit(X[:9], ["a"] * 8 + ["b"]), "two classes need at least two rows"),
+        (lambda: point.predict_proba(X), "point of a path"),
+        (lambda: mkl.HKLClassifier(grams, probability=True).fit(grams, y), "cannot be cut"),
+    ):
+        with pytest.raises(DataError, match=words):
+            call()
+
+
+# The sigmoid itself
+
+
+CLASSES = np.array(["no", "yes"])
+
+
+def logistic(n, seed=0):
+    """Decisions, labels drawn with probability 1 / (1 + exp(1 - 2 f)), and those probabilities."""
+    rng = np.random.default_rng(seed)
+    decision = rng.standard_normal(n)
+    truth = 1 / (1 + np.exp(1 - 2 * decision))
+    return decision, CLASSES[(rng.random(n) < truth).astype(int)], truth
+
+
+def test_known_probabilities_are_found_again():
+    decision, y, truth = logistic(4000)
+    found = sigmoids(decision, calibrate(decision, y, CLASSES))
+    assert found.sum(axis=1) == pytest.approx(1.0)
+    assert np.mean(np.abs(found[:, 1] - truth)) < 0.03
+    assert np.all(np.diff(found[np.argsort(decision), 1]) >= -1e-12)
+    said, share, counts = reliability(found[:, 1], y == "yes")
+    assert counts.sum() == 4000
+    assert np.average(np.abs(said - share), weights=counts) < 0.03
+
+
+def test_separable_rows_are_not_said_for_sure_and_what_no_sigmoid_fits_is_refused():
+    decision = np.array([-2.0, -1.5, -1.0, 1.0, 1.5, 2.0])
+    y = CLASSES[(decision > 0).astype(int)]
+    found = sigmoids(decision, calibrate(decision, y, CLASSES))
+    assert np.all((found > 0.01) & (found < 0.99))
+    with pytest.raises(DataError, match="Class yes has fewer than 2"):
+        calibrate(decision, np.repeat("no", 6), CLASSES)
+    with pytest.raises(DataError, match=r"got \(6, 3\)"):
+        calibrate(np.zeros((6, 3)), y, CLASSES)

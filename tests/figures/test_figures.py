@@ -387,13 +387,18 @@ def test_scores_wear_grey_dashed_and_black_and_far_models_are_words(dark):
     assert "on the same rows: linear 0.8, majority −40." in figure.layout.meta["alt"]
 
 
-def test_the_gap_is_a_percentage_on_a_log_axis():
+def test_the_gap_is_a_percentage_on_a_log_axis_and_a_judgement_tells_its_numbers():
     figure = figures.gap_convergence(history(0.25, 0.01, 0.0))
     assert figure.layout.yaxis.type == "log"
     np.testing.assert_allclose(figure.data[0].y[:2], [25, 1])
     assert figure.data[0].y[2] > 0
     alt = figure.layout.meta["alt"]
     assert "25 % of the optimum at the start and < 0.01 % after 2 iterations and 2 machine solves" in alt
+    drawn = figures.confusion_figure(np.array([[8, 2], [1, 4]]), ["no", "yes"])
+    assert "80.0% on the diagonal" in drawn.layout.meta["alt"]
+    assert drawn.data[0].z[0] == pytest.approx([0.8, 0.2])
+    residual = figures.residual_figure(np.array([1.0, 2.0]), np.array([1.5, 1.0]), "y")
+    assert residual.data[0].y == pytest.approx([0.5, -1.0])
 
 
 def test_a_surface_draws_its_border_and_the_rows_by_class_apart_and_large_tables_say_what_is_left_out():
