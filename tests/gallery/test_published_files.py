@@ -7,6 +7,7 @@ from sklearn.svm import SVC
 import mklcore as mkl
 from mklcore.errors import DataError, KernelError
 from mklcore.gallery.experiments import TableLine, proteins, smkl
+from tests.helpers.every import every
 
 PROTOCOLS = ("lp_table1", "lp_table2_fig6", "gomp_fig2", "smkl_table2", "smkl_table3")
 
@@ -125,43 +126,26 @@ def test_surroundings_are_means_and_deviations_of_windows():
     assert (parts[1][3, 4, 1], parts[2][3, 4, 1]) == (pytest.approx(window.mean()), pytest.approx(window.std()))
 
 
-@pytest.mark.parametrize(
-    ("arrays", "match"),
-    [
-        ({"K": np.eye(4)[None]}, r"plant\.npz has no array y; expected K and y"),
-        ({"K": np.eye(4)[None], "y": np.arange(3)}, r"y has the shape \(3,\); expected one class for each of the 4 rows"),  # noqa: E501
-        ({"K": np.eye(4)[None], "y": np.array([{}] * 4)}, r"no archive of plain arrays \(ValueError\)"),
-    ],
-)  # fmt: skip
-def test_a_file_of_another_kind_is_refused(arrays, match, tmp_path):
-    np.savez(tmp_path / "plant.npz", **arrays)
-    with pytest.raises(DataError, match=match):
-        on_file(proteins.labelled, "plant", tmp_path)
+ONE = np.eye(4)[None]
 
 
-@pytest.mark.parametrize(
-    ("edges", "match"),
-    [
-        (np.zeros((2, 3), dtype=int), r"edges has the shape \(2, 3\)"),
-        (np.array([[0, 4]]), "edges name things from 0 to 3; got 0 to 4"),
-    ],
-)
-def test_edges_that_are_none_are_refused(edges, match, tmp_path):
-    np.savez(tmp_path / "metabolic.npz", K=np.eye(4)[None], edges=edges)
-    with pytest.raises(DataError, match=match):
-        on_file(proteins.network, "n", tmp_path)
-
-
-def test_a_kernel_of_a_file_that_is_none_is_named(tmp_path):
-    np.savez(tmp_path / "plant.npz", K=-np.eye(4)[None], y=np.arange(4))
-    with pytest.raises(KernelError, match=r"kernel 0 of plant\.npz"):
-        on_file(proteins.labelled, "plant", tmp_path)
-
-
-def test_files_of_spectra_and_images_are_looked_at(tmp_path):
-    np.savez(tmp_path / "ovarian.npz", X=np.zeros((4, 3)), y=np.zeros(4))
-    with pytest.raises(DataError, match=r"ovarian\.npz holds X \(4, 3\) and y \(4,\); expected readings"):
-        on_file(smkl.mass_spectra, "ovarian", tmp_path)
-    np.savez(tmp_path / "indian_pines.npz", cube=np.zeros((4, 3, 2)), classes=np.zeros(4))
-    with pytest.raises(DataError, match=r"indian_pines\.npz holds cube \(4, 3, 2\) and classes \(4,\)"):
-        on_file(smkl.image, "Indian Pines", tmp_path)
+@every("measure, name, arrays, error, words", [
+    (proteins.labelled, "plant", {"K": ONE}, DataError, r"plant\.npz has no array y; expected K and y"),
+    (proteins.labelled, "plant", {"K": ONE, "y": np.arange(3)}, DataError,
+     r"y has the shape \(3,\); expected one class for each of the 4 rows"),
+    (proteins.labelled, "plant", {"K": ONE, "y": np.array([{}] * 4)}, DataError, r"no archive of plain arrays \(Value"),
+    (proteins.labelled, "plant", {"K": -ONE, "y": np.arange(4)}, KernelError, r"kernel 0 of plant\.npz"),
+    (proteins.network, "metabolic", {"K": ONE, "edges": np.zeros((2, 3), dtype=int)}, DataError,
+     r"edges has the shape \(2, 3\)"),
+    (proteins.network, "metabolic", {"K": ONE, "edges": np.array([[0, 4]])}, DataError,
+     "edges name things from 0 to 3; got 0 to 4"),
+    (smkl.mass_spectra, "ovarian", {"X": np.zeros((4, 3)), "y": np.zeros(4)}, DataError,
+     r"ovarian\.npz holds X \(4, 3\) and y \(4,\); expected readings"),
+    (smkl.image, "indian_pines", {"cube": np.zeros((4, 3, 2)), "classes": np.zeros(4)}, DataError,
+     r"indian_pines\.npz holds cube \(4, 3, 2\) and classes \(4,\)"),
+])  # fmt: skip
+def test_a_file_that_holds_something_else_is_refused(measure, name, arrays, error, words, tmp_path):
+    np.savez(tmp_path / f"{name}.npz", **arrays)
+    row = {"ovarian": "ovarian", "indian_pines": "Indian Pines"}.get(name, "plant")
+    with pytest.raises(error, match=words):
+        on_file(measure, row, tmp_path)

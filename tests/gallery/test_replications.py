@@ -9,13 +9,15 @@ from joblib import Memory
 
 import mklcore as mkl
 from mklcore.data.dataset import Dataset
-from mklcore.errors import DataError
+from mklcore.errors import DataError, ParameterError
 from mklcore.estimators.baselines import UniformMKLRegressor
-from mklcore.gallery.experiments import Experiment, Outcome, TableLine, greedy, hkl, lp, smkl, times
+from mklcore.gallery.experiments import Experiment, Outcome, TableLine, greedy, hkl, smkl, times
 from mklcore.gallery.experiments import __main__ as command
 from mklcore.gallery.experiments.base import _measured
 from mklcore.gallery.experiments.claims import Check, Claim
+from mklcore.gallery.experiments.lp import INFORMATIVE
 from mklcore.gallery.experiments.records import record, records
+from tests.helpers.every import every
 
 
 def measure(line: TableLine) -> list[float]:
@@ -50,20 +52,17 @@ def test_rows_that_need_a_file_wait_for_its_folder(tmp_path, monkeypatch):
     assert TINY.run(1).samples[2].tolist() == [[0.0, 5.0]]
 
 
-def test_an_outcome_tells_what_it_was_computed_with():
-    again = Outcome.from_json(TINY.run(1, ["made"], quick=True).to_json())
-    assert again.quick
-    assert {"numpy", "numba", "mklcore"} <= dict(again.versions).keys()
-
-
-def test_seconds_are_those_of_the_processor():
+def test_seconds_are_those_of_the_processor_and_an_outcome_tells_what_it_was_computed_with():
     slept = replace(TINY, measure=idle).run(1, ["made"])
     assert 0 <= slept.seconds < 0.04
-    now = replace(slept, seconds=73.04)
-    assert (now.took, replace(now, seconds=np.nan).took) == ("73.0 CPU s", "")
-    assert Outcome.from_json(now.to_json()).took == now.took
-    sizes = [list(command._reported(TINY, run))[2] for run in (now, replace(now, seconds=np.nan, quick=True))]
+    now, small = replace(slept, seconds=73.04), replace(slept, seconds=np.nan, quick=True)
+    assert (now.took, small.took) == ("73.0 CPU s", "")
+    sizes = [list(command._reported(TINY, run))[2] for run in (now, small)]
     assert sizes == ["1 repetitions, seed 0, 73.0 CPU s", "1 repetitions, seed 0, small"]
+    for run in (now, small):
+        again = Outcome.from_json(run.to_json())
+        assert (again.took, again.quick) == (run.took, run.quick)
+        assert {"numpy", "numba", "mklcore"} <= dict(again.versions).keys()
 
 
 def test_a_run_that_was_cut_short_goes_on_and_keeps_what_it_measured(tmp_path, monkeypatch):
@@ -95,40 +94,20 @@ def test_greedy_steps_fall_geometrically_below_their_bound_and_copies_change_not
 
 
 def test_tables_of_hulls_on_a_file_and_on_made_rows(tmp_path, monkeypatch):
-    for name, value in {
-        "CLASS_ROWS": 120,
-        "LAMS": [1e-2, 1e-3],
-        "L2_LAMS": [1e-3],
-        "HKL_LAMS": [1e-4],
-        "GREEDY_SIZES": (4, 8),
-    }.items():
+    fewer = {"CLASS_ROWS": 120, "LAMS": [1e-2, 1e-3], "L2_LAMS": [1e-3], "HKL_LAMS": [1e-4], "GREEDY_SIZES": (4, 8)}
+    for name, value in fewer.items():
         monkeypatch.setattr(hkl, name, value)
     rng = np.random.default_rng(0)
     X = rng.standard_normal((120, 3))
     y = X[:, 0] * X[:, 1] + 0.05 * rng.standard_normal(120)
-    rows = "\n".join(",".join(f"{v:.4f}" for v in (*x, t)) for x, t in zip(X, y, strict=True))
-    (tmp_path / "boston.csv").write_text(f"a,b,c,y\n{rows}\n")
+    np.savetxt(tmp_path / "boston.csv", np.column_stack([X, y]), "%.4f", ",", header="a,b,c,y", comments="")
     found = mkl.EXPERIMENTS["hkl_table1"].run(1, data=tmp_path)
     assert found.rows == ("boston, pol4", "boston, rbf")
-    errors, nodes = found.samples[0, 0, :5], found.samples[0, 0, 5]
-    assert errors[4] < 10 < 80 < errors[3]  # a product: hulls find it, sums of single columns cannot
+    _, _, _, greedy_error, error, nodes = found.samples[0, 0, :6]
+    assert error < 10 < 80 < greedy_error  # a product: hulls find it, sums of single columns cannot
     assert nodes >= 4
     line = mkl.EXPERIMENTS["hkl_table2"].run(1, ["twonorm, pol4"]).samples[0, 0]
     assert (line[:3] < 25).all()
-
-
-def test_hulls_err_no_more_than_the_full_kernel_where_both_may_follow_lambda():
-    for p in (4, 8, 16, 128):
-        assert hkl.lams(0, p)[-1] == hkl.lams(-2, p)[-1] == pytest.approx(10.0 ** hkl.LEAST.get(p, -6))
-    run = record("hkl_fig2")
-    followed = [row for row in run.rows if int(row.split(",")[0].removeprefix("p = ")) in hkl.LEAST]
-    assert len(followed) == 4
-    for row in followed:
-        l2, _, hulls, _ = run.samples[run.rows.index(row)].T
-        above = hulls - l2
-        assert above.mean() < 3 * above.std(ddof=1) / len(above) ** 0.5
-        if row.endswith("as drawn"):
-            assert (above < 0).mean() > 0.5
 
 
 def test_spectra_by_the_protocol_of_the_tables(monkeypatch):
@@ -152,13 +131,9 @@ def test_tables_of_spectra_have_a_stand_in_each():
         assert len({run.to_json() for run in records(experiment.key)}) == len(records(experiment.key))
 
 
-@pytest.fixture(scope="module")
-def spectra():
+def test_the_epsilon_the_single_kernel_and_the_components_are_chosen_by_folds(monkeypatch):
     X = np.random.default_rng(0).standard_normal((60, 12))
-    return Dataset(X, X @ np.linspace(-1, 1, 12), tuple(f"w{k}" for k in range(12)), "y", "regression")
-
-
-def test_the_epsilon_and_the_single_kernel_are_chosen_by_folds(monkeypatch, spectra):
+    spectra = Dataset(X, X @ np.linspace(-1, 1, 12), tuple(f"w{k}" for k in range(12)), "y", "regression")
     monkeypatch.setattr(smkl, "COSTS", np.array([100.0]))
     monkeypatch.setattr(smkl, "FOLDS", 3)
     usual = {"loss": "epsilon_insensitive", "normalise": "trace"}
@@ -168,18 +143,9 @@ def test_the_epsilon_and_the_single_kernel_are_chosen_by_folds(monkeypatch, spec
     assert found.epsilon == pytest.approx(smkl.TUBES[0] * np.std(spectra.y))  # a target without noise
     best = smkl.best_alone(TableLine("any"), usual, spectra)
     assert [spec.title for spec in best._map.specs] == ["linear"]
-
-
-def test_partial_least_squares_takes_as_many_components_as_the_folds_say(spectra):
-    found = smkl.partial_least_squares(TableLine("any"), spectra)
-    assert found.best_params_["n_components"] > 1
-    assert np.ravel(found.predict(spectra.X)) == pytest.approx(spectra.y, abs=1e-2)
-
-
-def test_cells_that_the_printed_table_leaves_open_are_open():
-    found = mkl.EXPERIMENTS["hkl_table2"].reference(["ringnorm, pol4"])[0]
-    assert np.isnan(found[[0, 2]]).all()
-    assert found[1] == 5.9
+    squares = smkl.partial_least_squares(TableLine("any"), spectra)
+    assert squares.best_params_["n_components"] > 1
+    assert np.ravel(squares.predict(X)) == pytest.approx(spectra.y, abs=1e-2)
 
 
 @pytest.mark.parametrize("key", ["lp_fig4_fig5", "lp_table2_fig6", "gomp_fig2", "smkl_table4"])
@@ -191,16 +157,6 @@ def test_a_small_run_gives_what_is_recorded(key):
     assert kept.columns == experiment.columns
     line = experiment.run(1, kept.rows[:1], kept.seed, quick=True).samples[0, 0]
     assert line == pytest.approx(kept.samples[0, 0], rel=1e-3, abs=2e-3)
-
-
-def test_sequences_in_place_of_start_sites():
-    experiment = mkl.EXPERIMENTS["lp_fig4_fig5"]
-    found = dict(zip(experiment.columns, record("lp_fig4_fig5").mean.T, strict=True))
-    assert all((found[name] > found[lp.NAMES[-1]]).all() for name in lp.NAMES[:-1])  # letters are noise
-    for p in ("1", "2"):
-        shares = np.array([found[f"{name} at p = {p}"] for name in lp.NAMES])
-        assert shares.sum(axis=0) == pytest.approx(np.ones(shares.shape[1]))
-    assert not experiment.numbers
 
 
 def test_bounds_of_the_two_examples_grow_as_they_should():
@@ -279,3 +235,51 @@ def test_a_full_record_stands_before_the_small_one(monkeypatch, tmp_path):
     small = "0 of 1 agrees; 1 has no number in this run"  # nothing compared: no count that looks like agreement
     rows = [("1 of 3", "3", small, "0", "–"), ("1 of 3", "2, small", small, "0", "–")]
     assert [line[2:7] for line in command.overview()[1:]] == rows
+
+
+# What every registered experiment owes its reader, and Fig. 1 of pursuit
+
+
+@every("experiment", mkl.EXPERIMENTS.values())
+def test_every_experiment_says_what_it_is(experiment):
+    assert isinstance(experiment, Experiment)
+    assert mkl.EXPERIMENTS[experiment.key] is experiment
+    said = (
+        experiment.title,
+        experiment.paper,
+        experiment.did,
+        experiment.claims,
+        experiment.open_points,
+        experiment.unit,
+    )
+    assert all(said)
+    assert set(experiment.numbers) | set(experiment.spread) | set(experiment.quick) <= set(experiment.rows)
+
+
+def test_one_row_with_two_repetitions():
+    experiment, reported = mkl.EXPERIMENTS["gomp_fig1"], []
+    found = experiment.run(repetitions=2, rows=["0.82"], seed=1, callback=lambda *s: reported.append(s))
+    assert reported == [(1, 2), (2, 2)]
+    assert found.samples.shape == (1, 2, 13)
+    gomp, l1, q43, q2, q4, plain, kernels = found.mean[0, :7]
+    assert ((found.samples[0, :, 7:] >= -4) & (found.samples[0, :, 7:] <= 4)).all()  # the grid of lam
+    assert 4.0 - 0.5 < gomp < min(l1, q43, q2, q4, plain)  # below the lower envelope, near the risk of Bayes
+    assert q2 < plain
+    assert 4 <= kernels <= 20
+    assert found.mean[0, :6] == pytest.approx(experiment.reference(["0.82"])[0][:6], abs=3.0)
+    assert found.standard_error.shape == (1, 13)
+    assert np.isnan(Outcome("key", ("row",), ("a", "b"), np.ones((1, 1, 2))).standard_error).all()  # of one
+    assert found.samples[0, 1] == pytest.approx(experiment.measure(TableLine("0.82", 1, 1)))  # seeded
+    for label, count in INFORMATIVE.items():  # rows are shares of features without information
+        assert float(label) == pytest.approx(1 - count / 50, abs=0.005)
+    with pytest.raises(ParameterError, match=r"rows must be among 0, 0\.44"):
+        experiment.run(1, ["0.5"])
+    with pytest.raises(ParameterError, match="repetitions must be a whole number"):
+        experiment.run(0)
+
+
+def test_extreme_sparsity_needs_one_kernel():
+    line = mkl.EXPERIMENTS["gomp_fig1"].measure(TableLine("0.98"))
+    assert line[6] == 1.0
+    assert abs(line[0] - 4.0) < 1.0
+    assert line[1] < line[3] < line[4] < line[5]  # the larger q, the worse
