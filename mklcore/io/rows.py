@@ -181,26 +181,19 @@ class _RowSource:
     def of(cls, source: Any, target: Any, callback: Progress) -> _RowSource:
         """The blocks of files or of a Dask collection."""
         try:
-            import dask  # an extra
+            from dask import array, dataframe  # an extra
         except ImportError:
             raise ParameterError("fit_rows needs Dask, which is not installed: pip install 'mklcore[dask]'.") from None
-        columns: list[Any]
-        blocks: list[tuple[str, Any]]
-        if not hasattr(source, "to_delayed"):
-            blocks, columns = _files(source, target)
-        elif hasattr(source, "columns"):
+        if isinstance(source, array.Array):
+            if isinstance(target, array.Array):
+                parts, target = [source, target.rechunk(source.chunks[:1])[:, None]], source.shape[1]
+                source = array.concatenate(parts, axis=1)
+            source = dataframe.from_dask_array(source.rechunk({1: -1}))
+        if isinstance(source, dataframe.DataFrame):
             columns = list(source.columns)
-            blocks = [(f"Partition {k} of the Dask DataFrame", part) for k, part in enumerate(source.to_delayed())]
+            blocks = [(f"Partition {k} of the Dask collection", part) for k, part in enumerate(source.to_delayed())]
         else:
-            columns = list(range(source.shape[1]))
-            parts: list[Any] = [(part,) for part in source.rechunk({1: -1}).to_delayed().ravel()]
-            if hasattr(target, "to_delayed"):
-                targets = target.rechunk({0: source.chunks[0]}).to_delayed()
-                parts = [(*part, own) for part, own in zip(parts, targets, strict=True)]
-                target = len(columns)
-                columns.append(target)
-            framed = dask.delayed(_framed)
-            blocks = [(f"Block {k} of the Dask array", framed(*part)) for k, part in enumerate(parts)]
+            blocks, columns = _files(source)
         if target not in columns:
             raise DataError(
                 f"{blocks[0][0]} has no column {target!r}; it has {', '.join(map(str, columns[:20]))}. "
@@ -262,14 +255,10 @@ def _threads() -> int:
     return count
 
 
-def _framed(X: Any, *y: Any) -> pandas.DataFrame:
-    return pandas.DataFrame(np.column_stack([X, *y]))
-
-
 # Files
 
 
-def _files(source: Any, target: Any) -> tuple[list[tuple[str, Any]], list[str]]:
+def _files(source: Any) -> tuple[list[tuple[str, Any]], list[str]]:
     """The blocks of Parquet and CSV files, and the columns, which all files share."""
     given = [source] if isinstance(source, (str, Path)) else list(source)
     files = [

@@ -328,7 +328,7 @@ class Features:
         n, D = self.table.shape
         some: Any = slice(None) if features is None or features.size == D else features
         step = n if self.table.size <= _KEPT else max(64, _VALUES // max(1, D))
-        for top in range(0, n, step):
+        for top in range(0, n, max(step, 1)):  # a model of many rows holds none
             part = slice(top, min(top + step, n))
             yield part, (self._doubles if step == n else self.table[part].astype(np.float64))[:, some]
 
