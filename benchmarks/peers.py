@@ -26,7 +26,7 @@ from benchmarks.lines import Line, cpu, reported
 from benchmarks.paths import problem
 from mklcore.kernels.features import column_features
 from mklcore.lp.schedule import fit_weighted
-from mklcore.paths.choose_c import choose_C
+from mklcore.paths.choosing import choose_C
 from mklcore.problem.losses import make_loss
 from mklcore.problem.penalties import LpNorm
 

@@ -97,12 +97,12 @@ from mklcore.problem.penalties import (
     LpNorm as LpNorm,
     WeightedLpNorm as WeightedLpNorm,
 )
-from mklcore.paths.curves import (
+from mklcore.paths.choosing import (
     choose as choose,
+    choose_C as choose_C,
     cross_validate_path as cross_validate_path,
     validation_curve as validation_curve,
 )
-from mklcore.paths.choose_c import choose_C as choose_C
 from mklcore.lp.schedule import SOLVERS as SOLVERS
 from mklcore.problem.problem import certificate as certificate
 from mklcore.sparse.variants import (

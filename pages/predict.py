@@ -19,8 +19,8 @@ from mklcore.answer.shapley import Explainer
 from mklcore.data.dataset import Dataset
 from mklcore.data.reading import TableEncoder, fit_encoder
 from mklcore.errors import KernelError, MKLError
+from mklcore.estimators.calibration import sigmoids
 from mklcore.figures import captions, score_path, style, waterfall, weight_path, weights_bar
-from mklcore.paths.probabilities import sigmoids
 from pages.of_predict import batch
 from pages.of_predict.row import RowColumn, TableRow, columns_of, control
 from pages.shared import answer, controls, drawing, export, frame, listings, players, tables, work

@@ -35,7 +35,7 @@ from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.features import Nystroem
 from mklcore.kernels.functions import RBF
 from mklcore.parameters import check_choice
-from mklcore.paths.parallel import each
+from mklcore.paths.folds import each
 
 _BARRIER, _COOLING, _ROUNDS = 0.5, 0.6, 30  # price of being near the bound, how it falls, and how often
 

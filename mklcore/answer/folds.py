@@ -37,9 +37,9 @@ from mklcore.kernels.grams import GramStack
 from mklcore.kernels.interactions import interacting
 from mklcore.kernels.maps import column_statistics, standardise_rows
 from mklcore.kernels.stacks import rows_of
+from mklcore.paths.folds import cut
 from mklcore.paths.path import fit_path, judged, path_grid
 from mklcore.paths.scoring import Scoring, predictions
-from mklcore.paths.splitters import cut
 
 GRID = 10.0 ** np.arange(-1.0, 3.1, 0.5)  # values of C
 WIDTHS, WIDER, MOST_WIDTHS = (0.25, 1.0, 4.0), 4.0, 6  # median distances; a grid whose edge wins goes on by this ratio

@@ -21,13 +21,12 @@ from mklcore.arrays import Array, Indices, Labels
 from mklcore.data.dataset import Dataset, Groups, count_rows, row_fingerprints
 from mklcore.data.sequences import cut, lengths
 from mklcore.errors import DataError, KernelError, ParameterError
-from mklcore.estimators.calibration import held_out_decisions
+from mklcore.estimators.calibration import calibrate, held_out_decisions, sigmoids
 from mklcore.kernels.dictionary import KernelDictionary, SequenceDictionary, stored_as
 from mklcore.kernels.features import FeatureMap, Nystroem, column_features
 from mklcore.kernels.grams import STACKS_IN_FOLDS, Forecast, GramStack, Rows, as_stack
 from mklcore.kernels.operators import Capability, frobenius_norms, is_operator, is_scored
 from mklcore.parameters import Checked, set_together
-from mklcore.paths.probabilities import calibrate, sigmoids
 from mklcore.problem.driver import Fit
 from mklcore.problem.losses import CLASSIFICATION, REGRESSION, Loss, centre_of, loss_for, total_loss
 

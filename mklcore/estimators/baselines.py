@@ -30,7 +30,7 @@ from mklcore.estimators.lp import LpSupervised
 from mklcore.kernels.features import Nystroem
 from mklcore.kernels.operators import Capability, Dense, cached
 from mklcore.parameters import check_choice
-from mklcore.paths.splitters import folds
+from mklcore.paths.folds import folds
 from mklcore.problem.driver import Fit, warn_unless_converged
 from mklcore.problem.losses import Loss
 from mklcore.problem.penalties import LpNorm, Penalty

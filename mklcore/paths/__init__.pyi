@@ -1,10 +1,12 @@
 """Paths: models along a parameter, their files, and how a point is chosen and judged."""
 
-from mklcore.paths.choose_c import choose_C as choose_C, leave_one_out as leave_one_out
-from mklcore.paths.curves import (
+from mklcore.estimators.calibration import calibrate as calibrate, reliability as reliability
+from mklcore.paths.choosing import (
     CrossValidated as CrossValidated,
     choose as choose,
+    choose_C as choose_C,
     cross_validate_path as cross_validate_path,
+    leave_one_out as leave_one_out,
     validation_curve as validation_curve,
 )
 from mklcore.paths.files import read_paths as read_paths, write_paths as write_paths
@@ -15,6 +17,5 @@ from mklcore.paths.path import (
     path_grid as path_grid,
     scores_of as scores_of,
 )
-from mklcore.paths.probabilities import calibrate as calibrate, reliability as reliability
 from mklcore.paths.references import hull_references as hull_references, plain_references as plain_references
 from mklcore.paths.screening import column_scores as column_scores

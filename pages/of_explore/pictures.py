@@ -13,6 +13,7 @@ from mklcore.answer.verdict import rounded
 from mklcore.answer.words import positional_importance
 from mklcore.data.dataset import Dataset
 from mklcore.errors import MKLError
+from mklcore.estimators.calibration import reliability
 from mklcore.figures import (
     captions,
     class_weights,
@@ -34,7 +35,6 @@ from mklcore.figures import (
 )
 from mklcore.io.catalog import NOVELTY
 from mklcore.paths.path import Path
-from mklcore.paths.probabilities import reliability
 from pages.shared import answer, controls, drawing, listings, players, state, work
 from pages.shared.inside import plain
 from pages.shared.kept import Seen

@@ -8,9 +8,9 @@ import mklcore as mkl
 from mklcore.data.dataset import Dataset, three_way_split
 from mklcore.data.splitting import rare_note
 from mklcore.errors import DataError, ParameterError
-from mklcore.paths.probabilities import calibrate, sigmoids
+from mklcore.estimators.calibration import calibrate, sigmoids
+from mklcore.paths.folds import folds, halves
 from mklcore.paths.scoring import scorings_for
-from mklcore.paths.splitters import folds, halves
 from tests.helpers.every import every
 
 MODEL = mkl.LpMKLClassifier()

@@ -8,7 +8,7 @@ from mklcore.answer.terms import NOVELTY, decision_surface
 from mklcore.data.synthetic import RING_GAP
 from mklcore.errors import ParameterError
 from mklcore.paths import choose, cross_validate_path, path_grid
-from mklcore.paths.choose_c import choose_C
+from mklcore.paths.choosing import choose_C
 from mklcore.paths.scoring import ACCEPTED
 from tests.helpers.every import every
 

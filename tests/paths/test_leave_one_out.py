@@ -13,7 +13,7 @@ from mklcore.estimators.smkl import SMKLClassifier, SMKLRegressor
 from mklcore.gallery.experiments.smkl import xi_alpha
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.functions import Linear
-from mklcore.paths.choose_c import choose_C, leave_one_out, machines_of
+from mklcore.paths.choosing import choose_C, leave_one_out, machines_of
 from mklcore.problem.losses import make_loss
 from mklcore.problem.smooth import solve_ridge
 from tests.helpers.every import every

@@ -10,8 +10,8 @@ from sklearn.metrics import accuracy_score, balanced_accuracy_score
 
 import mklcore as mkl
 from mklcore.errors import DataError, NotConvergedWarning, ParameterError
-from mklcore.paths import curves as selection
-from mklcore.paths import splitters as cuts
+from mklcore.paths import choosing as selection
+from mklcore.paths import folds as cuts
 from mklcore.paths.references import plain_references
 from mklcore.problem.driver import Status
 from tests.helpers.every import every

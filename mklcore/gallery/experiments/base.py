@@ -24,7 +24,7 @@ from mklcore.errors import DataError, ParameterError
 from mklcore.gallery.experiments.claims import ANSWERS, Check, Claim, ClaimVerdict
 from mklcore.gallery.experiments.records import Outcome, PaperComparison, Quantity, versions
 from mklcore.parameters import check_whole
-from mklcore.paths.parallel import each
+from mklcore.paths.folds import each
 
 Progress = Callable[[int, int], Any] | None
 SMALL = 2  # repetitions of a small run: the fewest that have a standard error

@@ -30,7 +30,7 @@ from mklcore.estimators.lp import LpMKLClassifier
 from mklcore.gallery.experiments.base import TableLine
 from mklcore.kernels.functions import RBF
 from mklcore.kernels.grams import GramStack, alignment_matrix, as_stack, check_gram
-from mklcore.paths.curves import choose, cross_validate_path
+from mklcore.paths.choosing import choose, cross_validate_path
 from mklcore.paths.path import fit_path
 
 MADE, MADE_NETWORK = "made proteins, a stand-in", "made network, a stand-in"

@@ -41,8 +41,7 @@ from mklcore.estimators.smkl import SMKLClassifier, SMKLRegressor
 from mklcore.gallery.experiments.base import TableLine, seed_of
 from mklcore.kernels.dictionary import BAND_KERNELS, KernelDictionary
 from mklcore.kernels.functions import RBF, KernelSpec, Linear, Polynomial
-from mklcore.paths.choose_c import machines_of
-from mklcore.paths.curves import choose, cross_validate_path
+from mklcore.paths.choosing import choose, cross_validate_path, machines_of
 
 MADE_MASS, MADE_IMAGE = "made mass spectra, a stand-in", "made image, a stand-in"
 READINGS, AVERAGED, GROUPS = 10_000, 5, 40

@@ -1,17 +1,27 @@
-"""Cuts of rows for choosing: folds and halves of a table, or of a ready stack of kernels."""
+"""Folds: cuts of a table or of a ready stack of kernels, and many runs of one kind by joblib.
+
+``n_jobs`` is joblib's: None for one after the other, unless ``joblib.parallel_config`` says otherwise, as in
+
+    with joblib.parallel_config(backend="loky", n_jobs=4): ...      # processes of this machine
+    with joblib.parallel_config(backend="dask"): ...                # the workers of the active distributed.Client
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeVar
 
 import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
 
-from mklcore.arrays import Array, Indices, Labels
+from mklcore.arrays import Array, Indices, Labels, one_blas_thread
 from mklcore.data.dataset import Dataset, count_rows
 from mklcore.data.splitting import codes_of, fold_rows, half_rows, rare_note
 from mklcore.errors import DataError, ParameterError
 from mklcore.kernels.operators import is_operator
+
+T = TypeVar("T")
+R = TypeVar("R")
 
 
 def parts_of(estimator: Any, X: Any, y: Labels, n_splits: int, seed: int, cv: Any) -> list[tuple[Indices, Indices]]:
@@ -67,3 +77,22 @@ def halves(estimator: Any, y: Array, n: int, seed: int) -> Iterator[tuple[Indice
     them.
     """
     yield from half_rows(_classes(estimator, y), y.shape[0], n, seed)
+
+
+def is_parallel(n_jobs: int | None) -> bool:
+    """Whether there will be more than one run at a time."""
+    return bool(effective_n_jobs(n_jobs) > 1)
+
+
+def each(run: Callable[[T], R], given: Iterable[T], n_jobs: int | None = None) -> Iterator[R]:
+    """``run`` of everything ``given``, in its order.
+
+    One BLAS thread each, so that the results are the same wherever they are computed: more would add up in another
+    order.
+    """
+    return iter(Parallel(n_jobs=n_jobs, return_as="generator")(delayed(_alone)(run, one) for one in given))
+
+
+def _alone(run: Callable[[T], R], one: T) -> R:
+    with one_blas_thread():
+        return run(one)
