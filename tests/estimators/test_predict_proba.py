@@ -7,7 +7,7 @@ from sklearn.calibration import CalibratedClassifierCV
 import mklcore as mkl
 from mklcore.data.splitting import codes_of, fold_rows
 from mklcore.errors import DataError
-from mklcore.paths.probabilities import calibrate, reliability, sigmoids
+from mklcore.estimators.calibration import calibrate, reliability, sigmoids
 from tests.helpers.every import every
 
 KERNELS = mkl.KernelDictionary.rbf_grid([0.5, 2.0])
