@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from html import escape
@@ -12,28 +13,32 @@ import numpy as np
 from scipy.sparse.csgraph import connected_components
 from sklearn.base import clone
 from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.feature_extraction.text import TfidfVectorizer
 
 from mklcore.answer.conformal import Conformal
 from mklcore.answer.folds import Asked, FoldedTable, Judged, shown, targets
 from mklcore.answer.shapley import shapley_along, shapley_values
-from mklcore.answer.terms import HIGHER_ORDER, Term, decompose
+from mklcore.answer.terms import HIGHER_ORDER, Term, WordEffect, decompose, strongest_words
 from mklcore.answer.verdict import SURE, ColumnEffect, ComparedReference, Verdict
-from mklcore.answer.words import PLAIN_WORDS, WordEffect, strongest_words, with_words
 from mklcore.arrays import Array, Indices, Labels, Mask, one_blas_thread
 from mklcore.data.dataset import Dataset
-from mklcore.errors import DataError, KernelError, suppress_convergence_warnings
+from mklcore.errors import DataError, KernelError, ParameterError, suppress_convergence_warnings
 from mklcore.figures.notebook import framed
 from mklcore.figures.one_file import About, SolvedProblem, path_page
 from mklcore.io.catalog import ESTIMATORS
 from mklcore.kernels.dictionary import KernelDictionary
+from mklcore.kernels.sequences import IN_ROWS
 from mklcore.kernels.stacks import block_of
 from mklcore.paths.path import PATH_ATTRIBUTES, Path, fit_path
+from mklcore.paths.references import plain_references
 from mklcore.paths.scoring import Predictions, Scoring, compare_scores, label_of, predictions, scorer_of
 
 WORK = 1e8  # multiplications of Shapley values, by which rows are counted
 FEWEST, MOST = 20, 500  # rows whose mean effect is taken
+HELD_OUT = 0.25  # share of the rows on which plain models are chosen
 ALIKE = 0.9  # correlation from which columns are permuted together
 REPEATS = 5  # permutations
+PLAIN_WORDS = 200  # of all texts together, for trees
 T = TypeVar("T")
 ALONG = 40  # rows of the shares along a path
 
@@ -308,15 +313,21 @@ class Exploration:
         return {name: float(measure(model, self.read(rows, model), rows.y)) for name, model in models.items()}
 
     def compare(self, names: Sequence[str] = ("forest", "boosting")) -> Exploration:
-        """The same answer with more plain models beside it, which are fitted now."""
-        from mklcore.answer.explore import further_references
-
+        """The same answer with more plain models beside it: chosen on a quarter of the rows, fitted on all of them."""
         rows, notes = self.learnt_from, self.notes
         if rows.sequences:
             return replace(self, notes=(*notes, "Trees cannot read sequences, so none are compared with."))
         if rows.texts:
             notes = (*notes, f"Forest and boosting read the {PLAIN_WORDS} most frequent words of the texts as columns.")
-        more = further_references(rows, names, self.asked.scoring, self.seed)
+        train, judge = rows.split(HELD_OUT, self.seed)
+        found = plain_references(
+            with_words(train, train), with_words(judge, train), self.asked.scoring, only=tuple(names)
+        )
+        if missing := set(names) - {one.name for one in found}:
+            raise ParameterError(
+                f"There is no plain model {sorted(missing)[0]!r}; use forest, boosting, majority or mean."
+            )
+        more = {one.name: Baseline(one.score, clone(one.model), with_words(rows, rows)) for one in found}
         return replace(self, notes=notes, _plain=self._plain | more)
 
     def words(self, name: str, most: int = 12) -> tuple[WordEffect, ...]:
@@ -362,9 +373,8 @@ class Exploration:
         """
         if self.test is None:
             raise DataError("No row was held out, so how well a model does that folds did not choose is not known.")
-        rows = judged_rows(model, self.test, self.seed)
         with one_blas_thread():
-            found, _ = effects(model, rows, self.read(rows))
+            found, _ = columns_that_matter(self.known, model, self.asked)
         index = self.path.nearest(getattr(model, PATH_ATTRIBUTES[self.path.param]))
         return replace(self, model=model, index=index, _effects=found, _later={})
 
@@ -407,27 +417,33 @@ def typical_error(answers: Labels, y: Labels, task: str) -> float:
     return float(np.sqrt(np.mean((answers - y) ** 2))) if task == "regression" else float(np.mean(answers != y))
 
 
-def judged_rows(model: Any, rows: Dataset, seed: int) -> Dataset:
-    """As many of ``rows`` as Shapley values have time for."""
+def columns_that_matter(
+    known: FoldedTable, model: Any, asked: Asked
+) -> tuple[tuple[ColumnEffect, ...], tuple[str, ...]]:
+    """The effects of source columns on held-out rows, or on rows learned from where none are held out: on as many as
+    Shapley values have time for; and a note where kernels take the place of columns.
+    """
     d = max(len(getattr(model, "source_columns_", ())), 1)
     n = len(model._map.rows) if getattr(model, "_map", None) is not None else 1
     count = int(np.clip(WORK / (n * d * max(d // 2, 1)), FEWEST, MOST))
-    return rows.drawn(count, seed)
+    rows = (known.learn if known.test is None else known.test).drawn(count, asked.seed)
+    return effects(model, rows, rows if asked.stack is None else block_of(asked.stack, rows, known.learn))
 
 
-def effects(model: Any, rows: Dataset, read: Any = None) -> tuple[tuple[ColumnEffect, ...], str]:
+def effects(model: Any, rows: Dataset, read: Any = None) -> tuple[tuple[ColumnEffect, ...], tuple[str, ...]]:
     """How much every source column matters on these rows, the largest effect first, and a note.
 
     Where columns cannot be separated, kernels take their place, and the note says why. ``read`` : the rows as the
     model takes them.
     """
+    note: tuple[str, ...] = ()
     try:
         found = shapley_values(model, rows)
         values, alone = (part if part.ndim == 3 else part[:, :, None] for part in (found.values, found.alone))
-        names, note = [name for name, _ in model.source_columns_], ""
+        names = [name for name, _ in model.source_columns_]
     except KernelError as error:
         values = alone = kernel_values(model, read)
-        names, note = list(model.kernel_names_), f"Kernels are ranked, not columns. {error}"
+        names, note = list(model.kernel_names_), (f"Kernels are ranked, not columns. {error}",)
     total = values.sum(axis=1) - values.sum(axis=1).mean(axis=0)
     together = np.einsum("ijt,it->j", values - values.mean(axis=0), total) / (float(np.sum(total * total)) or 1.0)
     sizes, alone = (np.abs(part).sum(axis=2) for part in (values, alone))
@@ -443,6 +459,18 @@ def kernel_values(model: Any, read: Any) -> Array:
     values = np.atleast_3d(np.moveaxis(model.contributions(read), 0, 1))
     centred: Array = values - values.mean(axis=0)
     return centred
+
+
+def with_words(rows: Dataset, learnt: Dataset) -> Dataset:
+    """``rows`` with the most frequent words of the texts of ``learnt`` as columns, for models that read no text."""
+    if not rows.texts:
+        return rows
+    parts, most = [rows.X], max(1, PLAIN_WORDS // len(rows.texts))
+    for (_, texts), (_, known) in zip(rows.texts, learnt.texts, strict=True):
+        found = TfidfVectorizer(max_features=most, min_df=IN_ROWS, sublinear_tf=True)
+        with suppress(ValueError):  # no word is left
+            parts.append(found.fit(known).transform(texts).toarray())
+    return Dataset(np.hstack(parts), rows.y, task=rows.task)
 
 
 # Could it be chance?

@@ -24,15 +24,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
-from mklcore.answer.exploration import (
-    ALIKE,
-    Baseline,
-    Exploration,
-    correlations,
-    effects,
-    judged_rows,
-)
+from mklcore.answer.exploration import ALIKE, Baseline, Exploration, columns_that_matter, correlations
 from mklcore.answer.folds import (
     MOST_PAIRS,
     Asked,
@@ -48,8 +42,6 @@ from mklcore.answer.folds import (
     standard_error,
     targets,
 )
-from mklcore.answer.verdict import ColumnEffect
-from mklcore.answer.words import with_words
 from mklcore.arrays import Array, one_blas_thread
 from mklcore.data.dataset import Dataset, counted
 from mklcore.data.splitting import RANDOM, codes_of, fold_rows, rare_note
@@ -59,9 +51,8 @@ from mklcore.io.catalog import ESTIMATORS
 from mklcore.kernels.dictionary import WHOLE_WIDTH, KernelDictionary
 from mklcore.kernels.features import Nystroem
 from mklcore.kernels.interactions import interacting
-from mklcore.kernels.stacks import block_of, rows_of
+from mklcore.kernels.stacks import rows_of
 from mklcore.paths.path import Path, fit_path, path_grid
-from mklcore.paths.references import plain_references
 from mklcore.paths.scoring import Scoring, rarest
 
 STAGES = ("table", "columns", "dictionary", "candidates", "path", "choice", "refit", "columns that matter",
@@ -166,58 +157,54 @@ def stages(data: Dataset, asked: Asked, callback: Tick | None = None) -> Iterato
         if callback is not None:
             callback(done, len(STAGES))
 
+    def over(stage: str, found: Any) -> tuple[str, Any]:
+        nonlocal done
+        done = STAGES.index(stage) + 1
+        return stage, found
+
     tick()
-    known = table(data, asked)
-    yield STAGES[0], known
+    known, compared = table(data, asked), list[Judged]()
+    yield over("table", known)
     notes = columns(known)
-    done = 2
-    yield STAGES[1], notes
+    yield over("columns", notes)
     if data.task == "novelty":
-        found, fitted_path, index = one_class(known, asked)
-        model = found.estimator
-        scored = Judged(found, fitted_path.param, fitted_path.values[[index]], fitted_path.train_score[None, [index]])
+        taken, fitted, index = one_class(known, asked)
+        model = taken.candidate.estimator
     else:
         kinds = dictionary(known, asked)
-        yield STAGES[2], kinds
+        yield over("dictionary", kinds)
         offered = candidates(known, kinds, asked)
-        yield STAGES[3], offered
-        done = 4
-        drawn = over = None
+        yield over("candidates", offered)
+        first = runs = None
         if len(offered) == 1 and offered[0].way in ESTIMATORS:  # nothing to choose but the point: the path comes first
             tick()
-            over = runs_over(known, offered[0], asked)
-            drawn = solved_path(known, offered[0], *over, asked, tick)
-            yield STAGES[6], (drawn, drawn.first_look, drawn.estimators[drawn.first_look])
-        compared = []
+            runs = runs_over(known, offered[0], asked)
+            first = solved_path(known, offered[0], *runs, asked, tick)
+            yield "refit", (first, first.first_look, first.estimators[first.first_look])
         for one in offered:
             tick()
-            compared.append(path(known, one, asked, tick, over))
-        yield STAGES[4], compared
-        scored = choice(compared)
-        yield STAGES[5], scored
-        done = 6
+            compared.append(path(known, one, asked, tick, runs))
+        yield over("path", compared)
+        taken = choice(compared)
+        yield over("choice", taken)
         tick()
-        notes = (*notes, summary(scored, compared))
-        fitted_path, index, model = refit(known, scored, asked, drawn)
-    yield STAGES[6], (fitted_path, index, model)
-    done = 7
+        notes = (*notes, summary(taken, compared))
+        fitted, index, model = refit(known, taken, asked, first)
+    yield over("refit", (fitted, index, model))
     tick()
     effect, note = columns_that_matter(known, model, asked)
-    yield STAGES[7], effect
-    notes = (*notes, note) if note else notes
-    done = 8
+    yield over("columns that matter", effect)
     tick()
-    plain = {} if data.task == "novelty" or asked.stack is not None else references(known, compared, asked, tick)
-    answer = Exploration(known, asked, scored, fitted_path, index, model, notes, effect, plain)
+    plain = references(known, compared, asked, tick)
+    answer = Exploration(known, asked, taken, fitted, index, model, (*notes, *note), effect, plain)
     if answer.rows.used < answer.rows.of:
-        fitted = f"The path is fitted on {answer.rows.used:,} of {answer.rows.of:,} rows, the model on all of them."
-        answer = replace(answer, notes=(*notes, fitted))
-    done = 9
-    yield STAGES[8], answer
+        used = f"The path is fitted on {answer.rows.used:,} of {answer.rows.of:,} rows, the model on all of them."
+        answer = replace(answer, notes=(*answer.notes, used))
+    yield over("references", answer)
     if data.task != "novelty":
         tick()
-        yield STAGES[9], answer.conformal
-    yield STAGES[10], answer.verdict
+        yield over("intervals", answer.conformal)
+    yield over("verdict", answer.verdict)
 
 
 def table(data: Dataset, asked: Asked) -> FoldedTable:
@@ -383,7 +370,7 @@ def refit(known: FoldedTable, taken: Judged, asked: Asked, drawn: Path | None = 
     with suppress_convergence_warnings():
         model = found.estimators[index]
         if model.n_train_ < learn.n_samples:
-            model = model.copy_with(_attribute(taken.param), getattr(model, _attribute(taken.param)))
+            model = clone(model)
             if learn.n_samples > EXACT and way != "low rank":
                 if way != "whole" and not ESTIMATORS[way].is_approximable:
                     learn = asked.some(learn, EXACT)
@@ -399,11 +386,7 @@ def refit(known: FoldedTable, taken: Judged, asked: Asked, drawn: Path | None = 
     return replace(found, val_score=taken.scores.mean(axis=0), chosen=index), index, model
 
 
-def _attribute(param: str) -> str:
-    return "n_kernels" if param == "s" else param
-
-
-def one_class(known: FoldedTable, asked: Asked) -> tuple[Candidate, Path, int]:
+def one_class(known: FoldedTable, asked: Asked) -> tuple[Judged, Path, int]:
     """A boundary around all rows, along C: without a target no score can choose a point."""
     kernels = asked.kernels or KernelDictionary.recommended(known.learn, whole=False)
     rows = known.learn.drawn(DRAGGED, asked.seed)
@@ -411,22 +394,16 @@ def one_class(known: FoldedTable, asked: Asked) -> tuple[Candidate, Path, int]:
     with suppress_convergence_warnings():
         values = path_grid(estimator, rows, rows.y, "C", 7) if asked.C is None else np.array([asked.C])
         found = fit_path(estimator, rows, rows.y, "C", values)
-    return Candidate("rows unlike the others", found.estimators[found.first_look], "lp"), found, found.first_look
-
-
-def columns_that_matter(known: FoldedTable, model: Any, asked: Asked) -> tuple[tuple[ColumnEffect, ...], str]:
-    """The effects of source columns on held-out rows, or on rows learned from where none are held out; and a note
-    where kernels take the place of columns.
-    """
-    rows = judged_rows(model, known.learn if known.test is None else known.test, asked.seed)
-    return effects(model, rows, rows if asked.stack is None else block_of(asked.stack, rows, known.learn))
+    index = found.first_look
+    taken = Candidate("rows unlike the others", found.estimators[index], "lp")
+    return Judged(taken, "C", found.values[[index]], found.train_score[None, [index]]), found, index
 
 
 def references(
     known: FoldedTable, compared: Sequence[Judged], asked: Asked, tick: Callable[[], None] = lambda: None
 ) -> dict[str, Baseline]:
     """A linear model and one RBF machine, with the squared loss too, each with its C by the same folds."""
-    if known.learn.sequences or not known.learn.n_features:
+    if not compared or asked.stack is not None or known.learn.sequences or not known.learn.n_features:
         return {}
     found: dict[str, Baseline] = {}
     straight = KernelDictionary.recommended(known.learn, whole=False, curved=False)
@@ -443,15 +420,3 @@ def references(
         rows = known.learn.drawn(EXACT, asked.seed) if one.way == "whole" else known.learn
         found[name] = Baseline(scored.score, model, rows)
     return found
-
-
-def further_references(learn: Dataset, names: Sequence[str], scoring: Scoring, seed: int) -> dict[str, Baseline]:
-    """Plain models of scikit-learn by name, chosen on a quarter of the rows, fitted again on all of them; of texts they
-    read the most frequent words."""
-    from sklearn.base import clone
-
-    train, judge = learn.split(HELD_OUT, seed)
-    found = plain_references(with_words(train, train), with_words(judge, train), scoring, only=tuple(names))
-    if missing := set(names) - {one.name for one in found}:
-        raise ParameterError(f"There is no plain model {sorted(missing)[0]!r}; use forest, boosting, majority or mean.")
-    return {one.name: Baseline(one.score, clone(one.model), with_words(learn, learn)) for one in found}

@@ -8,9 +8,15 @@ import numpy as np
 import streamlit as st
 
 from mklcore.answer.exploration import Exploration
-from mklcore.answer.terms import column_effect, decision_surface, problem_names, term_effect, weights_by_class
+from mklcore.answer.terms import (
+    column_effect,
+    decision_surface,
+    positional_importance,
+    problem_names,
+    term_effect,
+    weights_by_class,
+)
 from mklcore.answer.verdict import rounded
-from mklcore.answer.words import positional_importance
 from mklcore.data.dataset import Dataset
 from mklcore.errors import MKLError
 from mklcore.estimators.calibration import reliability

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import mklcore as mkl
-from mklcore.answer.words import with_words
+from mklcore.answer.exploration import with_words
 from mklcore.data.dataset import Dataset
 from mklcore.data.reading import fit_encoder
 from mklcore.data.sequences import look_like_texts, numbers_of, packed, unpacked

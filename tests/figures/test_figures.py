@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 import pytest
 
 from mklcore import figures
-from mklcore.answer.words import WordEffect
+from mklcore.answer.terms import WordEffect
 from mklcore.errors import ParameterError
 from mklcore.figures import axes, captions, player_data, style
 from mklcore.figures.hulls import kernel_count, way

@@ -231,7 +231,7 @@ def test_a_recipe_is_read_off_any_object_with_its_fields():
 RNG = np.random.default_rng(0)
 
 
-def made(n: int = 240, noise: int = 4) -> Dataset:
+def made(n: int = 240, noise: int = 4, task: str = "binary") -> Dataset:
     """One straight column, one bent one, one category of three values, and columns of noise; only the first three
     count.
     """
@@ -242,7 +242,8 @@ def made(n: int = 240, noise: int = 4) -> Dataset:
     noises = [f"noise {j}" for j in range(noise)]
     names = ("straight", "bent", "kind=a", "kind=b", "kind=c", *noises)
     columns = {"straight": (0,), "bent": (1,), "kind": (2, 3, 4)} | {name: (5 + j,) for j, name in enumerate(noises)}
-    return Dataset(X, (value > np.median(value)).astype(int), names, task="binary", columns=tuple(columns.items()))
+    y = value if task == "regression" else (value > np.median(value)).astype(int)
+    return Dataset(X, y, names, task=task, columns=tuple(columns.items()))
 
 
 def test_every_kernel_sees_one_source_column_or_everything():

@@ -11,7 +11,7 @@ import pytest
 from sklearn.base import clone
 
 import mklcore as mkl
-from mklcore.answer.words import positional_importance
+from mklcore.answer.terms import positional_importance
 from mklcore.data.reading import fit_encoder
 from mklcore.data.sequences import MAX_LENGTH, look_like_sequences
 from mklcore.errors import DataError, KernelError, ParameterError
