@@ -10,7 +10,8 @@ from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileMan
 from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 
 from pages.shared import guard, inside, state
-from pages.shared.guard import MB, Arriving, Guard, Shares
+from pages.shared.guard import MB, Arriving, Shares
+from tests.helpers.asgi import through_guard
 from tests.helpers.pages import memory, open_app
 
 SHARES = Shares(files=2, kept_mb=3.0, tab_mb=4.0, total_mb=6.0)
@@ -44,20 +45,14 @@ def slow_body(request, monkeypatch):
 
 
 def test_a_file_that_stops_coming_is_ended_and_no_longer_counted(kept, slow_body):
-    answers: list[dict] = []
-
     async def app(scope, receive, send):
         while (await receive()).get("more_body"):
             pass
 
-    async def send(message):
-        answers.append(message)
-
-    headers = [(b"host", b"localhost"), (b"content-length", b"3900000")]
-    scope = {"type": "http", "method": "PUT", "path": "/_stcore/upload_file/a/1", "headers": headers}
-    asyncio.run(Guard(app)(scope, slow_body, send))
-    assert answers[0]["status"] == 408
-    assert (b"connection", b"close") in answers[0]["headers"]
+    length = (b"content-length", b"3900000")
+    first, *_ = through_guard(app, "/_stcore/upload_file/a/1", length, method="PUT", receive=slow_body)
+    assert first["status"] == 408
+    assert (b"connection", b"close") in first["headers"]
     assert guard.ARRIVING.begin("a", 3.9 * MB) == ""
 
 
@@ -94,7 +89,6 @@ def send(kept, tab, number, size):
     head = f'--{border}\r\nContent-Disposition: form-data; name="a.csv"; filename="a.csv"\r\n\r\n'.encode()
     whole = head + bytes(size) + f"\r\n--{border}--\r\n".encode()
     pieces = [whole[:100], whole[100:]]
-    status: list[int] = []
 
     async def app(scope, receive, send):
         from starlette.requests import Request
@@ -108,20 +102,14 @@ def send(kept, tab, number, size):
     async def receive():
         return {"type": "http.request", "body": pieces.pop(0), "more_body": bool(pieces)}
 
-    async def answer(message):
-        status.append(message.get("status", 0))
-
-    headers = [
-        (b"host", b"localhost"),
+    headers = (
         (b"content-type", f"multipart/form-data; boundary={border}".encode()),
         (b"content-length", str(len(whole)).encode()),
-    ]
-    scope = {
-        "type": "http", "method": "PUT", "path": f"/_stcore/upload_file/{tab}/{number}", "headers": headers,
-        "client": ("1.2.3.4", 5), "query_string": b"",
-    }  # fmt: skip
-    asyncio.run(Guard(app)(scope, receive, answer))
-    return status[0] if status else kept.file_storage[tab][str(number)]
+    )
+    answers = through_guard(
+        app, f"/_stcore/upload_file/{tab}/{number}", *headers, method="PUT", receive=receive, query_string=b""
+    )
+    return answers[0]["status"] if answers else kept.file_storage[tab][str(number)]
 
 
 def test_of_a_tab_the_files_that_came_last_are_kept(kept):
@@ -146,14 +134,7 @@ def test_what_is_refused_is_not_kept_and_words_come_in_its_place(kept):
 
 
 def test_a_request_that_does_not_say_how_long_it_is_brings_nothing():
-    status: list[int] = []
-
-    async def answer(message):
-        status.append(message.get("status", 0))
-
-    scope = {"type": "http", "method": "PUT", "path": "/_stcore/upload_file/a/1", "headers": [(b"host", b"localhost")]}
-    asyncio.run(Guard(None)(scope, None, answer))
-    assert status[0] == 411
+    assert through_guard(None, "/_stcore/upload_file/a/1", method="PUT")[0]["status"] == 411
 
 
 def test_the_page_tells_why_a_file_was_not_taken():

@@ -1,8 +1,5 @@
 """What stands before the server: addresses are sent to nobody, and nobody reads the server's own figures."""
 
-import asyncio
-from typing import Any
-
 import pytest
 import streamlit as st
 from streamlit import config
@@ -10,23 +7,23 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 
 from pages.shared import inside
 from pages.shared.guard import FORBIDDEN, FRAMED_BY, LEFT_SECONDS, METRICS, MOST_LOGGED, Guard, LeftPage
+from tests.helpers.asgi import everything, through_guard
 from tests.helpers.every import every
 
 
-def ask(path, host=b"localhost:8501"):
-    """Ask an application behind the guard that answers everything."""
-    answers: list[dict[str, Any]] = []
+def ask(path, **how):
+    """Status, headers and content that an application behind the guard answers with, or the guard itself."""
+    start, body = through_guard(everything, path, **how)
+    return start["status"], dict(start["headers"]), body["body"]
 
-    async def everything(scope, receive, send):
-        await send({"type": "http.response.start", "status": 200, "headers": [(b"x-app", b"1")]})
-        await send({"type": "http.response.body", "body": b"figures"})
 
-    async def send(message):
-        answers.append(message)
-
-    scope = {"type": "http", "method": "GET", "path": path, "headers": [(b"host", host)]}
-    asyncio.run(Guard(everything)(scope, None, send))
-    return answers[0]["status"], dict(answers[0]["headers"]), answers[1]["body"]
+@pytest.fixture
+def options():
+    """Options of the server, which are as before afterwards."""
+    before = {name: config.get_option(name) for name in ("server.allowedHosts", "server.corsAllowedOrigins")}
+    yield before
+    for name, value in before.items():
+        config.set_option(name, value)
 
 
 def test_every_answer_forbids_to_send_the_address_on():
@@ -60,21 +57,17 @@ def test_requests_to_other_hosts_are_refused_as_websockets_are(host):
     assert ask("/_stcore/health", host=host)[0] == 200, "those who look after a container ask by its number"
 
 
-def test_hosts_of_the_environment_are_answered_and_refused_ones_stand_in_the_log_once(caplog):
-    before = config.get_option("server.allowedHosts")
-    try:
-        assert ask("/", host=b"mkl.example.org")[0] == 403
-        assert caplog.messages == [
-            "A request to the host 'mkl.example.org' was refused. To answer it, start the server with "
-            'MKL_EXPLORER_HOSTS="mkl.example.org".'
-        ]
-        inside.answer_hosts("mkl.example.org *.hf.space")
-        assert ask("/", host=b"mkl.example.org")[0] == 200
-        assert ask("/", host=b"me.hf.space:7860")[0] == 200
-        assert ask("/", host=b"hf.space.evil.example")[0] == 403
-        assert config.get_option("server.allowedHosts") == [*before, "mkl.example.org", "*.hf.space"]
-    finally:
-        config.set_option("server.allowedHosts", before)
+def test_hosts_of_the_environment_are_answered_and_refused_ones_stand_in_the_log_once(caplog, options):
+    assert ask("/", host=b"mkl.example.org")[0] == 403
+    assert caplog.messages == [
+        "A request to the host 'mkl.example.org' was refused. To answer it, start the server with "
+        'MKL_EXPLORER_HOSTS="mkl.example.org".'
+    ]
+    inside.answer_hosts("mkl.example.org *.hf.space")
+    answered = {b"mkl.example.org": 200, b"me.hf.space:7860": 200, b"hf.space.evil.example": 403}
+    assert {host: ask("/", host=host)[0] for host in answered} == answered
+    allowed = [*options["server.allowedHosts"], "mkl.example.org", "*.hf.space"]
+    assert config.get_option("server.allowedHosts") == allowed
 
 
 def test_the_log_takes_few_refused_hosts_and_none_twice(caplog):
@@ -118,35 +111,16 @@ def test_nobody_reads_the_metrics(path):
         ("ws", b"mkl.example.org", b"https://course.example.org:8443", True),  # as the server's options list
     ],
 )
-def test_a_websocket_is_opened_by_pages_of_this_server_alone(scheme, host, origin, own):
-    before = config.get_option("server.corsAllowedOrigins")
+def test_a_websocket_is_opened_by_pages_of_this_server_alone(scheme, host, origin, own, options):
     config.set_option("server.corsAllowedOrigins", ["https://course.example.org:8443"])
-    seen: list[str] = []
-
-    async def app(scope, receive, send):
-        seen.append("opened")
-
-    async def send(message):
-        seen.append(message["type"])
-
-    headers = [(b"host", host)] + ([] if origin is None else [(b"origin", origin)])
-    try:
-        scope = {"type": "websocket", "scheme": scheme, "path": "/_stcore/stream", "headers": headers}
-        asyncio.run(Guard(app)(scope, None, send))
-    finally:
-        config.set_option("server.corsAllowedOrigins", before)
-    assert seen == (["opened"] if own else ["websocket.close"])
+    headers = [] if origin is None else [(b"origin", origin)]
+    (first, *_) = through_guard(everything, "/_stcore/stream", *headers, host=host, type="websocket", scheme=scheme)
+    assert (first["type"] != "websocket.close") is own
 
 
 def test_what_is_no_request_passes():
-    seen = []
-
-    async def app(scope, receive, send):
-        seen.append(scope["type"])
-
     for kind in ("websocket", "lifespan"):
-        asyncio.run(Guard(app)({"type": kind, "path": METRICS, "headers": []}, None, None))
-    assert seen == ["websocket", "lifespan"]
+        assert through_guard(everything, METRICS, type=kind)[0]["status"] == 200
 
 
 def said(page, fragment=""):
@@ -160,14 +134,14 @@ def heard(*messages):
     """Those that reach an application behind the guard."""
     come, arrived = iter([*messages, {"type": "websocket.disconnect"}]), []
 
-    async def everything(scope, receive, send):
+    async def take(scope, receive, send):
         while (message := await receive())["type"] != "websocket.disconnect":
             arrived.append(message)
 
     async def receive():
         return next(come)
 
-    asyncio.run(Guard(everything)({"type": "websocket", "path": "/_stcore/stream", "headers": []}, receive, None))
+    through_guard(take, "/_stcore/stream", type="websocket", receive=receive)
     return arrived
 
 
@@ -190,9 +164,9 @@ def test_a_page_the_server_went_to_by_itself_is_heard_a_moment_later():
     assert not left.speaks(said("two", "slider")["bytes"])
 
 
-def page(body, kind, **headers):
+def page(body, kind):
     """Ask as a browser does for an application that answers with these pieces; return what it was asked, too."""
-    asked, answers = [], []
+    asked: list[tuple[bytes, bytes]] = []
 
     async def app(scope, receive, send):
         asked.extend(scope["headers"])
@@ -201,12 +175,8 @@ def page(body, kind, **headers):
         for place, piece in enumerate(body, 1):
             await send({"type": "http.response.body", "body": piece, "more_body": place < len(body)})
 
-    async def send(message):
-        answers.append(message)
-
-    sent = [(b"host", b"localhost"), (b"accept", b"text/html,*/*"), (b"if-none-match", b"1")]
-    asyncio.run(Guard(app)({"type": "http", "method": "GET", "path": "/lessons", "headers": sent}, None, send))
-    return dict(answers[0]["headers"]), b"".join(one["body"] for one in answers[1:]), asked
+    start, *rest = through_guard(app, "/lessons", (b"accept", b"text/html,*/*"), (b"if-none-match", b"1"))
+    return dict(start["headers"]), b"".join(one["body"] for one in rest), asked
 
 
 def test_the_first_page_names_the_root_of_the_server_so_that_the_browser_tries_no_other():

@@ -17,6 +17,7 @@ from streamlit.web.server.starlette.starlette_app_utils import generate_xsrf_tok
 
 from pages.shared import inside, starting
 from pages.shared.guard import Guard
+from tests.helpers.asgi import everything, through_guard
 from tests.helpers.every import every
 
 Headers = list[tuple[bytes, bytes]]
@@ -59,19 +60,9 @@ def sessions(monkeypatch):
         manager.close_session(session.session.id)
 
 
-def asked(path, of, way="GET"):
+def asked(path, of, way):
     """The status of what the server answers a browser."""
-    status: list[int] = []
-
-    async def everything(scope, receive, send):
-        await send({"type": "http.response.start", "status": 200, "headers": []})
-
-    async def send(message):
-        status.append(message.get("status", 0))
-
-    scope = {"type": "http", "method": way, "path": path, "headers": cookie(of)}
-    asyncio.run(Guard(everything)(scope, None, send))
-    return status[0]
+    return through_guard(everything, path, *cookie(of), method=way)[0]["status"]
 
 
 def test_a_session_is_taken_up_again_by_its_own_browser_alone(sessions):
