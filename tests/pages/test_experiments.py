@@ -97,12 +97,6 @@ def test_differences_come_with_the_standard_error_of_both():
     assert (line["row"], line["column"], line["difference"]) == ("second", "with a reference", 3.0)
 
 
-def test_rounding_of_the_reference_is_no_difference():
-    samples = np.array([[[1.0, 10.3], [1.0, 10.3 + 1e-9]]])
-    found = replace(TINY, spread={}).compare(Outcome("tiny", ROWS[:1], COLUMNS, samples))
-    assert (found.compared, int(found.beyond(0.95).sum())) == (1, 0)
-
-
 def test_a_run_is_foreseen_from_the_one_that_comes_with_the_project(monkeypatch):
     run = Outcome("tiny", ROWS, COLUMNS, np.ones((2, 3, 2)), seconds=42.0)
     strange = {"quick": True}, {"seconds": np.nan}
@@ -115,16 +109,20 @@ def test_a_run_is_foreseen_from_the_one_that_comes_with_the_project(monkeypatch)
 
 
 def test_an_unknown_spread_is_taken_to_be_ours_and_one_repetition_takes_theirs():
-    samples = np.array([[[1.0, 8.0], [1.0, 12.0]]])
+    def compare(experiment, *second):
+        return experiment.compare(Outcome("tiny", ROWS[:1], COLUMNS, np.array([[[1.0, value] for value in second]])))
+
     plain = replace(TINY, spread={})
-    found = plain.compare(Outcome("tiny", ROWS[:1], COLUMNS, samples))
+    found = compare(plain, 8.0, 12.0)
     assert found.joint_error[0, 1] == pytest.approx(np.sqrt(8.0 / 2 + 8.0 / 16))
     assert np.isnan(found.reference_error).all()
     assert found.freedom[0, 1] == 1.0
-    once = TINY.compare(Outcome("tiny", ROWS[:1], COLUMNS, samples[:, :1]))
+    once = compare(TINY, 8.0)
     assert np.isnan(once.ours_error).all()
     assert once.joint_error[0, 1] == pytest.approx(np.sqrt(1.0 + 1 / 16))
     assert once.freedom[0, 1] == 15.0
+    rounded = compare(plain, 10.3, 10.3 + 1e-9)
+    assert (rounded.compared, int(rounded.beyond(0.95).sum())) == (1, 0)
     with pytest.raises(ParameterError, match="not one of tiny"):
         TINY.compare(Outcome("other", ROWS, COLUMNS, np.ones((2, 1, 2))))
 

@@ -12,7 +12,7 @@ import pytest
 
 from mklcore.errors import NotConvergedWarning
 from mklcore.estimators.hkl import HKLRegressor
-from mklcore.figures import kernel_count, style
+from mklcore.figures import style
 from mklcore.hkl.bases import BASES, GaussianBasis
 from mklcore.io.catalog.controls import COLUMN_BASES
 from mklcore.paths import references
@@ -104,16 +104,6 @@ def test_a_large_table_has_its_rows_drawn_and_its_columns_ranked(monkeypatch):
     assert (len(whole.train.y), len(whole.validation.y)) == (220, 50)
 
 
-def test_the_kernels_of_the_whole_grid_and_those_ever_visited_are_counted():
-    app = ready(data="mkl_toy", hull_columns=",".join(map(str, range(1, 31))), hull_degree="4")
-    path = path_of(app)
-    assert path.estimators[0].n_dag_kernels_ == 5**30
-    counts = [point.n_visited_on_path_ for point in path.estimators]
-    assert counts == sorted(counts)
-    assert counts[-1] >= max(point.n_visited_ for point in path.estimators)
-    assert f"Fitted **{kernel_count(counts[-1])}** on the path; " in words(app)
-
-
 @pytest.mark.threads
 def test_provisional_hulls_stand_until_the_certified_ones_are_there_and_are_not_scored(monkeypatch):
     gate, fit = threading.Event(), hulls.fit_path
@@ -153,50 +143,55 @@ def test_a_hull_without_certificate_says_how_far_it_is_from_one_and_which_contro
     assert data_of(app)["states"][index]["badge"] == "not certified"
 
 
-def test_a_first_look_that_was_cut_short_does_not_claim_the_necessary_condition():
-    rng = np.random.default_rng(2)
-    X = rng.standard_normal((80, 4))
+@pytest.fixture(scope="module")
+def path():
+    X = np.random.default_rng(2).standard_normal((40, 4))
+    return fit_path(HKLRegressor(), X, X[:, 0], "lam", [10.0, 1.0, 0.1], X, X[:, 0])
+
+
+def view(path, provisional=False):
+    return hulls.HullsView(path, Params(), waiting=False, provisional=provisional)
+
+
+def certificate(path, model, lam, provisional=False):
+    return hulls.certificate(view(path, provisional), hulls.HullView(lam, model, 0.0, 0.0))
+
+
+def test_a_first_look_that_was_cut_short_does_not_claim_the_necessary_condition(path):
+    X = np.random.default_rng(2).standard_normal((80, 4))
     model = HKLRegressor(lam=1e-5, search="necessary", max_nodes=2)
     with pytest.warns(NotConvergedWarning):
         model.fit(X, X[:, 0] * X[:, 1] + X[:, 2])
-    path = fit_path(HKLRegressor(search="necessary"), X, X[:, 0], "lam", [0.1])
-    shown = hulls.HullsView(path, Params(), waiting=False, provisional=True)
-    nothing = float("nan")
     assert model.status_ is Status.MAX_NODES
-    said = hulls.certificate(shown, hulls.HullView(1e-5, model, nothing, nothing))
-    assert "not even the **necessary** condition holds" in said
-    assert "only the **necessary** condition is checked" in hulls.certificate(shown, hulls.at(shown, 0))
+    assert "not even the **necessary** condition holds" in certificate(path, model, 1e-5, provisional=True)
+    whole = HKLRegressor(lam=0.1, search="necessary").fit(X, X[:, 0])
+    assert "only the **necessary** condition is checked" in certificate(path, whole, 0.1, provisional=True)
 
 
-def test_a_root_alone_is_reported_certified_or_not_with_the_sign_of_the_page():
-    rng = np.random.default_rng(2)
-    X = rng.standard_normal((40, 3))
-    path = fit_path(HKLRegressor(GaussianBasis(2, 5.0)), X, np.cos(5 * X[:, 0]), "lam", [1e4])
-    shown, model = hulls.HullsView(path, Params(), waiting=False, provisional=False), path.estimators[0]
-    said = hulls.certificate(shown, hulls.HullView(1e4, model, 0.0, 0.0))
+def test_a_root_alone_is_reported_certified_or_not_with_the_sign_of_the_page(path):
+    X = np.random.default_rng(2).standard_normal((40, 3))
+    model = HKLRegressor(GaussianBasis(2, 5.0), lam=1e4).fit(X, np.cos(5 * X[:, 0]))
+    said = certificate(path, model, 1e4)
     assert "The optimum at this λ is the root alone" in said
     assert "Take a smaller λ" in said
     model.certified_, model.status_ = False, Status.MAX_NODES
     model.notes_ = (model._root_alone(model.design_),)
-    said = hulls.certificate(shown, hulls.HullView(1e4, model, 0.0, 0.0))
+    said = certificate(path, model, 1e4)
     assert "not certified" in said
     assert "The hull found is the root alone" in said
     assert "lam" not in said
 
 
-def test_a_point_that_scores_higher_without_a_certificate_is_named_beside_the_certified_one():
-    rng = np.random.default_rng(2)
-    X, y = rng.standard_normal((40, 4)), rng.standard_normal(40)
-    path = fit_path(HKLRegressor(), X, y, "lam", [10.0, 1.0, 0.1], X, y)
-    path = replace(path, val_score=np.array([0.2, 0.5, 0.4]), statuses=(Status.CONVERGED,) * 3)
-    shown = hulls.HullsView(path, Params(), waiting=False, provisional=False)
-    assert hulls.higher_unsure(shown, hulls.at(shown, 0)) == ""
-    path = replace(path, statuses=(Status.CONVERGED, Status.MAX_NODES, Status.MAX_NODES))
-    shown = hulls.HullsView(path, Params(), waiting=False, provisional=False)
-    said = hulls.higher_unsure(shown, hulls.at(shown, 0))
-    assert said == "λ = 1, not certified, scores higher on validation rows: 0.500"
-    shown = hulls.HullsView(replace(path, val_score=np.array([0.6, 0.5, 0.4])), Params(), False, False)
-    assert hulls.higher_unsure(shown, hulls.at(shown, 0)) == ""
+def test_a_point_that_scores_higher_without_a_certificate_is_named_beside_the_certified_one(path):
+    def said(scores, *statuses):
+        shown = view(replace(path, val_score=np.array(scores), statuses=statuses))
+        return hulls.higher_unsure(shown, hulls.at(shown, 0))
+
+    sure, unsure = Status.CONVERGED, Status.MAX_NODES
+    assert said([0.2, 0.5, 0.4], sure, sure, sure) == ""
+    expected = "λ = 1, not certified, scores higher on validation rows: 0.500"
+    assert said([0.2, 0.5, 0.4], sure, unsure, unsure) == expected
+    assert said([0.6, 0.5, 0.4], sure, unsure, unsure) == ""
 
 
 @every("status", hulls.STOPPED)
@@ -283,11 +278,6 @@ def test_states_hold_what_the_fitted_hulls_say():
         assert all(shares[names[k]] == pytest.approx(share, abs=1e-5) for k, share, *_ in state_["outside"])
         assert state_["badge"] == "certified"
         assert f"{len(fitted.hull_)} nodes" in state_["status"]
-        inside = {(a, b) for a, b, kind, *_ in state_["cells"] if kind != "next"}
-        pair = [hulls.columns(memory(app).params).index(int(n) - 1) for n in drawn["grid"]["numbers"]]
-        assert inside == {(v[pair[0]], v[pair[1]]) for v in fitted.hull_ if sum(v) == v[pair[0]] + v[pair[1]]}
-    sizes = {round(share, 2) for state_ in drawn["states"] for _, share, *_ in state_["inside"]}
-    assert min(sizes) < 0.2
 
 
 def hull_node(levels):

@@ -144,22 +144,27 @@ def test_the_other_certificates_lead_to_their_check(page, name):
     assert any(code.value.endswith("Everything holds.") for code in app.code)
 
 
-def test_rows_that_are_alike_may_have_several_targets(tmp_path, capsys):
+@pytest.fixture
+def copies(tmp_path):
+    """A model of rows of which each stands there twice, with targets of their own; and how it is checked."""
     rng = np.random.default_rng(1)
-    X = np.repeat(rng.normal(size=(20, 2)), 2, axis=0)
-    y = np.where(rng.random(40) > 0.5, "up", "down")
-    kernels = mkl.KernelDictionary.rbf_grid([1.0])
-    mkl.save_model(tmp_path / "model.mkl", mkl.LpMKLClassifier(kernels=kernels).fit(X, y))
-    np.savez(tmp_path / "rows.npz", X=X, y=y)
-    assert main([str(tmp_path / "model.mkl"), str(tmp_path / "rows.npz")]) == 0, capsys.readouterr().out
-    np.savez(tmp_path / "rows.npz", X=X, y=np.where(y == "up", "down", "up"))
-    assert main([str(tmp_path / "model.mkl"), str(tmp_path / "rows.npz")]) == 1
+    X, y = np.repeat(rng.normal(size=(20, 2)), 2, axis=0), np.where(rng.random(40) > 0.5, "up", "down")
+    mkl.save_model(tmp_path / "model.mkl", mkl.LpMKLClassifier(kernels=mkl.KernelDictionary.rbf_grid([1.0])).fit(X, y))
+
+    def check(**arrays):
+        np.savez(tmp_path / "rows.npz", **{"X": X, "y": y, **arrays})
+        return main([str(tmp_path / "model.mkl"), str(tmp_path / "rows.npz")])
+
+    check.y = y
+    return check
+
+
+def test_rows_that_are_alike_may_have_several_targets(copies, capsys):
+    assert copies() == 0, capsys.readouterr().out
+    assert copies(y=np.where(copies.y == "up", "down", "up")) == 1
     assert "training target: NOT that of the table" in capsys.readouterr().out
 
 
-def test_objects_are_not_read(tmp_path, capsys):
-    kernels = mkl.KernelDictionary.rbf_grid([1.0])
-    mkl.save_model(tmp_path / "model.mkl", mkl.LpMKLRegressor(kernels=kernels).fit(np.eye(6), np.arange(6.0)))
-    np.savez(tmp_path / "rows.npz", X=np.eye(6).astype(object))
-    assert main([str(tmp_path / "model.mkl"), str(tmp_path / "rows.npz")]) == 2
+def test_objects_are_not_read(copies, capsys):
+    assert copies(X=np.eye(6).astype(object)) == 2
     assert "Expected arrays of numbers or texts" in capsys.readouterr().out
