@@ -168,28 +168,29 @@ def test_toy_has_the_bayes_error_of_the_paper(k):
     np.testing.assert_allclose((data.X - data.y[:, None] * truth.mean).std(axis=0), 1.0, atol=0.02)
 
 
-def test_twonorm_is_breimans():
-    data, truth = make_twonorm(100_000, seed=0)
-    assert data.n_features == 20
-    np.testing.assert_allclose(data.X[data.y == 1].mean(axis=0), 2 / np.sqrt(20), atol=0.03)
-    np.testing.assert_allclose(data.X[data.y == -1].mean(axis=0), -2 / np.sqrt(20), atol=0.03)
-    np.testing.assert_allclose(np.cov(data.X[data.y == 1].T), np.eye(20), atol=0.03)
-    assert truth.bayes_error == pytest.approx(0.02275, abs=1e-5)
-    assert error_rate(data.X.sum(axis=1), data.y) == pytest.approx(0.02275, abs=0.002)
+MEAN = 2 / np.sqrt(20)
+NORMS = {  # mean and variance of each class, the error of the best rule, and the log ratio of the densities
+    make_twonorm: ((MEAN, 1.0), (-MEAN, 1.0), 0.02275, lambda X: 2 * MEAN * X.sum(axis=1)),
+    make_ringnorm: (
+        (0.0, 4.0),
+        (MEAN, 1.0),
+        0.0124,
+        lambda X: ((X - MEAN) ** 2).sum(axis=1) / 2 - (X**2).sum(axis=1) / 8 - 20 * np.log(2),
+    ),
+}
 
 
-def test_ringnorm_is_breimans():
-    data, truth = make_ringnorm(100_000, seed=0)
+@every("make", NORMS)
+def test_the_normals_are_breimans(make):
+    data, truth = make(100_000, seed=0)
+    *classes, error, log_ratio = NORMS[make]
     assert data.n_features == 20
-    np.testing.assert_allclose(data.X[data.y == 1].mean(axis=0), 0.0, atol=0.06)
-    np.testing.assert_allclose(data.X[data.y == -1].mean(axis=0), 2 / np.sqrt(20), atol=0.03)
-    np.testing.assert_allclose(np.cov(data.X[data.y == 1].T), 4 * np.eye(20), atol=0.12)
-    np.testing.assert_allclose(np.cov(data.X[data.y == -1].T), np.eye(20), atol=0.03)
-    # log density ratio, written from the definition and not from the closed form of the generator
-    far = ((data.X - 2 / np.sqrt(20)) ** 2).sum(axis=1) / 2
-    ratio = far - (data.X**2).sum(axis=1) / 8 - 20 * np.log(2)
-    assert truth.bayes_error == pytest.approx(0.0124, abs=5e-5)
-    assert error_rate(ratio, data.y) == pytest.approx(truth.bayes_error, abs=0.0015)
+    for label, (mean, variance) in zip((1, -1), classes, strict=True):
+        rows = data.X[data.y == label]
+        np.testing.assert_allclose(rows.mean(axis=0), mean, atol=0.03 * variance**0.5)
+        np.testing.assert_allclose(np.cov(rows.T), variance * np.eye(20), atol=0.03 * variance)
+    assert truth.bayes_error == pytest.approx(error, abs=5e-5)
+    assert error_rate(log_ratio(data.X), data.y) == pytest.approx(truth.bayes_error, abs=0.002)
 
 
 @every("p", [1, 2, 3, 4, 16, 64])

@@ -31,21 +31,21 @@ def dataset(*counts):
 @every("counts", [(30, 20, 12), (50, 7), (9, 9, 9, 9)])
 def test_where_no_class_is_rare_the_rows_are_those_of_scikit_learn(counts):
     data, y, n = dataset(*counts), classes(*counts), sum(counts)
-    rest, test = train_test_split(np.arange(n), test_size=int(np.ceil(n / 4)), random_state=3, stratify=y)
-    train, judge = train_test_split(rest, test_size=int(np.ceil(n / 4)), random_state=3, stratify=y[rest])
+
+    def cut(rows, size):
+        return train_test_split(rows, test_size=size, random_state=3, stratify=y[rows])
+
+    rest, test = cut(np.arange(n), int(np.ceil(n / 4)))
     parts = three_way_split(data, 0.25, 0.25, 3)
-    for part, rows in zip(parts, (train, judge, test), strict=True):
+    for part, rows in zip(parts, (*cut(rest, int(np.ceil(n / 4))), test), strict=True):
         np.testing.assert_array_equal(part.X, data.X[rows])
-    np.testing.assert_array_equal(
-        data.drawn(20, 3).X, data.X[train_test_split(np.arange(n), test_size=20, random_state=3, stratify=y)[1]]
-    )
-    theirs = StratifiedKFold(5, shuffle=True, random_state=3).split(y, y)
-    for ours, expected in zip(folds(MODEL, y, 5, 3), theirs, strict=True):
-        np.testing.assert_array_equal(np.concatenate(ours), np.concatenate(expected))
-    for ours, expected in zip(
-        halves(MODEL, y, 3, 3), StratifiedShuffleSplit(3, train_size=0.5, random_state=3).split(y, y), strict=True
+    np.testing.assert_array_equal(data.drawn(20, 3).X, data.X[cut(np.arange(n), 20)[1]])
+    for ours, theirs in (
+        (folds(MODEL, y, 5, 3), StratifiedKFold(5, shuffle=True, random_state=3)),
+        (halves(MODEL, y, 3, 3), StratifiedShuffleSplit(3, train_size=0.5, random_state=3)),
     ):
-        np.testing.assert_array_equal(np.concatenate(ours), np.concatenate(expected))
+        for one, other in zip(ours, theirs.split(y, y), strict=True):
+            np.testing.assert_array_equal(np.concatenate(one), np.concatenate(other))
 
 
 @every("counts", [(40, 30, 1), (40, 30, 2), (40, 2), (200, 100, 3, 2, 2, 1), (4, 3, 3, 2, 2, 2, 1, 1)])

@@ -150,23 +150,35 @@ def test_weighted_rows_are_verified(tables, tmp_path):
         assert_holds(tmp_path / "model.mkl", tables["binary"])
 
 
+def members_of(path):
+    with zipfile.ZipFile(path) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def write(path, members):
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, raw in members.items():
+            archive.writestr(name, raw)
+
+
+def raw_of(values):
+    out = io.BytesIO()
+    np.save(out, values)
+    return out.getvalue()
+
+
 def changed(path, name, change):
     """The model file with one fitted array changed, or one number of its description."""
-    with zipfile.ZipFile(path) as archive:
-        members = {info.filename: archive.read(info) for info in archive.infolist()}
+    members = members_of(path)
     text = json.loads(members["model.json"])
     node = text["model"]["fitted"][name]
     if isinstance(node, dict):
         key = f"arrays/{node['of']}.npy"
-        buffer = io.BytesIO()
-        np.save(buffer, change(np.load(io.BytesIO(members[key]))))
-        members[key] = buffer.getvalue()
+        members[key] = raw_of(change(np.load(io.BytesIO(members[key]))))
     else:
         text["model"]["fitted"][name] = change(node)
         members["model.json"] = json.dumps(text).encode()
-    with zipfile.ZipFile(path, "w") as archive:
-        for member, content in members.items():
-            archive.writestr(member, content)
+    write(path, members)
 
 
 @every(
@@ -223,17 +235,12 @@ def test_every_array_that_was_changed_is_found_or_changes_no_prediction(model, t
     data, honest, other = mkl.read_table(tables[task], "target"), mkl.load_model(path), tmp_path / "changed.mkl"
     np.savez(tmp_path / "rows.npz", X=data.X, y=np.asarray(data.y, dtype=None if task == "regression" else str))
     rows = np.random.default_rng(1).normal(size=(12, 3))
-    with zipfile.ZipFile(path) as archive:
-        members = {name: archive.read(name) for name in archive.namelist()}
+    members = members_of(path)
     numbers = {name: np.load(io.BytesIO(raw)) for name, raw in members.items() if name.endswith(".npy")}
     for name, values in numbers.items():
         if values.dtype.kind not in "fiu":
             continue
-        out = io.BytesIO()
-        np.save(out, 1.01 * values if values.dtype.kind == "f" else values + 1)
-        with zipfile.ZipFile(other, "w") as archive:
-            for member, raw in members.items():
-                archive.writestr(member, out.getvalue() if member == name else raw)
+        write(other, members | {name: raw_of(1.01 * values if values.dtype.kind == "f" else values + 1)})
         if report(other, tmp_path / "rows.npz")[1]:
             continue
         decision, back = honest._decisions(rows), mkl.load_model(other)
