@@ -273,6 +273,8 @@ class Work:
             return Pending(task.share, f"{task.text or 'running'}{left}", task.value)
         if task.compiled and not self._compiled():
             return Pending(0.0, "the solvers are compiled first, once after an installation")
+        with self._lock:
+            self._begin()  # the solvers were not ready when it was asked for, and nothing has ended since
         before = self._before(task)
         waits = f", {len(before)} before you, about {self._seconds(before)}" if before else ""
         return Pending(0.0, f"waiting{waits}")

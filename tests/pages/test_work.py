@@ -181,6 +181,15 @@ def test_one_of_a_session_runs_at_a_time_and_work_waits_for_its_solvers(hold):
     assert [server.task(key).begun for key in ("cold", "a", "b", "other")] == [True, True, False, True]
 
 
+def test_work_that_waits_for_its_solvers_begins_with_the_next_look_at_it(hold):
+    ready = [False]
+    server = Work(1, 1e6, lambda: ready[0])
+    ask(server, "a", hold)
+    ready[0] = True
+    server.pending(server.task("a"))
+    assert server.task("a").begun
+
+
 def test_a_full_server_says_so(hold, monkeypatch):
     monkeypatch.setattr(work, "MOST_WAITING", 2)
     server = Work(2, 1e6)
