@@ -9,12 +9,7 @@ from typing import ClassVar, ParamSpec
 from urllib.parse import urlparse
 
 import numpy as np
-import pytest
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
-
-from mklcore.answer.explore import explore
-from mklcore.data import read_table
-from mklcore.kernels import RBF, KernelDictionary, Linear, Polynomial
 
 WAIT = 300_000  # for a condition; on a loaded machine that still compiles, the first page takes minutes
 P = ParamSpec("P")
@@ -176,24 +171,6 @@ class Visitor:
         return self.page.locator("[data-testid=stMain]").inner_text()
 
 
-def table(n=140, seed=3):
-    """A table of six columns, two of which carry the class."""
-    rng = np.random.default_rng(seed)
-    X = rng.standard_normal((n, 6))
-    y = (X[:, 0] + 0.8 * X[:, 1] ** 2 + 0.4 * rng.standard_normal(n) > 0.6).astype(int)
-    names = ["height", "width", "depth", "age", "mass", "hue"]
-    lines = [",".join([*(f"{v:.5f}" for v in row), str(label)]) for row, label in zip(X, y, strict=True)]
-    return "\n".join([",".join([*names, "label"]), *lines]).encode()
-
-
-def expected_answer(content):
-    """What the library says of the table with the kernels that the builders make."""
-    data = read_table(content)
-    specs = [RBF(width, relative=True) for width in (0.25, 0.5, 1.0, 2.0, 4.0)] + [Linear(), Polynomial(2)]
-    specs += KernelDictionary.per_feature(Linear(), data.n_features)
-    return explore(data, kernels=KernelDictionary(tuple(specs), feature_names=data.feature_names))
-
-
 @patiently
 def assert_reads(visitor, *texts, gone=""):
     """The page says all of this, and does not say what is gone."""
@@ -204,24 +181,9 @@ def assert_reads(visitor, *texts, gone=""):
 
 
 @patiently
-def assert_facts(visitor, text):
-    """This is reported about the point under the cursor."""
-    assert text in visitor.facts()
-
-
-@patiently
 def assert_at(visitor, index):
     """The cursor stands at this point of the path."""
     assert visitor.index() == index
-
-
-@patiently
-def assert_bars_show(visitor, path, index):
-    bars, weights = visitor.bars(), dict(zip(path.kernel_names, path.weights[index], strict=True))
-    compared = [name for name in bars if name in weights]
-    assert len(compared) >= 10
-    for name in compared:
-        assert bars[name] == pytest.approx(weights[name], rel=0.006, abs=2e-6), name
 
 
 def upload(visitor, content, name="things.csv"):

@@ -3,36 +3,19 @@
 import numpy as np
 import pytest
 
-from tests.browser.steps import (
-    CURSOR,
-    assert_at,
-    assert_bars_show,
-    assert_facts,
-    assert_reads,
-    drag,
-    expected_answer,
-    patiently,
-    table,
-    upload,
-)
+from tests.browser.known import KERNELS, found_of
+from tests.browser.steps import CURSOR, assert_at, assert_reads, drag, patiently
+from tests.browser.walker import assert_explored, assert_weighed
 
 
-def test_from_an_uploaded_table_to_weights_at_the_released_cursor(server, visit):
-    content = table()
+def test_the_cursor_is_dragged_moved_by_keys_grabbed_played_and_put_between_two_points(server, visit):
     visitor = visit(server.url)
-    visitor.open("data?recipe=builders")
-    upload(visitor, content)
-    visitor.page.wait_for_selector("text=140 rows")
-    visitor.go("Kernels")
-    assert_reads(visitor, "13 kernels on 70 training rows")
-    visitor.go("Explore")
-    visitor.page.get_by_text("Path", exact=True).first.click()
+    visitor.open(f"explore?data=iris&{KERNELS}&look=path")
     visitor.wait_for_path()
-    found = expected_answer(content)
+    found = found_of("sample", "lp")
     path, last = found.path, len(found.path) - 1
     released = round(0.75 * last)
-    assert_bars_show(visitor, path, visitor.index())
-    visitor.wait_for_path()
+    assert_explored(visitor, path, visitor.index())
 
     frames = drag(visitor, to=released / last)
     visitor.settle()
@@ -43,16 +26,14 @@ def test_from_an_uploaded_table_to_weights_at_the_released_cursor(server, visit)
         visitor.page.keyboard.press(key)
     visitor.settle()
     assert_at(visitor, released)
-    assert_bars_show(visitor, path, released)
+    assert_explored(visitor, path, released)
     box = visitor.page.locator("input[aria-label='C, exactly']")
     assert_exactly(visitor, path.values[released])
-    assert_facts(visitor, f"{path.n_nonzero[released]} of 13 kernels used")
-
     visitor.slider.focus()
     for _ in range(3):
         visitor.page.keyboard.press("ArrowLeft")
     assert visitor.index() == released - 3
-    assert_bars_show(visitor, path, released - 3)
+    assert_explored(visitor, path, released - 3)
     assert_exactly(visitor, path.values[released - 3])
     visitor.settle()
     assert visitor.slider.get_attribute("aria-valuetext").startswith("C = ")
@@ -77,12 +58,12 @@ def test_from_an_uploaded_table_to_weights_at_the_released_cursor(server, visit)
     visitor.page.get_by_role("button", name="Play along the path").wait_for()
     visitor.settle()
     assert_at(visitor, last)
-    assert_bars_show(visitor, path, last)
+    assert_explored(visitor, path, last)
 
     between = float(f"{np.sqrt(path.values[2] * path.values[3]):.3g}")
     box.fill(f"{between:g}")
     box.press("Enter")
-    assert_bars_show(visitor, found.at(between), 0)
+    assert_weighed(visitor, found.at(between), 0)
     assert not visitor.errors
 
 

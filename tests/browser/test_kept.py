@@ -2,16 +2,17 @@
 
 import zipfile
 
-from tests.browser.steps import table, upload
+from tests.browser.known import prices
+from tests.browser.steps import upload
 
 
 def test_a_reload_finds_the_table_and_a_saved_screen_opens_elsewhere(server, visit, tmp_path):
     owner, other = visit(server.url), visit(server.url, apart=True)
     owner.open("data?recipe=builders&widths=2&each=none&look=path")
-    upload(owner, table())
-    owner.page.wait_for_selector("text=140 rows")
+    upload(owner, prices())
+    owner.page.wait_for_selector("text=90 rows")
     owner.page.reload()
-    owner.page.wait_for_selector("text=140 rows")
+    owner.page.wait_for_selector("text=90 rows")
     owner.go("Explore")
     owner.page.wait_for_selector("text=/kernels used/")
     owner.settle()

@@ -71,12 +71,18 @@ def near(path, value, digits=0.051):
 
 
 @patiently
-def assert_explored(visitor, path, index):
-    """Weights, count, certificate and scores on Explore are those of one point of the path."""
+def assert_weighed(visitor, path, index):
+    """The weights on Explore are those of one point of the path."""
     bars = visitor.bars()
     assert set(bars) == set(path.kernel_names)
     for name, weight in zip(path.kernel_names, path.weights[index], strict=True):
         assert bars[name] == pytest.approx(weight, rel=0.006, abs=2e-6), name
+
+
+@patiently
+def assert_explored(visitor, path, index):
+    """Weights, count, certificate and scores on Explore are those of one point of the path."""
+    assert_weighed.__wrapped__(visitor, path, index)
     facts = visitor.facts()
     assert f"{path.n_nonzero[index]} of {len(path.kernel_names)} kernels used" in facts
     certified = path.statuses[index].ok and not np.isnan(path.relative_gap[index])
