@@ -15,11 +15,11 @@ import streamlit as st
 from mklcore.answer import verdict
 from mklcore.answer.conformal import Conformal
 from mklcore.answer.exploration import Exploration
-from mklcore.answer.shapley import Explainer
 from mklcore.data.dataset import Dataset
 from mklcore.data.reading import TableEncoder, fit_encoder
 from mklcore.errors import KernelError, MKLError
 from mklcore.estimators.calibration import sigmoids
+from mklcore.estimators.shapley import Explainer
 from mklcore.figures import captions, score_path, style, waterfall, weight_path, weights_bar
 from pages.of_predict import batch
 from pages.of_predict.row import RowColumn, TableRow, columns_of, control

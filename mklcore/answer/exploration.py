@@ -17,12 +17,12 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 
 from mklcore.answer.conformal import Conformal
 from mklcore.answer.folds import Asked, FoldedTable, Judged, shown, targets
-from mklcore.answer.shapley import shapley_along, shapley_values
 from mklcore.answer.terms import HIGHER_ORDER, Term, WordEffect, decompose, strongest_words
 from mklcore.answer.verdict import SURE, ColumnEffect, ComparedReference, Verdict
 from mklcore.arrays import Array, Indices, Labels, Mask, one_blas_thread
 from mklcore.data.dataset import Dataset
 from mklcore.errors import DataError, KernelError, ParameterError, suppress_convergence_warnings
+from mklcore.estimators.shapley import shapley_along, shapley_values
 from mklcore.figures.notebook import framed
 from mklcore.figures.one_file import About, SolvedProblem, path_page
 from mklcore.io.catalog import ESTIMATORS

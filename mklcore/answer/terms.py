@@ -36,11 +36,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import is_outlier_detector
 
-from mklcore.answer.shapley import coefficients_of
 from mklcore.arrays import Array, one_blas_thread
 from mklcore.data.dataset import Dataset
 from mklcore.data.sequences import END
 from mklcore.errors import ParameterError
+from mklcore.estimators.shapley import coefficients_of
 from mklcore.kernels.dictionary import KernelDictionary, Unit, units
 from mklcore.kernels.functions import KernelSpec
 from mklcore.kernels.interactions import Interaction, interacting

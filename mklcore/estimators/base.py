@@ -16,12 +16,12 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from mklcore.answer.shapley import shapley_values
 from mklcore.arrays import Array, Indices, Labels
 from mklcore.data.dataset import Dataset, Groups, count_rows, row_fingerprints
 from mklcore.data.sequences import cut, lengths
 from mklcore.errors import DataError, KernelError, ParameterError
 from mklcore.estimators.calibration import calibrate, held_out_decisions, sigmoids
+from mklcore.estimators.shapley import shapley_values
 from mklcore.kernels.dictionary import KernelDictionary, SequenceDictionary, stored_as
 from mklcore.kernels.features import FeatureMap, Nystroem, column_features
 from mklcore.kernels.grams import STACKS_IN_FOLDS, Forecast, GramStack, Rows, as_stack
@@ -566,7 +566,7 @@ class KernelEstimator(Checked, BaseEstimator):
         or (n, d, n_classes) for the d columns of ``source_columns_``, and the base, a number or (n_classes,), which is
         the decision with every column drawn by itself; it sums with the values to the decision. KernelError, by name,
         for kernels of several columns that are no product or sum over columns, and for models of ready stacks. See
-        `mklcore.answer.shapley.shapley_values`, which also tells what a column says alone.
+        `mklcore.estimators.shapley.shapley_values`, which also tells what a column says alone.
         """
         values, base, _ = shapley_values(self, X)
         return values, base

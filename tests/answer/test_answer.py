@@ -12,9 +12,9 @@ from mklcore.answer import folds
 from mklcore.answer.exploration import ALONG
 from mklcore.answer.explore import STAGES, choice, stages
 from mklcore.answer.folds import Asked, Candidate, Judged, kernel_at, low_rank_along, targets
-from mklcore.answer.shapley import shapley_values
 from mklcore.data.dataset import Dataset
 from mklcore.errors import DataError, ParameterError
+from mklcore.estimators.shapley import shapley_values
 from tests.kernels.test_dictionary import made
 
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import mklcore as mkl
-from mklcore.answer.shapley import shapley_values
 from mklcore.data.dataset import Dataset
 from mklcore.errors import suppress_convergence_warnings
+from mklcore.estimators.shapley import shapley_values
 from mklcore.kernels.functions import RBF, Delta, Laplacian, Linear, Matern, Polynomial
 
 d = 6
