@@ -161,7 +161,8 @@ REST = (
     "sklearn.linear_model",
     "mklcore._numba.warmup",
     "mklcore.gallery.experiments",
-    "mklcore.gallery.theory",
+    "mklcore.gallery.theory.hkl",
+    "mklcore.gallery.theory.measured",
 )
 USUAL = (
     "explore",
