@@ -187,7 +187,9 @@ def test_every_preset_sets_what_it_says_and_shows_itself(algorithm):
 
 
 def test_one_kernel_per_column_is_a_click_away_where_the_plain_machine_won(monkeypatch):
-    found = replace(answer.get(Params(data="iris")).value, label="all columns together")
+    found = answer.get(Params(data="iris")).value
+    plain = replace(found.taken.candidate, label="all columns together")
+    found = replace(found, taken=replace(found.taken, candidate=plain))
     with monkeypatch.context() as patch:
         patch.setattr(answer, "get", lambda params, asked=True: Ready(found))
         patch.setattr(answer, "further", lambda params, asked=True: Pending(0.0, ""))
