@@ -202,11 +202,10 @@ def _estimators() -> dict[str, type]:
     """Every estimator a file may hold, by the name of its class: those of the library and those of the registry."""
     from sklearn.base import BaseEstimator  # not at start-up
 
-    own = (getattr(estimators, name) for name in estimators.__all__)
-    found = [kind for kind in own if isinstance(kind, type)]
+    kinds = [getattr(estimators, name) for name in estimators.__all__]
     for algorithm in catalog.ESTIMATORS.values():
-        found += [kind for kind in (algorithm.classifier, algorithm.regressor, algorithm.novelty) if kind is not None]
-    return {kind.__name__: kind for kind in found if issubclass(kind, BaseEstimator)}
+        kinds += [algorithm.classifier, algorithm.regressor, algorithm.novelty]
+    return {kind.__name__: kind for kind in kinds if isinstance(kind, type) and issubclass(kind, BaseEstimator)}
 
 
 def _parts(max_bytes: int) -> dict[str, _Part]:
@@ -249,17 +248,16 @@ def _of_design(design: Design) -> dict[str, Any]:
 def _design(max_bytes: int, **parts: Any) -> Design:
     X, memory, graph = parts.pop("X"), parts["memory_mb"], parts.get("graph")
     if isinstance(X, Kernels):
-        if not isinstance(graph, Graph) or len(X.labels) != len(graph):
-            raise DataError("The kernels in the model file do not fit their graph.")
+        fits = isinstance(graph, Graph) and len(X.labels) == len(graph)
+        _expect(fits, "The kernels in the model file do not fit their graph.")
         return Design(X, **parts)
     X = np.asarray(X)
     levels = getattr(parts.get("basis"), "q", 0) + 1 if X.ndim == 2 else 1
-    if not (isinstance(memory, (int, float)) and memory > 0) or X.size * levels * 8 > max_bytes:
-        raise DataError(f"The levels in the model file need more memory than the limit, or memory_mb={memory!r}.")
+    fits = isinstance(memory, (int, float)) and memory > 0 and X.size * levels * 8 <= max_bytes
+    _expect(fits, f"The levels in the model file need more memory than the limit, or memory_mb={memory!r}.")
     design = Design(_numbers("rows", X, X.ndim), **parts | {"memory_mb": min(memory, max_bytes / 2**20)})
     design.memory_mb = memory
-    if len(design.names) != design.p:
-        raise DataError(f"The model file names {len(design.names)} columns of {design.p}.")
+    _expect(len(design.names) == design.p, f"The model file names {len(design.names)} columns of {design.p}.")
     return design
 
 
@@ -270,10 +268,9 @@ def _of_kernels(kernels: Kernels) -> dict[str, Any]:
 
 def _kernels(labels: Any, place: Any, transform: Any, n: Any) -> Kernels:
     known = len(transform.specs) if isinstance(transform, KernelMap) else len(labels) if transform is None else 0
-    if np.shape(place) != (len(labels),) or place.dtype.kind not in "iu" or (place >= known).any():
-        raise DataError("The kernels in the model file do not fit their graph.")
-    if not (isinstance(n, int) and n > 0):
-        raise DataError(f"The kernels in the model file are of {n!r} rows.")
+    fits = np.shape(place) == (len(labels),) and place.dtype.kind in "iu" and (place < known).all()
+    _expect(fits, "The kernels in the model file do not fit their graph.")
+    _expect(isinstance(n, int) and n > 0, f"The kernels in the model file are of {n!r} rows.")
     return Kernels(tuple(map(str, labels)), place, transform, n)
 
 
@@ -361,30 +358,27 @@ class _Reader:
 
     def estimator(self, node: Any, depth: int) -> Any:
         kind: Any = self._estimators.get(str(node.get("is"))) if isinstance(node, dict) else None
-        if kind is None:
-            raise DataError(f"The model file asks for {_named(node)}, an estimator this library lacks.")
+        _expect(kind is not None, f"The model file asks for {_named(node)}, an estimator this library lacks.")
         given, fitted = (
             {name: self.value(value, depth + 1) for name, value in node[part].items()}
             for part in ("parameters", "fitted")
         )
-        if strange := sorted(set(given) - set(kind().get_params(deep=False))):
-            raise DataError(f"{kind.__name__} has no parameter {strange[0]!r}; the model file gives one.")
+        for name in given.keys() - kind().get_params(deep=False):
+            raise DataError(f"{kind.__name__} has no parameter {name!r}; the model file gives one.")
         estimator = kind(**given)
         for name, value in fitted.items():
-            if name not in _PRIVATE and (not re.fullmatch(r"[a-zA-Z][a-zA-Z0-9_]*_", name) or hasattr(kind, name)):
-                raise DataError(f"The model file sets {name[:60]!r}, which fitting {kind.__name__} does not.")
+            usual = name in _PRIVATE or (re.fullmatch(r"[a-zA-Z][a-zA-Z0-9_]*_", name) and not hasattr(kind, name))
+            _expect(usual, f"The model file sets {name[:60]!r}, which fitting {kind.__name__} does not.")
             setattr(estimator, name, value)
         estimator._check_parameters()
         _check_fitted(estimator)
         return estimator
 
     def value(self, node: Any, depth: int) -> Any:
-        if isinstance(node, list):
-            raise DataError("The description in the model file holds a bare list.")
+        _expect(not isinstance(node, list), "The description in the model file holds a bare list.")
         if not isinstance(node, dict):
             return node
-        if depth > MAX_DEPTH:
-            raise DataError(f"The description in the model file is nested more than {MAX_DEPTH} times.")
+        _expect(depth <= MAX_DEPTH, f"The description in the model file is nested more than {MAX_DEPTH} times.")
         name, of = str(node.get("is")), node.get("of")
         if name in self._plain:
             return self._plain[name](of)
@@ -398,29 +392,28 @@ class _Reader:
         part = self._parts.get(name)
         if part is None or not isinstance(of, dict):
             raise DataError(f"The model file asks for {_named(node)}, which this library lacks.")
-        if part.names is not None and (strange := sorted(set(of) - part.names)):
-            raise DataError(f"{name} has no part {strange[0][:60]!r}; the model file gives one.")
+        for strange in of.keys() - part.names if part.names is not None else ():
+            raise DataError(f"{name} has no part {strange[:60]!r}; the model file gives one.")
         return part.make(**{key: self.value(value, depth + 1) for key, value in of.items()})
 
     def _array(self, k: Any) -> np.ndarray:
         member = f"arrays/{k}.npy"
-        if member not in self._sizes:
-            raise DataError(f"The model file lacks its array {k!r}.")
-        if member not in self._unread:  # an array read again and again takes more than the file says
-            raise DataError(f"The model file uses its array {k!r} twice.")
+        _expect(member in self._sizes, f"The model file lacks its array {k!r}.")
+        # An array read again and again takes more than the file says.
+        _expect(member in self._unread, f"The model file uses its array {k!r} twice.")
         self._unread.remove(member)
         with self._archive.open(member) as file:
             header = array_header(file)
-            if header.dtype.kind not in "fiubU" or not header.dtype.isnative:
-                raise DataError(f"Array {k} of the model file holds {header.dtype}; expected numbers or texts.")
-            if header.start + header.nbytes != self._sizes[member]:
-                raise DataError(f"Array {k} of the model file has another size than it says.")
+            fits = header.dtype.kind in "fiubU" and header.dtype.isnative
+            _expect(fits, f"Array {k} of the model file holds {header.dtype}; expected numbers or texts.")
+            fits = header.start + header.nbytes == self._sizes[member]
+            _expect(fits, f"Array {k} of the model file has another size than it says.")
             return array_content(f"array {k} of the model file", file)
 
 
 def _objects(items: list[Any], shape: list[int]) -> np.ndarray:
-    if not all(item is None or isinstance(item, (str, bool, int, float)) for item in items):
-        raise DataError("An array of the model file holds something else than numbers and texts.")
+    plain = all(item is None or isinstance(item, (str, bool, int, float)) for item in items)
+    _expect(plain, "An array of the model file holds something else than numbers and texts.")
     array = np.empty(len(items), dtype=object)
     array[:] = items
     return array.reshape(shape)
@@ -433,12 +426,17 @@ def _named(node: Any) -> str:
 # What has to fit together before anything is computed from it
 
 
+def _expect(holds: Any, sentence: str) -> None:
+    """DataError with a sentence about the file unless something holds."""
+    if not holds:
+        raise DataError(sentence)
+
+
 def _numbers(name: str, value: Any, ndim: int, dtype: Any = np.float64) -> np.ndarray:
     array = np.asarray(value)
-    if array.dtype.kind not in ("fiu" if dtype is np.float64 else "iu") or array.ndim != ndim:
-        raise DataError(f"{name} in the model file holds no numbers in {ndim} dimension(s).")
-    if not np.isfinite(array).all():
-        raise DataError(f"{name} in the model file holds values that are not finite.")
+    fits = array.dtype.kind in ("fiu" if dtype is np.float64 else "iu") and array.ndim == ndim
+    _expect(fits, f"{name} in the model file holds no numbers in {ndim} dimension(s).")
+    _expect(np.isfinite(array).all(), f"{name} in the model file holds values that are not finite.")
     return np.ascontiguousarray(array, dtype=dtype)
 
 
@@ -449,46 +447,40 @@ def _fitting(parts: dict[str, Any], shapes: str, **sizes: int) -> dict[str, int]
         dtype = np.int64 if name in ("kept", "ends", "places") else np.float64
         parts[name] = _numbers(name, parts[name], len(axes), dtype)
         for axis, size in zip(axes, parts[name].shape, strict=True):
-            if sizes.setdefault(axis, size) != size:
-                raise DataError(
-                    f"{name} in the model file does not fit: expected {sizes[axis]} for {axis}, got {size}."
-                )
-    if not (parts["scales"] > 0).all() or parts["normalise"] not in NORMALISATIONS:
-        raise DataError(
-            f"A scale in the model file is not above 0, or normalisation {parts['normalise']!r} is unknown."
-        )
-    if not isinstance(parts["center"], bool):
-        raise DataError(f"center in the model file is {parts['center']!r}; expected true or false.")
+            known = sizes.setdefault(axis, size)
+            _expect(size == known, f"{name} in the model file does not fit: expected {known} for {axis}, got {size}.")
+    known_scale = (parts["scales"] > 0).all() and parts["normalise"] in NORMALISATIONS
+    _expect(known_scale, f"A scale in the file is not above 0, or normalisation {parts['normalise']!r} is unknown.")
+    _expect(isinstance(parts["center"], bool), f"center in the model file is {parts['center']!r}; expected a bool.")
     return sizes
 
 
 def _kernel_map(**parts: Any) -> KernelMap:
     shapes = "rows:nd column_means:d column_scales:d scales:M factors:Mn row_means:Mn grand_means:M kept:k"
-    weighted = parts["weights"] is not None
-    sizes = _fitting(parts, shapes + " weights:n" * weighted, M=len(parts["specs"]))
-    if weighted and not (parts["weights"].min() >= 0 and parts["weights"].max() > 0):
-        raise DataError("Weights of training rows in the model file are below 0, or all 0.")
-    if not ((parts["kept"] >= 0) & (parts["kept"] < sizes["n"])).all() or not (parts["column_scales"] > 0).all():
-        raise DataError("The model file refers to training rows that are not in it, or scales are not above 0.")
+    weights = parts["weights"]
+    sizes = _fitting(parts, shapes + " weights:n" * (weights is not None), M=len(parts["specs"]))
+    fits = weights is None or (weights.min() >= 0 and weights.max() > 0)
+    _expect(fits, "Weights of training rows in the model file are below 0, or all 0.")
+    fits = ((parts["kept"] >= 0) & (parts["kept"] < sizes["n"])).all() and (parts["column_scales"] > 0).all()
+    _expect(fits, "The model file refers to training rows that are not in it, or scales are not above 0.")
     waiting = list(parts["specs"])
     while waiting:
         spec = waiting.pop()
-        if not isinstance(spec.features, tuple) or max(spec.features) >= sizes["d"] or spec.relative:
-            raise DataError(f"A kernel of the model file does not fit its {sizes['d']} columns: {spec!r}")
+        fits = isinstance(spec.features, tuple) and max(spec.features) < sizes["d"] and not spec.relative
+        _expect(fits, f"A kernel of the model file does not fit its {sizes['d']} columns: {spec!r}")
         waiting += getattr(spec, "parts", ())
     return KernelMap(**parts)
 
 
 def _feature_map(**parts: Any) -> FeatureMap:
     near = parts["landmarks"]
-    if not isinstance(near, KernelMap) or near.kept.size != len(near.rows):
-        raise DataError("The features in the model file have no landmarks.")
+    fits = isinstance(near, KernelMap) and near.kept.size == len(near.rows)
+    _expect(fits, "The features in the model file have no landmarks.")
     sizes = _fitting(parts, "roots:mD ends:E means:D scales:M places:M", M=len(near.specs), m=len(near.rows))
     ends = parts["ends"]
-    if sizes["E"] != sizes["M"] + 1 or ends[0] != 0 or ends[-1] != sizes["D"] or (np.diff(ends) < 0).any():
-        raise DataError("The features in the model file do not fit their kernels.")
-    if not np.array_equal(parts["places"], ends[:-1]):
-        raise DataError("The features in the model file do not fit their coefficients.")
+    fits = sizes["E"] == sizes["M"] + 1 and ends[0] == 0 and ends[-1] == sizes["D"] and (np.diff(ends) >= 0).all()
+    fits = fits and np.array_equal(parts["places"], ends[:-1])
+    _expect(fits, "The features in the model file do not fit their kernels or coefficients.")
     return FeatureMap(**parts)
 
 
@@ -502,35 +494,34 @@ def _check_fitted(estimator: Any) -> None:
 
     check_is_fitted(estimator)
     M, n, found = len(estimator.kernel_names_), estimator.n_train_, getattr(estimator, "_map", None)
-    if not all(isinstance(name, str) for name in (*estimator.kernel_names_, *estimator.kernel_families_)):
-        raise DataError("The names of the kernels in the model file are no texts.")
+    texts = all(isinstance(name, str) for name in (*estimator.kernel_names_, *estimator.kernel_families_))
+    _expect(texts, "The names of the kernels in the model file are no texts.")
     for name in _FINITE:
         if (value := getattr(estimator, name, None)) is not None:
             _numbers(name, value, np.ndim(value))
     for name in _OF_ROWS:
-        value = getattr(estimator, name, None)
-        if value is not None and (np.shape(value)[:1] != (n,) or np.asarray(value).dtype.kind not in "fiu"):
-            raise DataError(f"{name} in the model file does not hold numbers for each of {n} training rows.")
+        if (value := getattr(estimator, name, None)) is not None:
+            fits = np.shape(value)[:1] == (n,) and np.asarray(value).dtype.kind in "fiu"
+            _expect(fits, f"{name} in the model file does not hold numbers for each of {n} training rows.")
     weights, dual = np.asarray(estimator.weights_), np.asarray(estimator.dual_coef_)
-    if weights.ndim not in (1, 2) or weights.shape[-1] != M or (weights < 0).any():
-        raise DataError(f"weights_ in the model file does not hold one weight from 0 on for each of {M} kernels.")
+    fits = weights.ndim in (1, 2) and weights.shape[-1] == M and (weights >= 0).all()
+    _expect(fits, f"weights_ in the model file does not hold one weight from 0 on for each of {M} kernels.")
     summed = dual.shape == (0,) and isinstance(found, FeatureMap)  # of rows in parts
-    if (n not in dual.shape and not summed) or len(estimator.kernel_families_) != M:
-        raise DataError(f"dual_coef_ in the model file does not fit {n!r} training rows.")
+    fits = (summed or n in dual.shape) and len(estimator.kernel_families_) == M
+    _expect(fits, f"dual_coef_ in the model file does not fit {n!r} training rows.")
     if isinstance(found, FeatureMap):
         coefficients = _numbers("feature_coef_", getattr(estimator, "feature_coef_", None), dual.ndim)
-        if len(found.specs) != M or int(found.ends[-1]) not in coefficients.shape:
-            raise DataError("The features in the model file do not fit its weights.")
-    elif found is not None and (not isinstance(found, KernelMap) or (len(found.specs), found.kept.size) != (M, n)):
-        raise DataError("The kernels in the model file do not fit its weights.")
-    sigmoids = getattr(estimator, "calibration_", None)
-    outputs = len(getattr(estimator, "classes_", ()))
-    outputs = 1 if outputs == 2 else outputs
-    if sigmoids is not None and _numbers("calibration_", sigmoids, 2).shape != (outputs, 2):
-        raise DataError(f"calibration_ in the model file does not hold slope and offset of {outputs} outputs.")
-    design = getattr(estimator, "design_", None)
-    if design is not None and (not hasattr(design, "cross") or design.n != n or len(estimator._nodes) != M):
-        raise DataError("The nodes in the model file do not fit its design.")
+        fits = len(found.specs) == M and int(found.ends[-1]) in coefficients.shape
+    else:
+        fits = found is None or (isinstance(found, KernelMap) and (len(found.specs), found.kept.size) == (M, n))
+    _expect(fits, "The kernels in the model file do not fit its weights.")
+    if (sigmoids := getattr(estimator, "calibration_", None)) is not None:
+        outputs = len(estimator.classes_) if len(estimator.classes_) > 2 else 1
+        fits = _numbers("calibration_", sigmoids, 2).shape == (outputs, 2)
+        _expect(fits, f"calibration_ in the model file does not hold slope and offset of {outputs} outputs.")
+    if (design := getattr(estimator, "design_", None)) is not None:
+        fits = hasattr(design, "cross") and design.n == n and len(estimator._nodes) == M
+        _expect(fits, "The nodes in the model file do not fit its design.")
 
 
 def _check_prediction(estimator: Any) -> None:
@@ -539,14 +530,14 @@ def _check_prediction(estimator: Any) -> None:
     found = getattr(estimator, "_map", None) or getattr(getattr(design, "levels", None), "transform", None)
     if found is not None:
         rows: Any = found.rows[:1] * found.column_scales + found.column_means
-    elif isinstance(design, Design) and design.graph is None:
-        rows = np.zeros(
-            (1, design.p) if isinstance(design.levels, TableLevels) else (design.p, design.q + 1, 1, design.n)
-        )
-    else:
+    elif design is None or design.graph is not None:
         rows = np.zeros((len(estimator.kernel_names_ if design is None else design.names), 1, estimator.n_train_))
+    elif isinstance(design.levels, TableLevels):
+        rows = np.zeros((1, design.p))
+    else:
+        rows = np.zeros((design.p, design.q + 1, 1, design.n))
     if (names := getattr(estimator, "feature_names_in_", None)) is not None:
         rows = pandas.DataFrame(rows, columns=names)
     decision = estimator._decisions(rows)
-    if decision.shape[0] != 1 or not np.isfinite(decision).all() or len(estimator.predict(rows)) != 1:
-        raise DataError("The model in the file does not predict one finite number or class per row.")
+    fits = decision.shape[0] == 1 and np.isfinite(decision).all() and len(estimator.predict(rows)) == 1
+    _expect(fits, "The model in the file does not predict one finite number or class per row.")
