@@ -44,8 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except MKLError as error:
         print(f"mkl-explorer: {error}", file=sys.stderr)
         return 2
-    opens = has_display() if asked.open is None else asked.open
-    return _serve(script, asked.port, opens)
+    return _serve(script, asked.port, asked.open)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -88,15 +87,6 @@ def _check_packages() -> None:
     missing = [name for name in ("streamlit", "plotly", "nbformat") if find_spec(name) is None]
     if missing:
         raise ParameterError(f"The app needs {', '.join(missing)}, not installed here: pip install 'mklcore[app]'.")
-
-
-def has_display() -> bool:
-    """Whether a browser can be shown to the person who started this."""
-    if os.environ.get("SSH_CONNECTION"):
-        return False
-    if sys.platform in ("win32", "darwin"):
-        return True
-    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
 
 
 def _check_port(port: int) -> None:
@@ -183,13 +173,15 @@ def first_page() -> str:
 # The server
 
 
-def _serve(script: Path, port: int | None, opens: bool) -> int:
+def _serve(script: Path, port: int | None, opens: bool | None) -> int:
     """Run the server in this process, so that what ends the one ends the other; it ends its own processes."""
     if named := os.environ.get(HOSTS, "").split():
         os.environ.setdefault(ADDRESS, "0.0.0.0")
         # Without a name to print Streamlit asks another host for this machine's address.
         os.environ.setdefault(SHOWN, next((name for name in named if "*" not in name), "localhost"))
-    command = ["run", str(script), f"--server.headless={str(not opens).lower()}", "--server.showEmailPrompt=false"]
+    command = ["run", str(script), "--server.showEmailPrompt=false"]
+    if opens is not None:  # else Streamlit looks for a display
+        command += [f"--server.headless={str(not opens).lower()}"]
     if port is not None:
         command += [f"--server.port={port}"]
     streamlit = import_module("streamlit.web.cli")  # by name: the library itself imports no Streamlit

@@ -107,27 +107,6 @@ def test_an_installation_without_the_app_names_the_extra(monkeypatch, capsys):
         launcher.app()
 
 
-@pytest.mark.parametrize(
-    ("platform", "environment", "shown"),
-    [
-        ("linux", {}, False),
-        ("linux", {"DISPLAY": ":0"}, True),
-        ("linux", {"WAYLAND_DISPLAY": "wayland-0"}, True),
-        ("linux", {"DISPLAY": "localhost:10", "SSH_CONNECTION": "1"}, False),
-        ("darwin", {}, True),
-        ("win32", {}, True),
-        ("darwin", {"SSH_CONNECTION": "1"}, False),
-    ],
-)
-def test_a_browser_is_opened_where_there_is_a_display(monkeypatch, platform, environment, shown):
-    for name in ("DISPLAY", "WAYLAND_DISPLAY", "SSH_CONNECTION"):
-        monkeypatch.delenv(name, raising=False)
-    for name, value in environment.items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.setattr(launcher.sys, "platform", platform)
-    assert launcher.has_display() is shown
-
-
 def test_the_table_of_the_command_line_goes_to_one_visitor_with_its_secret(tmp_path):
     file = tmp_path / "people.csv"
     file.write_text(ROWS)
@@ -159,7 +138,7 @@ def test_with_hosts_it_listens_everywhere_and_asks_nobody_for_its_address(monkey
     assert serve(ROOT / "app.py", 8123, False) == 0
     assert [os.environ.get(name) for name in (launcher.ADDRESS, launcher.SHOWN)] == [address, shown]
     assert run == [
-        ["run", str(ROOT / "app.py"), "--server.headless=true", "--server.showEmailPrompt=false", "--server.port=8123"]
+        ["run", str(ROOT / "app.py"), "--server.showEmailPrompt=false", "--server.headless=true", "--server.port=8123"]
     ]
 
 
