@@ -122,6 +122,14 @@ def sentinel_of(name: str, numbers: Array) -> Sentinel | None:
     return None
 
 
+def sentinel_note(values: str, rule: str, as_missing: str, as_numbers: str, urgent: bool = False) -> Note:
+    """What became of ``values`` that probably say "missing", by ``rule``, and the label of what changes it."""
+    if rule == "missing":
+        return Note(f"Read as missing: {values}.", [Repair.of(as_numbers, sentinels="keep")])
+    text = f'Probably missing values: {values}. sentinels="missing" reads them so.'
+    return Note(text, [Repair.of(as_missing, sentinels="missing")], urgent)
+
+
 MISSING = (
     frozenset({"", "NA", "N/A", "n/a", "na", "#N/A", "<NA>", "NaN", "nan", "NAN", "-nan", "NULL", "Null", "null"})
     | {"None", "none", "nil", "?", "-", "--", "."}

@@ -8,7 +8,7 @@ change them.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -36,6 +36,7 @@ from mklcore.data.columns import (
     parts_of,
     profile,
     rows_together,
+    sentinel_note,
     sentinel_of,
     shown,
     to_numbers,
@@ -198,17 +199,19 @@ def read_parsed(table: Table, settings: ReadOptions) -> tuple[Dataset, TableEnco
     notes: list[str] = []
     try:
         place = _target_place(table, settings, every, ranked, notes)
-        found = _no_target(table) if place is None else read_target(table, place, settings)
+        if place is None:
+            ones = np.ones(table.n_rows, dtype=np.int64)
+            found = TargetValues(ones, np.arange(table.n_rows), "novelty", [])
+        else:
+            found = read_target(table, place, settings)
     except DataError as error:
-        others = [Repair.of(f"Predict {one.name!r}", target=one.name) for one in ranked if one.name != settings.target]
+        others = _predict(one for one in ranked if one.name != settings.target)
         if not others and settings.task is not None:
             others = [FIND_TASK]
         error.repairs = tuple(dict.fromkeys((*error.repairs, *others[:2])))
         raise
     name = "y" if place is None else table.names[place]
-    features = [k for k in range(len(table.names)) if k != place]
-    seen = {one.column.name: one for one in every}
-    profiles, stay = _profiles(table, features, found.rows, settings, seen)
+    profiles, stay = _profiles(table, place, found.rows, settings, every)
     notes += found.notes
     if gone := len(found.values) - len(stay):
         text = f"Dropped {counted(gone, 'row')} with a missing cell in a column that is used."
@@ -253,10 +256,6 @@ def _check_features(profiles: list[Profile], encoder: TableEncoder, n_rows: int)
         )
 
 
-def _no_target(table: Table) -> TargetValues:
-    return TargetValues(np.ones(table.n_rows, dtype=np.int64), np.arange(table.n_rows), "novelty", [])
-
-
 def _target_place(
     table: Table,
     settings: ReadOptions,
@@ -284,35 +283,35 @@ def _target_place(
             "or name another with target=.",
             repairs=[AS_NOVELTY] if task is None else [],
         )
-    if task is None:
-        _refuse_constant(profiles, ranked)
-    notes += _passed_over(table, profiles, ranked[0].place, settings)
-    others = [Repair.of(f"Predict {one.name!r}", target=one.name) for one in ranked[1:]]
-    notes.append(Note(as_text(ranked), others))
+    notes += _passed_over(table, profiles, ranked, settings)
+    notes.append(Note(as_text(ranked), _predict(ranked[1:])))
     return ranked[0].place
 
 
-def _refuse_constant(profiles: Sequence[Profile], ranked: Sequence[TargetCandidate]) -> None:
-    """DataError where a column whose name says that it is the target holds one value: no other takes its place."""
-    for item in profiles:
-        column = item.column
-        if column.kind == "constant" and not column.missing and column.name.lower() in SETTLED:
-            raise DataError(
-                f"{column.name!r} is named as the target and has one value only, {column.example!r}: there is "
-                "nothing to predict. Name another column with target=.",
-                repairs=[*(Repair.of(f"Predict {one.name!r}", target=one.name) for one in ranked), AS_NOVELTY],
-            )
+def _predict(candidates: Iterable[TargetCandidate]) -> list[Repair]:
+    return [Repair.of(f"Predict {one.name!r}", target=one.name) for one in candidates]
 
 
-def _passed_over(table: Table, profiles: Sequence[Profile], chosen: int, settings: ReadOptions) -> list[str]:
-    """Why a column whose name says that it is the target could not be guessed, with what would make it one."""
+def _passed_over(
+    table: Table, profiles: Sequence[Profile], ranked: Sequence[TargetCandidate], settings: ReadOptions
+) -> list[str]:
+    """Why a column whose name says that it is the target could not be guessed, with what would make it one.
+
+    DataError where such a column holds one value: no other takes its place.
+    """
     found: list[str] = []
-    for place, name in enumerate(table.names):
-        if place == chosen or name.lower() not in SETTLED:
+    for place, (name, item) in enumerate(zip(table.names, profiles, strict=True)):
+        if place == ranked[0].place or name.lower() not in SETTLED:
             continue
+        if settings.task is None and item.column.kind == "constant" and not item.column.missing:
+            raise DataError(
+                f"{name!r} is named as the target and has one value only, {item.column.example!r}: there is nothing to "
+                "predict. Name another column with target=.",
+                repairs=[*_predict(ranked), AS_NOVELTY],
+            )
         try:
             read_target(table, place, settings)
-            if profiles[place].column.kind != "text":
+            if item.column.kind != "text":
                 continue
             why = f"{name!r} has too many classes with few rows."
             repairs = [Repair.of(f"Predict {name!r}, rare classes merged", rare_classes="merge")]
@@ -324,25 +323,22 @@ def _passed_over(table: Table, profiles: Sequence[Profile], chosen: int, setting
 
 
 def _profiles(
-    table: Table,
-    features: Sequence[int],
-    rows: np.ndarray,
-    settings: ReadOptions,
-    seen: Mapping[str, Profile],
+    table: Table, place: int | None, rows: np.ndarray, settings: ReadOptions, seen: Sequence[Profile]
 ) -> tuple[list[Profile], np.ndarray]:
-    """What each feature column is, and which of ``rows`` stay.
+    """What each column but the target in ``place`` is, and which of ``rows`` stay.
 
     Dropping rows may turn a column into another kind, so it goes on until no row in use has a gap. ``seen`` : what is
     known about columns on all rows.
     """
-    columns = [(table.names[k], table.columns[k][rows]) for k in features]
-    uses, stay = settings.uses, np.arange(len(rows))
+    stay, columns = np.arange(len(rows)), list(zip(table.names, table.columns, seen, strict=True))
+    if place is not None:
+        del columns[place]
     while True:
-        known = {name: one for name, one in seen.items() if name not in uses and len(one.values) == len(stay)}
         profiles = [
-            known.get(name) or profile(name, cells[stay], table.decimal, uses.get(name), table.values)
-            for name, cells in endable(columns)
-        ]
+            known if name not in settings.uses and len(known.values) == len(stay)
+            else profile(name, cells[rows[stay]], table.decimal, settings.uses.get(name), table.values)
+            for name, cells, known in endable(columns)
+        ]  # fmt: skip
         if not any(item.column.used for item in profiles):  # alone, what counts rows is the feature
             profiles = [profile(one.column.name, one.values, use="number") if one.counter else one for one in profiles]
         gaps = [missing_rows(item) for item in profiles if item.column.used]
@@ -406,11 +402,8 @@ def _marks_in(table: Table) -> tuple[str, ...]:
 
 
 def _kind(item: Profile) -> str:
-    return (
-        "mostly empty"
-        if item.column.kind not in ("empty",) and 2 * item.column.missing > len(item.values)
-        else item.column.kind
-    )
+    is_sparse = item.column.kind != "empty" and 2 * item.column.missing > len(item.values)
+    return "mostly empty" if is_sparse else item.column.kind
 
 
 def _sentinels(profiles: Sequence[Profile]) -> tuple[Sentinel, ...]:
@@ -425,22 +418,18 @@ def _settle_sentinels(profiles: list[Profile], rule: str, notes: list[str]) -> l
     if not found:
         return profiles
     values = joined(f"{one.value:g} in {one.column!r} ({counted(one.cells, 'cell')})" for one in found.values())
-    if rule == "keep":
-        text = f'Probably missing values: {values}. sentinels="missing" reads them so.'
-        notes.append(Note(text, [Repair.of("Read these numbers as missing", sentinels="missing")]))
-        return profiles
-    notes.append(Note(f"Read as missing: {values}.", [Repair.of("Keep them as numbers", sentinels="keep")]))
+    notes.append(sentinel_note(values, rule, "Read these numbers as missing", "Keep them as numbers"))
     return [
-        with_missing(item, found[item.column.name].value) if item.column.name in found else item for item in profiles
+        with_missing(item, found[item.column.name].value) if rule == "missing" and item.column.name in found else item
+        for item in profiles
     ]
 
 
 def _to_use(profiles: list[Profile]) -> list[Repair]:
     """Columns that were left out and could be used as they are, the one with fewest values first."""
-    usable = [one.column for one in profiles if one.column.kind in ("text", "identifier", "dropped")]
-    usable.sort(key=lambda column: column.distinct)
-    numbers = {one.column.name for one in profiles if one.numbers is not None}
-    pairs = [(one.name, "number" if one.name in numbers else "category") for one in usable[:2]]
+    usable = [one for one in profiles if one.column.kind in ("text", "identifier", "dropped")]
+    usable.sort(key=lambda one: one.column.distinct)
+    pairs = [(one.column.name, "category" if one.numbers is None else "number") for one in usable[:2]]
     return [Repair.of(f"Use {name!r} as a {use}", uses=((name, use),)) for name, use in pairs]
 
 

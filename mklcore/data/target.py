@@ -31,6 +31,7 @@ from mklcore.data.columns import (
     clean_name,
     looks_like_id,
     missing_cells,
+    sentinel_note,
     sentinel_of,
     shown,
     used_as,
@@ -247,13 +248,8 @@ def read_target(table: Table, place: int, settings: ReadOptions) -> TargetValues
     if numbers is not None and (sentinel := sentinel_of(name, numbers)):
         value, many = f"{sentinel.value:g}", counted(sentinel.cells, "cell")
         what, rule = f"{value} in the target {name!r} ({many})", settings.sentinels
-        text, label, other = f"Read as missing: {what}.", f"Keep {value} as a number", "keep"
-        if rule == "keep":
-            text = f'Probably missing values: {what}. sentinels="missing" reads them so.'
-            label, other = f"Read {value} as missing", "missing"
-        else:
-            missing = missing | (numbers == sentinel.value)
-        notes.append(Note(text, [Repair.of(label, sentinels=other)], urgent=rule == "keep"))
+        notes.append(sentinel_note(what, rule, f"Read {value} as missing", f"Keep {value} as a number", urgent=True))
+        missing = missing | (numbers == sentinel.value) if rule == "missing" else missing
     rows = np.flatnonzero(~missing)
     marks = _marks_as_classes(table, place, numbers is not None)
     if 2 * len(rows) < len(cells) or not len(rows):
