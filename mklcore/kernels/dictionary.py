@@ -699,12 +699,9 @@ def _clusters(data: Dataset) -> tuple[Unit, ...]:
 
     step = max(1, data.n_samples // ROWS)
     first = np.column_stack([data.X[::step, members[0]] for _, members in data.columns])
-    spread = first.std(axis=0)
-    first = (first - first.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
-    apart = 1.0 - np.abs(first.T @ first) / len(first)
-    apart = np.clip(0.5 * (apart + apart.T), 0.0, None)
-    np.fill_diagonal(apart, 0.0)
-    tree = linkage(squareform(apart, checks=False), "average")
+    with np.errstate(divide="ignore", invalid="ignore"):  # a constant column goes with none
+        alike = np.abs(np.nan_to_num(np.corrcoef(first, rowvar=False)))
+    tree = linkage(squareform(np.clip(1.0 - alike, 0.0, None), checks=False), "average")
     home = fcluster(tree, ALIKE, "distance")
     if home.max() > MOST_UNITS:
         home = fcluster(tree, MOST_UNITS, "maxclust")

@@ -81,10 +81,6 @@ class FeatureBlocks:
     def __iter__(self) -> Iterator[Block]:
         return (self[m] for m in range(len(self)))
 
-    def rows(self, chosen: Any) -> FeatureBlocks:
-        """The same blocks on some of the rows."""
-        return replace(self, table=self.table[chosen])
-
 
 @dataclass(frozen=True, eq=False)
 class FeatureMap:
@@ -319,7 +315,7 @@ class Features:
 
     def block(self, rows: Any, columns: Any = None) -> FeatureBlocks:
         """The features of some of the rows, as blocks against any others: a row's features do not depend on them."""
-        return self.values.rows(rows)
+        return replace(self.values, table=self.table[rows])
 
     # -- sums in double precision, a few rows at a time
 

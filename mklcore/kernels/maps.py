@@ -230,7 +230,7 @@ class KernelMap:
         shared, spare = np.empty(whole), np.empty((0, 0) if self.is_whole else whole)
         with np.errstate(over="ignore", invalid="ignore"):
             for (kind, seen), members in self.groups.items():
-                laid_out = None if isinstance(kind, RowKernel) else np.take(self.by_column, seen, axis=0)
+                laid_out = None if isinstance(kind, RowKernel) else self._columns(seen)
                 fill_base(kind, seen, new, self.rows, False, shared, laid_out)
                 for m in members:
                     block = out[m] if self.is_whole else spare
@@ -239,6 +239,12 @@ class KernelMap:
                     if not self.is_whole:
                         np.take(block, self.kept, axis=1, out=out[m])
         return out
+
+    def _columns(self, seen: Sequence[int]) -> Array:
+        """Some of the columns (s, n): a view where they stand side by side."""
+        if tuple(seen) == tuple(range(seen[0], seen[-1] + 1)):
+            return self.by_column[seen[0] : seen[-1] + 1]
+        return np.take(self.by_column, seen, axis=0)
 
     def _finish(self, m: int, new: Array, block: Array) -> None:
         """Centre and scale a block of kernel m between standardised rows and the training rows, in place."""
