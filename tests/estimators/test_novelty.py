@@ -11,6 +11,7 @@ from mklcore.paths import choose, cross_validate_path, path_grid
 from mklcore.paths.choosing import choose_C
 from mklcore.paths.scoring import ACCEPTED
 from tests.helpers.every import every
+from tests.helpers.refusals import refused
 
 KERNELS = mkl.KernelDictionary.rbf_grid([0.25, 0.5, 1.0, 2.0])
 
@@ -71,15 +72,13 @@ def test_the_share_accepted_cannot_choose_and_the_nu_form_has_no_C(ring):
     found = path(stack, "p", nu=0.2)
     assert all(status.ok for status in found.statuses)
     assert np.all(np.abs(found.train_score - 0.8) < 0.2)
-    for call, words in (
+    refused(
         (lambda: choose(path(stack)), "cannot choose a point"),
         (lambda: choose(folds), "cannot choose a point"),
         (lambda: choose_C(model, data.X, data.y, [0.1, 1.0]), "no error can be estimated"),
         (lambda: path(stack, nu=0.2), "With nu given C has no effect"),
         (lambda: mkl.data.make_ring(5, 5, seed=0), "n_outside must be a whole number from 0 to 4; got 5"),
-    ):
-        with pytest.raises(ParameterError, match=words):
-            call()
+    )
 
 
 def test_a_path_with_a_target_still_looks_at_its_best_score_first():

@@ -9,6 +9,7 @@ from mklcore.data.splitting import codes_of, fold_rows
 from mklcore.errors import DataError
 from mklcore.estimators.calibration import calibrate, reliability, sigmoids
 from tests.helpers.every import every
+from tests.helpers.refusals import refused
 
 KERNELS = mkl.KernelDictionary.rbf_grid([0.5, 2.0])
 CLASSIFIERS = [
@@ -74,13 +75,11 @@ def test_refusals_say_what_to_do():
     model = mkl.LpMKLClassifier(kernels=KERNELS, probability=True)
     point = mkl.fit_path(model, X, y, "C", [1.0, 2.0]).estimators[0]
     grams = np.stack([np.stack([np.ones((20, 20)), np.outer(x, x)]) for x in X.T])
-    for call, words in (
+    refused(
         (lambda: model.fit(X[:9], ["a"] * 8 + ["b"]), "two classes need at least two rows"),
         (lambda: point.predict_proba(X), "point of a path"),
         (lambda: mkl.HKLClassifier(grams, probability=True).fit(grams, y), "cannot be cut"),
-    ):
-        with pytest.raises(DataError, match=words):
-            call()
+    )
 
 
 # The sigmoid itself

@@ -7,11 +7,11 @@ from functools import cache
 import numpy as np
 import pytest
 
-from mklcore.errors import ParameterError
 from mklcore.estimators.hkl import HKLRegressor
 from mklcore.figures import hulls, style
 from mklcore.figures.hulls import hull_graph, hull_layout, hull_state
 from mklcore.hkl.bases import PolynomialBasis
+from tests.helpers.refusals import refused
 
 NAMES = ["length", "width", "height", "age"]
 
@@ -65,14 +65,12 @@ def test_an_answer_without_certificate_is_dashed_and_says_so(model):
 def test_wrong_arguments_are_refused_and_one_variable_has_no_grid(model):
     X = np.random.default_rng(5).standard_normal((40, 1))
     one = HKLRegressor(PolynomialBasis(2), lam=1e-2).fit(X, X[:, 0] ** 2)
-    for call, words in (
+    refused(
         (lambda: hull_layout([model], pair=(0, 0)), "Two different variables from 0 to 3"),
         (lambda: hull_layout([model], pair=(0, 4)), "Two different variables from 0 to 3"),
         (lambda: hull_layout([one], pair=(0, 1)), "Two different variables"),
         (lambda: hull_graph(model, NAMES[:2]), "One name per variable"),
-    ):
-        with pytest.raises(ParameterError, match=words):
-            call()
+    )
     layout = hull_layout([one])
     assert layout.pair is None
     assert hull_state(one, layout)["cells"] == []

@@ -1,7 +1,7 @@
 """Kernel dictionaries: builders, names, values as cache keys, and what they settle on the training rows."""
 
 import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import product
 
@@ -15,7 +15,7 @@ from mklcore.errors import DataError, KernelError, ParameterError
 from mklcore.kernels import BAND_KERNELS, Polynomial, stacks
 from mklcore.kernels.dictionary import MOST_UNITS, KernelDictionary, units
 from mklcore.kernels.functions import RBF, Delta, Laplacian, Linear
-from mklcore.kernels.notation import AUTO_FEATURES, Recipe, kinds, width_multiples
+from mklcore.kernels.notation import AUTO_FEATURES, Recipe, kinds
 from tests.helpers.every import every
 
 ONE, NAMED = KernelDictionary(Linear()), KernelDictionary(Linear(), feature_names=["a"])
@@ -174,15 +174,6 @@ NOTHING = Recipe(widths=0, linear=False, degree=0, each="none")
 GROUPS = (("left", (0, 1)), ("right", (2, 3, 4)))
 
 
-def test_widths_are_symmetric_about_the_median_distance():
-    assert width_multiples(0) == []
-    assert width_multiples(1) == [1.0]
-    for count in (2, 5, 8):
-        widths = np.array(width_multiples(count))
-        assert (widths[0], widths[-1]) == (0.25, 4.0)
-        np.testing.assert_allclose(np.diff(np.log(widths)), np.log(16) / (count - 1), rtol=0.01)
-
-
 def test_the_usual_recipe_is_widths_linear_quadratic_and_one_per_column():
     found = Recipe().specs(3)
     assert found[:5] == tuple(RBF(width, relative=True) for width in (0.25, 0.5, 1.0, 2.0, 4.0))
@@ -214,15 +205,6 @@ def test_every_kind_builds_on_every_choice_of_columns(kind):
     made = KernelDictionary(Recipe(groups=True, bands=2, subspaces=2, **own).specs(5, GROUPS))
     assert len(made) == 7 + 5 + (len(GROUPS) + 2 + 2) * len(kinds()[kind])
     assert made.grams(np.random.default_rng(0).standard_normal((12, 5))).n_kernels == len(made)
-
-
-def test_a_recipe_is_read_off_any_object_with_its_fields():
-    @dataclass(frozen=True)
-    class Screen(Recipe):
-        theme: str = "linear"
-
-    assert Recipe.of(Screen(widths=2)) == Recipe(widths=2)
-    assert len({Recipe(), Recipe(widths=5), Recipe(widths=4)}) == 2
 
 
 # -- What a table is made of for a dictionary: columns, groups, bands or clusters, and the kernels recommended

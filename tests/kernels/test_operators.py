@@ -22,6 +22,7 @@ from mklcore.kernels.operators import (
     same_kernels,
 )
 from tests.helpers.every import every
+from tests.helpers.refusals import refused
 
 pytestmark = pytest.mark.numerical
 N, D = 40, 3
@@ -184,19 +185,27 @@ def test_what_kernels_that_are_not_stored_or_named_cannot_do_is_refused(truth):
     rows, y, usual = Rows.build(KERNELS, X), np.sign(X[:, 0]), mkl.LpMKLRegressor(loss="squared")
     model = mkl.LpMKLClassifier(p=2.0, kernels="precomputed").fit(rows.cross(X), y)
     stored = mkl.GreedyMKLClassifier(), mkl.AlignedMKLClassifier(), mkl.BestKernelClassifier()
-    for error, words, call in (
-        (KernelError, "Centred kernels that are not stored cannot be cut",
-         lambda: Rows.build(KERNELS, X, center=True).take(np.arange(5))),
-        (KernelError, "does not name its kernels; hand over a GramStack", lambda: model.fit(Dense(truth), y)),
-        (KernelError, "cannot evaluate its kernels on new rows", lambda: Dense(truth).cross(X)),
-        (KernelError, "What single kernels say needs their blocks", lambda: model.contributions(rows.blocks(X))),
-        (ParameterError, 'reads stored kernels, which Rows are not; use rule="kfold"',
-         lambda: mkl.choose_C(usual, rows, X[:, 0], [0.1, 1.0], rule="loo")),
-        *((KernelError, r"needs Gram matrices stored in double precision.*do not have; build a stack",
-           lambda one=one, name=name: one.fit(MAKERS[name](), y)) for one in stored for name in ("lazy", "factored")),
-    ):  # fmt: skip
-        with pytest.raises(error, match=words):
-            call()
+    refused(
+        (
+            lambda: Rows.build(KERNELS, X, center=True).take(np.arange(5)),
+            "Centred kernels that are not stored cannot be cut",
+        ),
+        (lambda: model.fit(Dense(truth), y), "does not name its kernels; hand over a GramStack"),
+        (lambda: Dense(truth).cross(X), "cannot evaluate its kernels on new rows"),
+        (lambda: model.contributions(rows.blocks(X)), "What single kernels say needs their blocks"),
+        (
+            lambda: mkl.choose_C(usual, rows, X[:, 0], [0.1, 1.0], rule="loo"),
+            'reads stored kernels, which Rows are not; use rule="kfold"',
+        ),
+        *(
+            (
+                lambda one=one, name=name: one.fit(MAKERS[name](), y),
+                r"needs Gram matrices stored in double precision.*do not have; build a stack",
+            )
+            for one in stored
+            for name in ("lazy", "factored")
+        ),
+    )
 
 
 # -- Stacks and rows finish their kernels in one way: the same numbers, the same notes, the same refusals

@@ -18,6 +18,7 @@ from mklcore.errors import DataError, KernelError, ParameterError
 from mklcore.kernels.grams import Rows
 from tests.helpers.every import every
 from tests.helpers.pages import go, open_app, quiet, upload
+from tests.helpers.refusals import refused
 
 ANY, PROTEIN = "ABCDEFGHIJKLMNOPQRSTUVWXYZaé", "ACDEFGHIKLMNPQRSTVWY"
 
@@ -76,24 +77,18 @@ def test_what_is_refused():
         return lambda: mkl.SequenceDictionary([kernel]).grams(rows)
 
     words, places = mkl.Spectrum(2), mkl.WeightedDegree(2)
-    for error, call, said in (
-        (KernelError, built(places, ["ACG", "ACGTA", "ACG"]), "needs strings of one length; here they have 3 to 5"),
-        (
-            KernelError,
-            lambda: built(places, ["ACGT", "TTGT"])().cross(["ACGTACG"]),
-            "of 7 letters do not fit",
-        ),
-        (KernelError, lambda: mkl.KernelDictionary((words,)).grams(np.eye(3)), "a table of numbers has none"),
-        (KernelError, built(mkl.Spectrum(2, 2), ["ACGT", "AA"]), "needs sequence number 2, the data have 1"),
-        (ParameterError, built(mkl.Linear(), ["ACGT"]), "holds kernels on strings"),
-        (ParameterError, lambda: mkl.Spectrum(0), "k must be a whole number from 1 to 50; got 0"),
-        (DataError, built(words, ["ACGT", 3]), "Row 2 is int, not a string"),
-        (DataError, built(words, "ACGT"), "are a list of strings, one per row; got str"),
-        (DataError, built(words, ["A" * (MAX_LENGTH + 1), "C"]), "expected 1 to 20,000"),
-        (DataError, built(words, ["A" * MAX_LENGTH] * 1600), "more than 30,000,000 letters"),
-    ):
-        with pytest.raises(error, match=said):
-            call()
+    refused(
+        (built(places, ["ACG", "ACGTA", "ACG"]), "needs strings of one length; here they have 3 to 5"),
+        (lambda: built(places, ["ACGT", "TTGT"])().cross(["ACGTACG"]), "of 7 letters do not fit"),
+        (lambda: mkl.KernelDictionary((words,)).grams(np.eye(3)), "a table of numbers has none"),
+        (built(mkl.Spectrum(2, 2), ["ACGT", "AA"]), "needs sequence number 2, the data have 1"),
+        (built(mkl.Linear(), ["ACGT"]), "holds kernels on strings"),
+        (lambda: mkl.Spectrum(0), "k must be a whole number from 1 to 50; got 0"),
+        (built(words, ["ACGT", 3]), "Row 2 is int, not a string"),
+        (built(words, "ACGT"), "are a list of strings, one per row; got str"),
+        (built(words, ["A" * (MAX_LENGTH + 1), "C"]), "expected 1 to 20,000"),
+        (built(words, ["A" * MAX_LENGTH] * 1600), "more than 30,000,000 letters"),
+    )
 
 
 @pytest.fixture(scope="module")

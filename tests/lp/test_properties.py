@@ -97,15 +97,6 @@ def test_a_fit_lies_between_its_own_bounds_and_those_of_any_other_point(seed, lo
 
 
 @often
-@given(seed=seeds, loss=losses, C=costs, t=st.floats(0.0, 1.0))
-def test_the_value_is_convex_in_the_weights(seed, loss, C, t):
-    drawn, rng = draw(seed, loss), np.random.default_rng(seed + 1)
-    one, two = rng.random(4) + 0.05, rng.random(4) + 0.05
-    values = [solved(drawn, loss, C, theta).objective for theta in (one, two, t * one + (1 - t) * two)]
-    assert values[2] <= t * values[0] + (1 - t) * values[1] + 1e-8 * abs(values[2])
-
-
-@often
 @given(seed=seeds, loss=losses, C=costs)
 def test_the_gradient_of_the_value_is_minus_half_the_forms(seed, loss, C):
     drawn, rng = draw(seed, loss), np.random.default_rng(seed + 1)

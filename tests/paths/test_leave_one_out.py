@@ -6,7 +6,6 @@ from sklearn.datasets import load_iris
 from sklearn.model_selection import KFold, LeaveOneOut, cross_val_score
 from sklearn.svm import SVC
 
-from mklcore.errors import MKLError
 from mklcore.estimators.gomp import GOMPRegressor
 from mklcore.estimators.lp import LpMKLClassifier
 from mklcore.estimators.smkl import SMKLClassifier, SMKLRegressor
@@ -17,6 +16,7 @@ from mklcore.paths.choosing import choose_C, leave_one_out, machines_of
 from mklcore.problem.losses import make_loss
 from mklcore.problem.smooth import solve_ridge
 from tests.helpers.every import every
+from tests.helpers.refusals import refused
 
 KERNELS = KernelDictionary.rbf_grid([0.5, 1.0, 2.0]) + KernelDictionary.per_feature(Linear(), 3)
 
@@ -148,7 +148,7 @@ def test_what_does_not_fit_is_refused(table):
     def chosen(values=(1.0,), model=None, y=y, **more):
         return lambda: choose_C(model or SMKLRegressor(), X, y, list(values), **more)
 
-    for call, words in (
+    refused(
         (chosen([]), "values must be numbers above 0"),
         (chosen([1.0, -1.0]), "values must be numbers above 0"),
         (chosen(rule="aic"), "rule must be one of auto, loo"),
@@ -160,6 +160,4 @@ def test_what_does_not_fit_is_refused(table):
         (lambda: leave_one_out(K, y, 1.0), r"needs the weights \(M,\)"),
         (lambda: leave_one_out(K[0], y[:-1], 1.0), r"expected \(n, n\) and \(n,\)"),
         (lambda: leave_one_out(np.ones((1, 1)), np.ones(1), 1.0), "at least two rows"),
-    ):
-        with pytest.raises(MKLError, match=words):
-            call()
+    )

@@ -11,6 +11,7 @@ import mklcore as mkl
 from mklcore.errors import ParameterError
 from mklcore.paths.path import path_grid
 from tests.helpers.every import every
+from tests.helpers.refusals import refused
 
 
 @pytest.fixture(scope="module")
@@ -180,7 +181,7 @@ def test_refusals(table):
     def started(start, rows):
         return lambda: mkl.fit_path(mkl.LpMKLClassifier(), stack.take(rows), y[rows], "C", [1.0], start=start)
 
-    for call, words in (
+    refused(
         (path("gamma", [1.0]), "runs over one of C, lam, p, s"),
         (path("lam", [1.0]), "no parameter 'lam'"),
         (path("C", []), "non-empty list of numbers"),
@@ -191,9 +192,7 @@ def test_refusals(table):
         (lambda: path_grid(model, X, y, "width"), "A path runs over one of"),
         (started(fitted, np.arange(40)), "starts from a fitted LpMKLClassifier on the same 40 rows"),
         (started(other, np.arange(60)), "got a GOMPClassifier"),
-    ):
-        with pytest.raises(ParameterError, match=words):
-            call()
+    )
 
 
 def test_a_clone_of_a_point_does_not_answer_to_the_job_of_the_path():

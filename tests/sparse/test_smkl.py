@@ -3,13 +3,14 @@
 import numpy as np
 import pytest
 
-from mklcore.errors import KernelError, NotConvergedWarning, ParameterError
+from mklcore.errors import KernelError, NotConvergedWarning
 from mklcore.lp.schedule import fit_weighted
 from mklcore.problem.driver import Status
 from mklcore.problem.losses import make_loss
 from mklcore.problem.penalties import GroupLasso, LogTerm, LpNorm, MFocuss, SquaredGroupLasso, make_terms
 from mklcore.sparse.smkl import fit_selection, starts
 from tests.helpers.every import every
+from tests.helpers.refusals import refused
 from tests.oracles.smkl import l1_optima, smkl_runs
 
 # Not in the file: P3_squared_log_tol1e-09 and P3_squared_loggl_tol1e-09. P3 holds ten exact copies of a kernel, and
@@ -182,10 +183,8 @@ def test_a_cancelled_search_says_so():
 def test_what_does_not_fit_is_refused():
     run, loss, term = FREE[0], make_loss("squared"), make_terms("log+gl")
     K = np.array([np.ones_like(run.K[0]), np.eye(run.y.size)[:, :1] @ np.eye(run.y.size)[:1]])
-    for call, words in (
+    refused(
         (lambda: _fit(run, tol_mode="weekly"), "tol_mode must be one of relative, absolute"),
         (lambda: fit_weighted(run.K, run.y, 1.0, loss, term, True), r"'log\+gl' is concave and has no dual.*use SMKL"),
         (lambda: fit_selection(K, run.y, 1e20, loss, term, True), r"At C=1e\+20 .* singular to double.*smaller C"),
-    ):
-        with pytest.raises(ParameterError, match=words):
-            call()
+    )

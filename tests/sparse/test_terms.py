@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from mklcore.errors import ParameterError
 from mklcore.estimators.smkl import SMKLRegressor
 from mklcore.problem.penalties import (
     PENALTIES,
@@ -20,6 +19,7 @@ from mklcore.problem.penalties import (
     make_terms,
 )
 from tests.helpers.every import every
+from tests.helpers.refusals import refused
 
 ETA = (0.5, 1.0, 2.0, 1.5)
 SINGLE = [
@@ -92,9 +92,8 @@ def test_terms_by_name():
     assert set(TERMS) == {"log", "gl", "mf", "mkl", "mcp", "scad"} <= set(PENALTIES)
 
 
-@every(
-    "make, words",
-    [
+def test_refusals():
+    refused(
         (lambda: make_terms("log+ridge"), "terms must be a sum of log, gl, mf, mkl, mcp, scad"),
         (lambda: make_terms(""), "terms must be a sum of"),
         (lambda: make_terms(3), "terms must be a sum of"),
@@ -109,11 +108,7 @@ def test_terms_by_name():
         (lambda: as_eta([]), "finite and above 0"),
         (lambda: as_eta("many"), "eta must be a number"),
         (lambda: GroupLasso((1.0, 2.0)).value(np.ones(3)), "eta holds 2 group weights, but there are 3 kernels"),
-    ],
-)
-def test_refusals(make, words):
-    with pytest.raises(ParameterError, match=words):
-        make()
+    )
 
 
 @every("term, rise", [
