@@ -19,6 +19,7 @@ from mklcore.sparse.greedy import (
     critical_lam,
     exact_dot,
     exact_forms,
+    l1_values,
     unit_step_divisors,
 )
 from tests.helpers.every import every
@@ -50,6 +51,10 @@ def test_every_optimum_is_reached_by_the_steps_of_the_oracle_and_certified(case)
     assert fit.dual_objective <= case.objective + 1e-12
     assert fit.status.ok
     assert fit.gap <= 1e-10 * case.objective
+    beyond = 1.01 * fit.dual_point  # not feasible: no bound
+    beyond_forms = exact_forms(case.K, beyond)
+    found = l1_values(case.K, case.y, case.lam, fit.selected, fit.dual_coef, beyond, beyond_forms)
+    assert (found.objective, found.dual_objective) == (pytest.approx(fit.objective), -np.inf)
     if not case.name.startswith("P3_"):  # among copies the norms are not unique
         assert fit.weights == pytest.approx(case.norms, abs=2e-5 * case.norms.max())
     for k, point in enumerate(fit.points[1:]):

@@ -188,3 +188,13 @@ def test_what_does_not_fit_is_refused():
         (lambda: fit_weighted(run.K, run.y, 1.0, loss, term, True), r"'log\+gl' is concave and has no dual.*use SMKL"),
         (lambda: fit_selection(K, run.y, 1e20, loss, term, True), r"At C=1e\+20 .* singular to double.*smaller C"),
     )
+
+
+def test_a_weight_that_shrinks_at_first_is_no_reason_to_let_go_what_explains_the_target():
+    """Without the kernel L is lower, as the log term has no floor to speak of: a local minimum was asked for."""
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal(60)
+    y, K = x + 0.3 * rng.standard_normal(60), 60 * np.outer(x, x)[None] / (x @ x)
+    fit = fit_selection(K, y, 0.3, make_loss("squared"), make_terms("log"), True).fit
+    assert fit.status is Status.SETTLED
+    assert 0.5 < fit.weights[0] < 1.0
