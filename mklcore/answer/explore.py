@@ -318,7 +318,7 @@ def of_method(known: FoldedTable, label: str, kernels: Any, asked: Asked) -> lis
         made = ESTIMATORS[key].regressor if task == "regression" else ESTIMATORS[key].classifier
         raise ParameterError(f"The method {key!r} makes kernels of its own, so it stands alone: fit {made.__name__}.")
     fixed = asked.further | asked.parameters
-    if key == "lp" and task != "novelty":
+    if key == "lp":
         fixed = {"loss": "squared"} | fixed
     is_chosen = key == "lp" and label == "the given kernels" and not {"p", "norm"} & set(fixed) and asked.over != "p"
     made = []

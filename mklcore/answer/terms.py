@@ -28,7 +28,7 @@ random strings.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any, NamedTuple
@@ -246,41 +246,32 @@ class _Names:
     """What sets of features are called: by source columns, or by the unit (group, band, cluster) that holds them."""
 
     def __init__(self, data: Dataset) -> None:
-        self.home: dict[int, str] = {j: name for name, members in data.columns for j in members}
-        self.letters = {j: name for name, _ in data.strings for j in data.letter_columns(name)}
-        self.home |= self.letters
+        self.home = {j: name for name, members in data.columns for j in members}
+        self.home |= {j: name for name, _ in data.strings for j in data.letter_columns(name)}
         self.order = {name: place for place, name in enumerate(dict.fromkeys(self.home.values()))}
         self.units: tuple[Unit, ...] = units(data)
 
     def of(self, seen: KernelSpec | frozenset[int]) -> Columns:
         """The columns of the term that a kernel, or a product that sees these columns, belongs to."""
         if isinstance(seen, Interaction) and len(seen.parts) > 1:
-            return tuple(sorted((self._one(part.settled) for part in seen.parts), key=self._place))
-        columns = seen.settled if isinstance(seen, KernelSpec) else tuple(seen)
-        sources = sorted({self.home[j] for j in columns}, key=self._place)
-        if len(sources) == 1:
-            return (sources[0],)
-        if isinstance(seen, KernelSpec):
-            if (unit := self._unit(columns)) is not None:
-                return (unit,)
-            if len(sources) == len(self.order) or len(sources) > MOST_NAMED:
-                return HIGHER_ORDER
-        return tuple(sources)
+            names = [self._one(part.settled) for part in seen.parts]
+            return tuple(sorted(names, key=lambda name: self.order.get(name, len(self.order))))
+        sources = self._sources(seen.settled if isinstance(seen, KernelSpec) else seen)
+        if len(sources) == 1 or not isinstance(seen, KernelSpec):
+            return sources
+        if unit := self._unit(seen.settled):
+            return (unit,)
+        return HIGHER_ORDER if len(sources) == len(self.order) or len(sources) > MOST_NAMED else sources
 
     def _one(self, columns: Sequence[int]) -> str:
-        sources = {self.home[j] for j in columns}
-        return (
-            sources.pop()
-            if len(sources) == 1
-            else self._unit(columns) or " and ".join(sorted(sources, key=self._place))
-        )
+        sources = self._sources(columns)
+        return sources[0] if len(sources) == 1 else self._unit(columns) or " and ".join(sources)
+
+    def _sources(self, columns: Iterable[int]) -> Columns:
+        return tuple(sorted({self.home[j] for j in columns}, key=self.order.__getitem__))
 
     def _unit(self, columns: Sequence[int]) -> str | None:
-        own = set(columns)
-        return next((unit.name for unit in self.units if own <= set(unit.columns)), None)
-
-    def _place(self, name: str) -> int:
-        return self.order.get(name, len(self.order))
+        return next((unit.name for unit in self.units if set(columns) <= set(unit.columns)), None)
 
 
 def _seen(model: Any) -> list[tuple[int, KernelSpec | frozenset[int]]]:
