@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import mklcore as mkl
 from mklcore.errors import KernelError
 from mklcore.lp.schedule import fit_weighted
 from mklcore.problem.driver import Status
@@ -127,3 +128,13 @@ def test_kernels_of_one_scale_are_not_told_to_be_normalised():
     assert "ormalise" not in alike
     assert "Take a smaller C" in alike
     assert "normalise them" in unlike
+
+
+def test_a_block_with_hardly_any_norm_does_not_end_a_path():
+    """At q = 100 the dual sees next to nothing of one column: its form is rounding, and its weight was 10^7."""
+    train, _ = mkl.load_sample("iris").split(test_size=0.3, seed=1)
+    stack = mkl.KernelDictionary.default(4).grams(train.X)
+    model = mkl.LpMKLClassifier(penalty=mkl.BlockNorm(100.0))
+    path = mkl.fit_path(model, stack, train.y, "C", [0.3, 1.0, 30.0])
+    assert path.finished.all()
+    assert path.relative_gap.max() <= 1e-3
