@@ -192,7 +192,7 @@ def cursor(found: Exploration, table: Dataset, follows: list[View], asked: Param
     with row:
         left, right = st.columns([1, 3], gap="medium", vertical_alignment="center")
         with left:
-            players.number_box(path, wanted)
+            players.exact_box(path, wanted.value, lambda value: state.change(at=value), f"exact_{path.param}")
         with right:
             views = [view if exact is None else pictures.with_point(view, *exact) for view in follows]
             players.player(path, name, here, exact and exact[0], [*views, FACTS])

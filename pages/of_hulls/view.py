@@ -49,27 +49,14 @@ def columns_of(node: Any) -> list[int]:
     return [i for i, level in enumerate(node) if level]
 
 
-def number_box(shown: HullsView, value: float) -> None:
-    """Draw the box for an exact λ."""
-
-    def keep(chosen: float | None) -> None:
-        if chosen is not None:
-            state.change(hull_at=float(chosen))
-
-    low, high = players.bounds("lam", shown.path.values.tolist())
-    controls.view(
-        st.number_input, "λ, exactly", "hull_exact", value, keep, min_value=low, max_value=high, step=0.001,
-        format="%.4g", disabled=shown.waiting or shown.provisional,
-        help="Solves at any λ, also between the points of the path.",
-    )  # fmt: skip
-
-
 def facts(shown: HullsView, hull: HullView) -> None:
     """Say how sure the hull is, how large, out of how many, and how well it predicts."""
     fitted, params = hull.fitted, shown.params
     box, sure, size, score = st.columns([2.0, 3.1, 3.0, 2.1], vertical_alignment="center")
     with box:
-        number_box(shown, hull.value)
+        waits = shown.waiting or shown.provisional
+        keep = lambda value: state.change(hull_at=value)  # noqa: E731
+        players.exact_box(shown.path, hull.value, keep, "hull_exact", disabled=waits)
     table, tolerance = tables.table(params), f"tolerance {fitted.tol:g}, training rows"
     if table.task == "multiclass":
         tolerance = f"{len(table.class_names)} classes, each against the rest: the union of their hulls, {tolerance}"

@@ -92,11 +92,6 @@ class Partial:
     found: dict[str, Any]
 
     @property
-    def stage(self) -> str:
-        """The last stage that is over."""
-        return next(reversed(self.found))
-
-    @property
     def compared(self) -> list[Judged]:
         """The candidates with their scores, () before."""
         return self.found.get("path", [])
@@ -222,12 +217,6 @@ def best_known(params: Params) -> Exploration | None:
     """The answer as far as it is known by now: with trees beside it once they are there."""
     found = work.peek(("further", key(params))) or work.peek(("answer", key(params)))
     return None if found is None else found.value
-
-
-def headline(params: Params, name: Callable[[str], str] = str, table: str = "") -> str:
-    """The sentence of the verdict, "" until there is one; names are written by ``name``."""
-    found = best_known(params)
-    return "" if found is None else found.verdict.sentence(name, table)
 
 
 # The methods of Compare

@@ -132,12 +132,6 @@ def normalisation(params: Params) -> str:
     return METHODS[params.algorithm].normalise or "none"
 
 
-def scale(params: Params) -> str | None:
-    """Return how kernels are normalised, as the library takes it."""
-    named = normalisation(params)
-    return None if named == "none" else named
-
-
 # Gram matrices, within the server's memory
 
 

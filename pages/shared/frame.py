@@ -91,8 +91,10 @@ LAYOUT = """<style>
 
 
 def dress() -> None:
-    """Give the page its room; once per run, before anything is drawn."""
+    """Give the page its room, and larger type for a class; once per run, before anything is drawn."""
     st.html(LAYOUT)
+    if state.current().present:
+        st.html(PRESENTED)
 
 
 # The theme a person looks at
@@ -125,50 +127,29 @@ PRESENTED = """<style>
 </style>"""
 
 
-def is_presenting() -> bool:
-    """Tell whether this session presents."""
-    return state.current().present
-
-
 def presentation_button() -> None:
     """Draw the switch of the heading: into presentation, or out of it."""
-    if is_presenting():
-        st.button(
-            "", icon=":material/close_fullscreen:", key="leave_presentation", on_click=_leave, type="tertiary",
-            help="Leave the presentation: Esc",
-        )  # fmt: skip
-    else:
-        st.button(
-            "", icon=":material/present_to_all:", key="present", on_click=_enter, type="tertiary",
-            help="Present to a class: no rail, larger type",
-        )  # fmt: skip
+    name, icon, help = "present", "present_to_all", "Present to a class: no rail, larger type"
+    if state.current().present:
+        name, icon, help = "leave_presentation", "close_fullscreen", "Leave the presentation: Esc"
+    st.button("", icon=f":material/{icon}:", key=name, on_click=_turn, type="tertiary", help=help)
 
 
-def dress_presentation() -> None:
-    """Dress the page for presentation if this session presents; once per run, before the page."""
-    if is_presenting():
-        st.html(PRESENTED)
+def _turn() -> None:
+    state.change(present=not state.current().present)
 
 
 def way_out() -> None:
     """Draw the ways from a presented page: the lessons, the next pages, and out."""
-    if not is_presenting():
+    if not state.current().present:
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         for file, title in (("lessons", "Lessons"), ("explore", "Explore"), ("compare", "Compare"), ("hulls", "Hulls")):
             state.link(file, title)
         st.button(
-            "Leave the presentation", key="leave_below", on_click=_leave, icon=":material/close_fullscreen:",
+            "Leave the presentation", key="leave_below", on_click=_turn, icon=":material/close_fullscreen:",
             shortcut="Esc", type="tertiary",
         )  # fmt: skip
-
-
-def _enter() -> None:
-    state.change(present=True)
-
-
-def _leave() -> None:
-    state.change(present=False)
 
 
 # Notices
@@ -231,36 +212,31 @@ def first_rows() -> None:
 # Heading
 
 
-def heading(question: str) -> DeltaGenerator:
-    """Draw the page's one question with undo and link; return the place beside it where work in progress is shown."""
-    title, progress, screen, undo, redo, link, code = st.container(key="heading").columns(
-        [19.5, 7.5, 1.3, 1.3, 1.3, 1.7, 1.7], vertical_alignment="center", gap="xsmall"
-    )
+def heading(question: str, *, tools: bool = True) -> DeltaGenerator:
+    """Draw the page's one question, with ``tools`` undo, link and code; return the place beside it where work in
+    progress is shown.
+    """
+    widths = [19.5, 7.5, 1.3, *([1.3, 1.3, 1.7, 1.7] if tools else [])]
+    places = st.container(key="heading").columns(widths, vertical_alignment="center", gap="xsmall")
+    title, progress, screen, *rest = places
     title.title(question, anchor=False)
     with screen, st.container(horizontal=True, gap=None):
         presentation_button()
         watch_theme()
-    undo.button("", icon=":material/undo:", key="undo", on_click=state.undo, help="Undo the last step", type="tertiary")
-    redo.button(
-        "", icon=":material/redo:", key="redo", on_click=state.redo, help="Do the undone step again", type="tertiary",
-    )  # fmt: skip
-    with link:
-        drawing.pocket("", "link", "link", "A link or a file that restores this screen", _address)
-    with code:
-        drawing.pocket("", "code", "screen", "The code that makes this screen", _code)
-    state.look_again()
-    return progress
-
-
-def start(sentence: str) -> DeltaGenerator:
-    """Draw the heading of the first screen: its sentence, and the way into presentation; return as ``heading`` does."""
-    title, progress, screen = st.container(key="heading").columns(
-        [19.5, 7.5, 1.3], vertical_alignment="center", gap="xsmall"
-    )
-    title.title(sentence, anchor=False)
-    with screen, st.container(horizontal=True, gap=None):
-        presentation_button()
-        watch_theme()
+    if tools:
+        undo, redo, link, code = rest
+        undo.button(
+            "", icon=":material/undo:", key="undo", on_click=state.undo, help="Undo the last step", type="tertiary"
+        )
+        redo.button(
+            "", icon=":material/redo:", key="redo", on_click=state.redo, help="Do the undone step again",
+            type="tertiary",
+        )  # fmt: skip
+        with link:
+            drawing.pocket("", "link", "link", "A link or a file that restores this screen", _address)
+        with code:
+            drawing.pocket("", "code", "screen", "The code that makes this screen", _code)
+        state.look_again()
     return progress
 
 
@@ -318,8 +294,7 @@ def _draw() -> None:
     else:
         state.end()
     dress()
-    dress_presentation()
-    progress = start(room.question) if room is state.START else heading(room.question)
+    progress = heading(room.question, tools=room is not state.START)
     notices = st.container()
     starting.wait_for(room.file, comes_along=state.current() == Params() and tables.comes_along(Params()))
     with state.running():

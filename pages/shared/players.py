@@ -286,38 +286,28 @@ def table(made: Drawn) -> None:
 STEPS = {"C": 0.01, "lam": 0.001, "p": 0.1}
 
 
-def number_box(path: Path, here: CursorPlace) -> None:
-    """Draw the box for an exact value of the path's own parameter; an empty box stands for infinity."""
-
-    def keep(chosen: float | None) -> None:
-        if chosen is not None or path.param == "p":
-            state.change(at=np.inf if chosen is None else float(chosen))
-
-    values = [len(path.kernel_names)] if path.param == "s" else []
-    exact_box(
-        path.param, "exact", here.value, [*values, *path.values.tolist()], keep,
-        help=f"Solves at any {symbol(path.param)}, also between the points of the path.",
-        **({"value": None, "placeholder": "∞"} if path.param == "p" else {}),
-    )  # fmt: skip
-
-
-def exact_box(
-    param: str,
-    key: str,
-    now: float | None,
-    values: Sequence[float],
-    keep: Callable[[float | None], None],
-    **more: Any,
-) -> None:
-    """Draw a box for one value of ``param``, whose solved ``values`` are known; a norm that it cannot show is none."""
+def exact_box(path: Path, now: float, keep: Callable[[float], None], key: str, **more: Any) -> None:
+    """Draw the box for an exact value of the path's own parameter, which ``keep`` takes; an empty box stands for an
+    infinite norm.
+    """
+    param, values = path.param, path.values.tolist()
     low, high = bounds(param, values)
     limits: dict[str, Any] = {"min_value": low, "max_value": high, "step": STEPS.get(param, 0.1), "format": "%.4g"}
+    shown: float | None = now
     if param == "s":
-        now, limits = now and int(now), {"min_value": 1, "max_value": int(max(values)), "step": 1}
+        most = int(max([len(path.kernel_names), *values]))
+        shown, limits = int(now), {"min_value": 1, "max_value": most, "step": 1}
     elif param == "p":
-        now, limits["max_value"] = None if now is None or now > 1e6 else now, 1e6
+        shown = None if now > 1e6 else now
+        limits |= {"max_value": 1e6, "value": None, "placeholder": "∞"}
+
+    def take(chosen: float | None) -> None:
+        if chosen is not None or param == "p":
+            keep(math.inf if chosen is None else float(chosen))
+
     controls.view(
-        st.number_input, f"{symbol(param)}, exactly", f"{key}_{param}", now, keep, **limits, **more
+        st.number_input, f"{symbol(param)}, exactly", key, shown, take,
+        help=f"Solves at any {symbol(param)}, also between the points of the path.", **limits, **more,
     )  # fmt: skip
 
 

@@ -62,7 +62,7 @@ def test_a_table_gets_the_librarys_numbers_on_any_number_of_threads(name):
         library = mkl.explore(data)
     assert (page.label, page.notes, str(page.verdict)) == (library.label, library.notes, str(library.verdict))
     assert [one.name for one in page.columns] == [one.name for one in library.columns]
-    assert saved(page) == answer.headline(params) == str(page.verdict)
+    assert saved(page) == str(answer.best_known(params).verdict) == str(page.verdict)
     for get in (
         lambda e: [one.effect for one in e.columns],
         lambda e: e.path.weights,
@@ -118,13 +118,13 @@ def test_a_ready_stack_ranks_its_kernels():
 
 def test_later_stages_are_values_of_their_own():
     params = Params(data="iris")
-    assert answer.headline(params) == ""
+    assert answer.best_known(params) is None
     before = ready(answer.get(params))
     assert work.peek(("further", answer.key(params))) is None
-    assert "Not yet compared with a random forest" in answer.headline(params)
+    assert "Not yet compared with a random forest" in str(answer.best_known(params).verdict)
     more = ready(answer.further(params))
     assert set(more.baselines) == {"linear", "RBF", "forest", "boosting"}
-    assert "Not yet compared" not in answer.headline(params)
+    assert "Not yet compared" not in str(answer.best_known(params).verdict)
     could = ready(answer.chance(params))
     assert {one.name: one.chance for one in more.columns} == could  # known to every copy of the answer
     assert before.verdict.chance == more.verdict.chance == tuple(c.name for c in more.columns if could[c.name])

@@ -269,10 +269,10 @@ def test_a_run_that_lost_the_state_of_a_widget_is_drawn_again_and_a_fault_is_not
 ):
     drawn, lost = frame.heading, [True]
 
-    def heading(question):
+    def heading(question, **how):
         if lost and lost.pop(0):
             st.session_state["setting_p"]  # as Streamlit itself asks for it, between two runs
-        return drawn(question)
+        return drawn(question, **how)
 
     monkeypatch.setattr(frame, "heading", heading)
     monkeypatch.setattr(frame, "AGAIN_SECONDS", 600.0)
