@@ -47,6 +47,7 @@ class ReweightingSettings:
     accuracies: tuple[float, float, float] = (0.1, 0.05, 3e-4)
     finest: float = 1e-10  # tolerances of the programme, as fine as HiGHS takes them: 1e-7, its own, left gaps of 1e-5
     same: float = 1e-13  # change of theta that is none
+    unseen: float = 0.01  # of the tolerance: the root of a form, as a share of that of the largest
     still: float = 0.9  # of the gap is left after a step that changes nothing
 
 
@@ -96,7 +97,10 @@ class Reweighting(WeightedMethod[WeightState]):
 
     def step(self, best: WeightIterate, last: WeightIterate, trace: Trace) -> WeightIterate | Status:
         accuracy = min(self.accuracy(trace), last.state.accuracy)
-        updated = self.problem.penalty.update(last.weights, last.state.Q)
+        Q = last.state.Q
+        if self.problem.penalty.ascends:  # a form that the tolerance does not see: its large weight would be rounding
+            Q = np.maximum(Q, (SETTINGS.unseen * self.tol) ** 2 * Q.max())
+        updated = self.problem.penalty.update(last.weights, Q)
         if self._stride > 1.0:
             farther = self.solve(self._beyond(last.weights, updated), last.dual, accuracy)
             if self.gains(last, farther) or certifies(farther, trace):

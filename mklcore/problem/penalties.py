@@ -135,7 +135,6 @@ class Penalty(Interface):
 
 
 RIDGE_OF_E = 0.05  # keeps the elliptic norm's matrix positive definite among copies
-_LEAST_FORM = 1e-10  # share of the largest: of a smaller form a large weight would make a norm of rounding
 _VANISHED = 1e-7  # weights of the elastic net below this are zero where the dual has no use for the kernel
 _ORDER = Parameter(
     "p", "Norm p", "p", 1.0, 1.0, float("inf"),
@@ -366,7 +365,7 @@ class BlockNorm(Penalty):
         largest = float(Q.max(initial=0.0))
         if largest <= 0.0 or self.q == 2:
             return weights
-        floored = np.maximum(Q / largest, _LEAST_FORM)
+        floored = np.maximum(Q / largest, 1e-14)  # a vanishing block is hardly charged: its weight would be infinite
         return self.scale(floored ** (-1.0 / (self._r + 1.0)))
 
 
