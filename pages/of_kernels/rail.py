@@ -67,10 +67,11 @@ def suggested() -> None:
     params = state.current()
     _edited(params)
     st.caption(_made_of(dictionaries.made_of(params), params.curved))
-    edited = bool(params.edited)
+    edited, paired = bool(params.edited), bool(dictionaries.pairs(params))
+    see = "One linear and one RBF kernel of all columns: they see how columns act together."
     controls.field_view(
-        "Kernels of all columns", "together", disabled=edited,
-        help="One linear and one RBF kernel of all columns: they see how columns act together.",
+        "Kernels of all columns", "together", disabled=edited or paired,
+        help=see + " Pairs of columns take their place." * paired,
     )  # fmt: skip
     controls.field_view(
         "Nonlinear kernels", "curved", disabled=edited,

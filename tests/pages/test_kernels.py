@@ -173,6 +173,12 @@ def test_the_table_suggests_the_dictionary_unless_a_link_tells_builders(link, re
     assert parameters.read_link(parameters.link_text(params)) == (params, ())
 
 
+@every("sample, paired", [("sparse_polynomial", True), ("diabetes", False)])
+def test_kernels_of_all_columns_are_not_offered_where_pairs_take_their_place(sample, paired):
+    app = open_app("pages/kernels.py", data=sample, recipe="recommended", pairs="yes")
+    assert next(one for one in [*app.checkbox, *app.toggle] if one.key == "field_together").disabled is paired
+
+
 def test_a_suggested_dictionary_survives_its_text():
     rng = np.random.default_rng(0)
     data = Dataset(rng.normal(size=(30, 45)), rng.normal(size=30))
