@@ -41,11 +41,13 @@ def test_price_regulariser_and_update_belong_together(penalty, seed):
         for start in (pull, np.full(3, pull.sum()), 1e-3 + pull * (pull == pull.max()))
     )  # fmt: skip
     assert -reached == pytest.approx(price, rel=1e-4, abs=1e-9)
-    if not isinstance(penalty, BlockNorm):  # its weights ascend
-        theta = penalty.update(np.ones(3), n**2)
-        assert 0.5 * np.sum(n**2 / theta) + penalty.cost(theta) == pytest.approx(penalty.regulariser(n), rel=1e-9)
-        if not isinstance(penalty, ElasticNet):  # whose weights lie on no surface
-            assert penalty.scale(theta) == pytest.approx(theta)
+    if isinstance(penalty, BlockNorm):  # its weights ascend, to the price itself
+        assert 0.5 * penalty.update(np.ones(3), pull**2) @ pull**2 == pytest.approx(price)
+        return
+    theta = penalty.update(np.ones(3), n**2)
+    assert 0.5 * np.sum(n**2 / theta) + penalty.cost(theta) == pytest.approx(penalty.regulariser(n), rel=1e-9)
+    if not isinstance(penalty, ElasticNet):  # whose weights lie on no surface
+        assert penalty.scale(theta) == pytest.approx(theta)
 
 
 @every("penalty, n, expected", [
