@@ -32,12 +32,10 @@ def _prose(text: str) -> str:
 class Entries(griffe.Extension):
     """Rewrite every docstring once, when its object has been read."""
 
-    def on_class(self, *, cls: griffe.Class, **_: Any) -> None:
-        """Of an estimator the parameters that `mklcore.estimators.documented` has written."""
-        if cls.docstring and any("documented" in str(one.value) for one in cls.decorators):
-            made = getattr(importlib.import_module(cls.module.path), cls.name)
-            cls.docstring.value = inspect.cleandoc(made.__doc__)
-
     def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
+        """The parameters that `mklcore.documented` has written, and what is no section as Markdown."""
+        if obj.docstring and any("documented" in str(one.value) for one in getattr(obj, "decorators", ())):
+            made = getattr(importlib.import_module(obj.module.path), obj.name)
+            obj.docstring.value = inspect.cleandoc(made.__doc__)
         if obj.docstring and not SECTION.search(obj.docstring.value):  # numpydoc's sections are read by its own parser
             obj.docstring.value = as_markdown(obj.docstring.value)

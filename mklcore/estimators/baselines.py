@@ -23,9 +23,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from mklcore.arrays import Array
+from mklcore.documented import documented
 from mklcore.errors import ParameterError
 from mklcore.estimators.base import KernelClassifier, KernelRegressor
-from mklcore.estimators.documented import documented
 from mklcore.estimators.lp import LpSupervised
 from mklcore.kernels.features import Nystroem
 from mklcore.kernels.operators import Capability, Dense, cached

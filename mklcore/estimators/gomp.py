@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from mklcore.arrays import Array
+from mklcore.documented import documented
 from mklcore.errors import ParameterError
 from mklcore.estimators.base import KernelClassifier, KernelSettings, SeveralTargets
-from mklcore.estimators.documented import documented
 from mklcore.estimators.greedy import BudgetedEstimator, greedy_loss, truncated
 from mklcore.kernels.features import Features, Nystroem
 from mklcore.kernels.grams import GramStack

@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mklcore.arrays import Array
+from mklcore.documented import documented
 from mklcore.errors import ParameterError
 from mklcore.estimators.base import KernelClassifier, KernelEstimator, KernelRegressor, KernelSettings
-from mklcore.estimators.documented import documented
 from mklcore.kernels.grams import GramStack
 from mklcore.kernels.operators import Capability
 from mklcore.parameters import check_choice, check_positive, check_whole

@@ -12,9 +12,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mklcore.arrays import Array
 from mklcore.data.dataset import Dataset
+from mklcore.documented import documented
 from mklcore.errors import DataError, KernelError, ParameterError
 from mklcore.estimators.base import _BLOCK_MB, KernelClassifier, KernelEstimator, KernelRegressor
-from mklcore.estimators.documented import documented
 from mklcore.hkl.bases import Basis
 from mklcore.hkl.design import Design, HullRows, Matrices
 from mklcore.hkl.graph import Graph, Hull, NodeWeights

@@ -10,9 +10,9 @@ from sklearn.utils.validation import _num_samples, column_or_1d
 
 from mklcore.arrays import Array
 from mklcore.data.dataset import Dataset
+from mklcore.documented import documented
 from mklcore.errors import DataError, ParameterError
 from mklcore.estimators.base import KernelClassifier, KernelEstimator, KernelRegressor, KernelSettings
-from mklcore.estimators.documented import documented
 from mklcore.kernels.features import Nystroem
 from mklcore.kernels.operators import as_operator, is_operator, is_stored
 from mklcore.lp.interleaved import lacking

@@ -11,8 +11,8 @@ from sklearn.base import OutlierMixin
 
 from mklcore.arrays import Array
 from mklcore.data.dataset import count_rows
+from mklcore.documented import documented
 from mklcore.errors import DataError, ParameterError
-from mklcore.estimators.documented import documented
 from mklcore.estimators.lp import LpBase, warm_start
 from mklcore.kernels.grams import GramStack
 from mklcore.paths.scoring import ACCEPTED

@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from mklcore.arrays import Array, Indices
+from mklcore.documented import documented
 from mklcore.errors import DataError, ParameterError
 from mklcore.estimators.base import (
     KernelClassifier,
@@ -22,7 +23,6 @@ from mklcore.estimators.base import (
     signs,
     weighted_blocks,
 )
-from mklcore.estimators.documented import documented
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.functions import RBF, Linear
 from mklcore.kernels.grams import GramStack
@@ -353,16 +353,8 @@ class FeatureScalingClassifier(_ScalingBase, KernelClassifier):
 class FeatureScalingRegressor(_ScalingBase, KernelRegressor):
     """One Gaussian kernel with a scale for every column, learned under a group selection term, for numbers.
 
-    The problem is the one of ``FeatureScalingClassifier``, with one function of the target's values.
-
-    Attributes
-    ----------
-    scales_ (d,), in units of the standardised columns; group_norms_ and selected_groups_; dual_coef_ (n,) or (n, T),
-    intercept_, weights_ = (1,), objective_, status_, history_, n_iter_. There is no certificate: dual_gap_ is None.
-
-    Raises
-    ------
-    ParameterError where a parameter is out of its range, or ``groups`` do not hold every column once
+    The problem is the one of ``FeatureScalingClassifier``, with one function of the target's values; so are attributes
+    and refusals.
 
     References
     ----------

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from mklcore.arrays import Array
+from mklcore.documented import documented
 from mklcore.errors import ParameterError, warn_short
 from mklcore.hkl.design import Design
 from mklcore.hkl.graph import Hull, Node
@@ -123,6 +124,7 @@ class FlatModel:
         return self.intercept + sum(parts, np.zeros(rows.size))
 
 
+@documented
 def hkl_l2(
     X: Any,
     y: Array,
@@ -147,25 +149,10 @@ def hkl_l2(
 
     Parameters
     ----------
-    X : array-like of shape (n, d)
-        Rows of the table, or Gram matrices where the kernels are precomputed.
-    y : array-like of shape (n,)
-        Target: numbers for a regression, labels of any kind for classes.
-    lam : float
-        Weight of the regulariser, > 0: larger values fit the training rows less closely.
-    basis : Basis, str, ndarray or None, default None
-        What a column is turned into before columns are multiplied: an object, the name of a basis, or ready Gram
-        matrices of shape (p, q + 1, n, n).
-    loss : str, default "squared"
-        How a wrong prediction is penalised: the name of a loss in ``LOSSES``, or an object of your own.
-    fit_intercept : bool, default True
-        Whether the model has a free offset b.
     scaled : bool, default False
         Whether the full kernel is divided by its mean diagonal.
     depth_weight : float, default 1.0
         Base of the price ``depth_weight ** depth`` of a node, >= 1.
-    **options : dict
-        Further arguments of ``Design``.
 
     Returns
     -------
@@ -177,6 +164,7 @@ def hkl_l2(
     return FullKernelModel("L2", kernel, found.dual, found.intercept + centre, lam * found.objective)
 
 
+@documented
 def hkl_lasso_alpha(
     X: Any,
     y: Array,
@@ -190,27 +178,12 @@ def hkl_lasso_alpha(
 ) -> FullKernelModel:
     """Few support rows instead of few kernels: min 1/2n ||y - K a - b||^2 + lam ||a||_1 with the full kernel K.
 
-    Parameters as in ``hkl_l2``.
-
     Parameters
     ----------
-    X : array-like of shape (n, d)
-        Rows of the table, or Gram matrices where the kernels are precomputed.
-    y : array-like of shape (n,)
-        Target: numbers for a regression, labels of any kind for classes.
-    lam : float
-        Weight of the regulariser, > 0: larger values fit the training rows less closely.
-    basis : Basis, str, ndarray or None, default None
-        What a column is turned into before columns are multiplied: an object, the name of a basis, or ready Gram
-        matrices of shape (p, q + 1, n, n).
-    fit_intercept : bool, default True
-        Whether the model has a free offset b.
     scaled : bool, default False
         Whether the full kernel is divided by its mean diagonal.
     depth_weight : float, default 1.0
         Base of the price ``depth_weight ** depth`` of a node, >= 1.
-    **options : dict
-        Further arguments of ``Design``.
 
     Returns
     -------
@@ -238,6 +211,7 @@ def hkl_lasso_alpha(
     return FullKernelModel("lasso-alpha", kernel, lasso.coef_, float(lasso.intercept_) + centre, objective)
 
 
+@documented
 def hkl_greedy(
     X: Any,
     y: Array,
@@ -252,27 +226,7 @@ def hkl_greedy(
     """Grow a hull greedily, all kernels with weight one: every size from 1 to ``n_kernels`` is kept.
 
     The next node is argmax a'K_t a / tr(K_t centred) among the sources of the complement. ``GreedyModel.choose`` picks
-    the size on validation rows. Parameters as in ``hkl_l2``.
-
-    Parameters
-    ----------
-    X : array-like of shape (n, d)
-        Rows of the table, or Gram matrices where the kernels are precomputed.
-    y : array-like of shape (n,)
-        Target: numbers for a regression, labels of any kind for classes.
-    lam : float
-        Weight of the regulariser, > 0: larger values fit the training rows less closely.
-    n_kernels : int
-        Most kernels in the model, from 1; None for no bound.
-    basis : Basis, str, ndarray or None, default None
-        What a column is turned into before columns are multiplied: an object, the name of a basis, or ready Gram
-        matrices of shape (p, q + 1, n, n).
-    loss : str, default "squared"
-        How a wrong prediction is penalised: the name of a loss in ``LOSSES``, or an object of your own.
-    fit_intercept : bool, default True
-        Whether the model has a free offset b.
-    **options : dict
-        Further arguments of ``Design``.
+    the size on validation rows.
 
     Returns
     -------
@@ -300,6 +254,7 @@ def hkl_greedy(
     return GreedyModel("greedy", design, tuple(nodes), np.array(duals), np.array(intercepts), np.array(objectives))
 
 
+@documented
 def hkl_flat_mkl(
     X: Any,
     y: Array,
@@ -314,27 +269,7 @@ def hkl_flat_mkl(
     """Sparse MKL over the p variables, no interactions: min (1/n) sum l + lam/2 (sum_i ||f_i||)^2, K_i = sum_{j>=1}
     K_ij.
 
-    Certified to ``tol`` as every lp-norm fit. Parameters as in ``hkl_l2``.
-
-    Parameters
-    ----------
-    X : array-like of shape (n, d)
-        Rows of the table, or Gram matrices where the kernels are precomputed.
-    y : array-like of shape (n,)
-        Target: numbers for a regression, labels of any kind for classes.
-    lam : float
-        Weight of the regulariser, > 0: larger values fit the training rows less closely.
-    basis : Basis, str, ndarray or None, default None
-        What a column is turned into before columns are multiplied: an object, the name of a basis, or ready Gram
-        matrices of shape (p, q + 1, n, n).
-    loss : str, default "squared"
-        How a wrong prediction is penalised: the name of a loss in ``LOSSES``, or an object of your own.
-    fit_intercept : bool, default True
-        Whether the model has a free offset b.
-    tol : float, default 0.001
-        Relative duality gap at which the solver stops, > 0.
-    **options : dict
-        Further arguments of ``Design``.
+    Certified to ``tol`` as every lp-norm fit.
 
     Returns
     -------

@@ -29,6 +29,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mklcore.arrays import Array
+from mklcore.documented import documented
 from mklcore.errors import DataError, ParameterError
 from mklcore.kernels.grams import as_stack, exact_copies
 from mklcore.lp.schedule import fit_weighted
@@ -42,6 +43,7 @@ from mklcore.sparse.greedy import EmpiricalGreedy, FunctionalGreedy, unit_step_d
 L1_SOLVERS = ("symmetric", "block")
 
 
+@documented
 def lq_mkl(
     K: Any, y: Any, lam: float, q: float, *, tol: float = 1e-8, max_iter: int = 2000, warm: Fit | None = None
 ) -> Fit:
@@ -59,18 +61,8 @@ def lq_mkl(
 
     Parameters
     ----------
-    K : ndarray of shape (M, n, n) or GramStack
-        Gram matrices of the M kernels on the same n rows.
-    y : array-like of shape (n,)
-        Target: numbers for a regression, labels of any kind for classes.
-    lam : float
-        Weight of the regulariser, > 0: larger values fit the training rows less closely.
     q : float
         Norm of the kernel weights, from 1 to infinity.
-    tol : float, default 1e-08
-        Relative duality gap at which the solver stops, > 0.
-    max_iter : int, default 2000
-        Most steps of the outer loop, from 1; a fit that stops there gives a ``NotConvergedWarning``.
     warm : Fit or None, default None
         Fit of a neighbouring problem on the same kernels.
 
@@ -126,6 +118,7 @@ def penalised_l1(K: Array, y: Array, lam: float, solver: str, tol: float) -> Fit
     return replace(fit, weights=weights, dual_coef=dual, selected=None, points=None)
 
 
+@documented
 def two_stage(K: Any, y: Any, lam: float, n_kernels: int, *, solver: str = "symmetric", tol: float = 1e-9) -> Fit:
     """The two-stage rule: solve (1) on all kernels, keep the ``n_kernels`` with the largest ||f_j||, solve (1) on
     those.
@@ -140,18 +133,8 @@ def two_stage(K: Any, y: Any, lam: float, n_kernels: int, *, solver: str = "symm
 
     Parameters
     ----------
-    K : ndarray of shape (M, n, n) or GramStack
-        Gram matrices of the M kernels on the same n rows.
-    y : array-like of shape (n,)
-        Target: numbers for a regression, labels of any kind for classes.
-    lam : float
-        Weight of the regulariser, > 0: larger values fit the training rows less closely.
-    n_kernels : int
-        Most kernels in the model, from 1; None for no bound.
     solver : str, default "symmetric"
         "symmetric" or "block": how copies of a kernel share their weight in the first stage.
-    tol : float, default 1e-09
-        Relative duality gap at which the solver stops, > 0.
 
     Returns
     -------

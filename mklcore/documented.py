@@ -1,12 +1,19 @@
-"""The parameters that estimators share, described once: a decorator writes them into the docstring of each class."""
+"""The parameters that estimators and functions share, described once: a decorator writes them into each docstring."""
 
 from __future__ import annotations
 
 import inspect
 import re
-from typing import TypeVar
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 PARAMETERS = r"""
+X : array-like of shape (n, d)
+    Rows of the table, or Gram matrices where the kernels are precomputed.
+y : array-like of shape (n,)
+    Target: numbers for a regression, labels of any kind for classes.
+K : ndarray of shape (M, n, n) or GramStack
+    Gram matrices of the M kernels on the same n rows.
 p : float
     Norm of the kernel weights, from 1 (sparse) to infinity (the plain sum of the kernels).
 C : float
@@ -107,16 +114,18 @@ max_seconds : float or None
     Bound on the search, None for none, in seconds of the processor; the gap reached there is stated.
 refit : bool
     Predict by unpenalised least squares on the features of the hull (bases of columns only).
+**options : dict
+    Further arguments of ``Design``.
 """
 _HEADING = "Parameters\n----------\n"
-_ENTRY = re.compile(r"^(\w+) : .*(?:\n    .*)*", re.MULTILINE)
+_ENTRY = re.compile(r"^([\w*]+) : .*(?:\n    .*)*", re.MULTILINE)
 _SECTION = re.compile(r"^[A-Z][A-Za-z ]+\n-{4,}$|^Source:", re.MULTILINE)
 _SHARED = {entry[1]: entry[0] for entry in _ENTRY.finditer(PARAMETERS)}
-Kind = TypeVar("Kind", bound=type)
+Kind = TypeVar("Kind", bound=Callable[..., Any])  # a class or a function
 
 
 def documented(kind: Kind) -> Kind:
-    """The class with an entry for every parameter: its own, and those of ``PARAMETERS`` that it does not have."""
+    """The class or function with an entry for every parameter: its own, else that of ``PARAMETERS``."""
     before, heading, own = inspect.cleandoc(kind.__doc__ or "").partition(_HEADING)
     following = _SECTION.search(own if heading else before)
     if not heading:
@@ -125,9 +134,11 @@ def documented(kind: Kind) -> Kind:
     rest = "" if following is None else own[following.start() :]
     entries = {entry[1]: entry[0] for entry in _ENTRY.finditer(own if following is None else own[: following.start()])}
     section = []
-    for name, parameter in inspect.signature(kind).parameters.items():
+    for parameter in inspect.signature(kind).parameters.values():
+        name = f"**{parameter.name}" if parameter.kind is parameter.VAR_KEYWORD else parameter.name
         default = f'"{parameter.default}"' if isinstance(parameter.default, str) else repr(parameter.default)
+        is_free = parameter.default is parameter.empty or name in entries
         first, _, what = entries.get(name, _SHARED.get(name, name)).partition("\n")
-        section.append(f"{first}\n{what}" if name in entries else f"{first}, default {default}\n{what}")
+        section.append(f"{first}\n{what}" if is_free else f"{first}, default {default}\n{what}")
     kind.__doc__ = "\n".join([before.rstrip(), "", _HEADING.rstrip(), *section, "", rest])
     return kind
