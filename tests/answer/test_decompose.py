@@ -42,9 +42,7 @@ def test_shares_are_the_indices_of_sobol():
     assert found.values.sum(axis=0)[:, 0] == pytest.approx(
         model.predict(data.X) - model.predict(data.X).mean(), abs=1e-8
     )
-    assert found.values.mean(axis=1) == pytest.approx(0.0, abs=1e-10)
     assert abs(found.correlations - np.eye(len(found.terms))).max() < 0.3
-    assert found.correlations.diagonal() == pytest.approx(1.0)
     assert found.place(("b", "a")) == 0
     with pytest.raises(ParameterError, match="no term of c × d"):
         found.place(("c", "d"))

@@ -47,37 +47,27 @@ def decide(model, rows):
 
 
 def by_coalitions(model, rows, columns=COLUMNS):
-    """Values, what columns say alone, and base from v of every coalition: the mean over all combinations of background
-    values of the absent columns, each drawn by itself."""
-    background = model.background_
-    members = [list(own) for _, own in columns]
-    count, out = len(members), []
+    """Values, what columns say alone, and base from v of every coalition, a bit per column: the mean over all
+    combinations of background values of the absent columns, each drawn by itself.
+    """
+    members, count = [list(own) for _, own in columns], len(columns)
 
     def value(row, coalition):
-        absent = [j for j in range(count) if j not in coalition]
-        every = np.array(list(itertools.product(background, repeat=len(absent))))  # () where none is absent
+        absent = [own for j, own in enumerate(members) if not coalition >> j & 1]
+        every = np.array(list(itertools.product(model.background_, repeat=len(absent))))  # () where none is absent
         mixed = np.tile(row, (len(every), 1))
-        for place, j in enumerate(absent):
-            mixed[:, members[j]] = every[:, place][:, members[j]]
+        for place, own in enumerate(absent):
+            mixed[:, own] = every[:, place][:, own]
         return decide(model, mixed).mean(axis=0)
 
-    for row in rows:
-        known = {S: value(row, S) for r in range(count + 1) for S in itertools.combinations(range(count), r)}
-        values = []
-        for j in range(count):
-            others = [i for i in range(count) if i != j]
-            values.append(
-                sum(
-                    math.factorial(r)
-                    * math.factorial(count - r - 1)
-                    / math.factorial(count)
-                    * (known[tuple(sorted((*S, j)))] - known[S])
-                    for r in range(count)
-                    for S in itertools.combinations(others, r)
-                )
-            )
-        out.append((values, [known[(j,)] - known[()] for j in range(count)], known[()]))
-    return tuple(np.array(part) for part in zip(*out, strict=True))
+    v = np.array([[value(row, coalition) for coalition in range(2**count)] for row in rows])
+    values = []
+    for j in range(count):
+        others = [S for S in range(2**count) if not S >> j & 1]
+        weights = [1 / (count * math.comb(count - 1, S.bit_count())) for S in others]
+        values.append(np.tensordot(weights, v[:, [S | 1 << j for S in others]] - v[:, others], (0, 1)))
+    alone = [v[:, 1 << j] - v[:, 0] for j in range(count)]
+    return np.stack(values, axis=1), np.stack(alone, axis=1), v[:, 0]
 
 
 def agrees(model, rows, columns=COLUMNS, digits=1e-9):

@@ -267,12 +267,6 @@ def test_a_sample_shows_its_source_and_licence_and_an_upload_none():
     assert not any("Licence" in one.value for one in upload(app, table(seed=1)).caption)
 
 
-def test_columns_that_are_not_there_give_a_sentence():
-    app = upload(open_app(), table())
-    change(app, uses="99999x")
-    assert "no column number" in app.error[0].value
-
-
 def test_settings_for_files_do_nothing_to_a_sample():
     app: AppTest = open_app(data="iris", uses="1x", task="regression", clip="yes", sheet="A", missing="drop")
     assert "**150** rows, **4** columns to learn from" in words(app)
@@ -321,11 +315,3 @@ def test_the_target_on_the_page_is_the_one_that_was_read():
     target = app.selectbox(key="field_target").value
     assert target == "size"
     assert f"Target **{target}**" in words(app)
-
-
-def test_a_table_without_a_target_shows_what_it_holds():
-    app = upload(open_app(), csv([["nr", "same", "words"], *([i + 1, 7, f"text {i}"] for i in range(N))]))
-    assert "No column can be the target: 'nr' (identifier)" in app.error[0].value.replace("\\", "")
-    assert app.selectbox(key="field_target").value == ""
-    put(app, "field_target", "nr")
-    assert "target" in app.query_params
