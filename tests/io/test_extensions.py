@@ -370,6 +370,6 @@ def test_every_example_has_less_than_thirty_lines():
 
 def test_the_page_of_the_documentation_is_drawn():
     (code,) = re.findall(r"```python\n(.*?)```", (EXTEND / "page.md").read_text(encoding="utf-8"), re.S)
-    inside = "from pages.shared.state import memory\nmemory().inside = True\n"
+    inside = "from pages.shared.state import memory\nmemory().runs_page = True\n"
     page = quiet(AppTest.from_string(inside + code, default_timeout=300).run())
     assert len(page.dataframe[0].value) == mkl.load_sample("breast_cancer").n_features
