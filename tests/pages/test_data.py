@@ -1,5 +1,7 @@
 """The Data page: what a person can change about reading, how it is reported, and what a link carries of it."""
 
+import re
+
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -12,7 +14,8 @@ from mklcore.errors import DataError, MKLError, ParameterError
 from pages.shared import kept, listings, parameters, tables
 from pages.shared.parameters import Params
 from tests.data.test_excel import book
-from tests.data.test_reading import OPTION
+from tests.data.test_reading import REFUSALS
+from tests.helpers.every import every
 from tests.helpers.pages import change, memory, open_app, press, put, table, upload, words
 
 N = 60
@@ -165,6 +168,17 @@ def test_edited_groups_are_read_or_refused():
 
 
 # Notes and refusals in the words of the page
+
+
+OPTION = re.compile(r"\b(keep|uses|sentinels|task|delimiter|decimal|encoding|header|sheet|target|max_\w+)=")
+
+
+@every("case", REFUSALS)
+def test_refusals_speak_to_a_person(case):
+    source, options, _ = REFUSALS[case]
+    with pytest.raises(DataError) as caught:
+        read_table(source, **options)
+    assert not OPTION.search(tables.said(str(caught.value)))
 
 
 def test_every_note_says_what_undoes_it():

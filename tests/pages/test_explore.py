@@ -166,7 +166,7 @@ def test_the_released_cursor_and_the_number_box_choose_the_point():
 
 @every("algorithm", ["gomp", "smkl", "joint"])
 def test_every_method_ends_with_its_certificate_or_says_that_it_has_none(algorithm):
-    app = explore(data="diabetes" if algorithm != "joint" else "iris", algorithm=algorithm, **FEW)
+    app = explore(data="diabetes" if algorithm != "joint" else "iris", algorithm=algorithm, rows="100", **FEW)
     gaps = answer_of(app).path.relative_gap
     assert ("no certificate" in words(app)) == bool(np.isnan(gaps).all())
     assert ("✓ solved to" in words(app)) == bool(np.isfinite(gaps).all())

@@ -44,7 +44,7 @@ def plain(app):
 # One row
 
 
-@every("sample", ["breast_cancer", "iris", "diabetes"])
+@every("sample", ["iris", "diabetes"])
 def test_the_page_says_what_the_library_says(sample):
     app = open_app(PREDICT, data=sample, row="5", seed="3")
     data = mkl.load_sample(sample)
