@@ -8,7 +8,7 @@ import pytest
 
 from tests.browser.server import Server
 from tests.browser.steps import Visitor, new_context
-from tests.browser.walker import Walker, begin
+from tests.browser.walker import begin
 
 # The same engine without a window's trimmings, where it is installed: a page costs it a quarter less.
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium-headless-shell") or shutil.which("chromium")
@@ -81,11 +81,11 @@ def walker(server, chromium, guests):
     """One window for each source, with its table and kernels chosen as a person does it; nobody shares what is
     uploaded.
     """
-    windows: dict[str, Walker] = {}
+    windows: dict[str, Visitor] = {}
 
     def at(source):
         if source not in windows:
-            windows[source] = Walker(chromium, server.url, guests if source == "sample" else None)
+            windows[source] = Visitor(chromium, server.url, guests if source == "sample" else None)
             begin(windows[source], source)
         return windows[source]
 

@@ -6,7 +6,7 @@ from functools import wraps
 from itertools import count
 from pathlib import Path as File
 from typing import ClassVar, ParamSpec
-from urllib.parse import urlparse
+from urllib.parse import parse_qs, urlparse
 
 import numpy as np
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
@@ -121,14 +121,24 @@ class Visitor:
         self.settle()
 
     def settle(self, quiet=0.3):
-        """Wait until nothing has run for a moment."""
+        """Wait until nothing has run for a moment, and find no failure then."""
         try:
             self.page.wait_for_function(AT_REST, arg=[next(TURNS), 1000 * quiet, DROPPED], polling=50)
-            return
-        except PlaywrightTimeout:
-            pass
-        bars = self.page.locator("[data-testid=stProgress]").all_inner_texts()
-        raise TimeoutError(f"The page did not come to rest within {WAIT // 1000} s; work under way: {bars or 'none'}.")
+        except PlaywrightTimeout as error:
+            bars = self.page.locator("[data-testid=stProgress]").all_inner_texts() or "none"
+            raise TimeoutError(f"No rest within {WAIT // 1000} s; work under way: {bars}.") from error
+        failures = self.page.locator("[data-testid=stException]")
+        assert failures.count() == 0, failures.first.inner_text()
+
+    def choose(self, box, option):
+        """Pick from a select-box."""
+        self.page.get_by_role("combobox", name=box).click()
+        self.page.get_by_role("option", name=option, exact=True).click()
+        self.settle()
+
+    @property
+    def query(self):
+        return {name: values[0] for name, values in parse_qs(urlparse(self.page.url).query).items()}
 
     def take(self, name):
         """Press a button and return the file it hands over; press again if the page was drawn anew just then, as one
@@ -191,9 +201,9 @@ def upload(visitor, content, name="things.csv"):
     visitor.page.set_input_files("[data-testid=stFileUploader] input[type=file]", chooser)
 
 
-WATCH_FRAMES = """(line) => { window.seenFrames = 0;
-  window.frameWatch = new MutationObserver(() => window.seenFrames++);
-  window.frameWatch.observe(line, {attributes: true, attributeFilter: ['x1']}); }"""
+WATCH = """(watched) => { window.changes = 0;
+  window.watch = new MutationObserver(() => window.changes++);
+  window.watch.observe(watched, {attributes: true, childList: true, characterData: true, subtree: true}); }"""
 NEXT_FRAME = "() => new Promise(painted => requestAnimationFrame(() => requestAnimationFrame(painted)))"
 
 
@@ -204,32 +214,33 @@ def track_of(slider):
     return box
 
 
-def drag(visitor, to, moves=24):
-    """Drag the thumb along its track and back, then to a share of it, and let go; return how often the cursor moved.
+def take_hold(visitor, slider):
+    """Press on the thumb of a native slider; return the places of its track, by share."""
+    slider.scroll_into_view_if_needed()
+    box, most = track_of(slider), int(slider.get_attribute("max"))
+
+    def place(share):
+        return box["x"] + 9 + (box["width"] - 18) * share, box["y"] + box["height"] / 2
+
+    visitor.page.mouse.move(*place(float(slider.input_value()) / most))
+    visitor.page.mouse.down()
+    return place
+
+
+def drag(visitor, slider, watched, to, moves=24):
+    """Drag the thumb along its track and back, then to a share of it; return how often what is watched changed.
 
     Each move waits for the browser to paint, not for a clock; the server has no part in it before the thumb is let go.
     """
-    box = track_of(visitor.slider)
-    span, low = box["width"] - 18, box["x"] + 9
-    start = low + span * float(visitor.slider.input_value()) / int(visitor.slider.get_attribute("max"))
-    middle = box["y"] + box["height"] / 2
-    visitor.page.mouse.move(start, middle)
-    visitor.page.mouse.down()
-    visitor.page.locator(CURSOR).first.evaluate(WATCH_FRAMES)
+    place = take_hold(visitor, slider)
+    watched.evaluate(WATCH)
     for share in [*np.linspace(0, 1, moves // 2), *np.linspace(1, 0, moves // 2), to]:
-        visitor.page.mouse.move(low + span * share, middle)
+        visitor.page.mouse.move(*place(share))
         visitor.page.evaluate(NEXT_FRAME)
-    frames = visitor.page.evaluate("window.frameWatch.disconnect(), window.seenFrames")
-    visitor.page.mouse.up()
-    return frames
+    return visitor.page.evaluate("window.watch.disconnect(), window.changes")
 
 
 def pull(visitor, slider, to):
     """Drag the thumb of a native slider to a share of its track and let go."""
-    slider.scroll_into_view_if_needed()
-    box, most = track_of(slider), int(slider.get_attribute("max"))
-    span, low, middle = box["width"] - 18, box["x"] + 9, box["y"] + box["height"] / 2
-    visitor.page.mouse.move(low + span * float(slider.input_value()) / most, middle)
-    visitor.page.mouse.down()
-    visitor.page.mouse.move(low + span * to, middle, steps=6)
+    visitor.page.mouse.move(*take_hold(visitor, slider)(to), steps=6)
     visitor.page.mouse.up()

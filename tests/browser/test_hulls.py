@@ -2,18 +2,14 @@
 
 import re
 
-import numpy as np
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.steps import NEXT_FRAME, WAIT, Visitor, assert_reads, patiently
+from tests.browser.steps import WAIT, Visitor, assert_reads, drag, patiently
 from tests.browser.walker import let_go
 
 SLIDER = ".hull input[type=range]"
 NODE = ".hull .node[data-node='{}']"
-WATCH = """(label) => { window.seen = [];
-  window.watch = new MutationObserver(() => window.seen.push(performance.now()));
-  window.watch.observe(label, {childList: true, characterData: true, subtree: true}); }"""
 
 
 @pytest.fixture(scope="module")
@@ -38,20 +34,11 @@ def shown(visitor):
 def test_dragging_lambda_repaints_grid_graph_and_relevance_without_the_server(window):
     visitor, slider = window, window.page.locator(SLIDER)
     let_go(visitor, slider, 1.0)
-    box = slider.bounding_box()
-    middle, low, span = box["y"] + box["height"] / 2, box["x"] + 9, box["width"] - 18
-    index = float(slider.input_value())
     before, link = shown(visitor), visitor.page.url
     cells = "all => all.map(one => one.dataset.kind)"
     grid = visitor.page.locator(".hull .cell").evaluate_all(cells)
     bars = visitor.page.locator(".hull .bar").evaluate_all("all => all.map(one => one.style.transform)")
-    visitor.page.mouse.move(low + span * index / int(slider.get_attribute("max")), middle)
-    visitor.page.mouse.down()
-    visitor.page.locator(".hull output").evaluate(WATCH)
-    for share in np.linspace(1, 0, 24):
-        visitor.page.mouse.move(low + span * share, middle)
-        visitor.page.evaluate(NEXT_FRAME)
-    assert visitor.page.evaluate("window.watch.disconnect(), window.seen.length") >= 10
+    assert drag(visitor, slider, visitor.page.locator(".hull output"), to=0) >= 10
     assert visitor.page.url == link  # nothing was reported yet
     assert shown(visitor) != before
     assert visitor.page.locator(".hull .cell").evaluate_all(cells) != grid

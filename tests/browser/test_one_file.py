@@ -6,10 +6,8 @@ import gzip
 import json
 from pathlib import Path as File
 
-import numpy as np
 import pytest
 
-from mklcore.figures import player_data
 from mklcore.figures.hulls import HullLayout
 from mklcore.figures.one_file import About, SolvedProblem, hulls_page, methods_page, path_page
 from mklcore.gallery.lessons import LESSONS, lesson_page
@@ -142,27 +140,3 @@ def test_nodes_of_a_hull_are_walked_to_and_chosen_by_keys(window, tmp_path):
         assert stop.evaluate("one => one === one.getRootNode().activeElement")
     assert len(heard) == 2
     assert window.heard == []
-
-
-def test_cursor_bars_certificate_and_lines_follow_one_slider(window, tmp_path):
-    file, path = tmp_path / "path.html", a_path(8)
-    file.write_text(of_path(), encoding="utf-8")
-    window.set_viewport_size({"width": 390, "height": 844})
-    window.goto(file.as_uri())
-    slider = window.locator(SLIDER)
-    assert slider.bounding_box()["y"] < window.locator("canvas").first.bounding_box()["y"]
-    slider.focus()
-    window.keyboard.press("End")
-    window.wait_for_function("() => document.querySelector('#facts').shadowRoot.textContent.includes('not solved')")
-    line, ground = (window.locator(f"#chart {name}").first for name in (".path-cursor line", ".ground"))
-    share = (float(line.get_attribute("x1")) - float(ground.get_attribute("x"))) / float(ground.get_attribute("width"))
-    assert 0.95 < share < 1
-    order = player_data.order(path)
-    shown = [float(text) for text in window.locator("#bars .number").all_inner_texts()]
-    np.testing.assert_allclose(shown, path.weights[-1, order], rtol=6e-3)
-    assert window.locator("#bars .bar.hollow").count() == len(order)
-    window.locator("summary").click()
-    numbers = (
-        "(id) => [...document.querySelector(id).shadowRoot.querySelectorAll('.number')].map((one) => one.textContent)"
-    )
-    window.wait_for_function(f"() => ({numbers})('#all').join() === ({numbers})('#bars').join()")

@@ -1,37 +1,18 @@
-"""A visitor who looks for a failure wherever a page comes to rest, and what has to hold there."""
+"""What has to hold wherever a page comes to rest."""
 
 import re
-from urllib.parse import parse_qs, urlparse
+from urllib.parse import urlparse
 
 import numpy as np
 import pytest
 
 from mklcore.figures import style
 from tests.browser.known import KERNELS, prices
-from tests.browser.steps import Visitor, patiently, pull, upload
+from tests.browser.steps import patiently, pull, upload
 
 INKED = "ink => [...document.querySelectorAll('.js-plotly-plot')].every((one) => one._fullLayout?.font.color === ink)"
 TOO_WIDE = """() => [document.scrollingElement, document.querySelector('[data-testid=stMain]')]
   .map(part => part.scrollWidth - part.clientWidth)"""
-
-
-class Walker(Visitor):
-    """A visitor who looks for a failure wherever a page comes to rest."""
-
-    def settle(self, quiet=0.3):
-        super().settle(quiet)
-        failures = self.page.locator("[data-testid=stException]")
-        assert failures.count() == 0, failures.first.inner_text()
-
-    def choose(self, box, option):
-        """Pick from a select-box."""
-        self.page.get_by_role("combobox", name=box).click()
-        self.page.get_by_role("option", name=option, exact=True).click()
-        self.settle()
-
-    @property
-    def query(self):
-        return {name: values[0] for name, values in parse_qs(urlparse(self.page.url).query).items()}
 
 
 # In Streamlit (1.67) a stopped run and the next run of its session have a lock each over one state: the stopped one may
