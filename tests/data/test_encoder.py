@@ -40,6 +40,8 @@ def test_the_training_file_gives_the_training_table():
     assert np.array_equal(found.X, DATA.X)
     assert list(found.target) == list(DATA.y)
     assert any(note == "Not needed and left out: 'nr'." for note in found.notes)
+    part = DATA.select(["colour=c1", "size"])
+    assert np.array_equal(fit_encoder(RAW, part).read(RAW).X, part.X)
 
 
 @every("levels", [2, 20, 21, 30])
@@ -113,11 +115,6 @@ def test_every_rule_for_missing_cells_and_every_use_of_a_column_is_repeated(miss
     assert np.array_equal(found, data.X) == (missing != "drop")  # new rows are all predicted
     assert len(found) == 80
     assert ("size missing" in data.feature_names) == (missing == "indicator")
-
-
-def test_a_part_of_the_columns_is_enough():
-    part = DATA.select(["colour=c1", "size"])
-    assert np.array_equal(fit_encoder(RAW, part).read(RAW).X, part.X)
 
 
 def test_samples_are_read_from_their_own_columns_in_any_format():

@@ -86,6 +86,23 @@ def test_any_text_is_read_or_refused(text):
             read(text.encode())
 
 
+def test_what_is_said_of_a_column_is_what_was_done_with_it():
+    rows = [
+        f"{chr(97 + i * 7 % 22)},{i % 2 > 0},{'' if i % 10 == 0 else i * i},{['u', 'v', ''][i % 3]},7,{i / 3},{i % 5}.5"
+        for i in range(300)
+    ]
+    raw = "\n".join(["letter,flag,gappy,pair,seven,plain,y", *rows]).encode()
+    data = read_table(raw, "y")
+    members = dict(data.columns)
+    found = {c.name: (c.missing, c.distinct, len(members.get(c.name, ())), c.done) for c in describe_table(raw).columns}
+    assert found["letter"] == (0, 22, 0, "left out: free text with too many different values")
+    assert found["flag"] == (0, 2, 1, "a column of 0 and 1 for the second of 2 values")
+    assert found["gappy"] == (30, 270, 1, "30 missing cells filled with the median 2.25e+04")
+    assert found["pair"] == (100, 2, 3, "columns of 0 and 1 for 2 values and one for missing")
+    assert found["seven"] == (0, 1, 0, "left out: one value only")
+    assert found["plain"] == (0, 300, 1, "used as it is")
+
+
 def test_numbers_of_a_long_column_are_the_nearest_doubles():
     rng = np.random.default_rng(0)
     values = np.concatenate([rng.normal(size=3000), 10.0 ** rng.uniform(-300, 90, 3000)])

@@ -114,18 +114,17 @@ def test_a_note_names_class_count_and_what_was_done():
 
 
 @pytest.mark.filterwarnings("ignore::mklcore.errors.NotConvergedWarning")  # a machine of one row against all others
-@every("counts", [(60, 2), (40, 30, 1)])
-def test_folds_work_beside_a_rare_class(counts):
-    data = dataset(*counts)
+def test_folds_work_beside_a_rare_class():
+    data = dataset(40, 30, 1)
     kernels = mkl.KernelDictionary.per_feature(mkl.Linear(), 2)
     model = mkl.LpMKLClassifier(kernels=kernels, p=2.0)
     for name in scorings_for(data.task):
         found = mkl.cross_validate_path(model, data.X, data.y, "C", [0.1, 1.0], scoring=name)
         assert np.isfinite(found.scores).all()
-        assert len(found.notes) == (1 in counts)
+        assert len(found.notes) == 1
     chosen = mkl.choose_C(model, data.X, data.y, [0.1, 1.0], rule="kfold", n_splits=5)
     assert chosen.C in (0.1, 1.0)
-    assert len(chosen.notes) == (1 in counts)
+    assert len(chosen.notes) == 1
 
 
 def test_probabilities_of_a_class_that_few_rows_have():

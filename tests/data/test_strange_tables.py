@@ -19,7 +19,7 @@ def table(header, *columns):
 
 N = 60
 RNG = np.random.default_rng(0)
-NUMBERS, MORE = RNG.normal(size=N).round(3), RNG.normal(size=N).round(3)
+NUMBERS = RNG.normal(size=N).round(3)
 COIN = ["yes" if i % 3 else "no" for i in range(N)]
 
 
@@ -42,17 +42,6 @@ def test_none_is_a_word_among_words_and_missing_among_numbers():
     assert any("missing cell" in note and "'size' (6" in note for note in data.notes)
 
 
-SIGNS = ["+-"[i % 9 < 5] for i in range(N)]
-
-
-def test_a_mark_that_is_one_of_two_values_is_a_value():
-    asked = ["-" if i % 7 == 0 else "yes" for i in range(N)]
-    data = read_table(table("a,b,asked,approved", NUMBERS, MORE, asked, SIGNS))
-    assert (data.n_samples, data.target_name, data.class_names) == (N, "approved", ("+", "-"))
-    assert "asked=yes" in data.feature_names
-    assert not any("missing" in note for note in data.notes)
-
-
 @every(
     "cells, missing",
     [
@@ -71,12 +60,14 @@ def test_the_other_values_of_a_column_say_whether_a_mark_is_missing(cells, missi
     assert [cell for cell, gone in zip(cells, found, strict=True) if gone] == missing
 
 
-def test_new_rows_read_a_mark_as_the_training_table_did():
+def test_a_mark_that_is_one_of_two_values_is_a_value_among_new_rows_too():
+    signs = ["+-"[i % 9 < 5] for i in range(N)]
     kinds = [("x", "-")[i % 3 == 0] for i in range(N)]
     gaps = ["?" if i % 9 == 0 else number for i, number in enumerate(NUMBERS)]
-    raw = table("a,kind,gappy,y", MORE, kinds, gaps, SIGNS)
-    data = read_table(raw, "y")
-    new = fit_encoder(raw, data).read(table("a,kind,gappy,y", [1, 2], ["-", "-"], ["?", "?"], ["-", "-"]))
+    raw = table("a,kind,gappy,approved", NUMBERS, kinds, gaps, signs)
+    data = read_table(raw)
+    assert (data.n_samples, data.target_name, data.class_names) == (N, "approved", ("+", "-"))
+    new = fit_encoder(raw, data).read(table("a,kind,gappy,approved", [1, 2], ["-", "-"], ["?", "?"], ["-", "-"]))
     at = data.feature_names.index
     assert new.X[:, at("kind=x")].tolist() == [0, 0]
     assert new.X[:, at("gappy")].tolist() == [np.median(data.X[:, at("gappy")])] * 2
