@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from textwrap import wrap
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from mklcore.figures import style
 from mklcore.figures.style import graph_objects as go
 
 SPLIT = 0.26  # share of the height for the values below a curve
+TITLE_LETTERS = 22  # of a line beside a curve, which has a good half of the height
 BINS, MOST_VALUES = 30, 40  # bars of a histogram; whole numbers that have a bar each
 MOST_POINTS = 400
 APART = 0.02  # of an axis: how far the outermost of many rows at one place is moved
@@ -114,9 +116,10 @@ def component_plot(
 def _curve_above_rows(axis: Any, values: Array, said: str, alt: str, hue: str, dark: bool) -> go.Figure:
     """What a column adds, ``values`` (m,) at the places of its ``axis``, above its training rows."""
     tone, name = style.theme(dark), axis.name
+    title = "<br>".join(wrap(f"adds to {said}", TITLE_LETTERS))
     figure = style.new_figure(
-        alt, dark, height=270, margin={"l": 54, "r": 12, "t": 10, "b": 40}, bargap=0.05,
-        yaxis=style.axis(f"adds to {said}", dark, domain=[SPLIT + 0.06, 1], zeroline=True, nticks=5),
+        alt, dark, height=270, margin={"l": 70, "r": 12, "t": 10, "b": 40}, bargap=0.05,
+        yaxis=style.axis(title, dark, domain=[SPLIT + 0.06, 1], zeroline=True, nticks=5),
         yaxis2=style.axis("rows", dark, domain=[0, SPLIT], nticks=2, showgrid=False),
         xaxis=style.axis(style.short(name, 40), dark, anchor="y2", showgrid=False),
     )  # fmt: skip
