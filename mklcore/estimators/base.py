@@ -646,13 +646,6 @@ def target_of(X: Any, y: Any) -> Any:
 _DIGITS = 1e-9  # share of the objective that an intercept with few digits may cost before it is reported
 
 
-def _is_calibrated(model: Any) -> bool:
-    return bool(model.probability) or hasattr(model, "calibration_")
-
-
-_if_calibrated: Callable[[Callable[..., Array]], Any] = available_if(_is_calibrated)
-
-
 class KernelClassifier(ClassifierMixin, KernelEstimator):
     """Targets as class codes; ``decision_function`` > 0 means ``classes_[1]`` for two classes."""
 
@@ -670,7 +663,7 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
         self.calibration_ = calibrate(decision, y, self.classes_)
         return self
 
-    @_if_calibrated
+    @available_if(lambda model: bool(model.probability) or hasattr(model, "calibration_"))  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Array:
         """Probabilities (n_new, n_classes) of the classes in the order of ``classes_``; there after
         ``probability=True``.
@@ -686,12 +679,6 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
                 "probability=True, or call calibrate(decision, y) with held-out rows."
             )
         return sigmoids(decision, self.calibration_)
-
-    @_if_calibrated
-    def predict_log_proba(self, X: Any) -> Array:
-        """Logarithms of `predict_proba`."""
-        found: Array = np.log(self.predict_proba(X))
-        return found
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """The share of rows whose class is predicted; of a ``Dataset`` the target may be left out."""

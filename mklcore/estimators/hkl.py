@@ -242,22 +242,15 @@ class _HKLBase(KernelEstimator):
                     shares[node] = max(share, shares.get(node, 0.0))
         carried = (tables[3] ** 2).mean(axis=0)
         self.zeta_, self.eta_, self.node_norms_, self.component_norms_ = tables[:, 0] if len(parts) == 1 else tables
-        self.weights_, self.node_weights_ = self.zeta_, searches[0].weights.of(nodes)
+        self.weights_ = self.zeta_
         self.hull_ = tuple(map(order.key, nodes))
         self.extreme_points_ = tuple(map(order.key, sorted(hull.extreme_points(), key=order.rank)))
-        outside = sorted(shares, key=order.rank)
-        self.sources_ = {order.key(node): shares[node] for node in outside}
+        self.sources_ = {order.key(node): shares[node] for node in sorted(shares, key=order.rank)}
         if self.graph is None:
             touches = np.array(self.hull_) > 0
             self.relevance_, self.interaction_order_ = carried @ touches, int(touches.sum(axis=1).max())
         else:
-            self.depths_ = tuple(order.rank(node)[0] for node in nodes)
-            self.relevance_, self.interaction_order_ = carried, max(self.depths_)
-            known = {*nodes, *outside}
-            self.edges_ = tuple(
-                (order.key(above), order.key(node))
-                for node in (*nodes, *outside) for above in order.parents(node) if above in known
-            )  # fmt: skip
+            self.relevance_, self.interaction_order_ = carried, max(order.rank(node)[0] for node in nodes)
         inner = design.columns_of(nodes).T @ self.dual_coef_.T if design.all_columns else None
         self.beta_ = None if inner is None else inner.T * self.weights_
         self.n_dag_kernels_ = order.size
@@ -426,11 +419,10 @@ class HKLClassifier(_HKLBase, KernelClassifier):
     (node -> share of the threshold at which it would enter), relevance_ (p,), interaction_order_, n_dag_kernels_
     (exact), n_visited_, n_visited_on_path_ (with the fits this one was started from), certified_, notes_ (where the
     root is all there is), proof_ (nodes and shares of the bound, see ``hkl_certificate``), dual_point_ (n,),
-    objective_, dual_objective_, dual_gap_, relative_gap_, status_, history_, design_, node_weights_ = d_v (m,). On a
-    graph hull_, extreme_points_ and sources_ hold the names (or indices) of nodes, relevance_ is ||beta_v||^2 (m,),
-    interaction_order_ the depth of the hull, depths_ (m,) and edges_ (parent, child) describe its nodes. With more
-    classes weights_, eta_, node_norms_, dual_coef_, intercept_ and the certificate gain a leading axis, and hull_ is
-    the union.
+    objective_, dual_objective_, dual_gap_, relative_gap_, status_, history_, design_. On a graph hull_, extreme_points_
+    and sources_ hold the names (or indices) of nodes, relevance_ is ||beta_v||^2 (m,), interaction_order_ the depth of
+    the hull. With more classes weights_, eta_, node_norms_, dual_coef_, intercept_ and the certificate gain a leading
+    axis, and hull_ is the union.
 
     Source: Bach (2008), equations (1) to (3), Propositions 1 to 3.
     """

@@ -21,7 +21,6 @@ from mklcore.estimators.base import (
     KernelRegressor,
     KernelSettings,
     signs,
-    weighted_blocks,
 )
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.functions import RBF, Linear
@@ -158,18 +157,10 @@ class _SMKLOfTwo(_SMKLBase, KernelClassifier):
             rows = np.flatnonzero(np.isin(y, pair))
             found.append(self._search(stack.take(rows), signs(y[rows], pair[1]), penalty, competing, rng))
             dual[rows] = found[-1].fit.dual_coef
-        self._publish_pairs(found, duals)
-
-    def _publish_pairs(self, found: list[Search], duals: Array) -> None:
         self._publish_several([search.fit for search in found], np.array([one.fit.weights for one in found]), duals)
         self.start_objectives_ = np.array([search.objectives for search in found])
         self.start_kernels_ = np.array([search.kernels for search in found])
         self.start_spread_ = np.nanmax(self.start_objectives_, axis=1) - np.nanmin(self.start_objectives_, axis=1)
-
-    def pair_decisions(self, X: Any) -> Array:
-        """(n_new, n_pairs) signed scores of the binary machines; positive for the second class of ``pairs_``."""
-        scores: Array = weighted_blocks(self._blocks(X), *self._machines()) + self.intercept_
-        return scores
 
     def _joined(self, scores: Array) -> Array:
         if len(self.pairs_) == 1:

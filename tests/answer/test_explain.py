@@ -23,7 +23,7 @@ def table(task):
 
 def outputs(model, X):
     if len(getattr(model, "pairs_", ())) > 1:
-        return model.pair_decisions(X)
+        return model.contributions(X).sum(axis=0) + model.intercept_
     return model.decision_function(X) if hasattr(model, "classes_") else model.predict(X)
 
 

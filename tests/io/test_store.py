@@ -61,7 +61,7 @@ def through_file(estimator):
 
 
 def same(first, second, rows):
-    for name in ("predict", "decision_function", "score_samples", "pair_decisions"):
+    for name in ("predict", "decision_function", "score_samples"):
         if hasattr(first, name):
             ours, theirs = getattr(first, name)(rows), getattr(second, name)(rows)
             assert ours.dtype == theirs.dtype

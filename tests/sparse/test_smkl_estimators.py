@@ -50,14 +50,15 @@ def test_one_against_one_has_its_own_kernels_for_every_pair(iris):
     alone = SMKLClassifier(kernels="precomputed", C=10.0).fit(stack.block(rows, rows), y[rows])
     assert model.weights_[2] == pytest.approx(alone.weights_)
     assert model.dual_coef_[2][rows] == pytest.approx(alone.dual_coef_)
-    assert model.pair_decisions(X)[:, 2] == pytest.approx(alone.decision_function(stack.block(np.arange(150), rows)))
+    scores = model.contributions(X).sum(axis=0) + model.intercept_
+    assert scores[:, 2] == pytest.approx(alone.decision_function(stack.block(np.arange(150), rows)))
 
 
 def test_votes_decide_and_margins_only_break_ties(iris):
     X, _, model = iris
     rng = np.random.default_rng(0)
     new = X.min(axis=0) + rng.uniform(size=(300, 4)) * np.ptp(X, axis=0)
-    scores, votes = model.pair_decisions(new), np.zeros((300, 3))
+    scores, votes = model.contributions(new).sum(axis=0) + model.intercept_, np.zeros((300, 3))
     for k, pair in enumerate(model.pairs_):
         votes[np.arange(300), np.where(scores[:, k] > 0, pair[1], pair[0])] += 1
     decision = model.decision_function(new)
@@ -95,7 +96,9 @@ def test_linear_coefficients_are_there_only_for_linear_kernels(table):
     linear, Z = KernelDictionary.per_feature(Linear(), 4), (X - X.mean(axis=0)) / X.std(axis=0)
     several = SMKLClassifier(kernels=linear, C=5.0).fit(X, np.digitize(y, [-0.5, 0.5]))
     assert several.coef_.shape == (3, 4)
-    assert several.pair_decisions(X) == pytest.approx(Z @ several.coef_.T + several.intercept_)
+    assert several.contributions(X).sum(axis=0) + several.intercept_ == pytest.approx(
+        Z @ several.coef_.T + several.intercept_
+    )
     curved = SMKLRegressor(kernels=KernelDictionary.rbf_grid([1.0]), C=5.0).fit(X, y)
     for model, words in ((curved, "another kernel is in use"), (SMKLRegressor(), "needs a fit on a table")):
         with pytest.raises(AttributeError, match=words):
