@@ -37,7 +37,9 @@ _ONE_FILTER = threading.Lock()  # filters are the process's: who changes them tw
 class FullKernel:
     """The sum of all kernels of a grid, K = prod_i sum_j B^(-2j) K_ij, over ``size``: made once, for every lam.
 
-    ``size`` is the mean diagonal of K, centred, where ``scaled``, else 1; ``gram`` (n, n).
+    ``depth_weight`` B: 1 for the plain sum, which is nearly diagonal where p is large; above 1 a product of |v| factors
+    is as dear as under the prices d_v = B^|v| of hierarchical kernel learning. ``size`` is the mean diagonal of K,
+    centred, where ``scaled``, else 1; ``gram`` (n, n).
     """
 
     def __init__(self, design: Design, depth_weight: float = 1.0, scaled: bool = False) -> None:
@@ -97,11 +99,6 @@ class GreedyModel:
         values = sum((rows.product(v, dual) for v in self.nodes[:size]), np.zeros(rows.size))
         return values + float(self.intercepts[size - 1])
 
-    def choose(self, X_val: Any, y_val: Array) -> int:
-        """The number of kernels with the smallest squared error on validation rows."""
-        errors = [np.mean((self.predict(X_val, size + 1) - y_val) ** 2) for size in range(len(self.nodes))]
-        return int(np.argmin(errors)) + 1
-
 
 @dataclass(frozen=True, eq=False)
 class FlatModel:
@@ -133,8 +130,6 @@ def hkl_l2(
     *,
     loss: str = "squared",
     fit_intercept: bool = True,
-    scaled: bool = False,
-    depth_weight: float = 1.0,
     **options: Any,
 ) -> FullKernelModel:
     """Ridge (or another loss) with the sum of all (q+1)^p kernels: no selection at all.
@@ -143,23 +138,14 @@ def hkl_l2(
 
     ``X`` (n, p), a ``Design`` or a ``FullKernel``, which serves many lams; ``y`` (n,) (labels -1 / +1 for hinge and
     logistic); ``options`` as in ``Design``. K grows like a number to the power p, and with it the lam that matters:
-    ``scaled`` divides K by its mean diagonal (centred). ``depth_weight`` B: 1 for the plain sum, which is nearly
-    diagonal where p is large; above 1 a product of |v| factors is as dear as under the prices d_v = B^|v| of
-    hierarchical kernel learning.
-
-    Parameters
-    ----------
-    scaled : bool, default False
-        Whether the full kernel is divided by its mean diagonal.
-    depth_weight : float, default 1.0
-        Base of the price ``depth_weight ** depth`` of a node, >= 1.
+    ``FullKernel`` scales and weighs it.
 
     Returns
     -------
     FullKernelModel
         The fitted model.
     """
-    kernel, task, centre = _full_problem(X, y, lam, basis, loss, fit_intercept, scaled, depth_weight, options)
+    kernel, task, centre = _full_problem(X, y, lam, basis, loss, fit_intercept, options)
     found = machine_of(task.loss)(kernel.gram, task.y, task.C, task.loss, fit_intercept, accuracy=1e-8)
     return FullKernelModel("L2", kernel, found.dual, found.intercept + centre, lam * found.objective)
 
@@ -172,18 +158,9 @@ def hkl_lasso_alpha(
     basis: Any = None,
     *,
     fit_intercept: bool = True,
-    scaled: bool = False,
-    depth_weight: float = 1.0,
     **options: Any,
 ) -> FullKernelModel:
     """Few support rows instead of few kernels: min 1/2n ||y - K a - b||^2 + lam ||a||_1 with the full kernel K.
-
-    Parameters
-    ----------
-    scaled : bool, default False
-        Whether the full kernel is divided by its mean diagonal.
-    depth_weight : float, default 1.0
-        Base of the price ``depth_weight ** depth`` of a node, >= 1.
 
     Returns
     -------
@@ -193,7 +170,7 @@ def hkl_lasso_alpha(
     from sklearn.exceptions import ConvergenceWarning  # not at start-up
     from sklearn.linear_model import Lasso  # not at start-up
 
-    kernel, task, centre = _full_problem(X, y, lam, basis, "squared", fit_intercept, scaled, depth_weight, options)
+    kernel, task, centre = _full_problem(X, y, lam, basis, "squared", fit_intercept, options)
     K = kernel.gram
     # With K'K a coefficient that does not move costs one look, not a product with a column.
     lasso = Lasso(alpha=lam, precompute=True, fit_intercept=fit_intercept, max_iter=_LASSO_STEPS, tol=_LASSO_TOL)
@@ -225,8 +202,7 @@ def hkl_greedy(
 ) -> GreedyModel:
     """Grow a hull greedily, all kernels with weight one: every size from 1 to ``n_kernels`` is kept.
 
-    The next node is argmax a'K_t a / tr(K_t centred) among the sources of the complement. ``GreedyModel.choose`` picks
-    the size on validation rows.
+    The next node is argmax a'K_t a / tr(K_t centred) among the sources of the complement.
 
     Returns
     -------
@@ -298,13 +274,11 @@ def _full_problem(
     basis: Any,
     loss: str,
     fit_intercept: bool,
-    scaled: bool,
-    depth_weight: float,
     options: dict[str, Any],
 ) -> tuple[FullKernel, HullTask, float]:
     rows = X.design if isinstance(X, FullKernel) else X
     design, task, centre = _problem(rows, y, lam, basis, loss, fit_intercept, options)
-    return X if isinstance(X, FullKernel) else FullKernel(design, depth_weight, scaled), task, centre
+    return X if isinstance(X, FullKernel) else FullKernel(design), task, centre
 
 
 def _problem(

@@ -309,7 +309,6 @@ class Readings:
     def renew(self) -> Readings:
         """Begin another problem on the same kernels: nothing is ruled out, and every reading is a new one."""
         self.possible, self.was_read = np.ones(self.norms.size, dtype=bool), np.zeros(self.norms.size, dtype=bool)
-        self.read = 0
         return self
 
     @property
@@ -348,7 +347,6 @@ class Readings:
         return out * (1.0 + _ROUNDING)
 
     def _exact(self, a: Array, kernels: Indices, forms: Array | None = None) -> Array:
-        self.read += kernels.size
         self.was_read[kernels] = True
         if forms is None:
             everything = kernels.size == self.norms.size
