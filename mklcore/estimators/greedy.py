@@ -123,11 +123,6 @@ def _suits(loss: Loss, hinge: bool) -> bool:
     return loss.quadratic or loss.sloped or (hinge and loss.piecewise_linear and loss.signed)
 
 
-def rate_notes(loss: Loss) -> tuple[str, ...]:
-    """What is said of the rates of greedy coordinate descent under this loss."""
-    return () if has_rate(loss) else (NO_RATE.format(loss.name),)
-
-
 CRITERIA, STEPS = ("functional", "empirical"), ("unit", "linesearch")
 DEFAULT_STEPS = 100  # of Algorithm 2, whose unit steps are small
 
@@ -180,11 +175,9 @@ class _GreedyBase(KernelSettings, BudgetedEstimator):
 
     def _problems(self, y: Array) -> list[tuple[Array, float]]:
         """The targets to fit, one after the other, each with what to add back to its predictions."""
-        return [self._centred(target) for target in self._targets(y)]
-
-    def _centred(self, y: Array) -> tuple[Array, float]:
-        shift = float(y.mean()) if self.fit_intercept and self.loss_in_use.quadratic else 0.0
-        return y - shift, shift
+        targets, centres = self._targets(y), self.fit_intercept and self.loss_in_use.quadratic
+        shifts = [float(target.mean()) if centres else 0.0 for target in targets]
+        return [(target - shift, shift) for target, shift in zip(targets, shifts, strict=True)]
 
     def _run(self, stack: GramStack, y: Array, prepared: Spectra | None) -> None:
         K, problems = stack.values, self._problems(y)
@@ -196,7 +189,9 @@ class _GreedyBase(KernelSettings, BudgetedEstimator):
             f"divided by {divisor:.3g}."
             for name, divisor in zip(stack.names, divisors, strict=True)
             if divisor > 1
-        ) + rate_notes(self.loss_in_use)
+        )
+        if not has_rate(self.loss_in_use):
+            self.notes_ += (NO_RATE.format(self.loss_in_use.name),)
         self._publish_fits(fits, [shift for _, shift in problems])
 
     def _fit_one(self, K: Array, y: Array, prepared: Spectra | None, divisors: Array) -> Fit:

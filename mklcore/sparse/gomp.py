@@ -10,33 +10,25 @@ Group orthogonal matching pursuit of Sindhwani and Lozano (2011), with the corre
              G <- G + argmax I_j (ties: lowest index)
              alpha <- (K_G + lam n I)^{-1} Y,   R <- Y - K_G alpha = lam n alpha
 
-Eigendecompositions of the K_j are computed once (``Spectra``) and serve every lam; a step then costs O(M n^2) for the
-scores and O(n^3) for the refit. ``solvers.gomp`` replaces both for the other losses. The choice is greedy, so
-there is no certificate.
-
-Eigendecompositions of a whole stack, laid end to end so that one product serves every kernel.
+The choice is greedy, so there is no certificate. Eigendecompositions, made once per stack (``Spectra``), serve every
+lam, here and in the block solves of greedy coordinate descent; a step then costs O(M n^2) for the scores and O(n^3) for
+the refit:
 
     K_j = U_j diag(d_j) U_j',    d_j > n eps d_max    (the eigen-cut of the specification, section 0)
 
-Made once per stack and used for every lambda: scores of MKL-GOMP and the exact block solves of greedy coordinate
-descent.
-
-MKL-GOMP on features, from sums over the rows: choosing and refitting read Phi'Phi and Phi'Y alone.
-
-With K_j = Phi_j Phi_j' the score and the refit of ``solvers.gomp`` are systems of the size of a block or of the chosen
-blocks:
+On features, K_j = Phi_j Phi_j', ``FeatureGOMP`` reads Phi'Phi and Phi'Y alone, in systems of the size of a block or of
+the chosen blocks:
 
     I_j <- (1/n) sum_t r_t'(Phi_j'Phi_j + lam n I)^(-1) r_t,     r = Phi_j'(Y - Phi_G v) = c_j - S_jG v
     v <- (Phi_G'Phi_G + lam n I)^(-1) Phi_G'Y
 
 The rows are read once more for the dual (Y - Phi_G v) / (lam n) of every step that is kept.
 
-MKL-GOMP for losses other than the squared one: the score is what one kernel alone can still gain, the refit one
-machine.
+For other losses (``LossGOMP``) the score is what one kernel alone can still gain, the refit one machine:
 
     I_j <- (1/n) sum_i V(y_i, f_i) - min_{g in H_j} { (1/n) sum_i V(y_i, f_i + g(x_i)) + lam ||g||^2 }
 
-which for squared loss is the score of ``gomp``. For a loss with a slope the minimum is found by Newton's method on a
+which for squared loss is the score above. For a loss with a slope the minimum is found by Newton's method on a
 factor of K_j; for the hinge it is a support vector machine whose margins 1 - y_i f_i are what is left to explain, and
 kernels that cannot win keep an upper bound of their score once a first effort is spent. A free intercept is fitted with
 the machine and stays where it is while kernels are scored.
@@ -462,7 +454,7 @@ class LossGOMP(GOMP):
 
 
 def offset_machine(
-    K: Array, y: Array, margins: Array, C: float, warm: Array, accuracy: float, max_steps: int = 10_000_000
+    K: Array, y: Array, margins: Array, C: float, warm: Array, accuracy: float, max_steps: int
 ) -> tuple[Array, float, float]:
     """A support vector machine without intercept whose unit margins are replaced by ``margins`` (any sign):
 

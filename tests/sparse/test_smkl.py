@@ -184,7 +184,6 @@ def test_what_does_not_fit_is_refused():
     run, loss, term = FREE[0], make_loss("squared"), make_terms("log+gl")
     K = np.array([np.ones_like(run.K[0]), np.eye(run.y.size)[:, :1] @ np.eye(run.y.size)[:1]])
     refused(
-        (lambda: _fit(run, tol_mode="weekly"), "tol_mode must be one of relative, absolute"),
         (lambda: fit_weighted(run.K, run.y, 1.0, loss, term, True), r"'log\+gl' is concave and has no dual.*use SMKL"),
         (lambda: fit_selection(K, run.y, 1e20, loss, term, True), r"At C=1e\+20 .* singular to double.*smaller C"),
     )
