@@ -67,7 +67,6 @@ NUMERICAL = (
     "io/test_verify.py",
     "kernels/test_grams.py",
     "kernels/test_lowrank.py",
-    "kernels/test_many_kernels.py",
     "kernels/test_operators.py",
     "lp/test_*.py",
     "paths/test_leave_one_out.py",

@@ -12,7 +12,7 @@ import mklcore as mkl
 from mklcore.figures import style
 from mklcore.io.script import code
 from mklcore.kernels.dictionary import Band, KernelDictionary
-from mklcore.kernels.fills import fill_distances, fill_exponential
+from mklcore.kernels.fills import fill_exponential
 from mklcore.kernels.functions import COMPOSED, KERNELS, RBF, Laplacian, Linear, Polynomial, columns_as_text
 from mklcore.kernels.grams import Rows
 from mklcore.kernels.notation import Entry, is_dictionary, read_entries, write_entries
@@ -51,6 +51,7 @@ def test_train_and_cross_values_equal_scikit_learn(tables, spec, reference, colu
     X, Z = tables
     stack = KernelDictionary((replace(spec, features=columns),), standardize=False).grams(X, normalise=None)
     np.testing.assert_allclose(stack.values[0], reference(X[:, columns], X[:, columns]), rtol=1e-12, atol=1e-12)
+    np.testing.assert_array_equal(stack.values[0], stack.values[0].T)
     np.testing.assert_allclose(stack.cross(Z)[0], reference(Z[:, columns], X[:, columns]), rtol=1e-12, atol=1e-12)
 
 
@@ -64,18 +65,6 @@ def test_exponential_leaf_is_exact_to_the_last_digits():
     np.testing.assert_allclose(out[normal], np.exp(-base[normal]), rtol=1e-14)
     assert (out[~normal] == 0.0).all()
     assert out[0, -3] == 1.0
-
-
-@every("order", [1, 2])
-def test_distances_are_exactly_zero_and_symmetric(tables, order):
-    X = tables[0]
-    rows = np.ascontiguousarray(X.T)
-    out = np.empty((70, 70))
-    fill_distances(rows, rows, order == 2, False, out)
-    expected = np.linalg.norm(X[:, None] - X[None], ord=order, axis=2) ** order
-    np.testing.assert_allclose(out, expected, rtol=1e-13)
-    np.testing.assert_array_equal(out, out.T)
-    assert (out.diagonal() == 0.0).all()
 
 
 def test_specs_are_values():
@@ -105,33 +94,28 @@ def test_names_say_kernel_and_columns(named, name):
     assert (named.name(columns) if hasattr(named, "name") else columns_as_text(named)) == name
 
 
-NO_KERNELS = [
-    *(("width must be a number between", lambda kind=kind, width=width: kind(width))
-      for kind in (RBF, Laplacian) for width in (0.0, -1.0, np.nan, np.inf, "1", True, None, 1e-200)),
-    *(("degree must be a whole number from 1 to 100", lambda degree=degree: Polynomial(degree))
-      for degree in (0, -2, 2.0, True, 101, "2")),
-    *((f"Matern: {name} must be a number between", lambda given={"width": 1.0, name: value}: mkl.Matern(**given))
-      for name, value in (("nu", 0.0), ("nu", 21.0), ("nu", "rough"), ("width", -1.0))),
-    ("coef0 must be a number between 0", lambda: Polynomial(2, coef0=-1)),
-    ("relative must be True or False", lambda: RBF(1.0, relative="yes")),
-    ("features is empty", lambda: Linear(features=())),
-    ("column indices from 0 on, got -1", lambda: Linear(features=(0, -1))),
-    ("names a column twice", lambda: Linear(features=(1, 1))),
-    ("must be a tuple of column indices or None, got '01'", lambda: Linear(features="01")),
-    ("needs column 5, but the data have 3", lambda: Linear(features=(5,)).columns(3)),
-    ("has met no table yet, .* use columns\\(n_features\\)", lambda: Linear().settled),
-    ("Product takes 2 to 8 kernel specs", lambda: mkl.Product(LIN)),
-]  # fmt: skip
-
-
-@every("words, make", NO_KERNELS)
-def test_what_is_no_kernel_is_refused(words, make):
-    with pytest.raises(mkl.MKLError, match=words):
-        make()
+def test_what_is_no_kernel_is_refused():
+    refused(
+        *((lambda kind=kind, width=width: kind(width), "width must be a number between")
+          for kind in (RBF, Laplacian) for width in (0.0, -1.0, np.nan, np.inf, "1", True, None, 1e-200)),
+        *((lambda degree=degree: Polynomial(degree), "degree must be a whole number from 1 to 100")
+          for degree in (0, -2, 2.0, True, 101, "2")),
+        *((lambda given={"width": 1.0, name: value}: mkl.Matern(**given), f"Matern: {name} must be a number between")
+          for name, value in (("nu", 0.0), ("nu", 21.0), ("nu", "rough"), ("width", -1.0))),
+        (lambda: Polynomial(2, coef0=-1), "coef0 must be a number between 0"),
+        (lambda: RBF(1.0, relative="yes"), "relative must be True or False"),
+        (lambda: Linear(features=()), "features is empty"),
+        (lambda: Linear(features=(0, -1)), "column indices from 0 on, got -1"),
+        (lambda: Linear(features=(1, 1)), "names a column twice"),
+        (lambda: Linear(features="01"), "must be a tuple of column indices or None, got '01'"),
+        (lambda: Linear(features=(5,)).columns(3), "needs column 5, but the data have 3"),
+        (lambda: Linear().settled, "has met no table yet, .* use columns\\(n_features\\)"),
+        (lambda: mkl.Product(LIN), "Product takes 2 to 8 kernel specs"),
+    )  # fmt: skip
 
 
 @every("key", KERNELS)
-def test_registry_entries_can_build_their_kernel(tables, key):
+def test_registry_entries_can_build_their_kernel(key):
     entry = KERNELS[key]
     assert entry.spec.family == key == entry.key
     assert all((entry.label, entry.formula, entry.help))
@@ -141,8 +125,7 @@ def test_registry_entries_can_build_their_kernel(tables, key):
         assert parameter.low <= parameter.default <= parameter.high
         for value in (parameter.low, parameter.high):
             entry.spec(**defaults | {parameter.name: value})
-    spec = entry.spec(**defaults, **({"relative": True} if entry.relative else {}))
-    assert np.linalg.eigvalsh(KernelDictionary((spec,)).grams(tables[0]).values[0])[0] > -1e-10
+    assert entry.spec(**defaults, **({"relative": True} if entry.relative else {})).family == key
 
 
 # What every kernel can do
@@ -252,9 +235,6 @@ def test_a_product_of_columns_and_letters():
     stack = mkl.KernelDictionary(both).grams(data, normalise=None)
     assert stack.values[2] == pytest.approx(stack.values[0] * stack.values[1])
     assert stack.cross(data)[2] == pytest.approx(stack.values[2])
-
-
-# -- The Matern kernel against scikit-learn, its limits, and everything that follows from its one line in the registry
 
 
 def test_every_family_has_a_hue_of_its_own():

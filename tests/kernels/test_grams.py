@@ -3,11 +3,12 @@
 import pickle
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
 
-from mklcore.errors import DataError, KernelError, ParameterError
+from mklcore.errors import KernelError
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.functions import RBF, Laplacian, Linear, Polynomial
 from mklcore.kernels.grams import (
@@ -24,6 +25,7 @@ from mklcore.kernels.grams import (
 )
 from mklcore.kernels.maps import NORMALISATIONS
 from tests.helpers.every import every
+from tests.helpers.refusals import refused
 
 DICTIONARY = KernelDictionary(
     (
@@ -180,40 +182,49 @@ def test_cut_stacks_stay_consistent(X, X_new, normalise, center):
     np.testing.assert_array_equal(stack.take(mask).values, stack.take([2, 5]).values)
 
 
-@every("table, words", [
+BAD_TABLES = (
     (np.arange(4.0), r"got shape \(4,\)"),
-    (np.empty((0, 2)), r"at least one row and one column"),
+    (np.empty((0, 2)), "at least one row and one column"),
     ([[1.0, np.nan], [0.0, 1.0]], r"1 value\(s\) that are NaN or infinite, the first in row 0, column 1"),
     ([["a", "b"]], "numeric table"),
     (np.ones((2, 2)) * 1j, "complex numbers"),
     ([[1.0], [1.0, 2.0]], "numeric table"),
-])  # fmt: skip
-def test_bad_tables_are_refused(X, table, words):
-    for read in (DICTIONARY.grams, DICTIONARY.grams(X).cross):
-        with pytest.raises(DataError, match=words):
-            read(table)
+)
+BAD_STACKS = (
+    (np.eye(3), r"three axes \(M, n, n\); this one has shape \(3, 3\). For one kernel pass K\[None\]"),
+    (np.ones((2, 3, 4)), r"square matrices \(M, n, n\); this one has shape \(2, 3, 4\)"),
+    (np.empty((0, 3, 3)), "at least one kernel and one row"),
+    (np.empty((1, 2, 2), dtype=object), "must be numeric; this one has dtype object"),
+    (np.full((1, 2, 2), "a"), "must be numeric"),
+    (np.eye(2)[None] * 1j, "must be numeric; this one has dtype complex128"),
+    ([[[1.0, 2.0], [3.0]]], "ragged"),
+    (np.diag([1.0, np.nan])[None], r"kernel 0 is not finite: entry \(1, 1\) is nan"),
+    (np.stack([np.eye(3), -np.eye(3)]), "kernel 1 is not positive semidefinite: its smallest eigenvalue is -1"),
+    (np.array([np.eye(2), [[1.0, 0.1], [0.2, 1.0]]]), r"kernel 1 is not symmetric: max \|K_ij - K_ji\| is 0.1"),
+)
+BAD_ROWS = (
+    ([], "at least one"), ([83], "between 0 and 82"), ([-1], "between 0 and 82"), ([0.5], "list of indices"),
+    ([True], "mask has 1"),
+)  # fmt: skip
 
 
-@every("error, call, words", [
-    *((KernelError, lambda X, rows=rows: DICTIONARY.grams(X).take(rows), words) for rows, words in (
-        ([], "at least one"), ([83], "between 0 and 82"), ([-1], "between 0 and 82"), ([0.5], "list of indices"),
-        ([True], "mask has 1"),
-    )),
-    (KernelError, lambda X: DICTIONARY.grams(X[:, :2]), "needs column 2, but the data have 2"),
-    (KernelError, lambda X: KernelDictionary.default(4).grams(X[:1]), r"Every kernel is constant .*n_samples = 1"),
-    (DataError, lambda X: DICTIONARY.grams(X).cross(X[:, :3]), "X has 3 features, but the kernels were built on 4"),
-    (DataError, lambda X: KernelDictionary(Linear()).grams(1e-9 * X).cross(1e305 * X), "Column 0 is too far from its"),
-    (KernelError, lambda X: GramStack.from_array(np.eye(2)[None], ["a", "b"]), "holds 1 kernels, but 2 names were"),
-    (KernelError, lambda X: GramStack.from_array(np.eye(83)[None]).cross(X), r"made from an array.*Pass test blocks"),
-    (DataError, lambda X: target_alignment(np.eye(40)[None], np.arange(39.0)), "target has 39 rows, the kernels have"),
-    (DataError, lambda X: target_alignment(np.eye(40)[None], ["a"] * 40), "at least two classes, this one has only"),
-    (DataError, lambda X: target_matrix(np.ones((1, 1, 1))), r"one or two axes and at least one row, got shape \(1, 1"),
-    (ParameterError, lambda X: target_matrix([0, 1], task="novelty"), "task must be"),
-    (KernelError, lambda X: alignment_matrix(np.eye(3)), "three axes"),
-])  # fmt: skip
-def test_refusals(X, error, call, words):
-    with pytest.raises(error, match=words):
-        call(X)
+def test_refusals(X):
+    stack, given = DICTIONARY.grams(X), GramStack.from_array
+    doors = (DICTIONARY.grams, BAD_TABLES), (stack.cross, BAD_TABLES), (given, BAD_STACKS), (stack.take, BAD_ROWS)
+    refused(
+        *((partial(door, bad), words) for door, table in doors for bad, words in table),
+        (lambda: DICTIONARY.grams(X[:, :2]), "needs column 2, but the data have 2"),
+        (lambda: KernelDictionary.default(4).grams(X[:1]), r"Every kernel is constant .*n_samples = 1"),
+        (lambda: stack.cross(X[:, :3]), "X has 3 features, but the kernels were built on 4"),
+        (lambda: KernelDictionary(Linear()).grams(1e-9 * X).cross(1e305 * X), "Column 0 is too far from its"),
+        (lambda: given(np.eye(2)[None], ["a", "b"]), "holds 1 kernels, but 2 names were"),
+        (lambda: given(np.eye(83)[None]).cross(X), r"made from an array.*Pass test blocks"),
+        (lambda: target_alignment(np.eye(40)[None], np.arange(39.0)), "target has 39 rows, the kernels have"),
+        (lambda: target_alignment(np.eye(40)[None], ["a"] * 40), "at least two classes, this one has only"),
+        (lambda: target_matrix(np.ones((1, 1, 1))), r"one or two axes and at least one row, got shape \(1, 1"),
+        (lambda: target_matrix([0, 1], task="novelty"), "task must be"),
+        (lambda: alignment_matrix(np.eye(3)), "three axes"),
+    )
 
 
 def test_a_stack_from_an_array_is_used_as_it_is(X):
@@ -235,27 +246,6 @@ def test_a_stack_from_an_array_is_used_as_it_is(X):
     assert np.shares_memory(as_stack(stack), K)
 
 
-@every(
-    "K, words",
-    [
-        (np.eye(3), r"three axes \(M, n, n\); this one has shape \(3, 3\). For one kernel pass K\[None\]"),
-        (np.ones((2, 3, 4)), r"square matrices \(M, n, n\); this one has shape \(2, 3, 4\)"),
-        (np.empty((0, 3, 3)), "at least one kernel and one row"),
-        (np.empty((1, 2, 2), dtype=object), "must be numeric; this one has dtype object"),
-        (np.full((1, 2, 2), "a"), "must be numeric"),
-        (np.eye(2)[None] * 1j, "must be numeric; this one has dtype complex128"),
-        ([[[1.0, 2.0], [3.0]]], "ragged"),
-        (np.diag([1.0, np.nan])[None], r"kernel 0 is not finite: entry \(1, 1\) is nan"),
-        (np.diag([1.0, np.inf])[None], r"kernel 0 is not finite: entry \(1, 1\) is inf"),
-        (np.stack([np.eye(3), -np.eye(3)]), "kernel 1 is not positive semidefinite: its smallest eigenvalue is -1"),
-        (np.array([np.eye(2), [[1.0, 0.1], [0.2, 1.0]]]), r"kernel 1 is not symmetric: max \|K_ij - K_ji\| is 0.1"),
-    ],
-)
-def test_bad_stacks_are_refused(K, words):
-    with pytest.raises(KernelError, match=words):
-        GramStack.from_array(K)
-
-
 @every("rank", [1, 7, 16, 17, 150])
 @every("smallest", [0.0, -1e-12, -1e-6, -1.0])
 def test_kernels_are_accepted_as_their_eigenvalues_say(rank: int, smallest: float):
@@ -275,8 +265,6 @@ def test_indefinite_kernels_are_clipped_on_request_with_a_warning():
     B = rng.standard_normal((12, 12))
     indefinite, fine = 0.5 * (B + B.T), B @ B.T
     K = np.stack([indefinite, fine])
-    with pytest.raises(KernelError, match="smallest eigenvalue"):
-        GramStack.from_array(K)
     with pytest.warns(UserWarning, match=r"odd is not positive semidefinite .* set to 0"):
         stack = GramStack.from_array(K, ["odd", "even"], clip=True)
     spectrum, vectors = np.linalg.eigh(indefinite)

