@@ -4,6 +4,7 @@ from mklcore import (
     answer as answer,
     arrays as arrays,
     data as data,
+    documented as documented,
     errors as errors,
     estimators as estimators,
     figures as figures,
