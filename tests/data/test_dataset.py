@@ -48,24 +48,24 @@ def test_labels_stay_what_they_were():
 
 
 def test_fingerprint_follows_every_content():
-    base = Dataset(X, LABELS, ("p", "q"), "t", "multiclass")
-    same = Dataset(X.copy(), LABELS.copy(), ("p", "q"), "t", "multiclass", notes=("a note",))
+    given = {"X": X, "y": LABELS, "feature_names": ("p", "q"), "target_name": "t", "task": "multiclass"}
+    base, same = Dataset(**given), Dataset(**given | {"X": X.copy(), "y": LABELS.copy()}, notes=("a note",))
     assert base == same
     assert hash(base) == hash(same)
     assert len(base.fingerprint) == 64
     moved = X.copy()
     moved[3, 1] += 1e-12
-    others = [
-        Dataset(moved, LABELS, ("p", "q"), "t", "multiclass"),
-        Dataset(X, LABELS[::-1], ("p", "q"), "t", "multiclass"),
-        Dataset(X, LABELS, ("p", "z"), "t", "multiclass"),
-        Dataset(X, LABELS, ("p", "q"), "u", "multiclass"),
-        Dataset(X, LABELS, ("p", "q"), "t", "novelty"),
-        Dataset(X, LABELS, ("p", "q"), "t", "multiclass", groups=(("g", (0,)),)),
-        Dataset(X, LABELS, ("p", "q"), "t", "multiclass", ("a", "b", "c", "d")),
-        Dataset(X, np.arange(12.0), ("p", "q"), "t", "regression"),
-    ]
-    assert len({base, *others}) == 1 + len(others)
+    changes = (
+        {"X": moved},
+        {"y": LABELS[::-1]},
+        {"feature_names": ("p", "z")},
+        {"target_name": "u"},
+        {"task": "novelty"},
+        {"groups": (("g", (0,)),)},
+        {"class_names": ("a", "b", "c", "d")},
+        {"y": np.arange(12.0), "task": "regression"},
+    )
+    assert len({base, *(Dataset(**given | change) for change in changes)}) == 1 + len(changes)
     assert base != "something else"
 
 
