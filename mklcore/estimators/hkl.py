@@ -19,7 +19,7 @@ from mklcore.hkl.bases import Basis
 from mklcore.hkl.design import Design, HullRows, Matrices
 from mklcore.hkl.graph import Graph, Hull, NodeWeights
 from mklcore.hkl.inner import NEEDED, HullTask, suits_hulls
-from mklcore.hkl.search import SEARCHES, HullSearch, WarmHull, lambda_range
+from mklcore.hkl.search import SEARCHES, HullSearch, WarmHull, largest_lambda
 from mklcore.kernels.operators import is_operator
 from mklcore.parameters import check_choice, check_positive, check_whole
 from mklcore.problem.driver import Fit, Status, run, warn_unless_converged
@@ -318,7 +318,7 @@ class _HKLBase(KernelEstimator):
         """The smallest lambda a grid goes to and the largest that changes anything."""
         probe = self.copy_with("lam", 1.0)
         targets = probe._targets(probe._checked_target(stack, y))
-        high = max(lambda_range(stack, target, self._weights_of(stack))[1] for target in targets)
+        high = max(largest_lambda(stack, target, self._weights_of(stack)) for target in targets)
         return _GRID_DECADES * high, high
 
     # -- prediction --------------------------------------------------------------------------------------------------

@@ -46,7 +46,7 @@ class FullKernel:
         check_positive(depth_weight=depth_weight)
         self.design = design
         self.shares = np.array([float(depth_weight) ** (-2.0 * j) for j in range(design.q + 1)])
-        self.gram, self.size = design.full_gram(self.shares), 1.0
+        self.gram, self.size = design.values.full_gram(self.shares), 1.0
         spread = float(np.trace(self.gram) / design.n - self.gram.mean())
         if scaled and spread > 0:
             self.gram, self.size = self.gram / spread, spread

@@ -58,8 +58,18 @@ def hermite_functions(x: Array, count: int) -> list[Array]:
     return found[:count]
 
 
+class _Levels:
+    """Nothing is remembered of the training values, and the level is written as an index."""
+
+    def fit(self, x: Array) -> Any:
+        return None
+
+    def level_name(self, name: str, level: int) -> str:
+        return f"{name}₍{str(level).translate(_SUBSCRIPTS)}₎"
+
+
 @dataclass(frozen=True)
-class PolynomialBasis:
+class PolynomialBasis(_Levels):
     """Monomials: k_j(x, z) = binom(q, j) (x z)^j, j = 0 .. degree. They add up to (1 + x z)^degree.
 
     Parameters
@@ -79,9 +89,6 @@ class PolynomialBasis:
     def q(self) -> int:
         return self.degree
 
-    def fit(self, x: Array) -> None:
-        return None
-
     def parts(self, state: Any, new: Array, x: Array) -> list[Array]:
         return [math.sqrt(math.comb(self.degree, j)) * new**j for j in range(self.degree + 1)]
 
@@ -89,11 +96,11 @@ class PolynomialBasis:
         return name if level == 1 else f"{name}{str(level).translate(_SUPERSCRIPTS)}"
 
 
-class _Numbered:
-    """Levels that are no powers: the level is written as an index."""
-
-    def level_name(self, name: str, level: int) -> str:
-        return f"{name}₍{str(level).translate(_SUBSCRIPTS)}₎"
+def _decay(b: float, sigma2: float) -> tuple[float, float, float]:
+    """a, c and b / A, the ratio of neighbouring eigenvalues of the series."""
+    a = 1.0 / (4.0 * sigma2)
+    c = math.sqrt(a * a + 2.0 * a * b)
+    return a, c, b / (a + b + c)
 
 
 def gaussian_series(x: Array, count: int, b: float, sigma2: float) -> list[Array]:
@@ -102,15 +109,13 @@ def gaussian_series(x: Array, count: int, b: float, sigma2: float) -> list[Array
     a = 1 / (4 sigma2), c = sqrt(a^2 + 2 a b), A = a + b + c,
     phi_k(x) = (1 - (b/A)^2)^(1/4) sqrt((b/A)^k / (2^k k!)) exp(-(b/A)(a + c) x^2) H_k(sqrt(2c) x)
     """
-    a = 1.0 / (4.0 * sigma2)
-    c = math.sqrt(a * a + 2.0 * a * b)
-    ratio = b / (a + b + c)
+    a, c, ratio = _decay(b, sigma2)
     bump = (1.0 - ratio**2) ** 0.25 * np.exp(-ratio * (a + c) * x**2)
     return [ratio ** (k / 2) * bump * h for k, h in enumerate(hermite_functions(math.sqrt(2.0 * c) * x, count))]
 
 
 @dataclass(frozen=True)
-class GaussianBasis(_Numbered):
+class GaussianBasis(_Levels):
     """exp(-b (x - z)^2) cut into the first q terms of its Hermite series and the remainder: q + 1 kernels.
 
     ``sigma2`` is the variance of the inputs the series is adapted to (1 after standardising). Level 0 is a bump, about
@@ -148,13 +153,10 @@ class GaussianBasis(_Numbered):
         spread = float(np.sum(X**2, axis=1).std())
         return replace(self, b=_LEVELLED / spread if spread > 0 else _LEVELLED)
 
-    def fit(self, x: Array) -> None:
-        return None
-
     def parts(self, state: Any, new: Array, x: Array) -> list[Array]:
         if self.b is None:
             raise ParameterError("b is None, to be chosen from all columns: call scaled_to(X) first, or give a number.")
-        summed = self._ratio < _SHORT
+        summed = _decay(self.b, self.sigma2)[2] < _SHORT
         count = self.q + _TERMS if summed else self.q
         ours, theirs = (gaussian_series(v, count, self.b, self.sigma2) for v in (new, x))
         if summed:  # positive terms only: at a small b subtracting would leave nothing but rounding
@@ -165,16 +167,9 @@ class GaussianBasis(_Numbered):
             remainder -= left[:, None] * right[None, :]
         return [*ours, remainder]
 
-    @property
-    def _ratio(self) -> float:
-        """The ratio of neighbouring eigenvalues of the series."""
-        assert self.b is not None
-        a = 1.0 / (4.0 * self.sigma2)
-        return self.b / (a + self.b + math.sqrt(a * a + 2.0 * a * self.b))
-
 
 @dataclass(frozen=True)
-class ANOVABasis:
+class ANOVABasis(_Levels):
     """Subsets of variables: k_0 = 1, k_1(x, z) = exp(-b (x - z)^2). A node is a subset; their sum is prod (1 + k_1).
 
     Parameters
@@ -194,9 +189,6 @@ class ANOVABasis:
     def q(self) -> int:
         return 1
 
-    def fit(self, x: Array) -> None:
-        return None
-
     def parts(self, state: Any, new: Array, x: Array) -> list[Array]:
         return [np.ones_like(new), np.exp(-self.b * (new[:, None] - x[None, :]) ** 2)]
 
@@ -205,7 +197,7 @@ class ANOVABasis:
 
 
 @dataclass(frozen=True)
-class KernelPCABasis(_Numbered):
+class KernelPCABasis(_Levels):
     """exp(-(x - z)^2 / (2 width^2)) cut along its principal components on the training rows: q of them and the rest.
 
     Parameters

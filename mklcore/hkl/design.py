@@ -188,10 +188,6 @@ class Design:
             )
         multiply_packed(gram, self.blocks[self.row_in[i, level]])
 
-    def full_gram(self, shares: Array | None = None) -> Array:
-        """prod_i sum_j shares_j K_ij (n, n): the sum of all kernels of the grid where there are no shares."""
-        return self.values.full_gram(np.ones(self.q + 1) if shares is None else shares)
-
     # -- many nodes -------------------------------------------------------------------------------------------------
 
     def forms(self, nodes: Sequence[Node], a: Array) -> Array:
@@ -288,7 +284,8 @@ class HullRows:
         return total
 
     def full_gram(self, shares: Array) -> Array:
-        """prod_i sum_j shares_j K_ij (m, n) between these rows and the training rows."""
+        """prod_i sum_j shares_j K_ij (m, n) between these rows and the training rows; at shares of one the sum of all
+        kernels of the grid."""
         total = np.ones((self.size, self.design.n))
         for i in range(self.design.p):
             total *= self.weighed(i, shares)

@@ -28,7 +28,6 @@ Source: Bach (2008), equations (2), (3), Proposition 1; specification, sections 
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -53,6 +52,7 @@ _SHARPEST = 1e-13  # no machine is asked for a smaller relative gap
 _MIX_BELOW = 1e-10  # a start with smaller shares (new nodes have none) is moved inwards
 _PATIENCE = 10  # steps of the barrier that do not halve the gap
 _LOOSE, _FIRST = 1e-2, 20  # gap to which the fixed point goes before the barrier, and its steps at most
+_MOST_STEPS = 200  # of the barrier
 _TO_THE_WALL = 0.95  # of the way to the boundary of the simplex is the longest step
 _HALVINGS = 12  # of a step that does not gain
 _NEWTON = 60  # Newton steps of a smooth machine at most
@@ -133,26 +133,14 @@ class HullTask:
         return np.maximum(1.0 / (self.C * self.loss.curvature(answer.dual, self.y, self.C)), 1e-12)
 
 
-class Machine(ABC):
-    """The machine of one hull: ``solve`` at zeta (m,) from a ``warm`` dual to an ``accuracy`` (duality gap over 1/2
-    a'K a), ``hessian`` (m, m) of its value in zeta at an answer."""
-
-    task: HullTask
-
-    @abstractmethod
-    def solve(self, zeta: Array, warm: Array | None, accuracy: float) -> MachinePoint: ...
-
-    @abstractmethod
-    def hessian(self, zeta: Array, answer: MachinePoint) -> Array: ...
-
-
-def machine_for(design: Design, task: HullTask, nodes: Sequence[Node]) -> Machine:
-    """The cheaper machine that can do it."""
+def machine_for(design: Design, task: HullTask, nodes: Sequence[Node]) -> ColumnMachine | GramMachine:
+    """The cheaper machine of one hull that can do it: ``solve`` at zeta (m,) from a ``warm`` dual to an ``accuracy``
+    (duality gap over 1/2 a'K a), ``hessian`` (m, m) of its value in zeta at an answer."""
     thin = len(nodes) < design.n and all(design.is_column(node) for node in nodes)
     return ColumnMachine(design, task, nodes) if thin else GramMachine(design, task, nodes)
 
 
-class ColumnMachine(Machine):
+class ColumnMachine:
     """All nodes of rank one: O(m^3) per solve once the (m, m) products of columns are there."""
 
     def __init__(self, design: Design, task: HullTask, nodes: Sequence[Node]) -> None:
@@ -255,7 +243,7 @@ def _woodbury(scaled: Array, h: Array) -> Solver:
     return lambda right: right / h - part @ solve(part.T @ right)
 
 
-class GramMachine(Machine):
+class GramMachine:
     """Nodes of any rank by their Gram matrices; columns stay columns."""
 
     def __init__(self, design: Design, task: HullTask, nodes: Sequence[Node]) -> None:
@@ -558,14 +546,12 @@ class Barrier(EtaFixedPoint):
         return solved[:, 0] - solved[:, 1] * float(state.x @ solved[:, 0]) / across
 
 
-def solve_reduced(
-    problem: Reduced, x: Array, dual: Array | None, *, tol: float, max_iter: int = 200
-) -> tuple[AnyIterate, int]:
+def solve_reduced(problem: Reduced, x: Array, dual: Array | None, *, tol: float) -> tuple[AnyIterate, int]:
     """The reduced problem (3) to a relative gap of ``tol``, from shares ``x`` (m,): point and machine solves."""
     if float(x.min()) < _MIX_BELOW:
         x = 0.9 * x + 0.1 / x.size
     solves = 0
-    for kind, goal, steps in ((EtaFixedPoint, max(tol, _LOOSE), _FIRST), (Barrier, tol, max_iter)):
+    for kind, goal, steps in ((EtaFixedPoint, max(tol, _LOOSE), _FIRST), (Barrier, tol, _MOST_STEPS)):
         method = kind(problem, x, dual, tol=goal)
         solves += run(method, tol=goal, max_iter=steps).solves
         point = method.sharpest

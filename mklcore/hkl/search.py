@@ -51,8 +51,8 @@ ACTIVE = 1e-5  # a node is in the hull when ||beta_D(v)|| is above this share of
 _ROUGH, _SHARP = 1e-6, 1e-9  # accuracy of a hull on the way at most, and at the end
 _VIOLATORS, _SOURCES = 10, 40  # nodes and sources that enter together, as printed
 _STRICT = 1e-6  # relative room for rounding in N_J
-_ROUNDS = 25  # of polishing, and of the bound behind ``lambda_range``
-_RANGE_NODES = 3  # nodes per variable for ``lambda_range``
+_ROUNDS = 25  # of polishing, and of the bound behind ``largest_lambda``
+_PER_VARIABLE = 3  # nodes per variable for ``largest_lambda``
 _STEPS = 150  # of one certificate at most
 _MIXES = (1e-3, 1e-2, 1e-4, 1e-1)  # weight of new nodes in the first shares, in the order tried
 _UNRELATED = 8.0 * np.finfo(float).eps  # times n: a correlation that is rounding
@@ -264,7 +264,7 @@ class Certifier:
             self.looked_at.update(fresh)
             found = self.design.descendant_sums(fresh, a, self.weights, self.pulse)
             sums.update(zip(fresh, found.tolist(), strict=True))
-            above = sorted((t for t in self.set.sources if sums[t] > threshold), key=sums.__getitem__, reverse=True)
+            above = _above({t: sums[t] for t in self.set.sources}, threshold)
             room = self.max_nodes - len(self.set)
             if not above or not grow or room <= 0:
                 bound = max([bounds.upper, *(sums[t] for t in self.set.sources)])
@@ -503,28 +503,26 @@ def _above(values: dict[Node, float], limit: float) -> list[Node]:
     return sorted((t for t, value in values.items() if value > limit), key=values.__getitem__, reverse=True)
 
 
-def lambda_range(design: Design, y: Array, weights: NodeWeights) -> tuple[float, float]:
-    """Where lambda matters: up to 100 Omega*(Phi'(y - mean)/n)^2 / var(y), where the fit is within 1 % of none; from
-    1e-8 of it.
+def largest_lambda(design: Design, y: Array, weights: NodeWeights) -> float:
+    """Up to where lambda matters: 100 Omega*(Phi'(y - mean)/n)^2 / var(y), where the fit is within 1 % of none.
 
     Omega* is that of a hull grown by the necessary condition. There is no lambda with an empty hull, because Omega is
     squared: the largest lambdas keep the nodes at which the dual norm is attained. Where the target is constant, or
-    related to no kernel by more than rounding, no lambda matters: 1e-8 to 1.
+    related to no kernel by more than rounding, no lambda matters: 1.
     """
     centred = y - y.mean()
     spread = float(np.mean(centred**2))
     if spread <= 0.0:
-        return 1e-8, 1.0
+        return 1.0
     a, hull, certifier = centred / y.size, Hull(design.order), Certifier(design, weights, max_nodes=0)
     hull.add(list(hull.sources))
     while True:
         forms, d = design.forms(hull.nodes, a), weights.of(hull.nodes)
         bounds = dual_norm(Ancestry(design.order, hull.nodes), d, forms, np.zeros(len(hull)), np.inf, _ROUNDS)
         above = _above(certifier.violations(hull, a), bounds.lower)
-        if not above or len(hull) > _RANGE_NODES * design.p:
+        if not above or len(hull) > _PER_VARIABLE * design.p:
             break
         hull.add(above[:_SOURCES])
     if bounds.lower <= (_UNRELATED * y.size) ** 2 * spread:
-        return 1e-8, 1.0
-    high = 100.0 * bounds.lower / spread
-    return 1e-8 * high, high
+        return 1.0
+    return 100.0 * bounds.lower / spread

@@ -14,7 +14,7 @@ from mklcore.hkl.bases import ANOVABasis, GaussianBasis, KernelPCABasis, Polynom
 from mklcore.hkl.design import Design
 from mklcore.hkl.graph import Ancestry, Hull, NodeWeights, levels, parents, touched
 from mklcore.hkl.inner import HullTask
-from mklcore.hkl.search import Certifier, HullSearch, dual_norm, hkl_certificate, lambda_range
+from mklcore.hkl.search import Certifier, HullSearch, dual_norm, hkl_certificate, largest_lambda
 from mklcore.problem.driver import Status, run
 from mklcore.problem.losses import make_loss
 from tests.helpers.every import every
@@ -77,7 +77,7 @@ def test_forms_sums_and_grams_are_those_of_listed_nodes(basis, normalize, rows):
     nodes, weights = grid(design), NodeWeights(2.5, 0.3)
     grams = [design.gram(node) for node in nodes]
     assert design.forms(nodes, a) == pytest.approx([max(a @ gram @ a, 0) for gram in grams], rel=1e-9, abs=1e-10)
-    assert design.full_gram() == pytest.approx(sum(grams), rel=1e-12, abs=1e-10)
+    assert design.values.full_gram(np.ones(design.q + 1)) == pytest.approx(sum(grams), rel=1e-12, abs=1e-10)
     expected = brute_descendant_sums(design, nodes[1:], a, 2.5)
     assert design.descendant_sums(nodes[1:], a, weights) == pytest.approx(expected, rel=1e-12)
     assert design.descendant_sums(nodes[:3:-1], -2 * a, weights) == pytest.approx(4 * expected[:2:-1])  # kept sums
@@ -132,7 +132,9 @@ def test_the_gaussian_basis_is_scaled_to_the_rows_until_its_bumps_are_level():
 
 def test_levels_add_up_to_their_kernel(rows):
     raw = Design(rows, PolynomialBasis(4), standardize=False, normalize=False)
-    assert raw.full_gram() == pytest.approx(np.prod([(1 + np.outer(x, x)) ** 4 for x in rows.T], axis=0))
+    assert raw.values.full_gram(np.ones(raw.q + 1)) == pytest.approx(
+        np.prod([(1 + np.outer(x, x)) ** 4 for x in rows.T], axis=0)
+    )
     x = rows[:, 0]
     for basis in (GaussianBasis(3, 0.5), KernelPCABasis(3, 1.0)):
         total = sum(np.outer(p, p) if p.ndim == 1 else p for p in basis.parts(basis.fit(x), x, x))
@@ -271,16 +273,15 @@ def test_mirrored_columns_and_rows_no_fit_can_save_do_not_stop_the_hinge_until_d
         assert model.objective_ == pytest.approx(2 * (3 + 2 + 3) / 24, rel=1e-3)
 
 
-def test_lambda_range_is_where_the_fit_moves(rows):
+def test_the_fit_moves_below_the_largest_lambda(rows):
     y, design, weights = rows[:, 0] + 0.3 * rows[:, 1] ** 2, Design(rows, PolynomialBasis(2)), NodeWeights(4.0, 0.1)
-    low, high = lambda_range(design, y, weights)
+    high = largest_lambda(design, y, weights)
     first, later = (HKLRegressor(PolynomialBasis(2), lam=lam).fit(rows, y).objective_ for lam in (high, 1e-3 * high))
     assert first == pytest.approx(0.5 * y.var(), rel=0.02)
     assert later < 0.45 * y.var()
-    assert low == pytest.approx(1e-8 * high)
-    assert lambda_range(design, np.ones(31), weights) == (1e-8, 1.0)
+    assert largest_lambda(design, np.ones(31), weights) == 1.0
     mirrored = Design(np.repeat([[2.0, -2.0], [3.0, -3.0]], [10, 8], axis=0), PolynomialBasis(2))
-    assert lambda_range(mirrored, np.resize([1.0, -1.0], 18), weights) == (1e-8, 1.0)
+    assert largest_lambda(mirrored, np.resize([1.0, -1.0], 18), weights) == 1.0
 
 
 def test_limits_stop_the_search_and_say_so(rows, monkeypatch):

@@ -119,7 +119,7 @@ def test_what_the_conditions_cannot_judge_is_refused(table):
 def test_l2_is_kernel_ridge_with_the_full_kernel(basis, table):
     (X, new), y = np.split(table[0], [40]), table[1][:40]
     design = Design(X, basis)
-    K, nodes = design.full_gram(), list(np.ndindex(*(design.q + 1,) * 3))
+    K, nodes = design.values.full_gram(np.ones(design.q + 1)), list(np.ndindex(*(design.q + 1,) * 3))
 
     def summed(dual, price=1.0):
         return sum(price ** (-2 * sum(v)) * design.cross(new).product(touched(v), dual) for v in nodes)
@@ -140,7 +140,7 @@ def test_l2_is_kernel_ridge_with_the_full_kernel(basis, table):
 def test_lasso_alpha_is_sparse_in_rows_and_optimal(table):
     X, y = table
     model = hkl_lasso_alpha(X, y, 0.05, PolynomialBasis(2))
-    K = Design(X, PolynomialBasis(2)).full_gram()
+    K = Design(X, PolynomialBasis(2)).values.full_gram(np.ones(3))
     residual = y - K @ model.dual - model.intercept
     slope = K @ residual / 60
     used = model.dual != 0
