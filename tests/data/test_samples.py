@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from mklcore.data import synthetic
-from mklcore.data.dataset import three_way_split
 from mklcore.data.samples import SAMPLES, _rounded, load_sample
 from mklcore.data.synthetic import (
     make_mkl_toy,
@@ -39,8 +38,6 @@ def test_sample(name):
     assert "\n" not in sample.teaches
     grouped = sorted(j for _, members in data.groups for j in members)
     assert grouped in ([], list(range(data.n_features)))
-    parts = three_way_split(data, 0.2, 0.2, seed=0)
-    assert sum(part.n_samples for part in parts) == data.n_samples
 
 
 def test_labels_are_words():

@@ -39,6 +39,8 @@ def test_where_no_class_is_rare_the_rows_are_those_of_scikit_learn(counts):
     parts = three_way_split(data, 0.25, 0.25, 3)
     for part, rows in zip(parts, (*cut(rest, int(np.ceil(n / 4))), test), strict=True):
         np.testing.assert_array_equal(part.X, data.X[rows])
+    for size in (0.25, int(np.ceil(n / 4))):
+        assert data.split(size, 3)[1] == parts.test
     np.testing.assert_array_equal(data.drawn(20, 3).X, data.X[cut(np.arange(n), 20)[1]])
     for ours, theirs in (
         (folds(MODEL, y, 5, 3), StratifiedKFold(5, shuffle=True, random_state=3)),

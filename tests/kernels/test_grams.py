@@ -158,6 +158,7 @@ def test_duplicates_are_named_and_kept(X):
     assert stack.notes[0].startswith("linear x0, linear x0 (2): the same kernel after normalisation")
     assert stack.notes[1].startswith("RBF 1, RBF 1 (2): the same")
     assert len(stack.notes) == 2
+    assert GramStack.from_array(stack.values, stack.names).notes == stack.notes
 
 
 def test_spherical_rows_without_length_become_zero():
