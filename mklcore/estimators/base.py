@@ -104,6 +104,8 @@ class KernelEstimator(Checked, BaseEstimator):
     _dual_per_kernel: ClassVar[bool] = False  # True where every kernel has coefficients of its own
     _scored_together: ClassVar[bool] = True  # False where the points of a path do not share weighted sums of blocks
 
+    approximation: Any = None
+    probability: bool = False
     _carry: Any = None
     weights_: Any
     dual_coef_: Any
@@ -149,7 +151,7 @@ class KernelEstimator(Checked, BaseEstimator):
         names = getattr(self, "sequence_names_", ())
         if names:
             dictionary = dictionary.beside(self.n_numeric_, names, (X.shape[1] - self.n_numeric_) // len(names))
-        approximation = getattr(self, "approximation", None)
+        approximation = self.approximation
         if not (approximation is None or isinstance(approximation, Nystroem)):
             raise ParameterError(f"approximation must be None or Nystroem(n_components=...); got {approximation!r}.")
         stored = stored_as(dictionary, len(X), X.shape[1], self._forms(len(X)), approximation).stored
@@ -168,7 +170,7 @@ class KernelEstimator(Checked, BaseEstimator):
         if self._is_precomputed:
             raise ParameterError("Ready stacks are as large as they are; what is foreseen are kernels of a dictionary.")
         dictionary: Any = KernelDictionary.default(n_features) if self.kernels is None else self.kernels
-        approximation = getattr(self, "approximation", None)
+        approximation = self.approximation
         return stored_as(dictionary, n_samples, n_features, self._forms(n_samples), approximation)
 
     def _forms(self, n: int) -> tuple[str, ...]:
@@ -207,7 +209,7 @@ class KernelEstimator(Checked, BaseEstimator):
                 return self._rows_with_letters(self._texts_of(X), reset)
             X = self._columns_of(X)
         if self._is_precomputed:
-            if getattr(self, "approximation", None) is not None:
+            if self.approximation is not None:
                 raise ParameterError(
                     "An approximation is made from the columns of a table, and ready stacks have none: use a "
                     "KernelDictionary."
@@ -320,7 +322,7 @@ class KernelEstimator(Checked, BaseEstimator):
         stack, target = self.training_stack(X, y)
         self._fit_stack(stack, target)
         self._carry = None  # a path hands it on; alone it would only hold memory
-        if getattr(self, "probability", False):
+        if self.probability:
             labels = column_or_1d(target_of(X, y))
             rows, decision = held_out_decisions(self, X, labels)
             self.calibrate(decision, labels[rows])
@@ -651,7 +653,6 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
 
     tasks = CLASSIFICATION
     score_name: ClassVar[str] = "accuracy"
-    probability: bool = False
     calibration_: Array
 
     def calibrate(self, decision: Array, y: Labels) -> Self:

@@ -39,7 +39,7 @@ class LpBase(KernelSettings, KernelEstimator):
         check_whole("max_iter", self.max_iter)
         check_choice("solver", self.solver, ("auto", *SOLVERS))
         self.loss_in_use, self.penalty_in_use  # noqa: B018  they check themselves
-        if getattr(self, "approximation", None) is not None and self.solver not in FEATURE_SOLVERS:
+        if self.approximation is not None and self.solver not in FEATURE_SOLVERS:
             raise ParameterError(
                 f'solver="{self.solver}" works on kernel values, which an approximation does not make; use one of '
                 f"{', '.join(FEATURE_SOLVERS)}, or approximation=None."

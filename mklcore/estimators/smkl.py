@@ -344,8 +344,8 @@ class FeatureScalingClassifier(_ScalingBase, KernelClassifier):
 class FeatureScalingRegressor(_ScalingBase, KernelRegressor):
     """One Gaussian kernel with a scale for every column, learned under a group selection term, for numbers.
 
-    The problem is the one of ``FeatureScalingClassifier``, with one function of the target's values; so are attributes
-    and refusals.
+    The problem is the one of ``FeatureScalingClassifier``, with one function of the target's values; attributes and
+    refusals as there.
 
     References
     ----------
