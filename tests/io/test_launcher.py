@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from mklcore.errors import DataError, ParameterError
+from mklcore.errors import ParameterError
 from mklcore.io import launcher
 from pages.shared.parameters import UPLOAD
 from pages.shared.state import KEY
@@ -140,12 +140,6 @@ def test_with_hosts_it_listens_everywhere_and_asks_nobody_for_its_address(monkey
     assert run == [
         ["run", str(ROOT / "app.py"), "--server.showEmailPrompt=false", "--server.headless=true", "--server.port=8123"]
     ]
-
-
-def test_only_a_file_is_read_up_to_the_limit_of_uploads(tmp_path):
-    with pytest.raises(DataError, match="cannot be opened"):
-        launcher.hand_over(tmp_path)
-    assert launcher.take("") is None
 
 
 def test_the_wheel_has_the_app_inside_the_package_and_no_other_name(tmp_path):

@@ -138,17 +138,11 @@ def dictionary():
     return mkl.KernelDictionary(mkl.KernelDictionary.per_feature(mkl.Linear(), 3).specs, feature_names=NAMES)
 
 
-def test_a_table_shows_its_rows_and_notes():
-    text = shown(data())
-    assert "40 rows, 3 features, binary" in text
-    assert "&lt;script&gt;" in text
-
-
-def test_kernels_and_stacks_show_their_names():
+def test_tables_kernels_and_stacks_show_what_they_are_and_names_as_text():
+    assert "40 rows, 3 features, binary" in shown(data())
     assert "KernelDictionary(3 kernels)" in shown(dictionary())
-    text = shown(dictionary().grams(X))
-    assert "&lt;script&gt;" in text
-    assert "multiplicative" in text
+    assert "multiplicative" in shown(dictionary().grams(X))
+    assert all("&lt;script&gt;" in shown(thing) for thing in (data(), dictionary().grams(X)))
 
 
 @every("algorithm", ESTIMATORS)

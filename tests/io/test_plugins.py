@@ -2,8 +2,6 @@
 
 import logging
 import sys
-from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -45,7 +43,7 @@ ESTIMATORS["outside"] = replace(ESTIMATORS["uniform"], key="outside", label="Fro
 
 
 @pytest.fixture
-def outside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def outside(tmp_path, monkeypatch):
     """A folder on Python's path with one module; the registries are as before afterwards."""
     registries = (KERNELS, ESTIMATORS)
     before = [dict(one) for one in registries]
@@ -59,19 +57,17 @@ def outside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     sys.modules.pop("a_lab", None)
 
 
-def stands() -> bool:
+def stands():
     params, refused = parameters.read_link({"algorithm": "outside"})
     return (params.algorithm, refused) == ("outside", ()) and "outside" in METHODS and "cubic" in KERNELS
 
 
-def test_without_a_name_nothing_is_imported(outside: Path) -> None:
+def test_without_a_name_nothing_is_imported(outside):
     assert plugins.load() == ()
     assert not stands()
 
 
-def test_a_module_of_the_environment_stands_in_the_registries_and_works(
-    outside: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_module_of_the_environment_stands_in_the_registries_and_works(outside, monkeypatch):
     monkeypatch.setenv(plugins.ENVIRONMENT, " a_lab , ")
     assert plugins.load() == plugins.load() == ("a_lab",)
     assert stands()
@@ -82,7 +78,7 @@ def test_a_module_of_the_environment_stands_in_the_registries_and_works(
     assert model.weights_[0] > model.weights_[1]
 
 
-def test_a_package_lists_its_module_among_its_entry_points(outside: Path) -> None:
+def test_a_package_lists_its_module_among_its_entry_points(outside):
     about = outside / "a_lab-1.0.dist-info"
     about.mkdir()
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: a-lab\nVersion: 1.0\n", encoding="utf-8")
@@ -91,9 +87,7 @@ def test_a_package_lists_its_module_among_its_entry_points(outside: Path) -> Non
     assert stands()
 
 
-def test_a_module_that_fails_is_named_with_its_reason_and_the_server_starts_without_it(
-    outside: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_module_that_fails_is_named_with_its_reason_and_the_server_starts_without_it(outside, monkeypatch, caplog):
     (outside / "broken_lab.py").write_text("1 / 0\n", encoding="utf-8")
     (outside / "ending_lab.py").write_text("import sys\nsys.exit(3)\n", encoding="utf-8")
     for name, reason in (

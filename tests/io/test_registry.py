@@ -3,7 +3,6 @@
 import inspect
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +17,7 @@ from pages.shared import parameters
 from tests.helpers.every import every
 
 ROOT = Path(__file__).resolve().parents[2]
-METHODS = pytest.mark.parametrize("method", mkl.io.catalog.ESTIMATORS.values(), ids=lambda method: method.key)
+METHODS = pytest.mark.parametrize("method", ESTIMATORS.values(), ids=lambda method: method.key)
 
 
 @pytest.fixture(scope="module")
@@ -76,29 +75,26 @@ def test_presets_are_states_of_the_controls(method, task):
     assert method.on == "table" or 2 <= len(offered) <= 4
 
 
-def test_controls_without_effect_are_not_shown():
-    lp, greedy = mkl.io.catalog.ESTIMATORS["lp"], mkl.io.catalog.ESTIMATORS["greedy"]
-    usual = {control.name: control.default for control in lp.controls}
-    names = [control.name for control in lp.shown("binary", "C", usual)]
-    assert "C" not in names
-    assert {"p", "norm", "solver", "loss"} <= set(names)
-    assert "q" not in names
-    assert "epsilon" not in names
-    block = [control.name for control in lp.shown("binary", "C", usual | {"norm": "block norm"})]
-    assert "q" in block
-    assert "p" not in block
-    assert "norm" not in [control.name for control in lp.shown("binary", "p", usual)]
-    assert "epsilon" not in [control.name for control in lp.shown("regression", "C", usual | {"loss": "squared"})]
-    assert "epsilon" in [
-        control.name for control in lp.shown("regression", "C", usual | {"loss": "epsilon_insensitive"})
-    ]
-    shown = [control.name for control in greedy.shown("binary", "s", {"criterion": "empirical"})]
-    assert "step" in shown
-    assert "tol" not in shown
+@every(
+    "key, task, path, changed, shown, hidden",
+    [
+        ("lp", "binary", "C", {}, {"p", "norm", "solver", "loss"}, {"C", "q", "epsilon"}),
+        ("lp", "binary", "C", {"norm": "block norm"}, {"q"}, {"p"}),
+        ("lp", "binary", "p", {}, set(), {"p", "norm"}),
+        ("lp", "regression", "C", {"loss": "squared"}, set(), {"epsilon"}),
+        ("lp", "regression", "C", {"loss": "epsilon_insensitive"}, {"epsilon"}, set()),
+        ("greedy", "binary", "s", {"criterion": "empirical"}, {"step"}, {"tol"}),
+    ],
+)
+def test_controls_without_effect_are_not_shown(key, task, path, changed, shown, hidden):
+    usual = {control.name: control.default for control in ESTIMATORS[key].controls}
+    names = {control.name for control in ESTIMATORS[key].shown(task, path, usual | changed)}
+    assert shown <= names
+    assert not hidden & names
 
 
 def test_a_control_that_changes_the_problem_changes_its_formula_and_words():
-    lp, greedy = mkl.io.catalog.ESTIMATORS["lp"], mkl.io.catalog.ESTIMATORS["greedy"]
+    lp, greedy = ESTIMATORS["lp"], ESTIMATORS["greedy"]
     assert lp.words_for({"norm": "lp"}) is lp
     assert lp.words_for({}) is lp
     words = {lp.words_for({"norm": norm}).formula for norm in NORMS}
@@ -106,7 +102,7 @@ def test_a_control_that_changes_the_problem_changes_its_formula_and_words():
     assert "0.05" in lp.words_for({"norm": "elliptic"}).formula
     assert "lambda" not in greedy.words_for({"criterion": "empirical"}).formula
     assert "no certificate" in greedy.words_for({"criterion": "empirical"}).cannot_tell
-    smkl = mkl.io.catalog.ESTIMATORS["smkl"]
+    smkl = ESTIMATORS["smkl"]
     assert "local minimum" in smkl.words_for({"terms": "log+gl"}).cannot_tell
     for terms in ("gl", "mkl"):
         assert make_terms(terms).is_convex
@@ -116,7 +112,7 @@ def test_a_control_that_changes_the_problem_changes_its_formula_and_words():
 @every("norm", NORMS)
 def test_every_norm_is_a_choice_and_converges(norm, stack):
     grams, y = stack
-    model = mkl.io.catalog.ESTIMATORS["lp"].estimator("binary", stack=grams, norm=norm, q=4.0, p=1.5).fit(grams, y)
+    model = ESTIMATORS["lp"].estimator("binary", stack=grams, norm=norm, q=4.0, p=1.5).fit(grams, y)
     assert model.status_.ok
     assert model.penalty is None or model.penalty.name == norm
     assert model.penalty_in_use.name == norm
@@ -124,20 +120,20 @@ def test_every_norm_is_a_choice_and_converges(norm, stack):
 
 def test_norms_made_from_the_kernels_ask_for_them(stack):
     with pytest.raises(ParameterError, match="made from the kernels: pass stack"):
-        mkl.io.catalog.ESTIMATORS["lp"].estimator("binary", norm="elliptic")
+        ESTIMATORS["lp"].estimator("binary", norm="elliptic")
     grams, _ = stack
     assert column_prices(grams) == (3.0, 3.0, 1.0, 1.0, 1.0)
     assert column_prices(mkl.GramStack.from_array(grams.values)) == (1.0,) * 5
     alignment = mkl.alignment_matrix(grams.values)
     for given in (alignment, lambda: alignment):
-        model = mkl.io.catalog.ESTIMATORS["lp"].estimator("binary", stack=grams, alignment=given, norm="elliptic")
+        model = ESTIMATORS["lp"].estimator("binary", stack=grams, alignment=given, norm="elliptic")
         assert np.allclose(model.penalty.E, alignment + 0.05 * np.eye(5))
 
 
 def test_no_candidates_means_all_and_jitter_is_a_number():
-    assert mkl.io.catalog.ESTIMATORS["gomp"].estimator("binary", n_candidates=0).n_candidates is None
-    assert mkl.io.catalog.ESTIMATORS["gomp"].estimator("binary", n_candidates=3).n_candidates == 3
-    assert mkl.io.catalog.ESTIMATORS["smkl"].estimator("binary", init_jitter="0.01").init_jitter == 0.01
+    assert ESTIMATORS["gomp"].estimator("binary", n_candidates=0).n_candidates is None
+    assert ESTIMATORS["gomp"].estimator("binary", n_candidates=3).n_candidates == 3
+    assert ESTIMATORS["smkl"].estimator("binary", init_jitter="0.01").init_jitter == 0.01
 
 
 def test_methods_are_described_without_their_classes():
@@ -150,16 +146,3 @@ def test_methods_are_described_without_their_classes():
     )
     done = subprocess.run([sys.executable, "-c", check], cwd=ROOT, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout.strip()) == (0, ""), done.stderr
-
-
-def test_the_files_of_the_room_of_estimators_are_there_before_anybody_imports_them():
-    assert mkl.estimators.__getattr__("baselines").AlignedMKLRegressor is mkl.AlignedMKLRegressor
-    with pytest.raises(AttributeError, match="no attribute 'magic'"):
-        _ = mkl.estimators.magic
-
-
-def test_a_method_may_bring_a_class_of_its_own():
-    class Mine:
-        pass
-
-    assert replace(ESTIMATORS["lp"], classifier=Mine).kind("binary") is Mine

@@ -17,7 +17,6 @@ import pytest
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 import mklcore as mkl
 from mklcore.errors import DataError, MKLError, ParameterError
@@ -44,7 +43,6 @@ DICTIONARY = (
     + mkl.KernelDictionary.random_subspaces(mkl.Polynomial(2), 2, 2, seed=1)
     + mkl.KernelDictionary.per_feature(mkl.Linear(), 4)
 )
-KERNELS = [entry for entry in ESTIMATORS.values() if entry.on == "kernels"]
 
 
 def fitted(estimator, rows, y=None):
@@ -78,83 +76,62 @@ def same(first, second, rows):
         "status_",
         "n_dag_kernels_",
         "steps_",
+        "offset_",
+        "sources_",
     ):
         ours, theirs = (getattr(model, name, None) for model in (first, second))
         assert repr(ours.item() if isinstance(ours, np.generic) else ours) == repr(theirs), name
 
 
-@every("task", TARGETS)
-@every("algorithm", ESTIMATORS)
-def test_every_algorithm_of_the_registry_comes_back_the_same(algorithm, task):
-    model = fitted(ESTIMATORS[algorithm].estimator(task), X, TARGETS[task])
+COLUMNS = (X - X.mean(axis=0)) / X.std(axis=0)
+NEAR = np.exp(-((COLUMNS.T[:, :, None] - COLUMNS.T[:, None, :]) ** 2))
+GIVEN = np.stack([np.ones_like(NEAR), NEAR], axis=1)  # matrices of a hull
+CONSTANT, NEW_CONSTANT = (np.column_stack([rows, np.full(len(rows), 7.0)]) for rows in (X, NEW))
+STACK = DICTIONARY.grams(X)
+NUMBERS, CLASSES = TARGETS["regression"], TARGETS["multiclass"]
+ELLIPTIC = mkl.EllipticNorm(np.eye(len(DICTIONARY)) + 0.1)
+TERMS = mkl.problem.penalties.LogTerm() + mkl.problem.penalties.GroupLasso(2.0)
+KEPT = [
+    *((entry.estimator(task), X, y, NEW) for entry in ESTIMATORS.values() for task, y in TARGETS.items()),
+    *(
+        (mkl.LpMKLClassifier(p=2, kernels=DICTIONARY, normalise=name, center=center), X, TARGETS["binary"], NEW)
+        for name in ("multiplicative", "spherical", "trace", "diag", None)
+        for center in (False, True)
+    ),
+    *(
+        (entry.estimator(task, kernels="precomputed"), STACK.values, TARGETS[task], STACK.cross(NEW))
+        for entry in ESTIMATORS.values()
+        if entry.on == "kernels"
+        for task in ("multiclass", "regression")
+    ),
+    *((mkl.LpMKLOneClass(p=2, nu=nu, kernels=DICTIONARY), X, None, NEW) for nu in (None, 0.2)),
+    *(
+        (mkl.HKLRegressor(basis=basis(), search="necessary"), CONSTANT, NUMBERS, NEW_CONSTANT)
+        for basis in BASES.values()
+    ),
+    (mkl.HKLRegressor(lam=1e-2), GIVEN, NUMBERS, GIVEN[:, :, :9]),
+    (mkl.HKLRegressor(mkl.PolynomialBasis(2), lam=1e-2, refit=True), X, NUMBERS, NEW),
+    (mkl.LpMKLClassifier(p=np.inf, kernels=DICTIONARY), X, TARGETS["binary"], NEW),
+    (mkl.LpMKLRegressor(penalty=ELLIPTIC, kernels=DICTIONARY), X, NUMBERS, NEW),
+    (mkl.SMKLRegressor(terms=TERMS, C=30.0, kernels=DICTIONARY), X, NUMBERS, NEW),
+    (mkl.GOMPRegressor(n_kernels=3, kernels=DICTIONARY), X, np.column_stack([NUMBERS, SIGNAL]), NEW),
+]
+
+
+@every("model, rows, y, new", KEPT)
+def test_every_kind_of_kernels_penalties_and_targets_comes_back(model, rows, y, new):
+    fitted(model, rows, y)
     again = through_file(model)
     assert repr(again) == repr(model)
-    same(model, again, NEW)
+    same(model, again, new)
 
 
-@every("normalise", ["multiplicative", "spherical", "trace", "diag", None])
-@every("center", [False, True])
-def test_every_normalisation_with_and_without_centring_comes_back(normalise, center):
-    model = mkl.LpMKLClassifier(p=2, kernels=DICTIONARY, normalise=normalise, center=center)
-    same(model, through_file(fitted(model, X, TARGETS["binary"])), NEW)
-
-
-@every("entry", KERNELS)
-def test_precomputed_stacks_come_back(entry):
-    stack = DICTIONARY.grams(X)
-    for task in ("multiclass", "regression"):
-        model = fitted(entry.estimator(task, kernels="precomputed"), stack.values, TARGETS[task])
-        same(model, through_file(model), stack.cross(NEW))
-
-
-@every("nu", [None, 0.2])
-def test_novelty_detection_comes_back_with_its_offset(nu):
-    model = fitted(mkl.LpMKLOneClass(p=2, nu=nu, kernels=DICTIONARY), X)
-    again = through_file(model)
-    assert again.offset_ == model.offset_
-    same(model, again, NEW)
-
-
-@every("key", BASES)
-def test_every_basis_of_a_hull_comes_back(key):
-    constant = np.column_stack([X, np.full(len(X), 7.0)])
-    model = fitted(mkl.HKLRegressor(basis=BASES[key](), search="necessary"), constant, TARGETS["regression"])
-    again = through_file(model)
-    same(model, again, np.column_stack([NEW, np.full(len(NEW), 7.0)]))
-    assert (again.design_.name(model._nodes[-1]), again.sources_) == (
-        model.design_.name(model._nodes[-1]),
-        model.sources_,
-    )
-
-
-def test_hulls_over_matrices_and_with_a_refit_come_back():
-    columns = (X - X.mean(axis=0)) / X.std(axis=0)
-    near = np.exp(-((columns.T[:, :, None] - columns.T[:, None, :]) ** 2))
-    given = np.stack([np.ones_like(near), near], axis=1)
-    model = fitted(mkl.HKLRegressor(lam=1e-2), given, TARGETS["regression"])
-    same(model, through_file(model), given[:, :, :9])
-    refit = fitted(mkl.HKLRegressor(mkl.PolynomialBasis(2), lam=1e-2, refit=True), X, TARGETS["regression"])
-    same(refit, through_file(refit), NEW)
-
-
-def test_penalties_terms_and_several_targets_come_back():
-    elliptic = mkl.EllipticNorm(np.eye(len(DICTIONARY)) + 0.1)
-    model = fitted(mkl.LpMKLRegressor(penalty=elliptic, kernels=DICTIONARY), X, TARGETS["regression"])
-    assert through_file(fitted(mkl.LpMKLClassifier(p=np.inf, kernels=DICTIONARY), X, TARGETS["binary"])).p == np.inf
-    again = through_file(model)
-    assert np.array_equal(again.penalty.E, elliptic.E)
-    same(model, again, NEW)
-    terms = mkl.problem.penalties.LogTerm() + mkl.problem.penalties.GroupLasso(2.0)
-    sparse = fitted(mkl.SMKLRegressor(terms=terms, C=30.0, kernels=DICTIONARY), X, TARGETS["regression"])
-    assert through_file(sparse).terms == terms
-    two = np.column_stack([TARGETS["regression"], SIGNAL])
-    greedy = fitted(mkl.GOMPRegressor(n_kernels=3, kernels=DICTIONARY), X, two)
-    same(greedy, through_file(greedy), NEW)
-
-
-def test_another_process_predicts_the_same(tmp_path):
-    model = mkl.LpMKLClassifier(p=4 / 3, kernels=DICTIONARY).fit(X, TARGETS["multiclass"])
+def test_another_process_predicts_the_same_from_the_same_bytes(tmp_path):
+    model = mkl.LpMKLClassifier(p=4 / 3, kernels=DICTIONARY, random_state=np.random.RandomState(0))
+    model.fit(X, TARGETS["multiclass"])
     save_model(tmp_path / "model.mkl", model)
+    save_model(str(tmp_path / "again.mkl"), model)
+    assert (tmp_path / "model.mkl").read_bytes() == (tmp_path / "again.mkl").read_bytes()
     np.save(tmp_path / "new.npy", NEW)
     code = (
         "import numpy as np, mklcore as mkl\n"
@@ -164,17 +141,7 @@ def test_another_process_predicts_the_same(tmp_path):
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     subprocess.run([sys.executable, "-W", "error", "-c", code], cwd=tmp_path, env=environment, check=True)
     np.testing.assert_allclose(np.load(tmp_path / "found.npy"), model.decision_function(NEW), rtol=1e-12, atol=1e-12)
-
-
-def test_paths_of_every_kind_and_the_same_bytes_each_time(tmp_path):
-    model = mkl.LpMKLClassifier(kernels=DICTIONARY, callback=print, random_state=np.random.RandomState(0))
-    model.set_params(callback=None).fit(X, TARGETS["binary"])
-    save_model(tmp_path / "a.mkl", model)
-    save_model(str(tmp_path / "b.mkl"), model)
-    assert (tmp_path / "a.mkl").read_bytes() == (tmp_path / "b.mkl").read_bytes()
-    assert [file.name for file in sorted(tmp_path.iterdir())] == ["a.mkl", "b.mkl"]
-    for place in (tmp_path / "a.mkl", str(tmp_path / "b.mkl")):
-        same(model, load_model(place), NEW)
+    assert len(list(tmp_path.iterdir())) == 4  # nothing half written beside them
 
 
 # Refusals
@@ -232,89 +199,72 @@ def number_of(name):
     return f"arrays/{text['model']['fitted'][name]['of']}.npy"
 
 
-NESTED = json.loads("[" * 60 + "1" + "]" * 60)
-REFUSED = {
-    "no zip": (io.BytesIO(b"\x80\x04pickle"), "no saved model"),
-    "an empty file": (io.BytesIO(b""), "no saved model"),
-    "a zip of something else": (rewritten(lambda t: t.update(format="other")), "no saved model"),
-    "a version as long as a book": (rewritten(put("9" * 10_000, "version")), r"version '9{500,600}\.\.\.$"),
-    "a name that is no text": (rewritten(put("\ud800", "model", "is")), r"asks for '\\ud800'"),
-    "a later version": (
-        rewritten(put(5, "version")), "version 5 of the format, this library reads version 4",
-    ),
-    "an unknown estimator": (rewritten(put("os.system", "model", "is")), "os.system"),
-    "an unknown parameter": (rewritten(put(1, "model", "parameters", "shell")), "no parameter 'shell'"),
-    "a parameter out of range": (rewritten(put(-1.0, "model", "parameters", "C")), "C must be"),
-    "an unknown class": (rewritten(put({"is": "Popen", "of": {}}, "model", "parameters", "penalty")), "Popen"),
-    "an unknown part": (
-        rewritten(put({"is": "LpNorm", "of": {"cmd": 1}}, "model", "parameters", "penalty")), "no part 'cmd'",
-    ),
-    "a private name": (rewritten(put(1, "model", "fitted", "__class__")), "__class__"),
-    "the name of a method": (rewritten(put(1, "model", "fitted", "predict")), "predict"),
-    "something unfitted": (rewritten(put({}, "model", "fitted")), "not fitted"),
-    "no weights": (rewritten(lambda t: t["model"]["fitted"].pop("weights_")), "weights_"),
-    "objects in an array": (rewritten(members={number_of("weights_"): array([object()])}), "object"),
-    "complex numbers": (rewritten(members={number_of("weights_"): array([1j])}), "complex128"),
-    "another shape": (rewritten(members={number_of("weights_"): array([1.0, 2.0])}), "weights_"),
-    "numbers that are not finite": (
-        rewritten(members={number_of("dual_coef_"): array(np.full(len(X), np.nan))}), "not finite",
-    ),
-    "negative weights": (
-        rewritten(members={number_of("weights_"): array(np.full(len(DICTIONARY), -1.0))}), "weight from 0 on",
-    ),
-    "an array that says another size": (
-        rewritten(members={number_of("weights_"): array(np.ones(len(DICTIONARY)))[:-8]}), "another size",
-    ),
-    "a header that is no header": (rewritten(members={number_of("weights_"): b"\x93NUMPY\x01\x00"}), "damaged"),
-    "an array that is not there": (
-        rewritten(put({"is": "array", "of": 999}, "model", "fitted", "weights_")), "lacks its array 999",
-    ),
-    "a bare list": (rewritten(put(NESTED, "model", "fitted", "notes_")), "bare list"),
-    "a training size without end": (rewritten(put(10**15, "model", "fitted", "n_train_")), "training rows"),
-    "NaN as a word": (rewritten(put(float("nan"), "model", "fitted", "objective_")), "NaN"),
-    "an unknown normalisation": (
-        rewritten(put("odd", "model", "fitted", "_map", "of", "normalise")), "normalisation 'odd'",
-    ),
-    "a kernel beyond the columns": (
-        rewritten(put([99], "model", "fitted", "_map", "of", "specs", "of", 0, "of", "features", "of")), "4 columns",
-    ),
-    "parameters of another estimator": (
-        rewritten(put("LpMKLRegressor", "model", "is")), "has no parameter 'probability'",
-    ),
-    "an array used twice": (
-        rewritten(put({"is": "tuple", "of": [{"is": "array", "of": 0}] * 2}, "model", "fitted", "notes_")),
-        "uses its array 0 twice",
-    ),
-    "names that are no texts": (
-        rewritten(put(7, "model", "fitted", "kernel_names_", "of", 0)), "names of the kernels in the model file are no",
-    ),
-    "signs that do not exist": (
-        rewritten(members={number_of("classes_"): array(broken_texts())}), "signs that no text can hold",
-    ),
-    "targets of another length": (
-        rewritten(members={number_of("training_target_"): array([0, 1, 0])}),
+def nested(depth):
+    node = 1
+    for _ in range(depth):
+        node = {"is": "tuple", "of": [node]}
+    return node
+
+
+NOTES, PENALTY = "model fitted notes_", "model parameters penalty"
+TEXTS = [
+    ("format", "other", "no saved model"),
+    ("version", "9" * 10_000, r"version '9{500,600}\.\.\.$"),
+    ("version", 5, "version 5 of the format, this library reads version 4"),
+    ("model is", "\ud800", r"asks for '\\ud800'"),
+    ("model is", "os.system", "os.system"),
+    ("model is", "LpMKLRegressor", "has no parameter 'probability'"),
+    ("model parameters shell", 1, "no parameter 'shell'"),
+    ("model parameters C", -1.0, "C must be"),
+    (PENALTY, {"is": "Popen", "of": {}}, "Popen"),
+    (PENALTY, {"is": "LpNorm", "of": {"cmd": 1}}, "no part 'cmd'"),
+    ("model fitted __class__", 1, "__class__"),
+    ("model fitted predict", 1, "predict"),
+    ("model fitted", {}, "not fitted"),
+    ("model fitted weights_", {"is": "array", "of": 999}, "lacks its array 999"),
+    (NOTES, json.loads("[" * 60 + "1" + "]" * 60), "bare list"),
+    (NOTES, nested(store.MAX_DEPTH + 5), "nested"),
+    (NOTES, {"is": "tuple", "of": [{"is": "array", "of": 0}] * 2}, "uses its array 0 twice"),
+    ("model fitted n_train_", 10**15, "training rows"),
+    ("model fitted objective_", float("nan"), "NaN"),
+    ("model fitted _map of normalise", "odd", "normalisation 'odd'"),
+    ("model fitted _map of specs of 0 of features of", [99], "4 columns"),
+    ("model fitted kernel_names_ of 0", 7, "names of the kernels in the model file are no"),
+]
+ARRAYS = [
+    ("weights_", array([object()]), "object"),
+    ("weights_", array([1j]), "complex128"),
+    ("weights_", array([1.0, 2.0]), "weights_"),
+    ("weights_", array(np.full(len(DICTIONARY), -1.0)), "weight from 0 on"),
+    ("weights_", array(np.ones(len(DICTIONARY)))[:-8], "another size"),
+    ("weights_", b"\x93NUMPY\x01\x00", "damaged"),
+    ("dual_coef_", array(np.full(len(X), np.nan)), "not finite"),
+    ("classes_", array(broken_texts()), "signs that no text can hold"),
+    (
+        "training_target_",
+        array([0, 1, 0]),
         r"training_target_ in the model file does not hold numbers for each of \d+ training",
     ),
-    "text that is no JSON": (rewritten(members={"model.json": b"{"}), "damaged"),
-}  # fmt: skip
+]
+REFUSED = [
+    (io.BytesIO(b"\x80\x04pickle"), "no saved model"),
+    (io.BytesIO(b""), "no saved model"),
+    (rewritten(lambda t: t["model"]["fitted"].pop("weights_")), "weights_"),
+    *((rewritten(members={"model.json": raw}), "damaged") for raw in (b"{", b'{"is":"tuple","of":[' * 100_000)),
+    *(
+        (rewritten(put(value, *(int(key) if key.isdigit() else key for key in place.split()))), said)
+        for place, value, said in TEXTS
+    ),
+    *((rewritten(members={number_of(name): raw}), said) for name, raw, said in ARRAYS),
+    (5, "path or an open file"),
+    ("/no/such/file", "cannot be opened: No such file"),
+]
 
 
-@every("what", REFUSED)
-def test_hostile_and_damaged_files_are_refused(what):
-    file, said = REFUSED[what]
+@every("file, said", REFUSED)
+def test_hostile_and_damaged_files_are_refused(file, said):
     with pytest.raises(DataError, match=said):
         load_model(file)
-
-
-def test_what_is_nested_without_end_is_refused():
-    node: object = 1
-    for _ in range(store.MAX_DEPTH + 5):
-        node = {"is": "tuple", "of": [node]}
-    with pytest.raises(DataError, match="nested"):
-        load_model(rewritten(put(node, "model", "fitted", "notes_")))
-    raw = b'{"is":"tuple","of":[' * 100_000
-    with pytest.raises(DataError, match="damaged"):
-        load_model(rewritten(members={"model.json": raw}))
 
 
 def test_a_file_that_unpacks_beyond_the_limit_is_refused_before_it_is_unpacked(tmp_path):
@@ -408,32 +358,9 @@ def test_no_value_of_the_text_replaced_leads_to_anything_but_words_or_a_model():
 def test_only_fitted_estimators_of_this_library_are_saved(tmp_path):
     with pytest.raises(NotFittedError):
         save_model(tmp_path / "a", mkl.LpMKLClassifier())
-    with pytest.raises(ParameterError, match="got Pipeline"):
-        save_model(tmp_path / "a", make_pipeline(StandardScaler(), mkl.LpMKLClassifier()))
     with pytest.raises(ParameterError, match=r"file first and then the model: save_model\('model.mkl', model\)"):
         save_model(load_model(rewritten()), tmp_path / "a")
-    for other in (LogisticRegression(), make_pipeline(LogisticRegression()), "text"):
-        with pytest.raises(ParameterError, match="save_model takes a fitted estimator of mklcore"):
+    for other in (LogisticRegression(), make_pipeline(mkl.LpMKLClassifier()), "text"):
+        with pytest.raises(ParameterError, match=f"takes a fitted estimator of mklcore.*{type(other).__name__}"):
             save_model(tmp_path / "a", other)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_missing_file_and_something_that_is_no_file_are_reported(tmp_path):
-    with pytest.raises(DataError, match="cannot be opened: No such file"):
-        load_model(tmp_path / "nothing")
-    with pytest.raises(DataError, match="path or an open file"):
-        load_model(5)
-
-
-# What proves an answer
-
-
-def test_what_proves_the_answer_comes_back():
-    model = mkl.LpMKLClassifier(p=2, kernels=DICTIONARY).fit(X, TARGETS["binary"])
-    back = load_model(rewritten())
-    for name in ("training_target_", "row_fingerprints_", "dual_point_"):
-        assert np.array_equal(getattr(back, name), getattr(model, name)), name
-    assert np.array_equal(back.classes_[back.training_target_], TARGETS["binary"])
-    assert back.row_fingerprints_.shape == (len(X),)
-    assert len(set(back.row_fingerprints_.tolist())) == len(np.unique(X, axis=0))
-    assert back.sample_weight_ is None

@@ -17,7 +17,7 @@ import mklcore as mkl
 from mklcore.kernels.functions import Delta
 from mklcore.verify import main, report, verify
 from tests.helpers.every import every
-from tests.io.test_extensions import LogCosh
+from tests.io.test_extensions import Steep
 
 ROOT = Path(__file__).parents[2]
 KERNELS = mkl.KernelDictionary.rbf_grid([0.5, 1.0, 2.0]) + mkl.KernelDictionary.per_feature(mkl.Linear(), 3)
@@ -55,20 +55,13 @@ CLASSIFIERS = [
     mkl.LpMKLClassifier(p=1.5, loss="squared_hinge"),
     mkl.LpMKLClassifier(penalty=mkl.BlockNorm(4.0)),
     mkl.LpMKLClassifier(p=2.0, fit_intercept=False),
-    mkl.UniformMKLClassifier(),
     mkl.BestKernelClassifier(),
-    mkl.GOMPClassifier(n_kernels=3),
-    *(mkl.GOMPClassifier(n_kernels=3, loss=loss) for loss in ("hinge", "logistic", "squared_hinge")),
-    *(mkl.GreedyMKLClassifier(criterion="empirical", loss=loss) for loss in ("logistic", "squared_hinge")),
-    mkl.AlignedMKLClassifier(),
-    mkl.FeatureScalingClassifier(),
-    mkl.JointMKLClassifier(p=1.5),
+    *(mkl.GOMPClassifier(n_kernels=3, loss=loss) for loss in ("squared", "hinge", "squared_hinge")),
+    mkl.GreedyMKLClassifier(criterion="empirical", loss="squared_hinge"),
     mkl.JointMKLClassifier(loss="logistic", fit_intercept=False),
     mkl.GreedyMKLClassifier(lam=0.02),
     mkl.GreedyMKLClassifier(criterion="empirical"),
-    mkl.SMKLClassifier(),
     mkl.SMKLClassifier(terms="log"),
-    mkl.HKLClassifier(lam=0.03, loss="logistic"),
     mkl.HKLClassifier(lam=0.03, loss="hinge"),
 ]
 REGRESSORS = [
@@ -79,13 +72,11 @@ REGRESSORS = [
     mkl.LpMKLRegressor(penalty=mkl.WeightedLpNorm(1.5, (1, 2, 1, 3, 1, 1))),
     mkl.LpMKLRegressor(penalty=mkl.EllipticNorm(np.eye(6) + 0.3), loss="squared"),
     mkl.UniformMKLRegressor(),
-    mkl.BestKernelRegressor(),
     mkl.GOMPRegressor(n_kernels=3),
     mkl.GOMPRegressor(n_kernels=3, loss="huber"),
     mkl.GreedyMKLRegressor(criterion="empirical", loss="huber"),
     mkl.AlignedMKLRegressor(),
     mkl.FeatureScalingRegressor(),
-    mkl.GreedyMKLRegressor(lam=0.02),
     mkl.GreedyMKLRegressor(criterion="empirical", step="linesearch"),
     mkl.SMKLRegressor(terms="gl"),
     mkl.SMKLRegressor(terms="mf+mkl", loss="squared"),
@@ -107,6 +98,7 @@ def assert_holds(path, table):
     lines = verify(path, table, *(["target"] if str(table).endswith("csv") else []))
     assert [line.text for line in lines if not line.holds] == []
     assert any(line.text.startswith("objective") for line in lines)
+    assert any("within" in line.text for line in lines) == (mkl.load_model(path).dual_point_ is not None)
     return lines
 
 
@@ -115,14 +107,13 @@ MODELS = [
     *((with_kernels(model), "regression") for model in REGRESSORS),
     *((mkl.HKLRegressor(basis, lam=0.05, normalize_basis=k % 2 > 0, tol=1e-2), "regression")
       for k, basis in enumerate(BASES)),
-    *((mkl.LpMKLOneClass(p=1.5, nu=nu, kernels=KERNELS), "regression") for nu in (None, 0.4)),
+    (mkl.LpMKLOneClass(p=1.5, kernels=KERNELS), "regression"),
 ]  # fmt: skip
 
 
 @every("model, task", MODELS)
 def test_every_model_is_verified(model, task, tables, tmp_path):
-    lines = assert_holds(saved(model, tables, task, tmp_path), tables[task])
-    assert any("within" in line.text for line in lines) == (model.dual_point_ is not None)
+    assert_holds(saved(model, tables, task, tmp_path), tables[task])
 
 
 @every("normalise, center", product(["multiplicative", "spherical", "trace", "diag", None], [True, False]))
@@ -132,13 +123,11 @@ def test_every_normalisation_is_verified_on_part_of_the_rows(normalise, center, 
     assert lines[0].text == "training rows: all 14 are rows of the table"
 
 
-def test_a_stack_is_given_as_npz(tables, tmp_path):
+def test_a_model_of_a_stack_has_no_rows_to_look_for(tables, tmp_path):
     data = mkl.read_table(tables["binary"], "target")
-    K = KERNELS.grams(data.X).values
-    np.savez(tmp_path / "stack.npz", K=K)
-    mkl.save_model(tmp_path / "model.mkl", mkl.LpMKLClassifier(p=1.0, kernels="precomputed").fit(K, data.y))
-    assert_holds(tmp_path / "model.mkl", tmp_path / "stack.npz")
-    assert main([str(tmp_path / "model.mkl"), str(tables["binary"])]) == 2  # no rows to look for
+    model = mkl.LpMKLClassifier(p=1.0, kernels="precomputed").fit(KERNELS.grams(data.X).values, data.y)
+    mkl.save_model(tmp_path / "model.mkl", model)
+    assert main([str(tmp_path / "model.mkl"), str(tables["binary"])]) == 2
 
 
 def test_weighted_rows_are_verified(tables, tmp_path):
@@ -269,13 +258,11 @@ def test_what_cannot_be_checked_is_reported(tables, tmp_path, capsys):
     assert "usage: python -m mklcore.verify MODEL.mkl TABLE.csv" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    "model", [mkl.LpMKLRegressor(kernels=KERNELS, p=2.0), mkl.SMKLRegressor(kernels=KERNELS), mkl.HKLRegressor(lam=0.1)]
-)
-@pytest.mark.parametrize("loss", ["log_cosh", LogCosh(2.0)], ids=["name", "object"])
+@pytest.mark.parametrize("model", [mkl.LpMKLRegressor(kernels=KERNELS, p=2.0), mkl.SMKLRegressor(kernels=KERNELS)])
+@pytest.mark.parametrize("loss", ["steep", Steep(2.0)], ids=["name", "object"])
 def test_a_registered_loss_is_checked_and_an_unknown_one_cannot_be(model, loss, tables, tmp_path, monkeypatch):
     with monkeypatch.context() as with_it:
-        with_it.setitem(mkl.LOSSES, "log_cosh", LogCosh)
+        with_it.setitem(mkl.LOSSES, "steep", Steep)
         path = saved(sklearn.base.clone(model).set_params(loss=loss), tables, "regression", tmp_path)
         assert_holds(path, tables["regression"])
         changed(path, "objective_", lambda value: 1.01 * value)
@@ -283,4 +270,4 @@ def test_a_registered_loss_is_checked_and_an_unknown_one_cannot_be(model, loss, 
     said, code = report(path, tables["regression"], "target")
     assert (len(said), code) == (1, 2)
     assert said[0].startswith("cannot be checked: ")
-    assert "LogCosh" in said[0] or "log_cosh" in said[0]
+    assert "Steep" in said[0] or "steep" in said[0]
