@@ -4,17 +4,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
-from threadpoolctl import threadpool_limits
 
 import mklcore as mkl
 from mklcore.answer import explore as pipeline
 from mklcore.answer import folds
-from mklcore.answer.exploration import ALONG
 from mklcore.answer.explore import STAGES, choice, stages
 from mklcore.answer.folds import Asked, Candidate, Judged, kernel_at, low_rank_along, targets
 from mklcore.data.dataset import Dataset
 from mklcore.errors import DataError, ParameterError
-from mklcore.estimators.shapley import shapley_values
 from tests.kernels.test_dictionary import made
 
 
@@ -38,6 +35,8 @@ def test_the_columns_that_matter_come_first_and_their_shares_sum_to_one(answered
     assert sum(one.share for one in found.columns) == pytest.approx(1.0)
     assert sum(one.variance for one in found.columns) == pytest.approx(1.0)
     assert min(min(one.share, one.alone) for one in found.columns) >= 0.0
+    assert sum(term.share for term in found.terms) == pytest.approx(1.0)
+    assert min(term.share for term in found.terms) > -1e-9
 
 
 def test_columns_of_noise_could_be_chance_once_it_is_asked(answered):
@@ -48,13 +47,6 @@ def test_columns_of_noise_could_be_chance_once_it_is_asked(answered):
     assert set(found.verdict.chance) == set(noise)
     assert not set(noise) & {one.name for one in found.verdict.matters}
     assert "could be chance" in str(found.verdict)
-
-
-def test_terms_are_shares_with_one_remainder(answered):
-    _, found = answered
-    assert sum(term.share for term in found.terms) == pytest.approx(1.0)
-    assert min(term.share for term in found.terms) > -1e-9
-    assert sum(term.columns == () for term in found.terms) <= 1
 
 
 def test_columns_act_together_where_held_out_rows_say_so():
@@ -81,11 +73,7 @@ def test_its_scores_beat_guessing_and_plain_models_stand_beside_it(answered):
     assert found.verdict.rows == found.test.n_samples == 50
     assert found.model.n_train_ == found.learnt_from.n_samples == data.n_samples - 50
     assert f"Predicting {data.target_name}: " in str(found.verdict)
-    assert "Not yet compared with a random forest (50 held-out rows)" in str(found.verdict)
-    compared = found.compare(("forest",))
-    assert set(compared.baselines) == {"linear", "RBF", "forest"}
-    assert {one.name for one in compared.verdict.references} == {"linear", "RBF", "forest"}
-    assert "not yet compared" not in str(compared.verdict).lower()
+    assert {one.name for one in found.compare(("forest",)).verdict.references} == {"linear", "RBF", "forest"}
 
 
 def test_its_model_takes_rows_a_table_or_a_data_frame_and_says_how_sure_it_is(answered, tmp_path):
@@ -97,9 +85,11 @@ def test_its_model_takes_rows_a_table_or_a_data_frame_and_says_how_sure_it_is(an
     with pytest.raises(DataError, match="lacks the column 'bent'"):
         found.model.predict(frame.drop(columns="bent"))
     if data.task == "regression":
-        assert found.predict_interval(data.X[:3]).shape == (3, 2)
+        low, high = found.predict_interval(data.X, level=0.8).T
+        assert np.mean((low <= data.y) & (data.y <= high)) > 0.75
     else:
-        assert found.predict_set(data.X[:3]).shape == (3, len(data.class_names))
+        sets = found.predict_set(data.X)
+        assert sets[np.arange(len(data.y)), np.searchsorted(found.model.classes_, data.y)].mean() > 0.85
         np.testing.assert_allclose(found.model.predict_proba(data.X[:3]).sum(axis=1), 1.0)
     mkl.save_model(tmp_path / "model.mkl", found.model)
     np.testing.assert_array_equal(mkl.load_model(tmp_path / "model.mkl").predict(frame), said)
@@ -111,24 +101,11 @@ def test_its_path_is_certified_and_can_be_dragged_with_the_share_of_every_column
     assert np.nanmax(found.path.relative_gap) <= 1e-2
     assert found.effects_along.shape == (len(found.path), 7)
     np.testing.assert_allclose(found.effects_along[found.index], [one.effect for one in found.columns])
-    first = np.abs(np.atleast_3d(shapley_values(found.path.estimators[0], found.judge.drawn(ALONG, found.seed)).values))
-    effects = dict(zip(dict(found.model.source_columns_), first.mean(axis=0).sum(axis=1), strict=True))
-    np.testing.assert_allclose(found.effects_along[0], [effects[one.name] for one in found.columns], rtol=1e-9)
     point = found.at(float(found.path.values[0]) * 1.5)  # between two points
     assert point.statuses[0].ok
     near = np.sort(found.effects_along[:2], axis=0)
     assert np.all(found.effects_of(point.estimators)[0] <= 1.2 * near[1] + 0.05 * near.max())
     assert "straight" in found._repr_html_()
-
-
-def test_an_answer_is_the_same_on_one_thread_and_again(answered):
-    data, found = answered
-    with threadpool_limits(1):
-        again = mkl.explore(data)
-    assert (again.notes, again.label) == (found.notes, found.label)
-    np.testing.assert_allclose(again.model.predict(data.X) == found.model.predict(data.X), 1.0)
-    one, other = ([c.effect for c in e.columns] for e in (found, again))
-    np.testing.assert_allclose(one, other, rtol=1e-9)
 
 
 def test_test_rows_change_nothing_but_the_verdict():
@@ -159,31 +136,24 @@ def test_the_simplest_within_one_error_of_the_best_is_taken_if_it_is_hardly_behi
     assert choice([rich, judged("richer", 0.708, 0.800, 0.754)]) is rich
 
 
-def test_straight_lines_are_taken_where_nothing_is_bent():
-    rng = np.random.default_rng(3)
-    X = rng.normal(size=(120, 4))
-    found = mkl.explore(Dataset(X, X[:, 0] - X[:, 1] + 0.1 * rng.normal(size=120)))
-    assert found.label == "straight lines"
-    assert "Taken by folds: straight lines" in found.notes[-1]
+RNG = np.random.default_rng(2)
+Z, BITS = RNG.normal(size=(400, 4)), RNG.integers(0, 2, size=(400, 5)).astype(float)
+NOISE = 0.1 * RNG.normal(size=400)
+MADE_FOR = {
+    "straight lines": Dataset(Z, Z[:, 0] - Z[:, 1] + NOISE),
+    "columns and pairs": Dataset(Z, Z[:, 0] * Z[:, 1] + Z[:, 2] + NOISE),
+    "all columns together": Dataset(BITS, (BITS.sum(axis=1) % 2).astype(int), task="binary"),
+}
 
 
-def test_columns_that_act_together_are_a_pair_by_name():
-    rng = np.random.default_rng(2)
-    X = rng.normal(size=(400, 4))
-    data = Dataset(X, X[:, 0] * X[:, 1] + X[:, 2] + 0.1 * rng.normal(size=400))
-    found = mkl.explore(data)
-    assert found.label == "columns and pairs"
-    assert {term.columns for term in found.terms[:2]} == {("x1", "x2"), ("x3",)}
+@pytest.mark.parametrize("label", MADE_FOR)
+def test_the_kernels_that_the_target_was_made_for_are_taken(label):
+    found = mkl.explore(MADE_FOR[label])
+    assert found.label == label
+    assert any(f"Taken by folds: {label}" in note for note in found.notes)
     assert found.test_scores()["ours"] > 0.9
-
-
-def test_all_columns_together_are_taken_where_no_sum_of_few_does():
-    rng = np.random.default_rng(2)
-    X = rng.integers(0, 2, size=(400, 5)).astype(float)
-    found = mkl.explore(Dataset(X, (X.sum(axis=1) % 2).astype(int), task="binary"))
-    assert found.label == "all columns together"
-    assert isinstance(found.dictionary.specs[0], mkl.Laplacian)
-    assert found.test_scores()["ours"] > 0.95
+    if label == "columns and pairs":
+        assert {term.columns for term in found.terms[:2]} == {("x1", "x2"), ("x3",)}
 
 
 def test_classes_share_their_weights():
@@ -202,21 +172,11 @@ def test_what_is_fixed_is_taken():
     found = mkl.explore(data, kernels=kernels, p=4 / 3, C=3.0)
     assert (found.model.p, found.model.C, found.dictionary) == (4 / 3, 3.0, kernels)
     assert len(found.path) == 1
-    assert mkl.explore(data, p=2.0).model.p == 2.0
-    greedy = mkl.explore(data, method="gomp", kernels=kernels, s=3)
-    assert isinstance(greedy.model, mkl.GOMPRegressor)
-    assert greedy.model.n_kernels_ <= 3
-    tube = mkl.explore(data, loss="epsilon_insensitive", C=1.0)
-    assert tube.model.loss == "epsilon_insensitive"
-    rare = mkl.explore(made(200), scoring="balanced_accuracy", max_rows=100)
-    assert rare.scoring == "balanced accuracy"
-    assert rare.learnt_from.n_samples == 100
+    assert mkl.explore(data, method="gomp", kernels=kernels, s=3).model.n_kernels_ <= 3
 
 
-def test_sequences_have_an_answer():
+def test_trees_are_not_compared_with_on_sequences():
     found = mkl.explore(mkl.make_sequences(80, 20, ["ACGTA"], 0)[0])
-    assert found.verdict.better_than_guess
-    assert found.columns[0].share > 0.5
     assert "cannot read sequences" in found.compare().notes[-1]
 
 
@@ -274,10 +234,8 @@ def test_features_along_C_come_near_the_certified_optimum(p):
 
 
 def test_stages_come_in_order_and_can_be_cancelled_between_and_inside():
-    data, seen = made(120), []
-    for name, _ in stages(data, Asked()):
-        seen.append(name)
-    assert tuple(seen) == STAGES
+    data = made(120)
+    assert tuple(name for name, _ in stages(data, Asked())) == STAGES
     calls = []
     mkl.explore(data, callback=lambda done, total: calls.append((done, total)))
     assert calls == sorted(calls)
@@ -292,14 +250,6 @@ def test_stages_come_in_order_and_can_be_cancelled_between_and_inside():
 
 
 # Verdicts
-
-
-def test_a_model_no_better_than_guessing_ranks_nothing():
-    rng = np.random.default_rng(1)
-    found = mkl.explore(Dataset(rng.normal(size=(120, 3)), rng.normal(size=120)))
-    assert not found.verdict.better_than_guess
-    assert str(found.verdict).startswith("Predicting y: no better than guessing")
-    assert "x1" not in str(found.verdict)
 
 
 def test_without_held_out_rows_the_verdict_is_of_folds_and_says_so():
@@ -323,27 +273,18 @@ def test_correlated_columns_are_named_and_permuted_together():
 # Refusals
 
 
-def two_rows():
-    return Dataset(np.eye(2), np.arange(2.0))
-
-
-REFUSED = {
-    "The table has 2 rows, and an answer needs at least 6": two_rows,
-    "The target 'y' has one value only, 3.0": lambda: Dataset(np.arange(20.0)[:, None], np.full(20, 3.0)),
-    "Every column is constant": lambda: Dataset(np.ones((20, 2)), np.arange(20.0)),
-    "The table has 60,000 columns": lambda: Dataset(np.random.default_rng(0).random((8, 60_000)), np.arange(8.0)),
-}
-
-
-@pytest.mark.parametrize("sentence", REFUSED)
-def test_a_table_without_an_answer_is_refused_with_a_repair(sentence):
+@pytest.mark.parametrize(
+    ("X", "y", "sentence"),
+    [
+        (np.eye(2), np.arange(2.0), "The table has 2 rows, and an answer needs at least 6"),
+        (np.arange(20.0)[:, None], np.full(20, 3.0), "The target 'y' has one value only, 3.0"),
+        (np.ones((20, 2)), np.arange(20.0), "Every column is constant"),
+        (np.tile(np.arange(8.0), (60_000, 1)).T, np.arange(8.0), "The table has 60,000 columns"),
+    ],
+)
+def test_a_table_without_an_answer_is_refused_with_a_repair(X, y, sentence):
     with pytest.raises(DataError, match=sentence):
-        mkl.explore(REFUSED[sentence]())
-
-
-def test_one_column_and_six_rows_have_an_answer():
-    data = Dataset(np.arange(6.0)[:, None], np.arange(6.0))
-    assert [one.name for one in mkl.explore(data).columns] == ["x1"]
+        mkl.explore(Dataset(X, y))
 
 
 @pytest.mark.parametrize(
@@ -367,15 +308,11 @@ def odd_tables():
     a, b, side = rng.normal(size=n).round(3), rng.normal(size=n).round(3), rng.integers(0, 2, n)
     classes, few, rare = np.where(side, "yes", "no"), rng.integers(0, 8, n), np.arange(n) < 2
     yield "copied rows", {"a": a[few], "b": b[few], "y": classes}
-    yield "rows that contradict each other", {"a": side, "b": 3 - side, "y": rng.permutation(classes)}
     yield "constant within a class", {"a": side, "b": 5 - 2 * side, "c": a, "y": classes}
-    yield "the target once more", {"a": a, "b": b, "leak": 3 * b, "y": b}
     yield "more columns than rows", {**{f"g{j}": rng.normal(size=n).round(2) for j in range(90)}, "y": classes}
     yield "far apart scales", {"a": 1e12 * a, "b": 1e-12 * b, "c": 1e30 * side, "y": a + b}
     yield "outliers", {"a": np.where(rare, 1e9, a), "b": b, "y": np.where(rare, 1e7, b)}
-    dates = ["2020-13-45", "32.01.2020"] * (n // 2), [f"2020-0{1 + i % 9}-3{i % 2}" for i in range(n)]
-    yield "dates that are none", {"a": dates[0], "b": a, "y": classes}
-    yield "a few such dates", {"a": dates[1], "b": a, "y": classes}
+    yield "six rows of one column", {"a": a[:6], "y": b[:6]}
     yield "gaps in a text", {"a": ["" if i % 3 else f"red fox and hound {i}" for i in range(n)], "b": a, "y": classes}
 
 
@@ -421,12 +358,11 @@ def test_a_data_frame_as_it_is_has_an_answer_by_its_columns():
     assert told.decision_function(frame.iloc[:3]).shape == (3,)
 
 
-def test_widths_go_on_where_the_edge_of_their_grid_wins(monkeypatch):
+def test_widths_go_on_where_the_edge_of_their_grid_wins():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(150, 2))
     data = Dataset(X, X[:, 0] + X[:, 1])  # as smooth as can be
-    found = list(stages(data, Asked()))
-    (compared,) = [value for name, value in found if name == "path"]
+    compared = dict(stages(data, Asked()))["path"]
     (whole,) = [one for one in compared if one.candidate.way == "whole"]
     assert whole.candidate.estimator.kernels.specs[0].width > max(folds.WIDTHS)
 

@@ -26,22 +26,27 @@ def regressor(kernels, C=100.0):
     return mkl.LpMKLRegressor(kernels=kernels, p=1, C=C, loss="squared")
 
 
+def taken_apart(model, data, **asked):
+    """The terms of the model after its fit, which sum to what it says."""
+    found = decompose(model.fit(data.X, data.y), data, **asked)
+    assert sum(term.share for term in found.terms) == pytest.approx(1.0)
+    if data.task == "regression":
+        said = model.predict(data.X)
+        assert found.values.sum(axis=0)[:, 0] == pytest.approx(said - said.mean(), abs=1e-5)
+    return found
+
+
 def test_shares_are_the_indices_of_sobol():
     """f = a + 2 a b + (3 c^2 - 1) / 2: variances 1/3, 4/9 and 1/5."""
     data = uniform(lambda X: X[:, 0] + 2 * X[:, 0] * X[:, 1] + (3 * X[:, 2] ** 2 - 1) / 2, n=500)
-    model = regressor(mkl.KernelDictionary.interactions(data)).fit(data.X, data.y)
-    found = decompose(model, data)
+    found = taken_apart(regressor(mkl.KernelDictionary.interactions(data)), data)
     expected = {("a",): 1 / 3, ("a", "b"): 4 / 9, ("c",): 1 / 5}
     total = sum(expected.values())
     reported = shares(found)
-    assert sum(reported.values()) == pytest.approx(1.0)
     assert list(reported)[:3] == [("a", "b"), ("a",), ("c",)]
     for columns, variance in expected.items():
         assert reported[columns] == pytest.approx(variance / total, abs=0.06)
     assert sum(reported[one] for one in reported if one not in expected) < 0.02
-    assert found.values.sum(axis=0)[:, 0] == pytest.approx(
-        model.predict(data.X) - model.predict(data.X).mean(), abs=1e-8
-    )
     assert abs(found.correlations - np.eye(len(found.terms))).max() < 0.3
     assert found.place(("b", "a")) == 0
     with pytest.raises(ParameterError, match="no term of c × d"):
@@ -55,8 +60,7 @@ def test_on_a_full_grid_terms_are_uncorrelated_and_are_those_of_the_table():
     sets = [("a",), ("b",), ("c",), ("a", "b"), ("a", "c"), ("b", "c"), ("a", "b", "c")]
     delta = {name: mkl.Delta(features=(j,)) for j, name in enumerate("abc")}
     kernels = mkl.KernelDictionary(tuple(mkl.Interaction(*(delta[name] for name in one)) for one in sets))
-    model = mkl.UniformMKLRegressor(kernels=kernels, C=1e7, loss="squared").fit(data.X, data.y)
-    found = decompose(model, data)
+    found = taken_apart(mkl.UniformMKLRegressor(kernels=kernels, C=1e7, loss="squared"), data)
     assert found.correlations == pytest.approx(np.eye(7), abs=1e-8)
     terms, reported = {(): np.full(f.shape, f.mean())}, shares(found)
     for one in sets:
@@ -67,49 +71,29 @@ def test_on_a_full_grid_terms_are_uncorrelated_and_are_those_of_the_table():
         assert reported[one] == pytest.approx(terms[one].var() / f.var(), abs=1e-4)
 
 
-def test_no_pair_for_an_additive_truth_and_the_pair_for_a_product():
-    alone = uniform(lambda X: np.sin(3 * X[:, 0]) + X[:, 1] ** 2, noise=0.2)
-    found = decompose(regressor(mkl.KernelDictionary.interactions(alone), 1.0).fit(alone.X, alone.y), alone)
-    assert all(len(term.columns) == 1 for term in found.terms)
-    both = uniform(lambda X: X[:, 0] * X[:, 1], noise=0.1)
-    found = decompose(regressor(mkl.KernelDictionary.interactions(both), 1.0).fit(both.X, both.y), both)
-    assert found.terms[0].columns == ("a", "b")
-    assert found.terms[0].share > 0.9
-
-
 def test_a_linear_kernel_of_all_columns_is_taken_apart_and_a_curved_one_is_of_higher_order():
     data = uniform(lambda X: X[:, 0] - 2 * X[:, 1])
     data = Dataset(data.X * [1, 1, 5, 0.1] + 3, data.y, data.feature_names)
-    linear = regressor(mkl.KernelDictionary((mkl.Linear(),))).fit(data.X, data.y)
-    reported = shares(decompose(linear, data))
+    reported = shares(taken_apart(regressor(mkl.KernelDictionary((mkl.Linear(),))), data))
     assert reported[("b",)] == pytest.approx(0.8, abs=0.03)
     assert set(reported) <= {("a",), ("b",), ("c",), ("d",)}
-    values = decompose(linear, data).values.sum(axis=0)[:, 0]
-    assert values == pytest.approx(linear.predict(data.X) - linear.predict(data.X).mean(), abs=1e-5)
-    curved = regressor(mkl.KernelDictionary((mkl.RBF(1.0, relative=True), mkl.RBF(1.0, features=(0, 1))))).fit(
-        data.X, data.y
-    )
-    assert {("a", "b"), HIGHER_ORDER} & set(shares(decompose(curved, data)))
+    curved = mkl.KernelDictionary((mkl.RBF(1.0, relative=True), mkl.RBF(1.0, features=(0, 1))))
+    assert {("a", "b"), HIGHER_ORDER} & set(shares(taken_apart(regressor(curved), data)))
 
 
 def test_what_a_kernel_of_all_columns_says_of_single_ones_goes_to_them():
     kernels = mkl.KernelDictionary((mkl.RBF(1.0, relative=True),))
     alone = uniform(lambda X: X[:, 0] - X[:, 1] ** 2, n=300, noise=0.05)
-    reported = shares(decompose(regressor(kernels).fit(alone.X, alone.y), alone))
-    assert sum(reported.values()) == pytest.approx(1.0)
+    reported = shares(taken_apart(regressor(kernels), alone))
     truth = {("a",): 1 / 3, ("b",): 4 / 45}
     for columns, variance in truth.items():
         assert reported[columns] == pytest.approx(variance / sum(truth.values()), abs=0.05)
     assert reported.get(HIGHER_ORDER, 0.0) < 0.02
     both = uniform(lambda X: X[:, 0] * X[:, 1], n=300, noise=0.05)
-    model = regressor(kernels).fit(both.X, both.y)
-    assert decompose(model, both, pairs=True).terms[0].columns == ("a", "b")
-    found = decompose(model, both)
+    assert taken_apart(regressor(kernels), both, pairs=True).terms[0].columns == ("a", "b")
+    found = taken_apart(regressor(kernels), both)
     assert found.terms[0].columns == HIGHER_ORDER
     assert found.terms[0].share > 0.9
-    assert found.values.sum(axis=0)[:, 0] == pytest.approx(
-        model.predict(both.X) - model.predict(both.X).mean(), abs=1e-5
-    )
 
 
 @pytest.mark.parametrize("kind", [mkl.LpMKLClassifier, mkl.SMKLClassifier])
@@ -118,9 +102,7 @@ def test_several_classes_are_averaged(kind):
     X = rng.standard_normal((200, 3))
     y = np.digitize(X[:, 0] + X[:, 1] ** 2, [0.0, 1.5]).astype(np.int64)
     data = Dataset(X, y, ("a", "b", "c"), task="multiclass")
-    model = kind(kernels=mkl.KernelDictionary.interactions(data, order=1)).fit(data.X, data.y)
-    found = decompose(model, data)
-    assert sum(term.share for term in found.terms) == pytest.approx(1.0)
+    found = taken_apart(kind(kernels=mkl.KernelDictionary.interactions(data, order=1)), data)
     assert {term.columns for term in found.terms[:2]} == {("a",), ("b",)}
     assert found.values.shape[2] == 3
 
@@ -133,27 +115,22 @@ def test_a_category_is_one_column_and_columns_that_act_together_are_named_by_the
         X, size * (color == 1) + 0.1 * rng.standard_normal(300), ("size", "color=r", "color=g", "color=b"),
         columns=(("size", (0,)), ("color", (1, 2, 3))),
     )  # fmt: skip
-    model = regressor(mkl.KernelDictionary.interactions(data)).fit(data.X, data.y)
-    assert set(shares(decompose(model, data))) <= {("size",), ("color",), ("size", "color")}
-    assert decompose(model, data).terms[0].columns == ("size", "color")
+    found = taken_apart(regressor(mkl.KernelDictionary.interactions(data)), data)
+    assert set(shares(found)) <= {("size",), ("color",), ("size", "color")}
+    assert found.terms[0].columns == ("size", "color")
 
 
 def test_clusters_keep_their_names():
     rng = np.random.default_rng(0)
     X = np.repeat(rng.standard_normal((100, 15)), 3, axis=1) + 0.01 * rng.standard_normal((100, 45))
     data = Dataset(X, X[:, 0] + 0.1 * rng.standard_normal(100))
-    model = regressor(mkl.KernelDictionary.interactions(data, order=1), 1.0).fit(data.X, data.y)
-    assert decompose(model, data).terms[0].columns == ("x1 and 2 more",)
+    found = taken_apart(regressor(mkl.KernelDictionary.interactions(data, order=1), 1.0), data)
+    assert found.terms[0].columns == ("x1 and 2 more",)
 
 
 def test_a_hull_has_terms_of_any_order():
     data = uniform(lambda X: X[:, 0] * X[:, 1] * X[:, 2] + X[:, 3], n=200)
-    model = mkl.HKLRegressor(lam=1e-5).fit(data.X, data.y)
-    found = decompose(model, data)
-    assert {("a", "b", "c"), ("d",)} <= set(shares(found))
-    assert sum(term.share for term in found.terms) == pytest.approx(1.0)
-    predicted = model.predict(data.X)
-    assert found.values.sum(axis=0)[:, 0] == pytest.approx(predicted - predicted.mean(), abs=1e-8)
+    assert {("a", "b", "c"), ("d",)} <= set(shares(taken_apart(mkl.HKLRegressor(lam=1e-5), data)))
 
 
 def test_a_model_of_a_ready_stack_has_no_terms_and_a_constant_model_none():

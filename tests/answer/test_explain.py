@@ -6,11 +6,11 @@ import pytest
 import mklcore as mkl
 from mklcore.answer import terms
 from mklcore.errors import ParameterError
-from mklcore.io.catalog import EVERY_TASK
+from mklcore.io.catalog import ESTIMATORS, EVERY_TASK
 from tests.kernels.test_dictionary import made
 
 KERNELS = mkl.KernelDictionary.rbf_grid([0.5, 1.0]) + mkl.KernelDictionary.per_feature(mkl.RBF(1.0), 3)
-METHODS = [key for key, method in mkl.io.catalog.ESTIMATORS.items() if method.on == "kernels"]
+METHODS = [key for key, method in ESTIMATORS.items() if method.on == "kernels"]
 
 
 def table(task):
@@ -32,7 +32,7 @@ def fitted(request):
     key, task = request.param
     X, y = table(task)
     settings = {"C": 5.0, "lam": 0.01}
-    return mkl.io.catalog.ESTIMATORS[key].estimator(task, kernels=KERNELS, **settings).fit(X, y), X
+    return ESTIMATORS[key].estimator(task, kernels=KERNELS, **settings).fit(X, y), X
 
 
 def test_contributions_sum_to_what_the_model_says(fitted):
