@@ -20,6 +20,7 @@ from mklcore.kernels.operators import is_operator
 from mklcore.paths.folds import cut
 
 FOLDS = 5
+_BINS = 10  # of equal width, in which probabilities are compared with what happened
 FEWEST = 2  # rows of a class that a sigmoid needs on both sides
 
 
@@ -95,16 +96,16 @@ def sigmoids(decision: Array, table: Array) -> Array:
     return np.where(total > 0, found / np.where(total > 0, total, 1.0), 1.0 / found.shape[1])
 
 
-def reliability(probability: Array, happened: Array, n_bins: int = 10) -> tuple[Array, Array, Array]:
-    """Mean probability, share that happened and number of rows, per bin of equal width that holds any row.
+def reliability(probability: Array, happened: Array) -> tuple[Array, Array, Array]:
+    """Mean probability, share that happened and number of rows, per bin that holds any row.
 
     ``probability`` (n,) in [0, 1], ``happened`` (n,) of bool.
     """
-    place = np.minimum((np.asarray(probability) * n_bins).astype(int), n_bins - 1)
-    counts = np.bincount(place, minlength=n_bins)
+    place = np.minimum((np.asarray(probability) * _BINS).astype(int), _BINS - 1)
+    counts = np.bincount(place, minlength=_BINS)
     some = counts > 0
-    said = np.bincount(place, probability, n_bins)[some] / counts[some]
-    share = np.bincount(place, np.asarray(happened, dtype=float), n_bins)[some] / counts[some]
+    said = np.bincount(place, probability, _BINS)[some] / counts[some]
+    share = np.bincount(place, np.asarray(happened, dtype=float), _BINS)[some] / counts[some]
     return said, share, counts[some].astype(float)
 
 
