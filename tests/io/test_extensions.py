@@ -334,11 +334,17 @@ def test_an_estimator_that_lacks_a_part_is_refused_with_its_name(base, match):
 
 # What the documentation shows
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "extend" / "page.md"
+EXTEND = Path(__file__).resolve().parents[2] / "docs" / "extend"
+
+
+@every("page", sorted(page.name for page in EXTEND.glob("*.md")))
+def test_every_example_has_less_than_thirty_lines(page):
+    for block in re.findall(r"```p\w+\n(.*?)```", (EXTEND / page).read_text(encoding="utf-8"), re.S):
+        assert len([line for line in block.splitlines() if line.strip(" .>")]) < 30
 
 
 def test_the_page_of_the_documentation_is_drawn():
-    (code,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.S)
+    (code,) = re.findall(r"```python\n(.*?)```", (EXTEND / "page.md").read_text(encoding="utf-8"), re.S)
     inside = "from pages.shared.state import memory\nmemory().runs_page = True\n"
     page = quiet(AppTest.from_string(inside + code, default_timeout=300).run())
     assert len(page.dataframe[0].value) == mkl.load_sample("breast_cancer").n_features
