@@ -132,6 +132,10 @@ class SlowError(Exception):
     """A request stopped sending, or sends too slowly."""
 
 
+class GoneError(Exception):
+    """The sender of a file went away before its end."""
+
+
 @dataclass(frozen=True)
 class Shares:
     """What may be held of files that were brought along, in megabytes: of a tab while they travel and after, and in
@@ -203,7 +207,7 @@ def tab_of(scope: Message) -> str:
 @asynccontextmanager
 async def bounded(scope: Message, receive: Receive) -> AsyncIterator[tuple[Message, Receive]]:
     """Count a request that brings a file along, and give it on; what cannot be taken is given on as the words that say
-    so. Raises ``SlowError`` where it stops sending.
+    so. Raises ``SlowError`` where it stops sending, ``GoneError`` where it breaks off.
     """
     tab, size = tab_of(scope), float(dict(scope["headers"])[b"content-length"])
     why = ARRIVING.begin(tab, size)
@@ -216,7 +220,7 @@ async def bounded(scope: Message, receive: Receive) -> AsyncIterator[tuple[Messa
 
 
 def paced(receive: Receive, clock: Callable[[], float] = time.monotonic) -> Receive:
-    """Return a receiver of the same body that raises ``SlowError`` where it does not come."""
+    """Return a receiver of the same body: ``SlowError`` where it does not come, ``GoneError`` where its sender left."""
     begun, got, whole = clock(), 0, False
 
     async def receive_soon() -> Message:
@@ -228,6 +232,8 @@ def paced(receive: Receive, clock: Callable[[], float] = time.monotonic) -> Rece
             message = await asyncio.wait_for(receive(), left)
         except TimeoutError:
             raise SlowError from None
+        if message["type"] == "http.disconnect":
+            raise GoneError
         got, whole = got + len(message.get("body", b"")), not message.get("more_body", False)
         return message
 
@@ -337,6 +343,8 @@ class Guard:
                 await self._app(counted, body, self._forbidding(send))
         except SlowError:
             await self._refuse(send, 408, b"The file stopped coming. Send it again.", (b"connection", b"close"))
+        except GoneError:
+            pass  # nobody waits for an answer
 
     def _tell_refused(self, host: bytes) -> None:
         """Write a refused host into the log, each once, and what answers it."""

@@ -56,6 +56,22 @@ def test_a_file_that_stops_coming_is_ended_and_no_longer_counted(kept, slow_body
     assert guard.ARRIVING.begin("a", 3.9 * MB) == ""
 
 
+def test_a_file_whose_sender_goes_away_is_no_longer_counted_and_needs_no_answer(kept):
+    messages = [{"type": "http.disconnect"}, {"type": "http.request", "body": b"x", "more_body": True}]
+
+    async def receive():
+        return messages.pop()
+
+    async def app(scope, receive, send):
+        while (await receive()).get("more_body"):
+            pass
+        raise AssertionError("a part of a file was taken for the whole of it")
+
+    length = (b"content-length", b"3900000")
+    assert through_guard(app, "/_stcore/upload_file/a/1", length, method="PUT", receive=receive) == []
+    assert guard.ARRIVING.begin("a", 3.9 * MB) == ""
+
+
 def test_a_file_may_come_slowly_and_its_answer_is_waited_for():
     now, pieces = [0.0], [b"x" * 30_000] * 20
 
