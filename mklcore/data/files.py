@@ -33,7 +33,6 @@ from mklcore.data.dataset import counted, listed
 from mklcore.data.packed import (
     check_cells,
     endable,
-    folder_columns,
     is_workbook,
     parquet_columns,
     too_many,
@@ -130,7 +129,7 @@ class Table:
 
 
 def parse(source: Source, form: ReadOptions) -> Table:
-    """The table in a path, bytes or a file object; of a folder the Parquet files in it."""
+    """The table in a path, bytes or a file object."""
     table = _parsed(source, form)
     if form.missing_marks is None:
         return table
@@ -150,10 +149,9 @@ def _without_marks(cells: np.ndarray, marks: frozenset[str], decimal: str) -> np
 
 def _parsed(source: Source, form: ReadOptions) -> Table:
     notes: list[str] = []
-    is_folder = isinstance(source, (str, os.PathLike)) and os.path.isdir(source)
-    raw = b"PAR1" if is_folder else _bytes_of(source, form.max_bytes)
+    raw = _bytes_of(source, form.max_bytes)
     if raw[:4] == b"PAR1":
-        names, columns, notes = folder_columns(Path(source), form) if is_folder else parquet_columns(raw, form)  # type: ignore[arg-type]
+        names, columns, notes = parquet_columns(raw, form)
         return Table(_settled_names(names, notes), columns, notes=tuple(notes))
     if is_workbook(raw):
         rows, sheets, notes = workbook_rows(raw, form)

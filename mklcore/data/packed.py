@@ -1,4 +1,4 @@
-"""Packed files: Parquet and folders of it, workbooks, arrays and JSON, with a bound on what each unpacks to.
+"""Packed files: Parquet, workbooks, arrays and JSON, with a bound on what each unpacks to.
 
 Nothing is executed and nothing is unpickled. What a packed file unpacks to is bounded before it is unpacked. A text
 that stands in every row is a few bytes of a Parquet file and gigabytes in memory: headers of all pages are read first,
@@ -21,7 +21,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import reduce
 from itertools import pairwise
-from pathlib import Path
 from typing import IO, Any, TypeVar
 
 import numpy as np
@@ -145,41 +144,6 @@ def parquet_columns(raw: bytes, form: ReadOptions) -> Columns:
         raise
     except (OSError, ValueError, TypeError, LookupError, ArithmeticError, MemoryError, RuntimeError) as error:
         raise DataError(f"The Parquet file cannot be read ({type(error).__name__}); write it again.") from error
-
-
-def folder_columns(folder: Path, form: ReadOptions) -> Columns:
-    """Names, columns and notes of all Parquet files in a folder and below it, one after the other by their names."""
-    files = sorted(folder.rglob("*.parquet"))
-    if not files:
-        raise DataError(f"The folder {str(folder)[:200]!r} holds no file that ends in .parquet; expected at least one.")
-    if sum(file.stat().st_size for file in files) > form.max_bytes:
-        raise DataError(
-            f"The files of the folder are larger than {form.max_bytes / 2**20:.3g} MB together, the limit; take fewer "
-            "of them, or set max_bytes."
-        )
-    parts: list[dict[str, np.ndarray]] = []
-    for file in files:
-        try:
-            names, columns, notes = parquet_columns(file.read_bytes(), form)
-        except DataError as error:
-            raise DataError(f"{file.name[:80]!r}: {error}", repairs=error.repairs) from error
-        part = dict(zip(names, columns, strict=True))
-        first = parts[0] if parts else part
-        if part.keys() != first.keys() or any(part[name].dtype != first[name].dtype for name in part):
-            raise DataError(
-                f"The file {file.name[:80]!r} has other columns than {files[0].name[:80]!r}, or columns of another "
-                f"kind; expected {listed(map(clean_name, first))} in every file of the folder."
-            )
-        parts.append(part)
-        if sum(len(one[names[0]]) for one in parts) > form.max_rows:
-            raise too_many("rows", form.max_rows, "max_rows")
-    whole = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-    check_cells(len(whole[names[0]]), len(whole))
-    return (
-        list(whole),
-        tuple(whole.values()),
-        [f"{len(files)} Parquet files, one after the other by their names.", *notes],
-    )
 
 
 def _columns(raw: bytes, form: ReadOptions) -> Columns:

@@ -126,8 +126,7 @@ def read_table(source: Source | Table, target: str | int | None = None, **option
     Parameters
     ----------
     source : path, bytes or file
-        The table: a path, bytes, an open file read from where it stands, or a folder of Parquet files with the same
-        columns.
+        The table: a path, bytes, or an open file read from where it stands.
     target : str, int or None, default None
         Name or index of the target column; None finds one.
     **options

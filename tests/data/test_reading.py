@@ -178,27 +178,6 @@ def test_parquet_is_known_by_its_content(tmp_path):
         read_table(damaged[:200] + damaged[300:])
 
 
-def test_a_folder_of_parquet_files_is_one_table(tmp_path):
-    frame = pd.DataFrame({"a": np.arange(40.0), "kind": ["x", "y"] * 20, "y": np.arange(40) % 2})
-    frame.to_parquet(tmp_path / "whole.parquet")
-    whole = read_table(tmp_path / "whole.parquet", "y")
-    folder = tmp_path / "parts"
-    (folder / "more").mkdir(parents=True)
-    frame[:15].to_parquet(folder / "1.parquet")
-    frame[["y", "kind", "a"]][15:].to_parquet(folder / "more" / "2.parquet")
-    found = read_table(str(folder), "y")
-    assert found.fingerprint == whole.fingerprint
-    assert "2 Parquet files, one after the other by their names." in found.notes
-    frame[["a", "y"]].to_parquet(folder / "3.parquet")
-    with pytest.raises(DataError, match=r"has other columns than '1\.parquet'.*expected 'a', 'kind', 'y' in every"):
-        read_table(folder, "y")
-    with pytest.raises(DataError, match=r"larger than 0\.000954 MB together"):
-        read_table(folder, "y", max_bytes=1000)
-    (tmp_path / "empty").mkdir()
-    with pytest.raises(DataError, match=r"holds no file that ends in \.parquet"):
-        read_table(tmp_path / "empty", "y")
-
-
 def zipped(members):
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
