@@ -1,15 +1,12 @@
-"""What kernels, losses and penalties share: the numbers a person may choose, refusals of what these cannot be, and of
-classes that lack a part.
-"""
+"""What kernels, losses and penalties share: the numbers a person may choose, and refusals of what these cannot be."""
 
 from __future__ import annotations
 
 import copy
-import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import wraps
-from typing import Any, ClassVar, Concatenate, ParamSpec, Self, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -72,61 +69,3 @@ def set_together(fit: Fitting[Estimator, Arguments]) -> Fitting[Estimator, Argum
         return self
 
     return fitted
-
-
-class Checked:
-    """A class to derive from, whose missing parts are named by ``check_parts``.
-
-    Abstract methods bear ``abc.abstractmethod``, and the first line of their docstring says what they return;
-    ``attributes`` holds class attributes that need a value, each with what it is.
-    """
-
-    attributes: ClassVar[Mapping[str, str]] = {}
-    _is_complete: ClassVar[bool]
-
-    @classmethod
-    def check_parts(cls) -> None:
-        """ParameterError that names every part the class lacks; looked for once."""
-        if "_is_complete" not in cls.__dict__:
-            cls._check_class()
-            cls._is_complete = True
-
-    @classmethod
-    def _check_class(cls) -> None:
-        """ParameterError, with all that is missing, unless every part is there; once per class."""
-        statics = {name: inspect.getattr_static(cls, name) for name in dir(cls)}
-        abstract = [name for name, part in statics.items() if getattr(part, "__isabstractmethod__", False)]
-        cls._refuse_without([*(name for name in cls.attributes if name not in statics), *abstract])
-
-    @classmethod
-    def _refuse_without(cls, missing: list[str], why: str = "") -> None:
-        if not missing:
-            return
-        owner = next(base for base in cls.__mro__ if base.__module__.startswith("mklcore.") and base is not cls)
-        described = "; ".join(_described(cls, name) for name in missing)
-        raise ParameterError(
-            f"{cls.__name__} derives from {owner.__name__}{why} and lacks {described}. Write what is missing."
-        )
-
-
-class Interface(Checked):
-    """``Checked`` that are looked for when the first object is made."""
-
-    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
-        cls.check_parts()
-        return super().__new__(cls)
-
-
-def _described(cls: type[Checked], name: str) -> str:
-    """A missing part with its arguments, and what it returns."""
-    part = inspect.getattr_static(cls, name, None)
-    if part is None:
-        return f"{name}: {cls.attributes[name]}"
-    if isinstance(part, property):
-        return f"the property {name}: {_first_line(part)}"
-    arguments = [each for each in inspect.signature(part).parameters if each != "self"]
-    return f"{name}({', '.join(arguments)}): {_first_line(part)}"
-
-
-def _first_line(part: Any) -> str:
-    return (inspect.getdoc(part) or "no words of it are left").splitlines()[0].rstrip(".")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -26,7 +26,7 @@ from mklcore.kernels.dictionary import KernelDictionary, SequenceDictionary, sto
 from mklcore.kernels.features import FeatureMap, Nystroem, column_features
 from mklcore.kernels.grams import STACKS_IN_FOLDS, Forecast, GramStack, Rows, as_stack
 from mklcore.kernels.operators import Capability, frobenius_norms, is_operator, is_scored
-from mklcore.parameters import Checked, set_together
+from mklcore.parameters import set_together
 from mklcore.problem.driver import Fit
 from mklcore.problem.losses import CLASSIFICATION, REGRESSION, Loss, centre_of, loss_for, total_loss
 
@@ -78,7 +78,7 @@ class KernelSettings:
     callback: Callable[..., Any] | None = None
 
 
-class KernelEstimator(Checked, BaseEstimator):
+class KernelEstimator(BaseEstimator, ABC):
     """Base of every estimator on kernels: builds or checks the stack, carries it to new rows, publishes the fit.
 
     Shared parameters
@@ -317,7 +317,6 @@ class KernelEstimator(Checked, BaseEstimator):
         return self._fitted(X, y)
 
     def _fitted(self, X: Any, y: Any) -> Self:
-        self.check_parts()
         self._check_parameters()
         stack, target = self.training_stack(X, y)
         self._fit_stack(stack, target)
@@ -379,7 +378,6 @@ class KernelEstimator(Checked, BaseEstimator):
 
     def training_stack(self, X: Any, y: Any) -> tuple[Any, Labels]:
         """The kernels of the training rows ``X``, built or checked, and the checked target, ready for ``along``."""
-        self.check_parts()
         rows = self._checked_rows(X, reset=True)
         target = self._checked_target(rows, target_of(X, y))
         return self._stack(rows), target

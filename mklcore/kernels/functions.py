@@ -21,8 +21,8 @@ from __future__ import annotations
 
 import copy
 import math
-from abc import abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields, replace
 from itertools import pairwise
 from numbers import Integral, Real
@@ -34,7 +34,7 @@ import scipy
 from mklcore.arrays import Array
 from mklcore.errors import KernelError, ParameterError
 from mklcore.kernels.fills import column_median, fill_distances, fill_exponential
-from mklcore.parameters import Interface, Parameter, check_whole
+from mklcore.parameters import Parameter, check_whole
 
 MEDIAN_ROWS = 2000  # from which median distances are taken
 MOST_PARTS = 8  # of a product or a sum
@@ -50,7 +50,7 @@ def _as_real(owner: str, name: str, value: Any, low: float, high: float) -> floa
     return float(value)
 
 
-class LazyColumns(Interface):
+class LazyColumns(ABC):
     """Columns chosen once their number is known; subclasses are frozen dataclasses."""
 
     @abstractmethod
@@ -86,18 +86,14 @@ def columns_as_text(features: Sequence[int], feature_names: Sequence[str] | None
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class KernelSpec(Interface):
+class KernelSpec(ABC):
     """One kernel function on some columns; `features=None` means all, `label` is what names call those columns."""
 
     features: tuple[int, ...] | LazyColumns | None = None
     label: str | None = None
 
-    attributes: ClassVar[Mapping[str, str]] = {
-        "family": "what figures and tables group it under",
-        "base": "the numbers it is a function of: inner, squared or absolute",
-    }
-    family: ClassVar[str]
-    base: ClassVar[str]
+    family: ClassVar[str]  # what figures and tables group it under
+    base: ClassVar[str]  # the numbers it is a function of: inner, squared or absolute
     code: ClassVar[str] = ""  # letters by which links and edited tables call it; its key in KERNELS where empty
     hue: ClassVar[str] = ""  # #rrggbb; one that no other family has where empty
     is_base: ClassVar[bool] = False  # whether it is its base itself: sums over kernels are then products of columns
@@ -106,18 +102,14 @@ class KernelSpec(Interface):
     letters: ClassVar[Any] = ()  # columns read as letters of a sequence, once known; these are never standardised
     rate: ClassVar[Any] = None  # where it is exp(-rate * base): one loop over many kernels can fill it
 
-    @classmethod
-    def _check_class(cls) -> None:
-        super()._check_class()
-        if cls.base not in BASES and not issubclass(cls, RowKernel):
-            raise KernelError(
-                f"{cls.__name__} says base = {cls.base!r}, and there is no such base: the bases are "
-                f"{', '.join(BASES)}. A kernel "
-                "that is a function of none of these derives from RowKernel."
-            )
-
     def __post_init__(self) -> None:
-        object.__setattr__(self, "features", as_features(type(self).__name__, self.features))
+        kind = type(self)
+        if kind.base not in BASES and not isinstance(self, RowKernel):
+            raise KernelError(
+                f"{kind.__name__} says base = {kind.base!r}, and there is no such base: the bases are "
+                f"{', '.join(BASES)}. A kernel that is a function of none of these derives from RowKernel."
+            )
+        object.__setattr__(self, "features", as_features(kind.__name__, self.features))
         if self.label is not None:
             object.__setattr__(self, "label", str(self.label))
 

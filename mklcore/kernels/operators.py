@@ -551,7 +551,7 @@ class RowCache:
 
 def cached(K: Array | KernelOperator, before: CachedOperator | None = None) -> CachedOperator:
     """``K`` with a memory: that of ``before`` where that has the same kernels."""
-    source: Any = K if is_operator(K) else Dense(np.asarray(K))
+    source: Any = as_operator(K)
     operator = source if isinstance(source, CachedOperator) else CachedOperator(source)
     return before if before is not None and same_kernels(operator.source, before.source) else operator
 

@@ -10,9 +10,9 @@ Source: Kloft, Brefeld, Sonnenburg, Zien (2011), equations (4), (9), (17) and se
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias
 
@@ -21,7 +21,7 @@ import scipy
 
 from mklcore.arrays import Array
 from mklcore.errors import ParameterError
-from mklcore.parameters import Interface, Parameter
+from mklcore.parameters import Parameter
 
 CLASSIFICATION, REGRESSION = ("binary", "multiclass"), ("regression",)
 
@@ -29,7 +29,7 @@ CLASSIFICATION, REGRESSION = ("binary", "multiclass"), ("regression",)
 Cost: TypeAlias = float | Array
 
 
-class Loss(Interface):
+class Loss(ABC):
     """The interface of a loss, and what most losses have in common; arrays are (n,), ``C`` is the cost of one unit of
     loss: a number, or (n,) where rows are weighed.
 
@@ -57,14 +57,9 @@ class Loss(Interface):
         Lin(a) = linear'a - epsilon 1'|a| - least_curvature a'a / (2 C)
     """
 
-    attributes: ClassVar[Mapping[str, str]] = {
-        "name": "what texts, links and saved models call it",
-        "label": "what select boxes call it",
-        "formula": "V as LaTeX",
-    }
-    name: ClassVar[str]
-    label: ClassVar[str]
-    formula: ClassVar[str]
+    name: ClassVar[str]  # what texts, links and saved models call it
+    label: ClassVar[str]  # what select boxes call it
+    formula: ClassVar[str]  # V as LaTeX
     tasks: ClassVar[tuple[str, ...]] = ()
     parameters: ClassVar[tuple[Parameter, ...]] = ()  # the numbers of the loss that a person may choose
     machine: ClassVar[str] = ""
@@ -80,16 +75,6 @@ class Loss(Interface):
     least_curvature: ClassVar[float] = 0.0
     epsilon: float = 0.0
     slopes: tuple[float, float] = (-1.0, 0.0)
-
-    @classmethod
-    def _check_class(cls) -> None:
-        super()._check_class()
-        claimed = next((claim for claim in ("smooth", "sloped") if getattr(cls, claim) is True), None)
-        if claimed is not None:
-            missing = [
-                name for name in ("derivative", "second_derivative") if getattr(cls, name) is getattr(Loss, name)
-            ]
-            cls._refuse_without(missing, f", says {claimed} = True")
 
     @abstractmethod
     def value(self, t: Array, y: Array) -> Array:
@@ -117,7 +102,7 @@ class Loss(Interface):
         positive = y > 0.0
         return np.where(positive, low, -high), np.where(positive, high, -low)
 
-    def check_cost(self, n: int, C: Cost) -> None:
+    def check_cost(self, n: int, C: Cost) -> None:  # noqa: B027  # most losses take any C
         """ParameterError where a loss that fixes its own C on ``n`` rows is asked for at another."""
 
     def linear(self, y: Array) -> Array:

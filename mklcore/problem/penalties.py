@@ -36,7 +36,7 @@ SCAD: Fan and Li (2001); both on groups: Breheny and Huang (2015).
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields
 from functools import cached_property
@@ -47,10 +47,10 @@ import numpy as np
 from mklcore.arrays import Array
 from mklcore.errors import ParameterError
 from mklcore.kernels.grams import alignment_matrix
-from mklcore.parameters import Interface, Parameter
+from mklcore.parameters import Parameter
 
 
-class Penalty(Interface):
+class Penalty(ABC):
     """What weights the kernels; ``weights``, ``n`` and ``Q`` are (M,) and non-negative.
 
     A subclass is a frozen dataclass; one line in ``PENALTIES`` makes it known to estimators, pages and saved models.
@@ -66,8 +66,7 @@ class Penalty(Interface):
     infinity the plain sum, one machine, and in between Q_m is proportional to theta_m^(p - 1) |
     """
 
-    attributes: ClassVar[Mapping[str, str]] = {"name": "what texts, links and saved models call it"}
-    name: ClassVar[str]
+    name: ClassVar[str]  # what texts, links and saved models call it
     help: ClassVar[str] = ""  # what choosing it does, in a sentence
     problem: ClassVar[str] = ""  # its part of the problem that is solved, as LaTeX
     look_for: ClassVar[str] = ""

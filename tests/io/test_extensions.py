@@ -317,19 +317,12 @@ def test_an_experiment(monkeypatch):
     assert page.radio(key="field_experiment").options == ["A tiny one"]
 
 
-@every(
-    "base, match",
-    [
-        (
-            mkl.estimators.base.KernelEstimator,
-            r"Half derives from KernelEstimator .*_solve\(stack, y, warm\)",
-        ),
-        (mkl.estimators.greedy.BudgetedEstimator, r"_run\(stack, y, prepared\): Solve and publish"),
-    ],
-)
-def test_an_estimator_that_lacks_a_part_is_refused_with_its_name(base, match):
-    with pytest.raises(mkl.ParameterError, match=match):
-        type("Half", (base,), {})().fit(np.eye(3), np.ones(3))
+@every("base, part", [
+    (mkl.estimators.base.KernelEstimator, "_solve"), (mkl.estimators.greedy.BudgetedEstimator, "_run"),
+])  # fmt: skip
+def test_an_estimator_that_lacks_a_part_is_refused_with_its_name(base, part):
+    with pytest.raises(TypeError, match=f"abstract class Half .*{part}"):
+        type("Half", (base,), {})()
 
 
 # What the documentation shows
