@@ -16,8 +16,6 @@ import warnings
 from functools import lru_cache
 from pathlib import Path
 
-import numba
-
 from mklcore.io.private_folders import own_folder
 
 PACKAGE = Path(__file__).resolve().parents[1]
@@ -72,7 +70,8 @@ def _place(package: Path, named: str) -> tuple[Path | None, str]:
 
 def _state(package: Path) -> str:
     """A digest of the files that hold compiled functions, of Python, numba and the processor."""
-    from llvmlite import binding  # not at start-up
+    import numba  # where the library works without it, nothing is compiled
+    from llvmlite import binding
 
     processor = [binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten()]
     processor += [os.environ.get(name, "") for name in ("NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES")]

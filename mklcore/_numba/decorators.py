@@ -4,33 +4,82 @@ All compiled functions are serial, release the interpreter's lock, and take cont
 scalars. Compiling is paid on every new machine, so neither kind gets a wrapper for callers in C, and helpers none for
 Python either. The machine code of an entry is cached on disk (:mod:`mklcore._numba.cache`) and holds all of its
 helpers, so helpers are not cached themselves.
+
+The library works without numba, as in a browser, or where ``MKLCORE_NUMBA=0`` is set. The same functions then run as
+Python. Those with a ``numpy`` twin are nearly as fast as before; an entry without one is a loop over single numbers,
+and refuses arrays for which a person would wait too long.
 """
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from functools import wraps
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
-from numba import config, errors, njit
+import numpy as np
 
 from mklcore._numba import cache
+from mklcore.errors import ParameterError
 
 F = TypeVar("F", bound=Callable[..., Any])
+COMPILES = os.environ.get("MKLCORE_NUMBA", "") != "0" and find_spec("numba") is not None
+MOST_NUMBERS = 100_000  # of an array that Python loops over: the Gram matrix of three hundred rows
 _one_by_one = threading.Lock()  # numba asks a setting of the process for the folder
 
-
-def jit_entry(fastmath: bool | set[str] = False) -> Callable[[F], F]:
-    """Compile a function that Python calls; ``fastmath`` as numba has it, the freedoms taken with rounding."""
-    compiler = njit(nogil=True, no_cfunc_wrapper=True, fastmath=fastmath)
-    return lambda function: _cached(compiler(function))
+if COMPILES:
+    from numba import config, errors, njit
 
 
-def jit_helper(fastmath: bool | set[str] = False) -> Callable[[F], F]:
+def jit_entry(
+    fastmath: bool | set[str] = False,
+    *,
+    numpy: Callable[..., Any] | None = None,
+    loops: str = "This method",
+    most: int = MOST_NUMBERS,
+) -> Callable[[F], F]:
+    """Compile a function that Python calls.
+
+    fastmath : as numba has it, the freedoms taken with rounding
+    numpy : what does the same without numba
+    loops : what a person asked for when this function loops over single numbers, for a refusal without numba; "" for
+    one that leaves them to functions with a twin
+    most : numbers in an array from which it is refused then
+    """
+    if COMPILES:
+        compiler = njit(nogil=True, no_cfunc_wrapper=True, fastmath=fastmath)
+        return lambda function: _cached(compiler(function))
+    if numpy is not None:
+        return lambda function: cast(F, numpy)
+    return lambda function: _bounded(function, loops, most) if loops else function
+
+
+def jit_helper(fastmath: bool | set[str] = False, *, numpy: Callable[..., Any] | None = None) -> Callable[[F], F]:
     """Compile a function that only compiled functions call: from Python it cannot be called, its ``py_func`` can."""
-    return njit(nogil=True, no_cfunc_wrapper=True, no_cpython_wrapper=True, fastmath=fastmath)
+    if COMPILES:
+        return njit(nogil=True, no_cfunc_wrapper=True, no_cpython_wrapper=True, fastmath=fastmath)
+    return lambda function: function if numpy is None else cast(F, numpy)
+
+
+def _bounded(function: F, method: str, most: int) -> F:
+    """The function as Python, for arrays of at most ``most`` numbers. ParameterError for larger ones."""
+
+    @wraps(function)
+    def run(*arguments: Any) -> Any:
+        largest = max((np.size(one) for one in arguments), default=0)
+        if largest > most:
+            raise ParameterError(
+                f"{method} would loop over {largest:,} numbers, and without numba at most {most:,} take a "
+                "bearable time. Open the table in the app (mkl-explorer), or install numba (pip install numba); "
+                "else take fewer rows, or the squared loss where the method has it, which needs no such loops."
+            )
+        return function(*arguments)
+
+    return cast(F, run)
 
 
 def _cached(function: Any) -> Any:

@@ -24,6 +24,7 @@ import psutil
 from filelock import FileLock
 
 from mklcore._numba import cache
+from mklcore._numba.decorators import COMPILES
 from mklcore.arrays import Array
 from mklcore.errors import suppress_convergence_warnings
 from mklcore.hkl.bases import ANOVABasis
@@ -75,7 +76,9 @@ def warm_up(progress: Callable[[int, int], Any] | None = None) -> None:
 
 
 def main(arguments: Sequence[str] = ()) -> None:
-    """Fill the cache, once however many processes ask for it."""
+    """Fill the cache, once however many processes ask for it; without numba there is nothing to fill."""
+    if not COMPILES:
+        return
     if "--with-parent" in arguments:
         threading.Thread(target=_end_with_parent, daemon=True).start()
     psutil.Process().nice(getattr(psutil, "BELOW_NORMAL_PRIORITY_CLASS", NICE))

@@ -193,7 +193,7 @@ def _add_four(vectors: Array, e: Indices, size: int, out: Array) -> None:
     out[e[8]] += by_d
 
 
-@jit_entry()
+@jit_entry(loops="Hierarchical kernel learning", most=20_000)  # they are multiplied for every pair of rows
 def add_forms(
     first: int, stop: int, n: int, vectors: Array, a: Array, shares: Array, columns: Array, unit: Mask, row_in: Indices,
     blocks: Array, levels: Indices, products: Indices, single: Indices, fours: Indices, out: Array
@@ -225,7 +225,15 @@ def add_forms(
                 _add_four(vectors, fours[k], size, out)
 
 
-@jit_entry()
+def _multiply_packed(gram: Array, packed: Array) -> None:
+    upper = np.triu_indices(len(gram))
+    factor = np.empty_like(gram)
+    factor[upper] = packed
+    factor.T[upper] = packed
+    gram *= factor
+
+
+@jit_entry(numpy=_multiply_packed)
 def multiply_packed(gram: Array, packed: Array) -> None:
     """gram *= the symmetric matrix whose upper triangle is ``packed``."""
     n, place = gram.shape[0], 0
@@ -237,7 +245,7 @@ def multiply_packed(gram: Array, packed: Array) -> None:
             place += 1
 
 
-@jit_entry()
+@jit_entry(loops="Hierarchical kernel learning")
 def node_columns(columns: Array, unit: Mask, starts: Indices, variables: Indices, levels: Indices, out: Array) -> None:
     """out[k] = prod_i columns[i, v_i] for node k."""
     for k in range(starts.size - 1):

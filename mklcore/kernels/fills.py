@@ -9,6 +9,8 @@ import numpy as np
 
 from mklcore._numba.decorators import jit_entry, jit_helper
 from mklcore.arrays import Array, Indices
+from mklcore.kernels import by_numpy
+from mklcore.kernels.by_numpy import SMALLEST_EXPONENT
 
 LOG2_E = math.log2(math.e)
 # ln 2 in two parts: k * LN2_HIGH is exact for every exponent k of a double, LN2_LOW carries the rest.
@@ -16,12 +18,10 @@ LN2_HIGH = 6.93147180369123816490e-01
 LN2_LOW = 1.90821492927058770002e-10
 # Adding 1.5 * 2^52 rounds a double to the nearest integer and leaves that integer in its lowest bits.
 ROUNDER = 6755399441055744.0
-# Below this, exp is no normal double any more and the fill writes 0.
-SMALLEST_EXPONENT = -708.0
 TILE = 32  # rows and columns of a mirrored tile, and kernels whose columns stay in the processor's cache in a sum
 
 
-@jit_entry({"contract"})
+@jit_entry({"contract"}, numpy=by_numpy.fill_distances)
 def fill_distances(left: Array, right: Array, squared: Any, upper: bool, out: Array) -> None:
     """Squared Euclidean or city-block distances of columns left (s, a) and right (s, b), feature by feature, into out
     (a, b); only j >= i when ``upper``.
@@ -41,7 +41,7 @@ def fill_distances(left: Array, right: Array, squared: Any, upper: bool, out: Ar
                     target[j] += abs(source[j] - here)
 
 
-@jit_helper({"contract"})
+@jit_helper({"contract"}, numpy=by_numpy.exponentials)
 def exponentials(source: Array, rate: float, target: Array) -> None:
     """target = exp(-rate * source) for one row of source >= 0. Relative error below 3e-16, 0 below e^-708.
 
@@ -71,7 +71,7 @@ def exponentials(source: Array, rate: float, target: Array) -> None:
         target[j] = s * power if x > SMALLEST_EXPONENT else 0.0
 
 
-@jit_entry()
+@jit_entry(numpy=by_numpy.fill_exponential)
 def fill_exponential(base: Array, rate: float, upper: bool, out: Array) -> None:
     """out = exp(-rate * base) for base >= 0, by `exponentials`; only j >= i when `upper`."""
     for i in range(out.shape[0]):
@@ -79,7 +79,7 @@ def fill_exponential(base: Array, rate: float, upper: bool, out: Array) -> None:
         exponentials(base[i, start:], rate, out[i, start:])
 
 
-@jit_entry({"reassoc", "nsz"})
+@jit_entry({"reassoc", "nsz"}, numpy=by_numpy.exponential_sums)
 def exponential_sums(base: Array, rates: Array) -> Array:
     """Sums of exp(-rates[m] base[i, j]) over j > i of base (n, n), (M,): nothing is stored, a row of base is read once.
 
@@ -98,7 +98,7 @@ def exponential_sums(base: Array, rates: Array) -> Array:
     return out
 
 
-@jit_entry()
+@jit_entry(numpy=by_numpy.write_exponential)
 def write_exponential(base: Array, rate: float, scale: float, out: Array) -> None:
     """out = scale exp(-rate * base) for symmetric (n, n): row by row, since copying one half costs more than making it
     again.
@@ -111,7 +111,7 @@ def write_exponential(base: Array, rate: float, scale: float, out: Array) -> Non
             row[j] = scale * room[j]
 
 
-@jit_entry()
+@jit_entry(numpy=by_numpy.finish_block)
 def finish_block(block: Array, left: Array, right: Array, rows: Array, columns: Array) -> None:
     """block[i, j] = (block[i, j] - left[i] - right[j]) rows[i] columns[j], in place and in one pass; what is symmetric
     stays so.
@@ -122,7 +122,7 @@ def finish_block(block: Array, left: Array, right: Array, rows: Array, columns: 
             here[j] = (here[j] - (shift + right[j])) * (factor * columns[j])
 
 
-@jit_entry()
+@jit_entry(numpy=by_numpy.mirror)
 def mirror(out: Array) -> None:
     """Copy what is right of the diagonal of (n, n) to its left, tile by tile."""
     n = out.shape[0]
@@ -155,7 +155,7 @@ def _row(column: Array, here: float, squared: Any, rate: float, room: Array, out
     exponentials(room, rate, out)
 
 
-@jit_entry()
+@jit_entry(numpy=by_numpy.radial_forms)
 def radial_forms(
     columns: Array, where: Indices, squared: Any, rates: Array, a: Array, support: Indices, out: Array
 ) -> None:
@@ -176,7 +176,7 @@ def radial_forms(
         out[q] = total
 
 
-@jit_entry()
+@jit_entry(numpy=by_numpy.add_radial)
 def add_radial(columns: Array, where: Indices, squared: Any, rates: Array, weights: Array, out: Array) -> None:
     """Right of the diagonal: out += sum_q weights[q] K_q for kernels as in ``radial_forms``."""
     n = out.shape[0]
@@ -191,12 +191,23 @@ def add_radial(columns: Array, where: Indices, squared: Any, rates: Array, weigh
                     row[k] += w * mine[k]
 
 
-@jit_entry()
+@jit_helper(numpy=by_numpy.pairs_within)
+def pairs_within(column: Array, gap: float) -> int:
+    """How many pairs j > i of a sorted column differ by ``gap`` or less, in O(n): differences fall from row to row."""
+    count, j = 0, 0
+    for i in range(column.size):
+        while j < column.size and column[j] - column[i] <= gap:
+            j += 1
+        count += j - i - 1
+    return count
+
+
+@jit_entry(loops="")
 def column_median(column: Array) -> float:
     """The median of x_j - x_i over the pairs j > i of a sorted column (n,), n from 2 on, and 0 where most coincide.
 
-    Sorted differences fall from row to row, so that how many are at most t is counted in O(n); t is bisected over the
-    bits of a double: exactly the median of all differences, without the matrix of them.
+    The number of pairs within t is bisected over the bits of a double t: exactly the median of all differences,
+    without the matrix of them.
     """
     n, total = column.size, 0.0
     pairs = n * (n - 1) // 2
@@ -204,12 +215,7 @@ def column_median(column: Array) -> float:
         low, high = np.int64(-1), np.float64(column[-1] - column[0]).view(np.int64)
         while high - low > 1:
             middle = low + (high - low) // 2
-            gap, count, j = np.int64(middle).view(np.float64), 0, 0
-            for i in range(n):
-                while j < n and column[j] - column[i] <= gap:
-                    j += 1
-                count += j - i - 1
-            if count > rank:
+            if pairs_within(column, np.int64(middle).view(np.float64)) > rank:
                 high = middle
             else:
                 low = middle

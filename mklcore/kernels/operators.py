@@ -23,6 +23,7 @@ import numpy as np
 from mklcore._numba.decorators import jit_entry
 from mklcore.arrays import Array, Indices, factorised, read_only
 from mklcore.errors import KernelError
+from mklcore.kernels import by_numpy
 from mklcore.kernels.fills import mirror
 
 NO_FUNCTIONS = (
@@ -260,7 +261,7 @@ class Dense:
         return self.values if X_new is None else self.cross(X_new)
 
 
-@jit_entry({"contract"})
+@jit_entry({"contract"}, numpy=by_numpy.add_up)
 def add_up(K: Array, live: Indices, weights: Array, out: Array) -> None:
     """out = sum over ``live`` of weights[m] K[m]: upper triangles are read, rows of four kernels at a time."""
     n, last = out.shape[0], live.size - 1
@@ -279,7 +280,7 @@ def add_up(K: Array, live: Indices, weights: Array, out: Array) -> None:
     mirror(out)
 
 
-@jit_entry()
+@jit_entry(numpy=by_numpy.block_of)
 def block_of(K: Array, live: Indices, weights: Array, rows: Indices) -> Array:
     """The same among ascending rows, as a new (r, r) matrix."""
     r = rows.size
@@ -293,7 +294,7 @@ def block_of(K: Array, live: Indices, weights: Array, rows: Indices) -> Array:
     return out
 
 
-@jit_entry({"contract"})
+@jit_entry({"contract"}, numpy=by_numpy.products_of)
 def products_of(K: Array, a: Array, rows: Indices, live: Indices) -> Array:
     """K[m] a for m in ``live``, a read on ``rows``, four at a time: one alone leaves the memory waiting for its
     sums.
@@ -315,7 +316,7 @@ def products_of(K: Array, a: Array, rows: Indices, live: Indices) -> Array:
     return G
 
 
-@jit_entry({"reassoc", "contract"})
+@jit_entry({"reassoc", "contract"}, numpy=by_numpy.forms_of)
 def forms_of(K: Array, a: Array, rows: Indices, live: Indices) -> Array:
     """a'K[m] a for m in ``live``: whole runs of each row right of the diagonal are read, which takes a third of the
     time of single entries.

@@ -57,7 +57,7 @@ def degree_of(x: Array, z: Array, worth: Array, shift: int) -> float:
     return total
 
 
-@jit_entry()
+@jit_entry(loops="The weighted-degree kernel of sequences")
 def fill_degree(left: Array, right: Array, worth: Array, shift: int, upper: bool, out: Array) -> None:
     """`degree_of` for every pair of rows, left (a, L), right (b, L)."""
     for i in range(left.shape[0]):

@@ -54,7 +54,7 @@ SETTINGS = InterleavedSettings()
 EVERY = 12_000_000  # values: about a twentieth of a second, or a fifth where a kernel has hundreds of columns
 
 
-@jit_entry()
+@jit_entry(loops="The interleaved solver")
 def add_rows(g: Array, slab: Single, slots: Indices, change: Array) -> None:
     """g[m] += sum_k change[k] slab[slots[k], m] for g (M, n) and slab (r, M, n)."""
     last = slots.size - 1
@@ -108,7 +108,7 @@ def ready(
     return at
 
 
-@jit_entry()
+@jit_entry(loops="The interleaved solver")
 def pairs(
     a: Array, v: Array, change: Array, theta: Array, slab: Single, slot: Indices, mixed: Array, place: Indices,
     owner: Indices, hand: Indices, diagonal: Array, low: Array, high: Array, epsilon: float, paired: bool,

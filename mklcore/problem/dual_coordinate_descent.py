@@ -47,7 +47,7 @@ SETTINGS = CoordinateSettings()
 _NOTHING = 1e-12  # share of sum |a_i| that a sum may be off by rounding
 
 
-@jit_entry({"reassoc", "contract", "nsz"})
+@jit_entry({"reassoc", "contract", "nsz"}, loops="A support vector machine")
 def sweep(
     Phi: Table, s: Array, spans: Indices, lin: Array, epsilon: float, low: Array, high: Array, curvature: Array,
     diagonal: Array, offset: float, sigma: float, total: float, a: Array, v: Array, order: Indices, margin: float,

@@ -26,43 +26,15 @@ none.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy
-from llvmlite import ir
-from numba import float64
-from numba.extending import intrinsic
 
 from mklcore._numba.decorators import jit_entry, jit_helper
+from mklcore._numba.extrema import larger, smaller
 from mklcore.arrays import Array, Indices, Mask, factorised, writable
 from mklcore.problem.losses import Cost, Loss, best_intercept
 from mklcore.problem.solution import Solution, dual_gap, feasible_start
-
-# numba's max and min decide by a branch, and a loop with them stays scalar. These are LLVM's maxnum and minnum, with
-# the promise that no NaN comes and that the order does not matter: for compiled functions, both arguments float64.
-_FLAGS = ("nnan", "nsz", "reassoc")
-
-
-def _call(name: str) -> Any:
-    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        number = ir.DoubleType()
-        function = builder.module.declare_intrinsic(name, [number], ir.FunctionType(number, [number, number]))
-        return builder.call(function, arguments, fastmath=_FLAGS)
-
-    return emit
-
-
-@intrinsic
-def larger(typing: Any, first: Any, second: Any) -> Any:
-    """max(first, second)."""
-    return float64(float64, float64), _call("llvm.maxnum")
-
-
-@intrinsic
-def smaller(typing: Any, first: Any, second: Any) -> Any:
-    """min(first, second)."""
-    return float64(float64, float64), _call("llvm.minnum")
 
 
 @dataclass(frozen=True)
@@ -95,6 +67,28 @@ ROUNDING = 1e-12  # what a machine without slope may miss its own value by: no s
 _HALF = 16  # points of a block that should move up, and as many that should move down; those of the last block stay
 _INNER = 0.2  # of the violation is left within a block
 
+# What numpy does where numba is missing, for the machines of a few hundred rows that are allowed there
+
+
+def _best_partner(row: Array, diagonal: Array, own: float, v: Array, down: Array, top: float, gain: Array) -> int:
+    slope = np.maximum(top - v - down, 0.0)
+    both = own + diagonal
+    gain[:] = slope * slope / np.maximum(both - 2.0 * row, TINY * np.abs(both) + LEAST)
+    best = int(np.argmax(gain))
+    return best if gain[best] > 0.0 else -1
+
+
+def _pair_update(v: Array, step: float, row_i: Array, row_j: Array, up: Array, down: Array) -> tuple[float, float]:
+    if step != 0.0:
+        v -= step * (row_i - row_j)
+    return float(np.max(v + up)), float(np.min(v + down))
+
+
+def _first(v: Array, up: Array, level: float) -> int:
+    reaching = v + up >= level
+    place = int(np.argmax(reaching))
+    return place if reaching[place] else -1
+
 
 @jit_helper()
 def offsets(a: Array, low: Array, high: Array, epsilon: float, up: Array, down: Array) -> None:
@@ -109,7 +103,7 @@ def offset(k: int, a: Array, low: Array, high: Array, epsilon: float, up: Array,
     down[k] = np.inf if a[k] <= low[k] else (-epsilon if a[k] > 0.0 else epsilon)
 
 
-@jit_helper({"nnan", "nsz", "reassoc", "contract"})
+@jit_helper({"nnan", "nsz", "reassoc", "contract"}, numpy=_best_partner)
 def best_partner(row: Array, diagonal: Array, own: float, v: Array, down: Array, top: float, gain: Array) -> int:
     """argmax_k (top - v_k - down_k)^2 / (K_ii + K_kk - 2 K_ik) over violating k; -1 when there is none."""
     best = 0.0
@@ -139,7 +133,7 @@ def reached(x: Array, level: float) -> int:
     return -1
 
 
-@jit_helper({"nnan", "nsz", "reassoc", "contract"})
+@jit_helper({"nnan", "nsz", "reassoc", "contract"}, numpy=_pair_update)
 def pair_update(v: Array, step: float, row_i: Array, row_j: Array, up: Array, down: Array) -> tuple[float, float]:
     """v -= step (K_i - K_j); returns the largest up-slope and the smallest down-slope that follow."""
     top, bottom = -np.inf, np.inf
@@ -151,7 +145,7 @@ def pair_update(v: Array, step: float, row_i: Array, row_j: Array, up: Array, do
     return top, bottom
 
 
-@jit_helper({"nnan", "nsz", "reassoc"})
+@jit_helper({"nnan", "nsz", "reassoc"}, numpy=_first)
 def first(v: Array, up: Array, level: float) -> int:
     """The first k with v_k + up_k >= level, or -1, by blocks like ``reached``."""
     for top in range(0, v.size, BLOCK):
@@ -218,7 +212,7 @@ def move_single(
     return sign * t
 
 
-@jit_entry()
+@jit_entry(loops="A support vector machine")
 def smo_pairs(
     K: Array, low: Array, high: Array, epsilon: float, a: Array, v: Array, tol: float, max_steps: int
 ) -> tuple[int, float]:
@@ -295,7 +289,7 @@ def _take_rows(v: Array, K: Array, rows: Indices, change: Array, count: int) -> 
             v[k] -= c0 * s0[k] + c1 * s1[k] + c2 * s2[k] + c3 * s3[k]
 
 
-@jit_entry()
+@jit_entry(loops="A support vector machine")
 def smo_blocks(
     K: Array, low: Array, high: Array, epsilon: float, a: Array, v: Array, tol: float, max_steps: int
 ) -> tuple[int, float]:
@@ -338,7 +332,7 @@ def smo_blocks(
         _take_rows(v, K, rows, change, count)
 
 
-@jit_entry()
+@jit_entry(loops="A support vector machine")
 def smo_single(
     K: Array, low: Array, high: Array, epsilon: float, a: Array, v: Array, tol: float, max_steps: int
 ) -> tuple[int, float]:

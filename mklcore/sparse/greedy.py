@@ -309,7 +309,7 @@ def _add_rows(vectors: Array, first: int, coefficients: Array, r: Array) -> None
                 r[k] += factor * row[k]
 
 
-@jit_entry()
+@jit_entry(loops="Greedy coordinate descent")
 def descend_blocks(
     vectors: Array, values: Array, starts: Indices, chosen: Indices, floor: float, b: Array, r: Array,
     norms: Array, still: float, sweeps: int
@@ -589,7 +589,7 @@ class BlockDescent:
 _SPLITTER = 134217729.0  # 2^27 + 1 cuts a float64 into two halves whose products are exact
 
 
-@jit_entry()
+@jit_entry(loops="Greedy coordinate descent")
 def exact_dot(a: Array, b: Array) -> float:
     """a'b for (n,) vectors, rounded once, as if summed in twice the precision."""
     total, small = 0.0, 0.0
@@ -610,7 +610,7 @@ def exact_dot(a: Array, b: Array) -> float:
     return total + small
 
 
-@jit_entry()
+@jit_entry(loops="Greedy coordinate descent")
 def exact_products(K: Array, a: Array) -> Array:
     """K a for (n, n) and (n,): every entry rounded once."""
     out = np.empty(a.size)
