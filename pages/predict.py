@@ -16,7 +16,7 @@ from mklcore.answer import verdict
 from mklcore.answer.conformal import Conformal
 from mklcore.answer.exploration import Exploration
 from mklcore.data.dataset import Dataset
-from mklcore.data.reading import TableEncoder, fit_encoder
+from mklcore.data.reading import TableEncoder, encoder_of
 from mklcore.errors import KernelError, MKLError
 from mklcore.estimators.calibration import sigmoids
 from mklcore.estimators.shapley import Explainer
@@ -26,7 +26,7 @@ from pages.of_predict.row import RowColumn, TableRow, columns_of, control
 from pages.shared import answer, controls, drawing, export, frame, listings, players, tables, work
 from pages.shared.drawing import text
 from pages.shared.inside import plain
-from pages.shared.parameters import Params, TableParams
+from pages.shared.parameters import Params
 from pages.shared.work import Failed, Pending, Ready
 
 TABS = ("One row", "A whole file", "Take away")
@@ -53,18 +53,6 @@ def says(found: Exploration, model: Any, params: Params) -> Exploration | None:
         return known
     key = "answer of a point", answer.key(params), params.at, len(known.baselines)
     return None if found.test is None else work.now(key, lambda: known.of_model(model))
-
-
-def encoder_of(params: Params, table: Dataset) -> Ready | Pending | Failed:
-    """How new rows become features of this table."""
-    if not params.is_upload:
-        return Ready(TableEncoder.plain(table))
-    content, how = state.upload(params.data).content, tables.reading_options(params)
-
-    def make(progress: Any) -> TableEncoder:
-        return fit_encoder(content, table, **how)
-
-    return work.get(("encoder", params.of(TableParams)), make, title="Reading the table once more", compiled=False)
 
 
 # One row
@@ -272,15 +260,7 @@ def show(params: Params, found: Exploration) -> None:
     chosen = model is found.model
     whose = "which folds chose" if chosen and found.path.can_choose else "the place of the cursor on Explore"
     st.caption(f"Sentence and bars are about one model: {plain(found.label)}, {where}, {whose}.")
-    match encoder_of(params, table):
-        case Ready(value):
-            encoder = value
-        case Pending():
-            return
-        case failed:
-            drawing.refusal(failed, "reading_refused")
-            return
-    sure = None
+    encoder, sure = encoder_of(table), None
     if chosen and table.task != "novelty":
         match answer.intervals(params, asked=False):
             case Ready(value):

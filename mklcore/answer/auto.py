@@ -6,7 +6,6 @@ from typing import Any, Self
 
 import numpy as np
 from pandas import DataFrame
-from pandas.api.types import is_bool_dtype, is_numeric_dtype
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
@@ -14,14 +13,13 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 
 from mklcore.answer.explore import explore
 from mklcore.arrays import Array, Labels
-from mklcore.data.columns import ReadOptions
+from mklcore.data.columns import ReadOptions, distinct_names
 from mklcore.data.dataset import Dataset
-from mklcore.data.files import Table
+from mklcore.data.frames import frame_cells, is_frame, with_column
 from mklcore.data.reading import read_parsed
+from mklcore.data.target import TargetValues
 from mklcore.errors import DataError
 from mklcore.parameters import set_together
-
-TARGET = "target of the estimator"  # what the target is called beside the columns of a data frame
 
 
 class _Auto(BaseEstimator):
@@ -32,45 +30,39 @@ class _Auto(BaseEstimator):
 
     def _checked(self, X: Any) -> Any:
         """An array of finite numbers, or a data frame as it is; feature names and count are remembered."""
-        if hasattr(X, "columns"):
+        if is_frame(X):
             validate_data(self, X, skip_check_array=True)
             return X
         return validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
 
-    def _explored(self, X: Any, y: Labels, task: str) -> Self:
-        check_consistent_length(X, y)
-        self.__dict__.pop("encoder_", None)
-        if hasattr(X, "columns"):
-            read = ReadOptions(target=TARGET, task="regression" if task == "regression" else "classification")
-            data, self.encoder_ = read_parsed(_cells(X, y), read)
+    def _explored(self, X: Any, y: Any, task: str, groups: Any, name: str) -> Self:
+        check_consistent_length(X, y, groups)
+        if is_frame(X):
+            table, named = frame_cells(X), None
+            if groups is not None:
+                table, named = with_column(table, "groups", np.asarray(groups, dtype=object))
+            target = distinct_names([*table.names, name])[-1]
+            given = TargetValues(y, np.arange(len(y)), task, [])
+            data = read_parsed(table, ReadOptions(target=target, row_groups=named), given)
         else:
-            data = Dataset(X, y, task=task)
+            data = Dataset(X, y, target_name=name, task=task, row_groups=groups)
+        self.encoder_ = data.encoder
         self.exploration_ = explore(data, seed=self.seed, test_size=0.0)
         return self
 
-    def _rows(self, X: Any) -> Array:
+    def _rows(self, X: Any) -> Any:
+        """New rows as the model of the answer takes them."""
         check_is_fitted(self)
-        if not hasattr(self, "encoder_"):
-            rows: Array = validate_data(self, X, reset=False, dtype=np.float64)
-            return rows
+        if self.encoder_ is None:
+            return validate_data(self, X, reset=False, dtype=np.float64)
         validate_data(self, X, reset=False, skip_check_array=True)
-        if not hasattr(X, "columns"):
-            X = DataFrame(X, columns=self.feature_names_in_)
-        return self.encoder_.of_table(_cells(X)).table
+        return self.encoder_.read(X if is_frame(X) else DataFrame(X, columns=self.feature_names_in_)).table
 
 
-def _cells(frame: Any, y: Labels | None = None) -> Table:
-    """A data frame as the cells of a file: numbers as they are, all else as text, gaps as empty cells."""
-    cells = [
-        column.to_numpy(dtype=np.float64, na_value=np.nan)
-        if is_numeric_dtype(column) and not is_bool_dtype(column)
-        else column.astype("string").fillna("").to_numpy(dtype=object)
-        for _, column in frame.items()
-    ]
-    names = tuple(str(name) for name in frame.columns)
-    if y is None:
-        return Table(names, tuple(cells))
-    return Table((*names, TARGET), (*cells, np.asarray(y, dtype=np.float64)))
+def _name_of(y: Any) -> str:
+    """What a target is called: as its Series, else "target"."""
+    name = getattr(y, "name", None)
+    return "target" if name is None else str(name)
 
 
 class AutoMKLClassifier(ClassifierMixin, _Auto):
@@ -97,18 +89,20 @@ class AutoMKLClassifier(ClassifierMixin, _Auto):
     """
 
     @set_together
-    def fit(self, X: Any, y: Any) -> Self:
-        """Fit on rows X (n, d), an array of numbers or a data frame of any columns, and classes y (n,)."""
+    def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
+        """Fit on rows X (n, d), an array of numbers or a data frame of any columns, and classes y (n,); rows of one of
+        ``groups`` (n,) are held out together.
+        """
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None; AutoMKLClassifier is supervised.")
-        rows = self._checked(X)
+        rows, name = self._checked(X), _name_of(y)
         y = column_or_1d(y, warn=True)
         assert_all_finite(y, input_name="y")
         check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
+        self.classes_ = np.unique(y)
         if len(self.classes_) < 2:
             raise DataError(f"The target holds one class only ({self.classes_[0]!r}); a classifier needs at least two.")
-        return self._explored(rows, codes, "binary" if len(self.classes_) == 2 else "multiclass")
+        return self._explored(rows, y, "binary" if len(self.classes_) == 2 else "multiclass", groups, name)
 
     def decision_function(self, X: Any) -> Array:
         """Signed scores: (n,) for two classes, positive for ``classes_[1]``, else (n, n_classes)."""
@@ -119,8 +113,15 @@ class AutoMKLClassifier(ClassifierMixin, _Auto):
     def predict(self, X: Any) -> Labels:
         """The class of every row."""
         rows = self._rows(X)
-        labels: Labels = self.classes_[self.exploration_.model.predict(rows)]
+        model = self.exploration_.model
+        labels: Labels = self.classes_[np.searchsorted(model.classes_, model.predict(rows))]
         return labels
+
+    def predict_proba(self, X: Any) -> Array:
+        """Probabilities (n, n_classes) of the classes in the order of ``classes_``; calibrated on held-out folds."""
+        rows = self._rows(X)
+        found: Array = self.exploration_.model.predict_proba(rows)
+        return found
 
 
 class AutoMKLRegressor(RegressorMixin, _Auto):
@@ -145,12 +146,16 @@ class AutoMKLRegressor(RegressorMixin, _Auto):
     """
 
     @set_together
-    def fit(self, X: Any, y: Any) -> Self:
-        """Fit on rows X (n, d), an array of numbers or a data frame of any columns, and numbers y (n,)."""
+    def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
+        """Fit on rows X (n, d), an array of numbers or a data frame of any columns, and numbers y (n,); rows of one of
+        ``groups`` (n,) are held out together.
+        """
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None; AutoMKLRegressor is supervised.")
-        y = column_or_1d(y, warn=True).astype(np.float64)
-        return self._explored(self._checked(X), y, "regression")
+        name, y = _name_of(y), column_or_1d(y, warn=True)
+        if y.dtype.kind in "mM":
+            raise DataError("The target holds dates or durations: predict a number, such as (y - y.min()).dt.days.")
+        return self._explored(self._checked(X), y.astype(np.float64), "regression", groups, name)
 
     def predict(self, X: Any) -> Array:
         """Predicted numbers (n,)."""

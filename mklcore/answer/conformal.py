@@ -138,7 +138,7 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):
             target = column_or_1d(y, warn=True)
         if n < 2:
             raise DataError("Intervals hold rows out and need at least two; got one sample.")
-        parts = self._parts(target, share, is_classifier(made))
+        parts = self._parts(target, share, is_classifier(made), getattr(X, "row_groups", None))
         self.models_ = [clone(made).fit(some_rows(X, train), target[train]) for train, _ in parts]
         if share is not None:
             self.estimator_ = self.models_[0]
@@ -166,15 +166,17 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):
             raise ParameterError(f'cv must be a number of folds, a splitter, "split" or a share; got {self.cv!r}.')
         return HELD_OUT if self.cv == "split" else self.cv if isinstance(self.cv, float) else None
 
-    def _parts(self, y: Labels, share: float | None, classes: bool) -> list[tuple[Indices, Indices]]:
+    def _parts(
+        self, y: Labels, share: float | None, classes: bool, owners: Labels | None
+    ) -> list[tuple[Indices, Indices]]:
         """Rows to learn from and rows held out, by one split or by folds."""
         n, seed, codes = y.shape[0], self.random_state or 0, codes_of(y) if classes and y.ndim == 1 else None
         if share is not None:
-            train, held = split_rows(codes, n, (share,), seed)
+            train, held = split_rows(codes, n, (share,), seed, groups=owners)
             return [(train, held)]
         if isinstance(self.cv, (int, np.integer)):
-            return fold_rows(codes, n, min(int(self.cv), n) if self.cv >= 2 else int(self.cv), seed)
-        found = list(check_cv(self.cv, y, classifier=classes).split(np.zeros(n), y))
+            return fold_rows(codes, n, min(int(self.cv), n) if self.cv >= 2 else int(self.cv), seed, owners)
+        found = list(check_cv(self.cv, y, classifier=classes).split(np.zeros(n), y, owners))
         held = np.concatenate([rows for _, rows in found])
         if np.unique(held).size < held.size:
             raise ParameterError("cv must hold every row out once at most: use KFold or a number, not repeated folds.")

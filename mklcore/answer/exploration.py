@@ -285,7 +285,7 @@ class Exploration:
         rows = self.learnt_from
         if self.asked.stack is not None:
             raise DataError("A ready stack has no rows that new folds could build kernels on, so it has no intervals.")
-        return Conformal(clone(self.model)).fit(rows if rows.strings else rows.X, rows.y)
+        return Conformal(clone(self.model)).fit(rows, rows.y)
 
     def predict_interval(self, X: Any, level: float = 0.9) -> Array:
         """Intervals (n_new, 2) that hold the target of new rows with probability ``level``, see `Conformal`."""

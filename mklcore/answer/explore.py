@@ -43,8 +43,12 @@ from mklcore.answer.folds import (
     targets,
 )
 from mklcore.arrays import Array, one_blas_thread
+from mklcore.data.columns import ReadOptions
 from mklcore.data.dataset import Dataset, counted
+from mklcore.data.frames import as_table, is_frame, with_column
+from mklcore.data.reading import describe_table, read_parsed
 from mklcore.data.splitting import RANDOM, codes_of, fold_rows, rare_note
+from mklcore.data.target import is_sure
 from mklcore.errors import DataError, ParameterError, check_cancelled, suppress_convergence_warnings
 from mklcore.estimators.one_class import LpMKLOneClass
 from mklcore.io.catalog import ESTIMATORS
@@ -70,8 +74,11 @@ Tick = Callable[[int, int], Any]
 
 
 def explore(
-    data: Dataset,
+    data: Any,
+    target: str | None = None,
     *,
+    row_groups: Any = None,
+    hold_out: str = RANDOM,
     kernels: KernelDictionary | None = None,
     method: str | None = None,
     p: float | None = None,
@@ -93,8 +100,17 @@ def explore(
 
     Parameters
     ----------
-    data : Dataset
-        The table with its target.
+    data : DataFrame, path, file or Dataset
+        The table: a data frame, whatever `read_table` reads, or what it has read.
+    target : str or None, default None
+        Name of the column to predict; a `Dataset` has its own. None guesses one, which is refused for a data frame
+        where the guess is unsure.
+    row_groups : str, array-like or None, default None
+        Which rows belong together, such as those of a patient: the name of a column, which is then no feature, or an
+        owner per row. Such rows are held out together.
+    hold_out : str, default "random"
+        Which rows are held out: "random", or "last" or "first" where rows are in the order of time; folds then judge by
+        newer rows, too.
     kernels : KernelDictionary or None, default None
         The kernels; None compares the dictionaries above.
     method : str or None, default None
@@ -131,7 +147,30 @@ def explore(
     >>> found.columns[0].name.startswith("petal"), found.verdict.better_than_guess
     (True, True)
     """
-    return answered(data, Asked(kernels, method, p, C, lam, s, loss, scoring, max_rows, seed, test_size), callback)
+    asked = Asked(kernels, method, p, C, lam, s, loss, scoring, max_rows, seed, test_size, hold_out=hold_out)
+    return answered(table_of(data, target, row_groups), asked, callback)
+
+
+def table_of(data: Any, target: str | None = None, row_groups: Any = None) -> Dataset:
+    """The table in what a person holds. DataError, by name, for what is none."""
+    if isinstance(data, Dataset):
+        if target not in (None, data.target_name):
+            raise DataError(
+                f"The Dataset predicts {data.target_name!r}; to predict {target!r}, name it where the table is read: "
+                f"read_table(source, {target!r})."
+            )
+        return data if row_groups is None else data.with_row_groups(row_groups)
+    table, settings = as_table(data, ReadOptions()), ReadOptions(target=target)
+    if row_groups is not None and not isinstance(row_groups, str):
+        table, row_groups = with_column(table, "row_groups", row_groups)
+    if target is None and is_frame(data):
+        ranked = describe_table(table).candidates
+        if not is_sure(ranked):
+            raise DataError(
+                f"Which column is to be predicted? {' or '.join(repr(one.name) for one in ranked)} may be: name it, as "
+                f"in explore(frame, {ranked[0].name!r}).",
+            )
+    return read_parsed(table, replace(settings, row_groups=row_groups))
 
 
 @one_blas_thread()  # two take twice the seconds of the processor, and no less of the clock
@@ -241,9 +280,9 @@ def table(data: Dataset, asked: Asked) -> FoldedTable:
     if data.task != "novelty":
         count = min(5 if few.n_samples < SMALL else 3, few.n_samples // 2)
         if asked.hold_out == RANDOM:
-            folds = tuple(fold_rows(codes, few.n_samples, count, asked.seed))
+            folds = tuple(fold_rows(codes, few.n_samples, count, asked.seed, few.row_groups))
         else:
-            folds = tuple(later_rows(few.n_samples, count, asked.hold_out))
+            folds = tuple(later_rows(few.n_samples, count, asked.hold_out, few.row_groups))
     Y = targets(few.y, classes) if data.task != "novelty" else np.zeros((few.n_samples, 1))
     how = "drawn at random" if asked.hold_out == RANDOM else "the newest"
     notes = [f"Learned from {learn.n_samples:,} of {of:,} rows, {how}."] if learn.n_samples < of else []

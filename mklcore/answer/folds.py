@@ -25,7 +25,7 @@ from scipy.spatial.distance import cdist
 
 from mklcore.arrays import Array, Indices, Labels
 from mklcore.data.dataset import Dataset
-from mklcore.data.splitting import RANDOM
+from mklcore.data.splitting import RANDOM, codes_of
 from mklcore.errors import ParameterError, check_cancelled, suppress_convergence_warnings
 from mklcore.estimators.joint import JointMKLClassifier
 from mklcore.estimators.lp import LpMKLClassifier, LpMKLRegressor
@@ -306,13 +306,18 @@ def runs_over(known: FoldedTable, one: Candidate, asked: Asked) -> tuple[str, Ar
         return over.key, path_grid(one.estimator, asked.given(known.few), known.few.y, over.key, len(GRID))
 
 
-def later_rows(n_rows: int, count: int, hold_out: str) -> Iterator[tuple[Indices, Indices]]:
-    """Folds that judge by rows that are newer than all they learn from."""
+def later_rows(
+    n_rows: int, count: int, hold_out: str, owners: Labels | None = None
+) -> Iterator[tuple[Indices, Indices]]:  # fmt: skip
+    """Folds that judge by rows that are newer than all they learn from; an owner's rows are as new as the newest."""
     from sklearn.model_selection import TimeSeriesSplit
 
-    order = np.arange(n_rows)[:: 1 if hold_out == "last" else -1]
+    codes = np.arange(n_rows) if owners is None else codes_of(owners)
+    newest = np.full(codes.max() + 1, -np.inf)
+    np.maximum.at(newest, codes, np.arange(n_rows) * (1.0 if hold_out == "last" else -1.0))
+    order = np.argsort(newest, kind="stable")
     for train, test in TimeSeriesSplit(min(count, 3)).split(order):
-        yield np.sort(order[train]), np.sort(order[test])
+        yield np.flatnonzero(np.isin(codes, order[train])), np.flatnonzero(np.isin(codes, order[test]))
 
 
 def fold_scores(known: FoldedTable, along: Sequence[Array], rows: Indices, scoring: Scoring) -> Array:

@@ -633,6 +633,11 @@ class ReadOptions:
         "missing", in the target as well.
     rare_classes : str, default "keep"
         What to do with classes of fewer than 10 rows: "keep", "merge" into one class "other", or "drop" their rows.
+    row_groups : str or None, default None
+        Name of the column that says which rows belong together, such as a patient; it is no feature. Splits and folds
+        keep these rows together; a row whose cell is empty stands alone.
+    sample_weight : str or None, default None
+        Name of the column that says how much every row counts; it is no feature.
     delimiter : str or None, default None
         Sign between columns, one character or "whitespace".
     encoding : str or None, default None
@@ -664,6 +669,8 @@ class ReadOptions:
     missing_marks: Sequence[str] | None = None
     sentinels: str = "keep"
     rare_classes: str = "keep"
+    row_groups: str | None = None
+    sample_weight: str | None = None
     delimiter: str | None = None
     encoding: str | None = None
     decimal: str | None = None

@@ -11,7 +11,7 @@ import html
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 
@@ -24,6 +24,18 @@ from mklcore.errors import DataError
 TASKS = ("binary", "multiclass", "regression", "novelty")
 LARGEST_VALUE = 1e100  # squared distances between larger values overflow
 Groups = tuple[tuple[str, tuple[int, ...]], ...]
+
+
+class RowEncoder(Protocol):
+    """What makes the features of a table from raw rows, see `mklcore.data.reading.TableEncoder`."""
+
+    def read(self, source: Any, **how: Any) -> Any:
+        """The features of other rows of the same kind."""
+        ...
+
+    def select(self, names: Sequence[str]) -> Self:
+        """The same for some of the features."""
+        ...
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -65,6 +77,12 @@ class Dataset:
         Number of letters that strings have room for; at least that of the longest string.
     texts : sequence of (str, texts) pairs
         Free texts of every text column, one per row, "" where there is none.
+    row_groups : array-like of shape (n,) or None
+        Owner of every row, such as a patient: `split`, `drawn` and all folds keep the rows of one owner together.
+    sample_weight : array-like of shape (n,) or None
+        How much every row counts: finite, at least 0, not all 0.
+    encoder : RowEncoder or None
+        What made the features from the columns of a file or data frame, and makes those of new rows.
     """
 
     X: Array
@@ -79,6 +97,9 @@ class Dataset:
     sequences: Sequences = ()
     width: int = 0
     texts: Sequences = ()
+    row_groups: Labels | None = None
+    sample_weight: Array | None = None
+    encoder: RowEncoder | None = None
     fingerprint: str = field(init=False, default="")
 
     def __post_init__(self) -> None:
@@ -99,6 +120,8 @@ class Dataset:
             "groups": _checked_groups(self.groups, X.shape[1]),
             "notes": tuple(note if isinstance(note, str) else str(note) for note in self.notes),
             "columns": _checked_columns(self.columns, names),
+            "row_groups": _checked_owners(self.row_groups, X.shape[0]),
+            "sample_weight": _checked_weights(self.sample_weight, X.shape[0]),
         }
         settled["sequences"], settled["texts"] = strings_of.checked(self.sequences, X.shape[0], self.texts)
         for name, value in settled.items():
@@ -173,7 +196,12 @@ class Dataset:
         chosen = np.arange(self.n_samples)[rows].tolist() if self.strings else []
         kept = [tuple((name, tuple(strings[i] for i in chosen)) for name, strings in kind)
                 for kind in (self.sequences, self.texts)]  # fmt: skip
-        return replace(self, X=self.X[rows], y=self.y[rows], sequences=kept[0], texts=kept[1])
+        owners = None if self.row_groups is None else self.row_groups[rows]
+        weights = None if self.sample_weight is None else self.sample_weight[rows]
+        return replace(
+            self, X=self.X[rows], y=self.y[rows], sequences=kept[0], texts=kept[1], row_groups=owners,
+            sample_weight=weights,
+        )  # fmt: skip
 
     def select(self, features: Iterable[int | str]) -> Dataset:
         """The given columns, by index or by name, in the given order; groups follow, and empty ones go."""
@@ -187,6 +215,7 @@ class Dataset:
             feature_names=tuple(self.feature_names[j] for j in columns),
             groups=_moved(self.groups, place),
             columns=_moved(self.columns, place),
+            encoder=None if self.encoder is None else self.encoder.select([self.feature_names[j] for j in columns]),
         )
 
     def drop(self, features: Iterable[int | str]) -> Dataset:
@@ -194,23 +223,35 @@ class Dataset:
         gone = {self._column(feature) for feature in features}
         return self.select(j for j in range(self.n_features) if j not in gone)
 
+    def with_row_groups(self, owners: Any) -> Dataset:
+        """The same table with an owner per row, or with those that a column names, which is no feature from then on."""
+        if not isinstance(owners, str):
+            return replace(self, row_groups=owners)
+        known = dict(self.columns)
+        if owners not in known:
+            raise DataError(f"There is no column {owners!r}; the first ones are {listed(known)}.")
+        codes = np.unique(self.X[:, list(known[owners])], axis=0, return_inverse=True)[1]
+        return replace(self.drop(known[owners]), row_groups=codes.ravel())
+
     def split(self, test_size: float = 0.3, seed: int = 0, hold_out: str = splitting.RANDOM) -> tuple[Dataset, Dataset]:
         """Training and test part: `test_size` is a share of the rows in (0, 1) or a number of rows; ``hold_out`` as in
         `three_way_split`.
 
-        Classification is stratified. A class with one row stays in training, which a note of both parts says. Raises
-        DataError where training would have fewer rows than classes.
+        Classification is stratified. A class with one row stays in training, which a note of both parts says. Rows of
+        one of ``row_groups`` stay together, so that sizes are met as nearly as these allow. Raises DataError where
+        training would have fewer rows than classes.
         """
         train, test = _cut(self, (test_size,), seed, hold_out=hold_out)
         return train, test
 
     def drawn(self, count: int, seed: int = 0) -> Dataset:
         """``count`` of the rows, or all where there are no more: every class in its share, and with one row at least,
-        for which there are more than ``count`` where there are more classes; at random where there are no classes.
+        for which there are more than ``count`` where there are more classes; at random where there are no classes. Of
+        ``row_groups`` whole ones, as many as have room.
         """
         if self.n_samples <= count:
             return self
-        return self.take(splitting.draw_rows(_strata(self), self.n_samples, count, seed))
+        return self.take(splitting.draw_rows(_strata(self), self.n_samples, count, seed, self.row_groups))
 
     def _column(self, feature: int | str) -> int:
         if isinstance(feature, str):
@@ -241,8 +282,8 @@ def three_way_split(
     """Training, validation and test part, drawn without overlap; sizes are shares of ALL rows, or numbers of rows.
 
     Classification is stratified unless ``stratify`` is False: then rows are drawn blindly. Training has rows of every
-    class. A class with fewer than three rows stays in training, which a note of every part says. Raises DataError where
-    training would have fewer rows than classes.
+    class. Rows of one of ``row_groups`` stay together. A class with fewer than three rows stays
+    in training, which a note of every part says. Raises DataError where training would have fewer rows than classes.
 
     ``hold_out`` "random"; or "last" where rows are in the order of time: the last rows are the test part, those before
     them the validation part, and only a row of a class that training lacks changes its place; "first" where the newest
@@ -386,6 +427,30 @@ def _checked_columns(columns: Iterable[tuple[str, Iterable[int]]], names: tuple[
     return settled
 
 
+def _checked_owners(given: Any, n_rows: int) -> Labels | None:
+    """The owner of every row. DataError where there are too few to hold one out."""
+    if given is None:
+        return None
+    owners = np.array(given)
+    if owners.shape != (n_rows,):
+        raise DataError(f"row_groups has shape {owners.shape}; expected one owner per row, ({n_rows},).")
+    _freeze(owners)
+    return owners
+
+
+def _checked_weights(given: Any, n_rows: int) -> Array | None:
+    """How much every row counts, as numbers."""
+    if given is None:
+        return None
+    weights = np.array(given, dtype=np.float64)
+    if weights.shape != (n_rows,):
+        raise DataError(f"sample_weight has shape {weights.shape}; expected one weight per row, ({n_rows},).")
+    if not np.isfinite(weights).all() or weights.min() < 0.0 or weights.max() == 0.0:
+        raise DataError("Weights of rows are finite, at least 0, and not all 0; mend the column, or leave it out.")
+    _freeze(weights)
+    return weights
+
+
 def _moved(groups: Groups, place: dict[int, int]) -> Groups:
     """Groups on the columns that stay, at their new places; empty ones go."""
     found = ((name, tuple(place[j] for j in members if j in place)) for name, members in groups)
@@ -405,6 +470,9 @@ def _fingerprint(data: Dataset) -> str:
     digest = hashlib.sha256(repr(words).encode())
     digest.update(data.X.tobytes())
     digest.update(repr((data.y.dtype.kind, data.y.tolist())).encode())
+    for name in ("row_groups", "sample_weight"):
+        if (held := getattr(data, name)) is not None:
+            digest.update(repr((name, held.tolist())).encode())
     return digest.hexdigest()
 
 
@@ -421,7 +489,7 @@ def _cut(
 ) -> list[Dataset]:
     """The training part and one part per size; where a class is too rare to be in all of them, a note says so."""
     codes = _strata(data)
-    rows = splitting.split_rows(codes, data.n_samples, sizes, seed, stratify, hold_out)
+    rows = splitting.split_rows(codes, data.n_samples, sizes, seed, stratify, hold_out, data.row_groups)
     note = "" if codes is None else splitting.rare_note(data.y, len(sizes) + 1)
     noted = data if not note or note in data.notes else replace(data, notes=(*data.notes, note))
     return [noted.take(part) for part in rows]

@@ -130,7 +130,11 @@ class Table:
 
 def parse(source: Source, form: ReadOptions) -> Table:
     """The table in a path, bytes or a file object."""
-    table = _parsed(source, form)
+    return with_marks(_parsed(source, form), form)
+
+
+def with_marks(table: Table, form: ReadOptions) -> Table:
+    """The table with the texts that were named as marks of a missing value, where some were, read so."""
     if form.missing_marks is None:
         return table
     marks = frozenset(form.missing_marks)
@@ -152,7 +156,7 @@ def _parsed(source: Source, form: ReadOptions) -> Table:
     raw = _bytes_of(source, form.max_bytes)
     if raw[:4] == b"PAR1":
         names, columns, notes = parquet_columns(raw, form)
-        return Table(_settled_names(names, notes), columns, notes=tuple(notes))
+        return Table(settled_names(names, notes), columns, notes=tuple(notes))
     if is_workbook(raw):
         rows, sheets, notes = workbook_rows(raw, form)
         rows = _below_title(rows[form.skip_lines or 0 :], form, notes)
@@ -189,7 +193,9 @@ def _bytes_of(source: Source, max_bytes: int) -> bytes:
         content = source.read(max_bytes + 1)
         raw = content.encode("utf-8", "surrogatepass") if isinstance(content, str) else bytes(content)
     else:
-        raise DataError(f"The source is a {type(source).__name__}; expected a path, bytes or an open file.")
+        raise DataError(
+            f"The source is a {type(source).__name__}; expected a data frame, a path, bytes or an open file."
+        )
     if len(raw) > max_bytes:
         raise DataError(
             f"The file is larger than {max_bytes / 2**20:.3g} MB, the limit; "
@@ -400,7 +406,7 @@ def _table(rows: Rows, form: ReadOptions, notes: list[str]) -> Table:
     kept = [j for j, name in enumerate(rows[0]) if name or any(columns[j].tolist())]
     if len(kept) < width:
         notes.append(f"{counted(width - len(kept), 'column')} without a name and without a value left out.")
-    names = _settled_names([rows[0][j] for j in kept], notes)
+    names = settled_names([rows[0][j] for j in kept], notes)
     return Table(names, tuple(columns[j] for j in kept), decimal, notes=tuple(notes))
 
 
@@ -433,7 +439,7 @@ def _has_header(rows: Rows, decimal: str) -> bool:
     return bool(moves[0]) and float(np.mean(moves[1:])) < 0.5
 
 
-def _settled_names(cells: Sequence[str], notes: list[str]) -> tuple[str, ...]:
+def settled_names(cells: Sequence[str], notes: list[str]) -> tuple[str, ...]:
     """Names of columns, cleaned, cut and all different."""
     count = Counter(" ".join(cell.split()) for cell in cells)
     doubled = [name for name, times in count.items() if name and times > 1]

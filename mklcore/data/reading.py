@@ -1,8 +1,8 @@
 """From a table in a file to a `Dataset`: the target, the task, the features, and notes on everything that changed.
 
-`describe_table` looks at every column before a target is chosen; `read_table` makes the data set; `fit_encoder` reads
-new rows alike: medians, categories and marks of missing values are those of the training table, and new rows never
-change them.
+`describe_table` looks at every column before a target is chosen; `read_table` makes the data set, whose ``encoder``
+reads new rows alike: medians, categories and marks of missing values are those of the training table, and new rows
+never change them.
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ from mklcore.data.columns import (
     with_missing,
 )
 from mklcore.data.dataset import Dataset, Groups, counted, joined, listed
-from mklcore.data.files import DELIMITERS, Source, Table, delimiter_as_text, parse
+from mklcore.data.files import DELIMITERS, Table, delimiter_as_text
+from mklcore.data.frames import as_table
 from mklcore.data.grouping import families
 from mklcore.data.packed import MAX_CELLS, endable
 from mklcore.data.sequences import composition, cut, share_of
@@ -64,6 +65,7 @@ from mklcore.errors import DataError, Repair
 AS_NOVELTY = Repair.of("Look for unusual rows, without a target", task="novelty", target=None)
 SURE_NAMES = ("target", "label", "class", "y")  # without any of them a table read for novelty has no target
 PREVIEW_ROWS = 10
+ROLES = {"row_groups": "which rows belong together", "sample_weight": "how much rows count"}
 
 
 @dataclass(frozen=True)
@@ -91,10 +93,10 @@ class TableSummary:
     marks: tuple[str, ...] = ()
 
 
-def describe_table(source: Source, **options: Any) -> TableSummary:
+def describe_table(source: Any, **options: Any) -> TableSummary:
     """Types, missing values and the first rows of a table; ``options`` : the fields of `ReadOptions`."""
     how = ReadOptions(**options)
-    table = parse(source, how)
+    table = as_table(source, how)
     profiles = _looked_at(table)
     rows = min(PREVIEW_ROWS, table.n_rows)
     candidates = rank_targets(table.names, profiles, table.header, how.task)
@@ -115,8 +117,8 @@ def describe_table(source: Source, **options: Any) -> TableSummary:
     )
 
 
-def read_table(source: Source | Table, target: str | int | None = None, **options: Any) -> Dataset:
-    r"""The data set in a CSV, TSV, Parquet or Excel table.
+def read_table(source: Any, target: str | int | None = None, **options: Any) -> Dataset:
+    r"""The data set in a data frame, or in a CSV, TSV, Parquet or Excel table.
 
     Missing numbers become the median of their column, categories become columns of 0 and 1, dates their hour, weekday,
     month, year and day, identifiers, free text and constants are left out, rows without a target are dropped; `notes`
@@ -125,13 +127,15 @@ def read_table(source: Source | Table, target: str | int | None = None, **option
 
     Parameters
     ----------
-    source : path, bytes or file
-        The table: a path, bytes, or an open file read from where it stands.
+    source : DataFrame, path, bytes or file
+        The table: a data frame of pandas or of a library with the interchange protocol, a path, bytes, or an open file
+        read from where it stands.
     target : str, int or None, default None
         Name or index of the target column; None finds one.
     **options
         How to read it: the fields of `ReadOptions`, among them ``task``, ``uses``, ``missing``,
-        ``missing_marks``, ``sentinels``, ``rare_classes``, ``delimiter``, ``decimal``, ``header`` and ``sheet``.
+        ``missing_marks``, ``sentinels``, ``rare_classes``, ``row_groups``,
+        ``sample_weight``, ``delimiter``, ``decimal``, ``header`` and ``sheet``.
 
     Returns
     -------
@@ -151,65 +155,25 @@ def read_table(source: Source | Table, target: str | int | None = None, **option
     ('binary', ('height', 'weight'))
     """
     how = ReadOptions(target=target, **options)
-    return read_parsed(source if isinstance(source, Table) else parse(source, how), how)[0]
+    return read_parsed(as_table(source, how), how)
 
 
-def fit_encoder(source: Source, data: Dataset, **how: Any) -> TableEncoder:
-    """How ``data`` was made from the table in ``source``, for new rows; ``how`` : the arguments given to `read_table`.
+def read_parsed(table: Table, settings: ReadOptions, given: TargetValues | None = None) -> Dataset:
+    """The data set of a parsed table, with the encoder of its columns. DataError where there is none.
 
-    DataError where a feature of ``data`` does not come out of the file as it is: the table was changed after reading.
+    ``given`` : a target that is no column of the table, whose name is ``settings.target``.
     """
-    options = ReadOptions(**how)
-    table = parse(source, options)
-    fresh, encoder = read_parsed(table, replace(
-        options,
-        target=data.target_name if data.target_name in table.names else None,
-        task="classification" if data.task in ("binary", "multiclass") else data.task,
-    ))  # fmt: skip
-    made = {feature.name: (feature, fresh.X[:, j]) for j, feature in enumerate(encoder.features)}
-    if fresh.n_samples != data.n_samples:
-        strange = ["the rows"]
-    else:
-        strange = [name for j, name in enumerate(data.feature_names)
-                   if name not in made or not np.array_equal(made[name][1], data.X[:, j])]  # fmt: skip
-    if strange:
-        raise DataError(
-            f"New files cannot be read as this table was: {listed(strange)} changed after reading. "
-            "Undo these changes on the table, or make them in both files."
-        )
-    return replace(
-        encoder,
-        features=tuple(made[name][0] for name in data.feature_names),
-        sequences=tuple(name for name, _ in data.sequences),
-        texts=tuple(name for name, _ in data.texts),
-        width=data.width,
-        missing_marks=options.missing_marks,
-    )
-
-
-def read_parsed(table: Table, settings: ReadOptions) -> tuple[Dataset, TableEncoder]:
-    """The data set of a parsed table, and the encoder of its columns. DataError where there is none."""
-    if len(table.names) == 1 and settings.task != "novelty":
+    table, aside = _set_aside(table, settings)
+    if len(table.names) == 1 and settings.task != "novelty" and given is None:
         raise DataError(_one_column(table), repairs=_for_one_column(table))
     uses = {table.names[_named(table.names, name)]: use for name, use in settings.uses.items()}
     settings = replace(settings, uses=uses)
-    every = _looked_at(table)
-    ranked = rank_targets(table.names, every, table.header, settings.task)
-    notes: list[str] = []
-    try:
-        place = _target_place(table, settings, every, ranked, notes)
-        if place is None:
-            ones = np.ones(table.n_rows, dtype=np.int64)
-            found = TargetValues(ones, np.arange(table.n_rows), "novelty", [])
-        else:
-            found = read_target(table, place, settings)
-    except DataError as error:
-        others = _predict(one for one in ranked if one.name != settings.target)
-        if not others and settings.task is not None:
-            others = [FIND_TASK]
-        error.repairs = tuple(dict.fromkeys((*error.repairs, *others[:2])))
-        raise
-    name = "y" if place is None else table.names[place]
+    every, notes, place = _looked_at(table), list[str](), None
+    if given is None:
+        place, found = _found_target(table, settings, every, notes)
+        name = "y" if place is None else table.names[place]
+    else:
+        found, name = given, str(settings.target)
     profiles, stay = _profiles(table, place, found.rows, settings, every)
     notes += found.notes
     if gone := len(found.values) - len(stay):
@@ -236,8 +200,74 @@ def read_parsed(table: Table, settings: ReadOptions) -> tuple[Dataset, TableEnco
         notes=tuple(notes), columns=encoder.columns,
         sequences=tuple((one, strings[one]) for one in encoder.sequences),
         texts=tuple((one, strings[one]) for one in encoder.texts),
+        row_groups=_owners(aside.get("row_groups"), rows),
+        sample_weight=_row_weights(settings.sample_weight, aside.get("sample_weight"), rows, table.decimal),
     )  # fmt: skip
-    return data, replace(encoder, target_name=name, task=data.task, width=data.width, classes=data.class_names)
+    marks = settings.missing_marks
+    encoder = replace(
+        encoder, target_name=name, task=data.task, width=data.width, classes=data.class_names, missing_marks=marks
+    )
+    return replace(data, encoder=encoder)
+
+
+def _found_target(
+    table: Table, settings: ReadOptions, every: list[Profile], notes: list[str]
+) -> tuple[int | None, TargetValues]:
+    """Where the target is, None without one, and its values. DataError, with repairs, where no column can be one."""
+    ranked = rank_targets(table.names, every, table.header, settings.task)
+    try:
+        place = _target_place(table, settings, every, ranked, notes)
+        if place is not None:
+            return place, read_target(table, place, settings)
+    except DataError as error:
+        others = _predict(one for one in ranked if one.name != settings.target)
+        if not others and settings.task is not None:
+            others = [FIND_TASK]
+        error.repairs = tuple(dict.fromkeys((*error.repairs, *others[:2])))
+        raise
+    ones = np.ones(table.n_rows, dtype=np.int64)
+    return None, TargetValues(ones, np.arange(table.n_rows), "novelty", [])
+
+
+def _set_aside(table: Table, settings: ReadOptions) -> tuple[Table, dict[str, np.ndarray]]:
+    """The table without the columns that say which rows belong together and how much they count, and their cells."""
+    cells, gone = dict[str, np.ndarray](), set[int]()
+    for role in ("row_groups", "sample_weight"):
+        if (name := getattr(settings, role)) is not None:
+            place = _named(table.names, name)
+            if isinstance(settings.target, str) and place_of(table.names, settings.target) == place:
+                raise DataError(f"{name!r} is the target, so it cannot say {ROLES[role]}; name another column.")
+            cells[role] = table.columns[place]
+            gone.add(place)
+    kept = [j for j in range(len(table.names)) if j not in gone]
+    if not kept:
+        raise DataError("No column is left to learn from: name other columns as row_groups and sample_weight.")
+    names, columns = (tuple(one[j] for j in kept) for one in (table.names, table.columns))
+    return (replace(table, names=names, columns=columns) if gone else table), cells
+
+
+def _owners(cells: np.ndarray | None, rows: np.ndarray) -> Labels | None:
+    """The owner of every row, as text; a row without one stands alone."""
+    if cells is None:
+        return None
+    alone = missing_cells(cells[rows], values=())
+    names = [shown(cell) for cell in cells[rows]]
+    return np.array(
+        [f"row {k}" if own else name for k, (own, name) in enumerate(zip(alone, names, strict=True))], object
+    )
+
+
+def _row_weights(name: str | None, cells: np.ndarray | None, rows: np.ndarray, decimal: str) -> Array | None:
+    """How much every row counts. DataError for a cell that is no number."""
+    if cells is None:
+        return None
+    weights = to_numbers(cells, decimal)[rows]
+    if (strange := np.flatnonzero(np.isnan(weights))).size:
+        raise DataError(
+            f"{name!r} holds weights of rows, and row {rows[strange[0]] + 1} has none: "
+            f"{shown(cells[rows[strange[0]]])!r}. Fill it with a number, 0 to leave the row out."
+        )
+    return weights
 
 
 def _check_features(profiles: list[Profile], encoder: TableEncoder, n_rows: int) -> None:
@@ -571,6 +601,11 @@ class TableEncoder:
         features = tuple(Feature(name, name, median=median) for name, median in medians)
         return cls(features, data.target_name, data.task, classes=data.class_names)
 
+    def select(self, names: Sequence[str]) -> TableEncoder:
+        """The encoder of some of the features."""
+        made = {one.name: one for one in self.features}
+        return replace(self, features=tuple(made[name] for name in names))
+
     @property
     def columns(self) -> Groups:
         """The columns of the file, each with the places of its features."""
@@ -599,13 +634,13 @@ class TableEncoder:
                 X[:, places] = _MADE_BY[features[0].role](features, cells, table.decimal, notes)
         return X, strings
 
-    def read(self, source: Source, **how: Any) -> NewRows:
-        """The rows of another file with the features of the training table; columns it does not need are left out.
+    def read(self, source: Any, **how: Any) -> NewRows:
+        """The rows of another file or data frame with the features of the training table; other columns are left out.
 
         Missing numbers become the training median. DataError names columns that are missing, and the first cell of a
         column of numbers that holds something else. how : what `read_table` takes about the file.
         """
-        return self.of_table(parse(source, ReadOptions(missing_marks=self.missing_marks, **how)))
+        return self.of_table(as_table(source, ReadOptions(missing_marks=self.missing_marks, **how)))
 
     def of_table(self, table: Table) -> NewRows:
         """The same for a table that is already parsed."""
@@ -646,6 +681,13 @@ class TableEncoder:
         else:
             texts = [clean_name(str(cell)) or "(blank)" for cell in cells]
         return np.array(["" if gone else text for text, gone in zip(texts, missing, strict=True)], dtype=object)
+
+
+def encoder_of(data: Dataset) -> TableEncoder:
+    """What makes the features of new rows: that of the reading, or for columns that were numbers from the start, each
+    as it is.
+    """
+    return data.encoder if isinstance(data.encoder, TableEncoder) else TableEncoder.plain(data)
 
 
 def place_of(names: Sequence[str], wanted: str) -> int | None:

@@ -4,6 +4,9 @@ All of them share one rule for classes. Rows are drawn class by class in their s
 there are parts is too rare to be held out: all its rows stay in training. A class with one row is in no fold but in the
 training rows of all of them. What is learnt from, a sample included, has at least one row of every class. Where a class
 is not rare, the rows are those that scikit-learn's splitters draw with the same seed.
+
+Where rows have owners (``groups``: patients, customers, plots), all rows of an owner are in the same part. An owner who
+alone has rows of some class stays in training.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ from mklcore.errors import DataError, ParameterError, Repair
 RANDOM = "random"
 HOLD_OUT = (RANDOM, "last", "first")  # which rows are held out
 MOST_NAMED = 6  # rare classes that a note names
+ORDERS = 20  # in which owners are drawn; the one with the shares of classes nearest to those of all rows is taken
 
 
 def codes_of(y: Labels) -> Indices:
@@ -48,17 +52,22 @@ def rare_note(y: Labels, parts: int, doing: str = "their rows stay in training, 
 
 
 def split_rows(
-    codes: Indices | None, n_rows: int, sizes: Sequence[float], seed: int, stratify: bool = True, hold_out: str = RANDOM
-) -> list[Indices]:
+    codes: Indices | None, n_rows: int, sizes: Sequence[float], seed: int, stratify: bool = True,
+    hold_out: str = RANDOM, groups: Labels | None = None,
+) -> list[Indices]:  # fmt: skip
     """Row numbers of the training part and of one held-out part per size, in this order; the last part is drawn first.
 
     ``codes`` (n_rows,) class numbers, or None without classes. ``sizes``: shares of the rows that can be held out, or
-    numbers of rows. Without ``stratify`` rows are drawn blindly. ``hold_out`` as in `three_way_split`. DataError where
-    training would have fewer rows than classes.
+    numbers of rows. Without ``stratify`` rows are drawn blindly. ``hold_out`` as in `three_way_split`. ``groups`` (n,)
+    the owner of every row. DataError where training would have fewer rows than classes.
     """
     if hold_out not in HOLD_OUT:
         raise ParameterError(f"hold_out must be one of {', '.join(map(repr, HOLD_OUT))}; got {hold_out!r}.")
     given = np.zeros(n_rows, dtype=np.int64) if codes is None else codes
+    if groups is not None:
+        return _whole_groups(
+            given, codes_of(groups), [_row_count(size, n_rows, n_rows) for size in sizes], seed, hold_out
+        )
     blind = codes is None or not stratify or hold_out != RANDOM
     rows, aside = _parted(np.arange(n_rows), given, 1 if blind else len(sizes) + 1)
     counts = [_row_count(size, n_rows, len(rows)) for size in sizes]
@@ -95,6 +104,46 @@ def _in_order(codes: Indices, counts: Sequence[int], hold_out: str) -> list[Indi
     return [np.sort(part) for part in _with_every_class(first, others, codes)]
 
 
+def _whole_groups(
+    codes: Indices, owners: Indices, counts: Sequence[int], seed: int, hold_out: str = RANDOM
+) -> list[Indices]:
+    """Training part and a part of about so many rows per count, in each of them whole owners."""
+    free = _movable(codes, owners)
+    if len(free) <= len(counts):
+        raise DataError(
+            f"Rows that belong together have {len(free)} owners that can be held out, and {len(counts) + 1} parts need "
+            "more than that: name another column, or none."
+        )
+    sizes, whole = np.bincount(owners), np.bincount(codes) / len(codes)
+    rng, best, least = np.random.default_rng(seed), None, np.inf
+    newest = np.zeros(len(sizes))
+    np.maximum.at(newest, owners, np.arange(len(owners)) * (1 if hold_out == "last" else -1) + len(owners))
+    for _ in range(ORDERS if hold_out == RANDOM else 1):
+        order = rng.permutation(free) if hold_out == RANDOM else free[np.argsort(-newest[free], kind="stable")]
+        part_of, place = np.zeros(len(sizes), dtype=np.int64), 0
+        for part in range(len(counts), 0, -1):
+            ends = np.cumsum(sizes[order[place : len(order) - part]])
+            many = max(1, int(np.argmin(np.abs(np.append(0, ends) - counts[part - 1]))))
+            part_of[order[place : place + many]] = part
+            place += many
+        found = [np.flatnonzero(part_of[owners] == part) for part in range(len(counts) + 1)]
+        shares = [np.bincount(codes[part], minlength=len(whole)) / len(part) for part in found]
+        far = float(np.abs(np.array(shares) - whole).sum()) + 10.0 * np.count_nonzero(shares[0] == 0.0)
+        if far < least:
+            best, least = found, far
+    assert best is not None
+    if least >= 10.0:
+        raise DataError("Training would lack a class: its rows belong to few owners. Hold out fewer rows.")
+    return best
+
+
+def _movable(codes: Indices, owners: Indices) -> Indices:
+    """The owners that can be held out: those who are not the only one with rows of some class."""
+    pairs = np.unique(np.column_stack([codes, owners]), axis=0)
+    alone = np.bincount(pairs[:, 0])[pairs[:, 0]] == 1
+    return np.setdiff1d(owners, pairs[alone, 1])
+
+
 def _for_a_split(counts: Sequence[int], n_rows: int, blind: bool) -> list[Repair]:
     """Fewer held-out rows, rows drawn without regard to classes, or fewer classes."""
     smaller = Repair.of("Hold out fewer rows: 10 % and 10 %", validation=0.1, test=0.1)
@@ -105,26 +154,36 @@ def _for_a_split(counts: Sequence[int], n_rows: int, blind: bool) -> list[Repair
     return [strata, Repair.of("Leave out rare classes", rare_classes="drop"), *fewer]
 
 
-def draw_rows(codes: Indices | None, n_rows: int, count: int, seed: int) -> Indices:
+def draw_rows(
+    codes: Indices | None, n_rows: int, count: int, seed: int, groups: Labels | None = None
+) -> Indices:  # fmt: skip
     """The numbers of ``count`` rows of ``n_rows``, every class in its share; more where there are more classes than
-    that.
+    that. Of ``groups`` whole ones, about as many rows, where owners have few enough.
     """
     given = np.zeros(n_rows, dtype=np.int64) if codes is None else codes
     count = max(count, len(np.unique(given)))
     if count >= n_rows:
         return np.arange(n_rows)
+    if groups is not None:
+        owners = codes_of(groups)
+        if len(_movable(given, owners)) > 1 and np.bincount(owners).max() <= count // 2:
+            return _whole_groups(given, owners, [n_rows - count], seed)[0]
     rest, drawn = _two_parts(np.arange(n_rows), given, count, seed, codes is None)
     return _with_every_class(drawn, [rest], given)[0]
 
 
-def fold_rows(codes: Indices | None, n_rows: int, n_splits: int, seed: int) -> list[tuple[Indices, Indices]]:
+def fold_rows(
+    codes: Indices | None, n_rows: int, n_splits: int, seed: int, groups: Labels | None = None
+) -> list[tuple[Indices, Indices]]:
     """Row numbers to learn from and row numbers held out, a pair per fold: shuffled, and class by class where there are
-    classes.
+    classes. Rows of one of ``groups`` are held out together, in as many folds as there are owners at most.
 
     ParameterError where ``n_splits`` is not a whole number from 2 to the number of rows that can be held out.
     """
     from sklearn.model_selection import KFold, StratifiedKFold  # not at start-up
 
+    if groups is not None and n_splits >= 2:
+        return _group_folds(codes, codes_of(groups), n_splits, seed)
     given = np.zeros(n_rows, dtype=np.int64) if codes is None else codes
     held, _ = _parted(np.arange(n_rows), given, 1 if codes is None else 2)
     whole = isinstance(n_splits, (int, np.integer)) and not isinstance(n_splits, bool)
@@ -144,6 +203,47 @@ def fold_rows(codes: Indices | None, n_rows: int, n_splits: int, seed: int) -> l
     rare = rare[np.argsort(given[rare], kind="stable")]  # neighbours of one class go to different folds
     fold[rare] = np.random.default_rng(seed).permutation(n_splits)[np.arange(len(rare)) % n_splits]
     return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(n_splits)]
+
+
+def _group_folds(
+    codes: Indices | None, owners: Indices, n_splits: int, seed: int
+) -> list[tuple[Indices, Indices]]:  # fmt: skip
+    """Folds of whole owners; training has every class.
+
+    Owners go to folds one after the other, those with most rows first, each to the fold that has least of its classes.
+    """
+    given = np.zeros(len(owners), dtype=np.int64) if codes is None else codes
+    free = _movable(given, owners)
+    count = min(int(n_splits), len(free))
+    if count < 2:
+        raise DataError(
+            f"Folds need at least two owners of rows that can be held out, and there are {len(free)}: rows that belong "
+            "together are never split. Name another column of owners, or none."
+        )
+    table = np.zeros((owners.max() + 1, given.max() + 1))
+    np.add.at(table, (owners, given), 1.0)
+    order = np.random.default_rng(seed).permutation(free)
+    order = order[np.argsort(-table[order].sum(axis=1), kind="stable")]
+    held, fold_of, share = np.zeros((count, table.shape[1])), np.full(len(table), -1), table / table.sum(axis=0)
+    for owner in order:
+        fold_of[owner] = int(np.argmin(held @ share[owner]))
+        held[fold_of[owner]] += share[owner]
+    found = []
+    for fold in range(count):
+        rows = _without_last_of_a_class(given, owners, np.flatnonzero(fold_of[owners] == fold))
+        if rows.size:
+            found.append((np.setdiff1d(np.arange(len(owners)), rows), rows))
+    return found
+
+
+def _without_last_of_a_class(codes: Indices, owners: Indices, held: Indices) -> Indices:
+    """The held-out rows without owners whom training needs for a class that only these rows have."""
+    kept = held
+    outside = np.bincount(codes) - np.bincount(codes[held], minlength=codes.max() + 1)
+    for code in np.flatnonzero(outside == 0):
+        needed = owners[held[codes[held] == code]][0]
+        kept = kept[owners[kept] != needed]
+    return kept
 
 
 def half_rows(codes: Indices | None, n_rows: int, n: int, seed: int) -> Iterator[tuple[Indices, Indices]]:

@@ -46,7 +46,8 @@ def held_out_decisions(model: Any, X: Any, y: Labels) -> tuple[Indices, Array]:
             f"{', '.join(map(str, counts[:6]))}."
         )
     seed = int(model.random_state) if isinstance(model.random_state, (int, np.integer)) else 0
-    folds = fold_rows(codes_of(y), y.size, min(FOLDS, int(np.count_nonzero(repeated(y)))), seed)
+    owners = X.row_groups if isinstance(X, Dataset) else None
+    folds = fold_rows(codes_of(y), y.size, min(FOLDS, int(np.count_nonzero(repeated(y)))), seed, owners)
     found: Array | None = None
     seen = np.zeros(y.size, dtype=bool)
     for train, held in folds:

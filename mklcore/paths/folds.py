@@ -28,21 +28,24 @@ def parts_of(estimator: Any, X: Any, y: Labels, n_splits: int, seed: int, cv: An
     """The rows to learn from and those left out, a pair per fold: ``cv`` as scikit-learn has it, or ``n_splits``
     folds.
     """
+    owners = X.row_groups if isinstance(X, Dataset) else None
     if cv is None or isinstance(cv, (int, np.integer)):
-        return folds(estimator, y, n_splits if cv is None else int(cv), seed)
-    found = cv.split(np.zeros((y.shape[0], 1)), y) if hasattr(cv, "split") else cv
+        return folds(estimator, y, n_splits if cv is None else int(cv), seed, owners)
+    found = cv.split(np.zeros((y.shape[0], 1)), y, owners) if hasattr(cv, "split") else cv
     parts = [(np.asarray(train), np.asarray(test)) for train, test in found]
     if len(parts) < 2:
         raise ParameterError(f"cv gives {len(parts)} folds; a mean with its error needs at least two.")
     return parts
 
 
-def folds(estimator: Any, y: Labels, n_splits: int, seed: int) -> list[tuple[Indices, Indices]]:
+def folds(
+    estimator: Any, y: Labels, n_splits: int, seed: int, owners: Labels | None = None
+) -> list[tuple[Indices, Indices]]:
     """Training rows and held-out rows of every fold: shuffled, and stratified for classifiers; ``y`` (n,) or (n, T).
 
-    A class with one row is in the training rows of every fold.
+    ``owners`` (n,) says whose rows are held out together. A class with one row is in the training rows of every fold.
     """
-    return fold_rows(_classes(estimator, y), y.shape[0], n_splits, seed)
+    return fold_rows(_classes(estimator, y), y.shape[0], n_splits, seed, owners)
 
 
 def rare_in_folds(estimator: Any, y: Labels) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mklcore.data.reading import TableEncoder, fit_encoder, read_table
+from mklcore.data.reading import TableEncoder, read_table
 from mklcore.data.samples import load_sample
 from mklcore.errors import DataError
 from tests.helpers.every import every
@@ -32,7 +32,7 @@ def csv(frame):
 
 RAW = csv(training())
 DATA = read_table(RAW, target="label")
-READING = fit_encoder(RAW, DATA)
+READING = DATA.encoder
 
 
 def test_the_training_file_gives_the_training_table():
@@ -41,7 +41,7 @@ def test_the_training_file_gives_the_training_table():
     assert list(found.target) == list(DATA.y)
     assert any(note == "Not needed and left out: 'nr'." for note in found.notes)
     part = DATA.select(["colour=c1", "size"])
-    assert np.array_equal(fit_encoder(RAW, part).read(RAW).X, part.X)
+    assert np.array_equal(part.encoder.read(RAW).X, part.X)
 
 
 @every("levels", [2, 20, 21, 30])
@@ -50,7 +50,7 @@ def test_categories_of_any_number_come_out_as_reading_made_them(levels):
     frame.loc[3, "colour"] = "other"
     raw = csv(frame)
     data = read_table(raw, target="label", uses={"colour": "category"})
-    assert np.array_equal(fit_encoder(raw, data, uses={"colour": "category"}).read(raw).X, data.X)
+    assert np.array_equal(data.encoder.read(raw).X, data.X)
 
 
 def test_rows_without_a_target_do_not_move_the_medians():
@@ -59,7 +59,7 @@ def test_rows_without_a_target_do_not_move_the_medians():
     raw = csv(frame)
     data = read_table(raw, target="label")
     assert data.n_samples == 50
-    reading = fit_encoder(raw, data)
+    reading = data.encoder
     new = reading.read(csv(frame[["colour", "sex", "gappy", "size"]].tail(50)))
     assert np.array_equal(new.X, data.X)
     assert new.target is None
@@ -92,15 +92,6 @@ def test_a_category_never_seen_is_reported_and_belongs_to_none():
     assert any("60 cells of 'colour' hold what the training table does not: 'violet'" in note for note in found.notes)
 
 
-def test_a_table_changed_after_reading_is_not_applied():
-    for changed in (DATA.take(np.arange(20)), DATA.__class__(2 * DATA.X, DATA.y, DATA.feature_names, task="binary")):
-        with pytest.raises(DataError, match="changed after reading"):
-            fit_encoder(RAW, changed)
-    renamed = DATA.__class__(DATA.X, DATA.y, task="binary")
-    with pytest.raises(DataError, match="'x1'"):
-        fit_encoder(RAW, renamed)
-
-
 @every("missing", ["median", "indicator", "drop"])
 def test_every_rule_for_missing_cells_and_every_use_of_a_column_is_repeated(missing):
     frame = training(80)
@@ -110,8 +101,7 @@ def test_every_rule_for_missing_cells_and_every_use_of_a_column_is_repeated(miss
     raw = csv(frame)
     uses = {"nr": "category" if missing == "median" else "number", "sex": "left out", "size": "number"}
     data = read_table(raw, target="label", uses=uses, missing=missing)
-    reading = fit_encoder(raw, data, uses=uses, missing=missing)
-    found = reading.read(raw).X
+    found = data.encoder.read(raw).X
     assert np.array_equal(found, data.X) == (missing != "drop")  # new rows are all predicted
     assert len(found) == 80
     assert ("size missing" in data.feature_names) == (missing == "indicator")
@@ -143,7 +133,7 @@ def test_dates_become_their_parts_that_vary_as_one_source_column(form):
     for j, wanted in enumerate([when.hour, weekdays, when.month, when.year]):
         np.testing.assert_array_equal(data.X[kept, j], wanted[kept])
         assert data.X[3, j] == np.median(wanted[kept])  # a gap is filled as among numbers
-    reading = fit_encoder(raw, data)
+    reading = data.encoder
     new = reading.read(csv(pd.DataFrame({"when": when[:2].strftime(form), "size": [0, 1]})))
     np.testing.assert_array_equal(new.X, data.X[:2])
     with pytest.raises(DataError, match="holds 'yesterday' in row 1, which is no date written as in training"):

@@ -3,7 +3,7 @@
 import numpy as np
 
 from mklcore.data.columns import is_urgent, repairs_of
-from mklcore.data.reading import fit_encoder, read_table
+from mklcore.data.reading import read_table
 from mklcore.errors import DataError, Repair
 from pages.shared import tables
 from pages.shared.parameters import Params
@@ -66,8 +66,7 @@ def test_missing_marks_are_a_setting():
     assert data.feature_names == ("a", "b=ok")
     marked = read_table(source, "y", missing_marks=("-", "n.a.", "-999"))
     assert any("A missing value counts as a category of its own in 'b'" in note for note in marked.notes)
-    reading = fit_encoder(source, data, missing_marks=("n.a.", "-999.0"))
-    assert np.array_equal(reading.read(source).X, data.X)
+    assert np.array_equal(data.encoder.read(source).X, data.X)
 
 
 def test_rare_classes_are_merged_or_left_out():

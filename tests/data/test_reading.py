@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from mklcore.data.columns import MAX_NAME, clean_name, distinct_names, to_numbers
-from mklcore.data.reading import describe_table, fit_encoder, read_table
+from mklcore.data.reading import describe_table, read_table
 from mklcore.errors import DataError, ParameterError, cancellation_scope
 from tests.helpers.every import every
 
@@ -410,7 +410,7 @@ def test_a_class_of_one_row_is_left_out():
     assert (data.n_samples, data.class_names, data.task) == (29, ("a", "b"), "binary")
     assert 4.5 not in data.X[:, 0]
     note(data, "Left out: the only row of class 'once'; a class needs two rows to be learnt.")
-    rows = fit_encoder(table(numbers(30, lambda i: "once" if i == 3 else "ab"[i % 2])), data).read(b"a,b\n1,2\n").X
+    rows = data.encoder.read(b"a,b\n1,2\n").X
     assert rows.tolist() == [[1.0, 2.0]]
     data = read_table(table(numbers(30, lambda i: {3: 7, 4: 8}.get(i, i % 3))))
     assert (data.n_samples, data.class_names, data.task) == (28, ("0", "1", "2"), "multiclass")
@@ -497,7 +497,7 @@ REFUSALS = {
     "columns": (table(numbers(12)), {"max_columns": 2}, "more than 2 columns, the limit"),
     "bytes": (table(numbers(12)), {"max_bytes": 50}, "larger than 4.77e-05 MB, the limit; .* max_bytes"),
     "no file": ("no/such/file.csv", {}, "cannot be opened: No such file"),
-    "no source": (12, {}, "source is a int; expected a path, bytes or an open file"),
+    "no source": (12, {}, "source is a int; expected a data frame, a path, bytes or an open file"),
 }
 
 

@@ -7,7 +7,7 @@ import mklcore as mkl
 from mklcore.answer.exploration import effects
 from mklcore.data.columns import missing_cells, sentinel_of
 from mklcore.data.dataset import Dataset
-from mklcore.data.reading import describe_table, fit_encoder, read_table
+from mklcore.data.reading import describe_table, read_table
 from mklcore.errors import ParameterError
 from tests.helpers.every import every
 
@@ -36,7 +36,7 @@ def test_none_is_a_word_among_words_and_missing_among_numbers():
     content = table("debtors,size,y", words, gaps, COIN)
     data = read_table(content)
     assert "debtors=none" in data.feature_names
-    rows = fit_encoder(content, data).read(b"debtors,size\nnone,1\nguarantor,none\n").X
+    rows = data.encoder.read(b"debtors,size\nnone,1\nguarantor,none\n").X
     place = data.feature_names.index("debtors=none")
     assert rows[:, place].tolist() == [1.0, 0.0]
     assert any("missing cell" in note and "'size' (6" in note for note in data.notes)
@@ -67,7 +67,7 @@ def test_a_mark_that_is_one_of_two_values_is_a_value_among_new_rows_too():
     raw = table("a,kind,gappy,approved", NUMBERS, kinds, gaps, signs)
     data = read_table(raw)
     assert (data.n_samples, data.target_name, data.class_names) == (N, "approved", ("+", "-"))
-    new = fit_encoder(raw, data).read(table("a,kind,gappy,approved", [1, 2], ["-", "-"], ["?", "?"], ["-", "-"]))
+    new = data.encoder.read(table("a,kind,gappy,approved", [1, 2], ["-", "-"], ["?", "?"], ["-", "-"]))
     at = data.feature_names.index
     assert new.X[:, at("kind=x")].tolist() == [0, 0]
     assert new.X[:, at("gappy")].tolist() == [np.median(data.X[:, at("gappy")])] * 2
@@ -111,9 +111,9 @@ def test_sentinels_are_reported_and_read_as_missing_when_asked():
     assert any("Read as missing: -200 in 'gas'" in note for note in read.notes)
     assert [tuple(one) for one in describe_table(content).sentinels] == [("gas", -200.0, 6)]
     new = b"gas,other\n-200,1\n3,1\n"
-    rows = fit_encoder(content, read, sentinels="missing").read(new).X
+    rows = read.encoder.read(new).X
     assert rows[:, 0].tolist() == [pytest.approx(np.median(read.X[:, 0]), abs=0.5), 3.0]
-    assert fit_encoder(content, kept).read(new).X[0, 0] == -200
+    assert kept.encoder.read(new).X[0, 0] == -200
     with pytest.raises(ParameterError, match="sentinels is 'drop'; expected one of 'keep', 'missing'"):
         read_table(content, sentinels="drop")
 

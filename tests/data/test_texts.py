@@ -7,7 +7,6 @@ import pytest
 import mklcore as mkl
 from mklcore.answer.exploration import with_words
 from mklcore.data.dataset import Dataset
-from mklcore.data.reading import fit_encoder
 from mklcore.data.sequences import look_like_texts, numbers_of, packed, unpacked
 from mklcore.errors import DataError, ParameterError
 from mklcore.kernels.sequences import MOST_WORDS, Words
@@ -92,7 +91,7 @@ def test_its_model_takes_a_data_frame_a_data_set_rows_or_a_new_file_and_is_saved
     said = found.model.predict(data)
     np.testing.assert_array_equal(found.model.predict(frame), said)
     np.testing.assert_array_equal(found.model.predict(data.table), said)
-    rows = fit_encoder(reviews(), data).read(reviews(40, seed=5))
+    rows = data.encoder.read(reviews(40, seed=5))
     assert found.model.predict(rows.table).tolist() == list(rows.target)
     mkl.save_model(tmp_path / "model.mkl", found.model)
     np.testing.assert_array_equal(mkl.load_model(tmp_path / "model.mkl").predict(frame), said)

@@ -12,7 +12,6 @@ from sklearn.base import clone
 
 import mklcore as mkl
 from mklcore.answer.terms import positional_importance
-from mklcore.data.reading import fit_encoder
 from mklcore.data.sequences import MAX_LENGTH, look_like_sequences
 from mklcore.errors import DataError, KernelError, ParameterError
 from mklcore.kernels.grams import Rows
@@ -202,7 +201,7 @@ def test_a_text_column_is_read_as_sequences_and_new_files_like_it():
     assert (data.target_name, data.sequences[0][0], len(data.sequences[0][1][0])) == ("label", "dna", 30)
     assert dict(data.columns)["dna"] == (0, 1, 2, 3)
     assert any("Read as sequences of letters" in note for note in data.notes)
-    reading = fit_encoder(dna(), data)
+    reading = data.encoder
     new = reading.read(dna().replace(b"label", b"other"))
     assert np.array_equal(new.table, data.table)
     with pytest.raises(DataError, match="has 34 letters in row 1; the longest of the training table has 30"):

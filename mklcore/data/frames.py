@@ -1,0 +1,71 @@
+"""Data frames as tables of cells: numbers as they are, everything else as text, gaps as empty cells."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from mklcore.data.columns import ReadOptions, distinct_names
+from mklcore.data.files import Table, parse, settled_names, with_marks
+from mklcore.errors import DataError
+
+
+def is_frame(source: Any) -> bool:
+    """Whether this is a data frame: of pandas, or of another library with the interchange protocol, such as polars."""
+    return hasattr(source, "__dataframe__")
+
+
+def frame_cells(frame: Any) -> Table:
+    """The cells of a data frame; its index is left out."""
+    import pandas as pd  # not at start-up
+
+    if not isinstance(frame, pd.DataFrame):
+        frame = pd.api.interchange.from_dataframe(frame)
+    if not frame.shape[0] or not frame.shape[1]:
+        raise DataError(
+            f"The data frame has {frame.shape[0]} rows and {frame.shape[1]} columns; expected at least one of each."
+        )
+    notes: list[str] = []
+    names = settled_names([str(name) for name in frame.columns], notes)
+    cells = [_cells(name, column) for name, (_, column) in zip(names, frame.items(), strict=True)]
+    return Table(names, tuple(cells), notes=tuple(notes))
+
+
+def _cells(name: str, column: Any) -> np.ndarray:
+    """The cells of one column. DataError for what is neither numbers nor text."""
+    import pandas as pd  # not at start-up
+    from pandas.api import types  # not at start-up
+
+    if types.is_complex_dtype(column.dtype):
+        raise DataError(f"The column {name!r} holds complex numbers; give their real and imaginary parts.")
+    if types.is_numeric_dtype(column.dtype) and not types.is_bool_dtype(column.dtype):
+        numbers: np.ndarray = column.to_numpy(dtype=np.float64, na_value=np.nan)
+        return numbers
+    if types.is_timedelta64_dtype(column.dtype):
+        return np.asarray(column.dt.total_seconds() / 86400.0, dtype=np.float64)  # days
+    if isinstance(column.dtype, pd.PeriodDtype):
+        column = column.dt.to_timestamp()
+    elif isinstance(column.dtype, pd.DatetimeTZDtype):
+        column = column.dt.tz_localize(None)  # the time on the clock there
+    texts: np.ndarray = column.astype("string").fillna("").to_numpy(dtype=object)
+    return texts
+
+
+def as_table(source: Any, form: ReadOptions) -> Table:
+    """The table in a data frame, or in whatever `parse` reads. DataError, by name, for everything else."""
+    if isinstance(source, Table):
+        return source
+    return with_marks(frame_cells(source), form) if is_frame(source) else parse(source, form)
+
+
+def with_column(table: Table, wanted: str, cells: Sequence[Any]) -> tuple[Table, str]:
+    """The table with one column more, and the name of it, which is no name of the table."""
+    if len(cells) != table.n_rows:
+        raise DataError(f"{wanted} has {len(cells)} values and the table has {table.n_rows} rows; give one per row.")
+    name = distinct_names([*table.names, wanted])[-1]
+    return Table(
+        (*table.names, name), (*table.columns, np.asarray(cells)), table.decimal, table.delimiter, table.encoding,
+        table.header, table.sheets, table.notes, table.values,
+    ), name  # fmt: skip

@@ -1,0 +1,76 @@
+"""Frames and files in, raw rows out: what people hold goes in as it is, and new rows come as they are."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import mklcore as mkl
+from mklcore.errors import DataError
+from tests.helpers.every import every
+
+
+def houses(n=90, seed=0):
+    """A table with numbers, a category, a date, a text, gaps, and owners of rows."""
+    rng = np.random.default_rng(seed)
+    words = ["bright", "quiet", "cellar", "garden", "renovated", "balcony", "station", "attic"]
+    frame = pd.DataFrame({
+        "size": rng.normal(80, 20, n),
+        "city": rng.choice(["Bonn", "Köln", "Ulm"], n),
+        "sold": pd.Timestamp("2015-01-01") + pd.to_timedelta(rng.integers(0, 3000, n), "D"),
+        "said": [" ".join(rng.choice(words, 6)) for _ in range(n)],
+        "owner": rng.integers(0, n // 4, n).astype(str),
+    })  # fmt: skip
+    frame["price"] = 2 * frame["size"] + 40 * (frame.city == "Ulm") + rng.normal(0, 4, n)
+    frame.loc[rng.choice(n, n // 10, replace=False), "size"] = np.nan
+    frame.loc[rng.choice(n, n // 10, replace=False), "city"] = None
+    return frame
+
+
+@pytest.fixture(scope="module")
+def found():
+    return mkl.explore(houses(), "price", row_groups="owner")
+
+
+def test_a_frame_with_categories_gaps_dates_and_texts_has_an_answer(found):
+    assert {one.name for one in found.columns} == {"size", "city", "sold", "said"}
+    assert found.score > 0.5
+    assert not set(found.test.row_groups) & set(found.learnt_from.row_groups)
+
+
+@every("given, error", [
+    ((12, "price"), "source is a int; expected a data frame, a path, bytes or an open file"),
+    ((houses(), "prise"), "no column 'prise'; close to it: 'price'"),
+    ((houses().drop(columns="price").assign(a=1.0 * np.arange(90) % 7, b=np.arange(90) % 5 / 2),), "to be predicted"),
+    ((mkl.load_sample("iris"), "petal"), "The Dataset predicts 'species'"),
+])  # fmt: skip
+def test_what_cannot_be_a_table_is_refused_by_name(given, error):
+    with pytest.raises(DataError, match=error):
+        mkl.explore(*given)
+
+
+@every("hold_out", ["random", "last", "first"])
+def test_rows_that_belong_together_are_held_out_together(hold_out):
+    owners, y = np.random.default_rng(1).integers(0, 25, 150), np.arange(150) % 3
+    data = mkl.Dataset(np.arange(150.0)[:, None], y, task="multiclass", row_groups=owners)
+    parts = mkl.data.three_way_split(data, 0.2, 0.2, hold_out=hold_out)
+    assert sum(part.n_samples for part in parts) == 150
+    assert sum(len(set(part.row_groups)) for part in parts) == 25
+    few = data.drawn(60, seed=2)
+    assert all((owners == owner).sum() == (few.row_groups == owner).sum() for owner in set(few.row_groups))
+    for train, held in mkl.paths.folds.parts_of(mkl.LpMKLClassifier(), data, data.y, 5, 0, None):
+        assert not set(owners[train]) & set(owners[held])
+    with pytest.raises(DataError, match="belong together have 0 owners that can be held out"):
+        data.with_row_groups(np.zeros(150)).split(0.2, hold_out=hold_out)
+
+
+def test_auto_keeps_labels_names_and_owners():
+    frame = houses().assign(target=lambda table: np.arange(90.0) % 11)
+    y = pd.Series(np.where(frame.price > frame.price.median(), "NA", "low"), name="target")
+    model = mkl.AutoMKLClassifier().fit(frame.drop(columns="price"), y, groups=frame.owner)
+    assert model.classes_.tolist() == ["NA", "low"]
+    assert model.exploration_.learnt_from.target_name == "target (2)"
+    proba = model.predict_proba(frame.drop(columns="price"))
+    assert proba.shape == (90, 2)
+    np.testing.assert_allclose(proba.sum(axis=1), 1.0)
+    with pytest.raises(DataError, match="dates or durations: predict a number"):
+        mkl.AutoMKLRegressor().fit(frame[["size"]], frame.sold)
