@@ -2,8 +2,9 @@
 
 numba's files are pickles, which run code when they are read. A checkout keeps them beside the sources, whose place is
 trusted already; an installed copy in the folder that ``NUMBA_CACHE_DIR`` names, else in the cache folder of this
-account. numba compares a file with the source of its function alone, and the code in it holds the helpers of other
-files, too: so every state of the sources has a folder of its own.
+account. Where that folder takes no files, as after a start with ``sudo``, one in the temporary directory is used.
+numba compares a file with the source of its function alone, and the code in it holds the helpers of other files, too:
+so every state of the sources has a folder of its own.
 """
 
 from __future__ import annotations
@@ -13,10 +14,11 @@ import os
 import shutil
 import sys
 import warnings
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 
-from mklcore.io.private_folders import own_folder
+from mklcore.io.private_folders import own_or_temporary
 
 PACKAGE = Path(__file__).resolve().parents[1]
 NAMED = "NUMBA_CACHE_DIR"
@@ -37,35 +39,43 @@ def is_filled() -> bool:
 
 @lru_cache(maxsize=4)
 def _folder(package: Path, named: str) -> Path | None:
-    place, why = _place(package, named)
+    place, said = _place(package, named)
     if place is None:
-        warnings.warn(
-            f"Compiled functions are not kept, so every start compiles them again: {why}. Name a folder that only you "
-            f"may write in {NAMED}.",
-            RuntimeWarning,
-            stacklevel=2,
-        )
+        _warn(f"Compiled functions are not kept, so every start compiles them again: {said}")
         return None
-    if not (found := place / f"{PREFIX}{_state(package)}").is_dir():
-        found.mkdir(mode=0o700, parents=True, exist_ok=True)
-        others = sorted(place.glob(f"{PREFIX}*"), key=lambda other: other.stat().st_mtime)
-        for old in others[:-KEPT]:
-            shutil.rmtree(old, ignore_errors=True)
-    return found
+    if said:
+        _warn(f"Compiled functions are kept in another folder: {said}")
+    with suppress(OSError):  # old ones that another account has to remove
+        _remove_old(place)
+    return place
 
 
 def _place(package: Path, named: str) -> tuple[Path | None, str]:
-    """The folder that holds those of all states, or why there is none."""
+    """The folder for this state of the sources, or None; and why it is not the usual one."""
+    state = f"{PREFIX}{_state(package)}"
     if named:
-        place, why = Path(named).expanduser(), own_folder(Path(named).expanduser(), named=True)
-    elif (package.parent / "pyproject.toml").is_file() and os.access(package, os.W_OK):
-        place, why = package / "_numba" / "__pycache__", ""
-    else:
-        from platformdirs import user_cache_path  # not at start-up
+        return own_or_temporary(Path(named).expanduser(), "mklcore", state, trust="named")
+    if (package.parent / "pyproject.toml").is_file() and os.access(package, os.W_OK):
+        return own_or_temporary(package / "_numba" / "__pycache__", "mklcore", state, trust="sources")
+    from platformdirs import user_cache_path  # not at start-up
 
-        place = user_cache_path("mklcore", appauthor=False)
-        why = own_folder(place) if place.is_absolute() else "this account has no home folder"
-    return (None, why) if why else (place, "")
+    usual = user_cache_path("mklcore", appauthor=False)
+    if not usual.is_absolute():
+        return None, f"this account has no home folder. Name a folder that only you may write in {NAMED}."
+    place, said = own_or_temporary(usual, "mklcore", state)
+    return place, f"{said} Or name a folder that only you may write in {NAMED}." if said else ""
+
+
+def _remove_old(place: Path) -> None:
+    """Remove the folders of states of the sources that were used longest ago."""
+    others = sorted(place.parent.glob(f"{PREFIX}*"), key=lambda other: other.stat().st_mtime)
+    for old in others[:-KEPT]:
+        if old != place:
+            shutil.rmtree(old, ignore_errors=True)
+
+
+def _warn(sentence: str) -> None:
+    warnings.warn(sentence, RuntimeWarning, stacklevel=4)
 
 
 def _state(package: Path) -> str:

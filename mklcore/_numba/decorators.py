@@ -15,7 +15,6 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable
-from contextlib import suppress
 from functools import wraps
 from importlib.util import find_spec
 from pathlib import Path
@@ -109,9 +108,11 @@ def _forgiving(function: Any) -> Callable[[Any], Any]:
         except errors.NumbaError:  # the function itself is at fault
             raise
         except Exception:  # a damaged file leads its reader into any of them
-            with suppress(OSError):
+            try:
                 for file in Path(function.stats.cache_path).glob(f"*{name}-*.nb?"):
                     file.unlink()
+            except OSError:  # another account's, as after a start with sudo
+                function._cache.disable()
             return compile_once(signature)
 
     return compile_anyway

@@ -15,7 +15,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import ExitStack, nullcontext, suppress
 from functools import partial
 from typing import Any
 
@@ -81,16 +81,26 @@ def main(arguments: Sequence[str] = ()) -> None:
         return
     if "--with-parent" in arguments:
         threading.Thread(target=_end_with_parent, daemon=True).start()
-    psutil.Process().nice(getattr(psutil, "BELOW_NORMAL_PRIORITY_CLASS", NICE))
+    _let_others_go_first()
     folder = cache.folder()
-    with nullcontext() if folder is None else FileLock(folder / "lock"):
+    with ExitStack() as stack:
+        with suppress(OSError):  # a file of another account: then several processes may compile beside each other
+            stack.enter_context(nullcontext() if folder is None else FileLock(folder / "lock"))
         if not cache.is_filled():
             try:
                 warm_up(lambda done, total: print(done, total, int(done >= FIRST), flush=True))
             except BrokenPipeError:  # the reader has gone
                 os._exit(1)
             if folder is not None and any(folder.rglob("*.nbc")):  # a full disk takes none
-                (folder / cache.FILLED).touch()
+                with suppress(OSError):  # the next start finds all but this, and looks once more
+                    (folder / cache.FILLED).touch()
+
+
+def _let_others_go_first() -> None:
+    """Lower the priority of this process; one that is lower already stays, because raising it takes rights."""
+    with suppress(psutil.Error, OSError):
+        process, class_of_windows = psutil.Process(), getattr(psutil, "BELOW_NORMAL_PRIORITY_CLASS", None)
+        process.nice(max(NICE, process.nice()) if class_of_windows is None else class_of_windows)
 
 
 def _end_with_parent() -> None:

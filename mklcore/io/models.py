@@ -33,6 +33,7 @@ from mklcore.hkl.bases import BASES
 from mklcore.hkl.design import Design, Kernels, Matrices, TableLevels
 from mklcore.hkl.graph import Graph
 from mklcore.io import catalog
+from mklcore.io.private_folders import write_whole
 from mklcore.kernels.dictionary import Band, KernelDictionary, RandomColumns, SequenceDictionary
 from mklcore.kernels.features import FeatureMap, Nystroem
 from mklcore.kernels.functions import COMPOSED, KERNELS
@@ -96,15 +97,7 @@ def save_model(path: Target, estimator: Any) -> None:
     if not isinstance(path, (str, os.PathLike)):
         _write(path, raw, arrays)
         return
-    # Beside its place first, so that a failure never leaves half a file under the name asked for.
-    place = Path(path)
-    beside = place.with_name(f".{place.name}.{os.getpid()}")
-    try:
-        with beside.open("wb") as file:
-            _write(file, raw, arrays)
-        beside.replace(place)
-    finally:
-        beside.unlink(missing_ok=True)
+    write_whole(Path(path), lambda file: _write(file, raw, arrays))
 
 
 def _write(file: IO[bytes], text: bytes, arrays: list[np.ndarray]) -> None:

@@ -3,13 +3,21 @@
 Compiled functions are unpickled by numba and kept work is read as ours: a file that another account of the same machine
 put there would be code, or words, of a stranger. Owner and mode are looked at along the whole path, because an account
 that may write in a folder may also put another one in the place of those below it.
+
+Files are written and read here, too, where they have to survive a full disk, a killed process and a planted link.
 """
 
 from __future__ import annotations
 
 import os
+import shlex
 import stat
+import tempfile
+import threading
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
+from typing import IO, Literal
 
 SYSTEM = 0  # the account that can do anything anyway
 LINKS = 40  # symbolic links that are followed, as the system itself does
@@ -60,12 +68,165 @@ def own_folder(folder: Path, *, named: bool = False) -> str:
     """Make a folder that only this account may enter, unless it is there; return why it cannot be used, "" where it
     can.
     """
-    if why := why_not_own(folder, named=named):
-        return why
+    why = why_not_own(folder, named=named) or _not_made(folder)
+    return why or why_not_own(folder, named=named)  # somebody was faster, where all may make folders
+
+
+def _not_made(folder: Path) -> str:
+    """Make a folder unless it is there; return why it takes no files, "" where it does.
+
+    A file is made in it and removed again: permissions alone do not tell of a disk without room for one more file.
+    """
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         return f"{folder} cannot be made ({error.strerror})"
-    if why := why_not_own(folder, named=named):  # somebody was faster, where all may make folders
-        return why
-    return "" if os.access(folder, os.W_OK | os.X_OK) else f"{folder} takes no files"
+    trial = _beside(folder / "trial")
+    try:
+        trial.open("xb").close()
+        trial.unlink()
+    except PermissionError as error:
+        return (
+            f"{folder} {'belongs to another account' if _is_foreign(folder) else f'takes no files ({error.strerror})'}"
+        )
+    except OSError as error:
+        return f"{folder} takes no files ({error.strerror})"
+    return ""
+
+
+def own_or_temporary(
+    folder: Path, name: str, part: str, *, trust: Literal["", "named", "sources"] = ""
+) -> tuple[Path | None, str]:
+    """Return a folder that only this account can write, and a sentence where it is not the one that was asked for.
+
+    Parameters
+    ----------
+    folder : Path
+        Folder to use. One start with ``sudo`` is enough to leave it to another account.
+    name : str
+        Name of the folder in the temporary directory that is used instead.
+    part : str
+        Name of the folder inside of either that is returned.
+    trust : {"", "named", "sources"}, default ""
+        Why less is asked of the folder: a person has named it, as for ``why_not_own``, or whoever writes in it may
+        write the sources beside it as well.
+
+    Returns
+    -------
+    place : Path or None
+        Folder to use; None where the temporary directory has none either.
+    sentence : str
+        Why another folder is used, which one, and the command that repairs the first; "" where it is used itself.
+    """
+    for place in (folder, folder / part):
+        why = _not_made(place) if trust == "sources" else own_folder(place, named=trust == "named")
+        if why:
+            break
+    else:
+        return folder / part, ""
+    mends = _repair(place)
+    with suppress(OSError):  # there may be no temporary directory
+        other = Path(os.path.realpath(tempfile.gettempdir())) / f"{name}-{_account()}"
+        if not own_folder(other) and not own_folder(other / part):
+            return other / part, f"{why}. {other} is used instead. {mends}"
+    return None, f"{why}. {mends}"
+
+
+def _account() -> str:
+    return str(os.getuid()) if hasattr(os, "getuid") else "own"
+
+
+def _is_foreign(folder: Path) -> bool:
+    return hasattr(os, "getuid") and folder.stat().st_uid != os.getuid()
+
+
+def _repair(folder: Path) -> str:
+    """Return what a person can do about a folder that cannot be used, with the command where one is safe to give."""
+    found = next((part for part in (folder, *folder.parents) if part.exists() or part.is_symlink()), folder)
+    place = shlex.quote(str(found))
+    with suppress(OSError, RuntimeError):  # an account without a home folder
+        if found.is_dir() and Path.home() in found.parents:
+            if _is_foreign(found):
+                return f"To have it back: sudo chown -R $(id -un) {place}"
+            if found.stat().st_mode & (stat.S_IWOTH | stat.S_IWGRP):
+                return f"To close it to others: chmod go-w {place}"
+    return "Free some room there, or name another folder."
+
+
+# Files that are there whole or not at all
+
+
+def write_whole(place: Path, write: Callable[[IO[bytes]], object], mode: int = 0o666) -> None:
+    """Write a file beside its place, and put it there when every byte is on the disk.
+
+    A failure raises what it is and leaves what was there before; a process that is killed leaves a file beside it,
+    which the next call for the same place removes. A link at the place is replaced and never followed.
+
+    Parameters
+    ----------
+    place : Path
+        File to write.
+    write : callable
+        Called as ``write(file)`` with the file that is open for writing bytes.
+    mode : int, default 0o666
+        Permissions of the file, less those that the account's mask takes away.
+    """
+    _remove_left_behind(place)
+    part = _beside(place)
+    try:
+        with open(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0), mode), "wb") as file:
+            write(file)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(part, place)
+    finally:
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
+
+
+def read_whole(place: Path, most_bytes: int) -> bytes:
+    """Return the bytes of a file. OSError for what is no file, as a link, and for more than ``most_bytes``."""
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    with open(os.open(place, flags), "rb") as file:
+        found = os.fstat(file.fileno())
+        if not stat.S_ISREG(found.st_mode):
+            raise OSError(f"{place} is no file")
+        content = file.read(most_bytes + 1)
+    if len(content) > most_bytes:
+        raise OSError(f"{place} has {found.st_size / 1e6:,.0f} MB, more than {most_bytes / 1e6:,.0f}")
+    if len(content) < found.st_size:
+        raise OSError(f"{place} gave {len(content)} of its {found.st_size} bytes")
+    return content
+
+
+PART = ".part"
+
+
+def _beside(place: Path) -> Path:
+    """Return the file in which this thread writes what belongs at ``place``."""
+    return place.with_name(f".{place.name}.{os.getpid()}.{threading.get_ident()}{PART}")
+
+
+def _remove_left_behind(place: Path) -> None:
+    """Remove what processes that have ended left beside ``place``."""
+    start, own = f".{place.name}.", _beside(place).name
+    with suppress(OSError):
+        for file in place.parent.iterdir():
+            numbers = file.name.removeprefix(start).removesuffix(PART).split(".")
+            is_part = file.name.startswith(start) and file.name.endswith(PART) and len(numbers) == 2
+            if is_part and (file.name == own or _has_ended(numbers[0], file)):
+                file.unlink()
+
+
+def _has_ended(number: str, file: Path) -> bool:
+    """Tell whether the process of this number that began ``file`` has ended; its number may be another's by now."""
+    import psutil  # not at start-up
+
+    if not number.isdecimal():
+        return False
+    try:
+        return psutil.Process(int(number)).create_time() > file.stat().st_mtime + 1.0
+    except psutil.NoSuchProcess:
+        return True
+    except psutil.Error:
+        return False

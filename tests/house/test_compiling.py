@@ -1,9 +1,11 @@
 """Compiled functions are kept where only this account can write; a process compiles ahead, and the server waits."""
 
+import errno
 import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import threading
 from contextlib import contextmanager
 from importlib import util
@@ -12,6 +14,7 @@ from pathlib import Path
 import numba
 import numpy as np
 import platformdirs
+import psutil
 import pytest
 
 from mklcore._numba import cache, warmup
@@ -37,6 +40,9 @@ def fresh(tmp_path, monkeypatch):
     monkeypatch.setattr(cache, "PACKAGE", tmp_path / "package")
     monkeypatch.delenv(cache.NAMED, raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "temporary").mkdir()
     return tmp_path
 
 
@@ -102,11 +108,64 @@ def planted(folder, monkeypatch, how):
 def test_what_others_may_have_put_there_is_never_unpickled(fresh, monkeypatch, how):
     (fresh / "cache").mkdir(mode=0o700)
     why = planted(fresh / "cache" / "mklcore", monkeypatch, how)
-    with pytest.warns(RuntimeWarning, match=f"not kept.*{why}"):
+    with pytest.warns(RuntimeWarning, match=f"kept in another folder: .*{why}.* is used instead.*{cache.NAMED}"):
         assert entry_of(fresh)(ONE) == 2.0
-    assert not list(fresh.rglob("*.nb?"))
-    with pytest.warns(RuntimeWarning, match="Name a folder that only you may write in NUMBA_CACHE_DIR"):
+    assert not list((fresh / "cache").rglob("*.nb?"))
+    assert list((fresh / "temporary" / f"mklcore-{os.getuid()}").rglob("*.nbc"))
+    (fresh / "temporary").chmod(0o777)
+    with pytest.warns(RuntimeWarning, match="not kept.*Name a folder|not kept.*name a folder"):
         assert not cache.is_filled()
+
+
+def failing(number, inside):
+    """``Path.open`` where files that are made inside a folder meet an error of the system."""
+    before = Path.open
+
+    def opened(self, mode="r", *args, **named):
+        if "x" in mode and inside in self.parents:
+            raise OSError(number, os.strerror(number))
+        return before(self, mode, *args, **named)
+
+    return opened
+
+
+@pytest.mark.parametrize(
+    ("number", "said"), [(errno.EACCES, "belongs to another account"), (errno.ENOSPC, "takes no files")]
+)
+def test_a_folder_that_takes_no_files_is_left_for_one_that_does_and_its_repair_is_said(
+    fresh, monkeypatch, number, said
+):
+    monkeypatch.setattr(Path, "open", failing(number, fresh / "cache"))
+    monkeypatch.setattr(private_folders, "_is_foreign", lambda folder: number == errno.EACCES)
+    mends = "sudo chown -R" if number == errno.EACCES else "Free some room"
+    with pytest.warns(RuntimeWarning, match=f"cache.mklcore {said}.*mklcore-{os.getuid()} is used instead.*{mends}"):
+        assert entry_of(fresh)(ONE) == 2.0
+    assert list((fresh / "temporary").rglob("*.nbc"))
+
+
+def test_a_cache_file_that_cannot_be_read_or_removed_costs_no_answer(fresh, monkeypatch):
+    entry_of(fresh)(ONE)
+    for file in (fresh / "cache").rglob("*.nbi"):
+        file.unlink()
+        file.mkdir()  # reading and removing it as a file fail, as those of another account's do
+    assert entry_of(fresh)(ONE) == 2.0
+
+
+def test_a_compiler_that_may_not_raise_its_priority_goes_on(monkeypatch):
+    asked = list[int]()
+
+    class Nice:
+        def nice(self, value=None):
+            if value is None:
+                return 10
+            asked.append(value)
+            raise psutil.AccessDenied
+
+    monkeypatch.setattr(warmup.psutil, "Process", Nice)
+    monkeypatch.setattr(cache, "folder", lambda: None)
+    monkeypatch.setattr(warmup, "warm_up", lambda progress: progress(1, 1))
+    warmup.main()
+    assert asked == [getattr(psutil, "BELOW_NORMAL_PRIORITY_CLASS", 10)]
 
 
 def test_a_folder_below_one_that_others_may_write_is_not_ones_own(tmp_path):
@@ -142,7 +201,7 @@ def test_the_folder_is_the_named_one_or_beside_the_sources_of_a_checkout(fresh, 
     assert cache.folder().parent == fresh / "named"
     monkeypatch.setenv(cache.NAMED, os.path.join(os.devnull, "cache"))
     with pytest.warns(RuntimeWarning, match="/dev/null is no folder"):
-        assert cache.folder() is None
+        assert cache.folder().is_relative_to(fresh / "temporary")
 
 
 def test_an_account_without_a_home_folder_keeps_nothing_and_is_told(fresh, monkeypatch):
@@ -171,8 +230,7 @@ def test_a_full_disk_costs_the_cache_and_not_the_answer(fresh, monkeypatch):
     with full_disk():
         assert doubled(ONE) == 2.0
     monkeypatch.setattr(warmup, "warm_up", lambda progress: None)
-    monkeypatch.setattr(warmup.psutil, "Process", lambda: pytest.MonkeyPatch)  # whose priority stays
-    monkeypatch.setattr(pytest.MonkeyPatch, "nice", lambda steps: None, raising=False)
+    monkeypatch.setattr(warmup, "_let_others_go_first", lambda: None)
     warmup.main()
     assert not cache.is_filled(), "nothing was kept"
 
