@@ -2,7 +2,6 @@
 
 import errno
 import os
-import signal
 import subprocess
 import sys
 import threading
@@ -45,7 +44,7 @@ def test_what_a_killed_process_left_is_removed_by_the_next_and_what_others_write
         assert writer.stdout.readline() == b"begun\n"
         write_whole(place, lambda file: file.write(NEW))
         assert len(list(tmp_path.iterdir())) == 2, "the other process is still at it"
-        writer.send_signal(signal.SIGKILL)
+        writer.kill()
     others = threading.Event(), threading.Event()
     thread = threading.Thread(
         target=write_whole, args=(place, lambda file: (others[0].set(), others[1].wait(30), file.write(OLD)))
@@ -63,7 +62,7 @@ def test_a_planted_link_is_replaced_and_never_followed(tmp_path):
     target, place = tmp_path / "target", tmp_path / "place"
     target.write_bytes(OLD)
     place.symlink_to(target)
-    with pytest.raises(OSError, match="symbolic|levels"):
+    with pytest.raises(OSError, match=r"symbolic|levels"):
         read_whole(place, 100)
     write_whole(place, lambda file: file.write(NEW), mode=0o600)
     assert (target.read_bytes(), place.read_bytes(), place.is_symlink()) == (OLD, NEW, False)
@@ -76,11 +75,12 @@ def test_no_more_is_read_than_asked_for_and_no_less_than_there_is(tmp_path, monk
     assert read_whole(place, len(NEW)) == NEW
     with pytest.raises(OSError, match="more than"):
         read_whole(place, len(NEW) - 1)
-    with pytest.raises(OSError, match="is no file|directory"):
+    with pytest.raises(OSError, match=r"is no file|directory"):
         read_whole(tmp_path, 100)
-    os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(OSError, match="is no file"):
-        read_whole(tmp_path / "pipe", 100)
+    if hasattr(os, "mkfifo"):
+        os.mkfifo(tmp_path / "pipe")
+        with pytest.raises(OSError, match="is no file"):
+            read_whole(tmp_path / "pipe", 100)
     size = os.stat_result([0o100600, *[0] * 5, len(NEW) + 1, *[0] * 3])
     monkeypatch.setattr(private_folders.os, "fstat", lambda number: size)
     with pytest.raises(OSError, match="gave 11 of its 12 bytes"):
