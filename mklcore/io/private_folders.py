@@ -10,6 +10,7 @@ Files are written and read here, too, where they have to survive a full disk, a 
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import stat
 import tempfile
@@ -124,16 +125,18 @@ def own_or_temporary(
             break
     else:
         return folder / part, ""
-    mends = _repair(place)
-    with suppress(OSError):  # there may be no temporary directory
-        other = Path(os.path.realpath(tempfile.gettempdir())) / f"{name}-{_account()}"
-        if not own_folder(other) and not own_folder(other / part):
-            return other / part, f"{why}. {other} is used instead. {mends}"
+    mends, other = _repair(place), temporary_folder(name)
+    if other is not None and not own_folder(other) and not own_folder(other / part):
+        return other / part, f"{why}. {other} is used instead. {mends}"
     return None, f"{why}. {mends}"
 
 
-def _account() -> str:
-    return str(os.getuid()) if hasattr(os, "getuid") else "own"
+def temporary_folder(name: str) -> Path | None:
+    """Return the folder of this account in the temporary directory; None where there is no such directory."""
+    account = os.getuid() if hasattr(os, "getuid") else "own"
+    with suppress(OSError):
+        return Path(os.path.realpath(tempfile.gettempdir())) / f"{name}-{account}"
+    return None
 
 
 def _is_foreign(folder: Path) -> bool:
@@ -171,9 +174,10 @@ def write_whole(place: Path, write: Callable[[IO[bytes]], object], mode: int = 0
     mode : int, default 0o666
         Permissions of the file, less those that the account's mask takes away.
     """
-    _remove_left_behind(place)
+    remove_left_behind(place.parent, place.name)
     part = _beside(place)
     try:
+        part.unlink(missing_ok=True)  # of a process that had this number
         with open(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0), mode), "wb") as file:
             write(file)
             file.flush()
@@ -199,33 +203,30 @@ def read_whole(place: Path, most_bytes: int) -> bytes:
     return content
 
 
-PART = ".part"
+# The name of a file that is being written: what it becomes, the process and its thread.
+PART = re.compile(r"\.(.+)\.(\d+)\.\d+\.part", re.DOTALL)
 
 
 def _beside(place: Path) -> Path:
     """Return the file in which this thread writes what belongs at ``place``."""
-    return place.with_name(f".{place.name}.{os.getpid()}.{threading.get_ident()}{PART}")
+    return place.with_name(f".{place.name}.{os.getpid()}.{threading.get_ident()}.part")
 
 
-def _remove_left_behind(place: Path) -> None:
-    """Remove what processes that have ended left beside ``place``."""
-    start, own = f".{place.name}.", _beside(place).name
+def remove_left_behind(folder: Path, name: str = "") -> None:
+    """Remove what processes that have ended left of the file ``name``, or of any file, in a folder."""
     with suppress(OSError):
-        for file in place.parent.iterdir():
-            numbers = file.name.removeprefix(start).removesuffix(PART).split(".")
-            is_part = file.name.startswith(start) and file.name.endswith(PART) and len(numbers) == 2
-            if is_part and (file.name == own or _has_ended(numbers[0], file)):
+        for file in folder.iterdir():
+            part = PART.fullmatch(file.name)
+            if part is not None and part[1] == (name or part[1]) and _has_ended(int(part[2]), file):
                 file.unlink()
 
 
-def _has_ended(number: str, file: Path) -> bool:
+def _has_ended(number: int, file: Path) -> bool:
     """Tell whether the process of this number that began ``file`` has ended; its number may be another's by now."""
     import psutil  # not at start-up
 
-    if not number.isdecimal():
-        return False
     try:
-        return psutil.Process(int(number)).create_time() > file.stat().st_mtime + 1.0
+        return psutil.Process(number).create_time() > file.stat().st_mtime + 1.0
     except psutil.NoSuchProcess:
         return True
     except psutil.Error:

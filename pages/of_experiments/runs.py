@@ -5,9 +5,10 @@ brings it back.
 """
 
 import json
+import logging
 import math
+import re
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +24,12 @@ from mklcore.gallery.experiments.claims import ABSENT, AGREES, DISAGREES, UNSAID
 from mklcore.gallery.experiments.records import records
 from pages.shared import controls, drawing, listings, state, work
 from pages.shared.inside import plain
-from pages.shared.kept import default_home
+from pages.shared.kept_files import KeptFiles, NotKeptError, default_home
 from pages.shared.state import memory
 from pages.shared.work import Failed, Pending, Ready
 
 MOST_KEPT = 8
+MOST_BYTES = 2**24  # of a file
 
 
 def by_paper() -> dict[str, list[str]]:
@@ -67,34 +69,33 @@ def _list(key: str, own: bool) -> tuple[str, str, str]:
 
 def _written(key: str) -> tuple[Outcome, ...]:
     """Return what earlier starts of the server wrote down."""
-    return tuple(one for one in map(_read_file, _files(key)) if one is not None)
+    return tuple(one for file in _files(key) if (one := _read_file(key, file)) is not None)
 
 
 def write_down(outcome: Outcome) -> None:
     """Keep an outcome beyond a restart as a file, where the server keeps anything, and the newest of them alone."""
-    home = default_home()
-    if home is None:
+    if default_home() is None:
         return
-    place = home / "experiments" / outcome.key / f"{outcome.repetitions}-{outcome.seed}.json"
-    with suppress(OSError):
-        place.parent.mkdir(parents=True, exist_ok=True)
-        part = place.with_suffix(".part")
-        part.write_text(outcome.to_json(), encoding="utf-8")
-        part.replace(place)
-        for old in _files(outcome.key)[MOST_KEPT:]:
-            old.unlink()
+    try:
+        _folder(outcome.key).keep(f"{outcome.repetitions}-{outcome.seed}.json", outcome.to_json().encode())
+    except NotKeptError as error:
+        logging.getLogger(__name__).warning("The run is not kept for a restart: %s", error)
+
+
+def _folder(key: str) -> KeptFiles:
+    return KeptFiles(f"experiments/{key}", re.compile(r"\d+-\d+\.json"), MOST_KEPT, MOST_BYTES)
 
 
 def _files(key: str) -> list[Path]:
     """Return the files of an experiment, the newest first."""
-    home = default_home()
-    found = [] if home is None else list((home / "experiments" / key).glob("*.json"))
-    return sorted(found, key=lambda path: path.stat().st_mtime_ns, reverse=True)
+    return [] if default_home() is None else _folder(key).files()
 
 
-def _read_file(path: Path) -> Outcome | None:
-    with suppress(OSError, MKLError):  # damaged, or of another release
-        return read(EXPERIMENTS[path.parent.name], path.read_bytes())
+def _read_file(key: str, file: Path) -> Outcome | None:
+    try:
+        return read(EXPERIMENTS[key], _folder(key).read(file))
+    except (OSError, MemoryError, MKLError) as error:  # damaged, of another release, or not to be read now
+        logging.getLogger(__name__).warning("The run %s is left out, and left where it is: %s", file, error)
     return None
 
 

@@ -13,9 +13,10 @@ import io
 import json
 import logging
 import os
-import tempfile
+import re
 import threading
 import zipfile
+import zlib
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields
 from functools import lru_cache
@@ -25,7 +26,6 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import streamlit as st
 from cachetools import TTLCache
-from platformdirs import user_data_path
 
 from mklcore.answer.verdict import ColumnEffect
 from mklcore.data.packed import bounded_json
@@ -33,12 +33,12 @@ from mklcore.data.samples import SAMPLES
 from mklcore.errors import DataError
 from mklcore.figures.hulls import HullLayout
 from mklcore.io import launcher
-from mklcore.io.private_folders import own_folder
 from mklcore.kernels.stacks import MAX_FILE_MB
 from mklcore.paths.files import read_paths, write_paths
 from mklcore.paths.path import Path as Solved
-from pages.shared import controls, inside, parameters, state, tables, work
+from pages.shared import controls, inside, kept_files, parameters, state, tables, work
 from pages.shared.inside import plain
+from pages.shared.kept_files import KeptFiles, NotKeptError
 from pages.shared.parameters import ANSWER, SEARCH, UPLOAD, Params, TableParams
 from pages.shared.server import memory_bytes
 from pages.shared.state import Answered, Upload, memory
@@ -53,7 +53,6 @@ MOST = {SCREEN: 2**20, TABLE: int(MAX_FILE_MB * 1e6), PATH: 2**26, MODEL: 2**28}
 START = b"PK\x03\x04"
 RELOAD_SECONDS, RELOAD_SHARE = 3600.0, 0.05  # for how long, and in which share of the memory, a reload finds its table
 MOST_TABLES = 20  # of one person, in the folder
-OFF = "off"
 
 
 @dataclass(frozen=True)
@@ -70,6 +69,13 @@ class Screen:
 
 
 # The file
+
+
+class DamagedError(DataError):
+    """A file fails its own checksum: bytes of it changed, or some are missing."""
+
+
+FAILED_CHECKSUM = zipfile.BadZipFile, zlib.error, EOFError
 
 
 def is_screen(content: bytes) -> bool:
@@ -110,14 +116,17 @@ def read(content: bytes) -> Screen:
         asked = {str(name): str(value) for name, value in dict(text["link"]).items()}
         table, source = parts.get(TABLE, b""), asked.get("data", "")
         if source.startswith(UPLOAD) and source != fingerprint(table):
-            raise DataError("its table is not the one that was saved: bytes of it changed.")
+            raise DamagedError("its table is not the one that was saved: bytes of it changed.")
         return Screen(
             str(text["page"]), asked, str(text["name"])[:200], table, str(text["dictionary"]),
             read_paths(parts[PATH])["path"] if PATH in parts else None, parts.get(MODEL, b""),
         )  # fmt: skip
+    except MemoryError as error:
+        raise DataError("This saved screen cannot be opened now: the memory does not suffice.") from error
     except Exception as error:  # a damaged archive leads its readers into any of them
         reason = str(error) if isinstance(error, DataError) else f"it is damaged ({type(error).__name__})."
-        raise DataError(
+        kind = DamagedError if isinstance(error, (DamagedError, *FAILED_CHECKSUM)) else DataError
+        raise kind(
             f"This saved screen cannot be opened: {reason} Save it again where it was made, or drop the table itself."
         ) from error
 
@@ -145,7 +154,8 @@ def begin() -> None:
     for name, text in memory().tables.items():
         _RELOADS.put(browser, name, text)
     for name, file in memory().uploads.items():
-        if _RELOADS.put(browser, name, file):
+        _RELOADS.put(browser, name, file)
+        if name not in memory().places:
             _to_folder(name, file)
     page, memory().next_page = memory().next_page, None
     if page is not None and page != memory().page:
@@ -237,13 +247,11 @@ class Reloads:
         with self._lock:
             return self._held.get((browser, name))
 
-    def put(self, browser: str, name: str, held: Upload | str) -> bool:
-        """Hold it for a while from now on; tell whether it was new."""
+    def put(self, browser: str, name: str, held: Upload | str) -> None:
+        """Hold it for a while from now on."""
         with self._lock:
-            new = (browser, name) not in self._held
             if browser and _bytes(held) <= self._held.maxsize:
                 self._held[browser, name] = held
-            return new
 
 
 def _bytes(held: Upload | str) -> int:
@@ -256,55 +264,82 @@ _RELOADS = Reloads(RELOAD_SHARE * memory_bytes())
 # The folder of one person
 
 
-def default_home() -> Path | None:
-    """The folder for data: as the environment says, else the account's own; None where keeping is switched off."""
-    named = os.environ.get(launcher.HOME, "").strip()
-    if named:
-        return None if named.lower() == OFF else Path(named).expanduser()
-    usual = user_data_path("mkl-explorer", appauthor=False)
-    return usual if usual.is_absolute() else None  # an account without a home folder
-
-
-def folder() -> Path | None:
-    """Where tables outlast a restart: None unless this server is one person's, on this machine."""
-    shared = os.environ.get(launcher.HOSTS, "").strip() or st.get_option("server.address") not in LOCAL
-    home = None if shared else default_home()
-    return None if home is None else home / "tables"
-
-
 LOCAL = ("127.0.0.1", "localhost", "::1")
 
 
-def _to_folder(source: str, held: Upload) -> None:
-    place = folder()
-    if place is None or (place / f"{source.removeprefix(UPLOAD)}.{ENDING}").exists():
-        return
+def is_one_persons() -> bool:
+    """Tell whether this server is one person's, on this machine, and keeps anything."""
+    shared = os.environ.get(launcher.HOSTS, "").strip() or st.get_option("server.address") not in LOCAL
+    return not shared and kept_files.default_home() is not None
+
+
+def _title(file: Path) -> str:
+    """Return what the person called the table in a kept file."""
     try:
-        if why := own_folder(place, named=True):
-            raise OSError(why)
-        content = write(Screen("data", {"data": source}, held.name, held.content))
-        with tempfile.NamedTemporaryFile(dir=place, delete=False) as file:
-            file.write(content)
-        os.replace(file.name, place / f"{source.removeprefix(UPLOAD)}.{ENDING}")
-        for old in sorted(place.iterdir(), key=lambda one: one.stat().st_mtime, reverse=True)[MOST_TABLES:]:
-            old.unlink()
-    except OSError as error:
+        with zipfile.ZipFile(file) as archive:
+            if archive.getinfo(SCREEN).file_size <= MOST[SCREEN]:
+                return str(bounded_json(archive.read(SCREEN))["name"])[:200]
+    except Exception as error:  # whatever is wrong with it, its name in the folder says which file it is
+        logging.getLogger(__name__).info("%s has no title: %s", file, error)
+    return file.name
+
+
+TABLES = KeptFiles("tables", re.compile(rf"[0-9a-f]{{64}}\.{ENDING}"), MOST_TABLES, sum(MOST.values()), _title)
+
+
+def _to_folder(source: str, held: Upload) -> None:
+    """Keep a table for a restart, and note for its person where it is, or why it is nowhere."""
+    if not is_one_persons():
+        memory().places[source] = ""
+        return
+    name = f"{source.removeprefix(UPLOAD)}.{ENDING}"
+    try:
+        kept = TABLES.keep(name, write(Screen("data", {"data": source}, held.name, held.content)))
+    except NotKeptError as error:
         logging.getLogger(__name__).warning("The table is not kept for a restart: %s", error)
+        said = (
+            "The disk is full: this table lives as long as this tab."
+            if error.is_full
+            else (f"This table lives as long as this tab, because it cannot be kept: {plain(error)}")
+        )
+        memory().notice = memory().places[source] = said
+        return
+    said = _is_kept_in(kept.file.parent)
+    if kept.instead:
+        logging.getLogger(__name__).warning("Tables are kept in another folder: %s", kept.instead)
+        said = f"Kept in {plain(kept.file.parent)} until the system empties it: {plain(kept.instead)}"
+    memory().places[source] = said
+    if kept.removed:
+        memory().notice = (
+            f"The folder keeps {TABLES.most} tables. {plain(', '.join(kept.removed))}, used longest ago, made room "
+            "and is no longer kept."
+        )
 
 
 def _from_folder(source: str) -> Upload | None:
-    place = folder()
-    file = place and place / f"{source.removeprefix(UPLOAD)}.{ENDING}"
-    if file is None or not file.is_file():
+    """Return a table that was kept; say why where its file is there and cannot be read."""
+    if not is_one_persons():
         return None
-    try:
-        found = read(file.read_bytes())
-        os.utime(file)
-    except (DataError, OSError) as error:
-        state.refuse(str(error))
-        file.unlink(missing_ok=True)
-        return None
-    return Upload(found.name, found.table)
+    for file in TABLES.found(f"{source.removeprefix(UPLOAD)}.{ENDING}"):
+        try:
+            found = read(TABLES.read(file))
+        except (OSError, MemoryError) as error:
+            why = getattr(error, "strerror", None) or str(error) or "no memory is left"
+            logging.getLogger(__name__).warning("%s cannot be read now (%s); it is left where it is.", file, why)
+            state.refuse(f"The kept table cannot be read now ({why}). It is left where it is: {file}")
+        except DamagedError as error:
+            state.refuse(f"{error} Its file fails its own checksum; {TABLES.remove_damaged(file, 'checksum')}: {file}")
+        except DataError as error:
+            state.refuse(f"{error} The file is left where it is: {file}")
+        else:
+            TABLES.use(file)
+            memory().places[source] = _is_kept_in(file.parent)
+            return Upload(found.name, found.table)
+    return None
+
+
+def _is_kept_in(folder: Path) -> str:
+    return f"Kept in {plain(folder)}: it is still here after a restart."
 
 
 # The place for a file: what a person brings becomes the table in use, or opens a saved screen
@@ -322,10 +357,10 @@ KINDS = ["csv", "tsv", "txt", "xlsx", "xls", "parquet", "npz", ENDING]
 
 def choose(source: str) -> None:
     """Make another table the one in use; what belonged to the table before returns to its usual value."""
-    usual = parameters.Params()
-    if state.current().edited and source != state.current().data:
-        memory().notice = "The edited dictionary belonged to the previous table. Kernels starts with a new one."
+    usual, was_edited = parameters.Params(), state.current().edited and source != state.current().data
     state.change(data=source, **{name: getattr(usual, name) for name in OF_THE_TABLE})
+    if was_edited:
+        memory().notice = "The edited dictionary belonged to the previous table. Kernels starts with a new one."
 
 
 def take_upload() -> bool:
@@ -363,9 +398,8 @@ def uploader(label: str = "Your own table or kernel stack", then: Callable[[], N
         f"Or a NumPy archive (.npz) up to {state.STACK_LIMIT_MB} MB: K (kernels, rows, rows), y (rows), "
         f"names. Or a saved screen (.{ENDING}). No other session sees the file.",
     )
-    place = folder()
-    if place is not None and state.current().is_upload:
-        st.caption(f"Kept in {plain(place)}: it is still here after a restart.")
+    if said := memory().places.get(state.current().data):
+        st.caption(said)
 
 
 # Answers that come with the project, so that a first start draws and drags before it computes

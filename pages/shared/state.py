@@ -157,6 +157,7 @@ class Memory:
     written_over: dict[str, tuple[tuple[Any, float], ...]] = field(default_factory=dict)  # in number boxes, and when
     edit_refused: tuple[str, str] | None = None  # the table that was edited, and why not
     uploads: OrderedDict[str, Upload] = field(default_factory=OrderedDict)
+    places: dict[str, str] = field(default_factory=dict)  # where each of them is kept beyond this tab, in a sentence
     tables: OrderedDict[str, str] = field(default_factory=OrderedDict)  # dictionaries too long for a link
     hulls: Answered | None = None
     opened: Answered | None = None  # the path of a saved screen, until its models are fitted again
@@ -250,7 +251,7 @@ def _replace_all(params: Params, refused: tuple[str, ...]) -> None:
     mind = memory()
     mind.steps.past = [*mind.steps.past, current()][-REMEMBERED_STEPS:]
     mind.steps.future = []
-    mind.params, mind.refused = params, refused
+    mind.params, mind.refused, mind.notice = params, refused, ""
 
 
 def read_again(query: Mapping[str, str]) -> None:

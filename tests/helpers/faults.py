@@ -3,6 +3,7 @@
 ``python -m tests.helpers.faults FOLDER`` writes them.
 """
 
+import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -115,6 +116,15 @@ FAULTS = {
         _with("size,age,kind,class", lambda i: f"{SIZE[i]},{AGE[i]},{_kind(i)},a"), "kind", "Predict 'kind'", HIGH_LOW
     ),
 }  # fmt: skip
+
+
+def refusing(number):
+    """A call of the system that fails with this error, whatever it is asked."""
+
+    def call(*_, **__):
+        raise OSError(number, os.strerror(number))
+
+    return call
 
 
 def write(folder):

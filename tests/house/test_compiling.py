@@ -20,7 +20,7 @@ import pytest
 from mklcore._numba import cache, warmup
 from mklcore.io import private_folders
 from mklcore.io.private_folders import own_folder, why_not_own
-from pages.shared import kept, server
+from pages.shared import kept_files, server
 from pages.shared.server import Preparation
 
 ENTRY = (
@@ -206,11 +206,11 @@ def test_the_folder_is_the_named_one_or_beside_the_sources_of_a_checkout(fresh, 
 
 def test_an_account_without_a_home_folder_keeps_nothing_and_is_told(fresh, monkeypatch):
     monkeypatch.setattr(platformdirs, "user_cache_path", lambda *_, **__: Path("~/.cache/mklcore"))
-    monkeypatch.setattr(kept, "user_data_path", lambda *_, **__: Path("~/.local/share/mkl-explorer"))
+    monkeypatch.setattr(kept_files, "user_data_path", lambda *_, **__: Path("~/.local/share/mkl-explorer"))
     monkeypatch.delenv("MKL_EXPLORER_HOME", raising=False)
     with pytest.warns(RuntimeWarning, match="this account has no home folder"):
         assert cache.folder() is None
-    assert kept.default_home() is None
+    assert kept_files.default_home() is None
 
 
 @contextmanager

@@ -11,15 +11,9 @@ import pytest
 from mklcore.io import private_folders
 from mklcore.io.private_folders import read_whole, write_whole
 from tests.helpers.every import every
+from tests.helpers.faults import refusing
 
 OLD, NEW = b"old", b"new content"
-
-
-def refusing(number):
-    def call(*_, **__):
-        raise OSError(number, os.strerror(number))
-
-    return call
 
 
 @every("name", ["fsync", "replace", "open"])

@@ -1,18 +1,24 @@
 """Kept work: what a reload, a saved file and a restart bring back, and what undo takes back."""
 
+import errno
 import io
+import os
+import tempfile
 import time
 import zipfile
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from mklcore.errors import DataError
+from mklcore.io import private_folders
 from mklcore.io.models import load_model
-from pages.shared import inside, kept, state, work
+from pages.shared import inside, kept, kept_files, state, work
 from pages.shared.kept import Screen
 from pages.shared.state import Upload
 from tests.helpers.every import every
+from tests.helpers.faults import refusing
 from tests.helpers.pages import go, memory, open_app, press, quiet, table, upload, words
 
 TABLE = table(seed=5)
@@ -109,8 +115,7 @@ def test_a_reload_finds_table_and_dictionary_in_the_same_browser_alone(monkeypat
 
 def test_what_a_reload_finds_is_bounded_and_ends(monkeypatch):
     held = kept.Reloads(100)
-    assert held.put("anna", "a", "x" * 60)
-    assert not held.put("anna", "a", "x" * 60)
+    held.put("anna", "a", "x" * 60)
     held.put("anna", "b", Upload("b.csv", b"x" * 60))
     held.put("anna", "large", "x" * 101)
     assert [held.get("anna", name) is not None for name in ("a", "b", "large")] == [False, True, False]
@@ -120,28 +125,127 @@ def test_what_a_reload_finds_is_bounded_and_ends(monkeypatch):
     assert ended.get("anna", "a") is None
 
 
+def kept_in(folder):
+    return sorted(file.name for file in folder.rglob("*") if file.is_file() and file.name != kept_files.MARK)
+
+
 def test_a_server_of_one_person_finds_a_table_after_a_restart(home, monkeypatch):
-    assert "**60** rows" in words(upload(open_app(), TABLE))
-    (file,) = (home / "tables").iterdir()
+    app = upload(open_app(), TABLE)
+    assert "**60** rows" in words(app)
+    assert "it is still here after a restart" in words(app)
+    (name,) = kept_in(home)
+    file = home / "tables" / name
     assert file.stat().st_mode & 0o077 == 0
     assert "**60** rows" in words(open_app(**LINK))
     monkeypatch.setenv("MKL_EXPLORER_HOSTS", "mkl.example.org")  # one of several
     assert "Upload the same file" in words(open_app(**LINK))
     upload(open_app(), table(seed=6))
-    assert list((home / "tables").iterdir()) == [file]
+    assert kept_in(home) == [name]
     monkeypatch.delenv("MKL_EXPLORER_HOSTS")
     file.write_bytes(REFUSED["changed bytes"][0])
-    assert "cannot be opened" in words(open_app(**LINK))
-    monkeypatch.setattr(kept, "MOST_TABLES", 2)
+    assert "it was removed" in words(open_app(**LINK))
+    assert kept_in(home) == []
+
+
+def test_the_table_that_was_used_longest_ago_goes_and_is_named(home, monkeypatch, caplog):
+    monkeypatch.setattr(kept, "TABLES", replace(kept.TABLES, most=2))
+    monkeypatch.setattr(kept_files.time, "time_ns", lambda: 10**18 - 10**15 * next(back))
+    back = iter(range(100))  # a clock that is set back again and again
+    for seed, title in enumerate(("old.csv", "used.csv", "new.csv")):
+        app = upload(open_app(), table(seed=seed), title)
+        if seed == 1:
+            open_app(data=kept.fingerprint(table(seed=0)))  # the older one is used once more
+    left = {kept._title(file) for file in kept.TABLES.files()}
+    assert left == {"old.csv", "new.csv"}
+    assert r"used\.csv, used longest ago, made room" in words(app)
+    assert "(used.csv) was removed" in caplog.text
+
+
+def test_a_folder_that_was_there_before_is_a_persons_own_and_does_not_count(home, monkeypatch):
+    monkeypatch.setattr(kept, "TABLES", replace(kept.TABLES, most=2))
+    (home / "tables").mkdir(parents=True)
+    own = [home / "tables" / name for name in ("a.csv", "b.csv", "c.csv", "f" * 64 + ".mklx")]
+    for file in own:
+        file.write_bytes(b"mine")
     for seed in range(3):
         upload(open_app(), table(seed=seed))
-    assert len(list((home / "tables").iterdir())) == 2
+    assert [file.read_bytes() for file in own] == [b"mine"] * 4
+    assert len(kept_in(home / "tables" / kept_files.APP)) == 2
+    (home / "tables" / own[0].name).replace(home / "tables" / kept_files.APP / own[0].name)
+    upload(open_app(), table(seed=3))
+    assert "a.csv" in kept_in(home / "tables" / kept_files.APP), "and nothing else in a folder of ours"
+
+
+def test_a_full_disk_costs_no_kept_table_and_its_person_is_told(home, monkeypatch):
+    kept_tables = replace(kept.TABLES, most=3)
+    monkeypatch.setattr(kept, "TABLES", kept_tables)
+    for seed in range(3):
+        kept_tables.keep(f"{seed:064x}.mklx", GOOD)
+    before = kept_in(home)
+    with monkeypatch.context() as patch:
+        patch.setattr(private_folders.os, "fsync", refusing(errno.ENOSPC))
+        app = upload(open_app(), TABLE)
+        assert words(app).count("The disk is full: this table lives as long as this tab.") == 2
+        assert "after a restart" not in words(app)
+        for seed in range(25):
+            with pytest.raises(kept_files.NotKeptError, match="the disk is full"):
+                kept_tables.keep(f"{3 + seed:064x}.mklx", GOOD)
+        assert kept_in(home) == before
+    kept_tables.keep(f"{99:064x}.mklx", GOOD)
+    assert kept_in(home) == [*before[1:], f"{99:064x}.mklx"]
+
+
+@every("number", [errno.EACCES, errno.EMFILE])
+def test_a_table_that_cannot_be_read_now_stays_and_is_named(number, home, monkeypatch):
+    upload(open_app(), TABLE)
+    (name,) = kept_in(home)
+    with monkeypatch.context() as patch:
+        patch.setattr(kept_files, "read_whole", refusing(number))
+        said = words(open_app(**LINK))
+        assert f"cannot be read now ({os.strerror(number)})" in said.replace("\\", "")
+        assert name[:64] in said
+    assert kept_in(home) == [name]
+    assert "**60** rows" in words(open_app(**LINK))
+
+
+@every("what", ["other format", "foreign zip", "no memory"])
+def test_only_what_fails_its_own_checksum_is_damaged(what, home, monkeypatch):
+    upload(open_app(), TABLE)
+    (name,) = kept_in(home)
+    file, before = home / "tables" / name, (home / "tables" / name).read_bytes()
+    with monkeypatch.context() as patch:
+        if what == "no memory":
+            patch.setattr(kept.zipfile, "ZipFile", lambda *_: (_ for _ in ()).throw(MemoryError))
+        else:
+            file.write_bytes(REFUSED[what][0])
+        assert "left where it is" in words(open_app(**LINK))
+    assert kept_in(home) == [name]
+    file.write_bytes(before)
+
+
+def test_a_folder_of_another_account_is_left_for_a_temporary_one_and_its_repair_is_said(home, tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setenv("HOME", str(tmp_path))
+    made = private_folders._not_made
+    taken = lambda folder: "it is another's" if folder == home else made(folder)  # noqa: E731
+    home.mkdir()
+    monkeypatch.setattr(private_folders, "_not_made", taken)
+    monkeypatch.setattr(private_folders, "_is_foreign", lambda folder: True)
+    said = words(upload(open_app(), TABLE)).replace("\\", "")
+    assert f"sudo chown -R $(id -un) {home}" in said
+    (name,) = kept_in(tmp_path / "temporary")
+    assert "**60** rows" in words(open_app(**LINK))
+    assert name.startswith(LINK["data"].removeprefix("upload:"))
 
 
 def test_the_app_goes_on_where_nothing_can_be_kept(tmp_path, monkeypatch, caplog):
-    (tmp_path / "blocked").write_text("a file is in the way")
-    monkeypatch.setenv("MKL_EXPLORER_HOME", str(tmp_path / "blocked"))
-    assert "**60** rows" in words(upload(open_app(), TABLE))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "nowhere" / "file"))
+    (tmp_path / "nowhere").write_text("a file is in the way")
+    monkeypatch.setenv("MKL_EXPLORER_HOME", str(tmp_path / "nowhere"))
+    app = upload(open_app(), TABLE)
+    assert "**60** rows" in words(app)
+    assert "lives as long as this tab, because it cannot be kept" in words(app)
     assert "is not kept for a restart" in caplog.text
 
 
