@@ -2,7 +2,7 @@
 target.
 
     python -m benchmarks.selection_truth [--seeds 10] [--rows 1000] [--fdr 0.1] [--kinds linear curved mixed]
-                                         [--method knockoffs|stability] [--record FILE]
+                                         [--record FILE]
 
 Columns are normal with correlation 0.5^|i - j|; the target is a sum of 15 of them (linear), of their squares less one,
 sines of twice the column and absolute values (curved), or of columns, squares and sines in turn (mixed), and noise of
@@ -50,19 +50,17 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=1000)
     parser.add_argument("--fdr", type=float, default=0.1)
     parser.add_argument("--kinds", nargs="*", default=list(KINDS), choices=list(KINDS))
-    parser.add_argument("--method", default="knockoffs", choices=("knockoffs", "stability"))
     parser.add_argument("--record", type=Path)
     asked = parser.parse_args()
     record = json.loads(asked.record.read_text(encoding="utf-8")) if asked.record and asked.record.exists() else {}
-    options = {"fdr": asked.fdr} if asked.method == "knockoffs" else {}
     for kind in asked.kinds:
         for seed in range(asked.seeds):
-            key = f"{asked.method} / {asked.fdr:g} / {asked.rows} / {kind} / {seed}"
+            key = f"{asked.fdr:g} / {asked.rows} / {kind} / {seed}"
             if key in record:
                 continue
             data, true = table(kind, asked.rows, seed)
             started = time.process_time()
-            named = set(mkl.select_columns(data, asked.method, seed=seed, **options).names)
+            named = set(mkl.select_columns(data, asked.fdr, seed=seed).names)
             record[key] = {
                 "named": len(named),
                 "false": len(named - true),
@@ -72,7 +70,7 @@ def main() -> None:
             print(key, record[key], flush=True)
             if asked.record:
                 asked.record.write_text(json.dumps(record, indent=1), encoding="utf-8")
-    start = f"{asked.method} / {asked.fdr:g} / {asked.rows} / "
+    start = f"{asked.fdr:g} / {asked.rows} / "
     for kind in (*asked.kinds, ""):
         own = [one for key, one in record.items() if key.startswith(start + (f"{kind} / " if kind else ""))]
         rate = np.array([one["false"] / max(one["named"], 1) for one in own])

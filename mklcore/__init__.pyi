@@ -147,6 +147,5 @@ from mklcore.gallery.theory import (
 )
 from mklcore.answer.columns import select_columns as select_columns
 from mklcore.answer.conformal import Conformal as Conformal
-from mklcore.answer.conformal import QuantileBand as QuantileBand
 
 __version__: str

@@ -12,6 +12,7 @@ from typing import Any
 
 import streamlit as st
 
+from mklcore.answer.chance import NONE
 from mklcore.answer.exploration import Exploration
 from mklcore.data.dataset import Dataset
 from mklcore.errors import MKLError
@@ -93,7 +94,7 @@ def show(found: Exploration, params: Params) -> None:
     later = None if chance is None or tables.on_stack(params) else answer.further(params, asked=False)
     beside = later.value if isinstance(later, Ready) else found
     says(beside, params)
-    guessing = found.verdict.better_than_guess is False
+    unranked = found.verdict.relation == NONE
     with st.container(key="explore_looks", horizontal=True, vertical_alignment="center", gap="small"):
         controls.view(
             st.segmented_control, "What to look at", "field_look", params.look, lambda look: state.change(look=look),
@@ -107,7 +108,7 @@ def show(found: Exploration, params: Params) -> None:
     follows: list[View] = []
     if params.look == "path":
         follows = [pictures.path(found.path, here.index, tuple(found.baselines.items()))]
-    elif params.look == "columns" and guessing:
+    elif params.look == "columns" and unranked:
         could_help(found)
     elif params.look == "columns":
         left, right = st.columns([1.35, 1], gap="large")
@@ -120,7 +121,7 @@ def show(found: Exploration, params: Params) -> None:
         with right:
             questions.compared(beside, params, isinstance(later, Pending))
             questions.how_sure(found, params)
-    cursor(found, tables.table(params), follows, params.of(*ANSWER), guessing)
+    cursor(found, tables.table(params), follows, params.of(*ANSWER), unranked)
     questions.notes(found)
     questions.splits(params)
     method = METHODS[params.algorithm]
@@ -132,12 +133,12 @@ def show(found: Exploration, params: Params) -> None:
 def says(found: Exploration, params: Params) -> None:
     """Draw the one sentence, with the target a click away."""
     drawing.headline(found.verdict.sentence(pictures.bold, plain(drawing.name_of(params))), params)
-    drawing.offer_targets(ask=found.verdict.better_than_guess is False)
+    drawing.offer_targets(ask=found.verdict.relation == NONE)
     drawing.leaks("explore")
 
 
 def could_help(found: Exploration) -> None:
-    """Say what to try where the model is no better than guessing."""
+    """Say what to try where there is no sign of a relation."""
     st.markdown("**What could help**")
     rows = found.learnt_from.n_samples
     st.markdown(
@@ -174,7 +175,7 @@ WIDTHS = (1.4, 1, 1.35)
 
 
 @st.fragment
-def cursor(found: Exploration, table: Dataset, follows: list[View], asked: Params, guessing: bool) -> None:
+def cursor(found: Exploration, table: Dataset, follows: list[View], asked: Params, unranked: bool) -> None:
     """Draw the slider, a box for any value, and what is known there; a release runs only this."""
     path, name = found.path, (asked, len(found.path))
     players.listen(path, name)
@@ -200,7 +201,7 @@ def cursor(found: Exploration, table: Dataset, follows: list[View], asked: Param
     with below:
         players.texts(FACTS, path, here.index, WIDTHS)
         st.caption(where(found, point, index))
-        if params.look == "columns" and not guessing:
+        if params.look == "columns" and not unranked:
             pictures.column(found, point.estimators[index], params, picked(found))
         elif params.look == "inside":
             pictures.inside(found, point, index, params)

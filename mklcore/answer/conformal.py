@@ -13,14 +13,6 @@ practice. Nothing is drawn for a new row: its set does not depend on the rows be
 
 Source: Vovk, Gammerman, Shafer (2005); Barber, Candes, Ramdas, Tibshirani (2021), Predictive inference with the
 jackknife+, Annals of Statistics 49, theorems 1 and 4.
-
-Bands that are not the same width everywhere: two quantile models, moved by what held-out rows say of them.
-
-    E_i = max(l_i(x_i) - y_i, y_i - u_i(x_i)),   l_i, u_i the lower and upper quantile models fitted without row i
-
-A band reaches from the (n + 1 - k)-th smallest l_i(x) - E_i to the k-th smallest u_i(x) + E_i, k = ceil(level (n + 1)):
-what `Conformal` does, with the same guarantees, around quantiles in place of a mean. Source: Romano, Patterson, Candes
-(2019), Conformalized quantile regression; with folds as in Barber, Candes, Ramdas, Tibshirani (2021).
 """
 
 from __future__ import annotations
@@ -28,7 +20,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin, clone, is_classifier, is_regressor
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier, is_regressor
 from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing, get_tags, indexable
 from sklearn.utils.validation import _num_samples, check_is_fitted, column_or_1d
@@ -38,9 +30,7 @@ from mklcore.data.dataset import Dataset
 from mklcore.data.splitting import codes_of, fold_rows, split_rows
 from mklcore.errors import DataError, ParameterError
 from mklcore.estimators.base import target_of
-from mklcore.estimators.lp import LpBase, LpMKLRegressor
 from mklcore.parameters import set_together
-from mklcore.problem.losses import Pinball
 
 HELD_OUT = 0.25  # share of the rows that cv="split" holds out
 _NUMBERS = 4_000_000  # of one chunk of new rows times held-out rows
@@ -93,6 +83,7 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):
     estimator_ : the model that predicts, with its decisions and probabilities: fitted on all rows, or on those not held
         out for cv="split"
     scores_ : (n,) of the held-out rows, fold by fold, the smaller the better they conform
+    models_, held_out_ : the model of every fold, and the rows that each has not seen
     classes_ : of classifiers
 
     A class with fewer rows than folds is held out as far as it has rows; a class of one row never is. Sets always hold
@@ -122,7 +113,7 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit the model that predicts and those without the held-out rows; ``X`` rows or a ``Dataset``, ``y`` (n,)."""
         check_level(self.level)
-        made, y = self._made(), target_of(X, y)
+        made, y = self.estimator, target_of(X, y)
         if not (is_classifier(made) or is_regressor(made)):
             raise ParameterError(
                 f"Conformal wraps a regressor or a classifier of scikit-learn's kind; {type(made).__name__} is neither."
@@ -140,6 +131,7 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):
             raise DataError("Intervals hold rows out and need at least two; got one sample.")
         parts = self._parts(target, share, is_classifier(made), getattr(X, "row_groups", None))
         self.models_ = [clone(made).fit(some_rows(X, train), target[train]) for train, _ in parts]
+        self.held_out_ = [held for _, held in parts]
         if share is not None:
             self.estimator_ = self.models_[0]
         self.__dict__.pop("classes_", None)
@@ -153,10 +145,6 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):
         self.model_of_ = np.repeat(np.arange(len(own)), [one.size for one in own])
         rank_of(self.level, self.scores_.size)
         return self
-
-    def _made(self) -> Any:
-        """What is fitted, unfitted."""
-        return self.estimator
 
     def _share(self) -> float | None:
         """The share of rows that one split holds out; None where there are folds."""
@@ -262,7 +250,7 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):
         raise AttributeError(f"{type(self).__name__} has no {name}; some are there after fit.")
 
     def __sklearn_tags__(self) -> Any:
-        tags, own = super().__sklearn_tags__(), get_tags(self._made())
+        tags, own = super().__sklearn_tags__(), get_tags(self.estimator)
         tags.estimator_type = own.estimator_type
         tags.classifier_tags, tags.regressor_tags = own.classifier_tags, own.regressor_tags
         tags.input_tags, tags.target_tags = own.input_tags, own.target_tags
@@ -277,91 +265,3 @@ def some_rows(X: Any, rows: Indices) -> Any:
 
 def _rows_of(X: Any) -> int:
     return X.n_samples if isinstance(X, Dataset) else int(_num_samples(X))
-
-
-# Bands of quantiles
-
-
-class _Quantiles(RegressorMixin, BaseEstimator):
-    """Models of the lower end, the median and the upper end of a band, on a target of standard deviation 1."""
-
-    def __init__(self, estimator: Any, level: float) -> None:
-        self.estimator = estimator
-        self.level = level
-
-    def fit(self, X: Any, y: Any) -> Self:
-        tail, values = 0.5 * (1.0 - self.level), np.asarray(y)
-        self.scale_ = (float(np.std(values)) or 1.0) if values.dtype.kind in "fiub" and values.size else 1.0
-        target = values / self.scale_ if self.scale_ != 1.0 else y
-        quantiles = (tail, 0.5, 1.0 - tail)
-        self.models_ = [clone(self.estimator).set_params(loss=Pinball(one)).fit(X, target) for one in quantiles]
-        return self
-
-    def predict(self, X: Any) -> Array:
-        found: Array = self.scale_ * self.models_[1].predict(X)
-        return found
-
-    def ends(self, X: Any) -> Array:
-        """Lower and upper quantile (n, 2); where they cross they change places."""
-        return np.sort(self.scale_ * np.column_stack([self.models_[k].predict(X) for k in (0, 2)]), axis=1)
-
-    def __getattr__(self, name: str) -> Any:
-        if name in ("n_features_in_", "feature_names_in_") and "models_" in vars(self):
-            return getattr(self.models_[0], name)
-        raise AttributeError(f"{type(self).__name__} has no {name}.")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags = get_tags(self.estimator).input_tags
-        return tags
-
-
-class QuantileBand(Conformal):
-    """Prediction bands for numbers from quantile models, wide where the target varies and narrow where it does not.
-
-    Parameters
-    ----------
-    estimator : estimator, default None
-        A regressor with a parameter ``loss`` that takes `Pinball`, such as ``LpMKLRegressor``; None for that one with
-        kernels of its own. Its C counts for a target of standard deviation 1.
-    level : float, default 0.9
-        Share of new rows to be covered; the quantiles are (1 - level) / 2 and (1 + level) / 2, as they were fitted.
-    cv : int or splitter, default "split"
-        "split" (a quarter of the rows is held out), a share, a number of folds or a splitter, as in `Conformal`.
-    random_state : int or None, default 0
-        Seed of the rows that are held out.
-
-    Attributes
-    ----------
-    estimator_ : its ``models_`` are those of the lower end, the median and the upper end; ``predict`` gives the median
-    scores_ : (n,) how far each held-out target is outside its band, negative inside
-
-    >>> random = np.random.default_rng(0)
-    >>> X = random.uniform(-1.0, 1.0, (200, 1))
-    >>> y = X[:, 0] + (0.1 + np.abs(X[:, 0])) * random.standard_normal(200)
-    >>> band = QuantileBand(level=0.8).fit(X, y).predict_interval([[0.0], [0.9]])
-    >>> bool(np.diff(band[0])[0] < np.diff(band[1])[0])
-    True
-    """
-
-    def __init__(
-        self,
-        estimator: Any = None,
-        level: float = 0.9,
-        cv: Any = "split",
-        random_state: int | None = 0,
-    ) -> None:
-        super().__init__(estimator, level, cv, random_state)
-
-    def _made(self) -> Any:
-        model = LpMKLRegressor() if self.estimator is None else self.estimator
-        if not (isinstance(model, LpBase) and "loss" in model.get_params()):
-            raise ParameterError(
-                "QuantileBand needs a regressor of this library with a loss, such as LpMKLRegressor; got "
-                f"{type(model).__name__}."
-            )
-        return _Quantiles(model, self.level)
-
-    def _outputs(self, model: Any, X: Any) -> Array:
-        found: Array = model.ends(X)
-        return found

@@ -11,14 +11,16 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from scipy.sparse.csgraph import connected_components
+from scipy.stats import t as student
 from sklearn.base import clone
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.feature_extraction.text import TfidfVectorizer
 
+from mklcore.answer.chance import LEVEL, judge, p_value_of_refits
 from mklcore.answer.conformal import Conformal
-from mklcore.answer.folds import Asked, FoldedTable, Judged, shown, targets
+from mklcore.answer.folds import Asked, FoldedTable, Judged, shown, standard_error, targets
 from mklcore.answer.terms import HIGHER_ORDER, Term, WordEffect, decompose, strongest_words
-from mklcore.answer.verdict import SURE, ColumnEffect, ComparedReference, Verdict
+from mklcore.answer.verdict import MOST_OF_ONE, ColumnEffect, ComparedReference, Verdict
 from mklcore.arrays import Array, Indices, Labels, Mask, one_blas_thread
 from mklcore.data.dataset import Dataset
 from mklcore.errors import DataError, KernelError, ParameterError, suppress_convergence_warnings
@@ -143,10 +145,20 @@ class Exploration:
         """The rows held out, which have chosen nothing."""
         return self.known.test
 
-    @property
+    @cached_property
     def judge(self) -> Dataset:
-        """The rows that judge: the test rows, or those learned from where none are held out."""
-        return self.learnt_from if self.test is None else self.test
+        """The rows that judge: the test rows; where none are held out, those that folds have judged, or all."""
+        if self.test is not None:
+            return self.test
+        decided = self.taken.decisions
+        if decided is None or len(decided) != self.known.few.n_samples:
+            return self.learnt_from
+        return self.known.few.take(self._is_decided)
+
+    @property
+    def _is_decided(self) -> Indices:
+        """The rows that folds have judged: all of them, but the only row of a class."""
+        return np.flatnonzero(np.isfinite(self.taken.decisions).all(axis=1))
 
     @cached_property
     def dragged(self) -> Dataset:
@@ -167,33 +179,61 @@ class Exploration:
     @property
     def columns(self) -> tuple[ColumnEffect, ...]:
         """The source columns, the largest effect first; ``chance`` is there once `could_be_chance` was asked."""
-        known: dict[str, bool] = self._later.get("could_be_chance", {})
+        if self._later.get("column_p_values") is None:
+            return self._effects
+        known = self.could_be_chance or {}
         return tuple(one._replace(chance=known.get(one.name)) for one in self._effects)
 
-    @later
-    def could_be_chance(self) -> dict[str, bool]:
-        """Whether permuting a column on the rows that judge raises no squared error for sure, by name: paired row by
-        row, one-sided at five per cent.
+    @property
+    def could_be_chance(self) -> dict[str, bool] | None:
+        """Whether a column could be chance, by name: whether permuting it does not surely raise the squared error, see
+        `column_p_values`; None where nothing can be held out.
+        """
+        found = self.column_p_values
+        return None if found is None else {name: p_value > LEVEL for name, p_value in found.items()}
 
-        Columns correlated above ``ALIKE`` are permuted together. DataError without a target.
+    @later
+    def column_p_values(self) -> dict[str, float] | None:
+        """The p-value of "permuting this column raises no squared error", by name: paired row by row, one-sided.
+
+        Columns are permuted on the held-out rows; where there are none, on the rows that each fold leaves out, with the
+        model of that fold (see `conformal`). Columns correlated above ``ALIKE`` are permuted together. None for a
+        ready stack without held-out rows, and for too few rows to hold some out. DataError without a target.
         """
         if self.learnt_from.task == "novelty":
             raise DataError("Without a target no error can grow: what could be chance is not known.")
-        given, Y = self.read(self.judge), targets(self.judge.y, getattr(self.model, "classes_", None))
+        if self.test is not None:
+            judges = [(self.model, self.test)]
+        else:
+            try:
+                folds = self.conformal
+            except DataError:  # of a ready stack, or of fewer than nine rows
+                return None
+            parts = zip(folds.models_, folds.held_out_, strict=True)
+            judges = [(model, self.learnt_from.take(rows)) for model, rows in parts]
+        grown_by: dict[str, list[Array]] = {}
+        for model, rows in judges:
+            for name, more in self._grown(model, rows).items():
+                grown_by.setdefault(name, []).append(more)
+        return {name: p_value_of_growth(np.concatenate(parts)) for name, parts in grown_by.items()}
 
-        def off(rows: Any) -> Array:
-            decided: Array = getattr(self.model, "decision_function", self.model.predict)(rows)
+    def _grown(self, model: Any, rows: Dataset) -> dict[str, Array]:
+        """By how much the squared error of each row (n,) grows when a column is permuted, by its name."""
+        given, Y = self.read(rows), targets(rows.y, getattr(model, "classes_", None))
+
+        def off(values: Any) -> Array:
+            decided: Array = getattr(model, "decision_function", model.predict)(values)
             return decided.reshape(Y.shape) - Y
 
-        found: dict[str, bool] = {}
+        found: dict[str, Array] = {}
         if self._ranks_kernels:
-            parts = self.model.contributions(given)
+            parts = model.contributions(given)
             if parts[0].size != Y.size:
                 return {}  # votes between pairs of classes
-            for name, part in zip(self.model.kernel_names_, parts.reshape(-1, *Y.shape), strict=True):
-                found[name] = not grows(*grown_without(part, off(given), self.seed))
+            for name, part in zip(model.kernel_names_, parts.reshape(-1, *Y.shape), strict=True):
+                found[name] = grown_without(part, off(given), self.seed)
             return found
-        before, sources = squared(off(given)), dict(self.model.source_columns_)
+        before, sources = squared(off(given)), dict(model.source_columns_)
         for names in correlated_sets(self.judge):
             columns = [j for name in names for j in sources[name]]
 
@@ -202,7 +242,7 @@ class Exploration:
                 moved[:, columns] = given[:, columns][order]
                 return squared(off(moved))
 
-            found |= dict.fromkeys(names, not grows(*grown(before, permuted, self.seed)))
+            found |= dict.fromkeys(names, grown(before, permuted, self.seed))
         return found
 
     @later
@@ -221,7 +261,8 @@ class Exploration:
         def lost(columns: Iterable[tuple[str, ...]]) -> tuple[float | None, float | None]:
             if self.test is None:
                 return None, None
-            return grown_without(np.sum([values[one] for one in columns], axis=0), off, self.seed)
+            more = grown_without(np.sum([values[one] for one in columns], axis=0), off, self.seed)
+            return float(more.mean()), standard_error(more)
 
         named = []
         for one in found.terms:
@@ -247,36 +288,50 @@ class Exploration:
     def _figures(self) -> Verdict:
         """The figures on the test rows, or out of folds where none are held out."""
         learnt, rows, held_out = self.learnt_from, self.judge, self.test is not None
+        of = (learnt.target_name, learnt.task, self.scoring)
         if learnt.task == "novelty":
-            unknown = np.nan, np.nan, None
-            return Verdict(
-                learnt.target_name, learnt.task, self.scoring, self.score, *unknown, rows.n_samples, held_out
-            )
+            return Verdict(*of, self.score, np.nan, np.nan, None, rows.n_samples, held_out)
         kind = DummyRegressor if learnt.task == "regression" else DummyClassifier
-        guessing = kind().fit(np.zeros((learnt.n_samples, 1)), learnt.y)
+        guessing = predictions(kind().fit(np.zeros((learnt.n_samples, 1)), learnt.y), np.zeros((rows.n_samples, 1)))
         plain = self._plain if held_out else {}
-        said = [self.judged, predictions(guessing, np.zeros((rows.n_samples, 1)))]
-        said += [predictions(one.model, self.read(rows, one.model)) for one in plain.values()]
-        ours, guessed, *others = compare_scores(said, rows.y, self.measure, self.seed)
-        better = guessed.gap > SURE * np.nan_to_num(guessed.gap_error)
-        wrong, guessed_wrong = (typical_error(one.answers, rows.y, learnt.task) for one in said[:2])
-        references = [ComparedReference(name, one.score, *one[2:]) for name, one in zip(plain, others, strict=True)]
+        others = [predictions(one.model, self.read(rows, one.model)) for one in plain.values()]
+        ours, guessed, *scores = compare_scores([self.judged, guessing, *others], rows.y, self.measure, self.seed)
+        p_value = None if held_out else p_value_of_refits(self.known, self.asked)
+        found = judge(rows.y, self.judged, guessing, self.measure, self.seed, p_value=p_value)
+        wrong, guessed_wrong = (typical_error(one.answers, rows.y, learnt.task) for one in (self.judged, guessing))
+        references = [
+            ComparedReference(name, one.score, *one[2:]) for name, one in zip(plain, scores, strict=True)
+        ]  # fmt: skip
         return Verdict(
-            learnt.target_name, learnt.task, self.scoring, ours.score, ours.error, guessed.score, bool(better),
-            rows.n_samples, held_out, (), (), wrong, guessed_wrong, tuple(references), not learnt.sequences,
+            *of, ours.score, ours.error, guessed.score, found.relation, rows.n_samples, held_out,
+            typical_error=wrong, guess_error=guessed_wrong, references=tuple(references),
+            trees_read=not learnt.sequences, p_value=found.p_value, measure=found.measure,
+            association=found.association, outlier=self._outlier(),
         )  # fmt: skip
+
+    def _outlier(self) -> tuple[str, float] | None:
+        """The row that makes up most of the squared error of numbers, by its leading column, and its share."""
+        rows = self.judge
+        if rows.task != "regression":
+            return None
+        errors = (self.judged.answers - rows.y) ** 2
+        row = int(errors.argmax())
+        share = float(errors[row] / (errors.sum() or 1.0))
+        if share <= MOST_OF_ONE:
+            return None
+        name, value = rows.target_name, float(rows.y[row])
+        members = dict(rows.columns).get(self._effects[0].name, ())
+        if len(members) == 1 and np.unique(rows.X[:, members[0]]).size > 2:  # a number, not a category
+            name, value = self._effects[0].name, float(rows.X[row, members[0]])
+        return f"{name} {value:.10g}", share  # as the table has it
 
     @property
     def judged(self) -> Predictions:
         """What is said of the rows that judge: by the model, or by those of folds where no row is held out."""
         decided = self.taken.decisions
-        if (
-            self.test is None
-            and decided is not None
-            and len(decided) == len(self.judge.y)
-            and np.isfinite(decided).all()
-        ):
-            return Predictions(self.model, shown(decided), self.model.label(shown(decided)))
+        if self.test is None and decided is not None and len(decided) == self.known.few.n_samples:
+            said = shown(decided[self._is_decided])
+            return Predictions(self.model, said, self.model.label(said))
         return predictions(self.model, self.read(self.judge))
 
     @later
@@ -482,21 +537,24 @@ def squared(off: Array) -> Array:
     return found
 
 
-def grown(before: Array, permuted: Callable[[Indices], Array], seed: int) -> tuple[float, float]:
-    """By how much the squared errors (n,) grow when something goes to other rows: their mean, and its error."""
+def grown(before: Array, permuted: Callable[[Indices], Array], seed: int) -> Array:
+    """By how much the squared error of each row (n,) grows when something goes to other rows, on average."""
     rng = np.random.default_rng(seed)
-    more = np.mean([permuted(rng.permutation(len(before))) - before for _ in range(REPEATS)], axis=0)
-    return float(more.mean()), float(more.std(ddof=1) / np.sqrt(len(more)))
+    more: Array = np.mean([permuted(rng.permutation(len(before))) - before for _ in range(REPEATS)], axis=0)
+    return more
 
 
-def grown_without(part: Array, off: Array, seed: int) -> tuple[float, float]:
+def grown_without(part: Array, off: Array, seed: int) -> Array:
     """The same where it is a part (n, T) of what a model says that goes to other rows; ``off``: its errors (n, T)."""
     return grown(squared(off), lambda order: squared(off - part + part[order]), seed)
 
 
-def grows(mean: float, error: float) -> bool:
-    """Whether errors surely grow."""
-    return mean > SURE * error
+def p_value_of_growth(more: Array) -> float:
+    """The p-value of "errors do not grow", of their growth (n,) row by row: Student's t, one-sided."""
+    error = standard_error(more)
+    if error == 0.0:
+        return 0.0 if more.mean() > 0.0 else 1.0
+    return float(student.sf(more.mean() / error, len(more) - 1))
 
 
 def correlations(rows: Dataset) -> Array:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from mklcore.answer.chance import BETTER, NONE, RELATED
 from mklcore.arrays import one_blas_thread
 from mklcore.errors import DataError
 from mklcore.figures.style import joined
@@ -25,6 +26,8 @@ NAMED, MOST_NAMED = 2, 3  # columns that the sentence names, and where the third
 CHANCE_NAMED = 3  # up to how many columns that could be chance are named
 TREES = {"boosting": "gradient boosting", "forest": "a random forest"}
 PLAIN = {"linear": "a linear model", "RBF": "one RBF kernel of all columns"} | TREES
+LEVEL = ("same", "level")  # places of models of which none is better
+MOST_OF_ONE = 0.25  # share of the squared error from which one row is named
 FEW_ROWS = 100  # rows on which models that differ may well look alike
 
 
@@ -57,11 +60,12 @@ class ComparedReference(NamedTuple):
     score: float
     difference: float
     error: float
+    floor: float = 0.0
 
     @property
     def place(self) -> str:
-        """Where our model stands beside it: "ahead", "behind", or "level" where the difference may be 0."""
-        return PairedScore(self.score, math.nan, self.difference, self.error).place
+        """Where our model stands beside it, see `PairedScore.place`."""
+        return PairedScore(self.score, math.nan, self.difference, self.error, self.floor).place
 
 
 def surely_better(references: Sequence[ComparedReference]) -> ComparedReference | None:
@@ -94,8 +98,9 @@ class Verdict:
         Standard error of the score; NaN where rows are too few for one.
     guess : float
         Score of guessing the mean, or the largest class.
-    better_than_guess : bool or None
-        Whether the score is above that of guessing, one-sided at five per cent; None without a target.
+    relation : str or None
+        "better" than guessing, "related" to the target without being better, or "none", see `judge`; None without a
+        target.
     rows : int
         Number of rows that judge.
     held_out : bool
@@ -112,6 +117,12 @@ class Verdict:
         Plain models on the same rows.
     trees_read : bool
         Whether trees can read the table; not where it has sequences.
+    p_value : float
+        Of no relation between what is predicted and the target.
+    measure, association : str, float
+        How well the rows are ordered, and what that is called, see `Judgement`.
+    outlier : tuple of str and float, or None
+        The row that makes up more than ``MOST_OF_ONE`` of the squared error, as a reader finds it, and its share.
     """
 
     target: str
@@ -120,7 +131,7 @@ class Verdict:
     score: float
     error: float
     guess: float
-    better_than_guess: bool | None
+    relation: str | None
     rows: int
     held_out: bool
     matters: tuple[ColumnEffect, ...] = ()
@@ -129,6 +140,10 @@ class Verdict:
     guess_error: float = math.nan
     references: tuple[ComparedReference, ...] = ()
     trees_read: bool = True
+    p_value: float = math.nan
+    measure: str = ""
+    association: float = math.nan
+    outlier: tuple[str, float] | None = None
 
     def __str__(self) -> str:
         return self.sentence()
@@ -136,18 +151,48 @@ class Verdict:
     def sentence(self, name: Callable[[str], str] = str, table: str = "") -> str:
         """The sentence, in which target and columns are written by ``name``, and the ``table`` as it is."""
         target, where = name(self.target), f" in {table}" if table else ""
-        if self.better_than_guess is None:
+        if self.relation is None:
             leading = [name(one.name) for one in self.leading]
             unusual = joined(leading) if leading else "no column in particular"
             return f"Most unusual rows{where}: {unusual} tell{'s' * (len(leading) < 2)} them from the others."
-        rows = judged_by(self.rows, self.held_out)
-        if not self.better_than_guess:
+        opening, rows = f"Predicting {target}{where}:", judged_by(self.rows, self.held_out)
+        if self.relation == NONE:
             luck = ", a difference that could be chance" * (self.typical_error < self.guess_error)
             return (
-                f"Predicting {target}{where}: no better than guessing. {self._errors}{luck} ({rows}). No column is "
+                f"{opening} no sign of a relation. {self._errors}{luck} ({rows}).{self._largest(name)} No column is "
                 "ranked; more rows or other columns could help."
             )
-        return f"Predicting {target}{where}: {self._ranking(name)} {self._errors}. {self._beside} ({rows})."
+        if self.relation == RELATED:
+            return (
+                f"{opening} related, but not better than guessing: {self._ranking(name)} {self._order} ({rows})."
+                f"{self._largest(name)}"
+            )
+        return f"{opening} {self._ranking(name)} {self._errors}.{self._largest(name)} {self._beside} ({rows})."
+
+    @property
+    def better_than_guess(self) -> bool | None:
+        """Whether the target is predicted better than by guessing; None without a target."""
+        return None if self.relation is None else self.relation == BETTER
+
+    def _largest(self, name: Callable[[str], str]) -> str:
+        """The row on which the squared error hangs, where there is one."""
+        if self.outlier is None:
+            return ""
+        row, share = self.outlier
+        return f" One row ({name(row)}) makes up {100 * share:.0f}\u00a0% of the squared error."
+
+    @property
+    def _order(self) -> str:
+        """In what the predictions are related to the target, and in what they are not better than guessing."""
+        ours, guess = self._ours_and_guess
+        what = "typical error" if self.task == "regression" else "share of wrong rows"
+        compared = f"its {what}, {ours}, is not below that of guessing, {guess}"
+        if self.typical_error < self.guess_error:  # another score was asked for
+            scores = rounded(self.score), rounded(self.guess)
+            compared = f"its {self.score_name}, {scores[0]}, is not above that of guessing, {scores[1]}"
+        orders = "tells the classes apart" if self.task == "multiclass" else "orders the rows"
+        found = f"{self.measure} {rounded(self.association, 2)}"
+        return f"It {orders} better than chance ({found}), but {compared}"
 
     @property
     def leading(self) -> tuple[ColumnEffect, ...]:
@@ -167,13 +212,17 @@ class Verdict:
         return f"{joined(leading)} {most} most{f'; {joined(short)} could be chance' if short else ''}."
 
     @property
-    def _errors(self) -> str:
+    def _ours_and_guess(self) -> tuple[str, str]:
+        """The typical error and that of guessing, as a reader sees them."""
         if self.task == "regression":
-            return (
-                f"Typical error (root mean square) {rounded(self.typical_error)}; guessing the mean: "
-                f"{rounded(self.guess_error)}"
-            )
-        ours, guess = (f"{100 * error:.1f}\u00a0%" for error in (self.typical_error, self.guess_error))
+            return rounded(self.typical_error), rounded(self.guess_error)
+        return f"{100 * self.typical_error:.1f}\u00a0%", f"{100 * self.guess_error:.1f}\u00a0%"
+
+    @property
+    def _errors(self) -> str:
+        ours, guess = self._ours_and_guess
+        if self.task == "regression":
+            return f"Typical error (root mean square) {ours}; guessing the mean: {guess}"
         return f"Wrong for {ours} of the rows; always guessing the largest class: {guess}"
 
     @property
@@ -189,6 +238,8 @@ class Verdict:
             return f"W{worse_than(one)[1:]}"
         if one.place == "ahead":
             return f"Better than {PLAIN[one.name]}"
+        if one.place == "same":
+            return f"The same as {PLAIN[one.name]}"
         few = self.rows < FEW_ROWS
         return (
             f"Too few rows to tell it and {PLAIN[one.name]} apart"
@@ -216,7 +267,7 @@ def rounded(value: float, digits: int = 3) -> str:
 
 class ComparedAnswer(NamedTuple):
     """One answer: its ``score`` by folds, and on the rows that judge ``judged`` with its ``error``, the ``gap`` of the
-    first answer's score to it with ``gap_error``; and how many of how many kernels it uses.
+    first answer's score to it with ``gap_error`` and ``floor``; and how many of how many kernels it uses.
     """
 
     name: str
@@ -227,11 +278,12 @@ class ComparedAnswer(NamedTuple):
     gap_error: float
     kernels: int
     of: int
+    floor: float = 0.0
 
     @property
     def place(self) -> str:
-        """Where it stands beside the first: "level" where the gap may be 0, else "behind" or "ahead"."""
-        first = PairedScore(self.judged, self.error, self.gap, self.gap_error).place
+        """Where it stands beside the first: "same", "level" where the gap may be 0, else "behind" or "ahead"."""
+        first = PairedScore(self.judged, self.error, self.gap, self.gap_error, self.floor).place
         return {"ahead": "behind", "behind": "ahead"}.get(first, first)
 
 
@@ -265,7 +317,7 @@ class Comparison:
     def sentence(self, name: Callable[[str], str] = str) -> str:
         """The sentence, in which answers are written by ``name``."""
         first, *others = self.answers
-        level = [first, *(one for one in others if one.place == "level")]
+        level = [first, *(one for one in others if one.place in LEVEL)]
         alike = [one for one in level if one is first or one.gap <= one.gap_error]
         sparse = min(alike, key=lambda one: one.kernels)
         needs, better = sparse.kernels < max(one.kernels for one in level), surely_better(self.references)
@@ -325,8 +377,10 @@ def compare_answers(found: Mapping[str, Exploration]) -> Comparison:
         raise DataError("These answers are judged on other rows, or by other scores: use one table, seed and scoring.")
     with one_blas_thread():
         measured = compare_scores([one.judged for _, one in ordered], first.judge.y, first.measure, first.seed)
-    answers = tuple(
-        ComparedAnswer(name, one.score, *own, int(one.path.n_nonzero[one.index]), len(one.path.kernel_names))
-        for (name, one), own in zip(ordered, measured, strict=True)
+    answers = []
+    for (name, one), own in zip(ordered, measured, strict=True):
+        kernels = int(one.path.n_nonzero[one.index]), len(one.path.kernel_names)
+        answers.append(ComparedAnswer(name, one.score, *own[:4], *kernels, own.floor))
+    return Comparison(
+        tuple(answers), first.scoring, first.judge.n_samples, first.test is not None, first.verdict.references
     )
-    return Comparison(answers, first.scoring, first.judge.n_samples, first.test is not None, first.verdict.references)

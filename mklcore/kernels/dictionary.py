@@ -338,7 +338,7 @@ class KernelDictionary:
         products of such kernels on different source columns (see `Interaction`): what a product adds, no function of
         fewer columns could. ``candidates``: the sets of source columns that get products, by name, as ``[("sex",
         "class")]``; None finds at most 20 sets of up to ``order`` columns that explain what a sum over columns leaves
-        of the target (see `screening`), so that ``order=1`` stands for no products. A set of numbers has two products,
+        of the target (`interacting`), so that ``order=1`` stands for no products. A set of numbers has two products,
         of linear kernels and of RBF kernels, a category gives the same factor to both. The other parameters are those
         of `recommended`. Candidates are found with the target of ``data``: pass training rows. ParameterError for
         unknown names and for sets that are none.

@@ -18,4 +18,3 @@ from mklcore.paths.path import (
     scores_of as scores_of,
 )
 from mklcore.paths.references import hull_references as hull_references, plain_references as plain_references
-from mklcore.paths.screening import column_scores as column_scores

@@ -27,6 +27,8 @@ from mklcore.errors import DataError, ParameterError
 CLASSES = ("binary", "multiclass")
 GROUPS = 40  # of rows that are left out in turn
 LEAST_ROWS = 20  # below which no error is given
+LEAST_GAP = 0.001  # of R² and of shares of rows: a smaller gap is "the same"
+LEAST_DEVIATIONS = 0.01  # standard deviations of the differences of rows, below which a gap is "the same"
 SURE = 2.0  # standard errors beyond which a gap is no tie
 RARE = 0.4  # share of an even share that the smallest class must reach
 Scoring: TypeAlias = str | Callable[[Any, Any, Any], float] | None
@@ -248,16 +250,25 @@ class Predictions(NamedTuple):
 
 
 class PairedScore(NamedTuple):
-    """A score with its standard error, and the gap to the first model's: positive where the first is ahead."""
+    """A score with its standard error, and the gap to the first model's: positive where the first is ahead.
+
+    A gap of at most ``floor`` matters to nobody, however sure it is: one hundredth of a standard deviation of the
+    differences of single rows, and .001 of R² and of shares of rows.
+    """
 
     score: float
     error: float
     gap: float
     gap_error: float
+    floor: float = 0.0
 
     @property
     def place(self) -> str:
-        """Where the first model stands beside this one: "ahead", "behind", or "level" where the gap may be 0."""
+        """Where the first model stands beside this one: "same" where the gap is at most ``floor``, "ahead", "behind",
+        or "level" where the gap may be 0.
+        """
+        if abs(self.gap) <= self.floor:
+            return "same"
         if not np.isfinite(self.gap_error) or abs(self.gap) <= SURE * self.gap_error:
             return "level"
         return "ahead" if self.gap > 0 else "behind"
@@ -302,13 +313,17 @@ def compare_scores(said: Sequence[Predictions], y: Labels, scoring: Scoring, see
     if any(len(one.answers) != y.size for one in said):
         raise DataError(f"Every model needs one answer for each of the {y.size} rows.")
     scores = np.array([one.score(y, scoring) for one in said])
+    is_share = scoring == "r2" or label_of(scoring) in SHARES
+    least = LEAST_GAP if is_share else 0.0
     if y.size < LEAST_ROWS:
-        return [PairedScore(float(score), np.nan, float(scores[0] - score), np.nan) for score in scores]
+        return [PairedScore(float(score), np.nan, float(scores[0] - score), np.nan, least) for score in scores]
+    found = []
     without = _without_each_group(said, y, scoring, seed)
-    return [
-        PairedScore(float(score), _error(own), float(scores[0] - score), _error(without[0] - own))
-        for score, own in zip(scores, without, strict=True)
-    ]
+    for score, own in zip(scores, without, strict=True):
+        gap_error = _error(without[0] - own)
+        floor = max(least, LEAST_DEVIATIONS * gap_error * float(np.sqrt(y.size)))
+        found.append(PairedScore(float(score), _error(own), float(scores[0] - score), gap_error, floor))
+    return found
 
 
 def _without_each_group(said: Sequence[Predictions], y: Labels, scoring: Scoring, seed: int) -> Array:

@@ -26,11 +26,6 @@ from pages.shared.parameters import SPLIT, Params
 
 NAMES = {"linear": "linear", "RBF": "RBF machine", "forest": "random forest", "boosting": "gradient boosting"}
 MOST_LEFT_OUT = 4
-SAME = 5e-4  # of a score: a difference that no figure shows
-SELECTIONS = {
-    "stability": ("By half samples", "At most one false column is expected among those named: 50 quick fits."),
-    "knockoffs": ("By knockoffs", "At most a tenth of those named is expected to be false; ten have to stand out."),
-}
 
 
 # Plain models beside it
@@ -54,9 +49,8 @@ def compared(found: Exploration, params: Params, pending: bool) -> None:
     rows = [("this model", captions.score(name, verdict.score if test else found.score), "")]
     for one in verdict.references:
         gap = f" ({difference(name, one.difference, one.error)})"
-        alike = abs(one.difference) + one.error < SAME * abs(verdict.score)
         rows.append((NAMES.get(one.name, one.name), captions.score(name, one.score),
-                     "the same" if alike else f"{place(one, verdict.rows)}{gap}"))  # fmt: skip
+                     "the same" if one.place == "same" else f"{place(one, verdict.rows)}{gap}"))  # fmt: skip
     if not verdict.references:
         rows += [(NAMES.get(one, one), captions.score(name, score), "") for one, score in found.baselines.items()]
     elif not set(TREES) & set(found.baselines):
@@ -96,23 +90,17 @@ def how_sure(found: Exploration, params: Params) -> None:
     if learnt.sequences or tables.on_stack(params) or learnt.n_samples < 40:
         return
     with st.expander("Columns that stand out from noise", icon=":material/grain:", key="deep_noise", type="compact"):
-        st.caption("Does a column say more than noise would, given all others?")
-        for method, (label, promise) in SELECTIONS.items():
-            get = partial(selected, found, method)
-            drawing.request(label, f"ask_noise_{method}", get, params.of(*SPLIT), named)
-            st.caption(promise)
+        st.caption("At most a tenth of the columns named is expected to be false.")
+        drawing.request("Name them", "ask_noise", partial(selected, found), params.of(*SPLIT), named)
 
 
-def selected(found: Exploration, method: str, params: Params) -> Any:
-    """The columns that a method tells from noise."""
+def selected(found: Exploration, params: Params) -> Any:
+    """The columns that are told from noise."""
 
     def make(progress: Callable[..., None]) -> Any:
-        return select_columns(
-            found.learnt_from, method, seed=found.seed, callback=lambda done, total: progress(done / total)
-        )
+        return select_columns(found.learnt_from, seed=found.seed, callback=lambda done, total: progress(done / total))
 
-    title = f"Columns {SELECTIONS[method][0].lower()}"
-    return work.get(("selected", params, method), make, title=title, seconds=10.0)
+    return work.get(("selected", params), make, title="Columns and noise", seconds=10.0)
 
 
 def named(found: Any) -> None:

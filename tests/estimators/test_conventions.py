@@ -28,7 +28,6 @@ MODELS: dict[type[BaseEstimator], list[BaseEstimator]] = {
     mkl.JointMKLRegressor: [mkl.JointMKLRegressor(p=1.5)],
     mkl.LpMKLOneClass: [mkl.LpMKLOneClass(), mkl.LpMKLOneClass(nu=0.3)],
     mkl.UniformMKLClassifier: [mkl.UniformMKLClassifier(), mkl.UniformMKLClassifier(loss="squared", probability=True)],
-    mkl.QuantileBand: [mkl.QuantileBand(mkl.UniformMKLRegressor(kernels=FEW), cv=2)],
 }
 # Weighted and repeated rows are two ways to one optimum, which a loose tolerance tells apart.
 SHARP = mkl.BestKernelClassifier, mkl.LpMKLClassifier, mkl.LpMKLRegressor, mkl.UniformMKLClassifier

@@ -37,7 +37,7 @@ def test_what_people_rely_on_is_public_and_nothing_else_is():
         "JointMKLClassifier", "JointMKLRegressor", "KernelDictionary", "KernelError", "KernelPCABasis",
         "Laplacian", "Linear", "LpMKLClassifier", "LpMKLOneClass", "LpMKLRegressor", "LpNorm", "MKLError",
         "Matern", "NotConvergedWarning", "Nystroem", "ParameterError", "Path", "Pinball", "Polynomial",
-        "PolynomialBasis", "Product", "QuantileBand", "SMKLClassifier", "SMKLRegressor",
+        "PolynomialBasis", "Product", "SMKLClassifier", "SMKLRegressor",
         "SequenceDictionary", "Spectrum", "Sum", "UniformMKLClassifier", "UniformMKLRegressor",
         "WeightedDegree", "WeightedLpNorm", "Words", "alignment_matrix", "certificate", "choose", "choose_C",
         "cross_validate_path", "decompose", "duplicate_counterexample", "explore", "figures", "fit_path",

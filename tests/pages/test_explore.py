@@ -118,7 +118,7 @@ def test_what_nobody_asked_for_waits_for_its_button():
     app = go(upload(open_app(repeats="2"), table(80)), EXPLORE)
     for key, said in (
         ("ask_intervals", "one class is enough to be right"),
-        ("ask_noise_stability", "false"),
+        ("ask_noise", "false"),
         ("repeat", "standard deviation over 2 splits"),
     ):
         before = words(app)

@@ -232,10 +232,10 @@ def test_equal_models_are_level_few_rows_have_no_error_and_ranks_go_by_decisions
     X, y = classes(60)
     said = predictions(LogisticRegression().fit(X, y), X)
     _, same = compare_scores([said, said], y, "balanced_accuracy")
-    assert (same.gap, same.gap_error, same.place) == (0.0, 0.0, "level")
+    assert (same.gap, same.gap_error, same.place) == (0.0, 0.0, "same")
     few = compare_scores([said.take(np.arange(10))], y[:10], "accuracy")[0]
     assert np.isnan(few.error)
-    assert few.place == "level"
+    assert few.place == "same"
     assert PairedScore(0.8, 0.01, -0.1, 0.02).place == "behind"
     ours, other = compare_scores([said, Predictions(said.model, -said.decision, said.answers)], y, "roc_auc")
     assert other.score == pytest.approx(1.0 - ours.score)
