@@ -273,7 +273,7 @@ def draw() -> None:
     A run that Streamlit stops may still end while the next one of its session draws, and take the state of a widget
     away from it: that one is drawn once more.
     """
-    with server.PAGES.taken():
+    with work.drawing(), server.PAGES.taken():
         try:
             _draw()
         except KeyError as error:

@@ -28,7 +28,6 @@ from pages.shared.state import REFUSED
 
 
 LEFT_SECONDS = 2.0  # after a change of page; later a page of another name may be the server's own doing
-LONGEST_MESSAGE = 1_000_000  # bytes that are looked at
 
 
 class LeftPage:
@@ -40,7 +39,7 @@ class LeftPage:
 
     def speaks(self, message: bytes) -> bool:
         """Tell whether a message is of a part of the page that was just left."""
-        page, part = inside.page_asked_for(message) if len(message) <= LONGEST_MESSAGE else ("", "")
+        page, part = inside.page_asked_for(message)
         if not page or page == self._page:
             return False
         now = self._clock()
@@ -281,6 +280,10 @@ async def _instead(scope: Message, receive: Receive, why: str) -> tuple[Message,
 #   A browser that sends no cookie, as one may from within a page of another host, has nothing but the names.
 # - A link names the table by its fingerprint, so no page sends its address on.
 # - Streamlit's metrics count sessions and name functions: nobody reads them.
+# - Of what a browser may tell Streamlit, only what a page of ours sends is heard: two bytes would empty the caches of
+#   everybody.
+# - Where this Streamlit lacks what protects a session, or is a release that nobody tried, this machine alone is
+#   answered.
 # - What comes in is bounded (``arriving``).
 
 
@@ -290,6 +293,8 @@ FRAMED_BY = "MKL_EXPLORER_FRAMED_BY"  # addresses of pages that may show the app
 MOST_LOGGED = 20  # refused hosts in the log: anybody can ask for any
 POLICY = 1008  # the code of a WebSocket that is closed because of who asks
 PORTS = {"http": 80, "https": 443}
+LOCAL = ("127.0.0.1", "localhost", "::1")
+PASSED_ON = {b"forwarded", b"x-forwarded-for", b"x-forwarded-host", b"x-real-ip"}
 LOG = logging.getLogger(__name__)
 ADDRESS = re.compile(r"(https?://)?(\*\.)?[\w-]+(\.[\w-]+)*(:(\d+|\*))?")
 FORBIDDEN = ((b"referrer-policy", b"no-referrer"), (b"x-content-type-options", b"nosniff"))
@@ -306,7 +311,8 @@ class Guard:
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         """Pass the request on, unless it is for another host, comes from another's page, or asks for the metrics."""
         if scope["type"] == "websocket":
-            if not is_own_page(dict(scope["headers"]), scope.get("scheme", "ws")):
+            is_open = is_here(scope) or not inside.unprotected()
+            if not is_open or not is_own_page(dict(scope["headers"]), scope.get("scheme", "ws")):
                 await send({"type": "websocket.close", "code": POLICY})
                 return
             ASKING.set(browser(scope["headers"]))
@@ -318,7 +324,9 @@ class Guard:
 
     async def _answer(self, scope: Message, receive: Receive, send: Send) -> None:
         headers = dict(scope["headers"])
-        if not scope["path"].endswith(HEALTH) and not inside.host_is_allowed(headers.get(b"host")):
+        if (why := inside.unprotected()) and not is_here(scope):
+            await self._refuse(send, 403, f"This server answers its own machine alone: {why}".encode())
+        elif not scope["path"].endswith(HEALTH) and not inside.host_is_allowed(headers.get(b"host")):
             self._tell_refused(headers.get(b"host", b""))
             await self._refuse(
                 send, 403, b"This server answers under other names. Its administrator lists them in MKL_EXPLORER_HOSTS."
@@ -369,6 +377,14 @@ class Guard:
         await send({"type": "http.response.body", "body": words})
 
 
+def is_here(scope: Message) -> bool:
+    """Tell whether a request comes from this machine, under one of its own names and through no proxy."""
+    headers = dict(scope["headers"])
+    name = urlsplit(f"//{headers.get(b'host', b'').decode('latin-1')}").hostname or ""
+    client = (scope.get("client") or ("",))[0]
+    return client in LOCAL and name in LOCAL and not PASSED_ON & set(headers)
+
+
 def framers() -> str:
     """Return which pages may show the app in a frame: its own, and those the server's environment names.
 
@@ -407,13 +423,14 @@ def is_own_page(headers: dict[bytes, bytes], scheme: str) -> bool:
 
 
 def _of_this_page(receive: Receive) -> Receive:
-    """Return a receiver that leaves out what a page says after it was left."""
+    """Return a receiver that leaves out what a page says after it was left, and what no page of ours says."""
     left = LeftPage()
 
     async def heard() -> Message:
         while True:
             message = await receive()
-            if not left.speaks(message.get("bytes") or b""):
+            said = message.get("bytes") or b""
+            if inside.is_of_a_page(said) and not left.speaks(said):
                 return message
 
     return heard

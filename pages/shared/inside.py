@@ -29,23 +29,29 @@ OPTION = "streamlit.config:set_option"
 TOKEN = "streamlit.web.server.starlette.starlette_app_utils:decode_xsrf_token_string"
 _GATHERING = (
     "_handle_scriptrunner_event_on_event_loop", "_on_scriptrunner_event", "_call_soon_on_event_loop", "request_rerun",
+    "_create_scriptrunner",
 )  # fmt: skip
 GATHERING = tuple(f"{SESSION}.{name}" for name in _GATHERING)
 
 NAMES = {
     CONTEXT: "the list of pages is made again in every run",
-    RUNTIME: "closed tabs are not noticed, and anyone who has the name of a session may use its addresses",
+    RUNTIME: "closed tabs are not noticed, and the app answers this machine alone",
     FILES: "files that were sent stay until their session ends",
-    SESSIONS: "pages are sent element by element, and anyone who has the name of a session may take it over",
-    OWNER: "anyone who has the name of a session may take it over",
-    MESSAGE: "a page may stay empty after a quick change of pages",
+    SESSIONS: "pages are sent element by element, and the app answers this machine alone",
+    OWNER: "the app answers this machine alone",
+    MESSAGE: "a page may stay empty after a quick change of pages, and any browser may empty everybody's caches",
     PAGES: "a link to a page that is the first request of a server is sent on by the page",
     NOTEBOOK: "the first page takes up to 0.3 s longer",
-    COOKIE: "anyone who has the name of a session may use its addresses, and a reload asks for the table again",
+    COOKIE: "a reload asks for the table again, and the app answers this machine alone",
     OPTION: "hosts are answered by server.allowedHosts alone",
-    TOKEN: "anyone who has the name of a session may use its addresses",
+    TOKEN: "the app answers this machine alone",
     **dict.fromkeys((EVENT, *GATHERING), "pages are sent element by element"),
 }
+
+
+TRIED = "1.67."  # the releases whose protection of sessions was tried; the project allows no other
+PROTECTING = (RUNTIME, SESSION, SESSIONS, OWNER, COOKIE, TOKEN)
+HEARD = ("rerun_script", "stop_script", "file_urls_request", "app_heartbeat", "backend_operation_request")
 
 
 @lru_cache(maxsize=64)
@@ -75,11 +81,25 @@ def _owner(name: str) -> tuple[Any, str]:
 
 def report_missing() -> None:
     """Write to the server's log what this Streamlit lacks."""
+    log = logging.getLogger(__name__)
     for name, consequence in NAMES.items():
         if not has(name):
-            logging.getLogger(__name__).warning(
-                "Streamlit %s has no %s: %s.", st.__version__, name.replace(":", "."), consequence
-            )
+            log.warning("Streamlit %s has no %s: %s.", st.__version__, name.replace(":", "."), consequence)
+    if why := unprotected():
+        log.error("The app answers this machine alone: %s", why)
+
+
+def unprotected() -> str:
+    """Return why a session may be taken over by its name with this Streamlit, "" where it may not."""
+    if not st.__version__.startswith(TRIED):
+        return f"Streamlit {st.__version__} was not tried; install a release {TRIED}x."
+    missing = next((name for name in PROTECTING if find(name) is None), "")
+    server = _server()
+    if not missing and server is not None and not hasattr(getattr(server, "_session_mgr", None), "get_session_info"):
+        missing = f"{RUNTIME}._session_mgr"
+    if not missing:
+        return ""
+    return f"Streamlit {st.__version__} has no {missing.replace(':', '.')}, so others could take a session over."
 
 
 def set_flag(name: str, value: bool) -> None:
@@ -168,6 +188,19 @@ def token(cookies: str) -> bytes:
     if decode is None or name is None:
         return b""
     return decode(cookie_parser(cookies).get(name, ""))[0] or b""
+
+
+def is_of_a_page(message: bytes) -> bool:
+    """Tell whether a browser's message is one that pages of the app send: others change the server for everybody."""
+    kind = find(MESSAGE)
+    if kind is None or not message:
+        return True
+    from google.protobuf.message import DecodeError  # as above
+
+    try:
+        return (kind.FromString(message).WhichOneof("type") or HEARD[0]) in HEARD
+    except DecodeError:  # the server knows what to do with it
+        return True
 
 
 def page_asked_for(message: bytes) -> tuple[str, str]:

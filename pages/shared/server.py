@@ -14,6 +14,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
+from functools import lru_cache
 from pathlib import Path
 
 import psutil
@@ -76,6 +77,8 @@ IMPORTED = (
 )  # what the server imports; two threads that enter a package at once would find it half made
 IMPORTED.set()  # unless a server has begun
 COMPILE = [sys.executable, "-m", "mklcore._numba.warmup", "--with-parent"]
+WHEN_READY = list[Callable[[], None]]()  # what is done when the solvers are compiled
+_beginning = threading.Lock()
 
 
 class Preparation:
@@ -93,12 +96,19 @@ class Preparation:
         with self._changed:
             self.done, self.total = done, total
             self._changed.notify_all()
+        self._tell_ready()
 
     def end(self) -> None:
         """Let nobody wait any longer, however it ended: what is not compiled by now is compiled where it is needed."""
         with self._changed:
             self.over = True
             self._changed.notify_all()
+        self._tell_ready()
+
+    def _tell_ready(self) -> None:
+        if self.ready():
+            for act in WHEN_READY:
+                act()
 
     def ready(self) -> bool:
         """Tell whether nothing is left to compile."""
@@ -176,9 +186,14 @@ def calm() -> None:
     gc.freeze()
 
 
-@st.cache_resource(max_entries=1, show_spinner=False)
 def preparation() -> Preparation:
-    """Start compiling, once per server."""
+    """Start compiling, once per server: not in Streamlit's cache of resources, which any browser can have emptied."""
+    with _beginning:
+        return _preparation()
+
+
+@lru_cache(maxsize=1)
+def _preparation() -> Preparation:
     progress = Preparation()
     sys.setswitchinterval(SWITCH_SECONDS)
     thread = threading.Thread(target=progress.go_through, name="preparing", daemon=True)

@@ -81,6 +81,12 @@ class GatheringSession(OwnedSession):
             self._take()
         super().request_rerun(client_state)
 
+    def _create_scriptrunner(self, *args: Any, **named: Any) -> None:
+        """Begin another run: what the last one drew until it ended counts, and from now on nobody listens to it."""
+        if _running_loop() is self._event_loop:
+            self._take()
+        super()._create_scriptrunner(*args, **named)
+
     def _take(self) -> None:
         """Take what the runs have reported so far, in the server's thread; it is woken once for all of it."""
         if not self._pending:

@@ -21,7 +21,7 @@ import sys
 import threading
 import time
 import weakref
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Hashable, Iterator
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
@@ -92,6 +92,7 @@ class Session:
 
     secret: str = field(default_factory=lambda: secrets.token_hex(16))
     run: int = 0
+    draws: int = 0  # runs that are under way, or wait for their turn: then the tab cannot look at its work
     waits: dict[Hashable, tuple[int, int]] = field(default_factory=dict)
     ended: dict[Hashable, Failed] = field(default_factory=dict)
 
@@ -131,7 +132,9 @@ class Task:
     def unwanted(self) -> bool:
         """Whether it should end: everybody cancelled it, or nobody has looked for too long."""
         patience = UNWATCHED_LONG_SECONDS if self.long else UNWATCHED_SECONDS
-        return not self.wanted_by or time.monotonic() - self.seen > patience
+        if time.monotonic() - self.seen <= patience:
+            return not self.wanted_by
+        return not any(session.draws for session in tuple(self.wanted_by))
 
     def progress(self, share: float | None = None, text: str = "", value: Any = None) -> None:
         """Report how far it is, and a value in the making; raises ``CancelledError`` when it should end here."""
@@ -162,15 +165,37 @@ class Work:
         self._kept: LRUCache[Hashable, Ready | Failed] = LRUCache(int(most_bytes), size)
         self._tasks: dict[Hashable, Task] = {}
         self._tabs = Counter[str]()
+        self._left = deque[str]()  # secrets of tabs that are gone, which no lock may be taken for
         self.inline = False
 
     def session(self, secret: str = "") -> Session:
         """A new tab; what is kept under its secret is forgotten with the last tab that has it."""
         session = Session(secret) if secret else Session()
         with self._lock:
+            self._forget_left()
             self._tabs[session.secret] += 1
-        weakref.finalize(session, self._leave, session.secret)
+        # The collector calls it in any thread, in the middle of anything: also of what holds the lock, or another one.
+        weakref.finalize(session, self._left.append, session.secret)
         return session
+
+    @contextmanager
+    def drawing(self, session: Session) -> Iterator[None]:
+        """While a run of the tab waits for its turn, or draws, its work is wanted: the tab cannot look at it."""
+        with self._lock:
+            session.draws += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                session.draws -= 1
+                for key in session.waits:
+                    if (task := self._tasks.get(key)) is not None:
+                        task.seen = max(task.seen, time.monotonic())
+
+    def go_on(self) -> None:
+        """Begin what can begin now: the solvers are ready, say."""
+        with self._lock:
+            self._begin()
 
     def get(
         self, session: Session, key: Hashable, make: Make, *, title: str, asked: bool, seconds: float, compiled: bool,
@@ -305,9 +330,15 @@ class Work:
         """Begin what is next while a thread is free; called under the lock."""
         for given_up in [task for task in self._tasks.values() if not task.begun and task.unwanted()]:
             self._end(given_up)
+        self._forget_left()
         while (task := self._next(long=False) or self._next(long=True)) is not None:
             task.started = time.monotonic()
-            threading.Thread(target=self._run, args=(task,), name=task.title, daemon=True).start()
+            try:
+                threading.Thread(target=self._run, args=(task,), name=task.title, daemon=True).start()
+            except RuntimeError as error:  # the system gives no more threads now: the next look tries again
+                task.started = math.nan
+                logging.getLogger(__name__).warning("%s waits: %s", task.title, error)
+                return
 
     def _next(self, long: bool) -> Task | None:
         tasks, most = [task for task in self._tasks.values() if task.long == long], 1 if long else self._threads
@@ -321,19 +352,21 @@ class Work:
         return min(may, key=Task.rank, default=None)
 
     def _run(self, task: Task) -> None:
-        fault, before, _HERE.task = None, getattr(_HERE, "task", None), task
+        """Make a value and keep it; whatever happens, the thread's place is free afterwards."""
+        before, _HERE.task = getattr(_HERE, "task", None), task
         try:
             task.progress(0.0)
             with (
                 cancellation_scope(task.progress),
                 suppress_convergence_warnings(),
             ):  # the screen shows the gap of whatever stops short
-                task.result = Ready(task.make(task.progress))
+                found = Ready(task.make(task.progress))
+            task.result = self._keep(task.key, found)
         except CancelledError:
             pass
         except MKLError as error:
             if not task.unwanted():  # readers of files say of whatever stops them that the file is damaged
-                task.result = Failed(str(error), error.repairs)
+                task.result = self._keep(task.key, Failed(str(error), error.repairs))
         except Exception as error:  # a fault of ours is logged and said, never a traceback on a page
             logging.getLogger(__name__).exception("%s failed", task.title)
             task.result = fault = Failed(
@@ -345,12 +378,10 @@ class Work:
                 session.ended[task.key] = fault
         finally:
             _HERE.task = before
-        if task.result is not None and fault is None:
-            task.result = self._keep(task.key, task.result)
-        with self._lock:
-            self._end(task)
-            if not self.inline:
-                self._begin()
+            with self._lock:
+                self._end(task)
+                if not self.inline:
+                    self._begin()
 
     def _end(self, task: Task) -> None:
         self._tasks.pop(task.key, None)
@@ -367,11 +398,13 @@ class Work:
                 )
         return found
 
-    def _leave(self, secret: str) -> None:
-        with self._lock:
+    def _forget_left(self) -> None:
+        """Forget what was kept for browsers whose last tab is gone; called under the lock."""
+        while self._left:
+            secret = self._left.popleft()
             self._tabs[secret] -= 1
             if self._tabs[secret] > 0:
-                return
+                continue
             del self._tabs[secret]
             for key in [key for key in list(self._kept) if isinstance(key, tuple) and key[0] == secret]:
                 self._kept.pop(key, None)
@@ -416,6 +449,7 @@ def _compiled() -> bool:
 
 
 WORK = Work(max(1, cores()), SHARE * memory_bytes(), _compiled)
+server.WHEN_READY.append(WORK.go_on)
 
 
 def _session() -> Session:
@@ -520,6 +554,13 @@ def inline() -> Iterator[None]:
         yield
     finally:
         WORK.inline = before
+
+
+@contextmanager
+def drawing() -> Iterator[None]:
+    """While this lasts, a run of this session waits for its turn or draws, and its work is wanted."""
+    with WORK.drawing(_session()):
+        yield
 
 
 def begin() -> None:

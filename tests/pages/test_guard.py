@@ -1,5 +1,7 @@
 """What stands before the server: addresses are sent to nobody, and nobody reads the server's own figures."""
 
+from types import SimpleNamespace
+
 import pytest
 import streamlit as st
 from streamlit import config
@@ -153,6 +155,36 @@ def test_a_part_of_the_page_that_was_just_left_is_not_heard():
     assert heard(said(""), said("two"), part) == [said(""), said("two")]  # a link opened the first page
     odd = [{"type": "websocket.receive", "text": "hello"}, {"type": "websocket.receive", "bytes": b"\xff\xff"}]
     assert heard(second, *odd) == [second, *odd]
+
+
+def test_what_no_page_of_ours_says_is_not_heard():
+    for name in ("clear_cache", "set_run_on_save", "load_git_info", "debug_shutdown_runtime"):
+        asked = BackMsg(**{name: True})
+        padded = asked.SerializeToString() + b"\xfa\x7f" + b"\x80\x89\x7a" + b"x" * 2_000_000
+        for content in (asked.SerializeToString(), padded):
+            assert heard({"type": "websocket.receive", "bytes": content}) == [], name
+    for asked in (BackMsg(stop_script=True), BackMsg(app_heartbeat=True)):
+        assert len(heard({"type": "websocket.receive", "bytes": asked.SerializeToString()})) == 1
+
+
+@every("what", [inside.OWNER, inside.TOKEN, "a newer release", "another way to keep sessions"])
+def test_without_what_protects_sessions_this_machine_alone_is_answered(what, monkeypatch):
+    find = inside.find
+    monkeypatch.setattr(inside, "find", lambda name: None if name == what else find(name))
+    if what == "a newer release":
+        monkeypatch.setattr(st, "__version__", "1.68.0")
+    if what == "another way to keep sessions":
+        monkeypatch.setattr(inside, "_server", SimpleNamespace)
+    here = {"client": ("127.0.0.1", 5000)}
+    assert ask("/explore", **here)[0] == 200
+    for away in ({"client": ("10.0.0.7", 5000)}, {"host": b"mkl.example.org", **here}, {}):
+        status, _, body = ask("/explore", **away)
+        assert status == 403
+        assert body.startswith(b"This server answers its own machine alone: Streamlit ")
+        (closed,) = through_guard(everything, "/_stcore/stream", type="websocket", **away)
+        assert closed["type"] == "websocket.close"
+    start, *_ = through_guard(everything, "/explore", (b"x-forwarded-for", b"10.0.0.7"), **here)
+    assert start["status"] == 403, "a proxy on this machine passes others on"
 
 
 def test_a_page_the_server_went_to_by_itself_is_heard_a_moment_later():

@@ -80,6 +80,7 @@ def test_a_module_that_is_gone_is_a_name_that_is_gone():
 def test_a_server_that_keeps_sessions_otherwise_knows_no_owner(monkeypatch):
     monkeypatch.setattr(inside, "_server", lambda: SimpleNamespace())
     assert inside.began("tab") == b""
+    assert "_session_mgr" in inside.unprotected()
     assert inside.left() == []
     inside.close("tab")
     assert inside.files() == {}

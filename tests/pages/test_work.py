@@ -2,6 +2,7 @@
 
 import gc
 import threading
+import time
 from concurrent.futures import CancelledError
 from dataclasses import dataclass
 
@@ -11,7 +12,9 @@ from streamlit.testing.v1 import AppTest
 
 from mklcore.errors import DataError
 from pages.shared import work
+from pages.shared.server import Turns
 from pages.shared.work import Failed, Pending, Ready, Session, Task, Work
+from tests.helpers.every import every
 
 pytestmark = pytest.mark.threads
 
@@ -64,6 +67,8 @@ def test_cancelled_by_all_it_ends_and_is_made_again_when_dropped(hold):
     assert server.peek("a") is None
     server.drop(session, "a")
     hold.go_on.set()
+    ask(server, "a", hold, session)
+    until_ended(server, "a")
     assert ask(server, "a", hold, session) == Ready("value")
 
 
@@ -143,6 +148,7 @@ def test_values_of_a_session_leave_with_it():
     name = session.secret, "a"
     del session
     gc.collect()
+    server.go_on()
     assert (server.peek(name), server.peek(("", "a"))) == (None, Ready(2))
 
 
@@ -188,6 +194,84 @@ def test_work_that_waits_for_its_solvers_begins_with_the_next_look_at_it(hold):
     ready[0] = True
     server.pending(server.task("a"))
     assert server.task("a").begun
+
+
+def test_waiting_for_a_turn_to_draw_is_looking(hold, monkeypatch):
+    """On loaded cores twelve pages waited longer for their turns than work goes on unwatched, and began anew."""
+    monkeypatch.setattr(work, "UNWATCHED_SECONDS", 0.0)
+    server, session = Work(1, 1e6), Session()
+    with server.drawing(session):
+        ask(server, "a", hold, session)
+        task = server.task("a")
+        assert not task.ended.wait(0.1)
+        hold.go_on.set()
+        assert task.ended.wait(30)
+    assert server.peek("a") == Ready("value")
+
+
+@every("fault", ["keeping", "the system has no more threads", "control of the run"])
+def test_a_thread_has_its_place_back_whatever_happens(fault, monkeypatch, caplog):
+    server, session = Work(1, 1e6), Session()
+    with monkeypatch.context() as patch:
+        if fault == "keeping":
+            patch.setattr(server, "_keep", lambda key, found: {}["gone"])
+        elif fault == "the system has no more threads":
+            patch.setattr(work.threading.Thread, "start", lambda self: (_ for _ in ()).throw(RuntimeError("no thread")))
+        patch.setattr(work.threading, "excepthook", lambda hooked: None)
+        make = (lambda progress: (_ for _ in ()).throw(SystemExit)) if "run" in fault else lambda progress: 1
+        ask(server, "a", make, session)
+        if (task := server.task("a")) is not None and task.begun:
+            assert task.ended.wait(30)
+    assert ask(server, "b", lambda progress: 2, seconds=0.0) == Ready(2)
+
+
+def test_a_tab_that_the_collector_finds_in_the_middle_of_anything_takes_no_lock():
+    server = Work(1, 1e6)
+    session = server.session("browser")
+    server.now(("browser", "a"), lambda: 1)
+    with server._lock:
+        collecting = threading.Thread(target=session_of(session).pop)
+        del session
+        collecting.start()
+        collecting.join(5)
+        assert not collecting.is_alive(), "it waits for a lock that another thread may hold"
+    server.go_on()
+    assert server.peek(("browser", "a")) is None
+
+
+def session_of(session):
+    """The only thing that still holds a session."""
+    return [session]
+
+
+def test_twelve_sessions_have_their_values_fifty_times():
+    """With tabs that close meanwhile, values that two need, and pages that wait for turns."""
+    server, turns = Work(2, 1e6), Turns(longest=0.001)
+
+    def visit(number, found):
+        session = server.session(f"{number}")
+        for key in (f"shared {number % 3}", (f"{number}", "own")):
+            until = time.monotonic() + 60
+            while time.monotonic() < until:
+                with server.drawing(session), turns.taken():
+                    session.run += 1
+                    got = ask(server, key, lambda progress: progress(0.5) or 1, session, seconds=number / 10)
+                    server.let_go(session)
+                if isinstance(got, Ready):
+                    found.append(key)
+                    break
+                time.sleep(0.001)
+
+    for _ in range(50):
+        found = []
+        visitors = [threading.Thread(target=visit, args=(number, found)) for number in range(12)]
+        for visitor in visitors:
+            visitor.start()
+        for visitor in visitors:
+            visitor.join(60)
+        assert len(found) == 24
+        server.clear()
+    assert not server._tasks
 
 
 def test_a_full_server_says_so(hold, monkeypatch):
