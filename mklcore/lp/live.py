@@ -4,6 +4,10 @@
              Q_m = a'K_m a for all kernels: the dual of the few is feasible for all, so this is the certificate
     until    no kernel outside has a larger Q_m; else the largest of these come in
 
+Live kernels without weight make room for those that come in. Two rules keep this from going round in circles: kernels
+leave again only after the gap has become smaller, and a step that leaves the gap as it was asks for a more accurate
+optimum on the live kernels from then on.
+
 A path hands the live kernels to the next value of C. Kernels that are not stored are stored while they are live, where
 there is room. Column generation, as in Dantzig and Wolfe (1960).
 
@@ -59,6 +63,8 @@ class LiveSettings:
     share: float = 0.1  # of the present gap is asked of the live kernels while others come in
     nearly: float = 0.1  # when no larger share of the live kernels comes in, the last digits are asked for
     steps: int = 150  # at most, on the live kernels
+    progress: float = 0.98  # of the gap before is left at most after a step that makes progress
+    sharpen: float = 0.1  # factor of ``share`` after a step that makes none
 
 
 SETTINGS = LiveSettings()
@@ -90,6 +96,8 @@ class LiveKernels(WeightedMethod[None]):
         self._slab: Array | None = None  # of Gram matrices of kernels that are not stored, ``_stored`` at present
         self._stored: Indices = self._all[:0]
         self._ended: Status | None = None
+        self._share = SETTINGS.share
+        self._gap_at_leaving = np.inf  # when kernels last made room for others
 
     @property
     def carry(self) -> Carried:
@@ -132,14 +140,19 @@ class LiveKernels(WeightedMethod[None]):
         outside = np.flatnonzero(forms > forms[self.live].max() * (1.0 + 1e-9))
         outside = np.setdiff1d(outside[self.readings.possible[outside]], self.live)
         gap = trace.gap / trace.scale if trace.scale > 0.0 else 1.0
-        asked = min(SETTINGS.share * gap, self._asked if outside.size else 0.3 * self._asked)
+        if len(trace.gaps) > 1 and trace.gap > SETTINGS.progress * trace.gaps[-2]:
+            self._share *= SETTINGS.sharpen
+        asked = min(self._share * gap, self._asked if outside.size else 0.3 * self._asked)
         if outside.size:
             if outside.size <= SETTINGS.nearly * self.live.size:
                 asked = 0.0
             asked = max(asked, 0.3 * self.tol)
             entering = outside[np.argsort(-forms[outside], kind="stable")][: max(self.live.size, SETTINGS.fewest)]
-            used = np.flatnonzero(last.weights) if self.live.size + entering.size > self._room else self.live
-            self.live = np.union1d(used, entering)
+            is_crowded = not is_stored(self.problem.K) and self.live.size + entering.size > self._room
+            if is_crowded and trace.gap <= SETTINGS.progress * self._gap_at_leaving:
+                self._gap_at_leaving = trace.gap
+                self.live = np.flatnonzero(last.weights)
+            self.live = np.union1d(self.live, entering)
         elif self._asked <= 1e-3 * self.tol:
             return Status.STALLED
         return self._solved(last.weights, last.dual, asked)

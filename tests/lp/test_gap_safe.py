@@ -12,6 +12,7 @@ from mklcore.problem.losses import LOSSES, make_loss
 from mklcore.problem.penalties import LpNorm
 from mklcore.problem.problem import Problem, WarmStart, certificate
 from tests.helpers.every import every
+from tests.helpers.settings import setting
 
 CURVED = ["squared", "logistic", "squared_hinge"]
 N = 40
@@ -114,3 +115,16 @@ def test_a_path_says_how_many_kernels_were_screened():
     path = mkl.fit_path(model, K, y, "C", [0.01, 0.012, 0.1])
     assert path.screened[0] is None
     assert path.screened[1].ruled_out > 5
+
+
+@every("tol", [1e-2, 3e-2])
+@every("seed", [2, 3])
+def test_live_kernels_that_make_room_for_others_do_not_go_round_in_circles(tol, seed, monkeypatch):
+    for name, value in {"room_mb": 1e-3, "fewest": 20, "first": 20}.items():
+        setting(monkeypatch, f"mklcore.lp.live.{name}", value)
+    rng = np.random.default_rng(seed)
+    X, y = rng.standard_normal((N, 400)), np.where(np.arange(N) % 2, 1.0, -1.0)
+    X[:, :20] += 0.35 * y[:, None]
+    kernels = mkl.KernelDictionary.per_feature(mkl.Linear(), 400)
+    model = mkl.LpMKLClassifier(kernels=kernels, p=1.0, tol=tol, max_iter=30).fit(X, y)
+    assert model.status_.ok
