@@ -28,17 +28,44 @@ from benchmarks.serving import App, chromium, free_port, healthy, settled  # noq
 
 LIBRARY = """
 import sys
+from importlib.metadata import distributions
 import mklcore as mkl
 from mklcore import *
-data = mkl.load_sample("iris")
-assert mkl.read_table({table!r}).task == "binary"
-assert not {{"streamlit", "plotly", "nbformat"}} & set(sys.modules)
-try:
-    mkl.figures.weights_bar([0.5], ["a"], ["rbf"])
-except ImportError as error:
-    assert "mklcore[app]" in str(error)
-else:
-    sys.exit("a figure was drawn without Plotly")
+from sklearn.base import BaseEstimator, is_classifier, is_outlier_detector
+
+named = {{one.name.lower() for one in distributions()}}
+extras = {{"pyarrow", "python-calamine", "plotly", "streamlit", "nbformat", "psutil", "filelock", "platformdirs"}}
+assert not extras & named, extras & named
+data = mkl.load_sample("iris").drawn(60, 0)
+table = mkl.read_table({table!r})
+assert table.task == "binary"
+fitted = 0
+for name in mkl.__all__:
+    made = getattr(mkl, name)
+    if not isinstance(made, type) or not issubclass(made, BaseEstimator):
+        continue
+    if name == "Conformal":
+        mkl.Conformal(mkl.LpMKLClassifier()).fit(table.X, table.y)
+    elif is_outlier_detector(made()):
+        made().fit(data.X)
+    elif is_classifier(made()):
+        made().fit(table.X, table.y).predict(table.X)
+    else:
+        made().fit(data.X[:, :3], data.X[:, 3]).predict(data.X[:, :3])
+    fitted += 1
+assert fitted > 15, fitted
+assert mkl.explore(table, test_size=0).verdict
+for task, extra in (
+    (lambda: mkl.figures.weights_bar([0.5], ["a"], ["rbf"]), "app"),
+    (lambda: mkl.read_table(b"PAR1" + bytes(60) + b"PAR1"), "tables"),
+):
+    try:
+        task()
+    except ImportError as error:
+        assert f"mklcore[{{extra}}]" in str(error), error
+    else:
+        sys.exit(f"the extra {{extra}} was not needed")
+print(fitted, "estimators")
 """
 PATIENCE = 300.0
 NAMED = re.compile(r"Your table: (\S+)")
@@ -159,7 +186,7 @@ def main(sources: Path) -> None:
             LIBRARY.format(table=b"a,b,c\n" + b"1,2,x\n3,5,y\n2,1,y\n4,4,x\n" * 9),
             cwd=folder,
         )
-        print("The library works without Streamlit and Plotly.")
+        print("The library alone fits every estimator and explores a table.")
         run(*pip, "install", "--no-compile", f"{wheel}[app]", cwd=folder)
         before = contents(packages(environment))
         with zipfile.ZipFile(wheel) as archive:

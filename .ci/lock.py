@@ -21,6 +21,9 @@ def needed(name: str, extras: tuple[str, ...] = (), found: dict[str, str] | None
         if marker is not None and not any(marker.evaluate({"extra": extra}) for extra in ("", *extras)):
             continue
         key = canonicalize_name(wanted.name)
+        if key == canonicalize_name(name):  # an extra that another one includes
+            needed(name, tuple(wanted.extras), found)
+            continue
         if key not in found:
             found[key] = distribution(wanted.name).version
             needed(wanted.name, tuple(wanted.extras), found)

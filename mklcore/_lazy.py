@@ -1,4 +1,4 @@
-"""Names of a package that are imported when they are first used."""
+"""Names of a package, and packages of an extra, that are imported when they are first used."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
 
 
 def lazily(package: str, file: str) -> tuple[Callable[[str], object], dict[str, str]]:
@@ -26,3 +27,18 @@ def lazily(package: str, file: str) -> tuple[Callable[[str], object], dict[str, 
         raise AttributeError(f"module {package!r} has no attribute {name!r}; see dir({package}) and its modules.")
 
     return found, home
+
+
+def import_extra(module: str, extra: str, purpose: str) -> ModuleType:
+    """A module that an extra of this package brings, for what a person asked for just now.
+
+    Raises ImportError with the command that installs it.
+    """
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        package = module.partition(".")[0].replace("_", "-")
+        raise ImportError(
+            f"{purpose} need the package {package}, which is not installed: pip install 'mklcore[{extra}]'.",
+            name=module,
+        ) from error

@@ -57,9 +57,9 @@ def _place(package: Path, named: str) -> tuple[Path | None, str]:
         return own_or_temporary(Path(named).expanduser(), "mklcore", state, trust="named")
     if (package.parent / "pyproject.toml").is_file() and os.access(package, os.W_OK):
         return own_or_temporary(package / "_numba" / "__pycache__", "mklcore", state, trust="sources")
-    from platformdirs import user_cache_path  # not at start-up
+    from numba.misc.appdirs import user_cache_dir  # not at start-up
 
-    usual = user_cache_path("mklcore", appauthor=False)
+    usual = Path(user_cache_dir("mklcore", appauthor=False))
     if not usual.is_absolute():
         return None, f"this account has no home folder. Name a folder that only you may write in {NAMED}."
     place, said = own_or_temporary(usual, "mklcore", state)

@@ -20,9 +20,8 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import psutil
-from filelock import FileLock
 
+from mklcore._lazy import import_extra
 from mklcore._numba import cache
 from mklcore._numba.decorators import COMPILES
 from mklcore.arrays import Array
@@ -83,9 +82,10 @@ def main(arguments: Sequence[str] = ()) -> None:
         threading.Thread(target=_end_with_parent, daemon=True).start()
     _let_others_go_first()
     folder = cache.folder()
+    filelock = import_extra("filelock", "app", "Compiling beforehand")
     with ExitStack() as stack:
         with suppress(OSError):  # a file of another account: then several processes may compile beside each other
-            stack.enter_context(nullcontext() if folder is None else FileLock(folder / "lock"))
+            stack.enter_context(nullcontext() if folder is None else filelock.FileLock(folder / "lock"))
         if not cache.is_filled():
             try:
                 warm_up(lambda done, total: print(done, total, int(done >= FIRST), flush=True))
@@ -98,6 +98,7 @@ def main(arguments: Sequence[str] = ()) -> None:
 
 def _let_others_go_first() -> None:
     """Lower the priority of this process; one that is lower already stays, because raising it takes rights."""
+    psutil = import_extra("psutil", "app", "Compiling beforehand")
     with suppress(psutil.Error, OSError):
         process, class_of_windows = psutil.Process(), getattr(psutil, "BELOW_NORMAL_PRIORITY_CLASS", None)
         process.nice(max(NICE, process.nice()) if class_of_windows is None else class_of_windows)

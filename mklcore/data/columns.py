@@ -146,7 +146,12 @@ LEFT_OUT = ("text", "identifier", "constant", "empty", "dropped")
 USES = ("number", "category", "left out")
 
 _BLANK = " (unknown letters where a cell is missing)"
-_HARD_SPACES = "[\u00a0\u202f\u2009]"
+_HARD_SPACES = re.compile("[\u00a0\u202f\u2009]")
+_PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_GROUPED = {  # by the decimal sign: thousands are set apart by the other one
+    ".": re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d*)?", re.ASCII),
+    ",": re.compile(r"[+-]?\d{1,3}(\.\d{3})+(,\d*)?", re.ASCII),
+}
 _ID_NAME = re.compile(
     r"(^|.*[\s_.\-:])(id|ids|idx|index|key|no|nr|num|number|row|rownames?|uuid|guid)|#|unnamed.*|column \d+", re.I
 )
@@ -275,32 +280,32 @@ def to_numbers(cells: np.ndarray, decimal: str = ".") -> np.ndarray:
     """
     if cells.dtype.kind == "f":
         return np.where(np.abs(cells) <= LARGEST_VALUE, cells, np.nan)
-    import pyarrow as pa  # not at start-up
-    from pyarrow import compute  # not at start-up
-
-    texts = compute.utf8_trim_whitespace(pa.array(cells, pa.string()))
-    try:
-        found = texts.cast(pa.float64()) if decimal == "." else _each_number(texts, decimal)
-    except pa.ArrowInvalid:  # gaps and other things among the numbers
-        found = _each_number(texts, decimal)
-    numbers: np.ndarray = found.to_numpy(zero_copy_only=False)
+    texts = cells.tolist()
+    letters = "".join(texts)
+    if decimal == "." and letters.isascii() and "_" not in letters:  # Python alone reads 1_000 as a number
+        try:
+            numbers = cells.astype(object).astype(np.float64)
+        except ValueError:  # gaps and other things among the numbers
+            numbers = _each_number(texts, decimal)
+    else:
+        numbers = _each_number(texts, decimal)
     return np.where(np.abs(numbers) <= LARGEST_VALUE, numbers, np.nan)
 
 
-def _each_number(texts: Any, decimal: str) -> Any:
-    """An array of texts as numbers, null where one is none."""
-    import pyarrow as pa  # not at start-up
-    from pyarrow import compute  # not at start-up
-
-    if not compute.all(compute.string_is_ascii(texts)).as_py():
-        texts = compute.replace_substring(compute.replace_substring_regex(texts, _HARD_SPACES, ""), "\u2212", "-")
+def _each_number(texts: Iterable[str], decimal: str) -> Array:
+    """Each text as a number, NaN where it is none."""
     other = "." if decimal == "," else ","
-    grouped = compute.match_substring_regex(texts, rf"^[+-]?\d{{1,3}}(\{other}\d{{3}})+(\{decimal}\d*)?$")
-    texts = compute.if_else(grouped, compute.replace_substring(texts, other, ""), texts)
-    if decimal == ",":
-        texts = compute.replace_substring(texts, ",", ".")
-    plain = compute.match_substring_regex(texts, r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$")
-    return compute.if_else(plain, compute.utf8_ltrim(texts, "+"), pa.scalar(None, pa.string())).cast(pa.float64())
+    is_plain = _PLAIN.fullmatch
+    numbers = []
+    for text in texts:
+        if decimal == "," or not is_plain(text):
+            text = _HARD_SPACES.sub("", text.strip()).replace("\u2212", "-")
+            if other in text and _GROUPED[decimal].fullmatch(text):
+                text = text.replace(other, "")
+            if decimal == ",":
+                text = text.replace(",", ".")
+        numbers.append(float(text) if is_plain(text) else np.nan)
+    return np.array(numbers, dtype=np.float64)
 
 
 def used_as(

@@ -21,10 +21,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import reduce
 from itertools import pairwise
+from types import ModuleType
 from typing import IO, Any, TypeVar
 
 import numpy as np
 
+from mklcore._lazy import import_extra
 from mklcore.data.columns import (
     ReadOptions,
     are_texts,
@@ -147,9 +149,7 @@ def parquet_columns(raw: bytes, form: ReadOptions) -> Columns:
 
 
 def _columns(raw: bytes, form: ReadOptions) -> Columns:
-    import pyarrow as pa  # not at start-up
-    from pyarrow import parquet  # not at start-up
-
+    pa, parquet = _arrow("pyarrow"), _arrow("pyarrow.parquet")
     meta = parquet.read_metadata(pa.BufferReader(raw))
     if meta.num_rows > form.max_rows:
         raise too_many("rows", form.max_rows, "max_rows")
@@ -178,11 +178,13 @@ def _columns(raw: bytes, form: ReadOptions) -> Columns:
     return list(found), tuple(found.values()), notes
 
 
+def _arrow(module: str) -> ModuleType:
+    return import_extra(module, "tables", "Parquet files")
+
+
 def _cells(name: str, column: Any, size: int, form: ReadOptions) -> tuple[np.ndarray, int]:
     """The column as float64, missing cells as NaN, or as texts; and the bytes of all texts so far."""
-    import pyarrow as pa  # not at start-up
-    from pyarrow import compute  # not at start-up
-
+    pa, compute = _arrow("pyarrow"), _arrow("pyarrow.compute")
     kind = column.type
     if pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind):
         whole = column.cast(pa.uint8()) if pa.types.is_boolean(kind) else column
@@ -354,12 +356,11 @@ def _reported() -> Iterator[None]:
 
 def _opened(raw: bytes, max_bytes: int) -> tuple[Sheets, Read]:
     """The sheets of a workbook, and what reads one by its name."""
+    python_calamine = import_extra("python_calamine", "tables", "Excel workbooks")
     with _reported():
         if raw[:4] == OLD_EXCEL:
-            return _old_excel(raw)
+            raise DataError("The file is a workbook of Excel before 2007; save it as .xlsx or CSV.")
         _check_parts(raw, MAX_EXPANSION * max_bytes)
-        import python_calamine  # not at start-up
-
         book = python_calamine.CalamineWorkbook.from_filelike(io.BytesIO(raw))
         tables = [one for one in book.sheets_metadata if one.typ == python_calamine.SheetTypeEnum.WorkSheet]
         sheets = {one.name: one.visible == python_calamine.SheetVisibleEnum.Visible for one in tables}
@@ -416,18 +417,3 @@ def _count_texts(xml: bytes) -> int:
         if height * width > MAX_SPAN:
             raise DataError(f"A sheet spans more than {MAX_SPAN:,} cells; {_SAVE}.")
     return texts
-
-
-def _old_excel(raw: bytes) -> tuple[Sheets, Read]:
-    """A workbook of Excel before 2007: its reader keeps no more than the cells that there are."""
-    import xlrd  # not at start-up
-
-    book = xlrd.open_workbook(file_contents=raw, ragged_rows=True, logfile=io.StringIO())
-
-    def value(cell: Any) -> object:
-        if cell.ctype == xlrd.XL_CELL_DATE:
-            return xlrd.xldate_as_datetime(cell.value, book.datemode)
-        return xlrd.error_text_from_code.get(cell.value) if cell.ctype == xlrd.XL_CELL_ERROR else cell.value
-
-    sheets = {sheet.name: sheet.visibility == 0 for sheet in book.sheets()}
-    return sheets, lambda name: (map(value, row) for row in book.sheet_by_name(name).get_rows())

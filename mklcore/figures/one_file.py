@@ -16,8 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from latex2mathml.converter import convert
-
+from mklcore._lazy import import_extra
 from mklcore.errors import ParameterError
 from mklcore.figures import captions, hulls
 from mklcore.figures.player_data import MethodView, methods_json, path_json, shared_slider
@@ -238,7 +237,7 @@ def explanation(about: About) -> str:
 
 def _explained(problem: SolvedProblem) -> str:
     head = f"<h2>{safe(problem.title)}</h2>" if problem.title else ""
-    formula = f'<div class="formula">{convert(problem.formula, display="block")}</div>' if problem.formula else ""
+    formula = f'<div class="formula">{_mathml(problem.formula, "block")}</div>' if problem.formula else ""
     notes = (("What to look for.", problem.look_for), ("What it cannot tell.", problem.cannot_tell))
     paragraphs = "".join(f"<p><b>{name}</b> {safe(text)}</p>" for name, text in notes if text)
     return "".join([head, formula, f'<div class="two">{paragraphs}</div>' if paragraphs else ""])
@@ -266,11 +265,17 @@ def markdown(text: str) -> str:
     return "".join(f"<p>{inline(part.strip())}</p>" for part in re.split(r"\n\s*\n", text) if part.strip())
 
 
+def _mathml(formula: str, display: str = "inline") -> str:
+    converter = import_extra("latex2mathml.converter", "app", "Formulas in a page")
+    markup: str = converter.convert(formula, display=display)
+    return markup
+
+
 def inline(text: str) -> str:
     """The text within one line."""
     parts, at = [], 0
     for found in _PIECE.finditer(text):
         parts.append(html.escape(text[at : found.start()]))
         at, bold = found.end(), found["bold"]
-        parts.append(convert(found["formula"]) if bold is None else f"<b>{inline(bold)}</b>")
+        parts.append(_mathml(found["formula"]) if bold is None else f"<b>{inline(bold)}</b>")
     return "".join([*parts, html.escape(text[at:])])

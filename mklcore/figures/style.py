@@ -16,11 +16,11 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mklcore._lazy import import_extra
 from mklcore.arrays import Array
 from mklcore.errors import ParameterError
 from mklcore.kernels.functions import COMPOSED, KERNELS
@@ -35,13 +35,7 @@ else:
         """Plotly's, imported when the first figure is drawn: the library works without Plotly."""
 
         def __getattr__(self, name: str) -> Any:
-            try:
-                return getattr(import_module("plotly.graph_objects"), name)
-            except ModuleNotFoundError as error:
-                raise ImportError(
-                    "Figures are drawn with the package plotly, which is not installed: pip install 'mklcore[app]'.",
-                    name="plotly",
-                ) from error
+            return getattr(import_extra("plotly.graph_objects", "app", "Figures"), name)
 
     graph_objects = _GraphObjects()
 

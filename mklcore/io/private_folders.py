@@ -223,8 +223,10 @@ def remove_left_behind(folder: Path, name: str = "") -> None:
 
 def _has_ended(number: int, file: Path) -> bool:
     """Tell whether the process of this number that began ``file`` has ended; its number may be another's by now."""
-    import psutil  # not at start-up
-
+    try:
+        import psutil  # not at start-up; it comes with the app
+    except ImportError:
+        return Path("/proc/self").exists() and not Path(f"/proc/{number}").exists()
     try:
         return psutil.Process(number).create_time() > file.stat().st_mtime + 1.0
     except psutil.NoSuchProcess:

@@ -16,6 +16,7 @@ zero, so that theirs are worth at least r times what they were.
 from __future__ import annotations
 
 import operator
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial, reduce
@@ -25,10 +26,9 @@ from typing import Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 import pandas
-import pyarrow
-import pyarrow.parquet
 from sklearn.base import is_classifier
 
+from mklcore._lazy import import_extra
 from mklcore.arrays import Array, one_blas_thread
 from mklcore.errors import DataError, MKLError, ParameterError
 from mklcore.estimators.base import signs
@@ -277,7 +277,7 @@ def _files(source: Any) -> tuple[list[tuple[str, Any]], list[str]]:
         name = f"The file {str(file)!r}"
         try:
             columns, frames = _READERS[file.suffix](file)
-        except (OSError, ValueError, pyarrow.ArrowException) as error:
+        except _read_errors() as error:
             raise DataError(f"{name} cannot be read as {file.suffix[1:]}: {str(error)[:200]}") from None
         if shared is not None and sorted(columns) != sorted(shared):
             odd = sorted({*columns} ^ {*shared}) or columns
@@ -290,20 +290,28 @@ def _files(source: Any) -> tuple[list[tuple[str, Any]], list[str]]:
     return blocks, shared or []
 
 
+def _read_errors() -> tuple[type[Exception], ...]:
+    """What the readers of files raise; pyarrow's own errors where it has been loaded."""
+    arrow = sys.modules.get("pyarrow")
+    return (OSError, ValueError) if arrow is None else (OSError, ValueError, arrow.ArrowException)
+
+
 def _parquet(file: Path) -> tuple[list[str], list[Any]]:
     """The columns, and blocks of whole row groups."""
-    footer = pyarrow.parquet.read_metadata(file)
+    parquet = import_extra("pyarrow.parquet", "tables", "Parquet files")
+    footer = parquet.read_metadata(file)
     blocks, groups, rows = list[Any](), list[int](), 0
     for k in range(footer.num_row_groups):
         groups, rows = [*groups, k], rows + footer.row_group(k).num_rows
         if rows >= _BLOCK or k == footer.num_row_groups - 1:
             blocks.append(partial(_row_groups, str(file), groups))
             groups, rows = [], 0
-    return list(pyarrow.parquet.read_schema(file).names), blocks
+    return list(parquet.read_schema(file).names), blocks
 
 
 def _row_groups(file: str, groups: list[int], columns: list[str]) -> Iterator[pandas.DataFrame]:
-    batches = pyarrow.parquet.ParquetFile(file).iter_batches(2**16, row_groups=groups, columns=columns)
+    parquet = import_extra("pyarrow.parquet", "tables", "Parquet files")
+    batches = parquet.ParquetFile(file).iter_batches(2**16, row_groups=groups, columns=columns)
     return (batch.to_pandas() for batch in batches)
 
 
@@ -336,7 +344,7 @@ def _asked(task: Callable[..., Any], columns: list[Any], target: Any, k: int, na
     try:
         parts = frames([*columns, target]) if callable(frames) else [frames]
         return task(k, (_checked(name, frame, columns, target) for frame in parts))
-    except (OSError, ValueError, pyarrow.ArrowException) as error:
+    except _read_errors() as error:
         if isinstance(error, MKLError):
             raise
         raise DataError(f"{name} cannot be read: {str(error)[:200]}") from None

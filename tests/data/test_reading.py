@@ -432,7 +432,7 @@ REFUSALS = {
     "damaged old Excel": (
         b"\xd0\xcf\x11\xe0abc",
         {},
-        r"workbook cannot be read \(XLRDError\); save the part with",
+        "workbook of Excel before 2007; save it as .xlsx or CSV",
     ),
     "pickle": (b"\x80\x04\x95abc", {}, "pickle, which can run code and is never opened"),
     "web page": (b"\n<!DOCTYPE html><html>", {}, "web page"),

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import numba
 import numpy as np
-import platformdirs
 import psutil
 import pytest
+from numba.misc import appdirs
 
 from mklcore._numba import cache, warmup
 from mklcore.io import private_folders
@@ -161,7 +161,7 @@ def test_a_compiler_that_may_not_raise_its_priority_goes_on(monkeypatch):
             asked.append(value)
             raise psutil.AccessDenied
 
-    monkeypatch.setattr(warmup.psutil, "Process", Nice)
+    monkeypatch.setattr(psutil, "Process", Nice)
     monkeypatch.setattr(cache, "folder", lambda: None)
     monkeypatch.setattr(warmup, "warm_up", lambda progress: progress(1, 1))
     warmup.main()
@@ -205,7 +205,7 @@ def test_the_folder_is_the_named_one_or_beside_the_sources_of_a_checkout(fresh, 
 
 
 def test_an_account_without_a_home_folder_keeps_nothing_and_is_told(fresh, monkeypatch):
-    monkeypatch.setattr(platformdirs, "user_cache_path", lambda *_, **__: Path("~/.cache/mklcore"))
+    monkeypatch.setattr(appdirs, "user_cache_dir", lambda *_, **__: "~/.cache/mklcore")
     monkeypatch.setattr(kept_files, "user_data_path", lambda *_, **__: Path("~/.local/share/mkl-explorer"))
     monkeypatch.delenv("MKL_EXPLORER_HOME", raising=False)
     with pytest.warns(RuntimeWarning, match="this account has no home folder"):

@@ -90,12 +90,15 @@ def test_inside_loops_over_kernels_every_library_has_one_blas_thread():
     assert (done.returncode, done.stdout.strip()) == (0, "{1}"), done.stderr
 
 
-@every("left_out", ["plotly", "fcntl resource"])
+EXTRAS = "plotly pyarrow python_calamine filelock psutil platformdirs latex2mathml cachetools"
+
+
+@every("left_out", [EXTRAS, "fcntl resource"])
 def test_every_module_works_without_what_is_not_everywhere(left_out):
     check = (
-        "import sys, pkgutil, importlib, psutil\n"  # which needs them itself
-        f"for name in {left_out.split()!r} + ['streamlit', 'nbformat', 'anywidget', 'distributed']: sys.modules[name] "
-        f"= None\n"
+        f"import sys, pkgutil, importlib{', psutil' * ('fcntl' in left_out)}\n"  # psutil needs fcntl itself
+        f"for name in {left_out.split()!r} + ['streamlit', 'nbformat', 'anywidget', 'distributed']: "
+        "sys.modules[name] = None\n"
         "import mklcore\n"
         "for found in pkgutil.walk_packages(mklcore.__path__, 'mklcore.'):\n"
         "    if not found.name.endswith(('__main__', 'players.widget')): importlib.import_module(found.name)\n"
@@ -105,7 +108,7 @@ def test_every_module_works_without_what_is_not_everywhere(left_out):
     )
     done = subprocess.run([sys.executable, "-c", check], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert ("pip install 'mklcore[app]'" in done.stdout) == (left_out == "plotly")
+    assert ("pip install 'mklcore[app]'" in done.stdout) == (left_out == EXTRAS)
 
 
 def test_types_travel_with_the_package():
