@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from pandas import DataFrame
+from pandas import DataFrame, isna
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
@@ -65,6 +65,17 @@ def _name_of(y: Any) -> str:
     return "target" if name is None else str(name)
 
 
+def _checked_target(y: Any) -> Labels:
+    """The target (n,). DataError for dates and for gaps, which a data frame may hold as None."""
+    y = column_or_1d(y, warn=True)
+    if y.dtype.kind in "mM":
+        raise DataError("The target holds dates or durations: predict a number, such as (y - y.min()).dt.days.")
+    if (gaps := np.flatnonzero(isna(y))).size:
+        rows = "1 row" if gaps.size == 1 else f"{gaps.size:,} rows"
+        raise DataError(f"The target is missing (NaN) in {rows}, first in row {gaps[0] + 1}. Drop them.")
+    return y
+
+
 class AutoMKLClassifier(ClassifierMixin, _Auto):
     """A classifier that chooses its kernels: `explore` on all rows, as a scikit-learn estimator.
 
@@ -95,8 +106,7 @@ class AutoMKLClassifier(ClassifierMixin, _Auto):
         """
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None; AutoMKLClassifier is supervised.")
-        rows, name = self._checked(X), _name_of(y)
-        y = column_or_1d(y, warn=True)
+        rows, name, y = self._checked(X), _name_of(y), _checked_target(y)
         assert_all_finite(y, input_name="y")
         check_classification_targets(y)
         self.classes_ = np.unique(y)
@@ -152,9 +162,7 @@ class AutoMKLRegressor(RegressorMixin, _Auto):
         """
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None; AutoMKLRegressor is supervised.")
-        name, y = _name_of(y), column_or_1d(y, warn=True)
-        if y.dtype.kind in "mM":
-            raise DataError("The target holds dates or durations: predict a number, such as (y - y.min()).dt.days.")
+        name, y = _name_of(y), _checked_target(y)
         return self._explored(self._checked(X), y.astype(np.float64), "regression", groups, name)
 
     def predict(self, X: Any) -> Array:

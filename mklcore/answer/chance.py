@@ -203,11 +203,11 @@ def p_value_of_refits(known: FoldedTable, asked: Asked) -> float:
     n, Y = rows.n_samples, targets(rows.y, known.classes)
     if Y.shape[1] > MOST_CLASSES:
         Y = Y[:, np.argsort(-Y.sum(axis=0), kind="stable")[:MOST_CLASSES]]
-    orders = [np.arange(n), *permutations(n, REFITS, asked.seed)]
+    orders = [np.arange(n), *permutations(n, REFITS, asked.seed, rows.row_groups)]
     drawn = np.stack([Y[order] for order in orders], axis=1)  # (n, permutations, T)
     # The folds of candidates have equal shares of each class, which permuted targets would not have.
     is_random = asked.hold_out == RANDOM or n < known.few.n_samples
-    folds = fold_rows(None, n, min(FOLDS, n // 2), asked.seed) if is_random else list(known.folds)
+    folds = fold_rows(None, n, min(FOLDS, n // 2), asked.seed, rows.row_groups) if is_random else list(known.folds)
     held_out = [left_out for _, left_out in folds]
     best = np.full(len(orders), -np.inf)
     for decided in machines(rows, asked, drawn, folds):

@@ -23,6 +23,7 @@ from mklcore.answer.terms import HIGHER_ORDER, Term, WordEffect, decompose, stro
 from mklcore.answer.verdict import MOST_OF_ONE, ColumnEffect, ComparedReference, Verdict
 from mklcore.arrays import Array, Indices, Labels, Mask, one_blas_thread
 from mklcore.data.dataset import Dataset
+from mklcore.data.splitting import codes_of
 from mklcore.errors import DataError, KernelError, ParameterError, suppress_convergence_warnings
 from mklcore.estimators.shapley import shapley_along, shapley_values
 from mklcore.figures.notebook import framed
@@ -214,7 +215,7 @@ class Exploration:
         grown_by: dict[str, list[Array]] = {}
         for model, rows in judges:
             for name, more in self._grown(model, rows).items():
-                grown_by.setdefault(name, []).append(more)
+                grown_by.setdefault(name, []).append(mean_by_owner(more, rows.row_groups))
         return {name: p_value_of_growth(np.concatenate(parts)) for name, parts in grown_by.items()}
 
     def _grown(self, model: Any, rows: Dataset) -> dict[str, Array]:
@@ -297,7 +298,9 @@ class Exploration:
         others = [predictions(one.model, self.read(rows, one.model)) for one in plain.values()]
         ours, guessed, *scores = compare_scores([self.judged, guessing, *others], rows.y, self.measure, self.seed)
         p_value = None if held_out else p_value_of_refits(self.known, self.asked)
-        found = judge(rows.y, self.judged, guessing, self.measure, self.seed, p_value=p_value)
+        found = judge(
+            rows.y, self.judged, guessing, self.measure, self.seed, row_groups=rows.row_groups, p_value=p_value
+        )
         wrong, guessed_wrong = (typical_error(one.answers, rows.y, learnt.task) for one in (self.judged, guessing))
         references = [
             ComparedReference(name, one.score, *one[2:]) for name, one in zip(plain, scores, strict=True)
@@ -547,6 +550,15 @@ def grown(before: Array, permuted: Callable[[Indices], Array], seed: int) -> Arr
 def grown_without(part: Array, off: Array, seed: int) -> Array:
     """The same where it is a part (n, T) of what a model says that goes to other rows; ``off``: its errors (n, T)."""
     return grown(squared(off), lambda order: squared(off - part + part[order]), seed)
+
+
+def mean_by_owner(values: Array, owners: Labels | None) -> Array:
+    """The mean over rows that belong together, which are one observation; the values (n,) where none do."""
+    if owners is None:
+        return values
+    codes = codes_of(owners)
+    means: Array = np.bincount(codes, values) / np.bincount(codes)
+    return means
 
 
 def p_value_of_growth(more: Array) -> float:

@@ -509,7 +509,7 @@ def _kind_of_numbers(name: str, values: np.ndarray, distinct: int, counter: bool
 def _kind_of_texts(name: str, values: np.ndarray, distinct: int, gaps: bool) -> str:
     if distinct <= 1:
         return "empty" if not distinct else "category" if gaps else "constant"
-    if sum(bool(DATE.fullmatch(value)) for value in values) > 0.95 * len(values) and _are_dates(values[:_LOOKED_AT]):
+    if hold_dates(values):
         return "date"
     if distinct > max(MAX_LEVELS, 0.3 * len(values)) and look_like_sequences(values.tolist()):
         return "sequence"
@@ -520,9 +520,12 @@ def _kind_of_texts(name: str, values: np.ndarray, distinct: int, gaps: bool) -> 
     return "category" if distinct <= min(MAX_LEVELS, max(3, len(values) // 2)) else "text"
 
 
-def _are_dates(values: np.ndarray) -> bool:
-    """Whether most of what is written as a date is one: not 32.01.2020."""
-    return bool(np.isfinite(parts_of(values, order_of(values))[:, 0]).mean() > 0.5)
+def hold_dates(values: np.ndarray) -> bool:
+    """Whether nearly all texts are written as dates, and most of these are some: not 32.01.2020."""
+    if sum(bool(DATE.fullmatch(value)) for value in values) <= 0.95 * len(values):
+        return False
+    few = values[:_LOOKED_AT]
+    return bool(np.isfinite(parts_of(few, order_of(few))[:, 0]).mean() > 0.5)
 
 
 def _levels_as_text(distinct: int, gaps: bool) -> str:

@@ -215,6 +215,8 @@ def _found_target(
 ) -> tuple[int | None, TargetValues]:
     """Where the target is, None without one, and its values. DataError, with repairs, where no column can be one."""
     ranked = rank_targets(table.names, every, table.header, settings.task)
+    while settings.target is None and len(ranked) > 1 and not _is_readable(table, ranked[0].place, settings):
+        ranked = ranked[1:]
     try:
         place = _target_place(table, settings, every, ranked, notes)
         if place is not None:
@@ -227,6 +229,15 @@ def _found_target(
         raise
     ones = np.ones(table.n_rows, dtype=np.int64)
     return None, TargetValues(ones, np.arange(table.n_rows), "novelty", [])
+
+
+def _is_readable(table: Table, place: int, settings: ReadOptions) -> bool:
+    """Whether a column is not refused as the target."""
+    try:
+        read_target(table, place, settings)
+    except DataError:
+        return False
+    return True
 
 
 def _set_aside(table: Table, settings: ReadOptions) -> tuple[Table, dict[str, np.ndarray]]:

@@ -29,6 +29,7 @@ from mklcore.data.columns import (
     Profile,
     ReadOptions,
     clean_name,
+    hold_dates,
     looks_like_id,
     missing_cells,
     sentinel_note,
@@ -216,10 +217,20 @@ def _can_be_target(item: Profile, task: str | None) -> bool:
     if task == "regression":
         return item.numbers is not None
     few = column.distinct <= MAX_CLASSES and 2 * column.distinct <= present
+    if few and task != "novelty" and not _has_two_classes(item):
+        return False
     if item.numbers is not None:
         return few or task in (None, "novelty")
     enough = column.kind == "category" or ROWS_A_CLASS * column.distinct <= present
     return few and enough and max(map(len, item.values.tolist())) <= MAX_NAME
+
+
+def _has_two_classes(item: Profile) -> bool:
+    """Whether two values stand in two rows or more, where values would be classes."""
+    values = item.values if item.numbers is None else item.numbers[np.isfinite(item.numbers)]
+    if not _are_classes(item.column.name, values, item.column.distinct):
+        return True
+    return bool(np.count_nonzero(np.unique(values, return_counts=True)[1] > 1) > 1)
 
 
 MAX_NUMBER_CLASSES = 20
@@ -293,6 +304,12 @@ def _settled(name: str, values: Labels, rows: Indices, settings: ReadOptions, no
         raise DataError(
             f"The target {name!r} holds one class only ({shown(values[0])!r} in every row); "
             "expected at least two different values. Choose another target."
+        )
+    if not numeric and task in (None, "regression") and hold_dates(values):
+        raise DataError(
+            f"The target {name!r} holds dates (as {shown(values[0])!r}): replace it by a number of days, such as the "
+            "days since the first of them, or choose another target.",
+            repairs=[AS_CLASSES],
         )
     found = task or ("classification" if _are_classes(name, values, distinct) else "regression")
     if found == "regression" and not numeric:

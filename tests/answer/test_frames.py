@@ -72,5 +72,13 @@ def test_auto_keeps_labels_names_and_owners():
     proba = model.predict_proba(frame.drop(columns="price"))
     assert proba.shape == (90, 2)
     np.testing.assert_allclose(proba.sum(axis=1), 1.0)
-    with pytest.raises(DataError, match="dates or durations: predict a number"):
-        mkl.AutoMKLRegressor().fit(frame[["size"]], frame.sold)
+
+
+@every("cls", [mkl.AutoMKLClassifier, mkl.AutoMKLRegressor])
+def test_auto_refuses_a_target_of_dates_or_with_gaps_alike_for_frames_and_arrays(cls):
+    frame, y = houses()[["price"]], np.tile([1.0, 2.0, np.nan], 30)
+    for rows in (frame, frame.to_numpy()):
+        with pytest.raises(DataError, match="dates or durations: predict a number"):
+            cls().fit(rows, houses().sold)
+        with pytest.raises(DataError, match=r"The target is missing \(NaN\) in 30 rows, first in row 3"):
+            cls().fit(rows, y)

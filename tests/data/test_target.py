@@ -62,6 +62,26 @@ def test_a_guess_that_is_mostly_missing_refuses_no_table():
         read_table(table(a=SIZE, result=["x" if i < 3 else "" for i in range(N)]), "result")
 
 
+def test_a_column_with_a_single_row_of_a_class_is_passed_over_and_refuses_no_table():
+    single = {f"chem_fp_{k}": [int(i == k) for i in range(N)] for k in range(5)}
+    assert guessed(size=SIZE, **single)[0] == "size"
+    assert guessed(size=SIZE, bought=COIN, **single)[0] == "bought"
+    amounts = [0] * (N - 8) + [k + 0.5 for k in range(8)]  # zero, or an amount that no other row has
+    assert guessed(size=SIZE, sales=amounts)[0] == "sales"
+    data = read_table(table(size=SIZE, y=single["chem_fp_3"]))
+    assert data.target_name == "size"
+    assert any("Not chosen as the target: The target 'y' has one class only" in note for note in data.notes)
+
+
+@every("days", [[f"2020-01-{1 + i % 28:02d}" for i in range(N)], [f"{1 + i % 3}.5.2021" for i in range(N)]])
+def test_dates_are_no_target_and_the_refusal_says_what_is(days):
+    raw = table(a=SIZE, b=OTHER, when=days)
+    with pytest.raises(DataError, match=r"The target 'when' holds dates .*: replace it by a number of days") as refused:
+        read_table(raw, "when")
+    assert "Predict it as classes" in [one.label for one in refused.value.repairs]
+    assert read_table(raw, "when", task="classification").task == "multiclass"
+
+
 @every("task", ["regression", "binary", "classification"])
 def test_the_guess_fits_the_task_that_was_asked_for(task):
     words = [("low", "middle", "high")[i % 3] for i in range(N)]
