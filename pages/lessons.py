@@ -13,7 +13,7 @@ import streamlit as st
 
 from mklcore.gallery.lessons import LESSONS, Lesson, lesson_page
 from pages.shared import controls, drawing, export, players
-from pages.shared.parameters import Params
+from pages.shared.parameters import PLAYGROUND, Params
 from pages.shared.state import memory
 
 STEPS = {"guess": "Guess", "reveal": "Reveal", "why": "Why"}
@@ -29,6 +29,18 @@ def gallery() -> None:
         "**Guess** first, then **reveal** a picture you can drag, then read **why**. They go from first steps to "
         "harder ones; each stands on its own, with the same numbers for everybody."
     )
+    with st.container(border=True, horizontal=True, vertical_alignment="center"):
+        st.markdown(
+            "**0. Make the truth yourself.** Say by ten bars how much each column matters, and see which norm finds it."
+        )
+        st.button(
+            "Open",
+            key="open_playground",
+            on_click=go,
+            args=(PLAYGROUND,),
+            icon=":material/play_arrow:",
+            width="content",
+        )
     keys = list(LESSONS)
     for row in range(0, len(keys), CARDS):
         for column, key in zip(st.columns(CARDS, gap="small"), keys[row : row + CARDS], strict=False):
@@ -150,8 +162,21 @@ def step(at: int) -> None:
     state.change(lesson_step=ORDER[max(0, min(at, len(ORDER) - 1))])
 
 
+def draw_playground() -> None:
+    """Draw lesson 0: no question of ours, but those that a class asks itself. "Guess first" hides the answer."""
+    st.markdown("**Make the truth yourself, and see which norm finds it**")
+    players.playground()
+    st.markdown(
+        "**For a class.** Press *Guess first*, drag a truth and press *Copy link*: whoever opens the link sees the "
+        "bars, says which p errs least, and presses *Reveal*."
+    )
+    st.button("All lessons", key="all_lessons", icon=":material/apps:", on_click=go, args=("",), type="tertiary")
+
+
 chosen = state.current()
-if chosen.lesson:
+if chosen.lesson == PLAYGROUND:
+    draw_playground()
+elif chosen.lesson:
     draw(LESSONS[chosen.lesson], chosen)
 else:
     gallery()

@@ -8,8 +8,7 @@ import streamlit as st
 
 from mklcore.data.samples import SAMPLES
 from mklcore.figures import style
-from mklcore.gallery.lessons import OPENING
-from pages.shared import controls, drawing, kept, players, state
+from pages.shared import controls, kept, players, state
 from pages.shared.state import memory
 
 # Cards
@@ -58,10 +57,6 @@ def drawn(answer: kept.Seen) -> dict[str, Any]:
     }
 
 
-SWEEP_MS = 2000.0
-PANEL_REM = 11.0  # height of a panel: all three and the samples fit on a small laptop
-
-
 def draw() -> None:
     """Draw the first screen; where a table is dropped or chosen Explore follows."""
     toy, table = st.columns([1.7, 1], gap="large")
@@ -74,21 +69,11 @@ def draw() -> None:
 
 
 def scene() -> None:
-    """Draw the made data: errors, paths and weights on one slider, which plays once."""
-    found, facts = OPENING.found, OPENING.facts
-    sweep = {"stops": [0, len(found.at) - 1, found.start], "time": SWEEP_MS}
-    drawn = OPENING.drawn(dark=drawing.is_dark(), sweep=sweep)
-    drawn["chart"] |= {"rows": [PANEL_REM], "grows": True}
-    st.subheader("Fewer kernels are not always better. Drag to see why", anchor=False)
+    """Draw the playground: a truth that one makes, and which norm finds it."""
+    st.subheader("Fewer kernels are not always better. Make the truth yourself", anchor=False)
     with st.container(key="start-picture"):
-        players.picture(drawn, "home", first=True)
-    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", gap="small"):
-        st.caption(
-            f"{facts['rows']} rows to learn from, {facts['features']} columns, one linear kernel each. Errors: mean "
-            f"over {facts['draws']} data sets; no rule errs in less than {facts['bayes']} %.",
-            width="content",
-        )
-        state.link("lessons", "All lessons")
+        players.playground()
+    state.link("lessons", "All lessons")
 
 
 def _take(sample: str) -> None:

@@ -503,11 +503,14 @@ class ExperimentParams:
     experiment_panel: int = _param(0, whole(0, 99))
 
 
+PLAYGROUND = "playground"  # the lesson before the first: a truth that one makes
+
+
 @dataclass(frozen=True)
 class LessonParams:
     """The lesson on the screen, and how far it is."""
 
-    lesson: str = _param("", one_of(lambda: ("", *LESSONS)))
+    lesson: str = _param("", one_of(lambda: ("", PLAYGROUND, *LESSONS)))
     lesson_step: str = _param("guess", choice("guess", "reveal", "why"))
     lesson_guess: str = _param("", matching(r"[a-z]{0,12}", "the name of an answer"))
 

@@ -108,6 +108,7 @@ _player = st.components.v2.component("path_player", **players.player("path")._as
 _bars = st.components.v2.component("path_bars", **players.player("bars")._asdict())
 _texts = st.components.v2.component("path_texts", **players.player("texts")._asdict())
 _hull = st.components.v2.component("hull_picture", **players.player("hull")._asdict())
+_playground = st.components.v2.component("playground", **players.player("playground")._asdict())
 _chart = st.components.v2.component("path_chart", **players.player("chart")._asdict())
 
 
@@ -168,22 +169,23 @@ def chart(key: str, drawn: dict[str, Any]) -> None:
     _chart(key=key, data={**drawn, "panels": panels})
 
 
-def picture(drawn: dict[str, dict[str, Any]], name: str, *, first: bool = False) -> None:
-    """Draw panels above a slider of their own, or hulls, as ``player_data.picture_json`` lays them out; with ``first``
-    slider and sentence stand above the panels.
-    """
+def playground() -> None:
+    """Draw the truth that one makes: it is solved in the visitor's browser, and costs this server nothing."""
+    with st.container(key="playground"):
+        _playground(key="playground_picture", data={})
+
+
+def picture(drawn: dict[str, dict[str, Any]], name: str) -> None:
+    """Draw panels above a slider of their own, or hulls, as ``player_data.picture_json`` lays them out."""
     if "hull" in drawn:
         _hull(
             key=name, data=drawn["hull"], default={"report": None, "picked": None}, on_report_change=lambda: None,
             on_picked_change=lambda: None,
         )  # fmt: skip
         return
-    if not first:
-        _chart(key=f"{name}_chart", data=drawn["chart"])
+    _chart(key=f"{name}_chart", data=drawn["chart"])
     _player(key=name, data=drawn["play"], default={"report": None}, on_report_change=lambda: None)
     _texts(key=f"{name}_said", data=drawn["say"])
-    if first:
-        _chart(key=f"{name}_chart", data=drawn["chart"])
 
 
 def _between(path: Path, value: float) -> float:

@@ -1,13 +1,10 @@
 """Start: the first screen plays made data, and a table or a sample leads on to Explore."""
 
-import json
-
 import numpy as np
 import pytest
 
 import mklcore as mkl
 from mklcore.data.samples import SAMPLES
-from mklcore.gallery.lessons import OPENING
 from pages.of_home import view
 from pages.shared import kept
 from tests.helpers.every import every
@@ -17,26 +14,12 @@ pytestmark = pytest.mark.earlier
 HOME = "pages/home.py"
 
 
-def component(app, name):
-    return next(json.loads(one.proto.json) for one in app.get("bidi_component") if one.proto.component_name == name)
-
-
-def test_the_first_screen_moves_three_panels_on_one_slider_and_needs_no_rail():
+def test_the_first_screen_is_a_playground_and_needs_no_rail():
     app = open_app("")
-    slider, chart = component(app, "path_player"), component(app, "path_chart")
-    first, *between, last = slider["sweep"]["stops"]
-    assert (first, between, last) == (0, [len(slider["x"]) - 1], slider["index"])
-    assert len(chart["said"]) == len(slider["x"]) == 41
-    assert [bool(panel["xs"]) for panel in chart["panels"]] == [True, True, False]
+    assert [one.proto.component_name for one in app.get("bidi_component")].count("playground") == 1
     assert not app.sidebar.children
     assert app.query_params == {}
     assert memory(app).page == "home"
-
-
-def test_the_least_error_is_where_the_slider_comes_to_rest():
-    errors, start = OPENING.found.series["some"], OPENING.found.start
-    assert 0 < start < len(errors) - 1, "neither the sparse model nor the uniform one"
-    assert errors[start] == min(errors)
 
 
 def test_a_table_dropped_there_is_answered_on_explore():

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from mklcore.data.samples import SAMPLES
-from mklcore.gallery.lessons import LESSONS, OPENING, Lesson, LessonResult, numbers
+from mklcore.gallery.lessons import LESSONS, Lesson, LessonResult, numbers
 from mklcore.gallery.lessons.found import fill
 from mklcore.gallery.lessons.toy import Level
 from pages.shared import parameters, state
@@ -15,7 +15,6 @@ from pages.shared.parameters import Params
 from tests.helpers.pages import memory, open_app, press, words
 
 PAGE = "pages/lessons.py"
-EVERY = {**LESSONS, "opening": OPENING}
 
 
 def series(found, *names):
@@ -158,7 +157,7 @@ def test_the_page_a_lesson_leads_to_exists_and_its_preset_is_a_link():
 
 
 def test_every_position_of_the_slider_has_its_picture_and_its_sentence():
-    for key, lesson in EVERY.items():
+    for key, lesson in LESSONS.items():
         light, dark = (lesson.drawn(dark=one) for one in (False, True))
         json.dumps([light, dark], allow_nan=False)
         count = len(lesson.found.at)
@@ -196,6 +195,9 @@ def test_the_gallery_shows_every_lesson_with_its_level_and_opens_it_at_its_quest
     assert "none yet" in words(app)
     press(app, "all_lessons")
     assert "lesson" not in link(app)
+    press(app, "open_playground")
+    assert link(app)["lesson"] == "playground"
+    assert "Guess first" in words(app)
 
 
 def test_a_lesson_goes_from_guess_to_reveal_to_why_and_begins_again():

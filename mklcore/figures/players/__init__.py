@@ -12,6 +12,7 @@ custom properties ``--st-text-color``, ``--st-background-color``, ``--st-primary
     chart                                panels of lines and bars
     compare, methods                     one slider over several paths, and the table that follows it
     hull                                 hulls along lambda
+    norms, playground                    a solver in the browser, and a truth that one makes for it
     shell                                the page around players that stand alone
     bridge, widget.py                    a path in a notebook whose cursor Python follows
 """
@@ -33,8 +34,9 @@ PLAYERS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "methods": (("elements", "cursor"), ("rows",)),
     "hull": (("elements", "slider", "marks"), ("slider", "rows")),
     "chart": (("elements", "cursor", "axes"), ()),
+    "playground": (("elements", "norms"), ("slider",)),
 }
-SHARED = ("elements", "slider", "cursor", "axes", "marks")  # in the order in which they depend on each other
+SHARED = ("elements", "norms", "slider", "cursor", "axes", "marks")  # in the order in which they depend on each other
 
 
 class Player(NamedTuple):

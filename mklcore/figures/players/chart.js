@@ -71,22 +71,21 @@ function layOut({ data, places }, width, rem) {
   const columns = data.wraps ? Math.max(1, Math.min(data.columns, Math.floor(width / (data.wraps * rem)))) : data.columns;
   const gap = data.wraps ? left + right : (narrow ? 0.5 : 1) * data.gap * rem;
   const column = Math.max(20, (width - left - right - gap * (columns - 1)) / columns);
-  const grown = data.grows && columns > 1 ? Math.min(1.7, Math.max(1, (innerHeight / rem - 23) / (2 * data.rows[0]))) : 1;
   let [row, used, above] = [0, 0, 0];
   places.clear();
   for (const panel of data.panels) {
     const span = Math.min(panel.span ?? 1, columns);
-    if (used + span > columns) [above, row, used] = [above + heightOf(data, row) * grown * rem, row + 1, 0];
+    if (used + span > columns) [above, row, used] = [above + heightOf(data, row) * rem, row + 1, 0];
     const head = (panel.title ? 1.7 : 0.6) * rem;
     const under = ((panel.x.ticks.length ? 1.6 : 0.4) + (panel.x.title ? 1.2 : 0)) * rem;
     const place = { left: left + used * (column + gap), width: span * column + (span - 1) * gap, top: above + head, right };
-    place.height = heightOf(data, row) * grown * rem - head - under;
+    place.height = heightOf(data, row) * rem - head - under;
     place.edge = Math.min(left, 3.9 * rem) - 0.85 * rem;
     place.at = (position) => position * place.width;
     places.set(panel.suffix, place);
     used += span;
   }
-  return above + heightOf(data, row) * grown * rem;
+  return above + heightOf(data, row) * rem;
 }
 
 const heightOf = ({ rows }, row) => rows[Math.min(row, rows.length - 1)];

@@ -94,8 +94,6 @@ export default function ({ parentElement, data, setStateValue }) {
   document.addEventListener("path-cursor-where", view.asked);
   attach(view);
   arrange(view);
-  if (data.sweep && !view.swept && !matchMedia("(prefers-reduced-motion: reduce)").matches) view.slider.sweep(data.sweep);
-  view.swept = true;
   return ending(view, () => {
     view.resized.disconnect();
     document.removeEventListener("figure-drawn", view.drawn);

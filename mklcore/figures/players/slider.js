@@ -108,27 +108,6 @@ class Slider {
     this.release(0);
   }
 
-  // Leads the thumb through these positions once, in so many ms, and reports nothing; a hand or a key ends it.
-  sweep({ stops, time }) {
-    const root = this.range.getRootNode();
-    const lengths = stops.slice(1).map((stop, k) => Math.abs(stop - stops[k]));
-    const whole = lengths.reduce((sum, length) => sum + length, 0);
-    const started = performance.now();
-    let going = true;
-    const end = () => (going = false);
-    for (const event of ["pointerdown", "keydown"]) root.addEventListener(event, end, { capture: true, once: true });
-    const go = (now) => {
-      if (!going || !this.range.isConnected) return;
-      let left = Math.min(1, (now - started) / time) * whole;
-      let k = 0;
-      while (k < lengths.length - 1 && left > lengths[k]) left -= lengths[k++];
-      this.range.value = Math.round(stops[k] + Math.sign(stops[k + 1] - stops[k]) * left);
-      this.paint();
-      if (now - started < time) requestAnimationFrame(go);
-    };
-    requestAnimationFrame(go);
-  }
-
   label() {
     this.button.textContent = this.playing ? "❚❚" : "▶";
     this.button.setAttribute("aria-label", this.playing ? "Pause" : this.title);

@@ -19,7 +19,7 @@ from typing import Any
 from mklcore.figures.one_file import About, SolvedProblem, explanation, inline, markdown, page, place, safe
 from mklcore.gallery.lessons.found import LessonResult, drawn, fill
 
-__all__ = ["LESSONS", "OPENING", "Lesson", "LessonResult", "lesson_page"]
+__all__ = ["LESSONS", "Lesson", "LessonResult", "lesson_page"]
 
 
 @dataclass(frozen=True)
@@ -113,4 +113,3 @@ _LESSONS = (
     Lesson("landmarks", _of("landmarks"), {"rows": "480", "kernels": "4", "near": "1"}),
 )  # fmt: skip
 LESSONS: dict[str, Lesson] = {lesson.key: lesson for lesson in _LESSONS}
-OPENING = Lesson("opening", _of("opening"))

@@ -102,22 +102,6 @@ def dense(seed: int = 0, draws: int = 3, counts: Sequence[int] = (1, 4, 9, 28, 5
     )  # fmt: skip
 
 
-def opening(seed: int = 0, draws: int = 8) -> LessonResult:
-    """The first picture of the app: errors at 41 norms where one, nine or all of fifty features carry the class."""
-    norms = (*(40.0 / (40 - k) for k in range(40)), np.inf)  # evenly spaced in 1/p
-    few, some, every = (draws_of(count, seed, draws, norms) for count in (1, 9, N_FEATURES))
-    names, hues = _features(some)
-    beside = [f"{number(abs(e - some.mean[0]))} points {'below' if e < some.mean[0] else 'above'} the sparse model"
-              for e in some.mean]  # fmt: skip
-    beside[0] = f"the sparse model, {number(some.mean[0] - some.mean.min())} points above the best p"
-    beside[some.best] += ", the least of all p"
-    return found(
-        every.answer, _norm_facts(some) | {"features": str(N_FEATURES), "rows": "50"}, [1.0 - 1.0 / p for p in norms],
-        some.best, p=[number(p) for p in norms], few=few.mean, some=some.mean, every=every.mean, beside=beside,
-        used=_used(some.weights), weights=(names, hues, some.weights),
-    )  # fmt: skip
-
-
 # What weights say
 
 
