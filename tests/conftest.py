@@ -91,6 +91,30 @@ _nameless: list[str] = []
 # Who runs what
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    told = "run every test with draws that differ in their last digits, under so many noises (3 without a number)"
+    parser.addoption("--jitter", nargs="?", type=int, const=3, default=0, metavar="NOISES", help=told)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.option.jitter:
+        from tests.helpers import jitter  # loads numpy, after the settings above
+
+        jitter.install()
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if metafunc.config.option.jitter:
+        metafunc.parametrize("noise", range(metafunc.config.option.jitter), indirect=True, ids="noise {}".format)
+
+
+@pytest.fixture(autouse=True)
+def noise(request: pytest.FixtureRequest) -> None:
+    """The noise that draws get with ``--jitter``; those of modules and of their fixtures have the first."""
+    if hasattr(request, "param"):
+        sys.modules["tests.helpers.jitter"].JitteredGenerator.noise = request.param
+
+
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     """Count the workers: one per core for folders, none for files, which are easier to debug in this process.
 

@@ -35,6 +35,7 @@ from mklcore.parameters import set_together
 HELD_OUT = 0.25  # share of the rows that cv="split" holds out
 _NUMBERS = 4_000_000  # of one chunk of new rows times held-out rows
 _LEVELS = 1e-9  # rounding of level (n + 1)
+_TIE = 1e-9  # of the largest score: a difference that may be rounding
 
 
 def check_level(level: Any) -> None:
@@ -234,7 +235,9 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):
         smaller: Any = 0
         for place, model in enumerate(self.models_):
             own = np.sort(self.scores_[self.model_of_ == place])
-            smaller = smaller + np.searchsorted(own, margins(self._outputs(model, X)), side="left")
+            # A row that equals a held-out one has the same score, up to rounding: it does not count as smaller.
+            least = margins(self._outputs(model, X)) - _TIE * max(float(np.abs(own).max(initial=0.0)), _TIE)
+            smaller = smaller + np.searchsorted(own, least, side="left")
         likely: Mask = smaller < k
         likely[np.arange(len(likely)), np.searchsorted(self.classes_, self.predict(X))] = True
         return likely

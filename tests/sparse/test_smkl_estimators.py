@@ -211,7 +211,7 @@ def test_a_weight_that_runs_away_ends_at_the_last_point_that_can_be_carried(C, s
 
 
 def test_where_only_the_start_can_be_carried_or_nothing_that_is_said_and_the_group_lasso_holds_the_weight():
-    for C in (1e8, 1e10):
+    for C in (1e7, 1e8):  # from 1e10 on it hangs on rounding whether the start can be carried
         model, rows, y = _runaway(C)
         with pytest.warns(NotConvergedWarning, match="That last point is the start: .* say nothing about the kernels"):
             model.fit(rows, y)
