@@ -17,7 +17,7 @@ from mklcore.errors import DataError, KernelError, ParameterError
 from mklcore.estimators.base import _BLOCK_MB, KernelClassifier, KernelEstimator, KernelRegressor
 from mklcore.hkl.bases import Basis
 from mklcore.hkl.design import Design, HullRows, Matrices
-from mklcore.hkl.graph import Graph, Hull, NodeWeights
+from mklcore.hkl.graph import Graph, Hull, Node, NodeWeights
 from mklcore.hkl.inner import NEEDED, HullTask, suits_hulls
 from mklcore.hkl.search import SEARCHES, HullSearch, WarmHull, largest_lambda
 from mklcore.kernels.operators import is_operator
@@ -223,12 +223,22 @@ class _HKLBase(KernelEstimator):
         if self.refit:
             self._refit(stack, np.column_stack(targets))
 
+    def _node(self, k: int) -> Node:
+        """Node ``k`` of ``hull_`` as the design names it."""
+        found: Node = self.design_.order.node_of(self.hull_[k])
+        return found
+
+    @property
+    def _nodes(self) -> list[Node]:
+        """The nodes of ``hull_``, which predictions, figures and certificates share."""
+        return [self._node(k) for k in range(len(self.hull_))]
+
     def _publish_hull(self, design: Design, searches: Sequence[HullSearch]) -> None:
         """The hull (of all problems together, sorted by depth), and per node of it zeta, eta, ||beta_D(v)|| and
         ||beta_v||; zero where a problem lacks it.
         """
         parts, order = [search.found.state for search in searches], design.order
-        self._nodes = nodes = sorted({node for part in parts for node in part.nodes}, key=order.rank)
+        nodes = sorted({node for part in parts for node in part.nodes}, key=order.rank)
         place = {node: k for k, node in enumerate(nodes)}
         tables = np.zeros((4, len(parts), len(nodes)))
         hull, shares = Hull(order, nodes), dict[Any, float]()
@@ -387,9 +397,9 @@ class _HKLBase(KernelEstimator):
 
     def _part(self, rows: HullRows, k: int) -> Array:
         if self.refit:
-            part: Array = np.multiply.outer(rows.node(self._nodes[k])[0], self.refit_coef_[k])
+            part: Array = np.multiply.outer(rows.node(self._node(k))[0], self.refit_coef_[k])
             return part
-        return rows.product(self._nodes[k], self.dual_coef_.T * self.weights_.T[k])
+        return rows.product(self._node(k), self.dual_coef_.T * self.weights_.T[k])
 
 
 @documented

@@ -52,7 +52,7 @@ MAX_DEPTH = 40
 MOST_LETTERS = 600  # of a refusal
 _TEXT = "model.json"
 _SAME_DAY = (1980, 1, 1, 0, 0, 0)  # the same model makes the same bytes
-_PRIVATE = ("_map", "_nodes")  # besides the public attributes with a trailing underscore
+_PRIVATE = ("_map",)  # besides the public attributes with a trailing underscore
 _NO_MODEL = "The file is no saved model; expected one that save_model wrote."
 
 Target = str | os.PathLike[str] | IO[bytes]

@@ -6,6 +6,7 @@ import io
 import json
 import re
 import zipfile
+from functools import partial
 from itertools import cycle, product
 from pathlib import Path
 
@@ -161,11 +162,14 @@ def changed(path, name, change):
     members = members_of(path)
     text = json.loads(members["model.json"])
     node = text["model"]["fitted"][name]
-    if isinstance(node, dict):
+    if isinstance(node, dict) and node["is"] == "tuple":
+        change(node["of"])
+        members["model.json"] = json.dumps(text).encode()
+    elif isinstance(node, dict):
         key = f"arrays/{node['of']}.npy"
         members[key] = raw_of(change(np.load(io.BytesIO(members[key]))))
     else:
-        text["model"]["fitted"][name] = change(node)
+        text["model"]["fitted"][name] = float(change(node))
         members["model.json"] = json.dumps(text).encode()
     write(path, members)
 
@@ -191,6 +195,51 @@ def test_what_was_changed_after_the_fit_is_found(name, change, said, tables, tmp
     out = capsys.readouterr().out
     assert f"FAILS  {said}" in out
     assert "NOT everything holds." in out
+
+
+def raise_level(k, i, nodes):
+    nodes[k]["of"][i] += 1
+
+
+@every("refit", [False, True])
+def test_a_level_of_a_hull_that_was_changed_is_found(refit, tables, tmp_path):
+    path = saved(mkl.HKLRegressor("polynomial", lam=0.03, refit=refit), tables, "regression", tmp_path)
+    places = [(k, i) for k, levels in enumerate(mkl.load_model(path).hull_) for i in range(len(levels))]
+    before = members_of(path)
+    for k, i in places[:: max(1, len(places) // 6)]:
+        write(path, before)
+        changed(path, "hull_", partial(raise_level, k, i))
+        assert report(path, tables["regression"], "target")[1]
+
+
+@every("loss", ["hinge", "squared"])
+@every("C", [1e5, 1e6])
+def test_rounding_that_was_taken_off_a_dual_value_is_no_reason_to_refuse(loss, C, tables, tmp_path):
+    assert_holds(saved(mkl.LpMKLClassifier(p=1.0, C=C, loss=loss), tables, "binary", tmp_path), tables["binary"])
+
+
+def test_a_gap_larger_than_the_tolerance_of_a_converged_fit_is_found(tables, tmp_path):
+    path = saved(mkl.LpMKLRegressor(p=1.0, kernels=KERNELS), tables, "regression", tmp_path)
+    model = mkl.load_model(path)
+    for name, by in {"dual_objective_": -1.0, "dual_gap_": 1.0, "relative_gap_": 1.0 / model.objective_}.items():
+        changed(path, name, partial(np.add, by * 0.01 * model.objective_))
+    assert "FAILS  gap" in "\n".join(report(path, tables["regression"], "target")[0])
+
+
+@every("kind", ["texts", "sequences"])
+def test_models_of_texts_and_of_sequences_are_verified_on_part_of_the_rows(kind, tmp_path):
+    rng = np.random.default_rng(0)
+    words = rng.choice(["red", "green", "blue", "fast", "slow", "good"], size=(40, 7))
+    letters = rng.choice(list("ACGT"), size=(40, 25))
+    strings = [" ".join(one[: 3 + k % 5]) for k, one in enumerate(words)] if kind == "texts" else map("".join, letters)
+    lines = [f"{float(u)!r},{one},{float(y)!r}" for one, (u, y) in zip(strings, rng.normal(size=(40, 2)), strict=True)]
+    (tmp_path / "table.csv").write_text("\n".join(["u,said,target", *lines]))
+    data = mkl.read_table(tmp_path / "table.csv", "target")
+    assert len(getattr(data, kind)) == 1
+    for known in (data.take(np.arange(3, 36, 2)), data.X):
+        y = known.y if known is not data.X else data.y
+        mkl.save_model(tmp_path / "model.mkl", mkl.LpMKLRegressor(p=1.5).fit(known, y))
+        assert_holds(tmp_path / "model.mkl", tmp_path / "table.csv")
 
 
 TAMPERED = [
