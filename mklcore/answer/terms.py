@@ -282,7 +282,9 @@ def _seen(model: Any) -> list[tuple[int, KernelSpec | frozenset[int]]]:
 
 
 def _outputs(model: Any, rows: Array, kernels: Sequence[int]) -> Array:
-    """(m, n, K): what some kernels say at ``rows``."""
+    """(m, n, K): what some kernels say at ``rows``; (0, n, 1) of no kernel."""
+    if not kernels:
+        return np.zeros((0, len(rows), 1))
     found: Array = np.asarray(model.contributions(rows, kernels), dtype=float).reshape(len(kernels), len(rows), -1)
     return found
 
@@ -406,7 +408,7 @@ def column_effect(model: Any, data: Dataset, name: str, *, output: int = 0) -> T
     rows[1:, members] = places
     seen = [m for m in kernels_in_use(model) if not set(members).isdisjoint(specs_of(model)[m].settled)]
     said = _outputs(model, rows, seen).sum(axis=0)
-    said = said[:, min(output, said.shape[1] - 1)] if seen else np.zeros(len(rows))
+    said = said[:, min(output, said.shape[1] - 1)]
     return TermEffect((axis,), said[1:] - said[0])
 
 

@@ -136,6 +136,14 @@ def test_whole_numbers_have_a_bar_each_beside_their_curve():
     assert set(bars.y) == {3}
 
 
+def test_a_column_that_no_kernel_in_use_looks_at_adds_nothing():
+    data = made(90, 1, "regression")
+    kernels = mkl.KernelDictionary([mkl.Linear(features=(j,)) for _, (j, *_) in data.columns])
+    model = mkl.BestKernelRegressor(kernels=kernels).fit(data.X, data.y)
+    moving = [np.any(terms.column_effect(model, data, name).values) for name, _ in data.columns]
+    assert sum(moving) == 1
+
+
 def test_several_columns_that_are_no_category_have_no_single_curve():
     data = made(60, 1, "regression")
     pair = mkl.Dataset(data.X[:, :2], data.y, columns=[("both", (0, 1))])

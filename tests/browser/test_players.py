@@ -125,6 +125,16 @@ def test_the_echo_of_a_report_moves_nothing_and_a_new_turn_does(stage):
     assert reports(stage) == [3]
 
 
+def test_a_slider_whose_data_come_before_those_of_its_figure_waits_for_the_panels(stage):
+    lines = stage.locator("#chart .path-cursor line")
+    stage.evaluate("data => window.players.path(data)", PATH | {"panels": ["", "2"], "turn": 2, "index": 2})
+    assert stage.locator("#path input").input_value() == "2"
+    two = CHART | {"panels": [*CHART["panels"], CHART["panels"][0] | {"suffix": "2"}]}
+    stage.evaluate("data => window.players.chart(data)", two)
+    assert lines.count() == 4  # a line and what takes hold of it, over each panel
+    assert stage.errors == []
+
+
 def test_the_line_can_be_taken_hold_of_and_the_button_plays(stage):
     box = stage.locator("#chart .path-cursor line").last.bounding_box()
     stage.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)

@@ -15,10 +15,12 @@ class Cursor {
   }
 
   // Lay one line over each of `panels`, lists of axis suffixes from the top, and tell whether they had to be laid anew.
+  // Slider and figure receive new data one after the other: until the figure has all the panels, no line is laid.
   attach(panels) {
     if (!this.host.isConnected) return false;
     const figure = figureOf(this.chart);
-    if (!figure || this.#older(figure.element.cursor)) {
+    const complete = figure && panels.flat().every((suffix) => figure.panel(suffix));
+    if (!complete || this.#older(figure.element.cursor)) {
       Object.assign(this, { figure: null, marks: [] });
       return false;
     }
