@@ -53,7 +53,7 @@ def outcome_of(experiment: Experiment) -> Outcome | None:
         return kept[0] if kept else None
     return st.selectbox(
         "Run", kept, format_func=runs.label, key=f"run_{experiment.key}_{runs.label(kept[0])}", width=380,
-        help="CPU s: seconds of the processor, summed over all processes.",
+        help="Runs of many repetitions stand first. CPU s: seconds of the processor, summed over all processes.",
     )  # fmt: skip
 
 

@@ -20,8 +20,8 @@ from mklcore.errors import DataError, MKLError
 from mklcore.figures import comparison_plot, style
 from mklcore.gallery.experiments import EXPERIMENTS, Experiment, Outcome, PaperComparison
 from mklcore.gallery.experiments.base import SMALL
-from mklcore.gallery.experiments.claims import ABSENT, AGREES, DISAGREES, UNSAID, counted
-from mklcore.gallery.experiments.records import records
+from mklcore.gallery.experiments.claims import ABSENT, AGREES, DISAGREES, UNSAID, counted, published_answers
+from mklcore.gallery.experiments.records import THREE_ERRORS, records
 from pages.shared import controls, drawing, listings, state, work
 from pages.shared.inside import plain
 from pages.shared.kept_files import KeptFiles, NotKeptError, default_home
@@ -55,12 +55,14 @@ def keep(outcome: Outcome, own: bool = False) -> None:
 
 
 def kept(key: str) -> tuple[Outcome, ...]:
-    """Return the outcomes of one experiment: those this session opened, those computed here, the newest first, and at
-    the end those that come with the project, the largest first.
+    """Return the outcomes of one experiment: those this session opened, those computed here, the newest first, then
+    those that come with the project, the largest first. Small runs follow all others, so that none replaces an answer
+    of many repetitions.
     """
     mine = (*work.now(_list(key, True), tuple), *work.now(_list(key, False), lambda: _written(key)))
     known = set(map(_name, mine))
-    return (*mine, *(given for given in records(key) if _name(given) not in known))
+    every = (*mine, *(given for given in records(key) if _name(given) not in known))
+    return tuple(sorted(every, key=lambda one: one.repetitions <= SMALL))
 
 
 def _list(key: str, own: bool) -> tuple[str, str, str]:
@@ -191,7 +193,6 @@ def as_json(experiment: Experiment, outcome: Outcome) -> str:
 # What it came to
 
 
-LEVEL = 0.95
 LONGEST = 20  # letters at the head of the first column
 SAID = {AGREES: "Agrees", DISAGREES: "Disagrees", UNSAID: "Too small to call", ABSENT: "No number"}
 ICONS = {
@@ -242,24 +243,25 @@ def stated(experiment: Experiment) -> None:
 
 
 def verdict(comparison: PaperComparison, outcome: Outcome) -> None:
-    """Say in one sentence how ours and the reference agree, or that there is nothing to agree with."""
-    if not comparison.compared:
-        text = "There is no published number to set beside these"
-        st.markdown(f"{text}. {label(outcome)[:1].upper()}{label(outcome)[1:]}.")
+    """Say in one sentence how many numbers are equal to the printed ones up to chance, judged as claims are."""
+    run = f"{label(outcome)[:1].upper()}{label(outcome)[1:]}"
+    answers = published_answers(comparison)
+    if not answers:
+        st.markdown(f"There is no published number to set beside these. {run}.")
         return
-    beyond, compared, reach = comparison.beyond(LEVEL), comparison.compared, comparison.reach(LEVEL)
-    agreeing = compared - int(beyond.sum())
-    differences = np.where(beyond, np.abs(comparison.difference) / np.where(reach > 0, reach, np.nan), np.nan)
-    text = f"**{agreeing} of {compared} numbers** differ from the published ones by no more than chance allows"
-    text += f" ({100 * LEVEL:.0f} % level)"
-    if agreeing < compared and np.isfinite(differences).any():
+    equal, apart, open_ = (answers.count(one) for one in (AGREES, DISAGREES, UNSAID))
+    text = f"**{equal} of {len(answers)} numbers** are equal to the published ones up to chance"
+    text += f", {open_} are too rough to tell" * (open_ > 0)
+    if apart:
+        beyond, reach = comparison.beyond(), comparison.reach(THREE_ERRORS)
+        differences = np.where(beyond, np.abs(comparison.difference) / np.where(reach > 0, reach, np.nan), -1.0)
         i, j = np.unravel_index(int(np.nanargmax(differences)), differences.shape)
         difference = style.minus(f"{comparison.difference[i, j]:+.3g}")
-        far = f"{comparison.columns[j]} at {comparison.rows[i]}: {difference}"
-        text += f"; the largest difference is {plain(far)} ± {comparison.joint_error[i, j]:.2g}"
-    text += f". By chance alone about {(1 - LEVEL) * compared:.0f} would differ by more"
+        far = plain(f"{comparison.columns[j]} at {comparison.rows[i]}")
+        text += f", {apart} differ{'s' * (apart == 1)}, most of all {far}: {difference}"
+        text += f" ± {comparison.joint_error[i, j]:.2g}"
     rough = " With so few repetitions the standard errors are rough." if outcome.repetitions <= SMALL else ""
-    st.markdown(f"{text}. {label(outcome)[:1].upper()}{label(outcome)[1:]}.{rough}")
+    st.markdown(f"{text}. {run}.{rough}")
 
 
 def numbers(experiment: Experiment, comparison: PaperComparison, outcome: Outcome) -> None:

@@ -16,7 +16,7 @@ import mklcore as mkl
 from mklcore.errors import DataError, ParameterError, cancellation_scope
 from mklcore.figures import comparison_plot
 from mklcore.gallery.experiments import Experiment, Outcome
-from mklcore.gallery.experiments.claims import Check, Claim
+from mklcore.gallery.experiments.claims import AGREES, Check, Claim, published_answers
 from mklcore.gallery.experiments.records import record
 from mklcore.io.launcher import HOME
 from pages.of_experiments import runs
@@ -237,7 +237,8 @@ def test_a_new_experiment_needs_no_page_and_a_small_run_is_compared_and_kept(tin
     said = words(settled(app))
     found = runs.kept("tiny")
     assert [outcome.repetitions for outcome in found] == [runs.SMALL]
-    assert "of 2 numbers** differ from the published ones by no more than chance allows (95 % level)" in said
+    answers = published_answers(tiny.compare(found[0]))
+    assert f"**{answers.count(AGREES)} of 2 numbers** are equal to the published ones up to chance" in said
     assert "With so few repetitions the standard errors are rough" in said
     reported = [one.claim.sentence for one in tiny.judge(found[0])]
     assert [said.index(plain(sentence)) for sentence in reported] == sorted(
@@ -255,6 +256,9 @@ def test_a_new_experiment_needs_no_page_and_a_small_run_is_compared_and_kept(tin
     settled(app)
     assert [outcome.seed for outcome in runs.kept("tiny")] == [5, 0]
     assert [box.label for box in app.selectbox] == ["Run", "Paper"]
+    runs.keep(tiny.run(runs.SMALL + 1))
+    runs.keep(tiny.run(runs.SMALL, seed=7))
+    assert [outcome.repetitions for outcome in runs.kept("tiny")][:2] == [runs.SMALL + 1, runs.SMALL]
 
 
 def test_what_was_found_survives_a_restart(tiny, monkeypatch, tmp_path):

@@ -91,6 +91,8 @@ class Claim:
         else:
             answer = next((one for one in (DISAGREES, UNSAID) if count[one]), AGREES)
         figures = _figures(compared, answers, answer)
+        if self.mostly:
+            figures = f'{figures} The paper says "mostly": more than half decide.'
         return ClaimVerdict(self, answer, f"{figures} Why: {self.why}" if answer == DISAGREES and self.why else figures)
 
 
@@ -140,13 +142,18 @@ class Estimate(NamedTuple):
 
     def text(self) -> str:
         """The figures: "p = ∞ − p = 1 at n = 60: −10 ± 3.1, claimed above 0"."""
-        reach = self.reach()
+        reach, center = self.reach(), 0.0 if abs(self.center) < TIE else self.center
         spread = "" if self.error == 0 else f" ± {reach:.2g}" if np.isfinite(reach) else " (no standard error)"
         claimed = self.claimed or (
             f"above {self.low:.4g}" if np.isinf(self.high) else f"below {self.high:.4g}" if np.isinf(self.low)
             else f"between {self.low:.4g} and {self.high:.4g}"
         )  # fmt: skip
-        return f"{self.said}: {self.center:.4g}{spread}, claimed {claimed}".replace(": -", ": −")
+        return f"{self.said}: {center:.4g}{spread}, claimed {claimed}".replace(": -", ": −")
+
+
+def published_answers(found: PaperComparison) -> list[Answer]:
+    """What a run says of every printed number: whether ours is equal to it up to chance."""
+    return [one.answer() for one in _published(Check("published"), found) if np.isfinite(one.center)]
 
 
 def counted(verdicts: Sequence[ClaimVerdict]) -> str:
