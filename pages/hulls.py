@@ -44,7 +44,7 @@ def cursor(shown: hulls.HullsView) -> None:
     selected = selection(shown, hull)
     if rows := hulls.rows_caption(shown.params):
         st.caption(rows)
-    player.player(shown, here.index, between, selected)
+    player.player(shown, here.index, between, selected, hulls.known_stability(shown.params, hull))
     if len(hulls.columns(shown.params)) < 2:
         st.caption("A grid needs two columns: let another one enter.")
     state.end()
@@ -54,6 +54,7 @@ def cursor(shown: hulls.HullsView) -> None:
     view.figures(shown, hull)
     if not (shown.waiting or shown.provisional):
         view.ranking(shown, hull)
+        view.stability(shown, hull)
         view.terms(shown, hull)
     view.node(shown, hull, params.hull_node)
     view.every_node(hull)

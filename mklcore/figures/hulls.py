@@ -274,7 +274,7 @@ def hull_json(
             for node, name, (x, depth, lane), above in nodes
         ],
         "grid": grid, "bars": [layout.variables[i] for i in layout.bars], "states": list(states), "index": 0,
-        "exact": None, "turn": 1, "selected": "", "waiting": False, "tells": False,
+        "exact": None, "ticks": None, "turn": 1, "selected": "", "waiting": False, "tells": False,
         "hue": style.readable(style.family_hues()["hkl"], dark),
     }  # fmt: skip
 
@@ -438,10 +438,11 @@ def _nodes(
         if all(other_row != row or abs(other - x) >= LABEL_GAP for other, other_row, _ in near):
             labelled.append(k)
     nodes = [layout.nodes[k] for k, *_ in drawn]
+    names = dict(zip(labelled, style.shorts([layout.names[k] for k in labelled], 14), strict=True))
     figure.add_scatter(
         x=[layout.places[k][0] for k, *_ in drawn], y=[layout.places[k][1] for k, *_ in drawn], name="nodes",
         mode="markers+text", marker=marker, textposition=side, textfont={"color": ink}, cliponaxis=False,
-        text=[style.short(layout.names[k], 14) + below.get(k, "") if k in labelled else "" for k, *_ in drawn],
+        text=[names[k] + below.get(k, "") if k in labelled else "" for k, *_ in drawn],
         ids=[",".join(map(str, node)) if isinstance(node, tuple) else str(node) for node in nodes],
         customdata=[hover for *_, hover in drawn], hovertemplate="%{customdata}<extra></extra>",
     )  # fmt: skip

@@ -14,6 +14,7 @@ from mklcore.figures import captions
 from mklcore.figures import hulls as drawn_hulls
 from mklcore.figures.hulls import HullLayout, hull_layout
 from mklcore.figures.players import player as player_code
+from mklcore.hkl.stability import Stability
 from mklcore.paths.path import Path
 from pages.shared import controls, drawing, hulls, state, tables, work
 from pages.shared.hulls import HullsView, HullView
@@ -100,13 +101,16 @@ def player_of(found: EarlierHulls, params: Params) -> None:
     _draw(found.layout, found.states, hulls.columns(params), index=here.index, turn=_turn(name))
 
 
-def player(shown: HullsView, index: int, between: HullView | None, selected: str) -> None:
-    """Draw the cursor and the pictures that follow it. ``between`` is a hull solved between the points of the path."""
+def player(shown: HullsView, index: int, between: HullView | None, selected: str, stable: Stability | None) -> None:
+    """Draw the cursor and the pictures that follow it. ``between`` is a hull solved between the points of the path,
+    ``stable`` how often the columns of the hull that is shown are selected on other rows.
+    """
     layout, states = drawn(shown)
+    ticks = None if stable is None else [float(stable.columns[i]) for i in layout.bars]
     exact = None if between is None else _state(shown, between, layout)
     _draw(
         layout, states, hulls.columns(shown.params), index=index, exact=exact, waiting=shown.waiting,
-        selected=selected, turn=_turn(_name(shown), between is not None),
+        selected=selected, ticks=ticks, turn=_turn(_name(shown), between is not None),
     )  # fmt: skip
 
 

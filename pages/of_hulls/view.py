@@ -8,6 +8,7 @@ import streamlit as st
 from mklcore.answer.terms import Columns
 from mklcore.figures import captions, component_plot, hull_graph, relevance_bars, style, term_bars, term_plot
 from mklcore.figures.hulls import Drawn
+from mklcore.hkl.stability import HALVES, Stability
 from mklcore.paths.path import Path
 from mklcore.paths.references import Reference
 from pages.of_hulls import player
@@ -17,6 +18,7 @@ from pages.shared.inside import plain
 from pages.shared.parameters import Params
 from pages.shared.work import Failed, Pending, Ready
 
+MOST_POINTS = 5  # extreme points that are named
 NAMED = 3  # columns in the sentence at most, else their number
 
 
@@ -202,6 +204,10 @@ def ranking(shown: HullsView, hull: HullView) -> None:
         "column": [one.name for one in found.value], "share": [one.share for one in found.value],
         "effect": [one.effect for one in found.value],
     })  # fmt: skip
+    stable = hulls.known_stability(shown.params, hull)
+    if stable is not None:
+        members = dict(hulls.judges(shown.params).columns)
+        frame["selected again"] = [float(stable.columns[list(members[name])].max()) for name in frame["column"]]
     with table:
         st.dataframe(
             frame, key="hull_ranking", hide_index=True, height=min(HEIGHT, ROW * (len(frame) + 1) + 2),
@@ -209,9 +215,32 @@ def ranking(shown: HullsView, hull: HullView) -> None:
             column_config={
                 "share": st.column_config.ProgressColumn(format="percent", min_value=0.0, max_value=1.0),
                 "effect": st.column_config.NumberColumn(format="%.3g", help="In the unit of the target or decision"),
+                "selected again": st.column_config.NumberColumn(
+                    format="percent", help="On how many samples of half the rows; of a category, its likeliest level"
+                ),
             },
         )  # fmt: skip
         listings.take(frame, "columns", "csv_ranking")
+
+
+def stability(shown: HullsView, hull: HullView) -> None:
+    """Draw how often the same columns and extreme points are selected on half of the rows, once it is asked for."""
+    name = hulls.key(shown.params), hull.value
+    drawn = hulls.known_stability(shown.params, hull)
+
+    def show(found: Stability) -> None:
+        if drawn is None:
+            state.rerun()  # the bars above have ticks from now on
+        fitted = hull.fitted
+        points = [(node, share) for node, share in found.extreme_points.items() if any(node)][:MOST_POINTS]
+        own = [f"**{plain(hulls.node_name(fitted, node))}** {100 * share:.0f}\u00a0%" for node, share in points]
+        text = f"Extreme points most often selected: {style.joined(own)}" if own else "No column was selected"
+        st.markdown(f":small[{text}, of {found.rounds} samples of half the rows.]")
+
+    drawing.request(
+        "Is the selection stable?", "hull_stability", lambda _: hulls.stability(shown, hull), name, show,
+        help=f"Solves the hull again on {HALVES} samples of half the rows (Meinshausen and Bühlmann 2010).",
+    )  # fmt: skip
 
 
 # Terms

@@ -17,6 +17,7 @@ from mklcore.figures import captions, kernel_count, style
 from mklcore.figures.hulls import gap_of, most_relevant, node_id, way
 from mklcore.hkl.bases import BASES
 from mklcore.hkl.design import Design
+from mklcore.hkl.stability import HALVES, Stability, selection_stability
 from mklcore.io.catalog import ESTIMATORS, Control
 from mklcore.paths.path import Path, fit_path, path_grid
 from mklcore.paths.references import Reference, hull_references
@@ -284,6 +285,28 @@ def ranking(shown: HullsView, hull: HullView) -> Ready | Pending | Failed:
     rows, train = judges(params), parts(params).train.select(columns(params))
     measure = lambda progress: effects(copy(hull.fitted).know_table(train), rows)[0]  # noqa: E731
     return work.get(("hull columns", key(params), hull.value), measure, title="Columns", asked=False)
+
+
+def stability(shown: HullsView, hull: HullView) -> Ready | Pending | Failed:
+    """Return how often columns and extreme points are selected on half of the training rows. It takes twenty hulls."""
+    params = shown.params
+    train, chosen = parts(params).train, columns(params)
+
+    def make(progress: Callable[..., None]) -> Stability:
+        tick = work.counted(progress, "half samples")
+        return selection_stability(hull.fitted, train.X[:, chosen], train.y, seed=params.seed, callback=tick)
+
+    return work.get(_stability_name(params, hull), make, title="Stability of the selection", seconds=HALVES * SECONDS)
+
+
+def known_stability(params: Params, hull: HullView) -> Stability | None:
+    """Return how stable a selection is, None where nobody has asked."""
+    found = work.peek(_stability_name(params, hull))
+    return None if found is None else found.value
+
+
+def _stability_name(params: Params, hull: HullView) -> tuple[Any, ...]:
+    return "hull stability", key(params), hull.value
 
 
 def terms(params: Params, hull: HullView) -> Decomposition:

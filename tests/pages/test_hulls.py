@@ -13,12 +13,13 @@ import pytest
 from mklcore.errors import NotConvergedWarning
 from mklcore.estimators.hkl import HKLRegressor
 from mklcore.figures import style
+from mklcore.hkl import stability
 from mklcore.hkl.bases import BASES, GaussianBasis
 from mklcore.io.catalog.controls import COLUMN_BASES
 from mklcore.paths import references
 from mklcore.paths.path import fit_path
 from mklcore.problem.driver import Status
-from pages.shared import hulls, tables, work
+from pages.shared import hulls, players, tables, work
 from pages.shared.parameters import Params
 from tests.helpers.every import every
 from tests.helpers.pages import (
@@ -381,6 +382,26 @@ def test_other_models_on_the_same_kernels_stand_beside_the_hull_once_asked_for(m
     assert ("predicts better here" in words(app)) == ahead
     assert "Predicting **progression** in Diabetes" in words(app)
     assert [one.chosen for one in found] == list(shown.iloc[1:, 1])
+
+
+def test_how_stable_a_selection_is_stands_in_table_bars_and_words_once_asked_for(monkeypatch):
+    monkeypatch.setattr(hulls, "ROWS", 60)
+    monkeypatch.setattr(stability, "HALVES", 3)
+    app = ready(**SMALL, seed="41")
+    assert data_of(app)["ticks"] is None
+    press(app, "hull_stability")
+    wait_until(lambda: "samples of half the rows" in words(app), app)
+    wait_until(lambda: len(app.dataframe) > 0 and "selected again" in app.dataframe[0].value, app)
+    params = memory(app).params
+    index = players.place(path_of(app), params.hull_at).index
+    train = hulls.parts(params).train
+    known = stability.selection_stability(path_of(app).estimators[index], train.X[:, [2, 3, 8]], train.y, seed=41)
+    shown = app.dataframe[0].value.set_index("column")["selected again"]
+    assert shown[["bmi", "bp", "s5"]].tolist() == known.columns.tolist()
+    drawn = data_of(app)
+    assert drawn["ticks"] == [shown[name] for name in drawn["bars"]]
+    share = max(known.extreme_points.values())
+    assert f"{100 * share:.0f}\u00a0%" in words(app)
 
 
 def test_tables_pictures_and_terms_of_a_hull_can_be_taken_away():

@@ -136,7 +136,8 @@ function buildBars(view) {
     line.setAttribute("role", "listitem");
     const text = cell(line, "span", "name");
     text.textContent = text.title = name;
-    return { line, name, bar: cell(cell(line, "span", "track"), "i", "bar") };
+    const track = cell(line, "span", "track");
+    return { line, name, bar: cell(track, "i", "bar"), tick: cell(track, "i", "tick") };
   });
 }
 
@@ -153,11 +154,16 @@ function paint(view) {
   paintGraph(view, state);
   if (view.data.tells) view.picked.textContent = described(view, state);
   if (view.data.grid) paintGrid(view, state);
-  view.lines.forEach(({ line, name, bar }, i) => {
+  // How often a column is selected on other rows is known of the hull alone that Python has drawn.
+  const { ticks } = state === (view.data.exact ?? view.data.states[view.data.index]) ? view.data : {};
+  view.bars.classList.toggle("ticked", Boolean(ticks));
+  view.lines.forEach(({ line, name, bar, tick }, i) => {
+    if (ticks) tick.style.left = 100 * ticks[i] + "%";
     bar.style.transform = "scaleX(" + state.bars[i] + ")";
     bar.classList.toggle("hollow", !state.certified);
     line.classList.toggle("zero", state.bars[i] === 0);
-    line.setAttribute("aria-label", name + ": " + Math.round(100 * state.bars[i]) + " % of the most relevant");
+    const again = ticks ? `, selected on ${Math.round(100 * ticks[i])} % of the half samples` : "";
+    line.setAttribute("aria-label", `${name}: ${Math.round(100 * state.bars[i])} % of the most relevant${again}`);
   });
 }
 

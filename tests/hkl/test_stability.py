@@ -1,0 +1,52 @@
+"""Stability of the selection: half samples that select what is there, the same for the same seed, and can be ended."""
+
+import numpy as np
+import pytest
+
+from mklcore.errors import DataError
+from mklcore.estimators.hkl import HKLClassifier, HKLRegressor
+from mklcore.hkl.stability import selection_stability
+
+
+def made(n=120):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, 4))
+    return X, X[:, 0] * X[:, 1] + 2 * X[:, 2] + 0.1 * rng.standard_normal(n)
+
+
+def test_what_is_there_is_selected_on_every_half_and_noise_is_not():
+    X, y = made()
+    model = HKLRegressor(lam=0.01)
+    found = selection_stability(model, X, y, rounds=5, seed=1)
+    assert found.columns[2] == 1.0
+    assert found.columns[3] < 0.5
+    seen = {i for node in found.extreme_points for i, level in enumerate(node) if level}
+    assert seen == set(np.flatnonzero(found.columns))
+    shares = list(found.extreme_points.values())
+    assert shares == sorted(shares, reverse=True)
+    again = selection_stability(model, X, y, rounds=5, seed=1)
+    np.testing.assert_array_equal(again.columns, found.columns)
+    assert not hasattr(model, "hull_")
+
+
+def test_every_class_is_in_every_half():
+    X, y = made(60)
+    rare = np.where(np.arange(60) < 3, "rare", np.where(y > 0, "more", "less"))
+    found = selection_stability(HKLClassifier(lam=0.1), X, rare, rounds=2)
+    assert found.rounds == 2
+
+
+def test_it_reports_every_half_and_ends_when_it_is_told_to():
+    done = []
+
+    def stop(k, of):
+        done.append((k, of))
+        if k == 2:
+            raise KeyboardInterrupt
+
+    X, y = made(40)
+    with pytest.raises(KeyboardInterrupt):
+        selection_stability(HKLRegressor(lam=0.1), X, y, rounds=9, callback=stop)
+    assert done == [(1, 9), (2, 9)]
+    with pytest.raises(DataError, match="Half of 12 rows says nothing"):
+        selection_stability(HKLRegressor(), X[:12], y[:12])
