@@ -56,6 +56,16 @@ def called(labels: Sequence[str]) -> Callable[[str], str]:
     return name
 
 
+def slider_sets(shared: str, best: bool) -> str:
+    """What the slider sets, and where the methods stand while each is at its best."""
+    if not shared:
+        return "The methods have different parameters: the slider sets a share of each path."
+    name = captions.symbol(shared)
+    if best:
+        return f"Every method stands at its own best {name}; the slider sets one {name} for all of them."
+    return f"One {name} for all methods."
+
+
 @st.fragment
 def draw_players(drawn: Sequence[ComparedMethod], said: str) -> None:
     """Draw the shared slider, the picture of every method and what follows the slider; a release runs only this."""
@@ -73,8 +83,7 @@ def draw_players(drawn: Sequence[ComparedMethod], said: str) -> None:
             "Each at its best", key="compare_best", on_click=lambda: state.change(methods_at=""), disabled=here.best,
             help="Moves every method to the point of its path that the folds chose.",
         )  # fmt: skip
-        one = f"One {captions.symbol(found.shared)} for all methods."
-        st.caption(one if found.shared else "The methods have different parameters: the slider sets a share of each.")
+        st.caption(slider_sets(found.shared, here.best))
     with st.container(key="compare_figure"):
         players.methods_chart(made)
         if any(every):

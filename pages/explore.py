@@ -195,14 +195,16 @@ def cursor(found: Exploration, table: Dataset, follows: list[View], asked: Param
         with left:
             players.exact_box(path, wanted.value, lambda value: state.change(at=value), f"exact_{path.param}")
         with right:
-            views = [view if exact is None else pictures.with_point(view, *exact) for view in follows]
+            views = [view if exact is None else pictures.with_point(view, found, exact[1]) for view in follows]
             players.player(path, name, here, exact and exact[0], [*views, FACTS])
     state.end()
     with below:
         players.texts(FACTS, path, here.index, WIDTHS)
         st.caption(where(found, point, index))
         if params.look == "columns" and not unranked:
-            pictures.column(found, point.estimators[index], params, picked(found))
+            effects = found.effects_along[index] if exact is None else exact[1]
+            spot = players.where(point, index)
+            pictures.column(found, point.estimators[index], params, picked(found), effects, spot)
         elif params.look == "inside":
             pictures.inside(found, point, index, params)
         players.weights_table(point, path, index)
@@ -229,7 +231,7 @@ def where(found: Exploration, point: Path, index: int) -> str:
     chosen = players.where(found.path, found.index)
     if not found.path.can_choose:
         return f"You look at {here}, {fitted}. Without a target no score can choose a point."
-    if here == chosen:
+    if point is found.path and index == found.index:
         about = f"The sentence is about this point, {chosen}: {found.label}, {fitted}. Validation: mean over folds."
         return f"{about}{edge(found)}"
     return f"You look at {here}; the sentence is about {chosen}, which folds chose. The path is {fitted}."

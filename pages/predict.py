@@ -12,17 +12,16 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from mklcore.answer import verdict
+from mklcore.answer.chance import NONE
 from mklcore.answer.conformal import Conformal
 from mklcore.answer.exploration import Exploration
 from mklcore.data.dataset import Dataset
 from mklcore.data.reading import TableEncoder, encoder_of
 from mklcore.errors import KernelError, MKLError
-from mklcore.estimators.calibration import sigmoids
 from mklcore.estimators.shapley import Explainer
 from mklcore.figures import captions, score_path, style, waterfall, weight_path, weights_bar
 from pages.of_predict import batch
-from pages.of_predict.row import RowColumn, TableRow, columns_of, control
+from pages.of_predict.row import RowColumn, TableRow, columns_of, control, ends
 from pages.shared import answer, controls, drawing, export, frame, listings, players, tables, work
 from pages.shared.drawing import text
 from pages.shared.inside import plain
@@ -48,6 +47,8 @@ def model_of(found: Exploration, params: Params) -> tuple[Any, int]:
 
 def says(found: Exploration, model: Any, params: Params) -> Exploration | None:
     """The answer about the model that explains the row; None where no row was held out to judge it by."""
+    if found.learnt_from.task != "novelty":
+        answer.further(params, asked=False)
     known = answer.best_known(params) or found
     if model is found.model:
         return known
@@ -102,14 +103,34 @@ def start(shown: PredictView, here: TableRow) -> None:
         "Undo the changes", key="what_reset", icon=":material/restart_alt:", on_click=state.change,
         kwargs={"moved": ""}, disabled=not here.moves, width="stretch",
     )  # fmt: skip
-    target = said_of(table, table.y[here.number - 1])
-    known = "" if table.task == "novelty" else f"; its {plain(table.target_name)} is {target}"
-    held_out = test is not None and bool((test.table == here.before).all(axis=1).any())
-    learnt = "A row that the model has not seen" if held_out else "A row that the model learned from"
+    key = "unseen rows", table.fingerprint, "" if test is None else test.fingerprint
+    unseen = np.zeros(0, dtype=int) if test is None else work.now(key, lambda: unseen_rows(table, test))
     letters = ((name, table.letter_columns(name)) for name, _ in table.strings)
     moved = sum(not here.moves.keys().isdisjoint(members) for _, members in (*table.columns, *letters))
     changed = f" {style.counted(moved, 'column')} changed." if moved else ""
-    st.caption(f"{learnt}{known}.{changed}")
+    st.caption(f"{about_row(table, here.number, here.number - 1 in unseen)}{changed}")
+    if len(unseen) and here.number - 1 not in unseen:
+        st.button(
+            "Take a row that the model has not seen", key="what_unseen", type="tertiary", on_click=state.change,
+            kwargs={"row": int(unseen[0]) + 1, "moved": ""},
+        )  # fmt: skip
+
+
+def unseen_rows(table: Dataset, test: Dataset) -> np.ndarray:
+    """Which rows of the table, by index, were held out."""
+    held_out = {(row.tobytes(), str(target)) for row, target in zip(test.table, test.y, strict=True)}
+    rows = zip(table.table, table.y, strict=True)
+    return np.flatnonzero([(row.tobytes(), str(target)) in held_out for row, target in rows])
+
+
+def about_row(table: Dataset, number: int, unseen: bool) -> str:
+    """What is known of a row: its target, and whether the model learned from it."""
+    target = table.y[number - 1]
+    shown = style.as_given(float(target)) if table.task == "regression" else plain(target)
+    known = "" if table.task == "novelty" else f" Its {plain(table.target_name)} is {shown}."
+    if unseen:
+        return f"The model has not seen this row.{known}"
+    return f"The model learned from this row, so its answer for it is no prediction.{known}"
 
 
 def draw_controls(shown: PredictView, columns: list[RowColumn], here: TableRow) -> None:
@@ -138,6 +159,11 @@ def draw_answer(shown: PredictView, columns: list[RowColumn], here: TableRow) ->
     st.markdown(sureness(table, shown.sure, here.now[None], step) or " ")
     decision = np.asarray(getattr(model, "decision_function", model.predict)(both), dtype=float)
     output = outcome(table, int(decision[0].argmax())) if decision.ndim > 1 else 0
+    if shown.found.verdict.better_than_guess is False:
+        st.info(
+            "The model shows no sign that it predicts better than guessing, so its answer for a row is not explained."
+        )
+        return
     if explain is None:
         st.info("The classes of this model vote in pairs, so no column has a part of its own. Choose another method on "
                 "Explore.")  # fmt: skip
@@ -149,7 +175,7 @@ def draw_answer(shown: PredictView, columns: list[RowColumn], here: TableRow) ->
     figure = waterfall(
         values[0][[order[column.name] for column in columns]],
         [f"{column.name} = {column.text(here.now)}" for column in columns],
-        float(base), ends=ends(table, model, explain.base, both[:1], output), step=step,
+        float(base), ends=ends(shown.found.learnt_from, model, both[:1], output), step=step,
         before=float(decision[1]) if here.moves else None,
         title=table.target_name if table.task == "regression" else decided(table, output), dark=drawing.is_dark(),
     )  # fmt: skip
@@ -157,16 +183,11 @@ def draw_answer(shown: PredictView, columns: list[RowColumn], here: TableRow) ->
     st.caption("Exact Shapley values: the bars lead from the prediction while no column is known to that for this row.")
 
 
-def said_of(table: Dataset, label: Any) -> str:
-    """A target, or a class that is predicted, as the page says it."""
-    if table.task == "regression":
-        return style.minus(verdict.rounded(float(label), 6))
-    return plain(("unusual", "ordinary")[int(label > 0)] if table.task == "novelty" else label)
-
-
 def rounded(table: Dataset, label: Any, step: float) -> str:
-    """A prediction, a number as far as it is known."""
-    return style.rounded_to(float(label), step) if table.task == "regression" else said_of(table, label)
+    """A prediction: a number as far as it is known, or a class."""
+    if table.task == "regression":
+        return style.rounded_to(float(label), step)
+    return plain(("unusual", "ordinary")[int(label > 0)] if table.task == "novelty" else label)
 
 
 def sureness(table: Dataset, sure: Conformal | None, rows: np.ndarray, step: float) -> str:
@@ -197,15 +218,6 @@ def decided(table: Dataset, output: int) -> str:
     if table.task == "novelty":
         return "decision: above 0 a row is ordinary"
     return f"decision for {table.class_names[1 if table.task == 'binary' else output]}"
-
-
-def ends(table: Dataset, model: Any, base: np.ndarray, rows: np.ndarray, output: int) -> tuple[str, str]:
-    """The probability of the class at both ends of the waterfall, where the model gives any."""
-    if not hasattr(model, "calibration_"):
-        return "", ""
-    k = 1 if table.task == "binary" else output
-    first = sigmoids(base if base.size == 1 else base[None], model.calibration_)[0, k]
-    return f"({first:.0%})", f"({model.predict_proba(rows)[0, k]:.0%})"
 
 
 # Take away

@@ -37,6 +37,7 @@ import numpy as np
 from sklearn.base import is_outlier_detector
 
 from mklcore.arrays import Array, one_blas_thread
+from mklcore.data.columns import PARTS
 from mklcore.data.dataset import Dataset
 from mklcore.data.sequences import END
 from mklcore.errors import ParameterError
@@ -372,13 +373,14 @@ def kernels_by_columns(
 @dataclass(frozen=True)
 class Axis:
     """The values of one source column: ``at`` (m,) numbers, or ``names`` (m,) of categories; ``rows`` what the training
-    rows hold: numbers (n,), or counts (m,).
+    rows hold: numbers (n,), or counts (m,). With ``is_date`` the numbers are days since 1970.
     """
 
     name: str
     at: Array
     names: tuple[str, ...]
     rows: Array
+    is_date: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -469,10 +471,15 @@ def _axis(data: Dataset, name: str, members: Sequence[int], points: int) -> tupl
     different, counts = np.unique(own[:, 0], return_counts=True)
     if len(different) == 2:
         category = data.feature_names[members[0]].partition("=")[2]
-        called = (f"not {category}", category) if category else tuple(f"{value:g}" for value in different)
+        called = (f"not {category}", category) if category else tuple(f"{value:.10g}" for value in different)
         return Axis(name, np.arange(2.0), called, counts.astype(float)), different[:, None]
     at = np.linspace(different[0], different[-1], points)
-    return Axis(name, at, (), own[:, 0]), at[:, None]
+    return Axis(name, at, (), own[:, 0], is_day(data, name, members[0])), at[:, None]
+
+
+def is_day(data: Dataset, name: str, feature: int) -> bool:
+    """Whether a feature of a source column is the day of a date, as `read_table` counts it: in days since 1970."""
+    return data.feature_names[feature] == f"{PARTS[-1]} of {name}"
 
 
 @dataclass(frozen=True, eq=False)

@@ -30,7 +30,7 @@ def row_bars(
         marker={"color": list(hues), "line": {"width": 0}}, **bars,
     )  # fmt: skip
     figure.layout.xaxis = style.axis(title, dark, range=limits)
-    figure.layout.yaxis = style.row_axis([style.short(name, letters) for name in names], dark)
+    figure.layout.yaxis = style.row_axis(style.shorts(names, letters), dark)
     return figure
 
 
@@ -94,7 +94,7 @@ def kernels_by_column(
                 text=[style.short(names[m], 60) for m in mine], hovertemplate="%{text}: %{x:.3f}<extra></extra>",
             )  # fmt: skip
     figure.layout.xaxis = style.axis(title, dark, rangemode="tozero")
-    figure.layout.yaxis = {**style.row_axis([style.short(name, 34) for name in shown], dark), "showgrid": True}
+    figure.layout.yaxis = {**style.row_axis(style.shorts(list(shown), 34), dark), "showgrid": True}
     return figure
 
 

@@ -217,9 +217,10 @@ def roc_figure(curves: Sequence[tuple[str, Array, Array, float]], *, dark: bool 
     areas = "; ".join(f"{name} {area:.3f}" for name, _, _, area in curves)
     figure = _shares(f"ROC curves, area under each: {areas}.", "false positive rate", "true positive rate", dark)
     lines = []
+    labels = style.shorts([str(name) for name, *_ in curves], 16)
     for k, (name, false, true, area) in enumerate(curves):
         dash, mark = looks[k % len(looks)]
-        lines.append(f"{mark} {style.short(str(name), 16)}: AUC {area:.3f}")
+        lines.append(f"{mark} {labels[k]}: AUC {area:.3f}")
         hover = f"{style.short(str(name), 60)}<br>%{{y:.1%}} found, %{{x:.1%}} of the others taken for it"
         look = {"color": tone.ink, "width": 2, "dash": dash}
         _line(figure, np.asarray(false), np.asarray(true), str(name), look, hovertemplate=f"{hover}<extra></extra>")
@@ -385,7 +386,7 @@ def comparison_plot(
                 customdata=np.insert(np.array(comparison.rows, dtype=object), cuts, "").tolist(),
                 hovertemplate=f"{style.short(column, 40)}, {who}: %{{{value}:.3g}} at %{{customdata}}<extra></extra>",
             )  # fmt: skip
-    ticks = {"tickvals": places, "ticktext": [style.short(tick, 26 if ordered else 48) for _, tick in marks]}
+    ticks = {"tickvals": places, "ticktext": style.shorts([tick for _, tick in marks], 26 if ordered else 48)}
     upright = style.axis(y_title, dark, rangemode="tozero" if ordered else "normal")
     along = style.axis(row_name, dark, showgrid=not ordered, autorange=True if ordered else "reversed", **ticks)
     figure.layout.xaxis, figure.layout.yaxis = (along, upright) if ordered else (upright, along)

@@ -17,6 +17,7 @@ SPLIT = 0.26  # share of the height for the values below a curve
 TITLE_LETTERS = 22  # of a line beside a curve, which has a good half of the height
 BINS, MOST_VALUES = 30, 40  # bars of a histogram; whole numbers that have a bar each
 MOST_POINTS = 400
+MILLISECONDS = 86_400_000  # of a day
 APART = 0.02  # of an axis: how far the outermost of many rows at one place is moved
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x")
 CLASS_HUES = ("linear", "rbf", "polynomial", "laplacian", "hkl", "precomputed")
@@ -36,16 +37,23 @@ def column_figure(effect: Any, said: str = "the score", *, dark: bool = False) -
     return _curve_above_rows(axis, values, said, alt, style.theme(dark).ink, dark)
 
 
-def column_dots(x: Any, added: Any, feature: str, said: str = "the prediction", *, dark: bool = False) -> go.Figure:
-    """What a column adds to ``said`` for every row, ``added`` (n,), over one of its features ``x`` (n,)."""
+def column_dots(
+    x: Any, added: Any, feature: str, said: str = "the prediction", *, is_date: bool = False, dark: bool = False
+) -> go.Figure:
+    """What a column adds to ``said`` for every row, ``added`` (n,), over one of its features ``x`` (n,): numbers, or
+    days since 1970 of a column of dates.
+    """
     least, most = int(np.argmin(added)), int(np.argmax(added))
+    ends = [style.date(x[k]) if is_date else style.as_given(float(x[k])) for k in (least, most)]
     alt = (
         f"What a column adds to {said} over {feature}, {len(x)} rows: least, {style.number(added[least])}, at "
-        f"{style.number(x[least])}, most, {style.number(added[most])}, at {style.number(x[most])}."
+        f"{ends[0]}, most, {style.number(added[most])}, at {ends[1]}."
     )
     figure = style.new_figure(alt, dark)
     mark = {"color": style.family_shade("linear", 0, dark), "size": 6, "opacity": 0.7}
-    figure.add_scatter(x=x, y=added, mode="markers", marker=mark, hovertemplate="%{x:.4g}: %{y:+.3g}<extra></extra>")
+    shown = _dates(x) if is_date else x
+    hover = f"{_hover_of(is_date)}: %{{y:+.3g}}<extra></extra>"
+    figure.add_scatter(x=shown, y=added, mode="markers", marker=mark, hovertemplate=hover)
     figure.layout.xaxis = style.axis(style.short(feature, 40), dark)
     figure.layout.yaxis = style.axis(f"adds to {said}", dark, zeroline=True)
     return figure
@@ -76,7 +84,7 @@ def term_plot(effect: Any, said: str = "the score", *, dark: bool = False) -> go
         f"{at(int(values.argmax()))}."
     )
     names = [style.short(axis.name) for axis in axes]
-    places = [[style.short(one, 14) for one in axis.names] if axis.names else axis.at for axis in axes]
+    places = [style.shorts(axis.names, 14) if axis.names else axis.at for axis in axes]
     figure = _map(
         alt, places[0], places[1], values, [axis.name for axis in axes], dark, signed=True,
         colorbar=style.colour_bar(f"adds to {said}", dark, title_side="right"),
@@ -124,22 +132,23 @@ def _curve_above_rows(axis: Any, values: Array, said: str, alt: str, hue: str, d
         xaxis=style.axis(style.short(name, 40), dark, anchor="y2", showgrid=False),
     )  # fmt: skip
     if axis.names:
-        shown = [style.short(one, 14) for one in axis.names]
+        shown = style.shorts(axis.names, 14)
         figure.add_bar(
             x=shown, y=values, marker={"color": hue}, hovertemplate=f"%{{x}}<br>%{{y:+.3g}} to {said}<extra></extra>",
         )  # fmt: skip
         below: dict[str, Any] = {"x": shown, "y": axis.rows, "hovertemplate": "%{x}: %{y} rows<extra></extra>"}
     else:
+        place = _hover_of(axis.is_date)
         figure.add_scatter(
-            x=axis.at, y=values, mode="lines", line={"color": hue, "width": 2}, name="term",
-            hovertemplate=f"{style.short(name)} = %{{x:.3g}}<br>%{{y:+.3g}} to {said}<extra></extra>",
+            x=_dates(axis.at) if axis.is_date else axis.at, y=values, mode="lines", line={"color": hue, "width": 2},
+            name="term", hovertemplate=f"{style.short(name)} = {place}<br>%{{y:+.3g}} to {said}<extra></extra>",
         )  # fmt: skip
         rows = np.asarray(axis.rows, dtype=float)
         counts, edges = np.histogram(rows, bins=histogram_bins(rows))
-        below = {
-            "x": (edges[:-1] + edges[1:]) / 2, "y": counts, "width": np.diff(edges),
-            "hovertemplate": "%{x:.3g}: %{y} rows<extra></extra>",
-        }  # fmt: skip
+        middles, widths = (edges[:-1] + edges[1:]) / 2, np.diff(edges)
+        below = {"x": middles, "y": counts, "width": widths, "hovertemplate": f"{place}: %{{y}} rows<extra></extra>"}
+        if axis.is_date:
+            below |= {"x": _dates(middles), "width": widths * MILLISECONDS}
     figure.add_bar(yaxis="y2", marker={"color": tone.grey}, **below)
     return figure
 
@@ -151,8 +160,19 @@ def histogram_bins(rows: Array) -> Any:
     return np.arange(low - 0.5, high + 1.0) if few else BINS
 
 
+def _dates(days: Any) -> Any:
+    """Days since 1970 as dates for plotly."""
+    return (np.asarray(days, dtype=float) * MILLISECONDS).astype("datetime64[ms]")
+
+
+def _hover_of(is_date: bool) -> str:
+    return "%{x|%Y-%m-%d}" if is_date else "%{x:.10~g}"
+
+
 def _place(axis: Any, k: int) -> str:
-    return str(axis.names[k]) if axis.names else style.number(float(axis.at[k]))
+    if axis.names:
+        return str(axis.names[k])
+    return style.date(axis.at[k]) if axis.is_date else style.as_given(float(f"{axis.at[k]:.4g}"))
 
 
 def _ends(axis: Any, values: Array) -> str:

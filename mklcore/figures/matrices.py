@@ -51,7 +51,7 @@ def alignment_heatmap(A: Any, names: Sequence[str], *, dark: bool = False) -> go
     """Alignment between kernels, A (M, M) with entries from 0 (nothing in common) to 1 (the same up to a factor)."""
     M = len(names)
     table = style.shaped("An alignment matrix", A, M, M)
-    alt, labels = f"Alignment between {style.counted(M, 'kernel')}.", [style.short(name, 28) for name in names]
+    alt, labels = f"Alignment between {style.counted(M, 'kernel')}.", style.shorts(names, 28)
     if M > 1:
         below = np.tril(table, -1) + np.triu(np.full_like(table, -np.inf))
         i, j = (int(k) for k in np.unravel_index(int(np.argmax(below)), table.shape))
@@ -118,10 +118,10 @@ def class_weights(weights: Any, problems: Sequence[str], names: Sequence[str], *
         text=[[f"{style.short(names[m], 60)}<br>{style.short(one, 30)}" for one in problems] for m in shown],
         hovertemplate="%{text}: θ = %{z:.3g}<extra></extra>",
     )  # fmt: skip
-    called = [style.short(name, 30) for name in problems]
+    called = style.shorts(problems, 30)
     ticks = {"tickvals": list(range(len(called))), "ticktext": called}
     figure.layout.xaxis = style.axis("", dark, showgrid=False, **ticks)
-    figure.layout.yaxis = style.row_axis([style.short(names[m], 26) for m in shown], dark)
+    figure.layout.yaxis = style.row_axis(style.shorts([names[m] for m in shown], 26), dark)
     return figure
 
 
@@ -135,7 +135,7 @@ def confusion_figure(counts: Array, names: Sequence[str], *, dark: bool = False)
         f"{names[worst]}, {share[worst, worst]:.1%} of its {int(table[worst].sum())} rows.",
         dark, style.SMALL_HEIGHT, margin=style.SMALL_MARGIN,
     )  # fmt: skip
-    called, tone = [style.short(str(name), 14) for name in names], style.theme(dark)
+    called, tone = style.shorts([str(name) for name in names], 14), style.theme(dark)
     figure.add_heatmap(
         z=share, zmin=0.0, zmax=1.0, showscale=False, customdata=table, xgap=2, ygap=2,
         colorscale=[[0.0, tone.grid], [1.0, style.faded(tone.grey, DEEPEST)]], texttemplate="%{text}",

@@ -132,7 +132,8 @@ def heights(weights: Any, shown: Sequence[int]) -> Array:
 
 def _rows_of(path: Any, shown: Sequence[int], colours: Sequence[str], length: int, dark: bool) -> Rows:
     every = captions.labels(path.kernel_names, path.kernel_families)
-    rows = [(style.cut(every[m], length), path.kernel_names[m], colours[m]) for m in shown]
+    labels = style.cuts([every[m] for m in shown], length)
+    rows = [(label, path.kernel_names[m], colours[m]) for label, m in zip(labels, shown, strict=True)]
     others = len(path.kernel_names) - len(shown)
     return [*rows, (f"{others} others, summed",) * 2 + (style.theme(dark).grey,)] if others else rows
 
@@ -164,6 +165,14 @@ def column_shares(along: Any) -> Array:
     return shares_of(heights(along, range(min(np.shape(along)[1], N_BARS)))).round(4)
 
 
+def bars_first(columns: Sequence[Any], along: Any) -> list[int]:
+    """In which order columns have bars: the largest effect first, and of those without one the largest elsewhere along
+    the path, so that no column that a path uses is among the others.
+    """
+    peaks = shares_of(along).max(axis=0)
+    return sorted(range(len(columns)), key=lambda k: (-columns[k].effect, -peaks[k]))
+
+
 def column_bars(
     path: Any, columns: Sequence[Any], along: Any, *, index: int, dark: bool, at: int | None = None
 ) -> Json:
@@ -173,13 +182,15 @@ def column_bars(
     at every point. A column that could be chance is grey; a tick marks what it does alone at the point ``at``.
     """
     effects = style.shaped("Effects of columns", along, len(path.values), len(columns))
+    order = bars_first(columns, effects)
+    columns, effects = [columns[k] for k in order], effects[:, order]
     shown, grey, hue = columns[:N_BARS], style.theme(dark).grey, style.family_shade("linear", 0, dark)
     moves = "the prediction" if path.score_name in ("R²", "r2") else "the decision"
     rows = []
-    for one in shown:
+    for one, label in zip(shown, style.cuts([one.name for one in shown], NAME_LENGTH), strict=True):
         effect, alone = _amount(one.effect), _amount(one.alone)
         full = f"{one.name} moves {moves} by {effect} on average; alone by {alone}"
-        rows.append((style.cut(one.name, NAME_LENGTH), full, grey if one.chance else hue))
+        rows.append((label, full, grey if one.chance else hue))
     others = columns[len(shown) :]
     if others:
         chances = sum(bool(one.chance) for one in others)
@@ -273,7 +284,7 @@ def weights_chart(path: Any, dark: bool, *, chart: str = CHART, figure: str = "p
     weights = np.asarray(path.weights, dtype=float)
     peaks = style.peak_weights(weights, weights.shape[1])
     y = linear("weight θ", 0.0, 1.05 * (float(peaks.max(initial=0.0)) or 1.0))
-    labels = [style.cut(name) for name in captions.labels(path.kernel_names, path.kernel_families)]
+    labels = style.cuts(captions.labels(path.kernel_names, path.kernel_families))
     lines = _weight_lines(path, weights, peaks, _colours(path, peaks, dark), dark, label=labels)
     alt = f"Weights of {style.counted(weights.shape[1], 'kernel')} {captions.along(path)}."
     said = [captions.weights_said(path, k) for k in range(len(path.values))]

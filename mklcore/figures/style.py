@@ -263,6 +263,16 @@ def joined(parts: Sequence[str]) -> str:
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
+def as_given(value: float) -> str:
+    """A value of a table as the table has it: 2007, 12345.6."""
+    return minus(f"{value:.10g}")
+
+
+def date(days: float) -> str:
+    """Days since 1970 as a date: "2019-05-17"."""
+    return str(np.datetime64("1970-01-01") + np.timedelta64(int(days // 1), "D"))
+
+
 def counted(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count:,} {noun}s"
 
@@ -289,9 +299,30 @@ def cut(name: str, length: int = 18) -> str:
     return f"{name[:front].rstrip()}…{name[len(name) - length + 1 + front :].lstrip()}"
 
 
+def cuts(names: Sequence[str], length: int = 18) -> list[str]:
+    """Names as labels that stand side by side: cut, but names that differ keep as many letters as tell them apart."""
+    found = [cut(name, length) for name in names]
+    for label in {one for one in found if found.count(one) > 1}:
+        alike = {name for name, one in zip(names, found, strict=True) if one == label}
+        longer = range(length, max(length, *map(len, alike)) + 1)
+        enough = next(count for count in longer if len({cut(name, count) for name in alike}) == len(alike))
+        found = [cut(name, enough) if name in alike else one for name, one in zip(names, found, strict=True)]
+    return found
+
+
 def short(name: str, length: int = 18) -> str:
     """A name as a label for plotly: cut, and what would be read as markup or as a place to fill in made harmless."""
-    return html.escape(cut(name, length), quote=False).replace("%{", "%&#123;")
+    return harmless(cut(name, length))
+
+
+def shorts(names: Sequence[str], length: int = 18) -> list[str]:
+    """Labels for plotly that stand side by side, see `cuts`."""
+    return [harmless(label) for label in cuts(names, length)]
+
+
+def harmless(label: str) -> str:
+    """A label without what plotly would read as markup or as a place to fill in."""
+    return html.escape(label, quote=False).replace("%{", "%&#123;")
 
 
 # Layout, axes and labels

@@ -11,6 +11,7 @@ from mklcore.answer.exploration import Exploration
 from mklcore.answer.terms import (
     column_effect,
     decision_surface,
+    is_day,
     positional_importance,
     problem_names,
     term_effect,
@@ -75,15 +76,20 @@ def columns(seen: Seen, index: int, numbers: Numbers | None = None) -> tuple[int
     return sum(bool(one.chance) for one in seen.columns), view
 
 
-def with_point(view: View, path: Path, effects: Sequence[float]) -> View:
+def with_point(view: View, found: Exploration, effects: Sequence[float]) -> View:
     """What follows the cursor where it stands between the points of the path."""
     if view.name != COLUMNS:
         return view
-    return View(COLUMNS, lambda _: player_data.column_shares([effects]).tolist())
+    order = player_data.bars_first(found.columns, found.effects_along)
+    return View(COLUMNS, lambda _: player_data.column_shares([np.asarray(effects)[order]]).tolist())
 
 
-def column(found: Exploration, model: Any, params: Params, numbers: Numbers) -> None:
-    """Draw one column closely: its curve, or its letters, and the pairs it is part of."""
+def column(
+    found: Exploration, model: Any, params: Params, numbers: Numbers, effects: Sequence[float], where: str
+) -> None:
+    """Draw one column closely at the place of the cursor, ``where`` the columns have these ``effects``: its curve, or
+    its letters, and the pairs it is part of.
+    """
     names = [one.name for one in found.columns]
     if not names or found.model.kernels == "precomputed":
         return
@@ -94,12 +100,10 @@ def column(found: Exploration, model: Any, params: Params, numbers: Numbers) -> 
             st.selectbox, "One column closely", "field_column", now,
             lambda name: state.change(column=numbers.get(name, 0), term=""), options=names,
         )  # fmt: skip
-        one = next(one for one in found.columns if one.name == now)
-        share, variance = (f"{100 * part:.1f}\u00a0%" for part in (one.share, one.variance))
+        effect, total = float(effects[names.index(now)]), float(np.sum(effects)) or 1.0
         st.markdown(
-            f"{bold(now)} moves the prediction by **{rounded(one.effect, 2)}** on average ({share} of all effects), "
-            f"alone by {rounded(one.alone, 2)}. Its share of the variance of the prediction: "
-            f"{style.minus(variance)}{': it works against a column it is correlated with' * (one.variance < 0)}."
+            f"{bold(now)} moves the prediction by **{rounded(effect, 2)}** on average at {where} "
+            f"({100 * effect / total:.1f}\u00a0% of all effects)."
         )
         pair = pairs(found, params, now, numbers)
     with right:
@@ -127,10 +131,11 @@ def pairs(found: Exploration, params: Params, name: str, numbers: Numbers) -> st
         return ""
     others = {next(other for other in one.columns if other != name): one for one in own}
     now = next((other for other in others if str(numbers.get(other)) == params.term), None)
+    called = dict(zip(others, style.cuts(list(others), 16), strict=True))
     controls.view(
-        st.pills, "Acts together with (share of the variance)", "field_term", now,
+        st.pills, f"Acts together with, at {players.where(found.path, found.index)}", "field_term", now,
         lambda other: state.change(term="" if other is None else str(numbers[other])), options=list(others),
-        format_func=lambda other: f"{style.cut(other, 16)} ({100 * others[other].share:.1f}\u00a0%)",
+        format_func=called.__getitem__,
     )  # fmt: skip
     return now or ""
 
@@ -162,7 +167,11 @@ def dots(model: Any, learnt: Dataset, params: Params, name: str) -> None:
 
     added, k = work.now(("explore dots", params.of(*ANSWER), params.at, name), make)
     feature = max(members, key=lambda j: explained(rows.X[:, j], added))
-    draw = partial(column_dots, rows.X[:, feature], added, rows.feature_names[feature], decided(model, learnt, k))
+    is_date = is_day(rows, name, feature)
+    draw = partial(
+        column_dots, rows.X[:, feature], added, name if is_date else rows.feature_names[feature],
+        decided(model, learnt, k), is_date=is_date,
+    )  # fmt: skip
     drawing.figure(draw, f"What {name} adds", "column_effect")
     st.caption("A dot for every row: exact Shapley values. They spread where other columns matter as well.")
 
@@ -186,7 +195,7 @@ def surface(found: Exploration, params: Params, pair: tuple[str, str]) -> None:
     effect, k = work.now(("explore pair", params.of(*ANSWER), pair), make)
     draw = partial(term_plot, effect, decided(found.model, found.learnt_from, k))
     drawing.figure(draw, f"What {pair[0]} and {pair[1]} add", "term")
-    st.caption("Beyond what each of the two adds alone, at the chosen point.")
+    st.caption(f"Beyond what each of the two adds alone, at {players.where(found.path, found.index)}.")
 
 
 def outputs(model: Any) -> range:

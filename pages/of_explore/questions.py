@@ -202,7 +202,8 @@ def take(found: Exploration, table: Dataset, point: Path, index: int, params: Pa
     if params.present:
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        export.answer_file(params, found, table, index if point is found.path else found.index)
+        known = answer.best_known(params) or found
+        export.answer_file(params, known, table, index if point is found.path else found.index)
         frame = pd.DataFrame([one._asdict() for one in found.columns])
         listings.take(frame, "columns", "csv_columns", "Columns as CSV")
         chosen = point is found.path and index == found.index

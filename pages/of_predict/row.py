@@ -1,5 +1,6 @@
 """One row of a table: its columns as controls, and what is moved as features of the model."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -67,7 +68,7 @@ class RowColumn:
         """The same in a few words."""
         found = self.shown(row)
         if self.kind == "number":
-            return style.number(found)
+            return style.as_given(found)
         return style.short(f"{found:%Y-%m-%d %H:%M}".removesuffix(" 00:00") if self.kind == "date" else found)
 
     @property
@@ -139,7 +140,7 @@ def control(table: Dataset, encoder: TableEncoder, column: RowColumn, here: Tabl
 def _slider(values: np.ndarray, label: str, key: str, now: float, keep: Any) -> None:
     low, high = float(values.min()), float(values.max())
     if low == high:
-        st.slider(label, 0.0, 1.0, 0.0, key=f"{key}_fixed", disabled=True, help=f"Always {style.number(low)}.")
+        st.slider(label, 0.0, 1.0, 0.0, key=f"{key}_fixed", disabled=True, help=f"Always {style.as_given(low)}.")
         return
     now = min(max(float(now), low), high)
     whole = max(abs(low), abs(high)) < LARGEST_WHOLE and bool((values == np.round(values)).all())
@@ -147,4 +148,19 @@ def _slider(values: np.ndarray, label: str, key: str, now: float, keep: Any) -> 
         controls.view(st.slider, label, key, int(now), keep, min_value=int(low), max_value=int(high), step=1)
         return
     step = float(f"{(high - low) / STEPS:.0e}") or 1.0
-    controls.view(st.slider, label, key, now, keep, min_value=low, max_value=high, step=step, format="%.4g")
+    places = max(0, -math.floor(math.log10(step)))
+    controls.view(st.slider, label, key, now, keep, min_value=low, max_value=high, step=step, format=f"%.{places}f")
+
+
+# The answer
+
+
+def ends(learnt: Dataset, model: Any, rows: np.ndarray, output: int) -> tuple[str, str]:
+    """What stands at both ends of the waterfall where the model gives probabilities: how many of the rows it learned
+    from are of the class, and the probability of the class.
+    """
+    if not hasattr(model, "calibration_"):
+        return "", ""
+    k = 1 if learnt.task == "binary" else output
+    share = float(np.mean(learnt.y.astype(str) == learnt.class_names[k]))
+    return f"({share:.0%} of the rows)", f"({model.predict_proba(rows)[0, k]:.0%})"

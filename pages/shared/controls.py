@@ -54,8 +54,11 @@ def view(
     if isinstance(called := options.get("options"), dict):
         options |= {"options": list(called), "format_func": called.__getitem__}
     echoes = kind.__name__ in ECHOES
-    if key not in st.session_state or st.session_state[key] != value:
-        if echoes and key in st.session_state:
+    called = _called(kind.__name__, value, options)
+    renamed = memory().called.get(key, called) != called
+    memory().called[key] = called
+    if key not in st.session_state or st.session_state[key] != value or renamed:
+        if echoes and st.session_state.get(key, value) != value:
             _write_over(key)
         st.session_state[key] = value
     options = _default(kind.__name__, value, options) | options
@@ -65,6 +68,13 @@ def view(
             keep(st.session_state[key])
 
     return kind(label, key=key, on_change=heard, **options)
+
+
+def _called(kind: str, value: Any, options: Mapping[str, Any]) -> str:
+    """Return what a list shows for ``value``: the browser keeps that text, not the value, from one run to the next."""
+    if kind != "selectbox" or value not in options.get("options", ()):
+        return ""
+    return str(options.get("format_func", str)(value))
 
 
 def _write_over(key: str) -> None:

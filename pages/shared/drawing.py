@@ -99,7 +99,9 @@ def _classes(parts: Split, dark: bool) -> go.Figure:
 
 def _histogram(table: Dataset, dark: bool) -> go.Figure:
     y = table.y.astype(float)
-    alt = f"Histogram of {table.target_name}: {len(y)} rows from {style.number(y.min())} to {style.number(y.max())}."
+    alt = (
+        f"Histogram of {table.target_name}: {len(y)} rows from {style.as_given(y.min())} to {style.as_given(y.max())}."
+    )
     figure = style.new_figure(alt, dark, height=220, bargap=0.04, margin={"l": 48, "r": 16, "t": 8})
     heights, edges = np.histogram(y, bins=min(30, max(5, int(np.sqrt(len(y))))))
     figure.add_bar(

@@ -275,6 +275,14 @@ def test_numbers_have_three_digits_a_gap_is_never_zero_and_names_are_cut_and_har
     assert write(value) == text
 
 
+def test_labels_side_by_side_differ_where_their_names_do():
+    names = ["mean concave points", "worst concave points", "area", "area", *(letter + "x" * 40 for letter in "ab")]
+    labels = style.cuts(names, 16)
+    assert labels[2:4] == ["area", "area"]
+    assert len(set(labels)) == len(set(names))
+    assert labels[0] == "mean concave points"
+
+
 def test_products_of_alike_kernels_are_named_like_one_kernel():
     names = ("linear a", "RBF 1 × median, a", "a × b, linear × linear", "a × b, RBF 1 × median × RBF 1 × median",
              "a × c, linear × RBF 1 × median")  # fmt: skip

@@ -179,7 +179,10 @@ def test_a_release_moves_every_method_and_the_link():
     assert not app.button(key="compare_best").disabled
     press(app, "compare_best")
     assert "methods_at" not in app.query_params
-    assert "One C for all methods" in words(open_app(PAGE, data="iris", methods="lp,p=2.0;uniform"))
+    app = open_app(PAGE, data="iris", methods="lp,p=2.0;uniform")
+    assert "Every method stands at its own best C" in words(app)
+    assert "One C for all methods" not in words(app)
+    assert "One C for all methods." in words(open_app(PAGE, data="iris", methods="lp,p=2.0;uniform", methods_at="1.0"))
 
 
 def test_methods_are_added_changed_and_removed():

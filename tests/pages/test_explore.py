@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import mklcore as mkl
+from mklcore.answer.verdict import rounded
 from mklcore.figures import style
 from pages.of_explore import questions
 from pages.shared import answer, kept, parameters
@@ -101,6 +102,19 @@ def test_a_point_between_two_is_solved_and_told_from_the_chosen_one():
     put(app, "exact_C", float(found.path.values[3]))
     assert component(app, "path_player")["exact"] is None
     assert "You look at C = 3.16" in words(app)
+
+
+@every("at", [0, 0.7])
+def test_the_words_about_a_column_follow_the_cursor(at):
+    found = mkl.explore(mkl.load_sample("diabetes"))
+    value = at or float(found.path.values[0])
+    effects = found.effects_of(found.at(value).estimators)[0] if at else found.effects_along[0]
+    name = found.columns[1].name
+    app = explore(data="diabetes", at=repr(value), column=str(found.learnt_from.feature_names.index(name) + 1))
+    shown = component(app, "path_bars", set="columns")["numbers"][0][1]
+    said = f"**{name}** moves the prediction by **{rounded(effects[1], 2)}** on average at C = {value:.3g} "
+    assert f"{said}({100 * effects[1] / effects.sum():.1f}\u00a0% of all effects)." in words(app)
+    assert at or shown == style.number(effects[1], digits=2)
 
 
 def test_a_column_is_looked_at_closely_with_the_pairs_it_is_in():
@@ -241,6 +255,17 @@ def test_a_date_among_kernels_of_all_columns_is_seen_over_its_hour() -> None:
     memory(app).params = replace(memory(app).params, target="load", recipe="builders", widths=1, linear=False)
     go(app, EXPLORE)
     assert any("over hour of time, " in chart.proto.alt for chart in app.get("plotly_chart"))
+
+
+def test_a_day_is_drawn_as_a_date():
+    days = np.datetime64("2019-01-01") + np.arange(90)
+    lines = (f"{day},{np.sin(k / 9):.3f}" for k, day in enumerate(days))
+    app = upload(open_app(), "\n".join(["day,load", *lines]).encode())
+    memory(app).params = replace(memory(app).params, target="load")
+    (chart,) = [one for one in go(app, EXPLORE).get("plotly_chart") if "What a column" in one.proto.alt]
+    drawn = json.loads(chart.proto.spec)
+    assert drawn["layout"]["xaxis"]["title"]["text"] == "day"
+    assert ", at 2019-" in chart.proto.alt
 
 
 def test_strings_and_ready_stacks_have_their_own_words():

@@ -21,6 +21,7 @@ from mklcore.kernels.notation import (
 )
 from pages.of_kernels import table
 from pages.shared import parameters, state
+from pages.shared.inside import plain
 from pages.shared.parameters import Params
 from tests.helpers.every import every
 from tests.helpers.pages import go, memory, open_app, press, put, upload, words
@@ -241,6 +242,16 @@ def test_every_builder_adds_its_kernels_and_is_in_the_link():
         "5",
         "both",
     )
+
+
+def test_the_box_names_the_kernel_of_the_figure_when_other_kernels_take_its_place():
+    app = open_app("pages/kernels.py", data="iris")
+    before = app.selectbox(key="field_shown").options[0]
+    put(app, "field_recipe", "builders")
+    box = app.selectbox(key="field_shown")
+    assert box.options[0] != before
+    assert box.proto.set_value  # else the browser goes on to show the name it has
+    assert f"Gram matrix of {plain(box.options[0])}" in words(app)
 
 
 def test_bands_and_choices_of_columns_never_ask_for_more_than_there_are():

@@ -1,5 +1,6 @@
 """Predict without a browser: the library's numbers, a row and its changes, whole files, refusals with a sentence."""
 
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -8,10 +9,10 @@ import pytest
 
 import mklcore as mkl
 from mklcore.figures import style, waterfall
-from pages.of_predict import batch
+from pages.of_predict import batch, row
 from pages.shared import answer, work
 from tests.helpers.every import every
-from tests.helpers.pages import go, memory, open_app, press, put, quiet, upload, words
+from tests.helpers.pages import answer_of, go, memory, open_app, press, put, quiet, upload, words
 
 PREDICT = "pages/predict.py"
 
@@ -120,8 +121,47 @@ def test_a_link_restores_the_row_and_the_way_back_drops_the_changes():
     assert "changed" not in words(app)
     put(app, "what_row", 3)
     assert app.query_params["row"] == "3"
-    assert "its species is setosa" in words(app)
+    assert "Its species is setosa." in words(app)
     assert open_app(PREDICT, data="iris", row="9999").number_input(key="what_row").value == 150
+
+
+def test_a_row_is_shown_as_the_table_has_it_and_the_page_says_whether_the_model_learned_from_it():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"year": rng.integers(1990, 2020, 120), "size": rng.integers(10_000, 99_999, 120) / 10})
+    frame["cost"] = frame["year"] * 3 + frame["size"] / 7 + rng.normal(size=120)
+    app = uploaded(frame)
+    known = answer_of(app)
+    learned = int(next(k for k, row in enumerate(frame[["year", "size"]].to_numpy()) if row in known.learnt_from.X))
+    put(app, "what_row", learned + 1)
+    assert "The model learned from this row, so its answer for it is no prediction" in words(app)
+    assert f"Its cost is {style.as_given(frame['cost'][learned])}." in words(app)
+    press(app, "what_unseen")
+    year, size = frame.iloc[memory(app).params.row - 1][["year", "size"]]
+    assert "The model has not seen this row" in words(app)
+    assert [year, size] in known.test.X.tolist()
+    figure = json.loads(app.get("plotly_chart")[0].proto.spec)
+    assert {f"year = {year:.0f}", f"size = {size:g}"} <= set(figure["layout"]["yaxis"]["ticktext"])
+    (control,) = [one for one in app.slider if one.label == "size"]
+    assert float(control.proto.format % size) == pytest.approx(size, abs=control.step)
+
+
+def test_where_the_model_predicts_nothing_no_row_is_explained():
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame(rng.normal(size=(120, 4)).round(3), columns=list("abcd"))
+    app = uploaded(frame.assign(y=rng.normal(size=120).round(3)))
+    assert answer_of(app).verdict.relation == "none"
+    assert "so its answer for a row is not explained" in words(app)
+    assert not app.get("plotly_chart")
+
+
+def test_the_bars_of_a_class_begin_at_its_share_of_the_rows():
+    app = open_app(PREDICT, data="mkl_toy_sparse")
+    known = found(app)
+    probable = replace(known, model=mkl.LpMKLClassifier(probability=True).fit(known.learnt_from.X, known.learnt_from.y))
+    first, last = row.ends(known.learnt_from, probable.model, known.learnt_from.X[:2], 0)
+    name = known.learnt_from.class_names[1]
+    assert first == f"({np.mean(known.learnt_from.y.astype(str) == name):.0%} of the rows)"
+    assert last == f"({probable.model.predict_proba(known.learnt_from.X[:1])[0, 1]:.0%})"
 
 
 def test_many_columns_can_be_searched():
