@@ -44,6 +44,7 @@ def cursor(shown: hulls.HullsView) -> None:
     selected = selection(shown, hull)
     if rows := hulls.rows_caption(shown.params):
         st.caption(rows)
+    view.says(shown, hull)
     player.player(shown, here.index, between, selected, hulls.known_stability(shown.params, hull))
     if len(hulls.columns(shown.params)) < 2:
         st.caption("A grid needs two columns: let another one enter.")
@@ -71,7 +72,7 @@ def selection(shown: hulls.HullsView, hull: hulls.HullView) -> str:
 def came_earlier(found: kept.EarlierHulls, params: Params) -> None:
     """Draw hulls that came with the project, and see to it that their models are fitted once their solver is ready."""
 
-    view.says(found.path, (found.layout, found.states), params)
+    view.says_earlier(found.path, params)
 
     @st.fragment
     def draw() -> None:
@@ -167,8 +168,6 @@ def main() -> None:
         drawing.refusal(found, "hulls_refused")
     shown = hulls.answer(params, found)
     if shown is not None:
-        if not shown.waiting:
-            view.says(shown.path, player.drawn(shown), params)
         cursor(shown)
         if not (shown.waiting or shown.provisional):
             view.beside(shown)

@@ -159,10 +159,8 @@ def draw_answer(shown: PredictView, columns: list[RowColumn], here: TableRow) ->
     st.markdown(sureness(table, shown.sure, here.now[None], step) or " ")
     decision = np.asarray(getattr(model, "decision_function", model.predict)(both), dtype=float)
     output = outcome(table, int(decision[0].argmax())) if decision.ndim > 1 else 0
-    if shown.found.verdict.better_than_guess is False:
-        st.info(
-            "The model shows no sign that it predicts better than guessing, so its answer for a row is not explained."
-        )
+    if shown.found.verdict.relation == NONE:
+        st.info("The model shows no sign of a relation to the target, so its answer for a row is not explained.")
         return
     if explain is None:
         st.info("The classes of this model vote in pairs, so no column has a part of its own. Choose another method on "

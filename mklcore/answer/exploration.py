@@ -226,25 +226,15 @@ class Exploration:
             decided: Array = getattr(model, "decision_function", model.predict)(values)
             return decided.reshape(Y.shape) - Y
 
-        found: dict[str, Array] = {}
         if self._ranks_kernels:
+            found: dict[str, Array] = {}
             parts = model.contributions(given)
             if parts[0].size != Y.size:
                 return {}  # votes between pairs of classes
             for name, part in zip(model.kernel_names_, parts.reshape(-1, *Y.shape), strict=True):
                 found[name] = grown_without(part, off(given), self.seed)
             return found
-        before, sources = squared(off(given)), dict(model.source_columns_)
-        for names in correlated_sets(self.judge):
-            columns = [j for name in names for j in sources[name]]
-
-            def permuted(order: Indices, columns: list[int] = columns) -> Array:
-                moved = np.array(given)
-                moved[:, columns] = given[:, columns][order]
-                return squared(off(moved))
-
-            found |= dict.fromkeys(names, grown(before, permuted, self.seed))
-        return found
+        return growth_of_columns(model, self.judge, given, self.seed, rows.y)
 
     @later
     def terms(self) -> tuple[Term, ...]:
@@ -545,6 +535,30 @@ def grown(before: Array, permuted: Callable[[Indices], Array], seed: int) -> Arr
     rng = np.random.default_rng(seed)
     more: Array = np.mean([permuted(rng.permutation(len(before))) - before for _ in range(REPEATS)], axis=0)
     return more
+
+
+def growth_of_columns(model: Any, judge: Dataset, given: Array, seed: int, y: Labels | None = None) -> dict[str, Array]:
+    """By how much the squared error of each of the rows ``given`` (n, d), with target ``y`` (n,), grows when a column
+    is permuted, by its name; columns that are correlated on the rows of ``judge`` are permuted together.
+    """
+    Y = targets(judge.y if y is None else y, getattr(model, "classes_", None))
+
+    def off(values: Array) -> Array:
+        decided: Array = getattr(model, "decision_function", model.predict)(values)
+        return decided.reshape(Y.shape) - Y
+
+    found: dict[str, Array] = {}
+    before, sources = squared(off(given)), dict(model.source_columns_)
+    for names in correlated_sets(judge):
+        columns = [j for name in names for j in sources[name]]
+
+        def permuted(order: Indices, columns: list[int] = columns) -> Array:
+            moved = np.array(given)
+            moved[:, columns] = given[:, columns][order]
+            return squared(off(moved))
+
+        found |= dict.fromkeys(names, grown(before, permuted, seed))
+    return found
 
 
 def grown_without(part: Array, off: Array, seed: int) -> Array:

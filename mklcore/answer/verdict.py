@@ -123,6 +123,8 @@ class Verdict:
         How well the rows are ordered, and what that is called, see `Judgement`.
     outlier : tuple of str and float, or None
         The row that makes up more than ``MOST_OF_ONE`` of the squared error, as a reader finds it, and its share.
+    beside : bool
+        Whether the sentence says where it stands beside other models.
     """
 
     target: str
@@ -144,6 +146,7 @@ class Verdict:
     measure: str = ""
     association: float = math.nan
     outlier: tuple[str, float] | None = None
+    beside: bool = True
 
     def __str__(self) -> str:
         return self.sentence()
@@ -167,7 +170,9 @@ class Verdict:
                 f"{opening} related, but not better than guessing: {self._ranking(name)} {self._order} ({rows})."
                 f"{self._largest(name)}"
             )
-        return f"{opening} {self._ranking(name)} {self._errors}.{self._largest(name)} {self._beside} ({rows})."
+        beside = f".{self._largest(name)} {self._beside}" if self.beside else ""
+        text = f"{opening} {self._ranking(name)} {self._errors}{beside} ({rows})."
+        return text if self.beside else text + self._largest(name)
 
     @property
     def better_than_guess(self) -> bool | None:
@@ -267,7 +272,8 @@ def rounded(value: float, digits: int = 3) -> str:
 
 class ComparedAnswer(NamedTuple):
     """One answer: its ``score`` by folds, and on the rows that judge ``judged`` with its ``error``, the ``gap`` of the
-    first answer's score to it with ``gap_error`` and ``floor``; and how many of how many kernels it uses.
+    first answer's score to it with ``gap_error`` and ``floor``; how many of how many kernels it uses; and its
+    ``relation`` to the target, see `judge`.
     """
 
     name: str
@@ -279,6 +285,7 @@ class ComparedAnswer(NamedTuple):
     kernels: int
     of: int
     floor: float = 0.0
+    relation: str | None = None
 
     @property
     def place(self) -> str:
@@ -317,6 +324,10 @@ class Comparison:
     def sentence(self, name: Callable[[str], str] = str) -> str:
         """The sentence, in which answers are written by ``name``."""
         first, *others = self.answers
+        unrelated = [one for one in self.answers if one.relation == NONE]
+        if len(unrelated) == len(self.answers):
+            rows = judged_by(self.rows, self.held_out)
+            return f"None of them shows a sign of a relation to the target ({rows})."
         level = [first, *(one for one in others if one.place in LEVEL)]
         alike = [one for one in level if one is first or one.gap <= one.gap_error]
         sparse = min(alike, key=lambda one: one.kernels)
@@ -334,6 +345,11 @@ class Comparison:
                 parts.append(f"{joined([name(one.name) for one in found])} {verb} {place} by {gaps}")
         if better is not None:
             parts.append(f"{name(first.name)} is {worse_than(better)}")
+        if unrelated:
+            verb = "shows" if len(unrelated) == 1 else "show"
+            parts.append(f"{joined([name(one.name) for one in unrelated])} {verb} no sign of a relation to the target")
+        if RELATED in {one.relation for one in self.answers} <= {RELATED, NONE}:
+            parts.append("none is better than guessing")
         return f"{'; '.join(parts)} ({judged_by(self.rows, self.held_out)})."
 
     def _gap(self, gap: float) -> str:
@@ -380,7 +396,7 @@ def compare_answers(found: Mapping[str, Exploration]) -> Comparison:
     answers = []
     for (name, one), own in zip(ordered, measured, strict=True):
         kernels = int(one.path.n_nonzero[one.index]), len(one.path.kernel_names)
-        answers.append(ComparedAnswer(name, one.score, *own[:4], *kernels, own.floor))
+        answers.append(ComparedAnswer(name, one.score, *own[:4], *kernels, own.floor, one.verdict.relation))
     return Comparison(
         tuple(answers), first.scoring, first.judge.n_samples, first.test is not None, first.verdict.references
     )

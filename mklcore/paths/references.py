@@ -41,12 +41,15 @@ Tick = Callable[[int, int], Any] | None
 
 @dataclass(frozen=True, eq=False)
 class Reference:
-    """A plain model: its ``name``, its validation ``score``, what was ``chosen`` for it, and the fitted ``model``."""
+    """A plain model: its ``name``, its validation ``score``, what was ``chosen`` for it, the fitted ``model``, and what
+    it has ``said`` of further rows.
+    """
 
     name: str
     score: float
     chosen: str
     model: Any
+    said: Any = None
 
 
 def plain_references(
@@ -114,7 +117,13 @@ def _makers(is_number: bool, classes: int) -> list[Maker]:
 
 
 def hull_references(
-    design: Design, y: Array, X_val: Array, y_val: Array, loss: str = "squared", callback: Tick = None
+    design: Design,
+    y: Array,
+    X_val: Array,
+    y_val: Array,
+    loss: str = "squared",
+    callback: Tick = None,
+    judge: Array | None = None,
 ) -> tuple[Reference, ...]:
     """What hierarchical kernel learning is compared with, on the grid of kernels of ``design``: "L2", "greedy",
     "lasso-alpha" and "MKL".
@@ -122,15 +131,19 @@ def hull_references(
     ``y`` (n,) and ``y_val`` (m,) numbers, or -1 and +1 with a loss of labels; ``X_val`` (m, p). Each is the best of its
     models by R2, or by the share of labels that are right: L2 and lasso-alpha along lam and the price of depth, greedy
     along lam and its nodes, MKL along lam. Lasso-alpha is least squares, for labels too. ``callback(done, total)``
-    after every fit, raise in it to cancel. Source: Bach (2008), section 5.
+    after every fit, raise in it to cancel. ``judge`` (r, p): rows that choose nothing, of which the best models say
+    ``said`` (r,). Source: Bach (2008), section 5.
     """
     spread, labels = float(np.var(y_val)) or 1.0, set(np.unique(y).tolist()) <= {-1.0, 1.0}
     found: dict[str, list[Reference]] = {"L2": [], "greedy": [], "lasso-alpha": [], "MKL": []}
     done = itertools.count(1)
 
-    def judge(name: str, said: Array, chosen: str, model: Any) -> None:
+    rows = X_val if judge is None else np.vstack([X_val, judge])  # at once: kernels of new rows are dear
+
+    def keep(name: str, every: Array, chosen: str, model: Any) -> None:
+        said, judged = every[: len(y_val)], every[len(y_val) :]
         score = np.mean((said > 0) == (y_val > 0)) if labels else 1.0 - np.mean((said - y_val) ** 2) / spread
-        found[name].append(Reference(name, float(score), chosen, model))
+        found[name].append(Reference(name, float(score), chosen, model, None if judge is None else judged))
 
     def tick() -> None:
         if callback is not None:
@@ -141,23 +154,23 @@ def hull_references(
             kernel = FullKernel(design, depth, scaled=True)
             for lam in HULL_LAMS:
                 model: Any = hkl_l2(kernel, y, lam, loss=loss)
-                judge("L2", model.predict(X_val), f"λ = {lam:g}, depth priced at {depth:g}", model)
+                keep("L2", model.predict(rows), f"λ = {lam:g}, depth priced at {depth:g}", model)
                 tick()
             largest = float(np.abs(kernel.gram @ (y - y.mean())).max()) / y.size or 1.0
             for share in HULL_SHARES:
                 model = hkl_lasso_alpha(kernel, y, share * largest)
                 used = int(np.count_nonzero(model.dual))
                 chosen = f"λ = {share * largest:.2g}, depth priced at {depth:g}, {used} of {y.size} rows"
-                judge("lasso-alpha", model.predict(X_val), chosen, model)
+                keep("lasso-alpha", model.predict(rows), chosen, model)
                 tick()
         for lam in HULL_GREEDY:
             model = hkl_greedy(design, y, lam, HULL_NODES, loss=loss)
             for size in range(1, len(model.nodes) + 1):
-                judge("greedy", model.predict(X_val, size), f"λ = {lam:g}, {size} nodes", model)
+                keep("greedy", model.predict(rows, size), f"λ = {lam:g}, {size} nodes", model)
             tick()
         for lam in HULL_FLAT:
             model = hkl_flat_mkl(design, y, lam, loss=loss, tol=1e-2)
             used = int(np.count_nonzero(model.weights > NEARLY * model.weights.max()))
-            judge("MKL", model.predict(X_val), f"λ = {lam:g}, {used} columns", model)
+            keep("MKL", model.predict(rows), f"λ = {lam:g}, {used} columns", model)
             tick()
     return tuple(max(models, key=lambda one: one.score) for models in found.values())

@@ -1,6 +1,5 @@
 """Explore, what stands beside the ranking: plain models, how sure it is, what was left out, and the ways to take it."""
 
-import math
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
@@ -31,14 +30,6 @@ MOST_LEFT_OUT = 4
 # Plain models beside it
 
 
-def difference(name: str, value: float, error: float) -> str:
-    """A difference of scores with its standard error, as far as the error lets it be known: "0.047 ± 0.030"."""
-    percent = name in captions.SHARES
-    places = 1 if percent or not 0 < error < math.inf else max(0, 1 - math.floor(math.log10(error)))
-    shown = round(100 * value if percent else value, places) + 0.0  # no minus before a zero
-    return style.minus(f"{shown:.{places}f} ± {100 * error if percent else error:.{places}f}")
-
-
 def compared(found: Exploration, params: Params, pending: bool) -> None:
     """Draw the plain models with their scores, and what follows where one of them is ahead."""
     if found.learnt_from.task == NOVELTY:
@@ -48,7 +39,7 @@ def compared(found: Exploration, params: Params, pending: bool) -> None:
     st.markdown(f"**Compared with**, {name} {f'on {verdict.rows:,} held-out rows' if test else 'by folds'}")
     rows = [("this model", captions.score(name, verdict.score if test else found.score), "")]
     for one in verdict.references:
-        gap = f" ({difference(name, one.difference, one.error)})"
+        gap = f" ({drawing.with_error(name, one.difference, one.error)})"
         rows.append((NAMES.get(one.name, one.name), captions.score(name, one.score),
                      "the same" if one.place == "same" else f"{place(one, verdict.rows)}{gap}"))  # fmt: skip
     if not verdict.references:

@@ -1,16 +1,12 @@
 """Hulls, one of them and what stands beside it: facts, nodes, columns, terms, and other models on the same kernels."""
 
-from typing import Any
-
 import pandas as pd
 import streamlit as st
 
 from mklcore.answer.terms import Columns
 from mklcore.figures import captions, component_plot, hull_graph, relevance_bars, style, term_bars, term_plot
-from mklcore.figures.hulls import Drawn
 from mklcore.hkl.stability import HALVES, Stability
 from mklcore.paths.path import Path
-from mklcore.paths.references import Reference
 from pages.of_hulls import player
 from pages.shared import controls, drawing, export, hulls, listings, players, state, tables, work
 from pages.shared.hulls import HullsView, HullView
@@ -19,36 +15,48 @@ from pages.shared.parameters import Params
 from pages.shared.work import Failed, Pending, Ready
 
 MOST_POINTS = 5  # extreme points that are named
-NAMED = 3  # columns in the sentence at most, else their number
 
 
-def says(path: Path, drawn: Drawn, params: Params) -> None:
-    """Draw what the best hull comes to in one sentence, and what is to be known about its place on the path."""
-    about, (layout, states) = drawing.about(params), drawn
-    if not path.can_choose:
+def says(shown: HullsView, hull: HullView) -> None:
+    """Say how well the hull under the cursor predicts rows that chose nothing, and which of its columns could be
+    chance.
+    """
+    about, where = drawing.about(shown.params), captions.label("lam", hull.value)
+    found = None if shown.waiting or shown.provisional else hulls.verdict(shown, hull)
+    if found is None:
         st.markdown(f"{about}: first hulls, not proved yet.")
-        return
+    elif isinstance(found, Ready):
+        name, bold = plain(drawing.name_of(shown.params)), lambda column: f"**{plain(column)}**"
+        st.markdown(found.value.sentence(bold, name))
+        best = float(shown.path.values[shown.path.first_look])
+        chosen = "" if hull.value == best else f"; validation rows chose {captions.label('lam', best)}"
+        st.caption(f"The sentence is about the hull at {where}{chosen or ', which validation rows chose'}.")
+    else:
+        st.markdown(f"{about}: the hull at {where} is judged on held-out rows in a moment.")
+    at_an_end(shown.path)
+
+
+def says_earlier(path: Path, params: Params) -> None:
+    """Say which hull is the best of those that came with the project; held-out rows judge it once it is fitted."""
     best = path.first_look
-    found, score = states[best], captions.score(path.score_name, float(path.val_score[best]))
-    used = sorted({i for node, *_ in found["inside"] for i in columns_of(layout.nodes[node])})
-    named = style.joined([f"**{plain(layout.variables[i])}**" for i in used])
-    if len(used) > NAMED:
-        least = "at least " * (found["left_out"] > 0)
-        named = f"{least}**{len(used)}** of {style.counted(len(layout.variables), 'column')}"
-    together = any(len(columns_of(layout.nodes[node])) > 1 for node, *_ in found["inside"])
-    how = "alone and together" if together else "each by itself" if len(used) > 1 else "by itself"
-    text = f"{named} predict{'s' * (len(used) == 1)} it, {how}" if used else "no column predicts it"
-    where = f"best hull at {captions.label('lam', float(path.values[best]))}, validation {path.score_name} {score}"
-    st.markdown(f"{about}: {text} ({where}).".replace(" %", "\u00a0%"))
+    score = captions.score(path.score_name, float(path.val_score[best]))
+    where = captions.label("lam", float(path.values[best]))
+    text = (
+        f"{drawing.about(params)}: best hull at {where}, validation {path.score_name} {score}. Held-out rows judge it"
+    )
+    st.markdown(f"{text} in a moment.".replace(" %", "\u00a0%"))
+    at_an_end(path)
+
+
+def at_an_end(path: Path) -> None:
+    """Say where the best λ is the last one tried, and a further one may do better."""
+    best = path.first_look
     beside = 1 if best == 0 else best - 1
-    if best in (0, len(path) - 1) and len(path) > 1 and path.val_score[best] > path.val_score[beside]:
+    if not path.can_choose or best not in (0, len(path) - 1) or len(path) < 2:
+        return
+    if path.val_score[best] > path.val_score[beside]:
         end, other = ("largest", "larger") if best == 0 else ("smallest", "smaller")
         st.caption(f"The best λ is the {end} one tried: a {other} one may do better. Type it into the box for λ.")
-
-
-def columns_of(node: Any) -> list[int]:
-    """The columns that a node sees, by their place."""
-    return [i for i, level in enumerate(node) if level]
 
 
 def facts(shown: HullsView, hull: HullView) -> None:
@@ -276,6 +284,7 @@ def _one_term(shown: HullsView, hull: HullView, offered: list[Columns]) -> None:
 # Other models on the same grid of kernels
 
 
+PLACES = {"same": "the same", "level": "not clearly different", "ahead": "better", "behind": "worse"}
 LINE = "hull: hierarchical kernel learning"
 LABELS = {
     "L2": "L2: all kernels, none selected",
@@ -300,18 +309,18 @@ def beside(shown: HullsView) -> None:
     )
 
 
-def _table(shown: HullsView, found: tuple[Reference, ...]) -> None:
-    path = shown.path
-    best = path.first_look
-    own = (
-        LINE,
-        captions.score(path.score_name, float(path.val_score[best])),
-        captions.label("lam", float(path.values[best])),
-    )
-    others = ((LABELS[one.name], captions.score(path.score_name, one.score), one.chosen) for one in found)
-    names = ["way", f"validation {path.score_name}", "chosen on the validation rows"]
-    st.table(pd.DataFrame([own, *others], columns=names).set_index(names[0]))
-    first = max(found, key=lambda one: one.score)
-    label, score = LABELS[first.name].partition(":")[0], captions.score(path.score_name, first.score)
-    ahead = first.score > float(path.val_score[best])
-    st.caption(f"**{label} predicts better here: {score}.**" if ahead else "No other way predicts better here.")
+def _table(shown: HullsView, found: tuple[hulls.ReferenceBeside, ...]) -> None:
+    path, params = shown.path, shown.params
+    name, rows = path.score_name, hulls.held_out(params).n_samples
+    own = captions.label("lam", float(path.values[path.first_look]))
+    listed = []
+    for model, score in found:
+        label, chosen = (LINE, own) if model is None else (LABELS[model.name], model.chosen)
+        shown_score = drawing.with_error(name, score.score, score.error)
+        listed.append((label, shown_score, "" if model is None else PLACES[score.place], chosen))
+    names = ["way", f"{name} on {rows:,} held-out rows", "the hull is", "chosen on the validation rows"]
+    st.table(pd.DataFrame(listed, columns=names).set_index(names[0]))
+    ahead = [LABELS[one.model.name].partition(":")[0] for one in found if one.model and one.score.place == "behind"]
+    verb = "predicts" if len(ahead) == 1 else "predict"
+    st.caption(f"**{style.joined(ahead)} {verb} better here.**" if ahead else "No other way predicts better here.")
+    st.caption("± standard error. A place is that of the paired difference of scores.")

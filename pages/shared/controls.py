@@ -54,9 +54,9 @@ def view(
     if isinstance(called := options.get("options"), dict):
         options |= {"options": list(called), "format_func": called.__getitem__}
     echoes = kind.__name__ in ECHOES
-    called = _called(kind.__name__, value, options)
-    renamed = memory().called.get(key, called) != called
-    memory().called[key] = called
+    called, drawn = _called(kind.__name__, value, options), memory().drawn
+    renamed = drawn[key][1] != called if key in drawn else False
+    drawn[key] = value, called
     if key not in st.session_state or st.session_state[key] != value or renamed:
         if echoes and st.session_state.get(key, value) != value:
             _write_over(key)
@@ -64,8 +64,11 @@ def view(
     options = _default(kind.__name__, value, options) | options
 
     def heard() -> None:
-        if not (echoes and _is_echo(key)):
-            keep(st.session_state[key])
+        chosen = st.session_state[key]
+        if chosen == drawn[key][0] or (echoes and _is_echo(key)):
+            return  # a widget that was gone for a run, and is back, reports what it shows: nobody chose that
+        drawn[key] = chosen, drawn[key][1]
+        keep(chosen)
 
     return kind(label, key=key, on_change=heard, **options)
 

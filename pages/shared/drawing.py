@@ -1,5 +1,6 @@
 """What several pages draw: figures and ways to take them, refusals with their repairs, values behind a button."""
 
+import math
 import re
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -286,6 +287,16 @@ def text(name: str) -> str:
 def score(name: str, value: float | None) -> str:
     """Return a score in Markdown, as the screen says it."""
     return captions.score(name, value, "**")
+
+
+def with_error(name: str, value: float, error: float) -> str:
+    """Return a score with its standard error, with as many digits as the error lets be known: "0.047 ± 0.030"."""
+    if not math.isfinite(error):  # of too few rows
+        return captions.score(name, value)
+    percent = name in captions.SHARES
+    places = 1 if percent or not 0 < error < math.inf else max(0, 1 - math.floor(math.log10(error)))
+    shown = round(100 * value if percent else value, places) + 0.0  # no minus before a zero
+    return style.minus(f"{shown:.{places}f} ± {100 * error if percent else error:.{places}f}")
 
 
 def once(params: Params, point: tuple[object, float], name: str, what: str, measure: Callable[[], float]) -> None:

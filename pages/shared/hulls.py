@@ -4,12 +4,13 @@ import re
 from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from mklcore.answer.exploration import effects
+from mklcore.answer.hulls import hull_verdict
 from mklcore.answer.terms import Columns, Decomposition, TermEffect, decompose, term_effect
 from mklcore.data.dataset import Dataset, Split
 from mklcore.errors import DataError
@@ -21,6 +22,7 @@ from mklcore.hkl.stability import HALVES, Stability, selection_stability
 from mklcore.io.catalog import ESTIMATORS, Control
 from mklcore.paths.path import Path, fit_path, path_grid
 from mklcore.paths.references import Reference, hull_references
+from mklcore.paths.scoring import PairedScore, Predictions, compare_scores, predictions
 from mklcore.problem.driver import Status
 from pages.shared import parameters, tables, work
 from pages.shared.parameters import SEARCH, SPLIT, Params, Setting
@@ -254,8 +256,17 @@ def compares(params: Params) -> bool:
     return tables.table(params).task in ("binary", "regression")
 
 
+class ReferenceBeside(NamedTuple):
+    """Another model on the same kernels, None for the hull itself, and its score on held-out rows beside the hull's."""
+
+    model: Reference | None
+    score: PairedScore
+
+
 def beside(shown: HullsView) -> Ready | Pending | Failed:
-    """Return other models on the same grid of kernels and rows, each at its best on the validation rows."""
+    """Return the best hull and other models on the same grid of kernels and rows, each at its best on the validation
+    rows, with their scores on the held-out rows.
+    """
     params = shown.params
     cut, chosen, design = parts(params), columns(params), shown.path.estimators[0].design_
     is_number = tables.table(params).task == "regression"
@@ -265,11 +276,22 @@ def beside(shown: HullsView) -> Ready | Pending | Failed:
     def signed(y: np.ndarray) -> np.ndarray:
         return np.asarray(y, dtype=float) if is_number else np.where(np.asarray(y) == top, 1.0, -1.0)
 
-    def fit(progress: Callable[..., None]) -> tuple[Reference, ...]:
-        validation, tick = np.array(cut.validation.X[:, chosen], dtype=float), work.counted(progress)
-        found = hull_references(design, signed(cut.train.y), validation, signed(cut.validation.y), loss, tick)
+    rows = held_out(params)
+    best = shown.path.estimators[shown.path.first_look]
+
+    def fit(progress: Callable[..., None]) -> tuple[ReferenceBeside, ...]:
+        validation, judges = (part.X[:, chosen].astype(float) for part in (cut.validation, rows))
+        tick = work.counted(progress)
+        found = hull_references(
+            design, signed(cut.train.y), validation, signed(cut.validation.y), loss, tick, judge=judges
+        )
         design.release()
-        return found
+        said = [predictions(best, judges)]
+        for one in found:
+            answers = one.said if is_number else best.classes_[(one.said > 0).astype(int)]
+            said.append(Predictions(best, one.said, answers))
+        scores = compare_scores(said, rows.y, "r2" if is_number else "accuracy", params.seed)
+        return tuple(ReferenceBeside(one, score) for one, score in zip((None, *found), scores, strict=True))
 
     return work.get(("beside hulls", key(params)), fit, title="Models beside the hulls")
 
@@ -277,6 +299,20 @@ def beside(shown: HullsView) -> Ready | Pending | Failed:
 def judges(params: Params) -> Dataset:
     """Return validation rows with the columns that enter."""
     return parts(params).validation.select(columns(params)).drawn(RANKED, params.seed)
+
+
+def held_out(params: Params) -> Dataset:
+    """Return the rows that judge hulls: test rows, which chose nothing, drawn where there are many."""
+    return tables.split(params).test.drawn(JUDGES, params.seed)
+
+
+def verdict(shown: HullsView, hull: HullView) -> Ready | Pending | Failed:
+    """Return how well a hull predicts the held-out rows, which chose nothing."""
+    params, chosen = shown.params, columns(shown.params)
+    train = parts(params).train.select(chosen)
+    rows = held_out(params).select(chosen)
+    make = lambda progress: hull_verdict(hull.fitted, train, rows, seed=params.seed)  # noqa: E731
+    return work.get(("hull verdict", key(params), hull.value), make, title="Held-out rows", asked=False)
 
 
 def ranking(shown: HullsView, hull: HullView) -> Ready | Pending | Failed:

@@ -155,7 +155,7 @@ class Memory:
     refused: tuple[str, ...] = ()  # what of a link was not taken
     notice: str = ""  # what changed without being asked for
     written_over: dict[str, tuple[tuple[Any, float], ...]] = field(default_factory=dict)  # in number boxes, and when
-    called: dict[str, str] = field(default_factory=dict)  # what lists show for their values
+    drawn: dict[str, tuple[Any, str]] = field(default_factory=dict)  # what widgets show: values, and names in lists
     edit_refused: tuple[str, str] | None = None  # the table that was edited, and why not
     uploads: OrderedDict[str, Upload] = field(default_factory=OrderedDict)
     places: dict[str, str] = field(default_factory=dict)  # where each of them is kept beyond this tab, in a sentence

@@ -84,3 +84,20 @@ def test_what_cannot_be_compared_is_refused():
     ):
         with pytest.raises(DataError, match=said):
             compare_answers(asked)
+
+
+@pytest.mark.parametrize(
+    ("relations", "said"),
+    [
+        (("none", "none"), "None of them shows a sign of a relation to the target ("),
+        (("related", "none"), "b shows no sign of a relation to the target; none is better than guessing ("),
+        (("better", "none"), "b shows no sign of a relation to the target ("),
+    ],
+)
+def test_answers_are_compared_by_the_verdict_that_each_has_alone(relations, said):
+    named = zip("ab", relations, strict=True)
+    answers = [ComparedAnswer(name, -0.1, -0.1, 0.1, 0.0, 0.1, 2, 4, relation=one) for name, one in named]
+    found = str(Comparison(tuple(answers), "R²", 40, True))
+    assert said in found
+    assert ("Too few rows" in found) == (relations != ("none", "none"))
+    assert ("none is better" in found) == (relations == ("related", "none"))

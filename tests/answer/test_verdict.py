@@ -91,7 +91,8 @@ def test_a_sentence_says_its_figures_and_no_more(verdict):
         return
     known = verdict.references if verdict.held_out else ()
     trees = [one for one in known if one.place == "behind"] or [one for one in known if one.name in TREES]
-    places = {"ahead": "Better than", "behind": "Worse than", "level": "Not clearly different from"}
+    places = {"ahead": "Better than", "behind": "Worse than", "same": "The same as"}
+    places["level"] = "Not clearly different from"
     if verdict.rows < FEW_ROWS:
         places["level"] = "Too few rows to tell"
     best = max(trees, key=lambda one: one.score, default=None)

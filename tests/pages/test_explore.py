@@ -10,8 +10,7 @@ import pytest
 import mklcore as mkl
 from mklcore.answer.verdict import rounded
 from mklcore.figures import style
-from pages.of_explore import questions
-from pages.shared import answer, kept, parameters
+from pages.shared import answer, drawing, kept, parameters
 from pages.shared.inside import plain
 from pages.shared.parameters import METHODS, Params
 from pages.shared.work import Failed, Pending, Ready
@@ -178,6 +177,16 @@ def test_the_released_cursor_and_the_number_box_choose_the_point():
     assert memory(app).params.at == path.values[-1]
 
 
+def test_a_box_that_reports_what_it_shows_after_a_switch_of_the_algorithm_moves_nothing():
+    app = explore(data="iris", algorithm="best")
+    memory(app).params = replace(memory(app).params, algorithm="gomp")
+    for key in ("exact_C", "field_column"):
+        del app.session_state[key]  # as a run without them leaves it, while the browser has them still
+    quiet(app.run())
+    assert (memory(app).params.at, memory(app).params.column) == (None, 0)
+    assert component(app, "path_player")["index"] == answer_of(app).index
+
+
 @every("algorithm", ["gomp", "smkl", "joint"])
 def test_every_method_ends_with_its_certificate_or_says_that_it_has_none(algorithm):
     app = explore(data="diabetes" if algorithm != "joint" else "iris", algorithm=algorithm, rows="100", **FEW)
@@ -285,8 +294,6 @@ def test_an_upload_is_predicted_and_a_number_of_kernels_is_bounded():
 
 
 def test_a_difference_has_the_digits_its_error_leaves_it():
-    said = [
-        questions.difference("R²", value, error) for value, error in ((0.0466, 0.0297), (-0.0002, 0.0207), (0.5, 0))
-    ]
+    said = [drawing.with_error("R²", value, error) for value, error in ((0.0466, 0.0297), (-0.0002, 0.0207), (0.5, 0))]
     assert said == ["0.047 ± 0.030", "0.000 ± 0.021", "0.5 ± 0.0"]
-    assert questions.difference("accuracy", -0.0251, 0.005) == "−2.5 ± 0.5"
+    assert drawing.with_error("accuracy", -0.0251, 0.005) == "−2.5 ± 0.5"

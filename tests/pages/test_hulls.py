@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from mklcore.answer.hulls import hull_verdict
 from mklcore.errors import NotConvergedWarning
 from mklcore.estimators.hkl import HKLRegressor
 from mklcore.figures import style
@@ -19,7 +20,7 @@ from mklcore.io.catalog.controls import COLUMN_BASES
 from mklcore.paths import references
 from mklcore.paths.path import fit_path
 from mklcore.problem.driver import Status
-from pages.shared import hulls, players, tables, work
+from pages.shared import drawing, hulls, players, tables, work
 from pages.shared.parameters import Params
 from tests.helpers.every import every
 from tests.helpers.pages import (
@@ -88,6 +89,32 @@ def test_a_hull_ends_with_its_certificate_and_says_out_of_how_many_kernels(sampl
     assert ("the union of their hulls" in said) == (sample == "iris")
     assert not app.error
     assert not app.warning
+
+
+def test_the_headline_is_the_verdict_on_held_out_rows_about_the_hull_under_the_cursor():
+    app = ready(**SMALL)
+    for _ in range(2):
+        wait_until(lambda: "held-out rows)" in words(app), app)
+        params, path = memory(app).params, path_of(app)
+        index = players.place(path, params.hull_at).index
+        train, rows = (part.select([2, 3, 8]) for part in (hulls.parts(params).train, hulls.held_out(params)))
+        said = hull_verdict(path.estimators[index], train, rows)
+        assert said.sentence(lambda name: f"**{name}**", "Diabetes") in words(app)
+        used = {
+            name for name, level in zip(("bmi", "bp", "s5"), path.estimators[index].relevance_, strict=True) if level
+        }
+        assert {*said.chance, *(one.name for one in said.matters)} == used
+        report(app, report={"index": 2, "turn": 1})
+
+
+def test_pure_noise_is_no_sign_of_a_relation():
+    rng = np.random.default_rng(0)
+    lines = [",".join(map("{:.3f}".format, row)) for row in rng.standard_normal((160, 4))]
+    app = go(upload(open_app(), "\n".join(["a,b,c,y", *lines]).encode()), "pages/hulls.py")
+    app = wait_for_hulls(app)
+    wait_until(lambda: "held-out rows)" in words(app), app)
+    assert "no sign of a relation" in words(app)
+    assert "predict it" not in words(app)
 
 
 def test_a_large_table_has_its_rows_drawn_and_its_columns_ranked(monkeypatch):
@@ -375,13 +402,18 @@ def test_other_models_on_the_same_kernels_stand_beside_the_hull_once_asked_for(m
     quiet(app.run())
     params = memory(app).params
     found = work.peek(("beside hulls", hulls.key(params))).value
-    assert [one.name for one in found] == ["L2", "greedy", "lasso-alpha", "MKL"]
+    assert [one.model.name for one in found[1:]] == ["L2", "greedy", "lasso-alpha", "MKL"]
     shown = app.table[-1].value
     assert len(shown) == 5
-    ahead = max(one.score for one in found) > np.nanmax(hulls.known(params).val_score)
-    assert ("predicts better here" in words(app)) == ahead
-    assert "Predicting **progression** in Diabetes" in words(app)
-    assert [one.chosen for one in found] == list(shown.iloc[1:, 1])
+    path, rows = hulls.known(params), hulls.held_out(params)
+    best = path.estimators[path.first_look]
+    assert shown.columns[0] == f"R² on {rows.n_samples} held-out rows"
+    own = drawing.with_error("R²", best.score(rows.X[:, [2, 3, 8]], rows.y), found[0].score.error)
+    assert shown.iloc[0, 0] == own
+    assert (" better here.**" in words(app)) == any(one.score.place == "behind" for one in found)
+    assert [one.model.chosen for one in found[1:]] == list(shown.iloc[1:, 2])
+    level = [1.0 - np.mean((one.model.said - rows.y) ** 2) / np.var(rows.y) for one in found[1:]]
+    assert [one.score.score for one in found[1:]] == pytest.approx(level)
 
 
 def test_how_stable_a_selection_is_stands_in_table_bars_and_words_once_asked_for(monkeypatch):
