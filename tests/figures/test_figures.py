@@ -52,8 +52,8 @@ def surface(kind: str, **more) -> go.Figure:
     return figures.surface_plot(found, NAMES, RNG.uniform(size=(6, 3)), labels, **more)
 
 
-AXIS = Fields(name="width", at=np.linspace(0, 1, 5), names=(), rows=np.linspace(0, 1, 9))
-KIND = Fields(name="kind", at=np.arange(2.0), names=("a", "b"), rows=np.array([3, 4]))
+AXIS = Fields(is_date=False, name="width", at=np.linspace(0, 1, 5), names=(), rows=np.linspace(0, 1, 9))
+KIND = Fields(is_date=False, name="kind", at=np.arange(2.0), names=("a", "b"), rows=np.array([3, 4]))
 TERMS = [Fields(columns=("a",), share=0.6), Fields(columns=("a", "b"), share=0.4)]
 TABLE = Fields(rows=("1", "2", "3"), columns=("ours", "theirs"), **{
     name: RNG.uniform(1, 9, (3, 2)) for name in ("ours", "ours_error", "reference", "reference_error")

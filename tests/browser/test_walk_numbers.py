@@ -1,0 +1,215 @@
+"""One walk through every algorithm, preset and look: what stands on the screen is what the library computes there.
+
+The link of a screen says what is asked; the library answers the same here, and every number on the screen is compared
+with its own for the point under the cursor.
+"""
+
+import re
+from functools import cache as once
+
+import numpy as np
+import pytest
+
+from mklcore import load_sample
+from mklcore.answer.explore import answered
+from mklcore.answer.hulls import hull_verdict
+from mklcore.figures import captions, style
+from mklcore.figures.player_data import bars_first, shared_slider
+from mklcore.paths.path import fit_path
+from pages.of_compare import rail
+from pages.shared import answer, hulls, parameters
+from pages.shared.parameters import METHODS
+from pages.shared.players import place, shared_place
+from tests.browser.steps import patiently
+from tests.browser.test_walk import methods_shown
+from tests.browser.walker import assert_sound, let_go, near, number
+
+SAMPLE = "data=iris&widths=2&degree=0&each=linear&rows=60"
+LOOKS = ("columns", "path", "inside")
+PRESETS = ("All methods and the uniform sum", "Kernel by kernel", "Four norms")
+FEWEST = 1500  # numbers that a walk compares at least
+NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+
+
+class Numbers:
+    """How many numbers of the screen were compared with the library's."""
+
+    def __init__(self):
+        self.compared = 0
+
+    def same(self, shown, expected, **how):
+        assert number(shown) == pytest.approx(expected, **({"rel": 0.006} | how))
+        self.compared += 1
+
+    def said(self, text, sentence):
+        plain = " ".join(sentence.replace("**", "").replace("\\", "").split())
+        assert plain in " ".join(text.split())
+        self.compared += len(NUMBER.findall(plain))
+
+
+@once
+def answer_to(params):
+    """The library's answer for what a screen asks, away from the app."""
+    return answered(load_sample(params.data), answer.asked(params))
+
+
+def asked(visitor):
+    return parameters.read_link(visitor.query)[0]
+
+
+# Explore
+
+
+@patiently
+def assert_numbers(visitor, numbers):
+    """All numbers of Explore are those of the point under the cursor."""
+    params, counted = asked(visitor), Numbers()
+    found = answer_to(answer.key(params))
+    path, k = found.path, place(found.path, params.at).index
+    text, facts = visitor.text(), visitor.facts()
+    where = captions.label(path.param, float(path.values[k]))
+    counted.said(visitor.page.locator(".player output").inner_text(), where)
+    counted.said(facts, f"{path.n_nonzero[k]} of {len(path.kernel_names)} kernels used")
+    counted.said(facts, style.counted(int(path.solves[k]), "solve"))
+    for part, scores in (("train", path.train_score), ("validation", path.val_score)):
+        shown = re.search(rf"{part} {path.score_name} ([^\n]+)", facts)
+        counted.same(shown[1], near(path, scores[k]).expected, abs=0.051)
+    if np.isfinite(path.relative_gap[k]) and path.statuses[k].ok:
+        counted.said(facts, f"solved to {style.percent(float(path.relative_gap[k]))}")
+    wrong = float(np.mean(found.model.predict(found.test.X) != found.test.y))
+    counted.said(text, f"Wrong for {100 * wrong:.1f} % of the rows")
+    counted.said(text, f"{found.test.n_samples} held-out rows")
+    counted.said(text, f"All weights at {where}, as a table")
+    chosen = captions.label(path.param, float(path.values[found.index]))
+    here, elsewhere = f"about this point, {chosen}", f"You look at {where}; the sentence is about {chosen}"
+    counted.said(text, here if k == found.index else elsewhere)
+    if params.look == "columns":
+        columns(visitor, counted, found, k, where)
+    elif params.look == "path":
+        shown = visitor.bars()
+        for name, weight in zip(path.kernel_names, path.weights[k], strict=True):
+            counted.same(str(shown[name]), weight, abs=2e-6)
+    else:
+        counted.said(text, f"Errors at {where}")
+    numbers.compared += counted.compared
+
+
+def columns(visitor, counted, found, k, where):
+    """The bars of the columns, what stands below them about one column, and the models beside."""
+    effects, names = found.effects_along[k], [one.name for one in found.columns]
+    order = bars_first(found.columns, found.effects_along)
+    shown = visitor.page.locator(".st-key-bars_columns .line .number").all_inner_texts()
+    for text, j in zip(shown, order, strict=False):
+        effect, _, share = text.partition(" · ")
+        counted.same(effect, effects[j], rel=0.06, abs=1e-9)
+        counted.same(share, 100 * effects[j] / effects.sum(), abs=0.06)
+    text = visitor.text()
+    name, effect, share = re.search(
+        r"\n([^\n]+) moves the prediction by (\S+) on average at \S+ = \S+ \((\S+) %", text
+    ).groups()
+    counted.same(effect, effects[names.index(name)], rel=0.06)
+    counted.same(share, 100 * effects[names.index(name)] / effects.sum(), abs=0.06)
+    for one in found.verdict.references:
+        counted.said(text, captions.score(found.scoring, one.score))
+    counted.said(text, captions.score(found.scoring, found.verdict.score))
+
+
+def explore(visitor, numbers):
+    """Every algorithm with every preset; the looks take turns, so that each algorithm is seen in all of them."""
+    for algorithm in METHODS.offered("multiclass"):
+        method = METHODS[algorithm]
+        visitor.choose("Algorithm", method.label) if asked(visitor).algorithm != algorithm else None
+        presets = [one for one in method.presets if "multiclass" in one.tasks]
+        for turn, preset in enumerate([None, *presets, None][: max(3, 1 + len(presets))]):
+            look = LOOKS[turn % len(LOOKS)]
+            if preset is not None:
+                visitor.page.get_by_role("button", name=preset.label, exact=True).click()
+            if asked(visitor).look != look:
+                visitor.page.get_by_text(look.capitalize(), exact=True).first.click()
+            visitor.settle()
+            visitor.page.wait_for_url(f"**look={look}*" if look != LOOKS[0] else "**")
+            assert_numbers(visitor, numbers)
+            if turn < 2:
+                let_go(visitor, visitor.slider, 1.0 if visitor.index() == 0 else 0.0)
+                assert_numbers(visitor, numbers)
+
+
+# Compare
+
+
+@patiently
+def assert_compared(visitor, numbers):
+    """Facts and weights of every method are those of its own place."""
+    params, counted = asked(visitor), Numbers()
+    methods = answer.methods(params)
+    paths = [answer_to(answer.key(answer.method_params(params, one))).path for one in methods]
+    here = shared_place(shared_slider(paths, [one.over for one in methods]), paths, params.methods_at)
+    shown = methods_shown(visitor)
+    for m, (path, at) in enumerate(zip(paths, here.places, strict=True)):
+        if at != int(at):
+            continue  # between two solved points both are named
+        k = int(at)
+        counted.same(shown["at"][m].partition("= ")[2].replace("∞", "inf"), path.values[k])
+        for part, scores in (("train", path.train_score), ("validation", path.val_score)):
+            counted.same(shown[f"{part} {path.score_name}"][m], near(path, scores[k]).expected, abs=0.051)
+        assert shown["kernels used"][m] == f"{path.n_nonzero[k]} of {len(path.kernel_names)}"
+        counted.compared += 2
+        for name, share in zip(path.kernel_names, path.weights[k] / (path.weights[k].sum() or 1.0), strict=True):
+            counted.same(shown[name][m].replace("< 0.1", "0"), 100 * share, abs=0.1)
+    numbers.compared += counted.compared
+
+
+def compare(visitor, numbers):
+    """Three presets, each at its best and with the slider at an end."""
+    visitor.go("Compare")
+    slider = visitor.page.locator(".methods input[type=range]")
+    for preset in PRESETS:
+        visitor.choose("Preset", preset)
+        visitor.page.wait_for_selector(".st-key-compare_chart .path-cursor line", state="attached")
+        assert answer.methods(asked(visitor)) == rail.presets(asked(visitor))[preset]
+        assert_compared(visitor, numbers)
+        let_go(visitor, slider, 0.0)
+        assert_compared(visitor, numbers)
+
+
+# Hulls
+
+
+@once
+def hulls_of(params):
+    """The path of hulls that a screen asks for."""
+    cut, model, chosen = hulls.parts(params), hulls.estimator(params), hulls.columns(params)
+    rows = hulls._rows(model, cut.train, chosen)
+    values = hulls._values(model, rows, cut.train)
+    return fit_path(model, rows, cut.train.y, "lam", values, cut.validation.X[:, chosen], cut.validation.y)
+
+
+@patiently
+def assert_hull(visitor, numbers):
+    """The cursor, the facts and the verdict are those of the hull at the cursor."""
+    params, counted = asked(visitor), Numbers()
+    path, chosen = hulls_of(hulls.key(params)), hulls.columns(params)
+    k = place(path, params.hull_at).index
+    model, text = path.estimators[k], visitor.text()
+    counted.said(visitor.page.locator(".hull output").inner_text(), captions.label("lam", float(path.values[k])))
+    counted.said(text, f"{len(model.hull_)} nodes in the hull")
+    counted.said(visitor.page.locator(".hull .said").inner_text(), style.counted(len(model.hull_), "node"))
+    counted.said(text, f"validation {path.score_name} {captions.score(path.score_name, float(path.val_score[k]))}")
+    train, rows = (part.select(chosen) for part in (hulls.parts(params).train, hulls.held_out(params)))
+    counted.said(text, hull_verdict(model, train, rows, seed=params.seed).sentence(table="Iris"))
+    numbers.compared += counted.compared
+
+
+def test_every_number_of_every_algorithm_preset_and_look_is_the_librarys(server, visit, record_property):
+    visitor, numbers = visit(server.url), Numbers()
+    visitor.open(f"explore?{SAMPLE}")
+    explore(visitor, numbers)
+    compare(visitor, numbers)
+    visitor.open(f"hulls?{SAMPLE}&hull_columns=3,4&hull_degree=2")
+    assert_hull(visitor, numbers)
+    let_go(visitor, visitor.page.locator(".hull input[type=range]"), 0.5)
+    assert_hull(visitor, numbers)
+    assert_sound(visitor, server)
+    record_property("numbers compared", numbers.compared)
+    print(f"{numbers.compared} numbers compared")
+    assert numbers.compared >= FEWEST
