@@ -100,9 +100,10 @@ def column(
             st.selectbox, "One column closely", "field_column", now,
             lambda name: state.change(column=numbers.get(name, 0), term=""), options=names,
         )  # fmt: skip
+        moved = "the prediction" if found.learnt_from.task == "regression" else "the decision"
         effect, total = float(effects[names.index(now)]), float(np.sum(effects)) or 1.0
         st.markdown(
-            f"{bold(now)} moves the prediction by **{rounded(effect, 2)}** on average at {where} "
+            f"{bold(now)} moves {moved} by **{rounded(effect, 2)}** on average at {where} "
             f"({100 * effect / total:.1f}\u00a0% of all effects)."
         )
         pair = pairs(found, params, now, numbers)

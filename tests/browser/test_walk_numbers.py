@@ -105,7 +105,7 @@ def columns(visitor, counted, found, k, where):
         counted.same(share, 100 * effects[j] / effects.sum(), abs=0.06)
     text = visitor.text()
     name, effect, share = re.search(
-        r"\n([^\n]+) moves the prediction by (\S+) on average at \S+ = \S+ \((\S+) %", text
+        r"\n([^\n]+) moves the decision by (\S+) on average at \S+ = \S+ \((\S+) %", text
     ).groups()
     counted.same(effect, effects[names.index(name)], rel=0.06)
     counted.same(share, 100 * effects[names.index(name)] / effects.sum(), abs=0.06)

@@ -177,14 +177,13 @@ def test_the_released_cursor_and_the_number_box_choose_the_point():
     assert memory(app).params.at == path.values[-1]
 
 
-def test_a_box_that_reports_what_it_shows_after_a_switch_of_the_algorithm_moves_nothing():
+def test_a_box_that_reports_what_it_was_drawn_with_moves_nothing():
     app = explore(data="iris", algorithm="best")
-    memory(app).params = replace(memory(app).params, algorithm="gomp")
-    for key in ("exact_C", "field_column"):
-        del app.session_state[key]  # as a run without them leaves it, while the browser has them still
-    quiet(app.run())
-    assert (memory(app).params.at, memory(app).params.column) == (None, 0)
-    assert component(app, "path_player")["index"] == answer_of(app).index
+    memory(app).drawn["exact_C"] = 0.5, ""  # as after a run that did not draw it, while the browser had it still
+    quiet(app.number_input(key="exact_C").set_value(0.5).run())
+    assert memory(app).params.at is None
+    put(app, "exact_C", 0.6)
+    assert memory(app).params.at == 0.6
 
 
 @every("algorithm", ["gomp", "smkl", "joint"])
