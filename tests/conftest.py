@@ -60,6 +60,8 @@ LONGEST = (
 )
 # What a machine's own rounding could reach: solvers, certificates, and what compares them with an oracle.
 NUMERICAL = (
+    "answer/test_chance.py",
+    "answer/test_conformal.py",
     "estimators/test_*.py",
     "hkl/test_*.py",
     "io/test_extensions.py",
