@@ -38,6 +38,9 @@ from mklcore.figures.matrices import (
     confusion_figure as confusion_figure,
     gram_heatmap as gram_heatmap,
 )
+from mklcore.figures.site import (
+    static_site as static_site,
+)
 from mklcore.figures.style import (
     kernel_colours as kernel_colours,
 )

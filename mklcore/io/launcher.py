@@ -1,6 +1,7 @@
 """The command ``mkl-explorer``: it starts the app on this machine, and opens it on a table.
 
     mkl-explorer [FILE] [--port N] [--home DIR] [--open | --no-open]
+    mkl-explorer --static DIR [--pyodide PLACE]
 
 A table named on the command line is read and checked before the server starts. The server hands it to the one visitor
 whose link carries a secret made for it; the link works once, so nobody else who reaches the server gets the table.
@@ -31,8 +32,13 @@ _lock = threading.Lock()
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Start the app as the command line asks; returns the exit code."""
-    asked = _parser().parse_args(arguments)
+    parser = _parser()
+    asked = parser.parse_args(arguments)
+    if asked.pyodide is not None and asked.static is None:
+        parser.error("--pyodide says where the Pyodide of a page without a server lies: name its folder with --static")
     try:
+        if asked.static is not None:
+            return _write_site(asked.static, asked.pyodide)
         script = app()
         _check_packages()
         if asked.port is not None:
@@ -68,7 +74,22 @@ def _parser() -> argparse.ArgumentParser:
         default=None,
         help="open a browser (default: where there is a display)",
     )
+    parser.add_argument(
+        "--static", metavar="DIR", help="write a page that answers tables in the browser, without a server, and end"
+    )
+    parser.add_argument(
+        "--pyodide",
+        metavar="PLACE",
+        help="where its Pyodide lies: a folder that holds pyodide.js, which is copied, or an address",
+    )
     return parser
+
+
+def _write_site(directory: str, pyodide: str | None) -> int:
+    """Write the page without a server, and say how to look at it."""
+    page = import_module("mklcore.figures").static_site(directory, pyodide)
+    print(f"{page} is written. Look at it by: python -m http.server --directory {str(page.parent)!r}")
+    return 0
 
 
 def app() -> Path:

@@ -1,0 +1,114 @@
+"""The page without a server: what is written, what is refused, and what its session in Python answers."""
+
+import io
+import json
+import re
+import zipfile
+
+import numpy as np
+import pandas
+import pytest
+
+import mklcore as mkl
+from mklcore.answer.in_browser import Session
+from mklcore.errors import DataError, ParameterError
+from mklcore.io import launcher
+
+ROWS = 70
+
+
+def mixed(target="kind"):
+    """A table with a category, gaps, dates and a text of few words, and its bytes."""
+    rng = np.random.default_rng(0)
+    size = rng.standard_normal(ROWS)
+    frame = pandas.DataFrame({"size": size.round(3), "colour": rng.choice(["red", "blue", "green"], ROWS)})
+    frame["day"] = pandas.date_range("2024-01-01", periods=ROWS, freq="D").strftime("%Y-%m-%d")
+    frame["gaps"] = [None if k % 7 == 0 else round(float(k), 1) for k in range(ROWS)]
+    frame["owner"] = [f"o{k // 2}" for k in range(ROWS)]
+    frame[target] = np.where(size + 0.5 * rng.standard_normal(ROWS) > 0, "up", "down")
+    return frame.to_csv(index=False).encode()
+
+
+@pytest.fixture(scope="module")
+def answered():
+    session, stages = Session(), []
+    opened = json.loads(session.open(mixed()))
+    found = json.loads(session.answer("kind", "owner", lambda *stage: stages.append(stage)))
+    return session, opened, found, stages
+
+
+def test_a_session_answers_as_explore_does(answered):
+    _, opened, found, stages = answered
+    assert opened == {"columns": ["size", "colour", "day", "gaps", "owner", "kind"], "target": "kind", "rows": ROWS}
+    assert found["sentence"] == str(mkl.explore(mkl.read_table(mixed(), "kind", row_groups="owner")).verdict)
+    assert found["page"].startswith("<!DOCTYPE html>")
+    assert {stage for _, _, stage in stages} > {"table", "path", "refit"}
+    assert "owner" not in [field["name"] for field in found["row"]]
+
+
+def test_a_row_is_taken_apart_and_the_model_comes_back_from_its_file(answered):
+    session, _, found, _ = answered
+    said = json.loads(session.row(json.dumps({field["name"]: field["value"] for field in found["row"]})))
+    X = session.table.X
+    whole = said["base"] + sum(value for _, value in said["parts"])
+    assert said["prediction"] == session.found.model.predict(X[:1])[0]
+    np.testing.assert_allclose(whole, session.found.model.decision_function(X[:1])[0], rtol=1e-6, atol=1e-9)
+    again = mkl.load_model(io.BytesIO(session.model()))
+    np.testing.assert_array_equal(again.predict(X), session.found.model.predict(X))
+
+
+def test_a_session_draws_a_hull_and_refuses_in_sentences(answered):
+    session, _, found, _ = answered
+    assert found["hull"]
+    assert "hull" in json.loads(session.hull())["page"]
+    with pytest.raises(DataError, match="column"):
+        session.row('{"size": "1"}')
+    with pytest.raises(DataError):
+        Session().open(b"\x00\x01" * 40)
+
+
+def pyodide(folder, missing=""):
+    folder.mkdir()
+    files = {name: f"{name}.whl" for name in ("numpy", "scipy", "pandas", "scikit-learn", "openblas")}
+    packages = {name: {"file_name": file, "depends": []} for name, file in files.items()}
+    packages["scipy"]["depends"] = ["openblas"]
+    (folder / "pyodide-lock.json").write_text(json.dumps({"packages": packages}))
+    runtime = ("pyodide.js", "pyodide.asm.js", "pyodide.asm.wasm", "python_stdlib.zip")
+    for file in {*files.values(), *runtime, "other.whl"} - {missing}:
+        (folder / file).write_bytes(b"0" * 1000)
+    return folder
+
+
+def test_a_site_holds_the_library_and_the_pyodide_that_it_needs(tmp_path, capsys):
+    assert launcher.main(["--static", str(tmp_path / "site"), "--pyodide", str(pyodide(tmp_path / "own"))]) == 0
+    assert "python -m http.server" in capsys.readouterr().out
+    page = (tmp_path / "site" / "index.html").read_text(encoding="utf-8")
+    assert "connect-src 'self';" in page
+    assert "<!--" not in page
+    assert (tmp_path / "site" / "pyodide" / "openblas.whl").is_file()
+    assert not (tmp_path / "site" / "pyodide" / "other.whl").exists()
+    with zipfile.ZipFile(tmp_path / "site" / "library.zip") as archive:
+        names = archive.namelist()
+    assert {"mklcore/answer/in_browser.py", "latex2mathml/converter.py"} < set(names)
+    assert not [name for name in names if "__pycache__" in name or "_app/" in name]
+
+
+def test_an_address_of_pyodide_is_the_only_other_one_that_the_page_may_ask(tmp_path):
+    page = mkl.figures.static_site(tmp_path, "https://example.org/py").read_text(encoding="utf-8")
+    policy = re.search(r'Policy" content="([^"]+)"', page)[1]
+    assert set(re.findall(r"https?://[^ ;]+", policy)) == {"https://example.org"}
+    assert '"pyodide":"https://example.org/py/"' in page
+    assert "and to https://example.org, from where Python comes" in page
+
+
+def test_a_place_without_pyodide_is_refused(tmp_path, capsys):
+    with pytest.raises(ParameterError, match=r"holds no pyodide\.js"):
+        mkl.figures.static_site(tmp_path, tmp_path)
+    with pytest.raises(ParameterError, match=r"lacks openblas\.whl"):
+        mkl.figures.static_site(tmp_path, pyodide(tmp_path / "half", missing="openblas.whl"))
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ParameterError, match="cannot be written"):
+        mkl.figures.static_site(tmp_path / "file")
+    with pytest.raises(SystemExit):
+        launcher.main(["--pyodide", "there"])
+    assert "name its folder with --static" in capsys.readouterr().err
