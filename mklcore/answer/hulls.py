@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.dummy import DummyClassifier, DummyRegressor
 
 from mklcore.answer.chance import LEVEL, NONE, judge
-from mklcore.answer.exploration import effects, growth_of_columns, p_value_of_growth, typical_error
+from mklcore.answer.exploration import effects, growth_of_columns, mean_by_owner, p_value_of_growth, typical_error
 from mklcore.answer.verdict import Verdict
 from mklcore.arrays import one_blas_thread
 from mklcore.data.dataset import Dataset
@@ -63,14 +63,14 @@ def hull_verdict(model: Any, train: Dataset, rows: Dataset, *, seed: int = 0) ->
     guessing = predictions(kind().fit(np.zeros((train.n_samples, 1)), train.y), nothing)
     said = predictions(model, rows.X)
     ours, guessed = compare_scores([said, guessing], rows.y, scoring, seed)
-    found = judge(rows.y, said, guessing, scoring, seed)
+    found = judge(rows.y, said, guessing, scoring, seed, row_groups=rows.row_groups)
     wrong, guessed_wrong = (typical_error(one.answers, rows.y, train.task) for one in (said, guessing))
     selected: list[Any] = []
     if found.relation != NONE:
         known = copy(model).know_table(train)
         ranked, _ = effects(known, rows.drawn(RANKED, seed))
         grown = growth_of_columns(known, rows, rows.X, seed)
-        chance = {name: p_value_of_growth(more) > LEVEL for name, more in grown.items()}
+        chance = {name: p_value_of_growth(mean_by_owner(more, rows.row_groups)) > LEVEL for name, more in grown.items()}
         selected = [one._replace(chance=chance.get(one.name)) for one in ranked if one.effect > 0.0]
     return Verdict(
         train.target_name, train.task, label_of(scoring), ours.score, ours.error, guessed.score, found.relation,
