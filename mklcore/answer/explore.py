@@ -2,10 +2,11 @@
 
     table               rows to learn from and rows held out, folds, what cannot be answered
     columns             which vary, which are correlated
-    dictionary          kernels of straight lines, of single columns, of pairs, of all columns
+    dictionary          kernels of straight lines, of single columns, of pairs, of all columns by values and ranks
     candidates          models on them, from simple to rich, all with the squared loss and one set of kernel weights
-    path                each along its parameter, scored on folds that fit the weights again
-    choice              the simplest within one standard error of the best, at most ``BEHIND`` behind it
+    path                each along its parameter, scored on folds that fit the weights again; then one machine on all
+    choice              the one machine, or a simple model at most one standard error and ``BEHIND`` behind it; where
+                        there are many rows, a second look at its widths and C
     refit               its certified path, and the model on all rows
     columns that matter exact Shapley values on held-out rows
     references          a linear model and one RBF machine; trees when they are asked for
@@ -18,7 +19,7 @@ Budgets are in rows and operations, never in seconds: the same table gives the s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -29,15 +30,18 @@ from sklearn.base import clone
 from mklcore.answer.exploration import ALIKE, Baseline, Exploration, columns_that_matter, correlations
 from mklcore.answer.folds import (
     MOST_PAIRS,
+    TOGETHER,
     Asked,
     Candidate,
     FoldedTable,
     Judged,
+    folds_of,
     landmarks,
-    later_rows,
     machine,
+    one_machine,
     path,
     runs_over,
+    second_look,
     shown,
     standard_error,
     targets,
@@ -47,13 +51,16 @@ from mklcore.data.columns import ReadOptions
 from mklcore.data.dataset import Dataset, counted
 from mklcore.data.frames import as_table, is_frame, with_column
 from mklcore.data.reading import describe_table, read_parsed
-from mklcore.data.splitting import RANDOM, codes_of, fold_rows, rare_note
+from mklcore.data.splitting import RANDOM, rare_note
 from mklcore.data.target import is_sure
 from mklcore.errors import DataError, ParameterError, check_cancelled, suppress_convergence_warnings
 from mklcore.estimators.one_class import LpMKLOneClass
+from mklcore.figures.style import joined
 from mklcore.io.catalog import ESTIMATORS
 from mklcore.kernels.dictionary import WHOLE_WIDTH, KernelDictionary
+from mklcore.kernels.blends import Ranked
 from mklcore.kernels.features import Nystroem
+from mklcore.kernels.functions import RBF, Laplacian
 from mklcore.kernels.interactions import interacting
 from mklcore.kernels.stacks import rows_of
 from mklcore.paths.path import Path, fit_path, path_grid
@@ -63,12 +70,16 @@ STAGES = ("table", "columns", "dictionary", "candidates", "path", "choice", "ref
           "references", "intervals", "verdict")  # fmt: skip
 LEAST_ROWS, FEW, HELD_OUT = 6, 60, 0.25  # rows that an answer needs, rows from which some are held out, and how many
 MOST_COLUMNS = 2000  # source columns
-CHOSEN_ON = 2000  # rows on which candidates are compared
+CHOSEN_ON = 1000  # rows on which candidates are compared
 SMALL = 400  # rows below which five folds are made, three from there on
 EXACT = 5000  # rows up to which one kernel of all columns is taken as it is
-FEATURES = 1.2e10  # multiplications of sums over features of more rows
+FEATURES = 2.4e10  # multiplications of sums over features of more rows
 DRAGGED = 1200  # rows of a path of one kernel of all columns; models of low rank take ``EXACT``
-BEHIND = 0.005  # of the score that a simpler model may be behind
+BEHIND = 0.002  # of the score that a simpler model may be behind
+ONE = "one machine on all kernels"
+WHOLE = {"all columns, rough": Laplacian(1.0, relative=True), "all columns, smooth": RBF(1.0, relative=True)}
+QUARTERS = {1: "about a quarter is", 2: "about half is", 3: "about three quarters are", 4: "nearly all is"}
+WIDE = 300  # columns up to which the rough kernel is a member
 SPARSE_SHARED = 16 / 15  # the order of the norm for several classes, whose updates at 1 itself hardly end
 Tick = Callable[[int, int], Any]
 
@@ -94,9 +105,11 @@ def explore(
 ) -> Exploration:
     """Which columns of this table matter, how much, and how well do they predict?
 
-    Compares models from simple to rich by folds: straight lines, functions of single columns, pairs of columns, and
-    one Laplacian kernel of all columns; takes the simplest that is not clearly behind, and explains it by exact Shapley
-    values per column. What is given is taken, all else is chosen. A table without a target gets `LpMKLOneClass`.
+    Learns one machine on the weighted sum of kernels from simple to rich: straight lines, functions of single columns,
+    pairs of columns, and Laplacian and RBF kernels of all columns that see values and ranks. Folds give the weights.
+    Straight lines, single columns or pairs alone are taken where they are hardly behind it. The answer is explained by
+    exact Shapley values per column. What is given is taken, all else is chosen. A table without a target gets
+    `LpMKLOneClass`.
 
     Parameters
     ----------
@@ -223,11 +236,15 @@ def stages(data: Dataset, asked: Asked, callback: Tick | None = None) -> Iterato
         for one in offered:
             tick()
             compared.append(path(known, one, asked, tick, runs))
+        if asked.is_open:
+            compared.append(one_machine(known, ONE, compared, asked, tick))
         yield over("path", compared)
         taken = choice(compared)
+        if taken.candidate.label == ONE:
+            taken = second_look(known, taken, asked, tick)
         yield over("choice", taken)
         tick()
-        notes = (*notes, summary(taken, compared))
+        notes = (*notes, *summary(taken, compared))
         fitted, index, model = refit(known, taken, asked, first)
     yield over("refit", (fitted, index, model))
     tick()
@@ -275,14 +292,9 @@ def table(data: Dataset, asked: Asked) -> FoldedTable:
     learn = asked.some(learn, of if asked.max_rows is None else asked.max_rows)
     few = asked.some(learn, CHOSEN_ON)
     classes = None if data.task in ("regression", "novelty") else np.unique(learn.y)
-    codes = None if classes is None else codes_of(few.y)
     folds: tuple[Any, ...] = ()
     if data.task != "novelty":
-        count = min(5 if few.n_samples < SMALL else 3, few.n_samples // 2)
-        if asked.hold_out == RANDOM:
-            folds = tuple(fold_rows(codes, few.n_samples, count, asked.seed, few.row_groups))
-        else:
-            folds = tuple(later_rows(few.n_samples, count, asked.hold_out, few.row_groups))
+        folds = tuple(folds_of(few, asked, min(5 if few.n_samples < SMALL else 3, few.n_samples // 2)))
     Y = targets(few.y, classes) if data.task != "novelty" else np.zeros((few.n_samples, 1))
     how = "drawn at random" if asked.hold_out == RANDOM else "the newest"
     notes = [f"Learned from {learn.n_samples:,} of {of:,} rows, {how}."] if learn.n_samples < of else []
@@ -312,7 +324,7 @@ def columns(known: FoldedTable) -> tuple[str, ...]:
 
 
 def dictionary(known: FoldedTable, asked: Asked) -> dict[str, Any]:
-    """The kernels of every candidate, by its label; those of pairs where some act together."""
+    """The kernels of every candidate, by its label, from simple to rich; those of pairs where some act together."""
     learn = known.learn
     if asked.stack is not None or asked.kernels is not None:
         return {"the given kernels": asked.kernels if asked.stack is None else "precomputed"}
@@ -323,8 +335,12 @@ def dictionary(known: FoldedTable, asked: Asked) -> dict[str, Any]:
     found = {"straight lines": straight, "columns one by one": single}
     if not learn.sequences and not learn.groups and (pairs := interacting(known.few, 2, MOST_PAIRS)):
         found["columns and pairs"] = KernelDictionary.interactions(learn, candidates=pairs)
-    if not learn.sequences and learn.n_features and asked.p is None:
-        found["all columns together"] = KernelDictionary.laplacian_grid([1.0])
+    if not learn.sequences and learn.n_features:
+        categories = tuple(j for _, members in learn.columns if len(members) > 1 for j in members)
+        for label, radial in WHOLE.items():
+            if radial.base == "absolute" and learn.n_features > WIDE:
+                continue  # its distances cost as many operations as there are columns
+            found[label] = KernelDictionary((Ranked(radial, categories=categories),), feature_names=learn.feature_names)
     return found
 
 
@@ -338,12 +354,11 @@ def candidates(known: FoldedTable, kinds: dict[str, Any], asked: Asked) -> tuple
     sparse = 1.0 if known.Y.shape[1] == 1 else SPARSE_SHARED
     found = []
     for label, kernels in kinds.items():
-        if label == "all columns together":
+        if label in WHOLE:
             found.append(Candidate(label, machine(task, kernels, 2.0), "whole"))
             continue
-        p = asked.p if asked.p is not None else 2.0 if label == "straight lines" else sparse
         approximation = Nystroem(landmarks(len(kernels), bool(known.learn.strings)), asked.seed)
-        estimator = machine(task, kernels, p, approximation)
+        estimator = machine(task, kernels, 2.0 if label == "straight lines" else sparse, approximation)
         found.append(Candidate(label, estimator, pairs=label == "columns and pairs"))
     return tuple(found)
 
@@ -375,20 +390,33 @@ def of_method(known: FoldedTable, label: str, kernels: Any, asked: Asked) -> lis
 
 def choice(compared: Sequence[Judged]) -> Judged:
     """The first, going from simple to rich, that is at most one standard error of the paired differences and at most
-    ``BEHIND`` behind the best."""
-    top = max(compared, key=lambda one: one.score)
-    for one in compared:
+    ``BEHIND`` behind the best. Kernels of all columns are no choice of their own, but members of the one machine.
+    """
+    offered = [one for one in compared if one.candidate.label not in WHOLE]
+    top = max(offered, key=lambda one: one.score)
+    for one in offered:
         behind = top.scores[:, top.best] - one.scores[:, one.best]
         if behind.mean() <= min(BEHIND, standard_error(behind)):
             return one
     return top
 
 
-def summary(taken: Judged, compared: Sequence[Judged]) -> str:
-    """What was taken, and what else was tried."""
+def summary(taken: Judged, compared: Sequence[Judged]) -> tuple[str, ...]:
+    """What was taken, what else was tried, and what the one machine is made of."""
     beside = "; ".join(f"{one.candidate.label} {one.score:.3g}" for one in compared if one is not taken)
     first = f"Taken by folds: {taken.candidate.label}, {taken.score:.3g} ± {taken.error:.2g}"
-    return f"{first}; {beside}." if beside else f"{first}."
+    notes = (f"{first}; {beside}." if beside else f"{first}.",)
+    if taken.said_by:
+        notes += (made_of(taken.said_by),)
+    return notes
+
+
+def made_of(shares: Mapping[str, float]) -> str:
+    """Which shares of what the one machine says out of folds its groups of kernels have, to a quarter."""
+    quarters = {name: round(4.0 * min(max(share, 0.0), 1.0)) for name, share in shares.items()}
+    said = [f"{QUARTERS[count]} {name}" for name, count in quarters.items() if count]
+    more = " A kernel of all columns can say straight lines, too." if quarters.get(TOGETHER) else ""
+    return f"Of what it says, {joined(said or ['nearly nothing'])}.{more}"
 
 
 def solved_path(

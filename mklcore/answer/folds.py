@@ -1,4 +1,4 @@
-"""Candidates scored along their parameter, on folds that fit the kernel weights again.
+"""Candidates scored along their parameter, on folds that fit the kernel weights again, and one machine on all of them.
 
 Squared loss on folds, for a whole grid of C at once: what candidates are compared by, with BLAS alone.
 
@@ -9,30 +9,41 @@ columns have features Phi_m of low rank: the sums Phi'Phi are taken once, and ev
 as the number of features. The weights go along C, updated a few times at each: enough to compare, not a certificate,
 which the estimator that is fitted in the end has. One kernel of all columns costs a factorisation a C.
 
-Source: Kloft, Brefeld, Sonnenburg, Zien (2011), equation (16), with the norms summed over targets.
+The candidates are members of one machine. With F_m the out-of-fold predictions of member m, centred, and G their Gram
+matrix, each member gets a weight
+
+    w = argmin_{w >= 0}  ||Y - ybar - sum_m w_m F_m||^2 + r ||w - 1/q||^2,    r = (20 / n) tr(G) / q,
+
+and the machine has the kernel K = sum_m w_m K_m / v_m, v_m the variance of K_m in its feature space, and its own C by
+the same folds.
+
+Source: Kloft, Brefeld, Sonnenburg, Zien (2011), equation (16), with the norms summed over targets; Breiman (1996),
+Stacked regressions, for the weights.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
+from scipy.optimize import nnls
 from scipy.spatial.distance import cdist
 
 from mklcore.arrays import Array, Indices, Labels
 from mklcore.data.dataset import Dataset
-from mklcore.data.splitting import RANDOM, codes_of
+from mklcore.data.splitting import RANDOM, codes_of, fold_rows
 from mklcore.errors import ParameterError, check_cancelled, suppress_convergence_warnings
 from mklcore.estimators.joint import JointMKLClassifier
 from mklcore.estimators.lp import LpMKLClassifier, LpMKLRegressor
 from mklcore.io.catalog import ESTIMATORS
+from mklcore.kernels.blends import Blend, Ranked
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.features import Nystroem
-from mklcore.kernels.functions import Laplacian
+from mklcore.kernels.functions import Delta, KernelSpec, median_distance
 from mklcore.kernels.grams import GramStack
 from mklcore.kernels.interactions import interacting
 from mklcore.kernels.maps import column_statistics, standardise_rows
@@ -45,8 +56,13 @@ GRID = 10.0 ** np.arange(-1.0, 3.1, 0.5)  # values of C
 WIDTHS, WIDER, MOST_WIDTHS = (0.25, 1.0, 4.0), 4.0, 6  # median distances; a grid whose edge wins goes on by this ratio
 FINALISTS = 2  # widths that all folds judge
 MOST_PAIRS = 8
+PULL = 20  # rows that the pull of the members' weights to equal ones counts as
+LEAST_WEIGHT = 0.1  # sum of the weights below which the members say nothing, so that they stay equal
+SECOND, NARROWER = 3000, (1.0, 2.0, 4.0, 8.0)  # rows of a second look, and how much narrower kernels of all columns are
+LEAST_SHARE = 2e-3  # of all shares: a kernel below it is left out of the one machine
+STRAIGHT, ALONE, TOGETHER = "straight lines", "single columns and pairs", "all columns together"
 ROUGHLY = 1e-2  # relative gap at which folds compare the points of a path
-LOW_RANK, MOST_FEATURES = (15, 50), 800  # landmarks of a kernel of one column, and of all of them together
+LOW_RANK, MOST_FEATURES = (10, 50), 400  # landmarks of a kernel of one column, and of all of them together
 Fold = Callable[[int], tuple[Array, Callable[[int], Array]]]  # number -> scores (L,), and decisions at a value
 
 
@@ -103,8 +119,8 @@ class Asked:
 
     @property
     def is_open(self) -> bool:
-        """Whether methods are compared: at most p, C, scores and rows are fixed."""
-        return not (self.further or any((self.method, self.kernels, self.stack, self.loss, self.over)))
+        """Whether members are compared and blended: at most C, scores and rows are fixed."""
+        return not (self.further or any((self.method, self.kernels, self.stack, self.loss, self.over, self.p)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,21 +148,46 @@ class Candidate:
     pairs: bool = False
 
 
+FoldKernel = Callable[[int, float], tuple[Array, dict[str, Array]]]
+
+
+@dataclass(frozen=True, eq=False)
+class Member:
+    """What a candidate is as a part of the one machine.
+
+    ``kernel(k, narrower)`` : its kernel among the training rows of fold k, and of the rows left out with these, by
+    `STRAIGHT`, `ALONE` and `TOGETHER`, which add up; kernels of all columns are so many times ``narrower``.
+    ``parts`` : its kernels, the variance of each in its feature space, and its weight once that is one; ``variance`` of
+    their weighted sum.
+    """
+
+    kernel: FoldKernel
+    parts: tuple[tuple[KernelSpec, float, float], ...]
+    variance: float
+
+
 @dataclass(frozen=True, eq=False)
 class Judged:
     """A candidate along its parameter: ``values`` (L,), ``scores`` (F, L) by fold, and the decisions out of folds
-    (n, T) at the best value."""
+    (n, T) at the best value.
+
+    ``member`` : what it is as a part of the one machine; ``said_by`` : of that machine, the share of its decisions out
+    of folds that straight lines have, single columns and pairs, and kernels of all columns.
+    """
 
     candidate: Candidate
     param: str
     values: Array
     scores: Array
     decisions: Array | None = None
+    member: Member | None = None
+    said_by: dict[str, float] = field(default_factory=dict)
+    chosen: int | None = None
 
     @property
     def best(self) -> int:
-        """The index of the highest mean score, the first of equals."""
-        return best_of(self.scores)
+        """The index that was chosen, or that of the highest mean score, the first of equals."""
+        return best_of(self.scores) if self.chosen is None else self.chosen
 
     @property
     def score(self) -> float:
@@ -182,66 +223,103 @@ def path(
     over: tuple[str, Array] | None = None,
 ) -> Judged:  # fmt: skip
     """A candidate along its parameter, on folds that fit its weights again; ``over``: as `runs_over` gives it."""
-    param, values = "C", GRID if asked.C is None else np.array([float(asked.C)])
-    if one.way in ESTIMATORS:
-        param, values = over or runs_over(known, one, asked)
-        fold = _estimator_folds(known, one, asked, param, values, tick)
-    elif one.way == "whole":
-        one, values, fold = _whole_folds(known, one, asked, values, tick)
-    else:
-        fold = _low_rank_folds(known, one, asked, values)
-    scores, decided = [], []
-    for k in range(len(known.folds)):
-        tick()
-        own, decide = fold(k)
-        scores.append(own)
-        decided.append(decide)
+    values = GRID if asked.C is None else np.array([float(asked.C)])
+    if one.way == "low rank":
+        return few_columns(known, one, asked, values, tick)
+    if one.way == "whole":
+        return all_columns(known, one, asked, values, tick)
+    param, values = over or runs_over(known, one, asked)
+    fold = _estimator_folds(known, one, asked, param, values, tick)
+    scores, decide = zip(*(fold(k) for k in range(len(known.folds))), strict=True)
     best = best_of(np.array(scores))
-    parts = [decide(best) for decide in decided]
-    decisions = np.full((known.few.n_samples, *parts[0].shape[1:]), np.nan)
+    decisions = out_of_folds(known, [decided(best) for decided in decide])
+    return Judged(one, param, values, np.array(scores), decisions)
+
+
+def out_of_folds(known: FoldedTable, parts: Sequence[Array]) -> Array:
+    """Decisions (n, T) from those of every fold on the rows it has left out; NaN for rows that are in no fold."""
+    found = np.full((known.few.n_samples, max(parts[0][0].size, 1)), np.nan)
     for (_, left_out), part in zip(known.folds, parts, strict=True):
-        decisions[left_out] = part
-    return Judged(one, param, values, np.array(scores), decisions.reshape(len(decisions), -1))
+        found[left_out] = part.reshape(len(part), -1)
+    return found
 
 
-def _low_rank_folds(known: FoldedTable, one: Candidate, asked: Asked, values: Array) -> Fold:
-    """Kernels of few columns by their features."""
+def few_columns(
+    known: FoldedTable, one: Candidate, asked: Asked, values: Array, tick: Callable[[], None] = lambda: None
+) -> Judged:
+    """Kernels of few columns by their features on all rows; every fold learns their weights anew."""
+    few, dictionary, p = known.few, one.estimator.kernels, one.estimator.p
 
-    def fold(k: int) -> tuple[Array, Callable[[int], Array]]:
+    @cache
+    def features(pairs: Any) -> tuple[Array, Indices, Array, list[KernelSpec]]:
+        kernels = dictionary if pairs is None else KernelDictionary.interactions(few, candidates=pairs)
+        bound = beside(kernels, few)
+        stack = one.estimator.approximation.features(bound, few.table)
+        named = dict(zip(bound.names, kernels.specs, strict=True))
+        specs = [named[name] for name in stack.names]
+        return stack.table.astype(np.float64), stack.ends, stack.scales, specs
+
+    def found_in(rows: Dataset) -> tuple[Array, Indices, Array, list[KernelSpec]]:
+        return features(interacting(rows, 2, MOST_PAIRS) if one.pairs else None)
+
+    by_fold, scores = [], []
+    for train, left_out in known.folds:
+        tick()
+        table, ends, _, specs = found_in(few.take(train)) if one.pairs else features(None)
+        along = list(low_rank_along(table[train], ends, known.Y[train], p, values, table[left_out]))
+        scores.append(fold_scores(known, [decided for decided, _ in along], left_out, asked.scoring))
+        by_fold.append((table, ends, specs, along))
+    best = best_of(np.array(scores))
+
+    def kernel(k: int, narrower: float) -> tuple[Array, dict[str, Array]]:
         train, left_out = known.folds[k]
-        rows, kernels = known.few.take(train), one.estimator.kernels
-        if one.pairs:
-            kernels = KernelDictionary.interactions(rows, candidates=interacting(rows, 2, MOST_PAIRS))
-        stack = one.estimator.approximation.features(beside(kernels, rows), rows.table)
-        Z, new = (part.astype(np.float64) for part in (stack.table, stack.cross(known.few.table[left_out]).table))
-        along = list(low_rank_along(Z, stack.ends, known.Y[train], one.estimator.p, values, new))
-        return fold_scores(known, along, left_out, asked.scoring), along.__getitem__
+        table, ends, specs, along = by_fold[k]
+        sizes = np.diff(ends)
+        rooted = table * np.sqrt(np.repeat(along[best][1], sizes))
+        straight = np.repeat([spec.is_base or isinstance(spec, Delta) for spec in specs], sizes)
+        across = {
+            name: rooted[np.ix_(left_out, of)] @ rooted[np.ix_(train, of)].T
+            for name, of in ((STRAIGHT, straight), (ALONE, ~straight))
+        }
+        return rooted[train] @ rooted[train].T, across
 
-    return fold
+    table, ends, scales, specs = found_in(few)
+    *_, (_, theta) = low_rank_along(table, ends, known.Y, p, values[: best + 1], table[:1])
+    own = np.repeat(np.arange(theta.size), np.diff(ends))
+    variance = float(theta[own] @ table.var(axis=0))
+    parts = tuple(zip(specs, scales.tolist(), theta.tolist(), strict=True))
+    decisions = out_of_folds(known, [along[best][0] for *_, along in by_fold])
+    return Judged(one, "C", values, np.array(scores), decisions, Member(kernel, parts, variance))
 
 
-def _whole_folds(
-    known: FoldedTable, one: Candidate, asked: Asked, grid: Array, tick: Callable[[], None]
-) -> tuple[Candidate, Array, Fold]:
+def all_columns(
+    known: FoldedTable, one: Candidate, asked: Asked, grid: Array, tick: Callable[[], None] = lambda: None
+) -> Judged:
     """One kernel of all columns: widths on the first fold, on a grid that goes on where its edge wins, then the best of
     them on all folds, and last two more values of C beside the best.
     """
     few, spec = known.few, one.estimator.kernels.specs[0]
-    rows = standardise_rows(few.X, *column_statistics(few.X))
-    is_laplacian = isinstance(spec, Laplacian)
-    apart = cdist(rows, rows, "cityblock" if is_laplacian else "sqeuclidean")
-    middle = float(np.median(apart[apart > 0]))
+    ranked = isinstance(spec, Ranked)
+    radial: Any = spec.parts[0] if ranked else spec
+    standard = standardise_rows(few.X, *column_statistics(few.X))
+    rows = spec.settle(standard).seen(standard) if ranked else standard
+    is_squared = radial.base == "squared"
+    apart = cdist(rows, rows, "sqeuclidean" if is_squared else "cityblock")
+    middle = median_distance(radial.base, rows)
+
+    def between(width: float, these: Indices, those: Indices) -> Array:
+        found: Array = np.exp(-replace(radial, width=width * middle, relative=False).rate * apart[np.ix_(these, those)])
+        return found
 
     @lru_cache(maxsize=1)
-    def kernel(width: float, k: int) -> tuple[Array, Array]:
+    def of_fold(width: float, k: int) -> tuple[Array, Array]:
         train, left_out = known.folds[k]
-        size = width * middle if is_laplacian else 2.0 * width**2 * middle
-        return scaled(*(np.exp(apart[np.ix_(part, train)] / -size) for part in (train, left_out)))
+        return scaled(between(width, train, train), between(width, left_out, train))
 
     @cache
     def decided(width: float, k: int, C: float) -> Array:
         tick()
-        return kernel_at(*kernel(width, k), known.Y[known.folds[k][0]], C)
+        return kernel_at(*of_fold(width, k), known.Y[known.folds[k][0]], C)
 
     def score(width: float, k: int, values: Array) -> Array:
         along = [decided(width, k, C) for C in values.tolist()]
@@ -252,7 +330,7 @@ def _whole_folds(
 
     values = grid[::2] if len(grid) > 1 else grid
     first: dict[float, float] = {}
-    waiting = list(WIDTHS) if is_laplacian else [float(spec.width)]
+    waiting = [float(radial.width)] if not ranked else list(WIDTHS)
     while waiting:
         width = waiting.pop()
         first[width] = float(score(width, 0, values).max())
@@ -260,13 +338,168 @@ def _whole_folds(
         if not waiting and 1 < len(first) < MOST_WIDTHS and best in (min(first), max(first)):
             waiting = [best / WIDER if best == min(first) else best * WIDER]
     finalists = sorted(first, key=lambda w: -first[w])[:FINALISTS]
+    if len(values) > 1:
+        near = int(np.argmax(score(finalists[0], 0, values)))
+        values = values[max(near - 1, 0) : near + 2]
     width = max(finalists, key=lambda w: float(scores(w, values).mean(axis=0).max()))
     if len(values) > 1:
         C = values[best_of(scores(width, values))]
         values = np.array(sorted({*values.tolist(), *grid[np.isclose(np.abs(np.log10(grid / C)), 0.5)].tolist()}))
-    kernels = replace(one.estimator.kernels, specs=(replace(spec, width=width),))
-    fold = lambda k: (score(width, k, values), lambda place: decided(width, k, float(values[place])))  # noqa: E731
-    return replace(one, estimator=machine(few.task, kernels, 2.0)), values, fold
+    chosen = replace(radial, width=width)
+    kept = replace(spec, parts=(chosen,)) if ranked else chosen
+    kernels = replace(one.estimator.kernels, specs=(kept,))
+    judged_along = scores(width, values)
+    best_C = float(values[best_of(judged_along)])
+    decisions = out_of_folds(known, [decided(width, k, best_C) for k in range(len(known.folds))])
+
+    def kernel(k: int, narrower: float) -> tuple[Array, dict[str, Array]]:
+        own, across = of_fold(width / narrower, k)
+        return own, {TOGETHER: across}
+
+    everything = np.arange(few.n_samples)
+    size = max(1.0 - float(between(width, everything, everything).mean()), 1e-12)
+    member = Member(kernel, ((kept, size, 1.0),), 1.0)
+    candidate = replace(one, estimator=machine(few.task, kernels, 2.0))
+    return Judged(candidate, "C", values, judged_along, decisions, member)
+
+
+def one_machine(
+    known: FoldedTable, label: str, compared: Sequence[Judged], asked: Asked, tick: Callable[[], None] = lambda: None
+) -> Judged:
+    """One machine on the weighted sum of the kernels of all members, and its C by the same folds."""
+    values = GRID if asked.C is None else np.array([float(asked.C)])
+    w = member_weights([one.decisions for one in compared if one.decisions is not None], known.Y)
+    found = [(one.member, share) for one, share in zip(compared, w, strict=True) if one.member and share > 0.0]
+    members = [(member, share / max(member.variance, 1e-12)) for member, share in found]
+
+    def kernel(k: int, narrower: float) -> tuple[Array, dict[str, Array]]:
+        total, across = np.zeros(()), dict[str, Array]()
+        for member, share in members:
+            own, others = member.kernel(k, narrower)
+            total = total + share * own
+            for name, part in others.items():
+                across[name] = across.get(name, 0.0) + share * part
+        return total, across
+
+    shares, sizes = dict[KernelSpec, float](), dict[KernelSpec, float]()
+    for member, share in members:
+        for spec, size, own in member.parts:
+            shares[spec], sizes[spec] = shares.get(spec, 0.0) + share * own, size
+    least = LEAST_SHARE * max(shares.values())
+    kept = {spec: share / sizes[spec] for spec, share in shares.items() if share > least}
+    blend = Blend(parts=tuple(kept), shares=tuple(kept.values()), label=label)
+    member = Member(kernel, ((blend, 1.0, 1.0),), 1.0)
+    return on_folds(known, blend, member, values, asked, tick)
+
+
+def on_folds(
+    known: FoldedTable, blend: Blend, member: Member, values: Array, asked: Asked, tick: Callable[[], None],
+    narrower: float = 1.0, C: float | None = None,
+) -> Judged:  # fmt: skip
+    """A machine on one sum of kernels along C by folds; at the best C, or at the one that is given."""
+    scores, alongs, groups = [], [], []
+    for k, (train, left_out) in enumerate(known.folds):
+        tick()
+        K, across = member.kernel(k, narrower)
+        every = sum(across.values())
+        duals = [ridge(K, known.Y[train], cost) for cost in values]
+        along = [every @ a + b for a, b in duals]
+        scores.append(fold_scores(known, along, left_out, asked.scoring))
+        alongs.append(along)
+        groups.append([{name: part @ a for name, part in across.items()} for a, _ in duals])
+    best = best_of(np.array(scores)) if C is None else int(np.argmin(np.abs(values - C)))
+    said = {name: out_of_folds(known, [parts[best][name] for parts in groups]) for name in groups[0][0]}
+    decisions = out_of_folds(known, [along[best] for along in alongs])
+    kernels = KernelDictionary((blend,), feature_names=known.learn.feature_names or None)
+    estimator = machine(known.few.task, kernels, 2.0).copy_with("normalise", None)  # its variance is about one already
+    candidate = Candidate(blend.name(), estimator, "whole")
+    return Judged(candidate, "C", values, np.array(scores), decisions, member, covered(said), best)
+
+
+def second_look(known: FoldedTable, one: Judged, asked: Asked, tick: Callable[[], None] = lambda: None) -> Judged:
+    """The one machine with narrower kernels of all columns and a larger C, where more rows than the folds have say so.
+
+    On at most ``SECOND`` rows, of which a third judges: widths are halved, and C may be ten times as large, as long as
+    the squared error falls and the score does not.
+    """
+    rows = asked.some(known.learn, SECOND)
+    if asked.C is not None or rows.n_samples <= known.few.n_samples:
+        return one
+    train, left_out = folds_of(rows, asked, 3)[0]
+    (blend,) = one.candidate.estimator.kernels.specs
+    standard = standardise_rows(rows.table, *column_statistics(rows.table[train]))
+    ranked = [(part, share) for part, share in zip(blend.parts, blend.shares, strict=True) if isinstance(part, Ranked)]
+    others = [(part, share) for part, share in zip(blend.parts, blend.shares, strict=True) if part not in dict(ranked)]
+    fixed = np.zeros((rows.n_samples, len(train)))
+    for part, share in others:
+        tick()
+        bound = part if not rows.strings else part.beside(rows.n_features, [n for n, _ in rows.strings], rows.width)
+        fixed += share * bound.settle(standard[train]).values(standard, standard[train])
+    apart = []
+    for part, share in ranked:
+        settled = part.settle(standard[train])
+        seen, radial = settled.seen(standard), settled.parts[0]
+        is_squared = radial.base == "squared"
+        distance = cdist(seen, seen[train], "sqeuclidean" if is_squared else "cityblock")
+        apart.append((distance, radial.rate, is_squared, share))
+    Y, classes = targets(rows.y, known.classes), replace(known, few=rows)
+    first, best, found = float(one.values[one.best]), (1.0, float(one.values[one.best])), (-np.inf, np.inf)
+    for narrower in NARROWER if apart else (1.0,):
+        K = fixed.copy()
+        for distance, rate, is_squared, share in apart:
+            tick()
+            block = np.exp(distance * (-rate * narrower ** (1 + is_squared)))
+            before = np.exp(distance[train] * -rate).mean() if narrower > 1.0 else block[train].mean()
+            K += share * (1.0 - before) / (1.0 - block[train].mean()) * block
+        improved = False
+        for C in GRID[(GRID > 0.99 * first) & (GRID < 10.1 * first)].tolist():
+            tick()
+            decided = kernel_at(K[train], K[left_out], Y[train], C)
+            score = float(fold_scores(classes, [decided], left_out, asked.scoring)[0])
+            error = float(np.mean((decided - Y[left_out]) ** 2))
+            if score >= found[0] and error < found[1]:
+                found, best, improved = (score, error), (narrower, C), True
+        if not improved:
+            break
+    if best == (1.0, first):
+        return one
+    narrower, C = best
+    parts = [replace(part, parts=(replace(part.parts[0], width=part.parts[0].width / narrower),)) for part, _ in ranked]
+    narrowed = []
+    for distance, rate, is_squared, share in apart:
+        block = np.exp(distance[train] * (-rate * narrower ** (1 + is_squared)))
+        narrowed.append(share * (1.0 - np.exp(distance[train] * -rate).mean()) / (1.0 - block.mean()))
+    every = [*others, *zip(parts, narrowed, strict=True)]
+    blend = Blend(parts=[part for part, _ in every], shares=[share for _, share in every], label=blend.label)
+    assert one.member is not None
+    return on_folds(known, blend, one.member, one.values, asked, tick, narrower, C)
+
+
+def covered(parts: dict[str, Array]) -> dict[str, float]:
+    """The share of every part (n, T) in the variance of their sum: cov(part, sum) / var(sum); they add up to 1."""
+    kept = {name: part[np.isfinite(part).all(axis=1)] for name, part in parts.items()}
+    total = sum(kept.values())
+    total = total - total.mean(axis=0)
+    whole = float(np.sum(total * total)) or 1.0
+    return {name: float(np.sum(part * total)) / whole for name, part in kept.items()}
+
+
+def member_weights(decisions: Sequence[Array], Y: Array) -> Array:
+    """The weight (q,) of every member by its decisions (n, T) out of folds; they sum to 1.
+
+    min_{w >= 0} ||Y - ybar - sum_m w_m F_m||^2 + r ||w - 1/q||^2 with F_m less ybar, r worth ``PULL`` rows.
+    """
+    judged_rows = np.isfinite(np.hstack(decisions)).all(axis=1)
+    target = Y[judged_rows]
+    centre = target.mean(axis=0)
+    A = np.array([(one[judged_rows] - centre).ravel() for one in decisions])
+    q, G = len(A), A @ A.T
+    pull = PULL / len(target) * np.trace(G) / q
+    root = np.linalg.cholesky(G + (pull + 1e-9 * max(float(np.trace(G)), 1e-300)) * np.eye(q))
+    w, _ = nnls(root.T, np.linalg.solve(root, A @ (target - centre).ravel() + pull / q))
+    total = float(w.sum())
+    weights: Array = w / total if total > LEAST_WEIGHT else np.full(q, 1.0 / q)
+    return weights
 
 
 def _estimator_folds(
@@ -304,6 +537,14 @@ def runs_over(known: FoldedTable, one: Candidate, asked: Asked) -> tuple[str, Ar
         return over.key, np.array([float(getattr(one.estimator, over.attribute))])
     with suppress_convergence_warnings():
         return over.key, path_grid(one.estimator, asked.given(known.few), known.few.y, over.key, len(GRID))
+
+
+def folds_of(rows: Dataset, asked: Asked, count: int) -> list[tuple[Indices, Indices]]:
+    """Row numbers to learn from and row numbers to judge by, a pair per fold."""
+    if asked.hold_out != RANDOM:
+        return list(later_rows(rows.n_samples, count, asked.hold_out, rows.row_groups))
+    codes = None if rows.task == "regression" else codes_of(rows.y)
+    return fold_rows(codes, rows.n_samples, count, asked.seed, rows.row_groups)
 
 
 def later_rows(
@@ -359,8 +600,10 @@ def targets(y: Labels, classes: Labels | None) -> Array:
     return np.where(np.asarray(y)[:, None] == one, 1.0, -1.0)
 
 
-def low_rank_along(table: Array, ends: Indices, Y: Array, p: float, grid: Array, new: Array) -> Iterator[Array]:
-    """Decisions (m, T) on features ``new`` (m, D) at every C of a rising ``grid``.
+def low_rank_along(
+    table: Array, ends: Indices, Y: Array, p: float, grid: Array, new: Array
+) -> Iterator[tuple[Array, Array]]:
+    """Decisions (m, T) on features ``new`` (m, D), and the kernel weights (M,), at every C of a rising ``grid``.
 
     ``table`` (n, D) features of the training rows, kernel k from column ``ends[k]`` to ``ends[k + 1]``; ``Y`` (n, T).
     """
@@ -377,9 +620,9 @@ def low_rank_along(table: Array, ends: Indices, Y: Array, p: float, grid: Array,
             system = inner * spread[:, None] * spread
             system.flat[:: len(system) + 1] += 1.0 / C
             v = cho_solve(cho_factor(system, overwrite_a=True, check_finite=False), reach * spread[:, None])
-            norms = np.sqrt(theta * np.bincount(own, (v * v).sum(axis=1), count))
+            norms, used = np.sqrt(theta * np.bincount(own, (v * v).sum(axis=1), count)), theta
             theta = _weights(norms, p)
-        yield (new - means) @ (v * spread[:, None]) + centre
+        yield (new - means) @ (v * spread[:, None]) + centre, used
 
 
 def _weights(norms: Array, p: float) -> Array:
@@ -391,6 +634,13 @@ def _weights(norms: Array, p: float) -> Array:
 
 def kernel_at(K: Array, across: Array, Y: Array, C: float) -> Array:
     """Decisions (m, T) by one kernel: ``K`` (n, n) of the training rows, ``across`` (m, n) of new rows with these."""
+    a, b = ridge(K, Y, C)
+    found: Array = across @ a + b
+    return found
+
+
+def ridge(K: Array, Y: Array, C: float) -> tuple[Array, Array]:
+    """Duals (n, T) and intercepts (T,) of kernel ridge regression with a free intercept."""
     check_cancelled()
     centre = Y.mean(axis=0)  # far from zero a number has few digits left
     right = np.column_stack([Y - centre, np.ones(len(Y))])
@@ -398,8 +648,7 @@ def kernel_at(K: Array, across: Array, Y: Array, C: float) -> Array:
     system.flat[:: len(K) + 1] += 1.0 / C
     duals = cho_solve(cho_factor(system, overwrite_a=True, check_finite=False), right, check_finite=False)
     intercept = duals[:, :-1].sum(axis=0) / duals[:, -1].sum()
-    found: Array = across @ (duals[:, :-1] - np.outer(duals[:, -1], intercept)) + intercept + centre
-    return found
+    return duals[:, :-1] - np.outer(duals[:, -1], intercept), intercept + centre
 
 
 def scaled(K: Array, across: Array) -> tuple[Array, Array]:

@@ -28,6 +28,7 @@ random strings.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
@@ -42,7 +43,9 @@ from mklcore.data.dataset import Dataset
 from mklcore.data.sequences import END
 from mklcore.errors import ParameterError
 from mklcore.estimators.shapley import coefficients_of
+from mklcore.kernels.blends import Blend
 from mklcore.kernels.dictionary import KernelDictionary, Unit, units
+from mklcore.kernels.features import FeatureMap
 from mklcore.kernels.functions import KernelSpec
 from mklcore.kernels.interactions import Interaction, interacting
 from mklcore.kernels.sequences import SequenceKernel, Words
@@ -169,7 +172,8 @@ class TermValues:
     """
 
     def __init__(self, model: Any, data: Dataset, pairs: bool = False) -> None:
-        self.model, names = model, _Names(data)
+        names = _Names(data)
+        self.model = model = unblended(model)
         self._kernels: dict[Columns, list[int]] = {}
         self._slopes: dict[Columns, list[tuple[int, Array]]] = {}
         for m, seen in _seen(model):
@@ -293,6 +297,34 @@ def _outputs(model: Any, rows: Array, kernels: Sequence[int]) -> Array:
 # The parts of a model
 
 
+def unblended(model: Any) -> Any:
+    """The same fitted model with every kernel of its blend as a kernel of its own, at weight one.
+
+    The shares of a blend are scales of its kernels, and its duals theirs; of an approximated model the kernels are those
+    with the landmarks. A model without a blend comes back as it is.
+    """
+    found = getattr(model, "_map", None)
+    if found is None or [spec.family for spec in found.specs] != [Blend.family]:
+        return model
+    (blend,) = found.specs
+    plain = found.landmarks if isinstance(found, FeatureMap) else found
+    shares = np.asarray(blend.shares)
+    other = copy.copy(model)
+    other.__dict__.pop("feature_coef_", None)
+    names = getattr(model, "table_columns_", None)
+    other.kernel_names_ = KernelDictionary(blend.parts, feature_names=names).names
+    split = replace(plain, specs=blend.parts, scales=1.0 / shares, grand_means=np.zeros(shares.size))
+    other._map = replace(split, normalise=None, center=False, weights=None).against(plain.rows)
+    duals = coefficients_of(model, 0)
+    other.n_train_ = len(plain.rows)
+    if np.ndim(model.weights_) == 2:
+        other.weights_, other.dual_coef_ = np.ones((len(model.weights_), shares.size)), duals.T
+    else:
+        other.weights_ = np.ones(shares.size)
+        other.dual_coef_ = duals[:, 0] if np.ndim(model.dual_coef_) == 1 else duals
+    return other
+
+
 def problem_names(model: Any) -> tuple[str, ...]:
     """What the outputs of a model with several are called: one class each, or a pair of classes; () for one output."""
     classes = [str(name) for name in getattr(model, "classes_", ())]
@@ -402,7 +434,7 @@ def column_effect(model: Any, data: Dataset, name: str, *, output: int = 0) -> T
     ``data`` its training rows, ``output`` one of several. None for several columns that are no category.
     ParameterError for models of ready stacks.
     """
-    members = list(dict(data.columns)[name])
+    members, model = list(dict(data.columns)[name]), unblended(model)
     if len(members) > 1 and not np.isin(np.round(data.X[:, members], 9), (0.0, 1.0)).all():
         return None
     axis, places = _axis(data, name, members, CURVE_POINTS)
@@ -566,6 +598,7 @@ def strongest_words(model: Any, name: str, most: int = 12) -> tuple[WordEffect, 
 
     ParameterError where the model reads no such text.
     """
+    model = unblended(model)
     found = model._map
     kernels = [m for m, spec in enumerate(found.specs) if isinstance(spec, Words) and spec.label == name]
     if not kernels:
@@ -624,6 +657,7 @@ def positional_importance(
     >>> positional_importance(model, data).words[0][:2]
     ('TATAAT', 12)
     """
+    model = unblended(model)
     weights = np.atleast_2d(np.asarray(model.weights_, dtype=float)).sum(axis=0)
     own = [
         m

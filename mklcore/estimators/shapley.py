@@ -32,6 +32,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mklcore.arrays import Array
 from mklcore.errors import KernelError, check_cancelled
+from mklcore.kernels.blends import Blend, Ranked
 from mklcore.kernels.features import FeatureMap
 from mklcore.kernels.functions import (
     RBF,
@@ -245,12 +246,15 @@ def _times(one: Array, other: Array) -> Array:
 @dataclass(frozen=True)
 class _ColumnProduct:
     """A product of kernels of one source column each, ``parts`` of (column, kernel, its mean over training rows), times
-    (sum_s <x_s, z_s> + coef0)^degree over ``powers`` of (column, linear kernel)."""
+    (sum_s <x_s, z_s> + coef0)^degree over ``powers`` of (column, linear kernel), times a ``share``; of rows as the
+    ``view`` shows them, where there is one."""
 
     parts: tuple[tuple[int, KernelSpec, ColumnMeasure | None], ...] = ()
     powers: tuple[tuple[int, KernelSpec], ...] = ()
     degree: int = 0
     coef0: float = 0.0
+    share: float = 1.0
+    view: Ranked | None = None
 
     @property
     def sources(self) -> tuple[int, ...]:
@@ -301,15 +305,15 @@ def _of_kernels(models: Sequence[Any]) -> list[_ColumnTerm]:
                 'fit with normalise="multiplicative".'
             )
         a = np.concatenate([coefficients_of(one, m) for one in models], axis=1)
-        terms += [
-            _ColumnTerm(one.sources, partial(_between, found, one), a, one.constant)
-            for one in _products(spec, home, model.kernel_names_[m])
-        ]
+        for one in _products(spec, home, model.kernel_names_[m]):
+            others = found.rows if one.view is None else one.view.seen(found.rows)
+            terms.append(_ColumnTerm(one.sources, partial(_between, found, one, others), one.share * a, one.constant))
     return [*terms, *(_of_one_column(models, kernels, source) for source, kernels in alone.items())]
 
 
-def _between(found: Any, product: _ColumnProduct, rows: Array) -> Array:
-    return product.factors(standardise_rows(rows, found.column_means, found.column_scales), found.rows)
+def _between(found: Any, product: _ColumnProduct, others: Array, rows: Array) -> Array:
+    standard = standardise_rows(rows, found.column_means, found.column_scales)
+    return product.factors(standard if product.view is None else product.view.seen(standard), others)
 
 
 def _of_one_column(models: Sequence[Any], kernels: list[int], source: int) -> _ColumnTerm:
@@ -361,6 +365,12 @@ def _products(spec: KernelSpec, home: Mapping[int, int], name: str) -> list[_Col
     if len(seen) == 1:
         parts = zip(spec.parts, spec.measures, strict=True) if isinstance(spec, Interaction) else [(spec, None)]
         return [_ColumnProduct(tuple((seen[0], part, measure) for part, measure in parts))]
+    if isinstance(spec, Blend):
+        return _of_blend(spec, home, name)
+    if isinstance(spec, Ranked):
+        places = spec.places({source: [j for j in spec.settled if home[j] == source] for source in seen})
+        factors = tuple((source, replace(spec.parts[0], features=own), None) for source, own in places.items())
+        return [_ColumnProduct(factors, view=spec)]
     if isinstance(spec, Sum):
         return [one for part in spec.parts for one in _products(part, home, name)]
     if isinstance(spec, (Product, Interaction)):
@@ -389,9 +399,27 @@ def _products(spec: KernelSpec, home: Mapping[int, int], name: str) -> list[_Col
     raise _no_product(name)
 
 
+def _of_blend(spec: Blend, home: Mapping[int, int], name: str) -> list[_ColumnProduct]:
+    """The products of a blend; its kernels of one source column each are one factor of that column."""
+    alone: dict[int, list[int]] = {}
+    found: list[_ColumnProduct] = []
+    for m, (part, share) in enumerate(zip(spec.parts, spec.shares, strict=True)):
+        sources = {home[j] for j in part.settled}
+        if len(sources) == 1:
+            alone.setdefault(sources.pop(), []).append(m)
+        else:
+            found += [replace(one, share=share * one.share) for one in _products(part, home, name)]
+    for source, members in alone.items():
+        parts = [spec.parts[m] for m in members]
+        columns = sorted({j for part in parts for j in part.settled})
+        own = Blend(parts=parts, shares=[spec.shares[m] for m in members], features=columns)
+        found.append(_ColumnProduct(((source, own, None),)))
+    return found
+
+
 def _joined(one: _ColumnProduct, other: _ColumnProduct) -> _ColumnProduct:
     power = one if one.powers else other
-    return replace(power, parts=one.parts + other.parts)
+    return replace(power, parts=one.parts + other.parts, share=one.share * other.share)
 
 
 def _no_product(name: str) -> KernelError:

@@ -34,6 +34,7 @@ from mklcore.hkl.design import Design, Kernels, Matrices, TableLevels
 from mklcore.hkl.graph import Graph
 from mklcore.io import catalog
 from mklcore.io.private_folders import write_whole
+from mklcore.kernels.blends import ColumnCurve, Ranked
 from mklcore.kernels.dictionary import Band, KernelDictionary, RandomColumns, SequenceDictionary
 from mklcore.kernels.features import FeatureMap, Nystroem
 from mklcore.kernels.functions import COMPOSED, KERNELS
@@ -205,7 +206,7 @@ def _parts(max_bytes: int) -> dict[str, _Part]:
     """Every part a file may hold, by the name of its class: what the registries list now, and a few more."""
     specs = (entry.spec for entry in (*KERNELS.values(), *SEQUENCE_KERNELS.values()))
     registered = (*specs, *(kind for kinds in (COMPOSED, LOSSES, PENALTIES, BASES) for kind in kinds.values()))
-    more = Graph, Band, RandomColumns, KernelDictionary, SequenceDictionary, ColumnMeasure, Nystroem
+    more = Graph, Band, RandomColumns, KernelDictionary, SequenceDictionary, ColumnMeasure, ColumnCurve, Nystroem
     makers = {KernelMap: _kernel_map, FeatureMap: _feature_map}
     dataclasses = (*registered, *more, SumOfTerms, Fit, Record, *makers)
     found = [
@@ -461,7 +462,8 @@ def _kernel_map(**parts: Any) -> KernelMap:
         spec = waiting.pop()
         fits = isinstance(spec.features, tuple) and max(spec.features) < sizes["d"] and not spec.relative
         _expect(fits, f"A kernel of the model file does not fit its {sizes['d']} columns: {spec!r}")
-        waiting += getattr(spec, "parts", ())
+        if not isinstance(spec, Ranked):  # whose part sees values and ranks, not columns
+            waiting += getattr(spec, "parts", ())
     return KernelMap(**parts)
 
 

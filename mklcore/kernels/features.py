@@ -553,7 +553,7 @@ def _on_rows(raw: FeatureMap, names: tuple[str, ...], rows: Array, normalise: st
     n, M, roots = len(rows), len(raw.specs), [raw.roots[:, raw.part(m)] for m in range(len(raw.specs))]
     own = np.array([spec.own(rows) for spec in raw.specs])
     totals, sums = np.zeros((M, len(raw.rows))), np.zeros((M, n))
-    for _, m, block in raw.plain(rows):
+    for _, m, block in raw.plain(rows) if center or normalise == "multiplicative" else ():
         totals[m] += block.sum(axis=0)
     means = [totals[m] @ roots[m] / n for m in range(M)]
     if center:

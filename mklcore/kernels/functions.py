@@ -522,6 +522,7 @@ class Composed(RowKernel):
     sign: ClassVar[str]
     join: ClassVar[np.ufunc]  # of the values of two parts
     least: ClassVar[int] = 2
+    most: ClassVar[int] = MOST_PARTS
 
     def __init__(self, *given: KernelSpec, parts: Sequence[KernelSpec] = (), features: Any = None, label: Any = None):
         object.__setattr__(self, "parts", tuple(given) + tuple(parts))
@@ -532,10 +533,10 @@ class Composed(RowKernel):
     def __post_init__(self) -> None:
         super().__post_init__()
         name = type(self).__name__
-        right = self.least <= len(self.parts) <= MOST_PARTS
+        right = self.least <= len(self.parts) <= self.most
         if not right or not all(isinstance(part, KernelSpec) for part in self.parts):
             raise ParameterError(
-                f"{name} takes {self.least} to {MOST_PARTS} kernel specs, as in {name}(Linear(), RBF(1.0)); got "
+                f"{name} takes {self.least} to {self.most} kernel specs, as in {name}(Linear(), RBF(1.0)); got "
                 f"{self.parts!r}."
             )
         reads = all(part.reads_strings or part.features is not None for part in self.parts)

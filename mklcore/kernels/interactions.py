@@ -103,7 +103,7 @@ class ColumnMeasure:
     @classmethod
     def of(cls, part: KernelSpec, rows: Array, weights: Array | None = None) -> Self:
         """The measure of the columns that a settled kernel sees in the training ``rows`` (n, d)."""
-        nodes, shares = _summary(rows[:, list(part.settled)], weights, summed=not isinstance(part, Delta))
+        nodes, shares = summed_values(rows[:, list(part.settled)], weights, summed=not isinstance(part, Delta))
         means = _means(_local(part), nodes, nodes, shares)
         return cls(nodes, shares, means, float(shares @ means))
 
@@ -123,7 +123,7 @@ class ColumnMeasure:
         return out
 
 
-def _summary(seen: Array, weights: Array | None, summed: bool) -> tuple[Array, Array]:
+def summed_values(seen: Array, weights: Array | None, summed: bool) -> tuple[Array, Array]:
     """Distinct rows (u, s) and their shares; if ``summed``, means of equal groups of a single column that has too many
     of them.
     """

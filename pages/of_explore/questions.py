@@ -12,7 +12,7 @@ import streamlit as st
 
 from mklcore.answer.columns import select_columns
 from mklcore.answer.exploration import Exploration
-from mklcore.answer.explore import answered
+from mklcore.answer.explore import answered, made_of
 from mklcore.answer.verdict import FEW_ROWS, TREES, rounded
 from mklcore.data.dataset import Dataset
 from mklcore.errors import Repair
@@ -52,8 +52,8 @@ def compared(found: Exploration, params: Params, pending: bool) -> None:
     behind = {one.name for one in verdict.references if one.place == "behind"}
     if behind & set(TREES):
         st.caption("Trees do better here: perhaps the target jumps, or many columns interact.")
-    if found.label == "all columns together":
-        st.caption("This model is one kernel of all columns together.")
+    if found.taken.said_by:
+        st.caption(f"This model is one machine on a sum of kernels. {made_of(found.taken.said_by)}")
         st.button(
             "See it with one kernel per column", key="one_per_column", on_click=state.change,
             kwargs={"recipe": "recommended", "together": False, "at": None},
