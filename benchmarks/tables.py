@@ -4,14 +4,14 @@
         [--record FILE] [--page FILE] [--mark NAME]
 
 DIR holds tables and `targets.csv` (file,target). A quarter of the rows is held out, by class where there are classes;
-`ours` is the model of `explore(train, test_size=0)`, `plain` one Laplacian kernel of all columns with width and
-ridge by folds, `EBM` an explainable boosting machine with its defaults, `LightGBM` and `CatBoost` stop early on a tenth
-of the rows, the others are scikit-learn's with their parameters by folds on at most ``CHOSEN_ON`` rows. EBM, LightGBM
-and CatBoost are measured where interpret-core, lightgbm and catboost are installed. The score is accuracy, or R2 for
-numbers. ``--most-rows`` draws so many of the rows to learn from. Every model of a table goes into the record as soon as
-it is measured, and is not measured again. ``--page`` puts the table between two marks in a page, "tables" unless
-another is given. Ahead of a model, ours is by the mean of the paired differences of scores, with its standard error
-over tables.
+`ours` is the model of `explore(train, test_size=0)`, `plain` one Laplacian kernel of all columns, by values and ranks,
+with width and ridge by folds, `EBM` an explainable boosting machine with its defaults, `LightGBM` and `CatBoost` stop
+early on a tenth of the rows, the others are scikit-learn's with their parameters by folds on at most ``CHOSEN_ON``
+rows. EBM, LightGBM and CatBoost are measured where interpret-core, lightgbm and catboost are installed. The score is
+accuracy, or R2 for numbers. ``--most-rows`` draws so many of the rows to learn from. Every model of a table goes into
+the record as soon as it is measured, and is not measured again. ``--page`` puts the table between two marks in a page,
+"tables" unless another is given. Ours is ahead of a model by the mean of the paired differences of scores, with its
+standard error over tables.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def fitted(name: str, train: Dataset) -> tuple[Any, dict[str, float]]:
     if name == "plain":
         asked = Asked(test_size=0.0)
         known = table(train, asked)
-        (whole,) = [one for one in candidates(known, dictionary(known, asked), asked) if one.way == "whole"]
+        whole = next(one for one in candidates(known, dictionary(known, asked), asked) if one.way == "whole")
         return refit(known, path(known, whole, asked), asked)[2], {}
     classes = len(train.class_names)
     if name == "EBM":

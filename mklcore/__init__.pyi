@@ -71,6 +71,7 @@ from mklcore.estimators.smkl import (
 )
 from mklcore.answer.terms import decompose as decompose
 from mklcore.gallery.experiments import EXPERIMENTS as EXPERIMENTS
+from mklcore.kernels.blends import Blend as Blend, Ranked as Ranked
 from mklcore.kernels.functions import Product as Product, Sum as Sum
 from mklcore.kernels.dictionary import KernelDictionary as KernelDictionary
 from mklcore.kernels.functions import (

@@ -187,8 +187,8 @@ print(*data.notes, sep="\\n")
 data""",
     Words("""## The first answer
 
-One call splits the rows, compares straight lines, single columns, pairs and all columns together by folds, takes the
-simplest that is not clearly behind, tells by how much every column moves the rent, and stands plain models beside it. Drag."""),
+One call splits the rows, learns one machine on kernels of straight lines, single columns, pairs and all columns together,
+or takes the simple ones alone where they are as good by folds, tells by how much every column moves the rent, and stands plain models beside it. Drag."""),
     """found = mkl.explore(data)
 found""",
     """for one in found.columns:

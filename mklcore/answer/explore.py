@@ -57,10 +57,10 @@ from mklcore.errors import DataError, ParameterError, check_cancelled, suppress_
 from mklcore.estimators.one_class import LpMKLOneClass
 from mklcore.figures.style import joined
 from mklcore.io.catalog import ESTIMATORS
-from mklcore.kernels.dictionary import WHOLE_WIDTH, KernelDictionary
 from mklcore.kernels.blends import Ranked
+from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.features import Nystroem
-from mklcore.kernels.functions import RBF, Laplacian
+from mklcore.kernels.functions import RBF, KernelSpec, Laplacian
 from mklcore.kernels.interactions import interacting
 from mklcore.kernels.stacks import rows_of
 from mklcore.paths.path import Path, fit_path, path_grid
@@ -336,12 +336,16 @@ def dictionary(known: FoldedTable, asked: Asked) -> dict[str, Any]:
     if not learn.sequences and not learn.groups and (pairs := interacting(known.few, 2, MOST_PAIRS)):
         found["columns and pairs"] = KernelDictionary.interactions(learn, candidates=pairs)
     if not learn.sequences and learn.n_features:
-        categories = tuple(j for _, members in learn.columns if len(members) > 1 for j in members)
         for label, radial in WHOLE.items():
-            if radial.base == "absolute" and learn.n_features > WIDE:
-                continue  # its distances cost as many operations as there are columns
-            found[label] = KernelDictionary((Ranked(radial, categories=categories),), feature_names=learn.feature_names)
+            if radial.base == "squared" or learn.n_features <= WIDE:
+                found[label] = of_all_columns(learn, radial)
     return found
+
+
+def of_all_columns(data: Dataset, radial: KernelSpec) -> KernelDictionary:
+    """One kernel of all columns by values and ranks."""
+    categories = [j for _, members in data.columns if len(members) > 1 for j in members]
+    return KernelDictionary((Ranked(radial, categories=categories),), feature_names=data.feature_names)
 
 
 def candidates(known: FoldedTable, kinds: dict[str, Any], asked: Asked) -> tuple[Candidate, ...]:
@@ -412,11 +416,16 @@ def summary(taken: Judged, compared: Sequence[Judged]) -> tuple[str, ...]:
 
 
 def made_of(shares: Mapping[str, float]) -> str:
-    """Which shares of what the one machine says out of folds its groups of kernels have, to a quarter."""
-    quarters = {name: round(4.0 * min(max(share, 0.0), 1.0)) for name, share in shares.items()}
-    said = [f"{QUARTERS[count]} {name}" for name, count in quarters.items() if count]
-    more = " A kernel of all columns can say straight lines, too." if quarters.get(TOGETHER) else ""
-    return f"Of what it says, {joined(said or ['nearly nothing'])}.{more}"
+    """Which shares of what the one machine says out of folds its groups of kernels have, in quarters that add up."""
+    sizes = np.maximum([*shares.values()], 0.0)
+    exact = 4.0 * sizes / max(float(sizes.sum()), 1e-300)
+    quarters = np.floor(exact).astype(int)
+    rest = np.argsort(quarters - exact, kind="stable")[: 4 - int(quarters.sum())]
+    quarters[rest] += 1
+    named = [f"{QUARTERS[count]} {name}" for name, count in zip(shares, quarters.tolist(), strict=True) if count]
+    is_whole = dict(zip(shares, quarters, strict=True)).get(TOGETHER)
+    more = " A kernel of all columns can say straight lines, too." if is_whole else ""
+    return f"Of what it says, {joined(named)}.{more}"
 
 
 def solved_path(
@@ -473,16 +482,15 @@ def references(
     if not compared or asked.stack is not None or known.learn.sequences or not known.learn.n_features:
         return {}
     found: dict[str, Baseline] = {}
-    straight = KernelDictionary.recommended(known.learn, whole=False, curved=False)
-    wide = KernelDictionary.rbf_grid([WHOLE_WIDTH])
+    straight, label = KernelDictionary.recommended(known.learn, whole=False, curved=False), "all columns, smooth"
     task, low = known.learn.task, Nystroem(landmarks(len(straight), False), asked.seed)
-    known_lines = [one for one in compared if one.candidate.label == "straight lines"]
     offered = (
         ("linear", Candidate("straight lines", machine(task, straight, 2.0, low))),
-        ("RBF", Candidate("RBF", machine(task, wide, 2.0), "whole")),
+        ("RBF", Candidate(label, machine(task, of_all_columns(known.learn, WHOLE[label]), 2.0), "whole")),
     )
+    met = {one.candidate.label: one for one in compared}
     for name, one in offered:
-        scored = known_lines[0] if name == "linear" and known_lines else path(known, one, replace(asked, C=None), tick)
+        scored = met.get(one.label) or path(known, one, replace(asked, C=None), tick)
         model = scored.candidate.estimator.copy_with("C", float(scored.values[scored.best]))
         rows = known.learn.drawn(EXACT, asked.seed) if one.way == "whole" else known.learn
         found[name] = Baseline(scored.score, model, rows)

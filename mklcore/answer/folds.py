@@ -53,8 +53,7 @@ from mklcore.paths.path import fit_path, judged, path_grid
 from mklcore.paths.scoring import Scoring, predictions
 
 GRID = 10.0 ** np.arange(-1.0, 3.1, 0.5)  # values of C
-WIDTHS, WIDER, MOST_WIDTHS = (0.25, 1.0, 4.0), 4.0, 6  # median distances; a grid whose edge wins goes on by this ratio
-FINALISTS = 2  # widths that all folds judge
+WIDTHS = (0.25, 1.0, 4.0, 16.0)  # median distances
 MOST_PAIRS = 8
 PULL = 20  # rows that the pull of the members' weights to equal ones counts as
 LEAST_WEIGHT = 0.1  # sum of the weights below which the members say nothing, so that they stay equal
@@ -295,20 +294,16 @@ def few_columns(
 def all_columns(
     known: FoldedTable, one: Candidate, asked: Asked, grid: Array, tick: Callable[[], None] = lambda: None
 ) -> Judged:
-    """One kernel of all columns: widths on the first fold, on a grid that goes on where its edge wins, then the best of
-    them on all folds, and last two more values of C beside the best.
-    """
+    """A `Ranked` kernel of all columns: its width and every other C by all folds, then the values of C beside the best."""
     few, spec = known.few, one.estimator.kernels.specs[0]
-    ranked = isinstance(spec, Ranked)
-    radial: Any = spec.parts[0] if ranked else spec
-    standard = standardise_rows(few.X, *column_statistics(few.X))
-    rows = spec.settle(standard).seen(standard) if ranked else standard
-    is_squared = radial.base == "squared"
-    apart = cdist(rows, rows, "sqeuclidean" if is_squared else "cityblock")
-    middle = median_distance(radial.base, rows)
+    rows = standardise_rows(few.X, *column_statistics(few.X))
+    seen, radial = spec.settle(rows).seen(rows), spec.parts[0]
+    apart = cdist(seen, seen, "sqeuclidean" if radial.base == "squared" else "cityblock")
+    middle = median_distance(radial.base, seen)
 
     def between(width: float, these: Indices, those: Indices) -> Array:
-        found: Array = np.exp(-replace(radial, width=width * middle, relative=False).rate * apart[np.ix_(these, those)])
+        rate = replace(radial, width=width * middle, relative=False).rate
+        found: Array = np.exp(-rate * apart[np.ix_(these, those)])
         return found
 
     @lru_cache(maxsize=1)
@@ -321,46 +316,28 @@ def all_columns(
         tick()
         return kernel_at(*of_fold(width, k), known.Y[known.folds[k][0]], C)
 
-    def score(width: float, k: int, values: Array) -> Array:
-        along = [decided(width, k, C) for C in values.tolist()]
-        return fold_scores(known, along, known.folds[k][1], asked.scoring)
-
     def scores(width: float, values: Array) -> Array:
-        return np.array([score(width, k, values) for k in range(len(known.folds))])
+        along = [[decided(width, k, C) for C in values.tolist()] for k in range(len(known.folds))]
+        folds = zip(along, known.folds, strict=True)
+        return np.array([fold_scores(known, own, left_out, asked.scoring) for own, (_, left_out) in folds])
 
-    values = grid[::2] if len(grid) > 1 else grid
-    first: dict[float, float] = {}
-    waiting = [float(radial.width)] if not ranked else list(WIDTHS)
-    while waiting:
-        width = waiting.pop()
-        first[width] = float(score(width, 0, values).max())
-        best = max(first, key=first.__getitem__)
-        if not waiting and 1 < len(first) < MOST_WIDTHS and best in (min(first), max(first)):
-            waiting = [best / WIDER if best == min(first) else best * WIDER]
-    finalists = sorted(first, key=lambda w: -first[w])[:FINALISTS]
-    if len(values) > 1:
-        near = int(np.argmax(score(finalists[0], 0, values)))
-        values = values[max(near - 1, 0) : near + 2]
-    width = max(finalists, key=lambda w: float(scores(w, values).mean(axis=0).max()))
-    if len(values) > 1:
-        C = values[best_of(scores(width, values))]
-        values = np.array(sorted({*values.tolist(), *grid[np.isclose(np.abs(np.log10(grid / C)), 0.5)].tolist()}))
-    chosen = replace(radial, width=width)
-    kept = replace(spec, parts=(chosen,)) if ranked else chosen
-    kernels = replace(one.estimator.kernels, specs=(kept,))
+    values = grid[::2]
+    width = max(WIDTHS, key=lambda w: float(scores(w, values).mean(axis=0).max()))
+    best = float(values[best_of(scores(width, values))])
+    values = np.array(sorted({*values.tolist(), *grid[np.isclose(np.abs(np.log10(grid / best)), 0.5)].tolist()}))
     judged_along = scores(width, values)
-    best_C = float(values[best_of(judged_along)])
-    decisions = out_of_folds(known, [decided(width, k, best_C) for k in range(len(known.folds))])
+    best = float(values[best_of(judged_along)])
+    decisions = out_of_folds(known, [decided(width, k, best) for k in range(len(known.folds))])
 
     def kernel(k: int, narrower: float) -> tuple[Array, dict[str, Array]]:
         own, across = of_fold(width / narrower, k)
         return own, {TOGETHER: across}
 
-    everything = np.arange(few.n_samples)
-    size = max(1.0 - float(between(width, everything, everything).mean()), 1e-12)
-    member = Member(kernel, ((kept, size, 1.0),), 1.0)
+    kept = replace(spec, parts=(replace(radial, width=width),))
+    size = max(1.0 - float(between(width, np.arange(len(rows)), np.arange(len(rows))).mean()), 1e-12)
+    kernels = replace(one.estimator.kernels, specs=(kept,))
     candidate = replace(one, estimator=machine(few.task, kernels, 2.0))
-    return Judged(candidate, "C", values, judged_along, decisions, member)
+    return Judged(candidate, "C", values, judged_along, decisions, Member(kernel, ((kept, size, 1.0),), 1.0))
 
 
 def one_machine(
@@ -426,53 +403,30 @@ def second_look(known: FoldedTable, one: Judged, asked: Asked, tick: Callable[[]
     if asked.C is not None or rows.n_samples <= known.few.n_samples:
         return one
     train, left_out = folds_of(rows, asked, 3)[0]
-    (blend,) = one.candidate.estimator.kernels.specs
+    bound: Any = beside(one.candidate.estimator.kernels, rows).specs[0]
     standard = standardise_rows(rows.table, *column_statistics(rows.table[train]))
-    ranked = [(part, share) for part, share in zip(blend.parts, blend.shares, strict=True) if isinstance(part, Ranked)]
-    others = [(part, share) for part, share in zip(blend.parts, blend.shares, strict=True) if part not in dict(ranked)]
-    fixed = np.zeros((rows.n_samples, len(train)))
-    for part, share in others:
-        tick()
-        bound = part if not rows.strings else part.beside(rows.n_features, [n for n, _ in rows.strings], rows.width)
-        fixed += share * bound.settle(standard[train]).values(standard, standard[train])
-    apart = []
-    for part, share in ranked:
-        settled = part.settle(standard[train])
-        seen, radial = settled.seen(standard), settled.parts[0]
-        is_squared = radial.base == "squared"
-        distance = cdist(seen, seen[train], "sqeuclidean" if is_squared else "cityblock")
-        apart.append((distance, radial.rate, is_squared, share))
-    Y, classes = targets(rows.y, known.classes), replace(known, few=rows)
-    first, best, found = float(one.values[one.best]), (1.0, float(one.values[one.best])), (-np.inf, np.inf)
-    for narrower in NARROWER if apart else (1.0,):
-        K = fixed.copy()
-        for distance, rate, is_squared, share in apart:
+    fixed, whole = bound.parted()
+    known_part = 0.0 if fixed is None else fixed.settle(standard[train]).values(standard, standard[train])
+    Y, C = targets(rows.y, known.classes), float(one.values[one.best])
+    best, found, first = (1.0, C), (-np.inf, np.inf), standard[train[: known.few.n_samples]]
+    for narrower in NARROWER if whole is not None else (1.0,):
+        K, before = known_part, best
+        if whole is not None:
+            K = K + whole.narrowed(narrower, first).settle(standard[train]).values(standard, standard[train])
+        for cost in GRID[(GRID > 0.99 * C) & (GRID < 10.1 * C)].tolist():
             tick()
-            block = np.exp(distance * (-rate * narrower ** (1 + is_squared)))
-            before = np.exp(distance[train] * -rate).mean() if narrower > 1.0 else block[train].mean()
-            K += share * (1.0 - before) / (1.0 - block[train].mean()) * block
-        improved = False
-        for C in GRID[(GRID > 0.99 * first) & (GRID < 10.1 * first)].tolist():
-            tick()
-            decided = kernel_at(K[train], K[left_out], Y[train], C)
-            score = float(fold_scores(classes, [decided], left_out, asked.scoring)[0])
+            decided = kernel_at(K[train], K[left_out], Y[train], cost)
+            score = float(fold_scores(replace(known, few=rows), [decided], left_out, asked.scoring)[0])
             error = float(np.mean((decided - Y[left_out]) ** 2))
             if score >= found[0] and error < found[1]:
-                found, best, improved = (score, error), (narrower, C), True
-        if not improved:
+                found, best = (score, error), (narrower, cost)
+        if best == before and narrower > 1.0:
             break
-    if best == (1.0, first):
+    if best == (1.0, C) or one.member is None:
         return one
-    narrower, C = best
-    parts = [replace(part, parts=(replace(part.parts[0], width=part.parts[0].width / narrower),)) for part, _ in ranked]
-    narrowed = []
-    for distance, rate, is_squared, share in apart:
-        block = np.exp(distance[train] * (-rate * narrower ** (1 + is_squared)))
-        narrowed.append(share * (1.0 - np.exp(distance[train] * -rate).mean()) / (1.0 - block.mean()))
-    every = [*others, *zip(parts, narrowed, strict=True)]
-    blend = Blend(parts=[part for part, _ in every], shares=[share for _, share in every], label=blend.label)
-    assert one.member is not None
-    return on_folds(known, blend, one.member, one.values, asked, tick, narrower, C)
+    few = standardise_rows(known.few.table, *column_statistics(known.few.table))
+    blend: Any = one.candidate.estimator.kernels.specs[0]
+    return on_folds(known, blend.narrowed(best[0], few), one.member, one.values, asked, tick, *best)
 
 
 def covered(parts: dict[str, Array]) -> dict[str, float]:

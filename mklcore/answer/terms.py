@@ -300,8 +300,8 @@ def _outputs(model: Any, rows: Array, kernels: Sequence[int]) -> Array:
 def unblended(model: Any) -> Any:
     """The same fitted model with every kernel of its blend as a kernel of its own, at weight one.
 
-    The shares of a blend are scales of its kernels, and its duals theirs; of an approximated model the kernels are those
-    with the landmarks. A model without a blend comes back as it is.
+    The shares of a blend are scales of its kernels, and its duals theirs; of an approximated model the kernels are
+    those with the landmarks. A model without a blend comes back as it is.
     """
     found = getattr(model, "_map", None)
     if found is None or [spec.family for spec in found.specs] != [Blend.family]:

@@ -131,6 +131,9 @@ class Ranked(Composed):
         if self.curves and not fits:
             raise KernelError("The curves of a ranked kernel are not those of its columns.")
 
+    def __repr__(self) -> str:
+        return f"Ranked({self.parts[0]!r}, features={self.features!r}, categories={self.categories!r})"
+
     @property
     def title(self) -> str:
         return f"{self.parts[0].title} of values and ranks"
@@ -228,12 +231,37 @@ class Blend(Composed):
                 f"{len(self.parts)} kernels."
             )
 
+    def __repr__(self) -> str:
+        return f"Blend({', '.join(map(repr, self.parts))}, shares={self.shares!r})"
+
     @property
     def title(self) -> str:
         return f"blend of {len(self.parts)} kernels"
 
     def name(self, feature_names: Sequence[str] | None = None) -> str:
         return self.label or self.title
+
+    def parted(self) -> tuple[Self | None, Self | None]:
+        """The blend of the kernels that see no ranks, and of those that do; None where there are none."""
+        shares = dict(zip(self.parts, self.shares, strict=True))
+        halves = ([p for p in self.parts if isinstance(p, Ranked) is is_ranked] for is_ranked in (False, True))
+        plain, ranked = (replace(self, parts=h, shares=[shares[p] for p in h]) if h else None for h in halves)
+        return plain, ranked
+
+    def narrowed(self, times: float, rows: Array) -> Self:
+        """The blend with ranked kernels so many times narrower, at the variance that they have on ``rows``."""
+        parts, shares = list[KernelSpec](), list[float]()
+        for part, share in zip(self.parts, self.shares, strict=True):
+            if isinstance(part, Ranked) and isinstance(part.parts[0], RBF | Laplacian):
+                radial = part.parts[0]
+                finer = replace(part, parts=(replace(radial, width=radial.width / times),))
+                means = [float(one.settle(rows).values(rows, rows).mean()) for one in (part, finer)]
+                parts.append(finer)
+                shares.append(share * (1.0 - means[0]) / max(1.0 - means[1], 1e-12))
+            else:
+                parts.append(part)
+                shares.append(share)
+        return replace(self, parts=parts, shares=shares)
 
     def between(self, left: Array, right: Array, upper: bool, out: Array) -> None:
         # Linear kernels of many columns are one product of matrices.

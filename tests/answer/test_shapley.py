@@ -38,7 +38,11 @@ MIXED = [
     mkl.Sum(Linear(features=(0, 1)), RBF(1.0, features=(1, 2))),
     mkl.Interaction(RBF(1.0, features=(0,)), Linear(features=(1,))),
     mkl.Interaction(RBF(1.0, features=(2,))),
+    mkl.Ranked(RBF(1.0, relative=True), categories=(4, 5)),
 ]
+BLEND = mkl.Blend(
+    *MIXED, Linear(features=(0,)), mkl.Ranked(Laplacian(1.0, relative=True)), shares=0.1 * np.arange(1, len(MIXED) + 3)
+)
 
 
 def decide(model, rows):
@@ -105,6 +109,8 @@ ESTIMATORS = {
     "joint": (mkl.JointMKLClassifier(p=2.0, loss="squared", kernels=mkl.KernelDictionary(tuple(WHOLE))), classes),
     "greedy": (mkl.GreedyMKLRegressor(kernels=mkl.KernelDictionary(tuple(MIXED))), data),
     "greedy, classes": (mkl.GreedyMKLClassifier(kernels=mkl.KernelDictionary(tuple(WHOLE))), classes),
+    "blend": (mkl.LpMKLRegressor(kernels=mkl.KernelDictionary((BLEND,))), data),
+    "blend, joint": (mkl.JointMKLClassifier(loss="squared", kernels=mkl.KernelDictionary((BLEND,))), classes),
     "gomp": (mkl.GOMPRegressor(kernels=mkl.KernelDictionary(tuple(MIXED))), data),
     "gomp, classes": (mkl.GOMPClassifier(kernels=mkl.KernelDictionary(tuple(WHOLE))), classes),
     "smkl": (mkl.SMKLRegressor(kernels=mkl.KernelDictionary(tuple(MIXED))), data),

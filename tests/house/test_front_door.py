@@ -33,7 +33,7 @@ def test_what_people_rely_on_is_public_and_nothing_else_is():
         "BestKernelClassifier", "BestKernelRegressor", "BlockNorm", "Conformal", "DataError",
         "Dataset", "Delta", "ElasticNet", "EllipticNorm", "FeatureScalingClassifier", "FeatureScalingRegressor",
         "Fit", "GOMPClassifier", "GOMPRegressor", "GaussianBasis", "GramStack", "Graph", "GreedyMKLClassifier",
-        "GreedyMKLRegressor", "HKLClassifier", "HKLRegressor", "Huber", "Interaction",
+        "GreedyMKLRegressor", "HKLClassifier", "HKLRegressor", "Huber", "Interaction", "Blend", "Ranked",
         "JointMKLClassifier", "JointMKLRegressor", "KernelDictionary", "KernelError", "KernelPCABasis",
         "Laplacian", "Linear", "LpMKLClassifier", "LpMKLOneClass", "LpMKLRegressor", "LpNorm", "MKLError",
         "Matern", "NotConvergedWarning", "Nystroem", "ParameterError", "Path", "Pinball", "Polynomial",

@@ -111,6 +111,9 @@ def test_what_is_no_kernel_is_refused():
         (lambda: Linear(features=(5,)).columns(3), "needs column 5, but the data have 3"),
         (lambda: Linear().settled, "has met no table yet, .* use columns\\(n_features\\)"),
         (lambda: mkl.Product(LIN), "Product takes 2 to 8 kernel specs"),
+        (lambda: mkl.Ranked(mkl.Linear()), "Ranked takes an RBF or a Laplacian kernel"),
+        (lambda: mkl.Blend(LIN, NARROW, shares=(1.0,)), "got 1 shares of 2 kernels"),
+        (lambda: mkl.Blend(LIN, shares=(0.0,)), "one share above 0 for each"),
     )  # fmt: skip
 
 
@@ -145,6 +148,9 @@ EVERY_KERNEL = [
     mkl.Sum(mkl.Product(LIN, mkl.Polynomial(2)), NARROW),
     mkl.Interaction(ALONE[0]),
     mkl.Interaction(*ALONE),
+    mkl.Ranked(mkl.Laplacian(0.5, relative=True), categories=(4,)),
+    mkl.Ranked(mkl.RBF(2.0), features=(0, 3)),
+    mkl.Blend(LIN, NARROW, mkl.Ranked(mkl.RBF(1.0, relative=True)), shares=(0.5, 2.0, 0.1)),
 ]
 
 
@@ -221,12 +227,25 @@ POLY = mkl.Polynomial(2)
     (mkl.Product(LIN, NARROW), lambda lin, rbf, pol: lin * rbf),
     (mkl.Sum(LIN, NARROW, POLY), lambda lin, rbf, pol: lin + rbf + pol),
     (mkl.Sum(mkl.Product(LIN, POLY), NARROW), lambda lin, rbf, pol: lin * pol + rbf),
+    (mkl.Blend(LIN, NARROW, POLY, shares=(0.1, 2.0, 3.0)), lambda lin, rbf, pol: 0.1 * lin + 2.0 * rbf + 3.0 * pol),
 ])  # fmt: skip
 def test_the_value_is_that_of_the_parts(rows, made, joined):
     X, new = rows
     stack = mkl.KernelDictionary((LIN, NARROW, POLY, made)).grams(X, normalise=None)
     for blocks in (stack.values, stack.cross(new)):
         assert blocks[3] == pytest.approx(joined(*blocks[:3]))
+
+
+def test_ranks_bring_rows_as_near_as_their_order_says():
+    X = np.column_stack([[1.0, 2.0, 3.0, 1e6], [0.0, 0.0, 1.0, 1.0], [1.0, 1.0, 0.0, 0.0]])
+    settled = mkl.Ranked(mkl.Laplacian(1.0), categories=(1, 2)).settle(X)
+    apart = -np.log(settled.values(X, X))
+    ranks, values = np.arange(4.0), X[:, 0]
+    wanted = np.abs(np.subtract.outer(ranks, ranks)) / (2 * ranks.std())
+    wanted += np.abs(np.subtract.outer(values, values)) / (2 * values.std())
+    assert apart == pytest.approx(wanted + 2.0 * (X[:, 1:2] != X[:, 1]))  # another category is 2 apart
+    beyond = X[3:] * [2.0, 1.0, 1.0]
+    assert settled.values(beyond, X) == pytest.approx(settled.values(X[3:], X))  # no farther than the training rows
 
 
 def test_a_product_of_columns_and_letters():

@@ -210,15 +210,15 @@ def test_every_preset_sets_what_it_says_and_shows_itself(algorithm):
 
 def test_one_kernel_per_column_is_a_click_away_where_the_plain_machine_won(monkeypatch):
     found = answer.get(Params(data="iris")).value
-    plain = replace(found.taken.candidate, label="all columns together")
-    found = replace(found, taken=replace(found.taken, candidate=plain))
+    found = replace(found, taken=replace(found.taken, said_by={"straight lines": 0.5, "all columns together": 0.5}))
     with monkeypatch.context() as patch:
         patch.setattr(answer, "get", lambda params, asked=True: Ready(found))
         patch.setattr(answer, "further", lambda params, asked=True: Pending(0.0, ""))
         app = explore(data="iris")
     assert "on its way" in set(app.table[0].value["accuracy"])
     press(app, "one_per_column")
-    assert "all columns" not in answer.get(memory(app).params).value.label
+    assert any("about half is straight lines" in one.value for one in app.caption)
+    assert not answer.get(memory(app).params).value.taken.said_by
 
 
 def unscored_path():
