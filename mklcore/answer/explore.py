@@ -30,6 +30,7 @@ from sklearn.base import clone
 from mklcore.answer.exploration import ALIKE, Baseline, Exploration, columns_that_matter, correlations
 from mklcore.answer.folds import (
     MOST_PAIRS,
+    SMALL,
     TOGETHER,
     Asked,
     Candidate,
@@ -71,7 +72,6 @@ STAGES = ("table", "columns", "dictionary", "candidates", "path", "choice", "ref
 LEAST_ROWS, FEW, HELD_OUT = 6, 60, 0.25  # rows that an answer needs, rows from which some are held out, and how many
 MOST_COLUMNS = 2000  # source columns
 CHOSEN_ON = 1000  # rows on which candidates are compared
-SMALL = 400  # rows below which five folds are made, three from there on
 EXACT = 5000  # rows up to which one kernel of all columns is taken as it is
 FEATURES = 2.4e10  # multiplications of sums over features of more rows
 DRAGGED = 1200  # rows of a path of one kernel of all columns; models of low rank take ``EXACT``

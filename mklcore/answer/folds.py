@@ -53,6 +53,7 @@ from mklcore.paths.path import fit_path, judged, path_grid
 from mklcore.paths.scoring import Scoring, predictions
 
 GRID = 10.0 ** np.arange(-1.0, 3.1, 0.5)  # values of C
+SMALL = 400  # rows below which five folds are made, three from there on
 WIDTHS = (0.25, 1.0, 4.0, 16.0)  # median distances
 MOST_PAIRS = 8
 PULL = 20  # rows that the pull of the members' weights to equal ones counts as
@@ -294,7 +295,7 @@ def few_columns(
 def all_columns(
     known: FoldedTable, one: Candidate, asked: Asked, grid: Array, tick: Callable[[], None] = lambda: None
 ) -> Judged:
-    """A `Ranked` kernel of all columns: its width and every other C by all folds, then the values of C beside the best."""
+    """A `Ranked` kernel of all columns: its width by the first fold, or by all where rows are few, and its C by all."""
     few, spec = known.few, one.estimator.kernels.specs[0]
     rows = standardise_rows(few.X, *column_statistics(few.X))
     seen, radial = spec.settle(rows).seen(rows), spec.parts[0]
@@ -316,13 +317,13 @@ def all_columns(
         tick()
         return kernel_at(*of_fold(width, k), known.Y[known.folds[k][0]], C)
 
-    def scores(width: float, values: Array) -> Array:
-        along = [[decided(width, k, C) for C in values.tolist()] for k in range(len(known.folds))]
-        folds = zip(along, known.folds, strict=True)
+    def scores(width: float, values: Array, count: int = len(known.folds)) -> Array:
+        along = [[decided(width, k, C) for C in values.tolist()] for k in range(count)]
+        folds = zip(along, known.folds[:count], strict=True)
         return np.array([fold_scores(known, own, left_out, asked.scoring) for own, (_, left_out) in folds])
 
-    values = grid[::2]
-    width = max(WIDTHS, key=lambda w: float(scores(w, values).mean(axis=0).max()))
+    values, count = grid[::2], 1 if len(rows) >= SMALL else len(known.folds)
+    width = max(WIDTHS, key=lambda w: float(scores(w, values, count).mean(axis=0).max()))
     best = float(values[best_of(scores(width, values))])
     values = np.array(sorted({*values.tolist(), *grid[np.isclose(np.abs(np.log10(grid / best)), 0.5)].tolist()}))
     judged_along = scores(width, values)
