@@ -40,7 +40,7 @@ from mklcore.errors import ParameterError, check_cancelled, suppress_convergence
 from mklcore.estimators.joint import JointMKLClassifier
 from mklcore.estimators.lp import LpMKLClassifier, LpMKLRegressor
 from mklcore.io.catalog import ESTIMATORS
-from mklcore.kernels.blends import Blend, Ranked
+from mklcore.kernels.blends import Blend
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.features import Nystroem
 from mklcore.kernels.functions import Delta, KernelSpec, median_distance
