@@ -238,10 +238,12 @@ def stages(data: Dataset, asked: Asked, callback: Tick | None = None) -> Iterato
             compared.append(path(known, one, asked, tick, runs))
         if asked.is_open:
             compared.append(one_machine(known, ONE, compared, asked, tick))
-        yield over("path", compared)
         taken = choice(compared)
         if taken.candidate.label == ONE:
-            taken = second_look(known, taken, asked, tick)
+            taken = compared[-1] = second_look(known, taken, asked, tick)
+        compared = [replace(one, member=None) for one in compared]  # which holds tables of the folds
+        taken = replace(taken, member=None)
+        yield over("path", compared)
         yield over("choice", taken)
         tick()
         notes = (*notes, *summary(taken, compared))
@@ -407,8 +409,10 @@ def choice(compared: Sequence[Judged]) -> Judged:
 
 def summary(taken: Judged, compared: Sequence[Judged]) -> tuple[str, ...]:
     """What was taken, what else was tried, and what the one machine is made of."""
-    beside = "; ".join(f"{one.candidate.label} {one.score:.3g}" for one in compared if one is not taken)
-    first = f"Taken by folds: {taken.candidate.label}, {taken.score:.3g} ± {taken.error:.2g}"
+    label = taken.candidate.label
+    others = [one for one in compared if one.candidate.label != label]
+    beside = "; ".join(f"{one.candidate.label} {one.score:.3g}" for one in others)
+    first = f"Taken by folds: {label}, {taken.score:.3g} ± {taken.error:.2g}"
     notes = (f"{first}; {beside}." if beside else f"{first}.",)
     if taken.said_by:
         notes += (made_of(taken.said_by),)
