@@ -157,6 +157,10 @@ def page(params: Params) -> None:
             drawing.refusal(one.failed, f"compare_refused_{place}")
     if found is not None:
         results(found, drawn)
+        for place, one in enumerate(drawn):
+            if one.found is not None and answer.has_map(one.found):
+                st.markdown(f"**{plain(one.label)}**, over p and C")
+                drawing.map_of_norms(one.params, one.found, f"norm_map_{place}")
     for place, one in enumerate(drawn):
         if one.found is not None:
             proved = export.of_answer(one.params, one.found, one.found.model)

@@ -124,6 +124,7 @@ def show(found: Exploration, params: Params) -> None:
     cursor(found, tables.table(params), follows, params.of(*ANSWER), unranked)
     questions.notes(found)
     questions.splits(params)
+    drawing.map_of_norms(params.of(*ANSWER), found, "norm_map")
     method = METHODS[params.algorithm]
     with st.expander("The problem that is solved, and how to read it", icon=":material/functions:", type="compact"):
         acts = {name: getattr(found.model, name, None) for name in ("loss", "p")}

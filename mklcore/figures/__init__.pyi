@@ -37,6 +37,7 @@ from mklcore.figures.matrices import (
     class_weights as class_weights,
     confusion_figure as confusion_figure,
     gram_heatmap as gram_heatmap,
+    norm_map as norm_map,
 )
 from mklcore.figures.site import (
     static_site as static_site,

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from mklcore.arrays import Array, Indices
+from mklcore.arrays import Array, Indices, Mask
 from mklcore.errors import ParameterError
-from mklcore.figures import style
+from mklcore.figures import captions, style
 from mklcore.figures.style import graph_objects as go
 from mklcore.figures.style import leaders
 
@@ -64,6 +64,81 @@ def alignment_heatmap(A: Any, names: Sequence[str], *, dark: bool = False) -> go
     if M <= MOST_NAMES:  # columns have the order of rows
         figure.update_yaxes(showticklabels=True, tickvals=list(range(M)), ticktext=labels)
     return figure
+
+
+def norm_map(found: Any, *, dark: bool = False) -> go.Figure:
+    """Validation scores over the norm p and C, with the points within one standard error of the best outlined.
+
+    ``found`` : scores of folds (F, P, S) over ("p", "C"), as ``cross_validate_path`` gives them: it has ``params``,
+    ``grids``, ``val_score``, ``standard_error`` and ``score_name``. Norms are evenly spaced in 1/p, C in its logarithm.
+    Raises ``ParameterError`` for other parameters.
+    """
+    if tuple(found.params) != ("p", "C"):
+        raise ParameterError(f"A map is drawn over the parameters p and C, in this order; got {tuple(found.params)}.")
+    (norms, costs), scores, best = found.grids, found.val_score, best_of_map(found)
+    inside = within_one_error(found)
+    alt = norm_map_said(found)
+    percent = found.score_name in captions.SHARES
+    what = f"{found.score_name}{', %' if percent else ''}"
+    cells = (100.0 if percent else 1.0) * scores.T
+    places, heights = np.arange(len(norms)), np.arange(len(costs))
+    texts = [[f"p = {style.number(p)}, C = {style.number(c)}" for p in norms] for c in costs]
+    figure = style.new_figure(alt, dark, height=360).add_heatmap(
+        z=cells, x=places, y=heights, colorscale=style.SEQUENTIAL, colorbar=style.colour_bar(what, dark), text=texts,
+        hovertemplate="%{text}<br>" + f"{what} %{{z:.4g}}<extra></extra>",
+    )  # fmt: skip
+    ink, paper = style.theme(dark).ink, style.theme(dark).paper
+    for colour, width in ((paper, 4.0), (ink, 1.5)):
+        xs, ys = _outline(inside)
+        figure.add_scatter(x=xs, y=ys, mode="lines", line={"color": colour, "width": width}, hoverinfo="skip")
+    mark = {"symbol": "diamond", "size": 12, "color": paper, "line": {"color": ink, "width": 1.75}}
+    figure.add_scatter(x=[best[0]], y=[best[1]], mode="markers", marker=mark, hoverinfo="skip")
+    named = {"tickvals": places, "ticktext": [style.number(p) for p in norms], "showgrid": False}
+    figure.layout.xaxis = style.axis("norm p of the weights: few kernels at 1, all alike at ∞", dark, **named)
+    named = {"tickvals": heights, "ticktext": [style.number(c) for c in costs], "showgrid": False}
+    figure.layout.yaxis = style.axis("C (log scale)", dark, **named)
+    return figure.update_layout(showlegend=False)
+
+
+def best_of_map(found: Any) -> tuple[int, int]:
+    """The place (row, column) of the best mean score: of equal ones the sparser norm, then the smaller C."""
+    place = int(np.argmax(found.val_score >= found.val_score.max() - 1e-12))
+    row, column = np.unravel_index(place, found.val_score.shape)
+    return int(row), int(column)
+
+
+def within_one_error(found: Any) -> Mask:
+    """Which points (P, S) score within one standard error of the best."""
+    best = best_of_map(found)
+    inside: Mask = found.val_score >= found.val_score[best] - found.standard_error[best]
+    return inside
+
+
+def norm_map_said(found: Any) -> str:
+    """What the map shows: the best point, how many others are as good, and whether it is at the edge."""
+    (norms, costs), best = found.grids, best_of_map(found)
+    count, inside = found.val_score.size, int(within_one_error(found).sum())
+    where = f"p = {style.number(norms[best[0]])} and C = {style.number(costs[best[1]])}"
+    edge = " The best C is at the edge of the map." if best[1] in (0, len(costs) - 1) and len(costs) > 1 else ""
+    folds = style.counted(len(found.scores), "fold")
+    return (
+        f"The best {found.score_name}, {captions.score(found.score_name, float(found.val_score[best]))} over {folds}, "
+        f"is at {where}. {inside} of {count} points, outlined, are within one standard error of it.{edge}"
+    )
+
+
+def _outline(inside: Mask) -> tuple[list[float | None], list[float | None]]:
+    """The sides of cells that are ``inside`` (P, S) and have a neighbour that is not, as broken lines."""
+    xs, ys = list[float | None](), list[float | None]()
+    framed = np.pad(inside, 1)
+    for a, b in np.argwhere(inside):
+        for step_x, step_y in ((-1, 0), (1, 0), (0, -1), (0, 1)):
+            if framed[a + 1 + step_x, b + 1 + step_y]:
+                continue
+            middle_x, middle_y = a + step_x / 2, b + step_y / 2
+            xs += [middle_x - abs(step_y) / 2, middle_x + abs(step_y) / 2, None]
+            ys += [middle_y - abs(step_x) / 2, middle_y + abs(step_x) / 2, None]
+    return xs, ys
 
 
 def _matrix(alt: str, cells: Array, what: str, limits: tuple[float, float], dark: bool, **more: Any) -> go.Figure:

@@ -5,26 +5,30 @@
         case Pending(share, text, part): draw what the stages in `part` have found
         case Failed(sentence, repairs): st.error(sentence)
 
-What takes longer is work of its own on the finished answer: `further`, `chance`, `intervals`, `terms`.
+What takes longer is work of its own on the finished answer: `further`, `chance`, `intervals`, `terms`, `norm_map`.
 """
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
+from sklearn.base import clone
+
 from mklcore.answer.exploration import Exploration
 from mklcore.answer.explore import STAGES, stages
 from mklcore.answer.folds import Asked, Judged
 from mklcore.arrays import one_blas_thread
 from mklcore.data.dataset import Dataset
-from mklcore.errors import MKLError
+from mklcore.errors import MKLError, suppress_convergence_warnings
 from mklcore.io.catalog import Algorithm, Control, PathParameter, Preset, Variant
 from mklcore.kernels.features import Nystroem
-from mklcore.paths.path import Path
+from mklcore.paths.choosing import CrossValidated, cross_validate_path
+from mklcore.paths.path import Path, path_grid
 from pages.shared import dictionaries, parameters, tables, work
 from pages.shared.parameters import ANSWER, LOW_RANK, METHODS, MethodParams, Params, Setting, applicable
 from pages.shared.work import Failed, Pending, Ready
@@ -202,6 +206,40 @@ def intervals(params: Params, asked: bool = True) -> Found:
 def terms(params: Params, asked: bool = True) -> Found:
     """What single columns and pairs say."""
     return _later(params, "terms", lambda found: found.terms, "Columns and pairs", asked)
+
+
+MAP_NORMS = tuple(1.0 / share if share else math.inf for share in (1.0, 5 / 6, 2 / 3, 0.5, 1 / 3, 1 / 6, 0.0))
+MAP_COSTS, MAP_ROWS, MAP_FOLDS = 9, 400, 3
+
+
+def has_map(found: Exploration) -> bool:
+    """Whether a norm and C have an effect on the model, on rows that can be cut into folds."""
+    own = found.model.get_params()
+    return {"p", "C"} <= own.keys() and len(found.path.kernel_names) > 1 and found.asked.stack is None
+
+
+def norm_map(params: Params, asked: bool = True) -> Found:
+    """Validation scores of the model over p and C, by folds of some of its rows: `CrossValidated`."""
+    whole = get(params, asked)
+    if not isinstance(whole, Ready):
+        return whole
+    found: Exploration = whole.value
+
+    def make(progress: Callable[..., None]) -> CrossValidated:
+        rows = found.asked.some(found.dragged, MAP_ROWS)
+        costs = path_grid(found.model, rows, rows.y, "C", MAP_COSTS)
+        grids: dict[str, Any] = {"p": MAP_NORMS, "C": costs}
+
+        def tick(done: int, total: int) -> None:
+            progress(done / total, f"{done} of {total} norms on folds")
+
+        with one_blas_thread(), suppress_convergence_warnings():
+            return cross_validate_path(
+                clone(found.model), rows, rows.y, params=grids, n_splits=MAP_FOLDS, seed=found.seed, callback=tick,
+                scoring=found.asked.scoring,
+            )  # fmt: skip
+
+    return work.get(("norm map", key(params)), make, title="Map of p and C", asked=asked, seconds=20.0)
 
 
 def _later(params: Params, name: str, make: Callable[[Exploration], Any], title: str, asked: bool) -> Found:

@@ -15,7 +15,8 @@ from mklcore import figures
 from mklcore.answer.terms import WordEffect
 from mklcore.figures import axes, captions, player_data, style
 from mklcore.figures.hulls import kernel_count, way
-from mklcore.figures.matrices import block_means
+from mklcore.figures.matrices import block_means, norm_map_said, within_one_error
+from mklcore.paths.choosing import CrossValidated
 from mklcore.problem.driver import Status
 from tests.figures.test_hulls import hull_model
 from tests.figures.test_one_file import a_path
@@ -40,6 +41,14 @@ def toy_path(n_values=5, families=("rbf",) * 3 + ("linear",) * 6, stopped=(), **
 
 def history(*gaps: float | None) -> list[Fields]:
     return [Fields(iteration=k, relative_gap=gap, solves=2, seconds=0.1) for k, gap in enumerate(gaps)]
+
+
+def folds(first="p") -> CrossValidated:
+    """Three folds of which the point p = 2, C = 10 is the best, and C = 1 beside it as good within an error."""
+    mean = np.array([[0.5, 0.6], [0.79, 0.8], [0.7, 0.6]])
+    scores = np.stack([mean - 0.02, mean, mean + 0.02])
+    grids = np.array([1.0, 2.0, np.inf]), np.array([1.0, 10.0])
+    return CrossValidated((first, "C"), grids, scores, np.ones((3, 2)), "accuracy")
 
 
 def surface(kind: str, **more) -> go.Figure:
@@ -91,6 +100,7 @@ def every_figure(dark: bool) -> dict[str, go.Figure]:
         "gram_heatmap": figures.gram_heatmap(gram, [0, 1, 0, 1, 0, 1], dark=dark),
         "alignment_heatmap": figures.alignment_heatmap(gram, "abcdef", dark=dark),
         "eigenvalue_decay": figures.eigenvalue_decay(gram[:2] + 1, ["a", "b"], dark=dark),
+        "norm_map": figures.norm_map(folds(), dark=dark),
         "confusion_figure": figures.confusion_figure(gram[:2, :2], "ab", dark=dark),
         "roc_figure": figures.roc_figure([("a", gram[0], gram[0], 0.8)], dark=dark),
         "reliability_figure": figures.reliability_figure(gram[0], gram[1], np.arange(1, 7), "a", dark=dark),
@@ -145,7 +155,7 @@ def mark_colours(figure: go.Figure, paper: str) -> set[str]:
 @THEMES
 def test_every_public_figure_keeps_the_house_style_and_can_be_read(dark):
     drawn = every_figure(dark)
-    others = {"Curve", "kernel_colours", "kernel_count"}
+    others = {"Curve", "kernel_colours", "kernel_count", "static_site"}
     assert {name.partition(",")[0] for name in drawn} == set(figures.__all__) - others
     config = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
     papers = {style.theme(dark).paper, config["theme"]["dark" if dark else "light"]["backgroundColor"]}
@@ -167,6 +177,16 @@ def test_every_public_figure_keeps_the_house_style_and_can_be_read(dark):
         assert style.enlarged(figure).layout.height > layout.height, name
 
 
+def test_a_map_outlines_what_is_within_one_standard_error_of_the_best():
+    assert within_one_error(folds()).tolist() == [[False, False], [True, True], [False, False]]
+    said = norm_map_said(folds())
+    assert "accuracy, 80.0 % over 3 folds, is at p = 2 and C = 10. 2 of 6 points" in said
+    assert "The best C is at the edge" in said
+    xs, ys = (figures.norm_map(folds()).data[1][side] for side in "xy")
+    assert (min(x for x in xs if x is not None), max(x for x in xs if x is not None)) == (0.5, 1.5)
+    assert (min(y for y in ys if y is not None), max(y for y in ys if y is not None)) == (-0.5, 1.5)
+
+
 def test_what_does_not_fit_together_is_refused_and_nothing_is_said_in_words():
     axis = Fields(axes=(AXIS,) * 3, values=np.zeros((5, 5, 5)), error=None)
     refused(
@@ -181,6 +201,7 @@ def test_what_does_not_fit_together_is_refused_and_nothing_is_said_in_words():
         (lambda: figures.alignment_heatmap(np.eye(3), "ab"), r"shape \(2, 2\)"),
         (lambda: figures.eigenvalue_decay(np.ones((2, 3)), ["a"]), r"shape \(1, 3\)"),
         (lambda: figures.confusion_figure(np.eye(3), "ab"), r"Counts must have the shape \(2, 2\)"),
+        (lambda: figures.norm_map(folds("lam")), "over the parameters p and C"),
         (lambda: figures.term_plot(axis), "A term of 3 columns cannot be drawn"),
         (lambda: figures.component_plot([AXIS.at], np.ones(4), ["a"], "a"), r"shape \(5,\)"),
     )

@@ -133,6 +133,7 @@ def test_what_nobody_asked_for_waits_for_its_button():
         ("ask_intervals", "one class is enough to be right"),
         ("ask_noise", "false"),
         ("repeat", "standard deviation over 2 splits"),
+        ("norm_map_request", "are within one standard error of it"),
     ):
         before = words(app)
         press(app, key)
