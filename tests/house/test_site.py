@@ -3,6 +3,7 @@
 import doctest
 import html
 import importlib
+import inspect
 import pkgutil
 import re
 from pathlib import Path
@@ -45,6 +46,19 @@ def test_the_examples_of_a_docstring_run(name):
     failed, tried = doctest.testmod(importlib.import_module(name), optionflags=FLAGS)
     assert tried
     assert not failed
+
+
+def test_every_public_name_has_an_entry_in_the_reference_and_an_example():
+    pages = [page.read_text(encoding="utf-8") for page in (DOCS / "reference").glob("*.md")]
+    entries = set(re.findall(r"^::: (\S+)", "\n".join(pages), re.MULTILINE))
+    examples = " ".join(example.source for page in pages for example in doctest.DocTestParser().get_examples(page))
+    known = set(re.findall(r"\w+", examples))
+    for name in mklcore.__all__:
+        made = getattr(mklcore, name)
+        if not inspect.ismodule(made):
+            place = f"{getattr(made, '__module__', mklcore._home[name])}.{name}"
+            assert place in entries, f"{place} has no entry in docs/reference."
+        assert name in known, f"{name} has no example in docs/reference."
 
 
 def test_an_example_of_a_docstring_is_code_and_no_reference():
