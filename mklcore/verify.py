@@ -33,6 +33,7 @@ from mklcore.problem.driver import Status
 from mklcore.problem.losses import Loss, total_loss
 from mklcore.problem.penalties import make_terms
 from mklcore.problem.problem import certificate
+from mklcore.sparse.best_k import BestK
 
 CLOSE = 1e-8  # share of the objective, or of the largest prediction, that rounding may take
 MOST_BYTES = 2e9  # of all kernels together
@@ -295,11 +296,19 @@ def _losses(model: Any, f: Array, targets: list[Array], C: float) -> float:
 
 
 def _pursuit(model: Any, K: Array, f: Array, targets: list[Array], stack: Any) -> list[Case]:
-    """MKL-GOMP: (1/n) sum_i V + lam ||f||^2, where the squared loss has no half."""
+    """MKL-GOMP: (1/n) sum_i V + lam ||f||^2, where the squared loss has no half. Of squared loss any dual bounds the
+    objective of the best choice of as many kernels, by one sort."""
     share = (2.0 if model.loss_in_use.quadratic else 1.0) / len(f)
     duals = np.reshape(model.dual_coef_, (len(f), -1))
     norms = float(np.sum(duals * np.tensordot(model.weights_, K @ duals, 1)))
-    return [Case(_losses(model, f, targets, share) + model.lam * norms, None)]
+    primal, bound = _losses(model, f, targets, share) + model.lam * norms, None
+    if model.dual_point_ is not None:
+        problem = BestK(K, np.array(targets).T - model.intercept_, model.lam)
+        point = np.reshape(model.dual_point_, problem.Y.shape)
+        bound = problem.bound(point, problem.forms(point), len(model.selected_))
+        if not np.array_equal(np.sort(model.selected_), np.flatnonzero(model.weights_)):
+            bound = -np.inf
+    return [Case(primal, bound)]
 
 
 def _greedy(model: Any, K: Array, f: Array, targets: list[Array], stack: Any) -> list[Case]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from mklcore.lp.schedule import MOST_SUMMED
 from mklcore.parameters import check_positive
 from mklcore.problem.driver import Fit, run, warn_unless_converged
 from mklcore.problem.losses import CLASSIFICATION, Loss
+from mklcore.sparse.best_k import BestK
 from mklcore.sparse.copies import without_copies
 from mklcore.sparse.gomp import GOMP, SETTINGS, FeatureGOMP, LossGOMP, Spectra
 
@@ -91,14 +92,20 @@ class _GompBase(KernelSettings, BudgetedEstimator):
         )
         fit = run(method, tol=tol.get("tol", 0.0), max_iter=M + 1, callback=self.callback)
         warn_unless_converged(fit, 0.0)
-        self._publish_columns(fit, shift, y.ndim == 1, notes)
+        problem = BestK(stack, Y, self.lam) if loss.quadratic else None
+        self._publish_columns(fit, shift, y.ndim == 1, notes, problem)
+        self._carry = problem  # the other sizes of a path are bounded by it
 
     def _cut_to(self, whole: Any, size: int) -> None:
-        flat = whole.dual_coef_.ndim == 1
-        self._publish_columns(truncated(whole.fit_, size), np.atleast_1d(whole.intercept_), flat, whole.notes_)
+        flat, fit = whole.dual_coef_.ndim == 1, truncated(whole.fit_, size)
+        self._publish_columns(fit, np.atleast_1d(whole.intercept_), flat, whole.notes_, whole._carry)
 
-    def _publish_columns(self, fit: Fit, shift: Array, flat: bool, notes: tuple[str, ...]) -> None:
+    def _publish_columns(
+        self, fit: Fit, shift: Array, flat: bool, notes: tuple[str, ...], problem: BestK | None
+    ) -> None:
         """``flat`` says that the target was (n,): then so are coefficients and predictions, if there is one column."""
+        if problem is not None:
+            fit = _bounded(fit, problem)
         self._publish(fit)
         if not self.loss_in_use.quadratic:  # fitted beside the kernels, step by step
             shift = (fit.points or ())[-1].state.intercepts
@@ -109,12 +116,26 @@ class _GompBase(KernelSettings, BudgetedEstimator):
         self.notes_ = notes
 
 
+def _bounded(fit: Fit, problem: BestK) -> Fit:
+    """The fit with a bound on the objective of the best choice of as many kernels: the relaxation, or, where
+    that would take longer than the fit, what the dual of the fit itself proves."""
+    k, own = len(fit.selected or ()), fit.dual_coef.reshape(problem.Y.shape)
+    root = problem.root(k) if problem.is_quick else None
+    bound = problem.bound(own, problem.forms(own), k) if root is None else root.bound
+    dual = own if root is None else root.dual
+    return replace(fit, dual_objective=min(bound, fit.objective), dual_point=dual.reshape(fit.dual_coef.shape))
+
+
 @documented
 @dataclass(eq=False, repr=False)
 class GOMPClassifier(_GompBase, KernelClassifier):
     """MKL-GOMP for classification: labels -1 and +1, kernels chosen greedily under an l0 budget.
 
         min_f  (1/n) sum_i V(y_i, f(x_i)) + lam ||f||^2     using at most n_kernels kernels
+
+    With squared loss the fit has a certificate: ``dual_objective_`` is a lower bound on the objective of the best
+    choice of ``len(selected_)`` kernels, for the targets less their means where ``fit_intercept`` takes these out, and
+    ``dual_gap_`` how far the choice can be from it at most. The bound can be far below where ``lam`` is small.
 
     Parameters
     ----------

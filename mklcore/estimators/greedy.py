@@ -60,6 +60,7 @@ class BudgetedEstimator(KernelEstimator):
             copy = self.copy_with(attribute, value)
             copy._run(stack, y, prepared)
             copy._remember(stack, y)
+            copy._carry = None
             yield copy
 
     def along_grid(

@@ -241,7 +241,7 @@ def greedy_risk_bound(radius: float, d: int, n_kernels: int, n: int, A: float = 
     d : int
         Number of steps, repeats counted, from 1.
     n_kernels : int
-        Most kernels in the model, from 1; None for no bound.
+        Number M of kernels on offer, in the model or not, from 3.
     n : int
         Number of rows, from 1.
     A : float, default 2.0

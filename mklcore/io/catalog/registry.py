@@ -154,7 +154,8 @@ ESTIMATORS: dict[str, Algorithm] = {
             ),
             r"\min_f\;\tfrac1n\sum_i V\big(y_i,f(x_i)\big)+\lambda\|f\|^2,\qquad \text{at most } s \text{ kernels}",
             "The order in which kernels enter, and the size s after which the validation score no longer rises.",
-            "The choice is greedy and has no certificate: another set of the same size may fit better. "
+            "The choice is greedy: another set of the same size may fit better. With squared loss the certificate "
+            "bounds by how much, and Best k kernels searches for that set. "
             "Among correlated kernels the first one taken hides the others.",
             "Sindhwani and Lozano (2011)",
             presets=(

@@ -1,0 +1,68 @@
+"""The best k kernels: bounds and values against every choice, and the certificate of MKL-GOMP."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+import mklcore as mkl
+from mklcore.sparse.best_k import BestK, proved_bound
+from tests.helpers.every import every
+
+
+def problem(seed, most=7):
+    """Kernels of equal trace, some of rank one, some of them copies, and targets."""
+    rng = np.random.default_rng(seed)
+    M, n, T = int(rng.integers(2, most + 1)), int(rng.integers(8, 24)), 1 + (seed % 4 == 0)
+    factors = [rng.normal(size=(n, 1 if seed % 3 == 0 else int(rng.integers(1, n + 1)))) for _ in range(M)]
+    K = np.array([L @ L.T * (n / np.vdot(L, L)) for L in factors])
+    if seed % 2:
+        K[-1] = K[0]
+    return K, rng.normal(size=(n, T)), float(10.0 ** rng.uniform(-3.0, 0.0))
+
+
+def lowest(K, Y, lam, k):
+    every_choice = BestK(K, Y, lam)
+    return min(every_choice.value(chosen) for chosen in combinations(range(len(K)), k))
+
+
+@every("seed", range(8))
+def test_the_bound_is_below_the_best_choice_and_equal_where_it_is_proven(seed):
+    K, Y, lam = problem(seed)
+    search = BestK(K, Y, lam)
+    for k in range(1, len(K) + 1):
+        best = lowest(K, Y, lam, k)
+        for most in (1, 500):
+            found = search.search(k, most=most)
+            assert found.bound <= best * (1 + 1e-9)
+            assert best <= found.value * (1 + 1e-9)
+            assert min(proved_bound(K, Y, lam, k, found.proof), found.value) == pytest.approx(found.bound, rel=1e-8)
+        assert found.is_proven
+        assert found.value == pytest.approx(best, rel=2e-6)
+        shorn = found.proof._replace(decided=found.proof.decided[1:], places=found.proof.places[1:])
+        assert proved_bound(K, Y, lam, k, shorn) == -np.inf
+
+
+@every("seed", range(6))
+def test_a_pursuit_is_certified_against_every_choice_of_as_many_kernels(seed):
+    K, Y, lam = problem(seed, 6)
+    for k in range(1, len(K) + 1):
+        model = mkl.GOMPRegressor(lam=lam, n_kernels=k, score_tol=0.0, kernels="precomputed", keep_duplicates=True)
+        model.fit(K, Y)
+        best = lowest(K, Y - Y.mean(axis=0), lam, len(model.selected_))
+        assert model.dual_objective_ <= best * (1 + 1e-9)
+        assert best <= model.objective_ * (1 + 1e-9)
+        assert model.dual_gap_ == pytest.approx(model.objective_ - model.dual_objective_)
+
+
+def test_every_size_along_a_path_has_the_bound_of_its_own_fit_and_other_losses_none():
+    data = mkl.load_sample("iris")
+    y = (data.y == data.y[0]).astype(int)
+    for loss in ("squared", "logistic"):
+        model = mkl.GOMPClassifier(loss=loss, n_kernels=3)
+        path = mkl.fit_path(model, data.X[::4], y[::4], "s", [1, 2, 3])
+        if loss == "logistic":
+            assert np.isnan(path.dual_gap).all()
+            continue
+        alone = [mkl.GOMPClassifier(n_kernels=k).fit(data.X[::4], y[::4]) for k in (1, 2, 3)]
+        np.testing.assert_allclose(path.dual_gap, [one.dual_gap_ for one in alone], atol=1e-5 * path.objective.max())
