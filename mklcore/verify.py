@@ -54,6 +54,8 @@ def same(name: str, stated: Any, found: Any, size: float) -> Statement:
 def verify(model_path: Any, table: Any, target: str | None = None) -> list[Statement]:
     """All statements about a saved model and the table, or .npz, it was fitted on; DataError where it cannot be."""
     model = load_model(model_path)
+    model = getattr(model, "exploration_", model)  # of an answer, or of an estimator that holds one
+    model = getattr(model, "model", model)
     if np.shape(model.dual_coef_) == (0,):
         raise DataError("The model was fitted on rows in parts, and keeps no dual of them.")
     X, lines = training_rows(model, table, target)

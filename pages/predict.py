@@ -227,8 +227,9 @@ def away(params: Params, found: Exploration, model: Any, index: int) -> None:
     first, second, third = st.columns(3, gap="large")
     with first:
         st.markdown("**The model**")
-        export.model_button(proved)
-        st.code("import mklcore as mkl\nmodel = mkl.load_model('model.mkl')\nmodel.predict(X)", language="python")
+        name = export.model_button(proved, found)
+        if proved.stack is None:
+            export.use_buttons(name, found.learnt_from)
     with second:
         st.markdown("**Its numbers**")
         listings.take(lambda: listings.weights(path, index), "weights", "away_weights", "Weights as CSV")

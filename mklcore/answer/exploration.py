@@ -19,9 +19,10 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from mklcore.answer.chance import LEVEL, judge, p_value_of_refits
 from mklcore.answer.conformal import Conformal
 from mklcore.answer.folds import Asked, FoldedTable, Judged, shown, standard_error, targets
+from mklcore.answer.raw_rows import AnswersRows
 from mklcore.answer.terms import HIGHER_ORDER, Term, WordEffect, decompose, strongest_words
 from mklcore.answer.verdict import MOST_OF_ONE, ColumnEffect, ComparedReference, Verdict
-from mklcore.arrays import Array, Indices, Labels, Mask, one_blas_thread
+from mklcore.arrays import Array, Indices, Labels, one_blas_thread
 from mklcore.data.dataset import Dataset
 from mklcore.data.splitting import codes_of
 from mklcore.errors import DataError, KernelError, ParameterError, suppress_convergence_warnings
@@ -84,11 +85,11 @@ class Baseline:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Exploration:
+class Exploration(AnswersRows):
     """The answer for a table.
 
-    ``model`` is fitted on all rows but the test rows and takes rows as `Dataset.X` has them, a `Dataset`, or a data
-    frame with its columns. ``path`` runs over its parameter, ``index`` is the point that folds chose, and its
+    ``model`` is fitted on all rows but the test rows. The answer predicts raw rows, see `AnswersRows`; `save_model`
+    keeps it in a file. ``path`` runs over its parameter, ``index`` is the point that folds chose, and its
     validation scores are the means over folds. ``columns`` are sorted by effect, ``baselines`` name -> validation
     score, ``label`` says which kind of model was taken, ``notes`` why. ``known``, ``asked``, ``taken``: the rows with
     their folds, what was fixed, and the scores of the model that was taken.
@@ -335,16 +336,10 @@ class Exploration:
             raise DataError("A ready stack has no rows that new folds could build kernels on, so it has no intervals.")
         return Conformal(clone(self.model)).fit(rows, rows.y)
 
-    def predict_interval(self, X: Any, level: float = 0.9) -> Array:
-        """Intervals (n_new, 2) that hold the target of new rows with probability ``level``, see `Conformal`."""
-        found: Array = self.conformal.predict_interval(X, level)
-        return found
-
-    def predict_set(self, X: Any, level: float = 0.9) -> Mask:
-        """Which classes (n_new, n_classes) are in the set that holds the class of new rows with probability
-        ``level``, see `Conformal`.
-        """
-        found: Mask = self.conformal.predict_set(X, level)
+    @property
+    def known_conformal(self) -> Conformal | None:
+        """The intervals where they were computed."""
+        found: Conformal | None = self._later.get("conformal")
         return found
 
     def test_scores(self) -> dict[str, float]:

@@ -35,6 +35,7 @@ from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
+from pandas import DataFrame
 from sklearn.base import is_outlier_detector
 
 from mklcore.arrays import Array, one_blas_thread
@@ -290,7 +291,9 @@ def _outputs(model: Any, rows: Array, kernels: Sequence[int]) -> Array:
     """(m, n, K): what some kernels say at ``rows``; (0, n, 1) of no kernel."""
     if not kernels:
         return np.zeros((0, len(rows), 1))
-    found: Array = np.asarray(model.contributions(rows, kernels), dtype=float).reshape(len(kernels), len(rows), -1)
+    names = getattr(model, "feature_names_in_", None)
+    given = rows if names is None else DataFrame(rows, columns=names)
+    found: Array = np.asarray(model.contributions(given, kernels), dtype=float).reshape(len(kernels), len(rows), -1)
     return found
 
 

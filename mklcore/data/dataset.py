@@ -106,7 +106,7 @@ class Dataset:
         if self.task not in TASKS:
             raise DataError(f"The task is {self.task!r}; expected one of {', '.join(TASKS)}.")
         X = _checked_features(self.X, tuple(self.feature_names), bool(self.strings))
-        names = tuple(str(name) for name in self.feature_names) or tuple(f"x{j + 1}" for j in range(X.shape[1]))
+        names = tuple(str(name) for name in self.feature_names) or tuple(f"x{j}" for j in range(X.shape[1]))
         if len(set(names)) < len(names):
             doubled = next(name for name in names if names.count(name) > 1)
             raise DataError(f"Two features are called {doubled!r}; rename one, every feature needs its own name.")
@@ -330,7 +330,7 @@ def _checked_features(values: Any, names: tuple[str, ...], may_be_none: bool = F
     bad = ~(np.abs(X) <= LARGEST_VALUE)
     if bad.any():
         row, column = np.argwhere(bad)[0]
-        name = names[column] if names else f"x{column + 1}"
+        name = names[column] if names else f"x{column}"
         raise DataError(
             f"{counted(int(bad.sum()), 'feature value')} cannot be used, the first in row {row + 1} of {name!r}: "
             f"{X[row, column]}; expected finite numbers up to {LARGEST_VALUE:g}. Fill, rescale or drop them."

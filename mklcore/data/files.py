@@ -398,9 +398,9 @@ def _table(rows: Rows, form: ReadOptions, notes: list[str]) -> Table:
     check_cells(n_rows, width)
     columns = [np.array(cells, dtype=object) for cells in endable(zip(*rows[header:], strict=True))]
     if not header:
-        names = tuple(f"x{j + 1}" for j in range(width))
+        names = tuple(f"x{j}" for j in range(width))
         if form.header is None:
-            text = f"The first line holds data, no names: the columns are called x1 to x{width}."
+            text = f"The first line holds data, no names: the columns are called x0 to x{width - 1}."
             notes.append(Note(text, [Repair.of("The first line holds names", header=True)]))
         return Table(names, tuple(columns), decimal, header=False, notes=tuple(notes))
     kept = [j for j, name in enumerate(rows[0]) if name or any(columns[j].tolist())]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,6 +16,11 @@ from mklcore.errors import DataError
 def is_frame(source: Any) -> bool:
     """Whether this is a data frame: of pandas, or of another library with the interchange protocol, such as polars."""
     return hasattr(source, "__dataframe__")
+
+
+def is_raw(source: Any) -> bool:
+    """Whether this is a table as people have it: a data frame, a path, or the bytes of a file."""
+    return is_frame(source) or isinstance(source, str | bytes | os.PathLike)
 
 
 def frame_cells(frame: Any) -> Table:

@@ -658,7 +658,7 @@ class TableEncoder:
         places = {name: place for name in self._needed if (place := place_of(table.names, name)) is not None}
         if gone := [name for name in self._needed if name not in places]:
             raise DataError(
-                f"The file lacks {counted(len(gone), 'column')} the model needs: {listed(gone, most=10)}. "
+                f"The table lacks {counted(len(gone), 'column')} the model needs: {listed(gone, most=10)}. "
                 f"It has {listed(table.names, most=10)}. Add the columns, or check the header line."
             )
         notes: list[str] = []

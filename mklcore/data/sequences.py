@@ -71,6 +71,16 @@ def as_strings(strings: Any, name: str = "") -> tuple[str, ...]:
     return tuple(str(text) for text in found)
 
 
+def strings_in(rows: Any) -> tuple[str, ...] | None:
+    """Rows that are strings: a list, array or Series of them; None for anything else."""
+    if isinstance(rows, list | tuple):
+        return tuple(rows) if rows and all(isinstance(text, str) for text in rows) else None
+    if getattr(rows, "ndim", 0) != 1 or not len(rows):
+        return None
+    found = np.asarray(rows, dtype=object).tolist()
+    return tuple(found) if all(isinstance(text, str) for text in found) else None
+
+
 def letters(sequences: Sequence[Sequence[str]], width: int = 0, texts: Sequence[Sequence[str]] = ()) -> Array:
     """The strings of every sequence, then of every free text as `data.texts` packs it, as one table (n, W S), W the
     longest or ``width``; DataError beyond the limits.

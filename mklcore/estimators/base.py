@@ -11,19 +11,21 @@ from html import escape
 from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.utils.metaestimators import available_if
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from mklcore.arrays import Array, Indices, Labels
 from mklcore.data.dataset import Dataset, Groups, count_rows, row_fingerprints
-from mklcore.data.sequences import cut, lengths
+from mklcore.data.frames import is_raw
+from mklcore.data.reading import encoder_of
+from mklcore.data.sequences import cut, lengths, strings_in
 from mklcore.errors import DataError, KernelError, ParameterError
 from mklcore.estimators.calibration import calibrate, held_out_decisions, sigmoids
 from mklcore.estimators.shapley import shapley_values
-from mklcore.kernels.dictionary import KernelDictionary, SequenceDictionary, stored_as
+from mklcore.kernels.dictionary import KernelDictionary, SequenceDictionary, as_dictionary, stored_as
 from mklcore.kernels.features import FeatureMap, Nystroem, column_features
+from mklcore.kernels.functions import KernelSpec
 from mklcore.kernels.grams import STACKS_IN_FOLDS, Forecast, GramStack, Rows, as_stack
 from mklcore.kernels.operators import Capability, frobenius_norms, is_operator, is_scored
 from mklcore.parameters import set_together
@@ -54,17 +56,17 @@ def weighted_blocks(blocks: Any, weights: Array, duals: Array) -> Array:
 
 _BLOCK_MB = 256.0
 _OF_TABLE = (
-    "row_fingerprints_", "sequence_names_", "n_numeric_", "n_texts_", "source_columns_", "background_",
-    "table_columns_",
+    "row_fingerprints_", "sequence_names_", "n_numeric_", "source_columns_", "background_",
+    "encoder_",
 )  # fmt: skip
-_OF_ROWS = ("classes_", "n_features_in_", "feature_names_in_", *_OF_TABLE)
+_OF_ROWS = ("classes_", "n_features_in_", "sample_weight_", "feature_names_in_", *_OF_TABLE)
 _FEWEST_ROWS = 256  # where blocks would hold fewer new rows, kernels are summed as they are computed
 _FEWEST_SUMMED = 64
 BACKGROUND = 200  # training rows that absent columns are drawn from by Shapley values
 USED = 1e-6  # a kernel counts as used when its weight is above this share of the largest
 
 
-Kernels: TypeAlias = KernelDictionary | str | None  # None: a default dictionary from X; the text is "precomputed"
+Kernels: TypeAlias = KernelDictionary | Sequence[KernelSpec] | str | None  # None: a default dictionary from X
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -83,8 +85,10 @@ class KernelEstimator(BaseEstimator, ABC):
 
     Shared parameters
     -----------------
-    X may also be a ``Dataset``: its sequences come along, and ``y`` may then be left out.
-    kernels : None (a default dictionary from X), a ``KernelDictionary``, or "precomputed" (X is a stack (M, n, n)).
+    X may also be a ``Dataset``: its sequences come along, and ``y`` may then be left out. Strings, one per row, are
+    rows for a ``SequenceDictionary``.
+    kernels : None (a default dictionary from X), a ``KernelDictionary`` or ``SequenceDictionary``, a list of kernels
+        such as ``[RBF(1.0), Linear()]``, or "precomputed" (X is a stack (M, n, n)).
         scikit-learn counts the M kernels of an array as its rows: ``cross_val_score`` and ``GridSearchCV`` end with
         "inconsistent numbers of samples", or without a target "X should be a square kernel matrix", before this library
         is asked. Use ``cross_validate_path``, hand them a ``GramStack`` to see the reason, or a table with a
@@ -100,6 +104,7 @@ class KernelEstimator(BaseEstimator, ABC):
     default_normalise: ClassVar[str | None] = "multiplicative"
     requires: ClassVar[frozenset[Capability]] = frozenset()  # of kernels
     tasks: ClassVar[tuple[str, ...]] = ()  # whose losses it takes
+    weighs_rows: ClassVar[bool] = False  # whether rows may count unequally
     score_name: ClassVar[str] = ""  # what ``path_score`` measures
     _dual_per_kernel: ClassVar[bool] = False  # True where every kernel has coefficients of its own
     _scored_together: ClassVar[bool] = True  # False where the points of a path do not share weighted sums of blocks
@@ -142,11 +147,9 @@ class KernelEstimator(BaseEstimator, ABC):
             return X
         if self._is_precomputed:
             return GramStack.from_array(X)
-        dictionary = self._default_kernels(X) if self.kernels is None else self.kernels
-        if not isinstance(dictionary, KernelDictionary):
-            raise ParameterError(
-                f'kernels must be None, a KernelDictionary or "precomputed"; got {type(dictionary).__name__}.'
-            )
+        dictionary = self._default_kernels(X) if self.kernels is None else as_dictionary(self.kernels)
+        if dictionary.feature_names is None and self.column_names is not None:
+            dictionary = replace(dictionary, feature_names=self.column_names)
         normalise = self.default_normalise if self.normalise == "auto" else self.normalise
         names = getattr(self, "sequence_names_", ())
         if names:
@@ -163,13 +166,21 @@ class KernelEstimator(BaseEstimator, ABC):
         weights = getattr(self, "sample_weight_", None)
         return dictionary.grams(X, normalise=normalise, center=self.center, sample_weight=weights)
 
+    @property
+    def column_names(self) -> tuple[str, ...] | None:
+        """What the columns of the training table are called; None where it is an array, or ready kernels."""
+        if hasattr(self, "encoder_"):
+            return tuple(one.name for one in self.encoder_.features)
+        names = getattr(self, "feature_names_in_", None)
+        return None if names is None else tuple(map(str, names))
+
     def foresee(self, n_samples: int, n_features: int) -> Forecast:
         """Bytes in which the kernels of ``n_samples`` rows will be held, and in which form, before anything is made;
         see `mklcore.kernels.stored_as`. What a solver keeps beside them, such as their sum, is not counted.
         """
         if self._is_precomputed:
             raise ParameterError("Ready stacks are as large as they are; what is foreseen are kernels of a dictionary.")
-        dictionary: Any = KernelDictionary.default(n_features) if self.kernels is None else self.kernels
+        dictionary = KernelDictionary.default(n_features) if self.kernels is None else as_dictionary(self.kernels)
         approximation = self.approximation
         return stored_as(dictionary, n_samples, n_features, self._forms(n_samples), approximation)
 
@@ -199,15 +210,15 @@ class KernelEstimator(BaseEstimator, ABC):
                     'GramStack.from_array(values), or the array with kernels="precomputed".'
                 )
             return X
+        if (strings := strings_in(X)) is not None:
+            X = Dataset(np.empty((len(strings), 0)), np.zeros(len(strings)), sequences=(("sequence", strings),))
         data = X if isinstance(X, Dataset) else None
         if isinstance(X, Dataset):
             if X.strings or hasattr(self, "sequence_names_"):
                 return self._rows_with_letters(X, reset)
             X = X.X
-        elif not reset and hasattr(self, "table_columns_") and hasattr(X, "columns"):
-            if hasattr(self, "sequence_names_"):
-                return self._rows_with_letters(self._texts_of(X), reset)
-            X = self._columns_of(X)
+        elif not reset and hasattr(self, "encoder_") and is_raw(X):
+            X = self.encoder_.read(X).table
         if self._is_precomputed:
             if self.approximation is not None:
                 raise ParameterError(
@@ -224,35 +235,15 @@ class KernelEstimator(BaseEstimator, ABC):
         if reset:
             self._know_rows(rows, None if data is None else data.columns)
             if data is not None:
-                self.table_columns_ = data.feature_names
+                self.encoder_ = encoder_of(data)
         return rows
-
-    def _columns_of(self, frame: Any) -> Array:
-        """The columns of a data frame that a model of a `Dataset` reads, by their names."""
-        missing = [name for name in self.table_columns_ if name not in frame.columns]
-        if missing:
-            raise DataError(
-                f"The data frame lacks the column {missing[0]!r}, which the model reads; it needs "
-                f"{len(self.table_columns_)} columns, and {len(missing)} are not there."
-            )
-        found: Array = frame[list(self.table_columns_)].to_numpy(dtype=np.float64)
-        return found
-
-    def _texts_of(self, frame: Any) -> Dataset:
-        """The same with the texts and sequences that the model reads."""
-        if missing := [name for name in self.sequence_names_ if name not in frame.columns]:
-            raise DataError(f"The data frame lacks the column {missing[0]!r}, whose texts the model reads.")
-        X = self._columns_of(frame) if self.table_columns_ else np.empty((len(frame), 0))
-        strings = tuple((name, tuple(frame[name].astype("string").fillna(""))) for name in self.sequence_names_)
-        count = len(strings) - self.n_texts_
-        return Dataset(X, np.zeros(len(X)), self.table_columns_, sequences=strings[:count], texts=strings[count:])
 
     def _know_rows(self, rows: Array, columns: Groups | None) -> None:
         """Remember which rows these are, some of them as the background of `shapley`, and the source ``columns``, one
         for every feature by default.
         """
         self.row_fingerprints_ = row_fingerprints(rows)
-        names = getattr(self, "feature_names_in_", map("x{}".format, range(1, rows.shape[1] + 1)))
+        names = getattr(self, "feature_names_in_", map("x{}".format, range(rows.shape[1])))
         self.source_columns_ = columns or tuple(zip(map(str, names), zip(range(rows.shape[1])), strict=True))
         kept, seed = np.arange(len(rows)), getattr(self, "random_state", None)
         if kept.size > BACKGROUND:
@@ -271,7 +262,7 @@ class KernelEstimator(BaseEstimator, ABC):
         if reset:
             rows = data.table
             self.sequence_names_, self.n_numeric_, self.n_features_in_ = names, data.n_features, rows.shape[1]
-            self.n_texts_, self.table_columns_ = len(data.texts), data.feature_names
+            self.encoder_ = encoder_of(data)
             self.__dict__.pop("feature_names_in_", None)
             own = dict(data.columns)
             letters = {name: (*own.get(name, ()), *data.letter_columns(name)) for name in names}
@@ -308,13 +299,23 @@ class KernelEstimator(BaseEstimator, ABC):
     # -- fitting -------------------------------------------------------------------------------------------------
 
     @set_together
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, **refused: Any) -> Self:
         """Fit on a table X (n, d) or, with ``kernels="precomputed"``, on a stack (M, n, n), and a target y (n,).
 
         Of a ``Dataset`` the target is its own unless another is given. A classifier with ``probability=True`` is fitted
-        five times more, on folds of the rows, for `predict_proba`.
+        five times more, on folds of the rows, for `predict_proba`. ParameterError for ``sample_weight``, which methods
+        do not take whose proofs count every row once.
         """
+        if refused:
+            self._refuse_weights(next(iter(refused)))
         return self._fitted(X, y)
+
+    def _refuse_weights(self, name: str) -> None:
+        """ParameterError for what this method cannot be fitted with."""
+        raise ParameterError(
+            f"{type(self).__name__} takes no {name}: every row counts once. Leave it out, repeat rows, or use "
+            f"LpMKL{'Classifier' if is_classifier(self) else 'Regressor'}, which takes weights of rows."
+        )
 
     def _fitted(self, X: Any, y: Any) -> Self:
         self._check_parameters()
@@ -378,6 +379,8 @@ class KernelEstimator(BaseEstimator, ABC):
 
     def training_stack(self, X: Any, y: Any) -> tuple[Any, Labels]:
         """The kernels of the training rows ``X``, built or checked, and the checked target, ready for ``along``."""
+        if not self.weighs_rows and isinstance(X, Dataset) and X.sample_weight is not None:
+            self._refuse_weights("sample_weight")
         rows = self._checked_rows(X, reset=True)
         target = self._checked_target(rows, target_of(X, y))
         return self._stack(rows), target
@@ -662,14 +665,22 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
         self.calibration_ = calibrate(decision, y, self.classes_)
         return self
 
-    @available_if(lambda model: bool(model.probability) or hasattr(model, "calibration_"))  # type: ignore[untyped-decorator]
-    def predict_proba(self, X: Any) -> Array:
+    @property
+    def predict_proba(self) -> Callable[[Any], Array]:
         """Probabilities (n_new, n_classes) of the classes in the order of ``classes_``; there after
         ``probability=True``.
 
         Platt's sigmoid of the decision values, fitted on held-out rows; several classes one against the rest, divided
         by their sum. The likeliest class may be another than that of ``predict`` where scores are near each other.
         """
+        if not (self.probability or hasattr(self, "calibration_")):
+            raise AttributeError(
+                f"{type(self).__name__} has no predict_proba unless it is told to learn one: pass probability=True."
+            )
+        return self._probabilities
+
+    def _probabilities(self, X: Any) -> Array:
+        """Platt's sigmoids of the decision values of rows X."""
         check_is_fitted(self)
         decision = self.decision_function(X)
         if not hasattr(self, "calibration_"):
@@ -735,6 +746,11 @@ class KernelRegressor(RegressorMixin, KernelEstimator):
         return float(r2_score(y, predicted, sample_weight=sample_weight))
 
     def _target(self, y: Any) -> Array:
+        if (columns := np.asarray(y).shape[1:]) and columns[0] > 1:
+            raise DataError(
+                f"{type(self).__name__} predicts one number, and the target has {columns[0]} columns: use "
+                "JointMKLRegressor, whose targets share their kernels, or fit one model per column."
+            )
         y = column_or_1d(y, warn=True)
         try:
             numbers: Array = y.astype(np.float64)

@@ -52,7 +52,9 @@ def held_out_decisions(model: Any, X: Any, y: Labels) -> tuple[Indices, Array]:
     seen = np.zeros(y.size, dtype=bool)
     for train, held in folds:
         part, rest = cut(X, train, held, y.size)
-        fresh = clone(model).set_params(probability=False, callback=None)
+        own = {"probability": False, "callback": None, "class_weight": None}  # which weights hold already
+        fresh = clone(model)
+        fresh.set_params(**{name: value for name, value in own.items() if name in fresh.get_params()})
         fitted = fresh.fit(part, y[train]) if weights is None else fresh.fit(part, y[train], weights[train])
         said = fitted.decide_blocks(rest) if is_operator(X) else fitted.decision_function(rest)
         found = np.zeros((y.size, *said.shape[1:])) if found is None else found

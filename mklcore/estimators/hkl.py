@@ -111,14 +111,13 @@ class _HKLBase(KernelEstimator):
     def _stack(self, X: Any, once: bool = False) -> Any:
         if isinstance(X, Design):
             return X
-        names = getattr(self, "feature_names_in_", None)
         return Design(
             X,
             self.basis,
             graph=self.graph,
             standardize=self.standardize,
             normalize=self.normalize_basis,
-            names=None if names is None or np.ndim(X) == 4 else [str(name) for name in names],
+            names=None if np.ndim(X) == 4 else self.column_names,
             memory_mb=self.memory_mb,
         )
 

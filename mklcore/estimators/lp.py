@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, replace
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.validation import _num_samples, column_or_1d
 
-from mklcore.arrays import Array
+from mklcore.arrays import Array, Labels
 from mklcore.data.dataset import Dataset
 from mklcore.documented import documented
 from mklcore.errors import DataError, ParameterError
-from mklcore.estimators.base import KernelClassifier, KernelEstimator, KernelRegressor, KernelSettings
+from mklcore.estimators.base import KernelClassifier, KernelEstimator, KernelRegressor, KernelSettings, target_of
 from mklcore.kernels.features import Nystroem
 from mklcore.kernels.operators import as_operator, is_operator, is_stored
 from mklcore.lp.interleaved import lacking
 from mklcore.lp.schedule import FEATURE_SOLVERS, MOST_SUMMED, SOLVERS, fit_weighted
 from mklcore.parameters import check_choice, check_positive, check_whole, set_together
+from mklcore.paths.folds import each, is_parallel
 from mklcore.problem.driver import Fit, warn_unless_converged
 from mklcore.problem.losses import Loss
 from mklcore.problem.machines import ON_FEATURES
@@ -29,6 +33,7 @@ from mklcore.problem.problem import WarmStart
 class LpBase(KernelSettings, KernelEstimator):
     """min C sum_i V(f(x_i) + b, y_i) + 1/2 sum_m ||w_m||^2 / theta_m  over  ||theta||_p <= 1, theta >= 0."""
 
+    weighs_rows: ClassVar[bool] = True
     _may_take_columns: ClassVar[bool] = False  # whether linear kernels may become the columns they see
 
     tol: float = 1e-3
@@ -74,14 +79,25 @@ class LpBase(KernelSettings, KernelEstimator):
         """Fit on a table X (n, d) or, with ``kernels="precomputed"``, on a stack (M, n, n), and a target y (n,).
 
         ``sample_weight`` (n,), 0 or more: the cost of one unit of loss of row i is C times its weight, and rows of
-        weight 0 are left out. In the scales of columns and kernels, and in median distances, a row of weight w counts
-        as w rows; in those of approximations and of kernels too large to be stored as one row. A classifier with
-        ``probability=True`` is fitted five times more, on folds of the rows, for `predict_proba`.
+        weight 0 are left out; a `Dataset` may bring its own. In the scales of columns and kernels, and in median
+        distances, a row of weight w counts as w rows; in those of approximations and of kernels too large to be stored
+        as one row. A classifier with ``probability=True`` is fitted five times more, on folds of the rows, for
+        `predict_proba`.
         """
-        self.sample_weight_ = None
         if sample_weight is not None:
-            self.sample_weight_ = _checked_weights(sample_weight, X, self._is_precomputed)
+            self._given_weights = _checked_weights(sample_weight, X, self._is_precomputed)
         return self._fitted(X, y)
+
+    def training_stack(self, X: Any, y: Any) -> tuple[Any, Labels]:
+        """The kernels and the target, once it is known how much every row counts."""
+        weights = self.__dict__.pop("_given_weights", None)
+        if weights is None and isinstance(X, Dataset):
+            weights = X.sample_weight
+        if getattr(self, "class_weight", None) is not None:
+            by_class = compute_sample_weight(self.class_weight, column_or_1d(target_of(X, y)))
+            weights = by_class if weights is None else by_class * weights
+        self.sample_weight_ = weights
+        return super().training_stack(X, y)
 
     def _solve(self, stack: Any, y: Array, warm: Any) -> None:
         """One problem, or one for every class against the rest."""
@@ -91,11 +107,15 @@ class LpBase(KernelSettings, KernelEstimator):
                 "A class has no row of weight above 0: every class needs one; drop its rows, or give one of them "
                 "weight."
             )
-        fits = []
-        for k, target in enumerate(targets):
-            start = None if warm is None else warm_start(warm, k if len(targets) > 1 else None)
-            fits.append(self._fit_one(stack, target, start))
-            warn_unless_converged(fits[-1], self.tol)
+        starts = [None if warm is None else warm_start(warm, k if len(targets) > 1 else None)
+                  for k in range(len(targets))]  # fmt: skip
+        run = partial(_one_of, self, stack)
+        n_jobs = getattr(self, "n_jobs", None)
+        several = len(targets) > 1 and n_jobs is not None and is_parallel(n_jobs)
+        problems = list(zip(targets, starts, strict=True))
+        fits = list(each(run, problems, n_jobs)) if several else [run(one) for one in problems]
+        for fit in fits:
+            warn_unless_converged(fit, self.tol)
         if len(fits) == 1:
             self._publish(fits[0])
         else:
@@ -148,6 +168,11 @@ class LpSupervised(LpBase):
     fit_intercept: bool = True
 
 
+def _one_of(model: LpBase, stack: Any, problem: tuple[Array, WarmStart | None]) -> Fit:
+    """The fit of one class against the rest."""
+    return model._fit_one(stack, *problem)
+
+
 def _checked_weights(sample_weight: Any, X: Any, is_stack: bool) -> Array:
     """One finite weight of 0 or more per row, not all 0."""
     w: Array = column_or_1d(np.asarray(sample_weight, dtype=np.float64))
@@ -180,7 +205,8 @@ class LpMKLClassifier(LpSupervised, KernelClassifier):
     weights_ (M,), dual_coef_ (n,) signed, intercept_, objective_, dual_objective_, dual_gap_, relative_gap_, status_,
     dual_point_ (n,) signed, the feasible dual whose value is dual_objective_ (``certificate`` computes both values
     again), history_, n_iter_, n_kernels_, kernel_names_, selected_, classes_. With more than two classes weights_,
-    dual_coef_, intercept_ and the certificate gain a leading axis over the one-vs-rest problems.
+    dual_coef_, intercept_ and the certificate gain a leading axis over the one-vs-rest problems, ``n_jobs`` of which
+    are solved at a time. ``class_weight``, a dict or "balanced", multiplies C by class, as in scikit-learn.
 
     Source: Kloft, Brefeld, Sonnenburg, Zien (2011), equations (16), (17), (19).
     """
@@ -195,6 +221,8 @@ class LpMKLClassifier(LpSupervised, KernelClassifier):
     _: KW_ONLY
     approximation: Nystroem | None = None
     probability: bool = False
+    class_weight: Mapping[Any, float] | str | None = None
+    n_jobs: int | None = None
 
 
 @documented

@@ -271,7 +271,7 @@ class _ScalingBase(KernelEstimator):
 
     def _named_groups(self, d: int) -> list[tuple[str, Indices]]:
         if self.groups is None:
-            return [(f"x{j + 1}", np.array([j])) for j in range(d)]
+            return [(name, np.array([j])) for j, name in enumerate(self.column_names or map("x{}".format, range(d)))]
         pairs = list(self.groups.items()) if isinstance(self.groups, Mapping) else list(self.groups)
         try:
             found = [(str(name), np.array([int(j) for j in members])) for name, members in pairs]

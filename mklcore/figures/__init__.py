@@ -8,3 +8,7 @@ from mklcore._lazy import lazily as _lazily
 
 __getattr__, _home = _lazily(__name__, __file__)
 __all__ = sorted(_home)
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

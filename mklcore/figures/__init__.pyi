@@ -1,6 +1,7 @@
 """Arrays in, plotly figures out: nothing is shown here, and nothing is solved."""
 
 from mklcore.figures.bars import (
+    compare_weights as compare_weights,
     kernels_by_column as kernels_by_column,
     relevance_bars as relevance_bars,
     term_bars as term_bars,
@@ -39,6 +40,7 @@ from mklcore.figures.matrices import (
     gram_heatmap as gram_heatmap,
     norm_map as norm_map,
 )
+from mklcore.figures.saving import save as save
 from mklcore.figures.site import (
     static_site as static_site,
 )

@@ -7,7 +7,9 @@ from itertools import cycle
 from typing import Any
 
 import numpy as np
+from pandas import DataFrame
 
+from mklcore.errors import ParameterError
 from mklcore.figures import style
 from mklcore.figures.style import graph_objects as go
 from mklcore.figures.style import leaders
@@ -142,6 +144,66 @@ def term_bars(terms: Sequence[Any], *, dark: bool = False) -> go.Figure:
     return figure.update_traces(textposition="outside").update_xaxes(tickformat=".0%", nticks=5)
 
 
+def compare_weights(models: Mapping[str, Any], *, most: int = 12, dark: bool = False) -> go.Figure:
+    """How much every kernel says in each of several models, as shares that can be compared across methods.
+
+    ``models`` name -> fitted estimator, or answer. Weights of methods have different units (the weight of a kernel,
+    the norm of a function, one per class), so a share is that of the standard deviations of f_m over the rows that a
+    model keeps as its background; of models of ready stacks it is that of their weights. The ``most`` kernels with the
+    largest shares are drawn, the others together are one row.
+    """
+    shares = {name: kernel_shares(getattr(model, "model", model)) for name, model in models.items()}
+    if not shares:
+        raise ParameterError("compare_weights takes fitted models by name, as in {'p = 1': model}; got none.")
+    top: dict[str, float] = {}
+    families: dict[str, str] = {}
+    for model, own in zip(models.values(), shares.values(), strict=True):
+        fitted = getattr(model, "model", model)
+        families |= dict(zip(fitted.kernel_names_, fitted.kernel_families_, strict=True))
+        for name, share in own.items():
+            top[name] = max(top.get(name, 0.0), share)
+    shown = sorted((name for name in top if top[name] > 0.0), key=lambda name: -top[name])[:most]
+    rest = {label: 1.0 - sum(own.get(name, 0.0) for name in shown) for label, own in shares.items()}
+    rows = [*shown, "all others"] if max(rest.values()) > 5e-4 else shown
+    alt = "Shares of kernels. " + " ".join(
+        f"{label}: {leaders(np.array([own.get(name, 0.0) for name in shown]), shown)}." for label, own in shares.items()
+    )
+    figure = style.new_figure(alt, dark, 90 + ROW_HEIGHT * len(rows), margin={"l": 8, "r": 16, "t": 40, "b": 40})
+    width = 1.0 / len(shares)
+    hues = [style.family_shade(families[name], 0, dark) for name in shown]
+    hues += [style.theme(dark).grey] * (len(rows) - len(shown))
+    for k, (label, own) in enumerate(shares.items()):
+        values = [own.get(name, 0.0) for name in shown]
+        values += [rest[label]] * (len(rows) - len(shown))
+        axis = "" if k == 0 else str(k + 1)
+        figure.add_bar(
+            x=values, y=list(range(len(rows))), orientation="h", marker={"color": hues}, xaxis=f"x{axis}", name=label,
+            customdata=[style.short(name, 60) for name in rows], showlegend=False,
+            hovertemplate="%{customdata}: %{x:.1%}<extra></extra>",
+        )  # fmt: skip
+        domain = [k * width + 0.02 * (k > 0), (k + 1) * width]
+        title = style.short(label, 28)
+        limits = [0.0, 1.05 * max(*top.values(), *rest.values())]
+        scale = style.axis(title, dark, range=limits, tickformat=".0%", nticks=4)
+        figure.layout[f"xaxis{axis}"] = {**scale, "domain": domain}
+    figure.layout.yaxis = style.row_axis([style.short(name, 34) for name in rows], dark)
+    return figure
+
+
+def kernel_shares(model: Any) -> dict[str, float]:
+    """The share of every kernel, by name, in what a fitted model says: they sum to 1."""
+    names = list(model.kernel_names_)
+    rows = getattr(model, "background_", None)
+    if rows is None:
+        sizes = np.atleast_2d(np.asarray(model.weights_, dtype=float)).mean(axis=0)
+    else:
+        if (columns := getattr(model, "feature_names_in_", None)) is not None:
+            rows = DataFrame(rows, columns=columns)
+        parts = np.asarray(model.contributions(rows))
+        sizes = parts.reshape(*parts.shape[:2], -1).std(axis=1).mean(axis=1)
+    return dict(zip(names, (sizes / (float(sizes.sum()) or 1.0)).tolist(), strict=True))
+
+
 def word_bars(
     ranked: Sequence[Any], name: str, said: str = "the decision", output: int = 0, *, dark: bool = False
 ) -> go.Figure:
@@ -159,17 +221,19 @@ def word_bars(
 
 
 def waterfall(
-    values: Any, names: Sequence[str], base: float, *, ends: tuple[str, str] = ("", ""), before: float | None = None,
+    values: Any, names: Sequence[Any], base: float, *, ends: tuple[str, str] = ("", ""), before: float | None = None,
     step: float = 0.0, title: str = "f(x)", dark: bool = False,
 ) -> go.Figure:  # fmt: skip
     """A waterfall from the base to the prediction, one bar per column of the table, in the given order.
 
-    ``values`` (d,) the Shapley values of the columns ``names``, ``base`` the prediction with every column drawn by
+    ``values`` (d,) the Shapley values of the columns ``names``: texts, or the ``source_columns_`` of the model, of
+    which a category is one; ``base`` the prediction with every column drawn by
     itself; ``ends`` what stands at both ends beside their numbers, as a probability; ``before`` the prediction at an
     earlier row, a dotted line. Numbers are rounded to ``step``. Beyond twelve, columns are one bar. ParameterError
     where lengths disagree.
     """
-    parts, called = style.shaped("Shapley values", values, len(names)), list(names)
+    called = [name if isinstance(name, str) else str(name[0]) for name in names]
+    parts = style.shaped("Shapley values", values, len(called))
     rest = parts.size - MOST_STEPS
     if rest > 1:
         parts = np.append(parts[:MOST_STEPS], parts[MOST_STEPS:].sum())

@@ -58,7 +58,7 @@ def checked_pair(variables: Sequence[int], p: int) -> tuple[int, int]:
 
 def variable_names(names: Sequence[str] | None, p: int) -> list[str]:
     if names is None:
-        return [f"x{i + 1}" for i in range(p)]
+        return [f"x{i}" for i in range(p)]
     if len(names) != p:
         raise ParameterError(f"One name per variable is needed: {p} variables; got {len(names)} names.")
     return list(names)

@@ -79,7 +79,7 @@ class Design:
             self.levels = _levels(X, basis, standardize)
         self.n, self.p, self.q = self.levels.n, self.levels.p, self.levels.q
         self.order: Grid | Listed = Grid(self.p, self.q) if graph is None else Listed(graph)
-        self.names = tuple(f"x{i + 1}" for i in range(self.p)) if names is None else tuple(names)
+        self.names = tuple(f"x{i}" for i in range(self.p)) if names is None else tuple(names)
         self._read(normalize and graph is None)
         self._known: tuple[NodeWeights, Array, dict[Node, float]] | None = None
         self._grams: dict[Node, Array] = {}

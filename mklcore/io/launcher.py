@@ -2,6 +2,9 @@
 
     mkl-explorer [FILE] [--port N] [--home DIR] [--open | --no-open]
     mkl-explorer --static DIR [--pyodide PLACE]
+    mkl-explorer FILE --out PAGE.html [--target COLUMN] [--row-groups COLUMN]
+
+With ``--out`` no server starts: the answer of the table is written as one page, and its sentence is printed.
 
 A table named on the command line is read and checked before the server starts. The server hands it to the one visitor
 whose link carries a secret made for it; the link works once, so nobody else who reaches the server gets the table.
@@ -39,6 +42,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if asked.static is not None:
             return _write_site(asked.static, asked.pyodide)
+        if asked.out is not None:
+            print(_written(asked.file, asked.out, asked.target, asked.row_groups))
+            return 0
+        if asked.target is not None or asked.row_groups is not None:
+            raise ParameterError("--target and --row-groups say how a page is written: name it with --out PAGE.html.")
         script = app()
         _check_packages()
         if asked.port is not None:
@@ -67,6 +75,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--port", type=int, metavar="N", help="port to listen on (default: the first free one from 8501 on)"
     )
+    parser.add_argument("--out", metavar="PAGE", help="write the answer of FILE as one HTML page, and end")
+    parser.add_argument("--target", metavar="COLUMN", help="with --out: the column to predict (default: found)")
+    parser.add_argument("--row-groups", metavar="COLUMN", help="with --out: the column that says which rows belong "
+                                                               "together")  # fmt: skip
     parser.add_argument("--home", metavar="DIR", help="folder for tables and runs of experiments; 'off' keeps nothing")
     parser.add_argument(
         "--open",
@@ -90,6 +102,19 @@ def _write_site(directory: str, pyodide: str | None) -> int:
     page = import_module("mklcore.figures").static_site(directory, pyodide)
     print(f"{page} is written. Look at it by: python -m http.server --directory {str(page.parent)!r}")
     return 0
+
+
+def _written(table: str | None, page: str, target: str | None, row_groups: str | None) -> str:
+    """Write the answer of a table as one page; returns its sentence. DataError where it cannot be written."""
+    if table is None:
+        raise ParameterError("Name the table whose answer is to be written: mkl-explorer TABLE.csv --out PAGE.html.")
+    explore = import_module("mklcore.answer.explore").explore  # which stands above
+    found = explore(Path(table), target, row_groups=row_groups)
+    try:
+        Path(page).write_text(found.page(), encoding="utf-8")
+    except OSError as error:
+        raise DataError(f"The page {page[:200]!r} cannot be written: {error.strerror or error}.") from None
+    return str(found.verdict)
 
 
 def app() -> Path:

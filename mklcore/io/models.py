@@ -20,6 +20,7 @@ import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass, replace
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -28,6 +29,7 @@ import pandas
 
 from mklcore import estimators
 from mklcore.data.packed import array_content, array_header, bounded_json
+from mklcore.data.reading import Feature, TableEncoder
 from mklcore.errors import DataError, ParameterError
 from mklcore.hkl.bases import BASES
 from mklcore.hkl.design import Design, Kernels, Matrices, TableLevels
@@ -41,6 +43,7 @@ from mklcore.kernels.functions import COMPOSED, KERNELS
 from mklcore.kernels.interactions import ColumnMeasure
 from mklcore.kernels.maps import NORMALISATIONS, KernelMap
 from mklcore.kernels.sequences import SEQUENCE_KERNELS
+from mklcore.paths.path import Path as SolutionPath
 from mklcore.problem.driver import Fit, Record, Status
 from mklcore.problem.losses import LOSSES
 from mklcore.problem.penalties import PENALTIES, SumOfTerms
@@ -53,6 +56,8 @@ MAX_DEPTH = 40
 MOST_LETTERS = 600  # of a refusal
 _TEXT = "model.json"
 _SAME_DAY = (1980, 1, 1, 0, 0, 0)  # the same model makes the same bytes
+_ANSWER = "mklcore.answer.saved"  # which stands above, and is imported where a file or a value asks for it
+_OF_ANSWERS = ("SavedAnswer", "Exploration", "AutoMKLClassifier", "AutoMKLRegressor", "Conformal")
 _PRIVATE = ("_map",)  # besides the public attributes with a trailing underscore
 _NO_MODEL = "The file is no saved model; expected one that save_model wrote."
 
@@ -60,9 +65,12 @@ Target = str | os.PathLike[str] | IO[bytes]
 
 
 def save_model(path: Target, estimator: Any) -> None:
-    """Write a fitted estimator of this library into one file: a path, or a file open for writing bytes.
+    """Write a fitted estimator of this library, or an answer, into one file: a path, or a file open for writing bytes.
 
     ParameterError for an estimator of another library; scikit-learn's NotFittedError for one that is not fitted.
+    An answer (`explore`) is kept with its model, the encoder of its table, its verdict, columns and path, and with its
+    intervals for tables of at most 5,000 rows or where they were computed; `AutoMKLClassifier` and `AutoMKLRegressor`
+    hold one.
     ``callback`` is not kept, nor a ``random_state`` that is no number. The model that comes back predicts the same.
     The file also holds what proves the answer: the training target, a fingerprint of every training row, sample weights
     and the dual point. ``python -m mklcore.verify MODEL.mkl TABLE.csv`` computes everything again from them.
@@ -71,8 +79,8 @@ def save_model(path: Target, estimator: Any) -> None:
     ----------
     path : path or binary file
         File to write: a path, or a file open for writing bytes.
-    estimator : estimator
-        Fitted estimator of this library, such as ``explore(data).model``.
+    estimator : estimator or Exploration
+        Fitted estimator of this library, or an answer.
 
     Examples
     --------
@@ -92,8 +100,10 @@ def save_model(path: Target, estimator: Any) -> None:
             f"save_model takes the file first and then the model: save_model('model.mkl', model); got "
             f"{type(path).__name__} as the file and {type(estimator).__name__} as the model."
         )
+    if type(estimator).__name__ in _OF_ANSWERS:
+        estimator = import_module(_ANSWER).for_a_file(estimator)
     arrays: list[np.ndarray] = []
-    text = {"format": FORMAT, "version": VERSION, "model": _Writer(arrays).estimator(estimator)}
+    text = {"format": FORMAT, "version": VERSION, "model": _Writer(arrays).whole(estimator)}
     raw = json.dumps(text, allow_nan=False, separators=(",", ":")).encode()
     if not isinstance(path, (str, os.PathLike)):
         _write(path, raw, arrays)
@@ -110,7 +120,7 @@ def _write(file: IO[bytes], text: bytes, arrays: list[np.ndarray]) -> None:
 
 
 def load_model(path: Target, *, max_bytes: int = MAX_BYTES) -> Any:
-    """The fitted estimator in a file that `save_model` wrote: a path, or a file open for reading bytes.
+    """The fitted estimator or answer in a file that `save_model` wrote: a path, or a file open for reading bytes.
 
     Raises DataError, with what is wrong, for every other file: another format or version, damage, unknown classes or
     parameters, arrays that do not fit together, values that are not finite, more than ``max_bytes`` when unpacked.
@@ -124,8 +134,8 @@ def load_model(path: Target, *, max_bytes: int = MAX_BYTES) -> Any:
 
     Returns
     -------
-    estimator
-        The fitted estimator.
+    estimator or SavedAnswer
+        What was saved; an answer predicts raw rows of the table as before.
     """
     try:
         if isinstance(path, (str, os.PathLike)):
@@ -175,9 +185,7 @@ def _read(file: IO[bytes], max_bytes: int) -> Any:
                 f"The model was saved in version {text.get('version')!r} of the format, this library reads version "
                 f"{VERSION}. Use the release that wrote it, or fit and save the model again."
             )
-        model = _Reader(archive, sizes, max_bytes).estimator(text.get("model"), 0)
-        _check_prediction(model)
-        return model
+        return _Reader(archive, sizes, max_bytes).whole(text.get("model"))
 
 
 # What a file may hold
@@ -206,7 +214,8 @@ def _parts(max_bytes: int) -> dict[str, _Part]:
     """Every part a file may hold, by the name of its class: what the registries list now, and a few more."""
     specs = (entry.spec for entry in (*KERNELS.values(), *SEQUENCE_KERNELS.values()))
     registered = (*specs, *(kind for kinds in (COMPOSED, LOSSES, PENALTIES, BASES) for kind in kinds.values()))
-    more = Graph, Band, RandomColumns, KernelDictionary, SequenceDictionary, ColumnMeasure, ColumnCurve, Nystroem
+    dictionaries = KernelDictionary, SequenceDictionary
+    more = *dictionaries, TableEncoder, Feature, Graph, Band, RandomColumns, ColumnMeasure, ColumnCurve, Nystroem
     makers = {KernelMap: _kernel_map, FeatureMap: _feature_map}
     dataclasses = (*registered, *more, SumOfTerms, Fit, Record, *makers)
     found = [
@@ -216,6 +225,16 @@ def _parts(max_bytes: int) -> dict[str, _Part]:
     ]
     found += [_Part(Design, _of_design, partial(_design, max_bytes)), _Part(Kernels, _of_kernels, _kernels)]
     return {part.kind.__name__: part for part in found}
+
+
+def _know_answers(file: _Writer | _Reader) -> None:
+    """Add the parts of an answer, and the estimators that hold one."""
+    saved = import_module(_ANSWER)
+    found = [_Part(kind, _init_fields, kind, frozenset(f.name for f in fields(kind))) for kind in saved.DATACLASSES]
+    found += [_Part(kind, lambda held: held._asdict(), kind, frozenset(kind._fields)) for kind in saved.TUPLES]
+    found.append(_Part(SolutionPath, saved.written_path, saved.read_path, frozenset({"content"})))
+    file.parts |= {part.kind.__name__: part for part in found}
+    file.estimators |= {kind.__name__: kind for kind in saved.ESTIMATORS}
 
 
 def _init_fields(value: Any) -> dict[str, Any]:
@@ -276,13 +295,26 @@ class _Writer:
 
     def __init__(self, arrays: list[np.ndarray]) -> None:
         self.arrays = arrays
-        self._parts, self._estimators = _parts(MAX_BYTES), _estimators()
+        self.parts, self.estimators = _parts(MAX_BYTES), _estimators()
+        self._written: dict[int, int] = {}
+
+    def whole(self, value: Any) -> dict[str, Any]:
+        """A model, or an answer."""
+        if type(value).__name__ in _OF_ANSWERS:
+            _know_answers(self)
+        if type(value).__name__ in self.parts:
+            found: dict[str, Any] = self.value(value, "the answer")
+            return found
+        return self.estimator(value)
 
     def estimator(self, estimator: Any) -> dict[str, Any]:
+        """A fitted estimator; one that was written before by its number."""
         from sklearn.utils.validation import check_is_fitted  # not at start-up
 
+        if id(estimator) in self._written:
+            return {"is": "again", "of": self._written[id(estimator)]}
         kind = type(estimator)
-        if self._estimators.get(kind.__name__) is not kind:
+        if self.estimators.get(kind.__name__) is not kind:
             raise ParameterError(f"save_model takes a fitted estimator of mklcore, got {kind.__name__}.")
         check_is_fitted(estimator)
         parameters = estimator.get_params(deep=False)
@@ -294,10 +326,12 @@ class _Writer:
             if name in _PRIVATE or (name.endswith("_") and not name.startswith("_"))
         }
         described = {"parameters": parameters, "fitted": fitted}
-        return {"is": type(estimator).__name__} | {
+        found = {"is": type(estimator).__name__} | {
             part: {name: self.value(value, name) for name, value in values.items()}
             for part, values in described.items()
         }
+        self._written[id(estimator)] = len(self._written)
+        return found
 
     def value(self, value: Any, where: str) -> Any:
         if isinstance(value, np.generic):
@@ -313,13 +347,15 @@ class _Writer:
             return value if math.isfinite(value) else {"is": "float", "of": repr(value)}
         if isinstance(value, np.ndarray):
             return self._array(value, where)
-        if isinstance(value, (tuple, list)):
+        if isinstance(value, frozenset):
+            return {"is": kind, "of": sorted(value)}
+        if isinstance(value, (tuple, list)) and kind not in self.parts:
             return {"is": kind, "of": [self.value(item, where) for item in value]}
         if isinstance(value, dict):
             return {"is": "dict", "of": [[self.value(part, where) for part in pair] for pair in value.items()]}
-        if self._estimators.get(kind) is type(value):
+        if self.estimators.get(kind) is type(value):
             return self.estimator(value)
-        part = self._parts.get(kind)
+        part = self.parts.get(kind)
         if part is None or part.kind is not type(value):
             raise ParameterError(f"{where} is a {kind}, which a model file cannot hold. Use a part of this library.")
         return {"is": kind, "of": {name: self.value(held, where) for name, held in part.take(value).items()}}
@@ -342,30 +378,46 @@ class _Reader:
 
     def __init__(self, archive: zipfile.ZipFile, sizes: Mapping[str, int], max_bytes: int) -> None:
         self._archive, self._sizes, self._unread = archive, sizes, set(sizes)
-        self._parts, self._estimators = _parts(max_bytes), _estimators()
+        self.parts, self.estimators = _parts(max_bytes), _estimators()
+        self._made: list[Any] = []
         self._plain: dict[str, Callable[[Any], Any]] = {
             "array": self._array,
             "int": lambda of: int(of[:1_000_000], 16),
             "float": lambda of: {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}[of],
             "Status": lambda of: Status[of],
+            "frozenset": lambda of: frozenset(map(str, of)),
+            "again": lambda of: self._made[of],
         }
 
+    def whole(self, node: Any) -> Any:
+        """A model, or an answer."""
+        name = node.get("is") if isinstance(node, dict) else None
+        if name not in _OF_ANSWERS:
+            return self.estimator(node, 0)
+        _know_answers(self)
+        found = self.value(node, 0)
+        import_module(_ANSWER).check(found)
+        return found
+
     def estimator(self, node: Any, depth: int) -> Any:
-        kind: Any = self._estimators.get(str(node.get("is"))) if isinstance(node, dict) else None
+        kind: Any = self.estimators.get(str(node.get("is"))) if isinstance(node, dict) else None
         _expect(kind is not None, f"The model file asks for {_named(node)}, an estimator this library lacks.")
         given, fitted = (
             {name: self.value(value, depth + 1) for name, value in node[part].items()}
             for part in ("parameters", "fitted")
         )
-        for name in given.keys() - kind().get_params(deep=False):
+        for name in given.keys() - set(kind._get_param_names()):
             raise DataError(f"{kind.__name__} has no parameter {name!r}; the model file gives one.")
         estimator = kind(**given)
         for name, value in fitted.items():
             usual = name in _PRIVATE or (re.fullmatch(r"[a-zA-Z][a-zA-Z0-9_]*_", name) and not hasattr(kind, name))
             _expect(usual, f"The model file sets {name[:60]!r}, which fitting {kind.__name__} does not.")
             setattr(estimator, name, value)
-        estimator._check_parameters()
-        _check_fitted(estimator)
+        if kind.__name__ not in _OF_ANSWERS:
+            estimator._check_parameters()
+            _check_fitted(estimator)
+            _check_prediction(estimator)
+        self._made.append(estimator)
         return estimator
 
     def value(self, node: Any, depth: int) -> Any:
@@ -381,9 +433,9 @@ class _Reader:
             return tuple(items) if name == "tuple" else items if name == "list" else _objects(items, node["shape"])
         if name == "dict":
             return {self.value(key, depth + 1): self.value(value, depth + 1) for key, value in of or ()}
-        if name in self._estimators:
+        if name in self.estimators:
             return self.estimator(node, depth + 1)
-        part = self._parts.get(name)
+        part = self.parts.get(name)
         if part is None or not isinstance(of, dict):
             raise DataError(f"The model file asks for {_named(node)}, which this library lacks.")
         for strange in of.keys() - part.names if part.names is not None else ():
@@ -514,6 +566,9 @@ def _check_fitted(estimator: Any) -> None:
         outputs = len(estimator.classes_) if len(estimator.classes_) > 2 else 1
         fits = _numbers("calibration_", sigmoids, 2).shape == (outputs, 2)
         _expect(fits, f"calibration_ in the model file does not hold slope and offset of {outputs} outputs.")
+    if (encoder := getattr(estimator, "encoder_", None)) is not None:
+        fits = isinstance(encoder, TableEncoder) and all(isinstance(one, Feature) for one in encoder.features)
+        _expect(fits, "The encoder in the model file holds something else than features of columns.")
     if (design := getattr(estimator, "design_", None)) is not None:
         fits = hasattr(design, "cross") and design.n == n and len(estimator._nodes) == M
         _expect(fits, "The nodes in the model file do not fit its design.")

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from mklcore.arrays import Array, one_blas_thread
-from mklcore.data.dataset import Dataset, listed
+from mklcore.data.dataset import Dataset, joined, listed
 from mklcore.data.grouping import measured_columns, wavelengths, with_bands
 from mklcore.data.sequences import as_strings, letters
 from mklcore.errors import KernelError, ParameterError, check_cancelled
@@ -547,6 +547,20 @@ def _as_pair(group: Any) -> tuple[str | None, Any]:
 
 
 # -- dictionaries of sequences and spectra
+
+
+def as_dictionary(kernels: Any) -> KernelDictionary:
+    """A dictionary, or the dictionary of a list of kernels. ParameterError, by name, for anything else."""
+    if isinstance(kernels, KernelDictionary):
+        return kernels
+    if isinstance(kernels, list | tuple) and kernels and all(isinstance(one, KernelSpec) for one in kernels):
+        return KernelDictionary(tuple(kernels))
+    held = [type(one).__name__ for one in kernels] if isinstance(kernels, list | tuple) else []
+    what = f"a {type(kernels).__name__}{f' of {joined(dict.fromkeys(held))}' if held else ''}"
+    raise ParameterError(
+        'kernels must be None, a KernelDictionary, a list of kernels such as [RBF(1.0), Linear()], or "precomputed"; '
+        f"got {what}."
+    )
 
 
 @dataclass(frozen=True)

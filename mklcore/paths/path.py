@@ -21,6 +21,7 @@ from mklcore.problem.penalties import LpNorm
 
 _GRID_ROWS = 256  # of kernels made row by row, to scale a grid
 PATH_ATTRIBUTES = {"C": "C", "lam": "lam", "p": "p", "s": "n_kernels"}
+KEYS = {"n_kernels": "s"}  # what a parameter of paths is called by the estimators
 
 
 class PathEstimator(Protocol):
@@ -282,7 +283,7 @@ def fit_path(
     y : array-like of shape (n,)
         Training table (n, d), or a stack (M, n, n) or ``GramStack``, and the target (n,).
     param : str
-        "C", "lam", "p" or "s" (the number of kernels).
+        "C", "lam", "p" or "s" (the number of kernels, "n_kernels" of the estimators).
     values : array-like of shape (L,)
         (L,) in the order in which they are to be solved.
     X_val : array-like of shape (m, d), default None
@@ -304,6 +305,7 @@ def fit_path(
     Path
         The solved path.
     """
+    param = KEYS.get(param, param)
     grid = checked_values(param, values)
     attribute = PATH_ATTRIBUTES[param]
     check_scoring(estimator, scoring)

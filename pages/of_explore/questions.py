@@ -199,7 +199,7 @@ def take(found: Exploration, table: Dataset, point: Path, index: int, params: Pa
         listings.take(frame, "columns", "csv_columns", "Columns as CSV")
         chosen = point is found.path and index == found.index
         proved = export.of_answer(params, found, found.model if chosen else point.estimators[index])
-        export.model_button(proved)
+        export.model_button(proved, found)
     export.pocket(proved, "explore")
 
 

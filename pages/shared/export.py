@@ -24,10 +24,11 @@ from mklcore.figures.one_file import About, SolvedProblem, hulls_page, methods_p
 from mklcore.io.catalog import Algorithm, Variant
 from mklcore.kernels.grams import GramStack
 from mklcore.paths.path import Path
-from pages.shared import answer, drawing, hulls, listings, parameters, state, tables, work
+from pages.shared import answer, drawing, hulls, listings, parameters, scripts, state, tables, work
 from pages.shared.answer import ComparedMethod
 from pages.shared.drawing import file_name
 from pages.shared.parameters import ANSWER, METHODS, Params
+from pages.shared.state import memory
 
 # Proof and model
 #
@@ -35,7 +36,7 @@ from pages.shared.parameters import ANSWER, METHODS, Params
 # training rows, labels that look like formulas) an .npz of the arrays X and y.
 
 
-MODEL = "model.mkl"
+MODEL, ANSWER_FILE = "model.mkl", "answer.mkl"
 MOST_ENTRIES = 60e6  # of all kernels together; above, the person's own machine is the place
 
 
@@ -124,13 +125,18 @@ def files(proof: ProofRecord) -> Files:
 
 def model_file(proof: ProofRecord) -> bytes:
     """Return the model as one file that ``load_model`` reads, with the fingerprints of its rows."""
-    from mklcore.io.models import save_model  # with scikit-learn, which a page can be drawn without
-
     model = copy.copy(proof.fitted)
     if proof.stack is None and model.row_fingerprints_ is None:  # pages fit on kernels, which know no rows
         model.row_fingerprints_ = row_fingerprints(proof.rows)
+    return saved(model)
+
+
+def saved(value: Any) -> bytes:
+    """Return a model or an answer as one file."""
+    from mklcore.io.models import save_model  # with scikit-learn, which a page can be drawn without
+
     file = io.BytesIO()
-    save_model(file, model)
+    save_model(file, value)
     return file.getvalue()
 
 
@@ -204,14 +210,33 @@ def _answer(proof: ProofRecord, found: Files, name: str) -> None:
     )  # fmt: skip
 
 
-def model_button(proof: ProofRecord) -> None:
-    """Draw the download of a model."""
+def model_button(proof: ProofRecord, found: Exploration) -> str:
+    """Draw the download of a model, with the whole answer where it is the model of the answer; return its name."""
+    whole = proof.fitted is found.model and proof.stack is None
+    name = ANSWER_FILE if whole else MODEL
     st.download_button(
-        "Model", lambda: model_file(proof), MODEL, "application/zip", key="take_model", icon=":material/download:",
-        on_click="ignore",
-        help="Read it with mklcore.load_model; nothing in it is executed. It holds the training rows, with which "
-        "kernel models compare.",
+        "Model", lambda: saved(found) if whole else model_file(proof), name, "application/zip", key="take_model",
+        icon=":material/download:", on_click="ignore",
+        help="Read it with mklcore.load_model; nothing in it is executed. It predicts raw rows of the table, and holds "
+        "the training rows, with which kernel models compare.",
     )  # fmt: skip
+    return name
+
+
+def use_buttons(name: str, table: Dataset) -> None:
+    """Draw the script and the notebook that predict a person's own new rows with the model in the file ``name``."""
+    batch = memory().batch
+    parts = scripts.use_cells(name, table, "new_rows.csv" if batch is None else batch.name)
+    script, notebook = st.columns(2)
+    script.download_button(
+        "Script", scripts.script(parts), "predict.py", "text/x-python", key="take_script", on_click="ignore",
+        icon=":material/download:", help="Predicts your own new rows with the model.",
+    )  # fmt: skip
+    notebook.download_button(
+        "Notebook", lambda: scripts.notebook(parts), "predict.ipynb", "application/x-ipynb+json", key="take_notebook",
+        icon=":material/download:", on_click="ignore", help="Predicts your own new rows with the model.",
+    )  # fmt: skip
+    st.code(parts[-1].text, language="python")
 
 
 # One file that moves

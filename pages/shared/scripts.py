@@ -13,7 +13,7 @@ import streamlit as st
 
 import mklcore
 from mklcore.data.columns import clean_name
-from mklcore.data.dataset import Split
+from mklcore.data.dataset import Dataset, Split, joined
 from mklcore.data.splitting import RANDOM
 from mklcore.errors import MKLError
 from mklcore.io.catalog import NOVELTY
@@ -317,6 +317,20 @@ def _hull_point(params: Params) -> list[str]:
     return [f"index = {here.index}  # lam = {here.value:.4g}", "fitted = path.estimators[index]"]
 
 
+def use_cells(model: str, table: Dataset, rows: str) -> list[Cell]:
+    """Return the cells that predict new rows, in the file ``rows``, with the model in the file ``model``."""
+    every = dict.fromkeys((*(name for name, _ in table.columns), *(name for name, _ in table.strings)))
+    said = (
+        f"# Predict new rows\n\nLay this file, {model} and a table of your new rows side by side. The table is a CSV, "
+        f"Excel or Parquet file with the columns {clean_name(joined(every, 20))}, in any order."
+    )
+    return [
+        Cell(said, is_code=False),
+        Cell(f"import mklcore as mkl\n\nmodel = mkl.load_model({model!r})\nprint(model)"),
+        Cell(f"print(model.predict({clean_name(rows)!r}))"),
+    ]
+
+
 # Script and notebook
 
 
@@ -327,6 +341,8 @@ def script(parts: Sequence[Cell]) -> str:
         for cell in parts
     ]
     text = "\n\n".join(blocks)
+    if not text.endswith("\nfigure"):
+        return f"{text}\n"
     return text.removesuffix("\nfigure") + '\nfigure.write_html("figure.html", include_plotlyjs=True)\n'
 
 

@@ -56,9 +56,9 @@ def test_columns_act_together_where_held_out_rows_say_so():
     kernels = mkl.KernelDictionary.laplacian_grid([1.0])  # of all columns: it can hold any set of them
     alone = mkl.explore(Dataset(X, np.sin(2 * X[:, 0]) + 0.2 * rng.normal(size=240)), kernels=kernels, p=2.0).terms
     assert all(len(term.columns) < 2 or term.is_sure for term in alone)
-    assert alone[0].columns == ("x1",)
+    assert alone[0].columns == ("x0",)
     both = mkl.explore(Dataset(X, X[:, 0] * X[:, 1] + 0.1 * rng.normal(size=240)), kernels=kernels, p=2.0).terms
-    assert both[0].columns == ("x1", "x2")
+    assert both[0].columns == ("x0", "x1")
     assert both[0].is_sure
     few = mkl.explore(Dataset(X[:50], X[:50, 0] * X[:50, 1])).terms  # no row is held out
     assert not any(len(term.columns) == 2 or term.is_sure for term in few)
@@ -190,7 +190,7 @@ def test_the_kernels_that_the_target_was_made_for_are_taken(label):
     assert any(f"Taken by folds: {label}" in note for note in found.notes)
     assert found.test_scores()["ours"] > 0.9
     if label == "columns and pairs":
-        assert {term.columns for term in found.terms[:2]} == {("x1", "x2"), ("x3",)}
+        assert {term.columns for term in found.terms[:2]} == {("x0", "x1"), ("x2",)}
 
 
 def test_classes_share_their_weights():
@@ -199,7 +199,7 @@ def test_classes_share_their_weights():
     data = Dataset(np.column_stack([y + 0.2 * rng.normal(size=240), rng.normal(size=240)]), y, task="multiclass")
     found = mkl.explore(data)
     assert isinstance(found.model, mkl.JointMKLClassifier)
-    assert found.columns[0].name == "x1"
+    assert found.columns[0].name == "x0"
     assert found.test_scores()["ours"] > 0.8
 
 
@@ -303,8 +303,8 @@ def test_correlated_columns_are_named_and_permuted_together():
     first = rng.normal(size=200)
     X = np.column_stack([first, first + 0.05 * rng.normal(size=200), rng.normal(size=200)])
     found = mkl.explore(Dataset(X, first + 0.3 * rng.normal(size=200)))
-    assert any("x1 and x2 are correlated (1.00)" in note for note in found.notes)
-    assert found.could_be_chance["x1"] == found.could_be_chance["x2"] is False
+    assert any("x0 and x1 are correlated (1.00)" in note for note in found.notes)
+    assert found.could_be_chance["x0"] == found.could_be_chance["x1"] is False
 
 
 # Refusals

@@ -37,6 +37,30 @@ def test_a_frame_with_categories_gaps_dates_and_texts_has_an_answer(found):
     assert not set(found.test.row_groups) & set(found.learnt_from.row_groups)
 
 
+def test_raw_rows_are_predicted_as_they_come_and_again_from_a_file(found, tmp_path):
+    new = houses(12, seed=3)[["said", "city", "size", "sold"]]
+    new.loc[0, "city"], new.loc[1, "said"] = "Rome", None
+    said = found.predict(new)
+    (tmp_path / "new.csv").write_text(new.iloc[::-1].to_csv(index=False))
+    np.testing.assert_array_equal(found.predict(tmp_path / "new.csv")[::-1], said)
+    for row in (new.iloc[3], new.iloc[3].to_dict(), new.iloc[[3]]):
+        np.testing.assert_allclose(found.predict(row), said[[3]], rtol=1e-12)
+    values, base = found.shapley(new)
+    np.testing.assert_allclose(values.sum(axis=1) + base, said, rtol=1e-9)
+    ends = found.predict_interval(new, 0.8)
+    assert np.all((ends[:, 0] < said) & (said < ends[:, 1]))
+    mkl.save_model(tmp_path / "answer.mkl", found)
+    again = mkl.load_model(tmp_path / "answer.mkl")
+    np.testing.assert_allclose(again.predict(new), said, rtol=1e-12)
+    np.testing.assert_allclose(again.predict_interval(new, 0.8), ends, rtol=1e-12)
+    assert (str(again), again.columns) == (str(found.verdict), found.columns)
+    np.testing.assert_array_equal(again.path.weights, found.path.weights)
+    with pytest.raises(DataError, match="lacks 1 column the model needs: 'city'"):
+        again.predict(new.drop(columns="city"))
+    with pytest.raises(mkl.ParameterError, match="no probabilities of classes: use predict or predict_interval"):
+        again.predict_proba(new)
+
+
 @every("given, error", [
     ((12, "price"), "source is a int; expected a data frame, a path, bytes or an open file"),
     ((houses(), "prise"), "no column 'prise'; close to it: 'price'"),
@@ -63,7 +87,7 @@ def test_rows_that_belong_together_are_held_out_together(hold_out):
         data.with_row_groups(np.zeros(150)).split(0.2, hold_out=hold_out)
 
 
-def test_auto_keeps_labels_names_and_owners():
+def test_auto_keeps_labels_names_and_owners(tmp_path):
     frame = houses().assign(target=lambda table: np.arange(90.0) % 11)
     y = pd.Series(np.where(frame.price > frame.price.median(), "NA", "low"), name="target")
     model = mkl.AutoMKLClassifier().fit(frame.drop(columns="price"), y, groups=frame.owner)
@@ -72,6 +96,9 @@ def test_auto_keeps_labels_names_and_owners():
     proba = model.predict_proba(frame.drop(columns="price"))
     assert proba.shape == (90, 2)
     np.testing.assert_allclose(proba.sum(axis=1), 1.0)
+    mkl.save_model(tmp_path / "auto.mkl", model)
+    again = mkl.load_model(tmp_path / "auto.mkl").predict_proba(frame.drop(columns="price"))
+    np.testing.assert_allclose(again, proba, rtol=1e-12)
 
 
 @every("cls", [mkl.AutoMKLClassifier, mkl.AutoMKLRegressor])

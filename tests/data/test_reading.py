@@ -113,9 +113,9 @@ def test_a_file_that_names_its_separator():
 
 def test_without_a_header():
     data = read_table(b'18.0  8\t"big car"\n15.5  6\t"small car"\n12.5  8\t"big car"\n11.0  4\t"small car"\n')
-    assert data.feature_names == ("x1", "x2")
-    assert data.target_name == "x3"
-    note(data, "The first line holds data, no names: the columns are called x1 to x3")
+    assert data.feature_names == ("x0", "x1")
+    assert data.target_name == "x2"
+    note(data, "The first line holds data, no names: the columns are called x0 to x2")
     named = b"850,852,fat\n0.5,0.7,9.5\n0.6,0.8,8.5\n0.4,0.9,7.5\n"
     assert read_table(named).feature_names == ("850", "852")
     plain = b"850,852\n0.5,0.7\n0.6,0.8\n0.4,0.9\n"
@@ -345,7 +345,7 @@ def test_names_places_and_contents_are_weighed(header, row, wanted, why):
 def test_without_a_header_the_odd_one_is_found(row, place):
     cells = ({"r": i * 0.7, "s": (i * 37) % 101 + 0.5, "c": 1 + i // 20, "w": "yn"[i % 2]} for i in range(60))
     raw = "\n".join(row.format(**one) for one in cells).encode()
-    assert read_table(raw, header=False).target_name == f"x{place + 1}"
+    assert read_table(raw, header=False).target_name == f"x{place}"
 
 
 def test_by_name_or_index():
@@ -469,7 +469,7 @@ REFUSALS = {
     "target all empty": (table(numbers(12, lambda i: "")), {"target": "y"}, "missing in 12 of 12 rows"),
     "one class and a row": (
         table(numbers(12, lambda i: "b" if i == 5 else "a")),
-        {},
+        {"target": "y"},
         "'y' has one class only with more than one row: 'b' stands in one row each",
     ),
     "class per row": (

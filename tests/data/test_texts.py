@@ -97,7 +97,7 @@ def test_its_model_takes_a_data_frame_a_data_set_rows_or_a_new_file_and_is_saved
     np.testing.assert_array_equal(mkl.load_model(tmp_path / "model.mkl").predict(frame), said)
     new = frame.iloc[:2].assign(review=["excellent " * 60, ""])  # longer than any before, and empty
     assert found.model.predict(new)[0] == "yes"
-    with pytest.raises(DataError, match="lacks the column 'review'"):
+    with pytest.raises(DataError, match="lacks 1 column the model needs: 'review'"):
         found.model.predict(frame.drop(columns="review"))
 
 

@@ -216,7 +216,7 @@ def test_every_choice_about_a_file_is_in_the_link_and_undone_in_one_click():
     assert "**58** rows" in words(app)
     assert "a number (regression)" in words(app)
     put(app, "field_header", "no")
-    put(app, "field_target", "x6")
+    put(app, "field_target", "x5")
     assert "regression needs numbers" in app.error[0].value
     assert len(app.dataframe[0].value) == 10  # the first rows of what was refused
     link = app.query_params

@@ -1,8 +1,12 @@
 """Predict without a browser: the library's numbers, a row and its changes, whole files, refusals with a sentence."""
 
 import json
+import re
+import subprocess
+import sys
 from dataclasses import replace
 
+import nbformat
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,7 +14,7 @@ import pytest
 import mklcore as mkl
 from mklcore.figures import style, waterfall
 from pages.of_predict import batch, row
-from pages.shared import answer, work
+from pages.shared import answer, export, scripts, work
 from tests.helpers.every import every
 from tests.helpers.pages import answer_of, go, memory, open_app, press, put, quiet, upload, words
 
@@ -239,6 +243,34 @@ def test_a_file_is_predicted_as_the_training_rows_are_and_scored_where_it_has_th
     quiet(new_rows(app, csv(frame.assign(colour="violet").drop(columns="label"))))
     assert "hold what the training table does not" in plain(app)
     assert "with a target" not in words(app)
+
+
+def test_what_is_taken_away_predicts_the_new_file_in_another_process(tmp_path):
+    rng, n = np.random.default_rng(1), 90
+    frame = pd.DataFrame({
+        "size": rng.normal(80, 20, n).round(1), "city": rng.choice(["Bonn", "Köln", "Ulm"], n),
+        "sold": pd.Timestamp("2015-01-01") + pd.to_timedelta(rng.integers(0, 3000, n), "D"),
+        "said": [" ".join(rng.choice(["bright", "quiet", "cellar", "garden", "attic"], 6)) for _ in range(n)],
+    })  # fmt: skip
+    frame["price"] = (2 * frame["size"] + 40 * (frame.city == "Ulm") + rng.normal(0, 4, n)).round(2)
+    frame.loc[:5, "size"], frame.loc[4:9, "city"], frame.loc[11, "sold"] = np.nan, None, None
+    new = frame.drop(columns="price").assign(city="Rome").iloc[:7, ::-1]
+    app = new_rows(uploaded(frame), csv(new))
+    said = app.dataframe[0].value["predicted price"].to_numpy()
+    parts = scripts.use_cells("answer.mkl", answer_of(app).learnt_from, "mine.csv")
+    (tmp_path / "answer.mkl").write_bytes(export.saved(answer_of(app)))
+    (tmp_path / "mine.csv").write_bytes(csv(new))
+    (tmp_path / "predict.py").write_text(scripts.script(parts))
+    cells = nbformat.reads(scripts.notebook(parts), 4).cells
+    (tmp_path / "cells.py").write_text("\n".join(cell.source for cell in cells if cell.cell_type == "code"))
+    both = "import runpy; runpy.run_path('predict.py'); runpy.run_path('cells.py')"
+    command = [sys.executable, "-c", both]
+    printed = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    assert printed.count("Predicting price") == 2
+    numbers = [float(one) for part in re.findall(r"\[([^]]*)\]", printed) for one in part.split()]
+    np.testing.assert_allclose(numbers, [*said, *said], rtol=1e-6)
+    app.session_state["predict_tabs"] = "Take away"
+    quiet(app.run())
 
 
 def test_files_that_do_not_fit_are_refused():

@@ -70,7 +70,7 @@ WEIGHED = {
     "default": mkl.KernelDictionary.default(4),
     "laplacian": mkl.KernelDictionary.per_feature(mkl.Laplacian(0.5, relative=True), 4),
     "interaction": mkl.KernelDictionary.interactions(
-        mkl.Dataset(np.random.default_rng(0).standard_normal((9, 4)), np.arange(9.0)), candidates=[("x1", "x3")]
+        mkl.Dataset(np.random.default_rng(0).standard_normal((9, 4)), np.arange(9.0)), candidates=[("x0", "x2")]
     ),
 }
 

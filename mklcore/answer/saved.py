@@ -1,0 +1,102 @@
+"""An answer for new rows: what it says of them, and what is kept of it in a file."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mklcore.answer.auto import AutoMKLClassifier, AutoMKLRegressor
+from mklcore.answer.conformal import Conformal
+from mklcore.answer.exploration import Exploration
+from mklcore.answer.raw_rows import AnswersRows
+from mklcore.answer.verdict import ColumnEffect, ComparedReference, Verdict
+from mklcore.errors import DataError
+from mklcore.paths.files import read_paths, write_paths
+from mklcore.paths.path import Path
+
+ESTIMATORS = (AutoMKLClassifier, AutoMKLRegressor, Conformal)
+MOST_ROWS = 5000  # of a table whose intervals are computed for the file where nobody has asked for them yet
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SavedAnswer(AnswersRows):
+    """An answer from a file: it predicts raw rows as the answer did that was saved, and tells what that one told.
+
+    ``model``, ``verdict``, ``columns``, ``path`` (its figures, without the fitted models), ``index``, ``notes`` and
+    ``label`` are those of the `Exploration`; ``conformal`` is None where no intervals were known.
+    """
+
+    model: Any
+    verdict: Verdict
+    columns: tuple[ColumnEffect, ...]
+    path: Path
+    index: int
+    notes: tuple[str, ...]
+    label: str
+    conformal: Any = None
+
+    @classmethod
+    def of(cls, found: Exploration) -> SavedAnswer:
+        """What is kept of an answer; the intervals of small tables are computed now, unless they are known."""
+        rows, sure = found.learnt_from, found.known_conformal
+        if sure is None and rows.task != "novelty" and found.asked.stack is None and rows.n_samples <= MOST_ROWS:
+            try:
+                sure = found.conformal
+            except DataError:  # too few rows
+                sure = None
+        if sure is not None:  # around one model, not around its copy
+            sure = copy.copy(sure)
+            sure.estimator = sure.estimator_ = found.model
+        return cls(
+            found.model, found.verdict, found.columns, found.path, found.index, found.notes, found.label, sure
+        )  # fmt: skip
+
+    def __repr__(self) -> str:
+        return f"SavedAnswer({self.label}, {self.verdict.score_name}, {len(self.path)} points)"
+
+    def __str__(self) -> str:
+        return str(self.verdict)
+
+
+def for_a_file(value: Any) -> Any:
+    """What of an answer, or of an estimator that holds one, goes into a file; everything else as it is."""
+    if isinstance(value, Exploration):
+        return SavedAnswer.of(value)
+    if isinstance(value, AutoMKLClassifier | AutoMKLRegressor) and hasattr(value, "exploration_"):
+        kept = copy.copy(value)
+        kept.exploration_ = for_a_file(value.exploration_)
+        return kept
+    if isinstance(value, Conformal) and hasattr(value, "estimator_"):
+        kept = copy.copy(value)
+        kept.estimator = value.estimator_
+        return kept
+    return value
+
+
+def check(value: Any) -> None:
+    """DataError where what a file holds is no answer, or no estimator that holds one."""
+    found = getattr(value, "exploration_", value)
+    if isinstance(found, Conformal):
+        fits = len(found.models_) > 0 and np.shape(found.model_of_) == np.shape(found.scores_)
+    else:
+        fits = isinstance(found, SavedAnswer) and isinstance(found.verdict, Verdict) and isinstance(found.path, Path)
+        fits = fits and hasattr(found.model, "kernel_names_") and isinstance(found.conformal, Conformal | None)
+    if not fits:
+        raise DataError("The file holds parts of an answer that do not fit together.")
+
+
+def written_path(path: Path) -> dict[str, Any]:
+    """The figures of a path as an array."""
+    return {"content": np.frombuffer(write_paths(path=path), dtype=np.uint8)}
+
+
+def read_path(content: Any) -> Path:
+    """The path in such an array."""
+    return read_paths(np.asarray(content, dtype=np.uint8).tobytes())["path"]
+
+
+TUPLES = (ColumnEffect, ComparedReference)
+DATACLASSES = (Verdict, SavedAnswer)
