@@ -138,7 +138,7 @@ def training_rows(model: Any, table: Any, target: str | None) -> tuple[Any, list
 def _as_read_by(model: Any, data: Dataset) -> Dataset:
     """The columns of a table that the model reads, its texts and sequences with room for as many letters."""
     places = {name: j for j, name in enumerate(data.feature_names)}
-    names = getattr(model, "table_columns_", data.feature_names)
+    names = model.column_names if hasattr(model, "encoder_") else data.feature_names
     strings = getattr(model, "sequence_names_", ())
     if missing := [*(set(names) - set(places)), *(set(strings) - set(dict(data.strings)))]:
         raise DataError(f"The model reads the column {missing[0]!r}, which the table lacks; is it the same file?")
