@@ -1,0 +1,148 @@
+"""How often is noise called a relation, and how often is a relation seen? The verdict of `explore`, and the rule that
+it had before: a score above guessing by 1.645 standard errors of the paired difference.
+
+    python -m benchmarks.verdicts [--draws 200] [--only PART ...] [--engel FILE] [--record FILE] [--write]
+
+Tables without and with a relation, each drawn anew; FILE is the food expenditure of 235 households (Engel's table of
+statsmodels: income, foodexp), whose draws are other seeds. ``--write`` writes the table of docs/answer.md from the
+record.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.dummy import DummyClassifier, DummyRegressor
+
+import mklcore as mkl
+from mklcore.answer.exploration import Exploration
+from mklcore.answer.explore import stages
+from mklcore.answer.folds import Asked
+from mklcore.answer.verdict import ColumnEffect
+from mklcore.data.dataset import Dataset
+from mklcore.paths.scoring import compare_scores, predictions
+
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "answer.md"
+MARKS = "<!-- verdicts -->\n", "<!-- /verdicts -->"
+BEFORE = 1.645  # standard errors of the rule before
+
+
+def noise(kind: str, n: int, d: int, seed: int) -> Dataset:
+    """Columns that have nothing to do with the target."""
+    random = np.random.default_rng([seed, n, d])
+    X = random.standard_normal((n, d))
+    if kind in ("balanced", "rare"):
+        y = random.permutation(np.arange(n) < (n // 2 if kind == "balanced" else n // 10))
+        return Dataset(X, np.where(y, "yes", "no"), (), "y", "binary")
+    return Dataset(X, random.standard_t(2, n) if kind == "heavy" else random.standard_normal(n), (), "y", "regression")
+
+
+def weak(seed: int) -> Dataset:
+    """Three of 300 columns matter."""
+    random = np.random.default_rng(seed)
+    X = random.standard_normal((200, 300))
+    y = 2.0 * X[:, 3] + 3.0 * np.abs(X[:, 50]) - X[:, 120] + random.standard_normal(200)
+    return Dataset(X, y, (), "y", "regression")
+
+
+def heavy(seed: int) -> Dataset:
+    """A relation under noise of infinite variance."""
+    random = np.random.default_rng(seed)
+    X = random.standard_normal((300, 5))
+    return Dataset(X, X[:, 0] + X[:, 1] + random.standard_t(2, 300), (), "y", "regression")
+
+
+def rare(seed: int) -> Dataset:
+    """A class of a tenth of the rows that is ranked well, while the other class wins on accuracy."""
+    random = np.random.default_rng(seed)
+    X = random.standard_normal((300, 5))
+    order = np.argsort(X[:, 0] + 0.8 * random.standard_normal(300))
+    y = np.full(300, "no", dtype=object)
+    y[order[-30:]] = "yes"
+    return Dataset(X, y.astype(str), (), "y", "binary")
+
+
+TABLES: dict[str, Callable[[int], Dataset]] = {
+    "noise: numbers, 300 x 5": partial(noise, "numbers", 300, 5),
+    "noise: two classes alike, 300 x 5": partial(noise, "balanced", 300, 5),
+    "noise: classes 1 to 9, 300 x 5": partial(noise, "rare", 300, 5),
+    "noise: heavy tails, 300 x 5": partial(noise, "heavy", 300, 5),
+    "noise: numbers, 30 x 5, none held out": partial(noise, "numbers", 30, 5),
+    "noise: numbers, 30 x 300, none held out": partial(noise, "numbers", 30, 300),
+    "three of 300 columns, 200 x 300": weak,
+    "two of 5 columns, noise with heavy tails, 300 x 5": heavy,
+    "a rare class that is ranked well, 300 x 5": rare,
+}
+
+
+def judged(data: Dataset, seed: int) -> dict[str, Any]:
+    """The relation of the verdict, and whether the rule before called it better than guessing."""
+    asked, found = Asked(seed=seed), dict[str, Any]()
+    for name, value in stages(data, asked):
+        found[name] = value
+        if name == "refit":
+            break
+    path, index, model = found["refit"]
+    answer = Exploration(found["table"], asked, found["choice"], path, index, model, (), (_no_effect(data),), {})
+    kind = DummyRegressor if data.task == "regression" else DummyClassifier
+    learnt, rows = answer.learnt_from, answer.judge
+    guessing = predictions(kind().fit(np.zeros((learnt.n_samples, 1)), learnt.y), np.zeros((rows.n_samples, 1)))
+    before = compare_scores([answer.judged, guessing], rows.y, answer.measure, seed)[1]
+    better = bool(before.gap > BEFORE * np.nan_to_num(before.gap_error))
+    return {"before": better, "relation": answer.verdict.relation, "p_value": answer.verdict.p_value}
+
+
+def _no_effect(data: Dataset) -> Any:
+    return ColumnEffect(data.columns[0][0], 0.0, 0.0, 0.0, 0.0)
+
+
+def written(record: dict[str, dict[str, Any]]) -> str:
+    """The table in Markdown."""
+    lines = ["| table | draws | before: better than guessing | now: a relation | now: better than guessing |",
+             "|---|---|---|---|---|"]  # fmt: skip
+    for name in dict.fromkeys(key.partition(" / ")[0] for key in record):
+        own = [one for key, one in record.items() if key.partition(" / ")[0] == name]
+        before = np.mean([one["before"] for one in own])
+        related = np.mean([one["relation"] != "none" for one in own])
+        better = np.mean([one["relation"] == "better" for one in own])
+        lines.append(f"| {name} | {len(own)} | {before:.1%} | {related:.1%} | {better:.1%} |")
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
+    parser.add_argument("--draws", type=int, default=200)
+    parser.add_argument("--only", nargs="*", default=[])
+    parser.add_argument("--engel", type=Path)
+    parser.add_argument("--record", type=Path)
+    parser.add_argument("--write", action="store_true")
+    asked = parser.parse_args()
+    record = json.loads(asked.record.read_text(encoding="utf-8")) if asked.record and asked.record.exists() else {}
+    tables = dict(TABLES)
+    if asked.engel:
+        households = mkl.read_table(asked.engel, target="foodexp")
+        tables["food expenditure of 235 households"] = lambda seed: households
+    for seed in range(0 if asked.write else asked.draws):
+        for name, make in tables.items():
+            key = f"{name} / {seed}"
+            if key in record or (asked.only and not any(part in name for part in asked.only)):
+                continue
+            record[key] = judged(make(seed), seed)
+            print(key, record[key], flush=True)
+            if asked.record:
+                asked.record.write_text(json.dumps(record, indent=1), encoding="utf-8")
+    table = written(record)
+    print(table)
+    if asked.write:
+        head, _, rest = PAGE.read_text(encoding="utf-8").partition(MARKS[0])
+        PAGE.write_text(head + MARKS[0] + table + MARKS[1] + rest.partition(MARKS[1])[2], encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
