@@ -35,7 +35,7 @@ from mklcore.kernels.sequences import IN_ROWS
 from mklcore.kernels.stacks import block_of
 from mklcore.paths.path import PATH_ATTRIBUTES, Path, fit_path
 from mklcore.paths.references import plain_references
-from mklcore.paths.scoring import Predictions, Scoring, compare_scores, label_of, predictions, scorer_of
+from mklcore.paths.scoring import Predictions, Scoring, compare_scores, label_of, predictions, rarest, scorer_of
 
 WORK = 5e7  # multiplications of Shapley values, by which rows are counted
 FEWEST, MOST = 20, 250  # rows whose mean effect is taken
@@ -293,6 +293,9 @@ class Exploration(AnswersRows):
             rows.y, self.judged, guessing, self.measure, self.seed, row_groups=rows.row_groups, p_value=p_value
         )
         wrong, guessed_wrong = (typical_error(one.answers, rows.y, learnt.task) for one in (self.judged, guessing))
+        balanced = None
+        if rarest(learnt) is not None:
+            balanced = balanced_accuracy(self.judged.answers, rows.y), balanced_accuracy(guessing.answers, rows.y)
         references = [
             ComparedReference(name, one.score, *one[2:]) for name, one in zip(plain, scores, strict=True)
         ]  # fmt: skip
@@ -300,7 +303,7 @@ class Exploration(AnswersRows):
             *of, ours.score, ours.error, guessed.score, found.relation, rows.n_samples, held_out,
             typical_error=wrong, guess_error=guessed_wrong, references=tuple(references),
             trees_read=not learnt.sequences, p_value=found.p_value, measure=found.measure,
-            association=found.association, outlier=self._outlier(),
+            association=found.association, outlier=self._outlier(), balanced=balanced,
         )  # fmt: skip
 
     def _outlier(self) -> tuple[str, float] | None:
@@ -458,6 +461,11 @@ class Exploration(AnswersRows):
 def typical_error(answers: Labels, y: Labels, task: str) -> float:
     """The root mean squared error of numbers, the share of wrong classes."""
     return float(np.sqrt(np.mean((answers - y) ** 2))) if task == "regression" else float(np.mean(answers != y))
+
+
+def balanced_accuracy(answers: Labels, y: Labels) -> float:
+    """The mean over the classes that are there of the share of their rows that is right."""
+    return float(np.mean([np.mean(answers[y == label] == label) for label in np.unique(y)]))
 
 
 def columns_that_matter(

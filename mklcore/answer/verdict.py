@@ -125,6 +125,9 @@ class Verdict:
         The row that makes up more than ``MOST_OF_ONE`` of the squared error, as a reader finds it, and its share.
     beside : bool
         Whether the sentence says where it stands beside other models.
+    balanced : tuple of float and float, or None
+        Where a class is rare, the balanced accuracy of the model and of guessing: the mean over classes of the share of
+        their rows that is right.
     """
 
     target: str
@@ -147,6 +150,7 @@ class Verdict:
     association: float = math.nan
     outlier: tuple[str, float] | None = None
     beside: bool = True
+    balanced: tuple[float, float] | None = None
 
     def __str__(self) -> str:
         return self.sentence()
@@ -228,7 +232,11 @@ class Verdict:
         ours, guess = self._ours_and_guess
         if self.task == "regression":
             return f"Typical error (root mean square) {ours}; guessing the mean: {guess}"
-        return f"Wrong for {ours} of the rows; always guessing the largest class: {guess}"
+        text = f"Wrong for {ours} of the rows; always guessing the largest class: {guess}"
+        if self.balanced is None:
+            return text
+        right, guessed = (f"{100 * share:.0f}\u00a0%" for share in self.balanced)
+        return f"{text}. A class is rare: counting all classes alike, {right} are right; by guessing {guessed}"
 
     @property
     def _beside(self) -> str:

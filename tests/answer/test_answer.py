@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
+from sklearn.metrics import balanced_accuracy_score
 
 import mklcore as mkl
 from mklcore.answer import explore as pipeline
@@ -296,6 +297,20 @@ def test_without_held_out_rows_the_verdict_is_of_folds_and_says_so():
     assert "folds of 50 rows, which is optimistic" in str(found.verdict)
     with pytest.raises(DataError, match="No row was held out"):
         found.test_scores()
+
+
+def test_where_a_class_is_rare_all_classes_count_alike_beside_the_rows():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 2))
+    data = Dataset(X, (X[:, 0] + 0.1 * rng.normal(size=400) > 1.6).astype(int), task="binary")
+    found = mkl.explore(data)
+    right = balanced_accuracy_score(found.test.y, found.model.predict(found.test.X))
+    assert right > 0.6
+    assert found.verdict.balanced == pytest.approx((right, 0.5))
+    assert f"counting all classes alike, {100 * right:.0f}\u00a0% are right; by guessing 50\u00a0%" in str(
+        found.verdict
+    )
+    assert mkl.explore(made(120)).verdict.balanced is None
 
 
 def test_correlated_columns_are_named_and_permuted_together():
