@@ -133,14 +133,17 @@ class Newton(Reweighting):
         return rows > D and rows * D * D > SETTINGS.most_work
 
     def _hessian(self, point: WeightIterate) -> Array:
-        """H (M, M) of all targets, symmetric with its negative eigenvalues clipped; zero where no point is free."""
+        """H (M, M) of all targets, zero where no point is free.
+
+        Each part is U'AU with A positive semidefinite, so rounding alone can lift it off that: the steps
+        made of it are damped, and a step that does not descend is not taken.
+        """
         weights, Y, H = point.weights, np.atleast_2d(self.problem.y), np.zeros((point.weights.size, point.weights.size))
         G = point.state.G.reshape(len(Y), weights.size, -1)
         for y, a, products in zip(Y, np.atleast_2d(point.dual), G, strict=True):
             H = H + self._second_derivatives(weights, y, a, products)
-        values, vectors = np.linalg.eigh(0.5 * (H + H.T))
-        convex: Array = (vectors * np.maximum(values, 0.0)) @ vectors.T
-        return convex
+        symmetric: Array = 0.5 * (H + H.T)
+        return symmetric
 
     def _second_derivatives(self, weights: Array, y: Array, a: Array, G: Array) -> Array:
         """H (M, M) of the machine of a target ``y`` (n,) with dual ``a`` (n,) and products G (M, n)."""
