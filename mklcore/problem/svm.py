@@ -47,6 +47,7 @@ class SMOSettings:
     # matrix entries read by one call of a compiled function: 20 to 50 ms, so that a cancel takes effect
     chunk: int = 40000000
     far: float = 1e12  # times C: an end of the box that no dual reaches, where there is none
+    factor: float = 0.005  # matrix entries that pairs read while a factor takes one step, times its rows cubed
     patience: int = 3  # calls of a compiled function that do not halve the gap
     blocks_from: int = 200  # points from which blocks pay
     exact: float = 1e-6  # accuracy from which a curved machine is solved exactly: its gap is the square of its error
@@ -294,14 +295,14 @@ def smo_blocks(
     K: Array, low: Array, high: Array, epsilon: float, a: Array, v: Array, tol: float, max_steps: int
 ) -> tuple[int, float]:
     """The same as ``smo_pairs``, by pairs within blocks of the points that violate most; returns (steps, violation)."""
-    n, steps = v.size, 0
+    n, steps, read = v.size, 0, 0
     up, down, turned, shift = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
     chosen, before, rows = np.zeros(n, np.int64), np.zeros(n, np.int64), np.empty(4 * _HALF, np.int64)
     change = np.empty(4 * _HALF)
     offsets(a, low, high, epsilon, up, down)
     while True:
         top, bottom = pair_update(v, 0.0, v, v, up, down)
-        if top - bottom <= tol or steps >= max_steps:
+        if top - bottom <= tol or read >= max_steps:
             return steps, top - bottom
         for k in range(n):
             turned[k], shift[k] = -v[k], -down[k]
@@ -319,7 +320,7 @@ def smo_blocks(
             for q in range(size):
                 block[p, q] = K[k, rows[q]]
         within = max(0.5 * tol, _INNER * (top - bottom))
-        moved, _ = smo_pairs(block, part[0], part[1], epsilon, part[2], part[3], within, min(max_steps - steps, 50 * n))
+        moved, _ = smo_pairs(block, part[0], part[1], epsilon, part[2], part[3], within, 50 * n)
         steps, count = steps + moved, int(np.int64(0))  # a literal 0 would be one more type to compile for
         for p in range(size):
             k, x = rows[p], part[2, p]
@@ -329,6 +330,7 @@ def smo_blocks(
                 offset(k, a, low, high, epsilon, up, down)
         if count == 0:
             return steps, top - bottom
+        read += count + moved * size // n
         _take_rows(v, K, rows, change, count)
 
 
@@ -431,7 +433,7 @@ def solve_svm(
                 lin - K @ a if tolerance < 1e-5 * unit else v
             )  # drift of the running gradient would hide the last digits
         else:
-            _active_set_steps(K, low, high, epsilon, a, v, fit_intercept)
+            _active_set_steps(K, low, high, epsilon, a, v, fit_intercept, work=chunk * y.size)
             idle = idle + 1 if solution.gap > 0.5 * previous else 0
             if idle >= SETTINGS.patience:  # round-off: identical rows at a bound can trade weight forever
                 return solution
@@ -439,12 +441,26 @@ def solve_svm(
 
 
 def _active_set_steps(
-    K: Array, low: Array, high: Array, epsilon: float, a: Array, v: Array, balanced: bool, most: int = 50
+    K: Array,
+    low: Array,
+    high: Array,
+    epsilon: float,
+    a: Array,
+    v: Array,
+    balanced: bool,
+    *,
+    most: int = 50,
+    work: float = np.inf,
 ) -> None:
-    """Exact steps on the free support vectors, in place, each to the first bound it meets: where pairs only creep."""
+    """Exact steps on the free support vectors, in place, each to the first bound it meets: where pairs only creep.
+
+    They end after ``most`` steps, or where the next factor would cost more than what is left of ``work``, in matrix
+    entries read.
+    """
     for _ in range(most):
         free = np.flatnonzero((a > low) & (a < high) & ((a != 0.0) | (epsilon == 0.0)))
-        if free.size < 2:
+        work -= SETTINGS.factor * free.size**3
+        if free.size < 2 or work < 0.0:
             return
         block = K[np.ix_(free, free)]
         pull, x = v[free] - epsilon * np.sign(a[free]), a[free]
