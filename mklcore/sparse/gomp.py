@@ -219,9 +219,8 @@ class Spectra:
 
     @classmethod
     def of(cls, K: Array | KernelOperator) -> Spectra:
-        """Decompose every kernel of ``K`` (M, n, n): O(M n^3) time, at most as much memory as ``K``; of kernels that
-        are not stored the factors K_j = L'L alone, O(r n) memory each for r eigenvalues above the cut. KernelError
-        where they would not fit."""
+        """Decompose every kernel of ``K`` (M, n, n): O(n r^2) time and O(r n) memory for a kernel of rank r.
+        KernelError where the eigenvectors of kernels that are not stored would not fit."""
         K = as_operator(K)
         M, n, eps = K.n_kernels, K.n_samples, np.finfo(float).eps
         room = n * M if is_stored(K) else int(SETTINGS.most_mb * 1e6 / (8 * n))
@@ -229,8 +228,7 @@ class Spectra:
         starts = np.zeros(M + 1, dtype=np.int64)
         with one_blas_thread():
             for j in range(M):
-                L = None if is_stored(K) else factor_of(K, j)
-                d, U = np.linalg.eigh(K.gram(j) if L is None else L @ L.T)
+                d, U = _eigenvectors(K, j)
                 keep = d > n * eps * max(float(d.max(initial=0.0)), 0.0)
                 begin, end = int(starts[j]), int(starts[j]) + int(np.count_nonzero(keep))
                 if end > room:
@@ -239,7 +237,7 @@ class Spectra:
                         f"{end} were found in the first {j + 1}. Use fewer rows or kernels, or smoother ones "
                         "(larger widths)."
                     )
-                vectors[begin:end] = U[:, keep].T if L is None else (U[:, keep] / np.sqrt(d[keep])).T @ L
+                vectors[begin:end] = U[keep]
                 values[begin:end], starts[j + 1] = d[keep], end
         return cls(vectors[: starts[-1]], values[: starts[-1]], starts, np.repeat(np.arange(M), np.diff(starts)))
 
@@ -282,6 +280,26 @@ class Spectra:
     def largest(self) -> Array:
         """The largest eigenvalue of every kernel, (M,); 0 for a kernel that is 0."""
         return np.array([self.values[self.rows(j)].max(initial=0.0) for j in range(self.n_kernels)])
+
+
+def _eigenvectors(K: KernelOperator, j: int) -> tuple[Array, Array]:
+    """Eigenvalues (r,) of kernel j and its eigenvectors as rows (r, n), by the singular values of a factor K_j = L'L.
+
+    The factor of a stored kernel is Cholesky's with pivots, which ends at the rank of the kernel: a smooth kernel
+    of few columns has a rank far below n. Where the rank is above n / 2 the matrix itself is decomposed.
+    """
+    if is_stored(K):
+        gram = K.gram(j)
+        lower, pivots, rank, _ = scipy.linalg.lapack.dpstrf(gram, lower=1)
+        if 2 * rank > len(gram):
+            values, vectors = np.linalg.eigh(gram)
+            return values, vectors.T
+        L = np.empty((rank, len(gram)))
+        L[:, pivots - 1] = np.tril(lower[:, :rank]).T
+    else:
+        L = factor_of(K, j)
+    _, sizes, rows = scipy.linalg.svd(L, full_matrices=False, check_finite=False)
+    return sizes**2, rows
 
 
 def factor_of(K: KernelOperator, j: int) -> Array:
