@@ -368,7 +368,7 @@ class KernelEstimator(BaseEstimator, ABC):
             found = stack.coefficients(np.ascontiguousarray(duals))
             self.feature_coef_ = found.T if flipped else found
         if self._map is not None and not hasattr(self, "n_features_in_"):
-            self.n_features_in_ = self._map.rows.shape[1]
+            self.n_features_in_ = self._map.column_means.size
         weights = np.atleast_2d(self.weights_).mean(axis=0)
         used = np.flatnonzero(weights > USED * max(float(weights.max()), 1e-300))
         self.n_kernels_ = int(used.size)

@@ -152,9 +152,11 @@ class Explainer:
         outputs = self._terms[0][0].a.shape[1] if self._terms else 1
         values, alone = np.zeros((2, len(rows), len(self.model.source_columns_), outputs))
         for term, mean in self._terms:
+            count = _FIRST_NODES
             for part, k in term.pieces(rows):
                 check_cancelled()
-                values[part, list(term.sources)] += _integrated(k, mean, term)
+                found, count = _integrated(k, mean, term, count)
+                values[part, list(term.sources)] += found
                 alone[part, list(term.sources)] += _said_at(0.0, k, mean, term)
         return values, alone
 
@@ -194,20 +196,22 @@ class _ColumnTerm:
         return found
 
 
-def _integrated(k: Array, mean: Array, term: _ColumnTerm) -> Array:
+def _integrated(k: Array, mean: Array, term: _ColumnTerm, count: int) -> tuple[Array, int]:
     """The integral over t (m, S, T), by as many nodes as it takes for the values to sum to v(all) - v(nothing), at most
-    ceil(S / 2), which are exact.
+    ceil(S / 2), which are exact; and how many that were.
+
+    ``count`` nodes are tried first: as many as earlier rows took, since finding out costs as much as the values.
     """
     whole, none = (reduce(_times, part, term.constant[:, None, None])[-1] for part in (k, mean[:, :, None]))
     wanted, enough = (whole - none) @ term.a, math.ceil(len(k) / 2)
-    count = min(enough, _FIRST_NODES)
+    count = min(enough, count)
     while True:
         nodes, shares = np.polynomial.legendre.leggauss(count)
         said = [_said_at(0.5 * node + 0.5, k, mean, term) for node in nodes.tolist()]
         found: Array = np.tensordot(0.5 * shares, said, axes=1)
         off = np.abs(found.sum(axis=1) - wanted).max()
         if count == enough or off <= _DIGITS * np.abs(term.a).sum():
-            return found
+            return found, count
         count = min(enough, 2 * count)
 
 
@@ -342,8 +346,7 @@ def coefficients_of(model: Any, m: int) -> Array:
         weights, duals = model._machines()
         a = (weights[:, m, None] * duals).T
     if isinstance(found, FeatureMap):
-        coefficients: Array = found.roots[:, found.part(m)] @ a[found.part(m)] * found.scales[m] ** -0.5
-        return coefficients
+        return found.expanded(m, a[found.part(m)]) * found.scales[m] ** -0.5
     whole = np.zeros((len(found.rows), a.shape[1]))
     if found.normalise == "spherical":
         whole[found.kept] = a * found.factors[m, found.kept, None]

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from mklcore.arrays import Array, Indices, one_blas_thread
 from mklcore.errors import check_cancelled
 from mklcore.kernels.grams import kernel_table
-from mklcore.kernels.maps import KernelMap, normalised, spherical_factors
+from mklcore.kernels.maps import CONSTANT_TOLERANCE, KernelMap, normalised, spherical_factors
 from mklcore.kernels.operators import Capability, DenseSum
 from mklcore.parameters import check_whole
 
@@ -107,9 +107,28 @@ class FeatureMap:
         return self.landmarks.specs
 
     @property
+    def copies(self) -> bool:
+        """Whether the features are columns of the table."""
+        return len(self.landmarks.rows) == 0
+
+    @cached_property
+    def seen(self) -> Indices:
+        """The column (D,) that each copied feature is of."""
+        return np.array([j for spec in self.specs for j in spec.settled], dtype=np.int64)
+
+    @property
     def rows(self) -> Array:
-        """The landmark rows (m, d), standardised."""
-        return self.landmarks.rows
+        """The standardised rows (m, d) on which models expand: landmarks, or the unit vectors of copied columns."""
+        return np.eye(self.column_means.size) if self.copies else self.landmarks.rows
+
+    def expanded(self, m: int, u: Array) -> Array:
+        """Coefficients on ``rows`` (m, T) of kernel m, which has coefficients u (r, T) on its plain features."""
+        if not self.copies:
+            found: Array = self.roots[:, self.part(m)] @ u
+            return found
+        out = np.zeros((self.column_means.size, u.shape[1]))
+        np.add.at(out, self.seen[self.part(m)], u)
+        return out
 
     @property
     def column_means(self) -> Array:
@@ -122,7 +141,7 @@ class FeatureMap:
     @property
     def numbers_per_row(self) -> int:
         """How many numbers a row costs while its features are made."""
-        return len(self.specs) * len(self.rows) + int(self.ends[-1])
+        return len(self.specs) * len(self.landmarks.rows) + int(self.ends[-1])
 
     def part(self, m: int) -> slice:
         """The columns of kernel m."""
@@ -153,6 +172,11 @@ class FeatureMap:
     def of_standardised(self, new: Array) -> FeatureBlocks:
         """The features of rows (n_new, d) that are standardised already."""
         table = np.empty((len(new), int(self.ends[-1])), dtype=np.float32)
+        if self.copies:
+            step = max(16, _VALUES // max(1, table.shape[1]))
+            for top in range(0, len(new), step):
+                table[top : top + step] = self._copied(new[top : top + step])
+            return FeatureBlocks(table, self.ends, self.places)
         for part, m, block in self.plain(new):
             own = self.part(m)
             mean = self.means[own]
@@ -165,6 +189,19 @@ class FeatureMap:
                 values *= self.scales[m] ** -0.5
             table[part, own] = values
         return FeatureBlocks(table, self.ends, self.places)
+
+    def _copied(self, new: Array) -> Array:
+        """The features (n_new, D) where they are columns."""
+        values, sizes = new[:, self.seen], np.diff(self.ends)
+        values -= self.means
+        if self.normalise != "spherical":
+            values *= np.repeat(self.scales**-0.5, sizes)
+        else:
+            own = np.add.reduceat(values * values, self.ends[:-1], axis=1)
+            present = own > CONSTANT_TOLERANCE * np.add.reduceat(new[:, self.seen] ** 2, self.ends[:-1], axis=1)
+            factors = np.where(present, np.where(present, own, 1.0) ** -0.5, 0.0)
+            values *= np.repeat(factors, sizes, axis=1)
+        return values
 
     def plain(self, new: Array) -> Iterator[tuple[slice, int, Array]]:
         """Kernel values (r, m) against the landmarks, without scale, a few rows and one kernel at a time: rows, kernel,
@@ -510,7 +547,9 @@ class Nystroem:
             for m in range(len(plain.specs)):
                 check_cancelled()
                 roots.append(_root(plain.subset([m]).cross_standardised(plain.rows)[0]))
-            return _on_rows(_map_to(plain, roots), dictionary.names, training.rows, normalise, center)
+            raw = _map_to(plain, roots)
+            measured = _measured(raw, training.rows, center)
+            return _on_rows(raw, dictionary.names, training.rows, normalise, center, *measured)
 
 
 def column_features(
@@ -518,13 +557,18 @@ def column_features(
 ) -> Features:
     """The features of linear kernels on the training rows X (n, d): the columns that each sees; nothing is lost.
 
-    In the place of landmarks stand the unit vectors, with which a linear kernel gives the columns themselves.
+    No kernel value is computed: the columns are copied.
     """
     training = KernelMap.on(X, dictionary, normalise)
-    unit = np.eye(training.rows.shape[1])
-    raw = _map_to(training.against(unit), [unit[:, list(spec.settled)] for spec in training.specs])
-    with one_blas_thread():
-        return _on_rows(raw, dictionary.names, training.rows, normalise, center)
+    rows, sizes = training.rows, [len(spec.settled) for spec in training.specs]
+    plain, ends = training.against(rows[:0]), np.cumsum([0, *sizes])
+    D = int(ends[-1])
+    raw = FeatureMap(plain, np.empty((0, D)), ends, np.zeros(D), np.ones(len(sizes)), ends[:-1])
+    values = rows[:, raw.seen]
+    means = values.mean(axis=0)
+    own, squares = (np.add.reduceat(part * part, ends[:-1], axis=-1) for part in (values, means))
+    sums = np.add.reduceat(values * means, ends[:-1], axis=1) * len(rows)
+    return _on_rows(raw, dictionary.names, rows, normalise, center, means, own.T, squares, sums.T)
 
 
 def _root(K: Array) -> Array:
@@ -546,9 +590,9 @@ def _map_to(plain: KernelMap, roots: list[Array]) -> FeatureMap:
     return FeatureMap(plain, np.hstack(roots), ends, np.zeros(ends[-1]), np.ones(len(roots)), ends[:-1])
 
 
-def _on_rows(raw: FeatureMap, names: tuple[str, ...], rows: Array, normalise: str | None, center: bool) -> Features:
-    """The features of the standardised training rows (n, d), centred and normalised by exact diagonals and approximated
-    row sums.
+def _measured(raw: FeatureMap, rows: Array, center: bool) -> tuple[Array, Array, Array, Array]:
+    """The means (D,) of the features on the training rows, the exact diagonals (M, n), the squared lengths (M,) of the
+    means, and with ``center`` the row sums (M, n) of the approximated kernels.
     """
     n, M, roots = len(rows), len(raw.specs), [raw.roots[:, raw.part(m)] for m in range(len(raw.specs))]
     own = np.array([spec.own(rows) for spec in raw.specs])
@@ -559,9 +603,24 @@ def _on_rows(raw: FeatureMap, names: tuple[str, ...], rows: Array, normalise: st
     if center:
         for part, m, block in raw.plain(rows):
             sums[m, part] = n * (block @ (roots[m] @ means[m]))
-    squares = n * n * np.array([float(mean @ mean) for mean in means])
-    scaled, kept, notes, diagonals = normalised(raw.landmarks, names, normalise, center, own, squares, sums)
-    few = replace(raw, means=np.concatenate(means) * center).subset(kept)
+    return np.concatenate(means), own, np.array([float(mean @ mean) for mean in means]), sums
+
+
+def _on_rows(
+    raw: FeatureMap,
+    names: tuple[str, ...],
+    rows: Array,
+    normalise: str | None,
+    center: bool,
+    means: Array,
+    own: Array,
+    squares: Array,
+    sums: Array,
+) -> Features:
+    """The features of the standardised training rows (n, d), centred and normalised by what `_measured` returns."""
+    n = len(rows)
+    scaled, kept, notes, diagonals = normalised(raw.landmarks, names, normalise, center, own, n * n * squares, sums)
+    few = replace(raw, means=means * center).subset(kept)
     transform = replace(few, scales=scaled.scales, places=few.ends[:-1], normalise=normalise, center=center)
     stack = Features(
         transform.of_standardised(rows).table,
