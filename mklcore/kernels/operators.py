@@ -19,6 +19,7 @@ from itertools import islice
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
+import scipy
 
 from mklcore._numba.decorators import jit_entry
 from mklcore.arrays import Array, Indices, factorised, read_only
@@ -167,10 +168,21 @@ def as_operator(K: Any) -> KernelOperator:
 
 
 class DenseSum:
-    """A weighted sum as one matrix (n, n) in double precision."""
+    """A weighted sum as one matrix (n, n) in double precision, which must not change while its systems are solved.
+
+    The newest factor is kept, since a Newton step solves with that of its machine. Where many shifts follow one
+    another, as along a path over C, the matrix is made tridiagonal once:
+
+        K = Q T Q',     (K + s I)^-1 = Q (T + s I)^-1 Q'
+
+    That takes as long as three Cholesky factors, and O(n^2) for every further shift.
+    """
 
     def __init__(self, matrix: Array) -> None:
         self.matrix = matrix
+        self._n_factors = 0
+        self._factored: tuple[Array, Callable[[Array], Array]] | None = None
+        self._tridiagonal: Tridiagonal | None = None
 
     def matvec(self, a: Array) -> Array:
         product: Array = self.matrix @ a
@@ -181,10 +193,49 @@ class DenseSum:
         return part
 
     def solve(self, rhs: Array, shift: float | Array) -> Array:
-        return self.factor(shift)(rhs)
+        shifts = np.broadcast_to(shift, len(self.matrix))
+        if self._factored is not None and np.array_equal(self._factored[0], shifts):
+            return self._factored[1](rhs)
+        is_even = len(shifts) > 1 and bool(np.all(shifts == shifts[0]))
+        if is_even and self._n_factors >= FACTORS_BEFORE:
+            self._factored = None
+            self._tridiagonal = self._tridiagonal or Tridiagonal(self.matrix)
+            return self._tridiagonal.solve(rhs, float(shifts[0]))
+        self._n_factors += is_even
+        self._factored = shifts.copy(), self.factor(shift)
+        return self._factored[1](rhs)
 
     def factor(self, shift: float | Array) -> Callable[[Array], Array]:
         return factorised(self.matrix.copy(), shift)
+
+
+FACTORS_BEFORE = 3  # Cholesky factors of one matrix, which together cost as much as making it tridiagonal
+
+
+class Tridiagonal:
+    """A symmetric matrix (n, n) as Q T Q' with T tridiagonal and Q a product of Householder reflections."""
+
+    def __init__(self, matrix: Array) -> None:
+        lapack, n = scipy.linalg.lapack, len(matrix)
+        room = int(lapack.dsytrd_lwork(n, lower=1)[0])
+        reduced, self._diagonal, self._beside, self._tau, _ = lapack.dsytrd(matrix, lower=1, lwork=room)
+        self._reflections = np.asfortranarray(reduced[1:, :-1])
+
+    def solve(self, rhs: Array, shift: float) -> Array:
+        """(K + shift I)^-1 rhs for rhs (n,) or (n, T); ``LinAlgError`` where that is not positive definite."""
+        turned = self._turned(rhs.reshape(len(rhs), -1), "T")
+        *_, solved, fault = scipy.linalg.lapack.dptsv(self._diagonal + shift, self._beside, turned)
+        if fault:
+            raise np.linalg.LinAlgError(f"The leading minor of order {fault} is not positive definite.")
+        return self._turned(solved, "N").reshape(rhs.shape)
+
+    def _turned(self, columns: Array, side: str) -> Array:
+        """Q' columns where ``side`` is "T", Q columns where it is "N"; the first row stays as it is."""
+        found = np.array(columns, order="F")
+        room = 64 * len(columns)  # of blocks of reflections
+        below = np.asfortranarray(found[1:])
+        found[1:] = scipy.linalg.lapack.dormqr("L", side, self._reflections, self._tau, below, lwork=room)[0]
+        return found
 
 
 class Dense:
@@ -383,7 +434,7 @@ class CachedOperator:
         self._part: list[Products] = []  # of some of them, the newest
         self._forms: list[tuple[Array, Array]] = []  # where kernels are not stored: a dual and the forms of all kernels
         self._decided: tuple[Array, Array, Array] | None = None  # weights, a dual and the scores they gave
-        self._sum: Array = np.empty((0, 0))
+        self._sum = DenseSum(np.empty((0, 0)))
         self._summed: Array | None = None  # the weights (M,) of ``_sum``
         self.row_cache: RowCache | None = None  # the rows read so far, in single precision, where a solver keeps them
         self._on_features: list[Any] = []
@@ -462,7 +513,7 @@ class CachedOperator:
             mixed: Array = weights[used] @ self.matvec(a, used)
             return mixed
         if self._is_summed(weights):
-            return self._sum @ a
+            return self._sum.matvec(a)
         if self._decided is not None and np.array_equal(weights, self._decided[0]):
             factor, rows = way_between(self._decided[1], a)
             if not rows.size:
@@ -484,19 +535,24 @@ class CachedOperator:
             total: WeightedSum = found
             return total
         if not self._is_summed(weights):
-            self._sum = self._sum if self._sum.size else np.empty((self.n_samples, self.n_samples))
-            source.combine(weights, self._sum)
-            self._summed = weights.copy()
-        return DenseSum(self._sum)
+            matrix = self._sum.matrix if self._sum.matrix.size else np.empty((self.n_samples, self.n_samples))
+            source.combine(weights, matrix)
+            self._sum, self._summed = DenseSum(matrix), weights.copy()
+        return self._sum
 
     def solve_block(self, weights: Array, rows: Indices, shift: Array, rhs: Array) -> Array:
-        """(K_theta[rows, rows] + diag(shift))^-1 rhs for some ascending rows; LinAlgError where it is singular."""
+        """(K_theta[rows, rows] + diag(shift))^-1 rhs for some ascending rows; LinAlgError where it is singular.
+
+        A ``shift`` below what rounding makes of a singular block is lifted to that.
+        """
         if Capability.FEATURES in self.capabilities:
             total: Any = self.combine(weights)
             solved: Array = total.solve_block(rows, shift, rhs)
             return solved
+        if rows.size == self.n_samples and self._is_summed(weights):
+            return self._sum.solve(rhs, np.maximum(shift, 1e-10 * float(np.trace(self._sum.matrix)) / rows.size))
         block = self.combine_block(weights, rows)
-        return DenseSum(block).solve(rhs, shift + 1e-10 * np.mean(np.diag(block)))
+        return DenseSum(block).solve(rhs, np.maximum(shift, 1e-10 * float(np.trace(block)) / rows.size))
 
     def combine_block(self, weights: Array, rows: Indices) -> Array:
         """sum_m weights_m K_m among ascending rows, (r, r)."""

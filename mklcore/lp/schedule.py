@@ -324,11 +324,11 @@ def fit_sum(
         )
     ones, phases = np.ones(K.n_kernels), ONE_KERNEL if needed <= room else (PAIRS,)
     one = Dense(cast(Any, K.combine(ones).matrix)[None]) if needed <= room else SummedRows(source)
-    alone = replace(task, K=CachedOperator(one), penalty=LpNorm(1.0))
+    alone = replace(task, K=cached(one, None if warm is None else warm.carried.few), penalty=LpNorm(1.0))
     start = None if warm is None else WarmStart(np.ones(1), warm.dual, warm.C)
     why = f", on the plain sum of {K.n_kernels} kernels"
     fit = run(begun(alone, phases, tol=tol, warm=start), tol=tol, max_iter=max_iter, callback=callback, why=why)
-    return replace(fit, weights=ones, carry=Carried(K))
+    return replace(fit, weights=ones, carry=Carried(K, few=alone.K))
 
 
 _CUT = 1e-14  # of the largest eigenvalue: directions below it are rounding

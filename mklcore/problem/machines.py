@@ -38,8 +38,11 @@ ON_FEATURES: dict[str, Callable[..., Solution]] = {
 def solve_machine(
     total: WeightedSum, y: Array, C: Cost, loss: Loss, fit_intercept: bool, *, warm: Array | None, accuracy: float
 ) -> Solution:
-    """The machine of ``loss`` on a weighted sum of kernels: on its matrix where it has one, else on its features."""
+    """The machine of ``loss`` on a weighted sum of kernels: on its matrix where it has one, else on its features.
+
+    A ridge takes the sum itself, which remembers its factor.
+    """
     machine = machine_of(loss)
-    if total.matrix is not None:
+    if total.matrix is not None and machine is not solve_ridge:
         return machine(total.matrix, y, C, loss, fit_intercept, warm=warm, accuracy=accuracy)
     return ON_FEATURES[loss.machine](total, y, C, loss, fit_intercept, warm=warm, accuracy=accuracy)

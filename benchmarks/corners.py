@@ -1,0 +1,231 @@
+"""Work at the edges of what people ask for: many kernels, plain sums, linear kernels of columns, wide tables.
+
+    python -m benchmarks.corners [NAME ...]      with NAMEs measures the lines whose name contains one of them
+
+Each line stands beside a peer on the same work, or beside the matrix factors that the work cannot do without.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from functools import cache, partial
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.model_selection import GridSearchCV
+from sklearn.svm import SVC
+from threadpoolctl import threadpool_limits
+
+import mklcore as mkl
+from benchmarks.lines import Line, cpu, reported
+from mklcore.errors import suppress_convergence_warnings
+from mklcore.kernels.operators import Dense
+from mklcore.lp.schedule import fit_weighted
+from mklcore.paths.choosing import choose_C
+from mklcore.problem.losses import make_loss
+from mklcore.problem.penalties import LpNorm
+
+REPEATS = 3
+COSTS = np.geomspace(1e-2, 1e2, 25)
+
+
+def table(n: int, d: int = 10) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Rows X (n, d), labels -1 / +1 that hang on three columns, and a target of numbers."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, d))
+    target = X[:, 0] + X[:, 1] * X[:, 2] + 0.5 * rng.standard_normal(n)
+    return X, np.where(target > 0, 1.0, -1.0), target - target.mean()
+
+
+@cache
+def widths(n: int, M: int) -> Dense:
+    """M RBF kernels on n rows, of widths from narrow to wide."""
+    grid = mkl.KernelDictionary.rbf_grid(mkl.log_grid(0.25, 4, M))
+    return Dense(grid.grams(table(n)[0]).values)
+
+
+def many_kernels(loss: str, p: float) -> Any:
+    """One fit of 2,000 one-column kernels on 200 rows."""
+    X, labels, target = table(200, 100)
+    stack = _columns_of(200, 100, 20)
+    y = labels if loss == "hinge" else target
+    return fit_weighted(stack, y, 1.0, make_loss(loss), LpNorm(p), True)
+
+
+@cache
+def _columns_of(n: int, d: int, each: int) -> Dense:
+    """RBF kernels of single columns, ``each`` widths a column."""
+    grid = mkl.log_grid(0.1, 10, each) if each > 1 else [1.0]
+    kernels = mkl.KernelDictionary.per_feature([mkl.RBF(width) for width in grid], d)
+    return Dense(kernels.grams(table(n, d)[0]).values)
+
+
+def plain_sum(n: int) -> Any:
+    """One machine on the sum of twenty kernels at C = 100."""
+    _, labels, _ = table(n)
+    return fit_weighted(widths(n, 20), labels, 100.0, make_loss("hinge"), LpNorm(np.inf), True)
+
+
+def by_libsvm(n: int) -> Any:
+    """The same by scikit-learn's SVC."""
+    return SVC(C=100.0, kernel="precomputed").fit(widths(n, 20).values.sum(axis=0), table(n)[1])
+
+
+def greedy(kind: str) -> Any:
+    """Ten of fifty one-column kernels on 800 rows."""
+    stack, y = _columns_of(800, 50, 1), table(800, 50)[2]
+    model = mkl.GOMPRegressor(n_kernels=10) if kind == "GOMP" else mkl.GreedyMKLRegressor(n_kernels=10)
+    return model.set_params(kernels="precomputed").fit(stack.values, y)
+
+
+def eigenvectors() -> Any:
+    """The eigenvectors of ten of those kernels."""
+    return [np.linalg.eigh(gram) for gram in _columns_of(800, 50, 1).values[:10]]
+
+
+def groups(n: int, d: int) -> Any:
+    """l1-norm MKL of one linear kernel a column, from the table on."""
+    X, _, target = table(n, d)
+    kernels = mkl.KernelDictionary.per_feature(mkl.Linear(), d)
+    return mkl.LpMKLRegressor(kernels=kernels, p=1.0, loss="squared", C=1.0).fit(X, target)
+
+
+def ridge_path(p: float) -> Any:
+    """Nine costs of the squared loss on 1,600 rows."""
+    stack, y = widths(1600, 20), table(1600)[2]
+    model = mkl.LpMKLRegressor(p=p, loss="squared", kernels="precomputed")
+    return mkl.fit_path(model, stack.values, y, "C", np.geomspace(0.1, 10, 9))
+
+
+def factors(count: int, n: int) -> Any:
+    """So many Cholesky factors of a sum of kernels on n rows."""
+    total = widths(n, 20).values.sum(axis=0) + np.eye(n)
+    return [scipy.linalg.cholesky(total) for _ in range(count)]
+
+
+def ridge_sum() -> Any:
+    """25 costs of the squared loss on the plain sum of twenty kernels, 1,000 rows."""
+    model = mkl.UniformMKLRegressor(kernels="precomputed")
+    return mkl.fit_path(model, widths(1000, 20).values, table(1000)[2], "C", COSTS)
+
+
+@cache
+def _wide_model(d: int) -> tuple[Any, np.ndarray]:
+    X, _, target = table(300, d)
+    kernels = mkl.KernelDictionary.rbf_grid([1.0, 3.0])
+    return mkl.LpMKLRegressor(kernels=kernels, p=2.0).fit(X, target), X[:20]
+
+
+def shapley(d: int) -> Any:
+    """Shapley values of twenty rows with d columns."""
+    model, rows = _wide_model(d)
+    return mkl.shapley_values(model, rows)
+
+
+def folds() -> Any:
+    """Twenty costs on five folds at p = 2, problem A."""
+    stack, y = _problem()
+    model = mkl.LpMKLClassifier(p=2.0, kernels="precomputed")
+    return choose_C(model, stack, y, np.geomspace(1e-2, 1e2, 20), rule="kfold", n_splits=5)
+
+
+def folds_by_sklearn() -> Any:
+    """The same costs and folds of one SVC on the plain sum."""
+    stack, y = _problem()
+    search = GridSearchCV(SVC(kernel="precomputed"), {"C": np.geomspace(1e-2, 1e2, 20)}, cv=5)
+    return search.fit(stack.values.sum(axis=0), y)
+
+
+@cache
+def _problem() -> tuple[Any, np.ndarray]:
+    from benchmarks.paths import problem
+
+    return problem("A")
+
+
+def simple(kind: str) -> Any:
+    """A baseline of problem A."""
+    stack, y = _problem()
+    if kind == "Uniform":
+        return mkl.UniformMKLClassifier(kernels="precomputed").fit(stack, y)
+    return mkl.AlignedMKLClassifier(kernels="precomputed", rule="margin").fit(stack, y)
+
+
+def simple_by_mklpy(kind: str) -> Any:
+    """The same by MKLpy."""
+    from MKLpy.algorithms import AverageMKL, EasyMKL
+
+    stack, y = _problem()
+    return (AverageMKL() if kind == "Uniform" else EasyMKL()).fit(list(stack.values), y)
+
+
+class Corner(NamedTuple):
+    """Work of ours beside that of a peer."""
+
+    what: str
+    ours: Callable[[], Any]
+    peer: str
+    theirs: Callable[[], Any]
+
+
+def eigenvalues(M: int) -> Any:
+    """One eigendecomposition of the size of Newton's Hessian."""
+    rng = np.random.default_rng(0)
+    A = rng.standard_normal((M, M))
+    return np.linalg.eigh(A + A.T)
+
+
+def ridge_grid() -> Any:
+    """Twenty-five machines of scikit-learn on the same sum."""
+    total, y = widths(1000, 20).values.sum(axis=0), table(1000)[2]
+    return [KernelRidge(alpha=1.0 / C, kernel="precomputed").fit(total, y) for C in COSTS]
+
+
+CORNERS = (
+    *(
+        Corner(f"2,000 kernels, {loss}, p = {name}", partial(many_kernels, loss, p), "one eigh of 2,000", partial(eigenvalues, 2000))
+        for loss, p, name in (("hinge", 1.0, "1"), ("squared", 1.0, "1"), ("squared", 4 / 3, "4/3"))
+    ),
+    Corner("3,200 rows, p = infinity, C = 100", partial(plain_sum, 3200), "libsvm", partial(by_libsvm, 3200)),
+    Corner("GOMP, 10 of 50 one-column kernels", partial(greedy, "GOMP"), "ten eigh of 800", eigenvectors),
+    Corner("greedy, 10 of 50 one-column kernels", partial(greedy, "greedy"), "ten eigh of 800", eigenvectors),
+    Corner("linear kernels of 300 columns, 5,000 rows", partial(groups, 5000, 300), "", lambda: None),
+    Corner("linear kernels of 500 columns, 2,000 rows", partial(groups, 2000, 500), "", lambda: None),
+    Corner("linear kernels of 5,000 columns, 500 rows", partial(groups, 500, 5000), "", lambda: None),
+    *(
+        Corner(f"9 costs, squared, 1,600 rows, p = {name}", partial(ridge_path, p), "9 Cholesky factors", partial(factors, 9, 1600))
+        for p, name in ((1.0, "1"), (4 / 3, "4/3"))
+    ),
+    Corner("25 costs, squared, 1,000 rows, p = infinity", ridge_sum, "25 machines of KernelRidge", ridge_grid),
+    Corner("Shapley values of 500 columns, 20 rows", partial(shapley, 500), "those of 100", partial(shapley, 100)),
+    Corner("5 folds of 20 costs, p = 2", folds, "GridSearchCV of SVC on the sum", folds_by_sklearn),
+    Corner("plain sum of A", partial(simple, "Uniform"), "AverageMKL of MKLpy", partial(simple_by_mklpy, "Uniform")),
+    Corner("margin weights of A", partial(simple, "margin"), "EasyMKL of MKLpy", partial(simple_by_mklpy, "margin")),
+)  # fmt: skip
+
+
+def run(*chosen: str) -> list[Line]:
+    """Every corner, ours and theirs in turn; the first turn warms what is compiled."""
+    found = []
+    with threadpool_limits(1), suppress_convergence_warnings():
+        for corner in CORNERS:
+            if chosen and not any(name in corner.what for name in chosen):
+                continue
+            turns = []
+            for _ in range(REPEATS + 1):
+                try:
+                    peer = cpu(corner.theirs)[0]
+                except ImportError:
+                    peer = np.nan
+                turns.append((cpu(corner.ours)[0], peer))
+            ours, theirs = zip(*turns[1:], strict=True)
+            found.append(Line(corner.what, ours, "CPU s", float(np.median(theirs)), corner.peer))
+            print(reported(found[-1:]).splitlines()[-1], flush=True)
+    return found
+
+
+if __name__ == "__main__":
+    run(*sys.argv[1:])
