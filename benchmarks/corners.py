@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy
 from sklearn.kernel_ridge import KernelRidge
+from sklearn.linear_model import Lasso
 from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
@@ -49,7 +50,7 @@ def widths(n: int, M: int) -> Dense:
 
 def many_kernels(loss: str, p: float) -> Any:
     """One fit of 2,000 one-column kernels on 200 rows."""
-    X, labels, target = table(200, 100)
+    _, labels, target = table(200, 100)
     stack = _columns_of(200, 100, 20)
     y = labels if loss == "hinge" else target
     return fit_weighted(stack, y, 1.0, make_loss(loss), LpNorm(p), True)
@@ -90,7 +91,7 @@ def groups(n: int, d: int) -> Any:
     """l1-norm MKL of one linear kernel a column, from the table on."""
     X, _, target = table(n, d)
     kernels = mkl.KernelDictionary.per_feature(mkl.Linear(), d)
-    return mkl.LpMKLRegressor(kernels=kernels, p=1.0, loss="squared", C=1.0).fit(X, target)
+    return mkl.LpMKLRegressor(kernels=kernels, p=1.0, loss="squared", C=10.0 / n).fit(X, target)
 
 
 def ridge_path(p: float) -> Any:
@@ -184,27 +185,44 @@ def ridge_grid() -> Any:
     return [KernelRidge(alpha=1.0 / C, kernel="precomputed").fit(total, y) for C in COSTS]
 
 
-CORNERS = (
+def by_lasso(n: int, d: int) -> Any:
+    """The lasso whose model is that of `groups`, at the slope of half the square of its sum of norms."""
+    X, alpha = _lasso(n, d)
+    return Lasso(alpha=alpha, tol=1e-5, max_iter=10_000).fit(X, table(n, d)[2])
+
+
+@cache
+def _lasso(n: int, d: int) -> tuple[np.ndarray, float]:
+    X, model = table(n, d)[0], groups(n, d)
+    norms = model.weights_ * np.abs(model.feature_coef_)
+    return (X - X.mean(axis=0)) / X.std(axis=0), float(np.sum(norms)) / 10.0
+
+
+LOSSES = (("hinge", 1.0), ("squared", 1.0), ("squared", 4 / 3))
+SHAPES = ((5000, 300), (2000, 500), (500, 5000))
+GREEDY = ("GOMP", "greedy")
+EIGH, TEN, NINE = partial(eigenvalues, 2000), "ten eigh of 800", partial(factors, 9, 1600)
+CORNERS = [
     *(
-        Corner(f"2,000 kernels, {loss}, p = {name}", partial(many_kernels, loss, p), "one eigh of 2,000", partial(eigenvalues, 2000))
-        for loss, p, name in (("hinge", 1.0, "1"), ("squared", 1.0, "1"), ("squared", 4 / 3, "4/3"))
+        Corner(f"2,000 kernels, {loss}, p = {p:.3g}", partial(many_kernels, loss, p), "one eigh of 2,000", EIGH)
+        for loss, p in LOSSES
     ),
     Corner("3,200 rows, p = infinity, C = 100", partial(plain_sum, 3200), "libsvm", partial(by_libsvm, 3200)),
-    Corner("GOMP, 10 of 50 one-column kernels", partial(greedy, "GOMP"), "ten eigh of 800", eigenvectors),
-    Corner("greedy, 10 of 50 one-column kernels", partial(greedy, "greedy"), "ten eigh of 800", eigenvectors),
-    Corner("linear kernels of 300 columns, 5,000 rows", partial(groups, 5000, 300), "", lambda: None),
-    Corner("linear kernels of 500 columns, 2,000 rows", partial(groups, 2000, 500), "", lambda: None),
-    Corner("linear kernels of 5,000 columns, 500 rows", partial(groups, 500, 5000), "", lambda: None),
+    *(Corner(f"{kind}, 10 of 50 one-column kernels", partial(greedy, kind), TEN, eigenvectors) for kind in GREEDY),
     *(
-        Corner(f"9 costs, squared, 1,600 rows, p = {name}", partial(ridge_path, p), "9 Cholesky factors", partial(factors, 9, 1600))
-        for p, name in ((1.0, "1"), (4 / 3, "4/3"))
+        Corner(f"linear kernels of {d:,} columns, {n:,} rows", partial(groups, n, d), "Lasso", partial(by_lasso, n, d))
+        for n, d in SHAPES
+    ),
+    *(
+        Corner(f"9 costs, 1,600 rows, p = {p:.3g}", partial(ridge_path, p), "9 Cholesky factors", NINE)
+        for p in (1.0, 4 / 3)
     ),
     Corner("25 costs, squared, 1,000 rows, p = infinity", ridge_sum, "25 machines of KernelRidge", ridge_grid),
     Corner("Shapley values of 500 columns, 20 rows", partial(shapley, 500), "those of 100", partial(shapley, 100)),
     Corner("5 folds of 20 costs, p = 2", folds, "GridSearchCV of SVC on the sum", folds_by_sklearn),
     Corner("plain sum of A", partial(simple, "Uniform"), "AverageMKL of MKLpy", partial(simple_by_mklpy, "Uniform")),
     Corner("margin weights of A", partial(simple, "margin"), "EasyMKL of MKLpy", partial(simple_by_mklpy, "margin")),
-)  # fmt: skip
+]
 
 
 def run(*chosen: str) -> list[Line]:

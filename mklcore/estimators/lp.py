@@ -61,7 +61,7 @@ class LpBase(KernelSettings, KernelEstimator):
         is_sum, is_weighted = penalty.order == np.inf, getattr(self, "sample_weight_", None) is not None
         forms = ["dense"]
         if self._may_take_columns and is_auto and loss.machine in ON_FEATURES and not (is_sum or is_weighted):
-            forms.append("features")
+            forms += ["features", "columns"] if penalty.order == 1 and loss.quadratic else ["features"]
         able = n <= MOST_SUMMED or is_sum or (is_auto and not lacking(loss, penalty))
         if self.solver in ("auto", "wrapper") and able:
             forms.append("rows")

@@ -79,7 +79,8 @@ def stored_as(
     """In which form the kernels of a dictionary on so many rows and columns are stored, and what that costs.
 
     "features" where there is an ``approximation``, or where all kernels are products of columns that are few beside the
-    rows; "rows", which are computed when asked for, where a stack would be too large; else "dense" Gram matrices.
+    rows, or of any number where the method takes "columns"; "rows", which are computed when asked for, where a stack
+    would be too large; else "dense" Gram matrices.
 
     Parameters
     ----------
@@ -117,9 +118,11 @@ def stored_as(
     entry = 2.0e-9 * (M + len(bases)) + 0.07e-9 * sum(bases.values())
     seconds = n**2 * entry + 8.0e-9 * min(n, 2000) ** 2 * len(medians)
     stored, size = "dense", 8 * n**2 * (M + 1)
+    is_narrow = "features" in forms and n >= COLUMNS_FROM and n_features + seen <= n // 2
+    is_wide = "columns" in forms and size > 1e6 * QUICK_LIMIT_MB
     if approximation is not None:
         stored, size = "features", 4 * M * n * min(approximation.n_components, n)
-    elif "features" in forms and n >= COLUMNS_FROM and is_linear and n_features + seen <= n // 2:
+    elif is_linear and (is_narrow or is_wide):
         stored, size = "features", 4 * n * seen
     elif "rows" in forms and ("dense" not in forms or size > 1e6 * QUICK_LIMIT_MB):
         is_quick = all(sum_kind(spec) != "other" for spec in dictionary.specs)

@@ -385,12 +385,10 @@ class Features:
 
     def matvec(self, a: Array, kernels: Indices | None = None) -> Array:
         """K_m a of the approximated kernels for a (n,), of all (M, n) or of some (k, n)."""
-        chosen = range(self.n_kernels) if kernels is None else kernels
-        u, G = self.coefficients(a), np.empty((len(chosen), self.n_samples))
-        for part, piece in self.pieces():
-            for place, m in enumerate(chosen):
-                own = self.transform.part(int(m))
-                G[place, part] = piece[:, own] @ u[own]
+        chosen = self if kernels is None else self.select(kernels)
+        u, G = chosen.coefficients(a), np.empty((chosen.n_kernels, self.n_samples))
+        for part, piece in chosen.pieces():
+            G[:, part] = chosen.by_kernel(piece.T * u[:, None])
         return G
 
     def quad(self, a: Array, kernels: Indices | None = None) -> Array:
@@ -440,17 +438,19 @@ class Features:
         return np.repeat(weights, np.diff(self.ends))
 
     def by_kernel(self, values: Array) -> Array:
-        """The sums of ``values`` (D,) over the features of each kernel, (M,)."""
-        return np.array([float(values[self.transform.part(m)].sum()) for m in range(self.n_kernels)])
+        """The sums of ``values`` (D,) or (D, k) over the features of each kernel, (M,) or (M, k)."""
+        filled = np.flatnonzero(np.diff(self.ends))
+        out = np.zeros((self.n_kernels, *values.shape[1:]))
+        if filled.size:
+            out[filled] = np.add.reduceat(values, self.ends[filled], axis=0)
+        return out
 
     @cached_property
     def _squares(self) -> Array:
         """||phi_m(x_i)||^2, the diagonals of the approximated kernels, (M, n)."""
         out = np.empty((self.n_kernels, self.n_samples))
         for part, piece in self.pieces():
-            squares = piece * piece
-            for m in range(self.n_kernels):
-                out[m, part] = squares[:, self.transform.part(m)].sum(axis=1)
+            out[:, part] = self.by_kernel((piece * piece).T)
         return out
 
     @cached_property
@@ -465,8 +465,9 @@ class Features:
         for part, piece in self.pieces(features):
             scaled = (piece * np.sqrt(w)[part, None]).T
             total = scipy.linalg.blas.dsyrk(1.0, scaled, beta=1.0, c=total, overwrite_c=True)
-        found: Array = np.triu(total)
-        return found + np.triu(found, 1).T
+        found: Array = total + total.T  # the upper triangle alone is filled
+        found.flat[:: D + 1] *= 0.5
+        return found
 
     def __repr__(self) -> str:
         return f"Features({self.n_kernels} kernels, {self.n_samples} rows, {self.table.shape[1]} features)"

@@ -1,4 +1,5 @@
-"""Which method solves which problem: six rows, of which the first that holds is taken.
+"""Which method solves which problem: five rows, of which the first that holds is taken; at p = infinity one machine on
+the sum of the kernels is the optimum.
 
 A row gives methods in turn: the next begins where one is done or stands still, or where a ``leave`` says that it goes
 on faster; the driver sees a single history. ``benchmarks.ablation`` measures each row beside the next that holds, and
@@ -8,6 +9,10 @@ Squared loss on features, from sums over the rows: any table with the same Z'Z, 
 
 The weights are found on the D + 1 rows of a square root of Z'Z, a free intercept taking the means out first; the
 ordinary method begins at them, and one machine on all rows is the answer and its certificate.
+
+At p = 1 that is a group lasso, where few of many kernels have weight: they are sought among a working set, to which
+the kernels of the largest forms a'K_m a are added as long as one of them exceeds those in it (Massias, Gramfort,
+Salmon, 2018, Celer). A form outside that is no larger proves that its kernel has no weight.
 """
 
 from __future__ import annotations
@@ -33,6 +38,7 @@ from mklcore.problem.driver import AnyIterate, Fit, Iterate, Status, Trace, run
 from mklcore.problem.losses import Cost, Loss
 from mklcore.problem.penalties import LpNorm, Penalty
 from mklcore.problem.problem import Carried, Phase, Problem, WarmStart, WeightedMethod, begun
+from mklcore.problem.smooth import solve_ridge
 
 
 @dataclass(frozen=True)
@@ -204,8 +210,6 @@ class ScheduleRow(NamedTuple):
 
 TABLE = (
     ScheduleRow("features", lambda task: task.on_features, on_features, "features cost no kernel value"),
-    ScheduleRow("p = infinity", lambda task: task.order == np.inf, lambda task, tol: ONE_KERNEL,
-        "at p = infinity one machine solve is the optimum, and no Gram matrix but the sum is stored"),
     ScheduleRow("kernels that are not stored", lambda task: not is_stored(task.K), on_rows,
         "the kernels are computed when asked for, and no Gram matrix is stored"),
     ScheduleRow("p = 1", lambda task: task.order == 1, at_one, "at p = 1 the analytic update would crawl"),
@@ -293,7 +297,9 @@ def fit_weighted(
         raise ParameterError(
             f'solver="{solver}" needs the Gram matrices; use solver="auto" or "interleaved" to work without them.'
         )
-    if task.on_features and loss.quadratic and kernels.n_features < y.size and solver != "wrapper":
+    if task.on_features and loss.quadratic and task.order == 1 and solver == "auto" and kernels.n_kernels > FEW:
+        warm, solver = from_few(task, tol=tol, warm=warm), "newton"
+    elif task.on_features and loss.quadratic and kernels.n_features < y.size and solver != "wrapper":
         warm = from_sums(task, tol=tol, warm=warm)
         solver = "newton" if task.order < np.inf else "wrapper"
     if solver == "auto":
@@ -364,3 +370,31 @@ def from_sums(task: Problem, *, tol: float, warm: WarmStart | None = None) -> Wa
     method = Newton if task.order < np.inf else Reweighting
     fit = run(method(alone, tol=0.1 * tol, warm=start), tol=0.1 * tol, max_iter=500)
     return WarmStart(fit.weights, np.zeros(task.y.size), task.C)
+
+
+FEW = 32  # kernels of the first working set
+
+
+def from_few(task: Problem, *, tol: float, warm: WarmStart | None = None) -> WarmStart:
+    """The weights (M,) of a problem with squared loss on features at p = 1, to begin with."""
+    K, y, stack = task.K, task.y, cast(Any, task.K.source)
+    weights = np.zeros(K.n_kernels) if warm is None else warm.weights
+    forms = K.quad(y - y.mean() if task.fit_intercept else y)
+    live = np.union1d(np.flatnonzero(weights), np.argsort(-forms, kind="stable")[:FEW])
+    while True:
+        few = replace(task, K=CachedOperator(stack.select(live)))
+        start = WarmStart(weights[live], np.zeros(y.size), task.C) if weights[live].any() else None
+        if few.K.n_features < y.size:
+            found = from_sums(few, tol=tol, warm=start).weights
+        else:
+            found = run(Newton(few, tol=0.1 * tol, warm=start), tol=0.1 * tol, max_iter=500).weights
+        weights = np.zeros(K.n_kernels)
+        weights[live] = found
+        total = few.K.combine(found)
+        dual = solve_ridge(total, y, task.C, task.loss, task.fit_intercept).dual
+        forms = K.quad(dual)
+        outside = np.setdiff1d(np.flatnonzero(forms > (1.0 + 0.1 * tol) * forms[live].max()), live)
+        if outside.size == 0:
+            return WarmStart(weights, dual, task.C)
+        entering = outside[np.argsort(-forms[outside], kind="stable")][: 2 * live.size]
+        live = np.union1d(live[found > 0.0], entering)

@@ -83,3 +83,16 @@ def test_creeping_pairs_are_helped_by_no_more_factors_than_they_cost(monkeypatch
     found = svm.solve_svm(total, target, 1e6, make_loss("epsilon_insensitive", epsilon=0.1), True, accuracy=1e-6)
     assert found.gap <= 1e-5 * found.regulariser
     assert svm.SETTINGS.factor * sum(size**3 for size in free) <= 2 * found.steps * len(Y)
+
+
+def test_a_group_lasso_of_many_columns_is_solved_on_those_that_may_have_weight():
+    wide = RNG.standard_normal((400, 900))
+    target = wide[:, 3] - 2.0 * wide[:, 5] + 0.3 * RNG.standard_normal(400)
+    kernels = mkl.KernelDictionary.per_feature(mkl.Linear(), 900)
+    model = mkl.LpMKLRegressor(kernels=kernels, p=1.0, loss="squared", C=0.02, tol=1e-5).fit(wide, target)
+    grams = kernels.grams(wide).values[model.weights_ > 0]
+    alone = mkl.LpMKLRegressor(p=1.0, loss="squared", C=0.02, tol=1e-6, kernels="precomputed").fit(grams, target)
+    assert model._map.copies
+    assert model.status_.ok
+    assert 2 <= len(grams) < 100
+    assert model.objective_ == pytest.approx(alone.objective_, rel=1e-6)
