@@ -25,7 +25,7 @@ from benchmarks.lines import Line, reported
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results.json"
-BENCHMARKS = ("grams", "svm", "paths", "peers", "start", "tables", "classroom", "ablation")
+BENCHMARKS = ("grams", "svm", "paths", "peers", "start", "tables", "classroom", "corners", "growth", "ablation")
 PACKAGES = (
     "numpy",
     "scipy",

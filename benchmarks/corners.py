@@ -29,7 +29,7 @@ from mklcore.paths.choosing import choose_C
 from mklcore.problem.losses import make_loss
 from mklcore.problem.penalties import LpNorm
 
-REPEATS = 3
+REPEATS = 2
 COSTS = np.geomspace(1e-2, 1e2, 25)
 
 

@@ -30,7 +30,7 @@ from mklcore.problem.penalties import LpNorm
 
 PICTURE = Path(__file__).resolve().parents[1] / "docs" / "pictures" / "growth.svg"
 MOST = 3.1  # exponent that no method may exceed
-REPEATS = 3
+REPEATS = 2
 
 
 def stack(n: int, M: int) -> np.ndarray:
