@@ -553,7 +553,7 @@ class Nystroem:
                 check_cancelled()
                 roots.append(_root(plain.subset([m]).cross_standardised(plain.rows)[0]))
             raw = _map_to(plain, roots)
-            measured = _measured(raw, training.rows, center)
+            measured = _measured(raw, training.rows, normalise, center)
             return _on_rows(raw, dictionary.names, training.rows, normalise, center, *measured)
 
 
@@ -595,7 +595,7 @@ def _map_to(plain: KernelMap, roots: list[Array]) -> FeatureMap:
     return FeatureMap(plain, np.hstack(roots), ends, np.zeros(ends[-1]), np.ones(len(roots)), ends[:-1])
 
 
-def _measured(raw: FeatureMap, rows: Array, center: bool) -> tuple[Array, Array, Array, Array]:
+def _measured(raw: FeatureMap, rows: Array, normalise: str | None, center: bool) -> tuple[Array, Array, Array, Array]:
     """The means (D,) of the features on the training rows, the exact diagonals (M, n), the squared lengths (M,) of the
     means, and with ``center`` the row sums (M, n) of the approximated kernels.
     """
