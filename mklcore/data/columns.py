@@ -574,7 +574,7 @@ def rows_together(profiles: Sequence[Profile]) -> list[str]:
     Whether a row is in training or test is drawn row by row; a model then knows the others of an owner, and its
     scores say less about new owners than they seem to.
     """
-    notes = []
+    notes = list[str]()
     for item in profiles:
         name, distinct = item.column.name, item.column.distinct
         repeats = distinct > MAX_LEVELS and LEAST < distinct / len(item.values) <= MOST_SHARE
@@ -582,10 +582,11 @@ def rows_together(profiles: Sequence[Profile]) -> list[str]:
             continue
         usual = np.median(np.unique(item.values, return_counts=True)[1])
         each = f"{usual:g} rows each" if usual > 1 else "some of them in several rows"
-        notes.append(
+        text = (
             f"{name!r} names {counted(distinct, 'owner')} of rows, {each}: rows that belong together are in training "
-            "and test rows alike, so scores may promise too much. One row of each would tell."
+            "and test rows alike, so scores may promise too much. Hold the rows of an owner out together."
         )
+        notes.append(Note(text, [Repair.of(f"Rows of one {name} belong together", row_groups=name)]))
     return notes
 
 
@@ -655,7 +656,7 @@ class ReadOptions:
     header : bool or None, default None
         Whether the first line holds names.
     sheet : str or None, default None
-        Name of the sheet; None for the first visible one.
+        Name of the sheet; None for the first visible one that holds a table.
     skip_lines : int or None, default None
         Lines above the header that are left out; None finds a title.
     on_bad_lines : str, default "error"

@@ -16,11 +16,11 @@ import re
 import struct
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import reduce
-from itertools import pairwise
+from itertools import islice, pairwise
 from types import ModuleType
 from typing import IO, Any, TypeVar
 
@@ -28,12 +28,13 @@ import numpy as np
 
 from mklcore._lazy import import_extra
 from mklcore.data.columns import (
+    Note,
     ReadOptions,
     are_texts,
     clean_name,
 )
 from mklcore.data.dataset import counted, listed
-from mklcore.errors import DataError, check_cancelled
+from mklcore.errors import DataError, Repair, check_cancelled
 
 MAX_CELLS = 10_000_000
 MAX_EXPANSION = 10  # unpacked size of a packed file, in multiples of max_bytes
@@ -272,6 +273,7 @@ def _value(raw: bytes, at: int, kind: int) -> tuple[Any, int]:
 
 OLD_EXCEL = b"\xd0\xcf\x11\xe0"
 MAX_SPAN = 4_000_000  # cells of a sheet, empty ones among them: a reader takes a hundred bytes for each
+LOOKED_AT, LEAST_ROWS = 30, 3  # rows by which a sheet is known to hold a table: so many with several cells, and half
 MAX_TEXTS = 3e8  # characters of all cells of a sheet, were each text as long as the longest
 
 _SAVE = "save the part with the table as CSV"
@@ -292,7 +294,7 @@ def workbook_rows(raw: bytes, form: ReadOptions) -> tuple[list[list[str]], tuple
     """One sheet as equal rows of cells, the names of the sheets, and notes. Raises DataError for other archives."""
     sheets, read = _opened(raw, form.max_bytes)
     seen = _seen(sheets)
-    name = form.sheet or (*seen, "")[0]
+    name = form.sheet or _sheet_with_a_table(seen, read, form)
     if name not in sheets:
         raise DataError(f"The workbook has no sheet {clean_name(name)!r}; it has {listed(map(clean_name, seen))}.")
     rows = _filled(endable(_rows(read, name), 200), form)
@@ -302,8 +304,32 @@ def workbook_rows(raw: bytes, form: ReadOptions) -> tuple[list[list[str]], tuple
     width = max(map(len, rows))
     check_cells(len(rows), width)
     one = f"The workbook has {counted(len(seen), 'sheet')}; {clean_name(name)!r} was read."
-    notes = [f"{one} To read another, name it with sheet=."] if len(seen) > 1 else []
+    others = [Repair.of(f"Read the sheet {clean_name(other)!r}", sheet=other) for other in seen if other != name]
+    notes: list[str] = [Note(f"{one} To read another, name it with sheet=.", others[:3])] if others else []
     return [row + [""] * (width - len(row)) for row in rows], seen, notes
+
+
+def _sheet_with_a_table(seen: Sequence[str], read: Read, form: ReadOptions) -> str:
+    """The first sheet with rows of several cells each, so that a page of words before it is passed over; else the first
+    sheet.
+    """
+    if len(seen) < 2:
+        return (*seen, "")[0]
+    for name in seen:
+        first = [sum(map(bool, map(as_text, cells))) for cells in islice(_rows(read, name), LOOKED_AT)]
+        several = [count for count in first if count > 1]
+        if len(several) >= LEAST_ROWS and len(several) >= 0.5 * sum(map(bool, first)):
+            return name
+    return seen[0]
+
+
+def usual_sheet(raw: bytes) -> str:
+    """The sheet that is read where none is named; "" for what is no workbook that can be opened."""
+    try:
+        sheets, read = _opened(raw, ReadOptions().max_bytes)
+        return _sheet_with_a_table(_seen(sheets), read, ReadOptions())
+    except DataError:
+        return ""
 
 
 def workbook_sheets(raw: bytes) -> tuple[str, ...]:

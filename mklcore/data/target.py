@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -445,6 +445,7 @@ FEWEST = 30  # rows from which anything is said
 NEARLY = 0.98  # of a score of one column alone
 AHEAD, FAR = 0.9, 5.0  # or this, where what is left is so many times less than of the second best column
 PARTS, EXACT = 3, 1.0 - 1e-6  # columns of a sum, and its share of the variance
+DATED = 0.25  # of a score, from which a date is reported that explains the target
 DIFFERENT = 0.5  # share of rows with values of their own in a column that may sort them
 
 
@@ -479,7 +480,7 @@ def find_leaks(data: Dataset) -> tuple[Leak, ...]:
 def rows_in_order(data: Dataset) -> str:
     """Where the newest rows stand if a column sorts the rows as a time does: "last", "first", or "" where none does."""
     for leak in _ordering(data) if data.n_samples >= FEWEST else ():
-        values = data.X[:, dict(data.columns)[leak.column][0]]
+        values = _along_rows(data, leak.column, dict(data.columns)[leak.column])
         return "last" if values[-1] > values[0] else "first"
     return ""
 
@@ -497,7 +498,7 @@ def _explaining(data: Dataset) -> list[Leak]:
     scores = {name: _alone(values, y, folds, regression) for name, values in columns}
     best, second = sorted([0.0, *scores.values()])[:-3:-1]
     what = "of the variance of its ranks" if regression else "of the rows of every class on average"
-    return [
+    found = [
         Leak(
             name, "explains", score,
             f"{name} alone predicts {data.target_name} nearly without error ({score:.1%} {what}, on held-out rows). If "
@@ -506,6 +507,10 @@ def _explaining(data: Dataset) -> list[Leak]:
         for name, score in scores.items()
         if score >= NEARLY or (score == best >= AHEAD and 1.0 - second > FAR * (1.0 - score))
     ]  # fmt: skip
+    if not regression:  # above what guessing has
+        guess = 1.0 / len(np.unique(y))
+        scores = {name: (score - guess) / (1.0 - guess) for name, score in scores.items()}
+    return [*found, *_dating(data, found, scores)]
 
 
 def _going_along(values: Array, y: Labels) -> float:
@@ -553,14 +558,46 @@ def _parts(data: Dataset) -> list[Leak]:
     return []
 
 
+def _along_rows(data: Dataset, name: str, members: Sequence[int]) -> Array:
+    """The values of a column (n,), of a date its days; 0 where neither can sort rows, as for a category."""
+    days = [j for j in members if data.feature_names[j] == f"day of {name}"]
+    if len(members) > 1 and not days:
+        return np.where(np.arange(data.n_samples) % 2, 1.0, 0.0)
+    found: Array = data.X[:, days[0] if days else members[0]]
+    return found
+
+
+def _dating(data: Dataset, explaining: Sequence[Leak], scores: Mapping[str, float]) -> list[Leak]:
+    """Dates that explain the target well: what holds over time may not hold for newer rows."""
+    known = {leak.column for leak in explaining}
+    sorts = {leak.column for leak in _ordering(data)}
+    found = []
+    for name, members in data.columns:
+        is_date = any(data.feature_names[j] == f"day of {name}" for j in members)
+        if is_date and name not in known and scores.get(name, 0.0) >= DATED:
+            how = "Test on the newest rows" if name in sorts else f"Sort the file by {name}, then test on the last rows"
+            text = (
+                f"{name} explains much of {data.target_name} ({scores[name]:.0%} on held-out rows): the target moves "
+                f"with time, and new rows are newer. {how}, or leave it out."
+            )
+            found.append(Leak(name, "order", scores[name], text))
+    return found
+
+
 def _ordering(data: Dataset) -> list[Leak]:
     """Columns of numbers that never turn along the rows, which are in that order for a reason."""
     found = []
     for name, members in data.columns:
-        values = data.X[:, members[0]]
+        values, is_date = _along_rows(data, name, members), len(members) > 1
         steps = np.diff(values)
         way = "rises" if np.all(steps >= 0.0) else "falls" if np.all(steps <= 0.0) else ""
-        if way and len(members) == 1 and np.unique(values).size >= DIFFERENT * len(values):
+        if way and is_date and np.unique(values).size >= FEWEST:
+            text = (
+                f"{name} only {way} along the rows: they are in the order of time. New rows come after them, so test "
+                "on the newest."
+            )
+            found.append(Leak(name, "order", 1.0, text))
+        elif way and not is_date and np.unique(values).size >= DIFFERENT * len(values):
             found.append(Leak(
                 name, "order", 1.0,
                 f"{name} only {way} along the rows, as a row number or a time does. New rows are beyond it: leave it "

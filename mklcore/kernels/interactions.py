@@ -274,7 +274,7 @@ def interacting(data: Dataset, order: int = 2, most: int = MOST_TERMS) -> tuple[
     >>> from mklcore.data.dataset import Dataset
     >>> X = np.random.default_rng(0).standard_normal((200, 3))
     >>> interacting(Dataset(X, X[:, 0] * X[:, 1] + X[:, 2]))
-    (('x1', 'x2'),)
+    (('x0', 'x1'),)
     """
     if data.task == "novelty" or len(data.columns) < 2:
         return ()

@@ -43,14 +43,16 @@ def table_controls() -> None:
     params = state.current()
     sheets = tables.sheets(params)
     if len(sheets) > 1:
-        shown = params.sheet if params.sheet in sheets else sheets[0]
+        usual = tables.usual_sheet(params)
+        shown = params.sheet if params.sheet in sheets else usual
         controls.view(
             st.selectbox, "Sheet", "field_sheet", shown,
-            lambda name: state.change(sheet="" if name == sheets[0] else name, target="", uses="", grouping=""),
+            lambda name: state.change(sheet="" if name == usual else name, target="", uses="", grouping=""),
             options=list(sheets),
         )  # fmt: skip
     with suppress(MKLError):  # the page itself says what is wrong with the table
         target_choice()
+        together_choice()
     controls.field_view("Missing values", "missing", options=MISSING)
     with suppress(MKLError):
         marks_choice()
@@ -102,6 +104,20 @@ def target_choice() -> None:
     controls.field_view(
         "Task", "task", options=TASKS, help="Classes: which one. A number: how much. One-class: which rows are unusual."
     )
+
+
+def together_choice() -> None:
+    """Draw the choice of the column that says which rows belong together."""
+    params = state.current()
+    names = [column.name for column in tables.summary(params).columns if column.name != params.target]
+    shown = params.owners if params.owners in names else ""
+    controls.view(
+        st.selectbox, "These rows belong together", "field_owners", shown,
+        lambda name: state.change(owners=name), options=["", *names],
+        format_func=lambda name: f"all of one {name}" if name else "every row stands alone",
+        help="The column names the owner of a row, such as a patient: an owner's rows are held out together, and the "
+             "column is not learned from.",
+    )  # fmt: skip
 
 
 def read_controls() -> None:

@@ -14,6 +14,7 @@ import streamlit as st
 
 from mklcore.data.dataset import Dataset, Split, three_way_split
 from mklcore.data.grouping import regrouped
+from mklcore.data.packed import usual_sheet as workbook_sheet
 from mklcore.data.packed import workbook_sheets
 from mklcore.data.reading import TableSummary, describe_table, read_table
 from mklcore.data.samples import SAMPLES
@@ -240,6 +241,7 @@ def reading_options(params: Params) -> dict[str, Any]:
         "missing": params.missing,
         "sentinels": "missing" if params.gaps else "keep",
         "rare_classes": params.rare or "keep",
+        "row_groups": params.owners or None,
     }
 
 
@@ -307,6 +309,12 @@ def sheets(params: Params) -> tuple[str, ...]:
     """Return the names of the sheets of an uploaded workbook; none for other files."""
     file = upload(params.data)
     return work.now(("sheets", work.mine(), params.data), lambda: workbook_sheets(file.content))
+
+
+def usual_sheet(params: Params) -> str:
+    """Return the sheet of an uploaded workbook that is read where none is chosen."""
+    file = upload(params.data)
+    return work.now(("usual sheet", work.mine(), params.data), lambda: workbook_sheet(file.content))
 
 
 def on_stack(params: Params) -> bool:
@@ -394,6 +402,7 @@ FIELDS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "sentinels": ("gaps", lambda rule: rule == "missing"),
     "missing_marks": ("marks", lambda marks: ",".join(marks) or ","),
     "rare_classes": ("rare", lambda rule: "" if rule == "keep" else rule),
+    "row_groups": ("owners", str),
     "delimiter": ("delimiter", _back(DELIMITERS)),
     "encoding": ("encoding", lambda name: name or ""),
     "decimal": ("decimal", _back(DECIMALS)),

@@ -7,7 +7,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from mklcore.data.packed import workbook_sheets
+from mklcore.data.packed import usual_sheet, workbook_sheets
 from mklcore.data.reading import describe_table, read_table
 from mklcore.errors import DataError
 from tests.helpers import bombs
@@ -110,6 +110,16 @@ def test_a_sheet_is_chosen_by_name_and_reported():
     assert workbook_sheets(b"a,b\n1,2\n") == ()
 
 
+def test_a_sheet_of_words_before_the_table_is_passed_over_and_the_others_are_offered():
+    words = [["About this file"], ["Weights of parcels, 2024"], [None], ["Ask the office"]]
+    raw = book(Readme=words, Data=CELLS, More=CELLS)
+    data = read_table(raw)
+    assert data.feature_names == read_table(raw, sheet="Data").feature_names
+    (note,) = (note for note in data.notes if "The workbook has 3 sheets; 'Data' was read." in note)
+    assert [dict(one.settings) for one in note.repairs] == [{"sheet": "Readme"}, {"sheet": "More"}]
+    assert usual_sheet(raw) == "Data"
+
+
 def lying():
     """A workbook whose archive says of a sheet of 400 kilobytes that it has nine bytes."""
     raw = book(S=CELLS, T="<a>" + " " * 400_000)
@@ -120,7 +130,7 @@ def lying():
 
 @every("words, raw, limits", [
     ("sheet 'S' of the workbook is empty; put the table there", book(S=[[None]]), {}),
-    ("sheet 'S' of the workbook is empty; choose another sheet", book(S=[[None]], T=CELLS), {}),
+    ("sheet 'S' of the workbook is empty; choose another sheet", book(S=[[None]], T=CELLS), {"sheet": "S"}),
     (r"workbook cannot be read \(CalamineError\); save the part", zipped({"xl/workbook.xml": ""}), {}),
     ("zip archive, not a table; unpack it", zipped({"a.csv": "a,b"}), {}),
     ("workbook cannot be read", book(S="<worksheet><sheetData><row>"), {}),

@@ -16,7 +16,7 @@ from pages.shared.parameters import Params
 from tests.data.test_excel import book
 from tests.data.test_reading import REFUSALS
 from tests.helpers.every import every
-from tests.helpers.pages import change, memory, open_app, press, put, table, upload, words
+from tests.helpers.pages import change, in_session, memory, open_app, press, put, table, upload, words
 
 N = 60
 VALUES = np.random.default_rng(0).standard_normal((N, 3)).round(3)
@@ -329,3 +329,15 @@ def test_the_target_on_the_page_is_the_one_that_was_read():
     target = app.selectbox(key="field_target").value
     assert target == "size"
     assert f"Target **{target}**" in words(app)
+
+
+def test_rows_of_one_owner_stay_together_once_the_column_is_named():
+    owners = [f"patient {k // 3}" for k in range(90)]
+    rows = "".join(f"{k % 7},{k % 5 / 2},{owner}\n" for k, owner in enumerate(owners))
+    app = upload(open_app(), f"a,price,patient\n{rows}".encode())
+    assert "Hold the rows of an owner out together" in words(app)
+    put(app, "field_owners", "patient")
+    with in_session(app):
+        train, validation, test = (set(part.row_groups) for part in tables.split(memory(app).params))
+    assert not (train & validation | train & test | validation & test)
+    assert len(train | validation | test) == 30
