@@ -44,7 +44,6 @@ def cursor(shown: hulls.HullsView) -> None:
     selected = selection(shown, hull)
     if rows := hulls.rows_caption(shown.params):
         st.caption(rows)
-    view.says(shown, hull)
     player.player(shown, here.index, between, selected, hulls.known_stability(shown.params, hull))
     if len(hulls.columns(shown.params)) < 2:
         st.caption("A grid needs two columns: let another one enter.")
@@ -168,6 +167,8 @@ def main() -> None:
         drawing.refusal(found, "hulls_refused")
     shown = hulls.answer(params, found)
     if shown is not None:
+        if not shown.waiting:
+            view.says(shown)
         cursor(shown)
         if not (shown.waiting or shown.provisional):
             view.beside(shown)

@@ -20,7 +20,15 @@ from mklcore.errors import DataError, MKLError
 from mklcore.figures import comparison_plot, style
 from mklcore.gallery.experiments import EXPERIMENTS, Experiment, Outcome, PaperComparison
 from mklcore.gallery.experiments.base import SMALL
-from mklcore.gallery.experiments.claims import ABSENT, AGREES, DISAGREES, UNSAID, counted, published_answers
+from mklcore.gallery.experiments.claims import (
+    ABSENT,
+    AGREES,
+    DISAGREES,
+    UNSAID,
+    ClaimVerdict,
+    counted,
+    published_answers,
+)
 from mklcore.gallery.experiments.records import THREE_ERRORS, records
 from pages.shared import controls, drawing, listings, state, work
 from pages.shared.inside import plain
@@ -230,10 +238,15 @@ def claims(experiment: Experiment, outcome: Outcome) -> None:
     """Draw what the paper states, each claim with what this run says of it; what disagrees stands first."""
     judged = experiment.judge(outcome)
     lines = [
-        f"- {ICONS[one.answer]} **{SAID[one.answer]}:** {plain(one.claim.sentence)}  \n  {plain(one.figures)}"
+        f"- {ICONS[one.answer]} **{said_of(one)}:** {plain(one.claim.sentence)}  \n  {plain(one.figures)}"
         for one in judged
     ]
     st.markdown("\n".join([f"**What the paper states, and what this run finds: {counted(judged)}.**\n", *lines]))
+
+
+def said_of(one: ClaimVerdict) -> str:
+    """What a run says of a claim; where the paper says "mostly", some comparisons may disagree."""
+    return "Mostly agrees" if one.claim.mostly and one.answer == AGREES else SAID[one.answer]
 
 
 def stated(experiment: Experiment) -> None:

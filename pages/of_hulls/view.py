@@ -17,23 +17,22 @@ from pages.shared.work import Failed, Pending, Ready
 MOST_POINTS = 5  # extreme points that are named
 
 
-def says(shown: HullsView, hull: HullView) -> None:
-    """Say how well the hull under the cursor predicts rows that chose nothing, and which of its columns could be
-    chance.
+def says(shown: HullsView) -> None:
+    """Say how well the hull that validation rows chose predicts rows that chose nothing, and which of its columns could
+    be chance.
     """
-    about, where = drawing.about(shown.params), captions.label("lam", hull.value)
-    found = None if shown.waiting or shown.provisional else hulls.verdict(shown, hull)
-    if found is None:
+    params, path = shown.params, shown.path
+    about, where = drawing.about(params), captions.label("lam", float(path.values[path.first_look]))
+    if shown.provisional or not path.can_choose:
         st.markdown(f"{about}: first hulls, not proved yet.")
-    elif isinstance(found, Ready):
-        name, bold = plain(drawing.name_of(shown.params)), lambda column: f"**{plain(column)}**"
-        st.markdown(found.value.sentence(bold, name))
-        best = float(shown.path.values[shown.path.first_look])
-        chosen = "" if hull.value == best else f"; validation rows chose {captions.label('lam', best)}"
-        st.caption(f"The sentence is about the hull at {where}{chosen or ', which validation rows chose'}.")
+        return
+    found = hulls.verdict(shown)
+    if isinstance(found, Ready):
+        st.markdown(found.value.sentence(lambda name: f"**{plain(name)}**", plain(drawing.name_of(params))))
+        st.caption(f"The sentence is about the hull at {where}, which validation rows chose.")
     else:
         st.markdown(f"{about}: the hull at {where} is judged on held-out rows in a moment.")
-    at_an_end(shown.path)
+    at_an_end(path)
 
 
 def says_earlier(path: Path, params: Params) -> None:

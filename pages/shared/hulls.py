@@ -306,13 +306,13 @@ def held_out(params: Params) -> Dataset:
     return tables.split(params).test.drawn(JUDGES, params.seed)
 
 
-def verdict(shown: HullsView, hull: HullView) -> Ready | Pending | Failed:
-    """Return how well a hull predicts the held-out rows, which chose nothing."""
-    params, chosen = shown.params, columns(shown.params)
+def verdict(shown: HullsView) -> Ready | Pending | Failed:
+    """Return how well the hull that validation rows chose predicts the held-out rows, which chose nothing."""
+    params, chosen, best = shown.params, columns(shown.params), shown.path.estimators[shown.path.first_look]
     train = parts(params).train.select(chosen)
     rows = held_out(params).select(chosen)
-    make = lambda progress: hull_verdict(hull.fitted, train, rows, seed=params.seed)  # noqa: E731
-    return work.get(("hull verdict", key(params), hull.value), make, title="Held-out rows", asked=False)
+    make = lambda progress: hull_verdict(best, train, rows, seed=params.seed)  # noqa: E731
+    return work.get(("hull verdict", key(params)), make, title="Held-out rows", asked=False)
 
 
 def ranking(shown: HullsView, hull: HullView) -> Ready | Pending | Failed:

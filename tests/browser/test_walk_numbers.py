@@ -199,7 +199,7 @@ def assert_hull(visitor, numbers):
     counted.said(visitor.page.locator(".hull .said").inner_text(), style.counted(len(model.hull_), "node"))
     counted.said(text, f"validation {path.score_name} {captions.score(path.score_name, float(path.val_score[k]))}")
     train, rows = (part.select(chosen) for part in (hulls.parts(params).train, hulls.held_out(params)))
-    counted.said(text, hull_verdict(model, train, rows, seed=params.seed).sentence(table="Iris"))
+    counted.said(text, hull_verdict(path.estimators[path.first_look], train, rows).sentence(table="Iris"))
     numbers.compared += counted.compared
 
 

@@ -4,6 +4,7 @@ kept.
 
 import io
 import json
+import re
 import threading
 from dataclasses import replace
 
@@ -221,6 +222,14 @@ def test_every_experiment_tells_its_story_before_it_is_run(key):
         assert reported in said
     assert len(app.get("plotly_chart")) == 1
     assert not app.error
+
+
+def test_what_the_paper_says_mostly_mostly_agrees_and_all_counts_are_the_same():
+    said = words(page(experiment="lp_fig3"))
+    assert "**Mostly agrees:** In the other scenarios" in said
+    assert "15 of 20 comparisons agree, 2 disagree" in said
+    (count,) = set(re.findall(r"(\d+) of 60", said))
+    assert f"{count} of 60 numbers" in said
 
 
 def test_an_unknown_experiment_is_reported_and_the_first_one_shown():

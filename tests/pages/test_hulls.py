@@ -91,18 +91,16 @@ def test_a_hull_ends_with_its_certificate_and_says_out_of_how_many_kernels(sampl
     assert not app.warning
 
 
-def test_the_headline_is_the_verdict_on_held_out_rows_about_the_hull_under_the_cursor():
+def test_the_headline_is_the_verdict_on_held_out_rows_about_the_hull_that_was_chosen():
     app = ready(**SMALL)
     for _ in range(2):
         wait_until(lambda: "held-out rows)" in words(app), app)
         params, path = memory(app).params, path_of(app)
-        index = players.place(path, params.hull_at).index
         train, rows = (part.select([2, 3, 8]) for part in (hulls.parts(params).train, hulls.held_out(params)))
-        said = hull_verdict(path.estimators[index], train, rows)
+        best = path.estimators[path.first_look]
+        said = hull_verdict(best, train, rows)
         assert said.sentence(lambda name: f"**{name}**", "Diabetes") in words(app)
-        used = {
-            name for name, level in zip(("bmi", "bp", "s5"), path.estimators[index].relevance_, strict=True) if level
-        }
+        used = {name for name, level in zip(("bmi", "bp", "s5"), best.relevance_, strict=True) if level}
         assert {*said.chance, *(one.name for one in said.matters)} == used
         report(app, report={"index": 2, "turn": 1})
 
