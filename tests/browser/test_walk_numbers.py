@@ -28,6 +28,7 @@ SAMPLE = "data=iris&widths=2&degree=0&each=linear&rows=60"
 LOOKS = ("columns", "path", "inside")
 PRESETS = ("All methods and the uniform sum", "Kernel by kernel")
 FEWEST = 600  # numbers that a walk compares at least
+CLOSELY = re.compile(r"\n([^\n]+) moves the decision by (\S+) on average at \S+ = \S+ \((\S+)\s%")
 NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 
 
@@ -104,9 +105,9 @@ def columns(visitor, counted, found, k, where):
         counted.same(effect, effects[j], rel=0.06, abs=1e-9)
         counted.same(share, 100 * effects[j] / effects.sum(), abs=0.06)
     text = visitor.text()
-    name, effect, share = re.search(
-        r"\n([^\n]+) moves the decision by (\S+) on average at \S+ = \S+ \((\S+) %", text
-    ).groups()
+    closely = CLOSELY.search(text)
+    assert closely is not None
+    name, effect, share = closely.groups()
     counted.same(effect, effects[names.index(name)], rel=0.06)
     counted.same(share, 100 * effects[names.index(name)] / effects.sum(), abs=0.06)
     for one in found.verdict.references:
