@@ -48,6 +48,11 @@ from mklcore.estimators.baselines import (
     UniformMKLClassifier as UniformMKLClassifier,
     UniformMKLRegressor as UniformMKLRegressor,
 )
+from mklcore.estimators.best_k import (
+    BestSetClassifier as BestSetClassifier,
+    BestSetRegressor as BestSetRegressor,
+    best_k_kernels as best_k_kernels,
+)
 from mklcore.estimators.gomp import GOMPClassifier as GOMPClassifier, GOMPRegressor as GOMPRegressor
 from mklcore.estimators.greedy import (
     GreedyMKLClassifier as GreedyMKLClassifier,

@@ -33,7 +33,7 @@ from mklcore.problem.driver import Status
 from mklcore.problem.losses import Loss, total_loss
 from mklcore.problem.penalties import make_terms
 from mklcore.problem.problem import certificate
-from mklcore.sparse.best_k import BestK
+from mklcore.sparse.best_k import BestK, Proof, proved_bound
 
 CLOSE = 1e-8  # share of the objective, or of the largest prediction, that rounding may take
 MOST_BYTES = 2e9  # of all kernels together
@@ -221,7 +221,14 @@ def _hull(model: Any, X: Array) -> Iterator[Statement]:
 def _kinds(model: Any, K: Array, f: Array, targets: list[Array], stack: Any) -> Iterator[Statement]:
     """The certificate of a model on kernels: K (M, n, n), the decisions f of the training rows, the targets (n,)."""
     name = type(model).__name__
-    kinds = {"GOMP": _pursuit, "Greedy": _greedy, "SMKL": _concave, "FeatureScaling": _scaled, "Joint": _joint}
+    kinds = {
+        "GOMP": _pursuit,
+        "BestSet": _pursuit,
+        "Greedy": _greedy,
+        "SMKL": _concave,
+        "FeatureScaling": _scaled,
+        "Joint": _joint,
+    }
     check: Any = next((check for start, check in kinds.items() if name.startswith(start)), None)
     if check is None and not hasattr(model, "penalty_in_use"):
         raise DataError(f"{name} is no kind of model that can be checked.")
@@ -304,10 +311,13 @@ def _pursuit(model: Any, K: Array, f: Array, targets: list[Array], stack: Any) -
     duals = np.reshape(model.dual_coef_, (len(f), -1))
     norms = float(np.sum(duals * np.tensordot(model.weights_, K @ duals, 1)))
     primal, bound = _losses(model, f, targets, share) + model.lam * norms, None
-    if model.dual_point_ is not None:
+    if model.dual_objective_ is not None:
         problem = BestK(K, np.array(targets).T - model.intercept_, model.lam)
-        point = np.reshape(model.dual_point_, problem.Y.shape)
-        bound = problem.bound(point, problem.forms(point), len(model.selected_))
+        proof, size = getattr(model, "proof_", None), len(model.selected_)
+        point = np.zeros_like(problem.Y) if proof is not None else np.reshape(model.dual_point_, problem.Y.shape)
+        bound = problem.bound(point, problem.forms(point), size)
+        if proof is not None:
+            bound = min(proved_bound(K, problem.Y, model.lam, size, Proof(*proof)), primal)
         if not np.array_equal(np.sort(model.selected_), np.flatnonzero(model.weights_)):
             bound = -np.inf
     return [Case(primal, bound)]

@@ -198,6 +198,14 @@ class Path:
         """Drag along it in a notebook; ``options`` are those of ``mklcore.figures.notebook.explore_path``."""
         return import_module("mklcore.figures.notebook").explore_path(self, **options)  # figures stand above paths
 
+    def alternatives(self, value: float) -> list[tuple[tuple[str, ...], float]]:
+        """Of the best k kernels: the choices of ``value`` kernels within 1 % of the best that the search met, as names
+        and objective, the best first; ParameterError for other methods."""
+        model = self.estimators[self.nearest(value)]
+        if not hasattr(model, "alternatives_"):
+            raise ParameterError("Only a search for the best k kernels lists alternatives: use best_k_kernels.")
+        return [(tuple(self.kernel_names[m] for m in chosen), found) for chosen, found in model.alternatives_]
+
     def nearest(self, value: float) -> int:
         """The index of the solved value nearest to ``value`` by ratio, the first of equals; ``value`` above 0, inf
         allowed.

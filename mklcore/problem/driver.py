@@ -64,6 +64,8 @@ class Status(enum.Enum):
     COMPLETE = "complete: the number of kernels asked for was reached"
     NO_GAIN = "complete: no further kernel improves the fit by more than score_tol"
     ROUNDED = "complete: the gap that is left is the rounding of the objective in double precision"
+    PROVEN = "proven best: no other choice of as many kernels has a lower objective"
+    BOUNDED = "complete: max_relaxations were made; the bound says how far from the best choice this one can be"
     EXHAUSTED = "complete: every kernel is in use"
     CANCELLED = "cancelled before the tolerance was reached; start again to go on from here"
     MAX_ITER = "stopped at max_iter before the tolerance was reached; raise max_iter or tol"
@@ -89,7 +91,18 @@ class Status(enum.Enum):
         return self in _OK
 
 
-_OK = frozenset((Status.CONVERGED, Status.SETTLED, Status.COMPLETE, Status.NO_GAIN, Status.ROUNDED, Status.EXHAUSTED))
+_OK = frozenset(
+    (
+        Status.CONVERGED,
+        Status.SETTLED,
+        Status.COMPLETE,
+        Status.NO_GAIN,
+        Status.ROUNDED,
+        Status.EXHAUSTED,
+        Status.PROVEN,
+        Status.BOUNDED,
+    )
+)
 
 
 class Screened(NamedTuple):

@@ -26,13 +26,14 @@ relaxation equals it by a Schur complement; the problem is that of Sindhwani and
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from mklcore.arrays import Array, Indices
+from mklcore.errors import never_asked
 from mklcore.kernels.operators import Capability, as_operator
 from mklcore.problem.svm import smo_pairs
 
@@ -102,6 +103,7 @@ class BestK:
         self.rho, self.scale = lam * len(Y), 2.0 * lam
         self.n_kernels = self.K.n_kernels
         self.met: dict[Kernels, tuple[float, Array]] = {}  # values and duals of the choices that were met
+        self.pulse: Callable[[], object] = never_asked  # called before every relaxation; it may end the search
         self._last: Array | None = None  # weights of the relaxation before, from which the next one starts
 
     @property
@@ -115,6 +117,19 @@ class BestK:
     def value(self, chosen: Iterable[int]) -> float:
         """The objective with these kernels, solved exactly."""
         return self._solved(chosen)[0]
+
+    def dual(self, chosen: Iterable[int]) -> Array:
+        """The coefficients (n, T) with these kernels."""
+        return self._solved(chosen)[1]
+
+    def extended(self, chosen: Iterable[int], k: int) -> Kernels:
+        """At most ``k`` of these kernels, and up to ``k`` those with the largest forms, one after the other."""
+        kernels = tuple(chosen)[:k]
+        while len(kernels) < k:
+            gains = self.forms(self.dual(kernels))
+            gains[list(kernels)] = -1.0
+            kernels = (*kernels, int(np.argmax(gains)))
+        return kernels
 
     def _solved(self, chosen: Iterable[int]) -> tuple[float, Array]:
         kernels = tuple(sorted({int(m) for m in chosen}))
@@ -157,6 +172,7 @@ class BestK:
         steps: int = SETTINGS.steps,
     ) -> Relaxed:
         """The relaxation with some kernels decided, until the bound is ``enough`` or as good as the value."""
+        self.pulse()
         free = np.setdiff1d(np.arange(self.n_kernels), [*inside, *outside])
         budget = float(min(k - len(inside), free.size))
         weights = np.zeros(self.n_kernels)

@@ -30,7 +30,8 @@ def test_what_people_rely_on_is_public_and_nothing_else_is():
     assert set(mklcore.__all__) == {
         "EXPERIMENTS", "KERNELS", "LOSSES", "PENALTIES", "RBF", "SAMPLES", "SOLVERS", "ANOVABasis",
         "AlignedMKLClassifier", "AlignedMKLRegressor", "AutoMKLClassifier", "AutoMKLRegressor",
-        "BestKernelClassifier", "BestKernelRegressor", "BlockNorm", "Conformal", "DataError",
+        "BestKernelClassifier", "BestKernelRegressor", "BestSetClassifier",
+        "BestSetRegressor", "best_k_kernels", "BlockNorm", "Conformal", "DataError",
         "Dataset", "Delta", "ElasticNet", "EllipticNorm", "FeatureScalingClassifier", "FeatureScalingRegressor",
         "Fit", "GOMPClassifier", "GOMPRegressor", "GaussianBasis", "GramStack", "Graph", "GreedyMKLClassifier",
         "GreedyMKLRegressor", "HKLClassifier", "HKLRegressor", "Huber", "Interaction", "Blend", "Ranked",

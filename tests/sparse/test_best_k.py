@@ -7,6 +7,7 @@ import pytest
 
 import mklcore as mkl
 from mklcore.sparse.best_k import BestK, proved_bound
+from mklcore.verify import report
 from tests.helpers.every import every
 
 
@@ -66,3 +67,34 @@ def test_every_size_along_a_path_has_the_bound_of_its_own_fit_and_other_losses_n
             continue
         alone = [mkl.GOMPClassifier(n_kernels=k).fit(data.X[::4], y[::4]) for k in (1, 2, 3)]
         np.testing.assert_allclose(path.dual_gap, [one.dual_gap_ for one in alone], atol=1e-5 * path.objective.max())
+
+
+def test_a_path_of_the_best_k_kernels_is_proven_verified_and_the_same_in_other_units(tmp_path):
+    data = mkl.load_sample("diabetes")
+    X, y = data.X[:60], data.y[:60]
+    kernels = mkl.KernelDictionary.per_feature(mkl.RBF(1.0, relative=True), data.n_features)
+    path = mkl.best_k_kernels(kernels, X, y, k=3, lam=0.1)
+    greedy = mkl.fit_path(mkl.GOMPRegressor(lam=0.1, kernels=kernels), X, y, "s", [1, 2, 3])
+    assert [len(model.selected_) for model in path.estimators] == [1, 2, 3]
+    assert np.all(path.finished)
+    assert np.all(greedy.objective - greedy.dual_gap <= path.objective * (1 + 1e-9))
+    assert np.all(path.objective <= greedy.objective * (1 + 1e-9))
+    near = path.alternatives(3)
+    assert near[0][1] == path.objective[2]
+    assert all(found <= 1.01 * path.objective[2] for _, found in near)
+    K = kernels.grams(X).values
+    for unit, scale in ((1e6, 1.0), (1.0, 1e6), (1e-6, 1e-6)):
+        other = mkl.best_k_kernels("precomputed", scale * K, unit * y, k=3, lam=scale * 0.1)
+        assert other.statuses == path.statuses
+        assert [model.selected_.tolist() for model in other.estimators] == [
+            m.selected_.tolist() for m in path.estimators
+        ]
+    np.savez(tmp_path / "rows.npz", X=X, y=y)
+    model = path.estimators[2]
+    for gain, code in ((0.0, 0), (1e-4, 1)):
+        model.dual_objective_ = model.dual_objective_ + gain * model.objective_
+        model.proof_[2][:] *= 1.0 - gain
+        mkl.save_model(tmp_path / "model.mkl", model)
+        assert report(tmp_path / "model.mkl", tmp_path / "rows.npz")[1] == code
+    with pytest.raises(mkl.ParameterError, match="use best_k_kernels"):
+        greedy.alternatives(2)

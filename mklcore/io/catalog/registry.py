@@ -167,6 +167,40 @@ ESTIMATORS: dict[str, Algorithm] = {
             is_approximable=True,
         ),
         Algorithm(
+            "best_k",
+            "Best k kernels",
+            "Searches all choices of k kernels for the best one, and proves how far from it the answer can be.",
+            "mklcore.estimators.best_k.BestSetClassifier",
+            "mklcore.estimators.best_k.BestSetRegressor",
+            (controls.PATHS["s"], controls.PATHS["lam"]),
+            (
+                controls.LAM,
+                Control("n_kernels", "Kernels s", "integer", 5, "More kernels: a closer fit, a longer search.", 1, 50),
+                Control(
+                    "max_relaxations",
+                    "Relaxations",
+                    "integer",
+                    200,
+                    "More: the search goes on for longer, and proves more choices to be the best.",
+                    1,
+                    5000,
+                    advanced=True,
+                ),
+                controls.MEAN_CLASS,
+                controls.MEAN_REAL,
+            ),
+            r"\min_f\;\tfrac1n\sum_i\big(y_i-f(x_i)\big)^2+\lambda\|f\|^2,\qquad \text{at most } s \text{ kernels}",
+            "Which sizes s are proven, and whether the kernels of one size are all among those of the next: where they "
+            "are not, no method that adds kernel by kernel finds both.",
+            "The best kernels of the training rows need not predict best, and several choices can be nearly as good. "
+            "With a small λ the bound is wide, and the search ends before it closes.",
+            "Sindhwani and Lozano (2011), with the relaxation of Bertsimas, Iglesias, Johnson (2025)",
+            presets=(
+                Preset("kernel by kernel", "The usual λ; the path adds kernels.", (("lam", 0.01),), "s"),
+                Preset("close bound", "Ten times the usual λ: most sizes are proven.", (("lam", 0.1),), "s"),
+            ),
+        ),
+        Algorithm(
             "greedy",
             "Greedy sparse MKL",
             "Grows the exact l1 solution kernel by kernel: the steepest kernel enters, then all entered kernels are "
