@@ -37,7 +37,7 @@ from mklcore.paths.path import PATH_ATTRIBUTES, Path, fit_path
 from mklcore.paths.references import plain_references
 from mklcore.paths.scoring import Predictions, Scoring, compare_scores, label_of, predictions, rarest, scorer_of
 
-WORK = 5e7  # multiplications of Shapley values, by which rows are counted
+WORK = 2.5e7  # multiplications of Shapley values, by which rows are counted
 FEWEST, MOST = 20, 250  # rows whose mean effect is taken
 HELD_OUT = 0.25  # share of the rows on which plain models are chosen
 ALIKE = 0.9  # correlation from which columns are permuted together

@@ -413,7 +413,7 @@ def summary(taken: Judged, compared: Sequence[Judged]) -> tuple[str, ...]:
     others = [one for one in compared if one.candidate.label != label]
     beside = "; ".join(f"{one.candidate.label} {one.score:.3g}" for one in others)
     first = f"Taken by folds: {label}, {taken.score:.3g} ± {taken.error:.2g}"
-    notes = (f"{first}; {beside}." if beside else f"{first}.",)
+    notes: tuple[str, ...] = (f"{first}; {beside}." if beside else f"{first}.",)
     if taken.said_by:
         notes += (made_of(taken.said_by),)
     return notes

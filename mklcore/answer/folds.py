@@ -407,7 +407,9 @@ def second_look(known: FoldedTable, one: Judged, asked: Asked, tick: Callable[[]
     bound: Any = beside(one.candidate.estimator.kernels, rows).specs[0]
     standard = standardise_rows(rows.table, *column_statistics(rows.table[train]))
     fixed, whole = bound.parted()
-    known_part = 0.0 if fixed is None else fixed.settle(standard[train]).values(standard, standard[train])
+    known_part = np.zeros((len(standard), len(train)))
+    if fixed is not None:
+        known_part = fixed.settle(standard[train]).values(standard, standard[train])
     Y, C = targets(rows.y, known.classes), float(one.values[one.best])
     best, found, first = (1.0, C), (-np.inf, np.inf), standard[train[: known.few.n_samples]]
     for narrower in NARROWER if whole is not None else (1.0,):
@@ -433,8 +435,8 @@ def second_look(known: FoldedTable, one: Judged, asked: Asked, tick: Callable[[]
 def covered(parts: dict[str, Array]) -> dict[str, float]:
     """The share of every part (n, T) in the variance of their sum: cov(part, sum) / var(sum); they add up to 1."""
     kept = {name: part[np.isfinite(part).all(axis=1)] for name, part in parts.items()}
-    total = sum(kept.values())
-    total = total - total.mean(axis=0)
+    total = np.sum([*kept.values()], axis=0)
+    total -= total.mean(axis=0)
     whole = float(np.sum(total * total)) or 1.0
     return {name: float(np.sum(part * total)) / whole for name, part in kept.items()}
 

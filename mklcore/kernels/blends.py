@@ -125,10 +125,11 @@ class Ranked(Composed):
         super().__post_init__()
         if not isinstance(self.parts[0], RBF | Laplacian):
             raise ParameterError(f"Ranked takes an RBF or a Laplacian kernel; got {self.parts[0]!r}.")
-        known, seen = self.features or (), self.parts[0].features
-        width = max(sum(len(one.heights) for one in self.curves), 1)
-        fits = all(one.column in known for one in self.curves) and (seen is None or len(seen) == max(seen) + 1 == width)
-        if self.curves and not fits:
+        width = sum(len(one.heights) for one in self.curves)
+        if self.curves and not (
+            {one.column for one in self.curves} <= set(self.settled)
+            and self.parts[0].features in (None, tuple(range(width)))
+        ):
             raise KernelError("The curves of a ranked kernel are not those of its columns.")
 
     def __repr__(self) -> str:
@@ -245,7 +246,9 @@ class Blend(Composed):
         """The blend of the kernels that see no ranks, and of those that do; None where there are none."""
         shares = dict(zip(self.parts, self.shares, strict=True))
         halves = ([p for p in self.parts if isinstance(p, Ranked) is is_ranked] for is_ranked in (False, True))
-        plain, ranked = (replace(self, parts=h, shares=[shares[p] for p in h]) if h else None for h in halves)
+        plain, ranked = (
+            replace(self, parts=tuple(h), shares=tuple(shares[p] for p in h)) if h else None for h in halves
+        )
         return plain, ranked
 
     def narrowed(self, times: float, rows: Array) -> Self:
@@ -261,7 +264,7 @@ class Blend(Composed):
             else:
                 parts.append(part)
                 shares.append(share)
-        return replace(self, parts=parts, shares=shares)
+        return replace(self, parts=tuple(parts), shares=tuple(shares))
 
     def between(self, left: Array, right: Array, upper: bool, out: Array) -> None:
         # Linear kernels of many columns are one product of matrices.
@@ -277,7 +280,7 @@ class Blend(Composed):
             out += (left[:, used] * slopes[used]) @ right[:, used].T
 
     def own(self, rows: Array) -> Array:
-        found: Array = sum(share * part.own(rows) for part, share in zip(self.parts, self.shares, strict=True))
+        found: Array = np.asarray(self.shares) @ np.array([part.own(rows) for part in self.parts])
         return found
 
 
