@@ -1,5 +1,7 @@
 # The app for a class: no root, a file system that may be read-only, compiled functions and kept work in volumes. The
 # first start compiles, for half a minute.
+# The digest could not be looked up where this was written. `docker buildx imagetools inspect python:3.11-slim` prints it;
+# write it behind the name: python:3.11-slim@sha256:...
 FROM python:3.11-slim
 
 RUN apt-get update \
@@ -10,14 +12,14 @@ RUN apt-get update \
 
 WORKDIR /srv/mkl-explorer
 COPY requirements.lock ./
-RUN pip install --no-cache-dir --no-deps -r requirements.lock
+RUN pip install --no-cache-dir --no-deps --require-hashes -r requirements.lock
 COPY pyproject.toml README.md LICENSE app.py ./
 COPY .ci/building.py .ci/building.py
 COPY .streamlit .streamlit
 COPY mklcore mklcore
 COPY pages pages
 COPY sample_data sample_data
-RUN pip install --no-cache-dir --no-deps -e . && python -m compileall -q mklcore pages app.py
+RUN pip install --no-cache-dir --no-deps --no-build-isolation -e . && python -m compileall -q mklcore pages app.py
 
 USER app
 ENV MKL_EXPLORER_HOME=/var/lib/mkl-explorer \

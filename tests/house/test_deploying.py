@@ -19,21 +19,48 @@ from benchmarks.lines import reported as table_of
 from tests.helpers.every import every
 
 ROOT = Path(__file__).resolve().parents[2]
-LOCKED = dict(
-    line.split("==") for line in (ROOT / "requirements.lock").read_text(encoding="utf-8").splitlines() if "==" in line
-)
 
 
-def test_the_lock_names_what_the_project_allows():
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    extras = project["optional-dependencies"]
-    for wanted in map(Requirement, [*project["dependencies"], *extras["tables"], *extras["app"][1:]]):
-        assert wanted.specifier.contains(Version(LOCKED[wanted.name])), f"{wanted}: run .ci/lock.py again"
+def script(name):
+    spec = spec_from_file_location(name, ROOT / ".ci" / f"{name}.py")
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_lock_names_what_the_project_allows_each_with_its_hashes():
+    written = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+    locked, settings = script("lock").locked(), tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    project, extras = settings["project"], settings["project"]["optional-dependencies"]
+    asked = [*project["dependencies"], *extras["tables"], *extras["app"][1:], *settings["build-system"]["requires"]]
+    for wanted in map(Requirement, asked):
+        assert wanted.specifier.contains(Version(locked[wanted.name])), f"{wanted}: run .ci/lock.py again"
+    lines = written.replace("\\\n", "").splitlines()[1:]
+    assert len(lines) == len(locked)
+    for line in lines:
+        assert re.fullmatch(r"[\w.-]+==\S+(\s+--hash=sha256:[0-9a-f]{64})+", line), line
+
+
+def test_what_is_installed_in_another_version_is_named(monkeypatch):
+    lock = script("lock")
+    monkeypatch.setattr(lock, "locked", lambda: {"numpy": "0.1", "pytest": lock.version("pytest"), "no-such": "1"})
+    assert [line.split(":")[0] for line in lock.missing()] == ["numpy", "no-such"]
+
+
+@pytest.mark.parametrize("file", ["Dockerfile", "compose.yaml", ".github/workflows/checks.yml"])
+def test_what_others_publish_is_named_by_its_digest_or_said_not_to_be(file):
+    text = (ROOT / file).read_text(encoding="utf-8")
+    named = re.findall(r"^\s*(?:FROM|image:|- uses:) (\S+)", text, re.MULTILINE)
+    assert named
+    assert all(re.search(r"@(sha256:)?[0-9a-f]{40,64}$", one) for one in named) or "could not be looked up" in text
 
 
 def test_the_container_has_no_root_and_writes_into_volumes_only():
     lines = (ROOT / "Dockerfile").read_text(encoding="utf-8")
     assert re.search(r"^USER app$", lines, re.M)
+    assert all(
+        "--require-hashes" in line or "--no-build-isolation" in line for line in re.findall("pip install.*", lines)
+    )
     for folder in re.findall(r"^COPY (.+) \S+$", lines, re.M):
         for name in folder.split():
             assert (ROOT / name).exists(), f"The Dockerfile copies {name}, which is not there."
@@ -50,6 +77,12 @@ def test_only_the_proxy_is_reached_with_a_password_and_it_closes_the_metrics():
     app, proxy = services["services"]["app"], services["services"]["proxy"]
     assert "ports" not in app
     assert (app["read_only"], app["cap_drop"], app["networks"]) == (True, ["ALL"], ["inside"])
+    for one in (app, proxy):
+        assert one["security_opt"] == ["no-new-privileges:true"]
+        assert one["ulimits"]["nofile"] >= 4 * 1209
+        assert one["mem_limit"]
+        assert one["pids_limit"]
+    assert (proxy["read_only"], proxy["cap_drop"], proxy["cap_add"]) == (True, ["ALL"], ["NET_BIND_SERVICE"])
     assert services["networks"]["inside"]["internal"]
     assert "inside" in proxy["networks"]
     assert proxy["environment"]["PASSWORD_HASH"].startswith("${PASSWORD_HASH:?"), "it does not start without one"
@@ -70,6 +103,7 @@ def test_the_workflow_runs_the_checks_on_every_system_and_python_that_is_promise
     job = yaml.safe_load((ROOT / ".github" / "workflows" / "checks.yml").read_text(encoding="utf-8"))["jobs"]["checks"]
     commands = [word for step in job["steps"] for word in step.get("run", "").split() if "=" not in word]
     assert commands == [".ci/run"]
+    assert "AUDIT=--required" in job["steps"][-1]["run"]
     assert os.access(ROOT / commands[0], os.X_OK)
     called = re.findall(r"\.ci/\w+\.py", (ROOT / commands[0]).read_text(encoding="utf-8"))
     assert {".ci/sdist.py", ".ci/installed.py"} <= set(called)
@@ -106,13 +140,6 @@ def test_every_reference_of_the_paper_is_listed_and_its_figures_are_measured():
     assert included(text, table_of(lines)) == text, "run python -m benchmarks peers"
 
 
-def script(name):
-    spec = spec_from_file_location(name, ROOT / ".ci" / f"{name}.py")
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def test_the_audit_fails_on_a_finding_and_says_when_it_could_not_look():
     found = [{"id": "PYSEC-1", "fix_versions": ["2.1"]}]
     packages = [{"name": "a", "version": "2.0", "vulns": found}, {"name": "b", "version": "1", "vulns": []}]
@@ -123,8 +150,8 @@ def test_the_audit_fails_on_a_finding_and_says_when_it_could_not_look():
     unknown = [{"name": "c", "skip_reason": "Dependency not found on PyPI"}]
     reported = script("audit").verdict(json.dumps({"dependencies": unknown}), "")[1]
     assert reported == "NOT AUDITED: none of 1 packages could be looked up (Dependency not found on PyPI)."
-    code, reported = script("audit").verdict("", "noise\nConnectionError: no way out")
-    assert (code, reported) == (
-        0,
-        "NOT AUDITED: known vulnerabilities could not be looked up (ConnectionError: no way out).",
-    )
+    for required in (False, True):
+        assert script("audit").verdict(json.dumps({"dependencies": unknown}), "", required)[0] == required
+        assert script("audit").verdict("", "noise\nConnectionError: no way out", required) == (
+            required, "NOT AUDITED: known vulnerabilities could not be looked up (ConnectionError: no way out).",
+        )  # fmt: skip
