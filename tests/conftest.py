@@ -9,6 +9,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -266,6 +267,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder in which the server keeps files, new for every test."""
     place = tmp_path / "home"
     monkeypatch.setenv("MKL_EXPLORER_HOME", str(place))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))  # in which the server keeps what the folder does not take
     return place
 
 

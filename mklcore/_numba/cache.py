@@ -63,7 +63,7 @@ def _place(package: Path, named: str) -> tuple[Path | None, str]:
     if not usual.is_absolute():
         return None, f"this account has no home folder. Name a folder that only you may write in {NAMED}."
     place, said = own_or_temporary(usual, "mklcore", state)
-    return place, f"{said} Or name a folder that only you may write in {NAMED}." if said else ""
+    return place, f"{said}; or name a folder that only you may write in {NAMED}." if said else ""
 
 
 def _remove_old(place: Path) -> None:

@@ -150,10 +150,10 @@ def _repair(folder: Path) -> str:
     with suppress(OSError, RuntimeError):  # an account without a home folder
         if found.is_dir() and Path.home() in found.parents:
             if _is_foreign(found):
-                return f"To have it back: sudo chown -R $(id -un) {place}"
+                return f"To have it back, run: sudo chown -R $(id -un) {place}"
             if found.stat().st_mode & (stat.S_IWOTH | stat.S_IWGRP):
-                return f"To close it to others: chmod go-w {place}"
-    return "Free some room there, or name another folder."
+                return f"To close it to others, run: chmod go-w {place}"
+    return "Free some room there, or name another folder"
 
 
 # Files that are there whole or not at all

@@ -113,7 +113,8 @@ def watch_theme() -> None:
     """Have the browser say so where it shows another theme than the page is drawn for; the whole page then runs
     again.
     """
-    _eye(key="theme_eye", data={"dark": drawing.is_dark()}, default={"dark": None}, on_dark_change=lambda: None)
+    shown = {"dark": drawing.is_dark(), "table": kept.own_table()}
+    _eye(key="theme_eye", data=shown, default={"dark": None}, on_dark_change=lambda: None)
 
 
 # For a room full of people: one picture, no rail, larger type
@@ -219,7 +220,7 @@ def heading(question: str, *, tools: bool = True) -> DeltaGenerator:
     widths = [19.5, 7.5, 1.3, *([1.3, 1.3, 1.7, 1.7] if tools else [])]
     places = st.container(key="heading").columns(widths, vertical_alignment="center", gap="xsmall")
     title, progress, screen, *rest = places
-    title.title(question, anchor=False)
+    title.title(f"{question} :gray[:small[{plain(_name_of_table())}]]", anchor=False)
     with screen, st.container(horizontal=True, gap=None):
         presentation_button()
         watch_theme()
@@ -238,6 +239,20 @@ def heading(question: str, *, tools: bool = True) -> DeltaGenerator:
             drawing.pocket("", "code", "screen", "The code that makes this screen", _code)
         state.look_again()
     return progress
+
+
+LONGEST_NAME = 40  # letters
+
+
+def _name_of_table() -> str:
+    """Return what a person calls the table in use, also where this session does not hold its file."""
+    params = state.current()
+    if params.data in memory().uploads or not params.is_upload:
+        name = drawing.name_of(params)
+    else:
+        found = kept.remembered()
+        name = found[0] if found is not None and found[1]["data"] == params.data else "a file that is not here"
+    return name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}…"
 
 
 def _address() -> None:
@@ -298,7 +313,8 @@ def _draw() -> None:
     notices = st.container()
     starting.wait_for(room.file, comes_along=state.current() == Params() and tables.comes_along(Params()))
     with state.running():
-        page.run()
+        if not kept.offer():
+            page.run()
     way_out()
     # Last, so that what the page has just begun or made obsolete is shown in the same run.
     with notices:

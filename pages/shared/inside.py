@@ -10,7 +10,7 @@ import re
 from functools import lru_cache
 from importlib import import_module
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 import streamlit as st
 
@@ -221,6 +221,11 @@ def browser() -> str:
     """Return what tells this session's browser from others, "" where it sends no cookie."""
     sent = token("; ".join(f"{name}={value}" for name, value in st.context.cookies.items()))
     return hashlib.sha256(sent).hexdigest() if sent else ""
+
+
+def cookie(name: str) -> str:
+    """Return a cookie that a script of ours has set in this session's browser, "" where it sent none."""
+    return unquote(str(st.context.cookies.get(name, "")))
 
 
 # Files that were sent

@@ -177,6 +177,60 @@ def _take_table() -> None:
     state.read_again({"data": state.keep_upload(*found)})
 
 
+# The table that a browser had last
+
+
+OWN_TABLE = "mkl_table"  # a cookie that frame.js sets, until the browser is closed
+LONGEST_COOKIE = 3000
+
+
+def own_table() -> str | None:
+    """Return what the browser shall remember of the table in use: its link and name; "" once a tab that had one of its
+    own has gone over to a sample, None where this tab has nothing to say.
+    """
+    params = state.current()
+    if not params.is_upload:
+        return "" if memory().uploads else None
+    if params.data not in memory().uploads:
+        return None
+    name, link = memory().uploads[params.data].name[:200], parameters.link_text(params)
+    whole = json.dumps({"name": name, "link": link})
+    return whole if len(whole) <= LONGEST_COOKIE else json.dumps({"name": name, "link": {"data": params.data}})
+
+
+def remembered() -> tuple[str, dict[str, str]] | None:
+    """Return name and link of the table that this session's browser had last; it may be anything that was sent."""
+    try:
+        found = bounded_json(inside.cookie(OWN_TABLE)[: 2 * LONGEST_COOKIE].encode())
+        link = {str(name): str(value) for name, value in found["link"].items()}
+        return (str(found["name"])[:200], link) if link["data"].startswith(UPLOAD) else None
+    except Exception:  # nothing, or no words of ours
+        return None
+
+
+def offer() -> bool:
+    """Where a tab begins without parameters in a browser that had a table of its own, offer that and the sample."""
+    found = remembered() if memory().link.is_lost and state.current() == Params() else None
+    if found is None:
+        memory().link.is_lost = False
+        return False
+    name, link = found
+    sample = tables.called(state.current())
+    st.info(f"This tab was disconnected, or was opened without a link. This browser had the table {plain(name)}.",
+            icon=":material/link_off:")  # fmt: skip
+    with st.container(horizontal=True):
+        st.button(f"Go on with {plain(name)}", key="own_table", type="primary", on_click=_take_up, args=(link,))
+        st.button(f"Look at the sample {plain(sample)}", key="the_sample", on_click=_take_up, args=({},))
+    return True
+
+
+def _take_up(link: dict[str, str]) -> None:
+    memory().link.is_lost = False
+    params, refused = parameters.read_link(link)
+    state.set_params(params)
+    state.refuse(*refused)
+
+
 def missing(params: Params) -> bool:
     """Whether these parameters need a file or a dictionary that this session does not hold."""
     lacks_text = params.edited.startswith(state.KEPT) and params.edited not in memory().tables

@@ -45,6 +45,7 @@ class Link:
     turned: bool = False  # whether this run is the first on its page
     empty_means_usual: bool = False
     table: str = ""  # the secret of the table on the server's command line
+    is_lost: bool = False  # the tab began on an inner page without parameters
 
 
 @dataclass
@@ -224,6 +225,7 @@ def begin(page: str) -> None:
     mind.page, link.moved, link.doubt, link.turned = page, False, False, turned
     if not link.begun:
         link.begun, link.empty_means_usual = True, not query
+        link.is_lost = not query and page != START.file
         mind.params, mind.refused = read_link(query)
         link.table = query.get(TABLE, "")
     elif turned and not query:

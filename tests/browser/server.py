@@ -23,11 +23,11 @@ def health(url, timeout=5.0):
 class Server:
     """One `streamlit run app.py` of its own."""
 
-    def __init__(self, log, **environment):
+    def __init__(self, log, port=0, **environment):
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1]
+            probe.bind(("127.0.0.1", port))
+            self.port = port = probe.getsockname()[1]
         self.url, self.log = f"http://127.0.0.1:{port}", log
         command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.headless", "true"]
         command += ["--server.port", str(port), "--server.fileWatcherType", "none"]

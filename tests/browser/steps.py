@@ -17,9 +17,12 @@ TURNS = count()
 PATIENCE = 60.0
 CURSOR = ".st-key-path_chart .path-cursor line"
 # When something was sent to the server that is not answered yet; a page that is left forgets it.
-LISTEN = """() => { const Socket = window.WebSocket; window.unanswered = null;
+# A tab that slept for long is one whose session the server has forgotten: it connects without naming it.
+LISTEN = """() => { const Socket = window.WebSocket; window.unanswered = null; window.sockets = [];
   window.WebSocket = class extends Socket {
-    constructor(...all) { super(...all); this.addEventListener('message', () => { window.unanswered = null; }); }
+    constructor(url, names) { super(url, window.slept && Array.isArray(names) ? names.slice(0, 2) : names);
+      window.slept = false; window.sockets.push(this);
+      this.addEventListener('message', () => { window.unanswered = null; }); }
     send(...all) { window.unanswered = performance.now(); super.send(...all); } }; }"""
 DROPPED = 30_000  # milliseconds: what asks for a part that a run of the whole page has just replaced is never answered
 # Nothing runs, is asked for or is out of date, for as long as asked, by the page's own clock: what a click or a key has
@@ -119,6 +122,16 @@ class Visitor:
         current = f"[data-testid=stTopNavLink][aria-current=page] >> text={title}"
         self.page.wait_for_selector(current, state="attached")
         self.settle()
+
+    def sleep(self):
+        """Lose the connection for longer than the server remembers the tab, and have a new one."""
+        self.page.evaluate("() => { window.slept = true; window.sockets.forEach(one => one.close()); }")
+        self.page.wait_for_function("() => !window.slept && window.sockets.at(-1).readyState === 1")
+
+    def named(self, table):
+        """Wait until the heading names this table, and no other."""
+        self.settle()
+        self.page.locator("h1", has_text=table).wait_for()
 
     def settle(self, quiet=0.3):
         """Wait until nothing has run for a moment, and find no failure then."""

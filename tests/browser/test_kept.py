@@ -1,8 +1,12 @@
 """Work stays in a real browser: a reload finds its table, and a saved screen opens in another browser."""
 
+import os
+import re
 import zipfile
+from itertools import pairwise, product
 
 from tests.browser.known import prices
+from tests.browser.server import Server
 from tests.browser.steps import upload
 
 
@@ -25,3 +29,106 @@ def test_a_reload_finds_the_table_and_a_saved_screen_opens_elsewhere(server, vis
     other.page.wait_for_selector("text=/kernels used/")
     assert "/explore" in other.page.url
     assert not owner.errors + other.errors
+
+
+GONE = re.compile("WebSocket|ERR_CONNECTION|reaching server endpoint|not responding|timed out|disconnected")
+MINE, OTHER, SAMPLE = "mine.csv", "other.csv", "Breast cancer"
+QUESTIONS = {"Data": "Which table does the model learn from?", "Lessons": "What do you expect, and what happens?"}
+# A restart takes seconds, so it is one of the pairs only where a person asks for it; else it comes once, at the end.
+ACTS = ("reload", "back", "forward", "sleep", "two tabs", "undo") + ("restart",) * bool(os.environ.get("EVERY_RESTART"))
+
+
+def every_pair(acts):
+    """A walk in which each act comes after each, itself too: an Eulerian circle over the acts."""
+    left = {one: list(acts) for one in acts}
+    stack, walk = [acts[0]], []
+    while stack:
+        if left[stack[-1]]:
+            stack.append(left[stack[-1]].pop())
+        else:
+            walk.append(stack.pop())
+    return walk[::-1]
+
+
+def test_a_walk_over_every_pair_has_every_pair():
+    walk = every_pair(ACTS)
+    assert set(pairwise(walk)) == set(product(ACTS, ACTS))
+    assert len(walk) == len(ACTS) ** 2 + 1
+
+
+def test_the_table_stays_the_persons_own_whatever_comes_between(tmp_path, visit):
+    """Every pair of a reload, Back, Forward, sleep, a second tab and undo over an upload; then a restart."""
+    log = tmp_path / "server.log"
+    server = Server(log)
+    try:
+        visitor = visit(server.url, apart=True)
+        visitor.open("data?recipe=builders&widths=2&each=none")
+        upload(visitor, prices(), MINE)
+        where = seen(visitor, "Data")
+        for act in (*every_pair(ACTS), "restart", "undo"):
+            if act == "restart":
+                server.stop()
+                server = Server(log, port=server.port)
+                visitor.page.wait_for_function("() => window.sockets.at(-1).readyState === 1")
+            where = do(visitor, act, where)
+        assert [error for error in visitor.errors if not GONE.search(error)] == []
+    finally:
+        server.stop()
+
+
+def seen(visitor, where, table=MINE):
+    """Wait for a page that names this table, and no longer."""
+    heading = re.compile(f"{re.escape(QUESTIONS[where])}.*{re.escape(table)}")
+    visitor.page.locator("h1", has_text=heading).wait_for()
+    return where
+
+
+def click(visitor, where):
+    visitor.page.locator("[data-testid=stTopNavLink]", has_text=where).click()
+    return seen(visitor, where)
+
+
+def do(visitor, act, where):
+    """What a person does on two pages that need nothing computed, the table named after each step."""
+    page, elsewhere = visitor.page, "Lessons" if where == "Data" else "Data"
+    if act == "reload":
+        page.reload()
+    elif act in ("back", "forward"):
+        click(visitor, elsewhere)
+        page.go_back()
+        if act == "forward":
+            seen(visitor, where)
+            page.go_forward()
+            where = elsewhere
+    elif act in ("restart", "sleep"):
+        if act == "sleep":
+            visitor.sleep()
+        where = click(visitor, elsewhere)
+    elif act == "two tabs":
+        second = visitor.context.new_page()
+        second.goto(f"{visitor.url}/lessons")
+        second.get_by_role("button", name=f"Go on with {MINE}").click()
+        second.locator("h1", has_text=MINE).wait_for()
+        second.close()
+    elif act == "undo":
+        where = where if where == "Data" else click(visitor, "Data")
+        upload(visitor, prices(seed=6), OTHER)
+        seen(visitor, where, OTHER)
+        page.locator(".st-key-undo button").first.click()
+    return seen(visitor, where)
+
+
+def test_a_tab_that_lost_its_table_offers_it_and_the_sample_and_a_shared_link_shows_what_it_says(server, visit):
+    visitor, stranger = visit(server.url, apart=True), visit(server.url, apart=True)
+    stranger.open("lessons")
+    stranger.named(SAMPLE)
+    visitor.open("data?recipe=builders&widths=2&each=none")
+    upload(visitor, prices(), MINE)
+    visitor.named(MINE)
+    for button, named in (("the sample", SAMPLE), ("on with mine", MINE)):
+        visitor.open("lessons")
+        visitor.page.get_by_text("This tab was disconnected").wait_for()
+        visitor.page.get_by_role("button", name=re.compile(button)).click()
+        visitor.named(named)
+    visitor.open("lessons?data=wine")
+    visitor.named("Wine")

@@ -7,6 +7,7 @@ import tempfile
 import time
 import zipfile
 from dataclasses import replace
+from itertools import count
 
 import numpy as np
 import pytest
@@ -149,8 +150,8 @@ def test_a_server_of_one_person_finds_a_table_after_a_restart(home, monkeypatch)
 
 def test_the_table_that_was_used_longest_ago_goes_and_is_named(home, monkeypatch, caplog):
     monkeypatch.setattr(kept, "TABLES", replace(kept.TABLES, most=2))
-    monkeypatch.setattr(kept_files.time, "time_ns", lambda: 10**18 - 10**15 * next(back))
-    back = iter(range(100))  # a clock that is set back again and again
+    monkeypatch.setattr(kept_files.time, "time_ns", lambda: 10**18 - 10**12 * next(back))
+    back = count()  # a clock that is set back again and again
     for seed, title in enumerate(("old.csv", "used.csv", "new.csv")):
         app = upload(open_app(), table(seed=seed), title)
         if seed == 1:
