@@ -21,11 +21,12 @@ from sklearn.base import clone
 
 from mklcore.answer.exploration import Exploration
 from mklcore.answer.explore import STAGES, stages
-from mklcore.answer.folds import Asked, Judged
+from mklcore.answer.folds import Asked, Judged, machine
 from mklcore.arrays import one_blas_thread
 from mklcore.data.dataset import Dataset
 from mklcore.errors import MKLError, suppress_convergence_warnings
 from mklcore.io.catalog import Algorithm, Control, PathParameter, Preset, Variant
+from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.features import Nystroem
 from mklcore.paths.choosing import CrossValidated, cross_validate_path
 from mklcore.paths.path import Path, path_grid
@@ -213,9 +214,18 @@ MAP_COSTS, MAP_ROWS, MAP_FOLDS = 9, 400, 3
 
 
 def has_map(found: Exploration) -> bool:
-    """Whether a norm and C have an effect on the model, on rows that can be cut into folds."""
-    own = found.model.get_params()
-    return {"p", "C"} <= own.keys() and len(found.path.kernel_names) > 1 and found.asked.stack is None
+    """Whether the model has a norm and C, and rows that can be cut into folds."""
+    return {"p", "C"} <= found.model.get_params().keys() and found.asked.stack is None
+
+
+def mapped(found: Exploration) -> Any:
+    """The model whose map is drawn: that of the answer, or, where it has one kernel and no norm has an effect, one of
+    a kernel per column and width.
+    """
+    if len(found.path.kernel_names) > 1:
+        return clone(found.model)
+    data = found.learnt_from
+    return machine(data.task, KernelDictionary.recommended(data, whole=False), 2.0)
 
 
 def norm_map(params: Params, asked: bool = True) -> Found:
@@ -227,7 +237,8 @@ def norm_map(params: Params, asked: bool = True) -> Found:
 
     def make(progress: Callable[..., None]) -> CrossValidated:
         rows = found.asked.some(found.dragged, MAP_ROWS)
-        costs = path_grid(found.model, rows, rows.y, "C", MAP_COSTS)
+        model = mapped(found)
+        costs = path_grid(model, rows, rows.y, "C", MAP_COSTS)
         grids: dict[str, Any] = {"p": MAP_NORMS, "C": costs}
 
         def tick(done: int, total: int) -> None:
@@ -235,7 +246,7 @@ def norm_map(params: Params, asked: bool = True) -> Found:
 
         with one_blas_thread(), suppress_convergence_warnings():
             return cross_validate_path(
-                clone(found.model), rows, rows.y, params=grids, n_splits=MAP_FOLDS, seed=found.seed, callback=tick,
+                model, rows, rows.y, params=grids, n_splits=MAP_FOLDS, seed=found.seed, callback=tick,
                 scoring=found.asked.scoring,
             )  # fmt: skip
 

@@ -359,7 +359,9 @@ def map_of_norms(params: Params, found: Exploration, key: str) -> None:
     def show(scores: Any) -> None:
         figure(lambda dark: norm_map(scores, dark=dark), "map of p and C", key, "Validation scores over p and C")
         rows = min(answer.MAP_ROWS, found.dragged.n_samples)
-        st.caption(f"{norm_map_said(scores)} On {rows:,} rows.")
+        own = len(found.path.kernel_names) > 1
+        of = "this model" if own else "kernels of single columns, for the answer itself has one kernel"
+        st.caption(f"Of {of}, on {rows:,} rows. {norm_map_said(scores)}")
 
     request(
         "Map", f"{key}_request", answer.norm_map, params, show, icon=":material/grid_on:",
