@@ -63,7 +63,7 @@ def split_rows(
     """
     if hold_out not in HOLD_OUT:
         raise ParameterError(f"hold_out must be one of {', '.join(map(repr, HOLD_OUT))}; got {hold_out!r}.")
-    given = np.zeros(n_rows, dtype=np.int64) if codes is None else codes
+    given = np.zeros(n_rows, dtype=np.intp) if codes is None else codes
     if groups is not None:
         return _whole_groups(
             given, codes_of(groups), [_row_count(size, n_rows, n_rows) for size in sizes], seed, hold_out
@@ -120,7 +120,7 @@ def _whole_groups(
     np.maximum.at(newest, owners, np.arange(len(owners)) * (1 if hold_out == "last" else -1) + len(owners))
     for _ in range(ORDERS if hold_out == RANDOM else 1):
         order = rng.permutation(free) if hold_out == RANDOM else free[np.argsort(-newest[free], kind="stable")]
-        part_of, place = np.zeros(len(sizes), dtype=np.int64), 0
+        part_of, place = np.zeros(len(sizes), dtype=np.intp), 0
         for part in range(len(counts), 0, -1):
             ends = np.cumsum(sizes[order[place : len(order) - part]])
             many = max(1, int(np.argmin(np.abs(np.append(0, ends) - counts[part - 1]))))
@@ -160,7 +160,7 @@ def draw_rows(
     """The numbers of ``count`` rows of ``n_rows``, every class in its share; more where there are more classes than
     that. Of ``groups`` whole ones, about as many rows, where owners have few enough.
     """
-    given = np.zeros(n_rows, dtype=np.int64) if codes is None else codes
+    given = np.zeros(n_rows, dtype=np.intp) if codes is None else codes
     count = max(count, len(np.unique(given)))
     if count >= n_rows:
         return np.arange(n_rows)
@@ -184,7 +184,7 @@ def fold_rows(
 
     if groups is not None and n_splits >= 2:
         return _group_folds(codes, codes_of(groups), n_splits, seed)
-    given = np.zeros(n_rows, dtype=np.int64) if codes is None else codes
+    given = np.zeros(n_rows, dtype=np.intp) if codes is None else codes
     held, _ = _parted(np.arange(n_rows), given, 1 if codes is None else 2)
     whole = isinstance(n_splits, (int, np.integer)) and not isinstance(n_splits, bool)
     if not (whole and 2 <= n_splits <= len(held)):
@@ -212,7 +212,7 @@ def _group_folds(
 
     Owners go to folds one after the other, those with most rows first, each to the fold that has least of its classes.
     """
-    given = np.zeros(len(owners), dtype=np.int64) if codes is None else codes
+    given = np.zeros(len(owners), dtype=np.intp) if codes is None else codes
     free = _movable(given, owners)
     count = min(int(n_splits), len(free))
     if count < 2:
@@ -254,7 +254,7 @@ def half_rows(codes: Indices | None, n_rows: int, n: int, seed: int) -> Iterator
 
     if n_rows < 4:
         raise DataError(f"Halves need at least 4 rows; there are {n_rows}.")
-    given = np.zeros(n_rows, dtype=np.int64) if codes is None else codes
+    given = np.zeros(n_rows, dtype=np.intp) if codes is None else codes
     rows, aside = _parted(np.arange(n_rows), given, 1 if codes is None else 2)
     n_classes = len(np.unique(given[rows]))
     if len(rows) < 4 or len(rows) // 2 < len(np.unique(given)):
@@ -269,7 +269,7 @@ def half_rows(codes: Indices | None, n_rows: int, n: int, seed: int) -> Iterator
 
 def _parted(rows: Indices, codes: Indices, least: int) -> tuple[Indices, Indices]:
     """Those of the rows whose class has at least ``least`` of them, and the others."""
-    members = np.bincount(codes[rows]) if len(rows) else np.zeros(1, dtype=np.int64)
+    members = np.bincount(codes[rows]) if len(rows) else np.zeros(1, dtype=np.intp)
     enough = members[codes[rows]] >= least
     return rows[enough], rows[~enough]
 

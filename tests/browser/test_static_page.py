@@ -70,6 +70,8 @@ def test_a_table_is_answered_in_the_browser_and_nothing_is_sent_anywhere(site, c
     )
 
     page.select_option("#target", "size")
+    expect(sentence).to_contain_text("Predicting size", timeout=MINUTES)
+    page.select_option("#target", "kind")
     expect(page.locator("#working")).to_be_visible()
     page.get_by_role("button", name="Cancel").click()
     expect(sentence).to_contain_text("Cancelled")
