@@ -89,7 +89,7 @@ def show(experiment: Experiment) -> None:
         runs.stated(experiment)
     else:
         runs.claims(experiment, outcome)
-        runs.verdict(comparison, outcome)
+        runs.verdict(experiment, comparison, outcome)
         for reason in experiment.reasons(comparison):
             st.markdown(f"**Beyond chance:** {plain(reason)}")
         runs.numbers(experiment, comparison, outcome)

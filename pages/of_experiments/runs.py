@@ -255,10 +255,10 @@ def stated(experiment: Experiment) -> None:
     st.markdown("\n".join(["**What the paper states.**\n", *lines]))
 
 
-def verdict(comparison: PaperComparison, outcome: Outcome) -> None:
+def verdict(experiment: Experiment, comparison: PaperComparison, outcome: Outcome) -> None:
     """Say in one sentence how many numbers are equal to the printed ones up to chance, judged as claims are."""
     run = f"{label(outcome)[:1].upper()}{label(outcome)[1:]}"
-    answers = published_answers(comparison)
+    answers = published_answers(experiment.claims, comparison)
     if not answers:
         st.markdown(f"There is no published number to set beside these. {run}.")
         return

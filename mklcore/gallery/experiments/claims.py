@@ -151,9 +151,13 @@ class Estimate(NamedTuple):
         return f"{self.said}: {center:.4g}{spread}, claimed {claimed}".replace(": -", ": −")
 
 
-def published_answers(found: PaperComparison) -> list[Answer]:
-    """What a run says of every printed number: whether ours is equal to it up to chance."""
-    return [one.answer() for one in _published(Check("published"), found) if np.isfinite(one.center)]
+def published_answers(claims: Sequence[Claim], found: PaperComparison) -> list[Answer]:
+    """What a run says of every printed number, as the claims about printed numbers judge it: whether ours is equal to
+    it up to chance.
+    """
+    checks = [check for claim in claims for check in claim.checks if check.relation == "published"]
+    compared = [one for check in checks or [Check("published")] for one in _published(check, found)]
+    return [one.answer() for one in compared if np.isfinite(one.center)]
 
 
 def counted(verdicts: Sequence[ClaimVerdict]) -> str:
