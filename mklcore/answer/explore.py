@@ -5,14 +5,14 @@
     dictionary          kernels of straight lines, of single columns, of pairs, of all columns by values and ranks
     candidates          models on them, from simple to rich, all with the squared loss and one set of kernel weights
     path                each along its parameter, scored on folds that fit the weights again; then one machine on all
-    choice              the one machine, or a simple model at most one standard error and ``BEHIND`` behind it; where
-                        there are many rows, a second look at its widths and C
+    choice              the one machine, or a simple model at most one standard error and ``BEHIND`` behind it
     refit               its certified path, and the model on all rows
     columns that matter exact Shapley values on held-out rows
     references          a linear model and one RBF machine; trees when they are asked for
     intervals           conformal, when they are asked for
     verdict             all of it in figures and one sentence
 
+Where there are many rows, a second look at more of them may choose narrower kernels of all columns and a larger C.
 Every stage is a function of the stages before it. `stages` yields them as they are there, `explore` goes through them.
 Budgets are in rows and operations, never in seconds: the same table gives the same answer on any machine.
 """
