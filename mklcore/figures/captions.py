@@ -21,6 +21,9 @@ from mklcore.figures import style
 from mklcore.paths.scoring import ACCEPTED
 from mklcore.paths.scoring import SHARES as SHARES_OF_ROWS
 
+_CHOSEN = ("COMPLETE", "NO_GAIN", "EXHAUSTED", "BOUNDED")  # statuses of methods that choose kernels
+_PROVEN = 1e-6  # relative gap below which nothing is left to prove
+
 SHARES = SHARES_OF_ROWS | {ACCEPTED}  # scores that are shares of rows
 SYMBOLS = {"lam": "λ"}
 _PRODUCT = re.compile(r"(?P<columns>.+), (?P<factor>linear|RBF [^,]+?)(?: × (?P=factor))+")
@@ -67,6 +70,10 @@ def certificate(path: Any, index: int) -> Line:
     gap, status = float(path.relative_gap[index]), path.statuses[index]
     if np.isnan(gap):
         return [["badge none", "○ no certificate"]]
+    if status.name == "PROVEN":
+        return [["badge good", "✓ proven best"]]
+    if status.name in _CHOSEN and gap > _PROVEN:  # kernels were chosen; another choice may be better
+        return [["badge none", f"○ the best is at most {style.percent(gap)} below"]]
     if status.ok:
         return [["badge good", f"✓ solved to {style.percent(gap)}"]]
     return [["badge open", "○ not solved"], *runs(f"gap **{style.percent(gap)}**; {status.value}")]

@@ -76,7 +76,7 @@ def assert_numbers(visitor, numbers):
         shown = re.search(rf"{part} {path.score_name} ([^\n]+)", facts)
         counted.same(shown[1], near(path, scores[k]).expected, abs=0.051)
     if np.isfinite(path.relative_gap[k]) and path.statuses[k].ok:
-        counted.said(facts, f"solved to {style.percent(float(path.relative_gap[k]))}")
+        counted.said(facts, captions.certificate(path, k)[0][1])
     wrong = float(np.mean(found.model.predict(found.test.X) != found.test.y))
     counted.said(text, f"Wrong for {100 * wrong:.1f} % of the rows")
     counted.said(text, f"{found.test.n_samples} held-out rows")

@@ -6,7 +6,7 @@ from urllib.parse import urlparse
 import numpy as np
 import pytest
 
-from mklcore.figures import style
+from mklcore.figures import captions, style
 from tests.browser.known import KERNELS, prices
 from tests.browser.steps import patiently, pull, upload
 
@@ -66,8 +66,7 @@ def assert_explored(visitor, path, index):
     assert_weighed.__wrapped__(visitor, path, index)
     facts = visitor.facts()
     assert f"{path.n_nonzero[index]} of {len(path.kernel_names)} kernels used" in facts
-    certified = path.statuses[index].ok and not np.isnan(path.relative_gap[index])
-    assert ("✓ solved to" in facts) == certified
+    assert captions.certificate(path, index)[0][1] in facts
     for part, scores in (("train", path.train_score), ("validation", path.val_score)):
         reported = re.search(rf"{part} {path.score_name} ([^\n]+)", facts)
         assert reported is not None, facts

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import mklcore as mkl
+from mklcore.figures import captions
 from mklcore.sparse.best_k import BestK, proved_bound
 from mklcore.verify import report
 from tests.helpers.every import every
@@ -98,3 +99,12 @@ def test_a_path_of_the_best_k_kernels_is_proven_verified_and_the_same_in_other_u
         assert report(tmp_path / "model.mkl", tmp_path / "rows.npz")[1] == code
     with pytest.raises(mkl.ParameterError, match="use best_k_kernels"):
         greedy.alternatives(2)
+
+
+def test_a_badge_says_solved_of_no_choice_that_may_not_be_the_best():
+    data = mkl.load_sample("diabetes")
+    kernels = mkl.KernelDictionary.per_feature(mkl.Linear(), data.n_features)
+    best = mkl.best_k_kernels(kernels, data.X[:50], data.y[:50], k=2, lam=0.1)
+    greedy = mkl.fit_path(mkl.GOMPRegressor(lam=0.1, kernels=kernels), data.X[:50], data.y[:50], "s", [2])
+    assert captions.certificate(best, 1)[0][1] == "✓ proven best"
+    assert captions.certificate(greedy, 0)[0][1].startswith("○ the best is at most ")
