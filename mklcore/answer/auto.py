@@ -67,13 +67,13 @@ def _name_of(y: Any) -> str:
 
 def _checked_target(y: Any) -> Labels:
     """The target (n,). DataError for dates and for gaps, which a data frame may hold as None."""
-    y = column_or_1d(y, warn=True)
-    if y.dtype.kind in "mM":
+    target: Labels = column_or_1d(y, warn=True)
+    if target.dtype.kind in "mM":
         raise DataError("The target holds dates or durations: predict a number, such as (y - y.min()).dt.days.")
-    if (gaps := np.flatnonzero(isna(y))).size:
+    if (gaps := np.flatnonzero(isna(target))).size:
         rows = "1 row" if gaps.size == 1 else f"{gaps.size:,} rows"
         raise DataError(f"The target is missing (NaN) in {rows}, first in row {gaps[0] + 1}. Drop them.")
-    return y
+    return target
 
 
 class AutoMKLClassifier(ClassifierMixin, _Auto):

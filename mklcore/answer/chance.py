@@ -251,9 +251,11 @@ def machines(rows: Dataset, asked: Asked, drawn: Array, folds: Sequence[tuple[In
 
 def plain_kernels(rows: Dataset, asked: Asked) -> Iterator[Array]:
     """Kernels (n, n) of the rows that look at no target, each of variance one in its feature space."""
-    if asked.stack is not None or asked.kernels is not None:
-        stack = asked.given(rows) if asked.stack is not None else asked.kernels.grams(rows)
-        yield of_variance_one(np.mean(stack.values, axis=0))
+    if asked.stack is not None:
+        yield of_variance_one(np.mean(asked.given(rows).values, axis=0))
+        return
+    if asked.kernels is not None:
+        yield of_variance_one(np.mean(asked.kernels.grams(rows).values, axis=0))
         return
     for curved in (False, True):
         kernels = KernelDictionary.recommended(rows, whole=False, curved=curved)

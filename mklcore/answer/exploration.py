@@ -160,7 +160,8 @@ class Exploration(AnswersRows):
     @property
     def _is_decided(self) -> Indices:
         """The rows that folds have judged: all of them, but the only row of a class."""
-        return np.flatnonzero(np.isfinite(self.taken.decisions).all(axis=1))
+        decided = self.taken.decisions
+        return np.arange(0) if decided is None else np.flatnonzero(np.isfinite(decided).all(axis=1))
 
     @cached_property
     def dragged(self) -> Dataset:
@@ -199,8 +200,10 @@ class Exploration(AnswersRows):
         """The p-value of "permuting this column raises no squared error", by name: paired row by row, one-sided.
 
         Columns are permuted on the held-out rows; where there are none, on the rows that each fold leaves out, with the
-        model of that fold (see `conformal`). Columns correlated above ``ALIKE`` are permuted together. None for a
-        ready stack without held-out rows, and for too few rows to hold some out. DataError without a target.
+        model of that fold (see `conformal`). These rows have chosen the model: where they show no sign of a relation,
+        the p-value of a column is that of the verdict at least. Columns correlated above ``ALIKE`` are permuted
+        together. None for a ready stack without held-out rows, and for too few rows to hold some out. DataError without
+        a target.
         """
         if self.learnt_from.task == "novelty":
             raise DataError("Without a target no error can grow: what could be chance is not known.")
@@ -217,7 +220,9 @@ class Exploration(AnswersRows):
         for model, rows in judges:
             for name, more in self._grown(model, rows).items():
                 grown_by.setdefault(name, []).append(mean_by_owner(more, rows.row_groups))
-        return {name: p_value_of_growth(np.concatenate(parts)) for name, parts in grown_by.items()}
+        chosen = self._figures.p_value if self.test is None else 0.0
+        least = chosen if chosen > LEVEL else 0.0
+        return {name: max(least, p_value_of_growth(np.concatenate(parts))) for name, parts in grown_by.items()}
 
     def _grown(self, model: Any, rows: Dataset) -> dict[str, Array]:
         """By how much the squared error of each row (n,) grows when a column is permuted, by its name."""
