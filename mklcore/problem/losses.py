@@ -563,6 +563,12 @@ def loss_for(
         for name in given.keys() - kind.__dataclass_fields__.keys():
             del given[name]
         made: Loss = kind if isinstance(kind, Loss) else kind(**given)
+        if made.machine == "smooth" and type(made).dual is Loss.dual:
+            raise ParameterError(
+                f"The loss {made.name!r} is smooth and has no dual of its own, without which no answer can be "
+                "proved: write dual(a, y, C) = -C sum V*(-a / C, y), minus infinity outside the box, and "
+                "curvature(a, y, C)."
+            )
         return made
     why = ""
     if kind is not None and not suits:

@@ -1,0 +1,162 @@
+"""Tasks of a person who knows scikit-learn, each as it would be typed; answers and their files are in test_frames."""
+
+import os
+import shutil
+from dataclasses import dataclass
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_iris
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.class_weight import compute_sample_weight
+
+import mklcore as mkl
+from mklcore.errors import ParameterError
+from mklcore.io import launcher
+from mklcore.problem.losses import Loss
+from tests.helpers.every import every
+
+RNG = np.random.default_rng(0)
+X = pd.DataFrame(RNG.normal(size=(60, 3)), columns=["age", "bmi", "dose"])
+Y = X.age + X.bmi * X.dose
+CLASSES = np.digitize(X.age, [-0.5, 0.5])
+STRINGS = ["".join(RNG.choice(list("ACGT"), RNG.integers(8, 14))) for _ in range(60)]
+FEW = [mkl.RBF(1.0), mkl.Linear()]
+
+
+def test_a_pipeline_is_searched_over_C_and_p():
+    steps = Pipeline([("scale", StandardScaler()), ("mkl", mkl.LpMKLClassifier(kernels=FEW))])
+    found = GridSearchCV(steps, {"mkl__C": [0.1, 10.0], "mkl__p": [1.0, 2.0]}, cv=2).fit(X, CLASSES)
+    assert found.best_score_ > 0.8
+
+
+def test_a_list_of_kernels_is_a_dictionary_and_anything_else_is_refused_by_name():
+    model = mkl.LpMKLRegressor(kernels=FEW).fit(X, Y)
+    assert model.kernel_names_ == ("RBF 1", "linear")
+    for kernels, held in (([mkl.RBF(1.0), 3], "a list of RBF, int"), ([], "a list"), (3, "a int")):
+        with pytest.raises(ParameterError, match=f"a list of kernels such as .* got {held}"):
+            mkl.LpMKLRegressor(kernels=kernels).fit(X, Y)
+
+
+@every("rows", [STRINGS, np.array(STRINGS), pd.Series(STRINGS)])
+def test_strings_are_rows_in_folds_pipelines_and_clones(rows):
+    y = np.array([text.count("A") > 2 for text in STRINGS])
+    kernels = mkl.SequenceDictionary([mkl.Spectrum(1), mkl.Spectrum(2)])
+    model = Pipeline([("mkl", mkl.LpMKLClassifier(kernels=kernels))])
+    assert cross_val_score(model, rows, y, cv=3).mean() > 0.8
+    np.testing.assert_array_equal(
+        clone(model).fit(rows, y).predict(rows[:9]), model.fit(STRINGS, y).predict(STRINGS[:9])
+    )
+
+
+@every("model", [mkl.LpMKLRegressor(), mkl.GOMPRegressor(), mkl.HKLRegressor(basis=mkl.PolynomialBasis(2))])
+def test_models_of_a_frame_name_its_columns_everywhere(model):
+    fitted = clone(model).fit(X, Y)
+    assert fitted.feature_names_in_.tolist() == [name for name, _ in fitted.source_columns_] == list(X.columns)
+    assert any("dose" in name for name in fitted.kernel_names_)
+    bare = clone(model).fit(X.to_numpy(), Y)
+    assert [name for name, _ in bare.source_columns_] == ["x0", "x1", "x2"]
+    assert any("x2" in name for name in bare.kernel_names_)
+
+
+def test_a_model_of_a_frame_is_decomposed_without_a_warning():
+    model = mkl.LpMKLRegressor(kernels=mkl.KernelDictionary.per_feature([mkl.RBF(1.0)], 3)).fit(X, Y)
+    found = mkl.decompose(model, mkl.read_table(X.assign(y=Y), "y"))
+    assert found.terms[0].columns == ("age",)
+
+
+@dataclass(frozen=True)
+class LogCosh(Loss):
+    """A smooth loss of one's own, whose dual was forgotten."""
+
+    name, label, formula = "log cosh", "log cosh", r"\log\cosh(y_i-t_i)"
+    tasks, machine, smooth = ("regression",), "smooth", True
+    slopes = (-1.0, 1.0)
+
+    def value(self, t, y):
+        return np.logaddexp(y - t, t - y) - np.log(2.0)
+
+    def best_intercept(self, f, y):
+        return float(np.median(y - f))
+
+
+def test_a_smooth_loss_without_its_dual_is_refused_and_says_what_to_write():
+    with pytest.raises(ParameterError, match=r"'log cosh' is smooth and has no dual .* write dual\(a, y, C\)"):
+        mkl.LpMKLRegressor(loss=LogCosh()).fit(X, Y)
+
+
+def test_weights_of_four_methods_are_one_picture_and_a_file(tmp_path, monkeypatch):
+    models = {
+        "p = 1": mkl.LpMKLRegressor(kernels=FEW), "GOMP": mkl.GOMPRegressor(kernels=FEW),
+        "greedy": mkl.GreedyMKLRegressor(kernels=FEW), "hull": mkl.HKLRegressor(basis=mkl.PolynomialBasis(2)),
+    }  # fmt: skip
+    figure = mkl.figures.compare_weights({name: model.fit(X, Y) for name, model in models.items()})
+    assert len(figure.data) == 4
+    assert all(abs(sum(bars.x) - 1.0) < 1e-9 for bars in figure.data)
+    assert {"compare_weights", "waterfall", "save"} <= set(dir(mkl.figures))
+    mkl.figures.save(figure, tmp_path / "weights.html")
+    assert "plotly" in (tmp_path / "weights.html").read_text(encoding="utf-8")
+    with pytest.raises(ParameterError, match=r"written as \.html or \.png"):
+        mkl.figures.save(figure, tmp_path / "weights.txt")
+    monkeypatch.setattr("mklcore.figures.saving.find_spec", lambda name: None)
+    with pytest.raises(ParameterError, match=r"pip install 'mklcore\[export\]'"):
+        mkl.figures.save(figure, tmp_path / "weights.png")
+
+
+@pytest.mark.browser
+def test_a_figure_is_saved_as_png(tmp_path, monkeypatch):
+    monkeypatch.setenv("BROWSER_PATH", os.environ.get("CHROMIUM") or shutil.which("chromium") or "")
+    figure = mkl.figures.waterfall([3.0, -1.0], (("size", (0,)), ("city", (1, 2, 3))), 10.0)
+    mkl.figures.save(figure, tmp_path / "row.png", width=400, height=200)
+    assert (tmp_path / "row.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_automkl_is_scored_by_the_log_loss_in_folds():
+    data, y = load_iris(return_X_y=True, as_frame=True)
+    assert cross_val_score(mkl.AutoMKLClassifier(), data, y, cv=3, scoring="neg_log_loss").mean() > -0.5
+
+
+def test_several_outputs_have_a_model_of_their_own():
+    both = np.column_stack([Y, X.bmi])
+    with pytest.raises(mkl.DataError, match="the target has 2 columns: use JointMKLRegressor"):
+        mkl.LpMKLRegressor().fit(X, both)
+    assert mkl.JointMKLRegressor(kernels=FEW).fit(X, both).predict(X).shape == (60, 2)
+
+
+def test_weights_of_classes_are_weights_of_rows_on_paths_and_in_processes():
+    weights = compute_sample_weight("balanced", CLASSES)
+    plain = mkl.LpMKLClassifier(kernels=FEW).fit(X, CLASSES, sample_weight=weights)
+    balanced = mkl.LpMKLClassifier(kernels=FEW, class_weight="balanced")
+    path = mkl.fit_path(balanced, X, CLASSES, "C", [1.0])
+    with joblib.parallel_config(backend="threading"):
+        at_once = clone(balanced).set_params(n_jobs=2).fit(X, CLASSES)
+    for other in (balanced.fit(X, CLASSES), path.estimators[0], at_once):
+        np.testing.assert_allclose(other.dual_coef_, plain.dual_coef_, atol=1e-9)
+    assert mkl.fit_path(mkl.GOMPRegressor(kernels=FEW), X, Y, "n_kernels", [1, 2]).param == "s"
+    for fit in (
+        lambda: mkl.GOMPRegressor().fit(X, Y, sample_weight=weights),
+        lambda: mkl.SMKLRegressor().fit(mkl.Dataset(X, Y, sample_weight=weights)),
+    ):
+        with pytest.raises(ParameterError, match="takes no sample_weight: every row counts once"):
+            fit()
+    with pytest.raises(AttributeError, match="pass probability=True"):
+        _ = plain.predict_proba
+
+
+def test_the_command_writes_the_answer_as_one_page(tmp_path, capsys):
+    X.assign(price=Y).to_csv(tmp_path / "table.csv", index=False)
+    page = tmp_path / "page.html"
+    assert launcher.main([str(tmp_path / "table.csv"), "--target", "price", "--out", str(page)]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("Predicting price")
+    assert "price" in page.read_text(encoding="utf-8")
+    assert launcher.main(["--out", str(page)]) == 2
+    assert launcher.main(["table.csv", "--target", "price"]) == 2
+    errors = capsys.readouterr().err
+    assert "Name the table whose answer is to be written" in errors
+    assert "name it with --out PAGE.html" in errors
