@@ -228,7 +228,7 @@ def _has_ended(number: int, file: Path) -> bool:
     except ImportError:
         return Path("/proc/self").exists() and not Path(f"/proc/{number}").exists()
     try:
-        return psutil.Process(number).create_time() > file.stat().st_mtime + 1.0
+        return bool(psutil.Process(number).create_time() > file.stat().st_mtime + 1.0)
     except psutil.NoSuchProcess:
         return True
     except psutil.Error:
