@@ -98,18 +98,19 @@ def assert_numbers(visitor, numbers):
 def columns(visitor, counted, found, k, where):
     """The bars of the columns, what stands below them about one column, and the models beside."""
     effects, names = found.effects_along[k], [one.name for one in found.columns]
+    total = effects.sum() or 1.0  # 0 where no kernel is in use
     order = bars_first(found.columns, found.effects_along)
     shown = visitor.page.locator(".st-key-bars_columns .line .number").all_inner_texts()
     for text, j in zip(shown, order, strict=False):
         effect, _, share = text.partition(" · ")
         counted.same(effect, effects[j], rel=0.06, abs=1e-9)
-        counted.same(share, 100 * effects[j] / effects.sum(), abs=0.06)
+        counted.same(share, 100 * effects[j] / total, abs=0.06)
     text = visitor.text()
     closely = CLOSELY.search(text)
     assert closely is not None
     name, effect, share = closely.groups()
     counted.same(effect, effects[names.index(name)], rel=0.06)
-    counted.same(share, 100 * effects[names.index(name)] / effects.sum(), abs=0.06)
+    counted.same(share, 100 * effects[names.index(name)] / total, abs=0.06)
     for one in found.verdict.references:
         counted.said(text, captions.score(found.scoring, one.score))
     counted.said(text, captions.score(found.scoring, found.verdict.score))
