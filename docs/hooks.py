@@ -20,6 +20,7 @@ from mklcore.gallery.experiments import EXPERIMENTS, Experiment
 from mklcore.gallery.experiments.__main__ import overview
 from mklcore.gallery.experiments.claims import ClaimVerdict, counted
 from mklcore.gallery.experiments.records import record
+from mklcore.gallery.lessons import LESSONS
 from mklcore.io.catalog import ESTIMATORS, Control
 
 GALLERY = Path(__file__).parent / "gallery"
@@ -135,12 +136,23 @@ def example(key: str) -> str:
     return f"### {title}\n\n{text.strip()}\n\n{picture}\n\n```python\n{code}\n```"
 
 
+def lessons(_key: str) -> str:
+    """A row of every lesson: title, level, question, and the section that says what its picture shows."""
+    rows = []
+    for lesson in LESSONS.values():
+        shown = re.sub(r"[$*]", "", lesson.said("reveal").replace(r"\infty", "∞"))
+        cells = (f"**{lesson.words['title']}**", lesson.words["level"], lesson.words["line"], shown)
+        rows.append(_row(tuple(" ".join(cell.split()) for cell in cells)))
+    return "\n".join(rows)
+
+
 ANSWERS: dict[str, Callable[[str], str]] = {
     "formula": formula,
     "words": words,
     "options": options,
     "published": published,
     "example": example,
+    "lessons": lessons,
 }
 
 
