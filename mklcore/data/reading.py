@@ -253,7 +253,8 @@ def _set_aside(table: Table, settings: ReadOptions) -> tuple[Table, dict[str, np
     kept = [j for j in range(len(table.names)) if j not in gone]
     if not kept:
         raise DataError("No column is left to learn from: name other columns as row_groups and sample_weight.")
-    names, columns = (tuple(one[j] for j in kept) for one in (table.names, table.columns))
+    names = tuple(table.names[j] for j in kept)
+    columns = tuple(table.columns[j] for j in kept)
     return (replace(table, names=names, columns=columns) if gone else table), cells
 
 
@@ -272,7 +273,7 @@ def _row_weights(name: str | None, cells: np.ndarray | None, rows: np.ndarray, d
     """How much every row counts. DataError for a cell that is no number."""
     if cells is None:
         return None
-    weights = to_numbers(cells, decimal)[rows]
+    weights: Array = to_numbers(cells, decimal)[rows]
     if (strange := np.flatnonzero(np.isnan(weights))).size:
         raise DataError(
             f"{name!r} holds weights of rows, and row {rows[strange[0]] + 1} has none: "

@@ -115,7 +115,8 @@ def _whole_groups(
             "more than that: name another column, or none."
         )
     sizes, whole = np.bincount(owners), np.bincount(codes) / len(codes)
-    rng, best, least = np.random.default_rng(seed), None, np.inf
+    rng, least = np.random.default_rng(seed), np.inf
+    best: list[Indices] = []
     newest = np.zeros(len(sizes))
     np.maximum.at(newest, owners, np.arange(len(owners)) * (1 if hold_out == "last" else -1) + len(owners))
     for _ in range(ORDERS if hold_out == RANDOM else 1):
@@ -126,12 +127,11 @@ def _whole_groups(
             many = max(1, int(np.argmin(np.abs(np.append(0, ends) - counts[part - 1]))))
             part_of[order[place : place + many]] = part
             place += many
-        found = [np.flatnonzero(part_of[owners] == part) for part in range(len(counts) + 1)]
+        found: list[Indices] = [np.flatnonzero(part_of[owners] == part) for part in range(len(counts) + 1)]
         shares = [np.bincount(codes[part], minlength=len(whole)) / len(part) for part in found]
         far = float(np.abs(np.array(shares) - whole).sum()) + 10.0 * np.count_nonzero(shares[0] == 0.0)
         if far < least:
             best, least = found, far
-    assert best is not None
     if least >= 10.0:
         raise DataError("Training would lack a class: its rows belong to few owners. Hold out fewer rows.")
     return best
