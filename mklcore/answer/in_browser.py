@@ -78,7 +78,7 @@ class Session:
                 "page": page,
                 "row": self._row_fields(),
                 "task": self.table.task,
-                "hull": bool(self._hull_columns()),
+                "hull": len(self._hull_columns()) > 1,
             }
         )
 

@@ -57,6 +57,8 @@ _STEPS = 150  # of one certificate at most
 _MIXES = (1e-3, 1e-2, 1e-4, 1e-1)  # weight of new nodes in the first shares, in the order tried
 _UNRELATED = 8.0 * np.finfo(float).eps  # times n: a correlation that is rounding
 
+_seconds = getattr(time, "thread_time", time.process_time)  # a browser has one thread, and no clock of its own for it
+
 
 class NormBounds(NamedTuple):
     """lower <= Omega*_C(a)^2 <= upper, and the shares x (m,) that gave them."""
@@ -333,7 +335,7 @@ class HullSearch(Method[object]):
         self.design, self.task, self.weights = design, task, weights
         self.search, self.tol, self.max_nodes, self.warm = search, tol, max_nodes, warm
         self.name = f"HKL ({search} search)"
-        self._end = time.thread_time() + (np.inf if max_seconds is None else max_seconds)
+        self._end = _seconds() + (np.inf if max_seconds is None else max_seconds)
         self.certifier = Certifier(design, weights, max_nodes=max_nodes, pulse=self._check_time)
         self._proofs: list[tuple[Array, HullProof, float]] = []  # what bounds every dual point there is a value for
         self._wanted: list[Node] = []
@@ -341,7 +343,7 @@ class HullSearch(Method[object]):
         self._rough = float(np.clip(0.1 * tol, _SHARP, _ROUGH))
 
     def _check_time(self) -> None:
-        if time.thread_time() > self._end:
+        if _seconds() > self._end:
             raise _OutOfTime
 
     # -- the driver's three calls ------------------------------------------------------------------------------------
@@ -473,7 +475,7 @@ class HullSearch(Method[object]):
         for _ in range(_ROUNDS):
             wanted = self._necessary(point)
             full = len(self.hull) >= self.max_nodes or not self.design.fits([*self.hull.members, *wanted])
-            if not wanted or full or time.thread_time() > self._end:
+            if not wanted or full or _seconds() > self._end:
                 break
             self.hull.add(wanted)
             following = self._train(point.state.shares, point.dual, _SHARP)
