@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 
 from mklcore.arrays import Array, Indices
 from mklcore.documented import documented
-from mklcore.errors import DataError, ParameterError
+from mklcore.errors import DataError, ParameterError, suppress_convergence_warnings
 from mklcore.estimators.base import (
     KernelClassifier,
     KernelEstimator,
@@ -35,6 +35,7 @@ from mklcore.sparse.copies import without_copies
 from mklcore.sparse.smkl import TOL_MODES, FeatureScaling, Search, fit_selection, starts
 
 _NO_SCALE = 1e100  # what a column is divided by whose scale is zero
+_DOUBLINGS = 20  # of C, until a kernel stays
 _TIE_BREAK = 1e-9  # the most that margins may add to a whole number of votes
 
 
@@ -109,6 +110,24 @@ class _SMKLBase(KernelSettings, KernelEstimator):
         self._publish(found.fit)
         self.start_objectives_, self.start_kernels_ = found.objectives, found.kernels
         self.start_spread_ = float(np.nanmax(found.objectives) - np.nanmin(found.objectives))
+        if not found.fit.weights.any():
+            self.notes_ += (self._removed_everything(stack, y, penalty, competing),)
+
+    def _removed_everything(self, stack: GramStack, y: Array, penalty: GroupTerm, competing: Array) -> str:
+        """What it means that no kernel is left, with the C from which one stays, found by trying larger ones."""
+        low, high = float(self.C), None
+        for _ in range(_DOUBLINGS):
+            probe = self.copy_with("C", 2.0 * low)
+            with suppress_convergence_warnings():
+                found = probe._search(stack, y, penalty, competing, check_random_state(self.random_state))
+            if found.fit.weights.any():
+                high = 2.0 * low
+                break
+            low *= 2.0
+        said = f"At C = {self.C:.3g} no kernel is worth its price: every row gets the same prediction. "
+        if high is None:
+            return f"{said}None is at C = {low:.3g} either; take a smaller price, or normalise the kernels."
+        return f"{said}A kernel stays from a C between {low:.3g} and {high:.3g} on."
 
     def _remember_kernels(self, stack: Any) -> None:
         super()._remember_kernels(stack)

@@ -139,7 +139,7 @@ class BestK:
             self.met[kernels] = self._at(z)[:2]
         return self.met[kernels]
 
-    def _at(self, z: Array) -> tuple[float, Array, object]:
+    def _at(self, z: Array) -> tuple[float, Array, Callable[[Array], Array]]:
         """The objective at weights z, the dual where it is reached, and what solves systems in sum z_m K_m + rho I."""
         solve = self.K.combine(z).factor(np.full(len(self.Y), self.rho))
         dual = solve(self.Y).reshape(self.Y.shape)
@@ -188,9 +188,10 @@ class BestK:
                 best = Relaxed(bound, dual, forms, weights)
             if best.bound >= enough or value - best.bound <= SETTINGS.sharp * value or free.size <= budget:
                 break
-            hessian = sum(V[free] @ solve(np.ascontiguousarray(V[free].T)) for V in products)  # type: ignore[operator]
+            parts = [V[free] @ solve(np.ascontiguousarray(V[free].T)) for V in products]
+            hessian: Array = np.sum(parts, axis=0)
             target = _newton_target(weights[free], 0.5 * forms[free], hessian)
-            way, slope, length, before = target - weights[free], 0.0, 1.0, (weights, value)
+            way, length, before = target - weights[free], 1.0, (weights, value)
             slope = 0.5 * self.scale * float(forms[free] @ way)
             while length >= SETTINGS.shortest:
                 weights = before[0].copy()
@@ -291,7 +292,7 @@ class _Leaves:
 
     def __init__(self, n_kernels: int) -> None:
         self.n_kernels, self.bound = n_kernels, np.inf
-        self._decided: list[Array] = []
+        self._decided: list[np.ndarray] = []  # of int8
         self._places: list[int] = []
         self._duals: dict[int, tuple[int, Array]] = {}
 

@@ -1,11 +1,13 @@
 """Sparse MKL as estimators: scikit-learn's conventions, one against one, explicit groups, starts, paths, refusals."""
 
 import itertools
+import re
 
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 
+import mklcore as mkl
 from mklcore.errors import KernelError, NotConvergedWarning
 from mklcore.estimators.smkl import SMKLClassifier, SMKLRegressor, group_sizes
 from mklcore.kernels.dictionary import KernelDictionary
@@ -222,3 +224,16 @@ def test_where_only_the_start_can_be_carried_or_nothing_that_is_said_and_the_gro
     held = _runaway(25.0, terms="log+gl")[0].fit(rows, y)
     assert held.weights_.max() < 100
     assert held.status_ is Status.SETTLED
+
+
+def test_a_model_without_any_kernel_names_the_C_from_which_one_stays():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 3))
+    kernels = mkl.KernelDictionary.per_feature(mkl.Linear(), 3)
+    ask = {"kernels": kernels, "loss": "squared", "terms": "gl"}
+    model = mkl.SMKLRegressor(C=1e-4, **ask).fit(X, X[:, 0])
+    assert not model.weights_.any()
+    (note,) = model.notes_
+    low, high = map(float, re.search(r"between (\S+) and (\S+) on", note).groups())
+    assert not mkl.SMKLRegressor(C=low, **ask).fit(X, X[:, 0]).weights_.any()
+    assert mkl.SMKLRegressor(C=1.01 * high, **ask).fit(X, X[:, 0]).weights_.any()
