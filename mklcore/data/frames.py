@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -66,7 +65,7 @@ def as_table(source: Any, form: ReadOptions) -> Table:
     return with_marks(frame_cells(source), form) if is_frame(source) else parse(source, form)
 
 
-def with_column(table: Table, wanted: str, cells: Sequence[Any]) -> tuple[Table, str]:
+def with_column(table: Table, wanted: str, cells: Any) -> tuple[Table, str]:
     """The table with one column more, and the name of it, which is no name of the table."""
     if len(cells) != table.n_rows:
         raise DataError(f"{wanted} has {len(cells)} values and the table has {table.n_rows} rows; give one per row.")

@@ -123,6 +123,7 @@ class KernelEstimator(BaseEstimator, ABC):
     history_: Any
     fit_: Any
     row_fingerprints_: Any
+    encoder_: Any
 
     # -- kernels -------------------------------------------------------------------------------------------------
 
@@ -299,7 +300,7 @@ class KernelEstimator(BaseEstimator, ABC):
     # -- fitting -------------------------------------------------------------------------------------------------
 
     @set_together
-    def fit(self, X: Any, y: Any = None, **refused: Any) -> Self:
+    def fit(self, /, X: Any, y: Any = None, **refused: Any) -> Self:
         """Fit on a table X (n, d) or, with ``kernels="precomputed"``, on a stack (M, n, n), and a target y (n,).
 
         Of a ``Dataset`` the target is its own unless another is given. A classifier with ``probability=True`` is fitted

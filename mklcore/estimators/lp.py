@@ -75,7 +75,7 @@ class LpBase(KernelSettings, KernelEstimator):
         return self._joined(np.column_stack(parts)) if len(parts) == len(fits) else None
 
     @set_together
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # type: ignore[override]  # takes weights
         """Fit on a table X (n, d) or, with ``kernels="precomputed"``, on a stack (M, n, n), and a target y (n,).
 
         ``sample_weight`` (n,), 0 or more: the cost of one unit of loss of row i is C times its weight, and rows of
