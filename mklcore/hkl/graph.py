@@ -265,7 +265,10 @@ class Ancestry:
 
     def down(self, values: Array) -> Array:
         """sum_{w in D(v)} values_w for every v."""
-        return np.asarray(np.bincount(self._above, np.repeat(values, self._counts), values.size), dtype=float)
+        return np.asarray(
+            np.bincount(self._above.astype(np.intp, copy=False), np.repeat(values, self._counts), values.size),
+            dtype=float,
+        )
 
     def matrix(self) -> Array:
         """A[v, w] = 1 where v is an ancestor of w."""

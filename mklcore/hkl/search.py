@@ -57,7 +57,10 @@ _STEPS = 150  # of one certificate at most
 _MIXES = (1e-3, 1e-2, 1e-4, 1e-1)  # weight of new nodes in the first shares, in the order tried
 _UNRELATED = 8.0 * np.finfo(float).eps  # times n: a correlation that is rounding
 
-_seconds = getattr(time, "thread_time", time.process_time)  # a browser has one thread, and no clock of its own for it
+
+def _seconds() -> float:
+    """Seconds of this thread; a browser has one thread, and no clock of its own for it."""
+    return float(getattr(time, "thread_time", time.process_time)())
 
 
 class NormBounds(NamedTuple):
