@@ -76,6 +76,12 @@ center : bool
     Whether the kernels are centred in their feature spaces on the training rows.
 random_state : int or None
     Seed of everything that is drawn at random; a number gives the same fit each time.
+class_weight : dict, "balanced" or None
+    What C is multiplied by for the rows of each class, as in scikit-learn; None for 1.
+n_jobs : int or None
+    Problems of one class against the rest that are solved at a time; None for one, -1 for one per core.
+max_relaxations : int
+    Relaxations after which the search for the best kernels ends with what it has proved, from 1.
 callback : callable or None
     Called after every step with a record of it; a true answer or raising ``CancelledError`` ends the fit.
 approximation : Nystroem or None

@@ -53,7 +53,7 @@ def jit_entry(
         compiler = njit(nogil=True, no_cfunc_wrapper=True, fastmath=fastmath)
         return lambda function: _cached(compiler(function))
     if numpy is not None:
-        return lambda function: cast(F, numpy)
+        return lambda function: cast(Any, numpy)
     return lambda function: _bounded(function, loops, most) if loops else function
 
 
@@ -61,7 +61,7 @@ def jit_helper(fastmath: bool | set[str] = False, *, numpy: Callable[..., Any] |
     """Compile a function that only compiled functions call: from Python it cannot be called, its ``py_func`` can."""
     if COMPILES:
         return njit(nogil=True, no_cfunc_wrapper=True, no_cpython_wrapper=True, fastmath=fastmath)
-    return lambda function: function if numpy is None else cast(F, numpy)
+    return lambda function: function if numpy is None else cast(Any, numpy)
 
 
 def _bounded(function: F, method: str, most: int) -> F:

@@ -96,11 +96,6 @@ class BestSetClassifier(_BestSet, KernelClassifier):
     This is the problem that MKL-GOMP solves greedily. ``status_`` says whether the choice is proven to be the best;
     ``dual_objective_`` is below the objective of every choice, and ``proof_`` holds what proves it.
 
-    Attributes
-    ----------
-    weights_ (M,) of 0 and 1, dual_coef_ (n,) or (n, T), intercept_, objective_, dual_objective_, selected_ (sorted),
-    status_, proof_, alternatives_ (pairs of kernels and objective, within 1 % of the best), n_iter_ (relaxations)
-
     Parameters
     ----------
     n_kernels : int, default 5
@@ -109,6 +104,11 @@ class BestSetClassifier(_BestSet, KernelClassifier):
         Relaxations after which the search ends with what it has proved, from 1.
     fit_intercept : bool, default False
         Subtract the mean of each target column and add it back.
+
+    Attributes
+    ----------
+    weights_ (M,) of 0 and 1, dual_coef_ (n,) or (n, T), intercept_, objective_, dual_objective_, selected_ (sorted),
+    status_, proof_, alternatives_ (pairs of kernels and objective, within 1 % of the best), n_iter_ (relaxations)
 
     References
     ----------

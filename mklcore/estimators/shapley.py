@@ -346,7 +346,8 @@ def coefficients_of(model: Any, m: int) -> Array:
         weights, duals = model._machines()
         a = (weights[:, m, None] * duals).T
     if isinstance(found, FeatureMap):
-        return found.expanded(m, a[found.part(m)]) * found.scales[m] ** -0.5
+        expanded: Array = found.expanded(m, a[found.part(m)]) * found.scales[m] ** -0.5
+        return expanded
     whole = np.zeros((len(found.rows), a.shape[1]))
     if found.normalise == "spherical":
         whole[found.kept] = a * found.factors[m, found.kept, None]

@@ -117,4 +117,5 @@ def forms_of(K: Array, a: Array, rows: Indices, live: Indices) -> Array:
     """a'K[m] a for m in ``live``, a read on ``rows``."""
     own = a[rows]
     found = [own @ K[m][np.ix_(rows, rows)] @ own for m in live]
-    return np.maximum(np.array(found).reshape(live.size), 0.0)
+    forms: Array = np.maximum(np.array(found).reshape(live.size), 0.0)
+    return forms

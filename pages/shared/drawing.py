@@ -335,7 +335,7 @@ def request(
     label: str,
     key: str,
     get: Callable[[Any], Ready | Pending | Failed],
-    params: Params,
+    params: Any,
     show: Callable[[Any], Any],
     **button: Any,
 ) -> None:

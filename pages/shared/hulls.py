@@ -481,7 +481,7 @@ def read_node(text: str, chosen: list[int], top_level: int) -> Levels | None:
     return tuple(levels)
 
 
-def node_name(fitted: Any, node: Levels) -> str:
+def node_name(fitted: Any, node: Any) -> str:
     """Return a node in the words of its basis."""
     return fitted.design_.name(tuple((i, level) for i, level in enumerate(node) if level))
 
