@@ -89,6 +89,7 @@ def explore(
     target: str | None = None,
     *,
     row_groups: Any = None,
+    sample_weight: Any = None,
     hold_out: str = RANDOM,
     kernels: KernelDictionary | None = None,
     method: str | None = None,
@@ -121,6 +122,9 @@ def explore(
     row_groups : str, array-like or None, default None
         Which rows belong together, such as those of a patient: the name of a column, which is then no feature, or an
         owner per row. Such rows are held out together.
+    sample_weight : str, array-like or None, default None
+        How much every row counts when models are fitted: the name of a column, which is then no feature, or a number
+        per row, 0 or more. Candidates are compared, and the verdict is reached, with every row counted once.
     hold_out : str, default "random"
         Which rows are held out: "random", or "last" or "first" where rows are in the order of time; folds then judge by
         newer rows, too.
@@ -161,10 +165,10 @@ def explore(
     (True, True)
     """
     asked = Asked(kernels, method, p, C, lam, s, loss, scoring, max_rows, seed, test_size, hold_out=hold_out)
-    return answered(table_of(data, target, row_groups), asked, callback)
+    return answered(table_of(data, target, row_groups, sample_weight), asked, callback)
 
 
-def table_of(data: Any, target: str | None = None, row_groups: Any = None) -> Dataset:
+def table_of(data: Any, target: str | None = None, row_groups: Any = None, sample_weight: Any = None) -> Dataset:
     """The table in what a person holds. DataError, by name, for what is none."""
     if isinstance(data, Dataset):
         if target not in (None, data.target_name):
@@ -172,10 +176,14 @@ def table_of(data: Any, target: str | None = None, row_groups: Any = None) -> Da
                 f"The Dataset predicts {data.target_name!r}; to predict {target!r}, name it where the table is read: "
                 f"read_table(source, {target!r})."
             )
-        return data if row_groups is None else data.with_row_groups(row_groups)
+        if row_groups is not None:
+            data = data.with_row_groups(row_groups)
+        return data if sample_weight is None else data.with_sample_weight(sample_weight)
     table, settings = as_table(data, ReadOptions()), ReadOptions(target=target)
     if row_groups is not None and not isinstance(row_groups, str):
         table, row_groups = with_column(table, "row_groups", row_groups)
+    if sample_weight is not None and not isinstance(sample_weight, str):
+        table, sample_weight = with_column(table, "sample_weight", sample_weight)
     if target is None and is_frame(data):
         ranked = describe_table(table).candidates
         if not is_sure(ranked):
@@ -183,7 +191,7 @@ def table_of(data: Any, target: str | None = None, row_groups: Any = None) -> Da
                 f"Which column is to be predicted? {' or '.join(repr(one.name) for one in ranked)} may be: name it, as "
                 f"in explore(frame, {ranked[0].name!r}).",
             )
-    return read_parsed(table, replace(settings, row_groups=row_groups))
+    return read_parsed(table, replace(settings, row_groups=row_groups, sample_weight=sample_weight))
 
 
 @one_blas_thread()  # two take twice the seconds of the processor, and no less of the clock
@@ -300,6 +308,8 @@ def table(data: Dataset, asked: Asked) -> FoldedTable:
     Y = targets(few.y, classes) if data.task != "novelty" else np.zeros((few.n_samples, 1))
     how = "drawn at random" if asked.hold_out == RANDOM else "the newest"
     notes = [f"Learned from {learn.n_samples:,} of {of:,} rows, {how}."] if learn.n_samples < of else []
+    if data.sample_weight is not None:
+        notes.append("Rows count by their weights in the model, and once each in folds and in the verdict.")
     if few.n_samples < learn.n_samples:
         notes.append(f"Models were compared on {few.n_samples:,} of {learn.n_samples:,} rows.")
     return FoldedTable(learn, test, few, folds, Y, classes, tuple(notes))

@@ -233,6 +233,15 @@ class Dataset:
         codes = np.unique(self.X[:, list(known[owners])], axis=0, return_inverse=True)[1]
         return replace(self.drop(known[owners]), row_groups=codes.ravel())
 
+    def with_sample_weight(self, weights: Any) -> Dataset:
+        """The same table with a weight per row, or with those that a column of numbers holds, which is no feature from
+        then on.
+        """
+        if not isinstance(weights, str):
+            return replace(self, sample_weight=weights)
+        place = self._column(weights)
+        return replace(self.drop([place]), sample_weight=self.X[:, place])
+
     def split(self, test_size: float = 0.3, seed: int = 0, hold_out: str = splitting.RANDOM) -> tuple[Dataset, Dataset]:
         """Training and test part: `test_size` is a share of the rows in (0, 1) or a number of rows; ``hold_out`` as in
         `three_way_split`.

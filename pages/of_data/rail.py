@@ -53,6 +53,7 @@ def table_controls() -> None:
     with suppress(MKLError):  # the page itself says what is wrong with the table
         target_choice()
         together_choice()
+        weights_choice()
     controls.field_view("Missing values", "missing", options=MISSING)
     with suppress(MKLError):
         marks_choice()
@@ -117,6 +118,19 @@ def together_choice() -> None:
         format_func=lambda name: f"all of one {name}" if name else "every row stands alone",
         help="The column names the owner of a row, such as a patient: an owner's rows are held out together, and the "
              "column is not learned from.",
+    )  # fmt: skip
+
+
+def weights_choice() -> None:
+    """Draw the choice of the column that says how much every row counts."""
+    params = state.current()
+    names = [column.name for column in tables.summary(params).columns if column.name != params.target]
+    controls.view(
+        st.selectbox, "Weights of rows", "field_weights", params.weights if params.weights in names else "",
+        lambda name: state.change(weights=name), options=["", *names],
+        format_func=lambda name: name or "every row counts once",
+        help="A column of numbers, 0 or more: how much a row counts when a model is fitted. The column is not learned "
+             "from.",
     )  # fmt: skip
 
 

@@ -344,6 +344,7 @@ class TableParams:
     marks: str = _param("", Rule("texts that stand for a missing value, with commas between them", is_line))
     rare: str = _param("", choice("", "merge", "drop"))
     owners: str = _param("", matching(rf".{{0,{LONGEST_LIST}}}", "the name of a column"))
+    weights: str = _param("", matching(rf".{{0,{LONGEST_LIST}}}", "the name of a column"))
     skip: str = _param("", matching(r"\d{1,3}", "a number of lines"))
     lines: str = _param("", choice("", "skip"))
     quotes: bool = True

@@ -242,6 +242,7 @@ def reading_options(params: Params) -> dict[str, Any]:
         "sentinels": "missing" if params.gaps else "keep",
         "rare_classes": params.rare or "keep",
         "row_groups": params.owners or None,
+        "sample_weight": params.weights or None,
     }
 
 

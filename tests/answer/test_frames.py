@@ -61,6 +61,23 @@ def test_raw_rows_are_predicted_as_they_come_and_again_from_a_file(found, tmp_pa
         again.predict_proba(new)
 
 
+def test_weights_of_rows_are_a_column_or_numbers_and_act_in_the_model():
+    frame, w = houses()[["size", "city", "price"]], np.arange(90) % 3.0
+    given = {"kernels": mkl.KernelDictionary((mkl.Linear(),)), "C": 1.0}
+    named = mkl.explore(frame.assign(w=w), "price", sample_weight="w", **given)
+    assert {one.name for one in named.columns} == {"size", "city"}
+    assert "Rows count by their weights in the model, and once each in folds and in the verdict." in named.notes
+    new = frame.drop(columns="price")
+    for data, weights in ((frame, w), (mkl.read_table(frame.assign(w=w), "price"), "w")):
+        other = mkl.explore(data, "price", sample_weight=weights, **given)
+        np.testing.assert_allclose(other.predict(new), named.predict(new), rtol=1e-9)
+    assert np.abs(mkl.explore(frame, "price", **given).predict(new) - named.predict(new)).max() > 0.01
+    with pytest.raises(DataError, match="'city' holds weights of rows, and row 1 has none"):
+        mkl.explore(frame, "price", sample_weight="city")
+    with pytest.raises(mkl.ParameterError, match="GOMPRegressor takes no sample_weight"):
+        mkl.explore(frame, "price", sample_weight=w, method="gomp")
+
+
 @every("given, error", [
     ((12, "price"), "source is a int; expected a data frame, a path, bytes or an open file"),
     ((houses(), "prise"), "no column 'prise'; close to it: 'price'"),

@@ -333,11 +333,16 @@ def test_the_target_on_the_page_is_the_one_that_was_read():
 
 def test_rows_of_one_owner_stay_together_once_the_column_is_named():
     owners = [f"patient {k // 3}" for k in range(90)]
-    rows = "".join(f"{k % 7},{k % 5 / 2},{owner}\n" for k, owner in enumerate(owners))
-    app = upload(open_app(), f"a,price,patient\n{rows}".encode())
+    rows = "".join(f"{k % 7},{k % 11},{k % 5 / 2},{owner}\n" for k, owner in enumerate(owners))
+    app = upload(open_app(), f"a,b,price,patient\n{rows}".encode())
     assert "Hold the rows of an owner out together" in words(app)
     put(app, "field_owners", "patient")
     with in_session(app):
         train, validation, test = (set(part.row_groups) for part in tables.split(memory(app).params))
     assert not (train & validation | train & test | validation & test)
     assert len(train | validation | test) == 30
+    put(app, "field_weights", "a")
+    with in_session(app):
+        table = tables.table(memory(app).params)
+        assert table.feature_names == ("b",)
+        assert set(table.sample_weight) == set(range(7))
