@@ -32,7 +32,9 @@ class LpMKLOneClass(OutlierMixin, LpBase):
 
     both over theta >= 0, ||theta||_p <= 1. ``score_samples`` is f; ``offset_`` is 1 in the first form and rho in the
     second; ``decision_function`` = f - offset_; ``predict`` is +1 inside, -1 outside. ``intercept_`` is 0. The exact
-    map between the forms is ``nu_from_one_class``. Other parameters and attributes as ``LpMKLClassifier``.
+    map between the forms is ``nu_from_one_class``. Both separate the rows from the origin, so kernels whose training
+    rows have the origin as their mean (``center=True``) have no boundary: the first form then gives the constant f = 0,
+    and the second is refused. Other parameters and attributes as ``LpMKLClassifier``.
 
     ``score`` and the scores of ``fit_path`` are the share of rows accepted as ordinary. Without labels no score can
     choose a parameter: this one tells how tight the boundary is, and nothing of how right it is.

@@ -113,8 +113,13 @@ class _SMKLBase(KernelSettings, KernelEstimator):
         if not found.fit.weights.any():
             self.notes_ += (self._removed_everything(stack, y, penalty, competing),)
 
-    def _removed_everything(self, stack: GramStack, y: Array, penalty: GroupTerm, competing: Array) -> str:
-        """What it means that no kernel is left, with the C from which one stays, found by trying larger ones."""
+    def _removed_everything(
+        self, stack: GramStack, y: Array, penalty: GroupTerm, competing: Array, pair: str = ""
+    ) -> str:
+        """What it means that no kernel is left, with the C from which one stays, found by trying larger ones.
+
+        ``pair`` names the two classes where this is one machine of several.
+        """
         low, high = float(self.C), None
         for _ in range(_DOUBLINGS):
             probe = self.copy_with("C", 2.0 * low)
@@ -124,7 +129,10 @@ class _SMKLBase(KernelSettings, KernelEstimator):
                 high = 2.0 * low
                 break
             low *= 2.0
-        said = f"At C = {self.C:.3g} no kernel is worth its price: every row gets the same prediction. "
+        consequence = "every row gets the same prediction"
+        if pair:
+            consequence = f"between {pair}, every row gets the same vote"
+        said = f"At C = {self.C:.3g} no kernel is worth its price: {consequence}. "
         if high is None:
             return f"{said}None is at C = {low:.3g} either; take a smaller price, or normalise the kernels."
         return f"{said}A kernel stays from a C between {low:.3g} and {high:.3g} on."
@@ -176,6 +184,10 @@ class _SMKLOfTwo(_SMKLBase, KernelClassifier):
             rows = np.flatnonzero(np.isin(y, pair))
             found.append(self._search(stack.take(rows), signs(y[rows], pair[1]), penalty, competing, rng))
             dual[rows] = found[-1].fit.dual_coef
+            if not found[-1].fit.weights.any():
+                names = " and ".join(str(self.classes_[k]) for k in pair)
+                own = stack.take(rows), signs(y[rows], pair[1])
+                self.notes_ += (self._removed_everything(*own, penalty, competing, names),)
         self._publish_several([search.fit for search in found], np.array([one.fit.weights for one in found]), duals)
         self.start_objectives_ = np.array([search.objectives for search in found])
         self.start_kernels_ = np.array([search.kernels for search in found])
@@ -215,7 +227,7 @@ class SMKLClassifier(_SMKLOfTwo):
     ----------
     weights_ (M,), dual_coef_ (n,) signed, intercept_, objective_ (after pruning and solving once more), history_ (the
     objective at every step), status_, n_iter_, n_kernels_ (used by any pair), mean_kernels_ (per machine), selected_,
-    kernel_names_, notes_ (which copies were left out),
+    kernel_names_, notes_ (which copies were left out, and where no kernel stays, the C from which one does),
     pairs_ (indices into classes_, the second is the positive one), start_objectives_, start_kernels_, start_spread_,
     coef_ (linear kernels only). dual_objective_, dual_gap_ and relative_gap_ are None: with log or mf terms the answer
     is a local minimum. With more than two classes weights_ is (n_pairs, M), dual_coef_ (n_pairs, n) and zero outside

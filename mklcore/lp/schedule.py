@@ -285,6 +285,8 @@ def fit_weighted(
     kernels = cached(K, None if warm is None else warm.carried.kernels)
     penalty.check_claims(kernels.n_kernels)
     task = Problem(kernels, y, C if np.ndim(C) else float(C), loss, penalty, fit_intercept, screen)
+    if loss.total != 0.0:
+        check_mean(task)
     if task.on_features and solver not in FEATURE_SOLVERS:
         raise ParameterError(
             f'solver="{solver}" works on kernel values, which an approximation does not make; use one of '
@@ -309,6 +311,25 @@ def fit_weighted(
     else:
         method, why = SOLVERS[solver](task, tol=tol, warm=warm), ""
     return run(method, tol=tol, max_iter=max_iter, callback=callback, why=why)
+
+
+def check_mean(task: Problem) -> None:
+    """KernelError where the rows surround the origin evenly in every kernel, so that the nu form has no boundary.
+
+    Equal duals, or duals as the costs are, stand for the mean of the rows and are always feasible in the nu form. Where
+    the mean is the origin, their dual value is 0, which f = 0 and rho = 0 reach: the optimum tells no row from another,
+    and a computed one would consist of rounding.
+    """
+    costs = np.broadcast_to(task.C, task.y.size)
+    mean = costs / costs.sum()
+    lengths = task.K.diagonals().mean(axis=1)
+    if np.all(task.K.quad(mean) <= _SAME_PLACE * lengths.max()):
+        raise KernelError(
+            "The mean of the training rows is the origin in every kernel, as it always is with center=True. The nu "
+            "form looks for a boundary between the rows and the origin, and there is none: its exact optimum is f = 0 "
+            "for every row. Use center=False, and add a kernel such as RBF where all kernels are linear and the "
+            "columns are centred."
+        )
 
 
 def fit_sum(
@@ -373,6 +394,7 @@ def from_sums(task: Problem, *, tol: float, warm: WarmStart | None = None) -> Wa
 
 
 FEW = 32  # kernels of the first working set
+_SAME_PLACE = 1e-7  # of the rows' squared length: nearer to the origin their mean is rounding, as for wide centred RBF
 
 
 def from_few(task: Problem, *, tol: float, warm: WarmStart | None = None) -> WarmStart:

@@ -1,5 +1,7 @@
 """Novelty detection along a path: certificates, the share of rows accepted, what the score cannot do, and refusals."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -79,6 +81,26 @@ def test_the_share_accepted_cannot_choose_and_the_nu_form_has_no_C(ring):
         (lambda: path(stack, nu=0.2), "With nu given C has no effect"),
         (lambda: mkl.data.make_ring(5, 5, seed=0), "n_outside must be a whole number from 0 to 4; got 5"),
     )
+
+
+@every("solver", ["auto", "wrapper"])
+def test_rows_around_the_origin_have_no_boundary_and_uncentred_ones_do(ring, solver):
+    X = ring[0].X[:80]
+    grid = mkl.KernelDictionary.rbf_grid([0.25, 1.0, 1e4])
+    linear = mkl.KernelDictionary.per_feature(mkl.Linear(), 2)
+    weighted = mkl.LpMKLOneClass(nu=0.2, center=True, kernels=grid, solver=solver)
+    no_boundary = "mean of the training rows is the origin in every kernel.*Use center=False"
+    refused(
+        *(
+            (partial(mkl.LpMKLOneClass(nu=nu, center=True, kernels=grid, solver=solver).fit, X), no_boundary)
+            for nu in (0.1, 1.0)
+        ),
+        (lambda: weighted.fit(X, sample_weight=np.arange(80.0)), no_boundary),
+        (lambda: mkl.LpMKLOneClass(nu=0.2, kernels=linear, solver=solver).fit(X - X.mean(axis=0)), no_boundary),
+    )
+    assert mkl.LpMKLOneClass(nu=0.2, kernels=grid, solver=solver).fit(X).objective_ < 0
+    both = mkl.GramStack.from_array(np.array([grid.grams(X, center=c).values[0] for c in (True, False)]))
+    assert mkl.LpMKLOneClass(nu=0.2, kernels="precomputed", solver=solver).fit(both).status_.ok
 
 
 def test_a_path_with_a_target_still_looks_at_its_best_score_first():

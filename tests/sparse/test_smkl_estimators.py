@@ -237,3 +237,19 @@ def test_a_model_without_any_kernel_names_the_C_from_which_one_stays():
     low, high = map(float, re.search(r"between (\S+) and (\S+) on", note).groups())
     assert not mkl.SMKLRegressor(C=low, **ask).fit(X, X[:, 0]).weights_.any()
     assert mkl.SMKLRegressor(C=1.01 * high, **ask).fit(X, X[:, 0]).weights_.any()
+
+
+def test_every_pair_without_a_kernel_is_named_with_the_C_from_which_one_stays(iris):
+    X, y, model = iris
+    names = np.array(["a", "b", "c"])[y]
+    assert model.notes_ == ()
+    kernels = KernelDictionary.per_feature(Linear(), 4)
+    ask = {"kernels": kernels, "loss": "squared", "terms": "gl"}
+    empty = SMKLClassifier(C=1e-4, **ask).fit(X, names)
+    without = [pair for pair, weights in zip(empty.pairs_, empty.weights_, strict=True) if not weights.any()]
+    assert len(without) == len(empty.notes_) > 0
+    (first, second), note = without[0], empty.notes_[0]
+    assert f"between {empty.classes_[first]} and {empty.classes_[second]}," in note
+    _, high = map(float, re.search(r"between (\S+) and (\S+) on", note).groups())
+    found = SMKLClassifier(C=1.01 * high, **ask).fit(X, names)
+    assert found.weights_[empty.pairs_.index((first, second))].any()
