@@ -181,7 +181,7 @@ def write_setting(value: object) -> str:
 # texts.
 
 
-FEWEST, MOST = 2, 5
+FEWEST, MOST = 2, 6
 LONGEST = 1200
 USUAL_METHODS = "lp;lp,p=1.3333333333333333;lp,p=2.0;lp,p=inf"
 EXPECTED_METHODS = (

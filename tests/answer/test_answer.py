@@ -84,7 +84,7 @@ def test_its_model_takes_rows_a_table_or_a_data_frame_and_says_how_sure_it_is(an
     np.testing.assert_array_equal(found.model.predict(data), said)
     frame = pd.DataFrame(data.X, columns=data.feature_names)
     np.testing.assert_array_equal(found.model.predict(frame.iloc[:, ::-1]), said)
-    with pytest.raises(DataError, match="lacks the column 'bent'"):
+    with pytest.raises(DataError, match="lacks 1 column the model needs: 'bent'"):
         found.model.predict(frame.drop(columns="bent"))
     if data.task == "regression":
         low, high = found.predict_interval(data.X, level=0.8).T

@@ -11,6 +11,7 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 
+import mklcore
 from mklcore import figures
 from mklcore.answer.terms import WordEffect
 from mklcore.figures import axes, captions, player_data, style
@@ -69,6 +70,13 @@ TABLE = Fields(rows=("1", "2", "3"), columns=("ours", "theirs"), **{
 })  # fmt: skip
 
 
+def compared() -> dict[str, mklcore.LpMKLRegressor]:
+    """Two models of the same kernels."""
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    kernels = mklcore.KernelDictionary.per_feature(mklcore.Linear(), 3)
+    return {f"p = {p}": mklcore.LpMKLRegressor(kernels=kernels, p=p).fit(X, X[:, 0]) for p in (1, 2)}
+
+
 def every_figure(dark: bool) -> dict[str, go.Figure]:
     """Every public figure, some in several forms."""
     path, gram = toy_path(stopped=(1,)), RNG.uniform(size=(6, 6))
@@ -92,6 +100,7 @@ def every_figure(dark: bool) -> dict[str, go.Figure]:
         "word_bars": figures.word_bars(
             [WordEffect("great", np.array([0.4]), 0.3), WordEffect("poor", np.array([-0.2]), 0.1)], "review", dark=dark
         ),
+        "compare_weights": figures.compare_weights(compared(), dark=dark),
         "waterfall": figures.waterfall([0.5, -0.2], ("a", "b"), 1.0, before=1.2, step=0.1, dark=dark),
         "class_weights": figures.class_weights([[0.5, 0.0, 0.2], [0.1, 0.7, 0.0]], "ab", NAMES, dark=dark),
         "weight_path": figures.weight_path(path, 2, dark=dark),
@@ -155,7 +164,7 @@ def mark_colours(figure: go.Figure, paper: str) -> set[str]:
 @THEMES
 def test_every_public_figure_keeps_the_house_style_and_can_be_read(dark):
     drawn = every_figure(dark)
-    others = {"Curve", "kernel_colours", "kernel_count", "static_site"}
+    others = {"Curve", "kernel_colours", "kernel_count", "save", "static_site"}
     assert {name.partition(",")[0] for name in drawn} == set(figures.__all__) - others
     config = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
     papers = {style.theme(dark).paper, config["theme"]["dark" if dark else "light"]["backgroundColor"]}

@@ -60,8 +60,8 @@ FAULTS = {
     "title of two cells": Fault(
         _file(["Survey, spring", *_lines(_kind)]), "kind", "Read without the first line", HIGH_LOW
     ),
-    "no header": Fault(_file(_lines(_kind)[1:]), "x3", classes=HIGH_LOW),
-    "header of commas": Fault(_file([",,", *_lines(_kind)[1:]]), "x3", classes=HIGH_LOW),
+    "no header": Fault(_file(_lines(_kind)[1:]), "x2", classes=HIGH_LOW),
+    "header of commas": Fault(_file([",,", *_lines(_kind)[1:]]), "x2", classes=HIGH_LOW),
     "a column without a name": Fault(
         _with("size,kind,", lambda i: f"{SIZE[i]},{_kind(i)},{AGE[i]}"), "kind", classes=HIGH_LOW
     ),

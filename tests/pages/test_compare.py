@@ -59,14 +59,14 @@ def test_every_method_over_every_path_survives_the_link():
 
 def test_methods_and_places_that_cannot_be_are_refused():
     methods = (
-        "lp", "lp;lp;lp;lp;lp;lp", "lp;nosuch", "lp;hkl", "lp;lp:lam", "lp;lp,p=0.5", "lp;lp,p=nan", "lp;lp,C=inf",
+        "lp", "lp;lp;lp;lp;lp;lp;lp", "lp;nosuch", "lp;hkl", "lp;lp:lam", "lp;lp,p=0.5", "lp;lp,p=nan", "lp;lp,C=inf",
         "lp;lp,C", "lp;lp,C=1,C=2", "lp;lp,nosuch=1", "lp;lp,loss=square", "lp;gomp,n_kernels=2.5",
         "lp;gomp,keep_duplicates=maybe", "lp;;lp", "lp;" + "lp,C=1.0" * 300, "",
     )  # fmt: skip
     for text in methods:
         params, refused = parameters.read_link({"methods": text})
         assert params.methods == parameters.USUAL_METHODS
-        assert ["methods has to be from 2 to 5 methods" in one for one in refused] == [True], text
+        assert ["methods has to be from 2 to 6 methods" in one for one in refused] == [True], text
     for text in ("101%", "-1", "0", "x", "nan", "1e", "5 %", "-3%"):
         params, refused = parameters.read_link({"methods_at": text})
         assert params.methods_at == ""
@@ -198,7 +198,7 @@ def test_methods_are_added_changed_and_removed():
     put(app, "method_1_p_p", 2.0)
     assert memory(app).params.methods == "greedy:lam;lp,p=2.0"
     put(app, "methods_preset", "Kernel by kernel")
-    assert memory(app).params.methods == "gomp;greedy"
+    assert memory(app).params.methods == "gomp;best_k;greedy"
 
 
 def test_a_method_that_fails_says_why_and_the_others_stay(monkeypatch):
