@@ -147,9 +147,11 @@ def share_of(letter: str, strings: Sequence[str]) -> Array:
     return sizes if not letter else np.array([text.count(letter) for text in strings]) / sizes
 
 
-# Free text: its UTF-8 bytes, six to a number, which doubles carry exactly; 0 stands behind its end
+# Free text: its UTF-8 bytes, six to a number, which doubles carry exactly; 0 stands behind its end. A bit above them
+# distinguishes such a number from the code point of a letter.
 
 BYTES = 6  # of one number
+PACKED = 2.0 ** (8 * BYTES)
 MAX_BYTES = 60_000  # of one text; what is longer is cut
 WORDS, SHARED, COMMON = 2.0, 3, 0.5  # words of a text on average; rows that share a word; share of rows with such words
 LOOKED_AT = 2000  # texts that are looked at
@@ -169,11 +171,15 @@ def packed(texts: Sequence[str], width: int) -> Array:
         flat[row, : len(raw)] = np.frombuffer(raw, dtype=np.uint8)
     whole = np.zeros((len(texts), width, 8), dtype=np.uint8)
     whole[:, :, :BYTES] = flat.reshape(len(texts), width, BYTES)
-    return whole.reshape(len(texts), -1).view("<u8").astype(np.float64)
+    numbers: Array = whole.reshape(len(texts), -1).view("<u8").astype(np.float64)
+    numbers[numbers != END] += PACKED
+    return numbers
 
 
 def unpacked(rows: Array) -> list[str]:
-    """The texts of such rows."""
+    """The texts of such rows, and of rows of letters, which strings without a table become."""
+    if rows.size and END < rows.max() < PACKED:
+        return [row[row != END].astype("<u4").tobytes().decode("utf-32-le", "replace") for row in rows]
     whole = np.ascontiguousarray(rows).astype("<u8").view(np.uint8).reshape(*rows.shape, 8)[:, :, :BYTES]
     flat = np.ascontiguousarray(whole).reshape(len(rows), -1)
     return [line.tobytes().rstrip(b"\0").decode("utf-8", "ignore") for line in flat]

@@ -41,6 +41,17 @@ def test_rows_hold_texts_of_any_letters():
     assert unpacked(packed(texts, 2))[1:3] == ["plain", "größer, sc"]  # what has no room is cut
 
 
+def test_words_compare_strings_without_a_table_as_they_compare_texts_of_one():
+    texts = ["a quiet garden", "schöner garden", "quiet, schöner", "ok", "日本語 garden"]
+    kernels = mkl.SequenceDictionary([mkl.Words()])
+    stack = kernels.grams(texts)
+    of_a_table = mkl.Dataset(np.empty((5, 0)), np.zeros(5), texts=(("said", texts),))
+    np.testing.assert_allclose(stack.values, kernels.grams(of_a_table).values, atol=1e-12)
+    np.testing.assert_allclose(stack.cross([*texts[:2], "ok"])[0, :2], stack.values[0, :2], atol=1e-12)
+    model = mkl.LpMKLRegressor(kernels=kernels).fit(texts, np.arange(5.0))
+    np.testing.assert_allclose(model.predict(texts[2:]), model.predict(texts)[2:], atol=1e-9)
+
+
 def test_texts_are_told_from_names_and_codes():
     rng = np.random.default_rng(1)
     assert look_like_texts([" ".join(rng.choice(OTHER, 4)) for _ in range(50)])
