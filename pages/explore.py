@@ -228,7 +228,9 @@ def between(found: Exploration, asked: Params, value: float) -> tuple[Path, list
 def where(found: Exploration, point: Path, index: int) -> str:
     """Where the cursor is, and whether the sentence is about this point."""
     here, rows = players.where(point, index), found.rows
-    fitted = f"fitted on {rows.used:,} of {rows.of:,} rows" if rows.used < rows.of else f"fitted on {rows.of:,} rows"
+    fitted = f"fitted on {rows.of:,} rows"
+    if rows.used < rows.of:
+        fitted = f"fitted on {rows.used:,} of {rows.of:,} rows ({rows.how})"
     chosen = players.where(found.path, found.index)
     if not found.path.can_choose:
         return f"You look at {here}, {fitted}. Without a target no score can choose a point."

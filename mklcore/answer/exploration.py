@@ -24,7 +24,7 @@ from mklcore.answer.terms import HIGHER_ORDER, Term, WordEffect, decompose, stro
 from mklcore.answer.verdict import MOST_OF_ONE, ColumnEffect, ComparedReference, Verdict
 from mklcore.arrays import Array, Indices, Labels, one_blas_thread
 from mklcore.data.dataset import Dataset
-from mklcore.data.splitting import codes_of
+from mklcore.data.splitting import RANDOM, codes_of
 from mklcore.errors import DataError, KernelError, ParameterError, suppress_convergence_warnings
 from mklcore.estimators.shapley import shapley_along, shapley_values
 from mklcore.figures.notebook import framed
@@ -172,7 +172,9 @@ class Exploration(AnswersRows):
     def rows(self) -> RowsUsed:
         """How many rows the path was fitted on."""
         used, of = self.dragged.n_samples, self.learnt_from.n_samples
-        return RowsUsed(used, of, "all rows" if used == of else "drawn at random")
+        if used == of:
+            return RowsUsed(used, of, "all rows")
+        return RowsUsed(used, of, "drawn at random" if self.asked.hold_out == RANDOM else "nearest to those held out")
 
     @property
     def baselines(self) -> dict[str, float]:

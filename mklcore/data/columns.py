@@ -255,13 +255,36 @@ def missing_cells(cells: Labels, values: Collection[str] | None = None) -> Mask:
         usable: Mask = np.abs(cells) <= LARGEST_VALUE
         return ~usable
     texts = cells.tolist()
-    found = set(texts)
+    return _which_are(texts, missing_texts(set(texts), values))
+
+
+def missing_texts(found: set[str], values: Collection[str] | None = None) -> set[str]:
+    """Return which of the texts of a column stand for a missing value; ``values`` : as `missing_cells` takes them."""
     gone = found & MISSING
     if values is not None:
-        gone -= set(values) - {""}
-    elif marks := gone & MARKS:
+        return gone - (set(values) - {""})
+    if marks := gone & MARKS:
         gone -= _marks_that_are_values(found, marks)
-    return np.array([text in gone for text in texts], dtype=bool) if gone else np.zeros(len(texts), dtype=bool)
+    return gone
+
+
+def _which_are(texts: list[str], wanted: set[str]) -> Mask:
+    if not wanted:
+        return np.zeros(len(texts), dtype=bool)
+    return np.fromiter(map(wanted.__contains__, texts), dtype=bool, count=len(texts))
+
+
+def _missing_and_blank(cells: Labels, values: Collection[str] | None) -> tuple[Mask, Mask]:
+    """Return where `missing_cells` is true, and where it is when no text is a value, with one look at the cells."""
+    if cells.dtype.kind == "f":
+        missing = missing_cells(cells)
+        return missing, missing
+    texts = cells.tolist()
+    found = set(texts)
+    gone = missing_texts(found, values)
+    empty = missing_texts(found, ())
+    missing = _which_are(texts, gone)
+    return missing, missing if gone == empty else _which_are(texts, empty)
 
 
 def _marks_that_are_values(found: set[str], marks: set[str]) -> set[str]:
@@ -271,6 +294,13 @@ def _marks_that_are_values(found: set[str], marks: set[str]) -> set[str]:
     others = present - marks
     signs = bool(others) and not any(letter.isalnum() for text in others for letter in text)
     return marks - {"?"} if signs else set()
+
+
+def levels_of(values: Array | Labels) -> Array | Labels:
+    """Return the different values in order; of texts that repeat sooner than by sorting them all."""
+    if values.dtype.kind != "O":
+        return np.unique(values)
+    return np.array(sorted(set(values.tolist())), dtype=object)
 
 
 def to_numbers(cells: np.ndarray, decimal: str = ".") -> np.ndarray:
@@ -319,7 +349,7 @@ def used_as(
     all the same.
     """
     cells = as_texts(cells) if use == "category" else cells
-    missing, blank = missing_cells(cells, values), missing_cells(cells, values=())
+    missing, blank = _missing_and_blank(cells, values)
     if use == "category":
         return None, missing, 0, cells
     numbers = to_numbers(cells, decimal)
@@ -358,7 +388,7 @@ def profile(
     present = ~missing
     example = clean_name(str(cells[present][0])) if present.any() else ""
     found = (numbers if numbers is not None else cells)[present]
-    distinct = len(np.unique(found))
+    distinct = len(levels_of(found))
     counter = numbers is not None and _counts_rows(found)
     if numbers is not None:
         kind = _kind_of_numbers(name, found, distinct, counter and not missing.any())

@@ -31,6 +31,7 @@ from mklcore.data.columns import (
     distinct_names,
     missing_cells,
     missing_rows,
+    missing_texts,
     notes_on_use,
     order_of,
     parts_of,
@@ -215,12 +216,16 @@ def _found_target(
 ) -> tuple[int | None, TargetValues]:
     """Where the target is, None without one, and its values. DataError, with repairs, where no column can be one."""
     ranked = rank_targets(table.names, every, table.header, settings.task)
-    while settings.target is None and len(ranked) > 1 and not _is_readable(table, ranked[0].place, settings):
+    guess: TargetValues | None = None
+    while settings.target is None and len(ranked) > 1:
+        guess = _if_readable(table, ranked[0].place, settings)
+        if guess is not None:
+            break
         ranked = ranked[1:]
     try:
         place = _target_place(table, settings, every, ranked, notes)
         if place is not None:
-            return place, read_target(table, place, settings)
+            return place, guess or read_target(table, place, settings)
     except DataError as error:
         others = _predict(one for one in ranked if one.name != settings.target)
         if not others and settings.task is not None:
@@ -231,13 +236,12 @@ def _found_target(
     return None, TargetValues(ones, np.arange(table.n_rows), "novelty", [])
 
 
-def _is_readable(table: Table, place: int, settings: ReadOptions) -> bool:
-    """Whether a column is not refused as the target."""
+def _if_readable(table: Table, place: int, settings: ReadOptions) -> TargetValues | None:
+    """Return the values of a column as the target, None where it is refused."""
     try:
-        read_target(table, place, settings)
+        return read_target(table, place, settings)
     except DataError:
-        return False
-    return True
+        return None
 
 
 def _set_aside(table: Table, settings: ReadOptions) -> tuple[Table, dict[str, np.ndarray]]:
@@ -438,7 +442,7 @@ def _marks_in(table: Table) -> tuple[str, ...]:
     found: set[str] = set()
     for cells in table.columns:
         if cells.dtype.kind != "f":
-            found.update(cells[missing_cells(cells, table.values)].tolist())
+            found |= missing_texts(set(cells.tolist()), table.values)
     return tuple(sorted(found - {""}))
 
 

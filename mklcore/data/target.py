@@ -30,6 +30,7 @@ from mklcore.data.columns import (
     ReadOptions,
     clean_name,
     hold_dates,
+    levels_of,
     looks_like_id,
     missing_cells,
     sentinel_note,
@@ -299,7 +300,7 @@ def _marks_as_classes(table: Table, place: int, numeric: bool) -> list[Repair]:
 
 def _settled(name: str, values: Labels, rows: Indices, settings: ReadOptions, notes: list[str]) -> TargetValues:
     """Task and labels of the values that are there."""
-    task, numeric, distinct = settings.task, values.dtype.kind == "f", len(np.unique(values))
+    task, numeric, distinct = settings.task, values.dtype.kind == "f", len(levels_of(values))
     if distinct == 1 and task != "novelty":
         raise DataError(
             f"The target {name!r} holds one class only ({shown(values[0])!r} in every row); "
@@ -359,7 +360,7 @@ def _how_found(name: str, values: Labels, distinct: int, task: str) -> str:
 
 def _classes(name: str, values: Labels, rows: Indices, notes: list[str]) -> TargetValues:
     """The labels of a classification; a class with a single row is left out."""
-    levels = np.unique(values)
+    levels = levels_of(values)
     numeric = values.dtype.kind == "f"
     kept = repeated(values)
     alone = [shown(label) for label in np.unique(values[~kept])]

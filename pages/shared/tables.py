@@ -12,7 +12,10 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
+from mklcore.data.columns import ReadOptions
 from mklcore.data.dataset import Dataset, Split, three_way_split
+from mklcore.data.files import Table
+from mklcore.data.frames import as_table
 from mklcore.data.grouping import regrouped
 from mklcore.data.packed import usual_sheet as workbook_sheet
 from mklcore.data.packed import workbook_sheets
@@ -224,13 +227,21 @@ def _read(params: Params) -> Dataset:
 
     def read(progress: Callable[..., None]) -> Dataset:
         with for_people():
-            return read_table(content, params.target or None, task=params.task or None, **options)
+            cells = _parsed(params, content)
+            return read_table(cells, params.target or None, task=params.task or None, **options)
 
     return _made(("table", params.of(TableParams)), read, "Reading the table", content)
 
 
 def _made(key: tuple[object, ...], read: Callable[[Callable[..., None]], Any], title: str, content: bytes) -> Any:
     return work.value(key, read, title=title, seconds=len(content) / BYTES_A_SECOND, compiled=False)
+
+
+def _parsed(params: Params, content: bytes) -> Table:
+    """Return the cells of an uploaded file, which its summary and its data set share."""
+    how = as_read(params)
+    key = ("cells", work.mine(), params.data, *how.values())
+    return work.now(key, lambda: as_table(content, ReadOptions(**how)))
 
 
 def reading_options(params: Params) -> dict[str, Any]:
@@ -300,7 +311,7 @@ def summary(params: Params) -> TableSummary:
 
     def read(progress: Callable[..., None]) -> TableSummary:
         with for_people():
-            return describe_table(file.content, task=task, **how)
+            return describe_table(_parsed(params, file.content), task=task, **how)
 
     key = "summary", work.mine(), params.data, task, *how.values()
     return _made(key, read, "Looking at the columns", file.content)

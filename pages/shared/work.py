@@ -44,6 +44,7 @@ PATIENCE_SECONDS = 0.2  # for which the run that asks waits, so that quick work 
 OFTEN_SECONDS, SELDOM_SECONDS = 0.5, 2.0  # between two looks at work: thirty people who look are work as well
 MOST_WAITING = 60
 SHARE = 0.25  # of the memory, for values that are kept
+SAMPLED_TEXTS = 1000  # of an array, by which its bytes are told
 T = TypeVar("T")
 Make = Callable[[Callable[..., None]], Any]
 _HERE = threading.local()  # the task at which a thread works
@@ -426,7 +427,7 @@ def size(found: object) -> int:
             continue
         known.add(id(one))
         if isinstance(one, np.ndarray):
-            total += one.nbytes
+            total += one.nbytes + _texts_in(one)
         elif hasattr(one, "memory_usage"):  # of pandas, which the first page is drawn without
             total += int(np.sum(one.memory_usage()))
         elif isinstance(one, dict):
@@ -437,6 +438,15 @@ def size(found: object) -> int:
             total += sys.getsizeof(one, 64)
             stack += getattr(one, "__dict__", {}).values()
     return total
+
+
+def _texts_in(array: np.ndarray) -> int:
+    """Return about how many bytes the texts take that an array of objects points to."""
+    if array.dtype.kind != "O" or not array.size:
+        return 0
+    step = -(-array.size // SAMPLED_TEXTS)
+    different = {id(text): text for text in array.flat[::step]}
+    return step * sum(map(sys.getsizeof, different.values()))
 
 
 # The server's work, for the session of the run that is drawn

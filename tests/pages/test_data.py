@@ -249,6 +249,15 @@ def test_another_table_drops_what_belonged_to_the_one_before():
     assert set(kept.OF_THE_TABLE) <= set(Params.__dataclass_fields__)
 
 
+def test_the_cells_of_a_file_are_parsed_once_however_its_columns_are_used(monkeypatch):
+    parse, parsed = tables.as_table, []
+    monkeypatch.setattr(tables, "as_table", lambda *given: parsed.append(1) or parse(*given))
+    app = change(upload(open_app(), MESSY), uses="7c", target="colour", missing="indicator")
+    assert len(parsed) == 1
+    change(app, header="no")
+    assert len(parsed) == 2
+
+
 def test_a_sheet_is_chosen_on_the_page():
     raw = book(First=rows(), Second=[["c", "y"], *([i * 0.5, i % 2] for i in range(40))])
     app = upload(open_app(), raw, "book.xlsx")

@@ -3,11 +3,14 @@
 import json
 from dataclasses import replace
 from itertools import product
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import mklcore as mkl
+from mklcore.answer.exploration import Exploration
+from mklcore.answer.folds import Asked
 from mklcore.answer.verdict import rounded
 from mklcore.figures import captions, style
 from pages.shared import answer, drawing, kept, parameters
@@ -150,6 +153,14 @@ def test_what_is_fixed_on_the_rail_is_taken_and_can_be_left_open_again():
     put(app, "open_loss", "")
     assert memory(app).params.settings == ()
     assert answer.asked(memory(app).params).is_open
+
+
+@pytest.mark.parametrize(("hold_out", "how"), [("random", "drawn at random"), ("last", "nearest to those held out")])
+def test_how_the_rows_of_the_path_were_drawn_is_known(hold_out, how):
+    data = mkl.load_sample("iris")
+    asked = Asked(hold_out=hold_out)
+    found = SimpleNamespace(asked=asked, learnt_from=data, dragged=asked.some(data, 40))
+    assert Exploration.rows.fget(found) == (40, 150, how)
 
 
 def test_the_score_that_was_chosen_measures_and_one_of_another_task_is_left_alone():

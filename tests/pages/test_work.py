@@ -1,6 +1,7 @@
 """Values by key: made once, shared, private, cancelled, given up, in order, bounded, and failures as sentences."""
 
 import gc
+import sys
 import threading
 import time
 from concurrent.futures import CancelledError
@@ -137,6 +138,9 @@ def test_what_is_kept_is_bounded_by_its_bytes():
         ask(server, key, lambda progress: {"half": [np.zeros(1000), np.zeros((1, 500))[0]]})
     assert [key for key in range(5) if server.peek(key)] == [3, 4]
     assert 12_000 < work.size(server.peek(4).value) < 13_000
+    texts = np.array([f"{k:050d}" for k in range(5000)], dtype=object)
+    assert work.size(texts) == texts.nbytes + sum(map(sys.getsizeof, texts))
+    assert work.size(np.repeat(texts[:1], 5000)) < texts.nbytes + 1000
 
 
 def test_values_of_a_session_leave_with_it():
