@@ -1,6 +1,7 @@
 """Values by key: made once, shared, private, cancelled, given up, in order, bounded, and failures as sentences."""
 
 import gc
+import re
 import sys
 import threading
 import time
@@ -283,7 +284,8 @@ def test_a_full_server_says_so(hold, monkeypatch):
     server = Work(2, 1e6)
     for key in "abc":
         found = ask(server, key, lambda progress: hold.go_on.wait(30), seconds=60.0)
-    assert found.sentence.startswith("The server is busy: 2 pieces of work wait or run, about 60 s of them.")
+    said = r"The server is busy: 2 pieces of work wait or run, about (60|[1-5]\d) s of them\."  # less, if asked late
+    assert re.match(said, found.sentence)
 
 
 def test_a_part_of_the_value_can_be_seen():
