@@ -19,6 +19,7 @@ from pages.shared import answer, drawing, export, frame, listings, players, tabl
 from pages.shared.answer import ComparedMethod
 from pages.shared.drawing import text
 from pages.shared.inside import plain
+from pages.shared.norm_map import map_of_norms
 from pages.shared.parameters import METHODS, Params
 from pages.shared.work import Ready
 
@@ -160,7 +161,7 @@ def page(params: Params) -> None:
         for place, one in enumerate(drawn):
             if one.found is not None and answer.has_map(one.found):
                 st.markdown(f"**{plain(one.label)}**, over p and C")
-                drawing.map_of_norms(one.params, one.found, f"norm_map_{place}")
+                map_of_norms(one.params, one.found, f"norm_map_{place}")
     for place, one in enumerate(drawn):
         if one.found is not None:
             proved = export.of_answer(one.params, one.found, one.found.model)

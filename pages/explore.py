@@ -12,8 +12,8 @@ from typing import Any
 
 import streamlit as st
 
-from mklcore.answer.chance import NONE
 from mklcore.answer.exploration import Exploration
+from mklcore.answer.verdict import NONE
 from mklcore.data.dataset import Dataset
 from mklcore.errors import MKLError
 from mklcore.figures import captions, style
@@ -24,6 +24,7 @@ from pages.of_explore import pictures, questions
 from pages.shared import answer, controls, drawing, frame, kept, players, tables, work
 from pages.shared.answer import LANDMARKS
 from pages.shared.inside import plain
+from pages.shared.norm_map import map_of_norms
 from pages.shared.parameters import ANSWER, LOW_RANK, METHODS, MOST_LANDMARKS, Params
 from pages.shared.players import View
 from pages.shared.work import Failed, Pending, Ready
@@ -124,7 +125,7 @@ def show(found: Exploration, params: Params) -> None:
     cursor(found, tables.table(params), follows, params.of(*ANSWER), unranked)
     questions.notes(found)
     questions.splits(params)
-    drawing.map_of_norms(params.of(*ANSWER), found, "norm_map")
+    map_of_norms(params.of(*ANSWER), found, "norm_map")
     method = METHODS[params.algorithm]
     with st.expander("The problem that is solved, and how to read it", icon=":material/functions:", type="compact"):
         acts = {name: getattr(found.model, name, None) for name in ("loss", "p")}

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from mklcore.answer.chance import NONE
 from mklcore.answer.conformal import Conformal
 from mklcore.answer.exploration import Exploration
+from mklcore.answer.verdict import NONE
 from mklcore.data.dataset import Dataset
 from mklcore.data.reading import TableEncoder, encoder_of
 from mklcore.errors import KernelError, MKLError

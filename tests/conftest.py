@@ -30,7 +30,7 @@ MOST_WORKERS = 8
 # A browser, its server and their first pages cost as much as fifty tests: all files of a line go to the same worker,
 # and share them.
 WINDOWS = (
-    ("browser/test_walk.py", "browser/test_hulls.py"),
+    ("browser/test_walk.py", "browser/test_hulls.py", "browser/test_walk_numbers.py"),
     (
         "browser/test_home.py",
         "browser/test_browser.py",
@@ -41,6 +41,8 @@ WINDOWS = (
         "browser/test_strangers.py",
         "browser/test_faults.py",
         "browser/test_hostile_pages.py",
+        "browser/test_playground.py",
+        "browser/test_static_page.py",
     ),
 )
 # The files that take longest, the longest first: a free worker takes the next, so that all workers end together.

@@ -30,6 +30,7 @@ from scipy.spatial.distance import cdist
 from scipy.stats import rankdata
 
 from mklcore.answer.folds import Asked, FoldedTable, beside, kernel_at, landmarks, targets
+from mklcore.answer.verdict import BETTER, NONE, RELATED
 from mklcore.arrays import Array, Indices, Labels
 from mklcore.data.dataset import Dataset
 from mklcore.data.splitting import RANDOM, fold_rows
@@ -48,8 +49,6 @@ COSTS = (0.1, 1.0, 10.0, 100.0)
 WIDTHS = (0.25, 1.0, 4.0)  # of the kernel of all columns, times the median distance
 POWERS = (3, 9)  # of the correlations by which columns are weighted
 TIE = 1e-9  # statistics that differ by less are equal but for rounding
-
-BETTER, RELATED, NONE = "better", "related", "none"
 
 
 class Judgement(NamedTuple):

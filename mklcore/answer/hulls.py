@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from sklearn.dummy import DummyClassifier, DummyRegressor
 
-from mklcore.answer.chance import LEVEL, NONE, judge
+from mklcore.answer.chance import LEVEL, judge
 from mklcore.answer.exploration import effects, growth_of_columns, mean_by_owner, p_value_of_growth, typical_error
-from mklcore.answer.verdict import Verdict
+from mklcore.answer.verdict import NONE, Verdict
 from mklcore.arrays import one_blas_thread
 from mklcore.data.dataset import Dataset
 from mklcore.errors import DataError

@@ -12,7 +12,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from mklcore.answer.chance import BETTER, NONE, RELATED
 from mklcore.arrays import one_blas_thread
 from mklcore.errors import DataError
 from mklcore.figures.style import joined
@@ -21,6 +20,7 @@ from mklcore.paths.scoring import SHARES, PairedScore, compare_scores
 if TYPE_CHECKING:
     from mklcore.answer.exploration import Exploration
 
+BETTER, RELATED, NONE = "better", "related", "none"  # what the permutation test of `chance` can find
 SURE = 1.645  # standard errors: one-sided, five per cent
 NAMED, MOST_NAMED = 2, 3  # columns that the sentence names, and where the third is level with the second
 CHANCE_NAMED = 3  # up to how many columns that could be chance are named

@@ -406,7 +406,7 @@ class _Reader:
             {name: self.value(value, depth + 1) for name, value in node[part].items()}
             for part in ("parameters", "fitted")
         )
-        for name in given.keys() - set(kind._get_param_names()):
+        for name in sorted(given.keys() - set(kind._get_param_names())):
             raise DataError(f"{kind.__name__} has no parameter {name!r}; the model file gives one.")
         estimator = kind(**given)
         for name, value in fitted.items():

@@ -12,14 +12,12 @@ import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
-from mklcore.answer.exploration import Exploration
 from mklcore.data.dataset import Dataset, Split
 from mklcore.data.target import TargetCandidate, is_sure
 from mklcore.errors import MKLError, Repair
 from mklcore.figures import captions, style
-from mklcore.figures.matrices import norm_map, norm_map_said
 from mklcore.io.catalog import Algorithm, Variant
-from pages.shared import answer, controls, state, tables, work
+from pages.shared import controls, state, tables, work
 from pages.shared.inside import plain
 from pages.shared.parameters import SPLIT, Params
 from pages.shared.state import memory
@@ -349,24 +347,6 @@ def request(
             st.caption(f"{label}: {plain(text)}")
         case failed:
             refusal(failed, key)
-
-
-def map_of_norms(params: Params, found: Exploration, key: str) -> None:
-    """Draw the button "Map", and once it was pressed the validation scores of an answer over p and C."""
-    if not answer.has_map(found):
-        return
-
-    def show(scores: Any) -> None:
-        figure(lambda dark: norm_map(scores, dark=dark), "map of p and C", key, "Validation scores over p and C")
-        rows = min(answer.MAP_ROWS, found.dragged.n_samples)
-        own = len(found.path.kernel_names) > 1
-        of = "this model" if own else "kernels of single columns, for the answer itself has one kernel"
-        st.caption(f"Of {of}, on {rows:,} rows. {norm_map_said(scores)}")
-
-    request(
-        "Map", f"{key}_request", answer.norm_map, params, show, icon=":material/grid_on:",
-        help="Scores the model on folds at every norm p and C, and outlines what is as good as the best.",
-    )  # fmt: skip
 
 
 def pressed(label: str, key: str, params: object, **button: Any) -> bool:

@@ -160,7 +160,7 @@ def test_a_number_that_a_parameter_cannot_be_is_refused_by_every_estimator_that_
     (mkl.LpMKLClassifier, {"p": 0.9}, "must be 1 or more"),
     (mkl.LpMKLClassifier, {"loss": "huber"}, "loss must be one of hinge, logistic, squared"),
     (mkl.LpMKLClassifier, {"solver": "magic"}, "solver must be one of auto"),
-    *((mkl.LpMKLClassifier, {"kernels": none}, 'a KernelDictionary or "precomputed"') for none in ("rbf", 3)),
+    *((mkl.LpMKLClassifier, {"kernels": none}, 'must be None, a KernelDictionary') for none in ("rbf", 3)),
     *((mkl.GOMPClassifier, {"score_tol": none}, "score_tol is a share") for none in (-1, np.nan)),
     (mkl.GOMPClassifier, {"loss": "epsilon_insensitive"}, "loss must be"),
     (mkl.GOMPClassifier, {"loss": "hinge", "fit_intercept": True}, 'use fit_intercept=False with loss="hinge"'),

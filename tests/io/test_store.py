@@ -213,7 +213,7 @@ TEXTS = [
     ("version", 5, "version 5 of the format, this library reads version 4"),
     ("model is", "\ud800", r"asks for '\\ud800'"),
     ("model is", "os.system", "os.system"),
-    ("model is", "LpMKLRegressor", "has no parameter 'probability'"),
+    ("model is", "LpMKLRegressor", "has no parameter 'class_weight'"),
     ("model parameters shell", 1, "no parameter 'shell'"),
     ("model parameters C", -1.0, "C must be"),
     (PENALTY, {"is": "Popen", "of": {}}, "Popen"),

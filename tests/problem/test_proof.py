@@ -85,7 +85,7 @@ def test_greedy_algorithm_1_has_a_proof(several):
 def test_there_is_no_dual_point_without_a_certificate():
     drawn = draw(SEED, "hinge", n=30)
     for model in (
-        mkl.GOMPClassifier(kernels="precomputed"),
+        mkl.GOMPClassifier(kernels="precomputed", loss="hinge"),
         mkl.SMKLClassifier(kernels="precomputed"),
         mkl.GreedyMKLClassifier(criterion="empirical", kernels="precomputed"),
     ):
