@@ -8,6 +8,8 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.optimize import brentq
+from scipy.special import entr
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -88,6 +90,39 @@ class LogCosh(Loss):
 def test_a_smooth_loss_without_its_dual_is_refused_and_says_what_to_write():
     with pytest.raises(ParameterError, match=r"'log cosh' is smooth and has no dual .* write dual\(a, y, C\)"):
         mkl.LpMKLRegressor(loss=LogCosh()).fit(X, Y)
+
+
+class LogCoshWithDual(LogCosh):
+    """The same, whole: V* (u) = u y + ((1 + u) log(1 + u) + (1 - u) log(1 - u)) / 2."""
+
+    least_curvature = 1.0
+
+    def derivative(self, t, y):
+        return np.tanh(t - y)
+
+    def second_derivative(self, t, y):
+        return 1.0 - np.tanh(t - y) ** 2
+
+    def dual(self, a, y, C):
+        if np.any(np.abs(a) > C):
+            return -np.inf
+        return float(np.sum(a * y + C * (entr(1.0 + a / C) + entr(1.0 - a / C)) / 2.0))
+
+    def curvature(self, a, y, C):
+        return 1.0 / (C * np.maximum(1.0 - (a / C) ** 2, 1e-12))
+
+    def best_multiple(self, a, y, C, norm):
+        return 1.0
+
+    def best_intercept(self, f, y):
+        return float(brentq(lambda b: np.tanh(f + b - y).sum(), (y - f).min() - 1.0, (y - f).max() + 1.0))
+
+
+def test_a_smooth_loss_of_ones_own_with_its_dual_is_solved_and_certified():
+    model = mkl.LpMKLRegressor(loss=LogCoshWithDual(), kernels=FEW, C=10.0).fit(X, Y)
+    assert model.status_.ok
+    assert 0.0 <= model.relative_gap_ < 1e-2
+    assert model.score(X, Y) > 0.8
 
 
 def test_weights_of_four_methods_are_one_picture_and_a_file(tmp_path, monkeypatch):
