@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import mklcore as mkl
+from mklcore.answer.choices import alternatives, behind_best
 from mklcore.figures import captions
 from mklcore.sparse.best_k import BestK, proved_bound
 from mklcore.verify import report
@@ -108,3 +109,28 @@ def test_a_badge_says_solved_of_no_choice_that_may_not_be_the_best():
     greedy = mkl.fit_path(mkl.GOMPRegressor(lam=0.1, kernels=kernels), data.X[:50], data.y[:50], "s", [2])
     assert captions.certificate(best, 1)[0][1] == "✓ proven best"
     assert captions.certificate(greedy, 0)[0][1].startswith("○ the best is at most ")
+
+
+def test_a_sentence_says_how_far_a_greedy_choice_is_from_the_best():
+    """y = a + b and a shadow of both that is nearer to y than either: the pursuit takes the shadow first."""
+    rng = np.random.default_rng(0)
+    a, b, noise = rng.normal(size=(3, 60))
+    X = np.column_stack([a, b, a + b + 0.8 * noise])
+    kernels = mkl.KernelDictionary.per_feature(mkl.Linear(), 3)
+    greedy = mkl.fit_path(mkl.GOMPRegressor(lam=0.1, kernels=kernels, score_tol=0.0), X, a + b, "s", [1, 2, 3])
+    best = mkl.best_k_kernels(kernels, X, a + b, k=3, lam=0.1)
+    names = captions.labels(best.kernel_names, best.kernel_families)
+    said = behind_best(greedy, 1, best, named=str.upper)
+    excess = greedy.objective[1] / best.objective[1] - 1.0
+    assert excess > 0.01
+    assert said.startswith(
+        f"The objective is {100 * excess:.3g} % above that of the best 2 kernels: it took {names[2].upper()} where "
+    )
+    assert said.endswith(" belongs.")
+    assert behind_best(greedy, 2, best) == "The chosen 3 kernels are proven best."
+    assert behind_best(best, 1) == "The chosen 2 kernels are proven best."
+    other = mkl.best_k_kernels(kernels, X, a + b, k=2, lam=0.2)
+    alone = behind_best(greedy, 1)
+    assert alone.startswith("The objective of the best 2 kernels is at most ")
+    assert behind_best(greedy, 1, other) == alone
+    assert alternatives(best, 1)[0] == (names[:2], 0.0)
