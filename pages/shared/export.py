@@ -228,14 +228,20 @@ def use_buttons(name: str, table: Dataset) -> None:
     batch = memory().batch
     parts = scripts.use_cells(name, table, "new_rows.csv" if batch is None else batch.name)
     script, notebook = st.columns(2)
-    script.download_button(
-        "Script", scripts.script(parts), "predict.py", "text/x-python", key="take_script", on_click="ignore",
-        icon=":material/download:", help="Predicts your own new rows with the model.",
-    )  # fmt: skip
-    notebook.download_button(
-        "Notebook", lambda: scripts.notebook(parts), "predict.ipynb", "application/x-ipynb+json", key="take_notebook",
-        icon=":material/download:", on_click="ignore", help="Predicts your own new rows with the model.",
-    )  # fmt: skip
+    for place, label, make, file, kind in (
+        (script, "Script that predicts", scripts.script, "predict.py", "text/x-python"),
+        (notebook, "Notebook that predicts", scripts.notebook, "predict.ipynb", "application/x-ipynb+json"),
+    ):
+        place.download_button(
+            label,
+            partial(make, parts),
+            file,
+            kind,
+            key=f"take_{label.split()[0].lower()}",
+            on_click="ignore",
+            icon=":material/download:",
+            help="Predicts your own new rows with the model.",
+        )
     st.code(parts[-1].text, language="python")
 
 
