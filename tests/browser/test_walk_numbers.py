@@ -4,6 +4,7 @@ The link of a screen says what is asked; the library answers the same here, and 
 with its own for the point under the cursor.
 """
 
+import os
 import re
 from functools import cache as once
 
@@ -57,6 +58,9 @@ def answer_to(params):
 def asked(visitor):
     return parameters.read_link(visitor.query)[0]
 
+
+# Every preset and look takes two minutes; the suite sees those of lp-norm MKL, and two looks of the other algorithms.
+EVERY = bool(os.environ.get("EVERY_NUMBER"))
 
 # Explore
 
@@ -122,9 +126,11 @@ def explore(visitor, numbers):
         method = METHODS[algorithm]
         if asked(visitor).algorithm != algorithm:
             visitor.choose("Algorithm", method.label)
-        seen = [None, *[one for one in method.presets if "multiclass" in one.tasks][-1:]]
-        for turn, preset in enumerate([*seen, *[None] * (len(LOOKS) - len(seen))]):
-            look = LOOKS[turn % len(LOOKS)]
+        presets = [one for one in method.presets if "multiclass" in one.tasks]
+        seen = [None, *presets[-1:]] if EVERY or algorithm == "lp" else [None]
+        looks = LOOKS if EVERY or algorithm == "lp" else LOOKS[:2]
+        for turn, preset in enumerate([*seen, *[None] * (len(looks) - len(seen))]):
+            look = looks[turn % len(looks)]
             if preset is not None:
                 pills = visitor.page.locator(f".st-key-preset_{algorithm}")
                 pills.get_by_text(preset.label, exact=True).click()
@@ -134,7 +140,7 @@ def explore(visitor, numbers):
             visitor.settle()
             visitor.page.wait_for_url(f"**look={look}*" if look != LOOKS[0] else "**")
             assert_numbers(visitor, numbers)
-            if turn < 2:
+            if turn < (2 if EVERY else 1):
                 let_go(visitor, visitor.slider, 1.0 if visitor.index() == 0 else 0.0)
                 assert_numbers(visitor, numbers)
 
@@ -205,6 +211,7 @@ def assert_hull(visitor, numbers):
     numbers.compared += counted.compared
 
 
+@pytest.mark.settling
 def test_every_number_of_every_algorithm_preset_and_look_is_the_librarys(server, visit, record_property):
     visitor, numbers = visit(server.url), Numbers()
     visitor.open(f"explore?{SAMPLE}")
@@ -217,4 +224,4 @@ def test_every_number_of_every_algorithm_preset_and_look_is_the_librarys(server,
     assert_sound(visitor, server)
     record_property("numbers compared", numbers.compared)
     print(f"{numbers.compared} numbers compared")
-    assert numbers.compared >= FEWEST
+    assert numbers.compared >= (FEWEST if EVERY else FEWEST // 2)
