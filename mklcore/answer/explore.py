@@ -176,9 +176,8 @@ def table_of(data: Any, target: str | None = None, row_groups: Any = None, sampl
                 f"The Dataset predicts {data.target_name!r}; to predict {target!r}, name it where the table is read: "
                 f"read_table(source, {target!r})."
             )
-        if row_groups is not None:
-            data = data.with_row_groups(row_groups)
-        return data if sample_weight is None else data.with_sample_weight(sample_weight)
+        given: Dataset = data if row_groups is None else data.with_row_groups(row_groups)
+        return given if sample_weight is None else given.with_sample_weight(sample_weight)
     table, settings = as_table(data, ReadOptions()), ReadOptions(target=target)
     if row_groups is not None and not isinstance(row_groups, str):
         table, row_groups = with_column(table, "row_groups", row_groups)
