@@ -5,6 +5,7 @@ kept.
 import io
 import json
 import re
+import tempfile
 import threading
 from dataclasses import replace
 
@@ -271,6 +272,7 @@ def test_a_new_experiment_needs_no_page_and_a_small_run_is_compared_and_kept(tin
 
 
 def test_what_was_found_survives_a_restart(tiny, monkeypatch, tmp_path):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))  # where files go that have no other place
     monkeypatch.setenv(HOME, str(tmp_path / "home"))
     for seed in (0, 5):
         app = page(experiment="tiny", experiment_seed=str(seed))
@@ -285,6 +287,7 @@ def test_what_was_found_survives_a_restart(tiny, monkeypatch, tmp_path):
 
 
 def test_only_the_newest_outcomes_stay_as_files(monkeypatch, tmp_path):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))  # where files go that have no other place
     run = Outcome("tiny", ROWS, COLUMNS, np.ones((2, 1, 2)))
     runs.write_down(run)  # switched off
     monkeypatch.setenv(HOME, str(tmp_path / "home"))
