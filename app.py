@@ -1,4 +1,6 @@
-"""The app: the server imports this file once, before anybody visits; every visit runs it as the main script."""
+"""The app: the server imports this file once, before anybody visits; every visit runs it as the
+main script.
+"""
 
 import streamlit as st
 

@@ -10,16 +10,27 @@ import subprocess
 import sys
 
 SECONDS = 60
-COMMAND = ["pip-audit", "--local", "--skip-editable", "--format=json", "--progress-spinner=off", "--timeout=10"]
+COMMAND = [
+    "pip-audit",
+    "--local",
+    "--skip-editable",
+    "--format=json",
+    "--progress-spinner=off",
+    "--timeout=10",
+]
 
 
 def verdict(printed: str, complained: str, required: bool = False) -> tuple[int, str]:
-    """What the audit found, as the exit code and a sentence for each finding; ``required``: it has to look up."""
+    """What the audit found, as the exit code and a sentence for each finding; ``required``: it has
+    to look up.
+    """
     try:
         packages = json.loads(printed)["dependencies"]
     except (ValueError, KeyError, TypeError):
         why = (complained.strip().splitlines() or ["no answer"])[-1]
-        return int(required), f"NOT AUDITED: known vulnerabilities could not be looked up ({why[:200]})."
+        return int(
+            required
+        ), f"NOT AUDITED: known vulnerabilities could not be looked up ({why[:200]})."
     reported = [
         f"{one['name']} {one['version']}: {found['id']}, mended in "
         f"{', '.join(found['fix_versions']) or 'no release yet'}"
@@ -29,8 +40,12 @@ def verdict(printed: str, complained: str, required: bool = False) -> tuple[int,
     skipped = [one["skip_reason"] for one in packages if "skip_reason" in one]
     if len(skipped) == len(packages):
         why = skipped[0][:200] if skipped else "it found none"
-        return int(required), f"NOT AUDITED: none of {len(packages)} packages could be looked up ({why})."
-    looked = f"{len(packages) - len(skipped)} packages looked up, {len(reported)} known vulnerabilities."
+        return int(
+            required
+        ), f"NOT AUDITED: none of {len(packages)} packages could be looked up ({why})."
+    looked = (
+        f"{len(packages) - len(skipped)} packages looked up, {len(reported)} known vulnerabilities."
+    )
     return int(bool(reported)), "\n".join([*reported, looked])
 
 

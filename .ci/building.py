@@ -1,7 +1,8 @@
-"""The build backend: setuptools, with the app packed into the wheel as data of the library's package.
+"""The build backend: setuptools, with the app packed into the wheel as data of the library's
+package.
 
-An installed copy has the app in ``mklcore/_app``, so site-packages gets no ``app`` and no ``pages`` of its own. An
-editable installation and a checkout use the files where they are.
+An installed copy has the app in ``mklcore/_app``, so site-packages gets no ``app`` and no ``pages``
+of its own. An editable installation and a checkout use the files where they are.
 """
 
 import shutil

@@ -1,10 +1,11 @@
-"""Install the wheel into an empty environment and use it from an empty folder, as somebody does who has no checkout.
+"""Install the wheel into an empty environment and use it from an empty folder, as somebody does who
+has no checkout.
 
 python .ci/installed.py SOURCES          SOURCES: an unpacked source distribution, or a checkout
 
-The library without the app, then the app: healthy, a table of the command line lands on its answer, every page opens,
-Ctrl-C ends all processes, nothing is written into the installation, uninstalling leaves nothing. Needs build, psutil
-and Playwright here.
+The library without the app, then the app: healthy, a table of the command line lands on its answer,
+every page opens, Ctrl-C ends all processes, nothing is written into the installation, uninstalling
+leaves nothing. Needs build, psutil and Playwright here.
 """
 
 import os
@@ -88,27 +89,44 @@ def packages(environment: Path) -> Path:
 
 def contents(folder: Path) -> set[tuple[str, int]]:
     """The files of the package with their sizes, but for what Python compiles."""
-    return {(str(file), file.stat().st_size) for file in (folder / "mklcore").rglob("*")
-            if file.is_file() and file.suffix != ".pyc"}  # fmt: skip
+    return {
+        (str(file), file.stat().st_size)
+        for file in (folder / "mklcore").rglob("*")
+        if file.is_file() and file.suffix != ".pyc"
+    }
 
 
 def run(*command: str | Path, cwd: Path, **environment: str) -> str:
     """Run a command to its end; what it printed. Exits with that where it fails."""
     done = subprocess.run(
-        command, cwd=cwd, env=surroundings() | environment, capture_output=True, text=True, check=False
+        command,
+        cwd=cwd,
+        env=surroundings() | environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     if done.returncode:
-        sys.exit(f"{' '.join(map(str, command))[:200]} ended with {done.returncode}:\n{done.stdout}{done.stderr}")
+        sys.exit(
+            f"{' '.join(map(str, command))[:200]} ended with "
+            f"{done.returncode}:\n{done.stdout}{done.stderr}"
+        )
     return done.stdout + done.stderr
 
 
 def surroundings() -> dict[str, str]:
     """The environment without a way back to the checkout."""
-    return {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if name not in ("PYTHONPATH", "VIRTUAL_ENV")
+    }
 
 
 def interrupt(process: int) -> None:
-    """Press Ctrl-C where a process and those it started run; where the system has no groups for that, Ctrl-Break."""
+    """Press Ctrl-C where a process and those it started run; where the system has no groups for
+    that, Ctrl-Break.
+    """
     if os.name == "nt":
         os.kill(process, signal.CTRL_BREAK_EVENT)
     else:
@@ -121,7 +139,11 @@ def used(program: Path, folder: Path) -> None:
     open_pages = module_from_spec(spec)
     spec.loader.exec_module(open_pages)
     home = folder / "home of somebody"
-    named = {"HOME": str(home), "XDG_CACHE_HOME": str(home / "cache"), "XDG_DATA_HOME": str(home / "data")}
+    named = {
+        "HOME": str(home),
+        "XDG_CACHE_HOME": str(home / "cache"),
+        "XDG_DATA_HOME": str(home / "data"),
+    }
     home.mkdir()
     table(folder / "titanic-like.csv")
     app = App(f"http://127.0.0.1:{(port := free_port())}", folder / "log")
@@ -129,9 +151,15 @@ def used(program: Path, folder: Path) -> None:
     with app.log.open("wb") as log:
         command = [program, "titanic-like.csv", "--port", str(port), "--no-open"]
         server = subprocess.Popen(
-            command, cwd=folder, env=surroundings() | named, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-            start_new_session=True, creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
-        )  # fmt: skip
+            command,
+            cwd=folder,
+            env=surroundings() | named,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+            creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
+        )
     try:
         while not healthy(app.url):
             if server.poll() is not None or time.monotonic() > began + PATIENCE:
@@ -139,7 +167,8 @@ def used(program: Path, folder: Path) -> None:
             time.sleep(0.1)
         used_seconds = sum(psutil.Process(server.pid).cpu_times()[:2])
         print(
-            f"mkl-explorer was healthy after {time.monotonic() - began:.1f} s, {used_seconds:.1f} s of the processor."
+            f"mkl-explorer was healthy after {time.monotonic() - began:.1f} s, "
+            f"{used_seconds:.1f} s of the processor."
         )
         with chromium() as browser:
             page = browser.new_page(viewport={"width": 1440, "height": 900})
@@ -147,10 +176,16 @@ def used(program: Path, folder: Path) -> None:
             settled(page, PATIENCE)
             column = page.locator("[data-testid='stMain']").get_by_text("sex", exact=True)
             column.first.wait_for(timeout=1000 * PATIENCE)
-            page.locator(".head .title", has_text="How far each column moves").first.wait_for(timeout=1000 * PATIENCE)
+            page.locator(".head .title", has_text="How far each column moves").first.wait_for(
+                timeout=1000 * PATIENCE
+            )
             print(f"The table's answer was there after {time.monotonic() - began:.1f} s.")
             page.close()
-            faults = [fault for name in open_pages.addresses() for fault in open_pages.opened(browser, app, name)]
+            faults = [
+                fault
+                for name in open_pages.addresses()
+                for fault in open_pages.opened(browser, app, name)
+            ]
         if faults or app.tracebacks():
             sys.exit("\n".join([*faults, app.tracebacks()]))
         processes = psutil.Process(server.pid).children(recursive=True)
@@ -169,7 +204,8 @@ def main(sources: Path) -> None:
     """Build, install, use, uninstall."""
     with tempfile.TemporaryDirectory() as name:
         work = Path(name)
-        folder, environment = work / "an empty folder", work / "environment"
+        folder = work / "an empty folder"
+        environment = work / "environment"
         folder.mkdir()
         run(sys.executable, "-m", "build", "--wheel", "--outdir", work, sources, cwd=work)
         (wheel,) = work.glob("*.whl")
@@ -192,7 +228,9 @@ def main(sources: Path) -> None:
         with zipfile.ZipFile(wheel) as archive:
             names = {name.partition("/")[0] for name in archive.namelist()}
         if {name for name in names if not name.endswith(".dist-info")} != {"mklcore"}:
-            sys.exit(f"The wheel brings the names {sorted(names)}; expected mklcore and its .dist-info.")
+            sys.exit(
+                f"The wheel brings the names {sorted(names)}; expected mklcore and its .dist-info."
+            )
         used(scripts / "mkl-explorer", folder)
         if written := contents(packages(environment)) ^ before:
             sys.exit(f"The app wrote into its installation: {sorted(written)[:5]}")

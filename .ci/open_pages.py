@@ -1,6 +1,8 @@
-"""Start the README's server and open every page of its menu in headless Chromium; any exception fails.
+"""Start the README's server and open every page of its menu in headless Chromium; any exception
+fails.
 
-The first page opened is the last of the menu, by its own address: the hardest first request a server can get.
+The first page opened is the last of the menu, by its own address: the hardest first request a
+server can get.
 """
 
 import sys
@@ -23,7 +25,9 @@ def opened(browser: Browser, app: App, name: str) -> list[str]:
     page.on("pageerror", lambda error: faults.append(f"in the browser: {error}"))
     page.goto(f"{app.url}/{name}")
     settled(page)
-    faults += [f"on the page: {text}" for text in page.get_by_test_id("stException").all_inner_texts()]
+    faults += [
+        f"on the page: {text}" for text in page.get_by_test_id("stException").all_inner_texts()
+    ]
     links = page.get_by_test_id("stTopNavLink").count()
     wanted = len(addresses())
     if links != wanted:

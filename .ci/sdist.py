@@ -19,16 +19,26 @@ def lacking(wanted: Iterable[str], folder: Path) -> list[str]:
 
 def main(target: Path) -> int:
     """Build, unpack and compare."""
-    subprocess.run([sys.executable, "-m", "build", "--sdist", "--outdir", target, ROOT], check=True, stdout=sys.stderr)
+    subprocess.run(
+        [sys.executable, "-m", "build", "--sdist", "--outdir", target, ROOT],
+        check=True,
+        stdout=sys.stderr,
+    )
     (packed,) = target.glob("*.tar.gz")
     with tarfile.open(packed) as archive:
         archive.extraction_filter = getattr(tarfile, "data_filter", None)  # since Python 3.11.4
         archive.extractall(target)
     folder = target / packed.name.removesuffix(".tar.gz")
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    listed = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
     missing = lacking(filter(None, listed.split("\0")), folder)
     if missing:
-        print(f"The source distribution lacks {len(missing)} files; name them in MANIFEST.in:", *missing, sep="\n")
+        print(
+            f"The source distribution lacks {len(missing)} files; name them in MANIFEST.in:",
+            *missing,
+            sep="\n",
+        )
         return 1
     print(folder)
     return 0

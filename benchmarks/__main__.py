@@ -1,10 +1,11 @@
-"""All benchmarks: ``python -m benchmarks [NAME ...]`` measures, keeps the figures, writes tables and reports what got
-slower.
+"""All benchmarks: ``python -m benchmarks [NAME ...]`` measures, keeps the figures, writes tables
+and reports what got slower.
 
-A benchmark is a module with ``run() -> list[Line]`` in ``BENCHMARKS``; every line stands beside a peer measured in the
-same run or a limit. Figures go to ``benchmarks/results.json`` with versions, machine and load; the table goes to
-``docs/speed.md``, five lines of it to the README. ``--write`` writes them again from the figures that are kept. A line
-is slower when its ratio fell by more than the spread of the two runs together.
+A benchmark is a module with ``run() -> list[Line]`` in ``BENCHMARKS``; every line stands beside a
+peer measured in the same run or a limit. Figures go to ``benchmarks/results.json`` with versions,
+machine and load; the table goes to ``docs/speed.md``, five lines of it to the README. ``--write``
+writes them again from the figures that are kept. A line is slower when its ratio fell by more than
+the spread of the two runs together.
 """
 
 from __future__ import annotations
@@ -25,7 +26,18 @@ from benchmarks.lines import Line, reported
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results.json"
-BENCHMARKS = ("grams", "svm", "paths", "peers", "start", "tables", "classroom", "corners", "growth", "ablation")
+BENCHMARKS = (
+    "grams",
+    "svm",
+    "paths",
+    "peers",
+    "start",
+    "tables",
+    "classroom",
+    "corners",
+    "growth",
+    "ablation",
+)
 PACKAGES = (
     "numpy",
     "scipy",
@@ -72,7 +84,10 @@ def _version(name: str) -> str:
 
 def as_json(lines: Sequence[Line]) -> list[dict[str, Any]]:
     """Lines as JSON can hold them."""
-    return [{**vars(line), "values": [round(float(value), 6) for value in line.values]} for line in lines]
+    return [
+        {**vars(line), "values": [round(float(value), 6) for value in line.values]}
+        for line in lines
+    ]
 
 
 def slower(before: Sequence[Mapping[str, Any]], now: Sequence[Line]) -> list[str]:
@@ -81,7 +96,9 @@ def slower(before: Sequence[Mapping[str, Any]], now: Sequence[Line]) -> list[str
     said = []
     for line in now:
         old = known.get(line.what)
-        if old is not None and line.ratio < old.ratio * (1.0 - max(LEAST, old.spread + line.spread)):
+        if old is not None and line.ratio < old.ratio * (
+            1.0 - max(LEAST, old.spread + line.spread)
+        ):
             said.append(f"{line.what}: {line.ratio:.2f} times {line.peer}, before {old.ratio:.2f}")
     return said
 
@@ -92,12 +109,14 @@ def _lines(kept: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
 
 
 def loads(results: Mapping[str, Mapping[str, Any]]) -> str:
-    """How busy the machine was during each benchmark: CPU seconds grow with the work beside them, ratios less."""
+    """How busy the machine was during each benchmark: CPU seconds grow with the work beside them,
+    ratios less.
+    """
     said = [f"{name} {results[name]['load']:g}" for name in BENCHMARKS if name in results]
     return (
-        f"Load of the machine while measuring: {', '.join(said)}. The sides of a line ran in turn in one process; "
-        f"beside other "
-        "work the seconds of both grow, and memory that is touched for the first time grows dearest."
+        f"Load of the machine while measuring: {', '.join(said)}. The sides of a line ran "
+        "in turn in one process; beside other work the seconds of both grow, and memory "
+        "that is touched for the first time grows dearest."
     )
 
 
@@ -125,7 +144,9 @@ def main(names: Sequence[str]) -> None:
 
 def write(kept: Mapping[str, Any]) -> None:
     """Write the tables of the site, the README and the paper from the figures that are kept."""
-    lines = [Line(**line) for name in BENCHMARKS if name != "ablation" for line in _lines(kept, name)]
+    lines = [
+        Line(**line) for name in BENCHMARKS if name != "ablation" for line in _lines(kept, name)
+    ]
     peers = [Line(**line) for line in _lines(kept, "peers")]
     tables = {
         TABLE: f"{reported(lines)}\n\n{loads(kept['results'])}",
@@ -145,14 +166,23 @@ def summary(lines: Sequence[Line]) -> list[Line]:
 
 def asked(words: Sequence[str]) -> Sequence[str]:
     """The benchmarks that a command line names, all of them where it names none."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=(__doc__ or "").split("\n\n")[0])
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"{', '.join(BENCHMARKS)}; all of them without one")
-    parser.add_argument("--write", action="store_true", help="measure nothing, write the tables from the kept figures")
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks", description=(__doc__ or "").split("\n\n")[0]
+    )
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help=f"{', '.join(BENCHMARKS)}; all of them without one"
+    )
+    parser.add_argument(
+        "--write",
+        action="store_true",
+        help="measure nothing, write the tables from the kept figures",
+    )
     options = parser.parse_args(words)
     if options.write:
         return ()
     found: list[str] = options.names
-    # One by one: argparse holds the default of nargs="*" against its choices as well, and refuses it.
+    # One by one: argparse holds the default of nargs="*" against its choices as well, and refuses
+    # it.
     for name in found:
         if name not in BENCHMARKS:
             parser.error(f"there is no benchmark {name!r}; choose from {', '.join(BENCHMARKS)}")

@@ -1,11 +1,13 @@
-"""What each part of the lp-norm solver is worth: its work without the part, beside its work with it.
+"""What each part of the lp-norm solver is worth: its work without the part, beside its work with
+it.
 
     python -m benchmarks.ablation [PART]      with PART measures such parts and rows alone
 
-Parts are measured on a path of 25 values of C, A and B as in ``paths``, p = 1 and 4/3; rows of the schedule on a
-problem of their class. CPU seconds, the two in turn; a part is worth its lines where the work without it takes 1.5
-times as long, or does not reach the tolerance. A part is switched off from outside, by another table, another
-setting or another function in its place, so that solvers have no switches.
+Parts are measured on a path of 25 values of C, A and B as in ``paths``, p = 1 and 4/3; rows of the
+schedule on a problem of their class. CPU seconds, the two in turn; a part is worth its lines where
+the work without it takes 1.5 times as long, or does not reach the tolerance. A part is switched off
+from outside, by another table, another setting or another function in its place, so that solvers
+have no switches.
 """
 
 from __future__ import annotations
@@ -41,8 +43,9 @@ TURNS = 2  # the first one warms what is compiled
 
 
 class Case(NamedTuple):
-    """A problem that a part is measured on: kernels and target, norm, loss, the costs of a path; ``cold`` fits each
-    cost by itself, by ``solver`` and under a ``penalty`` other than the lp norm of ``p``.
+    """A problem that a part is measured on: kernels and target, norm, loss, the costs of a path;
+    ``cold`` fits each cost by itself, by ``solver`` and under a ``penalty`` other than the lp norm
+    of ``p``.
     """
 
     name: str
@@ -63,10 +66,16 @@ class Case(NamedTuple):
         """Fit it; whether every gap is within the tolerance."""
         K, y = kernels(self.data)
         if not self.cold:
-            path = mkl.fit_path(mkl.LpMKLClassifier(p=self.p, loss=self.loss), K, y, "C", self.costs)
+            path = mkl.fit_path(
+                mkl.LpMKLClassifier(p=self.p, loss=self.loss), K, y, "C", self.costs
+            )
             return bool(path.finished.all())
-        loss, penalty = make_loss(self.loss), self.penalty or LpNorm(self.p)
-        return all(fit_weighted(K, y, C, loss, penalty, True, solver=self.solver).status.ok for C in self.costs)
+        loss = make_loss(self.loss)
+        penalty = self.penalty or LpNorm(self.p)
+        return all(
+            fit_weighted(K, y, C, loss, penalty, True, solver=self.solver).status.ok
+            for C in self.costs
+        )
 
 
 def alone(name: str, data: str, p: float, loss: str = "hinge", **options: Any) -> Case:
@@ -74,7 +83,9 @@ def alone(name: str, data: str, p: float, loss: str = "hinge", **options: Any) -
     return Case(name, data, p, loss, **{"costs": (1.0,), "cold": True, **options})
 
 
-PATHS = tuple(Case(f"path of {name}, p = {norm}", name, p) for name in "AB" for norm, p in NORMS.items())
+PATHS = tuple(
+    Case(f"path of {name}, p = {norm}", name, p) for name in "AB" for norm, p in NORMS.items()
+)
 SUMS = (
     alone("plain sum of 10 kernels, 2,500 rows, C = 100", "dense", np.inf, costs=(100.0,)),
     alone("plain sum of 10 kernels, 2,500 rows, C = 1e6", "dense", np.inf, costs=(1e6,)),
@@ -88,7 +99,9 @@ ROWS = {
     "kernels that are not stored": (
         alone("200 rows, 120 kernels not stored, p = 1", "many", 1.0),
         alone("1,000 rows, 10 kernels not stored, p = 1, C = 100", "few", 1.0, costs=(100.0,)),
-        alone("1,000 rows, 150 kernels not stored, p = 4/3, C = 100", "crowd", 4 / 3, costs=(100.0,)),
+        alone(
+            "1,000 rows, 150 kernels not stored, p = 4/3, C = 100", "crowd", 4 / 3, costs=(100.0,)
+        ),
         alone("2,500 rows, 10 kernels not stored, p = 4/3", "not stored", 4 / 3),
     ),
     "p = 1": (PATHS[0], PATHS[2]),
@@ -101,7 +114,8 @@ NAMED = (
     alone("B, C = 1, p = 4/3", "B", 4 / 3, solver="interleaved"),
     alone("A, C = 1, p = 1", "A", 1.0, solver="silp"),
 )
-SIZES = {"many": (200, 120), "crowd": (1000, 150), "some": (1000, 80), "few": (1000, 10)}  # rows and kernels not stored
+# rows and kernels not stored
+SIZES = {"many": (200, 120), "crowd": (1000, 150), "some": (1000, 80), "few": (1000, 10)}
 
 
 @cache
@@ -109,7 +123,8 @@ def kernels(data: str) -> tuple[Any, np.ndarray]:
     """Kernels and target of a case."""
     if data in "AB":
         return problem(data)
-    rng, n = np.random.default_rng(0), 30_000 if data == "many rows" else 2500
+    rng = np.random.default_rng(0)
+    n = 30_000 if data == "many rows" else 2500
     X = rng.standard_normal((n, 10))
     y = np.where(X[:, 0] + X[:, 1] * X[:, 2] + 0.5 * rng.standard_normal(n) > 0, 1.0, -1.0)
     if data in SIZES:
@@ -122,7 +137,9 @@ def kernels(data: str) -> tuple[Any, np.ndarray]:
 
 
 class Part(NamedTuple):
-    """A part, what stands in its place when it is off (place below ``mklcore``: value), and the norms it matters to."""
+    """A part, what stands in its place when it is off (place below ``mklcore``: value), and the
+    norms it matters to.
+    """
 
     name: str
     off: Mapping[str, Any]
@@ -145,10 +162,14 @@ def methods() -> Iterator[Part]:
     ):
         table = _table(row, row._replace(phases=lambda task, tol, instead=instead: instead))
         yield Part(f"{row.problems}: {name}", {"lp.schedule.TABLE": table}, (p,))
-    yield Part("p = 1: interior points", {"lp.schedule.NEWTON_THEN_INTERIOR": (schedule.NEWTON,)}, (1.0,))
+    yield Part(
+        "p = 1: interior points", {"lp.schedule.NEWTON_THEN_INTERIOR": (schedule.NEWTON,)}, (1.0,)
+    )
 
 
-def _table(row: schedule.ScheduleRow, *instead: schedule.ScheduleRow) -> tuple[schedule.ScheduleRow, ...]:
+def _table(
+    row: schedule.ScheduleRow, *instead: schedule.ScheduleRow
+) -> tuple[schedule.ScheduleRow, ...]:
     """The schedule with other rows in place of one."""
     k = schedule.TABLE.index(row)
     return (*schedule.TABLE[:k], *instead, *schedule.TABLE[k + 1 :])
@@ -160,18 +181,39 @@ def parts() -> list[Part]:
     return [
         *methods(),
         Part("products from those of an earlier dual", {"kernels.operators.WORTH": -1.0}),
-        Part("points fixed inside at first", {"lp.interior.SETTINGS": replace(interior.SETTINGS, part=0.0)}, (1.0,)),
-        Part("what a method hands on to the neighbour", {"problem.problem.WarmStart.carried": Carried()}, (1.0,)),
-        Part("duals scaled with C", {"problem.problem.WarmStart.dual_for": lambda self, C, loss: self.dual}),
+        Part(
+            "points fixed inside at first",
+            {"lp.interior.SETTINGS": replace(interior.SETTINGS, part=0.0)},
+            (1.0,),
+        ),
+        Part(
+            "what a method hands on to the neighbour",
+            {"problem.problem.WarmStart.carried": Carried()},
+            (1.0,),
+        ),
+        Part(
+            "duals scaled with C",
+            {"problem.problem.WarmStart.dual_for": lambda self, C, loss: self.dual},
+        ),
         Part("Newton's step instead of the analytic update", {"lp.newton.Newton._curve": nothing}),
         Part("accuracy of a machine follows the gap", {"lp.reweighting.SETTINGS": steady}),
-        Part("pairs within blocks", {"problem.svm.SETTINGS": replace(svm.SETTINGS, blocks_from=10**9)}, (np.inf,)),
-        Part("exact steps on free support vectors", {"problem.svm._active_set_steps": nothing}, (np.inf,)),
+        Part(
+            "pairs within blocks",
+            {"problem.svm.SETTINGS": replace(svm.SETTINGS, blocks_from=10**9)},
+            (np.inf,),
+        ),
+        Part(
+            "exact steps on free support vectors",
+            {"problem.svm._active_set_steps": nothing},
+            (np.inf,),
+        ),
     ]
 
 
 def seconds(case: Case, off: Mapping[str, Any]) -> float:
-    """CPU seconds of a case with something switched off; infinite where a gap is not within the tolerance."""
+    """CPU seconds of a case with something switched off; infinite where a gap is not within the
+    tolerance.
+    """
     with ExitStack() as changes:
         for place, value in off.items():
             changes.enter_context(patch(f"mklcore.{place}", value))
@@ -189,8 +231,8 @@ def line(part: Part, case: Case, beside: Case | None = None) -> Line:
 
 
 def row_lines(chosen: str = "") -> list[Line]:
-    """Each row of the schedule beside the next that holds; what is taken only where it is asked for by name beside what
-    is taken unasked.
+    """Each row of the schedule beside the next that holds; what is taken only where it is asked for
+    by name beside what is taken unasked.
     """
     found = []
     for row in schedule.TABLE:
@@ -198,16 +240,27 @@ def row_lines(chosen: str = "") -> list[Line]:
             assert schedule.row_for(case.problem(case.costs[-1])) is row, (case.name, row.problems)
             other = INSTEAD.get(row.problems)
             table = _table(row, *([row._replace(phases=other)] if other else []))
-            found.append(line(Part(f"the row “{row.problems}”", {"lp.schedule.TABLE": table}), case))
+            found.append(
+                line(Part(f"the row “{row.problems}”", {"lp.schedule.TABLE": table}), case)
+            )
     named = NAMED if chosen in "named" else ()
-    return found + [line(Part(f"{case.solver} beside", {}), case._replace(solver="auto"), case) for case in named]
+    return found + [
+        line(Part(f"{case.solver} beside", {}), case._replace(solver="auto"), case)
+        for case in named
+    ]
 
 
 def run(chosen: str = "") -> list[Line]:
-    """Every part on the paths whose norm it matters to, and every row of the schedule on a problem of its class."""
+    """Every part on the paths whose norm it matters to, and every row of the schedule on a problem
+    of its class.
+    """
     with threadpool_limits(1):
         of_parts = [
-            line(part, case) for part in parts() if chosen in part.name for case in PATHS + SUMS if case.p in part.norms
+            line(part, case)
+            for part in parts()
+            if chosen in part.name
+            for case in PATHS + SUMS
+            if case.p in part.norms
         ]
         return of_parts + row_lines(chosen)
 

@@ -1,10 +1,10 @@
-"""A class on one server: sessions that speak Streamlit's own WebSocket protocol upload, drag, choose another norm, open
-lessons.
+"""A class on one server: sessions that speak Streamlit's own WebSocket protocol upload, drag,
+choose another norm, open lessons.
 
     python -m benchmarks.classroom [SESSIONS] [SECONDS] [--url URL]
 
-Without ``--url`` it starts a server of its own. Half of the sessions upload a table of 600 rows, the others open
-samples.
+Without ``--url`` it starts a server of its own. Half of the sessions upload a table of 600 rows,
+the others open samples.
 """
 
 from __future__ import annotations
@@ -30,9 +30,12 @@ from streamlit.proto.WidgetStates_pb2 import WidgetState
 from benchmarks.lines import Line, reported
 from benchmarks.serving import running_app
 
-ROWS, COLUMNS, POINTS = 600, 20, 25
+ROWS = 600
+COLUMNS = 20
+POINTS = 25
 PATIENCE = 60.0
-CLOCK_SECONDS = 2.0  # for a fragment that runs by itself: one of a page that has been drawn again is never answered
+# for a fragment that runs by itself: one of a page that has been drawn again is never answered
+CLOCK_SECONDS = 2.0
 ANSWERS = "file_urls_response", "backend_operation_response"
 
 
@@ -49,12 +52,19 @@ class Figures:
 
 
 class Session:
-    """One tab without a browser: it holds the elements on its page and runs the fragments that run by themselves."""
+    """One tab without a browser: it holds the elements on its page and runs the fragments that run
+    by themselves.
+    """
 
     def __init__(self, url: str, page: str = "", query: str = "", resumes: str = "") -> None:
-        """Come to a page under a query; ``resumes`` is the name of the session that the tab says it had before."""
-        place, self._resumes = urlsplit(url), resumes
-        self.host, self.page, self.query = place.netloc, page, query
+        """Come to a page under a query; ``resumes`` is the name of the session that the tab says it
+        had before.
+        """
+        place = urlsplit(url)
+        self._resumes = resumes
+        self.host = place.netloc
+        self.page = page
+        self.query = query
         self.id = self.script = self.token = self.sent = ""
         self.elements: dict[tuple[int, ...], tuple[str, Any, str]] = {}
         self.widgets: dict[str, WidgetState] = {}
@@ -68,10 +78,15 @@ class Session:
         self.token = self.token or await asyncio.to_thread(self._cookie)
         cookie = {"Cookie": f"_streamlit_xsrf={self.token}"} if self.token else {}
         self.socket = await websockets.connect(
-            f"ws://{self.host}/_stcore/stream", additional_headers=cookie,
+            f"ws://{self.host}/_stcore/stream",
+            additional_headers=cookie,
             subprotocols=["streamlit", self.token or "none", *filter(None, [self._resumes])],
-            origin=f"http://{self.host}", max_size=None, ping_interval=None, open_timeout=PATIENCE, compression=None,
-        )  # fmt: skip
+            origin=f"http://{self.host}",
+            max_size=None,
+            ping_interval=None,
+            open_timeout=PATIENCE,
+            compression=None,
+        )
         self._reading = asyncio.create_task(self._read())
         return self
 
@@ -85,7 +100,14 @@ class Session:
         answer = line.getresponse()
         answer.read()
         parts = (answer.getheader("set-cookie") or "").split(";")
-        return next((part.split("=", 1)[1] for part in parts if part.strip().startswith("_streamlit_xsrf=")), "")
+        return next(
+            (
+                part.split("=", 1)[1]
+                for part in parts
+                if part.strip().startswith("_streamlit_xsrf=")
+            ),
+            "",
+        )
 
     async def _read(self) -> None:
         try:
@@ -106,18 +128,26 @@ class Session:
             whole = ForwardMsg()
             whole.CopyFrom(known)
             whole.metadata.CopyFrom(message.metadata)
-            message, kind = whole, whole.WhichOneof("type")
+            message = whole
+            kind = whole.WhichOneof("type")
         elif message.metadata.cacheable and message.hash:
             self._cached[message.hash] = message
         if kind == "new_session":
-            self.id, self.script = message.new_session.initialize.session_id, message.new_session.page_script_hash
+            self.id = message.new_session.initialize.session_id
+            self.script = message.new_session.page_script_hash
             if not message.metadata.run.fragment_ids:
-                self.elements, self.clocks = {}, {}
+                self.elements = {}
+                self.clocks = {}
         elif kind == "navigation":
             self.script = message.navigation.page_script_hash
         elif kind == "delta" and message.delta.WhichOneof("type") == "new_element":
-            element, name = message.delta.new_element, message.delta.new_element.WhichOneof("type")
-            self.elements[tuple(message.metadata.delta_path)] = name, getattr(element, name), message.delta.fragment_id
+            element = message.delta.new_element
+            name = message.delta.new_element.WhichOneof("type")
+            self.elements[tuple(message.metadata.delta_path)] = (
+                name,
+                getattr(element, name),
+                message.delta.fragment_id,
+            )
             if name == "exception":
                 self.faults.append(f"{element.exception.type}: {element.exception.message[:100]}")
         elif kind == "auto_rerun":
@@ -132,7 +162,11 @@ class Session:
 
     def found(self, kind: str, text: str = "") -> list[tuple[Any, str]]:
         """The elements of a kind whose text holds ``text``, each with the fragment it is in."""
-        return [(one, part) for name, one, part in self.elements.values() if name == kind and text in str(one)]
+        return [
+            (one, part)
+            for name, one, part in self.elements.values()
+            if name == kind and text in str(one)
+        ]
 
     def player(self) -> tuple[Any, str] | None:
         """The path's player, if a path is in it."""
@@ -145,14 +179,17 @@ class Session:
         """Run the page or one fragment of it; tell whether it was answered in time."""
         asked = BackMsg()
         script = asked.rerun_script
-        script.query_string, script.fragment_id, script.is_auto_rerun = self.query, fragment, clock
+        script.query_string = self.query
+        script.fragment_id = fragment
+        script.is_auto_rerun = clock
         if page is not None or not self.script:
             self.page = page if page is not None else self.page
             script.page_name = self.page
         else:
             script.page_script_hash = self.script
         script.widget_states.widgets.extend(self.widgets.values())
-        script.context_info.timezone, script.context_info.locale = "UTC", "en"
+        script.context_info.timezone = "UTC"
+        script.context_info.locale = "en"
         script.context_info.url = f"http://{self.host}/{self.page}"
         self._over.clear()
         await self.socket.send(asked.SerializeToString())
@@ -186,7 +223,9 @@ class Session:
         self.sent = url.upload_url
         state = WidgetState(id=self.found("file_uploader")[0][0].id)
         reported = state.file_uploader_state_value.uploaded_file_info.add()
-        reported.name, reported.size, reported.file_id = name, len(content), url.file_id
+        reported.name = name
+        reported.size = len(content)
+        reported.file_id = url.file_id
         reported.file_urls.CopyFrom(url)
         self.widgets[state.id] = state
         answered = await self.run()
@@ -209,13 +248,21 @@ class Session:
     def put(self, place: str, name: str, content: bytes) -> int:
         """Send a file to an address that takes files; return the status of the answer."""
         border = f"b{secrets.token_hex(8)}"
-        head = f'--{border}\r\nContent-Disposition: form-data; name="{name}"; filename="{name}"\r\n\r\n'.encode()
+        head = (
+            f'--{border}\r\nContent-Disposition: form-data; name="{name}"; '
+            f'filename="{name}"\r\n\r\n'
+        ).encode()
         line = http.client.HTTPConnection(self.host, timeout=PATIENCE)
         line.request(
-            "PUT", place if place.startswith("/") else f"/{place}", head + content + f"\r\n--{border}--\r\n".encode(),
-            {"Content-Type": f"multipart/form-data; boundary={border}", "X-Xsrftoken": self.token,
-             "Cookie": f"_streamlit_xsrf={self.token}"},
-        )  # fmt: skip
+            "PUT",
+            place if place.startswith("/") else f"/{place}",
+            head + content + f"\r\n--{border}--\r\n".encode(),
+            {
+                "Content-Type": f"multipart/form-data; boundary={border}",
+                "X-Xsrftoken": self.token,
+                "Cookie": f"_streamlit_xsrf={self.token}",
+            },
+        )
         answer = line.getresponse()
         answer.read()
         return answer.status
@@ -226,13 +273,19 @@ def table(seed: int) -> bytes:
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((ROWS, COLUMNS))
     y = np.where(X[:, 0] + X[:, 1] ** 2 - 1 + 0.5 * rng.standard_normal(ROWS) > 0, "yes", "no")
-    lines = [",".join([*(f"{value:.5f}" for value in row), label]) for row, label in zip(X, y, strict=True)]
+    lines = [
+        ",".join([*(f"{value:.5f}" for value in row), label])
+        for row, label in zip(X, y, strict=True)
+    ]
     return "\n".join([",".join([*(f"c{j}" for j in range(COLUMNS)), "target"]), *lines]).encode()
 
 
 async def student(number: int, url: str, end: float, found: Figures) -> None:
-    """Come with a table or take a sample, wait for the path, and work with it until the lesson is over."""
-    chance, uploads = random.Random(number), number % 2 == 0
+    """Come with a table or take a sample, wait for the path, and work with it until the lesson is
+    over.
+    """
+    chance = random.Random(number)
+    uploads = number % 2 == 0
     begun = time.monotonic()
     query = f"seed={number % 3}"
     async with Session(url, "" if uploads else "explore", query) as session:
@@ -240,7 +293,8 @@ async def student(number: int, url: str, end: float, found: Figures) -> None:
         if uploads:  # a link with settings leads from the start on to Data, in a run of its own
             await session.until(lambda: session.found("file_uploader"), begun + PATIENCE)
         if uploads and not (
-            await session.upload(f"table{number}.csv", table(number)) and await session.run(page="explore")
+            await session.upload(f"table{number}.csv", table(number))
+            and await session.run(page="explore")
         ):
             found.errors.append(f"session {number}: the upload was not answered")
         if not await session.until(session.player, end):
@@ -316,7 +370,8 @@ async def lesson(sessions: int, seconds: float, url: str) -> Figures:
         await asyncio.sleep(0.1 * number)
         try:
             await student(number, url, end, found)
-        except Exception as error:  # what goes wrong for one student is counted, and the class goes on
+        except Exception as error:
+            # what goes wrong for one student is counted, and the class goes on
             found.errors.append(f"session {number}: {type(error).__name__} {error}")
 
     await asyncio.gather(_watch(url, end, found), *map(late, range(sessions)))
@@ -324,14 +379,26 @@ async def lesson(sessions: int, seconds: float, url: str) -> Figures:
 
 
 def lines(found: Figures, sessions: int) -> list[Line]:
-    """What a class waits for, each beside its limit; every session that ended without a path is an error."""
+    """What a class waits for, each beside its limit; every session that ended without a path is an
+    error.
+    """
     errors = len(found.errors) + sessions - len(found.first)
     if errors:
         raise RuntimeError(f"{errors} errors in a class of {sessions}: {found.errors[:5]}")
-    late = {what: float(np.percentile(values, 95)) for what, values in (("c", found.released), ("h", found.health))}
+    late = {
+        what: float(np.percentile(values, 95))
+        for what, values in (("c", found.released), ("h", found.health))
+    }
     class_of = f"a class of {sessions}"
     return [
-        Line(f"{class_of}: a released cursor, 95 %", [late["c"]], "s", 1.0, "limit", f"{len(found.released)} releases"),
+        Line(
+            f"{class_of}: a released cursor, 95 %",
+            [late["c"]],
+            "s",
+            1.0,
+            "limit",
+            f"{len(found.released)} releases",
+        ),
         Line(f"{class_of}: the slowest first path", [max(found.first)], "s", 30.0, "limit"),
         Line(f"{class_of}: health check, 95 %", [late["h"]], "s", 0.2, "limit"),
     ]
@@ -349,7 +416,9 @@ def run(sessions: int = 30, seconds: float = 60.0, url: str = "") -> list[Line]:
 
 
 def main() -> None:
-    asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    asked = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     asked.add_argument("sessions", type=int, nargs="?", default=30)
     asked.add_argument("seconds", type=float, nargs="?", default=300)
     asked.add_argument("--url", default="", help="a server that runs already")

@@ -1,8 +1,10 @@
-"""Work at the edges of what people ask for: many kernels, plain sums, linear kernels of columns, wide tables.
+"""Work at the edges of what people ask for: many kernels, plain sums, linear kernels of columns,
+wide tables.
 
     python -m benchmarks.corners [NAME ...]      with NAMEs measures the lines whose name contains one of them
 
-Each line stands beside a peer on the same work, or beside the matrix factors that the work cannot do without.
+Each line stands beside a peer on the same work, or beside the matrix factors that the work cannot
+do without.
 """
 
 from __future__ import annotations
@@ -77,8 +79,11 @@ def by_libsvm(n: int) -> Any:
 
 def greedy(kind: str) -> Any:
     """Ten of fifty one-column kernels on 800 rows."""
-    stack, y = _columns_of(800, 50, 1), table(800, 50)[2]
-    model = mkl.GOMPRegressor(n_kernels=10) if kind == "GOMP" else mkl.GreedyMKLRegressor(n_kernels=10)
+    stack = _columns_of(800, 50, 1)
+    y = table(800, 50)[2]
+    model = (
+        mkl.GOMPRegressor(n_kernels=10) if kind == "GOMP" else mkl.GreedyMKLRegressor(n_kernels=10)
+    )
     return model.set_params(kernels="precomputed").fit(stack.values, y)
 
 
@@ -96,7 +101,8 @@ def groups(n: int, d: int) -> Any:
 
 def ridge_path(p: float) -> Any:
     """Nine costs of the squared loss on 1,600 rows."""
-    stack, y = widths(1600, 20), table(1600)[2]
+    stack = widths(1600, 20)
+    y = table(1600)[2]
     model = mkl.LpMKLRegressor(p=p, loss="squared", kernels="precomputed")
     return mkl.fit_path(model, stack.values, y, "C", np.geomspace(0.1, 10, 9))
 
@@ -181,19 +187,23 @@ def eigenvalues(M: int) -> Any:
 
 def ridge_grid() -> Any:
     """Twenty-five machines of scikit-learn on the same sum."""
-    total, y = widths(1000, 20).values.sum(axis=0), table(1000)[2]
+    total = widths(1000, 20).values.sum(axis=0)
+    y = table(1000)[2]
     return [KernelRidge(alpha=1.0 / C, kernel="precomputed").fit(total, y) for C in COSTS]
 
 
 def by_lasso(n: int, d: int) -> Any:
-    """The lasso whose model is that of `groups`, at the slope of half the square of its sum of norms."""
+    """The lasso whose model is that of `groups`, at the slope of half the square of its sum of
+    norms.
+    """
     X, alpha = _lasso(n, d)
     return Lasso(alpha=alpha, tol=1e-5, max_iter=10_000).fit(X, table(n, d)[2])
 
 
 @cache
 def _lasso(n: int, d: int) -> tuple[np.ndarray, float]:
-    X, model = table(n, d)[0], groups(n, d)
+    X = table(n, d)[0]
+    model = groups(n, d)
     norms = model.weights_ * np.abs(model.feature_coef_)
     return (X - X.mean(axis=0)) / X.std(axis=0), float(np.sum(norms)) / 10.0
 
@@ -204,24 +214,64 @@ GREEDY = ("GOMP", "greedy")
 EIGH, TEN, NINE = partial(eigenvalues, 2000), "ten eigh of 800", partial(factors, 9, 1600)
 CORNERS = [
     *(
-        Corner(f"2,000 kernels, {loss}, p = {p:.3g}", partial(many_kernels, loss, p), "one eigh of 2,000", EIGH)
+        Corner(
+            f"2,000 kernels, {loss}, p = {p:.3g}",
+            partial(many_kernels, loss, p),
+            "one eigh of 2,000",
+            EIGH,
+        )
         for loss, p in LOSSES
     ),
-    Corner("3,200 rows, p = infinity, C = 100", partial(plain_sum, 3200), "libsvm", partial(by_libsvm, 3200)),
-    *(Corner(f"{kind}, 10 of 50 one-column kernels", partial(greedy, kind), TEN, eigenvectors) for kind in GREEDY),
+    Corner(
+        "3,200 rows, p = infinity, C = 100",
+        partial(plain_sum, 3200),
+        "libsvm",
+        partial(by_libsvm, 3200),
+    ),
     *(
-        Corner(f"linear kernels of {d:,} columns, {n:,} rows", partial(groups, n, d), "Lasso", partial(by_lasso, n, d))
+        Corner(f"{kind}, 10 of 50 one-column kernels", partial(greedy, kind), TEN, eigenvectors)
+        for kind in GREEDY
+    ),
+    *(
+        Corner(
+            f"linear kernels of {d:,} columns, {n:,} rows",
+            partial(groups, n, d),
+            "Lasso",
+            partial(by_lasso, n, d),
+        )
         for n, d in SHAPES
     ),
     *(
-        Corner(f"9 costs, 1,600 rows, p = {p:.3g}", partial(ridge_path, p), "9 Cholesky factors", NINE)
+        Corner(
+            f"9 costs, 1,600 rows, p = {p:.3g}", partial(ridge_path, p), "9 Cholesky factors", NINE
+        )
         for p in (1.0, 4 / 3)
     ),
-    Corner("25 costs, squared, 1,000 rows, p = infinity", ridge_sum, "25 machines of KernelRidge", ridge_grid),
-    Corner("Shapley values of 500 columns, 20 rows", partial(shapley, 500), "those of 100", partial(shapley, 100)),
+    Corner(
+        "25 costs, squared, 1,000 rows, p = infinity",
+        ridge_sum,
+        "25 machines of KernelRidge",
+        ridge_grid,
+    ),
+    Corner(
+        "Shapley values of 500 columns, 20 rows",
+        partial(shapley, 500),
+        "those of 100",
+        partial(shapley, 100),
+    ),
     Corner("5 folds of 20 costs, p = 2", folds, "GridSearchCV of SVC on the sum", folds_by_sklearn),
-    Corner("plain sum of A", partial(simple, "Uniform"), "AverageMKL of MKLpy", partial(simple_by_mklpy, "Uniform")),
-    Corner("margin weights of A", partial(simple, "margin"), "EasyMKL of MKLpy", partial(simple_by_mklpy, "margin")),
+    Corner(
+        "plain sum of A",
+        partial(simple, "Uniform"),
+        "AverageMKL of MKLpy",
+        partial(simple_by_mklpy, "Uniform"),
+    ),
+    Corner(
+        "margin weights of A",
+        partial(simple, "margin"),
+        "EasyMKL of MKLpy",
+        partial(simple_by_mklpy, "margin"),
+    ),
 ]
 
 

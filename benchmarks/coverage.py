@@ -1,12 +1,13 @@
-"""Do intervals and sets hold the truth as often as they say? Coverage of `explore(...).predict_interval` and
-`.predict_set`.
+"""Do intervals and sets hold the truth as often as they say?
+
+Coverage of `explore(...).predict_interval` and `.predict_set`.
 
     python -m benchmarks.coverage [DIR] [--level 0.9] [--rows 600] [--seeds 1] [--only NAME ...] [--record FILE]
 
-Generated tables, and every table of DIR that its targets.csv (file,target) names. Of each, at most ``--rows`` rows are
-explored and as many others predicted: the share of truths that are covered, and how large intervals and sets are. The
-size of an interval is reported as a share of the interval that needs no model: from the 5 % to the 95 % quantile of the
-target for a level of 90 %.
+Generated tables, and every table of DIR that its targets.csv (file,target) names. Of each, at most
+``--rows`` rows are explored and as many others predicted: the share of truths that are covered, and
+how large intervals and sets are. The size of an interval is reported as a share of the interval
+that needs no model: from the 5 % to the 95 % quantile of the target for a level of 90 %.
 """
 
 from __future__ import annotations
@@ -41,7 +42,11 @@ def generated() -> Iterator[tuple[str, Callable[[int], Dataset]]]:
 def _uneven(seed: int) -> Dataset:
     random = np.random.default_rng(seed)
     X = random.uniform(-2.0, 2.0, (2000, 4))
-    y = np.sin(2.0 * X[:, 0]) + X[:, 1] + (0.1 + 0.5 * np.abs(X[:, 2])) * random.standard_normal(2000)
+    y = (
+        np.sin(2.0 * X[:, 0])
+        + X[:, 1]
+        + (0.1 + 0.5 * np.abs(X[:, 2])) * random.standard_normal(2000)
+    )
     return Dataset(X, y, (), "y", "regression")
 
 
@@ -63,7 +68,10 @@ def tables(folder: Path) -> Iterator[tuple[str, Callable[[int], Dataset]]]:
     """Names and readers of the tables of a folder."""
     with (folder / "targets.csv").open(encoding="utf-8", newline="") as lines:
         for row in csv.DictReader(lines):
-            yield row["file"], lambda seed, row=row: mkl.read_table(folder / row["file"], target=row["target"])
+            yield (
+                row["file"],
+                lambda seed, row=row: mkl.read_table(folder / row["file"], target=row["target"]),
+            )
 
 
 def measured(data: Dataset, level: float, rows: int, seed: int) -> dict[str, float | str | int]:
@@ -100,8 +108,13 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", default=[])
     parser.add_argument("--record", type=Path)
     asked = parser.parse_args()
-    warnings.simplefilter("ignore")  # tables of strangers: what did not converge is reported by the library elsewhere
-    record = json.loads(asked.record.read_text(encoding="utf-8")) if asked.record and asked.record.exists() else {}
+    # tables of strangers: what did not converge is reported by the library elsewhere
+    warnings.simplefilter("ignore")
+    record = (
+        json.loads(asked.record.read_text(encoding="utf-8"))
+        if asked.record and asked.record.exists()
+        else {}
+    )
     sources = [*generated(), *(tables(asked.folder) if asked.folder else ())]
     for name, make in sources:
         if asked.only and not any(part in name for part in asked.only):
@@ -114,20 +127,30 @@ def main() -> None:
                 record[key] = measured(make(seed), asked.level, asked.rows, seed)
             except MKLError as error:
                 record[key] = {"refused": str(error)}
-            print(key, {k: round(v, 3) if isinstance(v, float) else v for k, v in record[key].items()}, flush=True)
+            print(
+                key,
+                {k: round(v, 3) if isinstance(v, float) else v for k, v in record[key].items()},
+                flush=True,
+            )
             if asked.record:
                 asked.record.write_text(json.dumps(record, indent=1), encoding="utf-8")
     ends = f" / {asked.level:g} / {asked.rows}"
     for kind in ("interval", "set"):
         own = [
-            one for key, one in record.items()
-            if key.endswith(ends) and "covered" in one and (one["task"] == "regression") == (kind == "interval")
-        ]  # fmt: skip
+            one
+            for key, one in record.items()
+            if key.endswith(ends)
+            and "covered" in one
+            and (one["task"] == "regression") == (kind == "interval")
+        ]
         if own:
             covered, size = (np.array([one[what] for one in own]) for what in ("covered", "size"))
             print(
-                f"{kind}s of {len(own)} tables and seeds: {covered.mean():.1%} covered (from {covered.min():.1%} to "
-                f"{covered.max():.1%}; asked {asked.level:.0%}), mean size {size.mean():.2f}"
+                (
+                    f"{kind}s of {len(own)} tables and seeds: {covered.mean():.1%} covered "
+                    f"(from {covered.min():.1%} to {covered.max():.1%}; asked "
+                    f"{asked.level:.0%}), mean size {size.mean():.2f}"
+                )
                 + (" of the width without a model" if kind == "interval" else " classes")
             )
 

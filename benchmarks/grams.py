@@ -1,12 +1,13 @@
-"""Fifty RBF Gram matrices on the same rows against a loop over scikit-learn's ``rbf_kernel``, side by side: CPU
-seconds.
+"""Fifty RBF Gram matrices on the same rows against a loop over scikit-learn's ``rbf_kernel``, side
+by side: CPU seconds.
 
     python -m benchmarks.grams
 
-The loop writes every matrix into a buffer that is kept from run to run, as who makes many stacks would; ours makes a
-fresh stack and normalises every kernel. The same loop into fresh arrays, stacked at the end, spends most of its time on
-memory that is touched for the first time: it stands beside ours in a line of its own. The limit is writing the stack
-once into fresh memory. All are timed in turn, and medians of the ratios are reported.
+The loop writes every matrix into a buffer that is kept from run to run, as who makes many stacks
+would; ours makes a fresh stack and normalises every kernel. The same loop into fresh arrays,
+stacked at the end, spends most of its time on memory that is touched for the first time: it stands
+beside ours in a line of its own. The limit is writing the stack once into fresh memory. All are
+timed in turn, and medians of the ratios are reported.
 """
 
 from collections.abc import Callable
@@ -19,7 +20,9 @@ from threadpoolctl import threadpool_limits
 import mklcore as mkl
 from benchmarks.lines import Line, cpu, reported
 
-KERNELS, COLUMNS, REPEATS = 50, 30, 5
+KERNELS = 50
+COLUMNS = 30
+REPEATS = 5
 
 
 def into(buffer: np.ndarray, X: np.ndarray, gammas: np.ndarray) -> None:
@@ -29,8 +32,8 @@ def into(buffer: np.ndarray, X: np.ndarray, gammas: np.ndarray) -> None:
 
 
 def compare(n: int) -> np.ndarray:
-    """CPU seconds (repeats, 4) of the loop into a kept buffer, of ours, of the loop into fresh arrays, and of writing
-    once.
+    """CPU seconds (repeats, 4) of the loop into a kept buffer, of ours, of the loop into fresh
+    arrays, and of writing once.
     """
     X = np.random.default_rng(0).standard_normal((n, COLUMNS))
     widths = np.geomspace(0.1, 10.0, KERNELS) * np.sqrt(2.0 * COLUMNS)
@@ -53,7 +56,11 @@ def run() -> list[Line]:
         for n in (500, 2000):
             kept, ours, fresh, store = compare(n).T
             beside = {
-                "": (kept, "scikit-learn loop into a kept buffer", "ours into fresh memory, normalised"),
+                "": (
+                    kept,
+                    "scikit-learn loop into a kept buffer",
+                    "ours into fresh memory, normalised",
+                ),
                 ", fresh arrays": (
                     fresh,
                     "scikit-learn loop, stacked",
@@ -63,7 +70,9 @@ def run() -> list[Line]:
             }
             for which, (theirs, peer, note) in beside.items():
                 what = f"{KERNELS} RBF Gram matrices, n = {n}{which}"
-                found.append(Line(what, ours.tolist(), "CPU s", float(np.median(theirs)), peer, note))
+                found.append(
+                    Line(what, ours.tolist(), "CPU s", float(np.median(theirs)), peer, note)
+                )
     return found
 
 

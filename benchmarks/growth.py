@@ -2,9 +2,9 @@
 
     python -m benchmarks.growth [NAME ...]      with NAMEs measures the methods whose name contains one of them
 
-The exponent e of the last step between two sizes: e times as many digits of time as of size. A line stands beside what
-an exponent of 3.1 allows from the size before, and its note tells all seconds. The curves go to
-docs/pictures/growth.svg, time over size, both on a scale of powers of ten.
+The exponent e of the last step between two sizes: e times as many digits of time as of size. A line
+stands beside what an exponent of 3.1 allows from the size before, and its note tells all seconds.
+The curves go to docs/pictures/growth.svg, time over size, both on a scale of powers of ten.
 """
 
 from __future__ import annotations
@@ -59,13 +59,19 @@ def classes(T: int) -> Callable[[], Any]:
 def costs(L: int) -> Callable[[], Any]:
     """A path of L costs, 300 rows and twenty kernels."""
     model = mkl.LpMKLClassifier(p=4 / 3, kernels="precomputed")
-    return partial(mkl.fit_path, model, stack(300, 20), table(300)[1], "C", np.geomspace(0.01, 100, L))
+    return partial(
+        mkl.fit_path, model, stack(300, 20), table(300)[1], "C", np.geomspace(0.01, 100, L)
+    )
 
 
 def columns(d: int) -> Callable[[], Any]:
     """A regression at p = 1 on one linear kernel a column, 600 rows."""
     X, _, y = table(600, d)
-    return partial(mkl.LpMKLRegressor(kernels=mkl.KernelDictionary.per_feature(mkl.Linear(), d), p=1.0).fit, X, y)
+    return partial(
+        mkl.LpMKLRegressor(kernels=mkl.KernelDictionary.per_feature(mkl.Linear(), d), p=1.0).fit,
+        X,
+        y,
+    )
 
 
 class Growth(NamedTuple):
@@ -83,7 +89,8 @@ SPARSE = {
     "greedy": lambda: mkl.GreedyMKLRegressor(n_kernels=5, kernels="precomputed"),
     "SMKL": lambda: mkl.SMKLRegressor(kernels="precomputed"),
 }
-ROWS, KERNELS = (400, 800, 1600), (100, 400, 1600)
+ROWS = (400, 800, 1600)
+KERNELS = (100, 400, 1600)
 
 
 def growths() -> list[Growth]:
@@ -93,10 +100,21 @@ def growths() -> list[Growth]:
         for loss in ("hinge", "squared"):
             fit = partial(lambda n, M, loss, p: weighted(stack(n, M), loss, p), loss=loss, p=p)
             found.append(Growth(f"{loss}, p = {name}", "rows", ROWS, lambda n, fit=fit: fit(n, 20)))
-            found.append(Growth(f"{loss}, p = {name}", "kernels", KERNELS, lambda M, fit=fit: fit(200, M)))
+            found.append(
+                Growth(f"{loss}, p = {name}", "kernels", KERNELS, lambda M, fit=fit: fit(200, M))
+            )
     for name, model in SPARSE.items():
-        found.append(Growth(name, "rows", ROWS, lambda n, model=model: estimator(stack(n, 20), model())))
-        found.append(Growth(name, "kernels", KERNELS[:2], lambda M, model=model: estimator(stack(200, M), model())))
+        found.append(
+            Growth(name, "rows", ROWS, lambda n, model=model: estimator(stack(n, 20), model()))
+        )
+        found.append(
+            Growth(
+                name,
+                "kernels",
+                KERNELS[:2],
+                lambda M, model=model: estimator(stack(200, M), model()),
+            )
+        )
     found.append(Growth("hinge, p = 4/3", "classes", (2, 4, 8), classes))
     found.append(Growth("hinge, p = 4/3", "costs", (5, 10, 20), costs))
     found.append(Growth("squared, p = 1, linear", "columns", (50, 100, 200), columns))
@@ -125,9 +143,15 @@ def line(growth: Growth, seconds: Sequence[float]) -> Line:
 
 
 def picture(curves: Sequence[tuple[Growth, Sequence[float]]]) -> str:
-    """Time over size for rows (left) and kernels (right) as SVG, one line a method, both on a log scale."""
-    parts, width, height = [], 420, 300
-    names = list(dict.fromkeys(growth.what for growth, _ in curves if growth.axis in ("rows", "kernels")))
+    """Time over size for rows (left) and kernels (right) as SVG, one line a method, both on a log
+    scale.
+    """
+    parts = []
+    width = 420
+    height = 300
+    names = list(
+        dict.fromkeys(growth.what for growth, _ in curves if growth.axis in ("rows", "kernels"))
+    )
     for side, axis in enumerate(("rows", "kernels")):
         shown = [(growth, seconds) for growth, seconds in curves if growth.axis == axis]
         if not shown:
@@ -135,23 +159,37 @@ def picture(curves: Sequence[tuple[Growth, Sequence[float]]]) -> str:
         across = np.log10([size for growth, _ in shown for size in growth.sizes])
         up = np.log10([one for _, seconds in shown for one in seconds])
         for growth, seconds in shown:
-            x = 50 + side * (width + 40) + (width - 60) * (np.log10(growth.sizes) - across.min()) / np.ptp(across)
+            x = (
+                50
+                + side * (width + 40)
+                + (width - 60) * (np.log10(growth.sizes) - across.min()) / np.ptp(across)
+            )
             y = 20 + (height - 60) * (up.max() - np.log10(seconds)) / np.ptp(up)
             colour = PALETTE[names.index(growth.what) % len(PALETTE)]
             points = " ".join(f"{a:.0f},{b:.0f}" for a, b in zip(x, y, strict=True))
-            parts.append(f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="2"/>')
+            parts.append(
+                f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="2"/>'
+            )
             label = html.escape(growth.what)
-            parts.append(f'<text x="{x[-1] + 4:.0f}" y="{y[-1] + 4:.0f}" fill="{colour}">{label}</text>')
-        low, high = 10 ** across.min(), 10 ** across.max()
-        said = f"{low:,.0f} to {high:,.0f} {axis}, {10 ** up.min():.2g} to {10 ** up.max():.2g} CPU s"
-        parts.append(f'<text x="{50 + side * (width + 40)}" y="{height - 10}" fill="#767676">{said}</text>')
+            parts.append(
+                f'<text x="{x[-1] + 4:.0f}" y="{y[-1] + 4:.0f}" fill="{colour}">{label}</text>'
+            )
+        low = 10 ** across.min()
+        high = 10 ** across.max()
+        said = (
+            f"{low:,.0f} to {high:,.0f} {axis}, {10 ** up.min():.2g} to {10 ** up.max():.2g} CPU s"
+        )
+        parts.append(
+            f'<text x="{50 + side * (width + 40)}" y="{height - 10}" fill="#767676">{said}</text>'
+        )
     size = f'viewBox="0 0 {2 * width + 180} {height}" font-family="sans-serif" font-size="11"'
     return f'<svg xmlns="http://www.w3.org/2000/svg" {size}>\n' + "\n".join(parts) + "\n</svg>\n"
 
 
 def run(*chosen: str) -> list[Line]:
     """Every growth; without ``chosen`` the picture is drawn again."""
-    curves, lines = [], []
+    curves = []
+    lines = []
     with threadpool_limits(1), suppress_convergence_warnings():
         for growth in growths():
             if chosen and not any(name in growth.what for name in chosen):

@@ -1,5 +1,5 @@
-"""One line of a benchmark: what was measured, how often, and beside what it stands; and where processes are
-measured.
+"""One line of a benchmark: what was measured, how often, and beside what it stands; and where
+processes are measured.
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Line:
-    """Measurements of one thing, the smaller the better, beside a peer's in the same run or a limit."""
+    """Measurements of one thing, the smaller the better, beside a peer's in the same run or a
+    limit.
+    """
 
     what: str
     values: Sequence[float]
@@ -31,7 +33,9 @@ class Line:
 
     @property
     def spread(self) -> float:
-        """Half of what is between the smallest and the largest measurement, as a share of the median."""
+        """Half of what is between the smallest and the largest measurement, as a share of the
+        median.
+        """
         return float(np.ptp(self.values)) / 2 / self.median if self.median else 0.0
 
     @property
@@ -48,8 +52,8 @@ def cpu(task: Callable[[], Any]) -> tuple[float, Any]:
 
 
 def usual() -> dict[str, str]:
-    """The environment of an installed copy: Python keeps what it made of the sources, which a second
-    start then loads, although the process that measures may be configured to keep nothing.
+    """The environment of an installed copy: Python keeps what it made of the sources, which a
+    second start then loads, although the process that measures may be configured to keep nothing.
     """
     return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
@@ -60,7 +64,7 @@ def reported(lines: Sequence[Line]) -> str:
     for line in lines:
         spread = f" ± {100 * line.spread:.0f} %" if len(line.values) > 1 else ""
         rows.append(
-            f"| {line.what} | {line.median:.3g} {line.unit}{spread} | {line.peer} {line.beside:.3g} {line.unit} | "
-            f"{line.ratio:.2f} | {line.note} |"
+            f"| {line.what} | {line.median:.3g} {line.unit}{spread} | {line.peer} "
+            f"{line.beside:.3g} {line.unit} | {line.ratio:.2f} | {line.note} |"
         )
     return "\n".join(["| what | median | beside | ratio | |", "|---|---|---|---|---|", *rows])

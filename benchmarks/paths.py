@@ -1,14 +1,17 @@
-"""lp-norm MKL against wrappers around scikit-learn's SVC, side by side: CPU seconds, machine solves, true relative gap.
+"""lp-norm MKL against wrappers around scikit-learn's SVC, side by side: CPU seconds, machine
+solves, true relative gap.
 
     python -m benchmarks.paths
 
-A: breast_cancer, 398 training rows, 20 RBF + 30 per-feature linear kernels. B: digits odd / even, 1257 rows, 50 RBF.
-C = 1, multiplicative normalisation, stopped at a relative gap of 1e-3; the gap of ours is computed again from scratch.
+A: breast_cancer, 398 training rows, 20 RBF + 30 per-feature linear kernels. B: digits odd / even,
+1257 rows, 50 RBF. C = 1, multiplicative normalisation, stopped at a relative gap of 1e-3; the gap
+of ours is computed again from scratch.
 
-The wrappers do what somebody would write who cares for speed: kernels without weight are not summed, and one product
-K_m a per kernel with support serves update and gap. Beside ours stands the faster of two: the analytic update, which
-crawls at p = 1, and there a linear program over all cuts so far (SILP), which does not. Ours is a solver without checks
-of its input; those of SVC are a small part of a step of its wrapper, which is mostly products with Gram matrices.
+The wrappers do what somebody would write who cares for speed: kernels without weight are not
+summed, and one product K_m a per kernel with support serves update and gap. Beside ours stands the
+faster of two: the analytic update, which crawls at p = 1, and there a linear program over all cuts
+so far (SILP), which does not. Ours is a solver without checks of its input; those of SVC are a
+small part of a step of its wrapper, which is mostly products with Gram matrices.
 """
 
 from functools import partial
@@ -39,23 +42,34 @@ def table(name: str) -> tuple[mkl.KernelDictionary, np.ndarray, np.ndarray]:
     data = mkl.load_sample("breast_cancer" if name == "A" else "digits")
     train, _ = data.split(test_size=0.3, seed=0)
     widths = mkl.KernelDictionary.rbf_grid(mkl.log_grid(0.1, 10, 20 if name == "A" else 50))
-    kernels = widths + mkl.KernelDictionary.per_feature(mkl.Linear(), data.n_features) if name == "A" else widths
+    kernels = (
+        widths + mkl.KernelDictionary.per_feature(mkl.Linear(), data.n_features)
+        if name == "A"
+        else widths
+    )
     return kernels, train.X, np.where(train.y == np.unique(train.y)[-1], 1.0, -1.0)
 
 
-def around_svc(K: np.ndarray, y: np.ndarray, p: float, tol: float, cuts: bool = False) -> tuple[float, int]:
-    """Steps of a fresh SVC and new weights, C = 1: the analytic update, or with ``cuts`` the linear program over all
-    steps so far (p = 1); returns the relative gap and the solves.
+def around_svc(
+    K: np.ndarray, y: np.ndarray, p: float, tol: float, cuts: bool = False
+) -> tuple[float, int]:
+    """Steps of a fresh SVC and new weights, C = 1: the analytic update, or with ``cuts`` the linear
+    program over all steps so far (p = 1); returns the relative gap and the solves.
     """
-    penalty, theta, best, dual = LpNorm(p), LpNorm(p).start(len(K)), np.inf, -np.inf
-    sums, forms = list[float](), list[np.ndarray]()
+    penalty = LpNorm(p)
+    theta = LpNorm(p).start(len(K))
+    best = np.inf
+    dual = -np.inf
+    sums = list[float]()
+    forms = list[np.ndarray]()
     for _ in range(LIMIT):
         used = np.flatnonzero(theta)
         total = K[used[0]] * theta[used[0]]
         for m in used[1:]:
             total += theta[m] * K[m]
         svm = SVC(C=1.0, kernel="precomputed", tol=1e-3).fit(total, y)
-        a, support = svm.dual_coef_[0], svm.support_
+        a = svm.dual_coef_[0]
+        support = svm.support_
         forms.append(np.array([a @ kernel[np.ix_(support, support)] @ a for kernel in K]))
         sums.append(float(np.abs(a).sum()))
         margins = y * (total[:, support] @ a + svm.intercept_[0])
@@ -63,23 +77,33 @@ def around_svc(K: np.ndarray, y: np.ndarray, p: float, tol: float, cuts: bool = 
         dual = max(dual, sums[-1] - 0.5 * float(np.linalg.norm(forms[-1], conjugate_exponent(p))))
         if best - dual <= tol * best:
             break
-        theta = _by_cuts(np.array(sums), np.array(forms)) if cuts else penalty.update(theta, forms[-1])
+        theta = (
+            _by_cuts(np.array(sums), np.array(forms)) if cuts else penalty.update(theta, forms[-1])
+        )
     return (best - dual) / best, len(sums)
 
 
 def _by_cuts(sums: np.ndarray, forms: np.ndarray) -> np.ndarray:
-    """The weights on the simplex at which the largest dual value of all machines so far is smallest."""
+    """The weights on the simplex at which the largest dual value of all machines so far is
+    smallest.
+    """
     M = forms.shape[1]
     rows = np.hstack([-0.5 * forms, -np.ones((len(forms), 1))])
     found = linprog(
-        np.append(np.zeros(M), 1.0), rows, -sums, np.append(np.ones(M), 0.0)[None], [1.0],
+        np.append(np.zeros(M), 1.0),
+        rows,
+        -sums,
+        np.append(np.ones(M), 0.0)[None],
+        [1.0],
         bounds=[*[(0.0, None)] * M, (None, None)],
-    )  # fmt: skip
+    )
     return np.maximum(found.x[:M], 0.0)
 
 
 def run() -> list[Line]:
-    """Problem A at three norms beside the wrapper around SVC, and paths of A and B over C beside their cold fits."""
+    """Problem A at three norms beside the wrapper around SVC, and paths of A and B over C beside
+    their cold fits.
+    """
     mkl._numba.warmup.warm_up()
     found, (stack, y) = [], problem("A")
     with threadpool_limits(1):
@@ -96,7 +120,9 @@ def run() -> list[Line]:
 def wrapper(K: np.ndarray, y: np.ndarray, p: float) -> tuple[float, float, int, str]:
     """CPU seconds, relative gap, solves and name of the faster wrapper."""
     found = []
-    for name, cuts in (("analytic update around SVC", False), ("linear program around SVC", True))[: 1 + (p == 1)]:
+    for name, cuts in (("analytic update around SVC", False), ("linear program around SVC", True))[
+        : 1 + (p == 1)
+    ]:
         spent, (gap, solves) = cpu(partial(around_svc, K, y, p, 1e-3, cuts))
         found.append((spent, gap, solves, name))
     return min(found)
@@ -106,21 +132,35 @@ def _path_line(name: str, stack: mkl.GramStack, y: np.ndarray, p: float) -> Line
     """A path over C with its scores, beside fits that know nothing of one another, in turn."""
     model = mkl.LpMKLClassifier(p=p)
     grid = mkl.paths.path_grid(model, stack, y, "C")
-    along, cold = list[float](), list[float]()
+    along = list[float]()
+    cold = list[float]()
     for _ in range(PATHS):
         spent, path = cpu(partial(mkl.fit_path, model, stack, y, "C", grid))
         along.append(spent)
         cold.append(cpu(partial(_cold, model, stack, y, grid))[0])
     note = f"largest relative gap {path.relative_gap.max():.0e}, {int(path.solves.sum())} machines"
-    return Line(f"path of {name} over C, p = {p:.3g}", along, "CPU s", float(np.median(cold)), "25 cold fits", note)
+    return Line(
+        f"path of {name} over C, p = {p:.3g}",
+        along,
+        "CPU s",
+        float(np.median(cold)),
+        "25 cold fits",
+        note,
+    )
 
 
 def certified(stack: mkl.GramStack, y: np.ndarray, p: float) -> mkl.Fit:
     """A fit stopped at a gap of 1e-3 of the objective, as the table is stated."""
     return fit_weighted(
-        stack.values, y, 1.0, make_loss("hinge"), LpNorm(p), True, tol=1e-5,
+        stack.values,
+        y,
+        1.0,
+        make_loss("hinge"),
+        LpNorm(p),
+        True,
+        tol=1e-5,
         callback=lambda record: record.relative_gap <= 1e-3,
-    )  # fmt: skip
+    )
 
 
 def _cold(model: Any, stack: mkl.GramStack, y: np.ndarray, grid: np.ndarray) -> list[Any]:

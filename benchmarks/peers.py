@@ -1,13 +1,15 @@
-"""Other libraries on the same Gram matrices, where they are installed: ``pip install -e ".[peers]"``.
+"""Other libraries on the same Gram matrices, where they are installed: ``pip install -e
+".[peers]"``.
 
     python -m benchmarks.peers
 
-A: breast_cancer, 398 training rows, 50 kernels, C = 1. None of the peers solves the same problem to a certificate:
-EasyMKL has a criterion of its own, a random search draws weights and scores each on five folds, so that ours is scored
-on as many folds and costs; a general solver states the problem at p = 2 for itself, and what translating it takes is
-part of its line. The note says what was solved. Where every kernel is linear and the loss squared, l1-norm MKL is a
-group lasso at another scale: celer solves that, at the scale where both have the same predictions, from columns instead
-of Gram matrices.
+A: breast_cancer, 398 training rows, 50 kernels, C = 1. None of the peers solves the same problem to
+a certificate: EasyMKL has a criterion of its own, a random search draws weights and scores each on
+five folds, so that ours is scored on as many folds and costs; a general solver states the problem
+at p = 2 for itself, and what translating it takes is part of its line. The note says what was
+solved. Where every kernel is linear and the loss squared, l1-norm MKL is a group lasso at another
+scale: celer solves that, at the scale where both have the same predictions, from columns instead of
+Gram matrices.
 """
 
 from __future__ import annotations
@@ -37,7 +39,9 @@ WIDTHS = mkl.log_grid(0.1, 10, 50)
 
 
 def run() -> list[Line]:
-    """Fifty Gram matrices beside scikit-learn's loop, and a fit at p = 2 beside every peer that is installed."""
+    """Fifty Gram matrices beside scikit-learn's loop, and a fit at p = 2 beside every peer that is
+    installed.
+    """
     mkl._numba.warmup.warm_up()
     with threadpool_limits(1):
         return [_grams(), *_fits(), *_group_lasso()]
@@ -49,7 +53,8 @@ def _grams() -> Line:
     standard = (rows - rows.mean(axis=0)) / rows.std(axis=0)
     buffer = np.ones((len(WIDTHS), len(rows), len(rows)))
     ours, theirs = _turns(
-        lambda: kernels.grams(rows, normalise=None), lambda: into(buffer, standard, 0.5 / np.square(WIDTHS))
+        lambda: kernels.grams(rows, normalise=None),
+        lambda: into(buffer, standard, 0.5 / np.square(WIDTHS)),
     )
     peer = "scikit-learn loop into a kept buffer"
     return Line("50 RBF Gram matrices, n = 398", ours, "CPU s", float(np.median(theirs)), peer)
@@ -60,37 +65,62 @@ def _fits() -> list[Line]:
     found = []
     for name, (module, peer, rows, note) in PEERS.items():
         if find_spec(module) is not None:
-            stack, y = (whole, labels) if rows is None else (whole.take(np.arange(rows)), labels[:rows])
-            fit = partial(_folds, stack, y) if name in ON_FOLDS else partial(mkl.LpMKLClassifier(p=2.0).fit, stack, y)
+            stack, y = (
+                (whole, labels) if rows is None else (whole.take(np.arange(rows)), labels[:rows])
+            )
+            fit = (
+                partial(_folds, stack, y)
+                if name in ON_FOLDS
+                else partial(mkl.LpMKLClassifier(p=2.0).fit, stack, y)
+            )
             ours, theirs = _turns(fit, partial(peer, stack.values, y))
             size = f" ({rows} rows)" if rows else ""
-            what = f"{'5 folds and a fit' if name in ON_FOLDS else 'fit'} of A{size} at p = 2, beside {name}"
+            what = (
+                f"{'5 folds and a fit' if name in ON_FOLDS else 'fit'} of A{size} at p = 2, "
+                f"beside {name}"
+            )
             found.append(Line(what, ours, "CPU s", float(np.median(theirs)), name, note))
     return found
 
 
 def _group_lasso() -> list[Line]:
-    """Ten groups of three columns at p = 1 with the squared loss, beside celer where it is installed."""
+    """Ten groups of three columns at p = 1 with the squared loss, beside celer where it is
+    installed.
+    """
     if find_spec("celer") is None:
         return []
     from celer import GroupLasso
 
     train = mkl.load_sample("breast_cancer").split(test_size=0.3, seed=0)[0]
-    n, groups = train.n_samples, [list(range(k, 30, 10)) for k in range(10)]
+    n = train.n_samples
+    groups = [list(range(k, 30, 10)) for k in range(10)]
     Z = (train.X - train.X.mean(axis=0)) / train.X.std(axis=0) / np.sqrt(n)
     y = np.where(train.y == np.unique(train.y)[-1], 1.0, -1.0)
     y = y - y.mean()
-    kernels = mkl.KernelDictionary(mkl.KernelDictionary.per_group(mkl.Linear(), groups).specs, standardize=False)
-    columns = column_features(kernels, Z, normalise=None)  # of use for every penalty strength, as the columns of celer
+    kernels = mkl.KernelDictionary(
+        mkl.KernelDictionary.per_group(mkl.Linear(), groups).specs, standardize=False
+    )
+    # of use for every penalty strength, as the columns of celer
+    columns = column_features(kernels, Z, normalise=None)
     fit = lambda: fit_weighted(columns, y, 1.0, make_loss("squared"), LpNorm(1.0), False, tol=1e-6)  # noqa: E731
     found = fit()
-    size = float(np.sum(found.weights * np.sqrt(columns.quad(found.dual_coef))))  # of 1/2 (sum of norms)^2 the slope
+    # of 1/2 (sum of norms)^2 the slope
+    size = float(np.sum(found.weights * np.sqrt(columns.quad(found.dual_coef))))
     lasso = GroupLasso(groups=groups, alpha=size / n, fit_intercept=False, tol=1e-8)
     fitted = columns.decision(found.weights, found.dual_coef)
     apart = np.abs(Z @ lasso.fit(Z, y).coef_ - fitted).max()
     ours, theirs = _turns(fit, lambda: lasso.fit(Z, y))
     note = f"the same predictions to {apart:.0e}; both work on columns"
-    return [Line("10 groups of columns, p = 1, squared", ours, "CPU s", float(np.median(theirs)), "celer", note)]
+    return [
+        Line(
+            "10 groups of columns, p = 1, squared",
+            ours,
+            "CPU s",
+            float(np.median(theirs)),
+            "celer",
+            note,
+        )
+    ]
 
 
 def _turns(ours: Callable[[], Any], theirs: Callable[[], Any]) -> tuple[list[float], list[float]]:
@@ -102,8 +132,8 @@ def _turns(ours: Callable[[], Any], theirs: Callable[[], Any]) -> tuple[list[flo
 
 
 def _folds(stack: mkl.GramStack, y: np.ndarray) -> Any:
-    """Twenty costs on five folds with the squared loss, and a fit at the best: as much as a search over twenty
-    draws.
+    """Twenty costs on five folds with the squared loss, and a fit at the best: as much as a search
+    over twenty draws.
     """
     model = mkl.LpMKLRegressor(p=2.0, loss="squared")
     return choose_C(model, stack, y, np.geomspace(1e-2, 1e2, DRAWS), rule="kfold", n_splits=5)
@@ -118,17 +148,22 @@ def _easy(K: np.ndarray, y: np.ndarray) -> Any:
 def _himalaya(K: np.ndarray, y: np.ndarray) -> Any:
     from himalaya.kernel_ridge import MultipleKernelRidgeCV
 
-    return MultipleKernelRidgeCV("precomputed", cv=5, solver_params={"n_iter": DRAWS, "progress_bar": False}).fit(K, y)
+    return MultipleKernelRidgeCV(
+        "precomputed", cv=5, solver_params={"n_iter": DRAWS, "progress_bar": False}
+    ).fit(K, y)
 
 
 def _clarabel(K: np.ndarray, y: np.ndarray) -> Any:
     import cvxpy as cp
 
-    a, q = cp.Variable(y.size), cp.Variable(len(K), nonneg=True)
+    a = cp.Variable(y.size)
+    q = cp.Variable(len(K), nonneg=True)
     roots = [np.linalg.cholesky(kernel + 1e-8 * np.eye(y.size)).T for kernel in K]
     box = [cp.multiply(y, a) >= 0, cp.multiply(y, a) <= 1, cp.sum(a) == 0]
     forms = [cp.quad_over_lin(root @ a, 1.0) <= q[m] for m, root in enumerate(roots)]
-    return cp.Problem(cp.Maximize(y @ a - 0.5 * cp.norm(q, 2)), box + forms).solve(solver="CLARABEL")
+    return cp.Problem(cp.Maximize(y @ a - 0.5 * cp.norm(q, 2)), box + forms).solve(
+        solver="CLARABEL"
+    )
 
 
 PEERS: dict[str, tuple[str, Callable[[np.ndarray, np.ndarray], Any], int | None, str]] = {
@@ -143,7 +178,10 @@ PEERS: dict[str, tuple[str, Callable[[np.ndarray, np.ndarray], Any], int | None,
         "cvxpy",
         _clarabel,
         100,
-        "the same problem, to the solver's own tolerance, and its translation; all rows take it minutes",
+        (
+            "the same problem, to the solver's own tolerance, and its translation; all rows "
+            "take it minutes"
+        ),
     ),
 }
 

@@ -1,4 +1,5 @@
-"""Make the moving picture of the README: a cursor dragged along the path of an answer, in its one-file page.
+"""Make the moving picture of the README: a cursor dragged along the path of an answer, in its
+one-file page.
 
 python -m benchmarks.screenshot [--dark] [OUTPUT.gif]
 """
@@ -19,7 +20,9 @@ from benchmarks.serving import ROOT, chromium
 SIZE: ViewportSize = {"width": 1280, "height": 860}
 WIDTH = 960  # pixels of the moving picture
 COLOURS = 96  # of its palette
-FRAME_MS, REST_MS = 240, 1200  # between two points, and on the first and the last frame
+# between two points, and on the first and the last frame
+FRAME_MS = 240
+REST_MS = 1200
 SLIDER = "[data-leads] input[type=range]"
 
 
@@ -38,7 +41,9 @@ def frames(page: Page) -> list[Image.Image]:
 def _frame(page: Page) -> Image.Image:
     page.wait_for_timeout(60)
     picture = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
-    return picture.resize((WIDTH, round(WIDTH * picture.height / picture.width)), Image.Resampling.LANCZOS)
+    return picture.resize(
+        (WIDTH, round(WIDTH * picture.height / picture.width)), Image.Resampling.LANCZOS
+    )
 
 
 def save(pictures: list[Image.Image], output: Path) -> None:
@@ -46,12 +51,16 @@ def save(pictures: list[Image.Image], output: Path) -> None:
     palette = pictures[len(pictures) // 2].quantize(COLOURS)
     shown = [picture.quantize(palette=palette, dither=Image.Dither.NONE) for picture in pictures]
     waits = [REST_MS, *[FRAME_MS] * (len(shown) - 2), REST_MS]
-    shown[0].save(output, save_all=True, append_images=shown[1:], duration=waits, loop=0, optimize=True)
+    shown[0].save(
+        output, save_all=True, append_images=shown[1:], duration=waits, loop=0, optimize=True
+    )
 
 
 def main() -> None:
     words = argparse.ArgumentParser(description=__doc__)
-    words.add_argument("output", nargs="?", type=Path, default=ROOT / "docs" / "pictures" / "explore.gif")
+    words.add_argument(
+        "output", nargs="?", type=Path, default=ROOT / "docs" / "pictures" / "explore.gif"
+    )
     words.add_argument("--dark", action="store_true", help="take the picture in dark colours")
     asked = words.parse_args()
     with tempfile.TemporaryDirectory() as folder, chromium() as browser:

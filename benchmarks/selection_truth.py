@@ -1,12 +1,13 @@
-"""How many of the columns that `select_columns` names are false? Generated tables of 60 columns, 15 of which make the
-target.
+"""How many of the columns that `select_columns` names are false?
+
+Generated tables of 60 columns, 15 of which make the target.
 
     python -m benchmarks.selection_truth [--seeds 10] [--rows 1000] [--fdr 0.1] [--kinds linear curved mixed]
                                          [--record FILE]
 
-Columns are normal with correlation 0.5^|i - j|; the target is a sum of 15 of them (linear), of their squares less one,
-sines of twice the column and absolute values (curved), or of columns, squares and sines in turn (mixed), and noise of
-the same variance.
+Columns are normal with correlation 0.5^|i - j|; the target is a sum of 15 of them (linear), of
+their squares less one, sines of twice the column and absolute values (curved), or of columns,
+squares and sines in turn (mixed), and noise of the same variance.
 """
 
 from __future__ import annotations
@@ -21,14 +22,20 @@ import numpy as np
 import mklcore as mkl
 from mklcore.data.dataset import Dataset
 
-COLUMNS, TRUE, CORRELATION = 60, 15, 0.5
+COLUMNS = 60
+TRUE = 15
+CORRELATION = 0.5
 PARTS = {
     "line": lambda x: x,
     "square": lambda x: (x**2 - 1.0) / np.sqrt(2.0),
     "sine": lambda x: np.sin(2.0 * x) / 0.7,
     "absolute": lambda x: (np.abs(x) - 0.8) / 0.6,
 }
-KINDS = {"linear": ("line",), "curved": ("square", "sine", "absolute"), "mixed": ("line", "square", "sine")}
+KINDS = {
+    "linear": ("line",),
+    "curved": ("square", "sine", "absolute"),
+    "mixed": ("line", "square", "sine"),
+}
 
 
 def table(kind: str, n: int, seed: int) -> tuple[Dataset, set[str]]:
@@ -39,7 +46,10 @@ def table(kind: str, n: int, seed: int) -> tuple[Dataset, set[str]]:
     X = random.standard_normal((n, COLUMNS)) @ np.linalg.cholesky(covariance).T
     true = np.sort(random.choice(COLUMNS, TRUE, replace=False))
     parts = KINDS[kind]
-    signal = sum(random.choice([-1.0, 1.0]) * PARTS[parts[i % len(parts)]](X[:, j]) for i, j in enumerate(true))
+    signal = sum(
+        random.choice([-1.0, 1.0]) * PARTS[parts[i % len(parts)]](X[:, j])
+        for i, j in enumerate(true)
+    )
     y = signal / np.std(signal) + random.standard_normal(n)
     return Dataset(X, y, (), "y", "regression"), {f"x{j + 1}" for j in true}
 
@@ -52,7 +62,11 @@ def main() -> None:
     parser.add_argument("--kinds", nargs="*", default=list(KINDS), choices=list(KINDS))
     parser.add_argument("--record", type=Path)
     asked = parser.parse_args()
-    record = json.loads(asked.record.read_text(encoding="utf-8")) if asked.record and asked.record.exists() else {}
+    record = (
+        json.loads(asked.record.read_text(encoding="utf-8"))
+        if asked.record and asked.record.exists()
+        else {}
+    )
     for kind in asked.kinds:
         for seed in range(asked.seeds):
             key = f"{asked.fdr:g} / {asked.rows} / {kind} / {seed}"
@@ -72,13 +86,17 @@ def main() -> None:
                 asked.record.write_text(json.dumps(record, indent=1), encoding="utf-8")
     start = f"{asked.fdr:g} / {asked.rows} / "
     for kind in (*asked.kinds, ""):
-        own = [one for key, one in record.items() if key.startswith(start + (f"{kind} / " if kind else ""))]
+        own = [
+            one
+            for key, one in record.items()
+            if key.startswith(start + (f"{kind} / " if kind else ""))
+        ]
         rate = np.array([one["false"] / max(one["named"], 1) for one in own])
         power = np.array([one["true"] / TRUE for one in own])
         print(
             f"{kind or 'all'}: {len(own)} tables, false discovery rate {rate.mean():.1%} ± "
-            f"{rate.std() / np.sqrt(len(own)):.1%}, "
-            f"power {power.mean():.0%}, {np.mean([one['false'] for one in own]):.2f} false columns, "
+            f"{rate.std() / np.sqrt(len(own)):.1%}, power {power.mean():.0%}, "
+            f"{np.mean([one['false'] for one in own]):.2f} false columns, "
             f"{np.median([one['seconds'] for one in own]):.1f} CPU s"
         )
 

@@ -1,4 +1,6 @@
-"""The app as a visitor meets it: a server of its own on a free port, and headless Chromium in front of it."""
+"""The app as a visitor meets it: a server of its own on a free port, and headless Chromium in front
+of it.
+"""
 
 from __future__ import annotations
 
@@ -21,17 +23,25 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 from benchmarks.lines import usual
 
 ROOT = Path(__file__).resolve().parents[1]
-# Beside the sandbox switch, which root needs, these keep Chromium from looking for hosts of its own.
+# Beside the sandbox switch, which root needs, these keep Chromium from looking for hosts of its
+# own.
 CHROMIUM_FLAGS = [
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync",
-]  # fmt: skip
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
 IDLE = "[data-testid='stApp'][data-test-script-state='notRunning']"
 
 
 @dataclass(frozen=True)
 class App:
-    """A running server: its address, the file that holds what it prints, and the number of its process."""
+    """A running server: its address, the file that holds what it prints, and the number of its
+    process.
+    """
 
     url: str
     log: Path
@@ -48,9 +58,16 @@ def children(process: int) -> list[tuple[int, str]]:
     found = []
     for place in Path("/proc").glob("[0-9]*"):
         try:
-            parent = int(place.joinpath("stat").read_text(encoding="ascii").rpartition(")")[2].split()[1])
+            parent = int(
+                place.joinpath("stat").read_text(encoding="ascii").rpartition(")")[2].split()[1]
+            )
             if parent == process:
-                found.append((int(place.name), place.joinpath("cmdline").read_bytes().decode().replace("\0", " ")))
+                found.append(
+                    (
+                        int(place.name),
+                        place.joinpath("cmdline").read_bytes().decode().replace("\0", " "),
+                    )
+                )
         except (OSError, ValueError):  # it has ended meanwhile
             continue
     return found
@@ -74,28 +91,43 @@ def healthy(url: str) -> bool:
 def running_app(
     patience: float = 120.0, before: str = "", script: str | Path = "app.py", **environment: str
 ) -> Iterator[App]:
-    """``streamlit run app.py`` as the README has it, or another ``script``, until it is healthy; stopped on leaving.
+    """``streamlit run app.py`` as the README has it, or another ``script``, until it is healthy;
+    stopped on leaving.
 
-    ``before`` is Python that the server runs first, to measure a page at another size than the usual one;
-    ``environment`` is added to its own.
+    ``before`` is Python that the server runs first, to measure a page at another size than the
+    usual one; ``environment`` is added to its own.
     """
     port = free_port()
     url = f"http://127.0.0.1:{port}"
     streamlit = Path(sys.executable).with_name("streamlit")
-    command = [str(streamlit), "run", str(script), "--server.headless=true", f"--server.port={port}"]
+    command = [
+        str(streamlit),
+        "run",
+        str(script),
+        "--server.headless=true",
+        f"--server.port={port}",
+    ]
     if before:
-        start = f"import sys; sys.argv = {['streamlit', *command[1:]]!r}; {before}; from streamlit.web import cli; cli.main()"  # noqa: E501
+        start = (
+            f"import sys; sys.argv = {['streamlit', *command[1:]]!r}; {before}; from "
+            "streamlit.web import cli; cli.main()"
+        )
         command = [sys.executable, "-c", start]
     with tempfile.TemporaryDirectory() as folder:
         app = App(url, Path(folder) / "server.log")
         with app.log.open("wb") as log:
-            home = usual() | {"MKL_EXPLORER_HOME": str(Path(folder) / "home")} | environment  # no run of one's own
-            server = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=home)
+            # no run of one's own
+            home = usual() | {"MKL_EXPLORER_HOME": str(Path(folder) / "home")} | environment
+            server = subprocess.Popen(
+                command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=home
+            )
         try:
             deadline = time.monotonic() + patience
             while not healthy(url):
                 if server.poll() is not None or time.monotonic() > deadline:
-                    raise RuntimeError(f"The server did not become healthy.\n{app.log.read_text(encoding='utf-8')}")
+                    raise RuntimeError(
+                        f"The server did not become healthy.\n{app.log.read_text(encoding='utf-8')}"
+                    )
                 time.sleep(0.2)
             yield replace(app, process=server.pid)
         finally:
@@ -114,7 +146,8 @@ def chromium() -> Iterator[Browser]:
     path = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
     if path is None:
         raise RuntimeError(
-            "Chromium is not installed. Install the Debian package chromium, or set CHROMIUM to its path."
+            "Chromium is not installed. Install the Debian package chromium, or set "
+            "CHROMIUM to its path."
         )
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=CHROMIUM_FLAGS)

@@ -1,11 +1,13 @@
-"""What a newcomer waits for, in a real browser, on a new machine and on one that has started the app before.
+"""What a newcomer waits for, in a real browser, on a new machine and on one that has started the
+app before.
 
     python -m benchmarks.start
 
-A new machine has an empty home and an empty cache of compiled functions. The server is started, the first page opened
-with nothing in the browser's cache, and a table of 300 rows dropped on it. Seconds of movement count from the request
-for the page, those of the ranking from the drop, those of Explore from the click. A cursor is then dragged along the
-path: frames are counted where its line moves. CPU seconds until an estimator is imported stand beside scikit-learn's.
+A new machine has an empty home and an empty cache of compiled functions. The server is started, the
+first page opened with nothing in the browser's cache, and a table of 300 rows dropped on it.
+Seconds of movement count from the request for the page, those of the ranking from the drop, those
+of Explore from the click. A cursor is then dragged along the path: frames are counted where its
+line moves. CPU seconds until an estimator is imported stand beside scikit-learn's.
 """
 
 from __future__ import annotations
@@ -22,15 +24,16 @@ from playwright.sync_api import Page, expect
 from benchmarks.lines import Line, reported, usual
 from benchmarks.serving import chromium, running_app
 
-ROWS, FIRST, PATIENCE, REPEATS = 300, "knee_angle", 240.0, 3
+ROWS = 300
+FIRST = "knee_angle"
+PATIENCE = 240.0
+REPEATS = 3
 SLIDER = ".player input[type=range]"
 CURSOR = ".st-key-path_chart .path-cursor line"
-MOVEMENT, EXPLORE, RANKING, FRAMES = (
-    "first movement",
-    "Explore on a sample",
-    "first table's ranking",
-    "a frame while dragging",
-)
+MOVEMENT = "first movement"
+EXPLORE = "Explore on a sample"
+RANKING = "first table's ranking"
+FRAMES = "a frame while dragging"
 LIMITS = {  # seconds on a new machine, and on a warm one
     MOVEMENT: (3.0, 3.0),
     EXPLORE: (2.0, 2.0),
@@ -58,7 +61,10 @@ def table() -> bytes:
     X = rng.standard_normal((ROWS, 8))
     y = 1.5 * X[:, 0] + X[:, 1] ** 2 + 0.6 * rng.standard_normal(ROWS) > 0.8
     names = [FIRST, "stride", "age", "height", "mass", "pulse", "sleep", "steps", "gait"]
-    rows = [[*(f"{v:.4f}" for v in row), "runs" if label else "walks"] for row, label in zip(X, y, strict=True)]
+    rows = [
+        [*(f"{v:.4f}" for v in row), "runs" if label else "walks"]
+        for row, label in zip(X, y, strict=True)
+    ]
     return "\n".join(",".join(row) for row in [names, *rows]).encode()
 
 
@@ -66,8 +72,12 @@ def drag(page: Page, seconds: float = 3.0) -> float:
     """Seconds a painted frame takes, on average, while the thumb goes there and back."""
     box = page.locator(SLIDER).first.bounding_box()
     assert box is not None
-    low, span, middle = box["x"] + 9, box["width"] - 18, box["y"] + box["height"] / 2
-    share_at = int(page.locator(SLIDER).first.input_value()) / int(page.locator(SLIDER).first.get_attribute("max") or 1)
+    low = box["x"] + 9
+    span = box["width"] - 18
+    middle = box["y"] + box["height"] / 2
+    share_at = int(page.locator(SLIDER).first.input_value()) / int(
+        page.locator(SLIDER).first.get_attribute("max") or 1
+    )
     page.mouse.move(low + span * share_at, middle)
     page.mouse.down()
     page.locator(CURSOR).first.evaluate(WATCH)
@@ -108,7 +118,9 @@ def start(home: Path | None) -> dict[str, float]:
     """Start the app with everything it keeps in an empty folder, or as it is here, and visit it."""
     kept = {} if home is None else {"NUMBA_CACHE_DIR": f"{home}/numba", "HOME": str(home)}
     with chromium() as browser, running_app(**kept) as app:
-        page = browser.new_page(viewport={"width": 1280, "height": 900}, reduced_motion="no-preference")
+        page = browser.new_page(
+            viewport={"width": 1280, "height": 900}, reduced_motion="no-preference"
+        )
         return visit(page, app.url)
 
 
@@ -116,7 +128,9 @@ def imported(statement: str) -> float:
     """CPU seconds of a statement in a process of its own."""
     command = [sys.executable, "-c", IMPORT.format(statement)]
     there = usual() | {"OPENBLAS_NUM_THREADS": "1"}
-    return float(subprocess.run(command, env=there, capture_output=True, text=True, check=True).stdout)
+    return float(
+        subprocess.run(command, env=there, capture_output=True, text=True, check=True).stdout
+    )
 
 
 def run() -> list[Line]:
@@ -130,11 +144,20 @@ def run() -> list[Line]:
         for name in LIMITS
     ]
     peer = "from sklearn.svm import SVC"
-    pairs = [(imported("from mklcore import LpMKLClassifier"), imported(peer)) for _ in range(REPEATS)]
+    pairs = [
+        (imported("from mklcore import LpMKLClassifier"), imported(peer)) for _ in range(REPEATS)
+    ]
     ours, theirs = zip(*pairs, strict=True)
     return [
         *lines,
-        Line("importing an estimator", ours, "CPU s", float(np.median(theirs)), peer, "which ours needs as well"),
+        Line(
+            "importing an estimator",
+            ours,
+            "CPU s",
+            float(np.median(theirs)),
+            peer,
+            "which ours needs as well",
+        ),
     ]
 
 

@@ -1,11 +1,13 @@
-"""One support vector machine for a given Gram matrix against libsvm, side by side: CPU seconds at equal dual objective.
+"""One support vector machine for a given Gram matrix against libsvm, side by side: CPU seconds at
+equal dual objective.
 
     python -m benchmarks.svm
 
-RBF kernel on twenty normal columns, a nonlinear boundary and a tenth of the labels turned, C = 0.1, 1, 100. libsvm
-(at the default tol 1e-3 of scikit-learn's SVC) goes first; ours is stopped at the loosest accuracy whose dual objective
-is no lower than the one libsvm reached, to 1e-8 of it. Both are the bare solver: SVC looks at its input first, and ours
-does not, so that libsvm is called below SVC. The two are timed in turn, and the median of the ratios is reported.
+RBF kernel on twenty normal columns, a nonlinear boundary and a tenth of the labels turned, C = 0.1,
+1, 100. libsvm (at the default tol 1e-3 of scikit-learn's SVC) goes first; ours is stopped at the
+loosest accuracy whose dual objective is no lower than the one libsvm reached, to 1e-8 of it. Both
+are the bare solver: SVC looks at its input first, and ours does not, so that libsvm is called below
+SVC. The two are timed in turn, and the median of the ratios is reported.
 """
 
 from functools import partial

@@ -1,17 +1,20 @@
-"""The answer of `explore` beside other models on the tables of a folder: scores on held-out rows, ranks, CPU seconds.
+"""The answer of `explore` beside other models on the tables of a folder: scores on held-out rows,
+ranks, CPU seconds.
 
     python -m benchmarks.tables DIR [--seeds 0 1 2] [--only NAME ...] [--models ours forest ...] [--most-rows N]
         [--record FILE] [--page FILE] [--mark NAME]
 
-DIR holds tables and `targets.csv` (file,target). A quarter of the rows is held out, by class where there are classes;
-`ours` is the model of `explore(train, test_size=0)`, `plain` one Laplacian kernel of all columns, by values and ranks,
-with width and ridge by folds, `EBM` an explainable boosting machine with its defaults, `LightGBM` and `CatBoost` stop
-early on a tenth of the rows, the others are scikit-learn's with their parameters by folds on at most ``CHOSEN_ON``
-rows. EBM, LightGBM and CatBoost are measured where interpret-core, lightgbm and catboost are installed. The score is
-accuracy, or R2 for numbers. ``--most-rows`` draws so many of the rows to learn from. Every model of a table goes into
-the record as soon as it is measured, and is not measured again. ``--page`` puts the table between two marks in a page,
-"tables" unless another is given. Ours is ahead of a model by the mean of the paired differences of scores, with its
-standard error over tables.
+DIR holds tables and `targets.csv` (file,target). A quarter of the rows is held out, by class where
+there are classes; `ours` is the model of `explore(train, test_size=0)`, `plain` one Laplacian
+kernel of all columns, by values and ranks, with width and ridge by folds, `EBM` an explainable
+boosting machine with its defaults, `LightGBM` and `CatBoost` stop early on a tenth of the rows, the
+others are scikit-learn's with their parameters by folds on at most ``CHOSEN_ON`` rows. EBM,
+LightGBM and CatBoost are measured where interpret-core, lightgbm and catboost are installed. The
+score is accuracy, or R2 for numbers. ``--most-rows`` draws so many of the rows to learn from. Every
+model of a table goes into the record as soon as it is measured, and is not measured again.
+``--page`` puts the table between two marks in a page, "tables" unless another is given. Ours is
+ahead of a model by the mean of the paired differences of scores, with its standard error over
+tables.
 """
 
 from __future__ import annotations
@@ -42,9 +45,14 @@ from mklcore.data.reading import read_table
 from mklcore.data.samples import load_sample
 
 SAMPLES = "breast_cancer", "wine", "diabetes", "iris"
-HELD_OUT, FOLDS, CHOSEN_ON = 0.25, 5, 3000
+HELD_OUT = 0.25
+FOLDS = 5
+CHOSEN_ON = 3000
 MODELS = ("ours", "plain", "linear", "RBF", "forest", "boosting", "EBM", "LightGBM", "CatBoost")
-TREES, PATIENCE, STOPPED_ON = 2000, 50, 0.1  # of peers that stop early: steps, steps without gain, share of the rows
+# of peers that stop early: steps, steps without gain, share of the rows
+TREES = 2000
+PATIENCE = 50
+STOPPED_ON = 0.1
 
 
 def searched(name: str, classes: int) -> tuple[Any, Mapping[str, Sequence[Any]]]:
@@ -63,19 +71,29 @@ def searched(name: str, classes: int) -> tuple[Any, Mapping[str, Sequence[Any]]]
         if classes:
             model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=2000))
             return model, {"logisticregression__C": np.geomspace(1e-3, 1e2, 6)}
-        return make_pipeline(StandardScaler(), Ridge()), {"ridge__alpha": np.geomspace(1e-3, 1e3, 7)}
+        return make_pipeline(StandardScaler(), Ridge()), {
+            "ridge__alpha": np.geomspace(1e-3, 1e3, 7)
+        }
     if name == "RBF":
         values = [0.1, 1.0, 10.0, 100.0]
         if classes:
             return make_pipeline(StandardScaler(), SVC(max_iter=500_000)), {"svc__C": values}
         machine = make_pipeline(StandardScaler(), SVR(max_iter=500_000))
-        return TransformedTargetRegressor(machine, transformer=StandardScaler()), {"regressor__svr__C": values}
+        return TransformedTargetRegressor(machine, transformer=StandardScaler()), {
+            "regressor__svr__C": values
+        }
     if name == "forest":
         kind: Any = RandomForestClassifier if classes else RandomForestRegressor
-        return kind(200, random_state=0), {"min_samples_leaf": [1, 5], "max_features": ["sqrt", 0.5]}
+        return kind(200, random_state=0), {
+            "min_samples_leaf": [1, 5],
+            "max_features": ["sqrt", 0.5],
+        }
     kind = HistGradientBoostingClassifier if classes else HistGradientBoostingRegressor
     trees = max(20, 1000 // max(classes, 10))  # a tree per class in every step
-    return kind(max_iter=trees, random_state=0), {"learning_rate": [0.03, 0.1], "max_leaf_nodes": [7, 31]}
+    return kind(max_iter=trees, random_state=0), {
+        "learning_rate": [0.03, 0.1],
+        "max_leaf_nodes": [7, 31],
+    }
 
 
 def fitted(name: str, train: Dataset) -> tuple[Any, dict[str, float]]:
@@ -88,7 +106,9 @@ def fitted(name: str, train: Dataset) -> tuple[Any, dict[str, float]]:
     if name == "plain":
         asked = Asked(test_size=0.0)
         known = table(train, asked)
-        whole = next(one for one in candidates(known, dictionary(known, asked), asked) if one.way == "whole")
+        whole = next(
+            one for one in candidates(known, dictionary(known, asked), asked) if one.way == "whole"
+        )
         return refit(known, path(known, whole, asked), asked)[2], {}
     classes = len(train.class_names)
     if name == "EBM":
@@ -99,7 +119,8 @@ def fitted(name: str, train: Dataset) -> tuple[Any, dict[str, float]]:
     if name in ("LightGBM", "CatBoost"):
         return stopped_early(name, train), {}
     model, grid = searched(name, classes)
-    few, cut = train.drawn(CHOSEN_ON, 0), (StratifiedKFold if classes else KFold)(FOLDS, shuffle=True, random_state=0)
+    few = train.drawn(CHOSEN_ON, 0)
+    cut = (StratifiedKFold if classes else KFold)(FOLDS, shuffle=True, random_state=0)
     search = GridSearchCV(model, dict(grid), cv=cut, refit=False).fit(few.X, few.y)
     return clone(model).set_params(**search.best_params_).fit(train.X, train.y), {}
 
@@ -118,11 +139,15 @@ def stopped_early(name: str, train: Dataset) -> Any:
     import catboost
 
     kind = catboost.CatBoostRegressor if is_number else catboost.CatBoostClassifier
-    model = kind(iterations=TREES, random_seed=0, thread_count=1, verbose=False, allow_writing_files=False)
+    model = kind(
+        iterations=TREES, random_seed=0, thread_count=1, verbose=False, allow_writing_files=False
+    )
     return model.fit(rows.X, rows.y, eval_set=(judge.X, judge.y), early_stopping_rounds=PATIENCE)
 
 
-def measured(name: str, data: Dataset, seed: int, most_rows: int | None = None) -> dict[str, float | str]:
+def measured(
+    name: str, data: Dataset, seed: int, most_rows: int | None = None
+) -> dict[str, float | str]:
     """One model on one table: its score on the held-out rows, or why there is none."""
     train, test = data.split(HELD_OUT, seed)
     if most_rows is not None:
@@ -133,22 +158,34 @@ def measured(name: str, data: Dataset, seed: int, most_rows: int | None = None) 
         spent = time.process_time() - began
         said = np.ravel(model.predict(test.X))
     except Exception as error:
-        return {"refused": f"{type(error).__name__}: {error}", "seconds": round(time.process_time() - began, 2)}
+        return {
+            "refused": f"{type(error).__name__}: {error}",
+            "seconds": round(time.process_time() - began, 2),
+        }
     score = r2_score(test.y, said) if data.task == "regression" else accuracy_score(test.y, said)
-    return {"score": round(float(score), 5), "seconds": round(spent, 2), **{k: round(v, 2) for k, v in more.items()}}
+    return {
+        "score": round(float(score), 5),
+        "seconds": round(spent, 2),
+        **{k: round(v, 2) for k, v in more.items()},
+    }
 
 
 def lines_of(record: Mapping[str, Any], seeds: Sequence[int], models: Sequence[str]) -> list[str]:
     """The table in Markdown: scores, then mean score and rank, seconds, refusals."""
-    names = [n for n in record if all(str(s) in record[n].get(m, {}) for m in models for s in seeds)]
+    names = [
+        n for n in record if all(str(s) in record[n].get(m, {}) for m in models for s in seeds)
+    ]
     if not names:
         return ["No table is complete."]
 
     def of(what: str) -> np.ndarray:
-        found = [[[record[n][m][str(s)].get(what, np.nan) for m in models] for s in seeds] for n in names]
+        found = [
+            [[record[n][m][str(s)].get(what, np.nan) for m in models] for s in seeds] for n in names
+        ]
         return np.array(found, dtype=float)
 
-    scores, spent = of("score"), of("seconds")
+    scores = of("score")
+    spent = of("seconds")
     counted = np.maximum(np.nan_to_num(scores, nan=0.0), 0.0)  # a refusal explains nothing
     places = np.array([[rankdata(-row) for row in one] for one in counted])
 
@@ -157,7 +194,8 @@ def lines_of(record: Mapping[str, Any], seeds: Sequence[int], models: Sequence[s
 
     lines = [f"| table | rows | {' | '.join(models)} |", f"|{'---|' * (len(models) + 2)}"]
     lines += [
-        row(n, scores[k].mean(axis=0), ".3f").replace("| |", f"| {record[n]['rows']:,} |") for k, n in enumerate(names)
+        row(n, scores[k].mean(axis=0), ".3f").replace("| |", f"| {record[n]['rows']:,} |")
+        for k, n in enumerate(names)
     ]
     lines += [
         row("**mean score**", counted.mean(axis=(0, 1)), ".4f"),
@@ -169,17 +207,35 @@ def lines_of(record: Mapping[str, Any], seeds: Sequence[int], models: Sequence[s
     if "ours" in models:
         by_table = counted.mean(axis=1)
         ahead = by_table[:, [models.index("ours")]] - by_table
-        errors = ahead.std(axis=0, ddof=1) / np.sqrt(len(names)) if len(names) > 1 else np.full(len(models), np.nan)
-        cells = [f"{gap:+.4f} ± {error:.4f}" for gap, error in zip(ahead.mean(axis=0), errors, strict=True)]
+        errors = (
+            ahead.std(axis=0, ddof=1) / np.sqrt(len(names))
+            if len(names) > 1
+            else np.full(len(models), np.nan)
+        )
+        cells = [
+            f"{gap:+.4f} ± {error:.4f}"
+            for gap, error in zip(ahead.mean(axis=0), errors, strict=True)
+        ]
         lines.insert(-3, f"| ours ahead by | | {' | '.join(cells)} |")
-        settled = np.array([record[n]["ours"][str(s)].get("settled", np.nan) for n in names for s in seeds])
-        middle, most = np.nanmedian(settled), np.nanquantile(settled, 0.9)
-        lines += ["", f"The answer of ours is settled after {middle:.1f} CPU s in the median, {most:.1f} on 90 %."]
+        settled = np.array(
+            [record[n]["ours"][str(s)].get("settled", np.nan) for n in names for s in seeds]
+        )
+        middle = np.nanmedian(settled)
+        most = np.nanquantile(settled, 0.9)
+        lines += [
+            "",
+            (
+                f"The answer of ours is settled after {middle:.1f} CPU s in the median, "
+                f"{most:.1f} on 90 %."
+            ),
+        ]
     return lines
 
 
 def run() -> list[Line]:
-    """The samples that come with the project: what the answer leaves unexplained, and its seconds, beside a forest."""
+    """The samples that come with the project: what the answer leaves unexplained, and its seconds,
+    beside a forest.
+    """
     found = []
     for name in SAMPLES:
         data = load_sample(name)
@@ -188,16 +244,33 @@ def run() -> list[Line]:
             ours, forest = (measured(model, data, 0) for model in ("ours", "forest"))
         left = [1.0 - float(one["score"]) for one in (ours, forest)]
         found.append(
-            Line(f"first answer, {name}", left[:1], "unexplained", left[1], "forest", "share of held-out rows")
+            Line(
+                f"first answer, {name}",
+                left[:1],
+                "unexplained",
+                left[1],
+                "forest",
+                "share of held-out rows",
+            )
         )
         seconds = float(ours["seconds"])
-        found.append(Line(f"first answer, {name}, time", [seconds], "CPU s", float(forest["seconds"]), "forest"))
+        found.append(
+            Line(
+                f"first answer, {name}, time",
+                [seconds],
+                "CPU s",
+                float(forest["seconds"]),
+                "forest",
+            )
+        )
     return found
 
 
 def main() -> None:
     """Measure what is not in the record yet, and print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("folder", metavar="DIR", type=Path)
     parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
     parser.add_argument("--only", nargs="+", default=[])
@@ -207,9 +280,13 @@ def main() -> None:
     parser.add_argument("--page", type=Path)
     parser.add_argument("--mark", default="tables")
     asked = parser.parse_args()
-    record: dict[str, Any] = json.loads(asked.record.read_text("utf-8")) if asked.record.exists() else {}
+    record: dict[str, Any] = (
+        json.loads(asked.record.read_text("utf-8")) if asked.record.exists() else {}
+    )
     with (asked.folder / "targets.csv").open(encoding="utf-8", newline="") as lines:
-        tables = [row for row in csv.DictReader(lines) if not asked.only or row["file"] in asked.only]
+        tables = [
+            row for row in csv.DictReader(lines) if not asked.only or row["file"] in asked.only
+        ]
     for row in tables:
         known = record.setdefault(row["file"], {})
         todo = [(m, s) for m in asked.models for s in asked.seeds if str(s) not in known.get(m, {})]
@@ -220,7 +297,9 @@ def main() -> None:
             data = read_table(asked.folder / row["file"], row["target"] or None)
             known["rows"] = data.n_samples
             for model, seed in todo:
-                known.setdefault(model, {})[str(seed)] = found = measured(model, data, seed, asked.most_rows)
+                known.setdefault(model, {})[str(seed)] = found = measured(
+                    model, data, seed, asked.most_rows
+                )
                 asked.record.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
                 print(f"{row['file']}, {model}, seed {seed}: {found}", flush=True)
     made = lines_of(record, asked.seeds, asked.models)

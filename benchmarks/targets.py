@@ -2,8 +2,9 @@
 
     python -m benchmarks.targets DIR
 
-DIR holds tables and `targets.csv` with the columns `file` and `target`. One line a table: right or wrong, the three
-likeliest columns with their confidence, and why the first was taken; then the counts.
+DIR holds tables and `targets.csv` with the columns `file` and `target`. One line a table: right or
+wrong, the three likeliest columns with their confidence, and why the first was taken; then the
+counts.
 """
 
 from __future__ import annotations
@@ -42,7 +43,9 @@ class Guess(NamedTuple):
 
 
 def guesses(folder: Path) -> Iterator[Guess]:
-    """The guess on every table that `targets.csv` names; a table that is refused has no candidates, and says so."""
+    """The guess on every table that `targets.csv` names; a table that is refused has no candidates,
+    and says so.
+    """
     with (folder / "targets.csv").open(encoding="utf-8", newline="") as lines:
         rows = list(csv.DictReader(lines))
     for row in rows:
@@ -57,9 +60,10 @@ def counts(found: list[Guess]) -> str:
     """A sentence about how many guesses are right."""
     sure = [one for one in found if one.candidates and is_sure(one.candidates)]
     return (
-        f"{sum(one.right for one in found)} of {len(found)} right, {sum(one.among for one in found)} among the three "
-        f"likeliest; "
-        f"{sum(one.right for one in sure)} of {len(sure)} right where the guess is called sure"
+        f"{sum(one.right for one in found)} of {len(found)} right, "
+        f"{sum(one.among for one in found)} among the three likeliest; "
+        f"{sum(one.right for one in sure)} of {len(sure)} right where the guess is called "
+        "sure"
     )
 
 

@@ -1,11 +1,13 @@
-"""How often is noise called a relation, and how often is a relation seen? The verdict of `explore`, and the rule that
-it had before: a score above guessing by 1.645 standard errors of the paired difference.
+"""How often is noise called a relation, and how often is a relation seen?
+
+The verdict of `explore`, and the rule that it had before: a score above guessing by 1.645 standard
+errors of the paired difference.
 
     python -m benchmarks.verdicts [--draws 200] [--only PART ...] [--engel FILE] [--record FILE] [--write]
 
-Tables without and with a relation, each drawn anew; FILE is the food expenditure of 235 households (Engel's table of
-statsmodels: income, foodexp), whose draws are other seeds. ``--write`` writes the table of docs/answer.md from the
-record.
+Tables without and with a relation, each drawn anew; FILE is the food expenditure of 235 households
+(Engel's table of statsmodels: income, foodexp), whose draws are other seeds. ``--write`` writes the
+table of docs/answer.md from the record.
 """
 
 from __future__ import annotations
@@ -40,7 +42,13 @@ def noise(kind: str, n: int, d: int, seed: int) -> Dataset:
     if kind in ("balanced", "rare"):
         y = random.permutation(np.arange(n) < (n // 2 if kind == "balanced" else n // 10))
         return Dataset(X, np.where(y, "yes", "no"), (), "y", "binary")
-    return Dataset(X, random.standard_t(2, n) if kind == "heavy" else random.standard_normal(n), (), "y", "regression")
+    return Dataset(
+        X,
+        random.standard_t(2, n) if kind == "heavy" else random.standard_normal(n),
+        (),
+        "y",
+        "regression",
+    )
 
 
 def weak(seed: int) -> Dataset:
@@ -83,19 +91,29 @@ TABLES: dict[str, Callable[[int], Dataset]] = {
 
 def judged(data: Dataset, seed: int) -> dict[str, Any]:
     """The relation of the verdict, and whether the rule before called it better than guessing."""
-    asked, found = Asked(seed=seed), dict[str, Any]()
+    asked = Asked(seed=seed)
+    found = dict[str, Any]()
     for name, value in stages(data, asked):
         found[name] = value
         if name == "refit":
             break
     path, index, model = found["refit"]
-    answer = Exploration(found["table"], asked, found["choice"], path, index, model, (), (_no_effect(data),), {})
+    answer = Exploration(
+        found["table"], asked, found["choice"], path, index, model, (), (_no_effect(data),), {}
+    )
     kind = DummyRegressor if data.task == "regression" else DummyClassifier
-    learnt, rows = answer.learnt_from, answer.judge
-    guessing = predictions(kind().fit(np.zeros((learnt.n_samples, 1)), learnt.y), np.zeros((rows.n_samples, 1)))
+    learnt = answer.learnt_from
+    rows = answer.judge
+    guessing = predictions(
+        kind().fit(np.zeros((learnt.n_samples, 1)), learnt.y), np.zeros((rows.n_samples, 1))
+    )
     before = compare_scores([answer.judged, guessing], rows.y, answer.measure, seed)[1]
     better = bool(before.gap > BEFORE * np.nan_to_num(before.gap_error))
-    return {"before": better, "relation": answer.verdict.relation, "p_value": answer.verdict.p_value}
+    return {
+        "before": better,
+        "relation": answer.verdict.relation,
+        "p_value": answer.verdict.p_value,
+    }
 
 
 def _no_effect(data: Dataset) -> Any:
@@ -104,8 +122,13 @@ def _no_effect(data: Dataset) -> Any:
 
 def written(record: dict[str, dict[str, Any]]) -> str:
     """The table in Markdown."""
-    lines = ["| table | draws | before: better than guessing | now: a relation | now: better than guessing |",
-             "|---|---|---|---|---|"]  # fmt: skip
+    lines = [
+        (
+            "| table | draws | before: better than guessing | now: a relation | now: better "
+            "than guessing |"
+        ),
+        "|---|---|---|---|---|",
+    ]
     for name in dict.fromkeys(key.partition(" / ")[0] for key in record):
         own = [one for key, one in record.items() if key.partition(" / ")[0] == name]
         before = np.mean([one["before"] for one in own])
@@ -123,7 +146,11 @@ def main() -> None:
     parser.add_argument("--record", type=Path)
     parser.add_argument("--write", action="store_true")
     asked = parser.parse_args()
-    record = json.loads(asked.record.read_text(encoding="utf-8")) if asked.record and asked.record.exists() else {}
+    record = (
+        json.loads(asked.record.read_text(encoding="utf-8"))
+        if asked.record and asked.record.exists()
+        else {}
+    )
     tables = dict(TABLES)
     if asked.engel:
         households = mkl.read_table(asked.engel, target="foodexp")
@@ -141,7 +168,9 @@ def main() -> None:
     print(table)
     if asked.write:
         head, _, rest = PAGE.read_text(encoding="utf-8").partition(MARKS[0])
-        PAGE.write_text(head + MARKS[0] + table + MARKS[1] + rest.partition(MARKS[1])[2], encoding="utf-8")
+        PAGE.write_text(
+            head + MARKS[0] + table + MARKS[1] + rest.partition(MARKS[1])[2], encoding="utf-8"
+        )
 
 
 if __name__ == "__main__":

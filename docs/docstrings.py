@@ -9,15 +9,18 @@ import griffe
 
 SECTION = re.compile(r"^(\w[\w ]*)\n-{3,}\n", re.MULTILINE)
 ENTRY = re.compile(r"^([A-Za-z_][\w, ]*) : ", re.MULTILINE)
-EXAMPLE = re.compile(r"^>>> .*(?:\n.*\S.*)*", re.MULTILINE)  # to the next empty line, as doctest reads it
+# to the next empty line, as doctest reads it
+EXAMPLE = re.compile(r"^>>> .*(?:\n.*\S.*)*", re.MULTILINE)
 
 
 def as_markdown(text: str) -> str:
-    """The docstring with ``name : meaning`` lines as list entries, and its examples as blocks of code.
+    """The docstring with ``name : meaning`` lines as list entries, and its examples as blocks of
+    code.
 
     Markdown would read ``>>>`` as quotations, and ``x[0][0]`` as a reference that no page has.
     """
-    shown, end = [], 0
+    shown = []
+    end = 0
     for example in EXAMPLE.finditer(text):
         shown += [_prose(text[end : example.start()]), f"\n```pycon\n{example[0]}\n```\n"]
         end = example.end()
@@ -26,7 +29,10 @@ def as_markdown(text: str) -> str:
 
 def _prose(text: str) -> str:
     text = SECTION.sub(lambda found: f"\n**{found[1]}**\n\n", text)
-    return ENTRY.sub(lambda found: "- " + ", ".join(f"`{name.strip()}`" for name in found[1].split(",")) + ": ", text)
+    return ENTRY.sub(
+        lambda found: "- " + ", ".join(f"`{name.strip()}`" for name in found[1].split(",")) + ": ",
+        text,
+    )
 
 
 class Entries(griffe.Extension):
@@ -34,8 +40,11 @@ class Entries(griffe.Extension):
 
     def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
         """The parameters that `mklcore.documented` has written, and what is no section as Markdown."""
-        if obj.docstring and any("documented" in str(one.value) for one in getattr(obj, "decorators", ())):
+        if obj.docstring and any(
+            "documented" in str(one.value) for one in getattr(obj, "decorators", ())
+        ):
             made = getattr(importlib.import_module(obj.module.path), obj.name)
             obj.docstring.value = inspect.cleandoc(made.__doc__)
-        if obj.docstring and not SECTION.search(obj.docstring.value):  # numpydoc's sections are read by its own parser
+        # numpydoc's sections are read by its own parser
+        if obj.docstring and not SECTION.search(obj.docstring.value):
             obj.docstring.value = as_markdown(obj.docstring.value)

@@ -49,10 +49,14 @@ def main(names: Sequence[str]) -> None:
                 continue
             figure = run(path)
             drawing = page.evaluate(DRAW, json.loads(figure.to_json()))
-            (PICTURES / f"{path.stem}.svg").write_text(unquote(drawing.split(",", 1)[1]), encoding="utf-8")
+            (PICTURES / f"{path.stem}.svg").write_text(
+                unquote(drawing.split(",", 1)[1]), encoding="utf-8"
+            )
             alts[path.stem] = figure.layout.meta["alt"]
             print(path.stem, flush=True)
-    ALTS.write_text(json.dumps(alts, indent=1, ensure_ascii=False, sort_keys=True) + "\n", encoding="utf-8")
+    ALTS.write_text(
+        json.dumps(alts, indent=1, ensure_ascii=False, sort_keys=True) + "\n", encoding="utf-8"
+    )
 
 
 if __name__ == "__main__":

@@ -1,8 +1,10 @@
-"""What the site takes from the library itself: formulas, words and options of a method, so that none is typed twice.
+"""What the site takes from the library itself: formulas, words and options of a method, so that
+none is typed twice.
 
-A line ``{{ formula lp }}``, ``{{ words lp }}`` or ``{{ options lp }}`` in a page is replaced from ``ESTIMATORS``, a
-line ``{{ published all }}`` or ``{{ published hkl }}`` from ``EXPERIMENTS`` and the runs that come with the project, a
-line ``{{ example sparse_or_not }}`` from the script of the gallery with that name.
+A line ``{{ formula lp }}``, ``{{ words lp }}`` or ``{{ options lp }}`` in a page is replaced from
+``ESTIMATORS``, a line ``{{ published all }}`` or ``{{ published hkl }}`` from ``EXPERIMENTS`` and
+the runs that come with the project, a line ``{{ example sparse_or_not }}`` from the script of the
+gallery with that name.
 """
 
 import ast
@@ -36,16 +38,20 @@ def words(key: str) -> str:
     """What the method does, what to look for and what it cannot tell."""
     method = ESTIMATORS[key]
     return (
-        f"{method.one_line}\n\n**What to look for.** {method.look_for}\n\n**What it cannot tell.** {method.cannot_tell}"
+        f"{method.one_line}\n\n**What to look for.** {method.look_for}\n\n**What it cannot "
+        f"tell.** {method.cannot_tell}"
     )
 
 
 def options(key: str) -> str:
     """The controls of the method as a table."""
     rows = [
-        f"| `{c.name}` | {_range(c)} | {_value(c.default)} | {html.escape(c.help)} |" for c in ESTIMATORS[key].controls
+        f"| `{c.name}` | {_range(c)} | {_value(c.default)} | {html.escape(c.help)} |"
+        for c in ESTIMATORS[key].controls
     ]
-    return "\n".join(["| option | values | usual | what moving it does |", "|---|---|---|---|", *rows])
+    return "\n".join(
+        ["| option | values | usual | what moving it does |", "|---|---|---|---|", *rows]
+    )
 
 
 def _range(control: Control) -> str:
@@ -65,23 +71,29 @@ def _value(value: object) -> str:
 
 
 def published(key: str) -> str:
-    """The runs of experiments that come with the project: of ``all`` a line each, of one every number beside the
-    paper's.
+    """The runs of experiments that come with the project: of ``all`` a line each, of one every
+    number beside the paper's.
     """
     if key == "all":
         lines = overview()
         return "\n".join(
-            _row(line) + ("\n" + _row(("---",) * len(line)) if not place else "") for place, line in enumerate(lines)
+            _row(line) + ("\n" + _row(("---",) * len(line)) if not place else "")
+            for place, line in enumerate(lines)
         )
     return "\n\n".join(
-        _section(name, EXPERIMENTS[name]) for name in EXPERIMENTS if name == key or name.startswith(f"{key}_")
+        _section(name, EXPERIMENTS[name])
+        for name in EXPERIMENTS
+        if name == key or name.startswith(f"{key}_")
     )
 
 
 def _section(key: str, experiment: Experiment) -> str:
     """What was found beside what was published: one line per cell that has a published number."""
     run = record(key)
-    head = f"### `{key}`: {experiment.paper}\n\n{experiment.title}. {experiment.did}\n\nReference: {experiment.source}."
+    head = (
+        f"### `{key}`: {experiment.paper}\n\n{experiment.title}. "
+        f"{experiment.did}\n\nReference: {experiment.source}."
+    )
     if run is None:
         return f"{head} No run comes with the project."
     compared = experiment.compare(run)
@@ -97,7 +109,12 @@ def _section(key: str, experiment: Experiment) -> str:
         for j, column in enumerate(run.columns)
         if np.isfinite(compared.reference[i, j])
     ]
-    said = (f"{run.repetitions} repetitions", "small" if run.quick else "", f"seed {run.seed}", run.took)
+    said = (
+        f"{run.repetitions} repetitions",
+        "small" if run.quick else "",
+        f"seed {run.seed}",
+        run.took,
+    )
     size = ", ".join(filter(None, said))
     table = (
         "\n".join(map(_row, (names, ("---",) * len(names), *cells)))
@@ -106,13 +123,19 @@ def _section(key: str, experiment: Experiment) -> str:
     )
     reasons = "".join(f"\n\nBeyond chance: {reason}" for reason in experiment.reasons(compared))
     verdicts = _verdicts(experiment.judge(run))
-    return f"{head}\n\nRun: {size}.\n\n{verdicts}\n\n{table}{reasons}\n\nWhat differs: {experiment.open_points}"
+    return (
+        f"{head}\n\nRun: {size}.\n\n{verdicts}\n\n{table}{reasons}\n\nWhat differs: "
+        f"{experiment.open_points}"
+    )
 
 
 def _verdicts(judged: Sequence[ClaimVerdict]) -> str:
     """What the run says of every claim of the paper, disagreements first."""
     reported = [
-        f"- {html.escape(one.claim.sentence)}<br>**{one.answer.capitalize()}.** {html.escape(one.figures)}"
+        (
+            f"- {html.escape(one.claim.sentence)}<br>**{one.answer.capitalize()}.** "
+            f"{html.escape(one.figures)}"
+        )
         for one in judged
     ]
     return "\n".join([f"What the paper states: {counted(judged)}.\n", *reported])
@@ -137,7 +160,9 @@ def example(key: str) -> str:
 
 
 def lessons(_key: str) -> str:
-    """A row of every lesson: title, level, question, and the section that says what its picture shows."""
+    """A row of every lesson: title, level, question, and the section that says what its picture
+    shows.
+    """
     rows = []
     for lesson in LESSONS.values():
         shown = re.sub(r"[$*]", "", lesson.said("reveal").replace(r"\infty", "∞"))

@@ -1,4 +1,5 @@
-"""Draw the pictures of the site: one path per method, and a hull, solved here and written as SVG by Chromium.
+"""Draw the pictures of the site: one path per method, and a hull, solved here and written as SVG by
+Chromium.
 
 python -m docs.pictures
 """
@@ -30,7 +31,9 @@ def path_picture(key: str) -> go.Figure:
     kernels = mkl.KernelDictionary.per_feature(mkl.Linear(), data.n_features)
     param, settings = PATHS[key]
     model = ESTIMATORS[key].classifier(kernels=kernels, **settings)
-    path = mkl.fit_path(model, data.X, data.y, param, path_grid(model, kernels.grams(data.X), data.y, param, 25))
+    path = mkl.fit_path(
+        model, data.X, data.y, param, path_grid(model, kernels.grams(data.X), data.y, param, 25)
+    )
     return mkl.figures.weight_path(path)
 
 
@@ -45,17 +48,29 @@ def stages_picture() -> str:
     """The stages of an answer, in their order, each with what its function says it does, as SVG."""
     lines = (explore.__doc__ or "").split("\n\n")[1].splitlines()
     told = {line.strip()[:20].strip(): line.strip()[20:] for line in lines}
-    step, boxes = 44, []
+    step = 44
+    boxes = []
     for k, name in enumerate(explore.STAGES):
         y = 8 + k * step
-        box = f'<rect x="8" y="{y}" width="170" height="32" rx="6" fill="none" stroke="currentColor"/>'
-        words = (
-            f'<text x="18" y="{y + 21}" font-weight="600">{name}</text><text x="194" y="{y + 21}">{told[name]}</text>'
+        box = (
+            f'<rect x="8" y="{y}" width="170" height="32" rx="6" fill="none" '
+            'stroke="currentColor"/>'
         )
-        arrow = f'<path d="M 93 {y + 32} v 12" stroke="currentColor"/>' if name != explore.STAGES[-1] else ""
+        words = (
+            f'<text x="18" y="{y + 21}" font-weight="600">{name}</text><text x="194" '
+            f'y="{y + 21}">{told[name]}</text>'
+        )
+        arrow = (
+            f'<path d="M 93 {y + 32} v 12" stroke="currentColor"/>'
+            if name != explore.STAGES[-1]
+            else ""
+        )
         boxes.append(box + words + arrow)
     size = f'viewBox="0 0 900 {8 + len(boxes) * step}" width="900"'
-    head = f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="sans-serif" font-size="14" color="#555">'
+    head = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="sans-serif" '
+        'font-size="14" color="#555">'
+    )
     return f'{head}<g fill="currentColor">{"".join(boxes)}</g></svg>\n'
 
 

@@ -6,8 +6,9 @@ train, test = data.split(test_size=0.3, seed=0)
 model = mkl.LpMKLClassifier(p=4 / 3, C=1.0).fit(train.X, train.y)
 print(model.score(test.X, test.y), model.dual_gap_)
 
-Every public name is loaded when it is first used. A new one is a line in ``__init__.pyi``, which type checkers and
-editors read, too; everything else is found in the packages: ``mkl.data``, ``mkl.estimators``, ``mkl.paths``, ...
+Every public name is loaded when it is first used. A new one is a line in ``__init__.pyi``, which
+type checkers and editors read, too; everything else is found in the packages: ``mkl.data``,
+``mkl.estimators``, ``mkl.paths``, ...
 """
 
 from mklcore._lazy import lazily as _lazily

@@ -20,7 +20,10 @@ from mklcore import (
     verify as verify,
 )
 from mklcore.gallery import theory as theory
-from mklcore.answer.auto import AutoMKLClassifier as AutoMKLClassifier, AutoMKLRegressor as AutoMKLRegressor
+from mklcore.answer.auto import (
+    AutoMKLClassifier as AutoMKLClassifier,
+    AutoMKLRegressor as AutoMKLRegressor,
+)
 from mklcore.answer.explore import explore as explore
 from mklcore.data.dataset import Dataset as Dataset
 from mklcore.data.reading import read_table as read_table

@@ -11,20 +11,28 @@ from types import ModuleType
 
 
 def lazily(package: str, file: str) -> tuple[Callable[[str], object], dict[str, str]]:
-    """The ``__getattr__`` of a package, and the modules of the names that the stub (.pyi) beside its ``file`` has.
+    """The ``__getattr__`` of a package, and the modules of the names that the stub (.pyi) beside
+    its ``file`` has.
 
     The package's own modules are found as well.
     """
     stub = Path(file).with_suffix(".pyi")
     lines = ast.parse(stub.read_text(encoding="utf-8")).body if stub.exists() else []
-    home = {alias.name: str(line.module) for line in lines if isinstance(line, ast.ImportFrom) for alias in line.names}
+    home = {
+        alias.name: str(line.module)
+        for line in lines
+        if isinstance(line, ast.ImportFrom)
+        for alias in line.names
+    }
 
     def found(name: str) -> object:
         if (module := home.get(name, package)) != package:
             return getattr(import_module(module), name)
         if not name.startswith("__") and find_spec(f"{package}.{name}") is not None:
             return import_module(f"{package}.{name}")
-        raise AttributeError(f"module {package!r} has no attribute {name!r}; see dir({package}) and its modules.")
+        raise AttributeError(
+            f"module {package!r} has no attribute {name!r}; see dir({package}) and its modules."
+        )
 
     return found, home
 
@@ -39,6 +47,9 @@ def import_extra(module: str, extra: str, purpose: str) -> ModuleType:
     except ModuleNotFoundError as error:
         package = module.partition(".")[0].replace("_", "-")
         raise ImportError(
-            f"{purpose} need the package {package}, which is not installed: pip install 'mklcore[{extra}]'.",
+            (
+                f"{purpose} need the package {package}, which is not installed: pip install "
+                f"'mklcore[{extra}]'."
+            ),
             name=module,
         ) from error

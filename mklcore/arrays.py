@@ -1,5 +1,7 @@
-"""What arrays hold, for type checkers: floats of 8 bytes (``Array``) and 4 (``Single``), integers (``Indices``), bools
-(``Mask``), anything (``Labels``); how systems of them are solved, and how many threads work on them."""
+"""What arrays hold, for type checkers: floats of 8 bytes (``Array``) and 4 (``Single``), integers
+(``Indices``), bools (``Mask``), anything (``Labels``); how systems of them are solved, and how many
+threads work on them.
+"""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -19,8 +21,8 @@ Labels: TypeAlias = NDArray[Any]
 
 
 def read_only(array: Array) -> Array:
-    """A view that cannot be written to: a jitted function that gets all it only reads so is compiled for one type, not
-    two.
+    """A view that cannot be written to: a jitted function that gets all it only reads so is
+    compiled for one type, not two.
     """
     view = array.view()
     view.setflags(write=False)
@@ -28,8 +30,8 @@ def read_only(array: Array) -> Array:
 
 
 def writable(array: Array) -> Array:
-    """The array itself, or a copy of one that is read-only: the other way to one type, for what is small beside the
-    work.
+    """The array itself, or a copy of one that is read-only: the other way to one type, for what is
+    small beside the work.
     """
     return array if array.flags.writeable else array.copy()
 
@@ -50,8 +52,8 @@ def factorised(system: Array, shift: float | Array = 0.0) -> Callable[[Array], A
 
 @cache
 def _pools() -> ThreadpoolController:
-    """The pools of numpy's and of scipy's library, which is loaded first: a controller only knows the pools it has
-    seen.
+    """The pools of numpy's and of scipy's library, which is loaded first: a controller only knows
+    the pools it has seen.
     """
     import scipy.linalg.blas  # noqa: F401
 
@@ -60,7 +62,8 @@ def _pools() -> ThreadpoolController:
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """One BLAS thread inside a loop over kernels, or in a function that it decorates: two took 2 to 13 times as long
-    when other work shared the cores."""
+    """One BLAS thread inside a loop over kernels, or in a function that it decorates: two took 2 to
+    13 times as long when other work shared the cores.
+    """
     with _pools().limit(limits=1, user_api="blas"):
         yield

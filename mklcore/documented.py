@@ -1,4 +1,6 @@
-"""The parameters that estimators and functions share, described once: a decorator writes them into each docstring."""
+"""The parameters that estimators and functions share, described once: a decorator writes them into
+each docstring.
+"""
 
 from __future__ import annotations
 
@@ -131,18 +133,31 @@ Kind = TypeVar("Kind", bound=Callable[..., Any])  # a class or a function
 
 
 def documented(kind: Kind) -> Kind:
-    """The class or function with an entry for every parameter: its own, else that of ``PARAMETERS``."""
+    """The class or function with an entry for every parameter: its own, else that of
+    ``PARAMETERS``.
+    """
     before, heading, own = inspect.cleandoc(kind.__doc__ or "").partition(_HEADING)
     following = _SECTION.search(own if heading else before)
     if not heading:
-        before, own = (before, "") if following is None else (before[: following.start()], before[following.start() :])
+        before, own = (
+            (before, "")
+            if following is None
+            else (before[: following.start()], before[following.start() :])
+        )
         following = _SECTION.search(own)
     rest = "" if following is None else own[following.start() :]
-    entries = {entry[1]: entry[0] for entry in _ENTRY.finditer(own if following is None else own[: following.start()])}
+    entries = {
+        entry[1]: entry[0]
+        for entry in _ENTRY.finditer(own if following is None else own[: following.start()])
+    }
     section = []
     for parameter in inspect.signature(kind).parameters.values():
         name = f"**{parameter.name}" if parameter.kind is parameter.VAR_KEYWORD else parameter.name
-        default = f'"{parameter.default}"' if isinstance(parameter.default, str) else repr(parameter.default)
+        default = (
+            f'"{parameter.default}"'
+            if isinstance(parameter.default, str)
+            else repr(parameter.default)
+        )
         is_free = parameter.default is parameter.empty or name in entries
         first, _, what = entries.get(name, _SHARED.get(name, name)).partition("\n")
         section.append(f"{first}\n{what}" if is_free else f"{first}, default {default}\n{what}")

@@ -7,8 +7,8 @@
     └── ProofError           an answer that its own parts do not prove: a fault of ours, never published
     NotConvergedWarning      a solver stopped before its tolerance       (also scikit-learn's ConvergenceWarning)
 
-A message says what happened, what was expected, what came, and what to do next. Where a setting mends it, the error
-carries that setting as a `Repair`.
+A message says what happened, what was expected, what came, and what to do next. Where a setting
+mends it, the error carries that setting as a `Repair`.
 """
 
 import warnings
@@ -22,7 +22,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
 
     class NotConvergedWarning(UserWarning):
-        """A solver stopped before it reached its tolerance; the message tells the gap and what to change."""
+        """A solver stopped before it reached its tolerance; the message tells the gap and what to
+        change.
+        """
 
 
 _suppressed = ContextVar("suppress_convergence_warnings", default=False)
@@ -32,8 +34,9 @@ _suppressed = ContextVar("suppress_convergence_warnings", default=False)
 class Repair:
     """One way to mend a refusal: what a button says, and the arguments that change.
 
-    settings : pairs of a name and a value: arguments of `read_table` or `three_way_split`, or what an application calls
-    its own. The value of "uses" holds pairs of a column and its use, "" for the use that is found.
+    settings : pairs of a name and a value: arguments of `read_table` or `three_way_split`, or what
+    an application calls its own. The value of "uses" holds pairs of a column and its use, "" for
+    the use that is found.
     """
 
     label: str
@@ -69,18 +72,21 @@ class ParameterError(MKLError, ValueError):
 
 
 class ProofError(MKLError):
-    """An answer that its own parts do not prove; it is not published. A fault of this library: please report it.
+    """An answer that its own parts do not prove; it is not published.
+
+    A fault of this library: please report it.
 
     Raised with what was found, which is what to report; the message says what to do first.
     """
 
     def __str__(self) -> str:
         return (
-            "This answer is withheld, because its own numbers do not prove it. What helps: a target and kernels of "
-            "ordinary size (standardise the target, normalise the kernels), a larger tol, a smaller C or a larger lam. "
-            "It is a fault of this library all the same: please report the method with its parameters, the number of "
-            "rows and kernels, the range of "
-            f"the target, and this finding. {super().__str__()}"
+            "This answer is withheld, because its own numbers do not prove it. What "
+            "helps: a target and kernels of ordinary size (standardise the target, "
+            "normalise the kernels), a larger tol, a smaller C or a larger lam. It is a "
+            "fault of this library all the same: please report the method with its "
+            "parameters, the number of rows and kernels, the range of the target, and "
+            f"this finding. {super().__str__()}"
         )
 
 
@@ -89,7 +95,10 @@ def _not_converged() -> type[Warning]:
     """The warning that a solver stopped short, which is scikit-learn's warning, too."""
     from sklearn.exceptions import ConvergenceWarning  # not at start-up
 
-    about = {"__module__": __name__, "__doc__": "A solver stopped before it reached its tolerance; see its message."}
+    about = {
+        "__module__": __name__,
+        "__doc__": "A solver stopped before it reached its tolerance; see its message.",
+    }
     return type("NotConvergedWarning", (ConvergenceWarning,), about)
 
 
@@ -101,8 +110,8 @@ def __getattr__(name: str) -> Any:
 
 
 def warn_short(message: str, stacklevel: int = 2) -> None:
-    """Warn that a solver stopped short of its tolerance, unless the caller tells it; ``stacklevel`` as in
-    ``warnings``.
+    """Warn that a solver stopped short of its tolerance, unless the caller tells it; ``stacklevel``
+    as in ``warnings``.
     """
     if not _suppressed.get():
         warnings.warn(message, _not_converged(), stacklevel=stacklevel + 1)
@@ -117,7 +126,8 @@ _pulse: ContextVar[Callable[[], Any] | None] = ContextVar("pulse", default=None)
 
 @contextmanager
 def cancellation_scope(pulse: Callable[[], Any]) -> Iterator[None]:
-    """Call ``pulse`` now and then while kernels are built and models fitted inside: what it raises ends that.
+    """Call ``pulse`` now and then while kernels are built and models fitted inside: what it raises
+    ends that.
 
     For this thread alone.
     """
@@ -138,8 +148,8 @@ def check_cancelled() -> None:
 def suppress_convergence_warnings() -> Iterator[None]:
     """Give no NotConvergedWarning inside, because the caller shows the status and gap of the fit.
 
-    It holds for this thread alone: ``warnings.catch_warnings`` would change the filters of the whole process, and two
-    threads that use it at once leave each other's behind.
+    It holds for this thread alone: ``warnings.catch_warnings`` would change the filters of the
+    whole process, and two threads that use it at once leave each other's behind.
     """
     before = _suppressed.set(True)
     try:

@@ -1,4 +1,6 @@
-"""What kernels, losses and penalties share: the numbers a person may choose, and refusals of what these cannot be."""
+"""What kernels, losses and penalties share: the numbers a person may choose, and refusals of what
+these cannot be.
+"""
 
 from __future__ import annotations
 
@@ -29,9 +31,11 @@ class Parameter:
     help: str
 
 
-def check_whole(name: str, value: Any, least: int = 1, most: int | None = None, other: str = "") -> None:
-    """ParameterError unless ``value`` is a whole number from ``least`` on, up to ``most``; ``other`` says what else the
-    caller takes.
+def check_whole(
+    name: str, value: Any, least: int = 1, most: int | None = None, other: str = ""
+) -> None:
+    """ParameterError unless ``value`` is a whole number from ``least`` on, up to ``most``;
+    ``other`` says what else the caller takes.
     """
     whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
     if not whole or value < least or (most is not None and value > most):
@@ -59,7 +63,9 @@ Fitting = Callable[Concatenate[Estimator, Arguments], Estimator]
 
 
 def set_together(fit: Fitting[Estimator, Arguments]) -> Fitting[Estimator, Arguments]:
-    """``fit`` of an estimator whose attributes are all set at its end: a refusal or Ctrl-C leaves the earlier model."""
+    """``fit`` of an estimator whose attributes are all set at its end: a refusal or Ctrl-C leaves
+    the earlier model.
+    """
 
     @wraps(fit)
     def fitted(self: Estimator, /, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Estimator:

@@ -1,12 +1,13 @@
 """Check a saved model against its table: ``python -m mklcore.verify MODEL.mkl TABLE.csv [TARGET]``.
 
-Finds the training rows in the table, builds the kernels of the file's dictionary from them again, and computes
-objective, dual value, gap and predictions with the public certificates. Weak duality is all that is needed: a feasible
-dual point has a value below every objective, so that the gap bounds the distance to the optimum whatever the solver
-did. A table may be an .npz of X (n, d) and y (n,); ready kernels are an .npz of one array, (M, n, n) or
-(p, q+1, n, n).
+Finds the training rows in the table, builds the kernels of the file's dictionary from them again,
+and computes objective, dual value, gap and predictions with the public certificates. Weak duality
+is all that is needed: a feasible dual point has a value below every objective, so that the gap
+bounds the distance to the optimum whatever the solver did. A table may be an .npz of X (n, d) and y
+(n,); ready kernels are an .npz of one array, (M, n, n) or (p, q+1, n, n).
 
-Prints one line per statement. Ends with 0 where all hold, 1 where one does not, 2 where the model cannot be checked.
+Prints one line per statement. Ends with 0 where all hold, 1 where one does not, 2 where the model
+cannot be checked.
 """
 
 from __future__ import annotations
@@ -48,11 +49,15 @@ class Statement(NamedTuple):
 
 def same(name: str, stated: Any, found: Any, size: float) -> Statement:
     """A stated number beside the one that was found; ``size`` is what rounding is measured by."""
-    return Statement(abs(stated - found) <= CLOSE * size, f"{name}: stated {stated:.10g}, found {found:.10g}")
+    return Statement(
+        abs(stated - found) <= CLOSE * size, f"{name}: stated {stated:.10g}, found {found:.10g}"
+    )
 
 
 def verify(model_path: Any, table: Any, target: str | None = None) -> list[Statement]:
-    """All statements about a saved model and the table, or .npz, it was fitted on; DataError where it cannot be."""
+    """All statements about a saved model and the table, or .npz, it was fitted on; DataError where
+    it cannot be.
+    """
     model = load_model(model_path)
     model = getattr(model, "exploration_", model)  # of an answer, or of an estimator that holds one
     model = getattr(model, "model", model)
@@ -68,22 +73,42 @@ def verify(model_path: Any, table: Any, target: str | None = None) -> list[State
             twin._refit(stack, np.column_stack(targets))
         own = getattr(model.graph, "kernels", None)
         if isinstance(own, np.ndarray):
-            lines.append(Statement(np.array_equal(own, X), "kernels: those that the graph was fitted on"))
+            lines.append(
+                Statement(np.array_equal(own, X), "kernels: those that the graph was fitted on")
+            )
         return [*lines, *_predictions(model, twin, X), *_hull(model, X)]
-    M, n = stack.n_kernels, stack.n_samples
+    M = stack.n_kernels
+    n = stack.n_samples
     if (M, n) != (len(model.kernel_names_), model.n_train_) or 8 * M * n * n > MOST_BYTES:
         raise DataError(
-            f"The model has {len(model.kernel_names_)} kernels on {model.n_train_} rows, its dictionary makes {M} on "
-            f"{n}; they have to be as many, and at most {MOST_BYTES / 1e9:g} GB."
+            f"The model has {len(model.kernel_names_)} kernels on {model.n_train_} rows, "
+            f"its dictionary makes {M} on {n}; they have to be as many, and at most "
+            f"{MOST_BYTES / 1e9:g} GB."
         )
     twin._remember_kernels(stack)
     if getattr(model, "approximation", None) is not None:
         lines.append(
-            Statement(True, "kernels: APPROXIMATED from landmarks; what follows is proved of the approximations")
+            Statement(
+                True,
+                (
+                    "kernels: APPROXIMATED from landmarks; what follows is proved of the "
+                    "approximations"
+                ),
+            )
         )
     lines += _predictions(model, twin, stack.values if model._map is None else X)
-    K = twin._map.cross(X) if hasattr(model, "scales_") else np.array([stack.gram(m) for m in range(M)])
-    lines += _kinds(model, K, twin.decide_blocks(K) if model._map is None else twin._decisions(X), targets, stack)
+    K = (
+        twin._map.cross(X)
+        if hasattr(model, "scales_")
+        else np.array([stack.gram(m) for m in range(M)])
+    )
+    lines += _kinds(
+        model,
+        K,
+        twin.decide_blocks(K) if model._map is None else twin._decisions(X),
+        targets,
+        stack,
+    )
     if hasattr(model, "calibration_"):
         lines.append(_probabilities(model, X))
     return lines
@@ -94,74 +119,103 @@ def verify(model_path: Any, table: Any, target: str | None = None) -> list[State
 
 def labels_of(model: Any) -> Any:
     """The training target: numbers, or classes by their names."""
-    return model.classes_[model.training_target_] if hasattr(model, "classes_") else model.training_target_
+    return (
+        model.classes_[model.training_target_]
+        if hasattr(model, "classes_")
+        else model.training_target_
+    )
 
 
 def training_rows(model: Any, table: Any, target: str | None) -> tuple[Any, list[Statement]]:
-    """The training rows as the estimator sees them, in its order, and what is said of their target: an array, or a
-    ``Dataset`` where the model reads texts or sequences."""
+    """The training rows as the estimator sees them, in its order, and what is said of their target:
+    an array, or a ``Dataset`` where the model reads texts or sequences.
+    """
     if str(table).endswith(".npz"):
         try:
             with np.load(table, allow_pickle=False) as file:
                 table = dict(file)
         except ValueError as error:
-            raise DataError(f"The .npz cannot be read: {error} Expected arrays of numbers or texts.") from error
+            raise DataError(
+                f"The .npz cannot be read: {error} Expected arrays of numbers or texts."
+            ) from error
     kept = model.row_fingerprints_
     if isinstance(table, dict) and "X" not in table:
         return np.asarray(next(iter(table.values())), dtype=float), []
     if kept is None:
-        raise DataError("The model was fitted on ready kernels: give them as .npz with one array (M, n, n).")
+        raise DataError(
+            "The model was fitted on ready kernels: give them as .npz with one array (M, n, n)."
+        )
     data = None
     if isinstance(table, dict):
-        X, given = np.asarray(table["X"], dtype=float), table.get("y")
+        X = np.asarray(table["X"], dtype=float)
+        given = table.get("y")
     else:
         data = _as_read_by(model, read_table(table, target))
-        X, given = data.table, data.y
+        X = data.table
+        given = data.y
     places: dict[int, list[int]] = {}
     for i, code in enumerate(row_fingerprints(X).tolist()):
         places.setdefault(code, []).append(i)
     found = [places.get(int(code), []) for code in kept]
     if missing := sum(not alike for alike in found):
         raise DataError(
-            f"{missing} of the model's {len(found)} training rows are not in the table; is it the same file?"
+            f"{missing} of the model's {len(found)} training rows are not in the table; is "
+            "it the same file?"
         )
     lines = [Statement(True, f"training rows: all {len(found)} are rows of the table")]
     labels = labels_of(model)
     if given is not None and not hasattr(model, "offset_"):
         # Rows that are alike may have several targets: one of them has to be the model's.
-        held = all(any(np.all(one == given[j]) for j in alike) for one, alike in zip(labels, found, strict=True))
+        held = all(
+            any(np.all(one == given[j]) for j in alike)
+            for one, alike in zip(labels, found, strict=True)
+        )
         lines.append(Statement(held, f"training target: {'' if held else 'NOT '}that of the table"))
     rows = [alike[0] for alike in found]
     return X[rows] if data is None or not data.strings else data.take(np.array(rows)), lines
 
 
 def _as_read_by(model: Any, data: Dataset) -> Dataset:
-    """The columns of a table that the model reads, its texts and sequences with room for as many letters."""
+    """The columns of a table that the model reads, its texts and sequences with room for as many
+    letters.
+    """
     places = {name: j for j, name in enumerate(data.feature_names)}
     names = model.column_names if hasattr(model, "encoder_") else data.feature_names
     strings = getattr(model, "sequence_names_", ())
     if missing := [*(set(names) - set(places)), *(set(strings) - set(dict(data.strings)))]:
-        raise DataError(f"The model reads the column {missing[0]!r}, which the table lacks; is it the same file?")
+        raise DataError(
+            f"The model reads the column {missing[0]!r}, which the table lacks; is it the "
+            "same file?"
+        )
     X = data.X[:, [places[name] for name in names]]
     if not strings:
         return Dataset(X, data.y, names, task=data.task, class_names=data.class_names)
-    room = (model.n_features_in_ - len(names)) // len(strings)  # longer rows are none that the model was fitted on
-    sequences = tuple((name, [one[:room] for one in values]) for name, values in data.sequences if name in strings)
+    # longer rows are none that the model was fitted on
+    room = (model.n_features_in_ - len(names)) // len(strings)
+    sequences = tuple(
+        (name, [one[:room] for one in values]) for name, values in data.sequences if name in strings
+    )
     texts = tuple((name, cut(values, room)) for name, values in data.texts if name in strings)
     kept = {"sequences": sequences, "texts": texts, "width": room}
     return Dataset(X, data.y, names, task=data.task, class_names=data.class_names, **kept)
 
 
 def _predictions(model: Any, twin: Any, X: Any) -> Iterator[Statement]:
-    """What the file predicts, and what the rebuilt kernels do, on the training rows and, of numbers, on mixtures."""
+    """What the file predicts, and what the rebuilt kernels do, on the training rows and, of
+    numbers, on mixtures.
+    """
     asked = {"training rows": X}
     if not isinstance(X, Dataset) and X.ndim == 2:
         asked["mixtures of them"] = 0.7 * X + 0.3 * X[::-1]
     for what, rows in asked.items():
-        stated, found = model._decisions(rows), twin._decisions(rows)
+        stated = model._decisions(rows)
+        found = twin._decisions(rows)
         size = max(float(np.abs(found).max()), 1e-300)
         off = float(np.abs(stated - found).max()) / size
-        yield Statement(off <= CLOSE, f"predictions of {what}: off by {off:.1e} of the largest with rebuilt kernels")
+        yield Statement(
+            off <= CLOSE,
+            f"predictions of {what}: off by {off:.1e} of the largest with rebuilt kernels",
+        )
 
 
 def _probabilities(model: Any, X: Any) -> Statement:
@@ -169,7 +223,10 @@ def _probabilities(model: Any, X: Any) -> Statement:
         return Statement(True, "probabilities: calibrated on other rows, which are not checked")
     rows, decision = held_out_decisions(model, X, y := labels_of(model))
     found = copy.copy(model).calibrate(decision, y[rows]).calibration_
-    return Statement(np.allclose(found, model.calibration_, rtol=1e-6), "probabilities: calibrated on folds again")
+    return Statement(
+        np.allclose(found, model.calibration_, rtol=1e-6),
+        "probabilities: calibrated on folds again",
+    )
 
 
 # Objectives and dual values
@@ -185,41 +242,70 @@ class Case(NamedTuple):
 def _stated(model: Any, cases: list[Case]) -> Iterator[Statement]:
     """The certificate that a model states beside what was found, problem by problem."""
     names = ("objective_", "dual_objective_", "dual_gap_", "relative_gap_")
-    stated = [[None] * len(cases) if (v := getattr(model, n)) is None else np.atleast_1d(v).tolist() for n in names]
-    for k, (case, objective, dual, gap, relative) in enumerate(zip(cases, *stated, strict=True), start=1):
+    stated = [
+        [None] * len(cases) if (v := getattr(model, n)) is None else np.atleast_1d(v).tolist()
+        for n in names
+    ]
+    for k, (case, objective, dual, gap, relative) in enumerate(
+        zip(cases, *stated, strict=True), start=1
+    ):
         name = f" (problem {k})" if len(cases) > 1 else ""
         size = max(abs(objective), abs(case.primal), 1e-300)
         yield same(f"objective{name}", objective, case.primal, size)
         if dual is None or case.dual is None:
-            yield Statement(dual is None, f"certificate{name}: none is {'stated' if dual is None else 'known'} here")
+            yield Statement(
+                dual is None,
+                f"certificate{name}: none is {'stated' if dual is None else 'known'} here",
+            )
             continue
         if not np.isfinite(case.dual):
-            yield Statement(False, f"dual value{name}: stated {dual:.10g}, but the dual point is not feasible")
+            yield Statement(
+                False, f"dual value{name}: stated {dual:.10g}, but the dual point is not feasible"
+            )
             continue
-        # Rounding is taken off a published dual value: it may be below what its point proves, never above.
+        # Rounding is taken off a published dual value: it may be below what its point proves, never
+        # above.
         room = CLOSE * max(size, abs(case.dual))
-        yield Statement(dual <= case.dual + room, f"dual value{name}: stated {dual:.10g}, found {case.dual:.10g}")
+        yield Statement(
+            dual <= case.dual + room,
+            f"dual value{name}: stated {dual:.10g}, found {case.dual:.10g}",
+        )
         found = case.primal - case.dual
         honest = abs(gap - (objective - dual)) <= room and gap >= found - room and found >= -room
-        honest = honest and abs(relative * abs(objective) - gap) <= room and gap <= _most(model, objective) + room
+        honest = (
+            honest
+            and abs(relative * abs(objective) - gap) <= room
+            and gap <= _most(model, objective) + room
+        )
         share = max(gap, found, 0.0) / size
-        yield Statement(honest, f"gap{name}: stated {gap:.3g}, so the answer is within {share:.2e} of the optimum")
+        yield Statement(
+            honest,
+            f"gap{name}: stated {gap:.3g}, so the answer is within {share:.2e} of the optimum",
+        )
 
 
 def _most(model: Any, objective: float) -> float:
-    """The largest gap with which a fit may end in its status; R of the stopping rule is at most the objective."""
+    """The largest gap with which a fit may end in its status; R of the stopping rule is at most the
+    objective.
+    """
     return model.tol * abs(objective) if model.status_ is Status.CONVERGED else np.inf
 
 
 def _hull(model: Any, X: Array) -> Iterator[Statement]:
-    """Hierarchical kernel learning: the bound over the whole grid or graph through the sufficient condition."""
+    """Hierarchical kernel learning: the bound over the whole grid or graph through the sufficient
+    condition.
+    """
     values = np.column_stack(hkl_certificate(model, X, labels_of(model)))
     proved = model.dual_objective_ is not None and model.proof_ is not None
-    yield from _stated(model, [Case(float(primal), float(dual) if proved else None) for primal, dual in values])
+    yield from _stated(
+        model, [Case(float(primal), float(dual) if proved else None) for primal, dual in values]
+    )
 
 
 def _kinds(model: Any, K: Array, f: Array, targets: list[Array], stack: Any) -> Iterator[Statement]:
-    """The certificate of a model on kernels: K (M, n, n), the decisions f of the training rows, the targets (n,)."""
+    """The certificate of a model on kernels: K (M, n, n), the decisions f of the training rows, the
+    targets (n,).
+    """
     name = type(model).__name__
     kinds = {
         "GOMP": _pursuit,
@@ -232,60 +318,93 @@ def _kinds(model: Any, K: Array, f: Array, targets: list[Array], stack: Any) -> 
     check: Any = next((check for start, check in kinds.items() if name.startswith(start)), None)
     if check is None and not hasattr(model, "penalty_in_use"):
         raise DataError(f"{name} is no kind of model that can be checked.")
-    yield from _stated(model, _weighted(model, K, targets) if check is None else check(model, K, f, targets, stack))
+    yield from _stated(
+        model, _weighted(model, K, targets) if check is None else check(model, K, f, targets, stack)
+    )
     if hasattr(model, "offset_"):
         yield same("offset", model.offset_, 1.0 if model.nu is None else -model.fit_.intercept, 1.0)
 
 
 def _parts(model: Any, count: int) -> Iterator[tuple[Array, Array, float, Any]]:
     """Weights, dual coefficients, intercept and dual point of every problem."""
-    points = [None] * count if model.dual_point_ is None else np.reshape(model.dual_point_, (count, -1))
+    points = (
+        [None] * count if model.dual_point_ is None else np.reshape(model.dual_point_, (count, -1))
+    )
     for k in range(count):
-        weights, dual = (value[k] if count > 1 else value for value in (model.weights_, model.dual_coef_))
-        yield np.asarray(weights), np.asarray(dual), float(np.atleast_1d(model.intercept_)[k]), points[k]
+        weights, dual = (
+            value[k] if count > 1 else value for value in (model.weights_, model.dual_coef_)
+        )
+        yield (
+            np.asarray(weights),
+            np.asarray(dual),
+            float(np.atleast_1d(model.intercept_)[k]),
+            points[k],
+        )
 
 
 def _weighted(model: Any, K: Array, targets: list[Array]) -> list[Case]:
     """lp-norm MKL, its baselines and its one-class forms: one dual for all kernels."""
-    w, of_nu, cases = getattr(model, "sample_weight_", None), getattr(model, "nu", None) is not None, []
+    w = getattr(model, "sample_weight_", None)
+    of_nu = getattr(model, "nu", None) is not None
+    cases = []
     C = 1.0 / (model.nu * (len(targets[0]) if w is None else w.sum())) if of_nu else model.C
     for y, (weights, dual, b, point) in zip(targets, _parts(model, len(targets)), strict=True):
         G = K
         if type(model).__name__.startswith("BestKernel"):
-            G, weights = K[weights > 0], weights[weights > 0]
+            G = K[weights > 0]
+            weights = weights[weights > 0]
         if type(model).__name__.startswith("Aligned"):
-            G, weights = weights[:, None, None] * K, np.ones(len(K))
+            G = weights[:, None, None] * K
+            weights = np.ones(len(K))
         b = -model.offset_ if of_nu else b
-        loss, penalty = model.loss_in_use, model.penalty_in_use
-        values = certificate(G, y, weights, dual, b, loss, C, penalty, point, model.fit_intercept, w)
+        loss = model.loss_in_use
+        penalty = model.penalty_in_use
+        values = certificate(
+            G, y, weights, dual, b, loss, C, penalty, point, model.fit_intercept, w
+        )
         cases.append(Case(values[0], None if point is None else values[1]))
     return cases
 
 
 def _joint(model: Any, K: Array, f: Array, targets: list[Array], stack: Any) -> list[Case]:
-    Y, b, duals = np.array(targets), np.atleast_1d(model.intercept_), np.reshape(model.dual_coef_, (len(K[0]), -1)).T
+    Y = np.array(targets)
+    b = np.atleast_1d(model.intercept_)
+    duals = np.reshape(model.dual_coef_, (len(K[0]), -1)).T
     if model.loss_in_use.of_residuals:
-        Y, b = Y - b[:, None], 0.0 * b
-    point, loss = model.dual_point_, model.loss_in_use
-    values = joint_certificate(K, Y, model.weights_, duals, b, loss, model.C, model.p, point, model.fit_intercept)
+        Y = Y - b[:, None]
+        b = 0.0 * b
+    point = model.dual_point_
+    loss = model.loss_in_use
+    values = joint_certificate(
+        K, Y, model.weights_, duals, b, loss, model.C, model.p, point, model.fit_intercept
+    )
     return [Case(values[0], None if point is None else values[1])]
 
 
 def _norms(K: Array, dual: Array) -> Array:
     """a'K_m a of every kernel, of (n,) or (M, n) coefficients."""
-    return np.array([max(float(a @ k @ a), 0.0) for k, a in zip(K, np.broadcast_to(dual, K.shape[:2]), strict=True)])
+    return np.array(
+        [
+            max(float(a @ k @ a), 0.0)
+            for k, a in zip(K, np.broadcast_to(dual, K.shape[:2]), strict=True)
+        ]
+    )
 
 
 def _concave(model: Any, K: Array, f: Array, targets: list[Array], stack: Any) -> list[Case]:
     """SMKL: a price of the norms and the loss; classes in pairs, each on the rows of its two."""
-    penalty, y, cases = model._penalty(stack), model.training_target_, []
+    penalty = model._penalty(stack)
+    y = model.training_target_
+    cases = []
     pairs = getattr(model, "pairs_", ())
     for k, (weights, dual, b, _) in enumerate(_parts(model, max(len(pairs), 1))):
         rows = np.flatnonzero(np.isin(y, pairs[k])) if pairs else np.arange(len(y))
         signed = signs(y[rows], pairs[k][1]) if pairs else y
         decision = np.tensordot(weights, K[:, rows] @ dual, 1)
         price = penalty.value(weights**2 * _norms(K, dual))
-        cases.append(Case(price + total_loss(model.loss_in_use, decision, b, signed, model.C), None))
+        cases.append(
+            Case(price + total_loss(model.loss_in_use, decision, b, signed, model.C), None)
+        )
     return cases
 
 
@@ -301,20 +420,32 @@ def _scaled(model: Any, K: Array, f: Array, targets: list[Array], stack: Any) ->
 
 def _losses(model: Any, f: Array, targets: list[Array], C: float) -> float:
     loss: Loss = model.loss_in_use
-    return sum(total_loss(loss, one, 0.0, y, C) for one, y in zip(np.reshape(f, (len(f), -1)).T, targets, strict=True))
+    return sum(
+        total_loss(loss, one, 0.0, y, C)
+        for one, y in zip(np.reshape(f, (len(f), -1)).T, targets, strict=True)
+    )
 
 
 def _pursuit(model: Any, K: Array, f: Array, targets: list[Array], stack: Any) -> list[Case]:
-    """MKL-GOMP: (1/n) sum_i V + lam ||f||^2, where the squared loss has no half. Of squared loss any dual bounds the
-    objective of the best choice of as many kernels, by one sort."""
+    """MKL-GOMP: (1/n) sum_i V + lam ||f||^2, where the squared loss has no half.
+
+    Of squared loss any dual bounds the objective of the best choice of as many kernels, by one
+    sort.
+    """
     share = (2.0 if model.loss_in_use.quadratic else 1.0) / len(f)
     duals = np.reshape(model.dual_coef_, (len(f), -1))
     norms = float(np.sum(duals * np.tensordot(model.weights_, K @ duals, 1)))
-    primal, bound = _losses(model, f, targets, share) + model.lam * norms, None
+    primal = _losses(model, f, targets, share) + model.lam * norms
+    bound = None
     if model.dual_objective_ is not None:
         problem = BestK(K, np.array(targets).T - model.intercept_, model.lam)
-        proof, size = getattr(model, "proof_", None), len(model.selected_)
-        point = np.zeros_like(problem.Y) if proof is not None else np.reshape(model.dual_point_, problem.Y.shape)
+        proof = getattr(model, "proof_", None)
+        size = len(model.selected_)
+        point = (
+            np.zeros_like(problem.Y)
+            if proof is not None
+            else np.reshape(model.dual_point_, problem.Y.shape)
+        )
         bound = problem.bound(point, problem.forms(point), size)
         if proof is not None:
             bound = min(proved_bound(K, problem.Y, model.lam, size, Proof(*proof)), primal)
@@ -325,14 +456,18 @@ def _pursuit(model: Any, K: Array, f: Array, targets: list[Array], stack: Any) -
 
 def _greedy(model: Any, K: Array, f: Array, targets: list[Array], stack: Any) -> list[Case]:
     """Greedy coordinate descent: coefficients of their own for every kernel."""
-    n, cases = len(f), []
+    n = len(f)
+    cases = []
     f = f.reshape(n, -1)
-    for k, (y, (_, dual, b, theta)) in enumerate(zip(targets, _parts(model, len(targets)), strict=True)):
+    for k, (y, (_, dual, b, theta)) in enumerate(
+        zip(targets, _parts(model, len(targets)), strict=True)
+    ):
         errors = _losses(model, f[:, k], [y], 1.0 / n)
         if model.criterion == "empirical":
             cases.append(Case(errors, None))
             continue
-        primal, bound = errors + model.lam * float(np.sqrt(_norms(K, dual)).sum()), None
+        primal = errors + model.lam * float(np.sqrt(_norms(K, dual)).sum())
+        bound = None
         if theta is not None:
             feasible = np.sqrt(_norms(K, theta).max()) <= model.lam * (1.0 + 1e-6)
             bound = float(theta @ (y - b) - 0.5 * n * (theta @ theta)) if feasible else -np.inf
@@ -345,7 +480,11 @@ def report(model_path: Any, table: Any, target: str | None = None) -> tuple[list
     try:
         lines = verify(model_path, table, target)
     except Exception as error:  # a file that was changed leads its reader into any of them
-        text = str(error) if isinstance(error, (DataError, OSError)) else f"{type(error).__name__}: {str(error)[:300]}"
+        text = (
+            str(error)
+            if isinstance(error, (DataError, OSError))
+            else f"{type(error).__name__}: {str(error)[:300]}"
+        )
         return [f"cannot be checked: {text}"], 2
     good = all(line.holds for line in lines)
     said = [f"{'holds' if line.holds else 'FAILS'}  {line.text}" for line in lines]

@@ -30,14 +30,18 @@ def sentence(drawn: Sequence[ComparedMethod]) -> Comparison | None:
     """Draw what the comparison comes to, or how many methods it waits for; None until it is there."""
     ready = {one.label: one.found for one in drawn if one.found is not None}
     waiting = [one for one in drawn if one.found is None and one.failed is None]
-    place = st.container(key="compare_sentence", height=LINE if waiting else "content", border=False)
+    place = st.container(
+        key="compare_sentence", height=LINE if waiting else "content", border=False
+    )
     if waiting:
         place.caption(f"{len(ready)} of {style.counted(len(drawn), 'method')} are there.")
         return None
     if len(ready) < 2:
         return None
     key = "comparison", *(answer.key(one.params) for one in drawn if one.found is not None)
-    match work.get(key, lambda progress: compare_answers(ready), title="Comparison", compiled=False):
+    match work.get(
+        key, lambda progress: compare_answers(ready), title="Comparison", compiled=False
+    ):
         case Ready(found):
             place.markdown(f"**{found.sentence(called(list(ready)))}**")
             return found
@@ -63,13 +67,18 @@ def slider_sets(shared: str, best: bool) -> str:
         return "The methods have different parameters: the slider sets a share of each path."
     name = captions.symbol(shared)
     if best:
-        return f"Every method stands at its own best {name}; the slider sets one {name} for all of them."
+        return (
+            f"Every method stands at its own best {name}; the slider sets one {name} for all "
+            "of them."
+        )
     return f"One {name} for all methods."
 
 
 @st.fragment
 def draw_players(drawn: Sequence[ComparedMethod], said: str) -> None:
-    """Draw the shared slider, the picture of every method and what follows the slider; a release runs only this."""
+    """Draw the shared slider, the picture of every method and what follows the slider; a release
+    runs only this.
+    """
     every = [one.path for one in drawn]
     found = player_data.shared_slider(every, [one.method.over for one in drawn])
     name = tuple((answer.key(one.params), one.path is None, one.found is None) for one in drawn)
@@ -79,11 +88,16 @@ def draw_players(drawn: Sequence[ComparedMethod], said: str) -> None:
     if any(every):
         lead, best = st.columns([6, 1.6], gap="small", vertical_alignment="center")
         with lead:
-            players.slider(made, found, here, name, scored=all(one.path is None or one.found for one in drawn))
+            players.slider(
+                made, found, here, name, scored=all(one.path is None or one.found for one in drawn)
+            )
         best.button(
-            "Each at its best", key="compare_best", on_click=lambda: state.change(methods_at=""), disabled=here.best,
+            "Each at its best",
+            key="compare_best",
+            on_click=lambda: state.change(methods_at=""),
+            disabled=here.best,
             help="Moves every method to the point of its path that the folds chose.",
-        )  # fmt: skip
+        )
         st.caption(slider_sets(found.shared, here.best))
     with st.container(key="compare_figure"):
         players.methods_chart(made)
@@ -96,39 +110,68 @@ def draw_players(drawn: Sequence[ComparedMethod], said: str) -> None:
 
 def results(found: Comparison, drawn: Sequence[ComparedMethod]) -> None:
     """Draw one row per method, to sort and to take away, and plain models on the same rows."""
-    known, rows = {one.label: one for one in drawn}, []
+    known = {one.label: one for one in drawn}
+    rows = []
     for one in found.answers:
         own = known[one.name].found
         assert own is not None  # it was compared
-        path, k = own.path, own.index
-        rows.append({
-            "method": one.name, "at": players.where(path, k), "by folds": one.score, "held out": one.judged,
-            "± held out": one.error, "behind the first": one.gap, "± behind": one.gap_error,
-            "kernels used": one.kernels, "gap": float(path.relative_gap[k]), "solved": path.statuses[k].ok,
-            "seconds of the path": float(path.seconds.sum()),
-        })  # fmt: skip
-    listed, score = pd.DataFrame(rows), found.score_name
-    number, form = st.column_config.NumberColumn, "percent" if score in captions.SHARES else "%.3f"
+        path = own.path
+        k = own.index
+        rows.append(
+            {
+                "method": one.name,
+                "at": players.where(path, k),
+                "by folds": one.score,
+                "held out": one.judged,
+                "± held out": one.error,
+                "behind the first": one.gap,
+                "± behind": one.gap_error,
+                "kernels used": one.kernels,
+                "gap": float(path.relative_gap[k]),
+                "solved": path.statuses[k].ok,
+                "seconds of the path": float(path.seconds.sum()),
+            }
+        )
+    listed = pd.DataFrame(rows)
+    score = found.score_name
+    number = st.column_config.NumberColumn
+    form = "percent" if score in captions.SHARES else "%.3f"
     where = "held out" if found.held_out else "by folds, again"
-    named = {"by folds": f"{score} by folds", "held out": f"{score}, {where}", "behind the first": "behind"}
+    named = {
+        "by folds": f"{score} by folds",
+        "held out": f"{score}, {where}",
+        "behind the first": "behind",
+    }
     config = {name: number(named.get(name, name), format=form) for name in list(listed)[2:7]}
     config |= {
         "method": st.column_config.TextColumn(pinned=True),
-        "gap": number(format="percent", help="How far from the optimum at most. Empty: no certificate."),
+        "gap": number(
+            format="percent", help="How far from the optimum at most. Empty: no certificate."
+        ),
         "seconds of the path": number("seconds", format="%.1f", help="Of the whole path."),
     }
-    st.dataframe(listed, hide_index=True, column_config=config, alt="One row per method, the best by folds first")
+    st.dataframe(
+        listed,
+        hide_index=True,
+        column_config=config,
+        alt="One row per method, the best by folds first",
+    )
     recipes = listed.assign(settings=[known[one.name].method.text() for one in found.answers])
     take, said = st.columns([1.3, 7], vertical_alignment="center")
     listings.take(recipes, "compare", "csv_compare", place=take)
     first = known[found.answers[0].name].found
     beside = {} if first is None else first.baselines
     lines = [f"{name} {captions.score(score, value)}" for name, value in beside.items()]
-    said.caption(f"Differences are paired on {found.rows:,} rows. Plain models by folds: {', '.join(lines) or 'none'}.")
+    said.caption(
+        f"Differences are paired on {found.rows:,} rows. Plain models by folds: "
+        f"{', '.join(lines) or 'none'}."
+    )
 
 
 def explanation(drawn: Sequence[ComparedMethod]) -> None:
-    """Draw what the picture is, how to read it, what it cannot tell, and the problem each method solves."""
+    """Draw what the picture is, how to read it, what it cannot tell, and the problem each method
+    solves.
+    """
     what, look, limits = st.columns(3, gap="large")
     what.markdown(text("compare"))
     look.markdown(text("compare_look"))
@@ -171,7 +214,10 @@ def page(params: Params) -> None:
 
 if frame.usable_table():
     if tables.table(state.current()).task == "novelty":
-        st.info("This table has no target, so there is no score to compare. Choose a target on the Data page.")
+        st.info(
+            "This table has no target, so there is no score to compare. Choose a target "
+            "on the Data page."
+        )
         state.link("data", "Go to Data")
     else:
         try:

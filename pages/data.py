@@ -21,7 +21,11 @@ from pages.shared.state import memory
 from pages.shared.work import PendingError
 
 SAMPLES_A_ROW = 4
-TASKS = {"binary": "two classes", "multiclass": "more than two classes", "regression": "a number (regression)"}
+TASKS = {
+    "binary": "two classes",
+    "multiclass": "more than two classes",
+    "regression": "a number (regression)",
+}
 
 
 def gallery() -> None:
@@ -36,9 +40,13 @@ def gallery() -> None:
             row = box.columns(SAMPLES_A_ROW, gap="small")
         with row[place % SAMPLES_A_ROW]:
             st.button(
-                label, key=f"table_{name}", width="stretch", on_click=kept.choose, args=(name,),
+                label,
+                key=f"table_{name}",
+                width="stretch",
+                on_click=kept.choose,
+                args=(name,),
                 type="primary" if name == state.current().data else "secondary",
-            )  # fmt: skip
+            )
             st.caption(line)
 
 
@@ -56,16 +64,19 @@ def facts(table: Dataset, parts: Split) -> None:
     if table.task != "novelty":
         target = f"Target **{plain(table.target_name)}**: {TASKS[table.task]}"
     st.markdown(
-        f"{what}. {target}. Rows for training **{rows[0]:,}**, validation **{rows[1]:,}**, test **{rows[2]:,}**."
+        f"{what}. {target}. Rows for training **{rows[0]:,}**, validation **{rows[1]:,}**, "
+        f"test **{rows[2]:,}**."
     )
     sample = SAMPLES.get(state.current().data)
     if sample is not None:
         st.caption(f"Source: {plain(sample.source)}. Licence: {plain(sample.licence)}.")
     if table.task == "novelty":
         st.info(
-            "This table has no target: the model learns where most rows are. Explore shows which columns tell unusual "
-            "rows from the others, Predict says whether a row is unusual. Hulls, Compare and most of Theory need a "
-            "target.",
+            (
+                "This table has no target: the model learns where most rows are. Explore "
+                "shows which columns tell unusual rows from the others, Predict says whether "
+                "a row is unusual. Hulls, Compare and most of Theory need a target."
+            ),
             icon=":material/info:",
         )
 
@@ -90,21 +101,31 @@ def warnings(table: Dataset) -> None:
 
 def show(table: Dataset, parts: Split) -> None:
     """Draw what was read."""
-    dark, stack = drawing.is_dark(), tables.on_stack(state.current())
+    dark = drawing.is_dark()
+    stack = tables.on_stack(state.current())
     left, right = st.columns([3, 2], gap="large")
     with left:
         if stack:
             st.subheader("Kernels of the stack", anchor=False)
             three_digits = st.column_config.NumberColumn(format="%.3g")
             st.dataframe(
-                listings.stack(tables.stack_file(state.current()).stack), height=248, hide_index=True,
+                listings.stack(tables.stack_file(state.current()).stack),
+                height=248,
+                hide_index=True,
                 alt="Name and range of each kernel",
                 column_config=dict.fromkeys(("smallest", "mean", "largest"), three_digits),
-            )  # fmt: skip
-            st.caption("Explore, Compare and Kernels work on a stack; the other pages need columns.")
+            )
+            st.caption(
+                "Explore, Compare and Kernels work on a stack; the other pages need columns."
+            )
         else:
             st.subheader("First rows", anchor=False)
-            st.dataframe(listings.first_rows(table), height=248, hide_index=True, alt="The first rows, target first")
+            st.dataframe(
+                listings.first_rows(table),
+                height=248,
+                hide_index=True,
+                alt="The first rows, target first",
+            )
     with right:
         st.subheader("Target", anchor=False)
         drawing.show(drawing.target_figure(table, parts, dark=dark), "target_chart")

@@ -26,20 +26,32 @@ def story(experiment: Experiment) -> None:
 
 def buttons(experiment: Experiment) -> None:
     """Draw the two ways to run it, and how the last run ended if it did not end well."""
-    seed, run = state.current().experiment_seed, runs.run()
+    seed = state.current().experiment_seed
+    run = runs.run()
     busy = isinstance(run, Pending)
     small, full, note = st.columns([2.4, 2.8, 4], vertical_alignment="center")
     small.button(
-        f"Run small ({runs.foreseen(experiment, runs.SMALL)})", key="run_small", type="primary",
-        on_click=runs.ask, args=(experiment, runs.SMALL, seed), disabled=busy,
-        help=f"{runs.SMALL} repetitions of every row. The time is that of the processor on one core.",
-    )  # fmt: skip
+        f"Run small ({runs.foreseen(experiment, runs.SMALL)})",
+        key="run_small",
+        type="primary",
+        on_click=runs.ask,
+        args=(experiment, runs.SMALL, seed),
+        disabled=busy,
+        help=(
+            f"{runs.SMALL} repetitions of every row. The time is that of the processor on one core."
+        ),
+    )
     full.button(
-        f"Run full size ({runs.foreseen(experiment, experiment.repetitions)})", key="run_full",
-        on_click=runs.ask, args=(experiment, experiment.repetitions, seed), disabled=busy,
-        help=f"{experiment.repetitions} repetitions, in the background: it goes on while you use the other pages. "
-        "The time is that of the processor on one core.",
-    )  # fmt: skip
+        f"Run full size ({runs.foreseen(experiment, experiment.repetitions)})",
+        key="run_full",
+        on_click=runs.ask,
+        args=(experiment, experiment.repetitions, seed),
+        disabled=busy,
+        help=(
+            f"{experiment.repetitions} repetitions, in the background: it goes on while you "
+            "use the other pages. The time is that of the processor on one core."
+        ),
+    )
     if busy:
         note.caption("A run is on its way; its progress is at the top of every page.")
     elif isinstance(run, Failed):
@@ -52,16 +64,26 @@ def outcome_of(experiment: Experiment) -> Outcome | None:
     if len(kept) < 2:
         return kept[0] if kept else None
     return st.selectbox(
-        "Run", kept, format_func=runs.label, key=f"run_{experiment.key}_{runs.label(kept[0])}", width=380,
-        help="Runs of many repetitions stand first. CPU s: seconds of the processor, summed over all processes.",
-    )  # fmt: skip
+        "Run",
+        kept,
+        format_func=runs.label,
+        key=f"run_{experiment.key}_{runs.label(kept[0])}",
+        width=380,
+        help=(
+            "Runs of many repetitions stand first. CPU s: seconds of the processor, summed "
+            "over all processes."
+        ),
+    )
 
 
 def reopen(experiment: Experiment) -> None:
     """Draw the place for a run that was downloaded before."""
     box = st.expander("Open a run you downloaded", icon=":material/upload_file:")
     file = box.file_uploader(
-        "JSON of a run", type=["json"], key=f"experiment_file_{experiment.key}", max_upload_size=UPLOAD_MB
+        "JSON of a run",
+        type=["json"],
+        key=f"experiment_file_{experiment.key}",
+        max_upload_size=UPLOAD_MB,
     )
     if file is None or memory().experiment_file == file.file_id:
         return

@@ -1,4 +1,6 @@
-"""Explore: which columns matter for a target, how sure that is, and the model behind it along a path one can drag."""
+"""Explore: which columns matter for a target, how sure that is, and the model behind it along a
+path one can drag.
+"""
 
 # ruff: noqa: E402  the door comes first
 
@@ -42,14 +44,17 @@ def usable() -> bool:
     if METHODS[params.algorithm].fits(task):
         return True
     st.info(
-        f"{METHODS[params.algorithm].label} needs a target, and this table has none. Take a method that learns without "
-        "one, or choose a target on the Data page."
+        f"{METHODS[params.algorithm].label} needs a target, and this table has none. Take "
+        "a method that learns without one, or choose a target on the Data page."
     )
     for name in METHODS.offered(task):
         st.button(
-            f"Take {METHODS[name].label}", key=f"take_{name}", type="primary", on_click=state.change,
+            f"Take {METHODS[name].label}",
+            key=f"take_{name}",
+            type="primary",
+            on_click=state.change,
             kwargs={"algorithm": name, "path": "", "at": None},
-        )  # fmt: skip
+        )
     state.link("data", "Go to Data")
     return False
 
@@ -58,8 +63,12 @@ def usable() -> bool:
 
 
 def waiting(params: Params, pending: Pending) -> None:
-    """Draw what is known of a sample, or the path as far as it is there; else a placeholder of the same size."""
-    known, partial, saved = kept.earlier_answer(params), pending.value, kept.path_of(params)
+    """Draw what is known of a sample, or the path as far as it is there; else a placeholder of the
+    same size.
+    """
+    known = kept.earlier_answer(params)
+    partial = pending.value
+    saved = kept.path_of(params)
     if known is not None:
         st.markdown(known.sentence)
         here = players.place(known.path, params.at)
@@ -67,12 +76,16 @@ def waiting(params: Params, pending: Pending) -> None:
         cursor_of(known.path, "earlier", [view])
         st.caption(kept.COMPUTED_EARLIER)
         return
-    with st.container(height=TALL, border=True, horizontal_alignment="center", vertical_alignment="center"):
+    with st.container(
+        height=TALL, border=True, horizontal_alignment="center", vertical_alignment="center"
+    ):
         st.markdown(f"**{METHODS[params.algorithm].label}** on {plain(drawing.name_of(params))}")
         st.caption(plain(pending.text), width="content")
         for one in () if partial is None else partial.compared:
             st.caption(f"{plain(one.candidate.label)}: {number(one.score)}", width="content")
-        found = partial.refit[0] if saved is None and partial is not None and partial.refit else saved
+        found = (
+            partial.refit[0] if saved is None and partial is not None and partial.refit else saved
+        )
         if found is not None:
             view = pictures.path(found, players.place(found, params.at).index)
             cursor_of(found, ("partial", answer.key(params)), [view])
@@ -92,15 +105,25 @@ def cursor_of(path: Path, name: object, follows: list[View]) -> None:
 def show(found: Exploration, params: Params) -> None:
     """Draw the sentence, one of three looks with its cursor, and what stands behind it."""
     chance = answer.chance(params, asked=False) if found.learnt_from.task != NOVELTY else None
-    later = None if chance is None or tables.on_stack(params) else answer.further(params, asked=False)
+    later = (
+        None if chance is None or tables.on_stack(params) else answer.further(params, asked=False)
+    )
     beside = later.value if isinstance(later, Ready) else found
     says(beside, params)
     unranked = found.verdict.relation == NONE
-    with st.container(key="explore_looks", horizontal=True, vertical_alignment="center", gap="small"):
+    with st.container(
+        key="explore_looks", horizontal=True, vertical_alignment="center", gap="small"
+    ):
         controls.view(
-            st.segmented_control, "What to look at", "field_look", params.look, lambda look: state.change(look=look),
-            options=LOOKS, required=True, label_visibility="collapsed",
-        )  # fmt: skip
+            st.segmented_control,
+            "What to look at",
+            "field_look",
+            params.look,
+            lambda look: state.change(look=look),
+            options=LOOKS,
+            required=True,
+            label_visibility="collapsed",
+        )
         if not params.present:
             st.caption("Go on:", width="content")
             state.link("compare", "Compare")
@@ -127,7 +150,11 @@ def show(found: Exploration, params: Params) -> None:
     questions.splits(params)
     map_of_norms(params.of(*ANSWER), found, "norm_map")
     method = METHODS[params.algorithm]
-    with st.expander("The problem that is solved, and how to read it", icon=":material/functions:", type="compact"):
+    with st.expander(
+        "The problem that is solved, and how to read it",
+        icon=":material/functions:",
+        type="compact",
+    ):
         acts = {name: getattr(found.model, name, None) for name in ("loss", "p")}
         drawing.explanation(method, method.words_for(acts, found.learnt_from.task))
 
@@ -144,20 +171,27 @@ def could_help(found: Exploration) -> None:
     st.markdown("**What could help**")
     rows = found.learnt_from.n_samples
     st.markdown(
-        f"- More rows: there are {counted(rows, 'row')} to learn from, and a weak effect needs more.\n"
-        f"- Columns that have to do with {pictures.bold(found.learnt_from.target_name)}.\n"
-        "- Another target: a related column may be easier to predict."
+        f"- More rows: there are {counted(rows, 'row')} to learn from, and a weak effect "
+        "needs more.\n- Columns that have to do with "
+        f"{pictures.bold(found.learnt_from.target_name)}.\n- Another target: a related "
+        "column may be easier to predict."
     )
     questions.left_out(state.current())
 
 
 def legend(grey: int, count: int, pending: bool) -> str:
     """What a bar, its tick and its colour say."""
-    bars = "Bar: how far the column moves the prediction (mean absolute Shapley value). Tick: the same, alone. "
+    bars = (
+        "Bar: how far the column moves the prediction (mean absolute Shapley value). Tick: "
+        "the same, alone. "
+    )
     if pending:
         return f"{bars}Which columns could be chance follows."
     if grey:
-        return f"{bars}Grey: shuffling this column does not clearly hurt the model ({grey} of {count})."
+        return (
+            f"{bars}Grey: shuffling this column does not clearly hurt the model ({grey} of "
+            f"{count})."
+        )
     return f"{bars}Click a bar to look at its column."
 
 
@@ -177,15 +211,19 @@ WIDTHS = (1.4, 1, 1.35)
 
 
 @st.fragment
-def cursor(found: Exploration, table: Dataset, follows: list[View], asked: Params, unranked: bool) -> None:
+def cursor(
+    found: Exploration, table: Dataset, follows: list[View], asked: Params, unranked: bool
+) -> None:
     """Draw the slider, a box for any value, and what is known there; a release runs only this."""
-    path, name = found.path, (asked, len(found.path))
+    path = found.path
+    name = (asked, len(found.path))
     players.listen(path, name)
     params = state.current()
     if params.of(*ANSWER) != asked:
         state.rerun()
     wanted = here = players.place(path, params.at)
-    row, below = st.container(key="explore_cursor"), st.container()
+    row = st.container(key="explore_cursor")
+    below = st.container()
     exact = None
     if here.exact:
         with below:
@@ -195,9 +233,14 @@ def cursor(found: Exploration, table: Dataset, follows: list[View], asked: Param
     with row:
         left, right = st.columns([1, 3], gap="medium", vertical_alignment="center")
         with left:
-            players.exact_box(path, wanted.value, lambda value: state.change(at=value), f"exact_{path.param}")
+            players.exact_box(
+                path, wanted.value, lambda value: state.change(at=value), f"exact_{path.param}"
+            )
         with right:
-            views = [view if exact is None else pictures.with_point(view, found, exact[1]) for view in follows]
+            views = [
+                view if exact is None else pictures.with_point(view, found, exact[1])
+                for view in follows
+            ]
             players.player(path, name, here, exact and exact[0], [*views, FACTS])
     state.end()
     with below:
@@ -214,11 +257,14 @@ def cursor(found: Exploration, table: Dataset, follows: list[View], asked: Param
 
 
 def between(found: Exploration, asked: Params, value: float) -> tuple[Path, list[float]] | None:
-    """The answer between the points of the path, once it is solved, with the effects of the columns there."""
+    """The answer between the points of the path, once it is solved, with the effects of the columns
+    there.
+    """
     now = work.get(
-        ("explore at", asked, value), lambda progress: questions.solved_at(found, value),
+        ("explore at", asked, value),
+        lambda progress: questions.solved_at(found, value),
         title=f"Solving at {captions.label(found.path.param, value)}",
-    )  # fmt: skip
+    )
     if isinstance(now, Failed):
         drawing.refusal(now, "explore_point")
     elif isinstance(now, Pending):
@@ -228,7 +274,8 @@ def between(found: Exploration, asked: Params, value: float) -> tuple[Path, list
 
 def where(found: Exploration, point: Path, index: int) -> str:
     """Where the cursor is, and whether the sentence is about this point."""
-    here, rows = players.where(point, index), found.rows
+    here = players.where(point, index)
+    rows = found.rows
     fitted = f"fitted on {rows.of:,} rows"
     if rows.used < rows.of:
         fitted = f"fitted on {rows.used:,} of {rows.of:,} rows ({rows.how})"
@@ -236,20 +283,30 @@ def where(found: Exploration, point: Path, index: int) -> str:
     if not found.path.can_choose:
         return f"You look at {here}, {fitted}. Without a target no score can choose a point."
     if point is found.path and index == found.index:
-        about = f"The sentence is about this point, {chosen}: {found.label}, {fitted}. Validation: mean over folds."
+        about = (
+            f"The sentence is about this point, {chosen}: {found.label}, {fitted}. Validation: "
+            "mean over folds."
+        )
         return f"{about}{edge(found)}"
-    return f"You look at {here}; the sentence is about {chosen}, which folds chose. The path is {fitted}."
+    return (
+        f"You look at {here}; the sentence is about {chosen}, which folds chose. The path is "
+        f"{fitted}."
+    )
 
 
 def edge(found: Exploration) -> str:
     """Whether the best value may be beyond those tried."""
-    path, k = found.path, found.index
+    path = found.path
+    k = found.index
     if len(path) < 2 or path.param in ("p", "s") or k not in (0, len(path) - 1):
         return ""
     if not path.val_score[k] > path.val_score[1 if k == 0 else k - 1]:  # flat at the end
         return ""
     end = "below" if path.values[k] == min(path.values) else "above"
-    return f" The best {captions.symbol(path.param)} may lie {end} the range tried. Type a value of it to look there."
+    return (
+        f" The best {captions.symbol(path.param)} may lie {end} the range tried. Type a value "
+        "of it to look there."
+    )
 
 
 # The rail
@@ -260,14 +317,22 @@ STEPS = (20, 50, 100, 200, 500, MOST_LANDMARKS)
 
 
 def rail() -> None:
-    """Draw method, presets and loss; under "More" all other parameters but the one the path runs over."""
+    """Draw method, presets and loss; under "More" all other parameters but the one the path runs
+    over.
+    """
     params = state.current()
-    task, method = tables.table(params).task, METHODS[params.algorithm]
+    task = tables.table(params).task
+    method = METHODS[params.algorithm]
     controls.view(
-        st.selectbox, "Algorithm", "field_algorithm", params.algorithm,
-        lambda name: state.change(algorithm=name, path="", at=None), options=METHODS.offered(task, params.algorithm),
-        format_func=lambda name: METHODS[name].label, help=method.one_line,
-    )  # fmt: skip
+        st.selectbox,
+        "Algorithm",
+        "field_algorithm",
+        params.algorithm,
+        lambda name: state.change(algorithm=name, path="", at=None),
+        options=METHODS.offered(task, params.algorithm),
+        format_func=lambda name: METHODS[name].label,
+        help=method.one_line,
+    )
     acting = answer.acting(params)
     first = [control for control in acting if control.name == "loss"]
     offered = [preset for preset in method.presets if task in preset.tasks]
@@ -303,9 +368,14 @@ def presets(params: Params, offered: list[Preset], task: str) -> None:
         state.set_params(replace(now, path=by_name[name].path or now.path, at=None))
 
     controls.view(
-        st.pills, "Presets", f"preset_{params.algorithm}", active, take, options=list(by_name),
+        st.pills,
+        "Presets",
+        f"preset_{params.algorithm}",
+        active,
+        take,
+        options=list(by_name),
         help=by_name[active].help if active else "A preset sets several parameters at once.",
-    )  # fmt: skip
+    )
 
 
 def path_over(params: Params) -> None:
@@ -313,11 +383,16 @@ def path_over(params: Params) -> None:
     method = METHODS[params.algorithm]
     if len(method.path_params) > 1:
         controls.view(
-            st.segmented_control, "Path over", "field_path", answer.runs_over(params).key,
+            st.segmented_control,
+            "Path over",
+            "field_path",
+            answer.runs_over(params).key,
             lambda name: state.change(path="" if name == method.path_params[0] else name, at=None),
-            options=list(method.path_params), format_func=captions.symbol, required=True,
+            options=list(method.path_params),
+            format_func=captions.symbol,
+            required=True,
             help=answer.runs_over(params).help,
-        )  # fmt: skip
+        )
 
 
 def setting(params: Params, control: Control) -> None:
@@ -329,45 +404,76 @@ def setting(params: Params, control: Control) -> None:
     def keep(value: Any) -> None:
         now = state.current()
         kept = tuple(pair for pair in now.settings if pair[0] != control.name)
-        state.set_params(replace(now, settings=kept) if value == "" else now.with_setting(control.name, value))
+        state.set_params(
+            replace(now, settings=kept) if value == "" else now.with_setting(control.name, value)
+        )
 
     value = dict(params.settings).get(control.name, "")
     if control.kind == "choice":
         options: list[Any] = ["", *control.choices]
         named = lambda one: CHOSEN if one == "" else one.replace("_", "-")  # noqa: E731
         controls.view(
-            st.selectbox, control.label, f"open_{control.name}", value, keep, options=options, format_func=named,
+            st.selectbox,
+            control.label,
+            f"open_{control.name}",
+            value,
+            keep,
+            options=options,
+            format_func=named,
             help=control.help or None,
-        )  # fmt: skip
+        )
         return
-    steps = controls.NORMS if control.kind == "p" else controls.human_steps(control.low, control.high)
+    steps = (
+        controls.NORMS if control.kind == "p" else controls.human_steps(control.low, control.high)
+    )
     options = ["", *sorted({*steps, *([] if value == "" else [value])})]
     controls.view(
-        st.select_slider, control.label, f"open_{control.name}", value, keep, options=options,
-        format_func=lambda one: CHOSEN if one == "" else style.number(one), help=control.help or None,
-    )  # fmt: skip
+        st.select_slider,
+        control.label,
+        f"open_{control.name}",
+        value,
+        keep,
+        options=options,
+        format_func=lambda one: CHOSEN if one == "" else style.number(one),
+        help=control.help or None,
+    )
 
 
 def rows_used(params: Params) -> None:
     """Draw how many rows are learned from, and whether through features at a few landmarks."""
     whole = tables.table(params).n_samples
     controls.field_view(
-        "Most rows to learn from", "rows", max_value=whole, step=max(1, min(500, whole // 10)),
-        to=lambda rows: min(rows, whole), help="0: all of them. Fewer rows: a quicker and less sure answer.",
-    )  # fmt: skip
+        "Most rows to learn from",
+        "rows",
+        max_value=whole,
+        step=max(1, min(500, whole // 10)),
+        to=lambda rows: min(rows, whole),
+        help="0: all of them. Fewer rows: a quicker and less sure answer.",
+    )
     if not METHODS[params.algorithm].is_approximable or tables.on_stack(params):
         return
     controls.view(
-        st.toggle, "Low rank", "field_low_rank", params.way == LOW_RANK,
+        st.toggle,
+        "Low rank",
+        "field_low_rank",
+        params.way == LOW_RANK,
         lambda on: state.change(way=LOW_RANK if on else "", at=None),
-        help="On: every kernel becomes features at a few landmark rows, so that more rows are learned from.",
-    )  # fmt: skip
+        help=(
+            "On: every kernel becomes features at a few landmark rows, so that more rows are "
+            "learned from."
+        ),
+    )
     if params.way == LOW_RANK:
         now = params.landmarks or LANDMARKS
         controls.view(
-            st.select_slider, "Landmarks", "field_landmarks", now, lambda count: state.change(landmarks=count),
-            options=sorted({*STEPS, now}), help="More landmarks: less of each kernel is lost, and it takes longer.",
-        )  # fmt: skip
+            st.select_slider,
+            "Landmarks",
+            "field_landmarks",
+            now,
+            lambda count: state.change(landmarks=count),
+            options=sorted({*STEPS, now}),
+            help="More landmarks: less of each kernel is lost, and it takes longer.",
+        )
 
 
 if usable():

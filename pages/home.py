@@ -1,4 +1,6 @@
-"""Start: a truth that one makes, the place for a table, and the samples as small pictures of their answers."""
+"""Start: a truth that one makes, the place for a table, and the samples as small pictures of their
+answers.
+"""
 
 # ruff: noqa: E402  the door comes first
 

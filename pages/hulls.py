@@ -1,4 +1,6 @@
-"""Hulls: which columns a model uses and which of them together, in a grid of kernels too many to list."""
+"""Hulls: which columns a model uses and which of them together, in a grid of kernels too many to
+list.
+"""
 
 # ruff: noqa: E402  the door comes first
 
@@ -24,8 +26,13 @@ def request() -> Ready | Pending | Failed | None:
     params = state.current()
     if hulls.known(params) is None and not hulls.is_small(params):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            if not drawing.pressed("Compute the hulls", "compute_hulls", hulls.key(params), type="primary"):
-                st.info(f"Hulls on {len(hulls.parts(params).train.y)} rows take a while. Start them when you like.")
+            if not drawing.pressed(
+                "Compute the hulls", "compute_hulls", hulls.key(params), type="primary"
+            ):
+                st.info(
+                    f"Hulls on {len(hulls.parts(params).train.y)} rows take a while. Start "
+                    "them when you like."
+                )
                 return None
     return hulls.get(params)
 
@@ -34,7 +41,8 @@ def request() -> Ready | Pending | Failed | None:
 def cursor(shown: hulls.HullsView) -> None:
     """Draw the cursor over λ and the hull at it; a release or a click runs only this."""
     player.listen(shown)
-    params, exact = state.current(), None
+    params = state.current()
+    exact = None
     here = players.place(shown.path, params.hull_at)
     wanted = here.exact and not shown.waiting and not shown.provisional
     if wanted:
@@ -69,7 +77,9 @@ def selection(shown: hulls.HullsView, hull: hulls.HullView) -> str:
 
 
 def came_earlier(found: kept.EarlierHulls, params: Params) -> None:
-    """Draw hulls that came with the project, and see to it that their models are fitted once their solver is ready."""
+    """Draw hulls that came with the project, and see to it that their models are fitted once their
+    solver is ready.
+    """
 
     view.says_earlier(found.path, params)
 
@@ -79,7 +89,9 @@ def came_earlier(found: kept.EarlierHulls, params: Params) -> None:
         state.end()
         index = players.place(found.path, state.current().hull_at).index
         made = found.layout, found.states
-        export.hulls_file(params, found.path, made, hulls.columns(params), hulls.METHOD, index=index)
+        export.hulls_file(
+            params, found.path, made, hulls.columns(params), hulls.METHOD, index=index
+        )
 
     draw()
     st.caption(kept.COMPUTED_EARLIER)
@@ -93,27 +105,42 @@ def came_earlier(found: kept.EarlierHulls, params: Params) -> None:
 
 def rail() -> None:
     """Draw what the hulls depend on, in the order a person decides it."""
-    params, basis = state.current(), hulls.control("basis")
+    params = state.current()
+    basis = hulls.control("basis")
     table = tables.table(params)
-    chosen, called = hulls.columns(params), table.feature_names.__getitem__
+    chosen = hulls.columns(params)
+    called = table.feature_names.__getitem__
     controls.field_view(
-        basis.label, "hull_basis", options=list(basis.choices), format_func=hulls.basis_label,
+        basis.label,
+        "hull_basis",
+        options=list(basis.choices),
+        format_func=hulls.basis_label,
         help=basis.help,
-    )  # fmt: skip
+    )
     if params.hull_basis not in FIXED_LEVELS:
         controls.field_view(
-            "Degree q", "hull_degree", kind=st.slider,
-            help="Larger q: every column has q levels, and the graph has (q + 1) to the power of the columns kernels.",
-        )  # fmt: skip
+            "Degree q",
+            "hull_degree",
+            kind=st.slider,
+            help=(
+                "Larger q: every column has q levels, and the graph has (q + 1) to the power "
+                "of the columns kernels."
+            ),
+        )
     if table.task != "regression":
         loss = hulls.control("loss")
         controls.field_view(loss.label, "hull_loss", options=list(loss.choices), help=loss.help)
     controls.view(
-        st.multiselect, "Grid of", "field_hull_pair",
+        st.multiselect,
+        "Grid of",
+        "field_hull_pair",
         [j for j in hulls.read_columns(params.hull_pair, table) if j in chosen],
         lambda picked: state.change(hull_pair=hulls.numbers(sorted(picked))),
-        options=chosen, format_func=called, max_selections=2, placeholder="the two most relevant",
-    )  # fmt: skip
+        options=chosen,
+        format_func=called,
+        max_selections=2,
+        placeholder="the two most relevant",
+    )
     _columns(chosen, called)
     _rows(len(tables.split(params).train.y))
     with st.expander("More settings", key="hull_more_box"):
@@ -126,10 +153,13 @@ def _rows(whole: int) -> None:
     """Draw how many training rows are used, where not all of them are unasked."""
     if whole > hulls.ROWS:
         controls.field_view(
-            "Training rows", "hull_rows", max_value=whole, step=500,
+            "Training rows",
+            "hull_rows",
+            max_value=whole,
+            step=500,
             to=lambda rows: min(rows, whole),
             help=f"0: {hulls.ROWS:,} of {whole:,}, at random. More rows: more accurate and slower.",
-        )  # fmt: skip
+        )
 
 
 def _columns(chosen: list[int], called: Any) -> None:
@@ -137,11 +167,18 @@ def _columns(chosen: list[int], called: Any) -> None:
     usual = hulls.usual_columns(table)
     box = st.expander(f"Columns: {len(chosen)} of {table.n_features}", key="hull_columns_box")
     controls.view(
-        box.multiselect, "Columns that enter", "field_hull_columns", chosen,
-        lambda picked: state.change(hull_columns="" if sorted(picked) == usual else hulls.numbers(sorted(picked))),
-        options=list(range(table.n_features)), format_func=called, max_selections=hulls.MOST_COLUMNS,
+        box.multiselect,
+        "Columns that enter",
+        "field_hull_columns",
+        chosen,
+        lambda picked: state.change(
+            hull_columns="" if sorted(picked) == usual else hulls.numbers(sorted(picked))
+        ),
+        options=list(range(table.n_features)),
+        format_func=called,
+        max_selections=hulls.MOST_COLUMNS,
         help="More columns: many more kernels, and a longer search.",
-    )  # fmt: skip
+    )
 
 
 def _setting(control: Control, value: Any) -> None:
@@ -180,9 +217,10 @@ if frame.usable_table():
     try:
         if tables.on_stack(state.current()):
             st.info(
-                "Your file is a stack of ready kernels. Hulls multiply columns, and a stack has none: bring a table. "
-                "In Python, `HKLClassifier` and `HKLRegressor` also take Gram matrices of your own, one for each "
-                "column and level: an array (p, q + 1, n, n) as `basis`."
+                "Your file is a stack of ready kernels. Hulls multiply columns, and a "
+                "stack has none: bring a table. In Python, `HKLClassifier` and "
+                "`HKLRegressor` also take Gram matrices of your own, one for each column "
+                "and level: an array (p, q + 1, n, n) as `basis`."
             )
             state.link("data", "Go to Data")
         else:

@@ -1,4 +1,6 @@
-"""Kernels: which views of the data a model may combine, what they cost, and how they relate to each other."""
+"""Kernels: which views of the data a model may combine, what they cost, and how they relate to each
+other.
+"""
 
 # ruff: noqa: E402  the door comes first
 
@@ -29,40 +31,61 @@ MAP_WIDTH = 480  # px: a heat map is square, and its scale stands beside it
 def forecast() -> None:
     """Say what the dictionary costs before it is built."""
     params = state.current()
-    cost, n_rows = dictionaries.foresee(params), len(dictionaries.parts(params).train.y)
+    cost = dictionaries.foresee(params)
+    n_rows = len(dictionaries.parts(params).train.y)
     built = "" if tables.on_stack(params) else f" and **{captions.seconds(cost.seconds)}** to build"
     st.markdown(
-        f"{drawing.about(params)}: **{cost.n_kernels}** kernels on **{n_rows:,}** training rows: about "
-        f"**{style.number(cost.megabytes)} MB**{built} (limit {dictionaries.MEMORY_LIMIT_MB:,.0f} MB)."
+        f"{drawing.about(params)}: **{cost.n_kernels}** kernels on **{n_rows:,}** training "
+        f"rows: about **{style.number(cost.megabytes)} MB**{built} (limit "
+        f"{dictionaries.MEMORY_LIMIT_MB:,.0f} MB)."
     )
 
 
 def chosen_kernel(shown: int) -> None:
     """Draw the choice of the kernel shown."""
-    names = dictionaries.grams(state.current()).names  # a widget keeps its functions: they must not keep the stack
+    # a widget keeps its functions: they must not keep the stack
+    names = dictionaries.grams(state.current()).names
     controls.view(
-        st.selectbox, "Kernel shown", "field_shown", shown, lambda m: state.change(shown=m),
-        options=range(len(names)), format_func=names.__getitem__,
-    )  # fmt: skip
+        st.selectbox,
+        "Kernel shown",
+        "field_shown",
+        shown,
+        lambda m: state.change(shown=m),
+        options=range(len(names)),
+        format_func=names.__getitem__,
+    )
     st.caption("Click a row of the table, or choose here.")
 
 
 def _by_column(is_labelled: bool) -> None:
-    """Draw the kernels of every column by how much each agrees with the target, or by rank where there is none."""
-    params, dark = state.current(), drawing.is_dark()
+    """Draw the kernels of every column by how much each agrees with the target, or by rank where
+    there is none.
+    """
+    params = state.current()
+    dark = drawing.is_dark()
     stack = dictionaries.grams(params)
     names = captions.labels(stack.names, stack.families)
-    values, title = table.looked_at(params).ranks, "effective rank"
+    values = table.looked_at(params).ranks
+    title = "effective rank"
     if is_labelled:
-        values, title = table.measured(params).target, "alignment with the target"
+        values = table.measured(params).target
+        title = "alignment with the target"
     best = int(np.nanargmax(values))
     st.markdown(
-        f"**{plain(stack.names[best])}** has the largest {title}, {style.number(float(values[best]))}."
+        (
+            f"**{plain(stack.names[best])}** has the largest {title}, "
+            f"{style.number(float(values[best]))}."
+        )
         + (" 1 = a perfect match with the target." if is_labelled else "")
     )
     drawing.show(
         kernels_by_column(
-            table.by_column(params), values, names, captions.families(stack.names, stack.families), title, dark=dark
+            table.by_column(params),
+            values,
+            names,
+            captions.families(stack.names, stack.families),
+            title,
+            dark=dark,
         ),
         "by_column",
     )
@@ -70,12 +93,11 @@ def _by_column(is_labelled: bool) -> None:
 
 def show() -> None:
     """Draw what the kernels are and how they relate."""
-    params, dark = state.current(), drawing.is_dark()
-    stack, measures, train = (
-        dictionaries.grams(params),
-        table.measured(params),
-        dictionaries.parts(params).train,
-    )
+    params = state.current()
+    dark = drawing.is_dark()
+    stack = dictionaries.grams(params)
+    measures = table.measured(params)
+    train = dictionaries.parts(params).train
     names = captions.labels(stack.names, stack.families)
     shown = min(params.shown, stack.n_kernels - 1)
     labels = None if train.task == "novelty" else train.y
@@ -86,7 +108,9 @@ def show() -> None:
         table.overview(shown)
     with right:
         st.markdown("**Which kernels say the same**")
-        drawing.show(alignment_heatmap(measures.between, names, dark=dark), "alignment", 340, MAP_WIDTH)
+        drawing.show(
+            alignment_heatmap(measures.between, names, dark=dark), "alignment", 340, MAP_WIDTH
+        )
     left, right = st.columns(2, gap="large")
     with left:
         chosen_kernel(shown)
@@ -98,18 +122,30 @@ def show() -> None:
         families = captions.families(stack.names, stack.families)
         hues = [kernel_colours(families, ranking, dark)[shown], style.theme(dark).grey]
         called = [stack.names[shown], "mean of all"]
-        drawing.show(eigenvalue_decay(table.spectrum(params, shown), called, colours=hues, dark=dark), "spectrum", 280)
-        st.caption("A kernel with few large eigenvalues is smooth and simple. A linear kernel of one column has one.")
+        drawing.show(
+            eigenvalue_decay(table.spectrum(params, shown), called, colours=hues, dark=dark),
+            "spectrum",
+            280,
+        )
+        st.caption(
+            "A kernel with few large eigenvalues is smooth and simple. A linear kernel of "
+            "one column has one."
+        )
     st.markdown(drawing.text("kernels"))
     state.link("explore", "See which of them a model uses")
 
 
 def edit() -> None:
     """Draw the dictionary as a table to edit, folded until it is wanted."""
-    with st.expander("Edit the dictionary as a table", key="edit_box", expanded=bool(state.current().edited)):
+    with st.expander(
+        "Edit the dictionary as a table", key="edit_box", expanded=bool(state.current().edited)
+    ):
         st.caption(
-            "Switch kernels off, change a cell, add rows at the end, remove rows with the box on their left. Your "
-            "table then takes the place of the suggestion and the builders."
+            (
+                "Switch kernels off, change a cell, add rows at the end, remove rows with the "
+                "box on their left. Your table then takes the place of the suggestion and the "
+                "builders."
+            )
             if not tables.on_stack(state.current())
             else "Switch kernels of the stack on and off."
         )

@@ -1,4 +1,6 @@
-"""Predict: what the model says about a row and why, about a whole file, and everything to take away."""
+"""Predict: what the model says about a row and why, about a whole file, and everything to take
+away.
+"""
 
 # ruff: noqa: E402  the door comes first
 
@@ -42,11 +44,15 @@ def model_of(found: Exploration, params: Params) -> tuple[Any, int]:
     if here.exact:
         key = "point", answer.key(params), here.value
         return work.now(key, lambda: found.at(here.value).estimators[0]), here.index
-    return (found.model if here.index == found.index else found.path.estimators[here.index]), here.index
+    return (
+        found.model if here.index == found.index else found.path.estimators[here.index]
+    ), here.index
 
 
 def says(found: Exploration, model: Any, params: Params) -> Exploration | None:
-    """The answer about the model that explains the row; None where no row was held out to judge it by."""
+    """The answer about the model that explains the row; None where no row was held out to judge it
+    by.
+    """
     if found.learnt_from.task != "novelty":
         answer.further(params, asked=False)
     known = answer.best_known(params) or found
@@ -61,8 +67,9 @@ def says(found: Exploration, model: Any, params: Params) -> Exploration | None:
 
 @dataclass(frozen=True, eq=False)
 class PredictView:
-    """The table and how rows of it are read, the answer, the model at the cursor, what explains it (None where nothing
-    does), what says how sure it is (None until then), and how far numbers are known.
+    """The table and how rows of it are read, the answer, the model at the cursor, what explains it
+    (None where nothing does), what says how sure it is (None until then), and how far numbers are
+    known.
     """
 
     table: Dataset
@@ -77,7 +84,8 @@ class PredictView:
 @st.fragment
 def what_if(shown: PredictView) -> None:
     """Draw the controls of a row and the answer; moving a control runs only this."""
-    here, columns = tables.row_of(state.current(), shown.table), columns_of(shown.table, shown.encoder)
+    here = tables.row_of(state.current(), shown.table)
+    columns = columns_of(shown.table, shown.encoder)
     first = [one.name for one in shown.found.columns if one.name in columns]
     ranked = [columns[name] for name in dict.fromkeys((*first, *columns))]
     left, right = st.columns([5, 6], gap="large")
@@ -91,34 +99,54 @@ def what_if(shown: PredictView) -> None:
 
 def start(shown: PredictView, here: TableRow) -> None:
     """Draw which row to start from, and the way back to it."""
-    table, test = shown.table, shown.found.test
+    table = shown.table
+    test = shown.found.test
     number, back = st.columns([3, 2], vertical_alignment="bottom")
     with number:
         controls.view(
-            st.number_input, "Start from row", "what_row", here.number,
+            st.number_input,
+            "Start from row",
+            "what_row",
+            here.number,
             lambda number: state.change(row=int(number), moved=""),
-            min_value=1, max_value=table.n_samples, step=1,
-        )  # fmt: skip
+            min_value=1,
+            max_value=table.n_samples,
+            step=1,
+        )
     back.button(
-        "Undo the changes", key="what_reset", icon=":material/restart_alt:", on_click=state.change,
-        kwargs={"moved": ""}, disabled=not here.moves, width="stretch",
-    )  # fmt: skip
+        "Undo the changes",
+        key="what_reset",
+        icon=":material/restart_alt:",
+        on_click=state.change,
+        kwargs={"moved": ""},
+        disabled=not here.moves,
+        width="stretch",
+    )
     key = "unseen rows", table.fingerprint, "" if test is None else test.fingerprint
-    unseen = np.zeros(0, dtype=int) if test is None else work.now(key, lambda: unseen_rows(table, test))
+    unseen = (
+        np.zeros(0, dtype=int) if test is None else work.now(key, lambda: unseen_rows(table, test))
+    )
     letters = ((name, table.letter_columns(name)) for name, _ in table.strings)
-    moved = sum(not here.moves.keys().isdisjoint(members) for _, members in (*table.columns, *letters))
+    moved = sum(
+        not here.moves.keys().isdisjoint(members) for _, members in (*table.columns, *letters)
+    )
     changed = f" {style.counted(moved, 'column')} changed." if moved else ""
     st.caption(f"{about_row(table, here.number, here.number - 1 in unseen)}{changed}")
     if len(unseen) and here.number - 1 not in unseen:
         st.button(
-            "Take a row that the model has not seen", key="what_unseen", type="tertiary", on_click=state.change,
+            "Take a row that the model has not seen",
+            key="what_unseen",
+            type="tertiary",
+            on_click=state.change,
             kwargs={"row": int(unseen[0]) + 1, "moved": ""},
-        )  # fmt: skip
+        )
 
 
 def unseen_rows(table: Dataset, test: Dataset) -> np.ndarray:
     """Which rows of the table, by index, were held out."""
-    held_out = {(row.tobytes(), str(target)) for row, target in zip(test.table, test.y, strict=True)}
+    held_out = {
+        (row.tobytes(), str(target)) for row, target in zip(test.table, test.y, strict=True)
+    }
     rows = zip(table.table, table.y, strict=True)
     return np.flatnonzero([(row.tobytes(), str(target)) in held_out for row, target in rows])
 
@@ -134,10 +162,16 @@ def about_row(table: Dataset, number: int, unseen: bool) -> str:
 
 
 def draw_controls(shown: PredictView, columns: list[RowColumn], here: TableRow) -> None:
-    """Draw one control per column, those that matter most first; of many, those with a text in their names."""
+    """Draw one control per column, those that matter most first; of many, those with a text in
+    their names.
+    """
     some = columns
     if len(columns) > PER_PAGE:
-        wanted = st.text_input("Find a column", key="what_find", placeholder="part of its name").strip().casefold()
+        wanted = (
+            st.text_input("Find a column", key="what_find", placeholder="part of its name")
+            .strip()
+            .casefold()
+        )
         some = [column for column in columns if wanted in column.name.casefold()][:PER_PAGE]
         st.caption(f"{len(some)} of {len(columns)} columns, those that matter most first.")
     for place in range(0, len(some), 2):
@@ -150,7 +184,10 @@ def draw_controls(shown: PredictView, columns: list[RowColumn], here: TableRow) 
 
 def draw_answer(shown: PredictView, columns: list[RowColumn], here: TableRow) -> None:
     """Draw the prediction, how sure it is, and what every column adds to it."""
-    table, model, explain, step = shown.table, shown.model, shown.explain, shown.step
+    table = shown.table
+    model = shown.model
+    explain = shown.explain
+    step = shown.step
     both = np.stack([here.now, here.before])
     now, before = (rounded(table, label, step) for label in model.predict(both))
     name = "This row" if table.task == "novelty" else plain(table.target_name)
@@ -160,25 +197,38 @@ def draw_answer(shown: PredictView, columns: list[RowColumn], here: TableRow) ->
     decision = np.asarray(getattr(model, "decision_function", model.predict)(both), dtype=float)
     output = outcome(table, int(decision[0].argmax())) if decision.ndim > 1 else 0
     if shown.found.verdict.relation == NONE:
-        st.info("The model shows no sign of a relation to the target, so its answer for a row is not explained.")
+        st.info(
+            "The model shows no sign of a relation to the target, so its answer for a row "
+            "is not explained."
+        )
         return
     if explain is None:
-        st.info("The classes of this model vote in pairs, so no column has a part of its own. Choose another method on "
-                "Explore.")  # fmt: skip
+        st.info(
+            "The classes of this model vote in pairs, so no column has a part of its own. "
+            "Choose another method on Explore."
+        )
         return
     values, base, _ = explain(both[:1])
     if decision.ndim > 1:
-        values, base, decision = values[..., output], base[output], decision[:, output]
+        values = values[..., output]
+        base = base[output]
+        decision = decision[:, output]
     order = {name: k for k, (name, _) in enumerate(model.source_columns_)}
     figure = waterfall(
         values[0][[order[column.name] for column in columns]],
         [f"{column.name} = {column.text(here.now)}" for column in columns],
-        float(base), ends=ends(shown.found.learnt_from, model, both[:1], output), step=step,
+        float(base),
+        ends=ends(shown.found.learnt_from, model, both[:1], output),
+        step=step,
         before=float(decision[1]) if here.moves else None,
-        title=table.target_name if table.task == "regression" else decided(table, output), dark=drawing.is_dark(),
-    )  # fmt: skip
+        title=table.target_name if table.task == "regression" else decided(table, output),
+        dark=drawing.is_dark(),
+    )
     drawing.show(figure, "waterfall")
-    st.caption("Exact Shapley values: the bars lead from the prediction while no column is known to that for this row.")
+    st.caption(
+        "Exact Shapley values: the bars lead from the prediction while no column is known "
+        "to that for this row."
+    )
 
 
 def rounded(table: Dataset, label: Any, step: float) -> str:
@@ -193,7 +243,10 @@ def sureness(table: Dataset, sure: Conformal | None, rows: np.ndarray, step: flo
     if sure is None:
         return ""
     if table.task == "regression":
-        low, high = (style.rounded_to(float(end), step) for end in sure.predict_interval(rows, batch.LEVEL)[0])
+        low, high = (
+            style.rounded_to(float(end), step)
+            for end in sure.predict_interval(rows, batch.LEVEL)[0]
+        )
         return f"About 9 in 10 similar new rows fall inside **{low}** to **{high}**."
     names = np.array(table.class_names)[sure.predict_set(rows, batch.LEVEL)[0]]
     return f"About 9 in 10 similar new rows are among: **{', '.join(map(plain, names))}**."
@@ -204,10 +257,16 @@ def outcome(table: Dataset, winner: int) -> int:
     options = list(range(len(table.class_names) + 1))
     asked = state.current().outcome
     chosen = controls.view(
-        st.selectbox, "Bars for", "what_outcome", asked if asked in options else 0,
-        lambda k: state.change(outcome=int(k)), options=options,
-        format_func=lambda k: table.class_names[k - 1] if k else f"the prediction: {table.class_names[winner]}",
-    )  # fmt: skip
+        st.selectbox,
+        "Bars for",
+        "what_outcome",
+        asked if asked in options else 0,
+        lambda k: state.change(outcome=int(k)),
+        options=options,
+        format_func=lambda k: (
+            table.class_names[k - 1] if k else f"the prediction: {table.class_names[winner]}"
+        ),
+    )
     return winner if chosen == 0 else chosen - 1
 
 
@@ -232,15 +291,22 @@ def away(params: Params, found: Exploration, model: Any, index: int) -> None:
             export.use_buttons(name, found.learnt_from)
     with second:
         st.markdown("**Its numbers**")
-        listings.take(lambda: listings.weights(path, index), "weights", "away_weights", "Weights as CSV")
+        listings.take(
+            lambda: listings.weights(path, index), "weights", "away_weights", "Weights as CSV"
+        )
         listings.take(lambda: listings.along(path), "path", "away_path", "Path as CSV")
     with third:
         st.markdown("**Its figures**")
         short = replace(path, kernel_names=captions.labels(path.kernel_names, path.kernel_families))
-        peaks, certified = style.peak_weights(path.weights, len(path.kernel_names)), path.statuses[index].ok
+        peaks = style.peak_weights(path.weights, len(path.kernel_names))
+        certified = path.statuses[index].ok
         figures = {
             "Weights": lambda: weights_bar(
-                short.weights[index], short.kernel_names, short.kernel_families, peaks=peaks, certified=certified
+                short.weights[index],
+                short.kernel_names,
+                short.kernel_families,
+                peaks=peaks,
+                certified=certified,
             ),
             "Solution path": lambda: weight_path(short, index),
             "Scores along the path": lambda: score_path(short, index),
@@ -260,7 +326,11 @@ def show(params: Params, found: Exploration) -> None:
     """Draw the model's answers."""
     table = tables.table(params)
     model, index = model_of(found, params)
-    where = players.where(found.path, index) if params.at is None else captions.label(found.path.param, params.at)
+    where = (
+        players.where(found.path, index)
+        if params.at is None
+        else captions.label(found.path.param, params.at)
+    )
     said = says(found, model, params)
     drawing.headline(
         said.verdict.sentence(lambda name: f"**{plain(name)}**", plain(drawing.name_of(params)))
@@ -269,9 +339,14 @@ def show(params: Params, found: Exploration) -> None:
         params,
     )
     chosen = model is found.model
-    whose = "which folds chose" if chosen and found.path.can_choose else "the place of the cursor on Explore"
+    whose = (
+        "which folds chose"
+        if chosen and found.path.can_choose
+        else "the place of the cursor on Explore"
+    )
     st.caption(f"Sentence and bars are about one model: {plain(found.label)}, {where}, {whose}.")
-    encoder, sure = encoder_of(table), None
+    encoder = encoder_of(table)
+    sure = None
     if chosen and table.task != "novelty":
         match answer.intervals(params, asked=False):
             case Ready(value):
@@ -283,11 +358,21 @@ def show(params: Params, found: Exploration) -> None:
     if row.open:
         with row:
             try:
-                explain = work.now(("explainer", answer.key(params), params.at), lambda: Explainer(model))
+                explain = work.now(
+                    ("explainer", answer.key(params), params.at), lambda: Explainer(model)
+                )
             except KernelError:
                 explain = None
             what_if(
-                PredictView(table, encoder, said or found, model, explain, sure, step if np.isfinite(step) else 0.0)
+                PredictView(
+                    table,
+                    encoder,
+                    said or found,
+                    model,
+                    explain,
+                    sure,
+                    step if np.isfinite(step) else 0.0,
+                )
             )
             with st.expander("How to read the bars", icon=":material/help:"):
                 st.markdown(text("predict"))
@@ -304,7 +389,8 @@ def page(params: Params) -> None:
     """Draw the page for a table that can be had."""
     if tables.on_stack(params):
         st.info(
-            "The kernels in use came as a ready stack, without columns. Predictions need a table: choose one on Data."
+            "The kernels in use came as a ready stack, without columns. Predictions need "
+            "a table: choose one on Data."
         )
         state.link("data", "Go to Data")
         return
@@ -312,7 +398,9 @@ def page(params: Params) -> None:
         case Ready(found):
             show(params, found)
         case Pending():
-            st.container(height=PLACE, border=False).caption("Choosing the model. Its answers appear here.")
+            st.container(height=PLACE, border=False).caption(
+                "Choosing the model. Its answers appear here."
+            )
         case failed:
             drawing.refusal(failed, "predict_refused")
 

@@ -27,12 +27,14 @@ from pages.shared.parameters import GRAMS, SEARCH, Params
 from pages.shared.work import Failed, Ready
 
 NORMS = (1.0, 16 / 15, 8 / 7, 5 / 4, 4 / 3, 3 / 2, 7 / 4, 2.0, 3.0, 4.0, 8.0, 16.0, np.inf)
-SIZES, TEST_ROWS, FAILURE = (
-    50,
-    2000,
-    0.05,
-)  # most kernels of MKL-GOMP, most rows it is judged on, risk that its bound fails
-HULLS, HULL_COLUMNS, HULL_DEGREE, HULL_SECONDS = 10, 12, 3, 3.0
+# most kernels of MKL-GOMP, most rows it is judged on, risk that its bound fails
+SIZES = 50
+TEST_ROWS = 2000
+FAILURE = 0.05
+HULLS = 10
+HULL_COLUMNS = 12
+HULL_DEGREE = 3
+HULL_SECONDS = 3.0
 SMALL = 2e7  # kernels x rows x rows up to which a measurement starts without being asked for
 HEIGHT = 380
 
@@ -51,14 +53,22 @@ class Drawn(NamedTuple):
 
 def classes(params: Params) -> tuple[str, ...]:
     """Return the names of the classes, none for a regression or without a target."""
-    return tables.split(params).train.class_names if tables.table(params).task in ("binary", "multiclass") else ()
+    return (
+        tables.split(params).train.class_names
+        if tables.table(params).task in ("binary", "multiclass")
+        else ()
+    )
 
 
 def numbers(params: Params, part: Dataset) -> np.ndarray:
-    """Return the target of a part as numbers: -1 and +1, or the distance from the mean of the training rows."""
+    """Return the target of a part as numbers: -1 and +1, or the distance from the mean of the
+    training rows.
+    """
     names = classes(params)
     if not names:
-        return part.y.astype(np.float64) - float(np.mean(dictionaries.parts(params).train.y.astype(np.float64)))
+        return part.y.astype(np.float64) - float(
+            np.mean(dictionaries.parts(params).train.y.astype(np.float64))
+        )
     place = 1 if len(names) == 2 else params.theory_class if params.theory_class < len(names) else 0
     return np.where(part.y.astype(str) == names[place], 1.0, -1.0)
 
@@ -70,14 +80,17 @@ def measure_norms(params: Params) -> Callable[..., Any]:
     """Return how to measure the complexity of every norm, and the bound on it."""
     kernels = dictionaries.grams(params)
     if kernels.n_kernels < 2:
-        raise DataError("The bounds compare kernels, and the dictionary holds one. Add kernels on the Kernels page.")
+        raise DataError(
+            "The bounds compare kernels, and the dictionary holds one. Add kernels on the "
+            "Kernels page."
+        )
 
     def measure(progress: Callable[..., None]) -> Any:
-        found, R = (
-            theory.measure_complexity(kernels, NORMS, callback=work.counted(progress)),
-            theory.kernel_radius(kernels),
-        )
-        return found, [theory.lp_rademacher_bound(p, kernels.n_kernels, kernels.n_samples, R) for p in NORMS]
+        found = theory.measure_complexity(kernels, NORMS, callback=work.counted(progress))
+        R = theory.kernel_radius(kernels)
+        return found, [
+            theory.lp_rademacher_bound(p, kernels.n_kernels, kernels.n_samples, R) for p in NORMS
+        ]
 
     return measure
 
@@ -85,16 +98,25 @@ def measure_norms(params: Params) -> Callable[..., Any]:
 def draw_norms(params: Params, found: Any) -> Drawn:
     """Return the complexity over p with its bound."""
     measured, bounds = found
-    times, loose = measured.mean[-1] / measured.mean[0], np.array(bounds) / measured.mean
+    times = measured.mean[-1] / measured.mean[0]
+    loose = np.array(bounds) / measured.mean
     said = (
-        f"**Equal weights cost {style.number(times)} times what sparse weights cost**: models at p = ∞ follow random "
-        f"signs that much better than models at p = 1. The bound is {style.number(loose.min())} to "
-        f"{style.number(loose.max())} times too high and need not rise where the cost rises. For practice: let the "
-        "validation score choose p; a larger p has to fit better to pay for what it costs, and less so with more rows."
+        f"**Equal weights cost {style.number(times)} times what sparse weights cost**: "
+        "models at p = ∞ follow random signs that much better than models at p = 1. The "
+        f"bound is {style.number(loose.min())} to {style.number(loose.max())} times too "
+        "high and need not rise where the cost rises. For practice: let the validation "
+        "score choose p; a larger p has to fit better to pay for what it costs, and less "
+        "so with more rows."
     )
-    curves = [Curve("the bound", np.array(bounds)), Curve("measured", measured.mean, "test", measured.error)]
+    curves = [
+        Curve("the bound", np.array(bounds)),
+        Curve("measured", measured.mean, "test", measured.error),
+    ]
     return Drawn(
-        said, measured.p, curves, {"x_title": "p, norm of the weights", "y_title": "complexity", "kind": "norm"}
+        said,
+        measured.p,
+        curves,
+        {"x_title": "p, norm of the weights", "y_title": "complexity", "kind": "norm"},
     )
 
 
@@ -110,8 +132,12 @@ def measure_sizes(params: Params) -> Callable[..., Any]:
 
     def measure(progress: Callable[..., None]) -> Any:
         cross = kernels.cross(test.table) if ready is None else ready
-        found = theory.measure_gomp(kernels, y, cross, y_test, lam, SIZES, callback=work.counted(progress))
-        kappa, tau, top = theory.kernel_radius(kernels) ** 2, float(max(found.tau.max(), 1e-12)), float(np.abs(y).max())
+        found = theory.measure_gomp(
+            kernels, y, cross, y_test, lam, SIZES, callback=work.counted(progress)
+        )
+        kappa = theory.kernel_radius(kernels) ** 2
+        tau = float(max(found.tau.max(), 1e-12))
+        top = float(np.abs(y).max())
         bounds = [theory.gomp_risk_bound(s, kappa, tau, len(y), top, FAILURE) for s in found.s]
         needed = theory.gomp_rows_needed(top**2, 1.0, kappa, tau, top, FAILURE)
         return found, bounds, top, needed
@@ -123,22 +149,33 @@ def draw_sizes(params: Params, found: Any) -> Drawn:
     """Return the test error over the number of kernels with its bound."""
     path, bounds, top, needed = found
     best = int(np.argmin(path.held_out))
-    said = f"**The test error is smallest at s = {int(path.s[best])}: {style.number(path.held_out[best])}.** "
+    said = (
+        f"**The test error is smallest at s = {int(path.s[best])}: "
+        f"{style.number(path.held_out[best])}.** "
+    )
     if min(bounds) < top**2:
         said += f"The bound allows {style.number(bounds[best])} more than the best error there. "
     else:
         said += (
-            f"The bound is above {style.number(top**2)}, which predicting 0 never exceeds, at every s; one kernel "
-            f"would need {style.number(needed)} rows. "
+            f"The bound is above {style.number(top**2)}, which predicting 0 never exceeds, "
+            f"at every s; one kernel would need {style.number(needed)} rows. "
         )
-    said += "For practice: let validation choose s. The bound says that each kernel costs, not how many are worth it."
+    said += (
+        "For practice: let validation choose s. The bound says that each kernel costs, not "
+        "how many are worth it."
+    )
     curves = [
         Curve("the bound", np.array(bounds)),
         Curve("test error", path.held_out, "test", path.held_out_error),
         Curve("training error", path.train, "train"),
     ]
     level = {"level": top**2, "level_name": "predicting 0 never exceeds"}
-    return Drawn(said, path.s, curves, {"x_title": "s, number of kernels", "y_title": "squared error", **level})
+    return Drawn(
+        said,
+        path.s,
+        curves,
+        {"x_title": "s, number of kernels", "y_title": "squared error", **level},
+    )
 
 
 # Jin, Yang and Mahdavi: how fast greedy descent nears the optimum
@@ -161,25 +198,40 @@ def draw_steps(params: Params, found: Any) -> Drawn:
     path, bounds = found
     axes = {"x_title": "d, kernels chosen", "y_title": "loss above the optimum"}
     if path.d.size < 2:
-        said = "**One kernel is enough at this λ.** The theorem speaks from the second kernel on: take a smaller share."
+        said = (
+            "**One kernel is enough at this λ.** The theorem speaks from the second kernel "
+            "on: take a smaller share."
+        )
         return Drawn(said, path.d, [], axes)
     shown = np.where(path.excess > 1e-12, path.excess, np.nan)
-    near = int(np.argmax(path.excess <= 0.01 * path.start)) if (path.excess <= 0.01 * path.start).any() else -1
+    near = (
+        int(np.argmax(path.excess <= 0.01 * path.start))
+        if (path.excess <= 0.01 * path.start).any()
+        else -1
+    )
     said = (
-        f"**After {style.counted(int(path.d[near]), 'kernel')} the loss is within {style.number(path.excess[near])} "
-        f"of the optimum; the theorem promises {style.number(bounds[near])}.** "
-        f"Predicting 0 is {style.number(path.start)} away. For practice: stop by the measured gap, which every fit "
-        "states, not by a number of steps from the bound."
+        f"**After {style.counted(int(path.d[near]), 'kernel')} the loss is within "
+        f"{style.number(path.excess[near])} of the optimum; the theorem promises "
+        f"{style.number(bounds[near])}.** Predicting 0 is {style.number(path.start)} away. "
+        "For practice: stop by the measured gap, which every fit states, not by a number "
+        "of steps from the bound."
     )
     level = {"level": path.start, "level_name": "predicting 0 is as close as"}
-    return Drawn(said, path.d, [Curve("the bound", np.array(bounds)), Curve("measured", shown, "test")], axes | level)
+    return Drawn(
+        said,
+        path.d,
+        [Curve("the bound", np.array(bounds)), Curve("measured", shown, "test")],
+        axes | level,
+    )
 
 
 # Bach: which hulls could be recovered
 
 
 def hull_method(params: Params) -> Params:
-    """Return the parameters of the hulls: those of the Hulls page, with squared loss and a basis of columns."""
+    """Return the parameters of the hulls: those of the Hulls page, with squared loss and a basis of
+    columns.
+    """
     basis = params.hull_basis if params.hull_basis in COLUMN_BASES else "polynomial"
     return replace(params.of(*SEARCH), hull_basis=basis, hull_loss="squared")
 
@@ -188,8 +240,11 @@ def measure_hulls(params: Params) -> Callable[..., Any]:
     """Return how to find hulls along λ, and both conditions for recovering each."""
     train, chosen = tables.split(params).train, hulls.columns(params)[:HULL_COLUMNS]
     basis: Any = BASES[hull_method(params).hull_basis]
-    asked = ESTIMATORS["hkl"].regressor(basis=basis(min(params.hull_degree, HULL_DEGREE)), max_seconds=HULL_SECONDS)
-    y, names = numbers(params, train), [train.feature_names[j] for j in chosen]
+    asked = ESTIMATORS["hkl"].regressor(
+        basis=basis(min(params.hull_degree, HULL_DEGREE)), max_seconds=HULL_SECONDS
+    )
+    y = numbers(params, train)
+    names = [train.feature_names[j] for j in chosen]
 
     def condition(path: Path, k: int) -> tuple[float, float]:
         model = path.estimators[k]
@@ -217,17 +272,26 @@ def draw_hulls(params: Params, found: Any) -> Drawn:
     """Return both conditions over λ with the value that they have to be below."""
     values, nodes, conditions = found
     necessary, sufficient = np.array(conditions).T
-    holds, fails = np.flatnonzero(sufficient < 1), np.flatnonzero(necessary > 1)
-    largest = f", the largest of {style.counted(max(nodes[k] for k in holds), 'node')}" if holds.size else ""
+    holds = np.flatnonzero(sufficient < 1)
+    fails = np.flatnonzero(necessary > 1)
+    largest = (
+        f", the largest of {style.counted(max(nodes[k] for k in holds), 'node')}"
+        if holds.size
+        else ""
+    )
     said = (
-        f"**{holds.size} of {len(values)} hulls would be recovered from more rows like these{largest}, "
-        f"and {fails.size} would not**; the rest is undecided. For practice: which columns act together is worth "
-        "believing where the sufficient condition holds; elsewhere look whether the hull stays the same at nearby λ."
+        f"**{holds.size} of {len(values)} hulls would be recovered from more rows like "
+        f"these{largest}, and {fails.size} would not**; the rest is undecided. For "
+        "practice: which columns act together is worth believing where the sufficient "
+        "condition holds; elsewhere look whether the hull stays the same at nearby λ."
     )
     curves = [Curve("sufficient", sufficient), Curve("necessary", necessary, "other")]
     level = {"level": 1.0, "level_name": "has to be below", "kind": "log"}
     return Drawn(
-        said, values, curves, {"x_title": "λ, price of the norm", "y_title": "value of the condition", **level}
+        said,
+        values,
+        curves,
+        {"x_title": "λ, price of the norm", "y_title": "value of the condition", **level},
     )
 
 
@@ -236,8 +300,8 @@ def draw_hulls(params: Params, found: Any) -> Drawn:
 
 @dataclass(frozen=True)
 class Picture:
-    """One theorem: its label, its paper, its slider (label, parameter, help), what it needs, and how it is measured and
-    drawn.
+    """One theorem: its label, its paper, its slider (label, parameter, help), what it needs, and
+    how it is measured and drawn.
     """
 
     label: str
@@ -251,19 +315,34 @@ class Picture:
 
 PICTURES = {
     "lp": Picture(
-        "Norm of the weights", "Kloft, Brefeld, Sonnenburg, Zien (2011), Corollary 9", measure_norms, draw_norms,
+        "Norm of the weights",
+        "Kloft, Brefeld, Sonnenburg, Zien (2011), Corollary 9",
+        measure_norms,
+        draw_norms,
         needs_target=False,
     ),
     "gomp": Picture(
-        "Number of kernels", "Sindhwani and Lozano (2011), Theorem 1", measure_sizes, draw_sizes,
-        ("Ridge λ", "theory_lam", "Larger λ: a smoother model with a smaller norm τ, and a smaller bound."),
+        "Number of kernels",
+        "Sindhwani and Lozano (2011), Theorem 1",
+        measure_sizes,
+        draw_sizes,
+        (
+            "Ridge λ",
+            "theory_lam",
+            "Larger λ: a smoother model with a smaller norm τ, and a smaller bound.",
+        ),
     ),
     "greedy": Picture(
-        "Steps of greedy descent", "Jin, Yang and Mahdavi (2013), Theorem 1", measure_steps, draw_steps,
+        "Steps of greedy descent",
+        "Jin, Yang and Mahdavi (2013), Theorem 1",
+        measure_steps,
+        draw_steps,
         ("λ as a share of the critical λ", "theory_share", "Smaller share: more kernels enter."),
     ),
-    "hkl": Picture("Hulls", "Bach (2008), Propositions 4 and 5", measure_hulls, draw_hulls, of_columns=True),
-}  # fmt: skip
+    "hkl": Picture(
+        "Hulls", "Bach (2008), Propositions 4 and 5", measure_hulls, draw_hulls, of_columns=True
+    ),
+}
 
 
 def lacking(params: Params, picture: Picture) -> str:
@@ -271,7 +350,10 @@ def lacking(params: Params, picture: Picture) -> str:
     if picture.of_columns and (tables.on_stack(params) or not hulls.columns(params)):
         return "A hull is built from columns, and this upload has none. Choose a table."
     if picture.needs_target and tables.table(params).task == "novelty":
-        return "This theorem is about predicting a target, and the table has none. Choose one on the Data page."
+        return (
+            "This theorem is about predicting a target, and the table has none. Choose one on "
+            "the Data page."
+        )
     return ""
 
 
@@ -280,28 +362,51 @@ def rail(params: Params, picture: Picture) -> None:
     names = classes(params)
     if picture.needs_target and len(names) > 2:
         controls.field_view(
-            "Class against the rest", "theory_class", options=range(len(names)), format_func=lambda k: names[k],
+            "Class against the rest",
+            "theory_class",
+            options=range(len(names)),
+            format_func=lambda k: names[k],
             to=lambda k: k if k < len(names) else 0,
-        )  # fmt: skip
+        )
     if picture.slider:
         label, name, text = picture.slider
-        stops = sorted({*controls.human_steps(*(controls.bounds_of(name) or (0, 1))), float(getattr(params, name))})
-        controls.field_view(label, name, kind=st.select_slider, options=stops, format_func=style.number, help=text)
+        stops = sorted(
+            {
+                *controls.human_steps(*(controls.bounds_of(name) or (0, 1))),
+                float(getattr(params, name)),
+            }
+        )
+        controls.field_view(
+            label, name, kind=st.select_slider, options=stops, format_func=style.number, help=text
+        )
     if picture.of_columns:
         st.caption(
-            f"Basis, degree and columns are those of the Hulls page: a basis of columns, degree {HULL_DEGREE} at most, "
-            f"the first {HULL_COLUMNS} columns."
+            "Basis, degree and columns are those of the Hulls page: a basis of columns, "
+            f"degree {HULL_DEGREE} at most, the first {HULL_COLUMNS} columns."
         )
         state.link("hulls", "Go to Hulls")
 
 
 def measured(params: Params, picture: Picture) -> Any:
-    """Return what is measured for the picture: at once where the table is small, else once its button was pressed;
-    None before.
+    """Return what is measured for the picture: at once where the table is small, else once its
+    button was pressed; None before.
     """
-    own = hull_method(params) if picture.of_columns else getattr(params, picture.slider[1]) if picture.slider else None
+    own = (
+        hull_method(params)
+        if picture.of_columns
+        else getattr(params, picture.slider[1])
+        if picture.slider
+        else None
+    )
     target = params.theory_class if picture.needs_target else None
-    key = ("theory", params.theory, params.of(*GRAMS), dictionaries.normalisation(params), target, own)
+    key = (
+        "theory",
+        params.theory,
+        params.of(*GRAMS),
+        dictionaries.normalisation(params),
+        target,
+        own,
+    )
     if (kept := work.peek(key)) is not None:
         return kept.value
     kernels = HULL_COLUMNS if picture.of_columns else dictionaries.grams(params).n_kernels
@@ -339,9 +444,14 @@ def show(params: Params) -> None:
 
 if frame.usable_table():
     controls.field_view(
-        "Theorem", "theory", kind=st.segmented_control, options=list(PICTURES),
-        format_func=lambda name: PICTURES[name].label, required=True, label_visibility="collapsed",
-    )  # fmt: skip
+        "Theorem",
+        "theory",
+        kind=st.segmented_control,
+        options=list(PICTURES),
+        format_func=lambda name: PICTURES[name].label,
+        required=True,
+        label_visibility="collapsed",
+    )
     try:
         show(state.current())
     except MKLError as error:

@@ -1,8 +1,9 @@
 """Make the answers that come with the project: ``python -m sample_data.build_earlier [NAME ...]``
 
-The answer for every sample and its hulls, as the pages ask for them when nobody has moved a control. A name ("answers",
-"hulls_wine") makes again what begins with it; files that nothing asks for any more are removed. Run it after a change
-of what is usual, of a sample, or of a figure's states.
+The answer for every sample and its hulls, as the pages ask for them when nobody has moved a
+control. A name ("answers", "hulls_wine") makes again what begins with it; files that nothing asks
+for any more are removed. Run it after a change of what is usual, of a sample, or of a figure's
+states.
 """
 
 import logging
@@ -28,9 +29,17 @@ def everything(samples: Iterable[str] = SAMPLES) -> Iterator[Made]:
         params = Params(data=sample)
         if tables.table(params).task != "novelty":
             file = kept.hulls_file(params)
-            yield f"hulls_{sample}", file, lambda params=params, file=file: _write_hulls(params, file)
+            yield (
+                f"hulls_{sample}",
+                file,
+                lambda params=params, file=file: _write_hulls(params, file),
+            )
     if tables.FIRST_TABLE is not None:
-        yield "first_table", tables.FIRST_TABLE, lambda: tables.write_first(_folder() / "first_table.json.gz")
+        yield (
+            "first_table",
+            tables.FIRST_TABLE,
+            lambda: tables.write_first(_folder() / "first_table.json.gz"),
+        )
     file = _folder() / "answers.json.gz"
     yield "answers", file, lambda file=file: kept.write_answers(file, answers(samples))
 
@@ -74,11 +83,18 @@ def main(names: list[str]) -> None:
             start = time.process_time()
             produce()
             print(
-                f"{file.name}: {file.stat().st_size / 1024:.0f} kB, {time.process_time() - start:.1f} CPU s", flush=True
+                (
+                    f"{file.name}: {file.stat().st_size / 1024:.0f} kB, "
+                    f"{time.process_time() - start:.1f} CPU s"
+                ),
+                flush=True,
             )
     for file in set(_folder().iterdir()) - wanted:
         file.unlink()
-    print(f"{sum(file.stat().st_size for file in _folder().iterdir()) / 1024:.0f} kB in {len(wanted)} files")
+    print(
+        f"{sum(file.stat().st_size for file in _folder().iterdir()) / 1024:.0f} kB in "
+        f"{len(wanted)} files"
+    )
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
-"""Writes the notebooks of this folder, run and with their outputs: python sample_data/build_notebooks.py
+"""Writes the notebooks of this folder, run and with their outputs: python
+sample_data/build_notebooks.py
 
-What a cell prints is rounded coarsely: another machine rounds otherwise on the way, and a test that runs the notebooks
-again compares their numbers to a tolerance.
+What a cell prints is rounded coarsely: another machine rounds otherwise on the way, and a test that
+runs the notebooks again compares their numbers to a tolerance.
 """
 
 import os
@@ -147,7 +148,9 @@ for i, values in zip(columns, mesh, strict=True):
 added = point.component(node, rows).reshape(mesh[0].shape)
 name = point.kernel_names_[largest]
 mkl.figures.component_plot(axes, added, [data.feature_names[i] for i in columns], name)""",
-    Words("""The Hulls page of the app shows the same for your own table, with λ to drag and nodes to click."""),
+    Words(
+        """The Hulls page of the app shows the same for your own table, with λ to drag and nodes to click."""
+    ),
 )
 
 FROM_A_TABLE = (
@@ -218,7 +221,8 @@ NOTEBOOKS = {
 
 def source(name: str) -> nbformat.NotebookNode:
     Words("""The notebook as it is written above: words and code.""")
-    v4, cells = nbformat.v4, []
+    v4 = nbformat.v4
+    cells = []
     for k, text in enumerate(NOTEBOOKS[name]):
         cell = (v4.new_markdown_cell if isinstance(text, Words) else v4.new_code_cell)(str(text))
         cell["id"] = f"{name.replace('_', '-')}-{k}"
@@ -245,8 +249,8 @@ def run(name: str) -> nbformat.NotebookNode:
 
 
 def reported(notebook: nbformat.NotebookNode) -> list[str]:
-    """Everything the code cells print, in order; what a cell prints is one text, in however many pieces it
-    came.
+    """Everything the code cells print, in order; what a cell prints is one text, in however many
+    pieces it came.
     """
     texts = []
     for cell in notebook.cells:

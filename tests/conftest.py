@@ -1,7 +1,8 @@
 """House rules of the test run: who runs what, and nothing is left out silently.
 
-Folders are run on all cores, a file at a time per worker; files named on the command line run in this process. With
-``CI`` set in the environment, a skipped or expected-to-fail test without a reason ends the run as failed.
+Folders are run on all cores, a file at a time per worker; files named on the command line run in
+this process. With ``CI`` set in the environment, a skipped or expected-to-fail test without a
+reason ends the run as failed.
 """
 
 import gc
@@ -16,19 +17,20 @@ from pathlib import Path
 import pytest
 from xdist.scheduler import LoadFileScheduling
 
-# Before numpy is loaded here, in the workers and in every server a test starts: two workers with two threads each
-# would fight for two cores.
+# Before numpy is loaded here, in the workers and in every server a test starts: two workers with
+# two threads each would fight for two cores.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("MKL_EXPLORER_HOME", "off")  # nothing is left in the account's folder
-os.environ.setdefault("OMP_NUM_THREADS", "1")  # of scikit-learn's boosting, whose threads wait for each other
+# of scikit-learn's boosting, whose threads wait for each other
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 # Some thirty processes import the same libraries: what one of them has compiled, the others load.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
 ROOT = Path(__file__).resolve().parents[1]
 MOST_WORKERS = 8
-# A browser, its server and their first pages cost as much as fifty tests: all files of a line go to the same worker,
-# and share them.
+# A browser, its server and their first pages cost as much as fifty tests: all files of a line go to
+# the same worker, and share them.
 WINDOWS = (
     ("browser/test_walk.py", "browser/test_hulls.py", "browser/test_walk_numbers.py"),
     (
@@ -45,7 +47,8 @@ WINDOWS = (
         "browser/test_static_page.py",
     ),
 )
-# The files that take longest, the longest first: a free worker takes the next, so that all workers end together.
+# The files that take longest, the longest first: a free worker takes the next, so that all workers
+# end together.
 LONGEST = (
     *(file for line in WINDOWS for file in line),
     "house/test_second_process.py",
@@ -61,7 +64,8 @@ LONGEST = (
     "pages/test_predict.py",
     "io/test_notebooks.py",
 )
-# What a machine's own rounding could reach: solvers, certificates, and what compares them with an oracle.
+# What a machine's own rounding could reach: solvers, certificates, and what compares them with an
+# oracle.
 NUMERICAL = (
     "answer/test_chance.py",
     "answer/test_conformal.py",
@@ -97,8 +101,13 @@ _nameless: list[str] = []
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    told = "run every test with draws that differ in their last digits, under so many noises (3 without a number)"
-    parser.addoption("--jitter", nargs="?", type=int, const=3, default=0, metavar="NOISES", help=told)
+    told = (
+        "run every test with draws that differ in their last digits, under so many noises (3 "
+        "without a number)"
+    )
+    parser.addoption(
+        "--jitter", nargs="?", type=int, const=3, default=0, metavar="NOISES", help=told
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -110,18 +119,23 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if metafunc.config.option.jitter:
-        metafunc.parametrize("noise", range(metafunc.config.option.jitter), indirect=True, ids="noise {}".format)
+        metafunc.parametrize(
+            "noise", range(metafunc.config.option.jitter), indirect=True, ids="noise {}".format
+        )
 
 
 @pytest.fixture(autouse=True)
 def noise(request: pytest.FixtureRequest) -> None:
-    """The noise that draws get with ``--jitter``; those of modules and of their fixtures have the first."""
+    """The noise that draws get with ``--jitter``; those of modules and of their fixtures have the
+    first.
+    """
     if hasattr(request, "param"):
         sys.modules["tests.helpers.jitter"].JitteredGenerator.noise = request.param
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """Count the workers: one per core for folders, none for files, which are easier to debug in this process.
+    """Count the workers: one per core for folders, none for files, which are easier to debug in
+    this process.
 
     One more fills the gaps in which browsers wait, and slows the others by as much.
     """
@@ -129,7 +143,9 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
         return int(os.environ["PYTEST_XDIST_AUTO_NUM_WORKERS"])
     if all(Path(argument.partition("::")[0]).is_file() for argument in config.args):
         return 0
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    cores = (
+        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    )
     return min(cores, MOST_WORKERS)
 
 
@@ -148,22 +164,30 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> Schedulin
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Begin to compile the numerical routines, once for all workers, which collect the tests meanwhile."""
+    """Begin to compile the numerical routines, once for all workers, which collect the tests
+    meanwhile.
+    """
     option = session.config.option
     if getattr(option, "tx", None) and not option.collectonly and (ROOT / "mklcore").is_dir():
-        session.config.stash[COMPILING] = subprocess.Popen(COMPILE, cwd=ROOT, stdin=subprocess.DEVNULL)
+        session.config.stash[COMPILING] = subprocess.Popen(
+            COMPILE, cwd=ROOT, stdin=subprocess.DEVNULL
+        )
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtestloop(session: pytest.Session) -> None:
-    """What was imported and collected stays: the garbage collector need not go through it again and again."""
+    """What was imported and collected stays: the garbage collector need not go through it again and
+    again.
+    """
     gc.collect()
     gc.freeze()
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Wait, in a worker, until all is compiled; servers and browsers, which wait themselves, start meanwhile."""
+    """Wait, in a worker, until all is compiled; servers and browsers, which wait themselves, start
+    meanwhile.
+    """
     if "browser" not in item.path.parts:
         _wait_until_compiled(item.config)
 
@@ -175,8 +199,14 @@ def pytest_runtest_call(item: pytest.Item) -> None:
 
 def _wait_until_compiled(config: pytest.Config) -> None:
     """Two processes that compile would each do it all."""
-    if hasattr(config, "workerinput") and not config.stash.get(WAITED, False) and (ROOT / "mklcore").is_dir():
-        subprocess.run(COMPILE, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=True)
+    if (
+        hasattr(config, "workerinput")
+        and not config.stash.get(WAITED, False)
+        and (ROOT / "mklcore").is_dir()
+    ):
+        subprocess.run(
+            COMPILE, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=True
+        )
         config.stash[WAITED] = True
 
 
@@ -188,15 +218,21 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 def _place(item: pytest.Item) -> int:
     file = item.path
-    name = file.relative_to(ROOT / "tests").as_posix() if file.is_relative_to(ROOT / "tests") else ""
+    name = (
+        file.relative_to(ROOT / "tests").as_posix() if file.is_relative_to(ROOT / "tests") else ""
+    )
     return LONGEST.index(name) if name in LONGEST else len(LONGEST)
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Where only numerical tests are asked for, import no other file: that takes longer than a tenth of the tests."""
+    """Where only numerical tests are asked for, import no other file: that takes longer than a
+    tenth of the tests.
+    """
     if config.option.markexpr != "numerical" or not collection_path.name.startswith("test_"):
         return None
-    marks = _is_numerical(collection_path) or "mark.numerical" in collection_path.read_text(encoding="utf-8")
+    marks = _is_numerical(collection_path) or "mark.numerical" in collection_path.read_text(
+        encoding="utf-8"
+    )
     return None if marks else True
 
 
@@ -216,7 +252,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.fixture(autouse=True)
 def no_work_left_behind() -> Iterator[None]:
-    """End the work that a test of a page leaves running: the threads are shared by all tests of the process."""
+    """End the work that a test of a page leaves running: the threads are shared by all tests of the
+    process.
+    """
     yield
     work = sys.modules.get("pages.shared.work")
     if work is not None:
@@ -227,7 +265,8 @@ def no_work_left_behind() -> Iterator[None]:
 def inline_work(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Work of pages is over when it has been asked for, so that a test of a page need not wait.
 
-    What shows work under way (progress, Cancel, an older answer that waits) needs the threads: mark it ``threads``.
+    What shows work under way (progress, Cancel, an older answer that waits) needs the threads: mark
+    it ``threads``.
     """
     work = sys.modules.get("pages.shared.work")
     if work is not None and request.node.get_closest_marker("threads") is None:
@@ -236,7 +275,9 @@ def inline_work(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
 
 @pytest.fixture(autouse=True)
 def nothing_earlier(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pages compute what they show, although answers come with the project: mark a test ``earlier`` to have those."""
+    """Pages compute what they show, although answers come with the project: mark a test ``earlier``
+    to have those.
+    """
     kept = sys.modules.get("pages.shared.kept")
     if kept is not None and request.node.get_closest_marker("earlier") is None:
         monkeypatch.setattr(kept, "EARLIER", None)
@@ -244,9 +285,10 @@ def nothing_earlier(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPa
 
 @pytest.fixture(autouse=True)
 def small_settling(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Half as many points on the paths and hulls of pages, two folds that choose one, and small models to compare with:
-    mark a test ``settling`` to have all as visitors have it. What is done with it is the same, in a third of the time.
-    What is kept for everybody does not go from one kind of test to the other.
+    """Half as many points on the paths and hulls of pages, two folds that choose one, and small
+    models to compare with: mark a test ``settling`` to have all as visitors have it. What is done
+    with it is the same, in a third of the time. What is kept for everybody does not go from one
+    kind of test to the other.
     """
     small = request.node.get_closest_marker("settling") is None
     if small != request.config.stash.get(LAST_SMALL, small):
@@ -269,7 +311,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder in which the server keeps files, new for every test."""
     place = tmp_path / "home"
     monkeypatch.setenv("MKL_EXPLORER_HOME", str(place))
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))  # in which the server keeps what the folder does not take
+    # in which the server keeps what the folder does not take
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     return place
 
 
@@ -306,7 +349,9 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
     if os.environ.get("CI") and _nameless:
         terminalreporter.section("skipped without a named reason", red=True)
         for line in _nameless:

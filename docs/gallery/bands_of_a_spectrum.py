@@ -1,6 +1,7 @@
 """Bands of a spectrum
 
-One kernel per band of wavelengths. The weights show which stretches of the spectrum predict the target.
+One kernel per band of wavelengths. The weights show which stretches of the spectrum predict the
+target.
 """
 
 import mklcore as mkl

@@ -1,7 +1,7 @@
 """Which columns count?
 
-The simplest model that is not clearly behind is taken. Columns are ranked by how far they move its decisions: the mean
-of their absolute Shapley values, which are exact.
+The simplest model that is not clearly behind is taken. Columns are ranked by how far they move its
+decisions: the mean of their absolute Shapley values, which are exact.
 """
 
 import mklcore as mkl

@@ -1,6 +1,7 @@
 """What one kernel sees
 
-The Gram matrix of an RBF kernel on the iris flowers, rows sorted by class: three blocks, two of them close.
+The Gram matrix of an RBF kernel on the iris flowers, rows sorted by class: three blocks, two of
+them close.
 """
 
 import mklcore as mkl

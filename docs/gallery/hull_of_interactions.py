@@ -1,7 +1,7 @@
 """Which columns act together: a hull
 
-Hierarchical kernel learning searches all products of polynomial kernels of six columns, and certifies
-the answer over those it never builds.
+Hierarchical kernel learning searches all products of polynomial kernels of six columns, and
+certifies the answer over those it never builds.
 """
 
 import mklcore as mkl

@@ -1,6 +1,7 @@
 """Kernel by kernel: matching pursuit
 
-MKL-GOMP adds one kernel at a time. Five of 20 columns carry the class; beyond them the validation score stops rising.
+MKL-GOMP adds one kernel at a time. Five of 20 columns carry the class; beyond them the validation
+score stops rising.
 """
 
 import mklcore as mkl

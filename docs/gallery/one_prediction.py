@@ -1,7 +1,7 @@
 """One prediction taken apart
 
-Exact Shapley values of one row: what each column adds to the decision, from the mean over the training rows to
-the row's own value.
+Exact Shapley values of one row: what each column adds to the decision, from the mean over the
+training rows to the row's own value.
 """
 
 import mklcore as mkl

@@ -1,7 +1,7 @@
 """Columns and pairs by their shares
 
-Kernels of single columns, and of pairs that explain the residuals of a sum over columns. The shares of the terms add up
-to 100 %.
+Kernels of single columns, and of pairs that explain the residuals of a sum over columns. The shares
+of the terms add up to 100 %.
 """
 
 import mklcore as mkl

@@ -1,10 +1,12 @@
-"""The folder in which numba keeps what it compiled between two starts: one that only this account can write.
+"""The folder in which numba keeps what it compiled between two starts: one that only this account
+can write.
 
-numba's files are pickles, which run code when they are read. A checkout keeps them beside the sources, whose place is
-trusted already; an installed copy in the folder that ``NUMBA_CACHE_DIR`` names, else in the cache folder of this
-account. Where that folder takes no files, as after a start with ``sudo``, one in the temporary directory is used.
-numba compares a file with the source of its function alone, and the code in it holds the helpers of other files, too:
-so every state of the sources has a folder of its own.
+numba's files are pickles, which run code when they are read. A checkout keeps them beside the
+sources, whose place is trusted already; an installed copy in the folder that ``NUMBA_CACHE_DIR``
+names, else in the cache folder of this account. Where that folder takes no files, as after a start
+with ``sudo``, one in the temporary directory is used. numba compares a file with the source of its
+function alone, and the code in it holds the helpers of other files, too: so every state of the
+sources has a folder of its own.
 """
 
 from __future__ import annotations
@@ -22,12 +24,15 @@ from mklcore.io.private_folders import own_or_temporary
 
 PACKAGE = Path(__file__).resolve().parents[1]
 NAMED = "NUMBA_CACHE_DIR"
-PREFIX, FILLED = "compiled-", "filled"
+PREFIX = "compiled-"
+FILLED = "filled"
 KEPT = 4  # folders: of the states of the sources that were used last
 
 
 def folder() -> Path | None:
-    """The folder for these sources on this machine; None, after one warning, where no place is this account's own."""
+    """The folder for these sources on this machine; None, after one warning, where no place is this
+    account's own.
+    """
     return _folder(PACKAGE, os.environ.get(NAMED, ""))
 
 
@@ -56,12 +61,17 @@ def _place(package: Path, named: str) -> tuple[Path | None, str]:
     if named:
         return own_or_temporary(Path(named).expanduser(), "mklcore", state, trust="named")
     if (package.parent / "pyproject.toml").is_file() and os.access(package, os.W_OK):
-        return own_or_temporary(package / "_numba" / "__pycache__", "mklcore", state, trust="sources")
+        return own_or_temporary(
+            package / "_numba" / "__pycache__", "mklcore", state, trust="sources"
+        )
     from numba.misc.appdirs import user_cache_dir  # not at start-up
 
     usual = Path(user_cache_dir("mklcore", appauthor=False))
     if not usual.is_absolute():
-        return None, f"this account has no home folder. Name a folder that only you may write in {NAMED}."
+        return (
+            None,
+            f"this account has no home folder. Name a folder that only you may write in {NAMED}.",
+        )
     place, said = own_or_temporary(usual, "mklcore", state)
     return place, f"{said}; or name a folder that only you may write in {NAMED}." if said else ""
 

@@ -1,13 +1,15 @@
-"""Decorators for the functions that numba compiles: entries, which Python calls, and helpers, which only entries call.
+"""Decorators for the functions that numba compiles: entries, which Python calls, and helpers, which
+only entries call.
 
-All compiled functions are serial, release the interpreter's lock, and take contiguous float64 or int64 arrays and
-scalars. Compiling is paid on every new machine, so neither kind gets a wrapper for callers in C, and helpers none for
-Python either. The machine code of an entry is cached on disk (:mod:`mklcore._numba.cache`) and holds all of its
-helpers, so helpers are not cached themselves.
+All compiled functions are serial, release the interpreter's lock, and take contiguous float64 or
+int64 arrays and scalars. Compiling is paid on every new machine, so neither kind gets a wrapper for
+callers in C, and helpers none for Python either. The machine code of an entry is cached on disk
+(:mod:`mklcore._numba.cache`) and holds all of its helpers, so helpers are not cached themselves.
 
-The library works without numba, as in a browser, or where ``MKLCORE_NUMBA=0`` is set. The same functions then run as
-Python. Those with a ``numpy`` twin are nearly as fast as before; an entry without one is a loop over single numbers,
-and refuses arrays for which a person would wait too long.
+The library works without numba, as in a browser, or where ``MKLCORE_NUMBA=0`` is set. The same
+functions then run as Python. Those with a ``numpy`` twin are nearly as fast as before; an entry
+without one is a loop over single numbers, and refuses arrays for which a person would wait too
+long.
 """
 
 from __future__ import annotations
@@ -45,8 +47,8 @@ def jit_entry(
 
     fastmath : as numba has it, the freedoms taken with rounding
     numpy : what does the same without numba
-    loops : what a person asked for when this function loops over single numbers, for a refusal without numba; "" for
-    one that leaves them to functions with a twin
+    loops : what a person asked for when this function loops over single numbers, for a refusal
+    without numba; "" for one that leaves them to functions with a twin
     most : numbers in an array from which it is refused then
     """
     if COMPILES:
@@ -57,24 +59,32 @@ def jit_entry(
     return lambda function: _bounded(function, loops, most) if loops else function
 
 
-def jit_helper(fastmath: bool | set[str] = False, *, numpy: Callable[..., Any] | None = None) -> Callable[[F], F]:
-    """Compile a function that only compiled functions call: from Python it cannot be called, its ``py_func`` can."""
+def jit_helper(
+    fastmath: bool | set[str] = False, *, numpy: Callable[..., Any] | None = None
+) -> Callable[[F], F]:
+    """Compile a function that only compiled functions call: from Python it cannot be called, its
+    ``py_func`` can.
+    """
     if COMPILES:
         return njit(nogil=True, no_cfunc_wrapper=True, no_cpython_wrapper=True, fastmath=fastmath)
     return lambda function: function if numpy is None else cast(Any, numpy)
 
 
 def _bounded(function: F, method: str, most: int) -> F:
-    """The function as Python, for arrays of at most ``most`` numbers. ParameterError for larger ones."""
+    """The function as Python, for arrays of at most ``most`` numbers.
+
+    ParameterError for larger ones.
+    """
 
     @wraps(function)
     def run(*arguments: Any) -> Any:
         largest = max((np.size(one) for one in arguments), default=0)
         if largest > most:
             raise ParameterError(
-                f"{method} would loop over {largest:,} numbers, and without numba at most {most:,} take a "
-                "bearable time. Open the table in the app (mkl-explorer), or install numba (pip install numba); "
-                "else take fewer rows, or the squared loss where the method has it, which needs no such loops."
+                f"{method} would loop over {largest:,} numbers, and without numba at most "
+                f"{most:,} take a bearable time. Open the table in the app (mkl-explorer), "
+                "or install numba (pip install numba); else take fewer rows, or the "
+                "squared loss where the method has it, which needs no such loops."
             )
         return function(*arguments)
 
@@ -87,7 +97,8 @@ def _cached(function: Any) -> Any:
     if folder is None:
         return function
     with _one_by_one:
-        before, config.CACHE_DIR = config.CACHE_DIR, str(folder)
+        before = config.CACHE_DIR
+        config.CACHE_DIR = str(folder)
         try:
             function.enable_caching()
         except (RuntimeError, OSError):  # sources that are no files, as in a zip archive
@@ -100,7 +111,8 @@ def _cached(function: Any) -> Any:
 
 def _forgiving(function: Any) -> Callable[[Any], Any]:
     """The function's ``compile``: a full disk or a damaged file costs the cache, not the answer."""
-    compile_once, name = function.compile, function.py_func.__name__
+    compile_once = function.compile
+    name = function.py_func.__name__
 
     def compile_anyway(signature: Any) -> Any:
         try:

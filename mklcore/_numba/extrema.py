@@ -1,7 +1,8 @@
 """The larger and the smaller of two numbers, for loops that shall become vector instructions.
 
-numba's max and min decide by a branch, and a loop with them stays scalar. These are LLVM's maxnum and minnum, with the
-promise that no NaN comes and that the order does not matter: for compiled functions, both arguments float64.
+numba's max and min decide by a branch, and a loop with them stays scalar. These are LLVM's maxnum
+and minnum, with the promise that no NaN comes and that the order does not matter: for compiled
+functions, both arguments float64.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ if COMPILES or TYPE_CHECKING:
     def _call(name: str) -> Any:
         def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             number = ir.DoubleType()
-            function = builder.module.declare_intrinsic(name, [number], ir.FunctionType(number, [number, number]))
+            function = builder.module.declare_intrinsic(
+                name, [number], ir.FunctionType(number, [number, number])
+            )
             return builder.call(function, arguments, fastmath=_FLAGS)
 
         return emit
@@ -35,4 +38,5 @@ if COMPILES or TYPE_CHECKING:
         """min(first, second)."""
         return float64(float64, float64), _call("llvm.minnum")
 else:
-    larger, smaller = max, min
+    larger = max
+    smaller = min

@@ -1,10 +1,12 @@
-"""Compile every jitted function once, or load it from the cache, so that no first click waits for a compiler.
+"""Compile every jitted function once, or load it from the cache, so that no first click waits for a
+compiler.
 
     python -m mklcore._numba.warmup [--with-parent]
 
-fills the cache on disk, unless it is filled, and prints a line of progress after every step. Compiling holds the
-interpreter's lock, so a server has this done by a process of its own and loads what that left. ``--with-parent``: end
-when the standard input is closed, as it is when the process that asked has ended.
+fills the cache on disk, unless it is filled, and prints a line of progress after every step.
+Compiling holds the interpreter's lock, so a server has this done by a process of its own and loads
+what that left. ``--with-parent``: end when the standard input is closed, as it is when the process
+that asked has ended.
 """
 
 from __future__ import annotations
@@ -40,31 +42,36 @@ from mklcore.problem.losses import make_loss
 from mklcore.problem.svm import SETTINGS as SMO
 from mklcore.problem.svm import solve_svm
 
-# They call all there is to call; on sixteen rows, joint weights take three hundred iterations to their certificate.
+# They call all there is to call; on sixteen rows, joint weights take three hundred iterations to
+# their certificate.
 SHORT = {"max_iter": 5, "n_kernels": 2}
 
 
 FIRST = 3  # steps, after which the path that everybody sees first needs nothing more
 NICE = 5  # other programs go first
-SELDOM = 20_000, 50, 50  # a compiler makes millions of objects, few in circles: the search took a tenth of the time
+# a compiler makes millions of objects, few in circles: the search took a tenth of the time
+SELDOM = 20_000, 50, 50
 
 
 def steps() -> list[Callable[[], None]]:
-    """What there is to compile: the usual kernels and the path at p = 1 with the losses and kernels that are set for a
-    table; then all kernels, and every algorithm of ``ESTIMATORS``.
+    """What there is to compile: the usual kernels and the path at p = 1 with the losses and kernels
+    that are set for a table; then all kernels, and every algorithm of ``ESTIMATORS``.
     """
     rng = np.random.default_rng(0)
     X = rng.standard_normal((16, 3))
     y = (X[:, 0] + 0.3 * rng.standard_normal(16) > 0).astype(int)
     first = [partial(_usual_grams, X), partial(_usual_path, X, "binary", y), partial(_usual_svm, X)]
     rest = [partial(_kernels, X), *(partial(_algorithm, one, X, y) for one in ESTIMATORS.values())]
-    return [suppress_convergence_warnings()(run) for run in (*first, *rest)]  # sixteen rows say nothing of it
+    # sixteen rows say nothing of it
+    return [suppress_convergence_warnings()(run) for run in (*first, *rest)]
 
 
 def warm_up(progress: Callable[[int, int], Any] | None = None) -> None:
-    """Run every kernel and every algorithm once on sixteen rows; ``progress(done, total)`` before and after every step.
+    """Run every kernel and every algorithm once on sixteen rows; ``progress(done, total)`` before
+    and after every step.
 
-    Safe to call from a background thread. Takes half a minute in a fresh installation and some seconds with the cache.
+    Safe to call from a background thread. Takes half a minute in a fresh installation and some
+    seconds with the cache.
     """
     work = steps()
     for done, run in enumerate((*work, None)):
@@ -75,7 +82,9 @@ def warm_up(progress: Callable[[int, int], Any] | None = None) -> None:
 
 
 def main(arguments: Sequence[str] = ()) -> None:
-    """Fill the cache, once however many processes ask for it; without numba there is nothing to fill."""
+    """Fill the cache, once however many processes ask for it; without numba there is nothing to
+    fill.
+    """
     if not COMPILES:
         return
     if "--with-parent" in arguments:
@@ -84,8 +93,11 @@ def main(arguments: Sequence[str] = ()) -> None:
     folder = cache.folder()
     filelock = import_extra("filelock", "app", "Compiling beforehand")
     with ExitStack() as stack:
-        with suppress(OSError):  # a file of another account: then several processes may compile beside each other
-            stack.enter_context(nullcontext() if folder is None else filelock.FileLock(folder / "lock"))
+        # a file of another account: then several processes may compile beside each other
+        with suppress(OSError):
+            stack.enter_context(
+                nullcontext() if folder is None else filelock.FileLock(folder / "lock")
+            )
         if not cache.is_filled():
             try:
                 warm_up(lambda done, total: print(done, total, int(done >= FIRST), flush=True))
@@ -97,10 +109,13 @@ def main(arguments: Sequence[str] = ()) -> None:
 
 
 def _let_others_go_first() -> None:
-    """Lower the priority of this process; one that is lower already stays, because raising it takes rights."""
+    """Lower the priority of this process; one that is lower already stays, because raising it takes
+    rights.
+    """
     psutil = import_extra("psutil", "app", "Compiling beforehand")
     with suppress(psutil.Error, OSError):
-        process, class_of_windows = psutil.Process(), getattr(psutil, "BELOW_NORMAL_PRIORITY_CLASS", None)
+        process = psutil.Process()
+        class_of_windows = getattr(psutil, "BELOW_NORMAL_PRIORITY_CLASS", None)
         process.nice(max(NICE, process.nice()) if class_of_windows is None else class_of_windows)
 
 
@@ -144,7 +159,9 @@ def _many_kernels(X: Array) -> GramStack:
 
 def _every_way(entries: Sequence[KernelEntry], X: Array) -> GramStack:
     """The kernels of ``entries``, normalised and centred in every way."""
-    defaults: list[dict[str, Any]] = [{p.name: p.default for p in entry.parameters} for entry in entries]
+    defaults: list[dict[str, Any]] = [
+        {p.name: p.default for p in entry.parameters} for entry in entries
+    ]
     pairs = zip(entries, defaults, strict=True)
     specs = KernelDictionary(tuple(entry.spec(**parameters) for entry, parameters in pairs))
     for normalise in NORMALISATIONS:
@@ -155,7 +172,8 @@ def _every_way(entries: Sequence[KernelEntry], X: Array) -> GramStack:
 
 
 def _interactions(X: Array) -> None:
-    smooth, straight = RBF(1.0, relative=True, features=(0,)), Linear(features=(1,))
+    smooth = RBF(1.0, relative=True, features=(0,))
+    straight = Linear(features=(1,))
     kernels = KernelDictionary((Interaction(smooth), Interaction(smooth, straight)))
     kernels.grams(X).cross(X[:5] + 0.5)
 
@@ -163,7 +181,9 @@ def _interactions(X: Array) -> None:
 def _kernels(X: Array) -> None:
     stack = _every_way(tuple(KERNELS.values()), X)
     alignment_matrix(GramStack.from_array(stack.values.copy()))
-    SequenceDictionary((Spectrum(2), WeightedDegree(2, 1))).grams(("ACGT", "ACGA", "TTGT")).cross(("ACGA",))
+    SequenceDictionary((Spectrum(2), WeightedDegree(2, 1))).grams(("ACGT", "ACGA", "TTGT")).cross(
+        ("ACGA",)
+    )
 
 
 def _algorithm(algorithm: Algorithm, X: Array, y: Array) -> None:
@@ -173,11 +193,15 @@ def _algorithm(algorithm: Algorithm, X: Array, y: Array) -> None:
     _small_solvers()
     stack = _many_kernels(X)
     for task, target in (("binary", y), ("regression", np.abs(X[:, 1]))):
-        losses = next((c.choices for c in algorithm.controls if c.name == "loss" and task in c.tasks), (None,))
+        losses = next(
+            (c.choices for c in algorithm.controls if c.name == "loss" and task in c.tasks), (None,)
+        )
         for loss in losses:
             parameters = {} if loss is None else {"loss": loss}
             model = algorithm.estimator(task, kernels="precomputed", **parameters)
-            model.set_params(**{name: value for name, value in SHORT.items() if name in model.get_params()})
+            model.set_params(
+                **{name: value for name, value in SHORT.items() if name in model.get_params()}
+            )
             if "criterion" in model.get_params() and loss not in (None, "squared"):
                 model.set_params(criterion="empirical")  # Algorithm 1 has the squared loss alone
             model.fit(stack, target)
@@ -190,16 +214,19 @@ def _algorithm(algorithm: Algorithm, X: Array, y: Array) -> None:
 
 
 def _table_algorithm(algorithm: Algorithm, X: Array, y: Array) -> None:
-    """Levels as columns and as blocks go through different compiled functions; a small budget goes the way without
-    tables.
+    """Levels as columns and as blocks go through different compiled functions; a small budget goes
+    the way without tables.
     """
     for basis in (None, ANOVABasis()):
         for memory in (64, 0.05):
-            algorithm.estimator("regression", basis=basis, memory_mb=memory, lam=0.1).fit(X, X[:, 1]).predict(X[:5])
+            algorithm.estimator("regression", basis=basis, memory_mb=memory, lam=0.1).fit(
+                X, X[:, 1]
+            ).predict(X[:5])
     algorithm.estimator("binary", loss="hinge", lam=0.1).fit(X, y)
 
 
 if __name__ == "__main__":
     gc.set_threshold(*SELDOM)
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # pressed in the terminal: it ends at once, and says nothing
+    # pressed in the terminal: it ends at once, and says nothing
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     main(sys.argv[1:])

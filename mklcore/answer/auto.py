@@ -1,4 +1,6 @@
-"""The first answer as scikit-learn estimators: a data frame or an array in, a model and what it found out."""
+"""The first answer as scikit-learn estimators: a data frame or an array in, a model and what it
+found out.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,12 @@ from pandas import DataFrame, isna
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import (
+    check_consistent_length,
+    check_is_fitted,
+    column_or_1d,
+    validate_data,
+)
 
 from mklcore.answer.explore import explore
 from mklcore.arrays import Array, Labels
@@ -29,7 +36,9 @@ class _Auto(BaseEstimator):
         self.seed = seed
 
     def _checked(self, X: Any) -> Any:
-        """An array of finite numbers, or a data frame as it is; feature names and count are remembered."""
+        """An array of finite numbers, or a data frame as it is; feature names and count are
+        remembered.
+        """
         if is_frame(X):
             validate_data(self, X, skip_check_array=True)
             return X
@@ -38,7 +47,8 @@ class _Auto(BaseEstimator):
     def _explored(self, X: Any, y: Any, task: str, groups: Any, name: str) -> Self:
         check_consistent_length(X, y, groups)
         if is_frame(X):
-            table, named = frame_cells(X), None
+            table = frame_cells(X)
+            named = None
             if groups is not None:
                 table, named = with_column(table, "groups", np.asarray(groups, dtype=object))
             target = distinct_names([*table.names, name])[-1]
@@ -56,7 +66,9 @@ class _Auto(BaseEstimator):
         if self.encoder_ is None:
             return validate_data(self, X, reset=False, dtype=np.float64)
         validate_data(self, X, reset=False, skip_check_array=True)
-        return self.encoder_.read(X if is_frame(X) else DataFrame(X, columns=self.feature_names_in_)).table
+        return self.encoder_.read(
+            X if is_frame(X) else DataFrame(X, columns=self.feature_names_in_)
+        ).table
 
 
 def _name_of(y: Any) -> str:
@@ -69,10 +81,14 @@ def _checked_target(y: Any) -> Labels:
     """The target (n,). DataError for dates and for gaps, which a data frame may hold as None."""
     target: Labels = column_or_1d(y, warn=True)
     if target.dtype.kind in "mM":
-        raise DataError("The target holds dates or durations: predict a number, such as (y - y.min()).dt.days.")
+        raise DataError(
+            "The target holds dates or durations: predict a number, such as (y - y.min()).dt.days."
+        )
     if (gaps := np.flatnonzero(isna(target))).size:
         rows = "1 row" if gaps.size == 1 else f"{gaps.size:,} rows"
-        raise DataError(f"The target is missing (NaN) in {rows}, first in row {gaps[0] + 1}. Drop them.")
+        raise DataError(
+            f"The target is missing (NaN) in {rows}, first in row {gaps[0] + 1}. Drop them."
+        )
     return target
 
 
@@ -87,7 +103,8 @@ class AutoMKLClassifier(ClassifierMixin, _Auto):
     Attributes
     ----------
     exploration_ : Exploration
-        The answer: columns that matter, path, notes. ``exploration_.model.predict_proba`` has probabilities.
+        The answer: columns that matter, path, notes. ``exploration_.model.predict_proba`` has
+        probabilities.
     classes_ : ndarray
         The classes in sorted order.
 
@@ -101,18 +118,28 @@ class AutoMKLClassifier(ClassifierMixin, _Auto):
 
     @set_together
     def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
-        """Fit on rows X (n, d), an array of numbers or a data frame of any columns, and classes y (n,); rows of one of
-        ``groups`` (n,) are held out together.
+        """Fit on rows X (n, d), an array of numbers or a data frame of any columns, and classes y
+        (n,); rows of one of ``groups`` (n,) are held out together.
         """
         if y is None:
-            raise ValueError("requires y to be passed, but the target y is None; AutoMKLClassifier is supervised.")
-        rows, name, y = self._checked(X), _name_of(y), _checked_target(y)
+            raise ValueError(
+                "requires y to be passed, but the target y is None; AutoMKLClassifier is "
+                "supervised."
+            )
+        rows = self._checked(X)
+        name = _name_of(y)
+        y = _checked_target(y)
         assert_all_finite(y, input_name="y")
         check_classification_targets(y)
         self.classes_ = np.unique(y)
         if len(self.classes_) < 2:
-            raise DataError(f"The target holds one class only ({self.classes_[0]!r}); a classifier needs at least two.")
-        return self._explored(rows, y, "binary" if len(self.classes_) == 2 else "multiclass", groups, name)
+            raise DataError(
+                f"The target holds one class only ({self.classes_[0]!r}); a classifier "
+                "needs at least two."
+            )
+        return self._explored(
+            rows, y, "binary" if len(self.classes_) == 2 else "multiclass", groups, name
+        )
 
     def decision_function(self, X: Any) -> Array:
         """Signed scores: (n,) for two classes, positive for ``classes_[1]``, else (n, n_classes)."""
@@ -128,7 +155,9 @@ class AutoMKLClassifier(ClassifierMixin, _Auto):
         return labels
 
     def predict_proba(self, X: Any) -> Array:
-        """Probabilities (n, n_classes) of the classes in the order of ``classes_``; calibrated on held-out folds."""
+        """Probabilities (n, n_classes) of the classes in the order of ``classes_``; calibrated on
+        held-out folds.
+        """
         rows = self._rows(X)
         found: Array = self.exploration_.model.predict_proba(rows)
         return found
@@ -157,12 +186,15 @@ class AutoMKLRegressor(RegressorMixin, _Auto):
 
     @set_together
     def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
-        """Fit on rows X (n, d), an array of numbers or a data frame of any columns, and numbers y (n,); rows of one of
-        ``groups`` (n,) are held out together.
+        """Fit on rows X (n, d), an array of numbers or a data frame of any columns, and numbers y
+        (n,); rows of one of ``groups`` (n,) are held out together.
         """
         if y is None:
-            raise ValueError("requires y to be passed, but the target y is None; AutoMKLRegressor is supervised.")
-        name, y = _name_of(y), _checked_target(y)
+            raise ValueError(
+                "requires y to be passed, but the target y is None; AutoMKLRegressor is supervised."
+            )
+        name = _name_of(y)
+        y = _checked_target(y)
         return self._explored(self._checked(X), y.astype(np.float64), "regression", groups, name)
 
     def predict(self, X: Any) -> Array:

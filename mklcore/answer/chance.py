@@ -1,23 +1,25 @@
 """Could it be chance? Permutation tests of a whole answer.
 
-Does a prediction say more than guessing? Its decisions F (n, T) are compared with the targets Y (n, T), one column per
-class, by
+Does a prediction say more than guessing? Its decisions F (n, T) are compared with the targets Y (n,
+T), one column per class, by
 
     S = max over values and ranks of  sum_t <Y_t, F_t> / (sum_st <Y_s, Y_t> <F_s, F_t>)^(1/2),   columns of mean 0
 
-which is the correlation for numbers, the mean decision margin of the true class for classes, and on ranks, which one
-outlier does not move, the rank correlation or the area under the ROC curve. The p-value is the share of permutations
-of the rows of Y whose S is at least as large.
+which is the correlation for numbers, the mean decision margin of the true class for classes, and on
+ranks, which one outlier does not move, the rank correlation or the area under the ROC curve. The
+p-value is the share of permutations of the rows of Y whose S is at least as large.
 
-Where the rows chose nothing, F stays as it is. Where all rows were learned from, the predictions out of folds have
-been chosen by their score, so that permuting them would find relations in noise. There the targets are permuted first,
-and the plain machines below are fitted again, out of folds, to every permutation; the best of them stands for each.
+Where the rows chose nothing, F stays as it is. Where all rows were learned from, the predictions
+out of folds have been chosen by their score, so that permuting them would find relations in noise.
+There the targets are permuted first, and the plain machines below are fitted again, out of folds,
+to every permutation; the best of them stands for each.
 
     kernel ridge regression on straight lines, on single columns and on all columns together, at some values of C
     all columns and their squares, weighted by a power of their correlation with the target: for few true columns
 
-All of them are linear in the targets or nearly so: one factorisation serves every permutation. Source: Phipson and
-Smyth (2010), Permutation p-values should never be zero; Golland et al. (2005), Permutation tests for classification.
+All of them are linear in the targets or nearly so: one factorisation serves every permutation.
+Source: Phipson and Smyth (2010), Permutation p-values should never be zero; Golland et al. (2005),
+Permutation tests for classification.
 """
 
 from __future__ import annotations
@@ -43,7 +45,10 @@ from mklcore.paths.scoring import Predictions, Scoring
 LEVEL = 0.05
 PERMUTATIONS = 999  # of rows that chose nothing
 REFITS = 199  # permutations for which machines are fitted again
-MOST_ROWS, MOST_CLASSES, FOLDS = 600, 10, 5  # of these refits
+# of these refits
+MOST_ROWS = 600
+MOST_CLASSES = 10
+FOLDS = 5
 MOST_NUMBERS = 5e7  # of the Gram matrices of given kernels
 COSTS = (0.1, 1.0, 10.0, 100.0)
 WIDTHS = (0.25, 1.0, 4.0)  # of the kernel of all columns, times the median distance
@@ -54,9 +59,10 @@ TIE = 1e-9  # statistics that differ by less are equal but for rounding
 class Judgement(NamedTuple):
     """What predictions amount to beside guessing.
 
-    ``relation`` : "better" where they are related to the target and score above guessing, "related" where they are
-    related only, else "none"; ``p_value`` of no relation; ``measure`` : the name of ``association``, which is how well
-    the rows are ordered ("rank correlation", "area under the ROC curve") or, where values say more, "correlation".
+    ``relation`` : "better" where they are related to the target and score above guessing, "related"
+    where they are related only, else "none"; ``p_value`` of no relation; ``measure`` : the name of
+    ``association``, which is how well the rows are ordered ("rank correlation", "area under the ROC
+    curve") or, where values say more, "correlation".
     """
 
     relation: str
@@ -88,9 +94,11 @@ def judge(
     seed : int, default 0
         Seed of the permutations.
     row_groups : array (n,) or None, default None
-        Groups of rows that belong together, which are permuted as a whole; exact where they are of one size.
+        Groups of rows that belong together, which are permuted as a whole; exact where they are of
+        one size.
     p_value : float or None, default None
-        The p-value of no relation where it is known already, as `p_value_of_refits` finds it for rows that chose.
+        The p-value of no relation where it is known already, as `p_value_of_refits` finds it for
+        rows that chose.
 
     Returns
     -------
@@ -98,7 +106,8 @@ def judge(
         The relation, at a level of five per cent, with its p-value and its size.
     """
     classes = getattr(said.model, "classes_", None)
-    Y, F = targets(y, classes), said.decision.reshape(len(y), -1).astype(float)
+    Y = targets(y, classes)
+    F = said.decision.reshape(len(y), -1).astype(float)
     if F.shape != Y.shape:  # votes between pairs of classes
         F = targets(said.answers, classes)
     if p_value is None:
@@ -127,7 +136,9 @@ def p_value_of(observed: float, drawn: Array) -> float:
     return float(1 + np.count_nonzero(drawn >= observed - TIE)) / (1 + len(drawn))
 
 
-def permutations(n: int, count: int, seed: int, row_groups: Labels | None = None) -> Iterator[Indices]:
+def permutations(
+    n: int, count: int, seed: int, row_groups: Labels | None = None
+) -> Iterator[Indices]:
     """Random orders of n rows; groups of rows are laid end to end, in random order, and stay whole."""
     random = np.random.default_rng(seed)
     if row_groups is None:
@@ -144,11 +155,13 @@ def permutations(n: int, count: int, seed: int, row_groups: Labels | None = None
 
 
 def standard_pairs(Y: Array, F: Array, parts: Sequence[Indices]) -> list[tuple[Array, Array]]:
-    """Values and ranks of targets and decisions (n, ..., T), less their means over each part of the rows, and scaled
-    so that S is a sum of products; the sum is 0 where either does not vary."""
+    """Values and ranks of targets and decisions (n, ..., T), less their means over each part of the
+    rows, and scaled so that S is a sum of products; the sum is 0 where either does not vary.
+    """
     found = []
     for own, other in ((Y, F), (rankdata(Y, axis=0), rankdata(F, axis=0))):
-        A, B = own.astype(float), other.astype(float)
+        A = own.astype(float)
+        B = other.astype(float)
         for rows in parts:
             A[rows] -= A[rows].mean(axis=0)
             B[rows] -= B[rows].mean(axis=0)
@@ -156,17 +169,28 @@ def standard_pairs(Y: Array, F: Array, parts: Sequence[Indices]) -> list[tuple[A
         size = np.sqrt(np.maximum(products.sum(axis=(-2, -1)), 0.0))
         varies = np.ptp(F, axis=0).max(axis=-1) > 0.0
         found.append(
-            (A, np.where(varies & (size > 0.0), 1.0, 0.0)[..., None] * B / np.maximum(size, 1e-300)[..., None])
+            (
+                A,
+                np.where(varies & (size > 0.0), 1.0, 0.0)[..., None]
+                * B
+                / np.maximum(size, 1e-300)[..., None],
+            )
         )
     return found
 
 
 def association_of(Y: Array, F: Array, are_classes: bool) -> tuple[str, float]:
     """How decisions (n, T) go with targets (n, T), in the measure that a reader knows."""
-    values, ranks = (float(np.vdot(own, other)) for own, other in standard_pairs(Y, F, [np.arange(len(Y))]))
+    values, ranks = (
+        float(np.vdot(own, other)) for own, other in standard_pairs(Y, F, [np.arange(len(Y))])
+    )
     if ranks < 0.5 * values:
         return "correlation", values
-    return ("area under the ROC curve", area_under_curve(Y, F)) if are_classes else ("rank correlation", ranks)
+    return (
+        ("area under the ROC curve", area_under_curve(Y, F))
+        if are_classes
+        else ("rank correlation", ranks)
+    )
 
 
 def area_under_curve(Y: Array, F: Array) -> float:
@@ -183,7 +207,8 @@ def area_under_curve(Y: Array, F: Array) -> float:
 
 
 def p_value_of_refits(known: FoldedTable, asked: Asked) -> float:
-    """The p-value of "the target is not related to the columns", by machines that are fitted to permuted targets.
+    """The p-value of "the target is not related to the columns", by machines that are fitted to
+    permuted targets.
 
     Parameters
     ----------
@@ -199,18 +224,26 @@ def p_value_of_refits(known: FoldedTable, asked: Asked) -> float:
     """
     given = asked.kernels if asked.stack is None else asked.stack.names
     rows = asked.some(known.few, min(MOST_ROWS, int(np.sqrt(MOST_NUMBERS / len(given or (1,))))))
-    n, Y = rows.n_samples, targets(rows.y, known.classes)
+    n = rows.n_samples
+    Y = targets(rows.y, known.classes)
     if Y.shape[1] > MOST_CLASSES:
         Y = Y[:, np.argsort(-Y.sum(axis=0), kind="stable")[:MOST_CLASSES]]
     orders = [np.arange(n), *permutations(n, REFITS, asked.seed, rows.row_groups)]
     drawn = np.stack([Y[order] for order in orders], axis=1)  # (n, permutations, T)
-    # The folds of candidates have equal shares of each class, which permuted targets would not have.
+    # The folds of candidates have equal shares of each class, which permuted targets would not
+    # have.
     is_random = asked.hold_out == RANDOM or n < known.few.n_samples
-    folds = fold_rows(None, n, min(FOLDS, n // 2), asked.seed, rows.row_groups) if is_random else list(known.folds)
+    folds = (
+        fold_rows(None, n, min(FOLDS, n // 2), asked.seed, rows.row_groups)
+        if is_random
+        else list(known.folds)
+    )
     held_out = [left_out for _, left_out in folds]
     best = np.full(len(orders), -np.inf)
     for decided in machines(rows, asked, drawn, folds):
-        judged = standard_pairs(drawn[np.concatenate(held_out)], decided[np.concatenate(held_out)], parts_of(held_out))
+        judged = standard_pairs(
+            drawn[np.concatenate(held_out)], decided[np.concatenate(held_out)], parts_of(held_out)
+        )
         for own, other in judged:
             best = np.maximum(best, np.einsum("nbt,nbt->b", own, other))
     return p_value_of(float(best[0]), best[1:])
@@ -222,8 +255,12 @@ def parts_of(held_out: Sequence[Indices]) -> list[Indices]:
     return np.split(np.arange(ends[-1]), ends[:-1])
 
 
-def machines(rows: Dataset, asked: Asked, drawn: Array, folds: Sequence[tuple[Indices, Indices]]) -> Iterator[Array]:
-    """What each plain machine says out of folds for every permutation, as ``drawn`` has the targets (n, B, T)."""
+def machines(
+    rows: Dataset, asked: Asked, drawn: Array, folds: Sequence[tuple[Indices, Indices]]
+) -> Iterator[Array]:
+    """What each plain machine says out of folds for every permutation, as ``drawn`` has the targets
+    (n, B, T).
+    """
     for K in plain_kernels(rows, asked):
         for C in COSTS:
             check_cancelled()

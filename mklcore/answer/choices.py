@@ -15,10 +15,12 @@ Named = Callable[[str], str]
 
 
 def behind_best(path: Path, index: int, best: Path | None = None, named: Named = str) -> str:
-    """How far the kernels of a point of ``path`` are from the best choice of as many; "" without a certificate.
+    """How far the kernels of a point of ``path`` are from the best choice of as many; "" without a
+    certificate.
 
-    ``best`` is a path of the best k kernels on the same rows; it is ignored where it was solved with another lam, for
-    other kernels, or not for this number of them. ``named`` writes the name of a kernel.
+    ``best`` is a path of the best k kernels on the same rows; it is ignored where it was solved
+    with another lam, for other kernels, or not for this number of them. ``named`` writes the name
+    of a kernel.
     """
     value = float(path.objective[index])
     gap = float(path.relative_gap[index])
@@ -40,16 +42,21 @@ def behind_best(path: Path, index: int, best: Path | None = None, named: Named =
         if is_proven:
             return f"The chosen {kernels} {are} proven best."
         left = style.percent(1.0 - bound / value)
-        return f"The search found nothing better than the chosen {kernels}; the best {are} at most {left} lower."
+        return (
+            f"The search found nothing better than the chosen {kernels}; the best {are} at "
+            f"most {left} lower."
+        )
     found = "" if is_proven else " that were found"
     said = f"The objective is {style.percent(excess)} above that of the best {kernels}{found}"
-    more = "" if is_proven else f" The best can be {style.percent(1.0 - bound / lowest)} lower still."
+    more = (
+        "" if is_proven else f" The best can be {style.percent(1.0 - bound / lowest)} lower still."
+    )
     return f"{said}: {_exchanged(path, index, best, place, named)}.{more}"
 
 
 def alternatives(best: Path, index: int) -> list[tuple[tuple[str, ...], float]]:
-    """The choices within 1 % of the best that the search met, the best first: their kernels, and by which share their
-    objective is above the lowest.
+    """The choices within 1 % of the best that the search met, the best first: their kernels, and by
+    which share their objective is above the lowest.
     """
     labels = captions.labels(best.kernel_names, best.kernel_families)
     lowest = float(best.objective[index])
@@ -79,4 +86,7 @@ def _exchanged(path: Path, index: int, best: Path, place: int, named: Named) -> 
     missed = [named(labels[m]) for m in np.flatnonzero(theirs & ~own)]
     if not taken or len(taken) > _NAMED:
         return f"{len(taken)} of its kernels are not among them"
-    return f"it took {style.joined(taken)} where {style.joined(missed)} {'belongs' if len(missed) == 1 else 'belong'}"
+    return (
+        f"it took {style.joined(taken)} where {style.joined(missed)} "
+        f"{'belongs' if len(missed) == 1 else 'belong'}"
+    )

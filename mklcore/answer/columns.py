@@ -1,11 +1,12 @@
 """Which columns are distinguishable from noise, with a bound on the share of false ones.
 
-Every column has a p-value: models that have not seen some rows predict these, with the column as it is and permuted,
-and the growth of their squared errors is held against zero, row by row. Benjamini and Hochberg's step-up procedure then
-takes the k smallest p-values, for the largest k with p_(k) <= fdr k / m.
+Every column has a p-value: models that have not seen some rows predict these, with the column as it
+is and permuted, and the growth of their squared errors is held against zero, row by row. Benjamini
+and Hochberg's step-up procedure then takes the k smallest p-values, for the largest k with p_(k) <=
+fdr k / m.
 
-Source: Benjamini and Hochberg (1995), Controlling the false discovery rate, JRSS B 57; the growth of errors as in
-Breiman (2001), Random forests, section 10.
+Source: Benjamini and Hochberg (1995), Controlling the false discovery rate, JRSS B 57; the growth
+of errors as in Breiman (2001), Random forests, section 10.
 """
 
 from __future__ import annotations
@@ -19,15 +20,17 @@ from mklcore.answer.explore import Tick, explore
 from mklcore.data.dataset import Dataset
 from mklcore.errors import DataError, ParameterError
 
-LEAST_ROWS, MOST_ROWS = 20, 4000
+LEAST_ROWS = 20
+MOST_ROWS = 4000
 
 
 @dataclass(frozen=True)
 class ColumnSelection:
     """The columns that were chosen.
 
-    ``names`` : those columns, the smallest p-value first; ``p_values`` : of every column, by name; ``threshold`` : the
-    largest p-value that was taken, 0 where no column was; ``notes`` : what bounds the false ones, and what was drawn.
+    ``names`` : those columns, the smallest p-value first; ``p_values`` : of every column, by name;
+    ``threshold`` : the largest p-value that was taken, 0 where no column was; ``notes`` : what
+    bounds the false ones, and what was drawn.
     """
 
     names: tuple[str, ...]
@@ -36,7 +39,9 @@ class ColumnSelection:
     notes: tuple[str, ...] = ()
 
 
-def select_columns(data: Dataset, fdr: float = 0.1, seed: int = 0, *, callback: Tick | None = None) -> ColumnSelection:
+def select_columns(
+    data: Dataset, fdr: float = 0.1, seed: int = 0, *, callback: Tick | None = None
+) -> ColumnSelection:
     """Which columns of this table are distinguishable from noise?
 
     Parameters
@@ -64,16 +69,23 @@ def select_columns(data: Dataset, fdr: float = 0.1, seed: int = 0, *, callback: 
 
     Notes
     -----
-    `explore` chooses a model on all rows, which is fitted again without each of five folds. Columns that are correlated
-    above .9 are permuted together, and have one p-value. A column that carries nothing by itself may be named where it
-    stands in for one that it is correlated with.
+    `explore` chooses a model on all rows, which is fitted again without each of five folds. Columns
+    that are correlated above .9 are permuted together, and have one p-value. A column that carries
+    nothing by itself may be named where it stands in for one that it is correlated with.
     """
     if not isinstance(fdr, (int, float, np.number)) or isinstance(fdr, bool) or not 0.0 < fdr < 1.0:
-        raise ParameterError(f"fdr is the share of false columns among those named, between 0 and 1; got {fdr!r}.")
+        raise ParameterError(
+            f"fdr is the share of false columns among those named, between 0 and 1; got {fdr!r}."
+        )
     if data.task == "novelty":
-        raise DataError("The table has no target, so no column can be distinguished from noise; name a target.")
+        raise DataError(
+            "The table has no target, so no column can be distinguished from noise; name a target."
+        )
     if data.n_samples < LEAST_ROWS:
-        raise DataError(f"{data.n_samples} rows are too few to tell columns from noise; {LEAST_ROWS} are needed.")
+        raise DataError(
+            f"{data.n_samples} rows are too few to tell columns from noise; {LEAST_ROWS} "
+            "are needed."
+        )
     drawn: tuple[str, ...] = ()
     if data.n_samples > MOST_ROWS:
         drawn = (f"{MOST_ROWS:,} of {data.n_samples:,} rows were used.",)

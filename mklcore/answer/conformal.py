@@ -1,18 +1,19 @@
 """Conformal prediction: intervals and sets of classes that hold the truth with a given probability.
 
-Held-out rows i have scores s_i of models fitted without them. With k = ceil(level (n + 1)) and f_i the model without
-row i:
+Held-out rows i have scores s_i of models fitted without them. With k = ceil(level (n + 1)) and f_i
+the model without row i:
 
     numbers   s_i = |y_i - f_i(x_i)|;  from the (n + 1 - k)-th smallest f_i(x) - s_i to the k-th smallest f_i(x) + s_i
     classes   every class c with  #{i : s_i < s(f_i(x), c)} < level (n + 1)
 
-The score of a class is the largest output of the other classes minus its own. One model for all rows held out is the
-split form, one per fold is CV+. Where rows are exchangeable, the split form covers with probability ``level`` at least;
-CV+ with 1 - 2 (1 - level) at least, less a term that is small where folds are large or many, and close to ``level`` in
-practice. Nothing is drawn for a new row: its set does not depend on the rows beside it.
+The score of a class is the largest output of the other classes minus its own. One model for all
+rows held out is the split form, one per fold is CV+. Where rows are exchangeable, the split form
+covers with probability ``level`` at least; CV+ with 1 - 2 (1 - level) at least, less a term that is
+small where folds are large or many, and close to ``level`` in practice. Nothing is drawn for a new
+row: its set does not depend on the rows beside it.
 
-Source: Vovk, Gammerman, Shafer (2005); Barber, Candes, Ramdas, Tibshirani (2021), Predictive inference with the
-jackknife+, Annals of Statistics 49, theorems 1 and 4.
+Source: Vovk, Gammerman, Shafer (2005); Barber, Candes, Ramdas, Tibshirani (2021), Predictive
+inference with the jackknife+, Annals of Statistics 49, theorems 1 and 4.
 """
 
 from __future__ import annotations
@@ -42,7 +43,9 @@ def check_level(level: Any) -> None:
     """ParameterError for what is no number between 0 and 1."""
     is_number = isinstance(level, (int, float, np.number)) and not isinstance(level, bool)
     if not (is_number and 0.0 < level < 1.0):
-        raise ParameterError(f"level is the share of rows to cover and must be between 0 and 1; got {level!r}.")
+        raise ParameterError(
+            f"level is the share of rows to cover and must be between 0 and 1; got {level!r}."
+        )
 
 
 def rank_of(level: float, n: int) -> int:
@@ -51,21 +54,26 @@ def rank_of(level: float, n: int) -> int:
     k = int(np.ceil(level * (n + 1) - _LEVELS))
     if k > n:
         raise DataError(
-            f"A level of {level:g} needs at least {int(np.ceil(level / (1.0 - level) - _LEVELS))} held-out rows, and "
-            f"there are {n}. Use a lower level, more rows, or cv=5 instead of a split."
+            f"A level of {level:g} needs at least "
+            f"{int(np.ceil(level / (1.0 - level) - _LEVELS))} held-out rows, and there are "
+            f"{n}. Use a lower level, more rows, or cv=5 instead of a split."
         )
     return k
 
 
 def margins(said: Array) -> Array:
-    """The largest output of the other classes minus that of each class, for outputs (..., T) of T classes."""
+    """The largest output of the other classes minus that of each class, for outputs (..., T) of T
+    classes.
+    """
     two = np.partition(said, -2, axis=-1)[..., -2:]
-    best, second = two[..., 1:], two[..., :1]
+    best = two[..., 1:]
+    second = two[..., :1]
     return np.where(said == best, second, best) - said
 
 
 class Conformal(MetaEstimatorMixin, BaseEstimator):
-    """Prediction intervals for numbers, and sets of classes, around any estimator of scikit-learn's kind.
+    """Prediction intervals for numbers, and sets of classes, around any estimator of scikit-learn's
+    kind.
 
     Parameters
     ----------
@@ -74,22 +82,24 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):
     level : float, default 0.9
         Share of new rows whose truth is to be covered, between 0 and 1.
     cv : int or splitter, default 5
-        5, or any number of folds or splitter of scikit-learn, for CV+; "split" (a quarter) or a share for one model and
-        one held-out part, which also is the model that predicts. Enough rows for the level have to be held out.
+        5, or any number of folds or splitter of scikit-learn, for CV+; "split" (a quarter) or a
+        share for one model and one held-out part, which also is the model that predicts. Enough
+        rows for the level have to be held out.
     random_state : int or None, default 0
         Seed of the folds or of the split.
 
     Attributes
     ----------
-    estimator_ : the model that predicts, with its decisions and probabilities: fitted on all rows, or on those not held
+    estimator_ : the model that predicts, with its decisions and probabilities: fitted on all rows,
+    or on those not held
         out for cv="split"
     scores_ : (n,) of the held-out rows, fold by fold, the smaller the better they conform
     models_, held_out_ : the model of every fold, and the rows that each has not seen
     classes_ : of classifiers
 
-    A class with fewer rows than folds is held out as far as it has rows; a class of one row never is. Sets always hold
-    the predicted class, so that none is empty: where the classifier errs less often than 1 - ``level``, they cover more
-    than asked.
+    A class with fewer rows than folds is held out as far as it has rows; a class of one row never
+    is. Sets always hold the predicted class, so that none is empty: where the classifier errs less
+    often than 1 - ``level``, they cover more than asked.
 
     >>> from sklearn.linear_model import Ridge
     >>> X = np.arange(40.0)[:, None]
@@ -112,17 +122,25 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):
 
     @set_together
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Fit the model that predicts and those without the held-out rows; ``X`` rows or a ``Dataset``, ``y`` (n,)."""
+        """Fit the model that predicts and those without the held-out rows; ``X`` rows or a
+        ``Dataset``, ``y`` (n,).
+        """
         check_level(self.level)
-        made, y = self.estimator, target_of(X, y)
+        made = self.estimator
+        y = target_of(X, y)
         if not (is_classifier(made) or is_regressor(made)):
             raise ParameterError(
-                f"Conformal wraps a regressor or a classifier of scikit-learn's kind; {type(made).__name__} is neither."
+                "Conformal wraps a regressor or a classifier of scikit-learn's kind; "
+                f"{type(made).__name__} is neither."
             )
         X = X if isinstance(X, Dataset) else indexable(X)[0]
         if y is None:
-            raise ValueError("requires y to be passed, but the target y is None; Conformal is supervised.")
-        n, share, target = _rows_of(X), self._share(), np.asarray(y)
+            raise ValueError(
+                "requires y to be passed, but the target y is None; Conformal is supervised."
+            )
+        n = _rows_of(X)
+        share = self._share()
+        target = np.asarray(y)
         if share is None or n < 2 or target.shape[:1] != (n,):
             if share is None and n > 1:
                 rank_of(self.level, n)  # before anything is fitted
@@ -150,25 +168,36 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):
     def _share(self) -> float | None:
         """The share of rows that one split holds out; None where there are folds."""
         if isinstance(self.cv, float) and not 0.0 < self.cv < 1.0:
-            raise ParameterError(f"cv as a share of rows to hold out must be between 0 and 1; got {self.cv!r}.")
+            raise ParameterError(
+                f"cv as a share of rows to hold out must be between 0 and 1; got {self.cv!r}."
+            )
         if isinstance(self.cv, (str, bool)) and self.cv != "split":
-            raise ParameterError(f'cv must be a number of folds, a splitter, "split" or a share; got {self.cv!r}.')
+            raise ParameterError(
+                f'cv must be a number of folds, a splitter, "split" or a share; got {self.cv!r}.'
+            )
         return HELD_OUT if self.cv == "split" else self.cv if isinstance(self.cv, float) else None
 
     def _parts(
         self, y: Labels, share: float | None, classes: bool, owners: Labels | None
     ) -> list[tuple[Indices, Indices]]:
         """Rows to learn from and rows held out, by one split or by folds."""
-        n, seed, codes = y.shape[0], self.random_state or 0, codes_of(y) if classes and y.ndim == 1 else None
+        n = y.shape[0]
+        seed = self.random_state or 0
+        codes = codes_of(y) if classes and y.ndim == 1 else None
         if share is not None:
             train, held = split_rows(codes, n, (share,), seed, groups=owners)
             return [(train, held)]
         if isinstance(self.cv, (int, np.integer)):
-            return fold_rows(codes, n, min(int(self.cv), n) if self.cv >= 2 else int(self.cv), seed, owners)
+            return fold_rows(
+                codes, n, min(int(self.cv), n) if self.cv >= 2 else int(self.cv), seed, owners
+            )
         found = list(check_cv(self.cv, y, classifier=classes).split(np.zeros(n), y, owners))
         held = np.concatenate([rows for _, rows in found])
         if np.unique(held).size < held.size:
-            raise ParameterError("cv must hold every row out once at most: use KFold or a number, not repeated folds.")
+            raise ParameterError(
+                "cv must hold every row out once at most: use KFold or a number, not "
+                "repeated folds."
+            )
         return found
 
     def _scores(self, model: Any, X: Any, y: Labels) -> Array:
@@ -182,12 +211,16 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):
         return outside
 
     def _outputs(self, model: Any, X: Any) -> Array:
-        """Of numbers both ends (n_new, 2) of what a model says; of classes a column for each of ``classes_``."""
+        """Of numbers both ends (n_new, 2) of what a model says; of classes a column for each of
+        ``classes_``.
+        """
         if not hasattr(self, "classes_"):
             said = np.asarray(model.predict(X), dtype=float)
             return np.column_stack([said.ravel(), said.ravel()])
         decides = hasattr(model, "decision_function")
-        said = np.asarray(model.decision_function(X) if decides else model.predict_proba(X), dtype=float)
+        said = np.asarray(
+            model.decision_function(X) if decides else model.predict_proba(X), dtype=float
+        )
         if said.ndim == 1:
             said = np.column_stack([-said, said])
         whole = np.full((len(said), len(self.classes_)), -np.inf if decides else 0.0)
@@ -201,18 +234,22 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):
         return found
 
     def predict_interval(self, X: Any, level: float | None = None) -> Array:
-        """Lower and upper ends (n_new, 2) of intervals that hold the truth with probability ``level`` (None: that of
-        the object).
+        """Lower and upper ends (n_new, 2) of intervals that hold the truth with probability
+        ``level`` (None: that of the object).
 
-        DataError where too few rows were held out for another level; ParameterError for a classifier.
+        DataError where too few rows were held out for another level; ParameterError for a
+        classifier.
         """
         check_is_fitted(self, "scores_")
         if hasattr(self, "classes_"):
-            raise ParameterError("Intervals are for numbers, and this model predicts classes: use predict_set.")
+            raise ParameterError(
+                "Intervals are for numbers, and this model predicts classes: use predict_set."
+            )
         n = self.scores_.size
         k = rank_of(self.level if level is None else level, n)
         said = np.stack([self._outputs(model, X) for model in self.models_], axis=1)
-        ends, step = np.empty((len(said), 2)), max(1, _NUMBERS // n)
+        ends = np.empty((len(said), 2))
+        step = max(1, _NUMBERS // n)
         for first in range(0, len(said), step):
             part = slice(first, first + step)
             lower, upper = (said[part, self.model_of_, end] for end in (0, 1))
@@ -223,20 +260,25 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):
         return ends
 
     def predict_set(self, X: Any, level: float | None = None) -> Mask:
-        """Which classes (n_new, n_classes), in the order of ``classes_``, belong to the set that holds the truth with
-        probability ``level`` (None: that of the object).
+        """Which classes (n_new, n_classes), in the order of ``classes_``, belong to the set that
+        holds the truth with probability ``level`` (None: that of the object).
 
         DataError where too few rows were held out for the level; ParameterError for a regressor.
         """
         check_is_fitted(self, "scores_")
         if not hasattr(self, "classes_"):
-            raise ParameterError("Sets are for classes, and this model predicts a number: use predict_interval.")
+            raise ParameterError(
+                "Sets are for classes, and this model predicts a number: use predict_interval."
+            )
         k = rank_of(self.level if level is None else level, self.scores_.size)
         smaller: Any = 0
         for place, model in enumerate(self.models_):
             own = np.sort(self.scores_[self.model_of_ == place])
-            # A row that equals a held-out one has the same score, up to rounding: it does not count as smaller.
-            least = margins(self._outputs(model, X)) - _TIE * max(float(np.abs(own).max(initial=0.0)), _TIE)
+            # A row that equals a held-out one has the same score, up to rounding: it does not count
+            # as smaller.
+            least = margins(self._outputs(model, X)) - _TIE * max(
+                float(np.abs(own).max(initial=0.0)), _TIE
+            )
             smaller = smaller + np.searchsorted(own, least, side="left")
         likely: Mask = smaller < k
         likely[np.arange(len(likely)), np.searchsorted(self.classes_, self.predict(X))] = True
@@ -253,10 +295,13 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):
         raise AttributeError(f"{type(self).__name__} has no {name}; some are there after fit.")
 
     def __sklearn_tags__(self) -> Any:
-        tags, own = super().__sklearn_tags__(), get_tags(self.estimator)
+        tags = super().__sklearn_tags__()
+        own = get_tags(self.estimator)
         tags.estimator_type = own.estimator_type
-        tags.classifier_tags, tags.regressor_tags = own.classifier_tags, own.regressor_tags
-        tags.input_tags, tags.target_tags = own.input_tags, own.target_tags
+        tags.classifier_tags = own.classifier_tags
+        tags.regressor_tags = own.regressor_tags
+        tags.input_tags = own.input_tags
+        tags.target_tags = own.target_tags
         tags.target_tags.multi_output = False
         return tags
 

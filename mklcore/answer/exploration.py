@@ -35,10 +35,20 @@ from mklcore.kernels.sequences import IN_ROWS
 from mklcore.kernels.stacks import block_of
 from mklcore.paths.path import PATH_ATTRIBUTES, Path, fit_path
 from mklcore.paths.references import plain_references
-from mklcore.paths.scoring import Predictions, Scoring, compare_scores, label_of, predictions, rarest, scorer_of
+from mklcore.paths.scoring import (
+    Predictions,
+    Scoring,
+    compare_scores,
+    label_of,
+    predictions,
+    rarest,
+    scorer_of,
+)
 
 WORK = 2.5e7  # multiplications of Shapley values, by which rows are counted
-FEWEST, MOST = 20, 250  # rows whose mean effect is taken
+# rows whose mean effect is taken
+FEWEST = 20
+MOST = 250
 HELD_OUT = 0.25  # share of the rows on which plain models are chosen
 ALIKE = 0.9  # correlation from which columns are permuted together
 REPEATS = 5  # permutations
@@ -56,7 +66,9 @@ class RowsUsed(NamedTuple):
 
 
 def later(make: Callable[[Exploration], T]) -> Any:
-    """A property that is made when it is asked for, and known from then on to every copy of the answer."""
+    """A property that is made when it is asked for, and known from then on to every copy of the
+    answer.
+    """
 
     def get(self: Exploration) -> T:
         if make.__name__ not in self._later:
@@ -70,7 +82,9 @@ def later(make: Callable[[Exploration], T]) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Baseline:
-    """A plain model: its validation ``score``, and the ``model``, which is fitted on ``rows`` when it is asked for."""
+    """A plain model: its validation ``score``, and the ``model``, which is fitted on ``rows`` when
+    it is asked for.
+    """
 
     score: float
     unfitted: Any
@@ -88,11 +102,12 @@ class Baseline:
 class Exploration(AnswersRows):
     """The answer for a table.
 
-    ``model`` is fitted on all rows but the test rows. The answer predicts raw rows, see `AnswersRows`; `save_model`
-    keeps it in a file. ``path`` runs over its parameter, ``index`` is the point that folds chose, and its
-    validation scores are the means over folds. ``columns`` are sorted by effect, ``baselines`` name -> validation
-    score, ``label`` says which kind of model was taken, ``notes`` why. ``known``, ``asked``, ``taken``: the rows with
-    their folds, what was fixed, and the scores of the model that was taken.
+    ``model`` is fitted on all rows but the test rows. The answer predicts raw rows, see
+    `AnswersRows`; `save_model` keeps it in a file. ``path`` runs over its parameter, ``index`` is
+    the point that folds chose, and its validation scores are the means over folds. ``columns`` are
+    sorted by effect, ``baselines`` name -> validation score, ``label`` says which kind of model was
+    taken, ``notes`` why. ``known``, ``asked``, ``taken``: the rows with their folds, what was
+    fixed, and the scores of the model that was taken.
     """
 
     known: FoldedTable
@@ -125,7 +140,9 @@ class Exploration(AnswersRows):
     @property
     def scoring(self) -> str:
         """What the score is called."""
-        return self.path.score_name if self.learnt_from.task == "novelty" else label_of(self.measure)
+        return (
+            self.path.score_name if self.learnt_from.task == "novelty" else label_of(self.measure)
+        )
 
     @property
     def measure(self) -> Scoring:
@@ -149,7 +166,9 @@ class Exploration(AnswersRows):
 
     @cached_property
     def judge(self) -> Dataset:
-        """The rows that judge: the test rows; where none are held out, those that folds have judged, or all."""
+        """The rows that judge: the test rows; where none are held out, those that folds have
+        judged, or all.
+        """
         if self.test is not None:
             return self.test
         decided = self.taken.decisions
@@ -171,10 +190,15 @@ class Exploration(AnswersRows):
     @property
     def rows(self) -> RowsUsed:
         """How many rows the path was fitted on."""
-        used, of = self.dragged.n_samples, self.learnt_from.n_samples
+        used = self.dragged.n_samples
+        of = self.learnt_from.n_samples
         if used == of:
             return RowsUsed(used, of, "all rows")
-        return RowsUsed(used, of, "drawn at random" if self.asked.hold_out == RANDOM else "nearest to those held out")
+        return RowsUsed(
+            used,
+            of,
+            "drawn at random" if self.asked.hold_out == RANDOM else "nearest to those held out",
+        )
 
     @property
     def baselines(self) -> dict[str, float]:
@@ -183,7 +207,9 @@ class Exploration(AnswersRows):
 
     @property
     def columns(self) -> tuple[ColumnEffect, ...]:
-        """The source columns, the largest effect first; ``chance`` is there once `could_be_chance` was asked."""
+        """The source columns, the largest effect first; ``chance`` is there once `could_be_chance`
+        was asked.
+        """
         if self._later.get("column_p_values") is None:
             return self._effects
         known = self.could_be_chance or {}
@@ -191,24 +217,27 @@ class Exploration(AnswersRows):
 
     @property
     def could_be_chance(self) -> dict[str, bool] | None:
-        """Whether a column could be chance, by name: whether permuting it does not surely raise the squared error, see
-        `column_p_values`; None where nothing can be held out.
+        """Whether a column could be chance, by name: whether permuting it does not surely raise the
+        squared error, see `column_p_values`; None where nothing can be held out.
         """
         found = self.column_p_values
         return None if found is None else {name: p_value > LEVEL for name, p_value in found.items()}
 
     @later
     def column_p_values(self) -> dict[str, float] | None:
-        """The p-value of "permuting this column raises no squared error", by name: paired row by row, one-sided.
+        """The p-value of "permuting this column raises no squared error", by name: paired row by
+        row, one-sided.
 
-        Columns are permuted on the held-out rows; where there are none, on the rows that each fold leaves out, with the
-        model of that fold (see `conformal`). These rows have chosen the model: where they show no sign of a relation,
-        the p-value of a column is that of the verdict at least. Columns correlated above ``ALIKE`` are permuted
-        together. None for a ready stack without held-out rows, and for too few rows to hold some out. DataError without
-        a target.
+        Columns are permuted on the held-out rows; where there are none, on the rows that each fold
+        leaves out, with the model of that fold (see `conformal`). These rows have chosen the model:
+        where they show no sign of a relation, the p-value of a column is that of the verdict at
+        least. Columns correlated above ``ALIKE`` are permuted together. None for a ready stack
+        without held-out rows, and for too few rows to hold some out. DataError without a target.
         """
         if self.learnt_from.task == "novelty":
-            raise DataError("Without a target no error can grow: what could be chance is not known.")
+            raise DataError(
+                "Without a target no error can grow: what could be chance is not known."
+            )
         if self.test is not None:
             judges = [(self.model, self.test)]
         else:
@@ -224,11 +253,17 @@ class Exploration(AnswersRows):
                 grown_by.setdefault(name, []).append(mean_by_owner(more, rows.row_groups))
         chosen = self._figures.p_value if self.test is None else 0.0
         least = chosen if chosen > LEVEL else 0.0
-        return {name: max(least, p_value_of_growth(np.concatenate(parts))) for name, parts in grown_by.items()}
+        return {
+            name: max(least, p_value_of_growth(np.concatenate(parts)))
+            for name, parts in grown_by.items()
+        }
 
     def _grown(self, model: Any, rows: Dataset) -> dict[str, Array]:
-        """By how much the squared error of each row (n,) grows when a column is permuted, by its name."""
-        given, Y = self.read(rows), targets(rows.y, getattr(model, "classes_", None))
+        """By how much the squared error of each row (n,) grows when a column is permuted, by its
+        name.
+        """
+        given = self.read(rows)
+        Y = targets(rows.y, getattr(model, "classes_", None))
 
         def off(values: Any) -> Array:
             decided: Array = getattr(model, "decision_function", model.predict)(values)
@@ -246,13 +281,15 @@ class Exploration(AnswersRows):
 
     @later
     def terms(self) -> tuple[Term, ...]:
-        """What single columns and pairs say in ``model``: shares of the variance that sum to 1, the largest first, and
-        one remainder that names no column.
+        """What single columns and pairs say in ``model``: shares of the variance that sum to 1, the
+        largest first, and one remainder that names no column.
 
-        A pair is named where held-out rows say that it acts together: their squared error grows by ``importance`` when
-        what it says is permuted, see `Term.is_sure`, which tells the same of the remainder.
+        A pair is named where held-out rows say that it acts together: their squared error grows by
+        ``importance`` when what it says is permuted, see `Term.is_sure`, which tells the same of
+        the remainder.
         """
-        found, rows = decompose(self.model, self.learnt_from, pairs=True), self.judge.drawn(MOST, self.seed)
+        found = decompose(self.model, self.learnt_from, pairs=True)
+        rows = self.judge.drawn(MOST, self.seed)
         values = dict(zip(found.parts.columns, found.parts.values(rows.table), strict=True))
         said = np.sum([*values.values()], axis=0) + np.ravel(self.model.intercept_)
         off = said - targets(rows.y, getattr(self.model, "classes_", None))
@@ -266,7 +303,9 @@ class Exploration(AnswersRows):
         named = []
         for one in found.terms:
             term = Term(one.columns, one.share, *lost([one.columns]))
-            if one.columns != HIGHER_ORDER and (len(one.columns) == 1 or (len(one.columns) == 2 and term.is_sure)):
+            if one.columns != HIGHER_ORDER and (
+                len(one.columns) == 1 or (len(one.columns) == 2 and term.is_sure)
+            ):
                 named.append(term)
         if len(named) < len(found.terms) or not named:
             others = [one for one in values if one not in {term.columns for term in named}]
@@ -275,8 +314,8 @@ class Exploration(AnswersRows):
 
     @property
     def verdict(self) -> Verdict:
-        """How well the target is predicted, against guessing and the plain models; its text is one sentence, which says
-        what could be chance once that was asked.
+        """How well the target is predicted, against guessing and the plain models; its text is one
+        sentence, which says what could be chance once that was asked.
         """
         matters = tuple(one for one in self.columns if one.effect > 0.0 and not one.chance)
         chance = tuple(one.name for one in self.columns if one.chance)
@@ -286,35 +325,67 @@ class Exploration(AnswersRows):
     @one_blas_thread()
     def _figures(self) -> Verdict:
         """The figures on the test rows, or out of folds where none are held out."""
-        learnt, rows, held_out = self.learnt_from, self.judge, self.test is not None
+        learnt = self.learnt_from
+        rows = self.judge
+        held_out = self.test is not None
         of = (learnt.target_name, learnt.task, self.scoring)
         if learnt.task == "novelty":
             return Verdict(*of, self.score, np.nan, np.nan, None, rows.n_samples, held_out)
         kind = DummyRegressor if learnt.task == "regression" else DummyClassifier
-        guessing = predictions(kind().fit(np.zeros((learnt.n_samples, 1)), learnt.y), np.zeros((rows.n_samples, 1)))
+        guessing = predictions(
+            kind().fit(np.zeros((learnt.n_samples, 1)), learnt.y), np.zeros((rows.n_samples, 1))
+        )
         plain = self._plain if held_out else {}
         others = [predictions(one.model, self.read(rows, one.model)) for one in plain.values()]
-        ours, guessed, *scores = compare_scores([self.judged, guessing, *others], rows.y, self.measure, self.seed)
+        ours, guessed, *scores = compare_scores(
+            [self.judged, guessing, *others], rows.y, self.measure, self.seed
+        )
         p_value = None if held_out else p_value_of_refits(self.known, self.asked)
         found = judge(
-            rows.y, self.judged, guessing, self.measure, self.seed, row_groups=rows.row_groups, p_value=p_value
+            rows.y,
+            self.judged,
+            guessing,
+            self.measure,
+            self.seed,
+            row_groups=rows.row_groups,
+            p_value=p_value,
         )
-        wrong, guessed_wrong = (typical_error(one.answers, rows.y, learnt.task) for one in (self.judged, guessing))
+        wrong, guessed_wrong = (
+            typical_error(one.answers, rows.y, learnt.task) for one in (self.judged, guessing)
+        )
         balanced = None
         if rarest(learnt) is not None:
-            balanced = balanced_accuracy(self.judged.answers, rows.y), balanced_accuracy(guessing.answers, rows.y)
+            balanced = (
+                balanced_accuracy(self.judged.answers, rows.y),
+                balanced_accuracy(guessing.answers, rows.y),
+            )
         references = [
-            ComparedReference(name, one.score, *one[2:]) for name, one in zip(plain, scores, strict=True)
-        ]  # fmt: skip
+            ComparedReference(name, one.score, *one[2:])
+            for name, one in zip(plain, scores, strict=True)
+        ]
         return Verdict(
-            *of, ours.score, ours.error, guessed.score, found.relation, rows.n_samples, held_out,
-            typical_error=wrong, guess_error=guessed_wrong, references=tuple(references),
-            trees_read=not learnt.sequences, p_value=found.p_value, measure=found.measure,
-            association=found.association, outlier=self._outlier(), balanced=balanced,
-        )  # fmt: skip
+            *of,
+            ours.score,
+            ours.error,
+            guessed.score,
+            found.relation,
+            rows.n_samples,
+            held_out,
+            typical_error=wrong,
+            guess_error=guessed_wrong,
+            references=tuple(references),
+            trees_read=not learnt.sequences,
+            p_value=found.p_value,
+            measure=found.measure,
+            association=found.association,
+            outlier=self._outlier(),
+            balanced=balanced,
+        )
 
     def _outlier(self) -> tuple[str, float] | None:
-        """The row that makes up most of the squared error of numbers, by its leading column, and its share."""
+        """The row that makes up most of the squared error of numbers, by its leading column, and
+        its share.
+        """
         rows = self.judge
         if rows.task != "regression":
             return None
@@ -323,15 +394,20 @@ class Exploration(AnswersRows):
         share = float(errors[row] / (errors.sum() or 1.0))
         if share <= MOST_OF_ONE:
             return None
-        name, value = rows.target_name, float(rows.y[row])
+        name = rows.target_name
+        value = float(rows.y[row])
         members = dict(rows.columns).get(self._effects[0].name, ())
-        if len(members) == 1 and np.unique(rows.X[:, members[0]]).size > 2:  # a number, not a category
-            name, value = self._effects[0].name, float(rows.X[row, members[0]])
+        # a number, not a category
+        if len(members) == 1 and np.unique(rows.X[:, members[0]]).size > 2:
+            name = self._effects[0].name
+            value = float(rows.X[row, members[0]])
         return f"{name} {value:.10g}", share  # as the table has it
 
     @property
     def judged(self) -> Predictions:
-        """What is said of the rows that judge: by the model, or by those of folds where no row is held out."""
+        """What is said of the rows that judge: by the model, or by those of folds where no row is
+        held out.
+        """
         decided = self.taken.decisions
         if self.test is None and decided is not None and len(decided) == self.known.few.n_samples:
             said = shown(decided[self._is_decided])
@@ -340,10 +416,15 @@ class Exploration(AnswersRows):
 
     @later
     def conformal(self) -> Conformal:
-        """CV+ around the model: kernel weights are learned anew in each of five folds, C stays as it was chosen."""
+        """CV+ around the model: kernel weights are learned anew in each of five folds, C stays as
+        it was chosen.
+        """
         rows = self.learnt_from
         if self.asked.stack is not None:
-            raise DataError("A ready stack has no rows that new folds could build kernels on, so it has no intervals.")
+            raise DataError(
+                "A ready stack has no rows that new folds could build kernels on, so it "
+                "has no intervals."
+            )
         return Conformal(clone(self.model)).fit(rows, rows.y)
 
     @property
@@ -359,28 +440,50 @@ class Exploration(AnswersRows):
         """
         if self.test is None:
             raise DataError(
-                "No row was held out: explore(data, test_size=0.25) keeps a quarter of the rows to score on."
+                "No row was held out: explore(data, test_size=0.25) keeps a quarter of "
+                "the rows to score on."
             )
-        measure, rows = scorer_of(self.measure), self.test
+        measure = scorer_of(self.measure)
+        rows = self.test
         models = {"ours": self.model} | {name: one.model for name, one in self._plain.items()}
-        return {name: float(measure(model, self.read(rows, model), rows.y)) for name, model in models.items()}
+        return {
+            name: float(measure(model, self.read(rows, model), rows.y))
+            for name, model in models.items()
+        }
 
     def compare(self, names: Sequence[str] = ("forest", "boosting")) -> Exploration:
-        """The same answer with more plain models beside it: chosen on a quarter of the rows, fitted on all of them."""
-        rows, notes = self.learnt_from, self.notes
+        """The same answer with more plain models beside it: chosen on a quarter of the rows, fitted
+        on all of them.
+        """
+        rows = self.learnt_from
+        notes = self.notes
         if rows.sequences:
-            return replace(self, notes=(*notes, "Trees cannot read sequences, so none are compared with."))
+            return replace(
+                self, notes=(*notes, "Trees cannot read sequences, so none are compared with.")
+            )
         if rows.texts:
-            notes = (*notes, f"Forest and boosting read the {PLAIN_WORDS} most frequent words of the texts as columns.")
+            notes = (
+                *notes,
+                (
+                    f"Forest and boosting read the {PLAIN_WORDS} most frequent words of the "
+                    "texts as columns."
+                ),
+            )
         train, judge = rows.split(HELD_OUT, self.seed)
         found = plain_references(
-            with_words(train, train), with_words(judge, train), self.asked.scoring, only=tuple(names)
+            with_words(train, train),
+            with_words(judge, train),
+            self.asked.scoring,
+            only=tuple(names),
         )
         if missing := set(names) - {one.name for one in found}:
             raise ParameterError(
-                f"There is no plain model {sorted(missing)[0]!r}; use forest, boosting, majority or mean."
+                f"There is no plain model {sorted(missing)[0]!r}; use forest, boosting, "
+                "majority or mean."
             )
-        more = {one.name: Baseline(one.score, clone(one.model), with_words(rows, rows)) for one in found}
+        more = {
+            one.name: Baseline(one.score, clone(one.model), with_words(rows, rows)) for one in found
+        }
         return replace(self, notes=notes, _plain=self._plain | more)
 
     def words(self, name: str, most: int = 12) -> tuple[WordEffect, ...]:
@@ -389,8 +492,8 @@ class Exploration(AnswersRows):
 
     @later
     def effects_along(self) -> Array:
-        """The effect of every source column (L, G) at each point of the path, in the order of ``columns``: on few rows,
-        but at ``index``, where it is that of ``columns``.
+        """The effect of every source column (L, G) at each point of the path, in the order of
+        ``columns``: on few rows, but at ``index``, where it is that of ``columns``.
         """
         found = self.effects_of(self.path.estimators)
         found[self.index] = [one.effect for one in self.columns]
@@ -400,10 +503,12 @@ class Exploration(AnswersRows):
         """The effects (L, G) of models of the path, in the order of ``columns``, on few rows."""
         few = self.judge.drawn(ALONG, self.seed)
         if self._ranks_kernels:
-            names, read = list(self.model.kernel_names_), self.read(few)
+            names = list(self.model.kernel_names_)
+            read = self.read(few)
             values = np.array([kernel_values(point, read) for point in points])
         else:
-            names, values = [name for name, _ in self.model.source_columns_], shapley_along(points, few)
+            names = [name for name, _ in self.model.source_columns_]
+            values = shapley_along(points, few)
         order = [names.index(one.name) for one in self.columns]
         found: Array = np.abs(values).mean(axis=1).sum(axis=2)[:, order]
         return found
@@ -411,21 +516,33 @@ class Exploration(AnswersRows):
     @property
     def _ranks_kernels(self) -> bool:
         """Whether kernels take the place of columns, see `effects`."""
-        return {one.name for one in self._effects} != {name for name, _ in getattr(self.model, "source_columns_", ())}
+        return {one.name for one in self._effects} != {
+            name for name, _ in getattr(self.model, "source_columns_", ())
+        }
 
     def at(self, value: float) -> Path:
-        """The path at another value of its parameter, as a path of that point alone; no fold has scored it."""
-        near, rows, param = self.path.estimators[self.path.nearest(value)], self.dragged, self.path.param
+        """The path at another value of its parameter, as a path of that point alone; no fold has
+        scored it.
+        """
+        near = self.path.estimators[self.path.nearest(value)]
+        rows = self.dragged
+        param = self.path.param
         with one_blas_thread(), suppress_convergence_warnings():
-            return fit_path(near, self.asked.given(rows), rows.y, param, [value], scoring=self.asked.scoring)
+            return fit_path(
+                near, self.asked.given(rows), rows.y, param, [value], scoring=self.asked.scoring
+            )
 
     def of_model(self, model: Any) -> Exploration:
-        """The answer about another model of the path: its columns and its verdict, on the same held-out rows.
+        """The answer about another model of the path: its columns and its verdict, on the same
+        held-out rows.
 
         DataError where no row was held out: folds have judged the chosen model alone.
         """
         if self.test is None:
-            raise DataError("No row was held out, so how well a model does that folds did not choose is not known.")
+            raise DataError(
+                "No row was held out, so how well a model does that folds did not choose "
+                "is not known."
+            )
         with one_blas_thread():
             found, _ = columns_that_matter(self.known, model, self.asked)
         index = self.path.nearest(getattr(model, PATH_ATTRIBUTES[self.path.param]))
@@ -435,14 +552,21 @@ class Exploration(AnswersRows):
         """``rows`` as a model takes them: their features, or their block of the ready stack."""
         if self.asked.stack is not None:
             return block_of(self.asked.stack, rows, self.learnt_from)
-        return rows.table if model is None or hasattr(model, "kernel_names_") else with_words(rows, self.learnt_from).X
+        return (
+            rows.table
+            if model is None or hasattr(model, "kernel_names_")
+            else with_words(rows, self.learnt_from).X
+        )
 
     def __repr__(self) -> str:
-        return f"Exploration({self.label}, {self.scoring} {self.score:.3g} by folds, {len(self.path)} points)"
+        return (
+            f"Exploration({self.label}, {self.scoring} {self.score:.3g} by folds, "
+            f"{len(self.path)} points)"
+        )
 
     def page(self, about: About | None = None, index: int | None = None) -> str:
-        """One HTML file in which a person drags along the path from the point ``index``, the chosen one unless another
-        is given, with the share of every column and the plain models beside it.
+        """One HTML file in which a person drags along the path from the point ``index``, the chosen
+        one unless another is given, with the share of every column and the plain models beside it.
         """
         described = about or About(f"Which columns matter, along {self.path.param}")
         lp = ESTIMATORS["lp"]
@@ -450,10 +574,13 @@ class Exploration(AnswersRows):
         rows = ("Rows of the path", f"{self.rows.used:,} of {self.rows.of:,}")
         described = replace(described, problems=solved, facts=(*described.facts, rows))
         return path_page(
-            self.path, described, index=self.index if index is None else index,
-            columns=(self.columns, self.effects_along), references=tuple(self.baselines.items()),
+            self.path,
+            described,
+            index=self.index if index is None else index,
+            columns=(self.columns, self.effects_along),
+            references=tuple(self.baselines.items()),
             says=(str(self.verdict),),
-        )  # fmt: skip
+        )
 
     def _repr_html_(self) -> str:
         body = "".join(
@@ -462,12 +589,18 @@ class Exploration(AnswersRows):
         )
         notes = "".join(f"<li>{escape(note)}</li>" for note in self.notes)
         table = f"<table><tr><th>column</th><th>share</th><th>effect</th></tr>{body}</table>"
-        return framed(self.page(), f"<p><b>{escape(str(self.verdict))}</b></p>{table}<ul>{notes}</ul>")
+        return framed(
+            self.page(), f"<p><b>{escape(str(self.verdict))}</b></p>{table}<ul>{notes}</ul>"
+        )
 
 
 def typical_error(answers: Labels, y: Labels, task: str) -> float:
     """The root mean squared error of numbers, the share of wrong classes."""
-    return float(np.sqrt(np.mean((answers - y) ** 2))) if task == "regression" else float(np.mean(answers != y))
+    return (
+        float(np.sqrt(np.mean((answers - y) ** 2)))
+        if task == "regression"
+        else float(np.mean(answers != y))
+    )
 
 
 def balanced_accuracy(answers: Labels, y: Labels) -> float:
@@ -478,34 +611,45 @@ def balanced_accuracy(answers: Labels, y: Labels) -> float:
 def columns_that_matter(
     known: FoldedTable, model: Any, asked: Asked
 ) -> tuple[tuple[ColumnEffect, ...], tuple[str, ...]]:
-    """The effects of source columns on held-out rows, or on rows learned from where none are held out: on as many as
-    Shapley values have time for; and a note where kernels take the place of columns.
+    """The effects of source columns on held-out rows, or on rows learned from where none are held
+    out: on as many as Shapley values have time for; and a note where kernels take the place of
+    columns.
     """
     d = max(len(getattr(model, "source_columns_", ())), 1)
     n = len(model._map.rows) if getattr(model, "_map", None) is not None else 1
     count = int(np.clip(WORK / (n * d * max(d // 2, 1)), FEWEST, MOST))
     rows = (known.learn if known.test is None else known.test).drawn(count, asked.seed)
-    return effects(model, rows, rows if asked.stack is None else block_of(asked.stack, rows, known.learn))
+    return effects(
+        model, rows, rows if asked.stack is None else block_of(asked.stack, rows, known.learn)
+    )
 
 
-def effects(model: Any, rows: Dataset, read: Any = None) -> tuple[tuple[ColumnEffect, ...], tuple[str, ...]]:
+def effects(
+    model: Any, rows: Dataset, read: Any = None
+) -> tuple[tuple[ColumnEffect, ...], tuple[str, ...]]:
     """How much every source column matters on these rows, the largest effect first, and a note.
 
-    Where columns cannot be separated, kernels take their place, and the note says why. ``read`` : the rows as the
-    model takes them.
+    Where columns cannot be separated, kernels take their place, and the note says why. ``read`` :
+    the rows as the model takes them.
     """
     note: tuple[str, ...] = ()
     try:
         found = shapley_values(model, rows)
-        values, alone = (part if part.ndim == 3 else part[:, :, None] for part in (found.values, found.alone))
+        values, alone = (
+            part if part.ndim == 3 else part[:, :, None] for part in (found.values, found.alone)
+        )
         names = [name for name, _ in model.source_columns_]
     except KernelError as error:
         values = alone = kernel_values(model, read)
-        names, note = list(model.kernel_names_), (f"Kernels are ranked, not columns. {error}",)
+        names = list(model.kernel_names_)
+        note = (f"Kernels are ranked, not columns. {error}",)
     total = values.sum(axis=1) - values.sum(axis=1).mean(axis=0)
-    together = np.einsum("ijt,it->j", values - values.mean(axis=0), total) / (float(np.sum(total * total)) or 1.0)
+    together = np.einsum("ijt,it->j", values - values.mean(axis=0), total) / (
+        float(np.sum(total * total)) or 1.0
+    )
     sizes, alone = (np.abs(part).sum(axis=2) for part in (values, alone))
-    effect, error_of = sizes.mean(axis=0), sizes.std(axis=0, ddof=1) / np.sqrt(len(sizes))
+    effect = sizes.mean(axis=0)
+    error_of = sizes.std(axis=0, ddof=1) / np.sqrt(len(sizes))
     share = effect / (float(effect.sum()) or 1.0)
     figures = np.column_stack([effect, share, alone.mean(axis=0), together, error_of])
     made = [ColumnEffect(name, *own) for name, own in zip(names, figures.tolist(), strict=True)]
@@ -520,10 +664,13 @@ def kernel_values(model: Any, read: Any) -> Array:
 
 
 def with_words(rows: Dataset, learnt: Dataset) -> Dataset:
-    """``rows`` with the most frequent words of the texts of ``learnt`` as columns, for models that read no text."""
+    """``rows`` with the most frequent words of the texts of ``learnt`` as columns, for models that
+    read no text.
+    """
     if not rows.texts:
         return rows
-    parts, most = [rows.X], max(1, PLAIN_WORDS // len(rows.texts))
+    parts = [rows.X]
+    most = max(1, PLAIN_WORDS // len(rows.texts))
     for (_, texts), (_, known) in zip(rows.texts, learnt.texts, strict=True):
         found = TfidfVectorizer(max_features=most, min_df=IN_ROWS, sublinear_tf=True)
         with suppress(ValueError):  # no word is left
@@ -541,15 +688,22 @@ def squared(off: Array) -> Array:
 
 
 def grown(before: Array, permuted: Callable[[Indices], Array], seed: int) -> Array:
-    """By how much the squared error of each row (n,) grows when something goes to other rows, on average."""
+    """By how much the squared error of each row (n,) grows when something goes to other rows, on
+    average.
+    """
     rng = np.random.default_rng(seed)
-    more: Array = np.mean([permuted(rng.permutation(len(before))) - before for _ in range(REPEATS)], axis=0)
+    more: Array = np.mean(
+        [permuted(rng.permutation(len(before))) - before for _ in range(REPEATS)], axis=0
+    )
     return more
 
 
-def growth_of_columns(model: Any, judge: Dataset, given: Array, seed: int, y: Labels | None = None) -> dict[str, Array]:
-    """By how much the squared error of each of the rows ``given`` (n, d), with target ``y`` (n,), grows when a column
-    is permuted, by its name; columns that are correlated on the rows of ``judge`` are permuted together.
+def growth_of_columns(
+    model: Any, judge: Dataset, given: Array, seed: int, y: Labels | None = None
+) -> dict[str, Array]:
+    """By how much the squared error of each of the rows ``given`` (n, d), with target ``y`` (n,),
+    grows when a column is permuted, by its name; columns that are correlated on the rows of
+    ``judge`` are permuted together.
     """
     Y = targets(judge.y if y is None else y, getattr(model, "classes_", None))
 
@@ -558,7 +712,8 @@ def growth_of_columns(model: Any, judge: Dataset, given: Array, seed: int, y: La
         return decided.reshape(Y.shape) - Y
 
     found: dict[str, Array] = {}
-    before, sources = squared(off(given)), dict(model.source_columns_)
+    before = squared(off(given))
+    sources = dict(model.source_columns_)
     for names in correlated_sets(judge):
         columns = [j for name in names for j in sources[name]]
 
@@ -572,12 +727,16 @@ def growth_of_columns(model: Any, judge: Dataset, given: Array, seed: int, y: La
 
 
 def grown_without(part: Array, off: Array, seed: int) -> Array:
-    """The same where it is a part (n, T) of what a model says that goes to other rows; ``off``: its errors (n, T)."""
+    """The same where it is a part (n, T) of what a model says that goes to other rows; ``off``: its
+    errors (n, T).
+    """
     return grown(squared(off), lambda order: squared(off - part + part[order]), seed)
 
 
 def mean_by_owner(values: Array, owners: Labels | None) -> Array:
-    """The mean over rows that belong together, which are one observation; the values (n,) where none do."""
+    """The mean over rows that belong together, which are one observation; the values (n,) where
+    none do.
+    """
     if owners is None:
         return values
     codes = codes_of(owners)
@@ -594,18 +753,26 @@ def p_value_of_growth(more: Array) -> float:
 
 
 def correlations(rows: Dataset) -> Array:
-    """The largest |correlation| between features of two source columns (G, G), 0 where a column is constant."""
+    """The largest |correlation| between features of two source columns (G, G), 0 where a column is
+    constant.
+    """
     X = rows.X - rows.X.mean(axis=0)
     X = X / np.maximum(np.sqrt(np.mean(X * X, axis=0)), 1e-300)
     each = np.abs(X.T @ X) / len(X)
     starts = np.cumsum([0, *(len(members) for _, members in rows.columns)])[:-1]
     order = [j for _, members in rows.columns for j in members]
-    return np.maximum.reduceat(np.maximum.reduceat(each[np.ix_(order, order)], starts, axis=0), starts, axis=1)
+    return np.maximum.reduceat(
+        np.maximum.reduceat(each[np.ix_(order, order)], starts, axis=0), starts, axis=1
+    )
 
 
 def correlated_sets(rows: Dataset) -> list[list[str]]:
-    """The source columns in sets of those that are correlated above ``ALIKE``, directly or through others."""
+    """The source columns in sets of those that are correlated above ``ALIKE``, directly or through
+    others.
+    """
     names = [name for name, _ in rows.columns]
     count, home = connected_components(correlations(rows) > ALIKE)
     letters = [[name] for name, _ in rows.strings if name not in names]
-    return [[name for name, place in zip(names, home, strict=True) if place == k] for k in range(count)] + letters
+    return [
+        [name for name, place in zip(names, home, strict=True) if place == k] for k in range(count)
+    ] + letters

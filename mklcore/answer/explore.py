@@ -1,4 +1,5 @@
-"""One answer for a table, stage by stage: which columns matter, how much, and how well they predict.
+"""One answer for a table, stage by stage: which columns matter, how much, and how well they
+predict.
 
     table               rows to learn from and rows held out, folds, what cannot be answered
     columns             which vary, which are correlated
@@ -12,9 +13,10 @@
     intervals           conformal, when they are asked for
     verdict             all of it in figures and one sentence
 
-Where there are many rows, a second look at more of them may choose narrower kernels of all columns and a larger C.
-Every stage is a function of the stages before it. `stages` yields them as they are there, `explore` goes through them.
-Budgets are in rows and operations, never in seconds: the same table gives the same answer on any machine.
+Where there are many rows, a second look at more of them may choose narrower kernels of all columns
+and a larger C. Every stage is a function of the stages before it. `stages` yields them as they are
+there, `explore` goes through them. Budgets are in rows and operations, never in seconds: the same
+table gives the same answer on any machine.
 """
 
 from __future__ import annotations
@@ -27,7 +29,13 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from mklcore.answer.exploration import ALIKE, Baseline, Exploration, columns_that_matter, correlations
+from mklcore.answer.exploration import (
+    ALIKE,
+    Baseline,
+    Exploration,
+    columns_that_matter,
+    correlations,
+)
 from mklcore.answer.folds import (
     MOST_PAIRS,
     SMALL,
@@ -67,9 +75,23 @@ from mklcore.kernels.stacks import rows_of
 from mklcore.paths.path import Path, fit_path, path_grid
 from mklcore.paths.scoring import Scoring, rarest
 
-STAGES = ("table", "columns", "dictionary", "candidates", "path", "choice", "refit", "columns that matter",
-          "references", "intervals", "verdict")  # fmt: skip
-LEAST_ROWS, FEW, HELD_OUT = 6, 60, 0.25  # rows that an answer needs, rows from which some are held out, and how many
+STAGES = (
+    "table",
+    "columns",
+    "dictionary",
+    "candidates",
+    "path",
+    "choice",
+    "refit",
+    "columns that matter",
+    "references",
+    "intervals",
+    "verdict",
+)
+# rows that an answer needs, rows from which some are held out, and how many
+LEAST_ROWS = 6
+FEW = 60
+HELD_OUT = 0.25
 MOST_COLUMNS = 2000  # source columns
 CHOSEN_ON = 1000  # rows on which candidates are compared
 EXACT = 5000  # rows up to which one kernel of all columns is taken as it is
@@ -77,10 +99,19 @@ FEATURES = 2.4e10  # multiplications of sums over features of more rows
 DRAGGED = 1200  # rows of a path of one kernel of all columns; models of low rank take ``EXACT``
 BEHIND = 0.002  # of the score that a simpler model may be behind
 ONE = "one machine on all kernels"
-WHOLE = {"all columns, rough": Laplacian(1.0, relative=True), "all columns, smooth": RBF(1.0, relative=True)}
-QUARTERS = {1: "about a quarter is", 2: "about half is", 3: "about three quarters are", 4: "nearly all is"}
+WHOLE = {
+    "all columns, rough": Laplacian(1.0, relative=True),
+    "all columns, smooth": RBF(1.0, relative=True),
+}
+QUARTERS = {
+    1: "about a quarter is",
+    2: "about half is",
+    3: "about three quarters are",
+    4: "nearly all is",
+}
 WIDE = 300  # columns up to which the rough kernel is a member
-SPARSE_SHARED = 16 / 15  # the order of the norm for several classes, whose updates at 1 itself hardly end
+# the order of the norm for several classes, whose updates at 1 itself hardly end
+SPARSE_SHARED = 16 / 15
 Tick = Callable[[int, int], Any]
 
 
@@ -106,10 +137,11 @@ def explore(
 ) -> Exploration:
     """Which columns of this table matter, how much, and how well do they predict?
 
-    Learns one machine on the weighted sum of kernels from simple to rich: straight lines, functions of single columns,
-    pairs of columns, and Laplacian and RBF kernels of all columns that see values and ranks. Folds give the weights.
-    Straight lines, single columns or pairs alone are taken where they are hardly behind it. The answer is explained by
-    exact Shapley values per column. What is given is taken, all else is chosen. A table without a target gets
+    Learns one machine on the weighted sum of kernels from simple to rich: straight lines, functions
+    of single columns, pairs of columns, and Laplacian and RBF kernels of all columns that see
+    values and ranks. Folds give the weights. Straight lines, single columns or pairs alone are
+    taken where they are hardly behind it. The answer is explained by exact Shapley values per
+    column. What is given is taken, all else is chosen. A table without a target gets
     `LpMKLOneClass`.
 
     Parameters
@@ -117,17 +149,18 @@ def explore(
     data : DataFrame, path, file or Dataset
         The table: a data frame, whatever `read_table` reads, or what it has read.
     target : str or None, default None
-        Name of the column to predict; a `Dataset` has its own. None guesses one, which is refused for a data frame
-        where the guess is unsure.
+        Name of the column to predict; a `Dataset` has its own. None guesses one, which is refused
+        for a data frame where the guess is unsure.
     row_groups : str, array-like or None, default None
-        Which rows belong together, such as those of a patient: the name of a column, which is then no feature, or an
-        owner per row. Such rows are held out together.
+        Which rows belong together, such as those of a patient: the name of a column, which is then
+        no feature, or an owner per row. Such rows are held out together.
     sample_weight : str, array-like or None, default None
-        How much every row counts when models are fitted: the name of a column, which is then no feature, or a number
-        per row, 0 or more. Candidates are compared, and the verdict is reached, with every row counted once.
+        How much every row counts when models are fitted: the name of a column, which is then no
+        feature, or a number per row, 0 or more. Candidates are compared, and the verdict is
+        reached, with every row counted once.
     hold_out : str, default "random"
-        Which rows are held out: "random", or "last" or "first" where rows are in the order of time; folds then judge by
-        newer rows, too.
+        Which rows are held out: "random", or "last" or "first" where rows are in the order of time;
+        folds then judge by newer rows, too.
     kernels : KernelDictionary or None, default None
         The kernels; None compares the dictionaries above.
     method : str or None, default None
@@ -143,7 +176,8 @@ def explore(
     seed : int, default 0
         Seed of the random draws: the same number gives the same result.
     test_size : float or None, default None
-        Share of the rows held out for the verdict, 0 for none; None holds out a quarter, and none below 60 rows.
+        Share of the rows held out for the verdict, 0 for none; None holds out a quarter, and none
+        below 60 rows.
     callback : callable or None, default None
         Called as callback(done, total) between stages and inside of them; raise in it to cancel.
 
@@ -155,7 +189,8 @@ def explore(
     Raises
     ------
     DataError
-        for a table of fewer than 6 rows, of too many columns, or whose columns or target do not vary
+        for a table of fewer than 6 rows, of too many columns, or whose columns or target do not
+        vary
 
     Examples
     --------
@@ -164,21 +199,26 @@ def explore(
     >>> found.columns[0].name.startswith("petal"), found.verdict.better_than_guess
     (True, True)
     """
-    asked = Asked(kernels, method, p, C, lam, s, loss, scoring, max_rows, seed, test_size, hold_out=hold_out)
+    asked = Asked(
+        kernels, method, p, C, lam, s, loss, scoring, max_rows, seed, test_size, hold_out=hold_out
+    )
     return answered(table_of(data, target, row_groups, sample_weight), asked, callback)
 
 
-def table_of(data: Any, target: str | None = None, row_groups: Any = None, sample_weight: Any = None) -> Dataset:
+def table_of(
+    data: Any, target: str | None = None, row_groups: Any = None, sample_weight: Any = None
+) -> Dataset:
     """The table in what a person holds. DataError, by name, for what is none."""
     if isinstance(data, Dataset):
         if target not in (None, data.target_name):
             raise DataError(
-                f"The Dataset predicts {data.target_name!r}; to predict {target!r}, name it where the table is read: "
-                f"read_table(source, {target!r})."
+                f"The Dataset predicts {data.target_name!r}; to predict {target!r}, name "
+                f"it where the table is read: read_table(source, {target!r})."
             )
         given: Dataset = data if row_groups is None else data.with_row_groups(row_groups)
         return given if sample_weight is None else given.with_sample_weight(sample_weight)
-    table, settings = as_table(data, ReadOptions()), ReadOptions(target=target)
+    table = as_table(data, ReadOptions())
+    settings = ReadOptions(target=target)
     if row_groups is not None and not isinstance(row_groups, str):
         table, row_groups = with_column(table, "row_groups", row_groups)
     if sample_weight is not None and not isinstance(sample_weight, str):
@@ -187,8 +227,11 @@ def table_of(data: Any, target: str | None = None, row_groups: Any = None, sampl
         ranked = describe_table(table).candidates
         if not is_sure(ranked):
             raise DataError(
-                f"Which column is to be predicted? {' or '.join(repr(one.name) for one in ranked)} may be: name it, as "
-                f"in explore(frame, {ranked[0].name!r}).",
+                (
+                    "Which column is to be predicted? "
+                    f"{' or '.join(repr(one.name) for one in ranked)} may be: name it, as in "
+                    f"explore(frame, {ranked[0].name!r})."
+                ),
             )
     return read_parsed(table, replace(settings, row_groups=row_groups, sample_weight=sample_weight))
 
@@ -203,11 +246,12 @@ def answered(data: Dataset, asked: Asked, callback: Tick | None = None) -> Explo
 
 
 def stages(data: Dataset, asked: Asked, callback: Tick | None = None) -> Iterator[tuple[str, Any]]:
-    """The stages by name with what each has found, as soon as it is there; the one called "references" gives the whole
-    `Exploration`, whose intervals and verdict are computed when they are asked for, as the last two do.
+    """The stages by name with what each has found, as soon as it is there; the one called
+    "references" gives the whole `Exploration`, whose intervals and verdict are computed when they
+    are asked for, as the last two do.
 
-    Where one method is asked for, its path is there first, as "refit" without scores, and again once folds have scored
-    it.
+    Where one method is asked for, its path is there first, as "refit" without scores, and again
+    once folds have scored it.
     """
     done = 0
 
@@ -222,7 +266,8 @@ def stages(data: Dataset, asked: Asked, callback: Tick | None = None) -> Iterato
         return stage, found
 
     tick()
-    known, compared = table(data, asked), list[Judged]()
+    known = table(data, asked)
+    compared = list[Judged]()
     yield over("table", known)
     notes = columns(known)
     yield over("columns", notes)
@@ -235,7 +280,8 @@ def stages(data: Dataset, asked: Asked, callback: Tick | None = None) -> Iterato
         offered = candidates(known, kinds, asked)
         yield over("candidates", offered)
         first = runs = None
-        if len(offered) == 1 and offered[0].way in ESTIMATORS:  # nothing to choose but the point: the path comes first
+        # nothing to choose but the point: the path comes first
+        if len(offered) == 1 and offered[0].way in ESTIMATORS:
             tick()
             runs = runs_over(known, offered[0], asked)
             first = solved_path(known, offered[0], *runs, asked, tick)
@@ -248,7 +294,8 @@ def stages(data: Dataset, asked: Asked, callback: Tick | None = None) -> Iterato
         taken = choice(compared)
         if taken.candidate.label == ONE:
             taken = compared[-1] = second_look(known, taken, asked, tick)
-        compared = [replace(one, member=None) for one in compared]  # which holds tables of the folds
+        # which holds tables of the folds
+        compared = [replace(one, member=None) for one in compared]
         taken = replace(taken, member=None)
         yield over("path", compared)
         yield over("choice", taken)
@@ -263,7 +310,10 @@ def stages(data: Dataset, asked: Asked, callback: Tick | None = None) -> Iterato
     plain = references(known, compared, asked, tick)
     answer = Exploration(known, asked, taken, fitted, index, model, (*notes, *note), effect, plain)
     if answer.rows.used < answer.rows.of:
-        used = f"The path is fitted on {answer.rows.used:,} of {answer.rows.of:,} rows, the model on all of them."
+        used = (
+            f"The path is fitted on {answer.rows.used:,} of {answer.rows.of:,} rows, the model "
+            "on all of them."
+        )
         answer = replace(answer, notes=(*answer.notes, used))
     yield over("references", answer)
     if data.task != "novelty":
@@ -278,23 +328,28 @@ def table(data: Dataset, asked: Asked) -> FoldedTable:
     if size is None:
         size = HELD_OUT if data.n_samples >= FEW else 0.0
     if isinstance(size, bool) or not 0.0 <= size < 1.0:
-        raise ParameterError(f"test_size is the share of rows to hold out, from 0 to below 1; got {size!r}.")
+        raise ParameterError(
+            f"test_size is the share of rows to hold out, from 0 to below 1; got {size!r}."
+        )
     if data.n_samples < LEAST_ROWS:
         raise DataError(
-            f"The table has {counted(data.n_samples, 'row')}, and an answer needs at least {LEAST_ROWS} to learn from "
-            "and to judge: add rows."
+            f"The table has {counted(data.n_samples, 'row')}, and an answer needs at least "
+            f"{LEAST_ROWS} to learn from and to judge: add rows."
         )
     if len(data.columns) > MOST_COLUMNS:
         raise DataError(
-            f"The table has {len(data.columns):,} columns, and an answer explains at most {MOST_COLUMNS:,}: keep some "
-            "with data.select([...]), or put them into groups."
+            f"The table has {len(data.columns):,} columns, and an answer explains at most "
+            f"{MOST_COLUMNS:,}: keep some with data.select([...]), or put them into groups."
         )
     if not data.strings and not np.any(np.ptp(data.X, axis=0) > 0.0):
-        raise DataError("Every column is constant, so none can predict anything: choose other columns, or other rows.")
+        raise DataError(
+            "Every column is constant, so none can predict anything: choose other "
+            "columns, or other rows."
+        )
     if np.unique(data.y).size < 2 and data.task != "novelty":
         raise DataError(
-            f"The target {data.target_name!r} has one value only, {data.y[0]!s}, so there is nothing to predict: "
-            "choose another target, or other rows."
+            f"The target {data.target_name!r} has one value only, {data.y[0]!s}, so there "
+            "is nothing to predict: choose another target, or other rows."
         )
     learn, test = data.split(size, asked.seed, asked.hold_out) if size else (data, None)
     of = learn.n_samples
@@ -303,12 +358,18 @@ def table(data: Dataset, asked: Asked) -> FoldedTable:
     classes = None if data.task in ("regression", "novelty") else np.unique(learn.y)
     folds: tuple[Any, ...] = ()
     if data.task != "novelty":
-        folds = tuple(folds_of(few, asked, min(5 if few.n_samples < SMALL else 3, few.n_samples // 2)))
+        folds = tuple(
+            folds_of(few, asked, min(5 if few.n_samples < SMALL else 3, few.n_samples // 2))
+        )
     Y = targets(few.y, classes) if data.task != "novelty" else np.zeros((few.n_samples, 1))
     how = "drawn at random" if asked.hold_out == RANDOM else "the newest"
-    notes = [f"Learned from {learn.n_samples:,} of {of:,} rows, {how}."] if learn.n_samples < of else []
+    notes = (
+        [f"Learned from {learn.n_samples:,} of {of:,} rows, {how}."] if learn.n_samples < of else []
+    )
     if data.sample_weight is not None:
-        notes.append("Rows count by their weights in the model, and once each in folds and in the verdict.")
+        notes.append(
+            "Rows count by their weights in the model, and once each in folds and in the verdict."
+        )
     if few.n_samples < learn.n_samples:
         notes.append(f"Models were compared on {few.n_samples:,} of {learn.n_samples:,} rows.")
     return FoldedTable(learn, test, few, folds, Y, classes, tuple(notes))
@@ -316,26 +377,36 @@ def table(data: Dataset, asked: Asked) -> FoldedTable:
 
 def columns(known: FoldedTable) -> tuple[str, ...]:
     """What is to be said of target and columns: classes, and columns that carry the same."""
-    few, notes = known.few, list(known.notes)
+    few = known.few
+    notes = list(known.notes)
     if known.classes is not None:
         labels, counts = np.unique(known.learn.y, return_counts=True)
         share = counts.max() / counts.sum()
-        notes.append(f"The largest class, {labels[counts.argmax()]!s}, holds {share:.1%} of the rows.")
+        notes.append(
+            f"The largest class, {labels[counts.argmax()]!s}, holds {share:.1%} of the rows."
+        )
         if note := rare_note(known.learn.y, len(known.folds)):
             notes.append(note)
         if rarest(known.learn) is not None:
-            notes.append('A class is rare: scoring="balanced_accuracy" or "matthews_corrcoef" gives it its weight.')
+            notes.append(
+                'A class is rare: scoring="balanced_accuracy" or "matthews_corrcoef" '
+                "gives it its weight."
+            )
     found = np.triu(correlations(few), 1)
     for i, j in np.argwhere(found > ALIKE)[:5].tolist():
-        one, other = few.columns[i][0], few.columns[j][0]
+        one = few.columns[i][0]
+        other = few.columns[j][0]
         notes.append(
-            f"{one} and {other} are correlated ({found[i, j]:.2f}): what one is said to do may be the other's."
+            f"{one} and {other} are correlated ({found[i, j]:.2f}): what one is said to do "
+            "may be the other's."
         )
     return tuple(notes)
 
 
 def dictionary(known: FoldedTable, asked: Asked) -> dict[str, Any]:
-    """The kernels of every candidate, by its label, from simple to rich; those of pairs where some act together."""
+    """The kernels of every candidate, by its label, from simple to rich; those of pairs where some
+    act together.
+    """
     learn = known.learn
     if asked.stack is not None or asked.kernels is not None:
         return {"the given kernels": asked.kernels if asked.stack is None else "precomputed"}
@@ -344,7 +415,11 @@ def dictionary(known: FoldedTable, asked: Asked) -> dict[str, Any]:
         return {"columns one by one": single}
     straight = KernelDictionary.recommended(learn, whole=False, curved=False)
     found = {"straight lines": straight, "columns one by one": single}
-    if not learn.sequences and not learn.groups and (pairs := interacting(known.few, 2, MOST_PAIRS)):
+    if (
+        not learn.sequences
+        and not learn.groups
+        and (pairs := interacting(known.few, 2, MOST_PAIRS))
+    ):
         found["columns and pairs"] = KernelDictionary.interactions(learn, candidates=pairs)
     if not learn.sequences and learn.n_features:
         for label, radial in WHOLE.items():
@@ -356,16 +431,25 @@ def dictionary(known: FoldedTable, asked: Asked) -> dict[str, Any]:
 def of_all_columns(data: Dataset, radial: KernelSpec) -> KernelDictionary:
     """One kernel of all columns by values and ranks."""
     categories = [j for _, members in data.columns if len(members) > 1 for j in members]
-    return KernelDictionary((Ranked(radial, categories=categories),), feature_names=data.feature_names)
+    return KernelDictionary(
+        (Ranked(radial, categories=categories),), feature_names=data.feature_names
+    )
 
 
 def candidates(known: FoldedTable, kinds: dict[str, Any], asked: Asked) -> tuple[Candidate, ...]:
     """The models to compare, from simple to rich."""
-    task, fixed = known.learn.task, asked.parameters
+    task = known.learn.task
+    fixed = asked.parameters
     if not asked.is_open:
-        return tuple(one for label, kernels in kinds.items() for one in of_method(known, label, kernels, asked))
+        return tuple(
+            one
+            for label, kernels in kinds.items()
+            for one in of_method(known, label, kernels, asked)
+        )
     if strange := [name for name in ("lam", "n_kernels") if name in fixed]:
-        raise ParameterError(f"{strange[0]} is a parameter of another method: name it, as in method='gomp'.")
+        raise ParameterError(
+            f"{strange[0]} is a parameter of another method: name it, as in method='gomp'."
+        )
     sparse = 1.0 if known.Y.shape[1] == 1 else SPARSE_SHARED
     found = []
     for label, kernels in kinds.items():
@@ -373,39 +457,58 @@ def candidates(known: FoldedTable, kinds: dict[str, Any], asked: Asked) -> tuple
             found.append(Candidate(label, machine(task, kernels, 2.0), "whole"))
             continue
         approximation = Nystroem(landmarks(len(kernels), bool(known.learn.strings)), asked.seed)
-        estimator = machine(task, kernels, 2.0 if label == "straight lines" else sparse, approximation)
+        estimator = machine(
+            task, kernels, 2.0 if label == "straight lines" else sparse, approximation
+        )
         found.append(Candidate(label, estimator, pairs=label == "columns and pairs"))
     return tuple(found)
 
 
 def of_method(known: FoldedTable, label: str, kernels: Any, asked: Asked) -> list[Candidate]:
-    """Those of one method of the catalog on these kernels; lp-norm learning at three norms, where none is fixed."""
-    key, task = asked.method or "lp", known.learn.task
+    """Those of one method of the catalog on these kernels; lp-norm learning at three norms, where
+    none is fixed.
+    """
+    key = asked.method or "lp"
+    task = known.learn.task
     if key not in ESTIMATORS:
         raise ParameterError(f"method is one of {', '.join(ESTIMATORS)}; got {key!r}.")
     if ESTIMATORS[key].on != "kernels":
         made = ESTIMATORS[key].regressor if task == "regression" else ESTIMATORS[key].classifier
-        raise ParameterError(f"The method {key!r} makes kernels of its own, so it stands alone: fit {made.__name__}.")
+        raise ParameterError(
+            f"The method {key!r} makes kernels of its own, so it stands alone: fit {made.__name__}."
+        )
     fixed = asked.further | asked.parameters
     if key == "lp":
         fixed = {"loss": "squared"} | fixed
-    is_chosen = key == "lp" and label == "the given kernels" and not {"p", "norm"} & set(fixed) and asked.over != "p"
+    is_chosen = (
+        key == "lp"
+        and label == "the given kernels"
+        and not {"p", "norm"} & set(fixed)
+        and asked.over != "p"
+    )
     made = []
     for p in (1.0, 4 / 3, 2.0) if is_chosen else (None,):
         more = fixed if p is None else fixed | {"p": p}
         if "norm" in more:  # a norm may be made from the kernels
             few = known.few
-            more = more | {"stack": kernels.grams(few) if asked.stack is None else asked.stack.take(rows_of(few))}
+            more = more | {
+                "stack": kernels.grams(few)
+                if asked.stack is None
+                else asked.stack.take(rows_of(few))
+            }
         estimator = ESTIMATORS[key].estimator(task, kernels=kernels, **more)
         if unknown := [name for name in asked.parameters if name not in estimator.get_params()]:
-            raise ParameterError(f"The method {key!r} has no parameter {unknown[0]!r}; leave it out.")
+            raise ParameterError(
+                f"The method {key!r} has no parameter {unknown[0]!r}; leave it out."
+            )
         made.append(Candidate(label if p is None else f"{label}, p = {p:g}", estimator, key))
     return made
 
 
 def choice(compared: Sequence[Judged]) -> Judged:
-    """The first, going from simple to rich, that is at most one standard error of the paired differences and at most
-    ``BEHIND`` behind the best. Kernels of all columns are no choice of their own, but members of the one machine.
+    """The first, going from simple to rich, that is at most one standard error of the paired
+    differences and at most ``BEHIND`` behind the best. Kernels of all columns are no choice of
+    their own, but members of the one machine.
     """
     offered = [one for one in compared if one.candidate.label not in WHOLE]
     top = max(offered, key=lambda one: one.score)
@@ -429,32 +532,57 @@ def summary(taken: Judged, compared: Sequence[Judged]) -> tuple[str, ...]:
 
 
 def made_of(shares: Mapping[str, float]) -> str:
-    """Which shares of what the one machine says out of folds its groups of kernels have, in quarters that add up."""
+    """Which shares of what the one machine says out of folds its groups of kernels have, in
+    quarters that add up.
+    """
     sizes = np.maximum([*shares.values()], 0.0)
     exact = 4.0 * sizes / max(float(sizes.sum()), 1e-300)
     quarters = np.floor(exact).astype(int)
     rest = np.argsort(quarters - exact, kind="stable")[: 4 - int(quarters.sum())]
     quarters[rest] += 1
-    named = [f"{QUARTERS[count]} {name}" for name, count in zip(shares, quarters.tolist(), strict=True) if count]
+    named = [
+        f"{QUARTERS[count]} {name}"
+        for name, count in zip(shares, quarters.tolist(), strict=True)
+        if count
+    ]
     is_whole = dict(zip(shares, quarters, strict=True)).get(TOGETHER)
     more = " A kernel of all columns can say straight lines, too." if is_whole else ""
     return f"Of what it says, {joined(named)}.{more}"
 
 
 def solved_path(
-    known: FoldedTable, one: Candidate, param: str, values: Array, asked: Asked, tick: Callable[[], None] = lambda: None
+    known: FoldedTable,
+    one: Candidate,
+    param: str,
+    values: Array,
+    asked: Asked,
+    tick: Callable[[], None] = lambda: None,
 ) -> Path:
     """The certified path of a candidate, on as many rows as one can drag along."""
-    rows = asked.some(known.learn, EXACT if one.way == "low rank" or asked.stack is not None else DRAGGED)
+    rows = asked.some(
+        known.learn, EXACT if one.way == "low rank" or asked.stack is not None else DRAGGED
+    )
     with suppress_convergence_warnings():
         return fit_path(
-            one.estimator, asked.given(rows), rows.y, param, values, callback=lambda *_: tick(), scoring=asked.scoring
+            one.estimator,
+            asked.given(rows),
+            rows.y,
+            param,
+            values,
+            callback=lambda *_: tick(),
+            scoring=asked.scoring,
         )
 
 
-def refit(known: FoldedTable, taken: Judged, asked: Asked, drawn: Path | None = None) -> tuple[Path, int, Any]:
-    """The certified path of the choice, its point, and the model on all rows to learn from; ``drawn``: that path."""
-    learn, index, way = known.learn, taken.best, taken.candidate.way
+def refit(
+    known: FoldedTable, taken: Judged, asked: Asked, drawn: Path | None = None
+) -> tuple[Path, int, Any]:
+    """The certified path of the choice, its point, and the model on all rows to learn from;
+    ``drawn``: that path.
+    """
+    learn = known.learn
+    index = taken.best
+    way = taken.candidate.way
     found = drawn or solved_path(known, taken.candidate, taken.param, taken.values, asked)
     with suppress_convergence_warnings():
         model = found.estimators[index]
@@ -466,7 +594,9 @@ def refit(known: FoldedTable, taken: Judged, asked: Asked, drawn: Path | None = 
                 elif model.approximation is None:
                     count = int(np.clip(np.sqrt(FEATURES / learn.n_samples), 300, 2000))
                     few = landmarks(len(model.kernels), False)
-                    model = model.copy_with("approximation", Nystroem(count if way == "whole" else few, asked.seed))
+                    model = model.copy_with(
+                        "approximation", Nystroem(count if way == "whole" else few, asked.seed)
+                    )
             model.fit(asked.given(learn), learn.y)
     if known.classes is not None and taken.decisions is not None:
         judged = np.isfinite(taken.decisions).all(axis=1)
@@ -481,7 +611,9 @@ def one_class(known: FoldedTable, asked: Asked) -> tuple[Judged, Path, int]:
     rows = known.learn.drawn(DRAGGED, asked.seed)
     estimator = LpMKLOneClass(p=asked.p or 1.0, kernels=kernels)
     with suppress_convergence_warnings():
-        values = path_grid(estimator, rows, rows.y, "C", 7) if asked.C is None else np.array([asked.C])
+        values = (
+            path_grid(estimator, rows, rows.y, "C", 7) if asked.C is None else np.array([asked.C])
+        )
         found = fit_path(estimator, rows, rows.y, "C", values)
     index = found.first_look
     taken = Candidate("rows unlike the others", found.estimators[index], "lp")
@@ -489,17 +621,34 @@ def one_class(known: FoldedTable, asked: Asked) -> tuple[Judged, Path, int]:
 
 
 def references(
-    known: FoldedTable, compared: Sequence[Judged], asked: Asked, tick: Callable[[], None] = lambda: None
+    known: FoldedTable,
+    compared: Sequence[Judged],
+    asked: Asked,
+    tick: Callable[[], None] = lambda: None,
 ) -> dict[str, Baseline]:
-    """A linear model and one RBF machine, with the squared loss too, each with its C by the same folds."""
-    if not compared or asked.stack is not None or known.learn.sequences or not known.learn.n_features:
+    """A linear model and one RBF machine, with the squared loss too, each with its C by the same
+    folds.
+    """
+    if (
+        not compared
+        or asked.stack is not None
+        or known.learn.sequences
+        or not known.learn.n_features
+    ):
         return {}
     found: dict[str, Baseline] = {}
-    straight, label = KernelDictionary.recommended(known.learn, whole=False, curved=False), "all columns, smooth"
-    task, low = known.learn.task, Nystroem(landmarks(len(straight), False), asked.seed)
+    straight = KernelDictionary.recommended(known.learn, whole=False, curved=False)
+    label = "all columns, smooth"
+    task = known.learn.task
+    low = Nystroem(landmarks(len(straight), False), asked.seed)
     offered = (
         ("linear", Candidate("straight lines", machine(task, straight, 2.0, low))),
-        ("RBF", Candidate(label, machine(task, of_all_columns(known.learn, WHOLE[label]), 2.0), "whole")),
+        (
+            "RBF",
+            Candidate(
+                label, machine(task, of_all_columns(known.learn, WHOLE[label]), 2.0), "whole"
+            ),
+        ),
     )
     met = {one.candidate.label: one for one in compared}
     for name, one in offered:

@@ -1,24 +1,27 @@
-"""Candidates scored along their parameter, on folds that fit the kernel weights again, and one machine on all of them.
+"""Candidates scored along their parameter, on folds that fit the kernel weights again, and one
+machine on all of them.
 
-Squared loss on folds, for a whole grid of C at once: what candidates are compared by, with BLAS alone.
+Squared loss on folds, for a whole grid of C at once: what candidates are compared by, with BLAS
+alone.
 
     min_{||theta||_p <= 1}  sum_t  C/2 ||y_t - f_t - b_t||^2 + 1/2 sum_m ||w_mt||^2 / theta_m,   f_t = sum_m Phi_m w_mt
 
-T targets, one per class, share the kernel weights theta, so that one factorisation serves all of them. Kernels of few
-columns have features Phi_m of low rank: the sums Phi'Phi are taken once, and every theta and C costs a system as large
-as the number of features. The weights go along C, updated a few times at each: enough to compare, not a certificate,
-which the estimator that is fitted in the end has. One kernel of all columns costs a factorisation a C.
+T targets, one per class, share the kernel weights theta, so that one factorisation serves all of
+them. Kernels of few columns have features Phi_m of low rank: the sums Phi'Phi are taken once, and
+every theta and C costs a system as large as the number of features. The weights go along C, updated
+a few times at each: enough to compare, not a certificate, which the estimator that is fitted in the
+end has. One kernel of all columns costs a factorisation a C.
 
-The candidates are members of one machine. With F_m the out-of-fold predictions of member m, centred, and G their Gram
-matrix, each member gets a weight
+The candidates are members of one machine. With F_m the out-of-fold predictions of member m,
+centred, and G their Gram matrix, each member gets a weight
 
     w = argmin_{w >= 0}  ||Y - ybar - sum_m w_m F_m||^2 + r ||w - 1/q||^2,    r = (20 / n) tr(G) / q,
 
-and the machine has the kernel K = sum_m w_m K_m / v_m, v_m the variance of K_m in its feature space, and its own C by
-the same folds.
+and the machine has the kernel K = sum_m w_m K_m / v_m, v_m the variance of K_m in its feature
+space, and its own C by the same folds.
 
-Source: Kloft, Brefeld, Sonnenburg, Zien (2011), equation (16), with the norms summed over targets; Breiman (1996),
-Stacked regressions, for the weights.
+Source: Kloft, Brefeld, Sonnenburg, Zien (2011), equation (16), with the norms summed over targets;
+Breiman (1996), Stacked regressions, for the weights.
 """
 
 from __future__ import annotations
@@ -57,22 +60,30 @@ SMALL = 400  # rows below which five folds are made, three from there on
 WIDTHS = (0.25, 1.0, 4.0, 16.0)  # median distances
 MOST_PAIRS = 8
 PULL = 20  # rows that the pull of the members' weights to equal ones counts as
-LEAST_WEIGHT = 0.1  # sum of the weights below which the members say nothing, so that they stay equal
-SECOND, NARROWER = 3000, (1.0, 2.0, 4.0, 8.0)  # rows of a second look, and how much narrower kernels of all columns are
+# sum of the weights below which the members say nothing, so that they stay equal
+LEAST_WEIGHT = 0.1
+# rows of a second look, and how much narrower kernels of all columns are
+SECOND = 3000
+NARROWER = (1.0, 2.0, 4.0, 8.0)
 LEAST_SHARE = 2e-3  # of all shares: a kernel below it is left out of the one machine
-STRAIGHT, ALONE, TOGETHER = "straight lines", "single columns and pairs", "all columns together"
+STRAIGHT = "straight lines"
+ALONE = "single columns and pairs"
+TOGETHER = "all columns together"
 ROUGHLY = 1e-2  # relative gap at which folds compare the points of a path
-LOW_RANK, MOST_FEATURES = (10, 50), 400  # landmarks of a kernel of one column, and of all of them together
-Fold = Callable[[int], tuple[Array, Callable[[int], Array]]]  # number -> scores (L,), and decisions at a value
+# landmarks of a kernel of one column, and of all of them together
+LOW_RANK = (10, 50)
+MOST_FEATURES = 400
+# number -> scores (L,), and decisions at a value
+Fold = Callable[[int], tuple[Array, Callable[[int], Array]]]
 
 
 @dataclass(frozen=True)
 class Asked:
     """What the caller has fixed; None is chosen.
 
-    ``over`` : key of the parameter that the path runs along; ``settings`` : other parameters of the method, as the
-    catalog calls them; ``hold_out`` as in `three_way_split`; ``stack`` : ready kernels, of whose rows the table holds
-    the numbers.
+    ``over`` : key of the parameter that the path runs along; ``settings`` : other parameters of the
+    method, as the catalog calls them; ``hold_out`` as in `three_way_split`; ``stack`` : ready
+    kernels, of whose rows the table holds the numbers.
     """
 
     kernels: KernelDictionary | None = None
@@ -104,7 +115,9 @@ class Asked:
     def further(self) -> dict[str, Any]:
         """Parameters that a method takes where it has them."""
         found = {"center": self.center or None, "approximation": self.approximation}
-        kept = {name: value for name, value in found.items() if value is not None} | dict(self.settings)
+        kept = {name: value for name, value in found.items() if value is not None} | dict(
+            self.settings
+        )
         return kept if self.normalise == "auto" else kept | {"normalise": self.normalise}
 
     def given(self, rows: Dataset) -> Any:
@@ -115,17 +128,24 @@ class Asked:
         """So many of the rows: drawn, or the newest where the held-out rows are newer still."""
         if self.hold_out == RANDOM or rows.n_samples <= count:
             return rows.drawn(count, self.seed)
-        return rows.take(np.arange(rows.n_samples)[-count:] if self.hold_out == "last" else np.arange(count))
+        return rows.take(
+            np.arange(rows.n_samples)[-count:] if self.hold_out == "last" else np.arange(count)
+        )
 
     @property
     def is_open(self) -> bool:
         """Whether members are compared and blended: at most C, scores and rows are fixed."""
-        return not (self.further or any((self.method, self.kernels, self.stack, self.loss, self.over, self.p)))
+        return not (
+            self.further
+            or any((self.method, self.kernels, self.stack, self.loss, self.over, self.p))
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class FoldedTable:
-    """Rows to learn from and the ``test`` rows; ``few`` of them to choose on, in ``folds``; targets (n, T) of these."""
+    """Rows to learn from and the ``test`` rows; ``few`` of them to choose on, in ``folds``; targets
+    (n, T) of these.
+    """
 
     learn: Dataset
     test: Dataset | None
@@ -138,8 +158,9 @@ class FoldedTable:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A model to compare: its ``label``, its unfitted ``estimator``, and how folds score it: "low rank", "whole", which
-    is one kernel of all columns, or a key of the catalog. ``pairs``: those are found again in every fold.
+    """A model to compare: its ``label``, its unfitted ``estimator``, and how folds score it: "low
+    rank", "whole", which is one kernel of all columns, or a key of the catalog. ``pairs``: those
+    are found again in every fold.
     """
 
     label: str
@@ -155,10 +176,11 @@ FoldKernel = Callable[[int, float], tuple[Array, dict[str, Array]]]
 class Member:
     """What a candidate is as a part of the one machine.
 
-    ``kernel(k, narrower)`` : its kernel among the training rows of fold k, and of the rows left out with these, by
-    `STRAIGHT`, `ALONE` and `TOGETHER`, which add up; kernels of all columns are so many times ``narrower``.
-    ``parts`` : its kernels, the variance of each in its feature space, and its weight once that is one; ``variance`` of
-    their weighted sum.
+    ``kernel(k, narrower)`` : its kernel among the training rows of fold k, and of the rows left out
+    with these, by `STRAIGHT`, `ALONE` and `TOGETHER`, which add up; kernels of all columns are so
+    many times ``narrower``.
+    ``parts`` : its kernels, the variance of each in its feature space, and its weight once that is
+    one; ``variance`` of their weighted sum.
     """
 
     kernel: FoldKernel
@@ -168,11 +190,12 @@ class Member:
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """A candidate along its parameter: ``values`` (L,), ``scores`` (F, L) by fold, and the decisions out of folds
-    (n, T) at the best value.
+    """A candidate along its parameter: ``values`` (L,), ``scores`` (F, L) by fold, and the
+    decisions out of folds (n, T) at the best value.
 
-    ``member`` : what it is as a part of the one machine; ``said_by`` : of that machine, the share of its decisions out
-    of folds that straight lines have, single columns and pairs, and kernels of all columns.
+    ``member`` : what it is as a part of the one machine; ``said_by`` : of that machine, the share
+    of its decisions out of folds that straight lines have, single columns and pairs, and kernels of
+    all columns.
     """
 
     candidate: Candidate
@@ -200,9 +223,15 @@ class Judged:
         return standard_error(self.scores[:, self.best])
 
 
-def machine(task: str, kernels: KernelDictionary, p: float, approximation: Nystroem | None = None) -> Any:
+def machine(
+    task: str, kernels: KernelDictionary, p: float, approximation: Nystroem | None = None
+) -> Any:
     """lp-norm learning with the squared loss; classes share their weights."""
-    kinds = {"regression": LpMKLRegressor, "binary": LpMKLClassifier, "multiclass": JointMKLClassifier}
+    kinds = {
+        "regression": LpMKLRegressor,
+        "binary": LpMKLClassifier,
+        "multiclass": JointMKLClassifier,
+    }
     kind: Any = kinds[task]
     return kind(p=p, loss="squared", kernels=kernels, approximation=approximation)
 
@@ -219,10 +248,15 @@ def beside(kernels: KernelDictionary, data: Dataset) -> KernelDictionary:
 
 
 def path(
-    known: FoldedTable, one: Candidate, asked: Asked, tick: Callable[[], None] = lambda: None,
+    known: FoldedTable,
+    one: Candidate,
+    asked: Asked,
+    tick: Callable[[], None] = lambda: None,
     over: tuple[str, Array] | None = None,
-) -> Judged:  # fmt: skip
-    """A candidate along its parameter, on folds that fit its weights again; ``over``: as `runs_over` gives it."""
+) -> Judged:
+    """A candidate along its parameter, on folds that fit its weights again; ``over``: as
+    `runs_over` gives it.
+    """
     values = GRID if asked.C is None else np.array([float(asked.C)])
     if one.way == "low rank":
         return few_columns(known, one, asked, values, tick)
@@ -237,7 +271,9 @@ def path(
 
 
 def out_of_folds(known: FoldedTable, parts: Sequence[Array]) -> Array:
-    """Decisions (n, T) from those of every fold on the rows it has left out; NaN for rows that are in no fold."""
+    """Decisions (n, T) from those of every fold on the rows it has left out; NaN for rows that are
+    in no fold.
+    """
     found = np.full((known.few.n_samples, max(parts[0][0].size, 1)), np.nan)
     for (_, left_out), part in zip(known.folds, parts, strict=True):
         found[left_out] = part.reshape(len(part), -1)
@@ -245,14 +281,22 @@ def out_of_folds(known: FoldedTable, parts: Sequence[Array]) -> Array:
 
 
 def few_columns(
-    known: FoldedTable, one: Candidate, asked: Asked, values: Array, tick: Callable[[], None] = lambda: None
+    known: FoldedTable,
+    one: Candidate,
+    asked: Asked,
+    values: Array,
+    tick: Callable[[], None] = lambda: None,
 ) -> Judged:
     """Kernels of few columns by their features on all rows; every fold learns their weights anew."""
-    few, dictionary, p = known.few, one.estimator.kernels, one.estimator.p
+    few = known.few
+    dictionary = one.estimator.kernels
+    p = one.estimator.p
 
     @cache
     def features(pairs: Any) -> tuple[Array, Indices, Array, list[KernelSpec]]:
-        kernels = dictionary if pairs is None else KernelDictionary.interactions(few, candidates=pairs)
+        kernels = (
+            dictionary if pairs is None else KernelDictionary.interactions(few, candidates=pairs)
+        )
         bound = beside(kernels, few)
         stack = one.estimator.approximation.features(bound, few.table)
         named = dict(zip(bound.names, kernels.specs, strict=True))
@@ -262,12 +306,15 @@ def few_columns(
     def found_in(rows: Dataset) -> tuple[Array, Indices, Array, list[KernelSpec]]:
         return features(interacting(rows, 2, MOST_PAIRS) if one.pairs else None)
 
-    by_fold, scores = [], []
+    by_fold = []
+    scores = []
     for train, left_out in known.folds:
         tick()
         table, ends, _, specs = found_in(few.take(train)) if one.pairs else features(None)
         along = list(low_rank_along(table[train], ends, known.Y[train], p, values, table[left_out]))
-        scores.append(fold_scores(known, [decided for decided, _ in along], left_out, asked.scoring))
+        scores.append(
+            fold_scores(known, [decided for decided, _ in along], left_out, asked.scoring)
+        )
         by_fold.append((table, ends, specs, along))
     best = best_of(np.array(scores))
 
@@ -293,12 +340,20 @@ def few_columns(
 
 
 def all_columns(
-    known: FoldedTable, one: Candidate, asked: Asked, grid: Array, tick: Callable[[], None] = lambda: None
+    known: FoldedTable,
+    one: Candidate,
+    asked: Asked,
+    grid: Array,
+    tick: Callable[[], None] = lambda: None,
 ) -> Judged:
-    """A `Ranked` kernel of all columns: its width by the first fold, or by all where rows are few, and its C by all."""
-    few, spec = known.few, one.estimator.kernels.specs[0]
+    """A `Ranked` kernel of all columns: its width by the first fold, or by all where rows are few,
+    and its C by all.
+    """
+    few = known.few
+    spec = one.estimator.kernels.specs[0]
     rows = standardise_rows(few.X, *column_statistics(few.X))
-    seen, radial = spec.settle(rows).seen(rows), spec.parts[0]
+    seen = spec.settle(rows).seen(rows)
+    radial = spec.parts[0]
     apart = cdist(seen, seen, "sqeuclidean" if radial.base == "squared" else "cityblock")
     middle = median_distance(radial.base, seen)
 
@@ -320,12 +375,16 @@ def all_columns(
     def scores(width: float, values: Array, count: int = len(known.folds)) -> Array:
         along = [[decided(width, k, C) for C in values.tolist()] for k in range(count)]
         folds = zip(along, known.folds[:count], strict=True)
-        return np.array([fold_scores(known, own, left_out, asked.scoring) for own, (_, left_out) in folds])
+        return np.array(
+            [fold_scores(known, own, left_out, asked.scoring) for own, (_, left_out) in folds]
+        )
 
     values, count = grid[::2], 1 if len(rows) >= SMALL else len(known.folds)
     width = max(WIDTHS, key=lambda w: float(scores(w, values, count).mean(axis=0).max()))
     best = float(values[best_of(scores(width, values))])
-    values = np.array(sorted({*values.tolist(), *grid[np.isclose(np.abs(np.log10(grid / best)), 0.5)].tolist()}))
+    values = np.array(
+        sorted({*values.tolist(), *grid[np.isclose(np.abs(np.log10(grid / best)), 0.5)].tolist()})
+    )
     judged_along = scores(width, values)
     best = float(values[best_of(judged_along)])
     decisions = out_of_folds(known, [decided(width, k, best) for k in range(len(known.folds))])
@@ -335,23 +394,36 @@ def all_columns(
         return own, {TOGETHER: across}
 
     kept = replace(spec, parts=(replace(radial, width=width),))
-    size = max(1.0 - float(between(width, np.arange(len(rows)), np.arange(len(rows))).mean()), 1e-12)
+    size = max(
+        1.0 - float(between(width, np.arange(len(rows)), np.arange(len(rows))).mean()), 1e-12
+    )
     kernels = replace(one.estimator.kernels, specs=(kept,))
     candidate = replace(one, estimator=machine(few.task, kernels, 2.0))
-    return Judged(candidate, "C", values, judged_along, decisions, Member(kernel, ((kept, size, 1.0),), 1.0))
+    return Judged(
+        candidate, "C", values, judged_along, decisions, Member(kernel, ((kept, size, 1.0),), 1.0)
+    )
 
 
 def one_machine(
-    known: FoldedTable, label: str, compared: Sequence[Judged], asked: Asked, tick: Callable[[], None] = lambda: None
+    known: FoldedTable,
+    label: str,
+    compared: Sequence[Judged],
+    asked: Asked,
+    tick: Callable[[], None] = lambda: None,
 ) -> Judged:
     """One machine on the weighted sum of the kernels of all members, and its C by the same folds."""
     values = GRID if asked.C is None else np.array([float(asked.C)])
     w = member_weights([one.decisions for one in compared if one.decisions is not None], known.Y)
-    found = [(one.member, share) for one, share in zip(compared, w, strict=True) if one.member and share > 0.0]
+    found = [
+        (one.member, share)
+        for one, share in zip(compared, w, strict=True)
+        if one.member and share > 0.0
+    ]
     members = [(member, share / max(member.variance, 1e-12)) for member, share in found]
 
     def kernel(k: int, narrower: float) -> tuple[Array, dict[str, Array]]:
-        total, across = np.zeros(()), dict[str, Array]()
+        total = np.zeros(())
+        across = dict[str, Array]()
         for member, share in members:
             own, others = member.kernel(k, narrower)
             total = total + share * own
@@ -359,10 +431,12 @@ def one_machine(
                 across[name] = across.get(name, 0.0) + share * part
         return total, across
 
-    shares, sizes = dict[KernelSpec, float](), dict[KernelSpec, float]()
+    shares = dict[KernelSpec, float]()
+    sizes = dict[KernelSpec, float]()
     for member, share in members:
         for spec, size, own in member.parts:
-            shares[spec], sizes[spec] = shares.get(spec, 0.0) + share * own, size
+            shares[spec] = shares.get(spec, 0.0) + share * own
+            sizes[spec] = size
     least = LEAST_SHARE * max(shares.values())
     kept = {spec: share / sizes[spec] for spec, share in shares.items() if share > least}
     blend = Blend(parts=tuple(kept), shares=tuple(kept.values()), label=label)
@@ -371,11 +445,19 @@ def one_machine(
 
 
 def on_folds(
-    known: FoldedTable, blend: Blend, member: Member, values: Array, asked: Asked, tick: Callable[[], None],
-    narrower: float = 1.0, C: float | None = None,
-) -> Judged:  # fmt: skip
+    known: FoldedTable,
+    blend: Blend,
+    member: Member,
+    values: Array,
+    asked: Asked,
+    tick: Callable[[], None],
+    narrower: float = 1.0,
+    C: float | None = None,
+) -> Judged:
     """A machine on one sum of kernels along C by folds; at the best C, or at the one that is given."""
-    scores, alongs, groups = [], [], []
+    scores = []
+    alongs = []
+    groups = []
     for k, (train, left_out) in enumerate(known.folds):
         tick()
         K, across = member.kernel(k, narrower)
@@ -386,19 +468,25 @@ def on_folds(
         alongs.append(along)
         groups.append([{name: part @ a for name, part in across.items()} for a, _ in duals])
     best = best_of(np.array(scores)) if C is None else int(np.argmin(np.abs(values - C)))
-    said = {name: out_of_folds(known, [parts[best][name] for parts in groups]) for name in groups[0][0]}
+    said = {
+        name: out_of_folds(known, [parts[best][name] for parts in groups]) for name in groups[0][0]
+    }
     decisions = out_of_folds(known, [along[best] for along in alongs])
     kernels = KernelDictionary((blend,), feature_names=known.learn.feature_names or None)
-    estimator = machine(known.few.task, kernels, 2.0).copy_with("normalise", None)  # its variance is about one already
+    # its variance is about one already
+    estimator = machine(known.few.task, kernels, 2.0).copy_with("normalise", None)
     candidate = Candidate(blend.name(), estimator, "whole")
     return Judged(candidate, "C", values, np.array(scores), decisions, member, covered(said), best)
 
 
-def second_look(known: FoldedTable, one: Judged, asked: Asked, tick: Callable[[], None] = lambda: None) -> Judged:
-    """The one machine with narrower kernels of all columns and a larger C, where more rows than the folds have say so.
+def second_look(
+    known: FoldedTable, one: Judged, asked: Asked, tick: Callable[[], None] = lambda: None
+) -> Judged:
+    """The one machine with narrower kernels of all columns and a larger C, where more rows than the
+    folds have say so.
 
-    On at most ``SECOND`` rows, of which a third judges: widths are halved, and C may be ten times as large, as long as
-    the squared error falls and the score does not.
+    On at most ``SECOND`` rows, of which a third judges: widths are halved, and C may be ten times
+    as large, as long as the squared error falls and the score does not.
     """
     rows = asked.some(known.learn, SECOND)
     if asked.C is not None or rows.n_samples <= known.few.n_samples:
@@ -410,19 +498,28 @@ def second_look(known: FoldedTable, one: Judged, asked: Asked, tick: Callable[[]
     known_part = np.zeros((len(standard), len(train)))
     if fixed is not None:
         known_part = fixed.settle(standard[train]).values(standard, standard[train])
-    Y, C = targets(rows.y, known.classes), float(one.values[one.best])
-    best, found, first = (1.0, C), (-np.inf, np.inf), standard[train[: known.few.n_samples]]
+    Y = targets(rows.y, known.classes)
+    C = float(one.values[one.best])
+    best = (1.0, C)
+    found = (-np.inf, np.inf)
+    first = standard[train[: known.few.n_samples]]
     for narrower in NARROWER if whole is not None else (1.0,):
-        K, before = known_part, best
+        K = known_part
+        before = best
         if whole is not None:
-            K = K + whole.narrowed(narrower, first).settle(standard[train]).values(standard, standard[train])
+            K = K + whole.narrowed(narrower, first).settle(standard[train]).values(
+                standard, standard[train]
+            )
         for cost in GRID[(GRID > 0.99 * C) & (GRID < 10.1 * C)].tolist():
             tick()
             decided = kernel_at(K[train], K[left_out], Y[train], cost)
-            score = float(fold_scores(replace(known, few=rows), [decided], left_out, asked.scoring)[0])
+            score = float(
+                fold_scores(replace(known, few=rows), [decided], left_out, asked.scoring)[0]
+            )
             error = float(np.mean((decided - Y[left_out]) ** 2))
             if score >= found[0] and error < found[1]:
-                found, best = (score, error), (narrower, cost)
+                found = (score, error)
+                best = (narrower, cost)
         if best == before and narrower > 1.0:
             break
     if best == (1.0, C) or one.member is None:
@@ -433,7 +530,9 @@ def second_look(known: FoldedTable, one: Judged, asked: Asked, tick: Callable[[]
 
 
 def covered(parts: dict[str, Array]) -> dict[str, float]:
-    """The share of every part (n, T) in the variance of their sum: cov(part, sum) / var(sum); they add up to 1."""
+    """The share of every part (n, T) in the variance of their sum: cov(part, sum) / var(sum); they
+    add up to 1.
+    """
     kept = {name: part[np.isfinite(part).all(axis=1)] for name, part in parts.items()}
     total = np.sum([*kept.values()], axis=0)
     total -= total.mean(axis=0)
@@ -444,13 +543,15 @@ def covered(parts: dict[str, Array]) -> dict[str, float]:
 def member_weights(decisions: Sequence[Array], Y: Array) -> Array:
     """The weight (q,) of every member by its decisions (n, T) out of folds; they sum to 1.
 
-    min_{w >= 0} ||Y - ybar - sum_m w_m F_m||^2 + r ||w - 1/q||^2 with F_m less ybar, r worth ``PULL`` rows.
+    min_{w >= 0} ||Y - ybar - sum_m w_m F_m||^2 + r ||w - 1/q||^2 with F_m less ybar, r worth
+    ``PULL`` rows.
     """
     judged_rows = np.isfinite(np.hstack(decisions)).all(axis=1)
     target = Y[judged_rows]
     centre = target.mean(axis=0)
     A = np.array([(one[judged_rows] - centre).ravel() for one in decisions])
-    q, G = len(A), A @ A.T
+    q = len(A)
+    G = A @ A.T
     pull = PULL / len(target) * np.trace(G) / q
     root = np.linalg.cholesky(G + (pull + 1e-9 * max(float(np.trace(G)), 1e-300)) * np.eye(q))
     w, _ = nnls(root.T, np.linalg.solve(root, A @ (target - centre).ravel() + pull / q))
@@ -460,10 +561,16 @@ def member_weights(decisions: Sequence[Array], Y: Array) -> Array:
 
 
 def _estimator_folds(
-    known: FoldedTable, one: Candidate, asked: Asked, param: str, values: Array, tick: Callable[[], None]
+    known: FoldedTable,
+    one: Candidate,
+    asked: Asked,
+    param: str,
+    values: Array,
+    tick: Callable[[], None],
 ) -> Fold:
     """Any estimator of the catalog along a parameter."""
-    few, estimator = known.few, one.estimator
+    few = known.few
+    estimator = one.estimator
     rows = few.table if asked.stack is None else asked.given(few)
     if few.strings:
         estimator = estimator.copy_with("kernels", beside(estimator.kernels, few))
@@ -475,25 +582,35 @@ def _estimator_folds(
         learn, judge = cut(rows, train, left_out, few.n_samples)
         more = judge, few.y[left_out], lambda *_: tick()
         with suppress_convergence_warnings():
-            found = fit_path(estimator, learn, few.y[train], param, values, *more, scoring=asked.scoring)
+            found = fit_path(
+                estimator, learn, few.y[train], param, values, *more, scoring=asked.scoring
+            )
         return found.val_score, lambda place: predictions(found.estimators[place], judge).decision
 
     return fold
 
 
 def runs_over(known: FoldedTable, one: Candidate, asked: Asked) -> tuple[str, Array]:
-    """What the path of a method of the catalog runs over, the first of its parameters that is not fixed, and where."""
+    """What the path of a method of the catalog runs over, the first of its parameters that is not
+    fixed, and where.
+    """
     offered = [over for over in ESTIMATORS[one.way].paths if asked.over in (None, over.key)]
     if not offered:
-        raise ParameterError(f"The method {one.way!r} has no path over {asked.over!r}; leave it out.")
+        raise ParameterError(
+            f"The method {one.way!r} has no path over {asked.over!r}; leave it out."
+        )
     free = [
-        over for over in offered if over.attribute not in asked.parameters and over.key in ("C", "lam", "s", asked.over)
+        over
+        for over in offered
+        if over.attribute not in asked.parameters and over.key in ("C", "lam", "s", asked.over)
     ]
     over = (free or offered)[0]
     if not free:
         return over.key, np.array([float(getattr(one.estimator, over.attribute))])
     with suppress_convergence_warnings():
-        return over.key, path_grid(one.estimator, asked.given(known.few), known.few.y, over.key, len(GRID))
+        return over.key, path_grid(
+            one.estimator, asked.given(known.few), known.few.y, over.key, len(GRID)
+        )
 
 
 def folds_of(rows: Dataset, asked: Asked, count: int) -> list[tuple[Indices, Indices]]:
@@ -506,8 +623,10 @@ def folds_of(rows: Dataset, asked: Asked, count: int) -> list[tuple[Indices, Ind
 
 def later_rows(
     n_rows: int, count: int, hold_out: str, owners: Labels | None = None
-) -> Iterator[tuple[Indices, Indices]]:  # fmt: skip
-    """Folds that judge by rows that are newer than all they learn from; an owner's rows are as new as the newest."""
+) -> Iterator[tuple[Indices, Indices]]:
+    """Folds that judge by rows that are newer than all they learn from; an owner's rows are as new
+    as the newest.
+    """
     from sklearn.model_selection import TimeSeriesSplit
 
     codes = np.arange(n_rows) if owners is None else codes_of(owners)
@@ -515,15 +634,22 @@ def later_rows(
     np.maximum.at(newest, codes, np.arange(n_rows) * (1.0 if hold_out == "last" else -1.0))
     order = np.argsort(newest, kind="stable")
     for train, test in TimeSeriesSplit(min(count, 3)).split(order):
-        yield np.flatnonzero(np.isin(codes, order[train])), np.flatnonzero(np.isin(codes, order[test]))
+        yield (
+            np.flatnonzero(np.isin(codes, order[train])),
+            np.flatnonzero(np.isin(codes, order[test])),
+        )
 
 
-def fold_scores(known: FoldedTable, along: Sequence[Array], rows: Indices, scoring: Scoring) -> Array:
+def fold_scores(
+    known: FoldedTable, along: Sequence[Array], rows: Indices, scoring: Scoring
+) -> Array:
     """The scores (L,) of decisions on the rows that a fold has left out."""
     stand_in = machine(known.learn.task, KernelDictionary.laplacian_grid([1.0]), 2.0)
     if known.classes is not None:
         stand_in.classes_ = known.classes
-    scores = judged([stand_in] * len(along), [shown(one) for one in along], known.few.y[rows], scoring)
+    scores = judged(
+        [stand_in] * len(along), [shown(one) for one in along], known.few.y[rows], scoring
+    )
     return np.where(np.isfinite(scores), scores, -1e300)
 
 
@@ -545,7 +671,9 @@ def standard_error(values: Array) -> float:
 
 # Squared loss for a whole grid of C at once
 
-FIRST, NEXT = 8, 3  # updates of the weights at the first C, and at each that follows
+# updates of the weights at the first C, and at each that follows
+FIRST = 8
+NEXT = 3
 _LEAST = 1e-10  # of the largest norm: a weight of zero would stay zero
 
 
@@ -560,15 +688,20 @@ def targets(y: Labels, classes: Labels | None) -> Array:
 def low_rank_along(
     table: Array, ends: Indices, Y: Array, p: float, grid: Array, new: Array
 ) -> Iterator[tuple[Array, Array]]:
-    """Decisions (m, T) on features ``new`` (m, D), and the kernel weights (M,), at every C of a rising ``grid``.
+    """Decisions (m, T) on features ``new`` (m, D), and the kernel weights (M,), at every C of a
+    rising ``grid``.
 
-    ``table`` (n, D) features of the training rows, kernel k from column ``ends[k]`` to ``ends[k + 1]``; ``Y`` (n, T).
+    ``table`` (n, D) features of the training rows, kernel k from column ``ends[k]`` to ``ends[k +
+    1]``; ``Y`` (n, T).
     """
-    means, centre = table.mean(axis=0), Y.mean(axis=0)
+    means = table.mean(axis=0)
+    centre = Y.mean(axis=0)
     sizes = np.diff(ends)
-    own, count = np.repeat(np.arange(len(sizes)), sizes), len(sizes)
+    own = np.repeat(np.arange(len(sizes)), sizes)
+    count = len(sizes)
     centred = table - means
-    inner, reach = centred.T @ centred, centred.T @ (Y - centre)
+    inner = centred.T @ centred
+    reach = centred.T @ (Y - centre)
     theta = np.full(count, count ** (-1.0 / p))
     for k, C in enumerate(grid):
         check_cancelled()
@@ -576,8 +709,11 @@ def low_rank_along(
             spread = np.sqrt(theta)[own]
             system = inner * spread[:, None] * spread
             system.flat[:: len(system) + 1] += 1.0 / C
-            v = cho_solve(cho_factor(system, overwrite_a=True, check_finite=False), reach * spread[:, None])
-            norms, used = np.sqrt(theta * np.bincount(own, (v * v).sum(axis=1), count)), theta
+            v = cho_solve(
+                cho_factor(system, overwrite_a=True, check_finite=False), reach * spread[:, None]
+            )
+            norms = np.sqrt(theta * np.bincount(own, (v * v).sum(axis=1), count))
+            used = theta
             theta = _weights(norms, p)
         yield (new - means) @ (v * spread[:, None]) + centre, used
 
@@ -590,7 +726,9 @@ def _weights(norms: Array, p: float) -> Array:
 
 
 def kernel_at(K: Array, across: Array, Y: Array, C: float) -> Array:
-    """Decisions (m, T) by one kernel: ``K`` (n, n) of the training rows, ``across`` (m, n) of new rows with these."""
+    """Decisions (m, T) by one kernel: ``K`` (n, n) of the training rows, ``across`` (m, n) of new
+    rows with these.
+    """
     a, b = ridge(K, Y, C)
     found: Array = across @ a + b
     return found
@@ -603,12 +741,16 @@ def ridge(K: Array, Y: Array, C: float) -> tuple[Array, Array]:
     right = np.column_stack([Y - centre, np.ones(len(Y))])
     system = K.copy()
     system.flat[:: len(K) + 1] += 1.0 / C
-    duals = cho_solve(cho_factor(system, overwrite_a=True, check_finite=False), right, check_finite=False)
+    duals = cho_solve(
+        cho_factor(system, overwrite_a=True, check_finite=False), right, check_finite=False
+    )
     intercept = duals[:, :-1].sum(axis=0) / duals[:, -1].sum()
     return duals[:, :-1] - np.outer(duals[:, -1], intercept), intercept + centre
 
 
 def scaled(K: Array, across: Array) -> tuple[Array, Array]:
-    """A kernel with k(x, x) = 1 at variance one in its feature space, as ``normalise="multiplicative"`` has it."""
+    """A kernel with k(x, x) = 1 at variance one in its feature space, as
+    ``normalise="multiplicative"`` has it.
+    """
     size = max(1.0 - float(K.mean()), 1e-12)
     return K / size, across / size

@@ -1,4 +1,6 @@
-"""What a hull amounts to: the verdict of an answer, on rows that chose nothing, about the columns it selects."""
+"""What a hull amounts to: the verdict of an answer, on rows that chose nothing, about the columns
+it selects.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,13 @@ import numpy as np
 from sklearn.dummy import DummyClassifier, DummyRegressor
 
 from mklcore.answer.chance import LEVEL, judge
-from mklcore.answer.exploration import effects, growth_of_columns, mean_by_owner, p_value_of_growth, typical_error
+from mklcore.answer.exploration import (
+    effects,
+    growth_of_columns,
+    mean_by_owner,
+    p_value_of_growth,
+    typical_error,
+)
 from mklcore.answer.verdict import NONE, Verdict
 from mklcore.arrays import one_blas_thread
 from mklcore.data.dataset import Dataset
@@ -21,7 +29,8 @@ RANKED = 100  # rows on which effects are taken
 
 @one_blas_thread()
 def hull_verdict(model: Any, train: Dataset, rows: Dataset, *, seed: int = 0) -> Verdict:
-    """How well does a hull predict rows that chose nothing, and which of its columns could be chance?
+    """How well does a hull predict rows that chose nothing, and which of its columns could be
+    chance?
 
     Parameters
     ----------
@@ -37,8 +46,8 @@ def hull_verdict(model: Any, train: Dataset, rows: Dataset, *, seed: int = 0) ->
     Returns
     -------
     Verdict
-        As `explore` gives it: predictions are judged by a permutation test, and a column could be chance where
-        permuting it raises no squared error for sure. No other models are spoken of.
+        As `explore` gives it: predictions are judged by a permutation test, and a column could be
+        chance where permuting it raises no squared error for sure. No other models are spoken of.
 
     Raises
     ------
@@ -64,17 +73,35 @@ def hull_verdict(model: Any, train: Dataset, rows: Dataset, *, seed: int = 0) ->
     said = predictions(model, rows.X)
     ours, guessed = compare_scores([said, guessing], rows.y, scoring, seed)
     found = judge(rows.y, said, guessing, scoring, seed, row_groups=rows.row_groups)
-    wrong, guessed_wrong = (typical_error(one.answers, rows.y, train.task) for one in (said, guessing))
+    wrong, guessed_wrong = (
+        typical_error(one.answers, rows.y, train.task) for one in (said, guessing)
+    )
     selected: list[Any] = []
     if found.relation != NONE:
         known = copy(model).know_table(train)
         ranked, _ = effects(known, rows.drawn(RANKED, seed))
         grown = growth_of_columns(known, rows, rows.X, seed)
-        chance = {name: p_value_of_growth(mean_by_owner(more, rows.row_groups)) > LEVEL for name, more in grown.items()}
+        chance = {
+            name: p_value_of_growth(mean_by_owner(more, rows.row_groups)) > LEVEL
+            for name, more in grown.items()
+        }
         selected = [one._replace(chance=chance.get(one.name)) for one in ranked if one.effect > 0.0]
     return Verdict(
-        train.target_name, train.task, label_of(scoring), ours.score, ours.error, guessed.score, found.relation,
-        rows.n_samples, True, tuple(one for one in selected if not one.chance),
-        tuple(one.name for one in selected if one.chance), wrong, guessed_wrong,
-        p_value=found.p_value, measure=found.measure, association=found.association, beside=False,
-    )  # fmt: skip
+        train.target_name,
+        train.task,
+        label_of(scoring),
+        ours.score,
+        ours.error,
+        guessed.score,
+        found.relation,
+        rows.n_samples,
+        True,
+        tuple(one for one in selected if not one.chance),
+        tuple(one.name for one in selected if one.chance),
+        wrong,
+        guessed_wrong,
+        p_value=found.p_value,
+        measure=found.measure,
+        association=found.association,
+        beside=False,
+    )

@@ -1,4 +1,7 @@
-"""What the page without a server asks of the library: one table, its answer, one row, files. JSON and bytes go out."""
+"""What the page without a server asks of the library: one table, its answer, one row, files.
+
+JSON and bytes go out.
+"""
 
 from __future__ import annotations
 
@@ -23,15 +26,19 @@ from mklcore.figures.one_file import About, hulls_page
 from mklcore.io.models import save_model
 from mklcore.paths.path import fit_path
 
-HULL_COLUMNS, HULL_ROWS = 3, 120  # of a grid that is small enough without compiled loops
+# of a grid that is small enough without compiled loops
+HULL_COLUMNS = 3
+HULL_ROWS = 120
 HULL_PENALTIES = (0.3, 0.1, 0.03)
 MOST_LEVELS = 40  # of a category that are offered for a row
 
 
 class Session:
-    """One table on the page: ``open`` or ``sample`` it, ``answer`` it, ask for a ``row``, the ``hull`` and the model.
+    """One table on the page: ``open`` or ``sample`` it, ``answer`` it, ask for a ``row``, the
+    ``hull`` and the model.
 
-    Every method returns JSON, but ``model``. DataError and other errors of this library are sentences for the page.
+    Every method returns JSON, but ``model``. DataError and other errors of this library are
+    sentences for the page.
     """
 
     content: bytes
@@ -40,11 +47,15 @@ class Session:
     found: Exploration
 
     def open(self, content: bytes) -> str:
-        """Read what a person dropped: the names of its columns, and the target that is taken unasked."""
+        """Read what a person dropped: the names of its columns, and the target that is taken
+        unasked.
+        """
         self.summary = describe_table(content)
         self.content = content
         names = [column.name for column in self.summary.columns]
-        return json.dumps({"columns": names, "target": self.summary.target, "rows": self.summary.n_rows})
+        return json.dumps(
+            {"columns": names, "target": self.summary.target, "rows": self.summary.n_rows}
+        )
 
     def sample(self, name: str) -> str:
         """The same for a sample of the library, as a file that a person might have dropped."""
@@ -53,12 +64,17 @@ class Session:
         frame[data.target_name or "y"] = data.y
         self.open(frame.to_csv(index=False).encode())
         names = [column.name for column in self.summary.columns]
-        return json.dumps({"columns": names, "target": data.target_name or "y", "rows": data.n_samples})
+        return json.dumps(
+            {"columns": names, "target": data.target_name or "y", "rows": data.n_samples}
+        )
 
-    def answer(self, target: str, row_groups: str = "", tell: Callable[[int, int, str], Any] | None = None) -> str:
+    def answer(
+        self, target: str, row_groups: str = "", tell: Callable[[int, int, str], Any] | None = None
+    ) -> str:
         """The answer about one target: sentence, notes, the page that moves, and what a row holds.
 
-        ``row_groups`` names the column whose rows are held out together; ``tell(done, total, stage)`` hears of stages.
+        ``row_groups`` names the column whose rows are held out together; ``tell(done, total,
+        stage)`` hears of stages.
         """
 
         def tick(done: int, total: int) -> None:
@@ -83,17 +99,31 @@ class Session:
         )
 
     def _row_fields(self) -> list[dict[str, Any]]:
-        """The columns that a row has, with the first row's cells, and the categories that are known."""
+        """The columns that a row has, with the first row's cells, and the categories that are
+        known.
+        """
         encoder = encoder_of(self.table)
-        first = dict(zip((column.name for column in self.summary.columns), self.summary.preview[0], strict=True))
+        first = dict(
+            zip(
+                (column.name for column in self.summary.columns),
+                self.summary.preview[0],
+                strict=True,
+            )
+        )
         fields = []
         for name in dict.fromkeys((*dict(encoder.columns), *encoder.sequences, *encoder.texts)):
-            levels = [one.level for one in encoder.features if one.column == name and one.role == "level"]
-            fields.append({"name": name, "value": first.get(name, ""), "levels": levels[:MOST_LEVELS]})
+            levels = [
+                one.level for one in encoder.features if one.column == name and one.role == "level"
+            ]
+            fields.append(
+                {"name": name, "value": first.get(name, ""), "levels": levels[:MOST_LEVELS]}
+            )
         return fields
 
     def row(self, cells: str) -> str:
-        """What the model says of one row, ``cells`` its texts by column as JSON, and what every column adds to it."""
+        """What the model says of one row, ``cells`` its texts by column as JSON, and what every
+        column adds to it.
+        """
         given: dict[str, str] = json.loads(cells)
         file = io.StringIO()
         csv.writer(file).writerows([given.keys(), given.values()])
@@ -101,24 +131,33 @@ class Session:
             file.getvalue().encode(), header=True, delimiter=",", decimal=self.summary.decimal
         )
         model = self.found.model
-        said: dict[str, Any] = {"prediction": str(model.predict(rows.table)[0]), "probability": None, "parts": []}
+        said: dict[str, Any] = {
+            "prediction": str(model.predict(rows.table)[0]),
+            "probability": None,
+            "parts": [],
+        }
         if self.table.task == "regression":
             said["prediction"] = f"{float(model.predict(rows.table)[0]):.4g}"
         if self.table.task != "novelty":
             found = shapley_values(model, rows.table)
-            values, base = found.values[0], np.ravel(found.base)
+            values = found.values[0]
+            base = np.ravel(found.base)
             place = 0
             if values.ndim == 2:
                 place = list(model.classes_).index(model.predict(rows.table)[0])
                 values = values[:, place]
             said["base"] = float(base[min(place, base.size - 1)])
             names = [name for name, _ in model.source_columns_]
-            said["parts"] = [[name, float(value)] for name, value in zip(names, values, strict=True)]
+            said["parts"] = [
+                [name, float(value)] for name, value in zip(names, values, strict=True)
+            ]
             said["of"] = "the prediction" if self.table.task == "regression" else "the decision"
         return json.dumps(said)
 
     def _hull_columns(self) -> list[int]:
-        """The features, one a column, that matter most; none where hierarchical learning has no such problem."""
+        """The features, one a column, that matter most; none where hierarchical learning has no
+        such problem.
+        """
         if self.table.task not in ("binary", "regression"):
             return []
         single = {name: places[0] for name, places in self.table.columns if len(places) == 1}
@@ -128,7 +167,10 @@ class Session:
         """A page with the hulls of the few columns that matter most, on a small grid."""
         columns = self._hull_columns()
         if len(columns) < 2:
-            raise DataError("A hull needs two columns of numbers or more, and a target of two classes or of numbers.")
+            raise DataError(
+                "A hull needs two columns of numbers or more, and a target of two classes "
+                "or of numbers."
+            )
         rows = self.table.drawn(min(HULL_ROWS, self.table.n_samples), 0)
         kind = HKLRegressor if self.table.task == "regression" else HKLClassifier
         with suppress_convergence_warnings():

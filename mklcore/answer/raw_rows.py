@@ -14,7 +14,9 @@ from mklcore.kernels.operators import is_operator
 
 
 def encoded(model: Any, rows: Any) -> Any:
-    """Rows as a model takes them: raw ones with the encoder of its training table, arrays of numbers as they are."""
+    """Rows as a model takes them: raw ones with the encoder of its training table, arrays of
+    numbers as they are.
+    """
     encoder = getattr(model, "encoder_", None)
     if isinstance(rows, np.ndarray | list | Dataset) or is_operator(rows) or encoder is None:
         return rows
@@ -30,9 +32,10 @@ def encoded(model: Any, rows: Any) -> Any:
 class AnswersRows:
     """What an answer says of new rows.
 
-    ``rows`` are a data frame, a path, bytes or an open file with the table's own columns, in any order, gaps and
-    unknown categories included; one row as a Series or a dict; or what the model takes: numbers as ``Dataset.X`` has
-    them, or a `Dataset`. DataError, by name, where a column is missing.
+    ``rows`` are a data frame, a path, bytes or an open file with the table's own columns, in any
+    order, gaps and unknown categories included; one row as a Series or a dict; or what the model
+    takes: numbers as ``Dataset.X`` has them, or a `Dataset`. DataError, by name, where a column is
+    missing.
     """
 
     model: Any
@@ -44,25 +47,33 @@ class AnswersRows:
         return found
 
     def predict_proba(self, rows: Any) -> Array:
-        """Probabilities (n_new, n_classes) of the classes of new rows, in the order of ``model.classes_``."""
+        """Probabilities (n_new, n_classes) of the classes of new rows, in the order of
+        ``model.classes_``.
+        """
         if not hasattr(self.model, "predict_proba"):
-            raise ParameterError("This model predicts no probabilities of classes: use predict or predict_interval.")
+            raise ParameterError(
+                "This model predicts no probabilities of classes: use predict or predict_interval."
+            )
         found: Array = self.model.predict_proba(encoded(self.model, rows))
         return found
 
     def shapley(self, rows: Any) -> tuple[Array, Any]:
-        """What every column adds to what the model says of new rows, and the base, see `KernelEstimator.shapley`."""
+        """What every column adds to what the model says of new rows, and the base, see
+        `KernelEstimator.shapley`.
+        """
         found: tuple[Array, Any] = self.model.shapley(encoded(self.model, rows))
         return found
 
     def predict_interval(self, rows: Any, level: float = 0.9) -> Array:
-        """Intervals (n_new, 2) that hold the target of new rows with probability ``level``, see `Conformal`."""
+        """Intervals (n_new, 2) that hold the target of new rows with probability ``level``, see
+        `Conformal`.
+        """
         found: Array = self._sure.predict_interval(encoded(self.model, rows), level)
         return found
 
     def predict_set(self, rows: Any, level: float = 0.9) -> Mask:
-        """Which classes (n_new, n_classes) are in the set that holds the class of new rows with probability
-        ``level``, see `Conformal`.
+        """Which classes (n_new, n_classes) are in the set that holds the class of new rows with
+        probability ``level``, see `Conformal`.
         """
         found: Mask = self._sure.predict_set(encoded(self.model, rows), level)
         return found
@@ -70,5 +81,8 @@ class AnswersRows:
     @property
     def _sure(self) -> Any:
         if self.conformal is None:
-            raise DataError("No intervals were kept with this answer: ask the answer for .conformal, then save it.")
+            raise DataError(
+                "No intervals were kept with this answer: ask the answer for .conformal, "
+                "then save it."
+            )
         return self.conformal

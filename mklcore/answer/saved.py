@@ -18,15 +18,18 @@ from mklcore.paths.files import read_paths, write_paths
 from mklcore.paths.path import Path
 
 ESTIMATORS = (AutoMKLClassifier, AutoMKLRegressor, Conformal)
-MOST_ROWS = 5000  # of a table whose intervals are computed for the file where nobody has asked for them yet
+# of a table whose intervals are computed for the file where nobody has asked for them yet
+MOST_ROWS = 5000
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SavedAnswer(AnswersRows):
-    """An answer from a file: it predicts raw rows as the answer did that was saved, and tells what that one told.
+    """An answer from a file: it predicts raw rows as the answer did that was saved, and tells what
+    that one told.
 
-    ``model``, ``verdict``, ``columns``, ``path`` (its figures, without the fitted models), ``index``, ``notes`` and
-    ``label`` are those of the `Exploration`; ``conformal`` is None where no intervals were known.
+    ``model``, ``verdict``, ``columns``, ``path`` (its figures, without the fitted models),
+    ``index``, ``notes`` and ``label`` are those of the `Exploration`; ``conformal`` is None where
+    no intervals were known.
     """
 
     model: Any
@@ -40,9 +43,17 @@ class SavedAnswer(AnswersRows):
 
     @classmethod
     def of(cls, found: Exploration) -> SavedAnswer:
-        """What is kept of an answer; the intervals of small tables are computed now, unless they are known."""
-        rows, sure = found.learnt_from, found.known_conformal
-        if sure is None and rows.task != "novelty" and found.asked.stack is None and rows.n_samples <= MOST_ROWS:
+        """What is kept of an answer; the intervals of small tables are computed now, unless they
+        are known.
+        """
+        rows = found.learnt_from
+        sure = found.known_conformal
+        if (
+            sure is None
+            and rows.task != "novelty"
+            and found.asked.stack is None
+            and rows.n_samples <= MOST_ROWS
+        ):
             try:
                 sure = found.conformal
             except DataError:  # too few rows
@@ -51,8 +62,15 @@ class SavedAnswer(AnswersRows):
             sure = copy.copy(sure)
             sure.estimator = sure.estimator_ = found.model
         return cls(
-            found.model, found.verdict, found.columns, found.path, found.index, found.notes, found.label, sure
-        )  # fmt: skip
+            found.model,
+            found.verdict,
+            found.columns,
+            found.path,
+            found.index,
+            found.notes,
+            found.label,
+            sure,
+        )
 
     def __repr__(self) -> str:
         return f"SavedAnswer({self.label}, {self.verdict.score_name}, {len(self.path)} points)"
@@ -62,7 +80,9 @@ class SavedAnswer(AnswersRows):
 
 
 def for_a_file(value: Any) -> Any:
-    """What of an answer, or of an estimator that holds one, goes into a file; everything else as it is."""
+    """What of an answer, or of an estimator that holds one, goes into a file; everything else as it
+    is.
+    """
     if isinstance(value, Exploration):
         return SavedAnswer.of(value)
     if isinstance(value, AutoMKLClassifier | AutoMKLRegressor) and hasattr(value, "exploration_"):
@@ -82,8 +102,16 @@ def check(value: Any) -> None:
     if isinstance(found, Conformal):
         fits = len(found.models_) > 0 and np.shape(found.model_of_) == np.shape(found.scores_)
     else:
-        fits = isinstance(found, SavedAnswer) and isinstance(found.verdict, Verdict) and isinstance(found.path, Path)
-        fits = fits and hasattr(found.model, "kernel_names_") and isinstance(found.conformal, Conformal | None)
+        fits = (
+            isinstance(found, SavedAnswer)
+            and isinstance(found.verdict, Verdict)
+            and isinstance(found.path, Path)
+        )
+        fits = (
+            fits
+            and hasattr(found.model, "kernel_names_")
+            and isinstance(found.conformal, Conformal | None)
+        )
     if not fits:
         raise DataError("The file holds parts of an answer that do not fit together.")
 

@@ -1,29 +1,29 @@
-"""A fitted model taken apart: what single columns say, what pairs and larger sets say together, and how much each
-counts.
+"""A fitted model taken apart: what single columns say, what pairs and larger sets say together, and
+how much each counts.
 
-The kernels of a model are sorted by the columns they see, and what those of one set say is added up: f = b + sum_t f_t.
-The share of a term is its variance on the training rows over the sum of the variances of all terms. Of
-`KernelDictionary.interactions` and independent columns these are Sobol's indices of f; correlated columns have
-correlated terms, whose correlation is listed beside them. A linear kernel of several columns is a sum over these, and
-is taken apart.
+The kernels of a model are sorted by the columns they see, and what those of one set say is added
+up: f = b + sum_t f_t. The share of a term is its variance on the training rows over the sum of the
+variances of all terms. Of `KernelDictionary.interactions` and independent columns these are Sobol's
+indices of f; correlated columns have correlated terms, whose correlation is listed beside them. A
+linear kernel of several columns is a sum over these, and is taken apart.
 
-A kernel of all columns can say what single columns say, too. What it says is regressed on functions of single columns,
-and if asked of pairs that act together in it, by kernel ridge regression on the training rows; these parts go to the
-columns and pairs, and what is left is the term "higher order".
+A kernel of all columns can say what single columns say, too. What it says is regressed on functions
+of single columns, and if asked of pairs that act together in it, by kernel ridge regression on the
+training rows; these parts go to the columns and pairs, and what is left is the term "higher order".
 
-Source: Sobol (1993), Sensitivity estimates for nonlinear mathematical models; Lu, Boukouvalas and Hensman (2022),
-section 4.2.
+Source: Sobol (1993), Sensitivity estimates for nonlinear mathematical models; Lu, Boukouvalas and
+Hensman (2022), section 4.2.
 
 What a model or one of its terms does: a curve over one column, a surface over two.
 
-Which words of a text, and which letters of a sequence at which place, carry what a model says: the mean decision with a
-word put there, above the mean,
+Which words of a text, and which letters of a sequence at which place, carry what a model says: the
+mean decision with a word put there, above the mean,
 
     Q(w, i) = mean_x f(x with w at place i) - mean_x f(x)
 
-over rows x as they come. Nothing is fitted again, and any kernel on sequences can be asked. Source: Sonnenburg, Zien,
-Philips and Raetsch, POIMs: positional oligomer importance matrices, 2008; here the mean runs over rows instead of
-random strings.
+over rows x as they come. Nothing is fitted again, and any kernel on sequences can be asked. Source:
+Sonnenburg, Zien, Philips and Raetsch, POIMs: positional oligomer importance matrices, 2008; here
+the mean runs over rows instead of random strings.
 """
 
 from __future__ import annotations
@@ -52,13 +52,15 @@ from mklcore.kernels.interactions import Interaction, interacting
 from mklcore.kernels.sequences import SequenceKernel, Words
 
 HIGHER_ORDER = ("higher order",)
-ALL_COLUMNS, SEVERAL_GROUPS = "all columns together", "some columns together"
+ALL_COLUMNS = "all columns together"
+SEVERAL_GROUPS = "some columns together"
 NOVELTY = ("unusual", "ordinary")
 PROJECTED_ROWS = 500  # on which functions of single columns are taken out of kernels of all columns
 RIDGES = np.logspace(-6.0, 1.0, 15)  # times the number of rows
 SURE = 2.0  # standard errors from zero
 MOST_NAMED = 8  # source columns of a set beyond which it is of higher order
-CURVE_POINTS, SURFACE_POINTS = 80, 40
+CURVE_POINTS = 80
+SURFACE_POINTS = 40
 MOST_CATEGORIES = 40
 _SURFACE_VALUES = 2.5e7
 LETTER_ROWS = 30
@@ -69,10 +71,12 @@ Columns = tuple[str, ...]
 
 
 class Term(NamedTuple):
-    """What a set of columns says together: its share of the variance, and what the score loses without it.
+    """What a set of columns says together: its share of the variance, and what the score loses
+    without it.
 
-    ``importance``: by how much the squared error on held-out rows grows when what this term says goes to other rows,
-    ``importance_sd`` its standard error over the rows; None where no rows were held out.
+    ``importance``: by how much the squared error on held-out rows grows when what this term says
+    goes to other rows, ``importance_sd`` its standard error over the rows; None where no rows were
+    held out.
     """
 
     columns: Columns
@@ -83,15 +87,18 @@ class Term(NamedTuple):
     @property
     def is_sure(self) -> bool:
         """Whether held-out rows say that the error grows without it."""
-        return bool(self.importance is not None and self.importance > SURE * (self.importance_sd or 0.0))
+        return bool(
+            self.importance is not None and self.importance > SURE * (self.importance_sd or 0.0)
+        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Decomposition:
-    """The terms of a model, the largest share first; shares add up to 1, and ``terms`` is () for a constant model.
+    """The terms of a model, the largest share first; shares add up to 1, and ``terms`` is () for a
+    constant model.
 
-    values (T, n, K) : the terms at the training rows, without their means, for K outputs; correlations (T, T) : between
-    terms, over rows and outputs; parts : what gives them at any rows.
+    values (T, n, K) : the terms at the training rows, without their means, for K outputs;
+    correlations (T, T) : between terms, over rows and outputs; parts : what gives them at any rows.
     """
 
     terms: tuple[Term, ...]
@@ -100,15 +107,22 @@ class Decomposition:
     parts: TermValues
 
     def __repr__(self) -> str:
-        listed = ", ".join(f"{' × '.join(term.columns)} {term.share:.1%}" for term in self.terms[:6])
-        return f"Decomposition({len(self.terms)} terms: {listed}{', …' if len(self.terms) > 6 else ''})"
+        listed = ", ".join(
+            f"{' × '.join(term.columns)} {term.share:.1%}" for term in self.terms[:6]
+        )
+        return (
+            f"Decomposition({len(self.terms)} terms: "
+            f"{listed}{', …' if len(self.terms) > 6 else ''})"
+        )
 
     def place(self, columns: Sequence[str]) -> int:
         """Where the term of these columns stands. ParameterError where there is none."""
         for place, term in enumerate(self.terms):
             if set(term.columns) == set(columns):
                 return place
-        raise ParameterError(f"The model has no term of {' × '.join(columns)}; its terms are {self!r}.")
+        raise ParameterError(
+            f"The model has no term of {' × '.join(columns)}; its terms are {self!r}."
+        )
 
 
 def decompose(
@@ -126,7 +140,8 @@ def decompose(
     data : Dataset
         The training rows, whose source columns name the terms.
     pairs : bool, default False
-        Whether functions of pairs, beside those of single columns, are taken out of kernels of all columns.
+        Whether functions of pairs, beside those of single columns, are taken out of kernels of all
+        columns.
 
     Returns
     -------
@@ -158,7 +173,9 @@ def decompose(
     values = values - values.mean(axis=1, keepdims=True)
     variances = np.mean(values * values, axis=1).mean(axis=1)
     total = float(variances.sum())
-    order = [t for t in np.argsort(-variances, kind="stable").tolist() if variances[t] > 1e-12 * total]
+    order = [
+        t for t in np.argsort(-variances, kind="stable").tolist() if variances[t] > 1e-12 * total
+    ]
     terms = tuple(Term(parts.columns[t], float(variances[t] / total)) for t in order)
     flat = values[order].reshape(len(order), values[0].size if len(values) else 0)
     flat = flat / np.sqrt(np.sum(flat * flat, axis=1, keepdims=True))
@@ -168,8 +185,8 @@ def decompose(
 class TermValues:
     """The terms of a model, by the ``columns`` that each sees, and their values on any rows.
 
-    ``data`` names the columns of the rows that the model was fitted on. ParameterError for a model that knows no
-    columns.
+    ``data`` names the columns of the rows that the model was fitted on. ParameterError for a model
+    that knows no columns.
     """
 
     def __init__(self, model: Any, data: Dataset, pairs: bool = False) -> None:
@@ -181,7 +198,11 @@ class TermValues:
             if not seen:
                 continue
             columns = names.of(seen)
-            if isinstance(seen, KernelSpec) and seen.is_base and (len(columns) > 1 or columns == HIGHER_ORDER):
+            if (
+                isinstance(seen, KernelSpec)
+                and seen.is_base
+                and (len(columns) > 1 or columns == HIGHER_ORDER)
+            ):
                 for j, slope in self._slopes_of(m):  # a linear kernel of several source columns
                     self._slopes.setdefault((names.home[j],), []).append((j, slope))
             else:
@@ -215,24 +236,34 @@ class TermValues:
         steps = np.tile(found.column_means, (len(columns) + 1, 1))
         steps[np.arange(len(columns)), columns] += found.column_scales[columns]
         said = _outputs(self.model, steps, [m])[0]
-        return list(zip(columns, (said[:-1] - said[-1]) / found.column_scales[columns, None], strict=True))
+        return list(
+            zip(columns, (said[:-1] - said[-1]) / found.column_scales[columns, None], strict=True)
+        )
 
 
 class _Alone:
-    """Functions of single columns, and if asked of ``pairs`` that act together, that come nearest to ``values`` (n, K)
-    on the rows of ``data``: additive kernel ridge regression, its penalty by generalised cross-validation. ``columns``
-    names them.
+    """Functions of single columns, and if asked of ``pairs`` that act together, that come nearest
+    to ``values`` (n, K) on the rows of ``data``: additive kernel ridge regression, its penalty by
+    generalised cross-validation. ``columns`` names them.
     """
 
     @one_blas_thread()
     def __init__(self, data: Dataset, values: Array, names: _Names, pairs: bool) -> None:
         said_most = values[:, int(np.argmax(values.var(axis=0)))]
         target = replace(data, y=said_most, task="regression", class_names=())
-        stack = KernelDictionary.interactions(data, candidates=interacting(target, 2) if pairs else ()).grams(data)
-        last = {names.of(spec): m for m, spec in enumerate(stack.specs or ())}  # the curved kernel, where there is one
-        self._stack, self.columns = stack.select(list(last.values())), tuple(last)
+        stack = KernelDictionary.interactions(
+            data, candidates=interacting(target, 2) if pairs else ()
+        ).grams(data)
+        # the curved kernel, where there is one
+        last = {names.of(spec): m for m, spec in enumerate(stack.specs or ())}
+        self._stack = stack.select(list(last.values()))
+        self.columns = tuple(last)
         sizes, vectors = np.linalg.eigh(self._stack.values.sum(axis=0))
-        said, n, sizes = vectors.T @ (values - values.mean(axis=0)), len(values), np.maximum(sizes, 0.0)
+        said, n, sizes = (
+            vectors.T @ (values - values.mean(axis=0)),
+            len(values),
+            np.maximum(sizes, 0.0),
+        )
 
         def error(ridge: float) -> float:
             lost = ridge / (sizes + ridge)
@@ -249,7 +280,9 @@ class _Alone:
 
 
 class _Names:
-    """What sets of features are called: by source columns, or by the unit (group, band, cluster) that holds them."""
+    """What sets of features are called: by source columns, or by the unit (group, band, cluster)
+    that holds them.
+    """
 
     def __init__(self, data: Dataset) -> None:
         self.home = {j: name for name, members in data.columns for j in members}
@@ -267,7 +300,11 @@ class _Names:
             return sources
         if unit := self._unit(seen.settled):
             return (unit,)
-        return HIGHER_ORDER if len(sources) == len(self.order) or len(sources) > MOST_NAMED else sources
+        return (
+            HIGHER_ORDER
+            if len(sources) == len(self.order) or len(sources) > MOST_NAMED
+            else sources
+        )
 
     def _one(self, columns: Sequence[int]) -> str:
         sources = self._sources(columns)
@@ -281,9 +318,14 @@ class _Names:
 
 
 def _seen(model: Any) -> list[tuple[int, KernelSpec | frozenset[int]]]:
-    """Every kernel in use, and its function or the columns it sees; ParameterError where neither is known."""
+    """Every kernel in use, and its function or the columns it sees; ParameterError where neither is
+    known.
+    """
     if getattr(model, "_map", None) is None and hasattr(model, "hull_"):
-        return [(m, frozenset(j for j, level in enumerate(node) if level)) for m, node in enumerate(model.hull_)]
+        return [
+            (m, frozenset(j for j, level in enumerate(node) if level))
+            for m, node in enumerate(model.hull_)
+        ]
     return [(m, specs_of(model)[m]) for m in kernels_in_use(model)]
 
 
@@ -293,7 +335,9 @@ def _outputs(model: Any, rows: Array, kernels: Sequence[int]) -> Array:
         return np.zeros((0, len(rows), 1))
     names = getattr(model, "feature_names_in_", None)
     given = rows if names is None else DataFrame(rows, columns=names)
-    found: Array = np.asarray(model.contributions(given, kernels), dtype=float).reshape(len(kernels), len(rows), -1)
+    found: Array = np.asarray(model.contributions(given, kernels), dtype=float).reshape(
+        len(kernels), len(rows), -1
+    )
     return found
 
 
@@ -303,8 +347,8 @@ def _outputs(model: Any, rows: Array, kernels: Sequence[int]) -> Array:
 def unblended(model: Any) -> Any:
     """The same fitted model with every kernel of its blend as a kernel of its own, at weight one.
 
-    The shares of a blend are scales of its kernels, and its duals theirs; of an approximated model the kernels are
-    those with the landmarks. A model without a blend comes back as it is.
+    The shares of a blend are scales of its kernels, and its duals theirs; of an approximated model
+    the kernels are those with the landmarks. A model without a blend comes back as it is.
     """
     found = getattr(model, "_map", None)
     if found is None or [spec.family for spec in found.specs] != [Blend.family]:
@@ -316,12 +360,15 @@ def unblended(model: Any) -> Any:
     other.__dict__.pop("feature_coef_", None)
     names = getattr(model, "table_columns_", None)
     other.kernel_names_ = KernelDictionary(blend.parts, feature_names=names).names
-    split = replace(plain, specs=blend.parts, scales=1.0 / shares, grand_means=np.zeros(shares.size))
+    split = replace(
+        plain, specs=blend.parts, scales=1.0 / shares, grand_means=np.zeros(shares.size)
+    )
     other._map = replace(split, normalise=None, center=False, weights=None).against(plain.rows)
     duals = coefficients_of(model, 0)
     other.n_train_ = len(plain.rows)
     if np.ndim(model.weights_) == 2:
-        other.weights_, other.dual_coef_ = np.ones((len(model.weights_), shares.size)), duals.T
+        other.weights_ = np.ones((len(model.weights_), shares.size))
+        other.dual_coef_ = duals.T
     else:
         other.weights_ = np.ones(shares.size)
         other.dual_coef_ = duals[:, 0] if np.ndim(model.dual_coef_) == 1 else duals
@@ -329,7 +376,9 @@ def unblended(model: Any) -> Any:
 
 
 def problem_names(model: Any) -> tuple[str, ...]:
-    """What the outputs of a model with several are called: one class each, or a pair of classes; () for one output."""
+    """What the outputs of a model with several are called: one class each, or a pair of classes; ()
+    for one output.
+    """
     classes = [str(name) for name in getattr(model, "classes_", ())]
     if np.ndim(model.intercept_) == 0 or len(np.atleast_1d(model.intercept_)) < 2:
         return ()
@@ -340,8 +389,8 @@ def problem_names(model: Any) -> tuple[str, ...]:
 
 
 def weights_by_class(model: Any) -> tuple[tuple[str, ...], Array] | None:
-    """Names (T,) and kernel weights (T, M) of the problems behind a model, or None where one set of weights serves
-    all.
+    """Names (T,) and kernel weights (T, M) of the problems behind a model, or None where one set of
+    weights serves all.
     """
     weights = np.asarray(model.weights_, dtype=float)
     return None if weights.ndim == 1 else (problem_names(model), weights)
@@ -361,7 +410,9 @@ def training_rows(model: Any) -> Array:
 
 
 def specs_of(model: Any) -> tuple[KernelSpec, ...]:
-    """The kernels of a fitted model, with settled columns and widths; ParameterError for a model of a ready stack."""
+    """The kernels of a fitted model, with settled columns and widths; ParameterError for a model of
+    a ready stack.
+    """
     specs: tuple[KernelSpec, ...] = _map_of(model).specs
     return specs
 
@@ -370,8 +421,8 @@ def _map_of(model: Any) -> Any:
     transform = getattr(model, "_map", None)
     if transform is None:
         raise ParameterError(
-            "This model was fitted on a ready kernel stack, so it knows no columns. Fit it on a table with a "
-            "KernelDictionary."
+            "This model was fitted on a ready kernel stack, so it knows no columns. Fit "
+            "it on a table with a KernelDictionary."
         )
     return transform
 
@@ -379,17 +430,20 @@ def _map_of(model: Any) -> Any:
 def kernels_by_columns(
     specs: Sequence[KernelSpec], groups: Sequence[tuple[str, Sequence[int]]], names: Sequence[str]
 ) -> dict[str, list[int]]:
-    """Which kernels look at what: group of columns, single column, or all columns -> indices of kernels.
+    """Which kernels look at what: group of columns, single column, or all columns -> indices of
+    kernels.
 
-    ``specs`` M resolved kernels, ``groups`` (name, column indices) pairs, ``names`` (d,) of the columns, as in
-    ``Dataset.source_names``. A kernel whose columns are in one group counts for the group; where there are no groups,
-    for its column; an interaction for the columns that it is of.
+    ``specs`` M resolved kernels, ``groups`` (name, column indices) pairs, ``names`` (d,) of the
+    columns, as in ``Dataset.source_names``. A kernel whose columns are in one group counts for the
+    group; where there are no groups, for its column; an interaction for the columns that it is of.
     """
     found: dict[str, list[int]] = {}
     home = {j: name for name, members in groups for j in members}
     for m, spec in enumerate(specs):
         columns = spec.settled
-        places = {home.get(j, names[j] if j < len(names) else spec.label or "sequence") for j in columns}
+        places = {
+            home.get(j, names[j] if j < len(names) else spec.label or "sequence") for j in columns
+        }
         if isinstance(spec, Interaction) and len(spec.parts) > 1:
             label = " × ".join(dict.fromkeys(home.get(j, names[j]) for j in columns))
         elif len(columns) == len(names) > 1:
@@ -397,7 +451,9 @@ def kernels_by_columns(
         elif len(places) == 1:
             label = places.pop()
         else:
-            label = SEVERAL_GROUPS if groups else f"{len(columns)} columns, {names[columns[0]]} first"
+            label = (
+                SEVERAL_GROUPS if groups else f"{len(columns)} columns, {names[columns[0]]} first"
+            )
         found.setdefault(label, []).append(m)
     return found
 
@@ -407,8 +463,9 @@ def kernels_by_columns(
 
 @dataclass(frozen=True)
 class Axis:
-    """The values of one source column: ``at`` (m,) numbers, or ``names`` (m,) of categories; ``rows`` what the training
-    rows hold: numbers (n,), or counts (m,). With ``is_date`` the numbers are days since 1970.
+    """The values of one source column: ``at`` (m,) numbers, or ``names`` (m,) of categories;
+    ``rows`` what the training rows hold: numbers (n,), or counts (m,). With ``is_date`` the numbers
+    are days since 1970.
     """
 
     name: str
@@ -420,7 +477,9 @@ class Axis:
 
 @dataclass(frozen=True, eq=False)
 class TermEffect:
-    """What one or two columns add over their ``axes``: ``values`` (m,) or (m_2, m_1), rows along the second axis."""
+    """What one or two columns add over their ``axes``: ``values`` (m,) or (m_2, m_1), rows along
+    the second axis.
+    """
 
     axes: tuple[Axis, ...]
     values: Array
@@ -432,25 +491,32 @@ class TermEffect:
 
 
 def column_effect(model: Any, data: Dataset, name: str, *, output: int = 0) -> TermEffect | None:
-    """What one source column of ``data`` does to a fitted model, all others at their means: above that of its mean.
+    """What one source column of ``data`` does to a fitted model, all others at their means: above
+    that of its mean.
 
-    ``data`` its training rows, ``output`` one of several. None for several columns that are no category.
-    ParameterError for models of ready stacks.
+    ``data`` its training rows, ``output`` one of several. None for several columns that are no
+    category. ParameterError for models of ready stacks.
     """
-    members, model = list(dict(data.columns)[name]), unblended(model)
+    members = list(dict(data.columns)[name])
+    model = unblended(model)
     if len(members) > 1 and not np.isin(np.round(data.X[:, members], 9), (0.0, 1.0)).all():
         return None
     axis, places = _axis(data, name, members, CURVE_POINTS)
     rows = np.tile(data.table.mean(axis=0), (len(places) + 1, 1))
     rows[1:, members] = places
-    seen = [m for m in kernels_in_use(model) if not set(members).isdisjoint(specs_of(model)[m].settled)]
+    seen = [
+        m for m in kernels_in_use(model) if not set(members).isdisjoint(specs_of(model)[m].settled)
+    ]
     said = _outputs(model, rows, seen).sum(axis=0)
     said = said[:, min(output, said.shape[1] - 1)]
     return TermEffect((axis,), said[1:] - said[0])
 
 
-def term_effect(model: Any, data: Dataset, columns: Sequence[str], *, output: int = 0) -> TermEffect:
-    """What do one or two source ``columns`` of ``data`` add to a fitted ``model``, as a term of its own?
+def term_effect(
+    model: Any, data: Dataset, columns: Sequence[str], *, output: int = 0
+) -> TermEffect:
+    """What do one or two source ``columns`` of ``data`` add to a fitted ``model``, as a term of its
+    own?
 
     Parameters
     ----------
@@ -474,13 +540,18 @@ def term_effect(model: Any, data: Dataset, columns: Sequence[str], *, output: in
     >>> term_effect(model, data, ("x03", "x10")).values.shape
     (40, 40)
     """
-    members, named = dict(data.columns), tuple(columns)
+    members = dict(data.columns)
+    named = tuple(columns)
     if not 1 <= len(named) <= 2 or any(name not in members for name in named):
-        raise ParameterError(f"An effect is drawn over one or two columns of the table, by name; got {named!r}.")
+        raise ParameterError(
+            f"An effect is drawn over one or two columns of the table, by name; got {named!r}."
+        )
     parts = TermValues(model, data)
     term = next((one for one in parts.columns if set(one) == set(named)), None)
     if term is None:
-        raise ParameterError(f"The model has no term of {' × '.join(named)}; decompose names those it has.")
+        raise ParameterError(
+            f"The model has no term of {' × '.join(named)}; decompose names those it has."
+        )
     points = CURVE_POINTS if len(named) == 1 else SURFACE_POINTS
     axes, places = zip(*(_axis(data, name, members[name], points) for name in named), strict=True)
     at = np.tile(data.X.mean(axis=0), (int(np.prod([len(place) for place in places])), 1))
@@ -500,29 +571,39 @@ def _axis(data: Dataset, name: str, members: Sequence[int], points: int) -> tupl
         counts = own.sum(axis=0)
         common = np.sort(np.argsort(-counts, kind="stable")[:MOST_CATEGORIES])
         names = tuple(
-            data.feature_names[members[k]].partition("=")[2] or data.feature_names[members[k]] for k in common
+            data.feature_names[members[k]].partition("=")[2] or data.feature_names[members[k]]
+            for k in common
         )
-        return Axis(name, np.arange(len(common), dtype=float), names, counts[common]), np.eye(len(members))[common]
+        return Axis(name, np.arange(len(common), dtype=float), names, counts[common]), np.eye(
+            len(members)
+        )[common]
     different, counts = np.unique(own[:, 0], return_counts=True)
     if len(different) == 2:
         category = data.feature_names[members[0]].partition("=")[2]
-        called = (f"not {category}", category) if category else tuple(f"{value:.10g}" for value in different)
+        called = (
+            (f"not {category}", category)
+            if category
+            else tuple(f"{value:.10g}" for value in different)
+        )
         return Axis(name, np.arange(2.0), called, counts.astype(float)), different[:, None]
     at = np.linspace(different[0], different[-1], points)
     return Axis(name, at, (), own[:, 0], is_day(data, name, members[0])), at[:, None]
 
 
 def is_day(data: Dataset, name: str, feature: int) -> bool:
-    """Whether a feature of a source column is the day of a date, as `read_table` counts it: in days since 1970."""
+    """Whether a feature of a source column is the day of a date, as `read_table` counts it: in days
+    since 1970.
+    """
     return data.feature_names[feature] == f"{PARTS[-1]} of {name}"
 
 
 @dataclass(frozen=True, eq=False)
 class Surface:
-    """A model over two columns, the others at ``fixed``: ``values`` (m, m), rows along ``y``, columns along ``x``.
+    """A model over two columns, the others at ``fixed``: ``values`` (m, m), rows along ``y``,
+    columns along ``x``.
 
-    The signed score for two classes (0 is the border), the prediction for a number, the index into ``classes`` for
-    more; without a target the classes are those of ``NOVELTY``.
+    The signed score for two classes (0 is the border), the prediction for a number, the index into
+    ``classes`` for more; without a target the classes are those of ``NOVELTY``.
     """
 
     columns: tuple[int, int]
@@ -539,24 +620,29 @@ class Surface:
 
 
 def decision_surface(model: Any, columns: tuple[int, int], *, points: int | None = None) -> Surface:
-    """A fitted model on a grid of two columns over their training ranges, every other column at its training mean.
+    """A fitted model on a grid of two columns over their training ranges, every other column at its
+    training mean.
 
-    ``columns`` two different indices, ``points`` per side, by default as many as take well under a second.
-    ParameterError for anything else, and for stacks.
+    ``columns`` two different indices, ``points`` per side, by default as many as take well under a
+    second. ParameterError for anything else, and for stacks.
     """
     rows = training_rows(model)
     first, second = (int(column) for column in columns)
     if first == second or not (0 <= first < rows.shape[1] and 0 <= second < rows.shape[1]):
-        raise ParameterError(f"A surface needs two different columns from 0 to {rows.shape[1] - 1}; got {columns!r}.")
+        raise ParameterError(
+            f"A surface needs two different columns from 0 to {rows.shape[1] - 1}; got {columns!r}."
+        )
     points = _affordable(model) if points is None else points
     x, y = (_widened(rows[:, column], points) for column in (first, second))
     fixed = rows.mean(axis=0)
     at = np.tile(fixed, (points * points, 1))
-    at[:, first], at[:, second] = np.tile(x, points), np.repeat(y, points)
+    at[:, first] = np.tile(x, points)
+    at[:, second] = np.repeat(y, points)
     classes = tuple(str(name) for name in getattr(model, "classes_", ()))
     values = _decided(model, at)
     if is_outlier_detector(model):
-        classes, values = NOVELTY, values - model.offset_
+        classes = NOVELTY
+        values = values - model.offset_
     if len(classes) > 2:
         values = np.argmax(values, axis=1).astype(float)
     return Surface((first, second), x, y, values.reshape(points, points), classes, fixed)
@@ -578,7 +664,8 @@ def _decided(model: Any, rows: Array) -> Array:
 
 
 def _widened(column: Array, points: int) -> Array:
-    low, high = float(column.min()), float(column.max())
+    low = float(column.min())
+    high = float(column.max())
     room = 0.05 * (high - low) or 0.5
     return np.linspace(low - room, high + room, points)
 
@@ -587,8 +674,8 @@ def _widened(column: Array, points: int) -> Array:
 
 
 class WordEffect(NamedTuple):
-    """What a ``word`` adds, on average, to the decisions (T,) of texts that have it, and the share of ``rows`` that
-    do.
+    """What a ``word`` adds, on average, to the decisions (T,) of texts that have it, and the share
+    of ``rows`` that do.
     """
 
     word: str
@@ -597,13 +684,16 @@ class WordEffect(NamedTuple):
 
 
 def strongest_words(model: Any, name: str, most: int = 12) -> tuple[WordEffect, ...]:
-    """The words of the text column ``name`` that move the decision most over all rows, the strongest first.
+    """The words of the text column ``name`` that move the decision most over all rows, the
+    strongest first.
 
     ParameterError where the model reads no such text.
     """
     model = unblended(model)
     found = model._map
-    kernels = [m for m, spec in enumerate(found.specs) if isinstance(spec, Words) and spec.label == name]
+    kernels = [
+        m for m, spec in enumerate(found.specs) if isinstance(spec, Words) and spec.label == name
+    ]
     if not kernels:
         raise ParameterError(f"No kernel of the model reads a text {name!r}.")
     spec = found.specs[kernels[0]]
@@ -612,7 +702,11 @@ def strongest_words(model: Any, name: str, most: int = 12) -> tuple[WordEffect, 
     often = np.asarray((vectors > 0).mean(axis=0)).ravel()
     effect = slopes * (np.asarray(vectors.mean(axis=0)).ravel() / np.maximum(often, 1e-12))[:, None]
     order = np.argsort(-np.abs(effect).sum(axis=1) * often, kind="stable")[:most]
-    return tuple(WordEffect(spec.vocabulary[j], effect[j], float(often[j])) for j in order.tolist() if often[j] > 0)
+    return tuple(
+        WordEffect(spec.vocabulary[j], effect[j], float(often[j]))
+        for j in order.tolist()
+        if often[j] > 0
+    )
 
 
 class Word(NamedTuple):
@@ -625,8 +719,8 @@ class Word(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Positions:
-    """``values`` (A, L): what letter a at place i adds to the decision, over ``rows`` rows; ``words``, the strongest
-    first.
+    """``values`` (A, L): what letter a at place i adds to the decision, over ``rows`` rows;
+    ``words``, the strongest first.
     """
 
     letters: tuple[str, ...]
@@ -644,12 +738,13 @@ class Positions:
 def positional_importance(
     model: Any, data: Dataset, *, sequence: int = 0, k: int = 6, output: int = 0, seed: int = 0
 ) -> Positions:
-    """Which letters at which places of a sequence move the decisions of a fitted model, and which words of ``k``
-    letters.
+    """Which letters at which places of a sequence move the decisions of a fitted model, and which
+    words of ``k`` letters.
 
-    ``model`` fitted on a ``Dataset`` with sequences, ``data`` rows of the same kind, of which at most 30 are drawn with
-    ``seed``; ``sequence`` its number from 0, ``output`` one of several. Places are counted from 0, as far as the
-    shortest string drawn. ParameterError where no kernel in use sees the sequence.
+    ``model`` fitted on a ``Dataset`` with sequences, ``data`` rows of the same kind, of which at
+    most 30 are drawn with ``seed``; ``sequence`` its number from 0, ``output`` one of several.
+    Places are counted from 0, as far as the shortest string drawn. ParameterError where no kernel
+    in use sees the sequence.
 
     >>> from mklcore.data.synthetic import make_sequences
     >>> from mklcore.estimators.lp import LpMKLClassifier
@@ -669,7 +764,8 @@ def positional_importance(
     ]
     if not own:
         raise ParameterError(
-            f"No kernel in use sees sequence number {sequence}: its letters do not move the decisions."
+            f"No kernel in use sees sequence number {sequence}: its letters do not move "
+            "the decisions."
         )
     columns = list(specs_of(model)[own[0]].settled)
     rows = data.with_letters((model._map.rows.shape[1] - data.n_features) // len(data.sequences))
@@ -688,7 +784,8 @@ def positional_importance(
         parts = model.contributions(moved, own).sum(axis=0).reshape(drawn, -1)
         return float(parts[:, min(output, parts.shape[1] - 1)].mean())
 
-    usual, k = said((), 0), min(k, shortest)
+    usual = said((), 0)
+    k = min(k, shortest)
     values = np.array([[said((letter,), i) - usual for i in range(shortest)] for letter in letters])
     best = letters[values.argmax(axis=0)]
     words = [

@@ -1,8 +1,9 @@
-"""What an answer amounts to, and how several answers for one table compare, in figures and in one sentence of them.
+"""What an answer amounts to, and how several answers for one table compare, in figures and in one
+sentence of them.
 
 Scores are taken on the same rows, which chose nothing where rows are held out; gaps are paired, see
-`mklcore.paths.scoring`. The answer that folds put first is the one that others are compared with: to choose it by
-the rows that judge would flatter it.
+`mklcore.paths.scoring`. The answer that folds put first is the one that others are compared with:
+to choose it by the rows that judge would flatter it.
 """
 
 from __future__ import annotations
@@ -20,9 +21,14 @@ from mklcore.paths.scoring import SHARES, PairedScore, compare_scores
 if TYPE_CHECKING:
     from mklcore.answer.exploration import Exploration
 
-BETTER, RELATED, NONE = "better", "related", "none"  # what the permutation test of `chance` can find
+# what the permutation test of `chance` can find
+BETTER = "better"
+RELATED = "related"
+NONE = "none"
 SURE = 1.645  # standard errors: one-sided, five per cent
-NAMED, MOST_NAMED = 2, 3  # columns that the sentence names, and where the third is level with the second
+# columns that the sentence names, and where the third is level with the second
+NAMED = 2
+MOST_NAMED = 3
 CHANCE_NAMED = 3  # up to how many columns that could be chance are named
 TREES = {"boosting": "gradient boosting", "forest": "a random forest"}
 PLAIN = {"linear": "a linear model", "RBF": "one RBF kernel of all columns"} | TREES
@@ -34,10 +40,11 @@ FEW_ROWS = 100  # rows on which models that differ may well look alike
 class ColumnEffect(NamedTuple):
     """How much a source column matters.
 
-    ``effect`` : mean of |phi_j| over rows, in the unit of the target, summed over the decisions of classes; ``share``
-    of the sum of effects; ``alone`` : mean of |v({j}) - v(nothing)|; ``variance`` : cov(phi_j, f) / var(f), which sums
-    to 1 and may be negative; ``error`` : standard error of the effect over rows; ``chance`` : whether the effect could
-    be chance, None until asked.
+    ``effect`` : mean of |phi_j| over rows, in the unit of the target, summed over the decisions of
+    classes; ``share`` of the sum of effects; ``alone`` : mean of |v({j}) - v(nothing)|;
+    ``variance`` : cov(phi_j, f) / var(f), which sums to 1 and may be negative; ``error`` : standard
+    error of the effect over rows; ``chance`` : whether the effect could be chance, None until
+    asked.
     """
 
     name: str
@@ -54,7 +61,9 @@ class ColumnEffect(NamedTuple):
 
 
 class ComparedReference(NamedTuple):
-    """A plain model on the rows that judge: its score, and ours minus its, with the standard error of that gap."""
+    """A plain model on the rows that judge: its score, and ours minus its, with the standard error
+    of that gap.
+    """
 
     name: str
     score: float
@@ -82,7 +91,8 @@ def worse_than(better: ComparedReference) -> str:
 
 @dataclass(frozen=True)
 class Verdict:
-    """How well a target is predicted, against guessing and against plain models; ``str`` of it is the sentence.
+    """How well a target is predicted, against guessing and against plain models; ``str`` of it is
+    the sentence.
 
     Parameters
     ----------
@@ -99,12 +109,13 @@ class Verdict:
     guess : float
         Score of guessing the mean, or the largest class.
     relation : str or None
-        "better" than guessing, "related" to the target without being better, or "none", see `judge`; None without a
-        target.
+        "better" than guessing, "related" to the target without being better, or "none", see
+        `judge`; None without a target.
     rows : int
         Number of rows that judge.
     held_out : bool
-        Whether these rows chose nothing; else every row is judged by models fitted without it, after it has chosen.
+        Whether these rows chose nothing; else every row is judged by models fitted without it,
+        after it has chosen.
     matters : tuple of ColumnEffect
         Columns that matter, the largest effect first.
     chance : tuple of str
@@ -122,12 +133,13 @@ class Verdict:
     measure, association : str, float
         How well the rows are ordered, and what that is called, see `Judgement`.
     outlier : tuple of str and float, or None
-        The row that makes up more than ``MOST_OF_ONE`` of the squared error, as a reader finds it, and its share.
+        The row that makes up more than ``MOST_OF_ONE`` of the squared error, as a reader finds it,
+        and its share.
     beside : bool
         Whether the sentence says where it stands beside other models.
     balanced : tuple of float and float, or None
-        Where a class is rare, the balanced accuracy of the model and of guessing: the mean over classes of the share of
-        their rows that is right.
+        Where a class is rare, the balanced accuracy of the model and of guessing: the mean over
+        classes of the share of their rows that is right.
     """
 
     target: str
@@ -156,23 +168,31 @@ class Verdict:
         return self.sentence()
 
     def sentence(self, name: Callable[[str], str] = str, table: str = "") -> str:
-        """The sentence, in which target and columns are written by ``name``, and the ``table`` as it is."""
-        target, where = name(self.target), f" in {table}" if table else ""
+        """The sentence, in which target and columns are written by ``name``, and the ``table`` as
+        it is.
+        """
+        target = name(self.target)
+        where = f" in {table}" if table else ""
         if self.relation is None:
             leading = [name(one.name) for one in self.leading]
             unusual = joined(leading) if leading else "no column in particular"
-            return f"Most unusual rows{where}: {unusual} tell{'s' * (len(leading) < 2)} them from the others."
-        opening, rows = f"Predicting {target}{where}:", judged_by(self.rows, self.held_out)
+            return (
+                f"Most unusual rows{where}: {unusual} tell{'s' * (len(leading) < 2)} them from "
+                "the others."
+            )
+        opening = f"Predicting {target}{where}:"
+        rows = judged_by(self.rows, self.held_out)
         if self.relation == NONE:
             luck = ", a difference that could be chance" * (self.typical_error < self.guess_error)
             return (
-                f"{opening} no sign of a relation. {self._errors}{luck} ({rows}).{self._largest(name)} No column is "
-                "ranked; more rows or other columns could help."
+                f"{opening} no sign of a relation. {self._errors}{luck} "
+                f"({rows}).{self._largest(name)} No column is ranked; more rows or other "
+                "columns could help."
             )
         if self.relation == RELATED:
             return (
-                f"{opening} related, but not better than guessing: {self._ranking(name)} {self._order} ({rows})."
-                f"{self._largest(name)}"
+                f"{opening} related, but not better than guessing: {self._ranking(name)} "
+                f"{self._order} ({rows}).{self._largest(name)}"
             )
         beside = f".{self._largest(name)} {self._beside}" if self.beside else ""
         text = f"{opening} {self._ranking(name)} {self._errors}{beside} ({rows})."
@@ -192,13 +212,17 @@ class Verdict:
 
     @property
     def _order(self) -> str:
-        """In what the predictions are related to the target, and in what they are not better than guessing."""
+        """In what the predictions are related to the target, and in what they are not better than
+        guessing.
+        """
         ours, guess = self._ours_and_guess
         what = "typical error" if self.task == "regression" else "share of wrong rows"
         compared = f"its {what}, {ours}, is not below that of guessing, {guess}"
         if self.typical_error < self.guess_error:  # another score was asked for
             scores = rounded(self.score), rounded(self.guess)
-            compared = f"its {self.score_name}, {scores[0]}, is not above that of guessing, {scores[1]}"
+            compared = (
+                f"its {self.score_name}, {scores[0]}, is not above that of guessing, {scores[1]}"
+            )
         orders = "tells the classes apart" if self.task == "multiclass" else "orders the rows"
         found = f"{self.measure} {rounded(self.association, 2)}"
         return f"It {orders} better than chance ({found}), but {compared}"
@@ -207,7 +231,9 @@ class Verdict:
     def leading(self) -> tuple[ColumnEffect, ...]:
         """The columns that the sentence names: two, and a third that is level with the second."""
         first = self.matters[:MOST_NAMED]
-        return first if len(first) == MOST_NAMED and first[-1].is_level(first[-2]) else first[:NAMED]
+        return (
+            first if len(first) == MOST_NAMED and first[-1].is_level(first[-2]) else first[:NAMED]
+        )
 
     def _ranking(self, name: Callable[[str], str]) -> str:
         if not self.matters:
@@ -215,10 +241,20 @@ class Verdict:
         moved = "it" if self.task == "regression" else "the decision"
         effects = [rounded(one.effect, 2) for one in self.leading]
         effects[0] = f"moves {moved} by {effects[0]} on average"
-        leading = [f"{name(one.name)} ({effect})" for one, effect in zip(self.leading, effects, strict=True)]
-        most, count = "matters" if len(leading) == 1 else "matter", len(self.chance)
-        short = [name(one) for one in self.chance] if count <= CHANCE_NAMED else [f"{count} other columns"]
-        return f"{joined(leading)} {most} most{f'; {joined(short)} could be chance' if short else ''}."
+        leading = [
+            f"{name(one.name)} ({effect})"
+            for one, effect in zip(self.leading, effects, strict=True)
+        ]
+        most = "matters" if len(leading) == 1 else "matter"
+        count = len(self.chance)
+        short = (
+            [name(one) for one in self.chance]
+            if count <= CHANCE_NAMED
+            else [f"{count} other columns"]
+        )
+        return (
+            f"{joined(leading)} {most} most{f'; {joined(short)} could be chance' if short else ''}."
+        )
 
     @property
     def _ours_and_guess(self) -> tuple[str, str]:
@@ -236,17 +272,26 @@ class Verdict:
         if self.balanced is None:
             return text
         right, guessed = (f"{100 * share:.0f}\u00a0%" for share in self.balanced)
-        return f"{text}. A class is rare: counting all classes alike, {right} are right; by guessing {guessed}"
+        return (
+            f"{text}. A class is rare: counting all classes alike, {right} are right; by "
+            f"guessing {guessed}"
+        )
 
     @property
     def _beside(self) -> str:
-        """Where it stands beside the best of the plain models that are surely better, else the better of the trees."""
+        """Where it stands beside the best of the plain models that are surely better, else the
+        better of the trees.
+        """
         if not self.held_out:
             return "No rows are held out to compare it with other models"
         trees = [one for one in self.references if one.name in TREES]
         one = surely_better(self.references) or max(trees, key=lambda one: one.score, default=None)
         if one is None:
-            return "Not yet compared with a random forest" if self.trees_read else "Trees cannot read its sequences"
+            return (
+                "Not yet compared with a random forest"
+                if self.trees_read
+                else "Trees cannot read its sequences"
+            )
         if one.place == "behind":
             return f"W{worse_than(one)[1:]}"
         if one.place == "ahead":
@@ -279,9 +324,9 @@ def rounded(value: float, digits: int = 3) -> str:
 
 
 class ComparedAnswer(NamedTuple):
-    """One answer: its ``score`` by folds, and on the rows that judge ``judged`` with its ``error``, the ``gap`` of the
-    first answer's score to it with ``gap_error`` and ``floor``; how many of how many kernels it uses; and its
-    ``relation`` to the target, see `judge`.
+    """One answer: its ``score`` by folds, and on the rows that judge ``judged`` with its ``error``,
+    the ``gap`` of the first answer's score to it with ``gap_error`` and ``floor``; how many of how
+    many kernels it uses; and its ``relation`` to the target, see `judge`.
     """
 
     name: str
@@ -297,7 +342,9 @@ class ComparedAnswer(NamedTuple):
 
     @property
     def place(self) -> str:
-        """Where it stands beside the first: "same", "level" where the gap may be 0, else "behind" or "ahead"."""
+        """Where it stands beside the first: "same", "level" where the gap may be 0, else "behind"
+        or "ahead".
+        """
         first = PairedScore(self.judged, self.error, self.gap, self.gap_error, self.floor).place
         return {"ahead": "behind", "behind": "ahead"}.get(first, first)
 
@@ -339,23 +386,35 @@ class Comparison:
         level = [first, *(one for one in others if one.place in LEVEL)]
         alike = [one for one in level if one is first or one.gap <= one.gap_error]
         sparse = min(alike, key=lambda one: one.kernels)
-        needs, better = sparse.kernels < max(one.kernels for one in level), surely_better(self.references)
-        named = [name(one.name) for one in level if not (needs and len(level) > 2 and one is sparse)]
+        needs = sparse.kernels < max(one.kernels for one in level)
+        better = surely_better(self.references)
+        named = [
+            name(one.name) for one in level if not (needs and len(level) > 2 and one is sparse)
+        ]
         parts = [f"{joined(named)} are level" if len(named) > 1 else f"{name(first.name)} is best"]
         if needs:
-            parts.append(f"{name(sparse.name)} needs {sparse.kernels} of {sparse.of} kernels for the same score")
+            parts.append(
+                f"{name(sparse.name)} needs {sparse.kernels} of {sparse.of} kernels for "
+                "the same score"
+            )
         if len(level) == len(self.answers) and self.rows < FEW_ROWS:
             parts = ["Too few rows to tell them apart"]
         for place in ("behind", "ahead"):
             found = [one for one in others if one.place == place]
             if found:
-                gaps, verb = joined([self._gap(abs(one.gap)) for one in found]), "is" if len(found) == 1 else "are"
-                parts.append(f"{joined([name(one.name) for one in found])} {verb} {place} by {gaps}")
+                gaps = joined([self._gap(abs(one.gap)) for one in found])
+                verb = "is" if len(found) == 1 else "are"
+                parts.append(
+                    f"{joined([name(one.name) for one in found])} {verb} {place} by {gaps}"
+                )
         if better is not None:
             parts.append(f"{name(first.name)} is {worse_than(better)}")
         if unrelated:
             verb = "shows" if len(unrelated) == 1 else "show"
-            parts.append(f"{joined([name(one.name) for one in unrelated])} {verb} no sign of a relation to the target")
+            parts.append(
+                f"{joined([name(one.name) for one in unrelated])} {verb} no sign of a "
+                "relation to the target"
+            )
         if RELATED in {one.relation for one in self.answers} <= {RELATED, NONE}:
             parts.append("none is better than guessing")
         return f"{'; '.join(parts)} ({judged_by(self.rows, self.held_out)})."
@@ -370,7 +429,8 @@ def compare_answers(found: Mapping[str, Exploration]) -> Comparison:
     Parameters
     ----------
     found : mapping
-        At least two answers of `explore` by name, for one table, with the same seed and rows held out.
+        At least two answers of `explore` by name, for one table, with the same seed and rows held
+        out.
 
     Returns
     -------
@@ -398,13 +458,24 @@ def compare_answers(found: Mapping[str, Exploration]) -> Comparison:
     if first.learnt_from.task == "novelty":
         raise DataError("Without a target no score says which answer is better: choose a target.")
     if len({(one.judge.fingerprint, one.scoring) for _, one in ordered}) > 1:
-        raise DataError("These answers are judged on other rows, or by other scores: use one table, seed and scoring.")
+        raise DataError(
+            "These answers are judged on other rows, or by other scores: use one table, "
+            "seed and scoring."
+        )
     with one_blas_thread():
-        measured = compare_scores([one.judged for _, one in ordered], first.judge.y, first.measure, first.seed)
+        measured = compare_scores(
+            [one.judged for _, one in ordered], first.judge.y, first.measure, first.seed
+        )
     answers = []
     for (name, one), own in zip(ordered, measured, strict=True):
         kernels = int(one.path.n_nonzero[one.index]), len(one.path.kernel_names)
-        answers.append(ComparedAnswer(name, one.score, *own[:4], *kernels, own.floor, one.verdict.relation))
+        answers.append(
+            ComparedAnswer(name, one.score, *own[:4], *kernels, own.floor, one.verdict.relation)
+        )
     return Comparison(
-        tuple(answers), first.scoring, first.judge.n_samples, first.test is not None, first.verdict.references
+        tuple(answers),
+        first.scoring,
+        first.judge.n_samples,
+        first.test is not None,
+        first.verdict.references,
     )

@@ -1,8 +1,10 @@
-"""One column at a time: from cells to numbers, what kind of column it is, and how it enters the features.
+"""One column at a time: from cells to numbers, what kind of column it is, and how it enters the
+features.
 
-Beside it what a column may hide: dates, numbers that stand for a missing value (-200, -999, zeros that a measured
-quantity cannot take), owners of several rows each, which a split at random tears apart. Reported, never changed without
-a request: a `Note` is a sentence with the settings that undo or change it, `ReadOptions` what a person settles.
+Beside it what a column may hide: dates, numbers that stand for a missing value (-200, -999, zeros
+that a measured quantity cannot take), owners of several rows each, which a split at random tears
+apart. Reported, never changed without a request: a `Note` is a sentence with the settings that undo
+or change it, `ReadOptions` what a person settles.
 """
 
 from __future__ import annotations
@@ -35,7 +37,8 @@ class Note(str):
     def __new__(cls, text: str, repairs: Iterable[Repair] = (), urgent: bool = False) -> Note:
         """A note with its repairs."""
         note = super().__new__(cls, text)
-        note.repairs, note.urgent = tuple(repairs), urgent
+        note.repairs = tuple(repairs)
+        note.urgent = urgent
         return note
 
 
@@ -52,14 +55,23 @@ def repairs_of(note: str) -> tuple[Repair, ...]:
 DATE = re.compile(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}([ T]\d{1,2}:.*)?")
 _LOOKED_AT = 1000  # cells that tell whether a column holds dates
 PARTS = ("hour", "weekday", "month", "year", "day")
-YEAR, DAY, MONTH = "year first", "day first", "month first"  # which of the three numbers of a date comes first
-_ORDERS = {YEAR: ("year", "month", "day"), DAY: ("day", "month", "year"), MONTH: ("month", "day", "year")}
+# which of the three numbers of a date comes first
+YEAR = "year first"
+DAY = "day first"
+MONTH = "month first"
+_ORDERS = {
+    YEAR: ("year", "month", "day"),
+    DAY: ("day", "month", "year"),
+    MONTH: ("month", "day", "year"),
+}
 _NUMBER = re.compile(r"\d{1,4}")
 _CENTURY = 69  # two digits from here on are of the last century
 
 
 def order_of(labels: Labels) -> str:
-    """In which order the dates of a column are written; month first where nothing else is sure, but with dots."""
+    """In which order the dates of a column are written; month first where nothing else is sure, but
+    with dots.
+    """
     found = [_NUMBER.findall(text) for text in labels.tolist() if DATE.fullmatch(text)]
     if any(len(one[0]) > 2 for one in found):
         return YEAR
@@ -74,12 +86,14 @@ def parts_of(labels: Labels, order: str) -> Array:
 
     none = [np.nan] * 6
     rows = [
-        [*map(int, _NUMBER.findall(text)), 0, 0, 0][:6] if DATE.fullmatch(text) else none for text in labels.tolist()
+        [*map(int, _NUMBER.findall(text)), 0, 0, 0][:6] if DATE.fullmatch(text) else none
+        for text in labels.tolist()
     ]
     table = DataFrame(rows, columns=[*_ORDERS[order], "hour", "minute", "second"], dtype=float)
     table["year"] += np.select([table["year"] > 99, table["year"] >= _CENTURY], [0, 1900], 2000)
     moments = to_datetime(table, errors="coerce")
-    at, days = moments.dt, (moments - np.datetime64("1970-01-01")) / np.timedelta64(1, "D")
+    at = moments.dt
+    days = (moments - np.datetime64("1970-01-01")) / np.timedelta64(1, "D")
     parts = (at.hour + at.minute / 60.0, at.day_of_week, at.month, at.year, days)
     return np.column_stack([np.asarray(part, dtype=np.float64) for part in parts])
 
@@ -100,30 +114,37 @@ class Sentinel(NamedTuple):
 
 
 def sentinel_of(name: str, numbers: Array) -> Sentinel | None:
-    """The value of a numeric column (n,) that probably stands for a missing one; NaN cells are passed over.
+    """The value of a numeric column (n,) that probably stands for a missing one; NaN cells are
+    passed over.
 
-    A known code at the edge of the range, far from all other values and further than these are from each other: -1
-    after 0, 1, 2 only goes on. Or zero where every other value is positive, well above zero, and close to its
-    neighbours.
+    A known code at the edge of the range, far from all other values and further than these are from
+    each other: -1 after 0, 1, 2 only goes on. Or zero where every other value is positive, well
+    above zero, and close to its neighbours.
     """
     values, counts = np.unique(numbers[np.isfinite(numbers)], return_counts=True)
     if len(values) < 6:
         return None
     for edge, others in ((0, values[1:]), (-1, values[:-1])):
-        value, count = float(values[edge]), int(counts[edge])
+        value = float(values[edge])
+        count = int(counts[edge])
         away = float(np.abs(value - others[[0, -1]]).min())
         far = max(APART * float(np.ptp(others)), STEPS * float(np.median(np.diff(others))))
         if value in CODES and count >= FEWEST and away > far:
             return Sentinel(name, value, count)
-    zeros, others = int(counts[0]), values[1:]
+    zeros = int(counts[0])
+    others = values[1:]
     is_gap = len(others) >= 20 and others[0] > STEPS * np.median(np.diff(others))
     if values[0] == 0.0 and FEWEST <= zeros <= MOST_ZEROS * counts.sum() and is_gap:
         return Sentinel(name, 0.0, zeros)
     return None
 
 
-def sentinel_note(values: str, rule: str, as_missing: str, as_numbers: str, urgent: bool = False) -> Note:
-    """What became of ``values`` that probably say "missing", by ``rule``, and the label of what changes it."""
+def sentinel_note(
+    values: str, rule: str, as_missing: str, as_numbers: str, urgent: bool = False
+) -> Note:
+    """What became of ``values`` that probably say "missing", by ``rule``, and the label of what
+    changes it.
+    """
     if rule == "missing":
         return Note(f"Read as missing: {values}.", [Repair.of(as_numbers, sentinels="keep")])
     text = f'Probably missing values: {values}. sentinels="missing" reads them so.'
@@ -131,7 +152,24 @@ def sentinel_note(values: str, rule: str, as_missing: str, as_numbers: str, urge
 
 
 MISSING = (
-    frozenset({"", "NA", "N/A", "n/a", "na", "#N/A", "<NA>", "NaN", "nan", "NAN", "-nan", "NULL", "Null", "null"})
+    frozenset(
+        {
+            "",
+            "NA",
+            "N/A",
+            "n/a",
+            "na",
+            "#N/A",
+            "<NA>",
+            "NaN",
+            "nan",
+            "NAN",
+            "-nan",
+            "NULL",
+            "Null",
+            "null",
+        }
+    )
     | {"None", "none", "nil", "?", "-", "--", "."}
     | {"#DIV/0!", "#VALUE!", "#REF!", "#NUM!", "#NAME?", "#NULL!"}
 )
@@ -139,7 +177,9 @@ WORDS = frozenset({"None", "none"})  # missing among numbers, a category among w
 MARKS = frozenset({"?", "-", "--", "."})  # missing where the other values of the column say so
 MAX_NAME = 60
 MAX_LEVELS = 20
-DATED, LEAST_DATES = 1000, 10  # rows whose dates are compared, and different dates that make an order
+# rows whose dates are compared, and different dates that make an order
+DATED = 1000
+LEAST_DATES = 10
 MISSING_LEVEL = "missing"
 OTHER_LEVEL = "other"
 LEFT_OUT = ("text", "identifier", "constant", "empty", "dropped")
@@ -153,7 +193,8 @@ _GROUPED = {  # by the decimal sign: thousands are set apart by the other one
     ",": re.compile(r"[+-]?\d{1,3}(\.\d{3})+(,\d*)?", re.ASCII),
 }
 _ID_NAME = re.compile(
-    r"(^|.*[\s_.\-:])(id|ids|idx|index|key|no|nr|num|number|row|rownames?|uuid|guid)|#|unnamed.*|column \d+", re.I
+    r"(^|.*[\s_.\-:])(id|ids|idx|index|key|no|nr|num|number|row|rownames?|uuid|guid)|#|unnamed.*|column \d+",
+    re.I,
 )
 _ID_CAMEL = re.compile(r".*[a-z](Id|ID|No|Nr)")
 
@@ -162,10 +203,10 @@ _ID_CAMEL = re.compile(r".*[a-z](Id|ID|No|Nr)")
 class Column:
     """What one column of a table is, and what reading does with it.
 
-    kind : "number", "category", "sequence", "words" (free text), "text" (other text with too many values),
-    "identifier", "date", "constant", "empty" or "dropped" (as asked).
-    missing, distinct : counts of cells and of different values. example : the first value. done : what happens to the
-    column.
+    kind : "number", "category", "sequence", "words" (free text), "text" (other text with too many
+    values), "identifier", "date", "constant", "empty" or "dropped" (as asked).
+    missing, distinct : counts of cells and of different values. example : the first value. done :
+    what happens to the column.
     """
 
     name: str
@@ -182,10 +223,12 @@ class Column:
 
 @dataclass(frozen=True, eq=False)
 class Profile:
-    """A column with its values: `numbers` (NaN where missing) for numeric ones, `labels` ("" where missing) for texts.
+    """A column with its values: `numbers` (NaN where missing) for numeric ones, `labels` ("" where
+    missing) for texts.
 
     stray : cells that are no numbers, in a numeric column or in one that is mostly numbers.
-    counter : whole numbers that only count the rows. sentinel : the number that was read as missing.
+    counter : whole numbers that only count the rows. sentinel : the number that was read as
+    missing.
     """
 
     column: Column
@@ -205,9 +248,13 @@ class Profile:
 
 def clean_name(raw: str) -> str:
     """A name on one line, without control or direction signs, at most MAX_NAME characters."""
-    letters = (" " if c in "\t\r\n" else c for c in unicodedata.normalize("NFC", raw[: 20 * MAX_NAME]))
+    letters = (
+        " " if c in "\t\r\n" else c for c in unicodedata.normalize("NFC", raw[: 20 * MAX_NAME])
+    )
     name = " ".join(
-        "".join(c for c in letters if unicodedata.category(c) not in ("Cc", "Cf", "Cs", "Co", "Cn")).split()
+        "".join(
+            c for c in letters if unicodedata.category(c) not in ("Cc", "Cf", "Cs", "Co", "Cn")
+        ).split()
     )
     return name if len(name) <= MAX_NAME else name[: MAX_NAME - 1] + "…"
 
@@ -222,8 +269,8 @@ def distinct_names(names: Iterable[str], cut: int = sys.maxsize) -> list[str]:
 
     ``cut`` : letters kept before it.
 
-    How far the numbers of a name have come is remembered, so that ten thousand equal names are not tried fifty million
-    times.
+    How far the numbers of a name have come is remembered, so that ten thousand equal names are not
+    tried fifty million times.
     """
     taken: dict[str, None] = {}
     used = Counter[str]()
@@ -237,7 +284,9 @@ def distinct_names(names: Iterable[str], cut: int = sys.maxsize) -> list[str]:
 
 
 def are_texts(array: np.ndarray) -> bool:
-    """Whether every sign of an array of texts that came from outside exists: turning others into texts fails."""
+    """Whether every sign of an array of texts that came from outside exists: turning others into
+    texts fails.
+    """
     if array.dtype.kind != "U" or array.size == 0 or array.dtype.itemsize == 0:
         return True
     signs = np.ascontiguousarray(array).reshape(-1).view(f"{array.dtype.str[0]}u4")
@@ -247,9 +296,9 @@ def are_texts(array: np.ndarray) -> bool:
 def missing_cells(cells: Labels, values: Collection[str] | None = None) -> Mask:
     """True where a cell is missing: NaN among numbers, an agreed word such as NA or ? among texts.
 
-    ``values`` : the texts that are values of this column although they often stand for a missing one; None finds them
-    among its cells: a mark (?, -, --, .) that is one of two values is one, and so is a sign such as - where all other
-    values are signs, too (+, -, *).
+    ``values`` : the texts that are values of this column although they often stand for a missing
+    one; None finds them among its cells: a mark (?, -, --, .) that is one of two values is one, and
+    so is a sign such as - where all other values are signs, too (+, -, *).
     """
     if cells.dtype.kind == "f":
         usable: Mask = np.abs(cells) <= LARGEST_VALUE
@@ -259,7 +308,9 @@ def missing_cells(cells: Labels, values: Collection[str] | None = None) -> Mask:
 
 
 def missing_texts(found: set[str], values: Collection[str] | None = None) -> set[str]:
-    """Return which of the texts of a column stand for a missing value; ``values`` : as `missing_cells` takes them."""
+    """Return which of the texts of a column stand for a missing value; ``values`` : as
+    `missing_cells` takes them.
+    """
     gone = found & MISSING
     if values is not None:
         return gone - (set(values) - {""})
@@ -275,7 +326,9 @@ def _which_are(texts: list[str], wanted: set[str]) -> Mask:
 
 
 def _missing_and_blank(cells: Labels, values: Collection[str] | None) -> tuple[Mask, Mask]:
-    """Return where `missing_cells` is true, and where it is when no text is a value, with one look at the cells."""
+    """Return where `missing_cells` is true, and where it is when no text is a value, with one look
+    at the cells.
+    """
     if cells.dtype.kind == "f":
         missing = missing_cells(cells)
         return missing, missing
@@ -312,7 +365,8 @@ def to_numbers(cells: np.ndarray, decimal: str = ".") -> np.ndarray:
         return np.where(np.abs(cells) <= LARGEST_VALUE, cells, np.nan)
     texts = cells.tolist()
     letters = "".join(texts)
-    if decimal == "." and letters.isascii() and "_" not in letters:  # Python alone reads 1_000 as a number
+    # Python alone reads 1_000 as a number
+    if decimal == "." and letters.isascii() and "_" not in letters:
         try:
             numbers = cells.astype(object).astype(np.float64)
         except ValueError:  # gaps and other things among the numbers
@@ -339,14 +393,19 @@ def _each_number(texts: Iterable[str], decimal: str) -> Array:
 
 
 def used_as(
-    name: str, cells: np.ndarray, decimal: str = ".", use: str | None = None, values: Collection[str] | None = None
+    name: str,
+    cells: np.ndarray,
+    decimal: str = ".",
+    use: str | None = None,
+    values: Collection[str] | None = None,
 ) -> tuple[np.ndarray | None, np.ndarray, int, np.ndarray]:
-    """Numbers (None for labels), where a cell is missing, how many are stray, and the cells, as ``use`` settles it.
+    """Numbers (None for labels), where a cell is missing, how many are stray, and the cells, as
+    ``use`` settles it.
 
-    Unless it does, they are numbers when (nearly) all present cells are: at most 5 % stray texts beside more than
-    MAX_LEVELS different numbers; the strays then count as missing. Where most cells are numbers, but not nearly all,
-    the strays are only counted. ``values`` : as `missing_cells` takes them; beside numbers alone such a text is missing
-    all the same.
+    Unless it does, they are numbers when (nearly) all present cells are: at most 5 % stray texts
+    beside more than MAX_LEVELS different numbers; the strays then count as missing. Where most
+    cells are numbers, but not nearly all, the strays are only counted. ``values`` : as
+    `missing_cells` takes them; beside numbers alone such a text is missing all the same.
     """
     cells = as_texts(cells) if use == "category" else cells
     missing, blank = _missing_and_blank(cells, values)
@@ -357,7 +416,10 @@ def used_as(
     if use == "number":
         if not good.any():
             raise DataError(
-                f"No cell of {name!r} is a number, so it cannot be used as one; use it as a category.",
+                (
+                    f"No cell of {name!r} is a number, so it cannot be used as one; use it as "
+                    "a category."
+                ),
                 repairs=[Repair.of(f"Use {name!r} as it was found", uses=((name, ""),))],
             )
         return np.where(good, numbers, np.nan), ~good, int((~good & ~blank).sum()), cells
@@ -368,7 +430,9 @@ def used_as(
     stray = present - int(good.sum())
     if present and not good.any():  # a column of words: there "none" is an ordinary word
         missing = missing & ~np.isin(cells, list(WORDS))
-    if present and (stray == 0 or (stray <= 0.05 * present and len(np.unique(numbers[good])) > MAX_LEVELS)):
+    if present and (
+        stray == 0 or (stray <= 0.05 * present and len(np.unique(numbers[good])) > MAX_LEVELS)
+    ):
         return np.where(good, numbers, np.nan), ~good, stray, cells
     return None, missing, stray if 2 * stray < present else 0, cells
 
@@ -400,21 +464,27 @@ def profile(
     done = _as_text(kind, int(missing.sum()), stray, median, distinct)
     column = Column(name, kind, int(missing.sum()), distinct, example, done)
     labels = np.where(missing, "", cells) if numbers is None else None
-    return Profile(column, numbers, labels, stray, kind == "identifier" and counter and not looks_like_id(name))
+    return Profile(
+        column, numbers, labels, stray, kind == "identifier" and counter and not looks_like_id(name)
+    )
 
 
 def with_missing(item: Profile, value: float) -> Profile:
     """A column of numbers whose cells with ``value`` are missing."""
     assert item.numbers is not None
     numbers = np.where(item.numbers == value, np.nan, item.numbers)
-    return replace(profile(item.column.name, numbers, use="number"), stray=item.stray, sentinel=value)
+    return replace(
+        profile(item.column.name, numbers, use="number"), stray=item.stray, sentinel=value
+    )
 
 
 def as_texts(cells: np.ndarray) -> np.ndarray:
     """Cells as texts, so that numbers can be read as categories: 3.0 is "3"."""
     if cells.dtype.kind != "f":
         return cells
-    return np.array(["" if np.isnan(cell) else f"{cell:.12g}" for cell in cells.tolist()], dtype=object)
+    return np.array(
+        ["" if np.isnan(cell) else f"{cell:.12g}" for cell in cells.tolist()], dtype=object
+    )
 
 
 def missing_rows(item: Profile) -> Mask:
@@ -435,7 +505,9 @@ def notes_on_use(profiles: list[Profile], indicator: bool = False) -> list[str]:
     if filled := [item for item in numeric if item.column.missing]:
         cells = sum(item.column.missing for item in filled)
         many = ((item.column, float(np.nanmedian(item.values))) for item in filled)
-        each = joined(f"'{column.name}' ({column.missing}, with {median:.4g})" for column, median in many)
+        each = joined(
+            f"'{column.name}' ({column.missing}, with {median:.4g})" for column, median in many
+        )
         text = f"{counted(cells, 'missing cell')} filled with the median of the column: {each}."
         notes.append(Note(text, [Repair.of("Leave out rows with a missing cell", missing="drop")]))
         if indicator:
@@ -446,10 +518,17 @@ def notes_on_use(profiles: list[Profile], indicator: bool = False) -> list[str]:
         notes.append(f"{text}, in {_called(strays)}.")
     if mixed := [item for item in profiles if item.numbers is None and item.stray]:
         each = joined(f"'{item.column.name}' ({counted(item.stray, 'cell')})" for item in mixed)
-        text = f"Read as text, because not every cell is a number: {each}. Mend or empty these cells."
-        notes.append(Note(text, [_use_all("These cells are missing: read numbers", mixed, "number")]))
+        text = (
+            f"Read as text, because not every cell is a number: {each}. Mend or empty these cells."
+        )
+        notes.append(
+            Note(text, [_use_all("These cells are missing: read numbers", mixed, "number")])
+        )
     if gappy := [item for item in used if 2 * item.column.missing > len(item.values)]:
-        notes.append(f"More than half of the cells are missing in {_called(gappy)}; think about leaving them out.")
+        notes.append(
+            f"More than half of the cells are missing in {_called(gappy)}; think about "
+            "leaving them out."
+        )
     for kind, (start, end, label) in _READ_AS.items():
         if found := [item for item in used if item.column.kind == kind]:
             repairs = [_use_all(label, found, "left out")] if label else []
@@ -461,13 +540,24 @@ def notes_on_use(profiles: list[Profile], indicator: bool = False) -> list[str]:
     for kind in LEFT_OUT:
         if gone := [item for item in profiles if item.column.kind == kind]:
             text = f"Left out, {_REASONS[kind]}: {_called(gone)}.{_HOW_TO_KEEP[kind]}"
-            notes.append(Note(text, [_use_all("Use again as found", gone, "")] if kind == "dropped" else []))
+            notes.append(
+                Note(text, [_use_all("Use again as found", gone, "")] if kind == "dropped" else [])
+            )
     for item in profiles:
-        if item.column.kind == "date" and item.labels is not None and (newest := newest_rows(item.labels)):
-            notes.append(Note(
-                f"The rows are in the order of '{item.column.name}'. Where later rows are to be predicted from earlier "
-                f"ones, hold out the {newest} rows.", [Repair.of("Split by time", hold_out=newest)],
-            ))  # fmt: skip
+        if (
+            item.column.kind == "date"
+            and item.labels is not None
+            and (newest := newest_rows(item.labels))
+        ):
+            notes.append(
+                Note(
+                    (
+                        f"The rows are in the order of '{item.column.name}'. Where later rows "
+                        f"are to be predicted from earlier ones, hold out the {newest} rows."
+                    ),
+                    [Repair.of("Split by time", hold_out=newest)],
+                )
+            )
             break
     return notes
 
@@ -487,12 +577,18 @@ _READ_AS = {  # a kind, what the note says before and after the names, and the l
         "",
     ),
     "words": ("Read as free text, for a kernel on its words", ".", "Leave the texts out"),
-    "date": ("Dates became hour, weekday, month, year and day, those that vary", ".", "Leave the dates out"),
+    "date": (
+        "Dates became hour, weekday, month, year and day, those that vary",
+        ".",
+        "Leave the dates out",
+    ),
 }
 
 
 def newest_rows(dates: Labels) -> str:
-    """Where the newest rows of a column of dates stand: "last", "first", or "" where the rows are in no order."""
+    """Where the newest rows of a column of dates stand: "last", "first", or "" where the rows are
+    in no order.
+    """
     few = dates[np.unique(np.linspace(0, len(dates) - 1, DATED).astype(int))]
     days = parts_of(few, order_of(dates))[:, PARTS.index("day")]
     days = days[np.isfinite(days)]
@@ -509,7 +605,10 @@ _REASONS = {
     "empty": "empty in every row",
     "dropped": "as asked",
 }
-_BY_LEVELS = f" To keep the {MAX_LEVELS} most frequent values as columns of 0 and 1, read it as a category by uses=."
+_BY_LEVELS = (
+    f" To keep the {MAX_LEVELS} most frequent values as columns of 0 and 1, read it as a "
+    "category by uses=."
+)
 _HOW_TO_KEEP = {
     "text": _BY_LEVELS,
     "identifier": " To keep it, name its use in uses=.",
@@ -520,12 +619,16 @@ _HOW_TO_KEEP = {
 
 
 def looks_like_id(name: str) -> bool:
-    """Whether a name is one that identifiers and row numbers have: id, customer_id, rownames, Unnamed: 0."""
+    """Whether a name is one that identifiers and row numbers have: id, customer_id, rownames,
+    Unnamed: 0.
+    """
     return bool(_ID_NAME.fullmatch(name) or _ID_CAMEL.fullmatch(name))
 
 
 def _counts_rows(values: np.ndarray) -> bool:
-    return len(values) > 2 and bool((np.diff(values) == 1).all()) and values[0] == np.round(values[0])
+    return (
+        len(values) > 2 and bool((np.diff(values) == 1).all()) and values[0] == np.round(values[0])
+    )
 
 
 def _kind_of_numbers(name: str, values: np.ndarray, distinct: int, counter: bool) -> str:
@@ -533,7 +636,9 @@ def _kind_of_numbers(name: str, values: np.ndarray, distinct: int, counter: bool
         return "constant"
     whole = bool((values == np.round(values)).all())
     nearly_unique = distinct >= 0.9 * len(values) and len(values) > 2
-    return "identifier" if counter or (whole and nearly_unique and looks_like_id(name)) else "number"
+    return (
+        "identifier" if counter or (whole and nearly_unique and looks_like_id(name)) else "number"
+    )
 
 
 def _kind_of_texts(name: str, values: np.ndarray, distinct: int, gaps: bool) -> str:
@@ -566,7 +671,10 @@ def _levels_as_text(distinct: int, gaps: bool) -> str:
         return "a column of 0 and 1 for the second of 2 values"
     missing = " and one for missing" if gaps else ""
     if distinct > MAX_LEVELS:
-        return f"columns of 0 and 1 for the {MAX_LEVELS} most frequent of {distinct:,} values, one for others{missing}"
+        return (
+            f"columns of 0 and 1 for the {MAX_LEVELS} most frequent of {distinct:,} values, "
+            f"one for others{missing}"
+        )
     return f"columns of 0 and 1 for {distinct} values{missing}"
 
 
@@ -579,8 +687,8 @@ def _as_text(kind: str, missing: int, stray: int, median: float, distinct: int) 
         return "free text: the words it shares with other rows, rare ones counting more"
     if kind == "sequence":
         return (
-            f"a sequence of letters for kernels on sequences{_BLANK if missing else ''}; the share of each letter "
-            f"as a number"
+            f"a sequence of letters for kernels on sequences{_BLANK if missing else ''}; "
+            "the share of each letter as a number"
         )
     if kind == "category":
         return _levels_as_text(distinct, bool(missing))
@@ -591,7 +699,18 @@ def _as_text(kind: str, missing: int, stray: int, median: float, distinct: int) 
 
 
 OWNERS = frozenset(
-    {"animal", "batch", "case", "customer", "donor", "household", "individual", "participant", "patient", "person"}
+    {
+        "animal",
+        "batch",
+        "case",
+        "customer",
+        "donor",
+        "household",
+        "individual",
+        "participant",
+        "patient",
+        "person",
+    }
     | {"pid", "plot", "sample", "specimen", "subject", "user"}
 )
 MOST_SHARE = 0.9  # of the rows: with more owners than this hardly any has two
@@ -599,24 +718,34 @@ LEAST = 0.02
 
 
 def rows_together(profiles: Sequence[Profile]) -> list[str]:
-    """A warning per column that names owners of several rows each: text that repeats without blanks, or a telling name.
+    """A warning per column that names owners of several rows each: text that repeats without
+    blanks, or a telling name.
 
-    Whether a row is in training or test is drawn row by row; a model then knows the others of an owner, and its
-    scores say less about new owners than they seem to.
+    Whether a row is in training or test is drawn row by row; a model then knows the others of an
+    owner, and its scores say less about new owners than they seem to.
     """
     notes = list[str]()
     for item in profiles:
-        name, distinct = item.column.name, item.column.distinct
+        name = item.column.name
+        distinct = item.column.distinct
         repeats = distinct > MAX_LEVELS and LEAST < distinct / len(item.values) <= MOST_SHARE
-        if item.column.kind not in ("text", "number") or item.column.missing or not repeats or not _names_owners(item):
+        if (
+            item.column.kind not in ("text", "number")
+            or item.column.missing
+            or not repeats
+            or not _names_owners(item)
+        ):
             continue
         usual = np.median(np.unique(item.values, return_counts=True)[1])
         each = f"{usual:g} rows each" if usual > 1 else "some of them in several rows"
         text = (
-            f"{name!r} names {counted(distinct, 'owner')} of rows, {each}: rows that belong together are in training "
-            "and test rows alike, so scores may promise too much. Hold the rows of an owner out together."
+            f"{name!r} names {counted(distinct, 'owner')} of rows, {each}: rows that "
+            "belong together are in training and test rows alike, so scores may promise "
+            "too much. Hold the rows of an owner out together."
         )
-        notes.append(Note(text, [Repair.of(f"Rows of one {name} belong together", row_groups=name)]))
+        notes.append(
+            Note(text, [Repair.of(f"Rows of one {name} belong together", row_groups=name)])
+        )
     return notes
 
 
@@ -628,8 +757,12 @@ def _names_owners(item: Profile) -> bool:
 
 
 def words_of(name: str) -> list[str]:
-    """The words of a name in small letters: of customer_id, customerId and customer-id the same two."""
-    return re.split(r"[\s_.\-:]+", re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", name).strip(" _.-:").lower())
+    """The words of a name in small letters: of customer_id, customerId and customer-id the same
+    two.
+    """
+    return re.split(
+        r"[\s_.\-:]+", re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", name).strip(" _.-:").lower()
+    )
 
 
 MAX_BYTES = 20 * 2**20
@@ -648,7 +781,8 @@ RULES = {
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """How `read_table` reads a file, and what becomes of its columns, rows and target; None means: find out.
+    """How `read_table` reads a file, and what becomes of its columns, rows and target; None means:
+    find out.
 
     Parameters
     ----------
@@ -656,25 +790,27 @@ class ReadOptions:
         Name or index of the target column; None takes one with a telling name (target, label, class, y, outcome, price,
         ...), else the likeliest by its values.
     task : str or None, default None
-        "binary", "multiclass", "regression", "novelty", or "classification" for as many classes as there are values;
-        None finds out. "novelty" without a target makes every column a feature and every y 1.
+        "binary", "multiclass", "regression", "novelty", or "classification" for as many classes as
+        there are values; None finds out. "novelty" without a target makes every column a feature
+        and every y 1.
     uses : dict
-        How to read columns, the target included, by name: "number", "category" or "left out"; so an identifier, a
-        constant or a text with many values is used, too.
+        How to read columns, the target included, by name: "number", "category" or "left out"; so an
+        identifier, a constant or a text with many values is used, too.
     missing : str, default "median"
-        What to do with missing cells: "median" fills them, "indicator" also adds a column of 0 and 1 that says where,
-        "drop" leaves out rows with a missing cell.
+        What to do with missing cells: "median" fills them, "indicator" also adds a column of 0 and
+        1 that says where, "drop" leaves out rows with a missing cell.
     missing_marks : sequence of str or None, default None
-        The texts that stand for a missing value beside the empty cell, or numbers such as "-999"; None takes the usual
-        ones (NA, ?, -, ...), unless they look like values of their column.
+        The texts that stand for a missing value beside the empty cell, or numbers such as "-999";
+        None takes the usual ones (NA, ?, -, ...), unless they look like values of their column.
     sentinels : str, default "keep"
-        Whether numbers that probably stand for a missing value (-200, 9999, impossible zeros) are kept or read as
-        "missing", in the target as well.
+        Whether numbers that probably stand for a missing value (-200, 9999, impossible zeros) are
+        kept or read as "missing", in the target as well.
     rare_classes : str, default "keep"
-        What to do with classes of fewer than 10 rows: "keep", "merge" into one class "other", or "drop" their rows.
+        What to do with classes of fewer than 10 rows: "keep", "merge" into one class "other", or
+        "drop" their rows.
     row_groups : str or None, default None
-        Name of the column that says which rows belong together, such as a patient; it is no feature. Splits and folds
-        keep these rows together; a row whose cell is empty stands alone.
+        Name of the column that says which rows belong together, such as a patient; it is no
+        feature. Splits and folds keep these rows together; a row whose cell is empty stands alone.
     sample_weight : str or None, default None
         Name of the column that says how much every row counts; it is no feature.
     delimiter : str or None, default None
@@ -729,7 +865,9 @@ class ReadOptions:
         if self.delimiter is not None:
             settled["delimiter"] = sign = _ALIASES.get(self.delimiter, self.delimiter)
             if len(sign) != 1 or sign in '"\r\n':
-                raise ParameterError(f"delimiter is {sign!r}; expected one character or 'whitespace'.")
+                raise ParameterError(
+                    f"delimiter is {sign!r}; expected one character or 'whitespace'."
+                )
         self.__dict__.update(settled)
         for name, rules in RULES.items():
             if (value := getattr(self, name)) not in rules:
@@ -737,11 +875,17 @@ class ReadOptions:
                 raise ParameterError(f"{name} is {value!r}; expected one of {known}.")
         for name, use in self.uses.items():
             if use not in USES:
-                raise ParameterError(f"uses names {use!r} for {name!r}; expected one of {', '.join(USES)}.")
+                raise ParameterError(
+                    f"uses names {use!r} for {name!r}; expected one of {', '.join(USES)}."
+                )
         if self.skip_lines is not None and self.skip_lines < 0:
-            raise ParameterError(f"skip_lines is {self.skip_lines!r}; expected a number of lines, 0 or more.")
+            raise ParameterError(
+                f"skip_lines is {self.skip_lines!r}; expected a number of lines, 0 or more."
+            )
 
     def use_of(self, name: str) -> str | None:
-        """What the target is to be read as; one that is left out as a feature may still be a target."""
+        """What the target is to be read as; one that is left out as a feature may still be a
+        target.
+        """
         use = self.uses.get(name)
         return None if use == "left out" else use

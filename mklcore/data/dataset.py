@@ -1,7 +1,8 @@
 """The one table every other room works on, and the ways to cut it.
 
-A `Dataset` is frozen: its arrays are read-only, and its `fingerprint` (sha256 of the features, the target, the names,
-the groups and the task) identifies it in caches, jobs and links. What reading changed is stated in `notes`.
+A `Dataset` is frozen: its arrays are read-only, and its `fingerprint` (sha256 of the features, the
+target, the names, the groups and the task) identifies it in caches, jobs and links. What reading
+changed is stated in `notes`.
 """
 
 from __future__ import annotations
@@ -42,19 +43,20 @@ class RowEncoder(Protocol):
 class Dataset:
     """Features X (n, d) and a target y (n,) for one learning task.
 
-    ``table`` is X with the letters of its sequences and texts beside it, which kernels on these compare.
-    Two data sets with one fingerprint are equal and hash alike.
+    ``table`` is X with the letters of its sequences and texts beside it, which kernels on these
+    compare. Two data sets with one fingerprint are equal and hash alike.
 
-    Raises DataError for shapes that disagree, values that are not finite, missing targets, fewer than two classes,
-    and names that are doubled or do not fit.
+    Raises DataError for shapes that disagree, values that are not finite, missing targets, fewer
+    than two classes, and names that are doubled or do not fit.
 
     Parameters
     ----------
     X : ndarray of shape (n, d)
-        Rows of the table; finite numbers, kept as float64, C-contiguous and read-only. No column where there are only
-        sequences or texts.
+        Rows of the table; finite numbers, kept as float64, C-contiguous and read-only. No column
+        where there are only sequences or texts.
     y : array-like of shape (n,)
-        Target: float64 for a regression; for classes the labels, int64 or str; for "novelty" it may be all ones.
+        Target: float64 for a regression; for classes the labels, int64 or str; for "novelty" it may
+        be all ones.
     feature_names : tuple of str or None
         Names of the columns.
     target_name : str, default "y"
@@ -62,15 +64,15 @@ class Dataset:
     task : str, default "regression"
         "binary", "multiclass", "regression" or "novelty"; None where it is to be found out.
     class_names : tuple of str
-        Names of the classes in sorted order, found in y unless given; a part of a larger table keeps those of the
-        whole.
+        Names of the classes in sorted order, found in y unless given; a part of a larger table
+        keeps those of the whole.
     groups : sequence of (str, indices) pairs
         Families of columns.
     notes : tuple of str
         What was noticed while it was made, as sentences.
     columns : sequence of (str, indices) pairs
-        Columns of the table as a person knows them: the 0/1 columns of a category are one. One per feature unless
-        given.
+        Columns of the table as a person knows them: the 0/1 columns of a category are one. One per
+        feature unless given.
     sequences : sequence of (str, strings) pairs
         Strings of every sequence column, one per row, DNA or any other.
     width : int, default 0
@@ -78,11 +80,13 @@ class Dataset:
     texts : sequence of (str, texts) pairs
         Free texts of every text column, one per row, "" where there is none.
     row_groups : array-like of shape (n,) or None
-        Owner of every row, such as a patient: `split`, `drawn` and all folds keep the rows of one owner together.
+        Owner of every row, such as a patient: `split`, `drawn` and all folds keep the rows of one
+        owner together.
     sample_weight : array-like of shape (n,) or None
         How much every row counts: finite, at least 0, not all 0.
     encoder : RowEncoder or None
-        What made the features from the columns of a file or data frame, and makes those of new rows.
+        What made the features from the columns of a file or data frame, and makes those of new
+        rows.
     """
 
     X: Array
@@ -106,10 +110,15 @@ class Dataset:
         if self.task not in TASKS:
             raise DataError(f"The task is {self.task!r}; expected one of {', '.join(TASKS)}.")
         X = _checked_features(self.X, tuple(self.feature_names), bool(self.strings))
-        names = tuple(str(name) for name in self.feature_names) or tuple(f"x{j}" for j in range(X.shape[1]))
+        names = tuple(str(name) for name in self.feature_names) or tuple(
+            f"x{j}" for j in range(X.shape[1])
+        )
         if len(set(names)) < len(names):
             doubled = next(name for name in names if names.count(name) > 1)
-            raise DataError(f"Two features are called {doubled!r}; rename one, every feature needs its own name.")
+            raise DataError(
+                f"Two features are called {doubled!r}; rename one, every feature needs its "
+                "own name."
+            )
         y = _checked_target(self.y, X.shape[0], self.task)
         settled = {
             "X": X,
@@ -123,7 +132,9 @@ class Dataset:
             "row_groups": _checked_owners(self.row_groups, X.shape[0]),
             "sample_weight": _checked_weights(self.sample_weight, X.shape[0]),
         }
-        settled["sequences"], settled["texts"] = strings_of.checked(self.sequences, X.shape[0], self.texts)
+        settled["sequences"], settled["texts"] = strings_of.checked(
+            self.sequences, X.shape[0], self.texts
+        )
         for name, value in settled.items():
             object.__setattr__(self, name, value)
         longest = max((len(text) for _, strings in self.sequences for text in strings), default=0)
@@ -146,8 +157,8 @@ class Dataset:
 
     @cached_property
     def table(self) -> Array:
-        """X, and where there are sequences or texts their letters beside it (n, d + W S): the rows that kernels are
-        made of.
+        """X, and where there are sequences or texts their letters beside it (n, d + W S): the rows
+        that kernels are made of.
         """
         return self.with_letters()
 
@@ -155,13 +166,17 @@ class Dataset:
         """The same with room for strings of at least ``width`` letters; read-only."""
         if not self.strings:
             return self.X
-        sequences, texts = ([strings for _, strings in kind] for kind in (self.sequences, self.texts))
+        sequences, texts = (
+            [strings for _, strings in kind] for kind in (self.sequences, self.texts)
+        )
         found = np.hstack([self.X, strings_of.letters(sequences, max(self.width, width), texts)])
         _freeze(found)
         return found
 
     def letter_columns(self, name: str) -> tuple[int, ...]:
-        """The columns of ``table`` that hold the letters of a sequence or text; none where there is none."""
+        """The columns of ``table`` that hold the letters of a sequence or text; none where there is
+        none.
+        """
         names = [known for known, _ in self.strings]
         if name not in names:
             return ()
@@ -174,7 +189,9 @@ class Dataset:
         return tuple(home[j] for j in range(self.n_features))
 
     def __eq__(self, other: object) -> bool:
-        return self.fingerprint == other.fingerprint if isinstance(other, Dataset) else NotImplemented
+        return (
+            self.fingerprint == other.fingerprint if isinstance(other, Dataset) else NotImplemented
+        )
 
     def __hash__(self) -> int:
         return int(self.fingerprint[:15], 16)
@@ -186,7 +203,10 @@ class Dataset:
 
     def __repr__(self) -> str:
         shape = f"{self.n_samples} x {self.n_features}"
-        return f"Dataset({shape}, {self.task}, target={self.target_name!r}, fingerprint={self.fingerprint[:8]})"
+        return (
+            f"Dataset({shape}, {self.task}, target={self.target_name!r}, "
+            f"fingerprint={self.fingerprint[:8]})"
+        )
 
     def _repr_html_(self) -> str:
         return _as_html(self)
@@ -194,17 +214,26 @@ class Dataset:
     def take(self, rows: Sequence[int] | np.ndarray) -> Dataset:
         """The given rows, in the given order; the class names of the whole table stay."""
         chosen = np.arange(self.n_samples)[rows].tolist() if self.strings else []
-        kept = [tuple((name, tuple(strings[i] for i in chosen)) for name, strings in kind)
-                for kind in (self.sequences, self.texts)]  # fmt: skip
+        kept = [
+            tuple((name, tuple(strings[i] for i in chosen)) for name, strings in kind)
+            for kind in (self.sequences, self.texts)
+        ]
         owners = None if self.row_groups is None else self.row_groups[rows]
         weights = None if self.sample_weight is None else self.sample_weight[rows]
         return replace(
-            self, X=self.X[rows], y=self.y[rows], sequences=kept[0], texts=kept[1], row_groups=owners,
+            self,
+            X=self.X[rows],
+            y=self.y[rows],
+            sequences=kept[0],
+            texts=kept[1],
+            row_groups=owners,
             sample_weight=weights,
-        )  # fmt: skip
+        )
 
     def select(self, features: Iterable[int | str]) -> Dataset:
-        """The given columns, by index or by name, in the given order; groups follow, and empty ones go."""
+        """The given columns, by index or by name, in the given order; groups follow, and empty ones
+        go.
+        """
         columns = [self._column(feature) for feature in features]
         if not columns and not self.strings:
             raise DataError("No feature is selected; keep at least one.")
@@ -215,7 +244,9 @@ class Dataset:
             feature_names=tuple(self.feature_names[j] for j in columns),
             groups=_moved(self.groups, place),
             columns=_moved(self.columns, place),
-            encoder=None if self.encoder is None else self.encoder.select([self.feature_names[j] for j in columns]),
+            encoder=None
+            if self.encoder is None
+            else self.encoder.select([self.feature_names[j] for j in columns]),
         )
 
     def drop(self, features: Iterable[int | str]) -> Dataset:
@@ -224,7 +255,9 @@ class Dataset:
         return self.select(j for j in range(self.n_features) if j not in gone)
 
     def with_row_groups(self, owners: Any) -> Dataset:
-        """The same table with an owner per row, or with those that a column names, which is no feature from then on."""
+        """The same table with an owner per row, or with those that a column names, which is no
+        feature from then on.
+        """
         if not isinstance(owners, str):
             return replace(self, row_groups=owners)
         known = dict(self.columns)
@@ -234,41 +267,50 @@ class Dataset:
         return replace(self.drop(known[owners]), row_groups=codes.ravel())
 
     def with_sample_weight(self, weights: Any) -> Dataset:
-        """The same table with a weight per row, or with those that a column of numbers holds, which is no feature from
-        then on.
+        """The same table with a weight per row, or with those that a column of numbers holds, which
+        is no feature from then on.
         """
         if not isinstance(weights, str):
             return replace(self, sample_weight=weights)
         place = self._column(weights)
         return replace(self.drop([place]), sample_weight=self.X[:, place])
 
-    def split(self, test_size: float = 0.3, seed: int = 0, hold_out: str = splitting.RANDOM) -> tuple[Dataset, Dataset]:
-        """Training and test part: `test_size` is a share of the rows in (0, 1) or a number of rows; ``hold_out`` as in
-        `three_way_split`.
+    def split(
+        self, test_size: float = 0.3, seed: int = 0, hold_out: str = splitting.RANDOM
+    ) -> tuple[Dataset, Dataset]:
+        """Training and test part: `test_size` is a share of the rows in (0, 1) or a number of rows;
+        ``hold_out`` as in `three_way_split`.
 
-        Classification is stratified. A class with one row stays in training, which a note of both parts says. Rows of
-        one of ``row_groups`` stay together, so that sizes are met as nearly as these allow. Raises DataError where
-        training would have fewer rows than classes.
+        Classification is stratified. A class with one row stays in training, which a note of both
+        parts says. Rows of one of ``row_groups`` stay together, so that sizes are met as nearly as
+        these allow. Raises DataError where training would have fewer rows than classes.
         """
         train, test = _cut(self, (test_size,), seed, hold_out=hold_out)
         return train, test
 
     def drawn(self, count: int, seed: int = 0) -> Dataset:
-        """``count`` of the rows, or all where there are no more: every class in its share, and with one row at least,
-        for which there are more than ``count`` where there are more classes; at random where there are no classes. Of
-        ``row_groups`` whole ones, as many as have room.
+        """``count`` of the rows, or all where there are no more: every class in its share, and with
+        one row at least, for which there are more than ``count`` where there are more classes; at
+        random where there are no classes. Of ``row_groups`` whole ones, as many as have room.
         """
         if self.n_samples <= count:
             return self
-        return self.take(splitting.draw_rows(_strata(self), self.n_samples, count, seed, self.row_groups))
+        return self.take(
+            splitting.draw_rows(_strata(self), self.n_samples, count, seed, self.row_groups)
+        )
 
     def _column(self, feature: int | str) -> int:
         if isinstance(feature, str):
             if feature not in self.feature_names:
-                raise DataError(f"There is no feature {feature!r}; the first ones are {listed(self.feature_names)}.")
+                raise DataError(
+                    f"There is no feature {feature!r}; the first ones are "
+                    f"{listed(self.feature_names)}."
+                )
             return self.feature_names.index(feature)
         if not 0 <= feature < self.n_features:
-            raise DataError(f"There is no feature number {feature}; expected 0 to {self.n_features - 1}.")
+            raise DataError(
+                f"There is no feature number {feature}; expected 0 to {self.n_features - 1}."
+            )
         return int(feature)
 
 
@@ -288,15 +330,17 @@ def three_way_split(
     stratify: bool = True,
     hold_out: str = splitting.RANDOM,
 ) -> Split:
-    """Training, validation and test part, drawn without overlap; sizes are shares of ALL rows, or numbers of rows.
+    """Training, validation and test part, drawn without overlap; sizes are shares of ALL rows, or
+    numbers of rows.
 
-    Classification is stratified unless ``stratify`` is False: then rows are drawn blindly. Training has rows of every
-    class. Rows of one of ``row_groups`` stay together. A class with fewer than three rows stays
-    in training, which a note of every part says. Raises DataError where training would have fewer rows than classes.
+    Classification is stratified unless ``stratify`` is False: then rows are drawn blindly. Training
+    has rows of every class. Rows of one of ``row_groups`` stay together. A class with fewer than
+    three rows stays in training, which a note of every part says. Raises DataError where training
+    would have fewer rows than classes.
 
-    ``hold_out`` "random"; or "last" where rows are in the order of time: the last rows are the test part, those before
-    them the validation part, and only a row of a class that training lacks changes its place; "first" where the newest
-    rows stand first.
+    ``hold_out`` "random"; or "last" where rows are in the order of time: the last rows are the test
+    part, those before them the validation part, and only a row of a class that training lacks
+    changes its place; "first" where the newest rows stand first.
     """
     train, held_out, tested = _cut(data, (validation, test), seed, stratify, hold_out)
     return Split(train, held_out, tested)
@@ -331,18 +375,26 @@ def _checked_features(values: Any, names: tuple[str, ...], may_be_none: bool = F
     try:
         X = np.array(values, dtype=np.float64, order="C")
     except (TypeError, ValueError) as error:
-        raise DataError(f"The features are not a table of numbers ({error}); use read_table for mixed ones.") from error
+        raise DataError(
+            f"The features are not a table of numbers ({error}); use read_table for mixed ones."
+        ) from error
     if X.ndim != 2 or 0 in X.shape[: 1 if may_be_none else 2]:
-        raise DataError(f"The features have shape {X.shape}; expected (rows, columns) with at least one of each.")
+        raise DataError(
+            f"The features have shape {X.shape}; expected (rows, columns) with at least "
+            "one of each."
+        )
     if names and len(names) != X.shape[1]:
-        raise DataError(f"There are {counted(len(names), 'feature name')} for {counted(X.shape[1], 'column')}.")
+        raise DataError(
+            f"There are {counted(len(names), 'feature name')} for {counted(X.shape[1], 'column')}."
+        )
     bad = ~(np.abs(X) <= LARGEST_VALUE)
     if bad.any():
         row, column = np.argwhere(bad)[0]
         name = names[column] if names else f"x{column}"
         raise DataError(
-            f"{counted(int(bad.sum()), 'feature value')} cannot be used, the first in row {row + 1} of {name!r}: "
-            f"{X[row, column]}; expected finite numbers up to {LARGEST_VALUE:g}. Fill, rescale or drop them."
+            f"{counted(int(bad.sum()), 'feature value')} cannot be used, the first in row "
+            f"{row + 1} of {name!r}: {X[row, column]}; expected finite numbers up to "
+            f"{LARGEST_VALUE:g}. Fill, rescale or drop them."
         )
     _freeze(X)
     return X
@@ -357,7 +409,10 @@ def _checked_target(values: Any, n_rows: int, task: str) -> Labels:
     missing = np.asarray(pd.isna(y))
     if missing.any():
         rows = joined((str(row + 1) for row in np.flatnonzero(missing)), most=5)
-        raise DataError(f"The target is missing (NaN) in {counted(int(missing.sum()), 'row')}: {rows}. Drop them.")
+        raise DataError(
+            f"The target is missing (NaN) in {counted(int(missing.sum()), 'row')}: {rows}. "
+            "Drop them."
+        )
     y = _as_numbers(y) if task == "regression" else _as_labels(y)
     _freeze(y)
     return y
@@ -367,9 +422,14 @@ def _as_numbers(y: Labels) -> Array:
     try:
         numbers = np.array(y, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise DataError(f"A regression target must hold numbers ({error}); set the task to a classification.") from None
+        raise DataError(
+            f"A regression target must hold numbers ({error}); set the task to a classification."
+        ) from None
     if not (np.abs(numbers) <= LARGEST_VALUE).all():
-        raise DataError(f"The target holds values that are infinite or beyond {LARGEST_VALUE:g}; drop or rescale them.")
+        raise DataError(
+            f"The target holds values that are infinite or beyond {LARGEST_VALUE:g}; drop "
+            "or rescale them."
+        )
     return numbers
 
 
@@ -379,7 +439,10 @@ def _as_labels(y: Labels) -> Labels:
         return y.astype(np.int64)
     if y.dtype.kind == "f":
         if not np.isfinite(y).all() or (y != np.round(y)).any() or np.abs(y).max() > 2**53:
-            raise DataError("Class labels must be whole numbers or texts; for measured values use task 'regression'.")
+            raise DataError(
+                "Class labels must be whole numbers or texts; for measured values use "
+                "task 'regression'."
+            )
         return y.astype(np.int64)
     values = y.tolist()
     if all(isinstance(v, (int, np.integer)) and abs(int(v)) < 2**63 for v in values):
@@ -398,14 +461,21 @@ def _checked_classes(y: Labels, given: Sequence[str], task: str) -> tuple[str, .
     found = tuple(str(label) for label in np.unique(y))
     if names and not set(found) <= set(names):
         strange = [label for label in found if label not in names]
-        raise DataError(f"The target holds {listed(strange)}, not among the class names {listed(names)}.")
+        raise DataError(
+            f"The target holds {listed(strange)}, not among the class names {listed(names)}."
+        )
     names = names or found
     if task == "novelty":
         return names
     if len(names) < 2:
-        raise DataError(f"The target holds one class only ({names[0]!r}); a classifier needs at least two.")
+        raise DataError(
+            f"The target holds one class only ({names[0]!r}); a classifier needs at least two."
+        )
     if task == "binary" and len(names) != 2:
-        raise DataError(f"The target has {len(names)} classes ({listed(names)}); a binary task has two: 'multiclass'?")
+        raise DataError(
+            f"The target has {len(names)} classes ({listed(names)}); a binary task has "
+            "two: 'multiclass'?"
+        )
     return names
 
 
@@ -415,14 +485,21 @@ def _checked_groups(groups: Iterable[tuple[str, Iterable[int]]], n_features: int
     if len(set(names)) < len(names):
         raise DataError(f"Two groups have the same name ({listed(names)}); rename one.")
     for name, members in settled:
-        if not members or len(set(members)) < len(members) or not all(0 <= j < n_features for j in members):
+        if (
+            not members
+            or len(set(members)) < len(members)
+            or not all(0 <= j < n_features for j in members)
+        ):
             raise DataError(
-                f"Group {name!r} is not a set of columns; expected different indices from 0 to {n_features - 1}."
+                f"Group {name!r} is not a set of columns; expected different indices from "
+                f"0 to {n_features - 1}."
             )
     return settled
 
 
-def _checked_columns(columns: Iterable[tuple[str, Iterable[int]]], names: tuple[str, ...]) -> Groups:
+def _checked_columns(
+    columns: Iterable[tuple[str, Iterable[int]]], names: tuple[str, ...]
+) -> Groups:
     """One source column per feature unless given; given ones hold every feature once."""
     settled = _checked_groups(columns, len(names))
     if not settled:
@@ -442,7 +519,9 @@ def _checked_owners(given: Any, n_rows: int) -> Labels | None:
         return None
     owners = np.array(given)
     if owners.shape != (n_rows,):
-        raise DataError(f"row_groups has shape {owners.shape}; expected one owner per row, ({n_rows},).")
+        raise DataError(
+            f"row_groups has shape {owners.shape}; expected one owner per row, ({n_rows},)."
+        )
     _freeze(owners)
     return owners
 
@@ -453,9 +532,14 @@ def _checked_weights(given: Any, n_rows: int) -> Array | None:
         return None
     weights = np.array(given, dtype=np.float64)
     if weights.shape != (n_rows,):
-        raise DataError(f"sample_weight has shape {weights.shape}; expected one weight per row, ({n_rows},).")
+        raise DataError(
+            f"sample_weight has shape {weights.shape}; expected one weight per row, ({n_rows},)."
+        )
     if not np.isfinite(weights).all() or weights.min() < 0.0 or weights.max() == 0.0:
-        raise DataError("Weights of rows are finite, at least 0, and not all 0; mend the column, or leave it out.")
+        raise DataError(
+            "Weights of rows are finite, at least 0, and not all 0; mend the column, or "
+            "leave it out."
+        )
     _freeze(weights)
     return weights
 
@@ -468,8 +552,13 @@ def _moved(groups: Groups, place: dict[int, int]) -> Groups:
 
 def _fingerprint(data: Dataset) -> str:
     words: tuple[object, ...] = (
-        data.X.shape, data.feature_names, data.target_name, data.task, data.class_names, data.groups,
-    )  # fmt: skip
+        data.X.shape,
+        data.feature_names,
+        data.target_name,
+        data.task,
+        data.class_names,
+        data.groups,
+    )
     if any(len(members) > 1 for _, members in data.columns):
         words += (data.columns,)
     if data.sequences:
@@ -494,11 +583,19 @@ def _strata(data: Dataset) -> Indices | None:
 
 
 def _cut(
-    data: Dataset, sizes: tuple[float, ...], seed: int, stratify: bool = True, hold_out: str = splitting.RANDOM
+    data: Dataset,
+    sizes: tuple[float, ...],
+    seed: int,
+    stratify: bool = True,
+    hold_out: str = splitting.RANDOM,
 ) -> list[Dataset]:
-    """The training part and one part per size; where a class is too rare to be in all of them, a note says so."""
+    """The training part and one part per size; where a class is too rare to be in all of them, a
+    note says so.
+    """
     codes = _strata(data)
-    rows = splitting.split_rows(codes, data.n_samples, sizes, seed, stratify, hold_out, data.row_groups)
+    rows = splitting.split_rows(
+        codes, data.n_samples, sizes, seed, stratify, hold_out, data.row_groups
+    )
     note = "" if codes is None else splitting.rare_note(data.y, len(sizes) + 1)
     noted = data if not note or note in data.notes else replace(data, notes=(*data.notes, note))
     return [noted.take(part) for part in rows]
@@ -513,11 +610,13 @@ def _as_html(data: Dataset) -> str:
     table = first.to_html(index=False, border=0, float_format="{:.4g}".format)
     size = f"{counted(data.n_samples, 'row')}, {counted(data.n_features, 'feature')}, {data.task}"
     classes = f": {html.escape(', '.join(data.class_names[:10]))}" if data.class_names else ""
-    more = f"<p>{data.n_features - 8} more features are not shown.</p>" if data.n_features > 8 else ""
+    more = (
+        f"<p>{data.n_features - 8} more features are not shown.</p>" if data.n_features > 8 else ""
+    )
     notes = "".join(f"<li>{html.escape(note)}</li>" for note in data.notes)
     return (
-        f"<div><strong>Dataset</strong> {size}{classes} <code>{data.fingerprint[:8]}</code>{table}{more}"
-        f"<ul>{notes}</ul></div>"
+        f"<div><strong>Dataset</strong> {size}{classes} "
+        f"<code>{data.fingerprint[:8]}</code>{table}{more}<ul>{notes}</ul></div>"
     )
 
 
@@ -530,10 +629,12 @@ def count_rows(X: Any) -> int:
 
 
 def row_fingerprints(rows: Array) -> Array:
-    """64 bits of the SHA-256 of every row of a table (n, d) of float64: which rows a model was fitted on, and in which
-    order.
+    """64 bits of the SHA-256 of every row of a table (n, d) of float64: which rows a model was
+    fitted on, and in which order.
     """
-    plain, found = np.asarray(rows, dtype="<f8") + 0.0, bytearray()  # one zero, not two
+    # one zero, not two
+    plain = np.asarray(rows, dtype="<f8") + 0.0
+    found = bytearray()
     for row in plain:
         found += hashlib.sha256(row.tobytes()).digest()[:8]
     return np.frombuffer(bytes(found), dtype="<u8").astype(np.uint64)

@@ -1,7 +1,8 @@
-"""From bytes to columns of cells: the encoding, delimiter, decimal sign, header and names of a table are found out.
+"""From bytes to columns of cells: the encoding, delimiter, decimal sign, header and names of a
+table are found out.
 
-The content decides, not the file's name; packed files are read by `packed`. Every refusal is a `DataError` with the
-line it is about.
+The content decides, not the file's name; packed files are read by `packed`. Every refusal is a
+`DataError` with the line it is about.
 """
 
 from __future__ import annotations
@@ -61,14 +62,23 @@ _JSON = re.compile(rb'\s*[{\[]\s*["{\[]')
 
 
 def refuse_other_files(raw: bytes) -> None:
-    """A DataError for everything that is no text: archives, pictures, pickles, web pages, binary content."""
+    """A DataError for everything that is no text: archives, pictures, pickles, web pages, binary
+    content.
+    """
     for signature, what in _SIGNATURES.items():
         if raw.startswith(signature):
-            raise DataError(f"The file is {what}, not a table; unpack it or save it as CSV, Parquet or .xlsx first.")
+            raise DataError(
+                f"The file is {what}, not a table; unpack it or save it as CSV, Parquet or "
+                ".xlsx first."
+            )
     if _PICKLE.match(raw):
-        raise DataError("The file is a Python pickle, which can run code and is never opened; save it as CSV.")
+        raise DataError(
+            "The file is a Python pickle, which can run code and is never opened; save it as CSV."
+        )
     if _WEB_PAGE.match(raw):
-        raise DataError("The file is a web page or XML, not a table; download the table itself, as CSV.")
+        raise DataError(
+            "The file is a web page or XML, not a table; download the table itself, as CSV."
+        )
     if _JSON.match(raw):
         raise DataError("The file is JSON, not a table of rows and columns; save it as CSV.")
     if raw[:2] in (b"\xff\xfe", b"\xfe\xff"):
@@ -77,8 +87,8 @@ def refuse_other_files(raw: bytes) -> None:
     control = (head < 32) & ~np.isin(head, (9, 10, 11, 12, 13, 26))
     if b"\x00" in raw or control.mean() > 0.01:
         raise DataError(
-            "The file is binary (it holds NUL bytes or control characters), whatever its name says; "
-            "expected text. Save the table as CSV in UTF-8."
+            "The file is binary (it holds NUL bytes or control characters), whatever its "
+            "name says; expected text. Save the table as CSV in UTF-8."
         )
 
 
@@ -88,7 +98,8 @@ MAX_QUOTED_LINES = 100
 HEAD_ROWS = 1000  # from which the decimal sign is read, and whether there is a header
 MOST_TITLES = 10  # lines above a header
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "spaces"}
-ROWS_AT_A_TIME = 200  # after which reading may be ended: of a thousand cells each they take a tenth of a second
+# after which reading may be ended: of a thousand cells each they take a tenth of a second
+ROWS_AT_A_TIME = 200
 
 _LEAST_POSITIONS = 8  # numbers that rise from column to column, before they count as names
 _NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)*|[.,]\d+)([eE][+-]?\d+)?")
@@ -108,7 +119,8 @@ _EMPTY = "The file is empty; expected a table with a header line and at least on
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Columns of cells: texts (object arrays of str) or float64, with what was found out about the file.
+    """Columns of cells: texts (object arrays of str) or float64, with what was found out about the
+    file.
 
     values : texts that are values although they often stand for a missing one.
     """
@@ -134,11 +146,15 @@ def parse(source: Source, form: ReadOptions) -> Table:
 
 
 def with_marks(table: Table, form: ReadOptions) -> Table:
-    """The table with the texts that were named as marks of a missing value, where some were, read so."""
+    """The table with the texts that were named as marks of a missing value, where some were, read
+    so.
+    """
     if form.missing_marks is None:
         return table
     marks = frozenset(form.missing_marks)
-    columns = tuple(_without_marks(cells, marks - MISSING, table.decimal) for cells in table.columns)
+    columns = tuple(
+        _without_marks(cells, marks - MISSING, table.decimal) for cells in table.columns
+    )
     return replace(table, columns=columns, values=MISSING - marks - {""})
 
 
@@ -148,7 +164,9 @@ def _without_marks(cells: np.ndarray, marks: frozenset[str], decimal: str) -> np
     gone = np.isin(to_numbers(cells, decimal), numbers[np.isfinite(numbers)])
     if cells.dtype.kind == "f":
         return np.where(gone, np.nan, cells)
-    return np.where(gone | np.array([cell in marks for cell in cells.tolist()], dtype=bool), "", cells)
+    return np.where(
+        gone | np.array([cell in marks for cell in cells.tolist()], dtype=bool), "", cells
+    )
 
 
 def _parsed(source: Source, form: ReadOptions) -> Table:
@@ -165,10 +183,12 @@ def _parsed(source: Source, form: ReadOptions) -> Table:
     text, encoding = _decoded(raw, form.encoding, notes)
     skipped = 0
     if separator := re.match(r"sep=(.)\n", text):
-        text, skipped = text[separator.end() :], 1
+        text = text[separator.end() :]
+        skipped = 1
         form = replace(form, delimiter=form.delimiter or separator[1])
     for _ in range(form.skip_lines or 0):
-        text, skipped = text.partition("\n")[2], skipped + 1
+        text = text.partition("\n")[2]
+        skipped = skipped + 1
     form = replace(form, delimiter=form.delimiter or _sniffed(text))
     lines, rows = _collected(text, skipped, form)
     rows = _squared(rows, lines, text, form, notes)
@@ -188,13 +208,18 @@ def _bytes_of(source: Source, max_bytes: int) -> bytes:
                 raw = handle.read(max_bytes + 1)
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or error
-            raise DataError(f"The file {str(source)[:200]!r} cannot be opened: {reason}.") from error
+            raise DataError(
+                f"The file {str(source)[:200]!r} cannot be opened: {reason}."
+            ) from error
     elif hasattr(source, "read"):
         content = source.read(max_bytes + 1)
-        raw = content.encode("utf-8", "surrogatepass") if isinstance(content, str) else bytes(content)
+        raw = (
+            content.encode("utf-8", "surrogatepass") if isinstance(content, str) else bytes(content)
+        )
     else:
         raise DataError(
-            f"The source is a {type(source).__name__}; expected a data frame, a path, bytes or an open file."
+            f"The source is a {type(source).__name__}; expected a data frame, a path, "
+            "bytes or an open file."
         )
     if len(raw) > max_bytes:
         raise DataError(
@@ -213,12 +238,16 @@ def _decoded(raw: bytes, encoding: str | None, notes: list[str]) -> tuple[str, s
         text = raw.decode(found)
     except LookupError as error:
         raise DataError(
-            f"There is no encoding {found!r}; try 'utf-8', 'cp1252' or 'utf-16'.", repairs=[_FIND_ENCODING]
+            f"There is no encoding {found!r}; try 'utf-8', 'cp1252' or 'utf-16'.",
+            repairs=[_FIND_ENCODING],
         ) from error
     except UnicodeError as error:
         if encoding:
             raise DataError(
-                f"The file is not {encoding} ({getattr(error, 'reason', error)}); leave encoding= out to find it.",
+                (
+                    f"The file is not {encoding} ({getattr(error, 'reason', error)}); leave "
+                    "encoding= out to find it."
+                ),
                 repairs=[_FIND_ENCODING],
             ) from error
         found = "cp1252" if found == "utf-8" else found
@@ -236,19 +265,24 @@ def _decoded(raw: bytes, encoding: str | None, notes: list[str]) -> tuple[str, s
 # Rows
 
 
-def _records(text: str, delimiter: str, quotes: bool = True, skipped: int = 0) -> Iterator[tuple[int, int, list[str]]]:
+def _records(
+    text: str, delimiter: str, quotes: bool = True, skipped: int = 0
+) -> Iterator[tuple[int, int, list[str]]]:
     """First line, last line and the stripped cells of every record that is not blank."""
     lines: Iterator[str] = io.StringIO(text)
     if delimiter == " ":
         lines = (" ".join(line.split()) + "\n" for line in lines)
     reader = csv.reader(
-        lines, delimiter=delimiter, skipinitialspace=delimiter != " ",
+        lines,
+        delimiter=delimiter,
+        skipinitialspace=delimiter != " ",
         quoting=csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE,
-    )  # fmt: skip
+    )
     last = skipped
     try:
         for row in reader:
-            first, last = last + 1, skipped + reader.line_num
+            first = last + 1
+            last = skipped + reader.line_num
             cells = [cell.strip() for cell in row]
             if any(cells):
                 yield first, last, cells
@@ -261,7 +295,9 @@ def _records(text: str, delimiter: str, quotes: bool = True, skipped: int = 0) -
 
 
 def _sniffed(text: str) -> str:
-    """The delimiter under which the first lines have equal numbers of cells, and the most cells are numbers."""
+    """The delimiter under which the first lines have equal numbers of cells, and the most cells are
+    numbers.
+    """
     scores = {delimiter: _score(text, delimiter) for delimiter in DELIMITERS}
     best = max(scores, key=lambda delimiter: scores[delimiter])
     return best if scores[best][0] > 0 else ","
@@ -276,7 +312,9 @@ def _score(text: str, delimiter: str) -> tuple[float, int]:
     width, count = Counter(map(len, rows)).most_common(1)[0] if rows else (0, 0)
     if width < 2:
         return 0.0, 0
-    cells = [cell for row in rows[1:] or rows if len(row) == width for cell in row if cell not in MISSING]
+    cells = [
+        cell for row in rows[1:] or rows if len(row) == width for cell in row if cell not in MISSING
+    ]
     numeric = sum(bool(_NUMBER.fullmatch(cell)) for cell in cells) / max(len(cells), 1)
     doubt = 0.5 if delimiter == " " else 1.0  # spaces also stand inside texts
     return doubt * count / len(rows) * (0.05 + numeric), width
@@ -301,28 +339,44 @@ def _collected(text: str, skipped: int, form: ReadOptions) -> tuple[list[int], R
         rows.append(cells)
     if last - first > MAX_QUOTED_LINES or (form.quotes and last > first and text.count('"') % 2):
         raise DataError(
-            f"A quotation mark opened on line {first} is not closed there or soon after; close it, or remove the "
-            "quotation marks.",
+            (
+                f"A quotation mark opened on line {first} is not closed there or soon after; "
+                "close it, or remove the quotation marks."
+            ),
             repairs=[_AS_LETTERS],
         )
     if not rows:
-        raise DataError("The file is empty: it holds delimiters and quotation marks, but nothing between them.")
+        raise DataError(
+            "The file is empty: it holds delimiters and quotation marks, but nothing between them."
+        )
     return lines, rows
 
 
 def _nothing_below(form: ReadOptions) -> DataError:
-    text = f"Nothing is left below the first {counted(form.skip_lines or 0, 'line')}; leave out fewer lines."
+    text = (
+        f"Nothing is left below the first {counted(form.skip_lines or 0, 'line')}; leave out "
+        "fewer lines."
+    )
     return DataError(text, repairs=[_FIRST_LINE])
 
 
 def _squared(rows: Rows, lines: list[int], text: str, form: ReadOptions, notes: list[str]) -> Rows:
-    """Rows of one length; empty cells past the first line's length are cut, other differences are refused."""
+    """Rows of one length; empty cells past the first line's length are cut, other differences are
+    refused.
+    """
     rows = _below_title(rows, form, notes)
-    lines, width = lines[len(lines) - len(rows) :], len(rows[0])
+    lines = lines[len(lines) - len(rows) :]
+    width = len(rows[0])
     body = rows[1:]
-    if {len(row) for row in body} == {width + 1} and any(row[-1] for row in body) and (_is_number(body[0]) or
-            not any(map(_is_number, body[:10]))):  # fmt: skip
-        notes.append("The first line has one cell less than the rows: the first column was read as names of the rows.")
+    if (
+        {len(row) for row in body} == {width + 1}
+        and any(row[-1] for row in body)
+        and (_is_number(body[0]) or not any(map(_is_number, body[:10])))
+    ):
+        notes.append(
+            "The first line has one cell less than the rows: the first column was read as "
+            "names of the rows."
+        )
         return [["row id", *rows[0]], *body]
     rows = [row if any(row[width:]) else row[:width] for row in rows]
     sizes = [len(row) for row in rows]
@@ -335,9 +389,12 @@ def _squared(rows: Rows, lines: list[int], text: str, form: ReadOptions, notes: 
         said = f"Left out: {other} with another number of cells than {usual}."
         notes.append(Note(said, [Repair.of("Refuse such lines", on_bad_lines="error")]))
         return [row for row in rows if len(row) == usual]
-    first, repairs = sizes.index(usual), []
+    first = sizes.index(usual)
+    repairs = []
     if 0 < first <= MOST_TITLES and set(sizes[first:]) == {usual}:
-        label = "Read without the first line" if first == 1 else f"Read without the first {first} lines"
+        label = (
+            "Read without the first line" if first == 1 else f"Read without the first {first} lines"
+        )
         repairs.append(Repair.of(label, skip_lines=(form.skip_lines or 0) + first))
     scores = {sign: _score(text, sign)[0] for sign in DELIMITERS}
     best = max(scores.keys() - {form.delimiter}, key=lambda sign: scores[sign])
@@ -347,14 +404,19 @@ def _squared(rows: Rows, lines: list[int], text: str, form: ReadOptions, notes: 
         repairs.append(Repair.of(f"Leave out {other} of another length", on_bad_lines="skip"))
     more = f" ({counted(len(bad), 'line')} differ in all)" if len(bad) > 1 else ""
     raise DataError(
-        f"Line {bad[0][0]} has {counted(bad[0][1], 'cell')}, but line {lines[0]} has {width}{more}, read with the "
-        f"delimiter {delimiter_as_text(form.delimiter)}. Mend these lines, quote cells that hold it, or name another.",
+        (
+            f"Line {bad[0][0]} has {counted(bad[0][1], 'cell')}, but line {lines[0]} has "
+            f"{width}{more}, read with the delimiter {delimiter_as_text(form.delimiter)}. Mend "
+            "these lines, quote cells that hold it, or name another."
+        ),
         repairs=repairs,
     )
 
 
 def _below_title(rows: Rows, form: ReadOptions, notes: list[str]) -> Rows:
-    """The rows without lines above the header that hold one text and nothing else: a title, a source, a date."""
+    """The rows without lines above the header that hold one text and nothing else: a title, a
+    source, a date.
+    """
     if not rows:
         raise _nothing_below(form)
     count = next((k for k, row in enumerate(rows) if sum(map(bool, row)) != 1), 0)
@@ -362,9 +424,13 @@ def _below_title(rows: Rows, form: ReadOptions, notes: list[str]) -> Rows:
     width = len(below[0])
     is_header = width >= 3 and all(below[0]) and not _is_number(below[0]) and len(below) > 1
     if (
-        form.skip_lines is not None or not 0 < count <= MOST_TITLES or not is_header or not rows[0][0]
-        or _is_number(rows[0]) or any(len(row) != width and (len(row) < width or any(row[width:])) for row in below)
-    ):  # fmt: skip
+        form.skip_lines is not None
+        or not 0 < count <= MOST_TITLES
+        or not is_header
+        or not rows[0][0]
+        or _is_number(rows[0])
+        or any(len(row) != width and (len(row) < width or any(row[width:])) for row in below)
+    ):
         return rows
     which = "The first line is a title" if count == 1 else f"The first {count} lines are a title"
     notes.append(Note(f"{which} above the table and was left out.", [_FIRST_LINE]))
@@ -380,7 +446,8 @@ def _is_number(cells: list[str]) -> bool:
 
 def _table(rows: Rows, form: ReadOptions, notes: list[str]) -> Table:
     """Header, names and decimal sign of equal rows of cells."""
-    width, head = len(rows[0]), rows[:HEAD_ROWS]
+    width = len(rows[0])
+    head = rows[:HEAD_ROWS]
     if width > form.max_columns:
         raise too_many("columns", form.max_columns, "max_columns")
     decimal = form.decimal or _decimal_sign(head, form.delimiter)
@@ -400,27 +467,35 @@ def _table(rows: Rows, form: ReadOptions, notes: list[str]) -> Table:
     if not header:
         names = tuple(f"x{j}" for j in range(width))
         if form.header is None:
-            text = f"The first line holds data, no names: the columns are called x0 to x{width - 1}."
+            text = (
+                f"The first line holds data, no names: the columns are called x0 to x{width - 1}."
+            )
             notes.append(Note(text, [Repair.of("The first line holds names", header=True)]))
         return Table(names, tuple(columns), decimal, header=False, notes=tuple(notes))
     kept = [j for j, name in enumerate(rows[0]) if name or any(columns[j].tolist())]
     if len(kept) < width:
-        notes.append(f"{counted(width - len(kept), 'column')} without a name and without a value left out.")
+        notes.append(
+            f"{counted(width - len(kept), 'column')} without a name and without a value left out."
+        )
     names = settled_names([rows[0][j] for j in kept], notes)
     return Table(names, tuple(columns[j] for j in kept), decimal, notes=tuple(notes))
 
 
 def _decimal_sign(rows: Rows, delimiter: str | None) -> str:
     cells = [cell for row in rows for cell in row]
-    commas, points = (sum(bool(_WITH_SIGN[sign].fullmatch(cell)) for cell in cells) for sign in ",.")
-    if commas == points == 0 and delimiter == ";":  # 1,234 between semicolons: they are there to free the comma
+    commas, points = (
+        sum(bool(_WITH_SIGN[sign].fullmatch(cell)) for cell in cells) for sign in ",."
+    )
+    # 1,234 between semicolons: they are there to free the comma
+    if commas == points == 0 and delimiter == ";":
         commas = sum(bool(_UNCLEAR.fullmatch(cell)) for cell in cells)
     return "," if commas > points else "."
 
 
 def _has_header(rows: Rows, decimal: str) -> bool:
-    """The first line is a header unless it holds numbers wherever the rows below do; numbers that rise from column
-    to column, as wavelengths do, are names where the rows below do not rise as well.
+    """The first line is a header unless it holds numbers wherever the rows below do; numbers that
+    rise from column to column, as wavelengths do, are names where the rows below do not rise as
+    well.
     """
     cells = np.array([cell for row in rows for cell in row], dtype=object)
     numbers = to_numbers(cells, decimal).reshape(len(rows), -1)
@@ -443,14 +518,21 @@ def settled_names(cells: Sequence[str], notes: list[str]) -> tuple[str, ...]:
     """Names of columns, cleaned, cut and all different."""
     count = Counter(" ".join(cell.split()) for cell in cells)
     doubled = [name for name, times in count.items() if name and times > 1]
-    names = distinct_names([clean_name(cell) or f"column {j}" for j, cell in enumerate(cells, start=1)], MAX_NAME - 5)
+    names = distinct_names(
+        [clean_name(cell) or f"column {j}" for j, cell in enumerate(cells, start=1)], MAX_NAME - 5
+    )
     if doubled:
         example = next((name for name in names if name.endswith("(2)")), names[-1])
         which = listed(map(clean_name, doubled))
-        text = f"Several columns have the same name: {which}; later ones got a number, as in {example!r}."
+        text = (
+            f"Several columns have the same name: {which}; later ones got a number, as in "
+            f"{example!r}."
+        )
         notes.append(Note(text, [Repair.of("The first line holds data", header=False)]))
     if unnamed := [f"column {j}" for j, cell in enumerate(cells, start=1) if not clean_name(cell)]:
-        notes.append(f"{counted(len(unnamed), 'column')} without a name: now called {listed(unnamed)}.")
+        notes.append(
+            f"{counted(len(unnamed), 'column')} without a name: now called {listed(unnamed)}."
+        )
     if any(len(cell) > MAX_NAME for cell in cells):
         notes.append(f"Names longer than {MAX_NAME} characters were cut.")
     return tuple(names)

@@ -1,4 +1,6 @@
-"""Data frames as tables of cells: numbers as they are, everything else as text, gaps as empty cells."""
+"""Data frames as tables of cells: numbers as they are, everything else as text, gaps as empty
+cells.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ from mklcore.errors import DataError
 
 
 def is_frame(source: Any) -> bool:
-    """Whether this is a data frame: of pandas, or of another library with the interchange protocol, such as polars."""
+    """Whether this is a data frame: of pandas, or of another library with the interchange protocol,
+    such as polars.
+    """
     return hasattr(source, "__dataframe__")
 
 
@@ -30,7 +34,8 @@ def frame_cells(frame: Any) -> Table:
         frame = pd.api.interchange.from_dataframe(frame)
     if not frame.shape[0] or not frame.shape[1]:
         raise DataError(
-            f"The data frame has {frame.shape[0]} rows and {frame.shape[1]} columns; expected at least one of each."
+            f"The data frame has {frame.shape[0]} rows and {frame.shape[1]} columns; "
+            "expected at least one of each."
         )
     notes: list[str] = []
     names = settled_names([str(name) for name in frame.columns], notes)
@@ -44,7 +49,9 @@ def _cells(name: str, column: Any) -> np.ndarray:
     from pandas.api import types  # not at start-up
 
     if types.is_complex_dtype(column.dtype):
-        raise DataError(f"The column {name!r} holds complex numbers; give their real and imaginary parts.")
+        raise DataError(
+            f"The column {name!r} holds complex numbers; give their real and imaginary parts."
+        )
     if types.is_numeric_dtype(column.dtype) and not types.is_bool_dtype(column.dtype):
         numbers: np.ndarray = column.to_numpy(dtype=np.float64, na_value=np.nan)
         return numbers
@@ -59,7 +66,10 @@ def _cells(name: str, column: Any) -> np.ndarray:
 
 
 def as_table(source: Any, form: ReadOptions) -> Table:
-    """The table in a data frame, or in whatever `parse` reads. DataError, by name, for everything else."""
+    """The table in a data frame, or in whatever `parse` reads.
+
+    DataError, by name, for everything else.
+    """
     if isinstance(source, Table):
         return source
     return with_marks(frame_cells(source), form) if is_frame(source) else parse(source, form)
@@ -68,9 +78,19 @@ def as_table(source: Any, form: ReadOptions) -> Table:
 def with_column(table: Table, wanted: str, cells: Any) -> tuple[Table, str]:
     """The table with one column more, and the name of it, which is no name of the table."""
     if len(cells) != table.n_rows:
-        raise DataError(f"{wanted} has {len(cells)} values and the table has {table.n_rows} rows; give one per row.")
+        raise DataError(
+            f"{wanted} has {len(cells)} values and the table has {table.n_rows} rows; give "
+            "one per row."
+        )
     name = distinct_names([*table.names, wanted])[-1]
     return Table(
-        (*table.names, name), (*table.columns, np.asarray(cells)), table.decimal, table.delimiter, table.encoding,
-        table.header, table.sheets, table.notes, table.values,
-    ), name  # fmt: skip
+        (*table.names, name),
+        (*table.columns, np.asarray(cells)),
+        table.decimal,
+        table.delimiter,
+        table.encoding,
+        table.header,
+        table.sheets,
+        table.notes,
+        table.values,
+    ), name

@@ -1,11 +1,12 @@
 """Groups of columns: by prefix, by category, in equal bands, by wavelength, or by hand as text.
 
-Text counts columns from 1 and is short enough for a link: "petal:3-4;rest:1,2". A spectrum is a row of a table whose
-column names are wavelengths, which `wavelengths` reads; steps take a `Dataset` and give one, with a note: standardise,
-append second differences, cut into bands, which become the groups of the data set.
+Text counts columns from 1 and is short enough for a link: "petal:3-4;rest:1,2". A spectrum is a row
+of a table whose column names are wavelengths, which `wavelengths` reads; steps take a `Dataset` and
+give one, with a note: standardise, append second differences, cut into bands, which become the
+groups of the data set.
 
-Source: Subrahmanya and Shin (2010), the near-infrared experiments; constants as in the specification of sparse MKL,
-C.5.
+Source: Subrahmanya and Shin (2010), the near-infrared experiments; constants as in the
+specification of sparse MKL, C.5.
 """
 
 from __future__ import annotations
@@ -36,20 +37,30 @@ def write_numbers(columns: Iterable[int]) -> str:
             runs[-1].append(column)
         else:
             runs.append([column])
-    return ",".join(f"{run[0] + 1}-{run[-1] + 1}" if len(run) > 1 else f"{run[0] + 1}" for run in runs)
+    return ",".join(
+        f"{run[0] + 1}-{run[-1] + 1}" if len(run) > 1 else f"{run[0] + 1}" for run in runs
+    )
 
 
 def read_numbers(text: str, n_columns: int, what: str = "column") -> tuple[int, ...]:
-    """Indices from 0 of "1-3,7". Raises DataError for other text and for columns that are not there."""
+    """Indices from 0 of "1-3,7".
+
+    Raises DataError for other text and for columns that are not there.
+    """
     squeezed = "".join(text.split())
     if not re.fullmatch(NUMBERS, squeezed, re.ASCII):
-        raise DataError(f"{text[:40]!r} names no {what}s; expected numbers such as 1-3,7, counted from 1.")
+        raise DataError(
+            f"{text[:40]!r} names no {what}s; expected numbers such as 1-3,7, counted from 1."
+        )
     found: dict[int, None] = {}
     for part in squeezed.split(","):
         low, _, high = part.partition("-")
-        first, last = int(low), int(high or low)
+        first = int(low)
+        last = int(high or low)
         if not 1 <= first <= last <= n_columns:
-            raise DataError(f"{part!r} is not among the {what}s: they are numbered from 1 to {n_columns}.")
+            raise DataError(
+                f"{part!r} is not among the {what}s: they are numbered from 1 to {n_columns}."
+            )
         found |= dict.fromkeys(range(first - 1, last))
     return tuple(found)
 
@@ -60,13 +71,18 @@ def write_groups(groups: Groups) -> str:
     for name, _ in groups:
         plain = re.sub(r"[:;&#?=\s]+", " ", name).strip(" ,")[:36].strip() or "group"
         names.append(plain if plain not in names else f"{plain} {len(names) + 1}")
-    return ";".join(f"{name}:{write_numbers(columns)}" for name, (_, columns) in zip(names, groups, strict=True))
+    return ";".join(
+        f"{name}:{write_numbers(columns)}" for name, (_, columns) in zip(names, groups, strict=True)
+    )
 
 
 def read_groups(text: str, n_columns: int) -> Groups:
     """The groups in text such as "petal:3-4;rest:1,2". Raises DataError."""
     if not re.fullmatch(GROUPS, text):
-        raise DataError(f"{text[:40]!r} describes no groups of columns; expected a name and numbers, as in petal:3-4.")
+        raise DataError(
+            f"{text[:40]!r} describes no groups of columns; expected a name and numbers, "
+            "as in petal:3-4."
+        )
     found = [part.split(":") for part in text.split(";")]
     names = [name for name, _ in found]
     if len(set(names)) < len(names):
@@ -76,22 +92,29 @@ def read_groups(text: str, n_columns: int) -> Groups:
 
 def by_prefix(names: Sequence[str]) -> Groups:
     """Columns whose names share what stands before the first _ . or : ; at least two make a group."""
-    return _of_keys([match[1] if (match := re.match(r"([^_.:]+)[_.:]", name)) else "" for name in names])
+    return _of_keys(
+        [match[1] if (match := re.match(r"([^_.:]+)[_.:]", name)) else "" for name in names]
+    )
 
 
 LEAST_SHARING = 3  # columns that a prefix has to cover before it is believed to name a family
 
 
 def families(columns: Groups) -> Groups:
-    """Source columns that share a prefix, as groups of features; none unless several prefixes cover three columns each.
+    """Source columns that share a prefix, as groups of features; none unless several prefixes cover
+    three columns each.
 
     What belongs to no family makes a last group, so that the groups together hold every feature.
     """
-    prefixes = [(name, places) for name, places in by_prefix([name for name, _ in columns]) if name != REST]
+    prefixes = [
+        (name, places) for name, places in by_prefix([name for name, _ in columns]) if name != REST
+    ]
     shared = [(prefix, places) for prefix, places in prefixes if len(places) >= LEAST_SHARING]
     if len(shared) < 2:
         return ()
-    groups = [(prefix, tuple(j for k in places for j in columns[k][1])) for prefix, places in shared]
+    groups = [
+        (prefix, tuple(j for k in places for j in columns[k][1])) for prefix, places in shared
+    ]
     return _with_rest(groups, [j for _, members in columns for j in members])
 
 
@@ -104,14 +127,16 @@ def equal_bands(n_columns: int, count: int) -> Groups:
     """`count` bands of neighbouring columns, as equal as can be."""
     if not 1 <= count <= n_columns:
         raise DataError(
-            f"{counted(n_columns, 'column')} cannot be cut into {counted(count, 'band')}; choose from 1 to {n_columns}."
+            f"{counted(n_columns, 'column')} cannot be cut into {counted(count, 'band')}; "
+            f"choose from 1 to {n_columns}."
         )
     edges = [k * n_columns // count for k in range(count + 1)]
     return tuple((f"band {k + 1}", tuple(range(a, b))) for k, (a, b) in enumerate(pairwise(edges)))
 
 
 def regrouped(data: Dataset, how: str) -> Dataset:
-    """The same table in other groups: "none", "prefix", "categories", "bands N" or text as in `read_groups`.
+    """The same table in other groups: "none", "prefix", "categories", "bands N" or text as in
+    `read_groups`.
 
     Where nothing shares a prefix or comes from a category there are no groups. Raises DataError.
     """
@@ -148,12 +173,16 @@ def _with_rest(groups: list[tuple[str, tuple[int, ...]]], every: Iterable[int]) 
 
 SECOND = "Δ²"  # second differences are called Δ²850 after the wavelength in their middle
 LEAST = 3  # fewer numeric names are no spectrum
-_NAME = re.compile(r"(?P<before>[^\W\d_]*[ _.\-]?)(?P<number>\d+(\.\d+)?([eE][+-]?\d+)?)(?P<after> ?[^\W\d]*)")
+_NAME = re.compile(
+    r"(?P<before>[^\W\d_]*[ _.\-]?)(?P<number>\d+(\.\d+)?([eE][+-]?\d+)?)(?P<after> ?[^\W\d]*)"
+)
 
 
 def wavelengths(data: Dataset | Sequence[str]) -> Array:
-    """Positions (d,) of the columns, read from their names: "850", "850.5 nm", "nm850", "w001", and "Δ²850" for
-    second differences. DataError where a name holds no number, or where the names are not alike."""
+    """Positions (d,) of the columns, read from their names: "850", "850.5 nm", "nm850", "w001", and
+    "Δ²850" for second differences. DataError where a name holds no number, or where the names are
+    not alike.
+    """
     names = data.feature_names if isinstance(data, Dataset) else tuple(data)
     plain = [str(name).removeprefix(SECOND) for name in names]
     matches = [_NAME.fullmatch(name) for name in plain]
@@ -161,25 +190,31 @@ def wavelengths(data: Dataset | Sequence[str]) -> Array:
     shapes = {(match["before"], match["after"].strip()) for match in matches if match is not None}
     if odd or len(shapes) != 1:
         raise DataError(
-            f"These columns are no wavelengths: {listed(odd or names)}. Expected names such as 850, 850.5 nm or "
-            f"nm850, all alike; leave other columns out."
+            f"These columns are no wavelengths: {listed(odd or names)}. Expected names "
+            "such as 850, 850.5 nm or nm850, all alike; leave other columns out."
         )
     return np.array([float(match["number"]) for match in matches if match is not None])
 
 
 def standardise_spectra(*parts: Dataset) -> tuple[Dataset, ...]:
-    """Every row brought to mean 0 and standard deviation 1 by itself; a flat spectrum is only centred."""
+    """Every row brought to mean 0 and standard deviation 1 by itself; a flat spectrum is only
+    centred.
+    """
     return tuple(_each_row(part) for part in parts)
 
 
 def with_second_differences(data: Dataset) -> Dataset:
-    """x_{j+1} - 2 x_j + x_{j-1} appended for every inner wavelength j: curvature, free of offset and slope.
+    """x_{j+1} - 2 x_j + x_{j-1} appended for every inner wavelength j: curvature, free of offset
+    and slope.
 
-    The new columns are called Δ² and the wavelength of j, and join the band and the source column of j.
+    The new columns are called Δ² and the wavelength of j, and join the band and the source column
+    of j.
     """
     names = data.feature_names
     if len(names) < LEAST:
-        raise DataError(f"Second differences need at least {LEAST} wavelengths; the table has {len(names)}.")
+        raise DataError(
+            f"Second differences need at least {LEAST} wavelengths; the table has {len(names)}."
+        )
     wavelengths(names)
     if any(name.startswith(SECOND) for name in names):
         raise DataError("The second differences are appended already.")
@@ -187,18 +222,24 @@ def with_second_differences(data: Dataset) -> Dataset:
     place = {j + 1: data.n_features + j for j in range(data.n_features - 2)}
 
     def joined(sets: Groups) -> Groups:
-        return tuple((name, (*cols, *(place[j] for j in cols if j in place))) for name, cols in sets)
+        return tuple(
+            (name, (*cols, *(place[j] for j in cols if j in place))) for name, cols in sets
+        )
 
     note = f"{counted(len(place), 'second difference')} appended."
     return replace(
-        data, X=X, feature_names=(*data.feature_names, *(SECOND + name for name in names[1:-1])),
-        groups=joined(data.groups), columns=joined(data.columns), notes=(*data.notes, note),
-    )  # fmt: skip
+        data,
+        X=X,
+        feature_names=(*data.feature_names, *(SECOND + name for name in names[1:-1])),
+        groups=joined(data.groups),
+        columns=joined(data.columns),
+        notes=(*data.notes, note),
+    )
 
 
 def measured_columns(data: Dataset) -> list[int]:
-    """The columns that were measured along an axis, in its order, where most of the table was; none elsewhere: x1,
-    x2, x3 are numbered, not measured, and so are attribute2, attribute3, attribute4.
+    """The columns that were measured along an axis, in its order, where most of the table was; none
+    elsewhere: x1, x2, x3 are numbered, not measured, and so are attribute2, attribute3, attribute4.
     """
     names = [name.removeprefix(SECOND) for name in data.feature_names]
     family = sorted(spectral_columns(names))
@@ -206,12 +247,14 @@ def measured_columns(data: Dataset) -> list[int]:
         return []
     places = wavelengths([names[j] for j in family])
     whole = bool(np.all(places == np.round(places))) and 0.0 <= places.min() <= len(places)
-    numbered = whole and float(np.ptp(places)) < 2 * len(places)  # some may have been left out, the first among them
+    # some may have been left out, the first among them
+    numbered = whole and float(np.ptp(places)) < 2 * len(places)
     return [] if numbered else [family[k] for k in np.argsort(places, kind="stable")]
 
 
 def with_bands(data: Dataset, n_bands: int) -> Dataset:
-    """The same data with `n_bands` nearly equal bands of neighbouring wavelengths as groups, called "850–868".
+    """The same data with `n_bands` nearly equal bands of neighbouring wavelengths as groups, called
+    "850–868".
 
     Second differences go to the band of the wavelength in their middle.
     """
@@ -229,9 +272,13 @@ def with_bands(data: Dataset, n_bands: int) -> Dataset:
 def spectral_columns(names: Sequence[str]) -> list[int]:
     """The columns of the largest family of names that differ only in a number."""
     found = [
-        (match["before"], match["after"].strip(), j) for j, name in enumerate(names) if (match := _NAME.fullmatch(name))
+        (match["before"], match["after"].strip(), j)
+        for j, name in enumerate(names)
+        if (match := _NAME.fullmatch(name))
     ]
-    families = [[j for *_, j in members] for _, members in groupby(sorted(found), key=lambda item: item[:2])]
+    families = [
+        [j for *_, j in members] for _, members in groupby(sorted(found), key=lambda item: item[:2])
+    ]
     return max(families, key=len, default=[])
 
 
@@ -239,4 +286,6 @@ def _each_row(data: Dataset) -> Dataset:
     scale = data.X.std(axis=1, keepdims=True)
     scale[np.ptp(data.X, axis=1) == 0] = 1.0
     X = (data.X - data.X.mean(axis=1, keepdims=True)) / scale
-    return replace(data, X=X, notes=(*data.notes, "Every spectrum was brought to mean 0, deviation 1."))
+    return replace(
+        data, X=X, notes=(*data.notes, "Every spectrum was brought to mean 0, deviation 1.")
+    )

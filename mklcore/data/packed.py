@@ -1,10 +1,11 @@
 """Packed files: Parquet, workbooks, arrays and JSON, with a bound on what each unpacks to.
 
-Nothing is executed and nothing is unpickled. What a packed file unpacks to is bounded before it is unpacked. A text
-that stands in every row is a few bytes of a Parquet file and gigabytes in memory: headers of all pages are read first,
-texts are read as a dictionary and the number of the entry in each row, and what they come to row by row is counted. A
-reader of workbooks takes memory for every cell that a sheet spans and for every text as often as it stands there: the
-parts of a packed workbook are unpacked here first, whatever they say of themselves.
+Nothing is executed and nothing is unpickled. What a packed file unpacks to is bounded before it is
+unpacked. A text that stands in every row is a few bytes of a Parquet file and gigabytes in memory:
+headers of all pages are read first, texts are read as a dictionary and the number of the entry in
+each row, and what they come to row by row is counted. A reader of workbooks takes memory for every
+cell that a sheet spans and for every text as often as it stands there: the parts of a packed
+workbook are unpacked here first, whatever they say of themselves.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ from mklcore.errors import DataError, Repair, check_cancelled
 
 MAX_CELLS = 10_000_000
 MAX_EXPANSION = 10  # unpacked size of a packed file, in multiples of max_bytes
-MAX_TEXT = 3  # all texts of a packed file, row by row, in multiples of max_bytes; in memory each is written out
+# all texts of a packed file, row by row, in multiples of max_bytes; in memory each is written out
+MAX_TEXT = 3
 
 T = TypeVar("T")
 
@@ -52,14 +54,17 @@ def endable(parts: Iterable[T], every: int = 1) -> Iterator[T]:
 
 
 def too_many(what: str, most: int, option: str) -> DataError:
-    return DataError(f"The table has more than {most:,} {what}, the limit; take a part of it, or set {option}.")
+    return DataError(
+        f"The table has more than {most:,} {what}, the limit; take a part of it, or set {option}."
+    )
 
 
 def check_cells(n_rows: int, n_columns: int) -> None:
     """Refuse a table with too many cells."""
     if n_rows * n_columns > MAX_CELLS:
         raise DataError(
-            f"The table has {n_rows:,} x {n_columns:,} cells, more than {MAX_CELLS:,}; take fewer rows or columns."
+            f"The table has {n_rows:,} x {n_columns:,} cells, more than {MAX_CELLS:,}; "
+            "take fewer rows or columns."
         )
 
 
@@ -92,7 +97,8 @@ class ArrayHeader:
 
 
 def array_header(file: IO[bytes]) -> ArrayHeader:
-    """The header of an array in NumPy's format; DataError where it says that it is longer than any of ours.
+    """The header of an array in NumPy's format; DataError where it says that it is longer than any
+    of ours.
 
     NumPy reads a header whole, gigabytes too, before it looks at it.
     """
@@ -105,7 +111,11 @@ def array_header(file: IO[bytes]) -> ArrayHeader:
             f"An array of the archive says that its header has {length:,} bytes; expected at most "
             f"{MAX_HEADER_BYTES:,}. Save it again with np.savez."
         )
-    read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    read = (
+        np.lib.format.read_array_header_1_0
+        if version == (1, 0)
+        else np.lib.format.read_array_header_2_0
+    )
     shape, fortran, dtype = read(file)
     return ArrayHeader(shape, fortran, dtype, file.tell())
 
@@ -116,12 +126,17 @@ def array_content(name: str, file: IO[bytes]) -> np.ndarray:
     file.seek(0)
     found: np.ndarray = np.lib.format.read_array(file, allow_pickle=False)
     if not are_texts(found):
-        raise DataError(f"{name} holds signs that no text can hold; save it again with np.array(..., dtype=str).")
+        raise DataError(
+            f"{name} holds signs that no text can hold; save it again with np.array(..., "
+            "dtype=str)."
+        )
     return found
 
 
 def bounded_json(raw: bytes) -> Any:
-    """The value of a JSON text; DataError where it has more than ``MOST_VALUES`` parts, counted before it is read."""
+    """The value of a JSON text; DataError where it has more than ``MOST_VALUES`` parts, counted
+    before it is read.
+    """
     parts = sum(raw.count(sign) for sign in (b",", b"[", b"{"))
     if parts > MOST_VALUES:
         raise DataError(f"Its description has {parts:,} values, more than {MOST_VALUES:,}.")
@@ -145,12 +160,23 @@ def parquet_columns(raw: bytes, form: ReadOptions) -> Columns:
         return _columns(raw, form)
     except DataError:
         raise
-    except (OSError, ValueError, TypeError, LookupError, ArithmeticError, MemoryError, RuntimeError) as error:
-        raise DataError(f"The Parquet file cannot be read ({type(error).__name__}); write it again.") from error
+    except (
+        OSError,
+        ValueError,
+        TypeError,
+        LookupError,
+        ArithmeticError,
+        MemoryError,
+        RuntimeError,
+    ) as error:
+        raise DataError(
+            f"The Parquet file cannot be read ({type(error).__name__}); write it again."
+        ) from error
 
 
 def _columns(raw: bytes, form: ReadOptions) -> Columns:
-    pa, parquet = _arrow("pyarrow"), _arrow("pyarrow.parquet")
+    pa = _arrow("pyarrow")
+    parquet = _arrow("pyarrow.parquet")
     meta = parquet.read_metadata(pa.BufferReader(raw))
     if meta.num_rows > form.max_rows:
         raise too_many("rows", form.max_rows, "max_rows")
@@ -161,8 +187,14 @@ def _columns(raw: bytes, form: ReadOptions) -> Columns:
     leaves = [meta.schema.column(place) for place in range(meta.num_columns)]
     texts = [one.path for one in leaves if one.physical_type == "BYTE_ARRAY"]
     file = parquet.ParquetFile(pa.BufferReader(raw), read_dictionary=texts)
-    kinds = {field.name: field.type for field in file.schema_arrow if not _INDEX.fullmatch(field.name)}
-    left = [name for name, kind in kinds.items() if pa.types.is_nested(kind) or isinstance(kind, pa.BaseExtensionType)]
+    kinds = {
+        field.name: field.type for field in file.schema_arrow if not _INDEX.fullmatch(field.name)
+    }
+    left = [
+        name
+        for name, kind in kinds.items()
+        if pa.types.is_nested(kind) or isinstance(kind, pa.BaseExtensionType)
+    ]
     found: dict[str, np.ndarray] = {}
     size = 0
     for place, one in enumerate(leaves):
@@ -174,8 +206,14 @@ def _columns(raw: bytes, form: ReadOptions) -> Columns:
         column = file.reader.read_all(column_indices=[place], use_threads=False).column(0)
         found[one.path], size = _cells(one.path, column, size, form)
     if not found or not meta.num_rows:
-        raise DataError("The Parquet file holds no rows or no columns; expected at least one of each.")
-    notes = [f"Left out, lists or records in the cells: {listed(map(clean_name, left))}."] if left else []
+        raise DataError(
+            "The Parquet file holds no rows or no columns; expected at least one of each."
+        )
+    notes = (
+        [f"Left out, lists or records in the cells: {listed(map(clean_name, left))}."]
+        if left
+        else []
+    )
     return list(found), tuple(found.values()), notes
 
 
@@ -185,7 +223,8 @@ def _arrow(module: str) -> ModuleType:
 
 def _cells(name: str, column: Any, size: int, form: ReadOptions) -> tuple[np.ndarray, int]:
     """The column as float64, missing cells as NaN, or as texts; and the bytes of all texts so far."""
-    pa, compute = _arrow("pyarrow"), _arrow("pyarrow.compute")
+    pa = _arrow("pyarrow")
+    compute = _arrow("pyarrow.compute")
     kind = column.type
     if pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind):
         whole = column.cast(pa.uint8()) if pa.types.is_boolean(kind) else column
@@ -197,10 +236,14 @@ def _cells(name: str, column: Any, size: int, form: ReadOptions) -> tuple[np.nda
             parts.append(np.array([as_text(value) for value in chunk.to_pylist()], dtype=object))
             continue
         codes = chunk.indices.fill_null(len(chunk.dictionary)).to_numpy(zero_copy_only=False)
-        sizes = np.append(compute.binary_length(chunk.dictionary).fill_null(0).to_numpy(zero_copy_only=False), 0)
+        sizes = np.append(
+            compute.binary_length(chunk.dictionary).fill_null(0).to_numpy(zero_copy_only=False), 0
+        )
         size += int(np.bincount(codes, minlength=len(sizes)) @ sizes.astype(np.int64))
         _check_texts(name, size, form)
-        parts.append(np.array([*map(as_text, chunk.dictionary.to_pylist()), ""], dtype=object)[codes])
+        parts.append(
+            np.array([*map(as_text, chunk.dictionary.to_pylist()), ""], dtype=object)[codes]
+        )
     return np.concatenate(parts) if parts else np.empty(0, dtype=object), size
 
 
@@ -208,8 +251,9 @@ def _check_texts(name: str, size: int, form: ReadOptions) -> None:
     """Refuse texts by what they come to row by row."""
     if size > MAX_TEXT * form.max_bytes:
         raise DataError(
-            f"The texts come to {size / 1e6:,.0f} MB with the column {clean_name(name)!r}, row by row, more than "
-            f"{MAX_TEXT} times the limit; take fewer rows, or leave long texts out."
+            f"The texts come to {size / 1e6:,.0f} MB with the column {clean_name(name)!r}, "
+            f"row by row, more than {MAX_TEXT} times the limit; take fewer rows, or leave "
+            "long texts out."
         )
 
 
@@ -228,20 +272,26 @@ def _check_pages(raw: bytes, meta: Any, most: int) -> None:
                 header, at = _record(raw, at)
                 if min(header[2], header[3]) < 0:
                     raise ValueError("a page of a negative size")
-                total, at = total + header[2] + _HEADER, at + header[3]
+                total = total + header[2] + _HEADER
+                at = at + header[3]
                 if total > most:
                     raise DataError(
-                        f"The file unpacks to more than {MAX_EXPANSION} times the limit; take fewer rows or columns."
+                        f"The file unpacks to more than {MAX_EXPANSION} times the limit; "
+                        "take fewer rows or columns."
                     )
                 if _INCREMENTAL in (header.get(5, {}).get(2), header.get(8, {}).get(4)):
                     name = clean_name(chunk.path_in_schema)
-                    raise DataError(f"The column {name!r} is packed as DELTA_BYTE_ARRAY; write it as PLAIN.")
+                    raise DataError(
+                        f"The column {name!r} is packed as DELTA_BYTE_ARRAY; write it as PLAIN."
+                    )
 
 
 def _number(raw: bytes, at: int) -> tuple[int, int]:
     found = shift = 0
     while raw[at] & 128 and shift < 64:
-        found, shift, at = found | (raw[at] & 127) << shift, shift + 7, at + 1
+        found = found | (raw[at] & 127) << shift
+        shift = shift + 7
+        at = at + 1
     return found | raw[at] << shift, at + 1
 
 
@@ -250,7 +300,8 @@ def _record(raw: bytes, at: int) -> tuple[dict[int, Any], int]:
     found: dict[int, Any] = {}
     field = 0
     while kind := raw[at]:
-        field, at = field + (kind >> 4), at + 1
+        field = field + (kind >> 4)
+        at = at + 1
         found[field], at = _value(raw, at, kind & 15)
     return found, at + 1
 
@@ -272,12 +323,17 @@ def _value(raw: bytes, at: int, kind: int) -> tuple[Any, int]:
 
 
 OLD_EXCEL = b"\xd0\xcf\x11\xe0"
-MAX_SPAN = 4_000_000  # cells of a sheet, empty ones among them: a reader takes a hundred bytes for each
-LOOKED_AT, LEAST_ROWS = 30, 3  # rows by which a sheet is known to hold a table: so many with several cells, and half
+# cells of a sheet, empty ones among them: a reader takes a hundred bytes for each
+MAX_SPAN = 4_000_000
+# rows by which a sheet is known to hold a table: so many with several cells, and half
+LOOKED_AT = 30
+LEAST_ROWS = 3
 MAX_TEXTS = 3e8  # characters of all cells of a sheet, were each text as long as the longest
 
 _SAVE = "save the part with the table as CSV"
-_TOKEN = re.compile(rb"""<(?:[\w.-]+:)?(row|c)(?=[\s/>])|\sr\s*=\s*["']([^"']*)["']|\s(t)\s*=\s*["']s["']""")
+_TOKEN = re.compile(
+    rb"""<(?:[\w.-]+:)?(row|c)(?=[\s/>])|\sr\s*=\s*["']([^"']*)["']|\s(t)\s*=\s*["']s["']"""
+)
 _EMPTY_CELL = re.compile(rb'<c(?: [a-z]+="\w*")*\s*/>')
 _REFERENCE = re.compile(rb"([A-Z]{0,3})([0-9]{0,7})")
 
@@ -290,33 +346,53 @@ def is_workbook(raw: bytes) -> bool:
     return raw[:4] in (b"PK\x03\x04", OLD_EXCEL)
 
 
-def workbook_rows(raw: bytes, form: ReadOptions) -> tuple[list[list[str]], tuple[str, ...], list[str]]:
-    """One sheet as equal rows of cells, the names of the sheets, and notes. Raises DataError for other archives."""
+def workbook_rows(
+    raw: bytes, form: ReadOptions
+) -> tuple[list[list[str]], tuple[str, ...], list[str]]:
+    """One sheet as equal rows of cells, the names of the sheets, and notes.
+
+    Raises DataError for other archives.
+    """
     sheets, read = _opened(raw, form.max_bytes)
     seen = _seen(sheets)
     name = form.sheet or _sheet_with_a_table(seen, read, form)
     if name not in sheets:
-        raise DataError(f"The workbook has no sheet {clean_name(name)!r}; it has {listed(map(clean_name, seen))}.")
+        raise DataError(
+            f"The workbook has no sheet {clean_name(name)!r}; it has "
+            f"{listed(map(clean_name, seen))}."
+        )
     rows = _filled(endable(_rows(read, name), 200), form)
     if not rows:
-        other = "choose another sheet, or put the table there" if len(seen) > 1 else "put the table there"
+        other = (
+            "choose another sheet, or put the table there"
+            if len(seen) > 1
+            else "put the table there"
+        )
         raise DataError(f"The sheet {clean_name(name)!r} of the workbook is empty; {other}.")
     width = max(map(len, rows))
     check_cells(len(rows), width)
     one = f"The workbook has {counted(len(seen), 'sheet')}; {clean_name(name)!r} was read."
-    others = [Repair.of(f"Read the sheet {clean_name(other)!r}", sheet=other) for other in seen if other != name]
-    notes: list[str] = [Note(f"{one} To read another, name it with sheet=.", others[:3])] if others else []
+    others = [
+        Repair.of(f"Read the sheet {clean_name(other)!r}", sheet=other)
+        for other in seen
+        if other != name
+    ]
+    notes: list[str] = (
+        [Note(f"{one} To read another, name it with sheet=.", others[:3])] if others else []
+    )
     return [row + [""] * (width - len(row)) for row in rows], seen, notes
 
 
 def _sheet_with_a_table(seen: Sequence[str], read: Read, form: ReadOptions) -> str:
-    """The first sheet with rows of several cells each, so that a page of words before it is passed over; else the first
-    sheet.
+    """The first sheet with rows of several cells each, so that a page of words before it is passed
+    over; else the first sheet.
     """
     if len(seen) < 2:
         return (*seen, "")[0]
     for name in seen:
-        first = [sum(map(bool, map(as_text, cells))) for cells in islice(_rows(read, name), LOOKED_AT)]
+        first = [
+            sum(map(bool, map(as_text, cells))) for cells in islice(_rows(read, name), LOOKED_AT)
+        ]
         several = [count for count in first if count > 1]
         if len(several) >= LEAST_ROWS and len(several) >= 0.5 * sum(map(bool, first)):
             return name
@@ -355,7 +431,9 @@ def _filled(rows: Iterable[Iterable[object]], form: ReadOptions) -> list[list[st
             cells.pop()
         characters += sum(map(len, cells))
         if characters > MAX_TEXT * form.max_bytes:
-            raise DataError(f"The sheet holds texts of more than {MAX_TEXT} times the limit of a file; {_SAVE}.")
+            raise DataError(
+                f"The sheet holds texts of more than {MAX_TEXT} times the limit of a file; {_SAVE}."
+            )
         if len(cells) > form.max_columns:
             raise too_many("columns", form.max_columns, "max_columns")
         found += [cells] if cells else []
@@ -388,8 +466,14 @@ def _opened(raw: bytes, max_bytes: int) -> tuple[Sheets, Read]:
             raise DataError("The file is a workbook of Excel before 2007; save it as .xlsx or CSV.")
         _check_parts(raw, MAX_EXPANSION * max_bytes)
         book = python_calamine.CalamineWorkbook.from_filelike(io.BytesIO(raw))
-        tables = [one for one in book.sheets_metadata if one.typ == python_calamine.SheetTypeEnum.WorkSheet]
-        sheets = {one.name: one.visible == python_calamine.SheetVisibleEnum.Visible for one in tables}
+        tables = [
+            one
+            for one in book.sheets_metadata
+            if one.typ == python_calamine.SheetTypeEnum.WorkSheet
+        ]
+        sheets = {
+            one.name: one.visible == python_calamine.SheetVisibleEnum.Visible for one in tables
+        }
         return sheets, lambda name: book.get_sheet_by_name(name).iter_rows()
 
 
@@ -400,9 +484,13 @@ def _check_parts(raw: bytes, left: int) -> None:
         archive = zipfile.ZipFile(io.BytesIO(raw))
         names = set(archive.namelist())
         if any(name.endswith(".npy") for name in names):
-            raise DataError("The file is a NumPy archive (.npz), not a table; load kernel stacks as stacks.")
+            raise DataError(
+                "The file is a NumPy archive (.npz), not a table; load kernel stacks as stacks."
+            )
         if names & {"xl/workbook.bin", "content.xml"}:
-            raise DataError("The file is an OpenDocument or a binary workbook; save it as .xlsx or CSV.")
+            raise DataError(
+                "The file is an OpenDocument or a binary workbook; save it as .xlsx or CSV."
+            )
         if "xl/workbook.xml" not in names:
             raise DataError("The file is a zip archive, not a table; unpack it first.")
         for member in archive.infolist():
@@ -410,15 +498,25 @@ def _check_parts(raw: bytes, left: int) -> None:
             part = archive.open(member).read(left + 1)
             left -= len(part)
             if left < 0:
-                raise DataError(f"The workbook unpacks to more than {MAX_EXPANSION} times the limit; {_SAVE}.")
+                raise DataError(
+                    f"The workbook unpacks to more than {MAX_EXPANSION} times the limit; {_SAVE}."
+                )
             ends = [0, *(one.end() for one in re.finditer(rb"/si>", part))]
             longest = max(longest, *(b - a for a, b in pairwise(ends)), 0)
             texts = max(texts, len(ends) - 1, _count_texts(part))
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, struct.error) as error:
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        EOFError,
+        NotImplementedError,
+        RuntimeError,
+        struct.error,
+    ) as error:
         raise DataError("The file is a damaged archive; save the table again, as CSV.") from error
     if texts > MAX_SPAN or texts * longest > MAX_TEXTS:
         raise DataError(
-            f"The workbook has too many texts, the longest of {longest:,} characters; shorten it, or {_SAVE}."
+            f"The workbook has too many texts, the longest of {longest:,} characters; "
+            f"shorten it, or {_SAVE}."
         )
 
 
@@ -439,7 +537,8 @@ def _count_texts(xml: bytes) -> int:
             cell = clean_name(place[:40].decode("latin-1"))
             raise DataError(f"The workbook names a cell {cell!r}, which no sheet has; {_SAVE}.")
         if is_cell:
-            height, width = max(height, row), max(width, column)
+            height = max(height, row)
+            width = max(width, column)
         if height * width > MAX_SPAN:
             raise DataError(f"A sheet spans more than {MAX_SPAN:,} cells; {_SAVE}.")
     return texts

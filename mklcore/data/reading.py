@@ -1,8 +1,9 @@
-"""From a table in a file to a `Dataset`: the target, the task, the features, and notes on everything that changed.
+"""From a table in a file to a `Dataset`: the target, the task, the features, and notes on
+everything that changed.
 
-`describe_table` looks at every column before a target is chosen; `read_table` makes the data set, whose ``encoder``
-reads new rows alike: medians, categories and marks of missing values are those of the training table, and new rows
-never change them.
+`describe_table` looks at every column before a target is chosen; `read_table` makes the data set,
+whose ``encoder`` reads new rows alike: medians, categories and marks of missing values are those of
+the training table, and new rows never change them.
 """
 
 from __future__ import annotations
@@ -64,7 +65,8 @@ from mklcore.data.target import (
 from mklcore.errors import DataError, Repair
 
 AS_NOVELTY = Repair.of("Look for unusual rows, without a target", task="novelty", target=None)
-SURE_NAMES = ("target", "label", "class", "y")  # without any of them a table read for novelty has no target
+# without any of them a table read for novelty has no target
+SURE_NAMES = ("target", "label", "class", "y")
 PREVIEW_ROWS = 10
 ROLES = {"row_groups": "which rows belong together", "sample_weight": "how much rows count"}
 
@@ -73,10 +75,11 @@ ROLES = {"row_groups": "which rows belong together", "sample_weight": "how much 
 class TableSummary:
     """What a table holds, before a target is chosen.
 
-    target : the column `read_table` takes when none is named, "" where none can be one. candidates : the three
+    target : the column `read_table` takes when none is named, "" where none can be one. candidates
+    : the three
         likeliest
-    targets, `target` first, each with what speaks for it and a confidence. marks : the texts that stand for a missing
-    value in some column.
+    targets, `target` first, each with what speaks for it and a confidence. marks : the texts that
+    stand for a missing value in some column.
     """
 
     n_rows: int
@@ -95,7 +98,9 @@ class TableSummary:
 
 
 def describe_table(source: Any, **options: Any) -> TableSummary:
-    """Types, missing values and the first rows of a table; ``options`` : the fields of `ReadOptions`."""
+    """Types, missing values and the first rows of a table; ``options`` : the fields of
+    `ReadOptions`.
+    """
     how = ReadOptions(**options)
     table = as_table(source, how)
     profiles = _looked_at(table)
@@ -121,16 +126,16 @@ def describe_table(source: Any, **options: Any) -> TableSummary:
 def read_table(source: Any, target: str | int | None = None, **options: Any) -> Dataset:
     r"""The data set in a data frame, or in a CSV, TSV, Parquet or Excel table.
 
-    Missing numbers become the median of their column, categories become columns of 0 and 1, dates their hour, weekday,
-    month, year and day, identifiers, free text and constants are left out, rows without a target are dropped; `notes`
-    lists all of it, each note with the arguments that undo it (`Repair`). Columns that share a prefix (fou_1, fou_2,
-    kar_1, kar_2) become groups.
+    Missing numbers become the median of their column, categories become columns of 0 and 1, dates
+    their hour, weekday, month, year and day, identifiers, free text and constants are left out,
+    rows without a target are dropped; `notes` lists all of it, each note with the arguments that
+    undo it (`Repair`). Columns that share a prefix (fou_1, fou_2, kar_1, kar_2) become groups.
 
     Parameters
     ----------
     source : DataFrame, path, bytes or file
-        The table: a data frame of pandas or of a library with the interchange protocol, a path, bytes, or an open file
-        read from where it stands.
+        The table: a data frame of pandas or of a library with the interchange protocol, a path,
+        bytes, or an open file read from where it stands.
     target : str, int or None, default None
         Name or index of the target column; None finds one.
     **options
@@ -160,7 +165,9 @@ def read_table(source: Any, target: str | int | None = None, **options: Any) -> 
 
 
 def read_parsed(table: Table, settings: ReadOptions, given: TargetValues | None = None) -> Dataset:
-    """The data set of a parsed table, with the encoder of its columns. DataError where there is none.
+    """The data set of a parsed table, with the encoder of its columns.
+
+    DataError where there is none.
 
     ``given`` : a target that is no column of the table, whose name is ``settings.target``.
     """
@@ -169,24 +176,31 @@ def read_parsed(table: Table, settings: ReadOptions, given: TargetValues | None 
         raise DataError(_one_column(table), repairs=_for_one_column(table))
     uses = {table.names[_named(table.names, name)]: use for name, use in settings.uses.items()}
     settings = replace(settings, uses=uses)
-    every, notes, place = _looked_at(table), list[str](), None
+    every = _looked_at(table)
+    notes = list[str]()
+    place = None
     if given is None:
         place, found = _found_target(table, settings, every, notes)
         name = "y" if place is None else table.names[place]
     else:
-        found, name = given, str(settings.target)
+        found = given
+        name = str(settings.target)
     profiles, stay = _profiles(table, place, found.rows, settings, every)
     notes += found.notes
     if gone := len(found.values) - len(stay):
         text = f"Dropped {counted(gone, 'row')} with a missing cell in a column that is used."
-        notes.append(Note(text, [Repair.of("Fill missing cells with the median", missing="median")]))
+        notes.append(
+            Note(text, [Repair.of("Fill missing cells with the median", missing="median")])
+        )
     profiles = _settle_sentinels(profiles, settings.sentinels, notes)
     used = [item for item in profiles if item.column.used]
     indicator = settings.missing == "indicator"
     encoder = TableEncoder.fit(used, indicator, lenient=settings.missing == "drop")
     _check_features(profiles, encoder, len(stay))
     rows = found.rows[stay]
-    X, strings = encoder.transform(replace(table, columns=tuple(cells[rows] for cells in table.columns)), [])
+    X, strings = encoder.transform(
+        replace(table, columns=tuple(cells[rows] for cells in table.columns)), []
+    )
     notes = [
         *_how_read(table),
         *table.notes,
@@ -195,18 +209,33 @@ def read_parsed(table: Table, settings: ReadOptions, given: TargetValues | None 
         *rows_together(profiles),
     ]
     if groups := families(encoder.columns):
-        notes.append(f"Columns whose names begin alike are groups: {listed([name for name, _ in groups])}.")
+        notes.append(
+            f"Columns whose names begin alike are groups: {listed([name for name, _ in groups])}."
+        )
     data = Dataset(
-        X, found.values[stay], tuple(feature.name for feature in encoder.features), name, found.task, groups=groups,
-        notes=tuple(notes), columns=encoder.columns,
+        X,
+        found.values[stay],
+        tuple(feature.name for feature in encoder.features),
+        name,
+        found.task,
+        groups=groups,
+        notes=tuple(notes),
+        columns=encoder.columns,
         sequences=tuple((one, strings[one]) for one in encoder.sequences),
         texts=tuple((one, strings[one]) for one in encoder.texts),
         row_groups=_owners(aside.get("row_groups"), rows),
-        sample_weight=_row_weights(settings.sample_weight, aside.get("sample_weight"), rows, table.decimal),
-    )  # fmt: skip
+        sample_weight=_row_weights(
+            settings.sample_weight, aside.get("sample_weight"), rows, table.decimal
+        ),
+    )
     marks = settings.missing_marks
     encoder = replace(
-        encoder, target_name=name, task=data.task, width=data.width, classes=data.class_names, missing_marks=marks
+        encoder,
+        target_name=name,
+        task=data.task,
+        width=data.width,
+        classes=data.class_names,
+        missing_marks=marks,
     )
     return replace(data, encoder=encoder)
 
@@ -214,7 +243,10 @@ def read_parsed(table: Table, settings: ReadOptions, given: TargetValues | None 
 def _found_target(
     table: Table, settings: ReadOptions, every: list[Profile], notes: list[str]
 ) -> tuple[int | None, TargetValues]:
-    """Where the target is, None without one, and its values. DataError, with repairs, where no column can be one."""
+    """Where the target is, None without one, and its values.
+
+    DataError, with repairs, where no column can be one.
+    """
     ranked = rank_targets(table.names, every, table.header, settings.task)
     guess: TargetValues | None = None
     while settings.target is None and len(ranked) > 1:
@@ -245,18 +277,25 @@ def _if_readable(table: Table, place: int, settings: ReadOptions) -> TargetValue
 
 
 def _set_aside(table: Table, settings: ReadOptions) -> tuple[Table, dict[str, np.ndarray]]:
-    """The table without the columns that say which rows belong together and how much they count, and their cells."""
-    cells, gone = dict[str, np.ndarray](), set[int]()
+    """The table without the columns that say which rows belong together and how much they count,
+    and their cells.
+    """
+    cells = dict[str, np.ndarray]()
+    gone = set[int]()
     for role in ("row_groups", "sample_weight"):
         if (name := getattr(settings, role)) is not None:
             place = _named(table.names, name)
             if isinstance(settings.target, str) and place_of(table.names, settings.target) == place:
-                raise DataError(f"{name!r} is the target, so it cannot say {ROLES[role]}; name another column.")
+                raise DataError(
+                    f"{name!r} is the target, so it cannot say {ROLES[role]}; name another column."
+                )
             cells[role] = table.columns[place]
             gone.add(place)
     kept = [j for j in range(len(table.names)) if j not in gone]
     if not kept:
-        raise DataError("No column is left to learn from: name other columns as row_groups and sample_weight.")
+        raise DataError(
+            "No column is left to learn from: name other columns as row_groups and sample_weight."
+        )
     names = tuple(table.names[j] for j in kept)
     columns = tuple(table.columns[j] for j in kept)
     return (replace(table, names=names, columns=columns) if gone else table), cells
@@ -269,11 +308,17 @@ def _owners(cells: np.ndarray | None, rows: np.ndarray) -> Labels | None:
     alone = missing_cells(cells[rows], values=())
     names = [shown(cell) for cell in cells[rows]]
     return np.array(
-        [f"row {k}" if own else name for k, (own, name) in enumerate(zip(alone, names, strict=True))], object
+        [
+            f"row {k}" if own else name
+            for k, (own, name) in enumerate(zip(alone, names, strict=True))
+        ],
+        object,
     )
 
 
-def _row_weights(name: str | None, cells: np.ndarray | None, rows: np.ndarray, decimal: str) -> Array | None:
+def _row_weights(
+    name: str | None, cells: np.ndarray | None, rows: np.ndarray, decimal: str
+) -> Array | None:
     """How much every row counts. DataError for a cell that is no number."""
     if cells is None:
         return None
@@ -292,11 +337,16 @@ def _check_features(profiles: list[Profile], encoder: TableEncoder, n_rows: int)
         raise DataError(_nothing_left(profiles), repairs=_to_use(profiles))
     if len(encoder.features) * n_rows > MAX_CELLS:
         without = tuple(
-            (item.column.name, "left out") for item in profiles if item.column.used and item.numbers is None
+            (item.column.name, "left out")
+            for item in profiles
+            if item.column.used and item.numbers is None
         )
         raise DataError(
-            f"With categories as columns of 0 and 1 the table has {n_rows:,} x {len(encoder.features):,} cells, more "
-            f"than {MAX_CELLS:,}; take fewer rows or columns.",
+            (
+                f"With categories as columns of 0 and 1 the table has {n_rows:,} x "
+                f"{len(encoder.features):,} cells, more than {MAX_CELLS:,}; take fewer rows or "
+                "columns."
+            ),
             repairs=[Repair.of("Leave out the categories", uses=without)],
         )
 
@@ -308,24 +358,35 @@ def _target_place(
     ranked: Sequence[TargetCandidate],
     notes: list[str],
 ) -> int | None:
-    """Where the target is, None without one; the notes say what was guessed. DataError where no column can be one."""
-    names, target, task = table.names, settings.target, settings.task
+    """Where the target is, None without one; the notes say what was guessed.
+
+    DataError where no column can be one.
+    """
+    names = table.names
+    target = settings.target
+    task = settings.task
     if isinstance(target, str):
         return _named(names, target)
     if target is not None:
         if isinstance(target, bool) or not -len(names) <= target < len(names):
-            raise DataError(f"There is no column number {target}; expected 0 to {len(names) - 1}, or a name.")
+            raise DataError(
+                f"There is no column number {target}; expected 0 to {len(names) - 1}, or a name."
+            )
         return int(target) % len(names)
     if task == "novelty" and not any(name.lower() in SURE_NAMES for name in names):
-        notes.append("No target was named: every column is a feature and every row counts as normal.")
+        notes.append(
+            "No target was named: every column is a feature and every row counts as normal."
+        )
         return None
     if not ranked:
         found = joined(f"{one.column.name!r} ({_kind(one)})" for one in profiles)
         what = "the target" if task is None else f"the target of the task {task!r}"
         raise DataError(
-            f"No column can be {what}: {found}. Expected a column of numbers, or of at most {MAX_CLASSES} classes, "
-            "with at least two different values and a value in half of the rows. Add one, "
-            "or name another with target=.",
+            (
+                f"No column can be {what}: {found}. Expected a column of numbers, or of at "
+                f"most {MAX_CLASSES} classes, with at least two different values and a value "
+                "in half of the rows. Add one, or name another with target=."
+            ),
             repairs=[AS_NOVELTY] if task is None else [],
         )
     notes += _passed_over(table, profiles, ranked, settings)
@@ -338,9 +399,13 @@ def _predict(candidates: Iterable[TargetCandidate]) -> list[Repair]:
 
 
 def _passed_over(
-    table: Table, profiles: Sequence[Profile], ranked: Sequence[TargetCandidate], settings: ReadOptions
+    table: Table,
+    profiles: Sequence[Profile],
+    ranked: Sequence[TargetCandidate],
+    settings: ReadOptions,
 ) -> list[str]:
-    """Why a column whose name says that it is the target could not be guessed, with what would make it one.
+    """Why a column whose name says that it is the target could not be guessed, with what would make
+    it one.
 
     DataError where such a column holds one value: no other takes its place.
     """
@@ -350,8 +415,11 @@ def _passed_over(
             continue
         if settings.task is None and item.column.kind == "constant" and not item.column.missing:
             raise DataError(
-                f"{name!r} is named as the target and has one value only, {item.column.example!r}: there is nothing to "
-                "predict. Name another column with target=.",
+                (
+                    f"{name!r} is named as the target and has one value only, "
+                    f"{item.column.example!r}: there is nothing to predict. Name another "
+                    "column with target=."
+                ),
                 repairs=[*_predict(ranked), AS_NOVELTY],
             )
         try:
@@ -361,37 +429,52 @@ def _passed_over(
             why = f"{name!r} has too many classes with few rows."
             repairs = [Repair.of(f"Predict {name!r}, rare classes merged", rare_classes="merge")]
         except DataError as error:
-            why, repairs = str(error), list(error.repairs)
+            why = str(error)
+            repairs = list(error.repairs)
         repairs = [Repair(one.label, (*one.settings, ("target", name))) for one in repairs]
         found.append(Note(f"Not chosen as the target: {why}", repairs, urgent=bool(repairs)))
     return found
 
 
 def _profiles(
-    table: Table, place: int | None, rows: np.ndarray, settings: ReadOptions, seen: Sequence[Profile]
+    table: Table,
+    place: int | None,
+    rows: np.ndarray,
+    settings: ReadOptions,
+    seen: Sequence[Profile],
 ) -> tuple[list[Profile], np.ndarray]:
     """What each column but the target in ``place`` is, and which of ``rows`` stay.
 
-    Dropping rows may turn a column into another kind, so it goes on until no row in use has a gap. ``seen`` : what is
-    known about columns on all rows.
+    Dropping rows may turn a column into another kind, so it goes on until no row in use has a gap.
+    ``seen`` : what is known about columns on all rows.
     """
-    stay, columns = np.arange(len(rows)), list(zip(table.names, table.columns, seen, strict=True))
+    stay = np.arange(len(rows))
+    columns = list(zip(table.names, table.columns, seen, strict=True))
     if place is not None:
         del columns[place]
     while True:
         profiles = [
-            known if name not in settings.uses and len(known.values) == len(stay)
-            else profile(name, cells[rows[stay]], table.decimal, settings.uses.get(name), table.values)
+            known
+            if name not in settings.uses and len(known.values) == len(stay)
+            else profile(
+                name, cells[rows[stay]], table.decimal, settings.uses.get(name), table.values
+            )
             for name, cells, known in endable(columns)
-        ]  # fmt: skip
+        ]
         if not any(item.column.used for item in profiles):  # alone, what counts rows is the feature
-            profiles = [profile(one.column.name, one.values, use="number") if one.counter else one for one in profiles]
+            profiles = [
+                profile(one.column.name, one.values, use="number") if one.counter else one
+                for one in profiles
+            ]
         gaps = [missing_rows(item) for item in profiles if item.column.used]
         if settings.missing != "drop" or not gaps or not (gap := np.logical_or.reduce(gaps)).any():
             return profiles, stay
         if gap.all():
             raise DataError(
-                "Every row has a missing cell in a column that is used; fill them with the median instead.",
+                (
+                    "Every row has a missing cell in a column that is used; fill them with "
+                    "the median instead."
+                ),
                 repairs=[Repair.of("Fill missing cells with the median", missing="median")],
             )
         stay = stay[~gap]
@@ -406,12 +489,18 @@ def _how_read(table: Table) -> list[str]:
 def _for_one_column(table: Table) -> list[Repair]:
     """Delimiters that stand in the one name, and the task that needs no target."""
     signs = [sign for sign in DELIMITERS if sign in table.names[0] and sign != table.delimiter]
-    named = [Repair.of(f"Separate columns by {delimiter_as_text(sign)}", delimiter=sign) for sign in signs]
+    named = [
+        Repair.of(f"Separate columns by {delimiter_as_text(sign)}", delimiter=sign)
+        for sign in signs
+    ]
     return [*named, AS_NOVELTY]
 
 
 def _one_column(table: Table) -> str:
-    start = f"The table has one column only ({table.names[0]!r}); expected a target and at least one feature."
+    start = (
+        f"The table has one column only ({table.names[0]!r}); expected a target and at least "
+        "one feature."
+    )
     if table.delimiter is None:
         return start
     return f"{start} If the columns are separated by something unusual, name it with delimiter=."
@@ -419,7 +508,10 @@ def _one_column(table: Table) -> str:
 
 def _near(names: Sequence[str], wanted: str) -> str:
     folded = {name.casefold(): name for name in names}
-    close = [folded[name] for name in difflib.get_close_matches(wanted.casefold(), list(folded), n=3, cutoff=0.5)]
+    close = [
+        folded[name]
+        for name in difflib.get_close_matches(wanted.casefold(), list(folded), n=3, cutoff=0.5)
+    ]
     return f"close to it: {listed(close)}" if close else f"the columns are {listed(names, most=10)}"
 
 
@@ -453,7 +545,9 @@ def _kind(item: Profile) -> str:
 
 def _sentinels(profiles: Sequence[Profile]) -> tuple[Sentinel, ...]:
     """The values that probably stand for a missing one, column by column."""
-    found = (sentinel_of(item.column.name, item.numbers) for item in profiles if item.numbers is not None)
+    found = (
+        sentinel_of(item.column.name, item.numbers) for item in profiles if item.numbers is not None
+    )
     return tuple(sentinel for sentinel in found if sentinel is not None)
 
 
@@ -462,10 +556,16 @@ def _settle_sentinels(profiles: list[Profile], rule: str, notes: list[str]) -> l
     found = {one.column: one for one in _sentinels([item for item in profiles if item.column.used])}
     if not found:
         return profiles
-    values = joined(f"{one.value:g} in {one.column!r} ({counted(one.cells, 'cell')})" for one in found.values())
-    notes.append(sentinel_note(values, rule, "Read these numbers as missing", "Keep them as numbers"))
+    values = joined(
+        f"{one.value:g} in {one.column!r} ({counted(one.cells, 'cell')})" for one in found.values()
+    )
+    notes.append(
+        sentinel_note(values, rule, "Read these numbers as missing", "Keep them as numbers")
+    )
     return [
-        with_missing(item, found[item.column.name].value) if rule == "missing" and item.column.name in found else item
+        with_missing(item, found[item.column.name].value)
+        if rule == "missing" and item.column.name in found
+        else item
         for item in profiles
     ]
 
@@ -474,20 +574,24 @@ def _to_use(profiles: list[Profile]) -> list[Repair]:
     """Columns that were left out and could be used as they are, the one with fewest values first."""
     usable = [one for one in profiles if one.column.kind in ("text", "identifier", "dropped")]
     usable.sort(key=lambda one: one.column.distinct)
-    pairs = [(one.column.name, "category" if one.numbers is None else "number") for one in usable[:2]]
+    pairs = [
+        (one.column.name, "category" if one.numbers is None else "number") for one in usable[:2]
+    ]
     return [Repair.of(f"Use {name!r} as a {use}", uses=((name, use),)) for name, use in pairs]
 
 
 def _nothing_left(profiles: list[Profile]) -> str:
     if all(item.column.kind in ("constant", "empty") for item in profiles):
         return (
-            f"Every feature is constant or empty: {listed(item.column.name for item in profiles)}; "
-            "expected at least one column whose values differ. Add columns, or rows where these differ."
+            "Every feature is constant or empty: "
+            f"{listed(item.column.name for item in profiles)}; expected at least one "
+            "column whose values differ. Add columns, or rows where these differ."
         )
     found = ", ".join(f"{item.column.name!r} ({item.column.kind})" for item in profiles[:6])
     return (
-        f"There is no numeric column and no category with few values to learn from; the columns are {found}. "
-        "Add columns of numbers, name their use in uses=, or check delimiter= and decimal=."
+        "There is no numeric column and no category with few values to learn from; the "
+        f"columns are {found}. Add columns of numbers, name their use in uses=, or check "
+        "delimiter= and decimal=."
     )
 
 
@@ -496,12 +600,14 @@ def _nothing_left(profiles: list[Profile]) -> str:
 
 @dataclass(frozen=True)
 class Feature:
-    """What one feature is made from: ``column`` of the file, filled with ``median`` where missing, or 1 for a
-    ``level``.
+    """What one feature is made from: ``column`` of the file, filled with ``median`` where missing,
+    or 1 for a ``level``.
 
-    role : "number", "gap" (1 where a number is missing), "date" (its part ``level``, written in the order ``known``),
-    "share" (of a letter in a sequence), "level" (of a category), "other" (any level not in ``known``) or "missing".
-    lenient : whether things that are no numbers count as missing. sentinel : the number that was read as missing.
+    role : "number", "gap" (1 where a number is missing), "date" (its part ``level``, written in the
+    order ``known``), "share" (of a letter in a sequence), "level" (of a category), "other" (any
+    level not in ``known``) or "missing".
+    lenient : whether things that are no numbers count as missing. sentinel : the number that was
+    read as missing.
     words : the categories that elsewhere stand for a missing value.
     """
 
@@ -517,10 +623,13 @@ class Feature:
 
 
 def features_of(item: Profile, indicator: bool = False, lenient: bool = False) -> list[Feature]:
-    """What a column becomes: itself and where it has gaps, parts of dates, shares of letters, or 0 and 1 per level."""
+    """What a column becomes: itself and where it has gaps, parts of dates, shares of letters, or 0
+    and 1 per level.
+    """
     name = item.column.name
     if item.numbers is not None:
-        lenient, median = lenient or item.stray > 0, float(np.nanmedian(item.numbers))
+        lenient = lenient or item.stray > 0
+        median = float(np.nanmedian(item.numbers))
         found = [Feature(name, name, median=median, lenient=lenient, sentinel=item.sentinel)]
         if indicator and item.column.missing:
             found.append(replace(found[0], name=f"{name} {MISSING_LEVEL}", role="gap"))
@@ -532,8 +641,10 @@ def features_of(item: Profile, indicator: bool = False, lenient: bool = False) -
         return _date_features(name, item.labels)
     if item.column.kind == "sequence":
         letters = composition(as_strings(item.labels))
-        return [Feature(f"share of {a} in {name}" if a else f"length of {name}", name, "share", level=a)
-                for a in letters]  # fmt: skip
+        return [
+            Feature(f"share of {a} in {name}" if a else f"length of {name}", name, "share", level=a)
+            for a in letters
+        ]
     levels, counts = np.unique(item.labels[item.labels != ""], return_counts=True)
     is_cut = len(levels) > MAX_LEVELS
     often = sorted(map(str, levels[np.argsort(-counts, kind="stable")[:MAX_LEVELS]]))
@@ -544,7 +655,10 @@ def features_of(item: Profile, indicator: bool = False, lenient: bool = False) -
     if len(made) == 2:  # the other column would be its mirror image
         made = made[:1] if made[1][0] == "missing" else made[1:]
     words = MISSING.intersection(levels.tolist())
-    return [Feature(f"{name}={level}", name, role, level=level, known=known, words=words) for role, level in made]
+    return [
+        Feature(f"{name}={level}", name, role, level=level, known=known, words=words)
+        for role, level in made
+    ]
 
 
 def _date_features(name: str, labels: Labels) -> list[Feature]:
@@ -554,7 +668,15 @@ def _date_features(name: str, labels: Labels) -> list[Feature]:
     known = ~np.isnan(parts[:, 0])
     is_whole = bool(known[labels != ""].all())
     return [
-        Feature(f"{part} of {name}", name, "date", float(np.median(column)), part, (order,), not is_whole)
+        Feature(
+            f"{part} of {name}",
+            name,
+            "date",
+            float(np.median(column)),
+            part,
+            (order,),
+            not is_whole,
+        )
         for part, column in zip(PARTS, parts[known].T, strict=True)
         if np.ptp(column) > 0.0
     ]
@@ -569,7 +691,8 @@ def as_strings(labels: Labels) -> tuple[str, ...]:
 
 @dataclass(frozen=True, eq=False)
 class NewRows:
-    """Rows to predict: ``X`` (m, d), ``target`` (m,) as text or numbers where the file has it (else None), and notes.
+    """Rows to predict: ``X`` (m, d), ``target`` (m,) as text or numbers where the file has it (else
+    None), and notes.
 
     ``table`` is X with the letters of sequences beside it, as ``Dataset.table`` has them.
     """
@@ -599,14 +722,17 @@ class TableEncoder:
     missing_marks: Sequence[str] | None = None
 
     @classmethod
-    def fit(cls, profiles: Iterable[Profile], indicator: bool = False, lenient: bool = False) -> TableEncoder:
+    def fit(
+        cls, profiles: Iterable[Profile], indicator: bool = False, lenient: bool = False
+    ) -> TableEncoder:
         """What these columns become, with different names of features."""
         used = tuple(profiles)
         every = [feature for item in used for feature in features_of(item, indicator, lenient)]
         names = distinct_names(clean_name(feature.name) for feature in every)
         renamed = (replace(feature, name=name) for feature, name in zip(every, names, strict=True))
         sequences, texts = (
-            tuple(one.column.name for one in used if one.column.kind == kind) for kind in ("sequence", "words")
+            tuple(one.column.name for one in used if one.column.kind == kind)
+            for kind in ("sequence", "words")
         )
         return cls(tuple(renamed), sequences=sequences, texts=texts)
 
@@ -635,10 +761,13 @@ class TableEncoder:
         return dict.fromkeys((*dict(self.columns), *self.sequences, *self.texts))
 
     def transform(self, table: Table, notes: list[str]) -> tuple[Array, dict[str, tuple[str, ...]]]:
-        """The features (rows, d) of a table that has all columns, and its sequences and texts by name."""
+        """The features (rows, d) of a table that has all columns, and its sequences and texts by
+        name.
+        """
         X = np.empty((table.n_rows, len(self.features)))
         strings = {}
-        cells_of, places_of = dict(zip(table.names, table.columns, strict=True)), dict(self.columns)
+        cells_of = dict(zip(table.names, table.columns, strict=True))
+        places_of = dict(self.columns)
         for name in endable(self._needed):
             cells = cells_of[name]
             if name in self.texts:
@@ -651,41 +780,65 @@ class TableEncoder:
         return X, strings
 
     def read(self, source: Any, **how: Any) -> NewRows:
-        """The rows of another file or data frame with the features of the training table; other columns are left out.
+        """The rows of another file or data frame with the features of the training table; other
+        columns are left out.
 
-        Missing numbers become the training median. DataError names columns that are missing, and the first cell of a
-        column of numbers that holds something else. how : what `read_table` takes about the file.
+        Missing numbers become the training median. DataError names columns that are missing, and
+        the first cell of a column of numbers that holds something else. how : what `read_table`
+        takes about the file.
         """
         return self.of_table(as_table(source, ReadOptions(missing_marks=self.missing_marks, **how)))
 
     def of_table(self, table: Table) -> NewRows:
         """The same for a table that is already parsed."""
-        places = {name: place for name in self._needed if (place := place_of(table.names, name)) is not None}
+        places = {
+            name: place
+            for name in self._needed
+            if (place := place_of(table.names, name)) is not None
+        }
         if gone := [name for name in self._needed if name not in places]:
             raise DataError(
-                f"The table lacks {counted(len(gone), 'column')} the model needs: {listed(gone, most=10)}. "
-                f"It has {listed(table.names, most=10)}. Add the columns, or check the header line."
+                f"The table lacks {counted(len(gone), 'column')} the model needs: "
+                f"{listed(gone, most=10)}. It has {listed(table.names, most=10)}. Add the "
+                "columns, or check the header line."
             )
         notes: list[str] = []
-        ours = replace(table, names=tuple(places), columns=tuple(table.columns[at] for at in places.values()))
+        ours = replace(
+            table, names=tuple(places), columns=tuple(table.columns[at] for at in places.values())
+        )
         X, strings = self.transform(ours, notes)
         for name in self.sequences:
             sizes = [len(text) for text in strings[name]]
             if max(sizes) > self.width:
                 raise DataError(
-                    f"The sequence {name!r} has {max(sizes):,} letters in row {sizes.index(max(sizes)) + 1}; the "
-                    f"longest of the training table has {self.width:,}. Cut it."
+                    f"The sequence {name!r} has {max(sizes):,} letters in row "
+                    f"{sizes.index(max(sizes)) + 1}; the longest of the training table has "
+                    f"{self.width:,}. Cut it."
                 )
         at = place_of(table.names, self.target_name)
-        if idle := [name for k, name in enumerate(table.names) if k not in places.values() and k != at]:
+        if idle := [
+            name for k, name in enumerate(table.names) if k not in places.values() and k != at
+        ]:
             notes.append(f"Not needed and left out: {listed(idle)}.")
-        target = None if at is None or at in places.values() else self._target(table.columns[at], table.decimal)
-        sequences, texts = ([strings[name] for name in names] for names in (self.sequences, self.texts))
-        letters = letters_of(sequences, self.width, [cut(one, self.width) for one in texts]) if strings else None
+        target = (
+            None
+            if at is None or at in places.values()
+            else self._target(table.columns[at], table.decimal)
+        )
+        sequences, texts = (
+            [strings[name] for name in names] for names in (self.sequences, self.texts)
+        )
+        letters = (
+            letters_of(sequences, self.width, [cut(one, self.width) for one in texts])
+            if strings
+            else None
+        )
         return NewRows(X, target, tuple(notes), letters)
 
     def _target(self, cells: np.ndarray, decimal: str) -> np.ndarray | None:
-        """The target as the training table has it: numbers (NaN where missing), or class names ("" where missing)."""
+        """The target as the training table has it: numbers (NaN where missing), or class names (""
+        where missing).
+        """
         values = self.classes if self.task != "regression" else ()
         numbers, missing, _, cells = used_as(self.target_name, cells, decimal, None, values)
         if missing.all():
@@ -693,15 +846,20 @@ class TableEncoder:
         if self.task == "regression":
             return numbers
         if numbers is not None:
-            texts = [f"{value:g}" if value != np.round(value) else str(int(value)) for value in np.nan_to_num(numbers)]
+            texts = [
+                f"{value:g}" if value != np.round(value) else str(int(value))
+                for value in np.nan_to_num(numbers)
+            ]
         else:
             texts = [clean_name(str(cell)) or "(blank)" for cell in cells]
-        return np.array(["" if gone else text for text, gone in zip(texts, missing, strict=True)], dtype=object)
+        return np.array(
+            ["" if gone else text for text, gone in zip(texts, missing, strict=True)], dtype=object
+        )
 
 
 def encoder_of(data: Dataset) -> TableEncoder:
-    """What makes the features of new rows: that of the reading, or for columns that were numbers from the start, each
-    as it is.
+    """What makes the features of new rows: that of the reading, or for columns that were numbers
+    from the start, each as it is.
     """
     return data.encoder if isinstance(data.encoder, TableEncoder) else TableEncoder.plain(data)
 
@@ -714,53 +872,72 @@ def place_of(names: Sequence[str], wanted: str) -> int | None:
     return same[0] if len(same) == 1 else None
 
 
-def _numbers(features: Sequence[Feature], cells: np.ndarray, decimal: str, notes: list[str]) -> Array:
-    """Numbers, medians where one is missing, and where it is. DataError for other cells where training had none."""
+def _numbers(
+    features: Sequence[Feature], cells: np.ndarray, decimal: str, notes: list[str]
+) -> Array:
+    """Numbers, medians where one is missing, and where it is.
+
+    DataError for other cells where training had none.
+    """
     first = features[0]
-    numbers, blank = to_numbers(cells, decimal), missing_cells(cells, values=())
+    numbers = to_numbers(cells, decimal)
+    blank = missing_cells(cells, values=())
     stray = np.flatnonzero(np.isnan(numbers) & ~blank)
     if stray.size and not first.lenient:
         raise DataError(
-            f"The column {first.column!r} holds {clean_name(str(cells[stray[0]]))!r} in row {stray[0] + 1}, "
-            f"{counted(stray.size, 'such cell')} in all; the model learnt it as numbers. Mend or empty the cells."
+            f"The column {first.column!r} holds {clean_name(str(cells[stray[0]]))!r} in "
+            f"row {stray[0] + 1}, {counted(stray.size, 'such cell')} in all; the model "
+            "learnt it as numbers. Mend or empty the cells."
         )
     gone = blank | np.isnan(numbers) | (numbers == first.sentinel)
     if gone.any():
         many = counted(int(gone.sum()), "missing cell")
-        notes.append(f"{many} of {first.column!r} filled with the median of the training table, {first.median:.4g}.")
+        notes.append(
+            f"{many} of {first.column!r} filled with the median of the training table, "
+            f"{first.median:.4g}."
+        )
     filled = np.where(gone, first.median, numbers)
     return np.column_stack([gone if one.role == "gap" else filled for one in features])
 
 
 def _dates(features: Sequence[Feature], cells: np.ndarray, decimal: str, notes: list[str]) -> Array:
-    """The parts of dates, medians where one is missing. DataError for a cell that is no date where none was in
-    training.
+    """The parts of dates, medians where one is missing.
+
+    DataError for a cell that is no date where none was in training.
     """
-    labels, order = _labels(cells), features[0].known[0]
+    labels = _labels(cells)
+    order = features[0].known[0]
     parts = parts_of(labels, order)
     strange = np.flatnonzero(np.isnan(parts[:, 0]) & (labels != ""))
     if strange.size and not features[0].lenient:
         raise DataError(
-            f"The column {features[0].column!r} holds {clean_name(str(labels[strange[0]]))!r} in row {strange[0] + 1}, "
-            f"which is no date written as in training ({order}): write it so, or empty the cell."
+            f"The column {features[0].column!r} holds "
+            f"{clean_name(str(labels[strange[0]]))!r} in row {strange[0] + 1}, which is no "
+            f"date written as in training ({order}): write it so, or empty the cell."
         )
     wanted = parts[:, [PARTS.index(one.level) for one in features]]
     return np.where(np.isnan(wanted), [one.median for one in features], wanted)
 
 
 def _labels(cells: np.ndarray, words: frozenset[str] = frozenset()) -> Labels:
-    """A column of texts, "" where one is missing; ``words`` are values here although they often say so."""
+    """A column of texts, "" where one is missing; ``words`` are values here although they often say
+    so.
+    """
     texts = as_texts(cells)
     return np.where(missing_cells(texts, words), "", texts)
 
 
-def _shares(features: Sequence[Feature], cells: np.ndarray, decimal: str, notes: list[str]) -> Array:
+def _shares(
+    features: Sequence[Feature], cells: np.ndarray, decimal: str, notes: list[str]
+) -> Array:
     """The shares of letters in a column of sequences."""
     strings = as_strings(_labels(cells))
     return np.column_stack([share_of(one.level, strings) for one in features])
 
 
-def _levels(features: Sequence[Feature], cells: np.ndarray, decimal: str, notes: list[str]) -> Array:
+def _levels(
+    features: Sequence[Feature], cells: np.ndarray, decimal: str, notes: list[str]
+) -> Array:
     """Where the levels are that a category's features stand for; what is none of them is reported."""
     first = features[0]
     labels = _labels(cells, first.words)
@@ -768,9 +945,10 @@ def _levels(features: Sequence[Feature], cells: np.ndarray, decimal: str, notes:
     other = ~np.isin(labels, first.known) & ~gone
     if other.any() and all(one.role != "other" for one in features):
         notes.append(
-            f"{counted(int(other.sum()), 'cell')} of {first.column!r} hold what the training table does not: "
-            f"{listed(sorted(set(labels[other].tolist())))}. The model knows {joined(map(repr, first.known))}; these "
-            "cells count as none of the categories it has."
+            f"{counted(int(other.sum()), 'cell')} of {first.column!r} hold what the "
+            f"training table does not: {listed(sorted(set(labels[other].tolist())))}. The "
+            f"model knows {joined(map(repr, first.known))}; these cells count as none of "
+            "the categories it has."
         )
     where = {"other": other, "missing": gone}
     return np.column_stack([where.get(one.role, labels == one.level) for one in features])

@@ -1,12 +1,13 @@
 """The samples: data that is always there, each chosen for what it teaches.
 
-Nothing is read from a folder or the network: five samples come inside scikit-learn, the others are generated from a
-fixed seed. An installed copy therefore has them all. Six views of handwritten digits, of the kinds of the multiple
-features data set, are computed from scikit-learn's pictures.
+Nothing is read from a folder or the network: five samples come inside scikit-learn, the others are
+generated from a fixed seed. An installed copy therefore has them all. Six views of handwritten
+digits, of the kinds of the multiple features data set, are computed from scikit-learn's pictures.
 
-Source: M. van Breukelen, R. P. W. Duin, D. M. J. Tax, J. E. den Hartog, Handwritten digit recognition by combined
-classifiers, Kybernetika 34, 1998: Fourier coefficients, profiles, Karhunen-Loève coefficients, pixels, moments and
-morphology of digits. The pictures here are other ones, and smaller.
+Source: M. van Breukelen, R. P. W. Duin, D. M. J. Tax, J. E. den Hartog, Handwritten digit
+recognition by combined classifiers, Kybernetika 34, 1998: Fourier coefficients, profiles,
+Karhunen-Loève coefficients, pixels, moments and morphology of digits. The pictures here are other
+ones, and smaller.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ KARHUNEN = 16
 
 
 def digit_views(pictures: Array) -> dict[str, tuple[tuple[str, ...], Array]]:
-    """Column names and columns (n, d) of every view of ``pictures`` (n, 8, 8) with pixels from 0 to 16."""
+    """Column names and columns (n, d) of every view of ``pictures`` (n, 8, 8) with pixels from 0 to
+    16.
+    """
     found = {
         "fourier": _fourier(pictures),
         "profiles": _profiles(pictures),
@@ -35,11 +38,16 @@ def digit_views(pictures: Array) -> dict[str, tuple[tuple[str, ...], Array]]:
         "moments": _moments(pictures),
         "shape": _shape(pictures),
     }
-    return {name: (tuple(f"{name}_{j + 1}" for j in range(part.shape[1])), part) for name, part in found.items()}
+    return {
+        name: (tuple(f"{name}_{j + 1}" for j in range(part.shape[1])), part)
+        for name, part in found.items()
+    }
 
 
 def _fourier(pictures: Array) -> Array:
-    """Sizes of the coefficients of the two-dimensional transform; the other half is their mirror image."""
+    """Sizes of the coefficients of the two-dimensional transform; the other half is their mirror
+    image.
+    """
     sizes: Array = np.abs(np.fft.rfft2(pictures))
     return sizes.reshape(len(pictures), -1)
 
@@ -66,7 +74,9 @@ def _karhunen(pictures: Array) -> Array:
 
 
 def _moments(pictures: Array) -> Array:
-    """Central moments up to the fourth order, each by the power of the ink that makes it free of scale."""
+    """Central moments up to the fourth order, each by the power of the ink that makes it free of
+    scale.
+    """
     ink, row, column = _centres(pictures)
     down = np.arange(SIDE)[None, :, None] - row[:, None, None]
     across = np.arange(SIDE)[None, None, :] - column[:, None, None]
@@ -80,7 +90,9 @@ def _moments(pictures: Array) -> Array:
 
 
 def _shape(pictures: Array) -> Array:
-    """Ink, its centre, how far it reaches down and across, and how often a line through the middle meets it."""
+    """Ink, its centre, how far it reaches down and across, and how often a line through the middle
+    meets it.
+    """
     ink, row, column = _centres(pictures)
     dark = pictures >= 4.0
     reach = [dark.any(axis=axis).sum(axis=1) for axis in (2, 1)]
@@ -103,8 +115,9 @@ def _centres(pictures: Array) -> tuple[Array, Array, Array]:
 class Sample:
     """One entry of the gallery: a label, the task, one line on what it teaches, and how to get it.
 
-    ``by_column``: what it teaches is about single columns, so kernels see them one by one, however many there are.
-    ``source``: who made the data and where it is published. ``licence``: the terms its publisher states.
+    ``by_column``: what it teaches is about single columns, so kernels see them one by one, however
+    many there are. ``source``: who made the data and where it is published. ``licence``: the terms
+    its publisher states.
     """
 
     label: str
@@ -135,12 +148,16 @@ def load_sample(name: str) -> Dataset:
     4
     """
     if name not in SAMPLES:
-        raise DataError(f"There is no sample {name!r}; the samples are {listed(SAMPLES, most=len(SAMPLES))}.")
+        raise DataError(
+            f"There is no sample {name!r}; the samples are {listed(SAMPLES, most=len(SAMPLES))}."
+        )
     return SAMPLES[name].load()
 
 
 def _rounded(data: Dataset) -> Dataset:
-    """A computed table without its last digits, which differ from processor to processor: its fingerprint does not."""
+    """A computed table without its last digits, which differ from processor to processor: its
+    fingerprint does not.
+    """
     y = np.round(data.y, DECIMALS) if data.task == "regression" else data.y
     return replace(data, X=np.round(data.X, DECIMALS) + 0.0, y=y)  # without -0.0
 
@@ -149,9 +166,21 @@ def _diabetes() -> Dataset:
     from sklearn import datasets  # not at start-up
 
     bunch = datasets.load_diabetes(scaled=False)
-    note = "442 patients; the target is how far diabetes advanced within a year (a score from 25 to 346)."
+    note = (
+        "442 patients; the target is how far diabetes advanced within a year (a score from 25 "
+        "to 346)."
+    )
     groups = _spans(("person", 4), ("blood serum", 6))
-    return Dataset(bunch.data, bunch.target, bunch.feature_names, "progression", "regression", (), groups, (note,))
+    return Dataset(
+        bunch.data,
+        bunch.target,
+        bunch.feature_names,
+        "progression",
+        "regression",
+        (),
+        groups,
+        (note,),
+    )
 
 
 def _digits() -> Dataset:
@@ -163,8 +192,14 @@ def _digits() -> Dataset:
     groups = _spans(*((f"row {row}", 8) for row in range(8)))
     blank = int((np.ptp(bunch.data, axis=0) == 0).sum())
     notes = (
-        "Handwritten digits as 8 x 8 pixels from 0 to 16; the target is whether the digit is odd or even.",
-        f"{blank} pixels at the edge are blank in every picture; they are kept so that the picture stays whole.",
+        (
+            "Handwritten digits as 8 x 8 pixels from 0 to 16; the target is whether the digit "
+            "is odd or even."
+        ),
+        (
+            f"{blank} pixels at the edge are blank in every picture; they are kept so that the "
+            "picture stays whole."
+        ),
     )
     return Dataset(bunch.data, y, names, "parity", "binary", groups=groups, notes=notes)
 
@@ -180,9 +215,10 @@ def _digit_views() -> Dataset:
     groups = _spans(*((view, len(own)) for view, (own, _) in views.items()))
     y = np.array([str(digit) for digit in bunch.target[rows]], dtype=object)
     notes = (
-        f"The first {_PICTURES} pictures of 3, 5, 8 and 9, seen in six ways: as pixels, by Fourier coefficients, ink "
-        f"profiles, "
-        "principal components, moments and shape.",
+        (
+            f"The first {_PICTURES} pictures of 3, 5, 8 and 9, seen in six ways: as pixels, by "
+            "Fourier coefficients, ink profiles, principal components, moments and shape."
+        ),
     )
     return _rounded(Dataset(X, y, names, "digit", "multiclass", groups=groups, notes=notes))
 
@@ -194,18 +230,26 @@ def _classes(name: str, target: str, note: str, groups: Groups = ()) -> Dataset:
     bunch = getattr(datasets, f"load_{name}")()
     y = np.array([str(name) for name in bunch.target_names], dtype=object)[bunch.target]
     task = "binary" if len(bunch.target_names) == 2 else "multiclass"
-    return Dataset(bunch.data, y, tuple(bunch.feature_names), target, task, groups=groups, notes=(note,))
+    return Dataset(
+        bunch.data, y, tuple(bunch.feature_names), target, task, groups=groups, notes=(note,)
+    )
 
 
 def _spans(*spans: tuple[str, int]) -> Groups:
     """Neighbouring columns as groups: (name, how many) in order."""
     ends = np.cumsum([size for _, size in spans])
-    return tuple((name, tuple(range(int(end) - size, int(end)))) for (name, size), end in zip(spans, ends, strict=True))
+    return tuple(
+        (name, tuple(range(int(end) - size, int(end))))
+        for (name, size), end in zip(spans, ends, strict=True)
+    )
 
 
 _PICTURES = 240
 DECIMALS = 9  # of computed tables
-CC_BY = "CC BY 4.0, as the UCI Machine Learning Repository states; comes with scikit-learn (BSD-3-Clause)"
+CC_BY = (
+    "CC BY 4.0, as the UCI Machine Learning Repository states; comes with scikit-learn "
+    "(BSD-3-Clause)"
+)
 UNSTATED = "none stated by its authors; comes with scikit-learn (BSD-3-Clause)"
 OWN = "BSD-3-Clause, as this project"
 
@@ -217,53 +261,79 @@ SAMPLES: dict[str, Sample] = {
         lambda: _classes(
             "breast_cancer",
             "diagnosis",
-            "Wisconsin diagnostic breast cancer, 10 measurements of cell nuclei as mean, standard error and worst "
-            "value.",
+            (
+                "Wisconsin diagnostic breast cancer, 10 measurements of cell nuclei as mean, "
+                "standard error and worst value."
+            ),
             _spans(("mean", 10), ("error", 10), ("worst", 10)),
         ),
-        source="W. Wolberg, O. Mangasarian, W. N. Street, 1995: Breast Cancer Wisconsin (Diagnostic), "
-        "doi:10.24432/C5DW2B",
+        source=(
+            "W. Wolberg, O. Mangasarian, W. N. Street, 1995: Breast Cancer Wisconsin "
+            "(Diagnostic), doi:10.24432/C5DW2B"
+        ),
         licence=CC_BY,
     ),
     "mkl_toy": Sample(
         "MKL toy, 9 of 50 informative",
         "binary",
-        "Sparse or not? Nine of 50 features carry the class, and no rule errs less than 4.0 %: which p comes close?",
+        (
+            "Sparse or not? Nine of 50 features carry the class, and no rule errs less than "
+            "4.0 %: which p comes close?"
+        ),
         lambda: make_mkl_toy(n=400, n_informative=9, seed=0)[0],
         by_column=True,
-        source="generated: make_mkl_toy(n=400, n_informative=9, seed=0), after Kloft and others (2011)",
+        source=(
+            "generated: make_mkl_toy(n=400, n_informative=9, seed=0), after Kloft and others (2011)"
+        ),
         licence=OWN,
     ),
     "digits": Sample(
         "Digits, odd against even",
         "binary",
-        "The width decides: a linear kernel misses one digit in ten, an RBF of half the median distance one in fifty.",
+        (
+            "The width decides: a linear kernel misses one digit in ten, an RBF of half the "
+            "median distance one in fifty."
+        ),
         _digits,
-        source="E. Alpaydin and C. Kaynak, 1998: Optical Recognition of Handwritten Digits (its test set), "
-        "doi:10.24432/C50P49",
+        source=(
+            "E. Alpaydin and C. Kaynak, 1998: Optical Recognition of Handwritten Digits (its "
+            "test set), doi:10.24432/C50P49"
+        ),
         licence=CC_BY,
     ),
     "digit_views": Sample(
         "Digits in six views",
         "multiclass",
-        "Six descriptions of the same pictures, one group of columns each: which does a mixture keep?",
+        (
+            "Six descriptions of the same pictures, one group of columns each: which does a "
+            "mixture keep?"
+        ),
         _digit_views,
-        source="E. Alpaydin and C. Kaynak, 1998: Optical Recognition of Handwritten Digits (its test set), "
-        "doi:10.24432/C50P49",
+        source=(
+            "E. Alpaydin and C. Kaynak, 1998: Optical Recognition of Handwritten Digits (its "
+            "test set), doi:10.24432/C50P49"
+        ),
         licence=CC_BY,
     ),
     "wine": Sample(
         "Wine",
         "multiclass",
         "Three classes, 13 features on very different scales: one mixture of kernels per class.",
-        lambda: _classes("wine", "grower", "Chemical analysis of wines from three growers of one region of Italy."),
+        lambda: _classes(
+            "wine",
+            "grower",
+            "Chemical analysis of wines from three growers of one region of Italy.",
+        ),
         source="S. Aeberhard and M. Forina, 1992: Wine, doi:10.24432/C5PC7J",
         licence=CC_BY,
     ),
     "iris": Sample(
         "Iris",
         "multiclass",
-        "Small enough to see: petals tell the species apart better than sepals; do the group weights say so?",
+        (
+            "Small enough to see: petals tell the species apart better than sepals; do the "
+            "group weights say so?"
+        ),
         lambda: _classes(
             "iris",
             "species",
@@ -276,16 +346,24 @@ SAMPLES: dict[str, Sample] = {
     "diabetes": Sample(
         "Diabetes",
         "regression",
-        "A noisy number to predict: half of its variation or more stays unexplained, so overfitting shows early.",
+        (
+            "A noisy number to predict: half of its variation or more stays unexplained, so "
+            "overfitting shows early."
+        ),
         _diabetes,
-        source="B. Efron, T. Hastie, I. Johnstone and R. Tibshirani, 2004: Least Angle Regression, Annals of "
-        "Statistics 32",
+        source=(
+            "B. Efron, T. Hastie, I. Johnstone and R. Tibshirani, 2004: Least Angle "
+            "Regression, Annals of Statistics 32"
+        ),
         licence=UNSTATED,
     ),
     "mkl_toy_sparse": Sample(
         "MKL toy, 1 of 50 informative",
         "binary",
-        "One feature carries the class, 49 are noise: the case for p = 1, where few kernels keep a weight.",
+        (
+            "One feature carries the class, 49 are noise: the case for p = 1, where few "
+            "kernels keep a weight."
+        ),
         lambda: make_mkl_toy(n=400, n_informative=1, seed=0)[0],
         by_column=True,
         source="generated: make_mkl_toy(n=400, n_informative=1, seed=0)",
@@ -294,7 +372,10 @@ SAMPLES: dict[str, Sample] = {
     "mkl_toy_dense": Sample(
         "MKL toy, all 50 informative",
         "binary",
-        "Every feature carries a little of the class: the case for p = ∞, where all kernels count alike.",
+        (
+            "Every feature carries a little of the class: the case for p = ∞, where all "
+            "kernels count alike."
+        ),
         lambda: make_mkl_toy(n=400, n_informative=50, seed=0)[0],
         by_column=True,
         source="generated: make_mkl_toy(n=400, n_informative=50, seed=0)",
@@ -311,15 +392,24 @@ SAMPLES: dict[str, Sample] = {
     "spectra": Sample(
         "Spectra, 3 of 10 bands decide",
         "regression",
-        "150 wavelengths in ten bands, of which three decide the target: which method keeps just those?",
+        (
+            "150 wavelengths in ten bands, of which three decide the target: which method "
+            "keeps just those?"
+        ),
         lambda: _rounded(make_spectra(n=200, n_wavelengths=150, informative_bands=3, seed=0)[0]),
-        source="generated: make_spectra(n=200, n_wavelengths=150, informative_bands=3, seed=0), rounded",
+        source=(
+            "generated: make_spectra(n=200, n_wavelengths=150, informative_bands=3, seed=0), "
+            "rounded"
+        ),
         licence=OWN,
     ),
     "ring": Sample(
         "Ring, 15 of 300 rows elsewhere",
         "novelty",
-        "No target: what is unlike the others? Wide kernels call the empty middle ordinary, narrow ones do not.",
+        (
+            "No target: what is unlike the others? Wide kernels call the empty middle "
+            "ordinary, narrow ones do not."
+        ),
         lambda: make_ring(n=300, n_outside=15, seed=0)[0],
         source="generated: make_ring(n=300, n_outside=15, seed=0)",
         licence=OWN,

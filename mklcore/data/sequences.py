@@ -1,7 +1,9 @@
-"""Sequences and texts beside a table, as numbers a kernel can compare, and how a column is known to hold some.
+"""Sequences and texts beside a table, as numbers a kernel can compare, and how a column is known to
+hold some.
 
-A table of rows is made of them where kernels need one: for S sequences per row, letter p of sequence s is the column p
-S + s, its code point, and 0 behind the end of a string. So rows with longer strings only have more columns.
+A table of rows is made of them where kernels need one: for S sequences per row, letter p of
+sequence s is the column p S + s, its code point, and 0 behind the end of a string. So rows with
+longer strings only have more columns.
 """
 
 from __future__ import annotations
@@ -23,8 +25,10 @@ MAX_LETTERS = 30_000_000  # letters of all rows, filled up to the longest
 END = 0.0  # stands behind the end of a string
 SHORTEST = 8  # what looks like sequences has this many letters on average
 FEWEST_ROWS = 5
-DNA, PROTEIN = "ACGTUNRYSWKMBDHV-", "ACDEFGHIKLMNPQRSTVWYBXZUOJ*-"
-SURE = 0.95  # share of letters A, C, G, T, U, N by which short alphabets are distinguished from words
+DNA = "ACGTUNRYSWKMBDHV-"
+PROTEIN = "ACDEFGHIKLMNPQRSTVWYBXZUOJ*-"
+# share of letters A, C, G, T, U, N by which short alphabets are distinguished from words
+SURE = 0.95
 _SEQUENCE = re.compile(r"[A-Za-z*\-]+")
 
 
@@ -38,7 +42,9 @@ def checked(sequences: Any, n_rows: int, texts: Any = ()) -> tuple[Sequences, Se
         as_strings(strings, name)
     for name, strings in found[1]:
         if strange := [text for text in strings if not isinstance(text, str)]:
-            raise DataError(f"The text {name!r} holds {strange[0]!r}, which is no string; expected one per row.")
+            raise DataError(
+                f"The text {name!r} holds {strange[0]!r}, which is no string; expected one per row."
+            )
     return found[0], found[1]
 
 
@@ -46,10 +52,15 @@ def _pairs(sequences: Any, n_rows: int) -> Sequences:
     try:
         found = tuple((str(name), tuple(strings)) for name, strings in sequences)
     except (TypeError, ValueError):
-        raise DataError("Sequences are pairs of a name and one string per row; got something else.") from None
+        raise DataError(
+            "Sequences are pairs of a name and one string per row; got something else."
+        ) from None
     for name, strings in found:
         if isinstance(dict(sequences)[name], str) or len(strings) != n_rows:
-            raise DataError(f"Sequence {name!r} has {len(strings)} strings for {n_rows} rows; expected one per row.")
+            raise DataError(
+                f"Sequence {name!r} has {len(strings)} strings for {n_rows} rows; expected "
+                "one per row."
+            )
     return found
 
 
@@ -57,15 +68,25 @@ def as_strings(strings: Any, name: str = "") -> tuple[str, ...]:
     """A list of texts, each of 1 to ``MAX_LENGTH`` letters. DataError."""
     called = f" of {name!r}" if name else ""
     if isinstance(strings, str) or not isinstance(strings, Iterable):
-        raise DataError(f"The sequences{called} are a list of strings, one per row; got {type(strings).__name__}.")
+        raise DataError(
+            f"The sequences{called} are a list of strings, one per row; got "
+            f"{type(strings).__name__}."
+        )
     found = tuple(strings)
     for row, text in enumerate(found):
         if not isinstance(text, str):
-            raise DataError(f"Row {row + 1}{called} is {type(text).__name__}, not a string; sequences are strings.")
+            raise DataError(
+                f"Row {row + 1}{called} is {type(text).__name__}, not a string; sequences "
+                "are strings."
+            )
         if not 1 <= len(text) <= MAX_LENGTH:
-            raise DataError(f"Row {row + 1}{called} has {len(text):,} letters; expected 1 to {MAX_LENGTH:,}.")
+            raise DataError(
+                f"Row {row + 1}{called} has {len(text):,} letters; expected 1 to {MAX_LENGTH:,}."
+            )
         if "\0" in text:
-            raise DataError(f"Row {row + 1}{called} holds the sign number 0, which is no letter; remove it.")
+            raise DataError(
+                f"Row {row + 1}{called} holds the sign number 0, which is no letter; remove it."
+            )
     if not found:
         raise DataError(f"There are no sequences{called}; give one string per row.")
     return tuple(str(text) for text in found)
@@ -81,22 +102,26 @@ def strings_in(rows: Any) -> tuple[str, ...] | None:
     return tuple(found) if all(isinstance(text, str) for text in found) else None
 
 
-def letters(sequences: Sequence[Sequence[str]], width: int = 0, texts: Sequence[Sequence[str]] = ()) -> Array:
-    """The strings of every sequence, then of every free text as `data.texts` packs it, as one table (n, W S), W the
-    longest or ``width``; DataError beyond the limits.
+def letters(
+    sequences: Sequence[Sequence[str]], width: int = 0, texts: Sequence[Sequence[str]] = ()
+) -> Array:
+    """The strings of every sequence, then of every free text as `data.texts` packs it, as one table
+    (n, W S), W the longest or ``width``; DataError beyond the limits.
     """
     longest = max([2, width, *(len(text) for strings in sequences for text in strings)])
-    n, count = len([*sequences, *texts][0]), len(sequences) + len(texts)
+    n = len([*sequences, *texts][0])
+    count = len(sequences) + len(texts)
     if n * count * longest > MAX_LETTERS:
         raise DataError(
-            f"{n:,} rows with strings of up to {longest:,} letters are more than {MAX_LETTERS:,} letters; take fewer "
-            f"rows, "
-            "or shorter strings."
+            f"{n:,} rows with strings of up to {longest:,} letters are more than "
+            f"{MAX_LETTERS:,} letters; take fewer rows, or shorter strings."
         )
     table = np.full((n, longest, count), END)
     for s, strings in enumerate(sequences):
         for row, text in enumerate(strings):
-            table[row, : len(text), s] = np.frombuffer(text.encode("utf-32-le", "replace"), dtype="<u4")
+            table[row, : len(text), s] = np.frombuffer(
+                text.encode("utf-32-le", "replace"), dtype="<u4"
+            )
     for s, strings in enumerate(texts, len(sequences)):
         table[:, :, s] = packed(strings, longest)
     return table.reshape(n, longest * count)
@@ -112,9 +137,11 @@ def lengths(table: Array) -> Array:
 
 
 def look_like_sequences(texts: Sequence[str]) -> bool:
-    """Whether texts look like DNA, RNA or proteins: letters only, no spaces, long, and of such an alphabet.
+    """Whether texts look like DNA, RNA or proteins: letters only, no spaces, long, and of such an
+    alphabet.
 
-    Words of a language fail: either they are short, or capitals and small letters are mixed within them.
+    Words of a language fail: either they are short, or capitals and small letters are mixed within
+    them.
     """
     if len(texts) < FEWEST_ROWS or len(set(texts)) < 3:
         return False
@@ -131,14 +158,22 @@ def look_like_sequences(texts: Sequence[str]) -> bool:
     if set(counts) <= set(DNA) and sum(counts[letter] for letter in "ACGTUN-") >= SURE * total:
         return True
     return (
-        set(counts) <= set(PROTEIN) and all(text.isupper() for text in some) and sum(map(len, some)) >= 20 * len(some)
+        set(counts) <= set(PROTEIN)
+        and all(text.isupper() for text in some)
+        and sum(map(len, some)) >= 20 * len(some)
     )
 
 
 def composition(strings: Sequence[str]) -> list[str]:
-    """What numbers tell of strings: "" for their length, and the frequent letters; those alike in all are left out."""
+    """What numbers tell of strings: "" for their length, and the frequent letters; those alike in
+    all are left out.
+    """
     total: Counter[str] = sum(map(Counter, strings), Counter())
-    return [letter for letter in ("", *sorted(dict(total.most_common(20)))) if np.ptp(share_of(letter, strings)) > 0]
+    return [
+        letter
+        for letter in ("", *sorted(dict(total.most_common(20))))
+        if np.ptp(share_of(letter, strings)) > 0
+    ]
 
 
 def share_of(letter: str, strings: Sequence[str]) -> Array:
@@ -147,20 +182,26 @@ def share_of(letter: str, strings: Sequence[str]) -> Array:
     return sizes if not letter else np.array([text.count(letter) for text in strings]) / sizes
 
 
-# Free text: its UTF-8 bytes, six to a number, which doubles carry exactly; 0 stands behind its end. A bit above them
-# distinguishes such a number from the code point of a letter.
+# Free text: its UTF-8 bytes, six to a number, which doubles carry exactly; 0 stands behind its end.
+# A bit above them distinguishes such a number from the code point of a letter.
 
 BYTES = 6  # of one number
 PACKED = 2.0 ** (8 * BYTES)
 MAX_BYTES = 60_000  # of one text; what is longer is cut
-WORDS, SHARED, COMMON = 2.0, 3, 0.5  # words of a text on average; rows that share a word; share of rows with such words
+# words of a text on average; rows that share a word; share of rows with such words
+WORDS = 2.0
+SHARED = 3
+COMMON = 0.5
 LOOKED_AT = 2000  # texts that are looked at
 _WORD = re.compile(r"\b(?=\w*[^\W\d_])\w\w+\b")  # with a letter in it
 
 
 def numbers_of(texts: Sequence[str]) -> int:
     """How many numbers the longest of the texts takes."""
-    return max((-(-min(len(text.encode("utf-8", "replace")), MAX_BYTES) // BYTES) for text in texts), default=0)
+    return max(
+        (-(-min(len(text.encode("utf-8", "replace")), MAX_BYTES) // BYTES) for text in texts),
+        default=0,
+    )
 
 
 def packed(texts: Sequence[str], width: int) -> Array:
@@ -179,8 +220,15 @@ def packed(texts: Sequence[str], width: int) -> Array:
 def unpacked(rows: Array) -> list[str]:
     """The texts of such rows, and of rows of letters, which strings without a table become."""
     if rows.size and END < rows.max() < PACKED:
-        return [row[row != END].astype("<u4").tobytes().decode("utf-32-le", "replace") for row in rows]
-    whole = np.ascontiguousarray(rows).astype("<u8").view(np.uint8).reshape(*rows.shape, 8)[:, :, :BYTES]
+        return [
+            row[row != END].astype("<u4").tobytes().decode("utf-32-le", "replace") for row in rows
+        ]
+    whole = (
+        np.ascontiguousarray(rows)
+        .astype("<u8")
+        .view(np.uint8)
+        .reshape(*rows.shape, 8)[:, :, :BYTES]
+    )
     flat = np.ascontiguousarray(whole).reshape(len(rows), -1)
     return [line.tobytes().rstrip(b"\0").decode("utf-8", "ignore") for line in flat]
 
@@ -191,7 +239,9 @@ def cut(texts: Sequence[str], width: int) -> list[str]:
 
 
 def look_like_texts(values: Sequence[str]) -> bool:
-    """Whether texts are made of words: several each, of which most rows share some with a few others, not all."""
+    """Whether texts are made of words: several each, of which most rows share some with a few
+    others, not all.
+    """
     some = values[:: max(1, len(values) // LOOKED_AT)]
     word_sets = [set(_WORD.findall(text.lower())) for text in some]
     if not word_sets or sum(map(len, word_sets)) < WORDS * len(word_sets):

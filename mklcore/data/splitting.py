@@ -1,12 +1,14 @@
-"""Splitters: how rows are drawn into training, validation and test rows, into folds, halves and samples.
+"""Splitters: how rows are drawn into training, validation and test rows, into folds, halves and
+samples.
 
-All of them share one rule for classes. Rows are drawn class by class in their shares. A class with fewer rows than
-there are parts is too rare to be held out: all its rows stay in training. A class with one row is in no fold but in the
-training rows of all of them. What is learnt from, a sample included, has at least one row of every class. Where a class
-is not rare, the rows are those that scikit-learn's splitters draw with the same seed.
+All of them share one rule for classes. Rows are drawn class by class in their shares. A class with
+fewer rows than there are parts is too rare to be held out: all its rows stay in training. A class
+with one row is in no fold but in the training rows of all of them. What is learnt from, a sample
+included, has at least one row of every class. Where a class is not rare, the rows are those that
+scikit-learn's splitters draw with the same seed.
 
-Where rows have owners (``groups``: patients, customers, plots), all rows of an owner are in the same part. An owner who
-alone has rows of some class stays in training.
+Where rows have owners (``groups``: patients, customers, plots), all rows of an owner are in the
+same part. An owner who alone has rows of some class stays in training.
 """
 
 from __future__ import annotations
@@ -22,7 +24,9 @@ from mklcore.errors import DataError, ParameterError, Repair
 RANDOM = "random"
 HOLD_OUT = (RANDOM, "last", "first")  # which rows are held out
 MOST_NAMED = 6  # rare classes that a note names
-ORDERS = 20  # in which owners are drawn; the one with the shares of classes nearest to those of all rows is taken
+# in which owners are drawn; the one with the shares of classes nearest to those of all rows is
+# taken
+ORDERS = 20
 
 
 def codes_of(y: Labels) -> Indices:
@@ -38,35 +42,60 @@ def repeated(y: Labels) -> Mask:
     return found
 
 
-def rare_note(y: Labels, parts: int, doing: str = "their rows stay in training, and no score counts them") -> str:
-    """Which classes have fewer rows than ``parts``, and what is done with them, as one sentence; "" where there are
-    none.
+def rare_note(
+    y: Labels, parts: int, doing: str = "their rows stay in training, and no score counts them"
+) -> str:
+    """Which classes have fewer rows than ``parts``, and what is done with them, as one sentence; ""
+    where there are none.
     """
     labels, counts = np.unique(y, return_counts=True)
-    rare = [(label, int(count)) for label, count in zip(labels.tolist(), counts, strict=True) if count < parts]
+    rare = [
+        (label, int(count))
+        for label, count in zip(labels.tolist(), counts, strict=True)
+        if count < parts
+    ]
     if not rare:
         return ""
-    named = [f"'{label}' ({count} {'row' if count == 1 else 'rows'})" for label, count in rare[:MOST_NAMED]]
+    named = [
+        f"'{label}' ({count} {'row' if count == 1 else 'rows'})"
+        for label, count in rare[:MOST_NAMED]
+    ]
     more = f" and {len(rare) - MOST_NAMED} more" if len(rare) > MOST_NAMED else ""
-    return f"Too rare to be held out: {'class' if len(rare) == 1 else 'classes'} {', '.join(named)}{more}; {doing}."
+    return (
+        f"Too rare to be held out: {'class' if len(rare) == 1 else 'classes'} "
+        f"{', '.join(named)}{more}; {doing}."
+    )
 
 
 def split_rows(
-    codes: Indices | None, n_rows: int, sizes: Sequence[float], seed: int, stratify: bool = True,
-    hold_out: str = RANDOM, groups: Labels | None = None,
-) -> list[Indices]:  # fmt: skip
-    """Row numbers of the training part and of one held-out part per size, in this order; the last part is drawn first.
+    codes: Indices | None,
+    n_rows: int,
+    sizes: Sequence[float],
+    seed: int,
+    stratify: bool = True,
+    hold_out: str = RANDOM,
+    groups: Labels | None = None,
+) -> list[Indices]:
+    """Row numbers of the training part and of one held-out part per size, in this order; the last
+    part is drawn first.
 
-    ``codes`` (n_rows,) class numbers, or None without classes. ``sizes``: shares of the rows that can be held out, or
-    numbers of rows. Without ``stratify`` rows are drawn blindly. ``hold_out`` as in `three_way_split`. ``groups`` (n,)
-    the owner of every row. DataError where training would have fewer rows than classes.
+    ``codes`` (n_rows,) class numbers, or None without classes. ``sizes``: shares of the rows that
+    can be held out, or numbers of rows. Without ``stratify`` rows are drawn blindly. ``hold_out``
+    as in `three_way_split`. ``groups`` (n,) the owner of every row. DataError where training would
+    have fewer rows than classes.
     """
     if hold_out not in HOLD_OUT:
-        raise ParameterError(f"hold_out must be one of {', '.join(map(repr, HOLD_OUT))}; got {hold_out!r}.")
+        raise ParameterError(
+            f"hold_out must be one of {', '.join(map(repr, HOLD_OUT))}; got {hold_out!r}."
+        )
     given = np.zeros(n_rows, dtype=np.intp) if codes is None else codes
     if groups is not None:
         return _whole_groups(
-            given, codes_of(groups), [_row_count(size, n_rows, n_rows) for size in sizes], seed, hold_out
+            given,
+            codes_of(groups),
+            [_row_count(size, n_rows, n_rows) for size in sizes],
+            seed,
+            hold_out,
         )
     blind = codes is None or not stratify or hold_out != RANDOM
     rows, aside = _parted(np.arange(n_rows), given, 1 if blind else len(sizes) + 1)
@@ -76,10 +105,13 @@ def split_rows(
     if remaining < n_classes or len(rows) <= sum(counts):
         parts = " + ".join(str(count) for count in (remaining, *counts))
         raise DataError(
-            f"{n_rows:,} {'row' if n_rows == 1 else 'rows'} cannot be cut into {parts}: the first part, for training, "
-            f"needs at "
-            f"least {'one row' if n_classes == 1 else f'one row of each of the {n_classes} classes'}, and the others "
-            "rows of classes that have one for every part. Add rows or change the shares.",
+            (
+                f"{n_rows:,} {'row' if n_rows == 1 else 'rows'} cannot be cut into "
+                f"{parts}: the first part, for training, needs at least "
+                f"{'one row' if n_classes == 1 else f'one row of each of the {n_classes} classes'}, "
+                "and the others rows of classes that have one for every part. Add rows or "
+                "change the shares."
+            ),
             repairs=_for_a_split(counts, n_rows, blind),
         )
     if hold_out != RANDOM:
@@ -90,7 +122,8 @@ def split_rows(
         rows, more = _parted(rows, given, 1 if blind else len(counts) + 1 - step)
         aside = np.concatenate([aside, more])
         if len(rows) <= count:
-            rows, aside = np.concatenate([rows, aside]), aside[:0]
+            rows = np.concatenate([rows, aside])
+            aside = aside[:0]
         rows, part = _two_parts(rows, given, count, seed, blind)
         drawn.insert(0, part)
     training = np.concatenate([rows, aside])
@@ -111,29 +144,45 @@ def _whole_groups(
     free = _movable(codes, owners)
     if len(free) <= len(counts):
         raise DataError(
-            f"Rows that belong together have {len(free)} owners that can be held out, and {len(counts) + 1} parts need "
-            "more than that: name another column, or none."
+            f"Rows that belong together have {len(free)} owners that can be held out, and "
+            f"{len(counts) + 1} parts need more than that: name another column, or none."
         )
-    sizes, whole = np.bincount(owners), np.bincount(codes) / len(codes)
-    rng, least = np.random.default_rng(seed), np.inf
+    sizes = np.bincount(owners)
+    whole = np.bincount(codes) / len(codes)
+    rng = np.random.default_rng(seed)
+    least = np.inf
     best: list[Indices] = []
     newest = np.zeros(len(sizes))
-    np.maximum.at(newest, owners, np.arange(len(owners)) * (1 if hold_out == "last" else -1) + len(owners))
+    np.maximum.at(
+        newest, owners, np.arange(len(owners)) * (1 if hold_out == "last" else -1) + len(owners)
+    )
     for _ in range(ORDERS if hold_out == RANDOM else 1):
-        order = rng.permutation(free) if hold_out == RANDOM else free[np.argsort(-newest[free], kind="stable")]
-        part_of, place = np.zeros(len(sizes), dtype=np.intp), 0
+        order = (
+            rng.permutation(free)
+            if hold_out == RANDOM
+            else free[np.argsort(-newest[free], kind="stable")]
+        )
+        part_of = np.zeros(len(sizes), dtype=np.intp)
+        place = 0
         for part in range(len(counts), 0, -1):
             ends = np.cumsum(sizes[order[place : len(order) - part]])
             many = max(1, int(np.argmin(np.abs(np.append(0, ends) - counts[part - 1]))))
             part_of[order[place : place + many]] = part
             place += many
-        found: list[Indices] = [np.flatnonzero(part_of[owners] == part) for part in range(len(counts) + 1)]
+        found: list[Indices] = [
+            np.flatnonzero(part_of[owners] == part) for part in range(len(counts) + 1)
+        ]
         shares = [np.bincount(codes[part], minlength=len(whole)) / len(part) for part in found]
-        far = float(np.abs(np.array(shares) - whole).sum()) + 10.0 * np.count_nonzero(shares[0] == 0.0)
+        far = float(np.abs(np.array(shares) - whole).sum()) + 10.0 * np.count_nonzero(
+            shares[0] == 0.0
+        )
         if far < least:
-            best, least = found, far
+            best = found
+            least = far
     if least >= 10.0:
-        raise DataError("Training would lack a class: its rows belong to few owners. Hold out fewer rows.")
+        raise DataError(
+            "Training would lack a class: its rows belong to few owners. Hold out fewer rows."
+        )
     return best
 
 
@@ -156,9 +205,10 @@ def _for_a_split(counts: Sequence[int], n_rows: int, blind: bool) -> list[Repair
 
 def draw_rows(
     codes: Indices | None, n_rows: int, count: int, seed: int, groups: Labels | None = None
-) -> Indices:  # fmt: skip
-    """The numbers of ``count`` rows of ``n_rows``, every class in its share; more where there are more classes than
-    that. Of ``groups`` whole ones, about as many rows, where owners have few enough.
+) -> Indices:
+    """The numbers of ``count`` rows of ``n_rows``, every class in its share; more where there are
+    more classes than that. Of ``groups`` whole ones, about as many rows, where owners have few
+    enough.
     """
     given = np.zeros(n_rows, dtype=np.intp) if codes is None else codes
     count = max(count, len(np.unique(given)))
@@ -175,10 +225,12 @@ def draw_rows(
 def fold_rows(
     codes: Indices | None, n_rows: int, n_splits: int, seed: int, groups: Labels | None = None
 ) -> list[tuple[Indices, Indices]]:
-    """Row numbers to learn from and row numbers held out, a pair per fold: shuffled, and class by class where there are
-    classes. Rows of one of ``groups`` are held out together, in as many folds as there are owners at most.
+    """Row numbers to learn from and row numbers held out, a pair per fold: shuffled, and class by
+    class where there are classes. Rows of one of ``groups`` are held out together, in as many folds
+    as there are owners at most.
 
-    ParameterError where ``n_splits`` is not a whole number from 2 to the number of rows that can be held out.
+    ParameterError where ``n_splits`` is not a whole number from 2 to the number of rows that can be
+    held out.
     """
     from sklearn.model_selection import KFold, StratifiedKFold  # not at start-up
 
@@ -190,7 +242,8 @@ def fold_rows(
     if not (whole and 2 <= n_splits <= len(held)):
         without = " whose class has another one" if len(held) < n_rows else ""
         raise ParameterError(
-            f"n_splits must be a whole number from 2 to the {len(held)} rows{without}; got {n_splits!r}."
+            f"n_splits must be a whole number from 2 to the {len(held)} rows{without}; got "
+            f"{n_splits!r}."
         )
     if codes is None:
         return list(KFold(n_splits, shuffle=True, random_state=seed).split(given))
@@ -200,31 +253,36 @@ def fold_rows(
         cut = StratifiedKFold(n_splits, shuffle=True, random_state=seed)
         for k, (_, test) in enumerate(cut.split(given[often], given[often])):
             fold[often[test]] = k
-    rare = rare[np.argsort(given[rare], kind="stable")]  # neighbours of one class go to different folds
+    # neighbours of one class go to different folds
+    rare = rare[np.argsort(given[rare], kind="stable")]
     fold[rare] = np.random.default_rng(seed).permutation(n_splits)[np.arange(len(rare)) % n_splits]
     return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(n_splits)]
 
 
 def _group_folds(
     codes: Indices | None, owners: Indices, n_splits: int, seed: int
-) -> list[tuple[Indices, Indices]]:  # fmt: skip
+) -> list[tuple[Indices, Indices]]:
     """Folds of whole owners; training has every class.
 
-    Owners go to folds one after the other, those with most rows first, each to the fold that has least of its classes.
+    Owners go to folds one after the other, those with most rows first, each to the fold that has
+    least of its classes.
     """
     given = np.zeros(len(owners), dtype=np.intp) if codes is None else codes
     free = _movable(given, owners)
     count = min(int(n_splits), len(free))
     if count < 2:
         raise DataError(
-            f"Folds need at least two owners of rows that can be held out, and there are {len(free)}: rows that belong "
-            "together are never split. Name another column of owners, or none."
+            "Folds need at least two owners of rows that can be held out, and there are "
+            f"{len(free)}: rows that belong together are never split. Name another column "
+            "of owners, or none."
         )
     table = np.zeros((owners.max() + 1, given.max() + 1))
     np.add.at(table, (owners, given), 1.0)
     order = np.random.default_rng(seed).permutation(free)
     order = order[np.argsort(-table[order].sum(axis=1), kind="stable")]
-    held, fold_of, share = np.zeros((count, table.shape[1])), np.full(len(table), -1), table / table.sum(axis=0)
+    held = np.zeros((count, table.shape[1]))
+    fold_of = np.full(len(table), -1)
+    share = table / table.sum(axis=0)
     for owner in order:
         fold_of[owner] = int(np.argmin(held @ share[owner]))
         held[fold_of[owner]] += share[owner]
@@ -246,9 +304,11 @@ def _without_last_of_a_class(codes: Indices, owners: Indices, held: Indices) -> 
     return kept
 
 
-def half_rows(codes: Indices | None, n_rows: int, n: int, seed: int) -> Iterator[tuple[Indices, Indices]]:
-    """``n`` random cuts of the rows in two halves, class by class where there are classes: each first half has every
-    class.
+def half_rows(
+    codes: Indices | None, n_rows: int, n: int, seed: int
+) -> Iterator[tuple[Indices, Indices]]:
+    """``n`` random cuts of the rows in two halves, class by class where there are classes: each
+    first half has every class.
     """
     from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit  # not at start-up
 
@@ -259,7 +319,8 @@ def half_rows(codes: Indices | None, n_rows: int, n: int, seed: int) -> Iterator
     n_classes = len(np.unique(given[rows]))
     if len(rows) < 4 or len(rows) // 2 < len(np.unique(given)):
         raise DataError(
-            f"Half of {n_rows} rows cannot hold the {len(np.unique(given))} classes; add rows or merge small classes."
+            f"Half of {n_rows} rows cannot hold the {len(np.unique(given))} classes; add "
+            "rows or merge small classes."
         )
     make: Any = ShuffleSplit if codes is None or n_classes < 2 else StratifiedShuffleSplit
     for half, rest in make(n, train_size=0.5, random_state=seed).split(rows, given[rows]):
@@ -274,22 +335,26 @@ def _parted(rows: Indices, codes: Indices, least: int) -> tuple[Indices, Indices
     return rows[enough], rows[~enough]
 
 
-def _two_parts(rows: Indices, codes: Indices, count: int, seed: int, blind: bool) -> tuple[Indices, Indices]:
-    """The rows that are left, and ``count`` of them drawn: class by class, or blindly where a part has no room for
-    all.
+def _two_parts(
+    rows: Indices, codes: Indices, count: int, seed: int, blind: bool
+) -> tuple[Indices, Indices]:
+    """The rows that are left, and ``count`` of them drawn: class by class, or blindly where a part
+    has no room for all.
     """
     from sklearn.model_selection import train_test_split  # not at start-up
 
     strata = codes[rows]
     members = np.unique(strata, return_counts=True)[1]
     by_class = not blind and members.min() >= 2 and len(members) <= min(count, len(rows) - count)
-    left, part = train_test_split(rows, test_size=count, random_state=seed, stratify=strata if by_class else None)
+    left, part = train_test_split(
+        rows, test_size=count, random_state=seed, stratify=strata if by_class else None
+    )
     return left, part
 
 
 def _with_every_class(first: Indices, others: Iterable[Indices], codes: Indices) -> list[Indices]:
-    """The same parts, where ``first`` has a row of every class: one comes from the part with most of them, and one of
-    the class that ``first`` has most of goes there in its place.
+    """The same parts, where ``first`` has a row of every class: one comes from the part with most
+    of them, and one of the class that ``first`` has most of goes there in its place.
     """
     parts = [first, *others]
     missing = np.setdiff1d(np.concatenate([codes[part] for part in parts]), codes[first])
@@ -309,4 +374,6 @@ def _row_count(size: float, n_rows: int, n_free: int) -> int:
         return int(size)
     if isinstance(size, float) and 0 < size < 1:
         return int(np.ceil(size * n_free - 1e-9))
-    raise ParameterError(f"A part of size {size!r} is not possible; expected a share in (0, 1) or 1 to {n_rows - 1}.")
+    raise ParameterError(
+        f"A part of size {size!r} is not possible; expected a share in (0, 1) or 1 to {n_rows - 1}."
+    )

@@ -1,8 +1,10 @@
-"""Seeded generators whose truth is known: each returns a `Dataset` and a named tuple that says what is in it.
+"""Seeded generators whose truth is known: each returns a `Dataset` and a named tuple that says what
+is in it.
 
-Sources: the toy of the lp-norm experiment (Kloft, Brefeld, Sonnenburg and Zien, JMLR 2011, section 6.1), the sparse
-polynomial of hierarchical kernel learning (Bach, NIPS 2008), ringnorm and twonorm (Breiman, Bias, variance and arcing
-classifiers, 1996), and spectra in the manner of the near-infrared experiments of sparse MKL.
+Sources: the toy of the lp-norm experiment (Kloft, Brefeld, Sonnenburg and Zien, JMLR 2011, section
+6.1), the sparse polynomial of hierarchical kernel learning (Bach, NIPS 2008), ringnorm and twonorm
+(Breiman, Bias, variance and arcing classifiers, 1996), and spectra in the manner of the
+near-infrared experiments of sparse MKL.
 """
 
 from __future__ import annotations
@@ -23,11 +25,15 @@ POLYNOMIAL_NOISE = 0.2
 SPECTRA_NOISE = 0.05
 NORM_DIMENSION = 20
 DNA = np.array(list("ACGT"))
-RING_RADIUS, RING_NOISE, RING_GAP = 2.0, 0.15, 0.75
+RING_RADIUS = 2.0
+RING_NOISE = 0.15
+RING_GAP = 0.75
 
 
 class ToyTruth(NamedTuple):
-    """`theta` (d,) is 1 on the informative features; class y has mean y * `mean`; errors are shares of points."""
+    """`theta` (d,) is 1 on the informative features; class y has mean y * `mean`; errors are shares
+    of points.
+    """
 
     informative: tuple[int, ...]
     theta: Array
@@ -36,7 +42,9 @@ class ToyTruth(NamedTuple):
 
 
 class PolynomialTruth(NamedTuple):
-    """y = `signal` + noise, signal = sum of coefficients[k] * product of the columns monomials[k] before rotation."""
+    """y = `signal` + noise, signal = sum of coefficients[k] * product of the columns monomials[k]
+    before rotation.
+    """
 
     monomials: tuple[tuple[int, ...], ...]
     coefficients: Array
@@ -47,7 +55,9 @@ class PolynomialTruth(NamedTuple):
 
 
 class SpectraTruth(NamedTuple):
-    """y = `concentrations` (n, 10) @ `coefficients` (10,) + noise; coefficients are 0 outside the informative bands."""
+    """y = `concentrations` (n, 10) @ `coefficients` (10,) + noise; coefficients are 0 outside the
+    informative bands.
+    """
 
     informative_bands: tuple[int, ...]
     coefficients: Array
@@ -57,7 +67,9 @@ class SpectraTruth(NamedTuple):
 
 
 class RingTruth(NamedTuple):
-    """`outside` (n,) is true for the rows away from the ring of this `radius`; the others are `noise_std` from it."""
+    """`outside` (n,) is true for the rows away from the ring of this `radius`; the others are
+    `noise_std` from it.
+    """
 
     outside: Mask
     radius: float
@@ -65,7 +77,9 @@ class RingTruth(NamedTuple):
 
 
 class NormTruth(NamedTuple):
-    """Class +1 is N(means[0], variances[0] I), class -1 is N(means[1], variances[1] I); both equally likely."""
+    """Class +1 is N(means[0], variances[0] I), class -1 is N(means[1], variances[1] I); both
+    equally likely.
+    """
 
     means: Array
     variances: tuple[float, float]
@@ -88,12 +102,13 @@ def make_sequences(
     jitter: int = 0,
     mutation: float = 0.1,
 ) -> tuple[Dataset, SequencesTruth]:
-    """DNA with planted motifs: n strings of ``length`` random letters, half of them, class +1, with every motif inside.
+    """DNA with planted motifs: n strings of ``length`` random letters, half of them, class +1, with
+    every motif inside.
 
-    ``motifs``: strings, each planted anywhere; or pairs (string, position), planted there, moved by up to ``jitter``
-    places. Every letter of a motif mutates with probability ``mutation``. Rows of class -1 get the letters of the motif
-    in another order at such a place, so that neither letters nor places tell the classes apart, only words. X: the
-    shares of letters, no help.
+    ``motifs``: strings, each planted anywhere; or pairs (string, position), planted there, moved by
+    up to ``jitter`` places. Every letter of a motif mutates with probability ``mutation``. Rows of
+    class -1 get the letters of the motif in another order at such a place, so that neither letters
+    nor places tell the classes apart, only words. X: the shares of letters, no help.
 
     Parameters
     ----------
@@ -125,19 +140,24 @@ def make_sequences(
     check_whole("length", length, 2)
     if not motifs or not 0 <= mutation <= 1 or jitter < 0:
         raise ParameterError(
-            f"Expected a motif or more, mutation as a share, and jitter of 0 or more; got {motifs!r}, {mutation!r} and "
-            f"{jitter!r}."
+            "Expected a motif or more, mutation as a share, and jitter of 0 or more; got "
+            f"{motifs!r}, {mutation!r} and {jitter!r}."
         )
     rng = np.random.default_rng(seed)
     y = rng.permutation(np.where(np.arange(n) % 2, 1, -1))
-    rows, positions = rng.choice(DNA, (n, length)), np.full((n, len(motifs)), -1)
+    rows = rng.choice(DNA, (n, length))
+    positions = np.full((n, len(motifs)), -1)
     planted = [(one, None) if isinstance(one, str) else one for one in motifs]
     for i, sign in enumerate(y):
         for m, (motif, place) in enumerate(planted):
             last = length - len(motif)
             if not motif or not 0 <= (place or 0) <= last:
-                raise ParameterError(f"The motif {motif!r} at {place} does not fit into {length} letters.")
-            low, high = (0, last) if place is None else (max(place - jitter, 0), min(place + jitter, last))
+                raise ParameterError(
+                    f"The motif {motif!r} at {place} does not fit into {length} letters."
+                )
+            low, high = (
+                (0, last) if place is None else (max(place - jitter, 0), min(place + jitter, last))
+            )
             start = int(rng.integers(low, high + 1))
             if sign > 0:
                 positions[i, m] = start
@@ -163,9 +183,11 @@ def _shuffled(word: Labels, rng: np.random.Generator) -> Labels:
 def make_mkl_toy(
     n: int, n_informative: int, seed: int, n_features: int = 50, rho: float = 1.75
 ) -> tuple[Dataset, ToyTruth]:
-    """x = y rho theta / ||theta||_2 + N(0, I), theta = 1 on the first `n_informative` features, 0 elsewhere.
+    """x = y rho theta / ||theta||_2 + N(0, I), theta = 1 on the first `n_informative` features, 0
+    elsewhere.
 
-    y is -1 or +1 in equal numbers. Whatever the sparsity, the Bayes error is Phi(-rho): 4.006 % for rho = 1.75.
+    y is -1 or +1 in equal numbers. Whatever the sparsity, the Bayes error is Phi(-rho): 4.006 % for
+    rho = 1.75.
 
     Parameters
     ----------
@@ -197,24 +219,33 @@ def make_mkl_toy(
     check_whole("n_features", n_features, 1)
     check_whole("n_informative", n_informative, 1, n_features)
     if not 0 < rho < np.inf:
-        raise ParameterError(f"rho is {rho!r}; expected a positive number, the distance of a class mean from 0.")
+        raise ParameterError(
+            f"rho is {rho!r}; expected a positive number, the distance of a class mean from 0."
+        )
     rng = np.random.default_rng(seed)
     theta = (np.arange(n_features) < n_informative).astype(float)
     mean = rho * theta / np.linalg.norm(theta)
     y = _balanced_labels(n, rng)
     X = y[:, None] * mean + rng.standard_normal((n, n_features))
-    note = f"Generated: the first {n_informative} of {n_features} features carry the class, the rest is noise."
+    note = (
+        f"Generated: the first {n_informative} of {n_features} features carry the class, the "
+        "rest is noise."
+    )
     data = Dataset(X, y, _numbered("x", n_features), "class", "binary", notes=(note,))
     return data, ToyTruth(tuple(range(n_informative)), theta, mean, float(norm.cdf(-rho)))
 
 
-def make_sparse_polynomial(n: int, p: int, seed: int, rotate: bool = False) -> tuple[Dataset, PolynomialTruth]:
-    """A regression target of at most eight monomials of degree 1 to 4 in at most eight of p correlated variables.
+def make_sparse_polynomial(
+    n: int, p: int, seed: int, rotate: bool = False
+) -> tuple[Dataset, PolynomialTruth]:
+    """A regression target of at most eight monomials of degree 1 to 4 in at most eight of p
+    correlated variables.
 
-    X is normal with the covariance S'S (S 1024 x 1024 standard normal) scaled to a unit diagonal, first p coordinates.
-    A monomial is a product of distinct variables with coefficient +-1 / its standard deviation; the sum is scaled to
-    standard deviation 1, and N(0, 0.2^2) is added. `rotate` turns X by a random orthogonal matrix after y is made, so
-    that no single variable matters any more. The published description leaves number and degree of the monomials open.
+    X is normal with the covariance S'S (S 1024 x 1024 standard normal) scaled to a unit diagonal,
+    first p coordinates. A monomial is a product of distinct variables with coefficient +-1 / its
+    standard deviation; the sum is scaled to standard deviation 1, and N(0, 0.2^2) is added.
+    `rotate` turns X by a random orthogonal matrix after y is made, so that no single variable
+    matters any more. The published description leaves number and degree of the monomials open.
 
     Parameters
     ----------
@@ -246,21 +277,35 @@ def make_sparse_polynomial(n: int, p: int, seed: int, rotate: bool = False) -> t
     signal = products @ coefficients
     y = signal + POLYNOMIAL_NOISE * rng.standard_normal(n)
     rotation = _haar(p, rng) if rotate else None
-    words = f"Generated: a sum of {len(monomials)} products of up to 4 out of {len(variables)} variables"
+    words = (
+        f"Generated: a sum of {len(monomials)} products of up to 4 out of {len(variables)} "
+        "variables"
+    )
     note = f"{words}, then rotated." if rotate else f"{words}."
-    data = Dataset(X if rotation is None else X @ rotation, y, _numbered("x", p), "y", "regression", notes=(note,))
-    return data, PolynomialTruth(monomials, coefficients, variables, signal, POLYNOMIAL_NOISE, rotation)
+    data = Dataset(
+        X if rotation is None else X @ rotation,
+        y,
+        _numbered("x", p),
+        "y",
+        "regression",
+        notes=(note,),
+    )
+    return data, PolynomialTruth(
+        monomials, coefficients, variables, signal, POLYNOMIAL_NOISE, rotation
+    )
 
 
 def make_spectra(
     n: int, n_wavelengths: int, informative_bands: int | Sequence[int], seed: int
 ) -> tuple[Dataset, SpectraTruth]:
-    """Smooth absorption spectra with ten equal bands of wavelengths, of which few decide the target.
+    """Smooth absorption spectra with ten equal bands of wavelengths, of which few decide the
+    target.
 
-    Each band holds one absorption peak (a Gaussian over wavelength) whose height is the concentration of one substance,
-    uniform on [0, 1]; offset and slope of the baseline vary between spectra, and a little noise is added. The target is
-    the weighted sum of the concentrations in `informative_bands`: band numbers from 0 to 9, or how many to draw.
-    The bands are the groups of the data set.
+    Each band holds one absorption peak (a Gaussian over wavelength) whose height is the
+    concentration of one substance, uniform on [0, 1]; offset and slope of the baseline vary between
+    spectra, and a little noise is added. The target is the weighted sum of the concentrations in
+    `informative_bands`: band numbers from 0 to 9, or how many to draw. The bands are the groups of
+    the data set.
 
     Parameters
     ----------
@@ -292,7 +337,10 @@ def make_spectra(
     coefficients = np.zeros(N_BANDS)
     coefficients[list(chosen)] = rng.uniform(0.5, 1.5, size=len(chosen))
     y = concentrations @ coefficients + SPECTRA_NOISE * rng.standard_normal(n)
-    note = f"Generated: the target is read off {len(chosen)} of {N_BANDS} bands ({', '.join(str(b) for b in chosen)})."
+    note = (
+        f"Generated: the target is read off {len(chosen)} of {N_BANDS} bands "
+        f"({', '.join(str(b) for b in chosen)})."
+    )
     groups = tuple((f"band {b}", tuple(int(j) for j in members)) for b, members in enumerate(bands))
     names = _numbered("w", n_wavelengths)
     data = Dataset(X, y, names, "concentration", "regression", groups=groups, notes=(note,))
@@ -300,10 +348,12 @@ def make_spectra(
 
 
 def make_ringnorm(n: int, seed: int) -> tuple[Dataset, NormTruth]:
-    """Breiman's ringnorm in 20 dimensions: class +1 is N(0, 4 I), class -1 is N((a, ..., a), I), a = 2 / sqrt(20).
+    """Breiman's ringnorm in 20 dimensions: class +1 is N(0, 4 I), class -1 is N((a, ..., a), I), a
+    = 2 / sqrt(20).
 
-    Classes in equal numbers. The exact Bayes error is 1.24 % (Breiman reports 1.3 %): the log ratio of the densities is
-    a squared distance from 4/3 of the mean, which is noncentral chi-squared under either class.
+    Classes in equal numbers. The exact Bayes error is 1.24 % (Breiman reports 1.3 %): the log ratio
+    of the densities is a squared distance from 4/3 of the mean, which is noncentral chi-squared
+    under either class.
 
     Parameters
     ----------
@@ -319,16 +369,20 @@ def make_ringnorm(n: int, seed: int) -> tuple[Dataset, NormTruth]:
     """
     from scipy.stats import ncx2  # not at start-up
 
-    d, square = NORM_DIMENSION, 4.0
+    d = NORM_DIMENSION
+    square = 4.0
     threshold = (d * np.log(4.0) + square / 3.0) / 0.75
     wide = ncx2.cdf(threshold / 4.0, d, 4.0 / 9.0 * square)
     narrow = ncx2.sf(threshold, d, square / 9.0)
     means = np.vstack([np.zeros(d), np.full(d, 2.0 / np.sqrt(d))])
-    return _two_normals("ringnorm", n, seed, NormTruth(means, (4.0, 1.0), float(wide + narrow) / 2.0))
+    return _two_normals(
+        "ringnorm", n, seed, NormTruth(means, (4.0, 1.0), float(wide + narrow) / 2.0)
+    )
 
 
 def make_twonorm(n: int, seed: int) -> tuple[Dataset, NormTruth]:
-    """Breiman's twonorm in 20 dimensions: N((a, ..., a), I) against N((-a, ..., -a), I), a = 2 / sqrt(20).
+    """Breiman's twonorm in 20 dimensions: N((a, ..., a), I) against N((-a, ..., -a), I), a = 2 /
+    sqrt(20).
 
     Classes in equal numbers. The Bayes rule is linear and its error is Phi(-2) = 2.275 %.
 
@@ -347,15 +401,17 @@ def make_twonorm(n: int, seed: int) -> tuple[Dataset, NormTruth]:
     from scipy.stats import norm  # not at start-up
 
     mean = np.full(NORM_DIMENSION, 2.0 / np.sqrt(NORM_DIMENSION))
-    return _two_normals("twonorm", n, seed, NormTruth(np.vstack([mean, -mean]), (1.0, 1.0), float(norm.cdf(-2.0))))
+    return _two_normals(
+        "twonorm", n, seed, NormTruth(np.vstack([mean, -mean]), (1.0, 1.0), float(norm.cdf(-2.0)))
+    )
 
 
 def make_ring(n: int, n_outside: int, seed: int) -> tuple[Dataset, RingTruth]:
-    """A table without a target: ``n - n_outside`` rows near a ring of radius 2 in the plane, the others well away from
-    it.
+    """A table without a target: ``n - n_outside`` rows near a ring of radius 2 in the plane, the
+    others well away from it.
 
-    Distances from the ring are N(0, 0.15^2); rows outside are uniform on the square from -3 to 3, at least 0.75 from
-    the ring.
+    Distances from the ring are N(0, 0.15^2); rows outside are uniform on the square from -3 to 3,
+    at least 0.75 from the ring.
     """
     check_whole("n", n, 2)
     check_whole("n_outside", n_outside, 0, n - 1)
@@ -367,10 +423,16 @@ def make_ring(n: int, n_outside: int, seed: int) -> tuple[Dataset, RingTruth]:
     away = spread[np.abs(np.hypot(*spread.T) - RING_RADIUS) >= RING_GAP][:n_outside]
     order = rng.permutation(n)
     note = (
-        f"Generated: {n - n_outside} rows near a ring and {n_outside} away from it; which is which is not in the table."
+        f"Generated: {n - n_outside} rows near a ring and {n_outside} away from it; which is "
+        "which is not in the table."
     )
     data = Dataset(
-        np.vstack([near, away])[order], np.ones(n, dtype=np.int64), ("x1", "x2"), "y", "novelty", notes=(note,)
+        np.vstack([near, away])[order],
+        np.ones(n, dtype=np.int64),
+        ("x1", "x2"),
+        "y",
+        "novelty",
+        notes=(note,),
     )
     return data, RingTruth(order >= n - n_outside, RING_RADIUS, RING_NOISE)
 
@@ -380,7 +442,9 @@ def _two_normals(name: str, n: int, seed: int, truth: NormTruth) -> tuple[Datase
     rng = np.random.default_rng(seed)
     y = _balanced_labels(n, rng)
     which = (y < 0).astype(int)
-    X = truth.means[which] + np.sqrt(np.array(truth.variances))[which, None] * rng.standard_normal((n, NORM_DIMENSION))
+    X = truth.means[which] + np.sqrt(np.array(truth.variances))[which, None] * rng.standard_normal(
+        (n, NORM_DIMENSION)
+    )
     note = f"Generated: {name}, two normal classes in {NORM_DIMENSION} dimensions."
     return Dataset(X, y, _numbered("x", NORM_DIMENSION), "class", "binary", notes=(note,)), truth
 
@@ -394,7 +458,9 @@ def _numbered(letter: str, count: int) -> tuple[str, ...]:
     return tuple(f"{letter}{j + 1:0{len(str(count))}d}" for j in range(count))
 
 
-def _draw_monomials(variables: tuple[int, ...], rng: np.random.Generator) -> tuple[tuple[int, ...], ...]:
+def _draw_monomials(
+    variables: tuple[int, ...], rng: np.random.Generator
+) -> tuple[tuple[int, ...], ...]:
     """Up to eight different products of 1 to 4 distinct variables, every degree equally likely."""
     top = min(4, len(variables))
     possible = sum(len(list(combinations(variables, degree))) for degree in range(1, top + 1))
@@ -417,12 +483,16 @@ def _chosen_bands(wanted: int | Sequence[int], rng: np.random.Generator) -> tupl
         return tuple(sorted(int(b) for b in rng.choice(N_BANDS, size=int(wanted), replace=False)))
     chosen = tuple(sorted({int(b) for b in wanted}))
     if not chosen or not 0 <= chosen[0] <= chosen[-1] < N_BANDS:
-        raise ParameterError(f"informative_bands is {wanted!r}; expected band numbers from 0 to {N_BANDS - 1}.")
+        raise ParameterError(
+            f"informative_bands is {wanted!r}; expected band numbers from 0 to {N_BANDS - 1}."
+        )
     return chosen
 
 
 def _peaks(wavelengths: Array, bands: Sequence[Indices]) -> Array:
-    """(10, n_wavelengths): one peak in the middle of each band, three standard deviations inside it."""
+    """(10, n_wavelengths): one peak in the middle of each band, three standard deviations inside
+    it.
+    """
     middles = np.array([wavelengths[band].mean() for band in bands])
     width = (wavelengths[-1] - wavelengths[0]) / N_BANDS / 6.0
     peaks: Array = np.exp(-0.5 * ((wavelengths - middles[:, None]) / width) ** 2)

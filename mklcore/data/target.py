@@ -1,8 +1,9 @@
-"""The target: which column it is when nobody says, its values and classes, and what may give it away.
+"""The target: which column it is when nobody says, its values and classes, and what may give it
+away.
 
-Guessed by name, place and two values, each with its reason. Every refusal of a target carries its repairs: a mark that
-is a class, classes merged or left out, another task. Columns that may give the target away, or the order of the rows,
-are reported before the scores:
+Guessed by name, place and two values, each with its reason. Every refusal of a target carries its
+repairs: a mark that is a class, classes merged or left out, another task. Columns that may give the
+target away, or the order of the rows, are reported before the scores:
 
 explains   one column alone predicts held-out rows nearly without error: a logarithm of the target, a status
                written afterwards
@@ -55,34 +56,42 @@ def _words(text: str) -> tuple[str, ...]:
     return tuple(text.split())
 
 
-SETTLED = _words("target label labels class classes y outcome response klasse zielgröße classe cible clase objetivo")
+SETTLED = _words(
+    "target label labels class classes y outcome response klasse zielgröße classe cible "
+    "clase objetivo"
+)
 # What people predict: where it is the whole name, and in the name of a column of two values.
 NAMED = _words(
-    "admit attrition charges churn default defects denied deny diagnosis direction fraud medv mpg participation price "
-    "purchase quality released result rings sentiment spam species survived vote inlf lfp partic accepted admitted "
-    "approved approve bought callback cancer chd churned death diabetes died disease exited failure fault hired passed "
-    "problems purchased recid returned stroke volunteer won"
+    "admit attrition charges churn default defects denied deny diagnosis direction fraud "
+    "medv mpg participation price purchase quality released result rings sentiment spam "
+    "species survived vote inlf lfp partic accepted admitted approved approve bought "
+    "callback cancer chd churned death diabetes died disease exited failure fault hired "
+    "passed problems purchased recid returned stroke volunteer won"
 )
 PRICE = _words("price preis precio prix value")
 AMOUNTS = _words(
-    "affairs charges cnt count counts earnings expectancy fertility gpa prestige profit rent revenue ridership salary "
-    "sales sold strength trips visits wage wages yield"
+    "affairs charges cnt count counts earnings expectancy fertility gpa prestige profit "
+    "rent revenue ridership salary sales sold strength trips visits wage wages yield"
 )
 KINDS = _words("category event grade risk status variety")
 # Who, where and when: what people predict from.
 GIVEN = _words(
-    "address age black city country date day educ education ethnicity female gender hispanic holiday hour hr latitude "
-    "longitude male marital married minority month name race region religion season sex south urban us weekday white "
-    "workingday year yr zip inc income"
+    "address age black city country date day educ education ethnicity female gender "
+    "hispanic holiday hour hr latitude longitude male marital married minority month name "
+    "race region religion season sex south urban us weekday white workingday year yr zip "
+    "inc income"
 )
 UNITS = _words("eur euro euros usd gbp chf dollars pct percent")
 YES_NO = _words("no/yes n/y false/true f/t ja/nein non/oui no/si")
 OUTCOMES = _words(
-    "negative/positive bad/good absent/present benign/malignant loss/win +/- lost/won alive/dead fail/pass "
-    "healthy/sick abnormal/normal down/up approved/denied accepted/rejected ham/spam case/control n/p"
+    "negative/positive bad/good absent/present benign/malignant loss/win +/- lost/won "
+    "alive/dead fail/pass healthy/sick abnormal/normal down/up approved/denied "
+    "accepted/rejected ham/spam case/control n/p"
 )
-CLASS_NAMES = _words("label labels class classes klasse classe clase")  # whole numbers in such a column are classes
-INDEX_NAMES = ("rownames", "row.names", "column 1")  # R writes it before the first column, which is often the target
+# whole numbers in such a column are classes
+CLASS_NAMES = _words("label labels class classes klasse classe clase")
+# R writes it before the first column, which is often the target
+INDEX_NAMES = ("rownames", "row.names", "column 1")
 UNUSABLE = ("empty", "constant", "identifier", "date", "sequence", "words")
 UNNAMED = re.compile(r"column \d+|unnamed: \d+", re.I)  # a column without a name is no target
 
@@ -91,8 +100,8 @@ UNNAMED = re.compile(r"column \d+|unnamed: \d+", re.I)  # a column without a nam
 class TargetCandidate:
     """A column that may be the target.
 
-    place, name : which column. reason : what speaks for it. confidence : between 0 and 1, its share among the likeliest
-    columns; a rule of thumb, not a measured probability.
+    place, name : which column. reason : what speaks for it. confidence : between 0 and 1, its share
+    among the likeliest columns; a rule of thumb, not a measured probability.
     """
 
     place: int
@@ -104,11 +113,12 @@ class TargetCandidate:
 def rank_targets(
     names: Sequence[str], profiles: Sequence[Profile], header: bool = True, task: str | None = None
 ) -> tuple[TargetCandidate, ...]:
-    """The likeliest targets of a table, at most three, the likeliest first; none where no column can be the target.
+    """The likeliest targets of a table, at most three, the likeliest first; none where no column
+    can be the target.
 
-    Every column that can be read as a target of ``task`` (any if None) gets points for its name (class, price,
-    is_fraud), for its place (last, or first) and for two values (good and bad). Mostly empty and constant columns,
-    identifiers and dates are no candidates.
+    Every column that can be read as a target of ``task`` (any if None) gets points for its name
+    (class, price, is_fraud), for its place (last, or first) and for two values (good and bad).
+    Mostly empty and constant columns, identifiers and dates are no candidates.
     """
     known = {name.lower() for name in names}
     points = {
@@ -118,7 +128,8 @@ def rank_targets(
     }
     if not points:
         return ()
-    last, ends = max(points), all(_is_blank(one) for one in profiles[max(points) + 1 :])
+    last = max(points)
+    ends = all(_is_blank(one) for one in profiles[max(points) + 1 :])
     where = "as the last column" if last == len(names) - 1 else "as the last column that can be one"
     points[last].append((2.5 if ends else 1.0, where))
     first = next((j for j, (by_name, _, *_) in points.items() if by_name[0] >= 0.0), min(points))
@@ -130,7 +141,10 @@ def rank_targets(
     best = sorted(total, key=lambda j: (-total[j], -j))[:SHOWN]
     weights = np.exp([total[j] - total[best[0]] for j in best])
     shares = (weights / weights.sum()).round(3).tolist()
-    return tuple(TargetCandidate(j, names[j], _reason(points[j]), share) for j, share in zip(best, shares, strict=True))
+    return tuple(
+        TargetCandidate(j, names[j], _reason(points[j]), share)
+        for j, share in zip(best, shares, strict=True)
+    )
 
 
 def as_text(candidates: Sequence[TargetCandidate]) -> str:
@@ -156,7 +170,9 @@ def _by_name(name: str, others: set[str], item: Profile) -> Point:
     bare = re.sub(r"\s*[(\[][^)\]]*[)\]]", "", name) or name
     words = words_of(bare)
     words = words[:-1] if len(words) > 1 and words[-1] in UNITS else words
-    whole, ends, distinct = " ".join(words), {words[0], words[-1]}, item.column.distinct
+    whole = " ".join(words)
+    ends = {words[0], words[-1]}
+    distinct = item.column.distinct
     if whole in SETTLED and not (whole == "y" and "x" in others):  # coordinates
         return 6.5 if bare == name else 6.0, "by its name"
     is_named = whole in NAMED or (distinct == 2 and not ends.isdisjoint(NAMED))
@@ -179,7 +195,11 @@ def _by_values(item: Profile, task: str | None) -> Point:
         return -item.column.missing / len(item.values) - many, ""
     if task == "regression":
         return -8.0, ""
-    pair = [] if item.labels is None else sorted({label.lower() for label in item.labels.tolist() if label})
+    pair = (
+        []
+        if item.labels is None
+        else sorted({label.lower() for label in item.labels.tolist() if label})
+    )
     if "/".join(pair) in YES_NO:
         return 1.25, "by its yes and no"
     short, long = sorted(pair, key=len) if len(pair) == 2 else ("", "-")
@@ -192,8 +212,14 @@ def _by_values(item: Profile, task: str | None) -> Point:
 def _odd(profiles: Sequence[Profile]) -> set[int]:
     """The one column of words among numbers, or a code before measured numbers."""
     words = {j for j, one in enumerate(profiles) if one.column.kind in ("category", "text")}
-    measured = all(one.column.kind == "number" and one.column.distinct > AMOUNT for one in profiles[1:])
-    code = measured and profiles[0].column.kind == "number" and profiles[0].column.distinct <= AMOUNT // 2
+    measured = all(
+        one.column.kind == "number" and one.column.distinct > AMOUNT for one in profiles[1:]
+    )
+    code = (
+        measured
+        and profiles[0].column.kind == "number"
+        and profiles[0].column.distinct <= AMOUNT // 2
+    )
     return {0} if code else words if len(words) == 1 else set()
 
 
@@ -203,13 +229,16 @@ def _is_blank(item: Profile) -> bool:
 
 def _reason(points: Sequence[Point]) -> str:
     """What speaks for a column, the strongest first, two reasons at most."""
-    for_it = sorted((point for point in points if point[0] > 0 and point[1]), key=lambda point: -point[0])
+    for_it = sorted(
+        (point for point in points if point[0] > 0 and point[1]), key=lambda point: -point[0]
+    )
     return " and ".join(why for _, why in for_it[:2]) or "as no column is more likely"
 
 
 def _can_be_target(item: Profile, task: str | None) -> bool:
     """Whether reading the column as the target of ``task`` would not be refused."""
-    column, n_rows = item.column, len(item.values)
+    column = item.column
+    n_rows = len(item.values)
     present = n_rows - column.missing
     if column.kind in UNUSABLE and (task, column.kind) != ("novelty", "constant"):
         return False
@@ -254,30 +283,52 @@ class TargetValues(NamedTuple):
 
 def read_target(table: Table, place: int, settings: ReadOptions) -> TargetValues:
     """The target in column ``place`` of a table. DataError, with repairs, where it cannot be one."""
-    name, cells = table.names[place], table.columns[place]
-    numbers, missing, stray, cells = used_as(name, cells, table.decimal, settings.use_of(name), table.values)
+    name = table.names[place]
+    cells = table.columns[place]
+    numbers, missing, stray, cells = used_as(
+        name, cells, table.decimal, settings.use_of(name), table.values
+    )
     notes: list[str] = []
     if numbers is not None and (sentinel := sentinel_of(name, numbers)):
-        value, many = f"{sentinel.value:g}", counted(sentinel.cells, "cell")
-        what, rule = f"{value} in the target {name!r} ({many})", settings.sentinels
-        notes.append(sentinel_note(what, rule, f"Read {value} as missing", f"Keep {value} as a number", urgent=True))
+        value = f"{sentinel.value:g}"
+        many = counted(sentinel.cells, "cell")
+        what = f"{value} in the target {name!r} ({many})"
+        rule = settings.sentinels
+        notes.append(
+            sentinel_note(
+                what, rule, f"Read {value} as missing", f"Keep {value} as a number", urgent=True
+            )
+        )
         missing = missing | (numbers == sentinel.value) if rule == "missing" else missing
     rows = np.flatnonzero(~missing)
     marks = _marks_as_classes(table, place, numbers is not None)
     if 2 * len(rows) < len(cells) or not len(rows):
         raise DataError(
-            f"The target {name!r} is missing in {len(cells) - len(rows):,} of {counted(len(cells), 'row')}; "
-            "choose another target, or remove these rows from the file.",
+            (
+                f"The target {name!r} is missing in {len(cells) - len(rows):,} of "
+                f"{counted(len(cells), 'row')}; choose another target, or remove these rows "
+                "from the file."
+            ),
             repairs=marks,
         )
     if gone := len(cells) - len(rows):
-        notes.append(Note(f"Dropped {counted(gone, 'row')} without a usable target.", marks, urgent=bool(marks)))
+        notes.append(
+            Note(
+                f"Dropped {counted(gone, 'row')} without a usable target.",
+                marks,
+                urgent=bool(marks),
+            )
+        )
     values = numbers[rows] if numbers is not None else cells[rows]
     try:
         return _settled(name, values, rows, settings, notes)
     except DataError as error:
         if numbers is None and stray:
-            what = "The cell that is no number is" if stray == 1 else f"The {stray:,} cells that are no numbers are"
+            what = (
+                "The cell that is no number is"
+                if stray == 1
+                else f"The {stray:,} cells that are no numbers are"
+            )
             error.repairs = (Repair.of(f"{what} missing", uses=((name, "number"),)), *error.repairs)
         error.repairs = (*error.repairs, *marks)
         raise
@@ -292,15 +343,22 @@ def _marks_as_classes(table: Table, place: int, numeric: bool) -> list[Repair]:
     usual = MISSING - (table.values or frozenset()) - {""}
     uses = (("uses", ((table.names[place], "category"),)),) if numeric else ()
     return [
-        Repair(f"{mark!r} is a class ({counted(n, 'row')})", (("missing_marks", tuple(sorted(usual - {mark}))), *uses))
+        Repair(
+            f"{mark!r} is a class ({counted(n, 'row')})",
+            (("missing_marks", tuple(sorted(usual - {mark}))), *uses),
+        )
         for mark, n in found.most_common(2)
         if n > 1
     ]
 
 
-def _settled(name: str, values: Labels, rows: Indices, settings: ReadOptions, notes: list[str]) -> TargetValues:
+def _settled(
+    name: str, values: Labels, rows: Indices, settings: ReadOptions, notes: list[str]
+) -> TargetValues:
     """Task and labels of the values that are there."""
-    task, numeric, distinct = settings.task, values.dtype.kind == "f", len(levels_of(values))
+    task = settings.task
+    numeric = values.dtype.kind == "f"
+    distinct = len(levels_of(values))
     if distinct == 1 and task != "novelty":
         raise DataError(
             f"The target {name!r} holds one class only ({shown(values[0])!r} in every row); "
@@ -308,14 +366,18 @@ def _settled(name: str, values: Labels, rows: Indices, settings: ReadOptions, no
         )
     if not numeric and task in (None, "regression") and hold_dates(values):
         raise DataError(
-            f"The target {name!r} holds dates (as {shown(values[0])!r}): replace it by a number of days, such as the "
-            "days since the first of them, or choose another target.",
+            (
+                f"The target {name!r} holds dates (as {shown(values[0])!r}): replace it by a "
+                "number of days, such as the days since the first of them, or choose another "
+                "target."
+            ),
             repairs=[AS_CLASSES],
         )
     found = task or ("classification" if _are_classes(name, values, distinct) else "regression")
     if found == "regression" and not numeric:
         raise DataError(
-            f"The target {name!r} is text (as {shown(values[0])!r}); regression needs numbers.", repairs=[AS_CLASSES]
+            f"The target {name!r} is text (as {shown(values[0])!r}); regression needs numbers.",
+            repairs=[AS_CLASSES],
         )
     if found != "regression" and settings.rare_classes != "keep":
         values, rows = _without_rare(name, values, rows, settings.rare_classes, notes)
@@ -340,7 +402,9 @@ def _are_classes(name: str, values: Labels, distinct: int) -> bool:
     if distinct == 2 or values.dtype.kind != "f":
         return True
     called = name.lower() in CLASS_NAMES and distinct <= MAX_CLASSES
-    few = (distinct <= MAX_NUMBER_CLASSES or called) and len(values) >= (2 if called else 5) * distinct
+    few = (distinct <= MAX_NUMBER_CLASSES or called) and len(values) >= (
+        2 if called else 5
+    ) * distinct
     return few and bool((values == np.round(values)).all())
 
 
@@ -369,14 +433,23 @@ def _classes(name: str, values: Labels, rows: Indices, notes: list[str]) -> Targ
         what = "has" if numeric else "is text with"
         why = f"{what} {len(levels):,} different values, more than {MAX_CLASSES} classes"
     elif len(rows) < 2 * len(levels):
-        why = f"has {len(levels)} classes in {counted(len(rows), 'row')}: fewer rows than classes need, two each"
+        why = (
+            f"has {len(levels)} classes in {counted(len(rows), 'row')}: fewer rows than "
+            "classes need, two each"
+        )
     elif len(levels) - len(alone) < 2:
         few = "one class only" if len(alone) < len(levels) else "no class"
         stand = "stands" if len(alone) == 1 else "stand"
-        why = f"has {few} with more than one row: {listed(alone)} {stand} in one row each, from which nothing is learnt"
+        why = (
+            f"has {few} with more than one row: {listed(alone)} {stand} in one row each, from "
+            "which nothing is learnt"
+        )
     if why:
         raise DataError(
-            f"The target {name!r} {why}. Choose another target, join classes, or use task='regression' for numbers.",
+            (
+                f"The target {name!r} {why}. Choose another target, join classes, or use "
+                "task='regression' for numbers."
+            ),
             repairs=[*([AS_NUMBER] if numeric else []), *_fewer_classes(values)],
         )
     labels = _labels(name, values[kept])
@@ -386,7 +459,9 @@ def _classes(name: str, values: Labels, rows: Indices, notes: list[str]) -> Targ
         notes.append(Note(text, [MERGE_RARE] if len(alone) > 1 else []))
     if rare := rare_note(labels, 3):
         notes.append(Note(rare, [MERGE_RARE, DROP_RARE]))
-    return TargetValues(labels, rows[kept], "binary" if len(levels) - len(alone) == 2 else "multiclass", notes)
+    return TargetValues(
+        labels, rows[kept], "binary" if len(levels) - len(alone) == 2 else "multiclass", notes
+    )
 
 
 def _frequent(values: Labels) -> Labels:
@@ -397,23 +472,34 @@ def _frequent(values: Labels) -> Labels:
     return often
 
 
-def _without_rare(name: str, values: Labels, rows: Indices, rule: str, notes: list[str]) -> tuple[Labels, Indices]:
+def _without_rare(
+    name: str, values: Labels, rows: Indices, rule: str, notes: list[str]
+) -> tuple[Labels, Indices]:
     """The values with rare classes merged or left out, and their rows."""
     frequent = np.isin(values, _frequent(values))
     rare = np.unique(values[~frequent])
     if not len(rare):
         return values, rows
-    named, again = listed(shown(value) for value in rare), [Repair.of("Keep rare classes", rare_classes="keep")]
+    named = listed(shown(value) for value in rare)
+    again = [Repair.of("Keep rare classes", rare_classes="keep")]
     if rule == "drop":
         classes = "the rare class" if len(rare) == 1 else f"{len(rare)} rare classes"
-        notes.append(Note(f"Left out: {counted(int((~frequent).sum()), 'row')} of {classes}: {named}.", again))
-        values, rows = values[frequent], rows[frequent]
+        notes.append(
+            Note(
+                f"Left out: {counted(int((~frequent).sum()), 'row')} of {classes}: {named}.", again
+            )
+        )
+        values = values[frequent]
+        rows = rows[frequent]
     else:
         notes.append(Note(f"Merged into the class '{OTHER_LEVEL}': {named}.", again))
-        values = np.where(frequent, np.array([shown(value) for value in values], dtype=object), OTHER_LEVEL)
+        values = np.where(
+            frequent, np.array([shown(value) for value in values], dtype=object), OTHER_LEVEL
+        )
     if len(np.unique(values)) < 2:
         raise DataError(
-            f"Fewer than two classes of {name!r} have {RARE_ROWS} rows or more; keep rare classes.", repairs=again
+            f"Fewer than two classes of {name!r} have {RARE_ROWS} rows or more; keep rare classes.",
+            repairs=again,
         )
     return values, rows
 
@@ -424,7 +510,10 @@ def _fewer_classes(values: Labels) -> list[Repair]:
     rest = int((~np.isin(values, often)).sum())
     if not rest:
         return []
-    return [*([MERGE_RARE] if len(often) and rest > 1 else []), *([DROP_RARE] if len(often) > 1 else [])]
+    return [
+        *([MERGE_RARE] if len(often) and rest > 1 else []),
+        *([DROP_RARE] if len(often) > 1 else []),
+    ]
 
 
 def _labels(name: str, values: Labels) -> Labels:
@@ -433,8 +522,8 @@ def _labels(name: str, values: Labels) -> Labels:
         return values if whole else np.array([f"{value:g}" for value in values], dtype=object)
     if max(map(len, values)) > MAX_NAME:
         raise DataError(
-            f"The target {name!r} holds texts longer than {MAX_NAME} characters; expected short names of classes. "
-            "Choose another target, or shorten them."
+            f"The target {name!r} holds texts longer than {MAX_NAME} characters; expected "
+            "short names of classes. Choose another target, or shorten them."
         )
     names = {value: clean_name(value) or "(blank)" for value in dict.fromkeys(values)}
     return np.array([names[value] for value in values], dtype=object)
@@ -444,14 +533,20 @@ ROWS = 1000  # that are looked at
 COLUMNS = 200  # source columns, those that go with the target most
 FEWEST = 30  # rows from which anything is said
 NEARLY = 0.98  # of a score of one column alone
-AHEAD, FAR = 0.9, 5.0  # or this, where what is left is so many times less than of the second best column
-PARTS, EXACT = 3, 1.0 - 1e-6  # columns of a sum, and its share of the variance
+# or this, where what is left is so many times less than of the second best column
+AHEAD = 0.9
+FAR = 5.0
+# columns of a sum, and its share of the variance
+PARTS = 3
+EXACT = 1.0 - 1e-6
 DATED = 0.25  # of a score, from which a date is reported that explains the target
 DIFFERENT = 0.5  # share of rows with values of their own in a column that may sort them
 
 
 class Leak(NamedTuple):
-    """A source column, why it is reported ("explains", "parts" or "order"), how strongly (0 to 1), and a sentence."""
+    """A source column, why it is reported ("explains", "parts" or "order"), how strongly (0 to 1),
+    and a sentence.
+    """
 
     column: str
     kind: str
@@ -460,10 +555,12 @@ class Leak(NamedTuple):
 
 
 def find_leaks(data: Dataset) -> tuple[Leak, ...]:
-    """Columns of ``data`` that may give its target away, the strongest first, and those that sort its rows.
+    """Columns of ``data`` that may give its target away, the strongest first, and those that sort
+    its rows.
 
-    At most 1000 rows are looked at and the 200 columns that go with the target most; nothing is said of fewer than 30
-    rows. What is reported may be right to use: whether a value is known before the target is, only a person can say.
+    At most 1000 rows are looked at and the 200 columns that go with the target most; nothing is
+    said of fewer than 30 rows. What is reported may be right to use: whether a value is known
+    before the target is, only a person can say.
 
     >>> rows = np.random.default_rng(0).uniform(1.0, 9.0, (100, 2))
     >>> [leak.column for leak in find_leaks(Dataset(rows, np.exp(rows[:, 1]), ("a", "b"), "y", "regression"))]
@@ -479,7 +576,9 @@ def find_leaks(data: Dataset) -> tuple[Leak, ...]:
 
 
 def rows_in_order(data: Dataset) -> str:
-    """Where the newest rows stand if a column sorts the rows as a time does: "last", "first", or "" where none does."""
+    """Where the newest rows stand if a column sorts the rows as a time does: "last", "first", or ""
+    where none does.
+    """
     for leak in _ordering(data) if data.n_samples >= FEWEST else ():
         values = _along_rows(data, leak.column, dict(data.columns)[leak.column])
         return "last" if values[-1] > values[0] else "first"
@@ -487,7 +586,8 @@ def rows_in_order(data: Dataset) -> str:
 
 
 def _explaining(data: Dataset) -> list[Leak]:
-    few, regression = data.drawn(ROWS, 0), data.task == "regression"
+    few = data.drawn(ROWS, 0)
+    regression = data.task == "regression"
     y = few.y if regression else codes_of(few.y)
     if np.ptp(y) == 0:
         return []
@@ -501,13 +601,18 @@ def _explaining(data: Dataset) -> list[Leak]:
     what = "of the variance of its ranks" if regression else "of the rows of every class on average"
     found = [
         Leak(
-            name, "explains", score,
-            f"{name} alone predicts {data.target_name} nearly without error ({score:.1%} {what}, on held-out rows). If "
-            "its value is written after the target is known, or made from it, leave it out.",
+            name,
+            "explains",
+            score,
+            (
+                f"{name} alone predicts {data.target_name} nearly without error ({score:.1%} "
+                f"{what}, on held-out rows). If its value is written after the target is "
+                "known, or made from it, leave it out."
+            ),
         )
         for name, score in scores.items()
         if score >= NEARLY or (score == best >= AHEAD and 1.0 - second > FAR * (1.0 - score))
-    ]  # fmt: skip
+    ]
     if not regression:  # above what guessing has
         guess = 1.0 / len(np.unique(y))
         scores = {name: (score - guess) / (1.0 - guess) for name, score in scores.items()}
@@ -521,15 +626,21 @@ def _going_along(values: Array, y: Labels) -> float:
 
 
 def _alone(values: Array, y: Labels, folds: Sequence[Any], regression: bool) -> float:
-    """What a tree on these columns alone scores on held-out rows: R² of ranks, or the mean share of right rows."""
+    """What a tree on these columns alone scores on held-out rows: R² of ranks, or the mean share of
+    right rows.
+    """
     from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor  # not at start-up
 
     if np.ptp(values, axis=0).max() == 0.0:
         return 0.0
-    target = np.argsort(np.argsort(y, kind="stable"), kind="stable").astype(float) if regression else y
+    target = (
+        np.argsort(np.argsort(y, kind="stable"), kind="stable").astype(float) if regression else y
+    )
     kind, fewest = (DecisionTreeRegressor, 3) if regression else (DecisionTreeClassifier, 2)
     tree = kind(min_samples_leaf=fewest, max_leaf_nodes=128, random_state=0)
-    said = np.concatenate([tree.fit(values[rows], target[rows]).predict(values[held]) for rows, held in folds])
+    said = np.concatenate(
+        [tree.fit(values[rows], target[rows]).predict(values[held]) for rows, held in folds]
+    )
     target = target[np.concatenate([held for _, held in folds])]
     if regression:
         return max(0.0, 1.0 - float(np.mean((target - said) ** 2) / target.var()))
@@ -544,7 +655,8 @@ def _parts(data: Dataset) -> list[Leak]:
     if data.task != "regression" or not numbers or np.ptp(data.y) == 0.0:
         return []
     few = data.drawn(ROWS, 0)
-    X, y = scale(few.X[:, list(numbers.values())]), scale(few.y)
+    X = scale(few.X[:, list(numbers.values())])
+    y = scale(few.y)
     chosen: list[int] = []
     left = y
     for _ in range(min(PARTS, X.shape[1])):
@@ -554,13 +666,18 @@ def _parts(data: Dataset) -> list[Leak]:
         explained = 1.0 - float(left @ left) / len(y)
         if explained >= EXACT and len(set(chosen)) > 1:
             names = [list(numbers)[j] for j in chosen]
-            text = f"{' and '.join(names)} with fixed factors add up to {data.target_name}: they are its parts."
+            text = (
+                f"{' and '.join(names)} with fixed factors add up to {data.target_name}: they "
+                "are its parts."
+            )
             return [Leak(name, "parts", explained, text) for name in names]
     return []
 
 
 def _along_rows(data: Dataset, name: str, members: Sequence[int]) -> Array:
-    """The values of a column (n,), of a date its days; 0 where neither can sort rows, as for a category."""
+    """The values of a column (n,), of a date its days; 0 where neither can sort rows, as for a
+    category.
+    """
     days = [j for j in members if data.feature_names[j] == f"day of {name}"]
     if len(members) > 1 and not days:
         return np.where(np.arange(data.n_samples) % 2, 1.0, 0.0)
@@ -576,10 +693,15 @@ def _dating(data: Dataset, explaining: Sequence[Leak], scores: Mapping[str, floa
     for name, members in data.columns:
         is_date = any(data.feature_names[j] == f"day of {name}" for j in members)
         if is_date and name not in known and scores.get(name, 0.0) >= DATED:
-            how = "Test on the newest rows" if name in sorts else f"Sort the file by {name}, then test on the last rows"
+            how = (
+                "Test on the newest rows"
+                if name in sorts
+                else f"Sort the file by {name}, then test on the last rows"
+            )
             text = (
-                f"{name} explains much of {data.target_name} ({scores[name]:.0%} on held-out rows): the target moves "
-                f"with time, and new rows are newer. {how}, or leave it out."
+                f"{name} explains much of {data.target_name} ({scores[name]:.0%} on "
+                "held-out rows): the target moves with time, and new rows are newer. "
+                f"{how}, or leave it out."
             )
             found.append(Leak(name, "order", scores[name], text))
     return found
@@ -589,19 +711,27 @@ def _ordering(data: Dataset) -> list[Leak]:
     """Columns of numbers that never turn along the rows, which are in that order for a reason."""
     found = []
     for name, members in data.columns:
-        values, is_date = _along_rows(data, name, members), len(members) > 1
+        values = _along_rows(data, name, members)
+        is_date = len(members) > 1
         steps = np.diff(values)
         way = "rises" if np.all(steps >= 0.0) else "falls" if np.all(steps <= 0.0) else ""
         if way and is_date and np.unique(values).size >= FEWEST:
             text = (
-                f"{name} only {way} along the rows: they are in the order of time. New rows come after them, so test "
-                "on the newest."
+                f"{name} only {way} along the rows: they are in the order of time. New "
+                "rows come after them, so test on the newest."
             )
             found.append(Leak(name, "order", 1.0, text))
         elif way and not is_date and np.unique(values).size >= DIFFERENT * len(values):
-            found.append(Leak(
-                name, "order", 1.0,
-                f"{name} only {way} along the rows, as a row number or a time does. New rows are beyond it: leave it "
-                "out, and where rows are in the order of time, test on the last ones.",
-            ))  # fmt: skip
+            found.append(
+                Leak(
+                    name,
+                    "order",
+                    1.0,
+                    (
+                        f"{name} only {way} along the rows, as a row number or a time does. "
+                        "New rows are beyond it: leave it out, and where rows are in the "
+                        "order of time, test on the last ones."
+                    ),
+                )
+            )
     return found

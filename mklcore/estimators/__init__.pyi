@@ -19,8 +19,14 @@ from mklcore.estimators.greedy import (
     GreedyMKLRegressor as GreedyMKLRegressor,
 )
 from mklcore.estimators.hkl import HKLClassifier as HKLClassifier, HKLRegressor as HKLRegressor
-from mklcore.estimators.joint import JointMKLClassifier as JointMKLClassifier, JointMKLRegressor as JointMKLRegressor
-from mklcore.estimators.lp import LpMKLClassifier as LpMKLClassifier, LpMKLRegressor as LpMKLRegressor
+from mklcore.estimators.joint import (
+    JointMKLClassifier as JointMKLClassifier,
+    JointMKLRegressor as JointMKLRegressor,
+)
+from mklcore.estimators.lp import (
+    LpMKLClassifier as LpMKLClassifier,
+    LpMKLRegressor as LpMKLRegressor,
+)
 from mklcore.estimators.one_class import LpMKLOneClass as LpMKLOneClass
 from mklcore.estimators.smkl import (
     FeatureScalingClassifier as FeatureScalingClassifier,

@@ -23,7 +23,12 @@ from mklcore.data.sequences import cut, lengths, strings_in
 from mklcore.errors import DataError, KernelError, ParameterError
 from mklcore.estimators.calibration import calibrate, held_out_decisions, sigmoids
 from mklcore.estimators.shapley import shapley_values
-from mklcore.kernels.dictionary import KernelDictionary, SequenceDictionary, as_dictionary, stored_as
+from mklcore.kernels.dictionary import (
+    KernelDictionary,
+    SequenceDictionary,
+    as_dictionary,
+    stored_as,
+)
 from mklcore.kernels.features import FeatureMap, Nystroem, column_features
 from mklcore.kernels.functions import KernelSpec
 from mklcore.kernels.grams import STACKS_IN_FOLDS, Forecast, GramStack, Rows, as_stack
@@ -39,10 +44,11 @@ def signs(codes: Array, positive: int) -> Array:
 
 
 def weighted_blocks(blocks: Any, weights: Array, duals: Array) -> Array:
-    """Scores (n_new, T) of T machines, sum_m weights[t, m] blocks[m] @ duals[t], from blocks (M, n_new, n).
+    """Scores (n_new, T) of T machines, sum_m weights[t, m] blocks[m] @ duals[t], from blocks (M,
+    n_new, n).
 
-    ``weights`` (T, M), ``duals`` (T, n). Every block is read once for all machines, and only by those that give it
-    weight.
+    ``weights`` (T, M), ``duals`` (T, n). Every block is read once for all machines, and only by
+    those that give it weight.
     """
     if is_scored(blocks):
         scored: Array = blocks.scores(weights, duals)
@@ -56,22 +62,30 @@ def weighted_blocks(blocks: Any, weights: Array, duals: Array) -> Array:
 
 _BLOCK_MB = 256.0
 _OF_TABLE = (
-    "row_fingerprints_", "sequence_names_", "n_numeric_", "source_columns_", "background_",
+    "row_fingerprints_",
+    "sequence_names_",
+    "n_numeric_",
+    "source_columns_",
+    "background_",
     "encoder_",
-)  # fmt: skip
+)
 _OF_ROWS = ("classes_", "n_features_in_", "sample_weight_", "feature_names_in_", *_OF_TABLE)
-_FEWEST_ROWS = 256  # where blocks would hold fewer new rows, kernels are summed as they are computed
+# where blocks would hold fewer new rows, kernels are summed as they are computed
+_FEWEST_ROWS = 256
 _FEWEST_SUMMED = 64
 BACKGROUND = 200  # training rows that absent columns are drawn from by Shapley values
 USED = 1e-6  # a kernel counts as used when its weight is above this share of the largest
 
 
-Kernels: TypeAlias = KernelDictionary | Sequence[KernelSpec] | str | None  # None: a default dictionary from X
+# None: a default dictionary from X
+Kernels: TypeAlias = KernelDictionary | Sequence[KernelSpec] | str | None
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class KernelSettings:
-    """Parameters of the estimators on a dictionary: fields, from which a dataclass makes the ``__init__``."""
+    """Parameters of the estimators on a dictionary: fields, from which a dataclass makes the
+    ``__init__``.
+    """
 
     kernels: Kernels = None
     normalise: str | None = "auto"
@@ -81,24 +95,29 @@ class KernelSettings:
 
 
 class KernelEstimator(BaseEstimator, ABC):
-    """Base of every estimator on kernels: builds or checks the stack, carries it to new rows, publishes the fit.
+    """Base of every estimator on kernels: builds or checks the stack, carries it to new rows,
+    publishes the fit.
 
     Shared parameters
     -----------------
-    X may also be a ``Dataset``: its sequences come along, and ``y`` may then be left out. Strings, one per row, are
-    rows for a ``SequenceDictionary``.
-    kernels : None (a default dictionary from X), a ``KernelDictionary`` or ``SequenceDictionary``, a list of kernels
+    X may also be a ``Dataset``: its sequences come along, and ``y`` may then be left out. Strings,
+    one per row, are rows for a ``SequenceDictionary``.
+    kernels : None (a default dictionary from X), a ``KernelDictionary`` or ``SequenceDictionary``,
+    a list of kernels
         such as ``[RBF(1.0), Linear()]``, or "precomputed" (X is a stack (M, n, n)).
-        scikit-learn counts the M kernels of an array as its rows: ``cross_val_score`` and ``GridSearchCV`` end with
-        "inconsistent numbers of samples", or without a target "X should be a square kernel matrix", before this library
-        is asked. Use ``cross_validate_path``, hand them a ``GramStack`` to see the reason, or a table with a
-        ``KernelDictionary``, which they can cut
-    normalise : "auto" (this estimator's own), "multiplicative", "spherical", "trace", "diag" or None; stacks are never
+        scikit-learn counts the M kernels of an array as its rows: ``cross_val_score`` and
+        ``GridSearchCV`` end with "inconsistent numbers of samples", or without a target "X should
+        be a square kernel matrix", before this library is asked. Use ``cross_validate_path``, hand
+        them a ``GramStack`` to see the reason, or a table with a ``KernelDictionary``, which they
+        can cut
+    normalise : "auto" (this estimator's own), "multiplicative", "spherical", "trace", "diag" or
+    None; stacks are never
         touched
     center : centre the kernels in feature space
-    approximation : None, or of lp-norm learning and MKL-GOMP ``Nystroem(n_components)``: kernels of low rank for many
-        rows. The certificate and ``dual_point_`` are then of the approximated kernels, and ``approximation_error_``
-        (M,) is the share of each kernel's trace that is lost
+    approximation : None, or of lp-norm learning and MKL-GOMP ``Nystroem(n_components)``: kernels of
+    low rank for many
+        rows. The certificate and ``dual_point_`` are then of the approximated kernels, and
+        ``approximation_error_`` (M,) is the share of each kernel's trace that is lost
     """
 
     default_normalise: ClassVar[str | None] = "multiplicative"
@@ -107,7 +126,8 @@ class KernelEstimator(BaseEstimator, ABC):
     weighs_rows: ClassVar[bool] = False  # whether rows may count unequally
     score_name: ClassVar[str] = ""  # what ``path_score`` measures
     _dual_per_kernel: ClassVar[bool] = False  # True where every kernel has coefficients of its own
-    _scored_together: ClassVar[bool] = True  # False where the points of a path do not share weighted sums of blocks
+    # False where the points of a path do not share weighted sums of blocks
+    _scored_together: ClassVar[bool] = True
 
     approximation: Any = None
     probability: bool = False
@@ -125,17 +145,21 @@ class KernelEstimator(BaseEstimator, ABC):
     row_fingerprints_: Any
     encoder_: Any
 
-    # -- kernels -------------------------------------------------------------------------------------------------
+    # -- kernels
+    # -------------------------------------------------------------------------------------------------
 
     @property
     def _is_precomputed(self) -> bool:
         if isinstance(self.kernels, str) and self.kernels != "precomputed":
-            raise ParameterError(f'kernels must be None, a KernelDictionary or "precomputed"; got {self.kernels!r}.')
+            raise ParameterError(
+                f'kernels must be None, a KernelDictionary or "precomputed"; got {self.kernels!r}.'
+            )
         return isinstance(self.kernels, str)
 
     def _stack(self, X: Any) -> Any:
-        """The kernels of ``X``: ready ones, or built from the dictionary in the form that `mklcore.kernels.stored_as`
-        says; KernelError where ready ones cannot do what this estimator ``requires``.
+        """The kernels of ``X``: ready ones, or built from the dictionary in the form that
+        `mklcore.kernels.stored_as` says; KernelError where ready ones cannot do what this estimator
+        ``requires``.
         """
         if is_operator(X):
             lacking = self.requires - X.capabilities
@@ -148,17 +172,25 @@ class KernelEstimator(BaseEstimator, ABC):
             return X
         if self._is_precomputed:
             return GramStack.from_array(X)
-        dictionary = self._default_kernels(X) if self.kernels is None else as_dictionary(self.kernels)
+        dictionary = (
+            self._default_kernels(X) if self.kernels is None else as_dictionary(self.kernels)
+        )
         if dictionary.feature_names is None and self.column_names is not None:
             dictionary = replace(dictionary, feature_names=self.column_names)
         normalise = self.default_normalise if self.normalise == "auto" else self.normalise
         names = getattr(self, "sequence_names_", ())
         if names:
-            dictionary = dictionary.beside(self.n_numeric_, names, (X.shape[1] - self.n_numeric_) // len(names))
+            dictionary = dictionary.beside(
+                self.n_numeric_, names, (X.shape[1] - self.n_numeric_) // len(names)
+            )
         approximation = self.approximation
         if not (approximation is None or isinstance(approximation, Nystroem)):
-            raise ParameterError(f"approximation must be None or Nystroem(n_components=...); got {approximation!r}.")
-        stored = stored_as(dictionary, len(X), X.shape[1], self._forms(len(X)), approximation).stored
+            raise ParameterError(
+                f"approximation must be None or Nystroem(n_components=...); got {approximation!r}."
+            )
+        stored = stored_as(
+            dictionary, len(X), X.shape[1], self._forms(len(X)), approximation
+        ).stored
         if stored == "features":
             make = column_features if approximation is None else approximation.features
             return make(dictionary, X, normalise, self.center)
@@ -169,24 +201,36 @@ class KernelEstimator(BaseEstimator, ABC):
 
     @property
     def column_names(self) -> tuple[str, ...] | None:
-        """What the columns of the training table are called; None where it is an array, or ready kernels."""
+        """What the columns of the training table are called; None where it is an array, or ready
+        kernels.
+        """
         if hasattr(self, "encoder_"):
             return tuple(one.name for one in self.encoder_.features)
         names = getattr(self, "feature_names_in_", None)
         return None if names is None else tuple(map(str, names))
 
     def foresee(self, n_samples: int, n_features: int) -> Forecast:
-        """Bytes in which the kernels of ``n_samples`` rows will be held, and in which form, before anything is made;
-        see `mklcore.kernels.stored_as`. What a solver keeps beside them, such as their sum, is not counted.
+        """Bytes in which the kernels of ``n_samples`` rows will be held, and in which form, before
+        anything is made; see `mklcore.kernels.stored_as`. What a solver keeps beside them, such as
+        their sum, is not counted.
         """
         if self._is_precomputed:
-            raise ParameterError("Ready stacks are as large as they are; what is foreseen are kernels of a dictionary.")
-        dictionary = KernelDictionary.default(n_features) if self.kernels is None else as_dictionary(self.kernels)
+            raise ParameterError(
+                "Ready stacks are as large as they are; what is foreseen are kernels of a "
+                "dictionary."
+            )
+        dictionary = (
+            KernelDictionary.default(n_features)
+            if self.kernels is None
+            else as_dictionary(self.kernels)
+        )
         approximation = self.approximation
         return stored_as(dictionary, n_samples, n_features, self._forms(n_samples), approximation)
 
     def _forms(self, n: int) -> tuple[str, ...]:
-        """The forms of kernels on n rows that this method works on, as in `mklcore.kernels.stored_as`."""
+        """The forms of kernels on n rows that this method works on, as in
+        `mklcore.kernels.stored_as`.
+        """
         return ("dense",)
 
     def _default_kernels(self, X: Any) -> KernelDictionary:
@@ -195,7 +239,9 @@ class KernelEstimator(BaseEstimator, ABC):
         if not names:
             return KernelDictionary.default(X.shape[1])
         d = self.n_numeric_
-        strings = SequenceDictionary.suggested([lengths(X[:, d + s :: len(names)]) for s in range(len(names))])
+        strings = SequenceDictionary.suggested(
+            [lengths(X[:, d + s :: len(names)]) for s in range(len(names))]
+        )
         found: KernelDictionary = KernelDictionary.default(d) + strings if d else strings
         return found
 
@@ -212,7 +258,11 @@ class KernelEstimator(BaseEstimator, ABC):
                 )
             return X
         if (strings := strings_in(X)) is not None:
-            X = Dataset(np.empty((len(strings), 0)), np.zeros(len(strings)), sequences=(("sequence", strings),))
+            X = Dataset(
+                np.empty((len(strings), 0)),
+                np.zeros(len(strings)),
+                sequences=(("sequence", strings),),
+            )
         data = X if isinstance(X, Dataset) else None
         if isinstance(X, Dataset):
             if X.strings or hasattr(self, "sequence_names_"):
@@ -223,8 +273,8 @@ class KernelEstimator(BaseEstimator, ABC):
         if self._is_precomputed:
             if self.approximation is not None:
                 raise ParameterError(
-                    "An approximation is made from the columns of a table, and ready stacks have none: use a "
-                    "KernelDictionary."
+                    "An approximation is made from the columns of a table, and ready "
+                    "stacks have none: use a KernelDictionary."
                 )
             if np.ndim(X) != 3:
                 raise KernelError(
@@ -232,7 +282,9 @@ class KernelEstimator(BaseEstimator, ABC):
                     f"{STACKS_IN_FOLDS}"
                 )
             return as_stack(X) if reset else X
-        rows = validate_data(self, X, reset=reset, dtype=np.float64, order="C", ensure_min_samples=2 if reset else 1)
+        rows = validate_data(
+            self, X, reset=reset, dtype=np.float64, order="C", ensure_min_samples=2 if reset else 1
+        )
         if reset:
             self._know_rows(rows, None if data is None else data.columns)
             if data is not None:
@@ -240,16 +292,21 @@ class KernelEstimator(BaseEstimator, ABC):
         return rows
 
     def _know_rows(self, rows: Array, columns: Groups | None) -> None:
-        """Remember which rows these are, some of them as the background of `shapley`, and the source ``columns``, one
-        for every feature by default.
+        """Remember which rows these are, some of them as the background of `shapley`, and the
+        source ``columns``, one for every feature by default.
         """
         self.row_fingerprints_ = row_fingerprints(rows)
         names = getattr(self, "feature_names_in_", map("x{}".format, range(rows.shape[1])))
-        self.source_columns_ = columns or tuple(zip(map(str, names), zip(range(rows.shape[1])), strict=True))
-        kept, seed = np.arange(len(rows)), getattr(self, "random_state", None)
+        self.source_columns_ = columns or tuple(
+            zip(map(str, names), zip(range(rows.shape[1])), strict=True)
+        )
+        kept = np.arange(len(rows))
+        seed = getattr(self, "random_state", None)
         if kept.size > BACKGROUND:
             kept = np.sort(
-                np.random.default_rng(0 if seed is None else seed).choice(kept.size, BACKGROUND, replace=False)
+                np.random.default_rng(0 if seed is None else seed).choice(
+                    kept.size, BACKGROUND, replace=False
+                )
             )
         self.background_ = rows[kept]
 
@@ -257,12 +314,15 @@ class KernelEstimator(BaseEstimator, ABC):
         """The rows of a data set with the letters of its sequences beside them."""
         if self._is_precomputed:
             raise KernelError(
-                'kernels="precomputed" takes a stack (M, n, n), and a Dataset is a table; give a dictionary.'
+                'kernels="precomputed" takes a stack (M, n, n), and a Dataset is a table; '
+                "give a dictionary."
             )
         names = tuple(name for name, _ in data.strings)
         if reset:
             rows = data.table
-            self.sequence_names_, self.n_numeric_, self.n_features_in_ = names, data.n_features, rows.shape[1]
+            self.sequence_names_ = names
+            self.n_numeric_ = data.n_features
+            self.n_features_in_ = rows.shape[1]
             self.encoder_ = encoder_of(data)
             self.__dict__.pop("feature_names_in_", None)
             own = dict(data.columns)
@@ -272,13 +332,16 @@ class KernelEstimator(BaseEstimator, ABC):
         known = getattr(self, "sequence_names_", ())
         if names != known or data.n_features != self.n_numeric_:
             raise DataError(
-                f"The model was fitted on {self.n_numeric_} columns and the sequences {list(known)}; the data have "
-                f"{data.n_features} and {list(names)}. Pass the same columns and sequences, in the same order."
+                f"The model was fitted on {self.n_numeric_} columns and the sequences "
+                f"{list(known)}; the data have {data.n_features} and {list(names)}. Pass "
+                "the same columns and sequences, in the same order."
             )
         room = (self.n_features_in_ - self.n_numeric_) // len(names)
         if data.texts and data.width > room:
             data = replace(
-                data, texts=tuple((name, tuple(cut(strings, room))) for name, strings in data.texts), width=0
+                data,
+                texts=tuple((name, tuple(cut(strings, room))) for name, strings in data.texts),
+                width=0,
             )
         return data.with_letters(room)
 
@@ -291,21 +354,23 @@ class KernelEstimator(BaseEstimator, ABC):
         expected = (len(self.kernel_names_), self.n_train_)
         if len(blocks.shape) != 3 or (blocks.shape[0], blocks.shape[2]) != expected:
             raise KernelError(
-                f"Test blocks must be (M, n_new, n) with M = {expected[0]} kernels and n = {expected[1]} training "
-                f"rows; "
-                f"got shape {blocks.shape}."
+                f"Test blocks must be (M, n_new, n) with M = {expected[0]} kernels and n = "
+                f"{expected[1]} training rows; got shape {blocks.shape}."
             )
         return blocks
 
-    # -- fitting -------------------------------------------------------------------------------------------------
+    # -- fitting
+    # -------------------------------------------------------------------------------------------------
 
     @set_together
     def fit(self, /, X: Any, y: Any = None, **refused: Any) -> Self:
-        """Fit on a table X (n, d) or, with ``kernels="precomputed"``, on a stack (M, n, n), and a target y (n,).
+        """Fit on a table X (n, d) or, with ``kernels="precomputed"``, on a stack (M, n, n), and a
+        target y (n,).
 
-        Of a ``Dataset`` the target is its own unless another is given. A classifier with ``probability=True`` is fitted
-        five times more, on folds of the rows, for `predict_proba`. ParameterError for ``sample_weight``, which methods
-        do not take whose proofs count every row once.
+        Of a ``Dataset`` the target is its own unless another is given. A classifier with
+        ``probability=True`` is fitted five times more, on folds of the rows, for `predict_proba`.
+        ParameterError for ``sample_weight``, which methods do not take whose proofs count every row
+        once.
         """
         if refused:
             self._refuse_weights(next(iter(refused)))
@@ -314,8 +379,10 @@ class KernelEstimator(BaseEstimator, ABC):
     def _refuse_weights(self, name: str) -> None:
         """ParameterError for what this method cannot be fitted with."""
         raise ParameterError(
-            f"{type(self).__name__} takes no {name}: every row counts once. Leave it out, repeat rows, or use "
-            f"LpMKL{'Classifier' if is_classifier(self) else 'Regressor'}, which takes weights of rows."
+            f"{type(self).__name__} takes no {name}: every row counts once. Leave it out, "
+            "repeat rows, or use "
+            f"LpMKL{'Classifier' if is_classifier(self) else 'Regressor'}, which takes "
+            "weights of rows."
         )
 
     def _fitted(self, X: Any, y: Any) -> Self:
@@ -331,18 +398,26 @@ class KernelEstimator(BaseEstimator, ABC):
 
     def _checked_target(self, X: Any, y: Any) -> Labels:
         if y is None:
-            raise ValueError(f"requires y to be passed, but the target y is None; {type(self).__name__} is supervised.")
+            raise ValueError(
+                f"requires y to be passed, but the target y is None; {type(self).__name__} "
+                "is supervised."
+            )
         n = count_rows(X)
         rows = np.asarray(y).shape[:1]
         if rows not in ((n,), ()):  # refused before the check of the classes
             raise DataError(
-                f"The kernels have {n} training rows and the target has {rows[0]}; they must be the same rows."
+                (
+                    f"The kernels have {n} training rows and the target has {rows[0]}; they "
+                    "must be the same rows."
+                )
                 + (f" {STACKS_IN_FOLDS}" if self._is_precomputed else "")
             )
         return self._target(y)
 
     def _fit_stack(self, stack: Any, y: Array, warm: Any = None) -> Self:
-        """Fit on a built stack and a checked target; ``warm`` is a fitted estimator of a neighbouring problem."""
+        """Fit on a built stack and a checked target; ``warm`` is a fitted estimator of a
+        neighbouring problem.
+        """
         for name in ("selected_", "calibration_"):
             self.__dict__.pop(name, None)
         self._solve(stack, y, warm)
@@ -350,7 +425,9 @@ class KernelEstimator(BaseEstimator, ABC):
         return self
 
     def _remember(self, stack: Any, y: Labels) -> None:
-        """What a fitted model keeps of its training: names, the target it was solved for, which rows they were."""
+        """What a fitted model keeps of its training: names, the target it was solved for, which
+        rows they were.
+        """
         self._remember_kernels(stack)
         self.training_target_ = np.array(y)
         known = getattr(self, "row_fingerprints_", None)
@@ -379,7 +456,9 @@ class KernelEstimator(BaseEstimator, ABC):
     # -- along a path: what ``mklcore.paths.path.PathEstimator`` asks for
 
     def training_stack(self, X: Any, y: Any) -> tuple[Any, Labels]:
-        """The kernels of the training rows ``X``, built or checked, and the checked target, ready for ``along``."""
+        """The kernels of the training rows ``X``, built or checked, and the checked target, ready
+        for ``along``.
+        """
         if not self.weighs_rows and isinstance(X, Dataset) and X.sample_weight is not None:
             self._refuse_weights("sample_weight")
         rows = self._checked_rows(X, reset=True)
@@ -387,13 +466,19 @@ class KernelEstimator(BaseEstimator, ABC):
         return self._stack(rows), target
 
     def along(
-        self, stack: Any, y: Array, param: str, values: Sequence[float], attribute: str, start: Any = None
+        self,
+        stack: Any,
+        y: Array,
+        param: str,
+        values: Sequence[float],
+        attribute: str,
+        start: Any = None,
     ) -> Iterator[Any]:
-        """One fitted copy per value of ``param``, which the estimator calls ``attribute``, each started from the one
-        before.
+        """One fitted copy per value of ``param``, which the estimator calls ``attribute``, each
+        started from the one before.
 
-        ``stack``, ``y`` as ``training_stack`` returns them; ``start`` a fitted model of a neighbouring value for the
-        first. Methods with a shorter way override this.
+        ``stack``, ``y`` as ``training_stack`` returns them; ``start`` a fitted model of a
+        neighbouring value for the first. Methods with a shorter way override this.
         """
         previous = given = start
         for value in values:
@@ -406,7 +491,9 @@ class KernelEstimator(BaseEstimator, ABC):
             previous._carry = None
 
     @staticmethod
-    def path_table(points: Sequence[Any], stack: Any) -> tuple[Array, tuple[str, ...], tuple[str, ...]]:
+    def path_table(
+        points: Sequence[Any], stack: Any
+    ) -> tuple[Array, tuple[str, ...], tuple[str, ...]]:
         """Weights (L, M) of the points of a path, and the names and families of the M kernels."""
         weights = np.array([np.atleast_2d(point.weights_).mean(axis=0) for point in points])
         return weights, tuple(stack.names), tuple(stack.families)
@@ -414,7 +501,9 @@ class KernelEstimator(BaseEstimator, ABC):
     def copy_with(self, attribute: str, value: Any) -> Any:
         """An unfitted copy with one parameter changed; the user's own object is never touched."""
         fresh = copy.copy(self)
-        for name in [name for name in vars(fresh) if name.endswith("_") and not name.startswith("_")]:
+        for name in [
+            name for name in vars(fresh) if name.endswith("_") and not name.startswith("_")
+        ]:
             if name not in _OF_ROWS:
                 delattr(fresh, name)
         kind: Any = type(self)
@@ -426,7 +515,9 @@ class KernelEstimator(BaseEstimator, ABC):
         return fresh
 
     def know_table(self, data: Dataset) -> Self:
-        """Take the rows of a table for those of the kernels that it was fitted on, as `shapley` needs them."""
+        """Take the rows of a table for those of the kernels that it was fitted on, as `shapley`
+        needs them.
+        """
         self._know_rows(data.X, data.columns)
         return self
 
@@ -440,7 +531,9 @@ class KernelEstimator(BaseEstimator, ABC):
 
     @staticmethod
     def decide_along(points: Sequence[Any], blocks: Any) -> list[Array]:
-        """``decide_blocks`` of every point of a path; the blocks (M, n_new, n) are read once for all points."""
+        """``decide_blocks`` of every point of a path; the blocks (M, n_new, n) are read once for
+        all points.
+        """
         if not points[0]._scored_together:
             return [point.decide_blocks(blocks) for point in points]
         machines = [point._machines() for point in points]
@@ -451,7 +544,9 @@ class KernelEstimator(BaseEstimator, ABC):
 
     @property
     def training_decision(self) -> Array | None:
-        """Decision values on the training rows where fitting has left them, which spares their kernels another pass."""
+        """Decision values on the training rows where fitting has left them, which spares their
+        kernels another pass.
+        """
         return None
 
     @abstractmethod
@@ -459,13 +554,14 @@ class KernelEstimator(BaseEstimator, ABC):
         """What paths measure at every point, from predictions and the target ``y`` (n_new,)."""
 
     def lam_range(self, stack: Any, y: Any) -> tuple[float, float]:
-        """The lambdas between which a path moves: four decades below the largest eigenvalue of a kernel over n, one
-        above.
+        """The lambdas between which a path moves: four decades below the largest eigenvalue of a
+        kernel over n, one above.
         """
         largest = float(frobenius_norms(stack).max()) / stack.n_samples
         return largest * 1e-4, largest * 10
 
-    # -- what a subclass says -------------------------------------------------------------------------------------
+    # -- what a subclass says
+    # -------------------------------------------------------------------------------------
 
     @abstractmethod
     def _check_parameters(self) -> None:
@@ -481,7 +577,9 @@ class KernelEstimator(BaseEstimator, ABC):
         return loss_for(self.loss, self.tasks, epsilon=getattr(self, "epsilon", 0.1))
 
     def _targets(self, y: Array) -> list[Array]:
-        """The targets (n,) of the problems behind ``y``: its columns, or of classes the signs of each."""
+        """The targets (n,) of the problems behind ``y``: its columns, or of classes the signs of
+        each.
+        """
         return list(np.atleast_2d(y.T))
 
     @abstractmethod
@@ -489,7 +587,9 @@ class KernelEstimator(BaseEstimator, ABC):
         """The solution on built kernels, in attributes; ``warm`` is a fitted neighbour or None."""
 
     def _decide(self, blocks: Any) -> Array:
-        """sum_m weights_m K_m a + b on blocks (M, n_new, n); one column per output where there are several."""
+        """sum_m weights_m K_m a + b on blocks (M, n_new, n); one column per output where there are
+        several.
+        """
         return self._joined(weighted_blocks(blocks, *self._machines()))
 
     def _machines(self) -> tuple[Array, Array]:
@@ -502,19 +602,27 @@ class KernelEstimator(BaseEstimator, ABC):
 
     @property
     def _coefficients(self) -> Array:
-        """What blocks are multiplied by: the duals, or of an approximated model the coefficients of its features."""
-        found: Array = self.dual_coef_ if getattr(self, "feature_coef_", None) is None else self.feature_coef_
+        """What blocks are multiplied by: the duals, or of an approximated model the coefficients of
+        its features.
+        """
+        found: Array = (
+            self.dual_coef_ if getattr(self, "feature_coef_", None) is None else self.feature_coef_
+        )
         return found
 
     @property
     def _numbers_per_row(self) -> int:
-        """How many numbers a new row costs: its kernel values, or values at the landmarks and features."""
+        """How many numbers a new row costs: its kernel values, or values at the landmarks and
+        features.
+        """
         found = getattr(self._map, "numbers_per_row", None)
         return len(self.kernel_names_) * self.n_train_ if found is None else int(found)
 
     def _joined(self, scores: Array) -> Array:
         """Decision values from the scores (n_new, T) of the machines, without their intercepts."""
-        values: Array = (scores[:, 0] if np.ndim(self.dual_coef_) == 1 else scores) + self.intercept_
+        values: Array = (
+            scores[:, 0] if np.ndim(self.dual_coef_) == 1 else scores
+        ) + self.intercept_
         return values
 
     def label(self, decision: Array) -> Labels:
@@ -522,18 +630,23 @@ class KernelEstimator(BaseEstimator, ABC):
         return decision
 
     def predict(self, X: Any) -> Labels:
-        """Predictions (n_new,) for rows X (n_new, d), or for a test block (M, n_new, n): classes, or numbers."""
+        """Predictions (n_new,) for rows X (n_new, d), or for a test block (M, n_new, n): classes,
+        or numbers.
+        """
         return self.label(self._decisions(X))
 
     def _decisions(self, X: Any) -> Array:
-        """Decision values of rows X, a few at a time so that no block outgrows ``_BLOCK_MB``; or of a test block."""
+        """Decision values of rows X, a few at a time so that no block outgrows ``_BLOCK_MB``; or of
+        a test block.
+        """
         check_is_fitted(self)
         if self._map is None:
             return self._decide(self._blocks(X))
         rows = self._checked_rows(X, reset=False)
         step = int(_BLOCK_MB * 1e6 / (8 * self._numbers_per_row))
         if step < _FEWEST_ROWS and self._scored_together and not isinstance(self._map, FeatureMap):
-            few = max(_FEWEST_SUMMED, int(0.25 * _BLOCK_MB * 1e6 / (8 * rows.shape[1])))  # rows may be very long, too
+            # rows may be very long, too
+            few = max(_FEWEST_SUMMED, int(0.25 * _BLOCK_MB * 1e6 / (8 * rows.shape[1])))
             new = (self._map.standardised(rows[k : k + few]) for k in range(0, rows.shape[0], few))
             parts = (self._map.scores(part, *self._machines()) for part in new)
             return self._joined(np.concatenate(list(parts)))
@@ -541,35 +654,48 @@ class KernelEstimator(BaseEstimator, ABC):
         if rows.shape[0] <= step:
             return self._decide(self._map.cross(rows))
         return np.concatenate(
-            [self._decide(self._map.cross(rows[k : k + step])) for k in range(0, rows.shape[0], step)]
+            [
+                self._decide(self._map.cross(rows[k : k + step]))
+                for k in range(0, rows.shape[0], step)
+            ]
         )
 
     def contributions(self, X: Any, kernels: Sequence[int] | None = None) -> Array:
         """Which kernel said what: f = sum_m f_m + intercept_, taken apart.
 
-        ``X`` rows (n_new, d), or a test block (M, n_new, n) for a precomputed stack; ``kernels`` the m to look at, all
-        by default. Returns f_m (M, n_new), or (M, n_new, T) where there are several outputs: one per class, or per pair
-        of classes for one-vs-one machines, whose scores they sum to.
+        ``X`` rows (n_new, d), or a test block (M, n_new, n) for a precomputed stack; ``kernels``
+        the m to look at, all by default. Returns f_m (M, n_new), or (M, n_new, T) where there are
+        several outputs: one per class, or per pair of classes for one-vs-one machines, whose scores
+        they sum to.
         """
         check_is_fitted(self)
         chosen = list(range(len(self.kernel_names_)) if kernels is None else kernels)
         if self._map is None:
             if is_scored(blocks := self._blocks(X)):
-                raise KernelError("What single kernels say needs their blocks: pass kernels.cross(X_new), not .blocks.")
+                raise KernelError(
+                    "What single kernels say needs their blocks: pass "
+                    "kernels.cross(X_new), not .blocks."
+                )
             return self._parts(blocks[chosen], chosen)
-        rows, part = self._checked_rows(X, reset=False), self._map.subset(chosen)
+        rows = self._checked_rows(X, reset=False)
+        part = self._map.subset(chosen)
         share = max(len(chosen), 1) / len(self.kernel_names_)
         step = max(1, int(_BLOCK_MB * 1e6 / (8 * share * self._numbers_per_row)))
-        pieces = [self._parts(part.cross(rows[k : k + step]), chosen) for k in range(0, max(rows.shape[0], 1), step)]
+        pieces = [
+            self._parts(part.cross(rows[k : k + step]), chosen)
+            for k in range(0, max(rows.shape[0], 1), step)
+        ]
         return np.concatenate(pieces, axis=1)
 
     def shapley(self, X: Any) -> tuple[Array, Any]:
-        """What every source column adds to the decision of rows X: exact Shapley values, and the base they add to.
+        """What every source column adds to the decision of rows X: exact Shapley values, and the
+        base they add to.
 
-        Absent columns are drawn, each by itself, from ``background_``, at most 200 training rows. Returns values (n, d)
-        or (n, d, n_classes) for the d columns of ``source_columns_``, and the base, a number or (n_classes,), which is
-        the decision with every column drawn by itself; it sums with the values to the decision. KernelError, by name,
-        for kernels of several columns that are no product or sum over columns, and for models of ready stacks. See
+        Absent columns are drawn, each by itself, from ``background_``, at most 200 training rows.
+        Returns values (n, d) or (n, d, n_classes) for the d columns of ``source_columns_``, and the
+        base, a number or (n_classes,), which is the decision with every column drawn by itself; it
+        sums with the values to the decision. KernelError, by name, for kernels of several columns
+        that are no product or sum over columns, and for models of ready stacks. See
         `mklcore.estimators.shapley.shapley_values`, which also tells what a column says alone.
         """
         values, base, _ = shapley_values(self, X)
@@ -578,17 +704,28 @@ class KernelEstimator(BaseEstimator, ABC):
     def _parts(self, blocks: Array, chosen: Sequence[int]) -> Array:
         """f_m of the chosen kernels on their blocks (m, n_new, n)."""
         weights, duals = self._machines()
-        pieces = [(block @ duals.T) * weights[:, m] for block, m in zip(blocks, chosen, strict=True)]
-        parts = np.array(pieces).reshape(*blocks.shape[:2], len(duals))  # where no kernel is chosen, too
+        pieces = [
+            (block @ duals.T) * weights[:, m] for block, m in zip(blocks, chosen, strict=True)
+        ]
+        # where no kernel is chosen, too
+        parts = np.array(pieces).reshape(*blocks.shape[:2], len(duals))
         return parts[..., 0] if np.ndim(self.dual_coef_) == 1 else parts
 
-    # -- shared checks and words ----------------------------------------------------------------------------------
+    # -- shared checks and words
+    # ----------------------------------------------------------------------------------
 
     def _publish(self, fit: Fit) -> None:
-        self.weights_, self.dual_coef_, self.intercept_ = fit.weights, fit.dual_coef, fit.intercept
-        self.objective_, self.dual_objective_ = fit.objective, fit.dual_objective
-        self.dual_point_, self.dual_gap_, self.relative_gap_ = fit.dual_point, fit.gap, fit.relative_gap
-        self.status_, self.history_, self.fit_ = fit.status, fit.history, replace(fit, carry=None)
+        self.weights_ = fit.weights
+        self.dual_coef_ = fit.dual_coef
+        self.intercept_ = fit.intercept
+        self.objective_ = fit.objective
+        self.dual_objective_ = fit.dual_objective
+        self.dual_point_ = fit.dual_point
+        self.dual_gap_ = fit.gap
+        self.relative_gap_ = fit.relative_gap
+        self.status_ = fit.status
+        self.history_ = fit.history
+        self.fit_ = replace(fit, carry=None)
         self._carry = fit.carry
         self.n_iter_ = fit.n_iter
         self.n_solves_ = fit.solves
@@ -596,14 +733,16 @@ class KernelEstimator(BaseEstimator, ABC):
     def _publish_several(self, fits: Sequence[Fit], weights: Any, duals: Any) -> None:
         """What several problems found, on a leading axis; a certificate where all have one."""
         proved = all(fit.dual_objective is not None for fit in fits)
-        self.weights_, self.dual_coef_ = weights, duals
+        self.weights_ = weights
+        self.dual_coef_ = duals
         self.intercept_ = np.array([fit.intercept for fit in fits])
         self.objective_ = np.array([fit.objective for fit in fits])
         self.dual_objective_ = np.array([fit.dual_objective for fit in fits]) if proved else None
         self.dual_gap_ = self.objective_ - self.dual_objective_ if proved else None
         self.relative_gap_ = np.array([fit.relative_gap for fit in fits]) if proved else None
         self.dual_point_ = np.array([fit.dual_point for fit in fits]) if proved else None
-        self.history_, self.fit_ = tuple(fit.history for fit in fits), tuple(replace(fit, carry=None) for fit in fits)
+        self.history_ = tuple(fit.history for fit in fits)
+        self.fit_ = tuple(replace(fit, carry=None) for fit in fits)
         self._carry = tuple(fit.carry for fit in fits)
         self.n_iter_ = max(fit.n_iter for fit in fits)
         self.n_solves_ = sum(fit.solves for fit in fits)
@@ -614,7 +753,8 @@ class KernelEstimator(BaseEstimator, ABC):
         if isinstance(getattr(self, "kernels", None), str):
             tags.input_tags.two_d_array = False
             tags.input_tags.three_d_array = True
-            tags.input_tags.pairwise = True  # scikit-learn's splitters refuse a stack then, even without a target
+            # scikit-learn's splitters refuse a stack then, even without a target
+            tags.input_tags.pairwise = True
         return tags
 
     def _repr_html_inner(self) -> str:
@@ -624,21 +764,31 @@ class KernelEstimator(BaseEstimator, ABC):
         weights = np.atleast_2d(self.weights_).mean(axis=0)
         order = np.argsort(-weights, kind="stable")[:12]
         rows = "".join(
-            f"<tr><td>{escape(self.kernel_names_[m])}</td><td style='text-align:right'>{weights[m]:.3g}</td></tr>"
+            (
+                f"<tr><td>{escape(self.kernel_names_[m])}</td><td "
+                f"style='text-align:right'>{weights[m]:.3g}</td></tr>"
+            )
             for m in order
             if weights[m] > 0
         )
         gap = self.relative_gap_
-        certificate = "no certificate" if gap is None else f"within {100 * float(np.max(gap)):.3g} % of the optimum"
+        certificate = (
+            "no certificate"
+            if gap is None
+            else f"within {100 * float(np.max(gap)):.3g} % of the optimum"
+        )
         return (
-            f"<b>{type(self).__name__}</b>: {self.n_kernels_} of {len(self.kernel_names_)} kernels used, {certificate}"
-            f"<table><tr><th>kernel</th><th>weight</th></tr>{rows}</table>"
+            f"<b>{type(self).__name__}</b>: {self.n_kernels_} of {len(self.kernel_names_)} "
+            "kernels used, "
+            f"{certificate}<table><tr><th>kernel</th><th>weight</th></tr>{rows}</table>"
         )
 
 
 @cache
 def parameters_of(kind: Any) -> frozenset[str]:
-    """The names of the parameters of a class of estimators: scikit-learn reads its signature whenever one is set."""
+    """The names of the parameters of a class of estimators: scikit-learn reads its signature
+    whenever one is set.
+    """
     return frozenset(kind._get_param_names())
 
 
@@ -647,7 +797,8 @@ def target_of(X: Any, y: Any) -> Any:
     return X.y if y is None and isinstance(X, Dataset) else y
 
 
-_DIGITS = 1e-9  # share of the objective that an intercept with few digits may cost before it is reported
+# share of the objective that an intercept with few digits may cost before it is reported
+_DIGITS = 1e-9
 
 
 class KernelClassifier(ClassifierMixin, KernelEstimator):
@@ -658,10 +809,11 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
     calibration_: Array
 
     def calibrate(self, decision: Array, y: Labels) -> Self:
-        """Learn what scores mean as probabilities from rows that this model, or one like it, was not fitted on.
+        """Learn what scores mean as probabilities from rows that this model, or one like it, was
+        not fitted on.
 
-        ``decision`` (n,) or (n, n_classes) as `decision_function` has it, ``y`` (n,) the labels; DataError where fewer
-        than two classes have two of these rows.
+        ``decision`` (n,) or (n, n_classes) as `decision_function` has it, ``y`` (n,) the labels;
+        DataError where fewer than two classes have two of these rows.
         """
         self.calibration_ = calibrate(decision, y, self.classes_)
         return self
@@ -671,12 +823,14 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
         """Probabilities (n_new, n_classes) of the classes in the order of ``classes_``; there after
         ``probability=True``.
 
-        Platt's sigmoid of the decision values, fitted on held-out rows; several classes one against the rest, divided
-        by their sum. The likeliest class may be another than that of ``predict`` where scores are near each other.
+        Platt's sigmoid of the decision values, fitted on held-out rows; several classes one against
+        the rest, divided by their sum. The likeliest class may be another than that of ``predict``
+        where scores are near each other.
         """
         if not (self.probability or hasattr(self, "calibration_")):
             raise AttributeError(
-                f"{type(self).__name__} has no predict_proba unless it is told to learn one: pass probability=True."
+                f"{type(self).__name__} has no predict_proba unless it is told to learn "
+                "one: pass probability=True."
             )
         return self._probabilities
 
@@ -686,8 +840,9 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
         decision = self.decision_function(X)
         if not hasattr(self, "calibration_"):
             raise DataError(
-                "This model is a point of a path, whose points are not calibrated: fit it by itself with "
-                "probability=True, or call calibrate(decision, y) with held-out rows."
+                "This model is a point of a path, whose points are not calibrated: fit it "
+                "by itself with probability=True, or call calibrate(decision, y) with "
+                "held-out rows."
             )
         return sigmoids(decision, self.calibration_)
 
@@ -702,13 +857,15 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
     def _target(self, y: Any) -> Indices:
         y = column_or_1d(y, warn=True)
         if y.dtype.kind == "f" and not np.all(np.isfinite(y)):
-            raise DataError("The target holds NaN or infinite values; drop or fill these rows first.")
+            raise DataError(
+                "The target holds NaN or infinite values; drop or fill these rows first."
+            )
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         if self.classes_.size < 2:
             raise DataError(
-                f"A classifier needs at least two classes; the training target holds one class only "
-                f"({self.classes_[0]!r})."
+                "A classifier needs at least two classes; the training target holds one "
+                f"class only ({self.classes_[0]!r})."
             )
         return codes
 
@@ -719,12 +876,15 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
     def decision_function(self, X: Any) -> Array:
         """Signed scores of rows X (n_new, d), or of a test block (M, n_new, n).
 
-        (n_new,) for two classes, positive for ``classes_[1]``; (n_new, n_classes) for more, the largest wins.
+        (n_new,) for two classes, positive for ``classes_[1]``; (n_new, n_classes) for more, the
+        largest wins.
         """
         return self._decisions(X)
 
     def label(self, decision: Array) -> Array:
-        codes = (decision > 0).astype(np.intp) if decision.ndim == 1 else np.argmax(decision, axis=1)
+        codes = (
+            (decision > 0).astype(np.intp) if decision.ndim == 1 else np.argmax(decision, axis=1)
+        )
         labels: Labels = self.classes_[codes]
         return labels
 
@@ -737,7 +897,9 @@ class KernelRegressor(RegressorMixin, KernelEstimator):
     takes_means: ClassVar[bool] = False  # True where the method takes the mean of the target itself
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """The share of the target's variance that is explained; of a ``Dataset`` the target may be left out."""
+        """The share of the target's variance that is explained; of a ``Dataset`` the target may be
+        left out.
+        """
         return float(super().score(X, target_of(X, y), sample_weight))
 
     def path_score(self, predicted: Labels, y: Any, sample_weight: Array | None = None) -> float:
@@ -749,27 +911,34 @@ class KernelRegressor(RegressorMixin, KernelEstimator):
     def _target(self, y: Any) -> Array:
         if (columns := np.asarray(y).shape[1:]) and columns[0] > 1:
             raise DataError(
-                f"{type(self).__name__} predicts one number, and the target has {columns[0]} columns: use "
-                "JointMKLRegressor, whose targets share their kernels, or fit one model per column."
+                f"{type(self).__name__} predicts one number, and the target has "
+                f"{columns[0]} columns: use JointMKLRegressor, whose targets share their "
+                "kernels, or fit one model per column."
             )
         y = column_or_1d(y, warn=True)
         try:
             numbers: Array = y.astype(np.float64)
         except (TypeError, ValueError):
             raise DataError(
-                f"Unknown label type: a regressor needs a numeric target; got one of type {y.dtype}. For classes use "
-                f"a classifier."
+                "Unknown label type: a regressor needs a numeric target; got one of type "
+                f"{y.dtype}. For classes use a classifier."
             ) from None
         if not np.all(np.isfinite(numbers)):
-            raise DataError("The target holds NaN or infinite values; drop or fill these rows first.")
+            raise DataError(
+                "The target holds NaN or infinite values; drop or fill these rows first."
+            )
         return numbers
 
     def _fit_stack(self, stack: Any, y: Array, warm: Any = None) -> Self:
-        """Around a middle value of the target, which the free intercept puts back: it is all that changes."""
+        """Around a middle value of the target, which the free intercept puts back: it is all that
+        changes.
+        """
         if self.takes_means:
             return super()._fit_stack(stack, y, warm)
         weights = getattr(self, "sample_weight_", None)
-        centre = centre_of(self.loss_in_use, y if weights is None else y[weights > 0], self.fit_intercept)
+        centre = centre_of(
+            self.loss_in_use, y if weights is None else y[weights > 0], self.fit_intercept
+        )
         self.__dict__.pop("selected_", None)
         self._solve(stack, y - centre, warm)
         if centre:
@@ -780,12 +949,13 @@ class KernelRegressor(RegressorMixin, KernelEstimator):
     def _move(self, centre: float, y: Array) -> None:
         """Put back the ``centre`` that was taken from the target, which left ``y`` (n,).
 
-        Far from zero a number has few digits left for the intercept, and what a loss with kinks costs there is
-        published.
+        Far from zero a number has few digits left for the intercept, and what a loss with kinks
+        costs there is published.
         """
         fit: Fit = self.fit_
         if fit.decision is not None:
-            loss, weights = self.loss_in_use, getattr(self, "sample_weight_", None)
+            loss = self.loss_in_use
+            weights = getattr(self, "sample_weight_", None)
             cost = self.C if weights is None else self.C * weights
             near = fit.intercept + centre - centre
             more = total_loss(loss, fit.decision, near, y, cost) - total_loss(
@@ -793,7 +963,9 @@ class KernelRegressor(RegressorMixin, KernelEstimator):
             )
             if more > _DIGITS * fit.objective:
                 fit = replace(fit, objective=fit.objective + more)
-                self.objective_, self.dual_gap_, self.relative_gap_ = fit.objective, fit.gap, fit.relative_gap
+                self.objective_ = fit.objective
+                self.dual_gap_ = fit.gap
+                self.relative_gap_ = fit.relative_gap
         self.fit_ = replace(fit, intercept=fit.intercept + centre)
         for name in ("intercept_", "refit_intercept_"):
             if hasattr(self, name):

@@ -1,18 +1,21 @@
-"""What a weighting of many kernels has to beat: their plain sum, the best single one, and weights in one step.
+"""What a weighting of many kernels has to beat: their plain sum, the best single one, and weights
+in one step.
 
-Weights in one step ask how well each kernel fits the target, then for one machine on the weighted sum:
+Weights in one step ask how well each kernel fits the target, then for one machine on the weighted
+sum:
 
     aligned   mu = argmax { <sum_m mu_m K_m, yy'> / ||sum_m mu_m K_m||_F :  mu >= 0 },   every K_m centred
     margin    mu_m = g'Y K_m Y g,   g = argmin { (1 - lam) g'Y (sum_m K_m) Y g + lam ||g||^2 :  g >= 0, sums 1 in either
               class }
 
-They cost little: the first asks for a non-negative least-squares problem in M unknowns, the second (EasyMKL) for one
-small quadratic problem in n. Nothing says how far the weights are from those of any joint problem, so no certificate is
-published. For more than two classes one against the rest; for numbers the target of the alignment is y itself, and
-there is no margin.
+They cost little: the first asks for a non-negative least-squares problem in M unknowns, the second
+(EasyMKL) for one small quadratic problem in n. Nothing says how far the weights are from those of
+any joint problem, so no certificate is published. For more than two classes one against the rest;
+for numbers the target of the alignment is y itself, and there is no margin.
 
-Source: Cortes, Mohri and Rostamizadeh (2012), "Algorithms for learning kernels based on centered alignment",
-Proposition 9; Aiolli and Donini (2015), "EasyMKL: a scalable multiple kernel learning algorithm".
+Source: Cortes, Mohri and Rostamizadeh (2012), "Algorithms for learning kernels based on centered
+alignment", Proposition 9; Aiolli and Donini (2015), "EasyMKL: a scalable multiple kernel learning
+algorithm".
 """
 
 from __future__ import annotations
@@ -39,11 +42,15 @@ from mklcore.problem.problem import Problem, WarmStart
 N_FOLDS = 5
 SELECTIONS = ("objective", "folds")  # how the best single kernel is chosen
 ALIGNMENTS = ("aligned", "margin")  # how weights are given in one step
-_STEPS, _CLOSE = 20_000, 1e-9  # of the pairwise descent of the margin, and how close it comes
+# of the pairwise descent of the margin, and how close it comes
+_STEPS = 20_000
+_CLOSE = 1e-9
 
 
 class _Uniform(LpSupervised):
-    """Every kernel with weight one: lp-norm MKL at p = infinity, where one machine solve is the whole optimum."""
+    """Every kernel with weight one: lp-norm MKL at p = infinity, where one machine solve is the
+    whole optimum.
+    """
 
     p: ClassVar[float] = np.inf
     penalty: ClassVar[None] = None
@@ -68,7 +75,10 @@ class UniformMKLClassifier(_Uniform, KernelClassifier):
 @documented
 @dataclass(eq=False, repr=False)
 class UniformMKLRegressor(_Uniform, KernelRegressor):
-    """The plain sum of all kernels for regression: the baseline to beat. Attributes as ``LpMKLRegressor``."""
+    """The plain sum of all kernels for regression: the baseline to beat.
+
+    Attributes as ``LpMKLRegressor``.
+    """
 
     C: float = 1.0
     loss: str | Loss = "squared"
@@ -78,10 +88,13 @@ class UniformMKLRegressor(_Uniform, KernelRegressor):
 
 
 class _BestKernel(_Uniform):
-    """One machine per kernel; the kernel with the lowest objective, or the best score over inner folds, is kept."""
+    """One machine per kernel; the kernel with the lowest objective, or the best score over inner
+    folds, is kept.
+    """
 
     requires: ClassVar[frozenset[Capability]] = frozenset({Capability.DENSE})
-    p: ClassVar[float] = 1.0  # of the norm whose corners single kernels are, by which a path is scaled
+    # of the norm whose corners single kernels are, by which a path is scaled
+    p: ClassVar[float] = 1.0
 
     single_objectives_: Array
     single_scores_: Array | None
@@ -98,24 +111,35 @@ class _BestKernel(_Uniform):
         return ("dense",)
 
     def _solve(self, stack: Any, y: Array, warm: Any) -> None:
-        """Always the next machine of the kernel of which the least is proved, by duals of a neighbour or of the first
-        kernel alone, until all machines of that kernel are solved: every other is proved to be worse.
+        """Always the next machine of the kernel of which the least is proved, by duals of a
+        neighbour or of the first kernel alone, until all machines of that kernel are solved: every
+        other is proved to be worse.
         """
-        targets, M, loss = self._targets(y), stack.n_kernels, self.loss_in_use
+        targets = self._targets(y)
+        M = stack.n_kernels
+        loss = self.loss_in_use
         self.single_scores_ = self._inner_scores(stack, y) if self.select == "folds" else None
         fits: list[list[Fit]] = [[] for _ in range(M)]
-        carried, C = getattr(warm, "_carry", None), self.C if warm is None else warm.C
+        carried = getattr(warm, "_carry", None)
+        C = self.C if warm is None else warm.C
         if carried is None:
             fits[0] = [self._alone(stack.values[0], target, None) for target in targets]
-            carried, C = [[fit.dual_coef for fit in fits[0]]] * M, self.C
+            carried = [[fit.dual_coef for fit in fits[0]]] * M
+            C = self.C
         starts = [[WarmStart(np.ones(1), dual, C) for dual in duals] for duals in carried]
         bounds = np.full((M, len(targets)), -np.inf)
         if getattr(self, "sample_weight_", None) is None:
-            bounds = np.array([self._proved(*one, targets) for one in zip(stack.values, starts, strict=True)])
+            bounds = np.array(
+                [self._proved(*one, targets) for one in zip(stack.values, starts, strict=True)]
+            )
         bounds[0, : len(fits[0])] = [fit.objective for fit in fits[0]]
         while True:
             missing = [m for m in range(M) if len(fits[m]) < len(targets)]
-            m = int(np.argmin(bounds.sum(axis=1))) if self.single_scores_ is None else next(iter(missing), -1)
+            m = (
+                int(np.argmin(bounds.sum(axis=1)))
+                if self.single_scores_ is None
+                else next(iter(missing), -1)
+            )
             if m not in missing:
                 break
             k = len(fits[m])
@@ -128,16 +152,28 @@ class _BestKernel(_Uniform):
         self._publish_best(fits[best], best, M)
         self.n_solves_ = sum(fit.solves for own in fits for fit in own)
         self._carry = tuple(
-            (*(fit.dual_coef for fit in own), *(one.dual_for(self.C, loss) for one in start[len(own) :]))
+            (
+                *(fit.dual_coef for fit in own),
+                *(one.dual_for(self.C, loss) for one in start[len(own) :]),
+            )
             for own, start in zip(fits, starts, strict=True)
         )
 
     def _proved(self, kernel: Array, starts: list[WarmStart], targets: list[Array]) -> list[float]:
-        """A lower bound on the objective of one kernel for every target, from the duals of a neighbour."""
+        """A lower bound on the objective of one kernel for every target, from the duals of a
+        neighbour.
+        """
         found = []
         for start, y in zip(starts, targets, strict=True):
             a = start.dual_for(self.C, self.loss_in_use)
-            alone = Problem(cached(kernel[None]), y, self.C, self.loss_in_use, self.penalty_in_use, self.fit_intercept)
+            alone = Problem(
+                cached(kernel[None]),
+                y,
+                self.C,
+                self.loss_in_use,
+                self.penalty_in_use,
+                self.fit_intercept,
+            )
             found.append(alone.bound(a, np.array([a @ kernel @ a])).value)
         return found
 
@@ -145,23 +181,31 @@ class _BestKernel(_Uniform):
         return self._fit_one(kernel[None], target, start)
 
     def _inner_scores(self, stack: Any, y: Array) -> Array:
-        """Mean score (M,) of every kernel alone over inner folds; scales stay those of all training rows.
+        """Mean score (M,) of every kernel alone over inner folds; scales stay those of all training
+        rows.
 
         Sample weights hold in training and in the scores; rows of weight 0 are in no fold.
         """
         w = getattr(self, "sample_weight_", None)
         rows = np.arange(y.size) if w is None else np.flatnonzero(w)
         labels = self.classes_[y] if hasattr(self, "classes_") else y
-        smallest = int(np.unique(y[rows], return_counts=True)[1].min()) if hasattr(self, "classes_") else rows.size
+        smallest = (
+            int(np.unique(y[rows], return_counts=True)[1].min())
+            if hasattr(self, "classes_")
+            else rows.size
+        )
         parts = folds(self, labels[rows], max(2, min(N_FOLDS, smallest)), 0)
         scores = np.zeros((len(parts), stack.n_kernels))
         for row, fold in zip(scores, parts, strict=True):
             train, test = (rows[part] for part in fold)
-            blocks, kernels = stack.block(test, train), stack.block(train, train)
+            blocks = stack.block(test, train)
+            kernels = stack.block(train, train)
             for m in range(stack.n_kernels):
                 alone = self.copy_with("select", "objective")
                 alone.sample_weight_ = None if w is None else w[train]
-                alone._publish_best([alone._alone(kernels[m], t, None) for t in self._targets(y[train])], 0, 1)
+                alone._publish_best(
+                    [alone._alone(kernels[m], t, None) for t in self._targets(y[train])], 0, 1
+                )
                 predicted = alone.predict_blocks(blocks[m : m + 1])
                 row[m] = alone.path_score(predicted, labels[test], None if w is None else w[test])
         means: Array = scores.mean(axis=0)
@@ -173,32 +217,38 @@ class _BestKernel(_Uniform):
         if len(fits) == 1:
             self._publish(replace(fits[0], weights=weights))
         else:
-            self._publish_several(fits, np.tile(weights, (len(fits), 1)), np.array([fit.dual_coef for fit in fits]))
+            self._publish_several(
+                fits, np.tile(weights, (len(fits), 1)), np.array([fit.dual_coef for fit in fits])
+            )
         self.best_kernel_ = best
 
 
 @documented
 @dataclass(eq=False, repr=False)
 class BestKernelClassifier(_BestKernel, KernelClassifier):
-    """The single kernel that does best alone, with the machine and the C that the weighted kernels have.
+    """The single kernel that does best alone, with the machine and the C that the weighted kernels
+    have.
 
         min_m  min_{w, b}  C sum_i V(y_i, f(x_i)) + 1/2 ||w||^2,    f = <w, psi_m> + b
 
     Parameters
     ----------
     select : str, default "objective"
-        "objective", the kernel whose own problem has the lowest objective, which makes this the best corner of
-        ||theta||_1 <= 1 and never better in objective than lp-norm MKL at p = 1; or "folds", the best mean score over
-        five inner folds of the training rows.
+        "objective", the kernel whose own problem has the lowest objective, which makes this the
+        best corner of
+        ||theta||_1 <= 1 and never better in objective than lp-norm MKL at p = 1; or "folds", the
+        best mean score over five inner folds of the training rows.
 
     Attributes
     ----------
-    best_kernel_ index of the kernel kept, weights_ (M,) one there and zero elsewhere, single_objectives_ (M,) every
-    kernel's own objective, or a lower bound of it above the best, which rules the kernel out, single_scores_ (M,) inner
-    scores or None. The certificate is that of the kept kernel's own problem. With more than two classes one kernel
-    serves all one-vs-rest problems, and objectives are summed over them.
+    best_kernel_ index of the kernel kept, weights_ (M,) one there and zero elsewhere,
+    single_objectives_ (M,) every kernel's own objective, or a lower bound of it above the best,
+    which rules the kernel out, single_scores_ (M,) inner scores or None. The certificate is that of
+    the kept kernel's own problem. With more than two classes one kernel serves all one-vs-rest
+    problems, and objectives are summed over them.
 
-    Source: end point of Kloft, Brefeld, Sonnenburg, Zien (2011), equation (16), at weights of a single one.
+    Source: end point of Kloft, Brefeld, Sonnenburg, Zien (2011), equation (16), at weights of a
+    single one.
     """
 
     C: float = 1.0
@@ -211,7 +261,9 @@ class BestKernelClassifier(_BestKernel, KernelClassifier):
 @documented
 @dataclass(eq=False, repr=False)
 class BestKernelRegressor(_BestKernel, KernelRegressor):
-    """The single kernel that does best alone, for regression. Attributes as ``BestKernelClassifier``.
+    """The single kernel that does best alone, for regression.
+
+    Attributes as ``BestKernelClassifier``.
 
     Parameters
     ----------
@@ -233,14 +285,18 @@ class _Aligned(_Uniform):
     mix: float = 0.0
 
     def fit(self, X: Any, y: Any = None) -> Self:  # type: ignore[override]  # the weights of kernels know none of rows
-        """Fit on a table X (n, d) or, with ``kernels="precomputed"``, on a stack (M, n, n), and a target y (n,)."""
+        """Fit on a table X (n, d) or, with ``kernels="precomputed"``, on a stack (M, n, n), and a
+        target y (n,).
+        """
         return super().fit(X, y)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_choice("rule", self.rule, ALIGNMENTS)
         if not (isinstance(self.mix, (int, float, np.number)) and 0 <= self.mix < 1):
-            raise ParameterError(f"mix stands between margin and means, from 0 to below 1; got {self.mix!r}.")
+            raise ParameterError(
+                f"mix stands between margin and means, from 0 to below 1; got {self.mix!r}."
+            )
 
     def _forms(self, n: int) -> tuple[str, ...]:
         return ("dense",)
@@ -250,7 +306,8 @@ class _Aligned(_Uniform):
         super()._solve(stack, y, warm if same else None)
 
     def _fit_one(self, K: Any, y: Array, warm: WarmStart | None, C: float | None = None) -> Fit:
-        """The machine on the weighted kernels, whose bound says nothing of the weights and is not passed on.
+        """The machine on the weighted kernels, whose bound says nothing of the weights and is not
+        passed on.
 
         A neighbour has the same kernels and target, so its weights are these.
         """
@@ -269,16 +326,16 @@ class _Aligned(_Uniform):
 @documented
 @dataclass(eq=False, repr=False)
 class AlignedMKLClassifier(_Aligned, KernelClassifier):
-    """Weights by centred alignment ("aligned") or by the widest margin of all kernels together ("margin"), then one
-    machine.
+    """Weights by centred alignment ("aligned") or by the widest margin of all kernels together
+    ("margin"), then one machine.
 
     Parameters
     ----------
     rule : str, default "aligned"
         "aligned" or "margin".
     mix : float, default 0.2
-        Of the margin rule, from 0 (the margin alone) to below 1 (all rows alike: weights by the distance of the class
-        means).
+        Of the margin rule, from 0 (the margin alone) to below 1 (all rows alike: weights by the
+        distance of the class means).
     """
 
     rule: str = "aligned"
@@ -294,8 +351,8 @@ class AlignedMKLClassifier(_Aligned, KernelClassifier):
 class AlignedMKLRegressor(_Aligned, KernelRegressor):
     """Weights by centred alignment with the target, then one machine.
 
-    Attributes: weights_ (M,) non-negative with sum 1, and those of a fitted ``UniformMKLRegressor``, without a
-    certificate.
+    Attributes: weights_ (M,) non-negative with sum 1, and those of a fitted
+    ``UniformMKLRegressor``, without a certificate.
     """
 
     C: float = 1.0
@@ -304,10 +361,12 @@ class AlignedMKLRegressor(_Aligned, KernelRegressor):
 
 
 def aligned_weights(K: Array, y: Array) -> Array:
-    """Weights (M,), non-negative with sum 1, of the combination best aligned with yy', everything centred.
+    """Weights (M,), non-negative with sum 1, of the combination best aligned with yy', everything
+    centred.
 
-    ``K`` (M, n, n), ``y`` (n,). Equal weights where no kernel is aligned with the target at all. Cortes et al. (2012),
-    Prop. 9: the direction is that of min_{v >= 0} v'Mv - 2 v'a with M_kl = <K_k, K_l>_F, a_k = y'K_k y.
+    ``K`` (M, n, n), ``y`` (n,). Equal weights where no kernel is aligned with the target at all.
+    Cortes et al. (2012), Prop. 9: the direction is that of min_{v >= 0} v'Mv - 2 v'a with M_kl =
+    <K_k, K_l>_F, a_k = y'K_k y.
     """
     from scipy.optimize import nnls  # not at start-up
 
@@ -323,32 +382,37 @@ def aligned_weights(K: Array, y: Array) -> Array:
 
 
 def margin_weights(K: Array, y: Array, lam: float) -> Array:
-    """Weights (M,), non-negative with sum 1, by what each kernel adds to the widest margin of their plain sum
-    (EasyMKL).
+    """Weights (M,), non-negative with sum 1, by what each kernel adds to the widest margin of their
+    plain sum (EasyMKL).
 
-    ``K`` (M, n, n) with traces that can be compared; ``y`` (n,) of -1 and +1; ``lam`` from 0 to below 1.
+    ``K`` (M, n, n) with traces that can be compared; ``y`` (n,) of -1 and +1; ``lam`` from 0 to
+    below 1.
     """
     signed = y * nearest_points(K.sum(axis=0), y, lam)
     return _shares(np.maximum(np.array([float(signed @ gram @ signed) for gram in K]), 0.0))
 
 
 def nearest_points(total: Array, y: Array, lam: float) -> Array:
-    """g (n,): the nearest points of the two convex hulls, shrunk towards the means, by steps between pairs of rows of a
-    class.
+    """g (n,): the nearest points of the two convex hulls, shrunk towards the means, by steps
+    between pairs of rows of a class.
 
     min_g (1 - lam) g'Y total Y g + lam ||g||^2,   g >= 0,  sum over either class 1
     """
     Q = (1.0 - lam) * (y[:, None] * total * y) + lam * np.eye(y.size)
     g = np.where(y > 0, 1.0 / (y > 0).sum(), 1.0 / (y < 0).sum())
-    slope, scale = Q @ g, max(float(np.abs(Q).max()), 1e-300)
+    slope = Q @ g
+    scale = max(float(np.abs(Q).max()), 1e-300)
     for _ in range(_STEPS):
-        worst, pair = 0.0, None
+        worst = 0.0
+        pair = None
         for side in (y > 0, y < 0):
             rows = np.flatnonzero(side)
             held = rows[g[rows] > 0]
-            down, up = held[np.argmax(slope[held])], rows[np.argmin(slope[rows])]
+            down = held[np.argmax(slope[held])]
+            up = rows[np.argmin(slope[rows])]
             if slope[down] - slope[up] > worst:
-                worst, pair = float(slope[down] - slope[up]), (down, up)
+                worst = float(slope[down] - slope[up])
+                pair = (down, up)
         if pair is None or worst <= _CLOSE * scale:
             break
         down, up = pair

@@ -1,4 +1,6 @@
-"""The best k kernels as scikit-learn estimators: a choice, and a proof of how far from the best it can be."""
+"""The best k kernels as scikit-learn estimators: a choice, and a proof of how far from the best it
+can be.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,13 @@ import numpy as np
 from mklcore.arrays import Array
 from mklcore.documented import documented
 from mklcore.errors import check_cancelled
-from mklcore.estimators.base import KernelClassifier, KernelEstimator, KernelSettings, SeveralTargets, target_of
+from mklcore.estimators.base import (
+    KernelClassifier,
+    KernelEstimator,
+    KernelSettings,
+    SeveralTargets,
+    target_of,
+)
 from mklcore.kernels.grams import GramStack
 from mklcore.parameters import check_positive, check_whole
 from mklcore.paths.path import Path, fit_path
@@ -25,7 +33,9 @@ _FEW_VALUES = 2  # a target of so many values is one of classes
 
 @dataclass(eq=False, repr=False)
 class _BestSet(KernelSettings, KernelEstimator):
-    """min_f (1/n) sum (y_i - f(x_i))^2 + lam ||f||^2 over all choices of at most ``n_kernels`` kernels."""
+    """min_f (1/n) sum (y_i - f(x_i))^2 + lam ||f||^2 over all choices of at most ``n_kernels``
+    kernels.
+    """
 
     takes_means: ClassVar[bool] = True
 
@@ -45,14 +55,22 @@ class _BestSet(KernelSettings, KernelEstimator):
         check_whole("max_relaxations", self.max_relaxations)
 
     def along(
-        self, stack: GramStack, y: Array, param: str, values: Sequence[float], attribute: str, start: Any = None
+        self,
+        stack: GramStack,
+        y: Array,
+        param: str,
+        values: Sequence[float],
+        attribute: str,
+        start: Any = None,
     ) -> Iterator[Any]:
         """One fitted copy per value, each search started from the choice before."""
         settled = [int(value) for value in values] if param == "s" else values
         yield from super().along(stack, y, param, settled, attribute, start)
 
     def _solve(self, stack: GramStack, y: Array, warm: Any) -> None:
-        """``warm`` is a fitted neighbour with another number of kernels: its choice is where the search starts."""
+        """``warm`` is a fitted neighbour with another number of kernels: its choice is where the
+        search starts.
+        """
         started = time.perf_counter()
         Y = np.column_stack(self._targets(y))
         shift = Y.mean(axis=0) if self.fit_intercept else np.zeros(Y.shape[1])
@@ -78,23 +96,42 @@ def _as_fit(found: Found, problem: BestK, seconds: float) -> Fit:
     """What a search found, as any solver returns it."""
     weights = np.zeros(problem.n_kernels)
     weights[list(found.kernels)] = 1.0
-    record = Record(1, found.value, found.bound, found.relaxations, seconds, "branch and bound over choices of kernels")
+    record = Record(
+        1,
+        found.value,
+        found.bound,
+        found.relaxations,
+        seconds,
+        "branch and bound over choices of kernels",
+    )
     status = Status.PROVEN if found.is_proven else Status.BOUNDED
     return Fit(
-        weights, problem.dual(found.kernels), 0.0, found.value, found.bound, status, found.relaxations, (record,),
-        "branch and bound over choices of kernels", found.relaxations, seconds, found.kernels,
-    )  # fmt: skip
+        weights,
+        problem.dual(found.kernels),
+        0.0,
+        found.value,
+        found.bound,
+        status,
+        found.relaxations,
+        (record,),
+        "branch and bound over choices of kernels",
+        found.relaxations,
+        seconds,
+        found.kernels,
+    )
 
 
 @documented
 @dataclass(eq=False, repr=False)
 class BestSetClassifier(_BestSet, KernelClassifier):
-    """The best choice of k kernels for classes as numbers -1 and +1, one column per class, with squared loss.
+    """The best choice of k kernels for classes as numbers -1 and +1, one column per class, with
+    squared loss.
 
         min_f  (1/n) sum_i (y_i - f(x_i))^2 + lam ||f||^2     over all choices of at most n_kernels kernels
 
-    This is the problem that MKL-GOMP solves greedily. ``status_`` says whether the choice is proven to be the best;
-    ``dual_objective_`` is below the objective of every choice, and ``proof_`` holds what proves it.
+    This is the problem that MKL-GOMP solves greedily. ``status_`` says whether the choice is proven
+    to be the best; ``dual_objective_`` is below the objective of every choice, and ``proof_`` holds
+    what proves it.
 
     Parameters
     ----------
@@ -107,12 +144,14 @@ class BestSetClassifier(_BestSet, KernelClassifier):
 
     Attributes
     ----------
-    weights_ (M,) of 0 and 1, dual_coef_ (n,) or (n, T), intercept_, objective_, dual_objective_, selected_ (sorted),
-    status_, proof_, alternatives_ (pairs of kernels and objective, within 1 % of the best), n_iter_ (relaxations)
+    weights_ (M,) of 0 and 1, dual_coef_ (n,) or (n, T), intercept_, objective_, dual_objective_,
+    selected_ (sorted), status_, proof_, alternatives_ (pairs of kernels and objective, within 1 %
+    of the best), n_iter_ (relaxations)
 
     References
     ----------
-    Sindhwani and Lozano (2011), equation (5); Bertsimas, Iglesias, Johnson (2025), arXiv 2511.21890.
+    Sindhwani and Lozano (2011), equation (5); Bertsimas, Iglesias, Johnson (2025), arXiv
+    2511.21890.
     """
 
     _: KW_ONLY
@@ -127,20 +166,24 @@ class BestSetRegressor(_BestSet, SeveralTargets):
 
     References
     ----------
-    Sindhwani and Lozano (2011), equation (5); Bertsimas, Iglesias, Johnson (2025), arXiv 2511.21890.
+    Sindhwani and Lozano (2011), equation (5); Bertsimas, Iglesias, Johnson (2025), arXiv
+    2511.21890.
     """
 
     _: KW_ONLY
     fit_intercept: bool = True
 
 
-def best_k_kernels(kernels: Any, X: Any, y: Any = None, *, k: int, lam: float, max_relaxations: int = 500) -> Path:
+def best_k_kernels(
+    kernels: Any, X: Any, y: Any = None, *, k: int, lam: float, max_relaxations: int = 500
+) -> Path:
     """The best 1, 2, ..., k kernels, each with a bound that no choice of as many is below:
 
         min_f  (1/n) sum_i (y_i - f(x_i))^2 + lam ||f||^2     over all choices of at most s kernels, s = 1 .. k
 
-    A target of texts, of booleans or of two values is one of classes, as numbers -1 and +1; of any other target the
-    mean is taken out. The path has ``.alternatives(s)``: the choices within 1 % of the best that the search met.
+    A target of texts, of booleans or of two values is one of classes, as numbers -1 and +1; of any
+    other target the mean is taken out. The path has ``.alternatives(s)``: the choices within 1 % of
+    the best that the search met.
 
     Parameters
     ----------
@@ -164,11 +207,14 @@ def best_k_kernels(kernels: Any, X: Any, y: Any = None, *, k: int, lam: float, m
 
     References
     ----------
-    Sindhwani and Lozano (2011), equation (5); Bertsimas, Iglesias, Johnson (2025), arXiv 2511.21890.
+    Sindhwani and Lozano (2011), equation (5); Bertsimas, Iglesias, Johnson (2025), arXiv
+    2511.21890.
     """
     check_whole("k", k)
     target = np.asarray(target_of(X, y))
-    is_classes = target.dtype.kind not in "fiu" or (target.ndim == 1 and np.unique(target).size == _FEW_VALUES)
+    is_classes = target.dtype.kind not in "fiu" or (
+        target.ndim == 1 and np.unique(target).size == _FEW_VALUES
+    )
     kind = BestSetClassifier if is_classes else BestSetRegressor
     model = kind(lam=lam, max_relaxations=max_relaxations, kernels=kernels)
     return fit_path(model, X, target, "s", list(range(1, k + 1)))

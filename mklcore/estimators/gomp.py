@@ -26,7 +26,9 @@ from mklcore.sparse.gomp import GOMP, SETTINGS, FeatureGOMP, LossGOMP, Spectra
 
 @dataclass(eq=False, repr=False)
 class _GompBase(KernelSettings, BudgetedEstimator):
-    """min_f (1/n) sum V(y_i, f(x_i)) + lam ||f||^2 over at most ``n_kernels`` kernels, chosen greedily."""
+    """min_f (1/n) sum V(y_i, f(x_i)) + lam ||f||^2 over at most ``n_kernels`` kernels, chosen
+    greedily.
+    """
 
     lam: float = 0.01
     n_kernels: int | None = None
@@ -44,11 +46,13 @@ class _GompBase(KernelSettings, BudgetedEstimator):
         number = isinstance(tolerance, (int, float, np.number)) and not isinstance(tolerance, bool)
         if not (number and np.isfinite(tolerance) and tolerance >= 0):
             raise ParameterError(
-                f"score_tol is a share of the target's energy: a finite number of 0 or more; got {self.score_tol!r}."
+                "score_tol is a share of the target's energy: a finite number of 0 or "
+                f"more; got {self.score_tol!r}."
             )
         if not self.loss_in_use.quadratic and self.approximation is not None:
             raise ParameterError(
-                'MKL-GOMP works on approximated kernels with loss="squared" alone; use it, or approximation=None.'
+                'MKL-GOMP works on approximated kernels with loss="squared" alone; use '
+                "it, or approximation=None."
             )
 
     @property
@@ -60,21 +64,32 @@ class _GompBase(KernelSettings, BudgetedEstimator):
         return self.loss_in_use.piecewise_linear
 
     def _prepared(self, stack: Any) -> Spectra | None:
-        return None if self._is_hinge or Capability.FEATURES in stack.capabilities else super()._prepared(stack)
+        return (
+            None
+            if self._is_hinge or Capability.FEATURES in stack.capabilities
+            else super()._prepared(stack)
+        )
 
     def _forms(self, n: int) -> tuple[str, ...]:
         return ("dense", "rows") if self.loss_in_use.quadratic and n <= MOST_SUMMED else ("dense",)
 
     def _run(self, stack: GramStack | Features, y: Array, prepared: Spectra | None) -> None:
         Y = np.column_stack(self._targets(y))
-        shift = Y.mean(axis=0) if self.fit_intercept and self.loss_in_use.quadratic else np.zeros(Y.shape[1])
+        shift = (
+            Y.mean(axis=0)
+            if self.fit_intercept and self.loss_in_use.quadratic
+            else np.zeros(Y.shape[1])
+        )
         Y = Y - shift
-        M, loss, options = stack.n_kernels, self.loss_in_use, {}
+        M = stack.n_kernels
+        loss = self.loss_in_use
+        options = {}
         kind: type[GOMP] = GOMP
         if Capability.FEATURES in stack.capabilities:
             kind = FeatureGOMP
         elif not loss.quadratic:
-            kind, options = LossGOMP, {"loss": loss, "fit_intercept": self.fit_intercept}
+            kind = LossGOMP
+            options = {"loss": loss, "fit_intercept": self.fit_intercept}
         tol = {"tol": self.tol} if self._is_hinge else {}
         competing, notes = without_copies(stack, self.keep_duplicates)
         method = kind(
@@ -97,13 +112,18 @@ class _GompBase(KernelSettings, BudgetedEstimator):
         self._carry = problem  # the other sizes of a path are bounded by it
 
     def _cut_to(self, whole: Any, size: int) -> None:
-        flat, fit = whole.dual_coef_.ndim == 1, truncated(whole.fit_, size)
-        self._publish_columns(fit, np.atleast_1d(whole.intercept_), flat, whole.notes_, whole._carry)
+        flat = whole.dual_coef_.ndim == 1
+        fit = truncated(whole.fit_, size)
+        self._publish_columns(
+            fit, np.atleast_1d(whole.intercept_), flat, whole.notes_, whole._carry
+        )
 
     def _publish_columns(
         self, fit: Fit, shift: Array, flat: bool, notes: tuple[str, ...], problem: BestK | None
     ) -> None:
-        """``flat`` says that the target was (n,): then so are coefficients and predictions, if there is one column."""
+        """``flat`` says that the target was (n,): then so are coefficients and predictions, if
+        there is one column.
+        """
         if problem is not None:
             fit = _bounded(fit, problem)
         self._publish(fit)
@@ -117,13 +137,17 @@ class _GompBase(KernelSettings, BudgetedEstimator):
 
 
 def _bounded(fit: Fit, problem: BestK) -> Fit:
-    """The fit with a bound on the objective of the best choice of as many kernels: the relaxation, or, where
-    that would take longer than the fit, what the dual of the fit itself proves."""
-    k, own = len(fit.selected or ()), fit.dual_coef.reshape(problem.Y.shape)
+    """The fit with a bound on the objective of the best choice of as many kernels: the relaxation,
+    or, where that would take longer than the fit, what the dual of the fit itself proves.
+    """
+    k = len(fit.selected or ())
+    own = fit.dual_coef.reshape(problem.Y.shape)
     root = problem.root(k) if problem.is_quick else None
     bound = problem.bound(own, problem.forms(own), k) if root is None else root.bound
     dual = own if root is None else root.dual
-    return replace(fit, dual_objective=min(bound, fit.objective), dual_point=dual.reshape(fit.dual_coef.shape))
+    return replace(
+        fit, dual_objective=min(bound, fit.objective), dual_point=dual.reshape(fit.dual_coef.shape)
+    )
 
 
 @documented
@@ -133,18 +157,20 @@ class GOMPClassifier(_GompBase, KernelClassifier):
 
         min_f  (1/n) sum_i V(y_i, f(x_i)) + lam ||f||^2     using at most n_kernels kernels
 
-    With squared loss the fit has a certificate: ``dual_objective_`` is a lower bound on the objective of the best
-    choice of ``len(selected_)`` kernels, for the targets less their means where ``fit_intercept`` takes these out, and
-    ``dual_gap_`` how far the choice can be from it at most. The bound can be far below where ``lam`` is small.
+    With squared loss the fit has a certificate: ``dual_objective_`` is a lower bound on the
+    objective of the best choice of ``len(selected_)`` kernels, for the targets less their means
+    where ``fit_intercept`` takes these out, and ``dual_gap_`` how far the choice can be from it at
+    most. The bound can be far below where ``lam`` is small.
 
     Parameters
     ----------
     loss : str or Loss, default "squared"
-        "squared", (y - f)^2, "hinge", max(0, 1 - y f), or one with a slope, "logistic" or "squared_hinge"; other scores
-        than those of squared loss solve one machine per kernel and step.
+        "squared", (y - f)^2, "hinge", max(0, 1 - y f), or one with a slope, "logistic" or
+        "squared_hinge"; other scores than those of squared loss solve one machine per kernel and
+        step.
     fit_intercept : bool, default False
-        Subtract the mean of each target column and add it back; of a loss with a slope fit a free b with every refit,
-        which stays where it is while kernels are scored (not with the hinge).
+        Subtract the mean of each target column and add it back; of a loss with a slope fit a free b
+        with every refit, which stays where it is while kernels are scored (not with the hinge).
     tol : float, default 1e-09
         Relative duality gap of the machines of the hinge loss; squared loss is solved exactly.
 
@@ -169,9 +195,9 @@ class GOMPClassifier(_GompBase, KernelClassifier):
 class GOMPRegressor(_GompBase, SeveralTargets):
     """MKL-GOMP for regression, with one target or several that share one set of kernels.
 
-    ``y`` is (n,) or (n, T); predictions have its shape, ``dual_coef_`` is (n,) or (n, T). ``fit_intercept`` subtracts
-    each target's training mean and adds it back. ``loss`` is "squared" or "huber". Everything else as in
-    ``GOMPClassifier``.
+    ``y`` is (n,) or (n, T); predictions have its shape, ``dual_coef_`` is (n,) or (n, T).
+    ``fit_intercept`` subtracts each target's training mean and adds it back. ``loss`` is "squared"
+    or "huber". Everything else as in ``GOMPClassifier``.
 
     References
     ----------

@@ -1,4 +1,6 @@
-"""Sparse MKL by greedy coordinate descent as scikit-learn estimators: exact l1 solutions grown kernel by kernel."""
+"""Sparse MKL by greedy coordinate descent as scikit-learn estimators: exact l1 solutions grown
+kernel by kernel.
+"""
 
 from __future__ import annotations
 
@@ -12,18 +14,31 @@ import numpy as np
 from mklcore.arrays import Array
 from mklcore.documented import documented
 from mklcore.errors import ParameterError
-from mklcore.estimators.base import KernelClassifier, KernelEstimator, KernelRegressor, KernelSettings
+from mklcore.estimators.base import (
+    KernelClassifier,
+    KernelEstimator,
+    KernelRegressor,
+    KernelSettings,
+)
 from mklcore.kernels.grams import GramStack
 from mklcore.kernels.operators import Capability
 from mklcore.parameters import check_choice, check_positive, check_whole
 from mklcore.problem.driver import Fit, Status, run, warn_unless_converged
 from mklcore.problem.losses import Loss, losses_for, make_loss
 from mklcore.sparse.gomp import Spectra
-from mklcore.sparse.greedy import EmpiricalGreedy, FunctionalGreedy, critical_lam, has_rate, unit_step_divisors
+from mklcore.sparse.greedy import (
+    EmpiricalGreedy,
+    FunctionalGreedy,
+    critical_lam,
+    has_rate,
+    unit_step_divisors,
+)
 
 
 class BudgetedEstimator(KernelEstimator):
-    """Base of the greedy estimators: decompositions made once serve every lam, one run serves every ``n_kernels``."""
+    """Base of the greedy estimators: decompositions made once serve every lam, one run serves every
+    ``n_kernels``.
+    """
 
     takes_means: ClassVar[bool] = True
 
@@ -49,9 +64,17 @@ class BudgetedEstimator(KernelEstimator):
         """Publish what the fitted estimator ``whole`` had found when it had ``size`` kernels."""
 
     def along(
-        self, stack: GramStack, y: Array, param: str, values: Sequence[float], attribute: str, start: Any = None
+        self,
+        stack: GramStack,
+        y: Array,
+        param: str,
+        values: Sequence[float],
+        attribute: str,
+        start: Any = None,
     ) -> Iterator[Any]:
-        """One fitted copy per value; one run holds the answers for all sizes, and ``start`` is not needed."""
+        """One fitted copy per value; one run holds the answers for all sizes, and ``start`` is not
+        needed.
+        """
         prepared = self._prepared(stack)
         if param == "s":
             yield from self._sizes(stack, y, [int(value) for value in values], prepared)
@@ -71,7 +94,9 @@ class BudgetedEstimator(KernelEstimator):
         for lam in lams:
             yield tuple(self.copy_with("lam", lam)._sizes(stack, y, sizes, prepared))
 
-    def _sizes(self, stack: GramStack, y: Array, sizes: Sequence[int], prepared: Spectra | None) -> Iterator[Any]:
+    def _sizes(
+        self, stack: GramStack, y: Array, sizes: Sequence[int], prepared: Spectra | None
+    ) -> Iterator[Any]:
         largest = self.copy_with("n_kernels", max(sizes))
         largest._run(stack, y, prepared)
         largest._remember(stack, y)
@@ -86,7 +111,8 @@ def truncated(fit: Fit, size: int) -> Fit:
     """The same greedy run, stopped after ``size`` steps."""
     assert fit.points is not None
     points = fit.points[: size + 1]
-    last, history = points[-1], fit.history[: len(points)]
+    last = points[-1]
+    history = fit.history[: len(points)]
     proved = [(p.dual_objective, p.dual_point) for p in points if p.dual_objective is not None]
     return replace(
         fit,
@@ -106,15 +132,24 @@ def truncated(fit: Fit, size: int) -> Fit:
 
 
 NO_RATE = (
-    "No rate of convergence is claimed for the loss {}: its second derivative vanishes in places, so that it is not of "
-    "the quadratic type that the rates are proved for (Jin, Yang and Mahdavi, 2013, footnote 1)."
+    "No rate of convergence is claimed for the loss {}: its second derivative vanishes "
+    "in places, so that it is not of the quadratic type that the rates are proved for "
+    "(Jin, Yang and Mahdavi, 2013, footnote 1)."
 )
 
 
 def greedy_loss(loss: Any, tasks: Sequence[str], *, hinge: bool = False) -> Loss:
-    """The loss object; ParameterError for losses without a slope, but for the hinge where it is ``hinge``."""
+    """The loss object; ParameterError for losses without a slope, but for the hinge where it is
+    ``hinge``.
+    """
     known = [name for name in losses_for(tasks) if _suits(make_loss(name), hinge)]
-    found = loss if isinstance(loss, Loss) else make_loss(loss) if isinstance(loss, str) and loss in known else None
+    found = (
+        loss
+        if isinstance(loss, Loss)
+        else make_loss(loss)
+        if isinstance(loss, str) and loss in known
+        else None
+    )
     if found is None or not (set(found.tasks) & set(tasks)) or not _suits(found, hinge):
         raise ParameterError(f"loss must be one of {', '.join(known)} here; got {loss!r}.")
     return found
@@ -124,13 +159,16 @@ def _suits(loss: Loss, hinge: bool) -> bool:
     return loss.quadratic or loss.sloped or (hinge and loss.piecewise_linear and loss.signed)
 
 
-CRITERIA, STEPS = ("functional", "empirical"), ("unit", "linesearch")
+CRITERIA = ("functional", "empirical")
+STEPS = ("unit", "linesearch")
 DEFAULT_STEPS = 100  # of Algorithm 2, whose unit steps are small
 
 
 @dataclass(eq=False, repr=False)
 class _GreedyBase(KernelSettings, BudgetedEstimator):
-    """min_f 1/(2n) sum (y_i - f(x_i))^2 + lam sum_j ||f_j||, or the same without the penalty, one kernel at a time."""
+    """min_f 1/(2n) sum (y_i - f(x_i))^2 + lam sum_j ||f_j||, or the same without the penalty, one
+    kernel at a time.
+    """
 
     default_normalise: ClassVar[str | None] = "diag"
     requires: ClassVar[frozenset[Capability]] = frozenset({Capability.DENSE})
@@ -157,11 +195,13 @@ class _GreedyBase(KernelSettings, BudgetedEstimator):
         loss = self.loss_in_use
         if not (self._is_empirical or loss.quadratic):
             raise ParameterError(
-                f'Algorithm 1 (criterion="functional") has squared loss alone; got loss="{loss.name}". '
-                'Use loss="squared", or criterion="empirical".'
+                'Algorithm 1 (criterion="functional") has squared loss alone; got '
+                f'loss="{loss.name}". Use loss="squared", or criterion="empirical".'
             )
         if self._is_empirical and self.step == "linesearch" and not loss.quadratic:
-            raise ParameterError('The best step has a closed form for squared loss alone; use step="unit".')
+            raise ParameterError(
+                'The best step has a closed form for squared loss alone; use step="unit".'
+            )
 
     @property
     def loss_in_use(self) -> Loss:
@@ -176,18 +216,21 @@ class _GreedyBase(KernelSettings, BudgetedEstimator):
 
     def _problems(self, y: Array) -> list[tuple[Array, float]]:
         """The targets to fit, one after the other, each with what to add back to its predictions."""
-        targets, centres = self._targets(y), self.fit_intercept and self.loss_in_use.quadratic
+        targets = self._targets(y)
+        centres = self.fit_intercept and self.loss_in_use.quadratic
         shifts = [float(target.mean()) if centres else 0.0 for target in targets]
         return [(target - shift, shift) for target, shift in zip(targets, shifts, strict=True)]
 
     def _run(self, stack: GramStack, y: Array, prepared: Spectra | None) -> None:
-        K, problems = stack.values, self._problems(y)
+        K = stack.values
+        problems = self._problems(y)
         divisors = unit_step_divisors(K) if self._is_empirical else np.ones(len(K))
         fits = [self._fit_one(K, target, prepared, divisors) for target, _ in problems]
         self.notes_ = tuple(
-            f"{name}: lmax(K/n) is {divisor:.3g}, above 1, where the unit step need not descend; the steps use this "
-            f"kernel "
-            f"divided by {divisor:.3g}."
+            (
+                f"{name}: lmax(K/n) is {divisor:.3g}, above 1, where the unit step need not "
+                f"descend; the steps use this kernel divided by {divisor:.3g}."
+            )
             for name, divisor in zip(stack.names, divisors, strict=True)
             if divisor > 1
         )
@@ -200,9 +243,14 @@ class _GreedyBase(KernelSettings, BudgetedEstimator):
         loss = self.loss_in_use
         if self._is_empirical:
             method = EmpiricalGreedy(
-                K, y, loss=loss, n_steps=self.n_kernels or DEFAULT_STEPS, linesearch=self.step == "linesearch",
-                divisors=divisors, fit_intercept=self.fit_intercept and not loss.quadratic,
-            )  # fmt: skip
+                K,
+                y,
+                loss=loss,
+                n_steps=self.n_kernels or DEFAULT_STEPS,
+                linesearch=self.step == "linesearch",
+                divisors=divisors,
+                fit_intercept=self.fit_intercept and not loss.quadratic,
+            )
         else:
             size = min(self.n_kernels or len(K), len(K))
             method = FunctionalGreedy(K, prepared or Spectra.of(K), y, self.lam, n_kernels=size)
@@ -213,7 +261,9 @@ class _GreedyBase(KernelSettings, BudgetedEstimator):
     def _cut_to(self, whole: Any, size: int) -> None:
         fits = whole.fit_ if isinstance(whole.fit_, tuple) else (whole.fit_,)
         self.notes_ = whole.notes_
-        self._publish_fits([truncated(fit, size) for fit in fits], np.atleast_1d(whole.intercept_).tolist())
+        self._publish_fits(
+            [truncated(fit, size) for fit in fits], np.atleast_1d(whole.intercept_).tolist()
+        )
 
     def _publish_fits(self, fits: list[Fit], shifts: Sequence[float]) -> None:
         if not self.loss_in_use.quadratic:  # fitted beside the kernels, step by step
@@ -233,7 +283,8 @@ class _GreedyBase(KernelSettings, BudgetedEstimator):
         """Three decades of lam, down from where nothing enters."""
         probe = self.copy_with("lam", 1.0)
         targets = [target for target, _ in probe._problems(probe._target(y))]
-        critical = max(critical_lam(stack.values, target) for target in targets) or 1.0  # 0 for a constant target
+        # 0 for a constant target
+        critical = max(critical_lam(stack.values, target) for target in targets) or 1.0
         return 1e-3 * critical, critical
 
     def _decide(self, blocks: Array) -> Array:
@@ -242,7 +293,9 @@ class _GreedyBase(KernelSettings, BudgetedEstimator):
         return found
 
     def _parts(self, blocks: Array, chosen: Sequence[int]) -> Array:
-        """blocks[m] @ dual[m] of the chosen kernels: every kernel has coefficients of its own, (M, n) or (T, M, n)."""
+        """blocks[m] @ dual[m] of the chosen kernels: every kernel has coefficients of its own, (M,
+        n) or (T, M, n).
+        """
         own = self.dual_coef_[..., list(chosen), :]
         parts: Array = np.einsum("mij,...mj->mi...", blocks, own)
         return parts
@@ -264,8 +317,8 @@ def _steps(fit: Fit) -> Array:
 @documented
 @dataclass(eq=False, repr=False)
 class GreedyMKLClassifier(_GreedyBase, KernelClassifier):
-    """Sparse MKL by greedy coordinate descent for classification: least squares on labels -1 and +1, one-vs-rest for
-    more.
+    """Sparse MKL by greedy coordinate descent for classification: least squares on labels -1 and
+    +1, one-vs-rest for more.
 
         min_f 1/(2n) sum_i (y_i - f(x_i))^2 + lam sum_j ||f_j|| (1)
 
@@ -274,10 +327,12 @@ class GreedyMKLClassifier(_GreedyBase, KernelClassifier):
     lam : float, default 0.01
         Penalty of (1), > 0; from max_j sqrt(y'K_j y)/n on nothing enters.
     n_kernels : int or None, default None
-        Algorithm 1: the most kernels to choose, None for all; Algorithm 2: its number of steps, None for 100.
+        Algorithm 1: the most kernels to choose, None for all; Algorithm 2: its number of steps,
+        None for 100.
     loss : str or Loss, default "squared"
-        "squared", or for Algorithm 2 "logistic" or "squared_hinge": it halves its step until the loss falls,
-        ``fit_intercept`` fits a free b, and ``notes_`` says where the rates of the paper do not apply.
+        "squared", or for Algorithm 2 "logistic" or "squared_hinge": it halves its step until the
+        loss falls, ``fit_intercept`` fits a free b, and ``notes_`` says where the rates of the
+        paper do not apply.
     fit_intercept : bool, default False
         Subtract the mean of each target column and add it back (there is no bias term).
     tol : float, default 0.001
@@ -290,18 +345,20 @@ class GreedyMKLClassifier(_GreedyBase, KernelClassifier):
     weights_ : ndarray of shape (M,)
         Norms ||f_m||_H.
     selected_ : ndarray
-        Kernels in order of entry; ``steps_`` is the kernel of every step. With more than two classes all other
-        attributes gain a leading axis over the one-vs-rest problems.
+        Kernels in order of entry; ``steps_`` is the kernel of every step. With more than two
+        classes all other attributes gain a leading axis over the one-vs-rest problems.
     objective_ : float
         Value of (1), or 1/(2n) ||y - f||^2 for Algorithm 2.
     dual_point_ : ndarray of shape (n,)
-        theta with theta'y - n/2 ||theta||^2 = dual_objective_ under sqrt(theta'K_j theta) <= lam, y centred as solved.
+        theta with theta'y - n/2 ||theta||^2 = dual_objective_ under sqrt(theta'K_j theta) <= lam, y
+        centred as solved.
     notes_ : tuple of str
         Kernels that Algorithm 2 had to rescale.
 
     References
     ----------
-    Jin, Yang and Mahdavi (2013), Algorithms 1 and 2, as corrected in the specification (B.1 to B.4).
+    Jin, Yang and Mahdavi (2013), Algorithms 1 and 2, as corrected in the specification (B.1 to
+    B.4).
     """
 
     _: KW_ONLY
@@ -311,15 +368,17 @@ class GreedyMKLClassifier(_GreedyBase, KernelClassifier):
 @documented
 @dataclass(eq=False, repr=False)
 class GreedyMKLRegressor(_GreedyBase, KernelRegressor):
-    """Sparse MKL by greedy coordinate descent for regression. Parameters and attributes as ``GreedyMKLClassifier``;
-    ``fit_intercept`` subtracts the training mean of the target and adds it back. ``loss`` is "squared" or,
-    for Algorithm 2, "huber".
+    """Sparse MKL by greedy coordinate descent for regression.
+
+    Parameters and attributes as ``GreedyMKLClassifier``; ``fit_intercept`` subtracts the training
+    mean of the target and adds it back. ``loss`` is "squared" or, for Algorithm 2, "huber".
 
         min_f 1/(2n) sum_i (y_i - f(x_i))^2 + lam sum_j ||f_j|| (1)
 
     References
     ----------
-    Jin, Yang and Mahdavi (2013), Algorithms 1 and 2, as corrected in the specification (B.1 to B.4).
+    Jin, Yang and Mahdavi (2013), Algorithms 1 and 2, as corrected in the specification (B.1 to
+    B.4).
     """
 
     _: KW_ONLY

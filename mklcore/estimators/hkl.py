@@ -1,4 +1,6 @@
-"""Hierarchical kernel learning as scikit-learn estimators: a certified hull in a grid of kernels too many to list."""
+"""Hierarchical kernel learning as scikit-learn estimators: a certified hull in a grid of kernels
+too many to list.
+"""
 
 from __future__ import annotations
 
@@ -25,13 +27,14 @@ from mklcore.parameters import check_choice, check_positive, check_whole
 from mklcore.problem.driver import Fit, Status, run, warn_unless_converged
 from mklcore.problem.losses import Loss, loss_for
 
-_GRID_DECADES = 1e-6  # of the eight decades over which lambda matters, the ones a certificate usually reaches
+# of the eight decades over which lambda matters, the ones a certificate usually reaches
+_GRID_DECADES = 1e-6
 
 
 @dataclass(eq=False, repr=False)
 class _HKLBase(KernelEstimator):
-    """min (1/n) sum_i l(y_i, f(x_i)) + lam/2 (sum_v d_v ||beta_D(v)||)^2 over all (q+1)^p products of one-variable
-    kernels.
+    """min (1/n) sum_i l(y_i, f(x_i)) + lam/2 (sum_v d_v ||beta_D(v)||)^2 over all (q+1)^p products
+    of one-variable kernels.
     """
 
     _scored_together = False
@@ -61,7 +64,8 @@ class _HKLBase(KernelEstimator):
         notebook = import_module("mklcore.figures.notebook")  # figures stand above estimators
         return notebook.explore_hull(self, names=names)
 
-    # -- rows: a table, Gram matrices (p, q+1, n, n), or a Design that serves several fits ----------------------------
+    # -- rows: a table, Gram matrices (p, q+1, n, n), or a Design that serves several fits
+    # ----------------------------
 
     @property
     def _is_precomputed(self) -> bool:
@@ -73,38 +77,55 @@ class _HKLBase(KernelEstimator):
             return X
         if graph is not None and (graph.is_precomputed or graph.kernels is None):
             return self._ready_rows(graph, X, reset)
-        columns, sequences, X = (X.columns, X.sequences, X.X) if isinstance(X, Dataset) else (None, (), X)
+        columns, sequences, X = (
+            (X.columns, X.sequences, X.X) if isinstance(X, Dataset) else (None, (), X)
+        )
         if sequences:
             raise KernelError(
-                f"{type(self).__name__} searches products of columns and has no kernels on sequences; hand over "
-                "data.X, or use a method with a dictionary, such as LpMKLClassifier."
+                f"{type(self).__name__} searches products of columns and has no kernels on "
+                "sequences; hand over data.X, or use a method with a dictionary, such as "
+                "LpMKLClassifier."
             )
-        dimensions = np.ndim(X) if isinstance(X, (np.ndarray, list, tuple)) else getattr(X, "ndim", 2)
+        dimensions = (
+            np.ndim(X) if isinstance(X, (np.ndarray, list, tuple)) else getattr(X, "ndim", 2)
+        )
         if graph is None and (is_operator(X) or dimensions == 3):
             raise KernelError(
-                f"{type(self).__name__} works on a table of columns (n, p), whose products it searches; a kernel "
-                "stack (M, n, n) has no columns. Hand over the table, or one Gram matrix per variable and level "
-                "(p, q+1, n, n)."
+                f"{type(self).__name__} works on a table of columns (n, p), whose products "
+                "it searches; a kernel stack (M, n, n) has no columns. Hand over the "
+                "table, or one Gram matrix per variable and level (p, q+1, n, n)."
             )
         if graph is None and dimensions == 4:
             return X
         if not reset and isinstance(self.design_.levels, Matrices):
             return X  # the design says which shape of block it expects
-        rows = validate_data(self, X, reset=reset, dtype=np.float64, order="C", ensure_min_samples=2 if reset else 1)
+        rows = validate_data(
+            self, X, reset=reset, dtype=np.float64, order="C", ensure_min_samples=2 if reset else 1
+        )
         if reset:
             self._know_rows(rows, columns)
         return rows
 
     def _ready_rows(self, graph: Graph, X: Any, reset: bool) -> Any:
-        """Rows of a graph whose kernels are not functions: None where it holds them, else their stack."""
+        """Rows of a graph whose kernels are not functions: None where it holds them, else their
+        stack.
+        """
         if reset and graph.is_precomputed:
             count = graph.kernels.shape[1]
-            if X is not None and not (is_operator(X) or isinstance(X, Dataset)) and np.ndim(X) < 3 and len(X) != count:
-                raise DataError(f"The kernels of the graph have {count} rows, the table has {len(X)}.")
+            if (
+                X is not None
+                and not (is_operator(X) or isinstance(X, Dataset))
+                and np.ndim(X) < 3
+                and len(X) != count
+            ):
+                raise DataError(
+                    f"The kernels of the graph have {count} rows, the table has {len(X)}."
+                )
             return None
         if reset and not is_operator(X) and np.ndim(X) != 3:
             raise KernelError(
-                "A graph without kernel functions takes kernels in place of the table: a stack (M, n, n), one per node."
+                "A graph without kernel functions takes kernels in place of the table: a "
+                "stack (M, n, n), one per node."
             )
         return X  # of new rows the design says what it expects
 
@@ -123,42 +144,63 @@ class _HKLBase(KernelEstimator):
 
     def _blocks(self, X: Any) -> HullRows:
         check_is_fitted(self)
-        return X if isinstance(X, HullRows) else self.design_.cross(self._checked_rows(X, reset=False))
+        return (
+            X if isinstance(X, HullRows) else self.design_.cross(self._checked_rows(X, reset=False))
+        )
 
     def _checked_target(self, X: Any, y: Any) -> Array:
         if y is None:
-            raise ValueError(f"requires y to be passed, but the target y is None; {type(self).__name__} is supervised.")
+            raise ValueError(
+                f"requires y to be passed, but the target y is None; {type(self).__name__} "
+                "is supervised."
+            )
         if isinstance(X, Design) or is_operator(X):
             n = X.n_samples
         else:  # a table, a stack, or Gram matrices by variable and level
             given: Any = self.basis if self._is_precomputed else X
-            shape = np.shape(given if given is not None or self.graph is None else self.graph.kernels)
+            shape = np.shape(
+                given if given is not None or self.graph is None else self.graph.kernels
+            )
             n = shape[max(0, len(shape) - 2)]
         target = self._target(y)
         if target.shape[0] != n:
             raise DataError(
-                f"The kernels have {n} training rows and the target has {target.shape[0]}; they must be the same rows."
+                f"The kernels have {n} training rows and the target has {target.shape[0]}; "
+                "they must be the same rows."
             )
         return target
 
-    # -- fitting -----------------------------------------------------------------------------------------------------
+    # -- fitting
+    # -----------------------------------------------------------------------------------------------------
 
     def _check_parameters(self) -> None:
         given = {
-            name: getattr(self, name) for name in ("depth_weight", "max_seconds") if getattr(self, name) is not None
+            name: getattr(self, name)
+            for name in ("depth_weight", "max_seconds")
+            if getattr(self, name) is not None
         }
-        check_positive(lam=self.lam, tol=self.tol, memory_mb=self.memory_mb, root_weight=self.root_weight, **given)
+        check_positive(
+            lam=self.lam,
+            tol=self.tol,
+            memory_mb=self.memory_mb,
+            root_weight=self.root_weight,
+            **given,
+        )
         self.loss_in_use  # noqa: B018  the loss checks itself
         if self.graph is not None:
             if not isinstance(self.graph, Graph):
-                raise ParameterError(f"graph must be None or Graph(parents, kernels); got {self.graph!r}.")
+                raise ParameterError(
+                    f"graph must be None or Graph(parents, kernels); got {self.graph!r}."
+                )
             if self.basis is not None:
                 raise ParameterError(
-                    "A graph brings its own kernels: leave basis out, or leave graph out for the grid of products."
+                    "A graph brings its own kernels: leave basis out, or leave graph out "
+                    "for the grid of products."
                 )
             if self.refit:
                 raise ParameterError(
-                    "refit=True needs kernels of rank one; those of a graph may be of any. Use refit=False."
+                    "refit=True needs kernels of rank one; those of a graph may be of "
+                    "any. Use refit=False."
                 )
         check_choice("search", self.search, SEARCHES)
         for name in ("max_iter", "max_nodes"):
@@ -188,13 +230,14 @@ class _HKLBase(KernelEstimator):
             warm=warm,
         )
         fit = run(search, tol=self.tol, max_iter=self.max_iter, callback=self.callback)
-        if fit.status is not Status.PROVISIONAL:  # asked for, so no warning; the status and certified_ say what it is
+        # asked for, so no warning; the status and certified_ say what it is
+        if fit.status is not Status.PROVISIONAL:
             warn_unless_converged(fit, self.tol)
         return fit, search
 
     def problems(self, X: Any, y: Any) -> tuple[Design, NodeWeights, list[HullTask]]:
-        """What this model was fitted to, made again from its training rows ``X`` and target ``y``: kernels, weights,
-        targets.
+        """What this model was fitted to, made again from its training rows ``X`` and target ``y``:
+        kernels, weights, targets.
         """
         check_is_fitted(self)
         probe = self.copy_with("lam", self.lam)
@@ -206,19 +249,27 @@ class _HKLBase(KernelEstimator):
         targets = self._targets(y)
         if self.refit and not stack.all_columns:
             raise ParameterError(
-                "refit=True needs a finite number of features per kernel; use a polynomial basis, or refit=False."
+                "refit=True needs a finite number of features per kernel; use a "
+                "polynomial basis, or refit=False."
             )
         before = [None] * len(targets) if warm is None else warm._warm
-        found = [self._fit_one(stack, target, start) for target, start in zip(targets, before, strict=True)]
+        found = [
+            self._fit_one(stack, target, start)
+            for target, start in zip(targets, before, strict=True)
+        ]
         self._warm = [search.warm_start() for _, search in found]
         self.design_ = stack
         if len(found) == 1:
             self._publish(found[0][0])
         else:
-            self._publish_several([fit for fit, _ in found], None, np.array([fit.dual_coef for fit, _ in found]))
+            self._publish_several(
+                [fit for fit, _ in found], None, np.array([fit.dual_coef for fit, _ in found])
+            )
         self._publish_hull(stack, [search for _, search in found])
         proofs = [search.proof_of(fit.dual_point) for fit, search in found]
-        self.proof_ = None if None in proofs else tuple(proof.arrays for proof in proofs if proof is not None)
+        self.proof_ = (
+            None if None in proofs else tuple(proof.arrays for proof in proofs if proof is not None)
+        )
         if self.refit:
             self._refit(stack, np.column_stack(targets))
 
@@ -233,50 +284,68 @@ class _HKLBase(KernelEstimator):
         return [self._node(k) for k in range(len(self.hull_))]
 
     def _publish_hull(self, design: Design, searches: Sequence[HullSearch]) -> None:
-        """The hull (of all problems together, sorted by depth), and per node of it zeta, eta, ||beta_D(v)|| and
+        """The hull (of all problems together, sorted by depth), and per node of it zeta, eta,
+        ||beta_D(v)|| and
         ||beta_v||; zero where a problem lacks it.
         """
-        parts, order = [search.found.state for search in searches], design.order
+        parts = [search.found.state for search in searches]
+        order = design.order
         nodes = sorted({node for part in parts for node in part.nodes}, key=order.rank)
         place = {node: k for k, node in enumerate(nodes)}
         tables = np.zeros((4, len(parts), len(nodes)))
-        hull, shares = Hull(order, nodes), dict[Any, float]()
+        hull = Hull(order, nodes)
+        shares = dict[Any, float]()
         for k, (search, part) in enumerate(zip(searches, parts, strict=True)):
-            inner, zeta = part.inner, search.found.weights
-            eta = inner.norms / (search.weights.of(part.nodes) * inner.omega) if inner.omega > 0 else 0.0 * zeta
+            inner = part.inner
+            zeta = search.found.weights
+            eta = (
+                inner.norms / (search.weights.of(part.nodes) * inner.omega)
+                if inner.omega > 0
+                else 0.0 * zeta
+            )
             own = zeta * np.sqrt(inner.answer.forms)
             tables[:, k, [place[node] for node in part.nodes]] = zeta, eta, inner.norms, own
             for node, share in part.sources.items():
                 if node not in hull:
                     shares[node] = max(share, shares.get(node, 0.0))
         carried = (tables[3] ** 2).mean(axis=0)
-        self.zeta_, self.eta_, self.node_norms_, self.component_norms_ = tables[:, 0] if len(parts) == 1 else tables
+        self.zeta_, self.eta_, self.node_norms_, self.component_norms_ = (
+            tables[:, 0] if len(parts) == 1 else tables
+        )
         self.weights_ = self.zeta_
         self.hull_ = tuple(map(order.key, nodes))
         self.extreme_points_ = tuple(map(order.key, sorted(hull.extreme_points(), key=order.rank)))
         self.sources_ = {order.key(node): shares[node] for node in sorted(shares, key=order.rank)}
         if self.graph is None:
             touches = np.array(self.hull_) > 0
-            self.relevance_, self.interaction_order_ = carried @ touches, int(touches.sum(axis=1).max())
+            self.relevance_ = carried @ touches
+            self.interaction_order_ = int(touches.sum(axis=1).max())
         else:
-            self.relevance_, self.interaction_order_ = carried, max(order.rank(node)[0] for node in nodes)
+            self.relevance_ = carried
+            self.interaction_order_ = max(order.rank(node)[0] for node in nodes)
         inner = design.columns_of(nodes).T @ self.dual_coef_.T if design.all_columns else None
         self.beta_ = None if inner is None else inner.T * self.weights_
         self.n_dag_kernels_ = order.size
-        self.n_visited_, self.n_visited_on_path_ = (max(getattr(p, n) for p in parts) for n in ("looked_at", "ever"))
+        self.n_visited_, self.n_visited_on_path_ = (
+            max(getattr(p, n) for p in parts) for n in ("looked_at", "ever")
+        )
         self.certified_ = self.status_ is Status.CONVERGED
         alone = len(nodes) == 1 and self.graph is None
         self.notes_ = (self._root_alone(design),) if alone else ()
 
     def _root_alone(self, design: Design) -> str:
         """What it means that no other node pays for itself."""
-        sure = "The optimum at this lam is the root alone" if self.certified_ else "The hull found is the root alone"
+        sure = (
+            "The optimum at this lam is the root alone"
+            if self.certified_
+            else "The hull found is the root alone"
+        )
         if design.root_is_constant:
             return f"{sure}: every row gets the same prediction. Take a smaller lam."
         return (
-            f"{sure}: one product of the first level of every column, which says next to nothing of any single one. "
-            f"Take a "
-            "smaller lam, or a basis whose first level varies less, such as a Gaussian of smaller b."
+            f"{sure}: one product of the first level of every column, which says next to "
+            "nothing of any single one. Take a smaller lam, or a basis whose first level "
+            "varies less, such as a Gaussian of smaller b."
         )
 
     def _refit(self, design: Design, targets: Array) -> None:
@@ -304,18 +373,29 @@ class _HKLBase(KernelEstimator):
             self.design_.release()
         return self
 
-    # -- paths -------------------------------------------------------------------------------------------------------
+    # -- paths
+    # -------------------------------------------------------------------------------------------------------
 
     def along(
-        self, stack: Any, y: Array, param: str, values: Sequence[float], attribute: str, start: Any = None
+        self,
+        stack: Any,
+        y: Array,
+        param: str,
+        values: Sequence[float],
+        attribute: str,
+        start: Any = None,
     ) -> Iterator[Any]:
         """One fitted copy per lambda; what only the next one needed is let go after the last."""
         yield from super().along(stack, y, param, values, attribute, start)
         stack.release()
 
     @staticmethod
-    def path_table(points: Sequence[Any], stack: Design) -> tuple[Array, tuple[str, ...], tuple[str, ...]]:
-        """Weights (L, M) over the union of the hulls along a path, zero where a hull lacks the node."""
+    def path_table(
+        points: Sequence[Any], stack: Design
+    ) -> tuple[Array, tuple[str, ...], tuple[str, ...]]:
+        """Weights (L, M) over the union of the hulls along a path, zero where a hull lacks the
+        node.
+        """
         nodes = sorted({node for point in points for node in point._nodes}, key=stack.order.rank)
         place = {node: k for k, node in enumerate(nodes)}
         weights = np.zeros((len(points), len(nodes)))
@@ -330,7 +410,8 @@ class _HKLBase(KernelEstimator):
         high = max(largest_lambda(stack, target, self._weights_of(stack)) for target in targets)
         return _GRID_DECADES * high, high
 
-    # -- prediction --------------------------------------------------------------------------------------------------
+    # -- prediction
+    # --------------------------------------------------------------------------------------------------
 
     def _decisions(self, X: Any) -> Array:
         """Decision values of new rows, a few at a time so that no block outgrows ``_BLOCK_MB``."""
@@ -339,7 +420,12 @@ class _HKLBase(KernelEstimator):
         step = max(1, int(_BLOCK_MB * 1e6 / (8 * self.n_train_ * self.design_.p)))
         if np.ndim(rows) != 2 or len(rows) <= step or self.design_.all_columns:
             return self._decide(self.design_.cross(rows))
-        return np.concatenate([self._decide(self.design_.cross(rows[k : k + step])) for k in range(0, len(rows), step)])
+        return np.concatenate(
+            [
+                self._decide(self.design_.cross(rows[k : k + step]))
+                for k in range(0, len(rows), step)
+            ]
+        )
 
     def _decide(self, rows: HullRows) -> Array:
         if self.refit:
@@ -357,10 +443,11 @@ class _HKLBase(KernelEstimator):
         return found
 
     def solve_near(self, lam: float, y: Any, callback: Any = None) -> Any:
-        """This fitted model's problem at another ``lam``, started from here: a new fitted model; this one is not
-        changed.
+        """This fitted model's problem at another ``lam``, started from here: a new fitted model;
+        this one is not changed.
 
-        ``y`` is the training target, the rows are those this model was fitted on; ``callback`` as in the class.
+        ``y`` is the training target, the rows are those this model was fitted on; ``callback`` as
+        in the class.
         """
         check_is_fitted(self)
         other = self.copy_with("lam", lam)
@@ -370,7 +457,8 @@ class _HKLBase(KernelEstimator):
         return other
 
     def component(self, node: Any, rows: Any) -> Array:
-        """What one node adds to f at new rows: zeta_v K_v(rows, training) dual, or with ``refit`` its refitted share.
+        """What one node adds to f at new rows: zeta_v K_v(rows, training) dual, or with ``refit``
+        its refitted share.
 
         ``node`` are its p levels, or what a graph calls it.
         """
@@ -379,18 +467,21 @@ class _HKLBase(KernelEstimator):
             node = tuple(node)
         if node not in place:
             raise ParameterError(
-                f"{node} is not in the hull; its nodes are hull_, largest weights first in relevance_."
+                f"{node} is not in the hull; its nodes are hull_, largest weights first in "
+                "relevance_."
             )
         return self._part(self._blocks(rows), place[node])
 
     def contributions(self, X: Any, kernels: Sequence[int] | None = None) -> Array:
-        """Which node said what: f = sum_v f_v + intercept_, or refit_intercept_ with ``refit``, taken apart.
+        """Which node said what: f = sum_v f_v + intercept_, or refit_intercept_ with ``refit``,
+        taken apart.
 
-        ``kernels`` are places in ``hull_``, all by default. Returns f_v (m, n_new), or (m, n_new, T) for several
-        outputs.
+        ``kernels`` are places in ``hull_``, all by default. Returns f_v (m, n_new), or (m, n_new,
+        T) for several outputs.
         """
         check_is_fitted(self)
-        rows, chosen = self._blocks(X), range(len(self.hull_)) if kernels is None else kernels
+        rows = self._blocks(X)
+        chosen = range(len(self.hull_)) if kernels is None else kernels
         parts = [self._part(rows, k) for k in chosen]
         return np.array(parts).reshape(len(parts), rows.size, *np.shape(self.dual_coef_.T)[1:])
 
@@ -409,8 +500,8 @@ class HKLClassifier(_HKLBase, KernelClassifier):
         min_{beta, b}  (1/n) sum_i l(y_i, f(x_i)) + lam/2 (sum_v d_v ||beta_D(v)||)^2,   f = sum_v <beta_v, Phi_v(x)> +
             b
 
-    over the grid of products k_v = prod_i k_{i, v_i}, v in {0..q}^p: a node enters only after its parents, and the
-    answer is certified against all (q+1)^p of them.
+    over the grid of products k_v = prod_i k_{i, v_i}, v in {0..q}^p: a node enters only after its
+    parents, and the answer is certified against all (q+1)^p of them.
 
     Parameters
     ----------
@@ -423,15 +514,17 @@ class HKLClassifier(_HKLBase, KernelClassifier):
 
     Attributes
     ----------
-    hull_ (levels, by depth), weights_ = zeta_ (m,), kernel_names_, eta_, node_norms_ = ||beta_D(v)||, component_norms_
-    = ||beta_v||, beta_ (m,) for bases of columns (else None), dual_coef_ (n,), intercept_, extreme_points_, sources_
-    (node -> share of the threshold at which it would enter), relevance_ (p,), interaction_order_, n_dag_kernels_
-    (exact), n_visited_, n_visited_on_path_ (with the fits this one was started from), certified_, notes_ (where the
-    root is all there is), proof_ (nodes and shares of the bound, see ``hkl_certificate``), dual_point_ (n,),
-    objective_, dual_objective_, dual_gap_, relative_gap_, status_, history_, design_. On a graph hull_, extreme_points_
-    and sources_ hold the names (or indices) of nodes, relevance_ is ||beta_v||^2 (m,), interaction_order_ the depth of
-    the hull. With more classes weights_, eta_, node_norms_, dual_coef_, intercept_ and the certificate gain a leading
-    axis, and hull_ is the union.
+    hull_ (levels, by depth), weights_ = zeta_ (m,), kernel_names_, eta_, node_norms_ =
+    ||beta_D(v)||, component_norms_ = ||beta_v||, beta_ (m,) for bases of columns (else None),
+    dual_coef_ (n,), intercept_, extreme_points_, sources_ (node -> share of the threshold at which
+    it would enter), relevance_ (p,), interaction_order_, n_dag_kernels_ (exact), n_visited_,
+    n_visited_on_path_ (with the fits this one was started from), certified_, notes_ (where the root
+    is all there is), proof_ (nodes and shares of the bound, see ``hkl_certificate``), dual_point_
+    (n,), objective_, dual_objective_, dual_gap_, relative_gap_, status_, history_, design_. On a
+    graph hull_, extreme_points_ and sources_ hold the names (or indices) of nodes, relevance_ is
+    ||beta_v||^2 (m,), interaction_order_ the depth of the hull. With more classes weights_, eta_,
+    node_norms_, dual_coef_, intercept_ and the certificate gain a leading axis, and hull_ is the
+    union.
 
     Source: Bach (2008), equations (1) to (3), Propositions 1 to 3.
     """
@@ -444,7 +537,9 @@ class HKLClassifier(_HKLBase, KernelClassifier):
 @documented
 @dataclass(eq=False, repr=False)
 class HKLRegressor(_HKLBase, KernelRegressor):
-    """Hierarchical kernel learning for regression: squared loss 1/2 (y - f)^2. Everything else as in ``HKLClassifier``.
+    """Hierarchical kernel learning for regression: squared loss 1/2 (y - f)^2.
+
+    Everything else as in ``HKLClassifier``.
 
     References
     ----------

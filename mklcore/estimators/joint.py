@@ -1,4 +1,6 @@
-"""lp-norm MKL for several targets or classes with one set of kernel weights, as scikit-learn estimators."""
+"""lp-norm MKL for several targets or classes with one set of kernel weights, as scikit-learn
+estimators.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,12 @@ from sklearn.utils.validation import check_is_fitted
 from mklcore.arrays import Array
 from mklcore.documented import documented
 from mklcore.errors import DataError, ParameterError
-from mklcore.estimators.base import KernelClassifier, KernelEstimator, KernelSettings, SeveralTargets
+from mklcore.estimators.base import (
+    KernelClassifier,
+    KernelEstimator,
+    KernelSettings,
+    SeveralTargets,
+)
 from mklcore.kernels.features import Nystroem
 from mklcore.lp.newton import fit_joint
 from mklcore.parameters import check_positive, check_whole
@@ -25,7 +32,9 @@ from mklcore.problem.problem import WarmStart
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class _JointBase(KernelSettings, KernelEstimator):
-    """min over ||theta||_p <= 1 of sum_t C sum_i V(y_it, f_t(x_i) + b_t) + 1/2 sum_m ||w_mt||^2 / theta_m."""
+    """min over ||theta||_p <= 1 of sum_t C sum_i V(y_it, f_t(x_i) + b_t) + 1/2 sum_m ||w_mt||^2 /
+    theta_m.
+    """
 
     takes_means: ClassVar[bool] = True
 
@@ -41,7 +50,11 @@ class _JointBase(KernelSettings, KernelEstimator):
 
     def _solve(self, stack: Any, y: Array, warm: Any) -> None:
         Y = np.array(self._targets(y))
-        shift = Y.mean(axis=1) if self.fit_intercept and self.loss_in_use.of_residuals else np.zeros(len(Y))
+        shift = (
+            Y.mean(axis=1)
+            if self.fit_intercept and self.loss_in_use.of_residuals
+            else np.zeros(len(Y))
+        )
         fit = fit_joint(
             stack,
             Y - shift[:, None],
@@ -52,22 +65,29 @@ class _JointBase(KernelSettings, KernelEstimator):
             tol=self.tol,
             max_iter=self.max_iter,
             callback=self.callback,
-            warm=None if warm is None else WarmStart(warm.weights_, np.transpose(warm.dual_coef_), warm.C),
+            warm=None
+            if warm is None
+            else WarmStart(warm.weights_, np.transpose(warm.dual_coef_), warm.C),
         )
         warn_unless_converged(fit, self.tol)
         self._publish(fit)
         intercepts = np.asarray(fit.intercept) + shift
         if y.ndim == 1 and len(Y) == 1:
-            self.dual_coef_, self.intercept_ = fit.dual_coef[0], float(intercepts[0])
+            self.dual_coef_ = fit.dual_coef[0]
+            self.intercept_ = float(intercepts[0])
             self.dual_point_ = None if fit.dual_point is None else fit.dual_point[0]
         else:
-            self.dual_coef_, self.intercept_ = np.ascontiguousarray(fit.dual_coef.T), intercepts
+            self.dual_coef_ = np.ascontiguousarray(fit.dual_coef.T)
+            self.intercept_ = intercepts
 
-    def explained_by(self, X: Any, y: Any, views: Mapping[str, Sequence[int]] | None = None) -> dict[str, Array]:
-        """What every view explains of every target: shares (T,) by the name of the view, which add up to R2.
+    def explained_by(
+        self, X: Any, y: Any, views: Mapping[str, Sequence[int]] | None = None
+    ) -> dict[str, Array]:
+        """What every view explains of every target: shares (T,) by the name of the view, which add
+        up to R2.
 
-        The residual y - f = y - sum_v f_v splits R2 = (2 <y, f> - <f, f>) / <y, y>, on centred values, into
-        sum_v (2 <y, f_v> - <f, f_v>) / <y, y>. A view that hurts has a negative share.
+        The residual y - f = y - sum_v f_v splits R2 = (2 <y, f> - <f, f>) / <y, y>, on centred
+        values, into sum_v (2 <y, f_v> - <f, f_v>) / <y, y>. A view that hurts has a negative share.
 
         Parameters
         ----------
@@ -91,10 +111,15 @@ class _JointBase(KernelSettings, KernelEstimator):
             raise DataError(f"The target has shape {Y.shape}; expected {parts.shape[1:]}.")
         Y = Y - Y.mean(axis=0)
         parts = parts - parts.mean(axis=1, keepdims=True)
-        spread, whole = (Y**2).sum(axis=0), parts.sum(axis=0)
+        spread = (Y**2).sum(axis=0)
+        whole = parts.sum(axis=0)
         if not np.all(spread > 0):
-            raise DataError("A target is constant on these rows, so no share of it can be explained.")
-        chosen = {name: [m] for m, name in enumerate(self.kernel_names_)} if views is None else views
+            raise DataError(
+                "A target is constant on these rows, so no share of it can be explained."
+            )
+        chosen = (
+            {name: [m] for m, name in enumerate(self.kernel_names_)} if views is None else views
+        )
         if any(not 0 <= m < len(parts) for members in chosen.values() for m in members):
             raise ParameterError(f"views name kernels from 0 to {len(parts) - 1}.")
         own = {str(name): parts[list(members)].sum(axis=0) for name, members in chosen.items()}
@@ -108,21 +133,23 @@ class _JointBase(KernelSettings, KernelEstimator):
 @documented
 @dataclass(eq=False, repr=False)
 class JointMKLClassifier(_JointBase, KernelClassifier):
-    """lp-norm MKL for several classes, one against the rest, with one set of kernel weights for all of them.
+    """lp-norm MKL for several classes, one against the rest, with one set of kernel weights for all
+    of them.
 
         min_{theta} sum_k min_{w_k, b_k} C sum_i V(y_ik, f_k(x_i)) + 1/2 sum_m ||w_mk||^2 / theta_m, ||theta||_p <= 1
 
-    ``LpMKLClassifier`` gives every class weights of its own; here the kernels that count are the same for all. Two
-    classes are one problem.
+    ``LpMKLClassifier`` gives every class weights of its own; here the kernels that count are the
+    same for all. Two classes are one problem.
 
     Attributes
     ----------
-    weights_ (M,), dual_coef_ (n, T), or (n,) for two classes, intercept_, objective_, dual_objective_, dual_gap_,
-    relative_gap_, dual_point_ (T, n), the feasible dual whose value is dual_objective_
-    (``solvers.newton.joint_certificate`` computes both again), status_, history_, n_iter_, n_kernels_, kernel_names_,
-    selected_, classes_.
+    weights_ (M,), dual_coef_ (n, T), or (n,) for two classes, intercept_, objective_,
+    dual_objective_, dual_gap_, relative_gap_, dual_point_ (T, n), the feasible dual whose value is
+    dual_objective_ (``solvers.newton.joint_certificate`` computes both again), status_, history_,
+    n_iter_, n_kernels_, kernel_names_, selected_, classes_.
 
-    Source: Kloft, Brefeld, Sonnenburg, Zien (2011), section 2, with the weights shared over one-against-rest machines.
+    Source: Kloft, Brefeld, Sonnenburg, Zien (2011), section 2, with the weights shared over
+    one-against-rest machines.
     """
 
     p: float = 1.0
@@ -139,13 +166,15 @@ class JointMKLClassifier(_JointBase, KernelClassifier):
 @documented
 @dataclass(eq=False, repr=False)
 class JointMKLRegressor(_JointBase, SeveralTargets):
-    """lp-norm MKL for several targets with one set of kernel weights: the same kernels count for all of them.
+    """lp-norm MKL for several targets with one set of kernel weights: the same kernels count for
+    all of them.
 
         min_{theta} sum_t min_{w_t, b_t} C sum_i V(y_it, f_t(x_i)) + 1/2 sum_m ||w_mt||^2 / theta_m, ||theta||_p <= 1
 
-    ``y`` is (n,) or (n, T), on one scale: a target of larger variance counts for more. ``loss`` is "squared", "huber"
-    or "epsilon_insensitive" with the tube ``epsilon``; at p = 1 the last two keep to the analytic update, which may
-    need many steps. ``explained_by`` splits R2 over targets and views. Everything else as in ``JointMKLClassifier``.
+    ``y`` is (n,) or (n, T), on one scale: a target of larger variance counts for more. ``loss`` is
+    "squared", "huber" or "epsilon_insensitive" with the tube ``epsilon``; at p = 1 the last two
+    keep to the analytic update, which may need many steps. ``explained_by`` splits R2 over targets
+    and views. Everything else as in ``JointMKLClassifier``.
 
     References
     ----------

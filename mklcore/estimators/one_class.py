@@ -30,14 +30,16 @@ class LpMKLOneClass(OutlierMixin, LpBase):
                      (3.4)
         nu a number  min_{w, rho, theta}  1/(nu n) sum_i max(0, rho - f(x_i)) - rho + 1/2 sum_m ||w_m||^2 / theta_m
 
-    both over theta >= 0, ||theta||_p <= 1. ``score_samples`` is f; ``offset_`` is 1 in the first form and rho in the
-    second; ``decision_function`` = f - offset_; ``predict`` is +1 inside, -1 outside. ``intercept_`` is 0. The exact
-    map between the forms is ``nu_from_one_class``. Both separate the rows from the origin, so kernels whose training
-    rows have the origin as their mean (``center=True``) have no boundary: the first form then gives the constant f = 0,
-    and the second is refused. Other parameters and attributes as ``LpMKLClassifier``.
+    both over theta >= 0, ||theta||_p <= 1. ``score_samples`` is f; ``offset_`` is 1 in the first
+    form and rho in the second; ``decision_function`` = f - offset_; ``predict`` is +1 inside, -1
+    outside. ``intercept_`` is 0. The exact map between the forms is ``nu_from_one_class``. Both
+    separate the rows from the origin, so kernels whose training rows have the origin as their mean
+    (``center=True``) have no boundary: the first form then gives the constant f = 0, and the second
+    is refused. Other parameters and attributes as ``LpMKLClassifier``.
 
-    ``score`` and the scores of ``fit_path`` are the share of rows accepted as ordinary. Without labels no score can
-    choose a parameter: this one tells how tight the boundary is, and nothing of how right it is.
+    ``score`` and the scores of ``fit_path`` are the share of rows accepted as ordinary. Without
+    labels no score can choose a parameter: this one tells how tight the boundary is, and nothing of
+    how right it is.
 
     Parameters
     ----------
@@ -50,7 +52,8 @@ class LpMKLOneClass(OutlierMixin, LpBase):
     """
 
     score_name: ClassVar[str] = ACCEPTED
-    _scored_together = False  # some rows are on the boundary itself: another order of summing would turn some of them
+    # some rows are on the boundary itself: another order of summing would turn some of them
+    _scored_together = False
 
     p: float = 1.0
     C: float = 1.0
@@ -60,7 +63,9 @@ class LpMKLOneClass(OutlierMixin, LpBase):
 
     @property
     def training_decision(self) -> None:
-        """None: rows on the border, which a sphere has, are counted by ``score``'s own sums, to their last digit."""
+        """None: rows on the border, which a sphere has, are counted by ``score``'s own sums, to
+        their last digit.
+        """
         return None
 
     @property
@@ -76,14 +81,19 @@ class LpMKLOneClass(OutlierMixin, LpBase):
         if self.nu is None:
             return make_loss("one_class")
         if not isinstance(self.nu, (int, float, np.number)) or isinstance(self.nu, bool):
-            raise ParameterError(f"nu must be None or a number above 0 and at most 1; got {self.nu!r}.")
+            raise ParameterError(
+                f"nu must be None or a number above 0 and at most 1; got {self.nu!r}."
+            )
         return make_loss("nu_one_class", nu=float(self.nu))
 
     def _checked_target(self, X: Any, y: Any) -> Array:
         n = count_rows(X)
         rows = np.asarray(y).shape[:1]  # () of None
         if rows not in ((n,), ()):
-            raise DataError(f"The kernels have {n} training rows and y has {rows[0]}; leave y out, it is not used.")
+            raise DataError(
+                f"The kernels have {n} training rows and y has {rows[0]}; leave y out, it "
+                "is not used."
+            )
         return self._target(np.empty(n))
 
     def _target(self, y: Any) -> Array:
@@ -91,12 +101,19 @@ class LpMKLOneClass(OutlierMixin, LpBase):
         return np.ones(len(y))
 
     def along(
-        self, stack: GramStack, y: Array, param: str, values: Sequence[float], attribute: str, start: Any = None
+        self,
+        stack: GramStack,
+        y: Array,
+        param: str,
+        values: Sequence[float],
+        attribute: str,
+        start: Any = None,
     ) -> Iterator[Any]:
         """One fitted copy per value of C or p, each started from the one before."""
         if param == "C" and self.nu is not None:
             raise ParameterError(
-                "With nu given C has no effect, so there is no path over C: leave nu out, or let the path run over p."
+                "With nu given C has no effect, so there is no path over C: leave nu out, "
+                "or let the path run over p."
             )
         return super().along(stack, y, param, values, attribute, start)
 
@@ -123,7 +140,8 @@ class LpMKLOneClass(OutlierMixin, LpBase):
         return self.label(self._decisions(X))
 
     def score(self, X: Any, y: Any = None) -> float:
-        """The share of rows X (n_new, d), or of a test block (M, n_new, n), that is accepted as ordinary.
+        """The share of rows X (n_new, d), or of a test block (M, n_new, n), that is accepted as
+        ordinary.
 
         ``y`` is not used.
         """

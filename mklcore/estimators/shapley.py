@@ -2,21 +2,23 @@
 
     f(x) = sum_i a_i prod_j k_j(x_j, x_ij),      v(S) = sum_i a_i prod_{j in S} k_j(x_j, x_ij) prod_{j not in S} kbar_ij
 
-with kbar_ij the mean of k_j(., x_ij) over background rows: a column outside the coalition S is drawn by itself. The
-multilinear extension of v gives
+with kbar_ij the mean of k_j(., x_ij) over background rows: a column outside the coalition S is
+drawn by itself. The multilinear extension of v gives
 
     phi_j = sum_i a_i (k_ij - kbar_ij) int_0^1 prod_{l != j} ( t k_il + (1 - t) kbar_il ) dt,
 
-a polynomial of degree d - 1 in t, which Gauss-Legendre quadrature with ceil(d / 2) nodes integrates exactly, and with
-few of them to twelve digits where kernels are smooth in it: the values have to sum to v(all) - v(nothing). A source
-column of several 0/1 columns is one factor, their product, and d counts factors. A polynomial kernel is no product, but
+a polynomial of degree d - 1 in t, which Gauss-Legendre quadrature with ceil(d / 2) nodes integrates
+exactly, and with few of them to twelve digits where kernels are smooth in it: the values have to
+sum to v(all) - v(nothing). A source column of several 0/1 columns is one factor, their product, and
+d counts factors. A polynomial kernel is no product, but
 
     (x'z + c)^q = q! [u^q] e^{cu} prod_j e^{u x_j z_j},
 
-so its factors are power series in u up to u^q, multiplied as series under the same integral. Sums of kernels add.
+so its factors are power series in u up to u^q, multiplied as series under the same integral. Sums
+of kernels add.
 
-Source: Shapley (1953); Owen (1972), Multilinear extensions of games, for the integral; the products are those of kernel
-machines as in Chau et al. (2022), RKHS-SHAP.
+Source: Shapley (1953); Owen (1972), Multilinear extensions of games, for the integral; the products
+are those of kernel machines as in Chau et al. (2022), RKHS-SHAP.
 """
 
 from __future__ import annotations
@@ -48,17 +50,20 @@ from mklcore.kernels.functions import (
 from mklcore.kernels.interactions import ColumnMeasure, Interaction
 from mklcore.kernels.maps import standardise_rows
 
-_FIRST_NODES, _DIGITS = 8, 1e-12  # of the quadrature, and how exactly its values have to sum up
+# of the quadrature, and how exactly its values have to sum up
+_FIRST_NODES = 8
+_DIGITS = 1e-12
 _BLOCK = 4_000_000  # kernel values of one column at a time
 _VALUES = 200_000  # kernel values of all factors at a time: they stay in the cache of the processor
 
 
 class ShapleyValues(NamedTuple):
-    """What every source column adds to the decision of a row: ``values`` (n, d) or (n, d, n_classes), and ``base``.
+    """What every source column adds to the decision of a row: ``values`` (n, d) or (n, d,
+    n_classes), and ``base``.
 
-    ``base`` + the sum over columns is the decision; ``base`` is the decision with every column drawn by itself from the
-    background, and not the mean prediction. ``alone``, shaped as ``values``: v({j}) - v(nothing), what a column says
-    with every other at its mean.
+    ``base`` + the sum over columns is the decision; ``base`` is the decision with every column
+    drawn by itself from the background, and not the mean prediction. ``alone``, shaped as
+    ``values``: v({j}) - v(nothing), what a column says with every other at its mean.
     """
 
     values: Array
@@ -72,7 +77,8 @@ def shapley_values(model: Any, X: Any) -> ShapleyValues:
     Parameters
     ----------
     model : fitted estimator
-        A regressor or classifier whose kernels are products or sums of kernels of one source column each.
+        A regressor or classifier whose kernels are products or sums of kernels of one source column
+        each.
     X : array-like of shape (n, d) or Dataset
         Rows as ``model.predict`` takes them.
 
@@ -84,7 +90,8 @@ def shapley_values(model: Any, X: Any) -> ShapleyValues:
     Raises
     ------
     KernelError
-        for kernels of several columns that are no such product, by their names, and for ready stacks
+        for kernels of several columns that are no such product, by their names, and for ready
+        stacks
 
     References
     ----------
@@ -108,20 +115,24 @@ def refuse_unexplained(model: Any) -> None:
     check_is_fitted(model)
     if len(getattr(model, "pairs_", ())) > 1:
         raise KernelError(
-            f"{type(model).__name__} lets pairs of classes vote, and votes are no sum over kernels: Shapley values "
-            "explain LpMKLClassifier or JointMKLClassifier, which have one decision per class."
+            f"{type(model).__name__} lets pairs of classes vote, and votes are no sum over "
+            "kernels: Shapley values explain LpMKLClassifier or JointMKLClassifier, which "
+            "have one decision per class."
         )
-    design, background = getattr(model, "design_", None), getattr(model, "background_", None)
-    if background is None or (getattr(model, "_map", None) is None and getattr(design, "graph", 0) is not None):
+    design = getattr(model, "design_", None)
+    background = getattr(model, "background_", None)
+    if background is None or (
+        getattr(model, "_map", None) is None and getattr(design, "graph", 0) is not None
+    ):
         raise KernelError(
-            "A model of ready kernels knows no columns, so nothing can be said per column: fit it on a table with "
-            "a KernelDictionary."
+            "A model of ready kernels knows no columns, so nothing can be said per "
+            "column: fit it on a table with a KernelDictionary."
         )
 
 
 class Explainer:
-    """`shapley_values` of a model, or of several that share their kernels, for rows that come one after the other: what
-    the background says is taken once.
+    """`shapley_values` of a model, or of several that share their kernels, for rows that come one
+    after the other: what the background says is taken once.
     """
 
     def __init__(self, *models: Any) -> None:
@@ -147,7 +158,9 @@ class Explainer:
         return ShapleyValues(values, self.base, alone)
 
     def explained(self, X: Any) -> tuple[Array, Array]:
-        """The values (n, d, T) of rows X, those of several models side by side, and what every column says alone."""
+        """The values (n, d, T) of rows X, those of several models side by side, and what every
+        column says alone.
+        """
         rows = np.asarray(self.model._checked_rows(X, reset=False), dtype=np.float64)
         outputs = self._terms[0][0].a.shape[1] if self._terms else 1
         values, alone = np.zeros((2, len(rows), len(self.model.source_columns_), outputs))
@@ -162,7 +175,9 @@ class Explainer:
 
 
 def shapley_along(models: Sequence[Any], X: Any) -> Array:
-    """The values (L, n, d, T) of L models, as those of a path are: kernels that they share are computed once."""
+    """The values (L, n, d, T) of L models, as those of a path are: kernels that they share are
+    computed once.
+    """
     first = getattr(models[0], "_map", None)
     shared = first is not None and all(one._map is first for one in models)
     several = [Explainer(*models)] if shared else [Explainer(one) for one in models]
@@ -175,8 +190,10 @@ def shapley_along(models: Sequence[Any], X: Any) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class _ColumnTerm:
-    """sum_i a_i prod_s k_s(x, x_i): ``factors(rows)`` (s, q + 1, m, r) of the columns ``sources`` (s,), power series of
-    which the coefficient of u^q counts, times the series ``constant`` (q + 1,); ``a`` (r, T)."""
+    """sum_i a_i prod_s k_s(x, x_i): ``factors(rows)`` (s, q + 1, m, r) of the columns ``sources``
+    (s,), power series of which the coefficient of u^q counts, times the series ``constant`` (q +
+    1,); ``a`` (r, T).
+    """
 
     sources: tuple[int, ...]
     factors: Callable[[Array], Array]
@@ -197,13 +214,17 @@ class _ColumnTerm:
 
 
 def _integrated(k: Array, mean: Array, term: _ColumnTerm, count: int) -> tuple[Array, int]:
-    """The integral over t (m, S, T), by as many nodes as it takes for the values to sum to v(all) - v(nothing), at most
-    ceil(S / 2), which are exact; and how many that were.
+    """The integral over t (m, S, T), by as many nodes as it takes for the values to sum to v(all) -
+    v(nothing), at most ceil(S / 2), which are exact; and how many that were.
 
-    ``count`` nodes are tried first: as many as earlier rows took, since finding out costs as much as the values.
+    ``count`` nodes are tried first: as many as earlier rows took, since finding out costs as much
+    as the values.
     """
-    whole, none = (reduce(_times, part, term.constant[:, None, None])[-1] for part in (k, mean[:, :, None]))
-    wanted, enough = (whole - none) @ term.a, math.ceil(len(k) / 2)
+    whole, none = (
+        reduce(_times, part, term.constant[:, None, None])[-1] for part in (k, mean[:, :, None])
+    )
+    wanted = (whole - none) @ term.a
+    enough = math.ceil(len(k) / 2)
     count = min(enough, count)
     while True:
         nodes, shares = np.polynomial.legendre.leggauss(count)
@@ -216,7 +237,8 @@ def _integrated(k: Array, mean: Array, term: _ColumnTerm, count: int) -> tuple[A
 
 
 def _said_at(t: float, k: Array, mean: Array, term: _ColumnTerm) -> Array:
-    """What the columns say (m, S, T) where every other one is there with probability t: of every column j
+    """What the columns say (m, S, T) where every other one is there with probability t: of every
+    column j
 
         [u^q] constant (k_j - mean_j) prod_{s != j} (t k_s + (1 - t) mean_s).
 
@@ -227,7 +249,8 @@ def _said_at(t: float, k: Array, mean: Array, term: _ColumnTerm) -> Array:
     before = [np.broadcast_to(term.constant[:, None, None], k.shape[1:])]
     for factor in mixed[:-1]:
         before.append(_times(before[-1], factor))
-    found, after = list[Array](), np.zeros(k.shape[1:])
+    found = list[Array]()
+    after = np.zeros(k.shape[1:])
     after[0] = 1.0
     for s in range(len(k) - 1, -1, -1):
         rest = _times(before[s], after)
@@ -249,9 +272,10 @@ def _times(one: Array, other: Array) -> Array:
 
 @dataclass(frozen=True)
 class _ColumnProduct:
-    """A product of kernels of one source column each, ``parts`` of (column, kernel, its mean over training rows), times
-    (sum_s <x_s, z_s> + coef0)^degree over ``powers`` of (column, linear kernel), times a ``share``; of rows as the
-    ``view`` shows them, where there is one."""
+    """A product of kernels of one source column each, ``parts`` of (column, kernel, its mean over
+    training rows), times (sum_s <x_s, z_s> + coef0)^degree over ``powers`` of (column, linear
+    kernel), times a ``share``; of rows as the ``view`` shows them, where there is one.
+    """
 
     parts: tuple[tuple[int, KernelSpec, ColumnMeasure | None], ...] = ()
     powers: tuple[tuple[int, KernelSpec], ...] = ()
@@ -263,7 +287,9 @@ class _ColumnProduct:
     @property
     def sources(self) -> tuple[int, ...]:
         """The source columns, each once."""
-        return tuple(sorted({source for source, *_ in self.parts} | {source for source, _ in self.powers}))
+        return tuple(
+            sorted({source for source, *_ in self.parts} | {source for source, _ in self.powers})
+        )
 
     @property
     def constant(self) -> Array:
@@ -285,7 +311,11 @@ class _ColumnProduct:
         for source, spec, measure in self.parts:
             values = spec.values(rows, others)
             if measure is not None:
-                values -= measure.means_at(spec, rows)[:, None] + measure.means_at(spec, others) - measure.grand
+                values -= (
+                    measure.means_at(spec, rows)[:, None]
+                    + measure.means_at(spec, others)
+                    - measure.grand
+                )
             out[places[source]] *= values
         return out
 
@@ -311,17 +341,25 @@ def _of_kernels(models: Sequence[Any]) -> list[_ColumnTerm]:
         a = np.concatenate([coefficients_of(one, m) for one in models], axis=1)
         for one in _products(spec, home, model.kernel_names_[m]):
             others = found.rows if one.view is None else one.view.seen(found.rows)
-            terms.append(_ColumnTerm(one.sources, partial(_between, found, one, others), one.share * a, one.constant))
+            terms.append(
+                _ColumnTerm(
+                    one.sources, partial(_between, found, one, others), one.share * a, one.constant
+                )
+            )
     return [*terms, *(_of_one_column(models, kernels, source) for source, kernels in alone.items())]
 
 
 def _between(found: Any, product: _ColumnProduct, others: Array, rows: Array) -> Array:
     standard = standardise_rows(rows, found.column_means, found.column_scales)
-    return product.factors(standard if product.view is None else product.view.seen(standard), others)
+    return product.factors(
+        standard if product.view is None else product.view.seen(standard), others
+    )
 
 
 def _of_one_column(models: Sequence[Any], kernels: list[int], source: int) -> _ColumnTerm:
-    """Kernels of one source column as one factor: what they say, however they are centred and scaled."""
+    """Kernels of one source column as one factor: what they say, however they are centred and
+    scaled.
+    """
     own = models[0]._map.subset(kernels)
     step = max(1, _BLOCK // (len(kernels) * len(own.rows)))
 
@@ -329,11 +367,16 @@ def _of_one_column(models: Sequence[Any], kernels: list[int], source: int) -> _C
         parts = []
         for top in range(0, len(rows), step):
             blocks = own.cross(rows[top : top + step])
-            each = [one._parts(blocks, kernels).sum(axis=0).reshape(blocks.shape[1], -1) for one in models]
+            each = [
+                one._parts(blocks, kernels).sum(axis=0).reshape(blocks.shape[1], -1)
+                for one in models
+            ]
             parts.append(np.concatenate(each, axis=1))
         return np.concatenate(parts)[None, None]
 
-    return _ColumnTerm((source,), said, np.eye(said(models[0].background_[:1]).shape[3]), np.ones(1))
+    return _ColumnTerm(
+        (source,), said, np.eye(said(models[0].background_[:1]).shape[3]), np.ones(1)
+    )
 
 
 def coefficients_of(model: Any, m: int) -> Array:
@@ -364,16 +407,26 @@ def _is_unit(spec: KernelSpec) -> bool:
 
 
 def _products(spec: KernelSpec, home: Mapping[int, int], name: str) -> list[_ColumnProduct]:
-    """A settled kernel as a sum of products over source columns; KernelError, by its name, for one that is none."""
+    """A settled kernel as a sum of products over source columns; KernelError, by its name, for one
+    that is none.
+    """
     seen = sorted({home[j] for j in spec.settled})
     if len(seen) == 1:
-        parts = zip(spec.parts, spec.measures, strict=True) if isinstance(spec, Interaction) else [(spec, None)]
+        parts = (
+            zip(spec.parts, spec.measures, strict=True)
+            if isinstance(spec, Interaction)
+            else [(spec, None)]
+        )
         return [_ColumnProduct(tuple((seen[0], part, measure) for part, measure in parts))]
     if isinstance(spec, Blend):
         return _of_blend(spec, home, name)
     if isinstance(spec, Ranked):
-        places = spec.places({source: [j for j in spec.settled if home[j] == source] for source in seen})
-        factors = tuple((source, replace(spec.parts[0], features=own), None) for source, own in places.items())
+        places = spec.places(
+            {source: [j for j in spec.settled if home[j] == source] for source in seen}
+        )
+        factors = tuple(
+            (source, replace(spec.parts[0], features=own), None) for source, own in places.items()
+        )
         return [_ColumnProduct(factors, view=spec)]
     if isinstance(spec, Sum):
         return [one for part in spec.parts for one in _products(part, home, name)]
@@ -428,8 +481,9 @@ def _joined(one: _ColumnProduct, other: _ColumnProduct) -> _ColumnProduct:
 
 def _no_product(name: str) -> KernelError:
     return KernelError(
-        f"{name} sees several columns and is no product of kernels of one column each, so it has no Shapley values in "
-        "closed form: use RBF, Laplacian, Delta, linear or polynomial kernels, or products and sums of them."
+        f"{name} sees several columns and is no product of kernels of one column each, so "
+        "it has no Shapley values in closed form: use RBF, Laplacian, Delta, linear or "
+        "polynomial kernels, or products and sums of them."
     )
 
 
@@ -437,7 +491,9 @@ def _no_product(name: str) -> KernelError:
 
 
 def _of_hull(model: Any, design: Any) -> list[_ColumnTerm]:
-    """The terms of hierarchical kernel learning on a grid: a node is a product of one level a column."""
+    """The terms of hierarchical kernel learning on a grid: a node is a product of one level a
+    column.
+    """
     home = {j: source for source, (_, members) in enumerate(model.source_columns_) for j in members}
     duals = np.asarray(model.dual_coef_).T.reshape(design.n, -1)
     weights = np.atleast_2d(model.weights_)
@@ -453,12 +509,19 @@ def _of_hull(model: Any, design: Any) -> list[_ColumnTerm]:
         else:
             a = design.columns_of([node]) * duals * weights[:, v]
             a = a.sum(axis=0, keepdims=True) if design.is_column(node) else a
-        terms.append(_ColumnTerm(sources, partial(_levels, design, len(sources), levels, len(a)), a, np.ones(1)))
+        terms.append(
+            _ColumnTerm(
+                sources, partial(_levels, design, len(sources), levels, len(a)), a, np.ones(1)
+            )
+        )
     return terms
 
 
-def _levels(design: Any, count: int, levels: Sequence[tuple[int, int, int]], r: int, rows: Array) -> Array:
-    new, out = design.cross(rows), np.ones((count, 1, len(rows), r))
+def _levels(
+    design: Any, count: int, levels: Sequence[tuple[int, int, int]], r: int, rows: Array
+) -> Array:
+    new = design.cross(rows)
+    out = np.ones((count, 1, len(rows), r))
     for place, i, level in levels:
         part = new.level(i, level)
         out[place, 0] *= part[:, None] if part.ndim == 1 else part

@@ -51,36 +51,52 @@ class Scale:
         if self.log:
             own |= {"type": "log", "range": [math.log10(self.low), math.log10(self.high)]}
         if self.ticks:
-            own |= {"tickvals": [value for value, _ in self.ticks], "ticktext": [text for _, text in self.ticks]}
+            own |= {
+                "tickvals": [value for value, _ in self.ticks],
+                "ticktext": [text for _, text in self.ticks],
+            }
         return style.axis(self.title, dark, **own | more)
 
 
 def linear(title: str, low: float, high: float, unit: str = "") -> Scale:
-    """A linear axis with about four round ticks; with the ``unit`` "%" shares are ticked as percentages."""
+    """A linear axis with about four round ticks; with the ``unit`` "%" shares are ticked as
+    percentages.
+    """
     times = 100.0 if unit == "%" else 1.0
     rough = times * (high - low) / 4
     power = 10.0 ** math.floor(math.log10(rough)) if rough > 0 else 1.0
     step = next(m * power for m in (1, 2, 2.5, 5, 10) if m * power >= rough * 0.999)
-    first, last = math.ceil(times * low / step - 1e-9), math.floor(times * high / step + 1e-9)
+    first = math.ceil(times * low / step - 1e-9)
+    last = math.floor(times * high / step + 1e-9)
     values = [round(k * step, 12) for k in range(first, last + 1)]
     ticks = tuple((v / times, f"{style.number(v)} {unit}".strip()) for v in values)
     return Scale(title, low, high, ticks=ticks)
 
 
 def logarithmic(title: str, values: Any, pad: float = 0.0) -> Scale:
-    """A logarithmic axis over the positive ``values``, a share ``pad`` wider on both sides, which says so.
+    """A logarithmic axis over the positive ``values``, a share ``pad`` wider on both sides, which
+    says so.
 
     Ticks are powers of ten, or 1, 2, 5 where fewer than two decades fit.
     """
     positive = np.asarray(values, dtype=float)
     positive = positive[np.isfinite(positive) & (positive > 0)]
-    low, high = (float(np.log10(end)) for end in (positive.min(), positive.max())) if positive.size else (0.0, 1.0)
+    low, high = (
+        (float(np.log10(end)) for end in (positive.min(), positive.max()))
+        if positive.size
+        else (0.0, 1.0)
+    )
     room = pad * (high - low) if high - low > 1e-9 else 0.3
-    low, high = low - room, high + room
+    low = low - room
+    high = high + room
     decades = [float(f"1e{d}") for d in range(math.ceil(low - 1e-9), math.floor(high + 1e-9) + 1)]
     ticks = decades[:: math.ceil(len(decades) / MOST_TICKS) or 1]
     if len(decades) < 2:
-        steps = [float(f"{m}e{d}") for d in range(math.floor(low), math.ceil(high) + 1) for m in (1, 2, 5)]
+        steps = [
+            float(f"{m}e{d}")
+            for d in range(math.floor(low), math.ceil(high) + 1)
+            for m in (1, 2, 5)
+        ]
         inside = [step for step in steps if low - 1e-9 <= math.log10(step) <= high + 1e-9]
         ticks = inside or [float(f"{10 ** ((low + high) / 2):.2g}")]
     plain = all(1e-4 <= tick < 1e6 for tick in ticks)
@@ -90,9 +106,12 @@ def logarithmic(title: str, values: Any, pad: float = 0.0) -> Scale:
 
 def norms(title: str, values: Any) -> Scale:
     """The axis of norms p, with ∞ at its end where one of them is."""
-    places, finite = norm_positions(values), np.isfinite(np.asarray(values, dtype=float))
-    low, high = float(places.min()), float(places.max())
-    last, gap = float(places[finite].max(initial=1.0)), NORM_ROOM * math.log(high / low)
+    places = norm_positions(values)
+    finite = np.isfinite(np.asarray(values, dtype=float))
+    low = float(places.min())
+    high = float(places.max())
+    last = float(places[finite].max(initial=1.0))
+    gap = NORM_ROOM * math.log(high / low)
     ticks = list[tuple[float, str]]()
     for tick in NORM_TICKS:
         if low <= tick <= last and (not ticks or math.log(tick / ticks[-1][0]) >= gap):
@@ -104,7 +123,8 @@ def norms(title: str, values: Any) -> Scale:
 
 def whole(title: str, low: float, high: float) -> Scale:
     """An axis of whole numbers."""
-    room, step = PAD * (high - low) or 0.5, max(1, math.ceil((high - low) / MOST_TICKS))
+    room = PAD * (high - low) or 0.5
+    step = max(1, math.ceil((high - low) / MOST_TICKS))
     ticks = tuple((float(v), f"{v:g}") for v in np.arange(math.ceil(low), high + 1e-9, step))
     return Scale(title, low - room, high + room, ticks=ticks)
 
@@ -125,7 +145,9 @@ def parameter_axis(path: Any, title: str | None = None) -> Scale:
 
 
 def norm_positions(p: Any) -> Array:
-    """Where values are on an axis (L,): the value itself, and infinity a doubling beyond the largest finite."""
+    """Where values are on an axis (L,): the value itself, and infinity a doubling beyond the
+    largest finite.
+    """
     values = np.asarray(p, dtype=float)
     finite = values[np.isfinite(values)]
     return np.where(np.isfinite(values), values, 2 * finite.max() if finite.size else 1.0)

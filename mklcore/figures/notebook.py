@@ -28,7 +28,8 @@ _TITLE = re.compile(r"<title>(.*?)</title>", re.DOTALL)
 
 @dataclass(frozen=True)
 class Explorable:
-    """A page that can be dragged, as the output of a cell; ``plain`` is HTML for a viewer that shows no frames.
+    """A page that can be dragged, as the output of a cell; ``plain`` is HTML for a viewer that
+    shows no frames.
 
     ``page`` is one whole HTML file, as ``figures.one_file`` makes it.
     """
@@ -48,12 +49,13 @@ class Explorable:
 
 
 def framed(page: str, plain: str = "") -> str:
-    """Markup for a cell: the page in a frame that may run its own script and reach nothing else, and ``plain`` folded
-    below.
+    """Markup for a cell: the page in a frame that may run its own script and reach nothing else,
+    and ``plain`` folded below.
     """
     frame = (
-        f'<iframe srcdoc="{escape(page)}" sandbox="allow-scripts" title="{escape(title(page))}" loading="lazy" '
-        f'style="width: 100%; height: {HEIGHT}px; border: 0"></iframe>'
+        f'<iframe srcdoc="{escape(page)}" sandbox="allow-scripts" '
+        f'title="{escape(title(page))}" loading="lazy" style="width: 100%; height: '
+        f'{HEIGHT}px; border: 0"></iframe>'
     )
     return frame + (f"<details><summary>As a table</summary>{plain}</details>" if plain else "")
 
@@ -67,12 +69,12 @@ def title(page: str) -> str:
 def explore_path(
     path: Any, *, index: int | None = None, names: Sequence[str] | None = None, widget: bool = False
 ) -> Any:
-    """A path to drag along in a notebook: weights, scores and certificate follow one cursor; hulls, where it is one of
-    hulls.
+    """A path to drag along in a notebook: weights, scores and certificate follow one cursor; hulls,
+    where it is one of hulls.
 
-    ``index`` is where the cursor begins, ``names`` (d,) are those of a hull's columns. Returns an ``Explorable``; with
-    ``widget=True`` a ``PathWidget``, whose ``index`` follows the cursor and leads it, and whose ``model`` is the one
-    there.
+    ``index`` is where the cursor begins, ``names`` (d,) are those of a hull's columns. Returns an
+    ``Explorable``; with ``widget=True`` a ``PathWidget``, whose ``index`` follows the cursor and
+    leads it, and whose ``model`` is the one there.
     """
     if any(hasattr(model, "hull_") for model in path.estimators):
         page = hulls_page(path, names=names, index=index)
@@ -84,8 +86,8 @@ def explore_path(
         from mklcore.figures.players.widget import PathWidget  # an extra
     except ImportError:
         raise ParameterError(
-            "A cursor that Python follows needs the package anywidget: pip install 'mklcore[notebook]'. "
-            "Without it, path.explore() shows the same picture."
+            "A cursor that Python follows needs the package anywidget: pip install "
+            "'mklcore[notebook]'. Without it, path.explore() shows the same picture."
         ) from None
     return PathWidget(path, page, index)
 
@@ -93,6 +95,10 @@ def explore_path(
 def explore_hull(model: Any, *, names: Sequence[str] | None = None) -> Explorable:
     """One fitted hull to walk through in a notebook; ``names`` (d,) are those of its columns."""
     path = SimpleNamespace(
-        values=np.array([model.lam]), estimators=(model,), val_score=np.array([np.nan]), score_name="score", param="lam"
+        values=np.array([model.lam]),
+        estimators=(model,),
+        val_score=np.array([np.nan]),
+        score_name="score",
+        param="lam",
     )
     return Explorable(hulls_page(path, names=names, index=0), model._repr_html_())

@@ -1,8 +1,10 @@
-"""One file that moves: a path, several, hulls or a lesson as one HTML file that keeps moving without a server.
+"""One file that moves: a path, several, hulls or a lesson as one HTML file that keeps moving
+without a server.
 
-Players, their numbers and words in one text. Nothing that came from a table is ever markup or script: numbers and names
-are JSON in a block that no browser runs, texts are escaped. The policy at the head of the file lets the browser run the
-one script and use the one style sheet whose hashes it holds, and load nothing.
+Players, their numbers and words in one text. Nothing that came from a table is ever markup or
+script: numbers and names are JSON in a block that no browser runs, texts are escaped. The policy at
+the head of the file lets the browser run the one script and use the one style sheet whose hashes it
+holds, and load nothing.
 """
 
 from __future__ import annotations
@@ -22,12 +24,24 @@ from mklcore.figures import captions, hulls
 from mklcore.figures.player_data import MethodView, methods_json, path_json, shared_slider
 from mklcore.figures.players import bundle, text_of
 
-PROMISE = "The rows of the table are not in this file, only what is drawn here, and it asks no server for anything."
+PROMISE = (
+    "The rows of the table are not in this file, only what is drawn here, and it asks no "
+    "server for anything."
+)
 # The player at each place of a page; sliders come last, when what they lead is there.
 PLACES = {
-    "chart": "chart", "scores": "chart", "bars": "bars", "all": "bars", "columns": "bars", "say": "texts",
-    "facts": "texts", "methods": "methods", "hull": "hull", "play": "path", "lead": "compare",
-}  # fmt: skip
+    "chart": "chart",
+    "scores": "chart",
+    "bars": "bars",
+    "all": "bars",
+    "columns": "bars",
+    "say": "texts",
+    "facts": "texts",
+    "methods": "methods",
+    "hull": "hull",
+    "play": "path",
+    "lead": "compare",
+}
 LEADERS = ("play", "lead", "hull")  # they hold the page's slider
 _COLOUR = re.compile(r"#[0-9A-Fa-f]{6}|rgba\([0-9,. ]+\)")
 _PIECE = re.compile(r"\$(?P<formula>[^$]+)\$|\*\*(?P<bold>.+?)\*\*", re.DOTALL)
@@ -40,8 +54,8 @@ _DARK = """ --st-text-color: #EDEDE8; --st-background-color: #171715; --st-secon
 
 @dataclass(frozen=True)
 class SolvedProblem:
-    """A problem that is solved: its ``title`` where there are several, its ``formula`` in LaTeX, and how to read its
-    answer.
+    """A problem that is solved: its ``title`` where there are several, its ``formula`` in LaTeX,
+    and how to read its answer.
     """
 
     title: str = ""
@@ -52,9 +66,10 @@ class SolvedProblem:
 
 @dataclass(frozen=True)
 class About:
-    """What a file tells of itself: ``title``; ``facts`` (name, text) about what was computed; the ``problems`` that
-    were solved; the ``settings`` that open the same screen as the end of the app's address, and the data's
-    ``fingerprint``. The address itself is not written: a file that is passed on names no server.
+    """What a file tells of itself: ``title``; ``facts`` (name, text) about what was computed; the
+    ``problems`` that were solved; the ``settings`` that open the same screen as the end of the
+    app's address, and the data's ``fingerprint``. The address itself is not written: a file that is
+    passed on names no server.
     """
 
     title: str = ""
@@ -68,15 +83,22 @@ class About:
 
 
 def path_page(path: Any, about: About | None = None, **shown: Any) -> str:
-    """One HTML file in which a person drags along ``path``, offline: everything drawn is inside, and no row of the
-    table.
+    """One HTML file in which a person drags along ``path``, offline: everything drawn is inside,
+    and no row of the table.
 
     ``index``, ``columns``, ``references`` and ``says`` are those of ``path_json``.
     """
     there = path_json(path, dark=False, **shown)
     kind = "answer" if "say" in there else "path" if "scores" in there else "path bare"
-    every = f"<details><summary>All {len(path.kernel_names)} kernels at the cursor</summary>{place('all')}</details>"
-    views = [name for name in ("play", "say", "columns", "bars", "chart", "scores", "facts") if name in there]
+    every = (
+        f"<details><summary>All {len(path.kernel_names)} kernels at the "
+        f"cursor</summary>{place('all')}</details>"
+    )
+    views = [
+        name
+        for name in ("play", "say", "columns", "bars", "chart", "scores", "facts")
+        if name in there
+    ]
     described = _titled(about, f"Kernel weights along {captions.symbol(path.param)}")
     body = (
         f'<div class="views {kind}">{"".join(place(name, name) for name in views)}</div>{every}'
@@ -91,22 +113,30 @@ def methods_page(
     *,
     step: int | None = None,
 ) -> str:
-    """One HTML file with several paths over the same kernels side by side, by their titles, led by one slider, offline.
+    """One HTML file with several paths over the same kernels side by side, by their titles, led by
+    one slider, offline.
 
-    The slider begins where the first method scores best, or at ``step``. Raises ``ParameterError`` for no paths, and
-    for paths without points or over different kernels.
+    The slider begins where the first method scores best, or at ``step``. Raises ``ParameterError``
+    for no paths, and for paths without points or over different kernels.
     """
     if not paths:
-        raise ParameterError("There is no method to draw. Hand over at least one path, by its title.")
+        raise ParameterError(
+            "There is no method to draw. Hand over at least one path, by its title."
+        )
     best = tuple(captions.checked(path, None) for path in paths.values())
     found = shared_slider(list(paths.values()), [path.param for path in paths.values()])
     if step is not None and not 0 <= step < len(found.values):
-        raise ParameterError(f"The slider has steps 0 to {len(found.values) - 1}; got the step {step}.")
+        raise ParameterError(
+            f"The slider has steps 0 to {len(found.values) - 1}; got the step {step}."
+        )
     start = found.nearest_to(best) if step is None else step
     methods = [MethodView(title, path) for title, path in paths.items()]
     described = _titled(about, "Kernel weights side by side")
     views = "".join(place(name, name) for name in ("lead", "chart", "methods"))
-    body = f'<div class="side">{views}</div><div class="more"><div>{explanation(described)}</div></div>'
+    body = (
+        f'<div class="side">{views}</div><div '
+        f'class="more"><div>{explanation(described)}</div></div>'
+    )
     return page(described, body, lambda dark: methods_json(methods, found, dark=dark, step=start))
 
 
@@ -121,13 +151,17 @@ def hulls_page(
 ) -> str:
     """One HTML file in which a person walks through the hulls of ``path``, offline.
 
-    ``names`` are those of the columns (p,), ``index`` where the cursor begins. ``drawn`` are layout and states where
-    they were made before; then no fitted model is asked. ``numbers`` (p,) are the columns' numbers in their table, from
-    1 on. Raises ``ParameterError`` for a path without points or whose models have no hulls.
+    ``names`` are those of the columns (p,), ``index`` where the cursor begins. ``drawn`` are layout
+    and states where they were made before; then no fitted model is asked. ``numbers`` (p,) are the
+    columns' numbers in their table, from 1 on. Raises ``ParameterError`` for a path without points
+    or whose models have no hulls.
     """
-    start, models = captions.checked(path, index), [model for model in path.estimators if model is not None]
+    start = captions.checked(path, index)
+    models = [model for model in path.estimators if model is not None]
     if drawn is None and not (models and all(hasattr(model, "hull_") for model in models)):
-        raise ParameterError("These models have no hulls. Fit a path of HKLClassifier or HKLRegressor over lam.")
+        raise ParameterError(
+            "These models have no hulls. Fit a path of HKLClassifier or HKLRegressor over lam."
+        )
     layout, states = hulls.drawn_along(path, names) if drawn is None else drawn
     described = _titled(about, "Hulls along λ")
     if models:
@@ -138,7 +172,11 @@ def hulls_page(
     body = f'{place("hull", "hull")}<div class="more"><div>{explanation(described)}</div></div>'
     which = list(numbers or range(1, len(layout.variables) + 1))
     more = {"index": start, "tells": True}
-    return page(described, body, lambda dark: {"hull": hulls.hull_json(layout, states, which, dark=dark) | more})
+    return page(
+        described,
+        body,
+        lambda dark: {"hull": hulls.hull_json(layout, states, which, dark=dark) | more},
+    )
 
 
 def _titled(about: About | None, title: str) -> About:
@@ -156,20 +194,30 @@ class Palette:
         self._pairs: dict[tuple[str, str], str] = {}
 
     def themed(self, light: Any, dark: Any) -> Any:
-        """``light`` with every colour that ``dark`` has another of in its place replaced by one that knows both."""
+        """``light`` with every colour that ``dark`` has another of in its place replaced by one
+        that knows both.
+        """
         if isinstance(light, dict):
             return {key: self.themed(value, dark[key]) for key, value in light.items()}
         if isinstance(light, list | tuple):
             return [self.themed(one, other) for one, other in zip(light, dark, strict=True)]
         if light == dark or light != light:
             return light
-        if not (isinstance(light, str) and _COLOUR.fullmatch(light) and _COLOUR.fullmatch(str(dark))):
-            raise ParameterError(f"A page may differ between light and dark in its colours only, not in {light!r}.")
+        if not (
+            isinstance(light, str) and _COLOUR.fullmatch(light) and _COLOUR.fullmatch(str(dark))
+        ):
+            raise ParameterError(
+                f"A page may differ between light and dark in its colours only, not in {light!r}."
+            )
         return f"var({self._pairs.setdefault((light, dark), f'--c{len(self._pairs)}')})"
 
     def css(self) -> str:
-        """The style sheet of both themes; the dark one where the person's system or the page's switch asks for it."""
-        light, dark = ("".join(f"{name}: {pair[k]}; " for pair, name in self._pairs.items()) for k in (0, 1))
+        """The style sheet of both themes; the dark one where the person's system or the page's
+        switch asks for it.
+        """
+        light, dark = (
+            "".join(f"{name}: {pair[k]}; " for pair, name in self._pairs.items()) for k in (0, 1)
+        )
         return (
             f":root {{ {light}}}\n@media (prefers-color-scheme: dark) "
             f"{{ :root:not([data-theme=light]) {{{_DARK}{dark}}} }}\n"
@@ -178,24 +226,35 @@ class Palette:
 
 
 def page(
-    about: About, body: str, shown: Callable[[bool], Mapping[str, Any]], *, moral: str = "", answer: str = ""
+    about: About,
+    body: str,
+    shown: Callable[[bool], Mapping[str, Any]],
+    *,
+    moral: str = "",
+    answer: str = "",
 ) -> str:
-    """The whole file. ``body`` is markup of ours with an element for every place; ``shown(dark)`` is what stands there.
+    """The whole file.
 
-    A lesson has a ``moral``, the part of its title that is stated once a person has guessed, and the key of the
-    ``answer``.
+    ``body`` is markup of ours with an element for every place; ``shown(dark)`` is what stands
+    there.
+
+    A lesson has a ``moral``, the part of its title that is stated once a person has guessed, and
+    the key of the ``answer``.
     """
-    palette, light, dark = Palette(), shown(False), shown(True)
+    palette = Palette()
+    light = shown(False)
+    dark = shown(True)
     there = [name for name in PLACES if name in light]
     mounts = [
-        {"player": PLACES[name], "place": name, "data": palette.themed(light[name], dark[name])} for name in there
+        {"player": PLACES[name], "place": name, "data": palette.themed(light[name], dark[name])}
+        for name in there
     ]
     sheet = text_of("shell.css") + palette.css()
     players = list(dict.fromkeys(PLACES[name] for name in there))
     script = f"(() => {{\n{bundle(players)}\n{text_of('shell.js')}}})();"
     policy = (
-        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(sheet)}'; img-src data:; "
-        "base-uri 'none'; form-action 'none'"
+        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(sheet)}'; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
     )
     hidden = f'<span id="moral" hidden>: {safe(moral)}</span>' if moral else ""
     return (
@@ -213,7 +272,9 @@ def page(
 
 
 def as_json(value: Any) -> str:
-    """JSON that can stand inside an element of HTML whatever its texts say: no sign in it opens or closes markup."""
+    """JSON that can stand inside an element of HTML whatever its texts say: no sign in it opens or
+    closes markup.
+    """
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     for sign in "<>&\u2028\u2029":
         text = text.replace(sign, f"\\u{ord(sign):04x}")
@@ -237,7 +298,9 @@ def explanation(about: About) -> str:
 
 def _explained(problem: SolvedProblem) -> str:
     head = f"<h2>{safe(problem.title)}</h2>" if problem.title else ""
-    formula = f'<div class="formula">{_mathml(problem.formula, "block")}</div>' if problem.formula else ""
+    formula = (
+        f'<div class="formula">{_mathml(problem.formula, "block")}</div>' if problem.formula else ""
+    )
     notes = (("What to look for.", problem.look_for), ("What it cannot tell.", problem.cannot_tell))
     paragraphs = "".join(f"<p><b>{name}</b> {safe(text)}</p>" for name, text in notes if text)
     return "".join([head, formula, f'<div class="two">{paragraphs}</div>' if paragraphs else ""])
@@ -248,21 +311,32 @@ def _foot(about: About) -> str:
     if about.fingerprint:
         facts.append(("Fingerprint of the data", f"<code>{safe(about.fingerprint)}</code>"))
     if about.settings:
-        facts.append(("The same screen", f"<code>{safe(about.settings)}</code>, after the address of the app"))
+        facts.append(
+            (
+                "The same screen",
+                f"<code>{safe(about.settings)}</code>, after the address of the app",
+            )
+        )
     rows = "".join(f"<dt>{safe(name)}</dt><dd>{text}</dd>" for name, text in facts)
-    return f'<footer><dl>{rows}</dl><p class="quiet">{PROMISE} Arrow keys move the cursor.</p></footer>'
+    return (
+        f'<footer><dl>{rows}</dl><p class="quiet">{PROMISE} Arrow keys move the '
+        "cursor.</p></footer>"
+    )
 
 
 def _hash(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
-# Texts of ours in Markdown: paragraphs, bold words and formulas between dollars; everything else stays text
+# Texts of ours in Markdown: paragraphs, bold words and formulas between dollars; everything else
+# stays text
 
 
 def markdown(text: str) -> str:
     """The text as paragraphs of HTML."""
-    return "".join(f"<p>{inline(part.strip())}</p>" for part in re.split(r"\n\s*\n", text) if part.strip())
+    return "".join(
+        f"<p>{inline(part.strip())}</p>" for part in re.split(r"\n\s*\n", text) if part.strip()
+    )
 
 
 def _mathml(formula: str, display: str = "inline") -> str:
@@ -273,9 +347,11 @@ def _mathml(formula: str, display: str = "inline") -> str:
 
 def inline(text: str) -> str:
     """The text within one line."""
-    parts, at = [], 0
+    parts = []
+    at = 0
     for found in _PIECE.finditer(text):
         parts.append(html.escape(text[at : found.start()]))
-        at, bold = found.end(), found["bold"]
+        at = found.end()
+        bold = found["bold"]
         parts.append(_mathml(found["formula"]) if bold is None else f"<b>{inline(bold)}</b>")
     return "".join([*parts, html.escape(text[at:])])

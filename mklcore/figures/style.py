@@ -1,9 +1,10 @@
 """Colours, axes, numbers and labels: what every figure shares.
 
-Colour carries one meaning, the family of a kernel. The hues are those of Okabe and Ito, which people with the common
-kinds of colour blindness tell apart; only their lightness moves, until they can be seen on the theme's background:
-marks reach a contrast of 3:1 and text 4.5:1 (WCAG 2). Members of a family differ in lightness.
-Backgrounds stay transparent and no font is named, so a figure takes both from the page around it.
+Colour carries one meaning, the family of a kernel. The hues are those of Okabe and Ito, which
+people with the common kinds of colour blindness tell apart; only their lightness moves, until they
+can be seen on the theme's background: marks reach a contrast of 3:1 and text 4.5:1 (WCAG 2).
+Members of a family differ in lightness. Backgrounds stay transparent and no font is named, so a
+figure takes both from the page around it.
 """
 
 from __future__ import annotations
@@ -39,16 +40,21 @@ else:
 
     graph_objects = _GraphObjects()
 
-# In the order in which they are given out: to families without a hue of their own, and to the largest kernels of one
-# family.
+# In the order in which they are given out: to families without a hue of their own, and to the
+# largest kernels of one family.
 PALETTE = ("#0072B2", "#009E73", "#E69F00", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442")
 SPARE = ("#7A5195", "#8C6D31", "#2F7F86", "#9C3D54", "#5B6ABF", "#6B8E23")
 _WITHOUT_SPEC = {"hkl": "#56B4E9", "precomputed": "#D55E00", "view": "#3B7A57"}
 
 
 def family_hues() -> dict[str, str]:
-    """The hue of every family of kernels, also of those added later, in the order in which the palette gives them."""
-    specs = [*(entry.spec for entry in (*KERNELS.values(), *SEQUENCE_KERNELS.values())), *COMPOSED.values()]
+    """The hue of every family of kernels, also of those added later, in the order in which the
+    palette gives them.
+    """
+    specs = [
+        *(entry.spec for entry in (*KERNELS.values(), *SEQUENCE_KERNELS.values())),
+        *COMPOSED.values(),
+    ]
     hues = {spec.family: spec.hue for spec in specs if spec.hue} | _WITHOUT_SPEC
     free = (hue for hue in SPARE if hue not in hues.values())
     for spec in specs:
@@ -68,8 +74,10 @@ N_NAMED = 6
 STEP_BACK = 0.35
 TRANSPARENT = "rgba(0,0,0,0)"
 LABEL_SIZE = 12
-STANDOFF = 10  # px from ticks to title: their size is taken before the font is there, and it is a little larger
-FIGURE_HEIGHT, SMALL_HEIGHT = 330, 300
+# px from ticks to title: their size is taken before the font is there, and it is a little larger
+STANDOFF = 10
+FIGURE_HEIGHT = 330
+SMALL_HEIGHT = 300
 SMALL_MARGIN = {"l": 8, "r": 8, "t": 8, "b": 40}
 
 
@@ -101,7 +109,9 @@ def _channels(colour: str) -> tuple[float, float, float]:
 
 def luminance(colour: str) -> float:
     """WCAG relative luminance of ``#rrggbb``, from 0 (black) to 1 (white)."""
-    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in _channels(colour)]
+    linear = [
+        c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in _channels(colour)
+    ]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
@@ -113,23 +123,35 @@ def contrast(first: str, second: str) -> float:
 
 @lru_cache(maxsize=1024)
 def at_contrast(colour: str, paper: str, ratio: float) -> str:
-    """The lightness of a hue whose contrast with ``paper`` is ``ratio``: darker on light paper, lighter on dark."""
+    """The lightness of a hue whose contrast with ``paper`` is ``ratio``: darker on light paper,
+    lighter on dark.
+    """
     hue, _, saturation = colorsys.rgb_to_hls(*_channels(colour))
     base = luminance(paper) + 0.05
     paper_is_light = base > 0.23
     wanted = (base / ratio if paper_is_light else base * ratio) - 0.05
-    low, high, shade = 0.0, 1.0, colour
+    low = 0.0
+    high = 1.0
+    shade = colour
     for _ in range(24):
         middle = (low + high) / 2
-        shade = "#" + "".join(f"{round(255 * c):02X}" for c in colorsys.hls_to_rgb(hue, middle, saturation))
+        shade = "#" + "".join(
+            f"{round(255 * c):02X}" for c in colorsys.hls_to_rgb(hue, middle, saturation)
+        )
         low, high = (middle, high) if luminance(shade) < wanted else (low, middle)
     return shade
 
 
 def readable(colour: str, dark: bool, ratio: float = MARK_CONTRAST) -> str:
-    """``colour`` itself where it can be seen on the theme's background, else the nearest lightness that can."""
+    """``colour`` itself where it can be seen on the theme's background, else the nearest lightness
+    that can.
+    """
     paper = theme(dark).paper
-    return colour if contrast(colour, paper) >= ratio * SAFETY else at_contrast(colour, paper, ratio * SAFETY)
+    return (
+        colour
+        if contrast(colour, paper) >= ratio * SAFETY
+        else at_contrast(colour, paper, ratio * SAFETY)
+    )
 
 
 def faded(colour: str, opacity: float = STEP_BACK) -> str:
@@ -139,18 +161,25 @@ def faded(colour: str, opacity: float = STEP_BACK) -> str:
 
 
 def _bit_reversed(index: int) -> float:
-    """0, 1/2, 1/4, 3/4, 1/8, ...: neighbours are far apart, and adding a kernel moves no earlier one."""
-    value, step = 0.0, 0.5
+    """0, 1/2, 1/4, 3/4, 1/8, ...: neighbours are far apart, and adding a kernel moves no earlier
+    one.
+    """
+    value = 0.0
+    step = 0.5
     while index:
         value += step * (index & 1)
-        index, step = index >> 1, step / 2
+        index = index >> 1
+        step = step / 2
     return value
 
 
 def family_shade(family: str, member: int, dark: bool) -> str:
-    """Colour of the ``member``-th kernel of a family: the family's hue, in one of the lightnesses that can be seen."""
+    """Colour of the ``member``-th kernel of a family: the family's hue, in one of the lightnesses
+    that can be seen.
+    """
     first = readable(family_hues().get(family, _WITHOUT_SPEC["precomputed"]), dark)
-    paper, weakest = theme(dark).paper, MARK_CONTRAST * SAFETY
+    paper = theme(dark).paper
+    weakest = MARK_CONTRAST * SAFETY
     span = math.log(STRONGEST_CONTRAST / weakest)
     start = math.log(contrast(first, paper) / weakest) / span
     turn = (start + _bit_reversed(member)) % 1.0
@@ -164,18 +193,23 @@ def peak_weights(weights: Any, n_kernels: int) -> Array:
 
 
 def largest(peaks: Array, count: int = N_NAMED) -> list[int]:
-    """Indices of the ``count`` largest kernels, in the order of the dictionary; ties go to the earlier kernel."""
+    """Indices of the ``count`` largest kernels, in the order of the dictionary; ties go to the
+    earlier kernel.
+    """
     return sorted(int(m) for m in np.argsort(-peaks, kind="stable")[:count])
 
 
 def kernel_colours(families: Sequence[str], weights: Any = None, dark: bool = False) -> list[str]:
     """One ``#rrggbb`` per kernel, the same on every page.
 
-    Families take their hue and members differ in lightness. Where one family is more than four fifths of the
-    dictionary and ``weights`` (M,) or (L, M) are given, the six largest kernels have ``distinct_colours``. Hand over
-    the weights of the whole path, so that colours stay while a cursor moves.
+    Families take their hue and members differ in lightness. Where one family is more than four
+    fifths of the dictionary and ``weights`` (M,) or (L, M) are given, the six largest kernels have
+    ``distinct_colours``. Hand over the weights of the whole path, so that colours stay while a
+    cursor moves.
     """
-    if weights is not None and max(Counter(families).values(), default=0) > DOMINANT_SHARE * len(families):
+    if weights is not None and max(Counter(families).values(), default=0) > DOMINANT_SHARE * len(
+        families
+    ):
         return distinct_colours(peak_weights(weights, len(families)), dark)
     seen: Counter[str] = Counter()
     colours = []
@@ -185,26 +219,33 @@ def kernel_colours(families: Sequence[str], weights: Any = None, dark: bool = Fa
     return colours
 
 
-# Contrasts with the paper at which the palette's six hues are at least 20 apart in CIELAB, also for protanopes,
-# deuteranopes and tritanopes (every combination of five contrasts was tried); every line has a mark of its own as well.
+# Contrasts with the paper at which the palette's six hues are at least 20 apart in CIELAB, also for
+# protanopes, deuteranopes and tritanopes (every combination of five contrasts was tried); every
+# line has a mark of its own as well.
 _SIX_CONTRASTS = {False: (11.0, 5.8, 8.0, 3.1, 3.1, 3.1), True: (3.1, 11.0, 11.0, 5.8, 11.0, 3.1)}
 GLYPHS = {"circle": "●", "square": "■", "diamond": "◆", "triangle-up": "▲", "x": "✖", "star": "★"}
 
 
 def six_hues(dark: bool = False) -> list[str]:
-    """Six colours that people with any kind of colour blindness tell apart on the theme's background."""
+    """Six colours that people with any kind of colour blindness tell apart on the theme's
+    background.
+    """
     pairs = zip(PALETTE, _SIX_CONTRASTS[dark], strict=False)
     return [at_contrast(hue, theme(dark).paper, ratio) for hue, ratio in pairs]
 
 
 def distinct_colours(peaks: Array, dark: bool = False) -> list[str]:
-    """One colour per kernel: six for the six largest of ``peaks`` (M,), whatever their family, grey for the others."""
+    """One colour per kernel: six for the six largest of ``peaks`` (M,), whatever their family, grey
+    for the others.
+    """
     hues = dict(zip(largest(peaks), six_hues(dark), strict=False))
     return [hues.get(m, theme(dark).grey) for m in range(len(peaks))]
 
 
 def distinct_glyphs(peaks: Array) -> list[str]:
-    """The mark of each kernel as a sign for a legend, one for each of the six largest, none for the others."""
+    """The mark of each kernel as a sign for a legend, one for each of the six largest, none for the
+    others.
+    """
     signs = dict(zip(largest(peaks), GLYPHS.values(), strict=False))
     return [signs.get(m, "") for m in range(len(peaks))]
 
@@ -217,8 +258,8 @@ _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def number(value: float, zeros: bool = False, digits: int = 3) -> str:
-    """Three significant digits and a minus as wide as a plus: 0.0123, −1.5, 1230, 4.2 × 10⁷; with ``zeros`` at the end
-    where values stand beside each other: 0.900.
+    """Three significant digits and a minus as wide as a plus: 0.0123, −1.5, 1230, 4.2 × 10⁷; with
+    ``zeros`` at the end where values stand beside each other: 0.900.
     """
     value = float(value)
     if value < 0:
@@ -244,7 +285,9 @@ def minus(text: str) -> str:
 
 
 def rounded_to(value: float, step: float, sign: bool = False) -> str:
-    """A number as far as it is known: a multiple of the power of ten below ``step``, at three digits without one."""
+    """A number as far as it is known: a multiple of the power of ten below ``step``, at three
+    digits without one.
+    """
     if step > 0.0:
         digits = -math.floor(math.log10(step))
         value = round(value, digits) + 0.0
@@ -286,7 +329,8 @@ def leaders(values: Array, names: Sequence[str], count: int = 3) -> str:
 def cut(name: str, length: int = 18) -> str:
     """A name as a label of at most ``length`` characters.
 
-    Names of one family begin alike, so a long one keeps its last words; where these say little, its two ends.
+    Names of one family begin alike, so a long one keeps its last words; where these say little, its
+    two ends.
     """
     if len(name) <= length:
         return name
@@ -300,18 +344,27 @@ def cut(name: str, length: int = 18) -> str:
 
 
 def cuts(names: Sequence[str], length: int = 18) -> list[str]:
-    """Names as labels that stand side by side: cut, but names that differ keep as many letters as tell them apart."""
+    """Names as labels that stand side by side: cut, but names that differ keep as many letters as
+    tell them apart.
+    """
     found = [cut(name, length) for name in names]
     for label in {one for one in found if found.count(one) > 1}:
         alike = {name for name, one in zip(names, found, strict=True) if one == label}
         longer = range(length, max(length, *map(len, alike)) + 1)
-        enough = next(count for count in longer if len({cut(name, count) for name in alike}) == len(alike))
-        found = [cut(name, enough) if name in alike else one for name, one in zip(names, found, strict=True)]
+        enough = next(
+            count for count in longer if len({cut(name, count) for name in alike}) == len(alike)
+        )
+        found = [
+            cut(name, enough) if name in alike else one
+            for name, one in zip(names, found, strict=True)
+        ]
     return found
 
 
 def short(name: str, length: int = 18) -> str:
-    """A name as a label for plotly: cut, and what would be read as markup or as a place to fill in made harmless."""
+    """A name as a label for plotly: cut, and what would be read as markup or as a place to fill in
+    made harmless.
+    """
     return harmless(cut(name, length))
 
 
@@ -328,8 +381,12 @@ def harmless(label: str) -> str:
 # Layout, axes and labels
 
 
-def new_figure(alt: str, dark: bool, height: int = FIGURE_HEIGHT, **layout: Any) -> graph_objects.Figure:
-    """An empty figure in the common style; ``alt`` is its alternative text, kept in ``layout.meta["alt"]``."""
+def new_figure(
+    alt: str, dark: bool, height: int = FIGURE_HEIGHT, **layout: Any
+) -> graph_objects.Figure:
+    """An empty figure in the common style; ``alt`` is its alternative text, kept in
+    ``layout.meta["alt"]``.
+    """
     tone = theme(dark)
     usual: dict[str, Any] = {
         "paper_bgcolor": TRANSPARENT,
@@ -339,7 +396,11 @@ def new_figure(alt: str, dark: bool, height: int = FIGURE_HEIGHT, **layout: Any)
         "height": height,
         "showlegend": False,
         "hovermode": "closest",
-        "hoverlabel": {"bgcolor": tone.paper, "bordercolor": tone.muted, "font": {"color": tone.ink}},
+        "hoverlabel": {
+            "bgcolor": tone.paper,
+            "bordercolor": tone.muted,
+            "font": {"color": tone.ink},
+        },
         "meta": {"alt": alt},
     }
     return graph_objects.Figure(layout=usual | layout)
@@ -349,7 +410,11 @@ def axis(title: str, dark: bool, **more: Any) -> dict[str, Any]:
     """A linear axis: quiet ticks, hair grid, its title with the symbol and the unit."""
     tone = theme(dark)
     return {
-        "title": {"text": title, "font": {"color": tone.muted, "size": LABEL_SIZE}, "standoff": STANDOFF},
+        "title": {
+            "text": title,
+            "font": {"color": tone.muted, "size": LABEL_SIZE},
+            "standoff": STANDOFF,
+        },
         "tickfont": {"color": tone.muted},
         "gridcolor": tone.grid,
         "zerolinecolor": tone.muted,
@@ -363,7 +428,9 @@ def axis(title: str, dark: bool, **more: Any) -> dict[str, Any]:
 def row_axis(labels: Sequence[str], dark: bool) -> dict[str, Any]:
     """The axis of labelled rows, the first on top."""
     places = list(range(len(labels)))  # two names may be cut to the same text
-    return axis("", dark, tickvals=places, ticktext=list(labels), autorange="reversed", showgrid=False)
+    return axis(
+        "", dark, tickvals=places, ticktext=list(labels), autorange="reversed", showgrid=False
+    )
 
 
 def colour_bar(title: str, dark: bool, **more: Any) -> dict[str, Any]:
@@ -384,15 +451,20 @@ def around(values: Any, share: float = 0.06, least: float = 0.05) -> tuple[float
 
 
 def shaped(what: str, values: Any, *shape: int) -> Array:
-    """``values`` as numbers, one for each name of what a figure shows; ParameterError for any other ``shape``."""
+    """``values`` as numbers, one for each name of what a figure shows; ParameterError for any other
+    ``shape``.
+    """
     found = np.asarray(values, dtype=float)
     if found.shape != shape:
-        raise ParameterError(f"{what} must have the shape {shape}, as the names have it; got {found.shape}.")
+        raise ParameterError(
+            f"{what} must have the shape {shape}, as the names have it; got {found.shape}."
+        )
     return found
 
 
 def spread(wanted: Sequence[float], gap: float, low: float, high: float) -> Array:
-    """Positions nearest to ``wanted``, in the same order, at least ``gap`` apart and within [low, high] where they fit.
+    """Positions nearest to ``wanted``, in the same order, at least ``gap`` apart and within [low,
+    high] where they fit.
 
     Least squares: subtracting k * gap from the k-th smallest turns the gaps into monotonicity.
     """
@@ -401,7 +473,8 @@ def spread(wanted: Sequence[float], gap: float, low: float, high: float) -> Arra
     target = np.asarray(wanted, dtype=float)
     if not target.size:
         return target
-    order, steps = np.argsort(target, kind="stable"), gap * np.arange(target.size)
+    order = np.argsort(target, kind="stable")
+    steps = gap * np.arange(target.size)
     level = isotonic_regression(target[order] - steps).x
     placed = np.empty_like(target)
     placed[order] = np.clip(level, low, max(low, high - steps[-1])) + steps
@@ -422,8 +495,8 @@ def empty_figure(message: str, dark: bool, height: int = FIGURE_HEIGHT) -> graph
 
 
 def enlarged(figure: graph_objects.Figure, factor: float = 1.35) -> graph_objects.Figure:
-    """A copy of ``figure`` for a room: type, margins, height and lines ``factor`` times as large; the data stay as they
-    are.
+    """A copy of ``figure`` for a room: type, margins, height and lines ``factor`` times as large;
+    the data stay as they are.
     """
     larger = graph_objects.Figure(figure)
     layout = larger.layout
@@ -431,4 +504,6 @@ def enlarged(figure: graph_objects.Figure, factor: float = 1.35) -> graph_object
     layout.margin = {side: factor * layout.margin[side] for side in ("l", "r", "t", "b")}
     for trace in larger.select_traces({"type": "scatter"}):
         trace.line.width = factor * (2 if trace.line.width is None else trace.line.width)
-    return larger.update_xaxes(title_font_size=layout.font.size).update_yaxes(title_font_size=layout.font.size)
+    return larger.update_xaxes(title_font_size=layout.font.size).update_yaxes(
+        title_font_size=layout.font.size
+    )

@@ -1,4 +1,6 @@
-"""What can be shown: published experiments made again, lessons with one surprise each, theorems as functions."""
+"""What can be shown: published experiments made again, lessons with one surprise each, theorems as
+functions.
+"""
 
 from mklcore._lazy import lazily as _lazily
 

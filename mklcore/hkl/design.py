@@ -1,6 +1,8 @@
-"""The space of kernels that a search works in, on n rows: forms, Gram matrices and sums over descendants of its nodes.
+"""The space of kernels that a search works in, on n rows: forms, Gram matrices and sums over
+descendants of its nodes.
 
-For a graph with any order v <= w and prices d_v > 0, of a dual a with a_w = a'K_w a, a search asks for
+For a graph with any order v <= w and prices d_v > 0, of a dual a with a_w = a'K_w a, a search asks
+for
 
     N  a_t / d_t^2 <= delta^2                                                for every source t of the hull's complement
     S  S_t = sum_{w in D(t)} a_w / ( sum_{v in A(w) and D(t)} d_v )^2  <=  threshold     for every source t
@@ -24,20 +26,24 @@ from mklcore.kernels.grams import GramStack, check_gram
 
 _MB = 2**20
 _RANK_ONE = 1e-12  # a Gram matrix this close to an outer product is one
-_TRAINED, _KEPT = 0.9, 0.2  # share of the memory that the levels leave: for what a hull trains on, and for what is kept
+# share of the memory that the levels leave: for what a hull trains on, and for what is kept
+_TRAINED = 0.9
+_KEPT = 0.2
 _TOGETHER = 20_000  # nodes of one plan: each takes some kilobytes of work space
 _AT_ONCE = 2_000_000  # numbers of node columns that are made together
 ROOT_OF_BUMPS = "level 0 of all"
 
 
 class Design:
-    """All kernels of a graph on n rows: a search is written for this class alone, and one object serves every lambda,
-    loss and target. Hand it to ``fit`` in place of X, and several fits share all of its matrices.
+    """All kernels of a graph on n rows: a search is written for this class alone, and one object
+    serves every lambda, loss and target. Hand it to ``fit`` in place of X, and several fits share
+    all of its matrices.
 
-    Its nodes are products of levels, k_v = prod_i k_{i, v_i}, of p variables with levels 0 .. q. Without a ``graph``
-    they are the grid {0..q}^p. With one, variable k has the kernel of node k as its level 1 and the constant 1 as its
-    level 0, and node k is ((k, 1),). A level of rank one is a column, and a node of columns costs O(n); other levels
-    are one triangle of a Gram matrix, and such a node costs O(n^2).
+    Its nodes are products of levels, k_v = prod_i k_{i, v_i}, of p variables with levels 0 .. q.
+    Without a ``graph`` they are the grid {0..q}^p. With one, variable k has the kernel of node k as
+    its level 1 and the constant 1 as its level 0, and node k is ((k, 1),). A level of rank one is a
+    column, and a node of columns costs O(n); other levels are one triangle of a Gram matrix, and
+    such a node costs O(n^2).
 
     ``order``                  parents, depths, prices and names: what makes hulls, ancestry and weights
     ``forms``                  a'K_v a of any nodes
@@ -50,13 +56,17 @@ class Design:
 
     Parameters
     ----------
-    X : (n, p) rows, Gram matrices (p, q+1, n, n), or for a graph without kernels their stack (M, n, n)
-    basis : a basis, its key in ``BASES``, None (polynomial of degree 4), or Gram matrices (p, q+1, n, n)
+    X : (n, p) rows, Gram matrices (p, q+1, n, n), or for a graph without kernels their stack (M, n,
+    n)
+    basis : a basis, its key in ``BASES``, None (polynomial of degree 4), or Gram matrices (p, q+1,
+    n, n)
     graph : None for the grid, or a ``Graph``, which brings its own kernels
     standardize : bring every column to mean 0 and standard deviation 1 first
-    normalize : centre every level above 0 and scale it to mean diagonal 1; kernel functions of a graph to variance 1
+    normalize : centre every level above 0 and scale it to mean diagonal 1; kernel functions of a
+    graph to variance 1
     names : names of the variables
-    memory_mb : budget for Gram matrices; raises ParameterError with the figure where the levels alone exceed it
+    memory_mb : budget for Gram matrices; raises ParameterError with the figure where the levels
+    alone exceed it
     """
 
     def __init__(
@@ -70,7 +80,9 @@ class Design:
         names: Sequence[str] | None = None,
         memory_mb: float = 2048.0,
     ) -> None:
-        self.graph, self.normalize, self.memory_mb = graph, normalize, memory_mb
+        self.graph = graph
+        self.normalize = normalize
+        self.memory_mb = memory_mb
         self.levels: TableLevels | Matrices | Kernels
         if graph is not None:
             self.levels = X if isinstance(X, Kernels) else Kernels.of(graph, X, normalize)
@@ -85,20 +97,25 @@ class Design:
         self._grams: dict[Node, Array] = {}
 
     def _read(self, normalize: bool) -> None:
-        first, size = self.levels.train(0), self.n * (self.n + 1) // 2
+        first = self.levels.train(0)
+        size = self.n * (self.n + 1) // 2
         needed = sum(part.ndim == 2 for part in first) * self.p * size * 8 / _MB
         if needed > self.memory_mb:
             raise ParameterError(
-                f"The levels of this basis need {needed:.0f} MB for {self.n} rows and {self.p} variables, more than "
-                f"memory_mb={self.memory_mb:g}. Raise memory_mb, use fewer rows, or a basis of columns (polynomial)."
+                f"The levels of this basis need {needed:.0f} MB for {self.n} rows and "
+                f"{self.p} variables, more than memory_mb={self.memory_mb:g}. Raise "
+                "memory_mb, use fewer rows, or a basis of columns (polynomial)."
             )
         self.columns = np.ones((self.p, self.q + 1, self.n))  # ones where a level is a block
-        self.row_in = np.full((self.p, self.q + 1), -1, dtype=np.int64)  # of its block, -1 where it is a column
+        # of its block, -1 where it is a column
+        self.row_in = np.full((self.p, self.q + 1), -1, dtype=np.int64)
         self.scaling: list[list[Scaling | None]] = []
         blocks: list[Array] = []
         for i in range(self.p):
             parts = first if i == 0 else self.levels.train(i)
-            self.scaling.append([Scaling(part) if normalize and j > 0 else None for j, part in enumerate(parts)])
+            self.scaling.append(
+                [Scaling(part) if normalize and j > 0 else None for j, part in enumerate(parts)]
+            )
             for j, part in enumerate(self._scaled(i, parts)):
                 if part.ndim == 1:
                     self.columns[i, j] = part
@@ -114,7 +131,10 @@ class Design:
         self.root_is_constant = self.graph is None and bool(self.unit.all())
 
     def _scaled(self, i: int, parts: list[Array]) -> list[Array]:
-        return [part if scale is None else scale(part) for scale, part in zip(self.scaling[i], parts, strict=True)]
+        return [
+            part if scale is None else scale(part)
+            for scale, part in zip(self.scaling[i], parts, strict=True)
+        ]
 
     @property
     def n_samples(self) -> int:
@@ -126,7 +146,9 @@ class Design:
         return HullRows(self, None)
 
     def cross(self, rows: Any) -> HullRows:
-        """New rows (m, p), or blocks (p, q+1, m, n), of a graph (M, m, n), seen through this design."""
+        """New rows (m, p), or blocks (p, q+1, m, n), of a graph (M, m, n), seen through this
+        design.
+        """
         return HullRows(self, rows)
 
     def release(self) -> None:
@@ -135,7 +157,9 @@ class Design:
         self._grams.clear()
 
     def fits(self, nodes: Iterable[Node]) -> bool:
-        """Whether a hull of these nodes can be trained on within the budget; nodes of rank one always can."""
+        """Whether a hull of these nodes can be trained on within the budget; nodes of rank one
+        always can.
+        """
         thick = 0 if self.all_columns else sum(not self.is_column(node) for node in nodes)
         return thick * self.n**2 * 8 <= max(_TRAINED * self._spare, 8 * self.n**2)
 
@@ -144,32 +168,46 @@ class Design:
         """Bytes of the budget that the levels leave."""
         return max(0.0, self.memory_mb * _MB - self.blocks.nbytes)
 
-    # -- single nodes -----------------------------------------------------------------------------------------------
+    # -- single nodes
+    # -----------------------------------------------------------------------------------------------
 
     def name(self, node: Node) -> str:
-        """How a node is written: 1, x1, x1·x3², ... Where level 0 is no constant, the root is not called 1."""
+        """How a node is written: 1, x1, x1·x3², ...
+
+        Where level 0 is no constant, the root is not called 1.
+        """
         touched = "·".join(self.levels.level_name(self.names[i], level) for i, level in node)
         return touched or ("1" if self.root_is_constant else ROOT_OF_BUMPS)
 
     def levels_of(self, node: Node) -> dict[int, int]:
         """The variables whose level does not drop out of the product, with their levels."""
         own = dict(node)
-        return own if self.unit.all() else {i: own.get(i, 0) for i in range(self.p) if i in own or not self.unit[i]}
+        return (
+            own
+            if self.unit.all()
+            else {i: own.get(i, 0) for i in range(self.p) if i in own or not self.unit[i]}
+        )
 
     def is_column(self, node: Node) -> bool:
         """Whether the node has rank one."""
-        return self.all_columns or all(self.row_in[i, level] < 0 for i, level in self.levels_of(node).items())
+        return self.all_columns or all(
+            self.row_in[i, level] < 0 for i, level in self.levels_of(node).items()
+        )
 
     def columns_of(self, nodes: Sequence[Node]) -> Array:
         """(n, k) of every node the product of those levels that are columns."""
-        counts, pairs = [len(node) for node in nodes], [pair for node in nodes for pair in node]
-        starts, table = np.cumsum([0, *counts]).astype(np.int64), np.array(pairs, dtype=np.int64).reshape(-1, 2)
+        counts = [len(node) for node in nodes]
+        pairs = [pair for node in nodes for pair in node]
+        starts = np.cumsum([0, *counts]).astype(np.int64)
+        table = np.array(pairs, dtype=np.int64).reshape(-1, 2)
         out = np.empty((len(nodes), self.n))
         node_columns(self.columns, self.unit, starts, table[:, 0].copy(), table[:, 1].copy(), out)
         return out.T
 
     def gram(self, node: Node) -> Array:
-        """The Gram matrix (n, n) of one node; the first that fit the budget are kept until ``release``."""
+        """The Gram matrix (n, n) of one node; the first that fit the budget are kept until
+        ``release``.
+        """
         if node in self._grams:
             return self._grams[node]
         column = self.columns_of([node])[:, 0]
@@ -184,37 +222,55 @@ class Design:
     def _multiply(self, gram: Array, i: int, level: int) -> None:
         if not self.blocks.size:
             raise KernelError(
-                "A saved model holds no Gram matrices of its training rows; fit it again to search its graph."
+                "A saved model holds no Gram matrices of its training rows; fit it again "
+                "to search its graph."
             )
         multiply_packed(gram, self.blocks[self.row_in[i, level]])
 
-    # -- many nodes -------------------------------------------------------------------------------------------------
+    # -- many nodes
+    # -------------------------------------------------------------------------------------------------
 
     def forms(self, nodes: Sequence[Node], a: Array) -> Array:
         """a'K_v a for every node."""
         column = np.array([self.is_column(node) for node in nodes], dtype=bool)
-        thin, thick = ([nodes[int(k)] for k in np.flatnonzero(which)] for which in (column, ~column))
-        found, step = np.zeros(len(nodes)), max(1, _AT_ONCE // self.n)
+        thin, thick = (
+            [nodes[int(k)] for k in np.flatnonzero(which)] for which in (column, ~column)
+        )
+        found = np.zeros(len(nodes))
+        step = max(1, _AT_ONCE // self.n)
         parts = [self.columns_of(thin[k : k + step]).T @ a for k in range(0, len(thin), step)]
         found[column] = np.concatenate([np.empty(0), *parts]) ** 2
         found[~column] = self._streamed(thick, a, np.eye(self.q + 1), whole=False)
         return found
 
     def descendant_sums(
-        self, nodes: Sequence[Node], a: Array, weights: NodeWeights, pulse: Callable[[], Any] = never_asked
+        self,
+        nodes: Sequence[Node],
+        a: Array,
+        weights: NodeWeights,
+        pulse: Callable[[], Any] = never_asked,
     ) -> Array:
-        """S_t for every node t: the sum over all its descendants. ``pulse`` is called now and then, and may raise.
+        """S_t for every node t: the sum over all its descendants.
 
-        The sums of the last dual are kept, and serve its multiples: a path asks for most of them two or three times.
+        ``pulse`` is called now and then, and may raise.
+
+        The sums of the last dual are kept, and serve its multiples: a path asks for most of them
+        two or three times.
         """
-        factor = None if self._known is None or self._known[0] is not weights else _multiple(a, self._known[1])
+        factor = (
+            None
+            if self._known is None or self._known[0] is not weights
+            else _multiple(a, self._known[1])
+        )
         if self._known is None or factor is None:
-            self._known, factor = (weights, a.copy(), {}), 1.0
+            self._known = (weights, a.copy(), {})
+            factor = 1.0
         _, dual, known = self._known
         fresh = [node for node in nodes if node not in known]
         if fresh and isinstance(self.order, Listed):
             assert weights.listed is not None
-            fresh, sums = self.order.nodes, self.order.shares(weights.listed) @ self.forms(self.order.nodes, dual)
+            fresh = self.order.nodes
+            sums = self.order.shares(weights.listed) @ self.forms(self.order.nodes, dual)
         elif fresh:
             sums = self._streamed(fresh, dual, weights.shares(self.q), whole=True, pulse=pulse)
         if fresh:
@@ -222,30 +278,56 @@ class Design:
         return factor**2 * np.array([known[node] for node in nodes])
 
     def _streamed(
-        self, nodes: Sequence[Node], a: Array, shares: Array, whole: bool, pulse: Callable[[], Any] = never_asked
+        self,
+        nodes: Sequence[Node],
+        a: Array,
+        shares: Array,
+        whole: bool,
+        pulse: Callable[[], Any] = never_asked,
     ) -> Array:
-        """a' [o_i M_i] a with M_i = sum_j shares_ij K_ij; of variables that are not touched, too, if ``whole``."""
+        """a' [o_i M_i] a with M_i = sum_j shares_ij K_ij; of variables that are not touched, too,
+        if ``whole``.
+        """
         if nodes and not self.all_columns and not self.blocks.size:
             self.gram(nodes[0])  # which says that there are none
-        found, step = [np.empty(0)], _TOGETHER
-        dual, columns = np.pad(a, (0, COLS)), np.pad(self.columns.reshape(-1, self.n), ((0, 0), (0, COLS)))
+        found = [np.empty(0)]
+        step = _TOGETHER
+        dual = np.pad(a, (0, COLS))
+        columns = np.pad(self.columns.reshape(-1, self.n), ((0, 0), (0, COLS)))
         for some in (nodes[k : k + step] for k in range(0, len(nodes), step)):
             plan = Plan(some, self.p, self.q, np.zeros_like(self.unit) if whole else self.unit)
-            vectors, out, row = np.empty((plan.vectors, ROWS * COLS)), np.zeros(len(some)), 0
+            vectors = np.empty((plan.vectors, ROWS * COLS))
+            out = np.zeros(len(some))
+            row = 0
             while row < self.n:
                 pulse()
                 stop = row + ROWS * (1 + plan.entries // (ROWS * (self.n - row)))
                 add_forms(
-                    row, min(stop, self.n), self.n, vectors, dual, shares, columns, self.unit, self.row_in, self.blocks,
-                    plan.levels, plan.products, plan.single, plan.fours, out,
-                )  # fmt: skip
+                    row,
+                    min(stop, self.n),
+                    self.n,
+                    vectors,
+                    dual,
+                    shares,
+                    columns,
+                    self.unit,
+                    self.row_in,
+                    self.blocks,
+                    plan.levels,
+                    plan.products,
+                    plan.single,
+                    plan.fours,
+                    out,
+                )
                 row = stop
             found.append(out)
         return np.maximum(np.concatenate(found), 0.0)
 
 
 def _multiple(a: Array, dual: Array) -> float | None:
-    """What ``a`` is a multiple of the dual by, up to the rounding of a product; None where it is none."""
+    """What ``a`` is a multiple of the dual by, up to the rounding of a product; None where it is
+    none.
+    """
     own = float(np.max(np.abs(dual), initial=0.0))
     factor = float(np.max(np.abs(a), initial=0.0)) / own if own > 0.0 else 1.0
     off = np.abs(a - factor * dual) > 4.0 * np.finfo(float).eps * np.abs(a)
@@ -253,7 +335,9 @@ def _multiple(a: Array, dual: Array) -> float | None:
 
 
 class HullRows:
-    """New rows (None: the training rows), whose levels are computed variable by variable as they are asked for."""
+    """New rows (None: the training rows), whose levels are computed variable by variable as they
+    are asked for.
+    """
 
     def __init__(self, design: Design, rows: Any) -> None:
         self.design = design
@@ -280,12 +364,15 @@ class HullRows:
         total = np.zeros((self.size, self.design.n))
         for j in map(int, np.flatnonzero(shares)):
             part = self.level(i, j)
-            total += shares[j] * (np.outer(part, self.design.columns[i, j]) if part.ndim == 1 else part)
+            total += shares[j] * (
+                np.outer(part, self.design.columns[i, j]) if part.ndim == 1 else part
+            )
         return total
 
     def full_gram(self, shares: Array) -> Array:
-        """prod_i sum_j shares_j K_ij (m, n) between these rows and the training rows; at shares of one the sum of all
-        kernels of the grid."""
+        """prod_i sum_j shares_j K_ij (m, n) between these rows and the training rows; at shares of
+        one the sum of all kernels of the grid.
+        """
         total = np.ones((self.size, self.design.n))
         for i in range(self.design.p):
             total *= self.weighed(i, shares)
@@ -293,7 +380,8 @@ class HullRows:
 
     def node(self, node: Node) -> tuple[Array, Array | None]:
         """The product of the node's columns (m,), and of its blocks (m, n) where it has any."""
-        column, block = np.ones(self.size), None
+        column = np.ones(self.size)
+        block = None
         for i, level in self.design.levels_of(node).items():
             part = self.level(i, level)
             if part.ndim == 1:
@@ -318,17 +406,23 @@ class HullRows:
 
 
 class TableLevels:
-    """The levels of a table of rows: a basis applied to every (standardised) column. ``X`` (n, p) are training rows."""
+    """The levels of a table of rows: a basis applied to every (standardised) column.
+
+    ``X`` (n, p) are training rows.
+    """
 
     def __init__(self, basis: Basis, X: Array, standardize: bool) -> None:
-        self.p, self.q, self.n = int(X.shape[1]), int(basis.q), len(X)
+        self.p = int(X.shape[1])
+        self.q = int(basis.q)
+        self.n = len(X)
         self.mean = X.mean(axis=0) if standardize else np.zeros(self.p)
         spread = X.std(axis=0) if standardize else np.ones(self.p)
         # Columns that are constant up to rounding become zeros instead of noise of unit size.
         constant = spread <= 1e-12 * np.maximum(1.0, np.abs(self.mean))
         self.scale = np.where(constant, np.inf if standardize else 1.0, spread)
         self.X = np.ascontiguousarray(((X - self.mean) / self.scale).T)
-        self.basis = basis.scaled_to(self.X.T) if hasattr(basis, "scaled_to") else basis  # what all columns decide
+        # what all columns decide
+        self.basis = basis.scaled_to(self.X.T) if hasattr(basis, "scaled_to") else basis
         self.states = [basis.fit(x) for x in self.X]
         self.level_name = self.basis.level_name
 
@@ -340,7 +434,9 @@ class TableLevels:
         return self.basis.parts(self.states[i], self.X[i], self.X[i])
 
     def new(self, rows: Array, i: int) -> list[Array]:
-        return self.basis.parts(self.states[i], (rows[:, i] - self.mean[i]) / self.scale[i], self.X[i])
+        return self.basis.parts(
+            self.states[i], (rows[:, i] - self.mean[i]) / self.scale[i], self.X[i]
+        )
 
 
 class Matrices:
@@ -350,10 +446,12 @@ class Matrices:
         K = _numeric(K)
         if K.ndim != 4 or K.shape[2] != K.shape[3] or min(K.shape) < 1 or K.shape[1] < 2:
             raise KernelError(
-                "A basis given as an array has one Gram matrix per variable and level: shape (p, q+1, n, n) with at "
-                f"least two levels; got shape {K.shape}."
+                "A basis given as an array has one Gram matrix per variable and level: "
+                f"shape (p, q+1, n, n) with at least two levels; got shape {K.shape}."
             )
-        self.p, self.q, self.n = len(K), int(K.shape[1]) - 1, int(K.shape[2])
+        self.p = len(K)
+        self.q = int(K.shape[1]) - 1
+        self.n = int(K.shape[2])
         for i, j in np.ndindex(K.shape[:2]):
             check_gram(f"Level {j} of variable {i + 1}", np.ascontiguousarray(K[i, j]))
         self.K = K
@@ -364,8 +462,8 @@ class Matrices:
         rows = _numeric(rows)
         if rows.ndim != 4 or (*rows.shape[:2], rows.shape[3]) != (self.p, self.q + 1, self.n):
             raise KernelError(
-                f"Test blocks must be (p, q+1, n_new, n) with p = {self.p}, q+1 = {self.q + 1} and n = {self.n} "
-                f"training rows; got shape {rows.shape}."
+                f"Test blocks must be (p, q+1, n_new, n) with p = {self.p}, q+1 = "
+                f"{self.q + 1} and n = {self.n} training rows; got shape {rows.shape}."
             )
         return rows, int(rows.shape[2])
 
@@ -376,8 +474,9 @@ class Matrices:
         return [self._part(rows[i, j], i, j) for j in range(self.q + 1)]
 
     def _part(self, block: Array, i: int, j: int) -> Array:
-        """A column where the training matrix has rank one: k(., x_r) / sqrt(k(x_r, x_r)) at its largest diagonal
-        entry."""
+        """A column where the training matrix has rank one: k(., x_r) / sqrt(k(x_r, x_r)) at its
+        largest diagonal entry.
+        """
         r = int(self.anchors[i, j])
         if r < 0:
             return np.array(block)
@@ -390,21 +489,33 @@ class Matrices:
 class Kernels:
     """The kernels of a graph, each the level 1 of a variable of its own, next to the constant 1.
 
-    ``place`` (M,) says where in ``stack``, and in the ``transform`` to new rows, the kernel of a node is, -1 where it
-    was left out because it is constant. The stack is None in a saved model, which predicts and is not searched.
+    ``place`` (M,) says where in ``stack``, and in the ``transform`` to new rows, the kernel of a
+    node is, -1 where it was left out because it is constant. The stack is None in a saved model,
+    which predicts and is not searched.
     """
 
     q = 1
 
     def __init__(
-        self, labels: tuple[str, ...], place: Indices, transform: Any, n: int, stack: GramStack | None = None
+        self,
+        labels: tuple[str, ...],
+        place: Indices,
+        transform: Any,
+        n: int,
+        stack: GramStack | None = None,
     ) -> None:
-        self.labels, self.place, self.transform, self.n, self.stack = labels, place, transform, n, stack
+        self.labels = labels
+        self.place = place
+        self.transform = transform
+        self.n = n
+        self.stack = stack
         self.p = len(labels)
 
     @classmethod
     def of(cls, graph: Graph, X: Any, normalize: bool) -> Kernels:
-        """On training rows: a table for kernel functions, a stack (M, n, n) where the graph holds no kernels."""
+        """On training rows: a table for kernel functions, a stack (M, n, n) where the graph holds
+        no kernels.
+        """
         if graph.is_precomputed:
             stack = GramStack.from_array(graph.kernels, graph.names)
         elif graph.kernels is not None:
@@ -413,7 +524,8 @@ class Kernels:
             stack = X if isinstance(X, GramStack) else GramStack.from_array(X, graph.names)
             if stack.n_kernels != len(graph):
                 raise KernelError(
-                    f"The graph has {len(graph)} nodes, the stack {stack.n_kernels} kernels; one per node."
+                    f"The graph has {len(graph)} nodes, the stack {stack.n_kernels} "
+                    "kernels; one per node."
                 )
         place = {name: k for k, name in enumerate(stack.names)}
         names = getattr(graph.kernels, "names", stack.names)
@@ -423,7 +535,10 @@ class Kernels:
     def train(self, i: int) -> list[Array]:
         if self.place[i] < 0:
             return [np.ones(self.n), np.zeros(self.n)]
-        return [np.ones(self.n), np.empty((0, 0)) if self.stack is None else self.stack.values[self.place[i]]]
+        return [
+            np.ones(self.n),
+            np.empty((0, 0)) if self.stack is None else self.stack.values[self.place[i]],
+        ]
 
     def new_rows(self, rows: Any) -> tuple[Any, int]:
         """New rows of the table, or blocks (M, m, n) where the kernels were given ready, and m."""
@@ -432,15 +547,18 @@ class Kernels:
         rows = np.asarray(rows, dtype=np.float64)
         if rows.ndim != 3 or (rows.shape[0], rows.shape[2]) != (self.p, self.n):
             raise KernelError(
-                f"Test blocks must be (M, n_new, n) with M = {self.p} nodes and n = {self.n} training rows; got "
-                f"shape {rows.shape}."
+                f"Test blocks must be (M, n_new, n) with M = {self.p} nodes and n = "
+                f"{self.n} training rows; got shape {rows.shape}."
             )
         return rows, int(rows.shape[1])
 
     def new(self, rows: Any, i: int) -> list[Array]:
         place = int(self.place[i])
         if place < 0:
-            return [np.ones(len(rows)), np.zeros(len(rows) if self.transform is not None else rows.shape[1])]
+            return [
+                np.ones(len(rows)),
+                np.zeros(len(rows) if self.transform is not None else rows.shape[1]),
+            ]
         block = rows[i] if self.transform is None else self.transform.subset([place]).cross(rows)[0]
         return [np.ones(len(block)), block]
 
@@ -450,22 +568,28 @@ class Kernels:
 
 def _levels(X: Any, basis: Any, standardize: bool) -> TableLevels | Matrices:
     """Where the levels of a grid come from."""
-    given = basis if isinstance(basis, (np.ndarray, list, tuple)) else X if np.ndim(X) == 4 else None
+    given = (
+        basis if isinstance(basis, (np.ndarray, list, tuple)) else X if np.ndim(X) == 4 else None
+    )
     if given is not None:
         return Matrices(given)
     if isinstance(basis, str) and basis not in BASES:
-        raise ParameterError(f"There is no basis called {basis!r}; the bases are {', '.join(BASES)}.")
-    kind = PolynomialBasis() if basis is None else BASES[basis]() if isinstance(basis, str) else basis
+        raise ParameterError(
+            f"There is no basis called {basis!r}; the bases are {', '.join(BASES)}."
+        )
+    kind = (
+        PolynomialBasis() if basis is None else BASES[basis]() if isinstance(basis, str) else basis
+    )
     missing = [part for part in ("q", "fit", "parts", "level_name") if not hasattr(kind, part)]
     if len(missing) == 4:
         raise ParameterError(
-            "basis must be None, one of the bases (PolynomialBasis(4), GaussianBasis(3), ...) or an array of Gram "
-            f"matrices (p, q+1, n, n); got {basis!r}."
+            "basis must be None, one of the bases (PolynomialBasis(4), GaussianBasis(3), "
+            f"...) or an array of Gram matrices (p, q+1, n, n); got {basis!r}."
         )
     if missing:
         raise ParameterError(
-            f"{type(kind).__name__} is no complete basis: it lacks {', '.join(missing)}. Write what is missing as "
-            "Basis in mklcore.hkl.bases has it."
+            f"{type(kind).__name__} is no complete basis: it lacks {', '.join(missing)}. "
+            "Write what is missing as Basis in mklcore.hkl.bases has it."
         )
     return TableLevels(kind, np.asarray(X), standardize)
 
@@ -474,7 +598,9 @@ def _numeric(K: Any) -> Array:
     try:
         return np.asarray(K, dtype=np.float64)
     except (TypeError, ValueError):
-        raise KernelError("A basis given as an array must hold numbers, in one shape (p, q+1, n, n).") from None
+        raise KernelError(
+            "A basis given as an array must hold numbers, in one shape (p, q+1, n, n)."
+        ) from None
 
 
 def _rank_one_anchor(gram: Array) -> int:
@@ -483,19 +609,25 @@ def _rank_one_anchor(gram: Array) -> int:
     top = float(gram[r, r])
     if top <= 0.0:
         return r
-    return r if np.max(np.abs(gram - np.outer(gram[:, r], gram[r]) / top)) <= _RANK_ONE * top else -1
+    return (
+        r if np.max(np.abs(gram - np.outer(gram[:, r], gram[r]) / top)) <= _RANK_ONE * top else -1
+    )
 
 
 class Scaling:
-    """Centring and scaling of one level, learnt on the training rows: mean 0 in feature space, mean diagonal 1."""
+    """Centring and scaling of one level, learnt on the training rows: mean 0 in feature space, mean
+    diagonal 1.
+    """
 
     def __init__(self, part: Array) -> None:
         self.rows: Array = part.mean(axis=-1)  # a number for a column
         self.total = float(part.mean())
         if part.ndim == 1:
-            size, room = float(np.sqrt(np.mean((part - self.total) ** 2))), 1e-10
+            size = float(np.sqrt(np.mean((part - self.total) ** 2)))
+            room = 1e-10
         else:
-            size, room = float(np.trace(part) / len(part) - self.total), 1e-12
+            size = float(np.trace(part) / len(part) - self.total)
+            room = 1e-12
         self.size = size if size > room * max(1.0, abs(self.total)) else np.inf
 
     def __call__(self, part: Array) -> Array:

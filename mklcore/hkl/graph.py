@@ -1,10 +1,12 @@
-"""Graphs of kernels: nodes, hulls, prices, and sums up and down; the grid of products, and graphs of one's own.
+"""Graphs of kernels: nodes, hulls, prices, and sums up and down; the grid of products, and graphs
+of one's own.
 
     a kernel may enter the model only after all of its parents
 
-The grid is V = {0..q}^p with edges v -> v + e_i. A node is written by what it touches: the sorted pairs (variable,
-level) with level > 0; () is the root. V is never listed, for it may hold 10^30 nodes and more. Node k of a graph of
-one's own is ((k, 1),): a grid of one level for each kernel holds the same kernels, in another order.
+The grid is V = {0..q}^p with edges v -> v + e_i. A node is written by what it touches: the sorted
+pairs (variable, level) with level > 0; () is the root. V is never listed, for it may hold 10^30
+nodes and more. Node k of a graph of one's own is ((k, 1),): a grid of one level for each kernel
+holds the same kernels, in another order.
 
     A(v) ancestors,   D(v) descendants, both with v itself
 
@@ -65,7 +67,9 @@ def child(node: Node, variable: int) -> Node:
 
 @dataclass(frozen=True, eq=False)
 class NodeWeights:
-    """The price d_v of a node in the norm: base^|v|_1, ``root`` at the root of a grid; ``listed`` (M,) where given."""
+    """The price d_v of a node in the norm: base^|v|_1, ``root`` at the root of a grid; ``listed``
+    (M,) where given.
+    """
 
     base: float = 1.0
     root: float = 1.0
@@ -79,7 +83,9 @@ class NodeWeights:
         """d_v for every node."""
         if self.listed is not None:
             return self.listed[[k for ((k, _),) in nodes]]
-        return np.array([self.base ** sum(level for _, level in node) if node else self.root for node in nodes])
+        return np.array(
+            [self.base ** sum(level for _, level in node) if node else self.root for node in nodes]
+        )
 
     def shares(self, q: int) -> Array:
         """1 / c(t, j)^2 with c(t, j) = sum_{l=t..j} base^l, as (q+1, q+1); zero for j < t."""
@@ -102,8 +108,9 @@ class Grid:
         return int((self.q + 1) ** self.p)
 
     def weights(self, base: float | None, root: float) -> NodeWeights:
-        """d_v; a ``base`` of None is 4, or sqrt(p) - 1 rounded up where that is more: below the certificate rarely
-        closes."""
+        """d_v; a ``base`` of None is 4, or sqrt(p) - 1 rounded up where that is more: below the
+        certificate rarely closes.
+        """
         usual = max(4, np.ceil(np.sqrt(self.p)) - 1)
         return NodeWeights(float(usual if base is None else base), float(root))
 
@@ -124,10 +131,14 @@ class Grid:
         return touched(key)
 
     def opened(self, node: Node, hull: Hull) -> list[Node]:
-        """What v makes a source: v + e_i where all v - e_l + e_i are inside, that is, where every v - e_l has its bit
-        i."""
-        above, own, taken = parents(node), [1 << variable for variable, _ in node], hull.taken
-        free, taken[node] = (1 << self.p) - 1, 0
+        """What v makes a source: v + e_i where all v - e_l + e_i are inside, that is, where every v
+        - e_l has its bit i.
+        """
+        above = parents(node)
+        own = [1 << variable for variable, _ in node]
+        taken = hull.taken
+        free = (1 << self.p) - 1
+        taken[node] = 0
         for parent in above:
             free &= taken[parent]
         for k, (_, level) in enumerate(node):
@@ -149,9 +160,13 @@ class Listed:
     """The order of a ``Graph``, whose node k is ((k, 1),)."""
 
     def __init__(self, graph: Graph) -> None:
-        self.graph, self.size, self.depths = graph, len(graph), graph.depths
+        self.graph = graph
+        self.size = len(graph)
+        self.depths = graph.depths
         self.nodes: list[Node] = [((k, 1),) for k in range(self.size)]
-        self.roots = tuple(node for node, above in zip(self.nodes, graph.parents, strict=True) if not above)
+        self.roots = tuple(
+            node for node, above in zip(self.nodes, graph.parents, strict=True) if not above
+        )
         self.start = self.roots[:_FIRST_ROOTS]
         self._shares: tuple[Array, Any] | None = None  # of the last prices
         self._children: list[list[Node]] = [[] for _ in self.nodes]
@@ -160,7 +175,9 @@ class Listed:
                 self._children[parent].append(node)
 
     def weights(self, base: float | None, root: float) -> NodeWeights:
-        """d_v: the weights of the graph, or ``base`` to the power of the depth; ``root`` is of grids."""
+        """d_v: the weights of the graph, or ``base`` to the power of the depth; ``root`` is of
+        grids.
+        """
         return NodeWeights(listed=self.graph.prices(base))
 
     def parents(self, node: Node) -> Sequence[Node]:
@@ -177,23 +194,33 @@ class Listed:
 
     def node_of(self, key: Any) -> Node:
         """The node that ``key`` names."""
-        return self.nodes[int(key) if self.graph.names is None else self.graph.names.index(str(key))]
+        return self.nodes[
+            int(key) if self.graph.names is None else self.graph.names.index(str(key))
+        ]
 
     def opened(self, node: Node, hull: Hull) -> list[Node]:
         """The children of v all of whose parents are in the hull."""
         return [
-            one for one in self._children[node[0][0]] if one not in hull and all(v in hull for v in self.parents(one))
+            one
+            for one in self._children[node[0][0]]
+            if one not in hull and all(v in hull for v in self.parents(one))
         ]
 
     def shares(self, prices: Array) -> Any:
-        """1 / (sum_{v in A(w) and D(t)} d_v)^2 as a sparse matrix (t, w); zero where w is no descendant of t."""
+        """1 / (sum_{v in A(w) and D(t)} d_v)^2 as a sparse matrix (t, w); zero where w is no
+        descendant of t.
+        """
         if self._shares is not None and self._shares[0] is prices:
             return self._shares[1]
         above: list[set[int]] = [set() for _ in self.nodes]
         for k in self.graph.order:
             above[k] = {k}.union(*(above[parent] for parent in self.graph.parents[k]))
-        rows, columns = np.array([(v, w) for w, own in enumerate(above) for v in own], dtype=np.int64).T
-        reach = scipy.sparse.csr_matrix((np.ones(rows.size), (rows, columns)), shape=(self.size, self.size))
+        rows, columns = np.array(
+            [(v, w) for w, own in enumerate(above) for v in own], dtype=np.int64
+        ).T
+        reach = scipy.sparse.csr_matrix(
+            (np.ones(rows.size), (rows, columns)), shape=(self.size, self.size)
+        )
         between = (reach @ scipy.sparse.diags(prices) @ reach).tocsr()
         between.data = 1.0 / between.data**2
         self._shares = prices, between
@@ -201,10 +228,11 @@ class Listed:
 
 
 class Hull:
-    """A set of nodes closed under taking parents, with the sources of its complement kept up to date.
+    """A set of nodes closed under taking parents, with the sources of its complement kept up to
+    date.
 
-    ``members`` stand in order of entry, parents before children; ``sources`` are the nodes outside all of whose parents
-    are inside, which are the only ones that can enter next.
+    ``members`` stand in order of entry, parents before children; ``sources`` are the nodes outside
+    all of whose parents are inside, which are the only ones that can enter next.
     """
 
     def __init__(self, order: Grid | Listed, nodes: Iterable[Node] | None = None) -> None:
@@ -260,13 +288,19 @@ class Ancestry:
 
     def zeta(self, eta: Array) -> Array:
         """zeta_w = 1 / sum_{v in A(w)} 1 / eta_v."""
-        zeta: Array = 1.0 / np.add.reduceat(1.0 / eta[self._above], np.cumsum(self._counts) - self._counts)
+        zeta: Array = 1.0 / np.add.reduceat(
+            1.0 / eta[self._above], np.cumsum(self._counts) - self._counts
+        )
         return zeta
 
     def down(self, values: Array) -> Array:
         """sum_{w in D(v)} values_w for every v."""
         return np.asarray(
-            np.bincount(self._above.astype(np.intp, copy=False), np.repeat(values, self._counts), values.size),
+            np.bincount(
+                self._above.astype(np.intp, copy=False),
+                np.repeat(values, self._counts),
+                values.size,
+            ),
             dtype=float,
         )
 
@@ -285,15 +319,16 @@ class Graph:
     Parameters
     ----------
     parents : object
-        For each of the M nodes the nodes it can enter after, as indices; or a mapping from a node's name to the names
-        of its parents.
+        For each of the M nodes the nodes it can enter after, as indices; or a mapping from a node's
+        name to the names of its parents.
     kernels : sequence of kernels
-        Gram matrices (M, n, n) of the training rows, used as they are; a ``KernelDictionary`` or a list of kernels such
-        as ``Linear(features=(0, 3))``, one per node in order, which also works on new rows; None where a stack of
-        kernels is handed to ``fit`` in place of the table. A mapping by name where ``parents`` is one.
+        Gram matrices (M, n, n) of the training rows, used as they are; a ``KernelDictionary`` or a
+        list of kernels such as ``Linear(features=(0, 3))``, one per node in order, which also works
+        on new rows; None where a stack of kernels is handed to ``fit`` in place of the table. A
+        mapping by name where ``parents`` is one.
     weights : sequence of float or None
-        Price d_v > 0 of every node in the norm sum_v d_v ||f_D(v)||; None for ``depth_weight`` (1 where that is None)
-        to the power of the node's depth, the longest way from a root.
+        Price d_v > 0 of every node in the norm sum_v d_v ||f_D(v)||; None for ``depth_weight`` (1
+        where that is None) to the power of the node's depth, the longest way from a root.
     names : sequence of str, default None
         One per node; of a mapping its keys.
 
@@ -314,39 +349,61 @@ class Graph:
     order: tuple[int, ...] = field(init=False, default=())  # the nodes, every one after its parents
 
     def __post_init__(self) -> None:
-        parents, names, parts = self.parents, self.names, [self.kernels, self.weights]
+        parents = self.parents
+        names = self.names
+        parts = [self.kernels, self.weights]
         if parents is None or isinstance(parents, str) or not len(parents):
-            raise ParameterError("A graph needs at least one node: parents lists the parents of each.")
-        keys: list[Any] = list(parents) if isinstance(parents, Mapping) else list(range(len(parents)))
+            raise ParameterError(
+                "A graph needs at least one node: parents lists the parents of each."
+            )
+        keys: list[Any] = (
+            list(parents) if isinstance(parents, Mapping) else list(range(len(parents)))
+        )
         if isinstance(parents, Mapping):
-            names, parents = tuple(map(str, keys)), list(parents.values())
+            names = tuple(map(str, keys))
+            parents = list(parents.values())
         for k, part in enumerate(parts):
             if isinstance(part, Mapping):
                 if set(part) != set(keys):
-                    raise ParameterError("Kernels and weights by name need parents by the same names.")
+                    raise ParameterError(
+                        "Kernels and weights by name need parents by the same names."
+                    )
                 parts[k] = [part[key] for key in keys]
-        count, place = len(keys), {key: k for k, key in enumerate(keys)}
+        count = len(keys)
+        place = {key: k for k, key in enumerate(keys)}
         if names is not None and (len(names) != count or len(set(names)) < count):
-            raise ParameterError(f"names must hold {count} different names, one per node; got {len(names)}.")
+            raise ParameterError(
+                f"names must hold {count} different names, one per node; got {len(names)}."
+            )
         found = tuple(_checked_parents(k, above, place) for k, above in enumerate(parents))
         try:
             order = tuple(TopologicalSorter(dict(enumerate(found))).static_order())
         except CycleError as error:
             circle = ", ".join(str(names[k] if names else k) for k in error.args[1][:5])
             raise ParameterError(
-                f"The graph has a circle through {circle}; parents must not be descendants of their children."
+                f"The graph has a circle through {circle}; parents must not be descendants "
+                "of their children."
             ) from None
         for name, value in (
-            ("parents", found), ("kernels", _as_kernels(parts[0], count)), ("weights", _as_weights(parts[1], count)),
-            ("names", None if names is None else tuple(map(str, names))), ("order", order),
-        ):  # fmt: skip
+            ("parents", found),
+            ("kernels", _as_kernels(parts[0], count)),
+            ("weights", _as_weights(parts[1], count)),
+            ("names", None if names is None else tuple(map(str, names))),
+            ("order", order),
+        ):
             object.__setattr__(self, name, value)
 
     def __len__(self) -> int:
         return len(self.parents)
 
     def __repr__(self) -> str:
-        kind = "no kernels" if self.kernels is None else "Gram matrices" if self.is_precomputed else "kernel functions"
+        kind = (
+            "no kernels"
+            if self.kernels is None
+            else "Gram matrices"
+            if self.is_precomputed
+            else "kernel functions"
+        )
         return f"Graph({len(self)} nodes, {sum(map(len, self.parents))} edges, {kind})"
 
     @property
@@ -365,11 +422,23 @@ class Graph:
     def prices(self, base: float | None = None) -> Array:
         """d_v (M,): the ``weights``, or ``base`` to the power of the depth."""
         depths = np.array(self.depths, dtype=float)
-        return np.array((1.0 if base is None else float(base)) ** depths if self.weights is None else self.weights)
+        return np.array(
+            (1.0 if base is None else float(base)) ** depths
+            if self.weights is None
+            else self.weights
+        )
 
     @classmethod
-    def tree(cls, parent: Any, kernels: Any = None, *, weights: Any = None, names: Sequence[str] | None = None) -> Self:
-        """A tree or forest: ``parent`` holds one parent per node, None for a root; or maps names to the parent's name.
+    def tree(
+        cls,
+        parent: Any,
+        kernels: Any = None,
+        *,
+        weights: Any = None,
+        names: Sequence[str] | None = None,
+    ) -> Self:
+        """A tree or forest: ``parent`` holds one parent per node, None for a root; or maps names to
+        the parent's name.
 
         >>> Graph.tree({"body": None, "arm": "body", "hand": "arm"}).depths
         (0, 1, 2)
@@ -386,17 +455,23 @@ def _checked_parents(k: int, above: Any, place: Mapping[Any, int]) -> tuple[int,
         found = tuple(place[one] for one in above)
     except (KeyError, TypeError):
         raise ParameterError(
-            f"The parents of node {k} must be a list of nodes of the graph, from 0 to {len(place) - 1} or by name; got "
-            f"{above!r}."
+            f"The parents of node {k} must be a list of nodes of the graph, from 0 to "
+            f"{len(place) - 1} or by name; got {above!r}."
         ) from None
     if k in found or len(set(found)) < len(found):
-        raise ParameterError(f"The parents of node {k} must be different nodes and not itself; got {above!r}.")
+        raise ParameterError(
+            f"The parents of node {k} must be different nodes and not itself; got {above!r}."
+        )
     return found
 
 
 def _as_kernels(kernels: Any, count: int) -> Any:
     found: Any = kernels
-    if isinstance(kernels, (list, tuple)) and kernels and all(isinstance(one, KernelSpec) for one in kernels):
+    if (
+        isinstance(kernels, (list, tuple))
+        and kernels
+        and all(isinstance(one, KernelSpec) for one in kernels)
+    ):
         found = KernelDictionary(tuple(kernels))
     elif kernels is not None and not isinstance(kernels, KernelDictionary):
         try:
@@ -405,11 +480,13 @@ def _as_kernels(kernels: Any, count: int) -> Any:
             found = np.empty(0)
         if found.ndim != 3 or found.shape[1] != found.shape[2]:
             raise KernelError(
-                "The kernels of a graph are Gram matrices (M, n, n), a KernelDictionary, or a list of kernels, one "
-                "per node."
+                "The kernels of a graph are Gram matrices (M, n, n), a KernelDictionary, "
+                "or a list of kernels, one per node."
             )
     if found is not None and len(found) != count:
-        raise KernelError(f"The graph has {count} nodes and {len(found)} kernels; there must be one per node.")
+        raise KernelError(
+            f"The graph has {count} nodes and {len(found)} kernels; there must be one per node."
+        )
     return found
 
 
@@ -421,5 +498,7 @@ def _as_weights(weights: Any, count: int) -> tuple[float, ...] | None:
     except (TypeError, ValueError):
         found = ()
     if len(found) != count or not all(np.isfinite(one) and one > 0 for one in found):
-        raise ParameterError(f"weights must hold {count} numbers above 0, one per node; got {weights!r}.")
+        raise ParameterError(
+            f"weights must hold {count} numbers above 0, one per node; got {weights!r}."
+        )
     return found

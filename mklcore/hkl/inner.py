@@ -1,4 +1,5 @@
-"""The problem on a hull J: machines at given weights, and two ways to move the weights, certified at every step.
+"""The problem on a hull J: machines at given weights, and two ways to move the weights, certified
+at every step.
 
     min_{eta in H} min_{beta, b}  (1/n) sum_i l(y_i, f(x_i) + b) + lam/2 sum_{w in J} ||beta_w||^2 / zeta_w(eta)
         (2), (3)
@@ -10,8 +11,8 @@ At given zeta it is one kernel machine,   lam [ C sum_i l + 1/2 a'K a ],   K = s
 ``ColumnMachine``   every node has rank one and there are fewer nodes than rows: algebra of the size of the hull.
 ``GramMachine``     anything else, by the kernel machines of the library.
 
-With a_w = a'K_w a at the machine's dual a, kappa_vw = zeta_w / eta_v (its columns sum to one), h_v = sum_w kappa_vw
-zeta_w a_w:
+With a_w = a'K_w a at the machine's dual a, kappa_vw = zeta_w / eta_v (its columns sum to one), h_v
+= sum_w kappa_vw zeta_w a_w:
 
     sum_v h_v = sum_w zeta_w a_w  <=  Omega*_J(a)^2  <=  max_v h_v / x_v
 
@@ -19,9 +20,9 @@ zeta_w a_w:
 ``Barrier``         Newton steps on F(x) - tau sum_v log x_v over the simplex, F the value of (2) in x: 1e-9 in 15 to
 25.
 
-Second derivatives (specification, section 6): d2F / dzeta_w dzeta_u = lam (K_w a)'C^{-1}(K_u a), with C = K + n lam / W
-and the intercept projected out; W = 1 for the squared loss, s (1 - s) for the logistic one, and the curvature of the
-interior point for the hinge.
+Second derivatives (specification, section 6): d2F / dzeta_w dzeta_u = lam (K_w a)'C^{-1}(K_u a),
+with C = K + n lam / W and the intercept projected out; W = 1 for the squared loss, s (1 - s) for
+the logistic one, and the curvature of the interior point for the hinge.
 
 Source: Bach (2008), equations (2), (3), Proposition 1; specification, sections 2 and 6.
 """
@@ -45,18 +46,23 @@ from mklcore.problem.machines import machine_of
 from mklcore.problem.problem import LowerBound
 from mklcore.problem.solution import dual_gap, feasible_start
 
-NEEDED = "being quadratic, smooth, or piecewise linear and signed"  # of a loss, for a machine on a hull
+# of a loss, for a machine on a hull
+NEEDED = "being quadratic, smooth, or piecewise linear and signed"
 
 _FLOOR = 1e-13  # the smallest share of the simplex
 _SHARPEST = 1e-13  # no machine is asked for a smaller relative gap
 _MIX_BELOW = 1e-10  # a start with smaller shares (new nodes have none) is moved inwards
 _PATIENCE = 10  # steps of the barrier that do not halve the gap
-_LOOSE, _FIRST = 1e-2, 20  # gap to which the fixed point goes before the barrier, and its steps at most
+# gap to which the fixed point goes before the barrier, and its steps at most
+_LOOSE = 1e-2
+_FIRST = 20
 _MOST_STEPS = 200  # of the barrier
 _TO_THE_WALL = 0.95  # of the way to the boundary of the simplex is the longest step
 _HALVINGS = 12  # of a step that does not gain
 _NEWTON = 60  # Newton steps of a smooth machine at most
-_HINGE_STEPS, _HINGE_PATIENCE = 80, 3  # interior point steps at most, and in a row that do not lower the gap
+# interior point steps at most, and in a row that do not lower the gap
+_HINGE_STEPS = 80
+_HINGE_PATIENCE = 3
 _OFF_PATH = 100.0  # gaps of so many n mu are not those of the central path
 _FAR = 1e-9  # share of the objective: a gap that another start may close
 _INSIDE = 1e-3  # a warm start is moved this far into the box
@@ -66,13 +72,16 @@ Solver = Callable[[Array], Array]
 
 
 def suits_hulls(loss: Loss | type[Loss]) -> bool:
-    """Whether a hull has a machine for ``loss``: a linear system, derivatives, or the interior point of the hinge."""
+    """Whether a hull has a machine for ``loss``: a linear system, derivatives, or the interior
+    point of the hinge.
+    """
     return loss.quadratic or loss.smooth or (loss.piecewise_linear and loss.signed)
 
 
 @dataclass(frozen=True, eq=False)
 class MachinePoint:
-    """A solved machine: dual (n,), intercept, decision (n,) = K a, and a'K_w a for every node of the hull (m,).
+    """A solved machine: dual (n,), intercept, decision (n,) = K a, and a'K_w a for every node of
+    the hull (m,).
 
     ``diagonal`` (n,): what the hinge machine adds to K in its last step, None for the others.
     """
@@ -95,8 +104,9 @@ class HullTask:
 
     @property
     def interior(self) -> bool:
-        """Whether the machine is the interior point of the hinge: the dual is to vary smoothly with the kernel
-        weights."""
+        """Whether the machine is the interior point of the hinge: the dual is to vary smoothly with
+        the kernel weights.
+        """
         return self.loss.piecewise_linear and self.loss.signed
 
     @property
@@ -114,14 +124,20 @@ class HullTask:
 
     def primal(self, decision: Array, intercept: float, squared_norm: float) -> float:
         """(1/n) sum l + lam/2 squared_norm."""
-        return total_loss(self.loss, decision, intercept, self.y, 1.0 / self.y.size) + 0.5 * self.lam * squared_norm
+        return (
+            total_loss(self.loss, decision, intercept, self.y, 1.0 / self.y.size)
+            + 0.5 * self.lam * squared_norm
+        )
 
     def bound(self, a: Array, squared_norm: float) -> LowerBound:
-        """max_s  -(1/n) sum phi*(-n lam s a) - lam/2 s^2 squared_norm, and the s a that has it: any bound on Omega*^2
-        will do."""
+        """max_s  -(1/n) sum phi*(-n lam s a) - lam/2 s^2 squared_norm, and the s a that has it: any
+        bound on Omega*^2 will do.
+        """
         half = 0.5 * squared_norm
         s = self.loss.best_multiple(a, self.y, self.C, half)
-        value, t = max((self.loss.dual(t * a, self.y, self.C) - t * t * half, t) for t in (1.0, s, 0.0))
+        value, t = max(
+            (self.loss.dual(t * a, self.y, self.C) - t * t * half, t) for t in (1.0, s, 0.0)
+        )
         return LowerBound(self.lam * value, t * a, self.lam * half)
 
     def second_derivative(self, answer: MachinePoint) -> Array:
@@ -133,9 +149,13 @@ class HullTask:
         return np.maximum(1.0 / (self.C * self.loss.curvature(answer.dual, self.y, self.C)), 1e-12)
 
 
-def machine_for(design: Design, task: HullTask, nodes: Sequence[Node]) -> ColumnMachine | GramMachine:
-    """The cheaper machine of one hull that can do it: ``solve`` at zeta (m,) from a ``warm`` dual to an ``accuracy``
-    (duality gap over 1/2 a'K a), ``hessian`` (m, m) of its value in zeta at an answer."""
+def machine_for(
+    design: Design, task: HullTask, nodes: Sequence[Node]
+) -> ColumnMachine | GramMachine:
+    """The cheaper machine of one hull that can do it: ``solve`` at zeta (m,) from a ``warm`` dual
+    to an ``accuracy`` (duality gap over 1/2 a'K a), ``hessian`` (m, m) of its value in zeta at an
+    answer.
+    """
     thin = len(nodes) < design.n and all(design.is_column(node) for node in nodes)
     return ColumnMachine(design, task, nodes) if thin else GramMachine(design, task, nodes)
 
@@ -144,9 +164,13 @@ class ColumnMachine:
     """All nodes of rank one: O(m^3) per solve once the (m, m) products of columns are there."""
 
     def __init__(self, design: Design, task: HullTask, nodes: Sequence[Node]) -> None:
-        self.task, self.columns = task, design.columns_of(nodes)
-        # With 1'a = 0 the centred columns say the same, without the cancellation a constant column brings.
-        self._centred = self.columns - self.columns.mean(axis=0) if task.fit_intercept else self.columns
+        self.task = task
+        self.columns = design.columns_of(nodes)
+        # With 1'a = 0 the centred columns say the same, without the cancellation a constant column
+        # brings.
+        self._centred = (
+            self.columns - self.columns.mean(axis=0) if task.fit_intercept else self.columns
+        )
         self._gram = self._centred.T @ self._centred if task.loss.quadratic else None
 
     def solve(self, zeta: Array, warm: Array | None, accuracy: float) -> MachinePoint:
@@ -155,7 +179,9 @@ class ColumnMachine:
         if not self.task.interior:
             return self._smooth(zeta, warm, accuracy)
         scaled = self._centred * np.sqrt(zeta)
-        hinge = _HingeMachine(self.task, lambda a: scaled @ (scaled.T @ a), lambda h: _woodbury(scaled, h))
+        hinge = _HingeMachine(
+            self.task, lambda a: scaled @ (scaled.T @ a), lambda h: _woodbury(scaled, h)
+        )
         dual, diagonal = hinge.solve(warm, accuracy)
         return replace(self._answer(zeta, dual), diagonal=diagonal)
 
@@ -167,7 +193,8 @@ class ColumnMachine:
         return system
 
     def _ridge(self, zeta: Array, gram: Array) -> Array:
-        task, root = self.task, np.sqrt(zeta)
+        task = self.task
+        root = np.sqrt(zeta)
         y = task.y - task.y.mean() if task.fit_intercept else task.y
         beta = root * factorised(self._system(gram, zeta))(root * (self._centred.T @ y))
         dual = (y - self._centred @ beta) / (y.size * task.lam)
@@ -180,8 +207,13 @@ class ColumnMachine:
         return MachinePoint(dual, self.task.intercept(decision), decision, inner**2)
 
     def _smooth(self, zeta: Array, warm: Array | None, accuracy: float) -> MachinePoint:
-        """Newton's method in the coefficients v of the scaled columns; the intercept is one more, without a price."""
-        task, y, loss, C = self.task, self.task.y, self.task.loss, self.task.C
+        """Newton's method in the coefficients v of the scaled columns; the intercept is one more,
+        without a price.
+        """
+        task = self.task
+        y = self.task.y
+        loss = self.task.loss
+        C = self.task.C
         scaled = self.columns * np.sqrt(zeta)
         price = np.append(np.ones(zeta.size), np.zeros(int(task.fit_intercept)))
         features = np.column_stack([scaled, np.ones((y.size, price.size - zeta.size))])
@@ -190,7 +222,8 @@ class ColumnMachine:
             t = features @ v
             return C * float(loss.value(t, y).sum()) + 0.5 * float(price @ v**2), v, t
 
-        # The dual of another hull can be worse than nothing: where every row is saturated, no Newton step leads back.
+        # The dual of another hull can be worse than nothing: where every row is saturated, no
+        # Newton step leads back.
         starts = [np.zeros(zeta.size)] if warm is None else [np.zeros(zeta.size), scaled.T @ warm]
         value, v, t = min(
             (placed(np.append(v, [task.intercept(scaled @ v)])[: price.size]) for v in starts),
@@ -205,7 +238,8 @@ class ColumnMachine:
                 break
             weight = C * np.maximum(loss.second_derivative(t, y), 1e-12)
             system = (features * weight[:, None]).T @ features + np.diag(price)
-            step, length = np.linalg.solve(system, C * (features.T @ pull) - price * v), 1.0
+            step = np.linalg.solve(system, C * (features.T @ pull) - price * v)
+            length = 1.0
             while length > 1e-8:
                 trial = placed(v + length * step)
                 if trial[0] <= value * (1.0 + 1e-14):
@@ -217,13 +251,16 @@ class ColumnMachine:
         return answer
 
     def hessian(self, zeta: Array, answer: MachinePoint) -> Array:
-        task, gram = self.task, self._gram
+        task = self.task
+        gram = self._gram
         if gram is None:
-            weight, columns = task.second_derivative(answer), self.columns
+            weight = task.second_derivative(answer)
+            columns = self.columns
             if task.fit_intercept:
                 columns = columns - (weight @ columns) / weight.sum()
             gram = (columns * weight[:, None]).T @ columns
-        side, inner = gram * np.sqrt(zeta), self.columns.T @ answer.dual
+        side = gram * np.sqrt(zeta)
+        inner = self.columns.T @ answer.dual
         rest: Array = gram - side @ factorised(self._system(gram, zeta))(side.T)
         return task.lam * task.C * rest * inner[:, None] * inner
 
@@ -249,7 +286,8 @@ class GramMachine:
     def __init__(self, design: Design, task: HullTask, nodes: Sequence[Node]) -> None:
         self.task = task
         thin = np.array([design.is_column(node) for node in nodes])
-        self._thin, self._thick = np.flatnonzero(thin), np.flatnonzero(~thin)
+        self._thin = np.flatnonzero(thin)
+        self._thick = np.flatnonzero(~thin)
         self.columns = design.columns_of([nodes[int(k)] for k in self._thin])
         values = np.empty((self._thick.size, design.n, design.n))
         for place, k in enumerate(self._thick):
@@ -263,28 +301,36 @@ class GramMachine:
         return total
 
     def solve(self, zeta: Array, warm: Array | None, accuracy: float) -> MachinePoint:
-        task, K, diagonal = self.task, self._combined(zeta), None
+        task = self.task
+        K = self._combined(zeta)
+        diagonal = None
         K.flat[:: K.shape[0] + 1] += 1e-14 * float(np.trace(K)) / K.shape[0]
         if task.interior:
             hinge = _HingeMachine(task, K.__matmul__, lambda h: factorised(K + np.diag(h)))
             dual, diagonal = hinge.solve(warm, accuracy)
         else:
             machine = machine_of(task.loss)
-            dual = machine(K, task.y, task.C, task.loss, task.fit_intercept, warm=warm, accuracy=accuracy).dual
-        forms, decision = np.empty(zeta.size), K @ dual
+            dual = machine(
+                K, task.y, task.C, task.loss, task.fit_intercept, warm=warm, accuracy=accuracy
+            ).dual
+        forms = np.empty(zeta.size)
+        decision = K @ dual
         forms[self._thin] = (self.columns.T @ dual) ** 2
         forms[self._thick] = self.kernels.quad(dual)
         return MachinePoint(dual, task.intercept(decision), decision, forms, diagonal)
 
     def hessian(self, zeta: Array, answer: MachinePoint) -> Array:
-        task, a, weight = self.task, answer.dual, self.task.second_derivative(answer)
+        task = self.task
+        a = answer.dual
+        weight = self.task.second_derivative(answer)
         images = np.empty((a.size, zeta.size))  # K_w a
         images[:, self._thin] = self.columns * (self.columns.T @ a)
         images[:, self._thick] = self.kernels.matvec(a).T
         root = np.sqrt(weight)
         system = self._combined(zeta) * root[:, None] * root
         system.flat[:: a.size + 1] += a.size * task.lam + 1e-13 * float(np.trace(system)) / a.size
-        left, solve = images * root[:, None], factorised(system)
+        left = images * root[:, None]
+        solve = factorised(system)
         solved = solve(left)
         if task.fit_intercept:
             across = solve(root)
@@ -317,15 +363,16 @@ class _HingeDual(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class _HingeMachine:
-    """The hinge machine by an interior point: a dual strictly inside its box, which varies smoothly with the kernel
-    weights.
+    """The hinge machine by an interior point: a dual strictly inside its box, which varies smoothly
+    with the kernel weights.
 
         max_a  y'a - 1/2 a'K a,   a = C y z,  0 <= z <= 1,  1'a = 0 with a free intercept
         w - s = 1 - y (K a + b),   z s = (1 - z) w = mu / C
 
-    At mu = 0 this is the support vector machine, whose dual jumps where several duals are optimal: then no single one
-    certifies the kernel weights. At mu > 0 the dual is unique, the duality gap is 2 n mu, and mu falls with the
-    accuracy asked. ``product(a)`` is K a; ``solver(h)`` gives right -> (K + diag h)^{-1} right.
+    At mu = 0 this is the support vector machine, whose dual jumps where several duals are optimal:
+    then no single one certifies the kernel weights. At mu > 0 the dual is unique, the duality gap
+    is 2 n mu, and mu falls with the accuracy asked. ``product(a)`` is K a; ``solver(h)`` gives
+    right -> (K + diag h)^{-1} right.
     """
 
     task: HullTask
@@ -333,7 +380,9 @@ class _HingeMachine:
     solver: Callable[[Array], Solver]
 
     def solve(self, warm: Array | None, accuracy: float) -> tuple[Array, Array]:
-        """The dual (n,) to a gap of ``accuracy`` times 1/2 a'K a, and the diagonal h (n,) that bends around it."""
+        """The dual (n,) to a gap of ``accuracy`` times 1/2 a'K a, and the diagonal h (n,) that
+        bends around it.
+        """
         found = self._followed(self._start(warm), accuracy)
         # A warm start can be far off where the kernel has changed.
         if warm is not None and found.gap > _FAR * found.objective:
@@ -341,7 +390,8 @@ class _HingeMachine:
         return found.dual, found.diagonal
 
     def _start(self, warm: Array | None) -> _BoxPoint:
-        y, C = self.task.y, self.task.C
+        y = self.task.y
+        C = self.task.C
         z = np.full(y.size, 0.5) if warm is None else np.clip(y * warm / C, _INSIDE, 1.0 - _INSIDE)
         f = self.product(C * y * z)
         b = self.task.intercept(f)
@@ -351,8 +401,11 @@ class _HingeMachine:
 
     def _followed(self, now: _BoxPoint, accuracy: float) -> _HingeDual:
         """The dual of the smallest gap on the way from ``now`` to ``accuracy``."""
-        task, n, C = self.task, self.task.y.size, self.task.C
-        best, idle = _HingeDual(np.inf, np.inf, now.z, now.z), 0
+        task = self.task
+        n = self.task.y.size
+        C = self.task.C
+        best = _HingeDual(np.inf, np.inf, now.z, now.z)
+        idle = 0
         for _ in range(_HINGE_STEPS):
             h = (now.s / now.z + now.w / (1.0 - now.z)) / C
             dual = task.feasible(C * task.y * now.z)
@@ -360,7 +413,8 @@ class _HingeMachine:
             objective, gap = dual_gap(dual, f, task.intercept(f), task.y, C, task.loss)
             goal = max(accuracy * 0.5 * float(dual @ f), 1e-14 * objective)
             mu = 0.5 * C * float(np.mean(now.z * now.s + (1.0 - now.z) * now.w))
-            # On the central path the gap is 2 n mu; what is far above and does not fall is rounding, and grows.
+            # On the central path the gap is 2 n mu; what is far above and does not fall is
+            # rounding, and grows.
             idle = idle + 1 if gap > max(0.9 * best.gap, _OFF_PATH * n * mu) else 0
             if gap <= best.gap:
                 best = _HingeDual(gap, objective, dual, h)
@@ -377,9 +431,13 @@ class _HingeMachine:
 
         (K + diag h) da + db = y - f - b + y mu/C (1/z - 1/(1-z)),   1'(a + da) = 0
         """
-        y, C, z = self.task.y, self.task.C, now.z
-        solve, share = self.solver(h), mu / C
-        da, db = solve(y - now.f - now.b + y * share * (1.0 / z - 1.0 / (1.0 - z))), 0.0
+        y = self.task.y
+        C = self.task.C
+        z = now.z
+        solve = self.solver(h)
+        share = mu / C
+        da = solve(y - now.f - now.b + y * share * (1.0 / z - 1.0 / (1.0 - z)))
+        db = 0.0
         if self.task.fit_intercept:
             unit = solve(np.ones_like(y))
             total = float(unit.sum())
@@ -393,7 +451,13 @@ class _HingeMachine:
         room = min(_room(z, dz), _room(1.0 - z, -dz), _room(now.s, ds), _room(now.w, dw))
         length = min(1.0, _TO_THE_BOX * room)
         z = np.clip(z + length * dz, np.finfo(float).tiny, 1.0 - np.finfo(float).epsneg)
-        return _BoxPoint(z, now.s + length * ds, now.w + length * dw, now.b + length * db, self.product(C * y * z))
+        return _BoxPoint(
+            z,
+            now.s + length * ds,
+            now.w + length * dw,
+            now.b + length * db,
+            self.product(C * y * z),
+        )
 
 
 def _room(v: Array, d: Array) -> float:
@@ -406,8 +470,8 @@ def _room(v: Array, d: Array) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Inner:
-    """What an inner iterate carries: shares x, h, a_w, the bound on Omega*_J^2, Omega, ||beta_D(v)||, own dual, own
-    F.
+    """What an inner iterate carries: shares x, h, a_w, the bound on Omega*_J^2, Omega,
+    ||beta_D(v)||, own dual, own F.
     """
 
     x: Array
@@ -429,8 +493,11 @@ class Inner:
 class Reduced:
     """Problem (3) on the hull ``nodes``: from shares x to a certified point."""
 
-    def __init__(self, design: Design, task: HullTask, nodes: Sequence[Node], weights: NodeWeights) -> None:
-        self.task, self.d = task, weights.of(nodes)
+    def __init__(
+        self, design: Design, task: HullTask, nodes: Sequence[Node], weights: NodeWeights
+    ) -> None:
+        self.task = task
+        self.d = weights.of(nodes)
         self.ancestry = Ancestry(design.order, nodes)
         self.machine = machine_for(design, task, nodes)
 
@@ -443,22 +510,31 @@ class Reduced:
         zeta = self.ancestry.zeta(eta)
         answer = self.machine.solve(zeta, warm, accuracy)
         below = self.ancestry.down(zeta**2 * answer.forms)
-        h, norms = below / eta, np.sqrt(below)
-        omega, bound = float(self.d @ norms), float(np.max(h / x))
+        h = below / eta
+        norms = np.sqrt(below)
+        omega = float(self.d @ norms)
+        bound = float(np.max(h / x))
         objective = task.primal(answer.decision, answer.intercept, omega**2)
         value = task.primal(answer.decision, answer.intercept, float(zeta @ answer.forms))
         proved = task.bound(answer.dual, bound)
         return Iterate(
-            zeta, answer.dual, answer.intercept, objective, proved.value, abs(objective),
-            state=Inner(x, h, answer, bound, omega, norms, proved.value, value), dual_point=proved.point,
-        )  # fmt: skip
+            zeta,
+            answer.dual,
+            answer.intercept,
+            objective,
+            proved.value,
+            abs(objective),
+            state=Inner(x, h, answer, bound, omega, norms, proved.value, value),
+            dual_point=proved.point,
+        )
 
 
 class EtaFixedPoint(Method[Inner]):
-    """The fixed point of the weights as the driver's method; ``x`` (m,) starts it, ``dual`` (n,) warms the machine.
+    """The fixed point of the weights as the driver's method; ``x`` (m,) starts it, ``dual`` (n,)
+    warms the machine.
 
-    ``sharpest`` is the iterate with the smallest gap of its own: its dual, not another's, is what a search goes on
-    with.
+    ``sharpest`` is the iterate with the smallest gap of its own: its dual, not another's, is what a
+    search goes on with.
     """
 
     name = "HKL eta fixed point"
@@ -466,8 +542,11 @@ class EtaFixedPoint(Method[Inner]):
     sharpest: AnyIterate
 
     def __init__(self, problem: Reduced, x: Array, dual: Array | None, *, tol: float) -> None:
-        self.problem, self.tol = problem, tol
-        self._x, self._dual, self._idle = x, dual, 0
+        self.problem = problem
+        self.tol = tol
+        self._x = x
+        self._dual = dual
+        self._idle = 0
 
     def init(self) -> AnyIterate:
         self.sharpest = self.problem.evaluate(self._x, self._dual, self._accuracy(1.0))
@@ -488,11 +567,13 @@ class EtaFixedPoint(Method[Inner]):
     def _accuracy(self, gap_share: float) -> float:
         if self.problem.task.interior:
             return float(np.clip(0.02 * gap_share, max(0.01 * self.tol, _SHARPEST), 1e-4))
-        # The bound on the dual norm feels the machine's error to first order, the machine's own gap to second.
+        # The bound on the dual norm feels the machine's error to first order, the machine's own gap
+        # to second.
         return float(np.clip((0.03 * gap_share) ** 2, _SHARPEST, 1e-4))
 
     def _seen(self, point: AnyIterate) -> AnyIterate:
-        gap, least = point.state.gap_share, self.sharpest.state.gap_share
+        gap = point.state.gap_share
+        least = self.sharpest.state.gap_share
         self._idle = 0 if gap < 0.5 * least else self._idle + 1
         if gap < least:
             self.sharpest = point
@@ -500,7 +581,9 @@ class EtaFixedPoint(Method[Inner]):
 
 
 class Barrier(EtaFixedPoint):
-    """Log-barrier Newton on the simplex of shares; where a step does not pay, the fixed point takes its turn."""
+    """Log-barrier Newton on the simplex of shares; where a step does not pay, the fixed point takes
+    its turn.
+    """
 
     name = "HKL log-barrier Newton"
 
@@ -510,7 +593,8 @@ class Barrier(EtaFixedPoint):
         state = last.state
         gap = max(state.value - state.dual_objective, 1e-16 * abs(state.value))
         tau = 0.15 * gap / state.x.size
-        if state.tau > 0:  # lower the barrier only near its own centre, where the gap is about m tau
+        # lower the barrier only near its own centre, where the gap is about m tau
+        if state.tau > 0:
             tau = min(tau, 0.5 * state.tau) if gap <= 3.0 * state.tau * state.x.size else state.tau
         direction = self._direction(last, tau)
         if direction is None:
@@ -521,15 +605,21 @@ class Barrier(EtaFixedPoint):
             x = state.x * (1.0 + length * direction)
             trial = self.problem.evaluate(x, last.dual, self._accuracy(state.gap_share))
             new = trial.state.value - tau * float(np.sum(np.log(trial.state.x)))
-            if new <= old + 1e-12 * abs(state.value) or trial.state.gap_share < 0.5 * state.gap_share:
+            if (
+                new <= old + 1e-12 * abs(state.value)
+                or trial.state.gap_share < 0.5 * state.gap_share
+            ):
                 return self._seen(replace(trial, state=replace(trial.state, tau=tau)))
             length *= 0.5
         return self._fixed_point(last)
 
     def _direction(self, last: AnyIterate, tau: float) -> Array | None:
         """Relative step ds with x'ds = 0 that solves the Newton system, everything scaled by x."""
-        problem, state, zeta = self.problem, last.state, last.weights
-        lam, forms = problem.task.lam, state.answer.forms
+        problem = self.problem
+        state = last.state
+        zeta = last.weights
+        lam = problem.task.lam
+        forms = state.answer.forms
         kappa = problem.ancestry.matrix() * zeta / (state.x / problem.d**2)[:, None]
         side = kappa * zeta
         right = np.column_stack([0.5 * lam * state.h + tau, state.x])
@@ -546,16 +636,24 @@ class Barrier(EtaFixedPoint):
         return solved[:, 0] - solved[:, 1] * float(state.x @ solved[:, 0]) / across
 
 
-def solve_reduced(problem: Reduced, x: Array, dual: Array | None, *, tol: float) -> tuple[AnyIterate, int]:
-    """The reduced problem (3) to a relative gap of ``tol``, from shares ``x`` (m,): point and machine solves."""
+def solve_reduced(
+    problem: Reduced, x: Array, dual: Array | None, *, tol: float
+) -> tuple[AnyIterate, int]:
+    """The reduced problem (3) to a relative gap of ``tol``, from shares ``x`` (m,): point and
+    machine solves.
+    """
     if float(x.min()) < _MIX_BELOW:
         x = 0.9 * x + 0.1 / x.size
     solves = 0
-    for kind, goal, steps in ((EtaFixedPoint, max(tol, _LOOSE), _FIRST), (Barrier, tol, _MOST_STEPS)):
+    for kind, goal, steps in (
+        (EtaFixedPoint, max(tol, _LOOSE), _FIRST),
+        (Barrier, tol, _MOST_STEPS),
+    ):
         method = kind(problem, x, dual, tol=goal)
         solves += run(method, tol=goal, max_iter=steps).solves
         point = method.sharpest
         if point.state.gap_share <= tol:
             break
-        x, dual = point.state.x, point.dual
+        x = point.state.x
+        dual = point.dual
     return point, solves

@@ -1,4 +1,6 @@
-"""How stable a selection is: how often the same columns and extreme points are selected on other rows."""
+"""How stable a selection is: how often the same columns and extreme points are selected on other
+rows.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +28,8 @@ class Stability:
     columns : ndarray of shape (p,)
         Share of the half samples on which a node of the hull sees the column.
     extreme_points : dict
-        Node -> share of the half samples on which it is an extreme point, the largest share first; nodes that never
-        were are not in it.
+        Node -> share of the half samples on which it is an extreme point, the largest share first;
+        nodes that never were are not in it.
     rounds : int
         Number of half samples.
     """
@@ -38,13 +40,18 @@ class Stability:
 
 
 def selection_stability(
-    model: Any, X: Array, y: Labels, *, rounds: int | None = None, seed: int = 0,
+    model: Any,
+    X: Array,
+    y: Labels,
+    *,
+    rounds: int | None = None,
+    seed: int = 0,
     callback: Callable[[int, int], None] | None = None,
-) -> Stability:  # fmt: skip
+) -> Stability:
     """How often would the same columns and extreme points be selected if the rows were others?
 
-    The model is fitted again, with its lam and all other parameters, on samples of half the rows, drawn
-    without replacement and with every class in its share.
+    The model is fitted again, with its lam and all other parameters, on samples of half the rows,
+    drawn without replacement and with every class in its share.
 
     Parameters
     ----------
@@ -73,7 +80,8 @@ def selection_stability(
 
     References
     ----------
-    Meinshausen and Buehlmann (2010), Stability selection, section 2: half samples, selection frequencies.
+    Meinshausen and Buehlmann (2010), Stability selection, section 2: half samples, selection
+    frequencies.
 
     Examples
     --------
@@ -84,12 +92,16 @@ def selection_stability(
     >>> selection_stability(model, data.X[:, :3], data.y, rounds=2).columns.shape
     (3,)
     """
-    n, count = len(y), HALVES if rounds is None else rounds
+    n = len(y)
+    count = HALVES if rounds is None else rounds
     if n < FEWEST_ROWS:
-        raise DataError(f"Half of {n} rows says nothing about a selection; {FEWEST_ROWS} rows are needed.")
+        raise DataError(
+            f"Half of {n} rows says nothing about a selection; {FEWEST_ROWS} rows are needed."
+        )
     rng = np.random.default_rng(seed)
     classes = np.asarray(y) if hasattr(model, "classes_") else np.zeros(n)
-    columns, counts = np.zeros(X.shape[1]), dict[Node, int]()
+    columns = np.zeros(X.shape[1])
+    counts = dict[Node, int]()
     with one_blas_thread(), suppress_convergence_warnings():
         for done in range(count):
             rows = _half(classes, rng)

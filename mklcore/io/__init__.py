@@ -1,4 +1,6 @@
-"""Models and code in files: archives without pickle, checks of what is read, scripts that make an object again."""
+"""Models and code in files: archives without pickle, checks of what is read, scripts that make an
+object again.
+"""
 
 from mklcore._lazy import lazily as _lazily
 

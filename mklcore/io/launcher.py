@@ -4,10 +4,12 @@
     mkl-explorer --static DIR [--pyodide PLACE]
     mkl-explorer FILE --out PAGE.html [--target COLUMN] [--row-groups COLUMN]
 
-With ``--out`` no server starts: the answer of the table is written as one page, and its sentence is printed.
+With ``--out`` no server starts: the answer of the table is written as one page, and its sentence is
+printed.
 
-A table named on the command line is read and checked before the server starts. The server hands it to the one visitor
-whose link carries a secret made for it; the link works once, so nobody else who reaches the server gets the table.
+A table named on the command line is read and checked before the server starts. The server hands it
+to the one visitor whose link carries a secret made for it; the link works once, so nobody else who
+reaches the server gets the table.
 """
 
 from __future__ import annotations
@@ -26,8 +28,10 @@ from pathlib import Path
 from mklcore.errors import DataError, MKLError, ParameterError
 
 HOME = "MKL_EXPLORER_HOME"
-HOSTS = "MKL_EXPLORER_HOSTS"  # names under which the server answers; where it is set, it listens on every address
-ADDRESS, SHOWN = "STREAMLIT_SERVER_ADDRESS", "STREAMLIT_BROWSER_SERVER_ADDRESS"
+# names under which the server answers; where it is set, it listens on every address
+HOSTS = "MKL_EXPLORER_HOSTS"
+ADDRESS = "STREAMLIT_SERVER_ADDRESS"
+SHOWN = "STREAMLIT_BROWSER_SERVER_ADDRESS"
 TABLE = "table"  # the part of a link that is the secret of the table on the command line
 _handed: dict[str, tuple[str, bytes]] = {}
 _lock = threading.Lock()
@@ -38,7 +42,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = _parser()
     asked = parser.parse_args(arguments)
     if asked.pyodide is not None and asked.static is None:
-        parser.error("--pyodide says where the Pyodide of a page without a server lies: name its folder with --static")
+        parser.error(
+            "--pyodide says where the Pyodide of a page without a server lies: name its "
+            "folder with --static"
+        )
     try:
         if asked.static is not None:
             return _write_site(asked.static, asked.pyodide)
@@ -46,7 +53,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(_written(asked.file, asked.out, asked.target, asked.row_groups))
             return 0
         if asked.target is not None or asked.row_groups is not None:
-            raise ParameterError("--target and --row-groups say how a page is written: name it with --out PAGE.html.")
+            raise ParameterError(
+                "--target and --row-groups say how a page is written: name it with --out PAGE.html."
+            )
         script = app()
         _check_packages()
         if asked.port is not None:
@@ -63,23 +72,43 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="mkl-explorer", description="Start MKL Explorer, the dashboard over mklcore, on this machine. Ctrl-C "
-                                         "ends it.",
-        epilog=f"Environment: {HOME} names the folder for kept tables, {HOSTS} the names under which other machines "
-        "may reach the server.",
-    )  # fmt: skip
-    parser.add_argument(
-        "file", nargs="?", metavar="FILE", help="a table (CSV, TSV, Excel, Parquet) or a stack of "
-                                                "Gram matrices (.npz) on which Explore opens",
-    )  # fmt: skip
-    parser.add_argument(
-        "--port", type=int, metavar="N", help="port to listen on (default: the first free one from 8501 on)"
+        prog="mkl-explorer",
+        description="Start MKL Explorer, the dashboard over mklcore, on this machine. Ctrl-C "
+        "ends it.",
+        epilog=(
+            f"Environment: {HOME} names the folder for kept tables, {HOSTS} the names under "
+            "which other machines may reach the server."
+        ),
     )
-    parser.add_argument("--out", metavar="PAGE", help="write the answer of FILE as one HTML page, and end")
-    parser.add_argument("--target", metavar="COLUMN", help="with --out: the column to predict (default: found)")
-    parser.add_argument("--row-groups", metavar="COLUMN", help="with --out: the column that says which rows belong "
-                                                               "together")  # fmt: skip
-    parser.add_argument("--home", metavar="DIR", help="folder for tables and runs of experiments; 'off' keeps nothing")
+    parser.add_argument(
+        "file",
+        nargs="?",
+        metavar="FILE",
+        help="a table (CSV, TSV, Excel, Parquet) or a stack of "
+        "Gram matrices (.npz) on which Explore opens",
+    )
+    parser.add_argument(
+        "--port",
+        type=int,
+        metavar="N",
+        help="port to listen on (default: the first free one from 8501 on)",
+    )
+    parser.add_argument(
+        "--out", metavar="PAGE", help="write the answer of FILE as one HTML page, and end"
+    )
+    parser.add_argument(
+        "--target", metavar="COLUMN", help="with --out: the column to predict (default: found)"
+    )
+    parser.add_argument(
+        "--row-groups",
+        metavar="COLUMN",
+        help="with --out: the column that says which rows belong together",
+    )
+    parser.add_argument(
+        "--home",
+        metavar="DIR",
+        help="folder for tables and runs of experiments; 'off' keeps nothing",
+    )
     parser.add_argument(
         "--open",
         action=argparse.BooleanOptionalAction,
@@ -87,12 +116,16 @@ def _parser() -> argparse.ArgumentParser:
         help="open a browser (default: where there is a display)",
     )
     parser.add_argument(
-        "--static", metavar="DIR", help="write a page that answers tables in the browser, without a server, and end"
+        "--static",
+        metavar="DIR",
+        help="write a page that answers tables in the browser, without a server, and end",
     )
     parser.add_argument(
         "--pyodide",
         metavar="PLACE",
-        help="where its Pyodide lies: a folder that holds pyodide.js, which is copied, or an address",
+        help=(
+            "where its Pyodide lies: a folder that holds pyodide.js, which is copied, or an address"
+        ),
     )
     return parser
 
@@ -100,20 +133,29 @@ def _parser() -> argparse.ArgumentParser:
 def _write_site(directory: str, pyodide: str | None) -> int:
     """Write the page without a server, and say how to look at it."""
     page = import_module("mklcore.figures").static_site(directory, pyodide)
-    print(f"{page} is written. Look at it by: python -m http.server --directory {str(page.parent)!r}")
+    print(
+        f"{page} is written. Look at it by: python -m http.server --directory {str(page.parent)!r}"
+    )
     return 0
 
 
 def _written(table: str | None, page: str, target: str | None, row_groups: str | None) -> str:
-    """Write the answer of a table as one page; returns its sentence. DataError where it cannot be written."""
+    """Write the answer of a table as one page; returns its sentence.
+
+    DataError where it cannot be written.
+    """
     if table is None:
-        raise ParameterError("Name the table whose answer is to be written: mkl-explorer TABLE.csv --out PAGE.html.")
+        raise ParameterError(
+            "Name the table whose answer is to be written: mkl-explorer TABLE.csv --out PAGE.html."
+        )
     explore = import_module("mklcore.answer.explore").explore  # which stands above
     found = explore(Path(table), target, row_groups=row_groups)
     try:
         Path(page).write_text(found.page(), encoding="utf-8")
     except OSError as error:
-        raise DataError(f"The page {page[:200]!r} cannot be written: {error.strerror or error}.") from None
+        raise DataError(
+            f"The page {page[:200]!r} cannot be written: {error.strerror or error}."
+        ) from None
     return str(found.verdict)
 
 
@@ -126,13 +168,17 @@ def app() -> Path:
     for folder in (package / "_app", package.parent):
         if (folder / "app.py").is_file() and (folder / "pages" / "shared").is_dir():
             return folder / "app.py"
-    raise ParameterError("This copy of mklcore holds no app; install it again: pip install 'mklcore[app]'.")
+    raise ParameterError(
+        "This copy of mklcore holds no app; install it again: pip install 'mklcore[app]'."
+    )
 
 
 def _check_packages() -> None:
     missing = [name for name in ("streamlit", "plotly", "nbformat") if find_spec(name) is None]
     if missing:
-        raise ParameterError(f"The app needs {', '.join(missing)}, not installed here: pip install 'mklcore[app]'.")
+        raise ParameterError(
+            f"The app needs {', '.join(missing)}, not installed here: pip install 'mklcore[app]'."
+        )
 
 
 def _check_port(port: int) -> None:
@@ -145,9 +191,9 @@ def _check_port(port: int) -> None:
             probe.bind(("127.0.0.1", port))
         except OSError as error:
             raise ParameterError(
-                f"The port {port} cannot be used ({error.strerror}): another program may listen there. Name another "
-                f"one "
-                "with --port, or leave it out to take a free one."
+                f"The port {port} cannot be used ({error.strerror}): another program may "
+                "listen there. Name another one with --port, or leave it out to take a "
+                "free one."
             ) from None
 
 
@@ -189,12 +235,14 @@ def _content(path: Path) -> bytes:
             content = file.read(int(stacks.MAX_FILE_MB * 1e6) + 1)
     except (OSError, ValueError) as error:
         raise DataError(
-            f"The file {str(path)[:200]!r} cannot be opened: {getattr(error, 'strerror', None) or error}."
+            f"The file {str(path)[:200]!r} cannot be opened: "
+            f"{getattr(error, 'strerror', None) or error}."
         ) from None
     if stacks.is_stack(content):
         if len(content) > stacks.MAX_FILE_MB * 1e6:
             raise DataError(
-                f"The file {path.name!r} is larger than {stacks.MAX_FILE_MB} MB, the limit for Gram matrices."
+                f"The file {path.name!r} is larger than {stacks.MAX_FILE_MB} MB, the limit "
+                "for Gram matrices."
             )
     else:
         describe_table(content, max_bytes=MAX_BYTES)
@@ -202,16 +250,20 @@ def _content(path: Path) -> bytes:
 
 
 def take(secret: str) -> tuple[str, bytes] | None:
-    """The name and the bytes of the table for this secret, once; None for any other secret, and for everybody who comes
-    later.
+    """The name and the bytes of the table for this secret, once; None for any other secret, and for
+    everybody who comes later.
     """
     with _lock:
-        found = next((one for one in _handed if secrets.compare_digest(one.encode(), secret.encode())), "")
+        found = next(
+            (one for one in _handed if secrets.compare_digest(one.encode(), secret.encode())), ""
+        )
         return _handed.pop(found, None)
 
 
 def first_page() -> str:
-    """Where a browser opens: Explore on the table of the command line, or the start of the app as ""."""
+    """Where a browser opens: Explore on the table of the command line, or the start of the app as
+    "".
+    """
     with _lock:
         return "".join(f"explore?{TABLE}={secret}" for secret in list(_handed)[:1])
 
@@ -220,7 +272,9 @@ def first_page() -> str:
 
 
 def _serve(script: Path, port: int | None, opens: bool | None) -> int:
-    """Run the server in this process, so that what ends the one ends the other; it ends its own processes."""
+    """Run the server in this process, so that what ends the one ends the other; it ends its own
+    processes.
+    """
     if named := os.environ.get(HOSTS, "").split():
         os.environ.setdefault(ADDRESS, "0.0.0.0")
         # Without a name to print Streamlit asks another host for this machine's address.
@@ -230,7 +284,8 @@ def _serve(script: Path, port: int | None, opens: bool | None) -> int:
         command += [f"--server.headless={str(not opens).lower()}"]
     if port is not None:
         command += [f"--server.port={port}"]
-    streamlit = import_module("streamlit.web.cli")  # by name: the library itself imports no Streamlit
+    # by name: the library itself imports no Streamlit
+    streamlit = import_module("streamlit.web.cli")
     try:
         streamlit.main(command, prog_name="streamlit", standalone_mode=False)
     except (KeyboardInterrupt, import_module("click").Abort):  # Ctrl-C

@@ -1,11 +1,14 @@
-"""Fitted models in one file: a zip archive of plain arrays and one JSON text. Nothing in it is ever executed.
+"""Fitted models in one file: a zip archive of plain arrays and one JSON text.
+
+Nothing in it is ever executed.
 
     model.json       format, version, and the estimator: its parameters, and what fitting left behind
     arrays/k.npy     the arrays the text refers to, in NumPy's own format without objects
 
-`load_model` rebuilds every part through the class it belongs to, so that a part out of its range is refused,
-and then predicts once. Names of classes are looked up in a fixed list; sizes are bounded before anything is read.
-A kernel model predicts by comparing with its training rows: the file holds them, standardised.
+`load_model` rebuilds every part through the class it belongs to, so that a part out of its range is
+refused, and then predicts once. Names of classes are looked up in a fixed list; sizes are bounded
+before anything is read. A kernel model predicts by comparing with its training rows: the file holds
+them, standardised.
 """
 
 from __future__ import annotations
@@ -48,7 +51,8 @@ from mklcore.problem.driver import Fit, Record, Status
 from mklcore.problem.losses import LOSSES
 from mklcore.problem.penalties import PENALTIES, SumOfTerms
 
-FORMAT, VERSION = "mklcore model", 4
+FORMAT = "mklcore model"
+VERSION = 4
 MAX_BYTES = 2**30
 MAX_TEXT = 64 * 2**20
 MAX_ARRAYS = 20_000
@@ -56,7 +60,8 @@ MAX_DEPTH = 40
 MOST_LETTERS = 600  # of a refusal
 _TEXT = "model.json"
 _SAME_DAY = (1980, 1, 1, 0, 0, 0)  # the same model makes the same bytes
-_ANSWER = "mklcore.answer.saved"  # which stands above, and is imported where a file or a value asks for it
+# which stands above, and is imported where a file or a value asks for it
+_ANSWER = "mklcore.answer.saved"
 _OF_ANSWERS = ("SavedAnswer", "Exploration", "AutoMKLClassifier", "AutoMKLRegressor", "Conformal")
 _PRIVATE = ("_map",)  # besides the public attributes with a trailing underscore
 _NO_MODEL = "The file is no saved model; expected one that save_model wrote."
@@ -65,15 +70,17 @@ Target = str | os.PathLike[str] | IO[bytes]
 
 
 def save_model(path: Target, estimator: Any) -> None:
-    """Write a fitted estimator of this library, or an answer, into one file: a path, or a file open for writing bytes.
+    """Write a fitted estimator of this library, or an answer, into one file: a path, or a file open
+    for writing bytes.
 
-    ParameterError for an estimator of another library; scikit-learn's NotFittedError for one that is not fitted.
-    An answer (`explore`) is kept with its model, the encoder of its table, its verdict, columns and path, and with its
-    intervals for tables of at most 5,000 rows or where they were computed; `AutoMKLClassifier` and `AutoMKLRegressor`
-    hold one.
-    ``callback`` is not kept, nor a ``random_state`` that is no number. The model that comes back predicts the same.
-    The file also holds what proves the answer: the training target, a fingerprint of every training row, sample weights
-    and the dual point. ``python -m mklcore.verify MODEL.mkl TABLE.csv`` computes everything again from them.
+    ParameterError for an estimator of another library; scikit-learn's NotFittedError for one that
+    is not fitted. An answer (`explore`) is kept with its model, the encoder of its table, its
+    verdict, columns and path, and with its intervals for tables of at most 5,000 rows or where they
+    were computed; `AutoMKLClassifier` and `AutoMKLRegressor` hold one.
+    ``callback`` is not kept, nor a ``random_state`` that is no number. The model that comes back
+    predicts the same. The file also holds what proves the answer: the training target, a
+    fingerprint of every training row, sample weights and the dual point. ``python -m mklcore.verify
+    MODEL.mkl TABLE.csv`` computes everything again from them.
 
     Parameters
     ----------
@@ -95,10 +102,13 @@ def save_model(path: Target, estimator: Any) -> None:
     >>> again.predict(data.X[:1]).shape
     (1,)
     """
-    if hasattr(path, "get_params") or not (isinstance(path, (str, os.PathLike)) or hasattr(path, "write")):
+    if hasattr(path, "get_params") or not (
+        isinstance(path, (str, os.PathLike)) or hasattr(path, "write")
+    ):
         raise ParameterError(
-            f"save_model takes the file first and then the model: save_model('model.mkl', model); got "
-            f"{type(path).__name__} as the file and {type(estimator).__name__} as the model."
+            "save_model takes the file first and then the model: save_model('model.mkl', "
+            f"model); got {type(path).__name__} as the file and {type(estimator).__name__} "
+            "as the model."
         )
     if type(estimator).__name__ in _OF_ANSWERS:
         estimator = import_module(_ANSWER).for_a_file(estimator)
@@ -115,15 +125,19 @@ def _write(file: IO[bytes], text: bytes, arrays: list[np.ndarray]) -> None:
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         archive.writestr(zipfile.ZipInfo(_TEXT, _SAME_DAY), text, zipfile.ZIP_DEFLATED)
         for k, array in enumerate(arrays):
-            with archive.open(zipfile.ZipInfo(f"arrays/{k}.npy", _SAME_DAY), "w", force_zip64=True) as member:
+            with archive.open(
+                zipfile.ZipInfo(f"arrays/{k}.npy", _SAME_DAY), "w", force_zip64=True
+            ) as member:
                 np.lib.format.write_array(member, array, allow_pickle=False)
 
 
 def load_model(path: Target, *, max_bytes: int = MAX_BYTES) -> Any:
-    """The fitted estimator or answer in a file that `save_model` wrote: a path, or a file open for reading bytes.
+    """The fitted estimator or answer in a file that `save_model` wrote: a path, or a file open for
+    reading bytes.
 
-    Raises DataError, with what is wrong, for every other file: another format or version, damage, unknown classes or
-    parameters, arrays that do not fit together, values that are not finite, more than ``max_bytes`` when unpacked.
+    Raises DataError, with what is wrong, for every other file: another format or version, damage,
+    unknown classes or parameters, arrays that do not fit together, values that are not finite, more
+    than ``max_bytes`` when unpacked.
 
     Parameters
     ----------
@@ -142,18 +156,24 @@ def load_model(path: Target, *, max_bytes: int = MAX_BYTES) -> Any:
             with Path(path).open("rb") as file:
                 return _read(file, max_bytes)
         if not hasattr(path, "read"):
-            raise DataError(f"A model is read from a path or an open file, got {type(path).__name__}.")
+            raise DataError(
+                f"A model is read from a path or an open file, got {type(path).__name__}."
+            )
         return _read(path if path.seekable() else io.BytesIO(path.read(max_bytes + 1)), max_bytes)
     except DataError as error:
         raise DataError(_in_short(str(error))) from error
     except OSError as error:
         raise DataError(f"The model file cannot be opened: {error.strerror or error}.") from error
     except Exception as error:  # a damaged file leads its reader into any of them
-        raise DataError(_in_short(f"The model file is damaged: {type(error).__name__}: {str(error)[:300]}")) from error
+        raise DataError(
+            _in_short(f"The model file is damaged: {type(error).__name__}: {str(error)[:300]}")
+        ) from error
 
 
 def _in_short(sentence: str) -> str:
-    """A refusal that can be shown although it may quote the file: what is quoted may be long, or no text at all."""
+    """A refusal that can be shown although it may quote the file: what is quoted may be long, or no
+    text at all.
+    """
     shown = sentence if len(sentence) <= MOST_LETTERS else f"{sentence[:MOST_LETTERS]}..."
     return shown.encode("utf-8", "replace").decode("utf-8")
 
@@ -167,23 +187,29 @@ def _read(file: IO[bytes], max_bytes: int) -> Any:
         members = archive.infolist()
         sizes = {member.filename: member.file_size for member in members}
         if len(members) > MAX_ARRAYS or len(sizes) < len(members):
-            raise DataError(f"The model file has {len(members)} entries, some doubled or more than {MAX_ARRAYS}.")
+            raise DataError(
+                f"The model file has {len(members)} entries, some doubled or more than "
+                f"{MAX_ARRAYS}."
+            )
         if sum(sizes.values()) > max_bytes:
             raise DataError(
-                f"The model file unpacks to {sum(sizes.values()) / 1e6:,.0f} MB, more than the limit of "
-                f"{max_bytes / 1e6:,.0f} MB. If you trust it, raise max_bytes."
+                f"The model file unpacks to {sum(sizes.values()) / 1e6:,.0f} MB, more than "
+                f"the limit of {max_bytes / 1e6:,.0f} MB. If you trust it, raise max_bytes."
             )
         if _TEXT not in sizes:
             raise DataError(_NO_MODEL)
         if sizes[_TEXT] > MAX_TEXT:
-            raise DataError(f"The description in the model file is longer than {MAX_TEXT // 2**20} MB.")
+            raise DataError(
+                f"The description in the model file is longer than {MAX_TEXT // 2**20} MB."
+            )
         text = bounded_json(archive.read(_TEXT))
         if not isinstance(text, dict) or text.get("format") != FORMAT:
             raise DataError(_NO_MODEL)
         if text.get("version") != VERSION:
             raise DataError(
-                f"The model was saved in version {text.get('version')!r} of the format, this library reads version "
-                f"{VERSION}. Use the release that wrote it, or fit and save the model again."
+                f"The model was saved in version {text.get('version')!r} of the format, "
+                f"this library reads version {VERSION}. Use the release that wrote it, or "
+                "fit and save the model again."
             )
         return _Reader(archive, sizes, max_bytes).whole(text.get("model"))
 
@@ -192,7 +218,9 @@ def _read(file: IO[bytes], max_bytes: int) -> Any:
 
 
 class _Part(NamedTuple):
-    """A class by its name: what is kept of an object, by name, and how an object is made of it again."""
+    """A class by its name: what is kept of an object, by name, and how an object is made of it
+    again.
+    """
 
     kind: type
     take: Callable[[Any], dict[str, Any]]
@@ -201,53 +229,96 @@ class _Part(NamedTuple):
 
 
 def _estimators() -> dict[str, type]:
-    """Every estimator a file may hold, by the name of its class: those of the library and those of the registry."""
+    """Every estimator a file may hold, by the name of its class: those of the library and those of
+    the registry.
+    """
     from sklearn.base import BaseEstimator  # not at start-up
 
     kinds = [getattr(estimators, name) for name in estimators.__all__]
     for algorithm in catalog.ESTIMATORS.values():
         kinds += [algorithm.classifier, algorithm.regressor, algorithm.novelty]
-    return {kind.__name__: kind for kind in kinds if isinstance(kind, type) and issubclass(kind, BaseEstimator)}
+    return {
+        kind.__name__: kind
+        for kind in kinds
+        if isinstance(kind, type) and issubclass(kind, BaseEstimator)
+    }
 
 
 def _parts(max_bytes: int) -> dict[str, _Part]:
-    """Every part a file may hold, by the name of its class: what the registries list now, and a few more."""
+    """Every part a file may hold, by the name of its class: what the registries list now, and a few
+    more.
+    """
     specs = (entry.spec for entry in (*KERNELS.values(), *SEQUENCE_KERNELS.values()))
-    registered = (*specs, *(kind for kinds in (COMPOSED, LOSSES, PENALTIES, BASES) for kind in kinds.values()))
+    registered = (
+        *specs,
+        *(kind for kinds in (COMPOSED, LOSSES, PENALTIES, BASES) for kind in kinds.values()),
+    )
     dictionaries = KernelDictionary, SequenceDictionary
-    more = *dictionaries, TableEncoder, Feature, Graph, Band, RandomColumns, ColumnMeasure, ColumnCurve, Nystroem
+    more = (
+        *dictionaries,
+        TableEncoder,
+        Feature,
+        Graph,
+        Band,
+        RandomColumns,
+        ColumnMeasure,
+        ColumnCurve,
+        Nystroem,
+    )
     makers = {KernelMap: _kernel_map, FeatureMap: _feature_map}
     dataclasses = (*registered, *more, SumOfTerms, Fit, Record, *makers)
     found = [
-        _Part(kind, _init_fields, makers.get(kind, kind), frozenset(f.name for f in fields(kind) if f.init))
+        _Part(
+            kind,
+            _init_fields,
+            makers.get(kind, kind),
+            frozenset(f.name for f in fields(kind) if f.init),
+        )
         for kind in dataclasses
         if is_dataclass(kind)
     ]
-    found += [_Part(Design, _of_design, partial(_design, max_bytes)), _Part(Kernels, _of_kernels, _kernels)]
+    found += [
+        _Part(Design, _of_design, partial(_design, max_bytes)),
+        _Part(Kernels, _of_kernels, _kernels),
+    ]
     return {part.kind.__name__: part for part in found}
 
 
 def _know_answers(file: _Writer | _Reader) -> None:
     """Add the parts of an answer, and the estimators that hold one."""
     saved = import_module(_ANSWER)
-    found = [_Part(kind, _init_fields, kind, frozenset(f.name for f in fields(kind))) for kind in saved.DATACLASSES]
-    found += [_Part(kind, lambda held: held._asdict(), kind, frozenset(kind._fields)) for kind in saved.TUPLES]
+    found = [
+        _Part(kind, _init_fields, kind, frozenset(f.name for f in fields(kind)))
+        for kind in saved.DATACLASSES
+    ]
+    found += [
+        _Part(kind, lambda held: held._asdict(), kind, frozenset(kind._fields))
+        for kind in saved.TUPLES
+    ]
     found.append(_Part(SolutionPath, saved.written_path, saved.read_path, frozenset({"content"})))
     file.parts |= {part.kind.__name__: part for part in found}
     file.estimators |= {kind.__name__: kind for kind in saved.ESTIMATORS}
 
 
 def _init_fields(value: Any) -> dict[str, Any]:
-    """The fields that make a dataclass again; of a fit nothing that only a neighbouring fit would start from."""
+    """The fields that make a dataclass again; of a fit nothing that only a neighbouring fit would
+    start from.
+    """
     if isinstance(value, Fit):
         value = replace(value, points=None, carry=None, screened=None)
     return {field.name: getattr(value, field.name) for field in fields(value) if field.init}
 
 
 def _of_design(design: Design) -> dict[str, Any]:
-    """The rows, the Gram matrices (p, q+1, n, n), or the kernels of a graph that make a design again."""
+    """The rows, the Gram matrices (p, q+1, n, n), or the kernels of a graph that make a design
+    again.
+    """
     levels = design.levels
-    kept = {"names": tuple(design.names), "normalize": design.normalize, "memory_mb": design.memory_mb}
+    kept = {
+        "names": tuple(design.names),
+        "normalize": design.normalize,
+        "memory_mb": design.memory_mb,
+    }
     if isinstance(levels, Kernels):
         assert design.graph is not None
         return kept | {"X": levels, "graph": replace(design.graph, kernels=None)}
@@ -255,11 +326,17 @@ def _of_design(design: Design) -> dict[str, Any]:
         return kept | {"X": levels.K}
     finite = np.where(np.isfinite(levels.scale), levels.scale, 0.0)
     standardize = bool(np.any(levels.mean != 0.0) or np.any(levels.scale != 1.0))
-    return kept | {"X": levels.X.T * finite + levels.mean, "basis": levels.basis, "standardize": standardize}
+    return kept | {
+        "X": levels.X.T * finite + levels.mean,
+        "basis": levels.basis,
+        "standardize": standardize,
+    }
 
 
 def _design(max_bytes: int, **parts: Any) -> Design:
-    X, memory, graph = parts.pop("X"), parts["memory_mb"], parts.get("graph")
+    X = parts.pop("X")
+    memory = parts["memory_mb"]
+    graph = parts.get("graph")
     if isinstance(X, Kernels):
         fits = isinstance(graph, Graph) and len(X.labels) == len(graph)
         _expect(fits, "The kernels in the model file do not fit their graph.")
@@ -267,10 +344,18 @@ def _design(max_bytes: int, **parts: Any) -> Design:
     X = np.asarray(X)
     levels = getattr(parts.get("basis"), "q", 0) + 1 if X.ndim == 2 else 1
     fits = isinstance(memory, (int, float)) and memory > 0 and X.size * levels * 8 <= max_bytes
-    _expect(fits, f"The levels in the model file need more memory than the limit, or memory_mb={memory!r}.")
-    design = Design(_numbers("rows", X, X.ndim), **parts | {"memory_mb": min(memory, max_bytes / 2**20)})
+    _expect(
+        fits,
+        f"The levels in the model file need more memory than the limit, or memory_mb={memory!r}.",
+    )
+    design = Design(
+        _numbers("rows", X, X.ndim), **parts | {"memory_mb": min(memory, max_bytes / 2**20)}
+    )
     design.memory_mb = memory
-    _expect(len(design.names) == design.p, f"The model file names {len(design.names)} columns of {design.p}.")
+    _expect(
+        len(design.names) == design.p,
+        f"The model file names {len(design.names)} columns of {design.p}.",
+    )
     return design
 
 
@@ -280,7 +365,13 @@ def _of_kernels(kernels: Kernels) -> dict[str, Any]:
 
 
 def _kernels(labels: Any, place: Any, transform: Any, n: Any) -> Kernels:
-    known = len(transform.specs) if isinstance(transform, KernelMap) else len(labels) if transform is None else 0
+    known = (
+        len(transform.specs)
+        if isinstance(transform, KernelMap)
+        else len(labels)
+        if transform is None
+        else 0
+    )
     fits = np.shape(place) == (len(labels),) and place.dtype.kind in "iu" and (place < known).all()
     _expect(fits, "The kernels in the model file do not fit their graph.")
     _expect(isinstance(n, int) and n > 0, f"The kernels in the model file are of {n!r} rows.")
@@ -295,7 +386,8 @@ class _Writer:
 
     def __init__(self, arrays: list[np.ndarray]) -> None:
         self.arrays = arrays
-        self.parts, self.estimators = _parts(MAX_BYTES), _estimators()
+        self.parts = _parts(MAX_BYTES)
+        self.estimators = _estimators()
         self._written: dict[int, int] = {}
 
     def whole(self, value: Any) -> dict[str, Any]:
@@ -315,11 +407,15 @@ class _Writer:
             return {"is": "again", "of": self._written[id(estimator)]}
         kind = type(estimator)
         if self.estimators.get(kind.__name__) is not kind:
-            raise ParameterError(f"save_model takes a fitted estimator of mklcore, got {kind.__name__}.")
+            raise ParameterError(
+                f"save_model takes a fitted estimator of mklcore, got {kind.__name__}."
+            )
         check_is_fitted(estimator)
         parameters = estimator.get_params(deep=False)
         for name in {"callback", "random_state"} & set(parameters):
-            parameters[name] = parameters[name] if isinstance(parameters[name], (int, np.integer)) else None
+            parameters[name] = (
+                parameters[name] if isinstance(parameters[name], (int, np.integer)) else None
+            )
         fitted = {
             name: value
             for name, value in vars(estimator).items()
@@ -341,7 +437,8 @@ class _Writer:
             return value
         if isinstance(value, enum.Enum):
             return {"is": kind, "of": value.name}
-        if isinstance(value, int):  # JSON readers stop at some length; hexadecimal text has no limit
+        # JSON readers stop at some length; hexadecimal text has no limit
+        if isinstance(value, int):
             return value if abs(value) < 2**53 else {"is": "int", "of": hex(value)}
         if isinstance(value, float):
             return value if math.isfinite(value) else {"is": "float", "of": repr(value)}
@@ -352,20 +449,30 @@ class _Writer:
         if isinstance(value, (tuple, list)) and kind not in self.parts:
             return {"is": kind, "of": [self.value(item, where) for item in value]}
         if isinstance(value, dict):
-            return {"is": "dict", "of": [[self.value(part, where) for part in pair] for pair in value.items()]}
+            return {
+                "is": "dict",
+                "of": [[self.value(part, where) for part in pair] for pair in value.items()],
+            }
         if self.estimators.get(kind) is type(value):
             return self.estimator(value)
         part = self.parts.get(kind)
         if part is None or part.kind is not type(value):
-            raise ParameterError(f"{where} is a {kind}, which a model file cannot hold. Use a part of this library.")
-        return {"is": kind, "of": {name: self.value(held, where) for name, held in part.take(value).items()}}
+            raise ParameterError(
+                f"{where} is a {kind}, which a model file cannot hold. Use a part of this library."
+            )
+        return {
+            "is": kind,
+            "of": {name: self.value(held, where) for name, held in part.take(value).items()},
+        }
 
     def _array(self, value: np.ndarray, where: str) -> Any:
         if value.dtype.kind == "O":
             items = [self.value(item, where) for item in value.ravel().tolist()]
             return {"is": "objects", "shape": list(value.shape), "of": items}
         if value.dtype.kind not in "fiubU":
-            raise ParameterError(f"{where} is an array of {value.dtype}, which a model file cannot hold.")
+            raise ParameterError(
+                f"{where} is an array of {value.dtype}, which a model file cannot hold."
+            )
         self.arrays.append(value)
         return {"is": "array", "of": len(self.arrays) - 1}
 
@@ -377,8 +484,11 @@ class _Reader:
     """Rebuilds what `_Writer` described, each part through its own class, which checks its values."""
 
     def __init__(self, archive: zipfile.ZipFile, sizes: Mapping[str, int], max_bytes: int) -> None:
-        self._archive, self._sizes, self._unread = archive, sizes, set(sizes)
-        self.parts, self.estimators = _parts(max_bytes), _estimators()
+        self._archive = archive
+        self._sizes = sizes
+        self._unread = set(sizes)
+        self.parts = _parts(max_bytes)
+        self.estimators = _estimators()
         self._made: list[Any] = []
         self._plain: dict[str, Callable[[Any], Any]] = {
             "array": self._array,
@@ -401,7 +511,10 @@ class _Reader:
 
     def estimator(self, node: Any, depth: int) -> Any:
         kind: Any = self.estimators.get(str(node.get("is"))) if isinstance(node, dict) else None
-        _expect(kind is not None, f"The model file asks for {_named(node)}, an estimator this library lacks.")
+        _expect(
+            kind is not None,
+            f"The model file asks for {_named(node)}, an estimator this library lacks.",
+        )
         given, fitted = (
             {name: self.value(value, depth + 1) for name, value in node[part].items()}
             for part in ("parameters", "fitted")
@@ -410,8 +523,12 @@ class _Reader:
             raise DataError(f"{kind.__name__} has no parameter {name!r}; the model file gives one.")
         estimator = kind(**given)
         for name, value in fitted.items():
-            usual = name in _PRIVATE or (re.fullmatch(r"[a-zA-Z][a-zA-Z0-9_]*_", name) and not hasattr(kind, name))
-            _expect(usual, f"The model file sets {name[:60]!r}, which fitting {kind.__name__} does not.")
+            usual = name in _PRIVATE or (
+                re.fullmatch(r"[a-zA-Z][a-zA-Z0-9_]*_", name) and not hasattr(kind, name)
+            )
+            _expect(
+                usual, f"The model file sets {name[:60]!r}, which fitting {kind.__name__} does not."
+            )
             setattr(estimator, name, value)
         if kind.__name__ not in _OF_ANSWERS:
             estimator._check_parameters()
@@ -424,15 +541,27 @@ class _Reader:
         _expect(not isinstance(node, list), "The description in the model file holds a bare list.")
         if not isinstance(node, dict):
             return node
-        _expect(depth <= MAX_DEPTH, f"The description in the model file is nested more than {MAX_DEPTH} times.")
-        name, of = str(node.get("is")), node.get("of")
+        _expect(
+            depth <= MAX_DEPTH,
+            f"The description in the model file is nested more than {MAX_DEPTH} times.",
+        )
+        name = str(node.get("is"))
+        of = node.get("of")
         if name in self._plain:
             return self._plain[name](of)
         if name in ("tuple", "list", "objects"):
             items = [self.value(item, depth + 1) for item in of or ()]
-            return tuple(items) if name == "tuple" else items if name == "list" else _objects(items, node["shape"])
+            return (
+                tuple(items)
+                if name == "tuple"
+                else items
+                if name == "list"
+                else _objects(items, node["shape"])
+            )
         if name == "dict":
-            return {self.value(key, depth + 1): self.value(value, depth + 1) for key, value in of or ()}
+            return {
+                self.value(key, depth + 1): self.value(value, depth + 1) for key, value in of or ()
+            }
         if name in self.estimators:
             return self.estimator(node, depth + 1)
         part = self.parts.get(name)
@@ -451,7 +580,10 @@ class _Reader:
         with self._archive.open(member) as file:
             header = array_header(file)
             fits = header.dtype.kind in "fiubU" and header.dtype.isnative
-            _expect(fits, f"Array {k} of the model file holds {header.dtype}; expected numbers or texts.")
+            _expect(
+                fits,
+                f"Array {k} of the model file holds {header.dtype}; expected numbers or texts.",
+            )
             fits = header.start + header.nbytes == self._sizes[member]
             _expect(fits, f"Array {k} of the model file has another size than it says.")
             return array_content(f"array {k} of the model file", file)
@@ -487,32 +619,55 @@ def _numbers(name: str, value: Any, ndim: int, dtype: Any = np.float64) -> np.nd
 
 
 def _fitting(parts: dict[str, Any], shapes: str, **sizes: int) -> dict[str, int]:
-    """Check the arrays of ``parts`` against shapes such as "rows:nd scales:M", in which a letter is one size."""
+    """Check the arrays of ``parts`` against shapes such as "rows:nd scales:M", in which a letter is
+    one size.
+    """
     for item in shapes.split():
         name, axes = item.split(":")
         dtype = np.int64 if name in ("kept", "ends", "places") else np.float64
         parts[name] = _numbers(name, parts[name], len(axes), dtype)
         for axis, size in zip(axes, parts[name].shape, strict=True):
             known = sizes.setdefault(axis, size)
-            _expect(size == known, f"{name} in the model file does not fit: expected {known} for {axis}, got {size}.")
+            _expect(
+                size == known,
+                f"{name} in the model file does not fit: expected {known} for {axis}, got {size}.",
+            )
     known_scale = (parts["scales"] > 0).all() and parts["normalise"] in NORMALISATIONS
-    _expect(known_scale, f"A scale in the file is not above 0, or normalisation {parts['normalise']!r} is unknown.")
-    _expect(isinstance(parts["center"], bool), f"center in the model file is {parts['center']!r}; expected a bool.")
+    _expect(
+        known_scale,
+        f"A scale in the file is not above 0, or normalisation {parts['normalise']!r} is unknown.",
+    )
+    _expect(
+        isinstance(parts["center"], bool),
+        f"center in the model file is {parts['center']!r}; expected a bool.",
+    )
     return sizes
 
 
 def _kernel_map(**parts: Any) -> KernelMap:
-    shapes = "rows:nd column_means:d column_scales:d scales:M factors:Mn row_means:Mn grand_means:M kept:k"
+    shapes = (
+        "rows:nd column_means:d column_scales:d scales:M factors:Mn row_means:Mn "
+        "grand_means:M kept:k"
+    )
     weights = parts["weights"]
     sizes = _fitting(parts, shapes + " weights:n" * (weights is not None), M=len(parts["specs"]))
     fits = weights is None or (weights.min() >= 0 and weights.max() > 0)
     _expect(fits, "Weights of training rows in the model file are below 0, or all 0.")
-    fits = ((parts["kept"] >= 0) & (parts["kept"] < sizes["n"])).all() and (parts["column_scales"] > 0).all()
-    _expect(fits, "The model file refers to training rows that are not in it, or scales are not above 0.")
+    fits = ((parts["kept"] >= 0) & (parts["kept"] < sizes["n"])).all() and (
+        parts["column_scales"] > 0
+    ).all()
+    _expect(
+        fits,
+        "The model file refers to training rows that are not in it, or scales are not above 0.",
+    )
     waiting = list(parts["specs"])
     while waiting:
         spec = waiting.pop()
-        fits = isinstance(spec.features, tuple) and max(spec.features) < sizes["d"] and not spec.relative
+        fits = (
+            isinstance(spec.features, tuple)
+            and max(spec.features) < sizes["d"]
+            and not spec.relative
+        )
         _expect(fits, f"A kernel of the model file does not fit its {sizes['d']} columns: {spec!r}")
         if not isinstance(spec, Ranked):  # whose part sees values and ranks, not columns
             waiting += getattr(spec, "parts", ())
@@ -523,15 +678,30 @@ def _feature_map(**parts: Any) -> FeatureMap:
     near = parts["landmarks"]
     fits = isinstance(near, KernelMap) and near.kept.size == len(near.rows)
     _expect(fits, "The features in the model file have no landmarks.")
-    sizes = _fitting(parts, "roots:mD ends:E means:D scales:M places:M", M=len(near.specs), m=len(near.rows))
+    sizes = _fitting(
+        parts, "roots:mD ends:E means:D scales:M places:M", M=len(near.specs), m=len(near.rows)
+    )
     ends = parts["ends"]
-    fits = sizes["E"] == sizes["M"] + 1 and ends[0] == 0 and ends[-1] == sizes["D"] and (np.diff(ends) >= 0).all()
+    fits = (
+        sizes["E"] == sizes["M"] + 1
+        and ends[0] == 0
+        and ends[-1] == sizes["D"]
+        and (np.diff(ends) >= 0).all()
+    )
     fits = fits and np.array_equal(parts["places"], ends[:-1])
     _expect(fits, "The features in the model file do not fit their kernels or coefficients.")
     return FeatureMap(**parts)
 
 
-_FINITE = ("weights_", "dual_coef_", "dual_point_", "intercept_", "offset_", "refit_coef_", "refit_intercept_")
+_FINITE = (
+    "weights_",
+    "dual_coef_",
+    "dual_point_",
+    "intercept_",
+    "offset_",
+    "refit_coef_",
+    "refit_intercept_",
+)
 _OF_ROWS = ("training_target_", "row_fingerprints_", "sample_weight_")
 
 
@@ -540,8 +710,12 @@ def _check_fitted(estimator: Any) -> None:
     from sklearn.utils.validation import check_is_fitted  # not at start-up
 
     check_is_fitted(estimator)
-    M, n, found = len(estimator.kernel_names_), estimator.n_train_, getattr(estimator, "_map", None)
-    texts = all(isinstance(name, str) for name in (*estimator.kernel_names_, *estimator.kernel_families_))
+    M = len(estimator.kernel_names_)
+    n = estimator.n_train_
+    found = getattr(estimator, "_map", None)
+    texts = all(
+        isinstance(name, str) for name in (*estimator.kernel_names_, *estimator.kernel_families_)
+    )
     _expect(texts, "The names of the kernels in the model file are no texts.")
     for name in _FINITE:
         if (value := getattr(estimator, name, None)) is not None:
@@ -549,26 +723,44 @@ def _check_fitted(estimator: Any) -> None:
     for name in _OF_ROWS:
         if (value := getattr(estimator, name, None)) is not None:
             fits = np.shape(value)[:1] == (n,) and np.asarray(value).dtype.kind in "fiu"
-            _expect(fits, f"{name} in the model file does not hold numbers for each of {n} training rows.")
-    weights, dual = np.asarray(estimator.weights_), np.asarray(estimator.dual_coef_)
+            _expect(
+                fits,
+                f"{name} in the model file does not hold numbers for each of {n} training rows.",
+            )
+    weights = np.asarray(estimator.weights_)
+    dual = np.asarray(estimator.dual_coef_)
     fits = weights.ndim in (1, 2) and weights.shape[-1] == M and (weights >= 0).all()
-    _expect(fits, f"weights_ in the model file does not hold one weight from 0 on for each of {M} kernels.")
+    _expect(
+        fits,
+        f"weights_ in the model file does not hold one weight from 0 on for each of {M} kernels.",
+    )
     summed = dual.shape == (0,) and isinstance(found, FeatureMap)  # of rows in parts
     fits = (summed or n in dual.shape) and len(estimator.kernel_families_) == M
     _expect(fits, f"dual_coef_ in the model file does not fit {n!r} training rows.")
     if isinstance(found, FeatureMap):
-        coefficients = _numbers("feature_coef_", getattr(estimator, "feature_coef_", None), dual.ndim)
+        coefficients = _numbers(
+            "feature_coef_", getattr(estimator, "feature_coef_", None), dual.ndim
+        )
         fits = len(found.specs) == M and int(found.ends[-1]) in coefficients.shape
     else:
-        fits = found is None or (isinstance(found, KernelMap) and (len(found.specs), found.kept.size) == (M, n))
+        fits = found is None or (
+            isinstance(found, KernelMap) and (len(found.specs), found.kept.size) == (M, n)
+        )
     _expect(fits, "The kernels in the model file do not fit its weights.")
     if (sigmoids := getattr(estimator, "calibration_", None)) is not None:
         outputs = len(estimator.classes_) if len(estimator.classes_) > 2 else 1
         fits = _numbers("calibration_", sigmoids, 2).shape == (outputs, 2)
-        _expect(fits, f"calibration_ in the model file does not hold slope and offset of {outputs} outputs.")
+        _expect(
+            fits,
+            f"calibration_ in the model file does not hold slope and offset of {outputs} outputs.",
+        )
     if (encoder := getattr(estimator, "encoder_", None)) is not None:
-        fits = isinstance(encoder, TableEncoder) and all(isinstance(one, Feature) for one in encoder.features)
-        _expect(fits, "The encoder in the model file holds something else than features of columns.")
+        fits = isinstance(encoder, TableEncoder) and all(
+            isinstance(one, Feature) for one in encoder.features
+        )
+        _expect(
+            fits, "The encoder in the model file holds something else than features of columns."
+        )
     if (design := getattr(estimator, "design_", None)) is not None:
         fits = hasattr(design, "cross") and design.n == n and len(estimator._nodes) == M
         _expect(fits, "The nodes in the model file do not fit its design.")
@@ -577,11 +769,19 @@ def _check_fitted(estimator: Any) -> None:
 def _check_prediction(estimator: Any) -> None:
     """Predict once: what does not fit together in a way no check foresees shows here."""
     design = getattr(estimator, "design_", None)
-    found = getattr(estimator, "_map", None) or getattr(getattr(design, "levels", None), "transform", None)
+    found = getattr(estimator, "_map", None) or getattr(
+        getattr(design, "levels", None), "transform", None
+    )
     if found is not None:
         rows: Any = found.rows[:1] * found.column_scales + found.column_means
     elif design is None or design.graph is not None:
-        rows = np.zeros((len(estimator.kernel_names_ if design is None else design.names), 1, estimator.n_train_))
+        rows = np.zeros(
+            (
+                len(estimator.kernel_names_ if design is None else design.names),
+                1,
+                estimator.n_train_,
+            )
+        )
     elif isinstance(design.levels, TableLevels):
         rows = np.zeros((1, design.p))
     else:
@@ -589,5 +789,7 @@ def _check_prediction(estimator: Any) -> None:
     if (names := getattr(estimator, "feature_names_in_", None)) is not None:
         rows = pandas.DataFrame(rows, columns=names)
     decision = estimator._decisions(rows)
-    fits = decision.shape[0] == 1 and np.isfinite(decision).all() and len(estimator.predict(rows)) == 1
+    fits = (
+        decision.shape[0] == 1 and np.isfinite(decision).all() and len(estimator.predict(rows)) == 1
+    )
     _expect(fits, "The model in the file does not predict one finite number or class per row.")

@@ -1,8 +1,8 @@
 """Modules of others that add kernels, losses, penalties, solvers and algorithms to the registries.
 
-The app imports them when its server starts; a script calls ``load``. They are the modules that the environment variable
-``MKL_EXPLORER_PLUGINS`` names, with commas between, and those that installed packages list as entry points of the group
-``mkl_explorer.plugins``.
+The app imports them when its server starts; a script calls ``load``. They are the modules that the
+environment variable ``MKL_EXPLORER_PLUGINS`` names, with commas between, and those that installed
+packages list as entry points of the group ``mkl_explorer.plugins``.
 """
 
 from __future__ import annotations
@@ -46,10 +46,12 @@ def load() -> tuple[str, ...]:
     for name in found:
         try:
             import_module(name)
-        except (Exception, SystemExit) as error:  # it runs code of others, which may fail in any way
+        except (Exception, SystemExit) as error:
+            # it runs code of others, which may fail in any way
             raise ParameterError(
-                f"The plugin {name!r} cannot be imported: {type(error).__name__}: {error}. Expected a module that adds "
-                f"entries to the registries of mklcore. Correct it, or take its name out of {ENVIRONMENT} or out of "
-                f"the entry points {GROUP} of its package."
+                f"The plugin {name!r} cannot be imported: {type(error).__name__}: {error}. "
+                "Expected a module that adds entries to the registries of mklcore. "
+                f"Correct it, or take its name out of {ENVIRONMENT} or out of the entry "
+                f"points {GROUP} of its package."
             ) from error
     return found

@@ -1,10 +1,13 @@
-"""Whether a folder belongs to this account alone, so that what is in it can be trusted because of its place.
+"""Whether a folder belongs to this account alone, so that what is in it can be trusted because of
+its place.
 
-Compiled functions are unpickled by numba and kept work is read as ours: a file that another account of the same machine
-put there would be code, or words, of a stranger. Owner and mode are looked at along the whole path, because an account
-that may write in a folder may also put another one in the place of those below it.
+Compiled functions are unpickled by numba and kept work is read as ours: a file that another account
+of the same machine put there would be code, or words, of a stranger. Owner and mode are looked at
+along the whole path, because an account that may write in a folder may also put another one in the
+place of those below it.
 
-Files are written and read here, too, where they have to survive a full disk, a killed process and a planted link.
+Files are written and read here, too, where they have to survive a full disk, a killed process and a
+planted link.
 """
 
 from __future__ import annotations
@@ -25,11 +28,12 @@ LINKS = 40  # symbolic links that are followed, as the system itself does
 
 
 def why_not_own(folder: Path, *, named: bool = False) -> str:
-    """Return why others could put files into a folder, which need not exist yet; "" where nobody can but this account.
+    """Return why others could put files into a folder, which need not exist yet; "" where nobody
+    can but this account.
 
-    ``named``: a person has named this folder, so links on the way are followed and a group may share it. Otherwise no
-    link is followed but those that the system's own account has made. Where the system knows no owners (Windows)
-    nothing is said.
+    ``named``: a person has named this folder, so links on the way are followed and a group may
+    share it. Otherwise no link is followed but those that the system's own account has made. Where
+    the system knows no owners (Windows) nothing is said.
     """
     if not hasattr(os, "getuid"):
         return ""
@@ -66,17 +70,19 @@ def _why_not(part: Path, found: os.stat_result, writers: int, is_last: bool) -> 
 
 
 def own_folder(folder: Path, *, named: bool = False) -> str:
-    """Make a folder that only this account may enter, unless it is there; return why it cannot be used, "" where it
-    can.
+    """Make a folder that only this account may enter, unless it is there; return why it cannot be
+    used, "" where it can.
     """
     why = why_not_own(folder, named=named) or _not_made(folder)
-    return why or why_not_own(folder, named=named)  # somebody was faster, where all may make folders
+    # somebody was faster, where all may make folders
+    return why or why_not_own(folder, named=named)
 
 
 def _not_made(folder: Path) -> str:
     """Make a folder unless it is there; return why it takes no files, "" where it does.
 
-    A file is made in it and removed again: permissions alone do not tell of a disk without room for one more file.
+    A file is made in it and removed again: permissions alone do not tell of a disk without room for
+    one more file.
     """
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -88,7 +94,8 @@ def _not_made(folder: Path) -> str:
         trial.unlink()
     except PermissionError as error:
         return (
-            f"{folder} {'belongs to another account' if _is_foreign(folder) else f'takes no files ({error.strerror})'}"
+            f"{folder} "
+            f"{'belongs to another account' if _is_foreign(folder) else f'takes no files ({error.strerror})'}"
         )
     except OSError as error:
         return f"{folder} takes no files ({error.strerror})"
@@ -98,7 +105,8 @@ def _not_made(folder: Path) -> str:
 def own_or_temporary(
     folder: Path, name: str, part: str, *, trust: Literal["", "named", "sources"] = ""
 ) -> tuple[Path | None, str]:
-    """Return a folder that only this account can write, and a sentence where it is not the one that was asked for.
+    """Return a folder that only this account can write, and a sentence where it is not the one that
+    was asked for.
 
     Parameters
     ----------
@@ -109,15 +117,16 @@ def own_or_temporary(
     part : str
         Name of the folder inside of either that is returned.
     trust : {"", "named", "sources"}, default ""
-        Why less is asked of the folder: a person has named it, as for ``why_not_own``, or whoever writes in it may
-        write the sources beside it as well.
+        Why less is asked of the folder: a person has named it, as for ``why_not_own``, or whoever
+        writes in it may write the sources beside it as well.
 
     Returns
     -------
     place : Path or None
         Folder to use; None where the temporary directory has none either.
     sentence : str
-        Why another folder is used, which one, and the command that repairs the first; "" where it is used itself.
+        Why another folder is used, which one, and the command that repairs the first; "" where it
+        is used itself.
     """
     for place in (folder, folder / part):
         why = _not_made(place) if trust == "sources" else own_folder(place, named=trust == "named")
@@ -125,14 +134,17 @@ def own_or_temporary(
             break
     else:
         return folder / part, ""
-    mends, other = _repair(place), temporary_folder(name)
+    mends = _repair(place)
+    other = temporary_folder(name)
     if other is not None and not own_folder(other) and not own_folder(other / part):
         return other / part, f"{why}. {other} is used instead. {mends}"
     return None, f"{why}. {mends}"
 
 
 def temporary_folder(name: str) -> Path | None:
-    """Return the folder of this account in the temporary directory; None where there is no such directory."""
+    """Return the folder of this account in the temporary directory; None where there is no such
+    directory.
+    """
     account = os.getuid() if hasattr(os, "getuid") else "own"
     with suppress(OSError):
         return Path(os.path.realpath(tempfile.gettempdir())) / f"{name}-{account}"
@@ -144,8 +156,12 @@ def _is_foreign(folder: Path) -> bool:
 
 
 def _repair(folder: Path) -> str:
-    """Return what a person can do about a folder that cannot be used, with the command where one is safe to give."""
-    found = next((part for part in (folder, *folder.parents) if part.exists() or part.is_symlink()), folder)
+    """Return what a person can do about a folder that cannot be used, with the command where one is
+    safe to give.
+    """
+    found = next(
+        (part for part in (folder, *folder.parents) if part.exists() or part.is_symlink()), folder
+    )
     place = shlex.quote(str(found))
     with suppress(OSError, RuntimeError):  # an account without a home folder
         if found.is_dir() and Path.home() in found.parents:
@@ -162,8 +178,9 @@ def _repair(folder: Path) -> str:
 def write_whole(place: Path, write: Callable[[IO[bytes]], object], mode: int = 0o666) -> None:
     """Write a file beside its place, and put it there when every byte is on the disk.
 
-    A failure raises what it is and leaves what was there before; a process that is killed leaves a file beside it,
-    which the next call for the same place removes. A link at the place is replaced and never followed.
+    A failure raises what it is and leaves what was there before; a process that is killed leaves a
+    file beside it, which the next call for the same place removes. A link at the place is replaced
+    and never followed.
 
     Parameters
     ----------
@@ -178,7 +195,10 @@ def write_whole(place: Path, write: Callable[[IO[bytes]], object], mode: int = 0
     part = _beside(place)
     try:
         part.unlink(missing_ok=True)  # of a process that had this number
-        with open(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0), mode), "wb") as file:
+        with open(
+            os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0), mode),
+            "wb",
+        ) as file:
             write(file)
             file.flush()
             os.fsync(file.fileno())
@@ -189,15 +209,25 @@ def write_whole(place: Path, write: Callable[[IO[bytes]], object], mode: int = 0
 
 
 def read_whole(place: Path, most_bytes: int) -> bytes:
-    """Return the bytes of a file. OSError for what is no file, as a link, and for more than ``most_bytes``."""
-    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    """Return the bytes of a file.
+
+    OSError for what is no file, as a link, and for more than ``most_bytes``.
+    """
+    flags = (
+        os.O_RDONLY
+        | getattr(os, "O_NOFOLLOW", 0)
+        | getattr(os, "O_NONBLOCK", 0)
+        | getattr(os, "O_BINARY", 0)
+    )
     with open(os.open(place, flags), "rb") as file:
         found = os.fstat(file.fileno())
         if not stat.S_ISREG(found.st_mode):
             raise OSError(f"{place} is no file")
         content = file.read(most_bytes + 1)
     if len(content) > most_bytes:
-        raise OSError(f"{place} has {found.st_size / 1e6:,.0f} MB, more than {most_bytes / 1e6:,.0f}")
+        raise OSError(
+            f"{place} has {found.st_size / 1e6:,.0f} MB, more than {most_bytes / 1e6:,.0f}"
+        )
     if len(content) < found.st_size:
         raise OSError(f"{place} gave {len(content)} of its {found.st_size} bytes")
     return content
@@ -222,7 +252,9 @@ def remove_left_behind(folder: Path, name: str = "") -> None:
 
 
 def _has_ended(number: int, file: Path) -> bool:
-    """Tell whether the process of this number that began ``file`` has ended; its number may be another's by now."""
+    """Tell whether the process of this number that began ``file`` has ended; its number may be
+    another's by now.
+    """
     try:
         import psutil  # not at start-up; it comes with the app
     except ImportError:

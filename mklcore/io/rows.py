@@ -1,16 +1,19 @@
-"""Many rows: lp-norm MKL on tables that no memory holds, block by block, in this process or on a Dask cluster.
+"""Many rows: lp-norm MKL on tables that no memory holds, block by block, in this process or on a
+Dask cluster.
 
     min_{v, b, theta}  C sum_i V(phi_i'v + b, y_i) + 1/2 sum_m ||v_m||^2 / theta_m     over  ||theta||_p <= 1
 
-phi_i are Nystroem features: landmarks, widths and scales come from a sample of the rows, the rest is exact over all of
-them. Squared loss needs Z'1 and Z'Z of Z = [Phi, y], one pass: any table with the same sums has the same solutions, so
-the usual solvers work on the D + 1 rows of a root of Z'Z. Logistic loss and squared hinge go by Newton's method: one
-pass at (v, b) gives value, gradient and Hessian of the sum of losses, and the next point is the optimum with this
-quadratic in their place, again a problem of D + 1 rows, halved back where the objective does not fall.
+phi_i are Nystroem features: landmarks, widths and scales come from a sample of the rows, the rest
+is exact over all of them. Squared loss needs Z'1 and Z'Z of Z = [Phi, y], one pass: any table with
+the same sums has the same solutions, so the usual solvers work on the D + 1 rows of a root of Z'Z.
+Logistic loss and squared hinge go by Newton's method: one pass at (v, b) gives value, gradient and
+Hessian of the sum of losses, and the next point is the optimum with this quadratic in their place,
+again a problem of D + 1 rows, halved back where the objective does not fall.
 
-Each of these passes is a certificate as well: its slopes are a dual, a_i = -C V'(t_i). A free intercept asks that a
-sums to zero, so that the duals of the heavier class are taken times r <= 1; the dual terms are concave and zero at
-zero, so that theirs are worth at least r times what they were.
+Each of these passes is a certificate as well: its slopes are a dual, a_i = -C V'(t_i). A free
+intercept asks that a sums to zero, so that the duals of the heavier class are taken times r <= 1;
+the dual terms are concave and zero at zero, so that theirs are worth at least r times what they
+were.
 """
 
 from __future__ import annotations
@@ -48,11 +51,15 @@ _SAMPLE = 10_000  # rows for landmarks, widths and scales
 _BLOCK = 100_000  # rows of a Parquet block, unless one row group has more
 _BYTES = 2**25  # of a CSV block
 _PIECE = 4096  # rows whose features are made at a time
-_SHARE, _LEAST, _HALVINGS = 0.03, 1e-12, 12  # of Newton: share of the gap asked of its quadratic problem, and steps
+# of Newton: share of the gap asked of its quadratic problem, and steps
+_SHARE = 0.03
+_LEAST = 1e-12
+_HALVINGS = 12
 _CUT = 1e-14  # of the largest eigenvalue: directions below it are rounding
 _NONE = np.empty(0)
 Progress: TypeAlias = Callable[[int, int], Any] | None
-Blocks: TypeAlias = Iterable[tuple[pandas.DataFrame, Any]]  # of a block: columns (n, d) and target (n,)
+# of a block: columns (n, d) and target (n,)
+Blocks: TypeAlias = Iterable[tuple[pandas.DataFrame, Any]]
 
 
 def fit_rows(
@@ -73,9 +80,11 @@ def fit_rows(
     Parameters
     ----------
     source : str, path, list of them, or Dask DataFrame or array
-        A folder of Parquet or CSV files, such files, or a Dask collection. All columns but the target are numbers.
+        A folder of Parquet or CSV files, such files, or a Dask collection. All columns but the
+        target are numbers.
     target : str, int or Dask array
-        Name of the target's column; of a Dask array the number of its column, or another Dask array (n,).
+        Name of the target's column; of a Dask array the number of its column, or another Dask array
+        (n,).
     kernels : KernelDictionary
         The kernels to combine, of which Nystroem features are made.
     p : float, default 4/3
@@ -83,34 +92,39 @@ def fit_rows(
     C : float, default 1.0
         Cost of one unit of loss, > 0.
     loss : str, default "squared"
-        "squared" for a target of numbers or two classes; "logistic" or "squared_hinge" for two classes.
+        "squared" for a target of numbers or two classes; "logistic" or "squared_hinge" for two
+        classes.
     n_components : int, default 200
         Number of landmarks, which all kernels share.
     random_state : int, default 0
-        Seed of the sample of 10,000 rows that gives landmarks, widths and scales, and of the landmarks.
+        Seed of the sample of 10,000 rows that gives landmarks, widths and scales, and of the
+        landmarks.
     tol : float, default 1e-3
         Relative duality gap at which the solver stops, > 0.
     callback : callable or None, default None
-        Called with the blocks done and their number after every block of a pass; what it raises ends the fit.
+        Called with the blocks done and their number after every block of a pass; what it raises
+        ends the fit.
 
     Returns
     -------
     LpMKLRegressor or LpMKLClassifier
-        Fitted; ``relative_gap_`` is over all rows. It holds no row: ``dual_coef_`` is empty, ``dual_point_`` None.
+        Fitted; ``relative_gap_`` is over all rows. It holds no row: ``dual_coef_`` is empty,
+        ``dual_point_`` None.
 
     Raises
     ------
     ParameterError
         Without Dask, or for another loss.
     DataError
-        By the name of the file: other columns or types than in the first one, targets that are missing, a single class
-        or more than two, values that are missing, infinite or no numbers.
+        By the name of the file: other columns or types than in the first one, targets that are
+        missing, a single class or more than two, values that are missing, infinite or no numbers.
 
     Notes
     -----
-    Works with the threads of this process, or on the active ``distributed.Client``, whose workers read the files; sums
-    are added in the order of the blocks, so that the model is the same. One block and the sums, (D + 1)² numbers for D
-    features, are held per thread. Squared loss reads the source twice, the other losses about six times.
+    Works with the threads of this process, or on the active ``distributed.Client``, whose workers
+    read the files; sums are added in the order of the blocks, so that the model is the same. One
+    block and the sums, (D + 1)² numbers for D features, are held per thread. Squared loss reads the
+    source twice, the other losses about six times.
     """
     check_choice("loss", loss, LOSSES)
     table = _RowSource.of(source, target, callback)
@@ -118,13 +132,18 @@ def fit_rows(
         drawn = table.look(random_state, loss)
         how = {"p": p, "C": C, "tol": tol, "kernels": kernels, "loss": loss}
         kind: Any = LpMKLClassifier if drawn.classes.size else LpMKLRegressor
-        model = kind(approximation=Nystroem(n_components, random_state), random_state=random_state, **how)
+        model = kind(
+            approximation=Nystroem(n_components, random_state), random_state=random_state, **how
+        )
         stack, y = model.training_stack(drawn.X, drawn.y)
         positive = model.classes_[1] if is_classifier(model) else None
         fit = _from_sums if loss == "squared" else _by_newton
         fit(model, stack, y if positive is None else signs(y, 1), positive, table)
-    model.dual_coef_, model.dual_point_ = _NONE, None
-    model.n_train_, model.training_target_, model.row_fingerprints_ = table.n, None, None
+    model.dual_coef_ = _NONE
+    model.dual_point_ = None
+    model.n_train_ = table.n
+    model.training_target_ = None
+    model.row_fingerprints_ = None
     return model
 
 
@@ -132,7 +151,8 @@ def fit_rows(
 
 
 class _DrawnRows(NamedTuple):
-    """Rows drawn from n: each has a random key, and those with the smallest are kept, in their order.
+    """Rows drawn from n: each has a random key, and those with the smallest are kept, in their
+    order.
 
     The first row of every class, where there are classes, has a key below zero.
     """
@@ -152,7 +172,11 @@ class _DrawnRows(NamedTuple):
 
     def __add__(self, other: _DrawnRows) -> _DrawnRows:  # type: ignore[override]
         other.keys[(other.keys < 0) & np.isin(other.y, self.classes)] += 1.0
-        pairs = np.append(self.keys, other.keys), pandas.concat([self.X, other.X]), np.append(self.y, other.y)
+        pairs = (
+            np.append(self.keys, other.keys),
+            pandas.concat([self.X, other.X]),
+            np.append(self.y, other.y),
+        )
         return _DrawnRows(self.n + other.n, *pairs)._kept()
 
     def _kept(self) -> _DrawnRows:
@@ -169,7 +193,9 @@ class _DrawnRows(NamedTuple):
 
 @dataclass(eq=False)
 class _RowSource:
-    """Blocks of rows, each with the name of where it is from and what makes its frames; and the columns in order."""
+    """Blocks of rows, each with the name of where it is from and what makes its frames; and the
+    columns in order.
+    """
 
     blocks: list[tuple[str, Any]]
     columns: list[Any]
@@ -183,21 +209,27 @@ class _RowSource:
         try:
             from dask import array, dataframe  # an extra
         except ImportError:
-            raise ParameterError("fit_rows needs Dask, which is not installed: pip install 'mklcore[dask]'.") from None
+            raise ParameterError(
+                "fit_rows needs Dask, which is not installed: pip install 'mklcore[dask]'."
+            ) from None
         if isinstance(source, array.Array):
             if isinstance(target, array.Array):
-                parts, target = [source, target.rechunk(source.chunks[:1])[:, None]], source.shape[1]
+                parts = [source, target.rechunk(source.chunks[:1])[:, None]]
+                target = source.shape[1]
                 source = array.concatenate(parts, axis=1)
             source = dataframe.from_dask_array(source.rechunk({1: -1}))
         if isinstance(source, dataframe.DataFrame):
             columns = list(source.columns)
-            blocks = [(f"Partition {k} of the Dask collection", part) for k, part in enumerate(source.to_delayed())]
+            blocks = [
+                (f"Partition {k} of the Dask collection", part)
+                for k, part in enumerate(source.to_delayed())
+            ]
         else:
             blocks, columns = _files(source)
         if target not in columns:
             raise DataError(
-                f"{blocks[0][0]} has no column {target!r}; it has {', '.join(map(str, columns[:20]))}. "
-                "Name one of them as the target."
+                f"{blocks[0][0]} has no column {target!r}; it has "
+                f"{', '.join(map(str, columns[:20]))}. Name one of them as the target."
             )
         return cls(blocks, [name for name in columns if name != target], target, callback)
 
@@ -206,10 +238,13 @@ class _RowSource:
         import dask  # an extra
 
         asked = dask.delayed(partial(_asked, task, self.columns, self.target), traverse=False)
-        at_once, count = _threads(), len(self.blocks)
+        at_once = _threads()
+        count = len(self.blocks)
         for top in range(0, count, at_once):
             window = range(top, min(top + at_once, count))
-            for k, found in zip(window, dask.compute(*(asked(k, *self.blocks[k]) for k in window)), strict=True):
+            for k, found in zip(
+                window, dask.compute(*(asked(k, *self.blocks[k]) for k in window)), strict=True
+            ):
                 yield found
                 if self.callback is not None:
                     self.callback(k + 1, count)
@@ -224,21 +259,27 @@ class _RowSource:
             full.append(block)
             if drawn is not None and _is_number(found.y) != _is_number(drawn.y):
                 raise DataError(
-                    f"{block[0]} and {full[0][0]} have targets of different types: numbers in one, none in the other. "
-                    "Write both with the same types."
+                    f"{block[0]} and {full[0][0]} have targets of different types: numbers "
+                    "in one, none in the other. Write both with the same types."
                 )
             drawn = found if drawn is None else drawn + found
             if drawn.classes.size > 2:
                 raise DataError(
-                    f"{block[0]} holds a third class, {drawn.classes[-1]!r}, and fit_rows learns two. Fit one class "
-                    "against the rest at a time."
+                    f"{block[0]} holds a third class, {drawn.classes[-1]!r}, and fit_rows "
+                    "learns two. Fit one class against the rest at a time."
                 )
         if drawn is None:
-            raise DataError(f"{self.blocks[0][0]} has no rows, nor have any others; expected at least two.")
+            raise DataError(
+                f"{self.blocks[0][0]} has no rows, nor have any others; expected at least two."
+            )
         if drawn.classes.size == 1:
             others = " and all others hold" if len(full) > 1 else " holds"
-            raise DataError(f"{full[0][0]}{others} the class {drawn.classes[0]!r} alone; a classifier needs two.")
-        self.blocks, self.n = full, drawn.n
+            raise DataError(
+                f"{full[0][0]}{others} the class {drawn.classes[0]!r} alone; a classifier "
+                "needs two."
+            )
+        self.blocks = full
+        self.n = drawn.n
         return drawn
 
 
@@ -264,13 +305,19 @@ def _files(source: Any) -> tuple[list[tuple[str, Any]], list[str]]:
     files = [
         file
         for one in map(Path, given)
-        for file in (sorted(path for path in one.rglob("*") if path.suffix in _READERS) if one.is_dir() else [one])
+        for file in (
+            sorted(path for path in one.rglob("*") if path.suffix in _READERS)
+            if one.is_dir()
+            else [one]
+        )
     ]
     if not files:
         raise DataError(
-            f"{str(source)[:200]!r} holds no file that ends in {' or '.join(_READERS)}; expected at least one."
+            f"{str(source)[:200]!r} holds no file that ends in {' or '.join(_READERS)}; "
+            "expected at least one."
         )
-    blocks, shared = [], None
+    blocks = []
+    shared = None
     for file in files:
         if file.suffix not in _READERS or not file.is_file():
             raise DataError(f"{str(file)!r} is no file that ends in {' or '.join(_READERS)}.")
@@ -278,12 +325,14 @@ def _files(source: Any) -> tuple[list[tuple[str, Any]], list[str]]:
         try:
             columns, frames = _READERS[file.suffix](file)
         except _read_errors() as error:
-            raise DataError(f"{name} cannot be read as {file.suffix[1:]}: {str(error)[:200]}") from None
+            raise DataError(
+                f"{name} cannot be read as {file.suffix[1:]}: {str(error)[:200]}"
+            ) from None
         if shared is not None and sorted(columns) != sorted(shared):
             odd = sorted({*columns} ^ {*shared}) or columns
             raise DataError(
-                f"{name} has other columns than {blocks[0][0].lower()}: {', '.join(odd[:10])}. Write all files with "
-                "the same columns."
+                f"{name} has other columns than {blocks[0][0].lower()}: "
+                f"{', '.join(odd[:10])}. Write all files with the same columns."
             )
         shared = shared or columns
         blocks += [(name, one) for one in frames]
@@ -300,12 +349,16 @@ def _parquet(file: Path) -> tuple[list[str], list[Any]]:
     """The columns, and blocks of whole row groups."""
     parquet = import_extra("pyarrow.parquet", "tables", "Parquet files")
     footer = parquet.read_metadata(file)
-    blocks, groups, rows = list[Any](), list[int](), 0
+    blocks = list[Any]()
+    groups = list[int]()
+    rows = 0
     for k in range(footer.num_row_groups):
-        groups, rows = [*groups, k], rows + footer.row_group(k).num_rows
+        groups = [*groups, k]
+        rows = rows + footer.row_group(k).num_rows
         if rows >= _BLOCK or k == footer.num_row_groups - 1:
             blocks.append(partial(_row_groups, str(file), groups))
-            groups, rows = [], 0
+            groups = []
+            rows = 0
     return list(parquet.read_schema(file).names), blocks
 
 
@@ -339,7 +392,9 @@ _READERS = {".parquet": _parquet, ".csv": _csv}
 # What is computed of one block
 
 
-def _asked(task: Callable[..., Any], columns: list[Any], target: Any, k: int, name: str, frames: Any) -> Any:
+def _asked(
+    task: Callable[..., Any], columns: list[Any], target: Any, k: int, name: str, frames: Any
+) -> Any:
     """``task`` of block k and its checked rows, a part after the other."""
     try:
         parts = frames([*columns, target]) if callable(frames) else [frames]
@@ -350,29 +405,38 @@ def _asked(task: Callable[..., Any], columns: list[Any], target: Any, k: int, na
         raise DataError(f"{name} cannot be read: {str(error)[:200]}") from None
 
 
-def _checked(name: str, frame: Any, columns: list[Any], target: Any) -> tuple[pandas.DataFrame, Any]:
+def _checked(
+    name: str, frame: Any, columns: list[Any], target: Any
+) -> tuple[pandas.DataFrame, Any]:
     """The columns as finite numbers (n, d), and the target (n,): numbers, truth values or text."""
     if isinstance(frame, Exception):
         raise frame
     for column in columns:
         if not pandas.api.types.is_numeric_dtype(frame[column].dtype):
             raise DataError(
-                f"{name} holds values in the column {column!r} that are no numbers. Code them, or leave the column out."
+                f"{name} holds values in the column {column!r} that are no numbers. Code "
+                "them, or leave the column out."
             )
-    X, y = frame[columns].astype(np.float64), frame[target]
+    X = frame[columns].astype(np.float64)
+    y = frame[target]
     own = pandas.api.types.is_numeric_dtype(y.dtype)
     missing = ~np.isfinite(y.astype(np.float64)) if own else y.isna()
     if missing.any():
         raise DataError(
-            f"{name} has no target ({target!r}) in {int(missing.sum())} rows. Fill them, or leave these rows out."
+            f"{name} has no target ({target!r}) in {int(missing.sum())} rows. Fill them, "
+            "or leave these rows out."
         )
     finite = np.isfinite(X.to_numpy()).all(axis=0)
     if not finite.all():
         raise DataError(
-            f"{name} holds missing or infinite values in the column {columns[int(np.argmin(finite))]!r}. Fill them, "
-            "or leave these rows out."
+            f"{name} holds missing or infinite values in the column "
+            f"{columns[int(np.argmin(finite))]!r}. Fill them, or leave these rows out."
         )
-    labels = y.to_numpy(dtype=getattr(y.dtype, "numpy_dtype", y.dtype)) if own else y.astype(str).to_numpy(object)
+    labels = (
+        y.to_numpy(dtype=getattr(y.dtype, "numpy_dtype", y.dtype))
+        if own
+        else y.astype(str).to_numpy(object)
+    )
     return X, labels
 
 
@@ -388,9 +452,12 @@ def _looked(seed: int, loss: str, k: int, parts: Blocks) -> _DrawnRows | None:
 
 
 def _features(transform: FeatureMap, positive: Any, parts: Blocks) -> Iterator[tuple[Array, Array]]:
-    """Features (n, D) and target (n,) of some rows at a time; the label ``positive`` is +1, any other -1."""
+    """Features (n, D) and target (n,) of some rows at a time; the label ``positive`` is +1, any
+    other -1.
+    """
     for X, y in parts:
-        rows, own = X.to_numpy(), y if positive is None else np.where(y == positive, 1.0, -1.0)
+        rows = X.to_numpy()
+        own = y if positive is None else np.where(y == positive, 1.0, -1.0)
         for top in range(0, len(rows), _PIECE):
             part = slice(top, top + _PIECE)
             yield transform.cross(rows[part]).table.astype(np.float64), own[part]
@@ -403,9 +470,14 @@ def _added(first: Any, second: Any) -> Any:
 # Squared loss
 
 
-def _squares(transform: FeatureMap, positive: Any, near: Array, k: int, parts: Blocks) -> tuple[Array, Array]:
-    """Z'1 (D + 1,) and Z'Z (D + 1, D + 1) of Z = [Phi, y] - near: far from zero, squares have no digits left."""
-    ones, squares = np.zeros(near.size), np.zeros((near.size, near.size))
+def _squares(
+    transform: FeatureMap, positive: Any, near: Array, k: int, parts: Blocks
+) -> tuple[Array, Array]:
+    """Z'1 (D + 1,) and Z'Z (D + 1, D + 1) of Z = [Phi, y] - near: far from zero, squares have no
+    digits left.
+    """
+    ones = np.zeros(near.size)
+    squares = np.zeros((near.size, near.size))
     for features, y in _features(transform, positive, parts):
         Z = np.column_stack([features, y]) - near
         ones += Z.sum(axis=0)
@@ -421,15 +493,18 @@ def _from_sums(model: Any, stack: Features, y: Array, positive: Any, table: _Row
     model.set_params(fit_intercept=False).fit_signed(replace(like, table=few), target)
     model.set_params(fit_intercept=True)
     means = near + ones / table.n
-    model.intercept_ = float(means[-1] - means[:-1] @ (stack.spread(model.weights_) * model.feature_coef_))
+    model.intercept_ = float(
+        means[-1] - means[:-1] @ (stack.spread(model.weights_) * model.feature_coef_)
+    )
 
 
 # Logistic loss and squared hinge
 
 
 class _Losses(NamedTuple):
-    """What rows say at one (v, b), for C = 1: the sum of losses, and per class of the target -1, +1 the slopes Phi'a
-    (2, D), sums of |a| and dual terms (2,); and the sum of V'' z z' of z = (phi, 1), (D + 1, D + 1).
+    """What rows say at one (v, b), for C = 1: the sum of losses, and per class of the target -1, +1
+    the slopes Phi'a (2, D), sums of |a| and dual terms (2,); and the sum of V'' z z' of z = (phi,
+    1), (D + 1, D + 1).
     """
 
     value: float
@@ -439,16 +514,28 @@ class _Losses(NamedTuple):
     hessian: Array
 
 
-def _losses(transform: FeatureMap, positive: Any, loss: Loss, v: Array, b: float, k: int, parts: Blocks) -> _Losses:
+def _losses(
+    transform: FeatureMap, positive: Any, loss: Loss, v: Array, b: float, k: int, parts: Blocks
+) -> _Losses:
     return _summed(loss, v, b, _features(transform, positive, parts))
 
 
 def _summed(loss: Loss, v: Array, b: float, pieces: Iterable[tuple[Array, Array]]) -> _Losses:
-    total: Any = (0.0, np.zeros((2, v.size)), np.zeros(2), np.zeros(2), np.zeros((v.size + 1, v.size + 1)))
+    total: Any = (
+        0.0,
+        np.zeros((2, v.size)),
+        np.zeros(2),
+        np.zeros(2),
+        np.zeros((v.size + 1, v.size + 1)),
+    )
     for features, y in pieces:
         t = features @ v + b
-        a, classes = -loss.derivative(t, y), (y < 0, y > 0)
-        Z = np.column_stack([features, np.ones(t.size)]) * np.sqrt(loss.second_derivative(t, y))[:, None]
+        a = -loss.derivative(t, y)
+        classes = (y < 0, y > 0)
+        Z = (
+            np.column_stack([features, np.ones(t.size)])
+            * np.sqrt(loss.second_derivative(t, y))[:, None]
+        )
         found = (
             float(loss.value(t, y).sum()),
             np.array([a[own] @ features[own] for own in classes]),
@@ -469,24 +556,41 @@ class _At:
 
 
 class _RowsNewton(Method[_At]):
-    """Newton's method as the driver runs it; ``ask(v, b)`` is one pass over all rows, ``start`` where it begins."""
+    """Newton's method as the driver runs it; ``ask(v, b)`` is one pass over all rows, ``start``
+    where it begins.
+    """
 
     def __init__(
-        self, stack: Features, ask: Callable[[Array, float], _Losses], C: float, penalty: Penalty, tol: float,
+        self,
+        stack: Features,
+        ask: Callable[[Array, float], _Losses],
+        C: float,
+        penalty: Penalty,
+        tol: float,
         start: tuple[Array, float],
-    ) -> None:  # fmt: skip
-        self.stack, self.ask, self.C, self.penalty, self.tol, self.start = stack, ask, C, penalty, tol, start
+    ) -> None:
+        self.stack = stack
+        self.ask = ask
+        self.C = C
+        self.penalty = penalty
+        self.tol = tol
+        self.start = start
         self.name = f"{penalty.name} by Newton's method on sums over the rows"
 
     def init(self) -> Iterate[_At]:
         return self._pass(*self.start)
 
     def step(self, best: Iterate[_At], last: Iterate[_At], trace: Trace) -> Iterate[_At] | Status:
-        """The optimum of the quadratic problem at the best point, or nearer to that point where it is no better."""
-        share, at = trace.gap / trace.scale if trace.scale > 0.0 else 1.0, best.state
+        """The optimum of the quadratic problem at the best point, or nearer to that point where it
+        is no better.
+        """
+        share = trace.gap / trace.scale if trace.scale > 0.0 else 1.0
+        at = best.state
         v, b = self._ahead(best, float(np.clip(_SHARE * share, max(0.1 * self.tol, _LEAST), 1e-2)))
         for length in 0.5 ** np.arange(_HALVINGS):
-            point = self._pass(at.v + length * (v - at.v), best.intercept + length * (b - best.intercept))
+            point = self._pass(
+                at.v + length * (v - at.v), best.intercept + length * (b - best.intercept)
+            )
             if point.objective < best.objective or certifies(point, trace):
                 return point
         return Status.STALLED
@@ -497,35 +601,51 @@ class _RowsNewton(Method[_At]):
 
     def _pass(self, v: Array, b: float) -> Iterate[_At]:
         """The point with its certificate."""
-        sums, by_kernel, penalty = self.ask(v, b), self.stack.by_kernel, self.penalty
+        sums = self.ask(v, b)
+        by_kernel = self.stack.by_kernel
+        penalty = self.penalty
         balance = sums.sizes.min() / np.maximum(sums.sizes, 1e-300)
         price = penalty.dual_price(by_kernel((self.C * (balance @ sums.slopes)) ** 2))
         norms = np.sqrt(by_kernel(v * v))
-        weights = penalty.update(np.ones(norms.size), norms**2) if norms.any() else penalty.start(norms.size)
+        weights = (
+            penalty.update(np.ones(norms.size), norms**2)
+            if norms.any()
+            else penalty.start(norms.size)
+        )
         objective = self.C * sums.value + penalty.regulariser(norms)
         dual = self.C * float(balance @ sums.linear) - price
         return Iterate(weights, _NONE, b, objective, dual, price, state=_At(v, sums))
 
     def _ahead(self, best: Iterate[_At], tol: float) -> tuple[Array, float]:
         """The optimum with the losses by slope and Hessian, the intercept eliminated."""
-        sums, H = best.state.sums, best.state.sums.hessian
+        sums = best.state.sums
+        H = best.state.sums.hessian
         downhill = np.append(sums.slopes.sum(axis=0), sums.sizes[1] - sums.sizes[0])
         right = H @ np.append(best.state.v, best.intercept) + downhill
-        across, own = H[:-1, -1], max(float(H[-1, -1]), 1e-300)
-        S, c = H[:-1, :-1] - np.outer(across, across / own), right[:-1] - across * (right[-1] / own)
+        across = H[:-1, -1]
+        own = max(float(H[-1, -1]), 1e-300)
+        S = H[:-1, :-1] - np.outer(across, across / own)
+        c = right[:-1] - across * (right[-1] / own)
         values, vectors = np.linalg.eigh(S)
         live = values > _CUT * values[-1]
-        roots, vectors, like = np.sqrt(values[live]), vectors[:, live], cast(Any, self.stack)
+        roots = np.sqrt(values[live])
+        vectors = vectors[:, live]
+        like = cast(Any, self.stack)
         few = replace(like, table=np.ascontiguousarray(roots[:, None] * vectors.T))
-        target, warm = (c @ vectors) / roots, WarmStart(best.weights, np.zeros(roots.size), self.C)
-        fit = fit_weighted(few, target, self.C, make_loss("squared"), self.penalty, False, tol=tol, warm=warm)
+        target = (c @ vectors) / roots
+        warm = WarmStart(best.weights, np.zeros(roots.size), self.C)
+        fit = fit_weighted(
+            few, target, self.C, make_loss("squared"), self.penalty, False, tol=tol, warm=warm
+        )
         v = few.spread(fit.weights) * few.coefficients(fit.dual_coef)
         return v, (float(right[-1]) - float(across @ v)) / own
 
 
 def _by_newton(model: Any, stack: Features, y: Array, positive: Any, table: _RowSource) -> None:
     """First on the sample alone, then on all rows from there."""
-    loss, penalty, tol = model.loss_in_use, model.penalty_in_use, model.tol
+    loss = model.loss_in_use
+    penalty = model.penalty_in_use
+    tol = model.tol
     some = partial(_summed, loss, pieces=[(stack.table.astype(np.float64), y)])
     nothing = np.zeros(stack.table.shape[1]), 0.0
     near = _RowsNewton(stack, some, model.C * table.n / y.size, penalty, tol, nothing)
@@ -540,5 +660,6 @@ def _by_newton(model: Any, stack: Features, y: Array, positive: Any, table: _Row
     warn_unless_converged(fit, tol)
     model._publish(fit)
     model._remember_kernels(stack.take(np.empty(0, dtype=np.int64)))
-    spread, v = stack.spread(fit.weights), method.start[0]
+    spread = stack.spread(fit.weights)
+    v = method.start[0]
     model.feature_coef_ = np.divide(v, spread, out=np.zeros_like(v), where=spread > 0.0)

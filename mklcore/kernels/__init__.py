@@ -1,7 +1,16 @@
 """Kernel functions, dictionaries of them, their Gram matrices, and numbers that describe those."""
 
 from mklcore.kernels.dictionary import BAND_KERNELS, KernelDictionary, stored_as
-from mklcore.kernels.functions import KERNELS, RBF, Delta, KernelSpec, Laplacian, Linear, Matern, Polynomial
+from mklcore.kernels.functions import (
+    KERNELS,
+    RBF,
+    Delta,
+    KernelSpec,
+    Laplacian,
+    Linear,
+    Matern,
+    Polynomial,
+)
 from mklcore.kernels.grams import (
     Forecast,
     GramStack,

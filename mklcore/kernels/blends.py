@@ -1,13 +1,15 @@
-"""Kernels of one machine: many of them at fixed shares, and kernels that see values and ranks of every column.
+"""Kernels of one machine: many of them at fixed shares, and kernels that see values and ranks of
+every column.
 
     blend    k(x, z) = sum_m s_m k_m(x, z),    s_m >= 0 fixed before the machine is fitted
     ranked   k(x, z) = exp(-sum_j D_j(x_j, z_j) / s),    D_j half the difference in value and half that in rank
 
-A column of numbers becomes two: half its standardised value and half its standardised rank among the training rows. So
-one far-off value moves a row as far as its rank allows, and a skewed column counts as much as an even one. Rows that
-differ in a category are 2 apart. Each of these columns is a piecewise linear function of the one it is made of, level
-beyond the training range, so that a new row is never farther away than the training rows are. An RBF kernel takes
-squared differences instead. Both are products over columns, and a blend is a sum of such products.
+A column of numbers becomes two: half its standardised value and half its standardised rank among
+the training rows. So one far-off value moves a row as far as its rank allows, and a skewed column
+counts as much as an even one. Rows that differ in a category are 2 apart. Each of these columns is
+a piecewise linear function of the one it is made of, level beyond the training range, so that a new
+row is never farther away than the training rows are. An RBF kernel takes squared differences
+instead. Both are products over columns, and a blend is a sum of such products.
 """
 
 from __future__ import annotations
@@ -26,8 +28,8 @@ from mklcore.kernels.interactions import summed_values
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ColumnCurve:
-    """What one ``column`` of a table becomes: ``heights`` (s, u) at the values ``knots`` (u,), straight between them
-    and level beyond.
+    """What one ``column`` of a table becomes: ``heights`` (s, u) at the values ``knots`` (u,),
+    straight between them and level beyond.
     """
 
     column: int
@@ -36,11 +38,21 @@ class ColumnCurve:
 
     def __post_init__(self) -> None:
         for name in ("knots", "heights"):
-            object.__setattr__(self, name, read_only(np.ascontiguousarray(getattr(self, name), dtype=np.float64)))
-        knots, heights = self.knots, self.heights
-        is_table = knots.ndim == 1 and heights.ndim == 2 and heights.shape[1:] == knots.shape and knots.size > 1
+            object.__setattr__(
+                self, name, read_only(np.ascontiguousarray(getattr(self, name), dtype=np.float64))
+            )
+        knots = self.knots
+        heights = self.heights
+        is_table = (
+            knots.ndim == 1
+            and heights.ndim == 2
+            and heights.shape[1:] == knots.shape
+            and knots.size > 1
+        )
         if not is_table or not np.all(np.diff(knots) > 0.0) or not np.isfinite(heights).all():
-            raise KernelError("A column curve has knots (u,) that rise and finite heights (s, u) at them.")
+            raise KernelError(
+                "A column curve has knots (u,) that rise and finite heights (s, u) at them."
+            )
 
     @property
     def _key(self) -> tuple[int, bytes, bytes]:
@@ -55,7 +67,8 @@ class ColumnCurve:
     @classmethod
     def of(cls, column: int, values: Array, weights: Array | None, is_category: bool) -> Self:
         """The curves of the training ``values`` (n,) that are not all the same."""
-        low, high = float(values.min()), float(values.max())
+        low = float(values.min())
+        high = float(values.max())
         if is_category:
             return cls(column, np.array([low, high]), np.array([[0.0, 1.0]]))
         nodes, shares = summed_values(values[:, None], weights, summed=True)
@@ -69,12 +82,15 @@ class ColumnCurve:
         mean = float(shares @ known)
         spread = float(np.sqrt(shares @ (known - mean) ** 2)) or 1.0
         rank_spread = float(np.sqrt(shares @ (ranks - 0.5) ** 2)) or 1.0
-        return cls(column, knots, np.array([(knots - mean) / spread, (places - 0.5) / rank_spread]) / 2.0)
+        return cls(
+            column, knots, np.array([(knots - mean) / spread, (places - 0.5) / rank_spread]) / 2.0
+        )
 
 
 @dataclass(frozen=True, init=False, repr=False)
 class Ranked(Composed):
-    """k(x, z) of an RBF or Laplacian kernel on values and ranks of every column, see `mklcore.kernels.blends`.
+    """k(x, z) of an RBF or Laplacian kernel on values and ranks of every column, see
+    `mklcore.kernels.blends`.
 
     Parameters
     ----------
@@ -124,7 +140,9 @@ class Ranked(Composed):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not isinstance(self.parts[0], RBF | Laplacian):
-            raise ParameterError(f"Ranked takes an RBF or a Laplacian kernel; got {self.parts[0]!r}.")
+            raise ParameterError(
+                f"Ranked takes an RBF or a Laplacian kernel; got {self.parts[0]!r}."
+            )
         width = sum(len(one.heights) for one in self.curves)
         if self.curves and not (
             {one.column for one in self.curves} <= set(self.settled)
@@ -133,7 +151,9 @@ class Ranked(Composed):
             raise KernelError("The curves of a ranked kernel are not those of its columns.")
 
     def __repr__(self) -> str:
-        return f"Ranked({self.parts[0]!r}, features={self.features!r}, categories={self.categories!r})"
+        return (
+            f"Ranked({self.parts[0]!r}, features={self.features!r}, categories={self.categories!r})"
+        )
 
     @property
     def title(self) -> str:
@@ -148,23 +168,33 @@ class Ranked(Composed):
     def columns(self, n_features: int) -> tuple[int, ...]:
         return KernelSpec.columns(self, n_features)
 
-    def settle(self, rows: Array, weights: Array | None = None, medians: dict[Any, float] | None = None) -> Self:
+    def settle(
+        self, rows: Array, weights: Array | None = None, medians: dict[Any, float] | None = None
+    ) -> Self:
         columns = self.columns(rows.shape[1])
         curves = self.curves
         if not curves:
             varying = [j for j in columns if np.ptp(rows[:, j]) > 0.0]
-            curves = tuple(ColumnCurve.of(j, rows[:, j], weights, j in self.categories) for j in varying)
+            curves = tuple(
+                ColumnCurve.of(j, rows[:, j], weights, j in self.categories) for j in varying
+            )
         known = replace(self, features=columns, curves=curves)
         part = replace(self.parts[0], features=None)
         return replace(known, parts=(part.settle(known.seen(rows), weights),))
 
     def seen(self, rows: Array) -> Array:
         """The values and ranks (n, q) of whole rows (n, d)."""
-        parts = [np.interp(rows[:, one.column], one.knots, height) for one in self.curves for height in one.heights]
+        parts = [
+            np.interp(rows[:, one.column], one.knots, height)
+            for one in self.curves
+            for height in one.heights
+        ]
         return np.column_stack(parts) if parts else np.zeros((len(rows), 1))
 
     def places(self, groups: Mapping[int, Sequence[int]]) -> dict[int, tuple[int, ...]]:
-        """Where in `seen` the columns of every group are, by the keys of ``groups``; those that vary in training."""
+        """Where in `seen` the columns of every group are, by the keys of ``groups``; those that
+        vary in training.
+        """
         home = {column: key for key, columns in groups.items() for column in columns}
         found: dict[int, list[int]] = {}
         start = 0
@@ -184,7 +214,8 @@ class Ranked(Composed):
 
 @dataclass(frozen=True, init=False, repr=False)
 class Blend(Composed):
-    """k(x, z) = sum_m s_m k_m(x, z): many kernels at fixed shares, so that one machine learns from all of them.
+    """k(x, z) = sum_m s_m k_m(x, z): many kernels at fixed shares, so that one machine learns from
+    all of them.
 
     Parameters
     ----------
@@ -226,10 +257,12 @@ class Blend(Composed):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if len(self.shares) != len(self.parts) or not all(0.0 < share < np.inf for share in self.shares):
+        if len(self.shares) != len(self.parts) or not all(
+            0.0 < share < np.inf for share in self.shares
+        ):
             raise ParameterError(
-                f"Blend takes one share above 0 for each of its kernels; got {len(self.shares)} shares of "
-                f"{len(self.parts)} kernels."
+                "Blend takes one share above 0 for each of its kernels; got "
+                f"{len(self.shares)} shares of {len(self.parts)} kernels."
             )
 
     def __repr__(self) -> str:
@@ -243,17 +276,26 @@ class Blend(Composed):
         return self.label or self.title
 
     def parted(self) -> tuple[Self | None, Self | None]:
-        """The blend of the kernels that see no ranks, and of those that do; None where there are none."""
+        """The blend of the kernels that see no ranks, and of those that do; None where there are
+        none.
+        """
         shares = dict(zip(self.parts, self.shares, strict=True))
-        halves = ([p for p in self.parts if isinstance(p, Ranked) is is_ranked] for is_ranked in (False, True))
+        halves = (
+            [p for p in self.parts if isinstance(p, Ranked) is is_ranked]
+            for is_ranked in (False, True)
+        )
         plain, ranked = (
-            replace(self, parts=tuple(h), shares=tuple(shares[p] for p in h)) if h else None for h in halves
+            replace(self, parts=tuple(h), shares=tuple(shares[p] for p in h)) if h else None
+            for h in halves
         )
         return plain, ranked
 
     def narrowed(self, times: float, rows: Array) -> Self:
-        """The blend with ranked kernels so many times narrower, at the variance that they have on ``rows``."""
-        parts, shares = list[KernelSpec](), list[float]()
+        """The blend with ranked kernels so many times narrower, at the variance that they have on
+        ``rows``.
+        """
+        parts = list[KernelSpec]()
+        shares = list[float]()
         for part, share in zip(self.parts, self.shares, strict=True):
             if isinstance(part, Ranked) and isinstance(part.parts[0], RBF | Laplacian):
                 radial = part.parts[0]

@@ -1,5 +1,5 @@
-"""What numpy does in the place of compiled loops over kernels, where numba is missing: the same arguments, the same
-results up to rounding, whole matrices where a compiled loop fills a triangle.
+"""What numpy does in the place of compiled loops over kernels, where numba is missing: the same
+arguments, the same results up to rounding, whole matrices where a compiled loop fills a triangle.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ SMALLEST_EXPONENT = -708.0  # below this, exp is no normal double any more and b
 
 
 def fill_distances(left: Array, right: Array, squared: Any, upper: bool, out: Array) -> None:
-    """Squared Euclidean or city-block distances of columns left (s, a) and right (s, b), feature by feature."""
+    """Squared Euclidean or city-block distances of columns left (s, a) and right (s, b), feature by
+    feature.
+    """
     out[:] = 0.0
     for here, there in zip(left, right, strict=True):
         gap = here[:, None] - there
@@ -29,7 +31,9 @@ def exponentials(source: Array, rate: float, target: Array) -> None:
 
 
 def fill_exponential(base: Array, rate: float, upper: bool, out: Array) -> None:
-    """out = exp(-rate * base); right of the diagonal alone where ``upper``, for the base holds nothing else then."""
+    """out = exp(-rate * base); right of the diagonal alone where ``upper``, for the base holds
+    nothing else then.
+    """
     exponentials(np.triu(base) if upper else base, rate, out)
 
 
@@ -63,7 +67,9 @@ def mirror(out: Array) -> None:
 
 
 def pairs_within(column: Array, gap: float) -> int:
-    """How many pairs j > i of a sorted column differ by ``gap`` or less, up to the rounding of its range."""
+    """How many pairs j > i of a sorted column differ by ``gap`` or less, up to the rounding of its
+    range.
+    """
     above = column - column[0]
     after = np.searchsorted(above, above + gap, side="right")
     return int(after.sum()) - column.size * (column.size + 1) // 2
@@ -77,7 +83,13 @@ def _radial(column: Array, squared: Any, rate: float) -> Array:
 
 
 def radial_forms(
-    columns: Array, where: Indices, squared: Any, rates: Array, a: Array, support: Indices, out: Array
+    columns: Array,
+    where: Indices,
+    squared: Any,
+    rates: Array,
+    a: Array,
+    support: Indices,
+    out: Array,
 ) -> None:
     """out[q] = a'K_q a for kernels exp(-rate base) of column ``where[q]`` of ``columns`` (d, n)."""
     own = a[support]
@@ -85,7 +97,9 @@ def radial_forms(
         out[q] = own @ _radial(columns[j, support], squared[q], rates[q]) @ own
 
 
-def add_radial(columns: Array, where: Indices, squared: Any, rates: Array, weights: Array, out: Array) -> None:
+def add_radial(
+    columns: Array, where: Indices, squared: Any, rates: Array, weights: Array, out: Array
+) -> None:
     """out += sum_q weights[q] K_q for kernels as in ``radial_forms``."""
     for q, j in enumerate(where):
         out += weights[q] * _radial(columns[j], squared[q], rates[q])

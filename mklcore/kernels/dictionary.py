@@ -1,8 +1,10 @@
-"""Kernel dictionaries: which kernels a model may choose from, written down before any data are seen.
+"""Kernel dictionaries: which kernels a model may choose from, written down before any data are
+seen.
 
-A dictionary is frozen and hashable, so it is a cache key and a value of the app's parameters. Widths may be multiples
-of the training median distance and columns may be bands of a table whose width is not known yet; both are settled when
-`grams` meets the training rows, and nowhere else. Dictionaries add up with `+`.
+A dictionary is frozen and hashable, so it is a cache key and a value of the app's parameters.
+Widths may be multiples of the training median distance and columns may be bands of a table whose
+width is not known yet; both are settled when `grams` meets the training rows, and nowhere else.
+Dictionaries add up with `+`.
 """
 
 from __future__ import annotations
@@ -46,11 +48,17 @@ from mklcore.kernels.sequences import (
 )
 from mklcore.parameters import check_whole
 
-WHOLE_WIDTH = 0.5  # of the median distance: about scikit-learn's own width for an RBF of all columns
+# of the median distance: about scikit-learn's own width for an RBF of all columns
+WHOLE_WIDTH = 0.5
 DEFAULT_MULTIPLES = (0.25, 0.5, 1.0, 2.0, 4.0)
 # Beyond this many columns the default dictionary does not offer one kernel per column.
 DEFAULT_PER_FEATURE = 50
-BAND_KERNELS: tuple[KernelSpec, ...] = (Linear(), Polynomial(3), RBF(0.5, relative=True), RBF(2.0, relative=True))
+BAND_KERNELS: tuple[KernelSpec, ...] = (
+    Linear(),
+    Polynomial(3),
+    RBF(0.5, relative=True),
+    RBF(2.0, relative=True),
+)
 
 # of units
 MOST_COLUMNS = 40  # source columns beyond which kernels see groups, bands or clusters of them
@@ -76,11 +84,12 @@ def stored_as(
     forms: Sequence[str] = ("dense",),
     approximation: Any = None,
 ) -> Forecast:
-    """In which form the kernels of a dictionary on so many rows and columns are stored, and what that costs.
+    """In which form the kernels of a dictionary on so many rows and columns are stored, and what
+    that costs.
 
-    "features" where there is an ``approximation``, or where all kernels are products of columns that are few beside the
-    rows, or of any number where the method takes "columns"; "rows", which are computed when asked for, where a stack
-    would be too large; else "dense" Gram matrices.
+    "features" where there is an ``approximation``, or where all kernels are products of columns
+    that are few beside the rows, or of any number where the method takes "columns"; "rows", which
+    are computed when asked for, where a stack would be too large; else "dense" Gram matrices.
 
     Parameters
     ----------
@@ -100,7 +109,10 @@ def stored_as(
     """
     check_whole("n_samples", n_samples)
     check_whole("n_features", n_features)
-    M, n, seen, is_linear = len(dictionary.specs), n_samples, 0, True
+    M = len(dictionary.specs)
+    n = n_samples
+    seen = 0
+    is_linear = True
     bases: dict[Any, int] = {}
     medians = set()
     for spec in dictionary.specs:
@@ -108,26 +120,31 @@ def stored_as(
             width = len(spec.columns(n_features))
         except KernelError:  # refused when the table is there
             width = 1
-        seen, key = seen + width, (spec.base, spec.features)
+        seen = seen + width
+        key = (spec.base, spec.features)
         bases[key] = width
         if spec.relative:
             medians.add(key)
         is_linear = is_linear and spec.is_base
-    # per entry 1.5 to 2 ns for a kernel, 2 ns and 0.07 ns a column for its base, 8 ns for a median: fitted to one
-    # thread of a 2 GHz server, with 400 to 1500 rows and 5 to 200 columns
+    # per entry 1.5 to 2 ns for a kernel, 2 ns and 0.07 ns a column for its base, 8 ns for a median:
+    # fitted to one thread of a 2 GHz server, with 400 to 1500 rows and 5 to 200 columns
     entry = 2.0e-9 * (M + len(bases)) + 0.07e-9 * sum(bases.values())
     seconds = n**2 * entry + 8.0e-9 * min(n, 2000) ** 2 * len(medians)
-    stored, size = "dense", 8 * n**2 * (M + 1)
+    stored = "dense"
+    size = 8 * n**2 * (M + 1)
     is_narrow = "features" in forms and n >= COLUMNS_FROM and n_features + seen <= n // 2
     is_wide = "columns" in forms and size > 1e6 * QUICK_LIMIT_MB
     if approximation is not None:
-        stored, size = "features", 4 * M * n * min(approximation.n_components, n)
+        stored = "features"
+        size = 4 * M * n * min(approximation.n_components, n)
     elif is_linear and (is_narrow or is_wide):
-        stored, size = "features", 4 * n * seen
+        stored = "features"
+        size = 4 * n * seen
     elif "rows" in forms and ("dense" not in forms or size > 1e6 * QUICK_LIMIT_MB):
         is_quick = all(sum_kind(spec) != "other" for spec in dictionary.specs)
         if is_quick or "dense" not in forms or size > 1e6 * STACK_LIMIT_MB:
-            stored, size = "rows", 0
+            stored = "rows"
+            size = 0
     return Forecast(size, seconds, M, stored)
 
 
@@ -144,9 +161,14 @@ class Band(LazyColumns):
     def resolve(self, n_features: int) -> tuple[int, ...]:
         if n_features < self.count:
             raise KernelError(
-                f"{self.count} bands need at least {self.count} columns, the data have {n_features}. Use fewer bands."
+                f"{self.count} bands need at least {self.count} columns, the data have "
+                f"{n_features}. Use fewer bands."
             )
-        return tuple(range(self.index * n_features // self.count, (self.index + 1) * n_features // self.count))
+        return tuple(
+            range(
+                self.index * n_features // self.count, (self.index + 1) * n_features // self.count
+            )
+        )
 
 
 @dataclass(frozen=True)
@@ -163,18 +185,28 @@ class RandomColumns(LazyColumns):
     def resolve(self, n_features: int) -> tuple[int, ...]:
         if n_features < self.size:
             raise KernelError(
-                f"A random subspace of {self.size} columns needs at least as many, the data have {n_features}. "
-                "Use a smaller size."
+                f"A random subspace of {self.size} columns needs at least as many, the "
+                f"data have {n_features}. Use a smaller size."
             )
-        draw = np.random.default_rng((self.seed, self.index)).choice(n_features, self.size, replace=False)
+        draw = np.random.default_rng((self.seed, self.index)).choice(
+            n_features, self.size, replace=False
+        )
         return tuple(sorted(int(j) for j in draw))
 
 
 def _as_specs(specs: KernelSpec | Iterable[KernelSpec]) -> tuple[KernelSpec, ...]:
-    found = (specs,) if isinstance(specs, KernelSpec) else tuple(specs) if isinstance(specs, Iterable) else (specs,)
+    found = (
+        (specs,)
+        if isinstance(specs, KernelSpec)
+        else tuple(specs)
+        if isinstance(specs, Iterable)
+        else (specs,)
+    )
     for spec in found:
         if not isinstance(spec, KernelSpec):
-            raise ParameterError(f"A dictionary holds kernel specs such as RBF(1.0) or Linear(), got {spec!r}.")
+            raise ParameterError(
+                f"A dictionary holds kernel specs such as RBF(1.0) or Linear(), got {spec!r}."
+            )
     if not found:
         raise ParameterError("A dictionary needs at least one kernel, got none.")
     return found
@@ -184,17 +216,22 @@ def _without_columns(specs: KernelSpec | Iterable[KernelSpec]) -> tuple[KernelSp
     found = _as_specs(specs)
     for spec in found:
         if spec.features is not None:
-            raise ParameterError(f"{spec!r} already names its columns; this builder chooses them. Leave out features.")
+            raise ParameterError(
+                f"{spec!r} already names its columns; this builder chooses them. Leave out "
+                "features."
+            )
     return found
 
 
 @dataclass(frozen=True)
 class KernelDictionary:
-    """The kernels a model chooses from: min over weights theta >= 0 of a machine with K = sum_m theta_m K_m.
+    """The kernels a model chooses from: min over weights theta >= 0 of a machine with K = sum_m
+    theta_m K_m.
 
-    specs: kernel specs in order; standardize: bring every column to mean 0 and variance 1 on the training rows first
-    (constant columns are only centred); feature_names: what names call the columns. ParameterError for anything that
-    is not a spec, KernelError when the names and the columns of X do not match.
+    specs: kernel specs in order; standardize: bring every column to mean 0 and variance 1 on the
+    training rows first (constant columns are only centred); feature_names: what names call the
+    columns. ParameterError for anything that is not a spec, KernelError when the names and the
+    columns of X do not match.
 
     Parameters
     ----------
@@ -223,21 +260,29 @@ class KernelDictionary:
             raise ParameterError(f"standardize must be True or False, got {self.standardize!r}.")
         object.__setattr__(self, "standardize", bool(self.standardize))
         if self.feature_names is not None:
-            object.__setattr__(self, "feature_names", tuple(str(name) for name in self.feature_names))
+            object.__setattr__(
+                self, "feature_names", tuple(str(name) for name in self.feature_names)
+            )
 
     @classmethod
     def rbf_grid(cls, multiples: Iterable[float]) -> Self:
-        """RBF kernels on all columns, widths in multiples of the median distance between training rows."""
+        """RBF kernels on all columns, widths in multiples of the median distance between training
+        rows.
+        """
         return cls(tuple(RBF(width, relative=True) for width in multiples))
 
     @classmethod
     def laplacian_grid(cls, multiples: Iterable[float]) -> Self:
-        """Laplacian kernels on all columns, widths in multiples of the median l1 distance between training rows."""
+        """Laplacian kernels on all columns, widths in multiples of the median l1 distance between
+        training rows.
+        """
         return cls(tuple(Laplacian(width, relative=True) for width in multiples))
 
     @classmethod
     def rbf_widths(cls, widths: Iterable[float]) -> Self:
-        """RBF kernels on all columns with these absolute widths, in units of the (standardised) columns."""
+        """RBF kernels on all columns with these absolute widths, in units of the (standardised)
+        columns.
+        """
         return cls(tuple(RBF(width) for width in widths))
 
     @classmethod
@@ -253,17 +298,27 @@ class KernelDictionary:
         specs: KernelSpec | Iterable[KernelSpec],
         groups: Mapping[str, Sequence[int]] | Iterable[Any],
     ) -> Self:
-        """Each spec once on every group of columns; groups are (name, column indices) pairs, a mapping of them, or
-        bare lists of indices."""
+        """Each spec once on every group of columns; groups are (name, column indices) pairs, a
+        mapping of them, or bare lists of indices.
+        """
         found = _without_columns(specs)
-        pairs = list(groups.items()) if isinstance(groups, Mapping) else [_as_pair(group) for group in groups]
-        return cls(tuple(replace(s, features=cols, label=name) for name, cols in pairs for s in found))
+        pairs = (
+            list(groups.items())
+            if isinstance(groups, Mapping)
+            else [_as_pair(group) for group in groups]
+        )
+        return cls(
+            tuple(replace(s, features=cols, label=name) for name, cols in pairs for s in found)
+        )
 
     @classmethod
     def bands(cls, n_bands: int, specs: KernelSpec | Iterable[KernelSpec]) -> Self:
-        """Each spec once on every one of `n_bands` contiguous column bands, cut when the training rows are seen."""
+        """Each spec once on every one of `n_bands` contiguous column bands, cut when the training
+        rows are seen.
+        """
         check_whole("n_bands", n_bands)
-        found, bands = _without_columns(specs), [Band(i, n_bands) for i in range(n_bands)]
+        found = _without_columns(specs)
+        bands = [Band(i, n_bands) for i in range(n_bands)]
         return cls(tuple(replace(s, features=band) for band in bands for s in found))
 
     @classmethod
@@ -274,20 +329,26 @@ class KernelDictionary:
         count: int,
         seed: int,
     ) -> Self:
-        """Each spec once on `count` random choices of `size` different columns, the same for the same seed."""
+        """Each spec once on `count` random choices of `size` different columns, the same for the
+        same seed.
+        """
         for name, value, least in (("seed", seed, 0), ("size", size, 1), ("count", count, 1)):
             check_whole(name, value, least)
-        found, draws = _without_columns(spec), [RandomColumns(i, size, seed) for i in range(count)]
+        found = _without_columns(spec)
+        draws = [RandomColumns(i, size, seed) for i in range(count)]
         return cls(tuple(replace(s, features=draw) for draw in draws for s in found))
 
     @classmethod
     def default(cls, n_features: int) -> Self:
-        """A dictionary for a table nothing is known about: RBF at five widths, linear, quadratic, and one linear
-        kernel per column for 2 to 50 columns."""
+        """A dictionary for a table nothing is known about: RBF at five widths, linear, quadratic,
+        and one linear kernel per column for 2 to 50 columns.
+        """
         check_whole("n_features", n_features)
         count = n_features
         whole = cls.rbf_grid(DEFAULT_MULTIPLES) + cls((Linear(), Polynomial(2)))
-        return whole + cls.per_feature(Linear(), count) if 2 <= count <= DEFAULT_PER_FEATURE else whole
+        return (
+            whole + cls.per_feature(Linear(), count) if 2 <= count <= DEFAULT_PER_FEATURE else whole
+        )
 
     @classmethod
     def recommended(
@@ -303,12 +364,13 @@ class KernelDictionary:
     ) -> Self:
         """A dictionary that answers which columns of this table count.
 
-        Every kernel sees one source column, one group, one band or one cluster (see `units.units`): linear and RBF at
-        the median distance, delta for a category; columns one by one up to `most_columns` of them. With `whole` one RBF
-        and one linear kernel of everything stand beside them, so that columns acting together are not lost.
-        ``curved=False`` leaves the RBF kernels out: a sum of straight lines then carries a large C that curved kernels
-        do not. A sequence gets a spectrum of ``k`` letters, and a weighted degree of this ``degree`` and ``shift``
-        where its strings have one length; a text one of its words.
+        Every kernel sees one source column, one group, one band or one cluster (see `units.units`):
+        linear and RBF at the median distance, delta for a category; columns one by one up to
+        `most_columns` of them. With `whole` one RBF and one linear kernel of everything stand
+        beside them, so that columns acting together are not lost. ``curved=False`` leaves the RBF
+        kernels out: a sum of straight lines then carries a large C that curved kernels do not. A
+        sequence gets a spectrum of ``k`` letters, and a weighted degree of this ``degree`` and
+        ``shift`` where its strings have one length; a text one of its words.
 
         >>> from mklcore.data.samples import load_sample
         >>> len(KernelDictionary.recommended(load_sample("iris")))
@@ -322,7 +384,9 @@ class KernelDictionary:
             specs += [RBF(WHOLE_WIDTH, relative=True), Linear()] if curved else [Linear()]
         for s in range(len(data.sequences)):
             specs += on_sequence(data, s, k, degree, shift)
-        specs += [Words(s, label=name) for s, (name, _) in enumerate(data.texts, len(data.sequences))]
+        specs += [
+            Words(s, label=name) for s, (name, _) in enumerate(data.texts, len(data.sequences))
+        ]
         return cls(tuple(specs), feature_names=data.feature_names)
 
     @classmethod
@@ -337,14 +401,15 @@ class KernelDictionary:
     ) -> Self:
         """A dictionary that answers which columns count, and which of them act together.
 
-        The kernels of `recommended` without those of all columns, each without its mean over the training rows, and
-        products of such kernels on different source columns (see `Interaction`): what a product adds, no function of
-        fewer columns could. ``candidates``: the sets of source columns that get products, by name, as ``[("sex",
-        "class")]``; None finds at most 20 sets of up to ``order`` columns that explain what a sum over columns leaves
-        of the target (`interacting`), so that ``order=1`` stands for no products. A set of numbers has two products,
-        of linear kernels and of RBF kernels, a category gives the same factor to both. The other parameters are those
-        of `recommended`. Candidates are found with the target of ``data``: pass training rows. ParameterError for
-        unknown names and for sets that are none.
+        The kernels of `recommended` without those of all columns, each without its mean over the
+        training rows, and products of such kernels on different source columns (see `Interaction`):
+        what a product adds, no function of fewer columns could. ``candidates``: the sets of source
+        columns that get products, by name, as ``[("sex", "class")]``; None finds at most 20 sets of
+        up to ``order`` columns that explain what a sum over columns leaves of the target
+        (`interacting`), so that ``order=1`` stands for no products. A set of numbers has two
+        products, of linear kernels and of RBF kernels, a category gives the same factor to both.
+        The other parameters are those of `recommended`. Candidates are found with the target of
+        ``data``: pass training rows. ParameterError for unknown names and for sets that are none.
 
         >>> from mklcore.data.samples import load_sample
         >>> pair = ("petal length (cm)", "petal width (cm)")
@@ -355,10 +420,14 @@ class KernelDictionary:
         check_whole("order", order, 1, MOST_PARTS)
         alone = cls.recommended(data, whole=False, curved=curved, most_columns=most_columns)
         specs = [spec if spec.reads_strings else Interaction(spec) for spec in alone]
-        sets = interacting(data, int(order)) if candidates is None and order > 1 else candidates or ()
+        sets = (
+            interacting(data, int(order)) if candidates is None and order > 1 else candidates or ()
+        )
         for members in _as_sets(data, sets):
             kinds = [_on_unit(unit, curved) for unit in members]
-            products = [Interaction(*(kind[min(k, len(kind) - 1)] for kind in kinds)) for k in range(2)]
+            products = [
+                Interaction(*(kind[min(k, len(kind) - 1)] for kind in kinds)) for k in range(2)
+            ]
             specs += products[:1] if products[0] == products[1] else products
         return cls(tuple(specs), feature_names=data.feature_names)
 
@@ -372,11 +441,19 @@ class KernelDictionary:
         if not isinstance(other, KernelDictionary):
             return NotImplemented
         if self.standardize != other.standardize:
-            raise ParameterError("Only dictionaries with the same standardize can be added; set it alike in both.")
-        ours, theirs = self.feature_names, other.feature_names
+            raise ParameterError(
+                "Only dictionaries with the same standardize can be added; set it alike in both."
+            )
+        ours = self.feature_names
+        theirs = other.feature_names
         if ours is not None and theirs is not None and ours != theirs:
-            raise ParameterError("Only dictionaries with the same feature_names can be added; set them alike in both.")
-        return replace(self, specs=self.specs + other.specs, feature_names=theirs if ours is None else ours)
+            raise ParameterError(
+                "Only dictionaries with the same feature_names can be added; set them "
+                "alike in both."
+            )
+        return replace(
+            self, specs=self.specs + other.specs, feature_names=theirs if ours is None else ours
+        )
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -395,7 +472,8 @@ class KernelDictionary:
         return tuple(spec.family for spec in self.specs)
 
     def foresee(self, n_samples: int, n_features: int | None = None) -> Forecast:
-        """Bytes, a rough number of seconds and M for grams on `n_samples` rows, before anything is built.
+        """Bytes, a rough number of seconds and M for grams on `n_samples` rows, before anything is
+        built.
 
         n_features: columns of the table; without it, as many as there are feature names, or one.
         """
@@ -409,49 +487,67 @@ class KernelDictionary:
         memory_limit_mb: float = 4096.0,
         sample_weight: Array | None = None,
     ) -> GramStack:
-        """Gram matrices of every kernel on the training rows X (n, d), or a ``Dataset``, centred and normalised as
-        asked.
+        """Gram matrices of every kernel on the training rows X (n, d), or a ``Dataset``, centred
+        and normalised as asked.
 
-        normalise: "multiplicative" (variance 1 in feature space), "spherical" (K_ii = 1), "trace" (tr K = 1), "diag"
-        (max K_ii = 1) or None; center: H K H, before normalising. Kernels that are constant on the training rows
-        cannot be scaled: they are left out and named in `notes`, and KernelError is raised when none is left or when
-        the stack needs more than `memory_limit_mb` megabytes. sample_weight (n,): a row of weight w counts as w rows in
-        the scales of columns and kernels and in median distances. DataError when X is not a finite numeric table.
+        normalise: "multiplicative" (variance 1 in feature space), "spherical" (K_ii = 1), "trace"
+        (tr K = 1), "diag" (max K_ii = 1) or None; center: H K H, before normalising. Kernels that
+        are constant on the training rows cannot be scaled: they are left out and named in `notes`,
+        and KernelError is raised when none is left or when the stack needs more than
+        `memory_limit_mb` megabytes. sample_weight (n,): a row of weight w counts as w rows in the
+        scales of columns and kernels and in median distances. DataError when X is not a finite
+        numeric table.
         """
         known: KernelDictionary = self
         if isinstance(X, Dataset):
-            known, X = self.on(X), X.table
+            known = self.on(X)
+            X = X.table
         if known.feature_names is not None and np.ndim(X) == 2:
             known._check_names(np.shape(X)[1])
-        plain, names = KernelMap.on(X, known, normalise, sample_weight), known.names
-        M, rows = len(names), plain.rows
-        n, is_spherical = len(rows), normalise == "spherical"
+        plain = KernelMap.on(X, known, normalise, sample_weight)
+        names = known.names
+        M = len(names)
+        rows = plain.rows
+        n = len(rows)
+        is_spherical = normalise == "spherical"
         if not memory_limit_mb > 0:
-            raise ParameterError(f"memory_limit_mb must be a positive number of megabytes, got {memory_limit_mb!r}.")
+            raise ParameterError(
+                f"memory_limit_mb must be a positive number of megabytes, got {memory_limit_mb!r}."
+            )
         if (needed := 8e-6 * n**2 * (M + 1)) > memory_limit_mb:
             most_rows = int(np.sqrt(memory_limit_mb * 1e6 / (8 * (M + 1))))
             most_kernels = int(memory_limit_mb * 1e6 / (8 * n**2)) - 1
             fewer = f", at most {most_kernels:,} kernels" if most_kernels > 0 else ""
             raise KernelError(
-                f"{M:,} kernels on {n:,} rows need {needed:,.0f} MB, above the limit of {memory_limit_mb:,.0f} MB. Use "
-                f"at most {most_rows:,} rows{fewer}, or raise memory_limit_mb."
+                f"{M:,} kernels on {n:,} rows need {needed:,.0f} MB, above the limit of "
+                f"{memory_limit_mb:,.0f} MB. Use at most {most_rows:,} rows{fewer}, or "
+                "raise memory_limit_mb."
             )
-        is_divided = not (center or is_spherical) and sample_weight is None  # by one number, and nothing else
+        # by one number, and nothing else
+        is_divided = not (center or is_spherical) and sample_weight is None
         w = np.ones(n) if sample_weight is None else sample_weight
-        values, room = np.empty((M, n, n)), np.empty((n, n))
-        diagonals, totals, sums = np.ones((M, n)), np.empty(M), np.empty((M, n))
-        bases: dict[int, int] = {}  # of exponentials that are written once, with their scale: where their base is
-        with one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):  # what overflows is reported by name
+        values = np.empty((M, n, n))
+        room = np.empty((n, n))
+        diagonals = np.ones((M, n))
+        totals = np.empty(M)
+        sums = np.empty((M, n))
+        # of exponentials that are written once, with their scale: where their base is
+        bases: dict[int, int] = {}
+        # what overflows is reported by name
+        with one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):
             for (base, columns), members in plain.groups.items():
                 check_cancelled()
                 rates = list(map(attrgetter("rate"), map(plain.specs.__getitem__, members)))
-                first, is_once = values[members[0]], is_divided and None not in rates
+                first = values[members[0]]
+                is_once = is_divided and None not in rates
                 is_itself = plain.specs[members[0]].is_base and len(members) == 1
                 shared = first if is_once or is_itself else room
                 fill_base(base, columns, rows, rows, True, shared)
                 if is_once:
                     mirror(shared)
-                    totals[members] = n + 2.0 * exponential_sums(shared, np.array(rates, dtype=np.float64))
+                    totals[members] = n + 2.0 * exponential_sums(
+                        shared, np.array(rates, dtype=np.float64)
+                    )
                     bases |= dict.fromkeys(members, members[0])
                     continue
                 for m in members:
@@ -459,15 +555,19 @@ class KernelDictionary:
                     if not is_itself:
                         plain.specs[m].fill(shared, True, values[m])
                     mirror(values[m])
-                    diagonals[m], sums[m] = values[m].diagonal(), values[m] @ w
+                    diagonals[m] = values[m].diagonal()
+                    sums[m] = values[m] @ w
                     totals[m] = w @ sums[m]
             transform, kept, notes, _ = normalised(
                 plain, names, normalise, center, diagonals, totals, sums, sample_weight
             )
             for place in reversed(range(kept.size)):  # a base is overwritten last
-                gram, scale = values[kept[place]], transform.scales[place]
+                gram = values[kept[place]]
+                scale = transform.scales[place]
                 if kept[place] in bases:
-                    write_exponential(values[bases[kept[place]]], transform.specs[place].rate, 1.0 / scale, gram)
+                    write_exponential(
+                        values[bases[kept[place]]], transform.specs[place].rate, 1.0 / scale, gram
+                    )
                 elif center or is_spherical:
                     shift = transform.row_means[place] - 0.5 * transform.grand_means[place]
                     factor = transform.factors[place].copy()
@@ -477,37 +577,57 @@ class KernelDictionary:
         for place, m in enumerate(kept):  # close the gaps that dropped kernels leave
             if place != m:
                 values[place] = values[m]
-        values, labels = values[: kept.size], tuple(map(names.__getitem__, kept))
+        values = values[: kept.size]
+        labels = tuple(map(names.__getitem__, kept))
         families = tuple(map(attrgetter("family"), transform.specs))
         notes += duplicate_notes(values, labels)
-        return GramStack(values, labels, transform.scales, families, transform.specs, notes, transform)
+        return GramStack(
+            values, labels, transform.scales, families, transform.specs, notes, transform
+        )
 
     def on(self, data: Dataset) -> KernelDictionary:
-        """The dictionary on the rows ``data.table``: where there are sequences, every kernel knows its columns.
+        """The dictionary on the rows ``data.table``: where there are sequences, every kernel knows
+        its columns.
 
-        Kernels of all columns then mean those of X, and kernels on sequences the letters beside them. KernelError where
-        nothing is left, or a kernel asks for columns or sequences there are not.
+        Kernels of all columns then mean those of X, and kernels on sequences the letters beside
+        them. KernelError where nothing is left, or a kernel asks for columns or sequences there are
+        not.
         """
         if not data.strings:
             return self
-        names, d = tuple(name for name, _ in data.strings), data.n_features
+        names = tuple(name for name, _ in data.strings)
+        d = data.n_features
         return self.beside(d, names, (data.table.shape[1] - d) // len(names))
 
     def beside(self, n_features: int, names: Sequence[str], width: int) -> KernelDictionary:
-        """The dictionary on rows (n, n_features + width S): columns, then the letters of S sequences; see ``on``."""
+        """The dictionary on rows (n, n_features + width S): columns, then the letters of S
+        sequences; see ``on``.
+        """
         d = n_features
         self._check_names(d)
-        if not d and (blind := [spec for spec in self.specs if spec.features is None and not spec.reads_strings]):
-            raise KernelError(f"{blind[0]!r} needs columns, and the data have sequences only; leave such kernels out.")
+        if not d and (
+            blind := [
+                spec for spec in self.specs if spec.features is None and not spec.reads_strings
+            ]
+        ):
+            raise KernelError(
+                f"{blind[0]!r} needs columns, and the data have sequences only; leave such "
+                "kernels out."
+            )
         bound = tuple(spec.beside(d, tuple(names), width) for spec in self.specs)
-        called = None if self.feature_names is None else (*self.feature_names, *("",) * (width * len(names)))
+        called = (
+            None
+            if self.feature_names is None
+            else (*self.feature_names, *("",) * (width * len(names)))
+        )
         return KernelDictionary(bound, self.standardize, called)
 
     def _check_names(self, n_features: int) -> None:
         if self.feature_names is not None and n_features != len(self.feature_names):
             raise KernelError(
-                f"The dictionary names {len(self.feature_names)} columns, X has {n_features}. "
-                "Use dataclasses.replace(dictionary, feature_names=None), or the names of this table."
+                f"The dictionary names {len(self.feature_names)} columns, X has "
+                f"{n_features}. Use dataclasses.replace(dictionary, feature_names=None), "
+                "or the names of this table."
             )
 
     def _repr_html_(self) -> str:
@@ -515,8 +635,8 @@ class KernelDictionary:
 
 
 def _on_unit(unit: Unit, curved: bool) -> tuple[KernelSpec, ...]:
-    """The kernels of one thing that a table is made of: equality for a category, else a linear one, and an RBF if
-    ``curved``.
+    """The kernels of one thing that a table is made of: equality for a category, else a linear one,
+    and an RBF if ``curved``.
     """
     if unit.kind == "category":
         kinds: tuple[KernelSpec, ...] = (Linear(),) if len(unit.columns) == 1 else (Delta(),)
@@ -527,18 +647,26 @@ def _on_unit(unit: Unit, curved: bool) -> tuple[KernelSpec, ...]:
 
 
 def _as_sets(data: Dataset, sets: Iterable[Sequence[str]]) -> Iterator[list[Unit]]:
-    """The source columns that are named, as units; ParameterError for what is no set of columns of the table."""
-    plain = units(replace(data, sequences=(), texts=()), len(data.columns)) if data.n_features else ()
-    known, met = {unit.name: unit for unit in plain}, set()
+    """The source columns that are named, as units; ParameterError for what is no set of columns of
+    the table.
+    """
+    plain = (
+        units(replace(data, sequences=(), texts=()), len(data.columns)) if data.n_features else ()
+    )
+    known = {unit.name: unit for unit in plain}
+    met = set()
     for names in sets:
         members = [names] if isinstance(names, str) else list(names)
         unknown = [name for name in members if name not in known]
         if unknown:
             raise ParameterError(
-                f"candidates name {unknown[0]!r}, which is no column of numbers or categories: {listed(known)}."
+                f"candidates name {unknown[0]!r}, which is no column of numbers or "
+                f"categories: {listed(known)}."
             )
         if not 2 <= len(members) <= MOST_PARTS or len(set(members)) < len(members):
-            raise ParameterError(f"candidates are sets of 2 to {MOST_PARTS} different columns, got {names!r}.")
+            raise ParameterError(
+                f"candidates are sets of 2 to {MOST_PARTS} different columns, got {names!r}."
+            )
         if frozenset(members) not in met:
             met.add(frozenset(members))
             yield [known[name] for name in members]
@@ -553,10 +681,17 @@ def _as_pair(group: Any) -> tuple[str | None, Any]:
 
 
 def as_dictionary(kernels: Any) -> KernelDictionary:
-    """A dictionary, or the dictionary of a list of kernels. ParameterError, by name, for anything else."""
+    """A dictionary, or the dictionary of a list of kernels.
+
+    ParameterError, by name, for anything else.
+    """
     if isinstance(kernels, KernelDictionary):
         return kernels
-    if isinstance(kernels, list | tuple) and kernels and all(isinstance(one, KernelSpec) for one in kernels):
+    if (
+        isinstance(kernels, list | tuple)
+        and kernels
+        and all(isinstance(one, KernelSpec) for one in kernels)
+    ):
         return KernelDictionary(tuple(kernels))
     held = [type(one).__name__ for one in kernels] if isinstance(kernels, list | tuple) else []
     what = f"a {type(kernels).__name__}{f' of {joined(dict.fromkeys(held))}' if held else ''}"
@@ -570,8 +705,8 @@ def as_dictionary(kernels: Any) -> KernelDictionary:
 class SequenceDictionary(KernelDictionary):
     """Kernels on strings: `Spectrum`, `WeightedDegree`, or your own `SequenceKernel`.
 
-    ``grams`` takes a list of strings, one per row, or a ``Dataset`` with sequences. ParameterError for kernels on
-    columns.
+    ``grams`` takes a list of strings, one per row, or a ``Dataset`` with sequences. ParameterError
+    for kernels on columns.
 
     Parameters
     ----------
@@ -594,24 +729,26 @@ class SequenceDictionary(KernelDictionary):
         for spec in self.specs:
             if not isinstance(spec, SequenceKernel):
                 raise ParameterError(
-                    f"A SequenceDictionary holds kernels on strings such as Spectrum(3), got {spec!r}. Add a "
-                    f"KernelDictionary "
-                    "of the columns with +."
+                    "A SequenceDictionary holds kernels on strings such as Spectrum(3), "
+                    f"got {spec!r}. Add a KernelDictionary of the columns with +."
                 )
 
     @classmethod
     def suggested(cls, sizes: Sequence[Any]) -> Self:
-        """Kernels for every sequence, given how many letters its strings have: spectra, and weighted degrees for one
-        length.
+        """Kernels for every sequence, given how many letters its strings have: spectra, and
+        weighted degrees for one length.
 
         ``sizes``: for every sequence the lengths of its strings, in any order.
         """
         specs: list[KernelSpec] = []
         for s, own in enumerate(sizes):
-            shortest, longest = int(min(own)), int(max(own))
+            shortest = int(min(own))
+            longest = int(max(own))
             specs += [Spectrum(k, s) for k in WORDS if k <= longest]
             if shortest == longest:
-                specs += [WeightedDegree(d, S, s) for d, S in DEGREES if not S or S < longest <= SHIFTED]
+                specs += [
+                    WeightedDegree(d, S, s) for d, S in DEGREES if not S or S < longest <= SHIFTED
+                ]
         return cls(tuple(specs))
 
     def __add__(self, other: Any) -> Any:
@@ -630,16 +767,19 @@ class SequenceDictionary(KernelDictionary):
         memory_limit_mb: float = 4096.0,
         sample_weight: Array | None = None,
     ) -> GramStack:
-        """Gram matrices of every kernel on strings, one per row, or on the sequences of a ``Dataset``.
+        """Gram matrices of every kernel on strings, one per row, or on the sequences of a
+        ``Dataset``.
 
-        ``cross`` of the stack takes new strings. normalise "spherical" makes every string as alike to itself as any
-        other, whatever its length. KernelError where strings of one length are needed; DataError for what are no
-        strings.
+        ``cross`` of the stack takes new strings. normalise "spherical" makes every string as alike
+        to itself as any other, whatever its length. KernelError where strings of one length are
+        needed; DataError for what are no strings.
         """
         if isinstance(X, Dataset):
             return super().grams(X, normalise, center, memory_limit_mb, sample_weight)
         table = letters([as_strings(X)])
-        bound = KernelDictionary(tuple(spec.beside(0, ("",), table.shape[1]) for spec in self.specs))
+        bound = KernelDictionary(
+            tuple(spec.beside(0, ("",), table.shape[1]) for spec in self.specs)
+        )
         return bound.grams(table, normalise, center, memory_limit_mb, sample_weight)
 
 
@@ -647,8 +787,8 @@ class SequenceDictionary(KernelDictionary):
 
 
 class Unit(NamedTuple):
-    """One thing that kernels may see, and its columns: "column", "category", "group", "band", "cluster", "sequence" or
-    "text".
+    """One thing that kernels may see, and its columns: "column", "category", "group", "band",
+    "cluster", "sequence" or "text".
 
     Columns of a sequence are what was made of it and its letters, as ``Dataset.table`` has them.
     """
@@ -659,7 +799,9 @@ class Unit(NamedTuple):
 
 
 def units(data: Dataset, most_columns: int = MOST_COLUMNS) -> tuple[Unit, ...]:
-    """The units of a table, see ``_numeric``, and its sequences and texts, each with what was counted in it."""
+    """The units of a table, see ``_numeric``, and its sequences and texts, each with what was
+    counted in it.
+    """
     if not data.strings:
         return _numeric(data, most_columns)
     names = [name for name, _ in data.strings]
@@ -675,11 +817,12 @@ def units(data: Dataset, most_columns: int = MOST_COLUMNS) -> tuple[Unit, ...]:
 
 
 def _numeric(data: Dataset, most_columns: int) -> tuple[Unit, ...]:
-    """The units of a table: its source columns up to ``most_columns`` of them, else groups, bands or clusters.
+    """The units of a table: its source columns up to ``most_columns`` of them, else groups, bands
+    or clusters.
 
-    Groups where the table has them; equal bands of the columns whose names are wavelengths or times, where most are,
-    and the units of what stands beside them; else at most ``MOST_UNITS`` clusters of columns that are correlated,
-    called by their first column.
+    Groups where the table has them; equal bands of the columns whose names are wavelengths or
+    times, where most are, and the units of what stands beside them; else at most ``MOST_UNITS``
+    clusters of columns that are correlated, called by their first column.
     """
     if len(data.columns) <= most_columns:
         return tuple(Unit(name, members, _kind(data, members)) for name, members in data.columns)
@@ -688,14 +831,20 @@ def _numeric(data: Dataset, most_columns: int) -> tuple[Unit, ...]:
     if measured := measured_columns(data):
         bands = _within(data, sorted(measured), _bands)
         rest = [j for j in range(data.n_features) if j not in set(measured)]
-        return bands + (_within(data, rest, lambda part: _numeric(part, most_columns)) if rest else ())
+        return bands + (
+            _within(data, rest, lambda part: _numeric(part, most_columns)) if rest else ()
+        )
     return _clusters(data)
 
 
-def _within(data: Dataset, columns: Sequence[int], found: Callable[[Dataset], tuple[Unit, ...]]) -> tuple[Unit, ...]:
+def _within(
+    data: Dataset, columns: Sequence[int], found: Callable[[Dataset], tuple[Unit, ...]]
+) -> tuple[Unit, ...]:
     """The units that are found in a part of the columns, by their places in the whole table."""
     part = replace(data.select(columns), sequences=(), texts=())
-    return tuple(unit._replace(columns=tuple(columns[j] for j in unit.columns)) for unit in found(part))
+    return tuple(
+        unit._replace(columns=tuple(columns[j] for j in unit.columns)) for unit in found(part)
+    )
 
 
 def _bands(data: Dataset) -> tuple[Unit, ...]:
@@ -710,7 +859,9 @@ def _kind(data: Dataset, members: tuple[int, ...]) -> str:
 
 
 def _clusters(data: Dataset) -> tuple[Unit, ...]:
-    """Source columns by average linkage on 1 - |correlation|, so that what carries the same is one unit."""
+    """Source columns by average linkage on 1 - |correlation|, so that what carries the same is one
+    unit.
+    """
     from scipy.cluster.hierarchy import fcluster, linkage  # not at start-up
     from scipy.spatial.distance import squareform  # not at start-up
 
@@ -727,5 +878,9 @@ def _clusters(data: Dataset) -> tuple[Unit, ...]:
         places = np.flatnonzero(home == label)
         names = [data.columns[k][0] for k in places]
         more = f" and {len(names) - 1} more" if len(names) > 1 else ""
-        found.append(Unit(f"{names[0]}{more}", tuple(j for k in places for j in data.columns[k][1]), "cluster"))
+        found.append(
+            Unit(
+                f"{names[0]}{more}", tuple(j for k in places for j in data.columns[k][1]), "cluster"
+            )
+        )
     return tuple(found)

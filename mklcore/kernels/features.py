@@ -1,17 +1,19 @@
-"""Features of many kernels side by side, K_m ~ Phi_m Phi_m', and Nystroem's approximation, which makes them.
+"""Features of many kernels side by side, K_m ~ Phi_m Phi_m', and Nystroem's approximation, which
+makes them.
 
-Block m of a table Phi (n, D) holds the features of kernel m, columns ``ends[m]`` to ``ends[m + 1]``. Tables are in
-single precision, sums over them in double: what is proved of the approximated kernels Phi_m Phi_m' is proved to the
-usual digits.
+Block m of a table Phi (n, D) holds the features of kernel m, columns ``ends[m]`` to ``ends[m +
+1]``. Tables are in single precision, sums over them in double: what is proved of the approximated
+kernels Phi_m Phi_m' is proved to the usual digits.
 
     K ~ K_nm K_mm^+ K_mn = Phi Phi',     Phi = K_nm R with R R' the inverse of K_mm among m landmark rows
 
-Landmarks are the same rows for all kernels, drawn by the seeding of k-means++ among the standardised rows: the next one
-falls on a row with probability proportional to its squared distance from those that are there, so that the rows are
-covered. A kernel of rank r below m has r features: a linear kernel of one column has one, and loses nothing.
+Landmarks are the same rows for all kernels, drawn by the seeding of k-means++ among the
+standardised rows: the next one falls on a row with probability proportional to its squared distance
+from those that are there, so that the rows are covered. A kernel of rank r below m has r features:
+a linear kernel of one column has one, and loses nothing.
 
-Source: Williams and Seeger (2001), Using the Nystroem method to speed up kernel machines; Arthur and Vassilvitskii
-(2007) for the seeding; Zhang and Kwok (2010) for cluster centres as landmarks.
+Source: Williams and Seeger (2001), Using the Nystroem method to speed up kernel machines; Arthur
+and Vassilvitskii (2007) for the seeding; Zhang and Kwok (2010) for cluster centres as landmarks.
 """
 
 from __future__ import annotations
@@ -37,16 +39,19 @@ _NEARLY = 1e-9  # of the mean diagonal, added to a system of more rows than feat
 _KEPT = 16_000_000  # features kept in double precision, beside the table: 128 MB
 _VALUES = 2_000_000  # kernel values, or features in double precision, that are held at a time
 _ROUNDED = 1e-6  # share of a trace that single precision may lose
-_CUT = 1e-8  # of the trace at the landmarks: where no landmark holds more that is new, the others are left out
+# of the trace at the landmarks: where no landmark holds more that is new, the others are left out
+_CUT = 1e-8
 _LOOKED_AT = 10_000  # rows among which landmarks are drawn
 
 
 class Block:
-    """The features of one kernel on some rows, (n_new, r): ``block @ u`` picks from u (D,) or (D, T) what belongs to
-    it."""
+    """The features of one kernel on some rows, (n_new, r): ``block @ u`` picks from u (D,) or (D,
+    T) what belongs to it.
+    """
 
     def __init__(self, values: Table, place: slice) -> None:
-        self.values, self.place = values, place
+        self.values = values
+        self.place = place
 
     def __matmul__(self, coefficients: Array) -> Array:
         found: Array = np.asarray(self.values @ np.asarray(coefficients)[self.place])
@@ -55,10 +60,11 @@ class Block:
 
 @dataclass(frozen=True, eq=False)
 class FeatureBlocks:
-    """What stands where kernel blocks (M, n_new, n) stand: ``table`` (n_new, D'), one ``Block`` per kernel.
+    """What stands where kernel blocks (M, n_new, n) stand: ``table`` (n_new, D'), one ``Block`` per
+    kernel.
 
-    ``ends`` (M + 1,) where each kernel begins in the table, ``places`` (M,) where in the coefficients of the whole
-    model.
+    ``ends`` (M + 1,) where each kernel begins in the table, ``places`` (M,) where in the
+    coefficients of the whole model.
     """
 
     table: Table
@@ -74,7 +80,8 @@ class FeatureBlocks:
         return self.ends.size - 1
 
     def __getitem__(self, m: int) -> Block:
-        first, last = int(self.ends[m]), int(self.ends[m + 1])
+        first = int(self.ends[m])
+        last = int(self.ends[m + 1])
         start = int(self.places[m])
         return Block(self.table[:, first:last], slice(start, start + last - first))
 
@@ -84,12 +91,13 @@ class FeatureBlocks:
 
 @dataclass(frozen=True, eq=False)
 class FeatureMap:
-    """How rows become features: all that an approximated model needs, as specs and plain read-only arrays.
+    """How rows become features: all that an approximated model needs, as specs and plain read-only
+    arrays.
 
-    landmarks: the plain kernels against the landmark rows; roots (m, D): R of every kernel side by side; ends (M + 1,);
-    means (D,): of the features on the training rows, zeros without centring; scales (M,): the factor each kernel was
-    divided by; places (M,): where the kernels stand among the coefficients of a model. ``normalise`` and ``center`` as
-    in ``KernelMap``.
+    landmarks: the plain kernels against the landmark rows; roots (m, D): R of every kernel side by
+    side; ends (M + 1,); means (D,): of the features on the training rows, zeros without centring;
+    scales (M,): the factor each kernel was divided by; places (M,): where the kernels stand among
+    the coefficients of a model. ``normalise`` and ``center`` as in ``KernelMap``.
     """
 
     landmarks: KernelMap
@@ -118,11 +126,15 @@ class FeatureMap:
 
     @property
     def rows(self) -> Array:
-        """The standardised rows (m, d) on which models expand: landmarks, or the unit vectors of copied columns."""
+        """The standardised rows (m, d) on which models expand: landmarks, or the unit vectors of
+        copied columns.
+        """
         return np.eye(self.column_means.size) if self.copies else self.landmarks.rows
 
     def expanded(self, m: int, u: Array) -> Array:
-        """Coefficients on ``rows`` (m, T) of kernel m, which has coefficients u (r, T) on its plain features."""
+        """Coefficients on ``rows`` (m, T) of kernel m, which has coefficients u (r, T) on its plain
+        features.
+        """
         if not self.copies:
             found: Array = self.roots[:, self.part(m)] @ u
             return found
@@ -170,7 +182,10 @@ class FeatureMap:
         )
 
     def cross(self, X_new: Any) -> FeatureBlocks:
-        """The features of new rows X_new (n_new, d). DataError when X_new is not a finite table with d columns."""
+        """The features of new rows X_new (n_new, d).
+
+        DataError when X_new is not a finite table with d columns.
+        """
         return self.of_standardised(self.landmarks.standardised(X_new))
 
     def of_standardised(self, new: Array) -> FeatureBlocks:
@@ -196,37 +211,48 @@ class FeatureMap:
 
     def _copied(self, new: Array) -> Array:
         """The features (n_new, D) where they are columns."""
-        values, sizes = new[:, self.seen], np.diff(self.ends)
+        values = new[:, self.seen]
+        sizes = np.diff(self.ends)
         values -= self.means
         if self.normalise != "spherical":
             values *= np.repeat(self.scales**-0.5, sizes)
         else:
             own = np.add.reduceat(values * values, self.ends[:-1], axis=1)
-            present = own > CONSTANT_TOLERANCE * np.add.reduceat(new[:, self.seen] ** 2, self.ends[:-1], axis=1)
+            present = own > CONSTANT_TOLERANCE * np.add.reduceat(
+                new[:, self.seen] ** 2, self.ends[:-1], axis=1
+            )
             factors = np.where(present, np.where(present, own, 1.0) ** -0.5, 0.0)
             values *= np.repeat(factors, sizes, axis=1)
         return values
 
     def plain(self, new: Array) -> Iterator[tuple[slice, int, Array]]:
-        """Kernel values (r, m) against the landmarks, without scale, a few rows and one kernel at a time: rows, kernel,
-        values."""
-        step, values = max(16, _VALUES // max(1, len(self.specs) * len(self.rows))), None
+        """Kernel values (r, m) against the landmarks, without scale, a few rows and one kernel at a
+        time: rows, kernel, values.
+        """
+        step = max(16, _VALUES // max(1, len(self.specs) * len(self.rows)))
+        values = None
         for top in range(0, len(new), step):
             part = slice(top, min(top + step, len(new)))
             check_cancelled()
-            values = self.landmarks.cross_standardised(new[part], values)  # fresh memory costs as much as the values
+            # fresh memory costs as much as the values
+            values = self.landmarks.cross_standardised(new[part], values)
             for m, block in enumerate(values):
                 yield part, m, block
 
 
 class FactoredSum:
-    """sum_m theta_m Phi_m Phi_m' by its features: what is stored is the table (n, D) and one weight per feature."""
+    """sum_m theta_m Phi_m Phi_m' by its features: what is stored is the table (n, D) and one weight
+    per feature.
+    """
 
     matrix = None
 
     def __init__(self, kernels: Features, theta: Array) -> None:
-        self.kernels, self.theta, self.weights = kernels, theta, kernels.spread(theta)
-        self._factored: tuple[float, Callable[[Array], Array]] | None = None  # at one shift of all rows
+        self.kernels = kernels
+        self.theta = theta
+        self.weights = kernels.spread(theta)
+        # at one shift of all rows
+        self._factored: tuple[float, Callable[[Array], Array]] | None = None
 
     def matvec(self, a: Array) -> Array:
         """K_theta a for a (n,) or (n, T)."""
@@ -254,11 +280,13 @@ class FactoredSum:
         return self._factored[1](rhs)
 
     def factor(self, shift: float | Array) -> Callable[[Array], Array]:
-        """What solves (K_theta + diag(shift)) z = r for r (n,) or (n, T) and shift > 0, by Woodbury's identity:
+        """What solves (K_theta + diag(shift)) z = r for r (n,) or (n, T) and shift > 0, by
+        Woodbury's identity:
 
             A^(-1) r = r / h - B inner^(-1) B'(r / h) / h,     B = Phi diag(s)^(1/2),     inner = I + B' diag(1/h) B
 
-        LinAlgError where the inner system is singular to rounding. O(n D^2) once, O(n D) a column after that.
+        LinAlgError where the inner system is singular to rounding. O(n D^2) once, O(n D) a column
+        after that.
         """
         live = np.flatnonzero(self.weights)
         roots, h = np.sqrt(self.weights[live]), np.broadcast_to(shift, (self.kernels.n_samples,))
@@ -285,22 +313,26 @@ class FactoredSum:
         return solve
 
     def solve_block(self, rows: Indices, shift: Array, rhs: Array) -> Array:
-        """(K_theta[rows, rows] + diag(shift))^-1 rhs, through whichever is smaller of rows and features; shift is
-        lifted off 0."""
+        """(K_theta[rows, rows] + diag(shift))^-1 rhs, through whichever is smaller of rows and
+        features; shift is lifted off 0.
+        """
         live = np.flatnonzero(self.weights)
         if rows.size > live.size:
             is_all = rows.size == self.kernels.n_samples
             some = self if is_all else FactoredSum(self.kernels.take(rows), self.theta)
             return some.solve(rhs, np.maximum(shift, _NEARLY * float(self.diagonal()[rows].mean())))
-        return DenseSum(self.block(rows)).solve(rhs, shift + 1e-10 * float(self.diagonal()[rows].mean()))
+        return DenseSum(self.block(rows)).solve(
+            rhs, shift + 1e-10 * float(self.diagonal()[rows].mean())
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class Features:
     """M kernels on n training rows by their features: what stands where a ``GramStack`` stands.
 
-    ``table`` (n, D) float32; ``transform`` carries it to new rows; ``approximation_error`` (M,) the share of each
-    kernel's trace that the features lose; names, families, scales, notes as in ``GramStack``.
+    ``table`` (n, D) float32; ``transform`` carries it to new rows; ``approximation_error`` (M,) the
+    share of each kernel's trace that the features lose; names, families, scales, notes as in
+    ``GramStack``.
     """
 
     table: Table
@@ -355,26 +387,35 @@ class Features:
         return replace(self, table=np.ascontiguousarray(self.table[rows]))
 
     def block(self, rows: Any, columns: Any = None) -> FeatureBlocks:
-        """The features of some of the rows, as blocks against any others: a row's features do not depend on them."""
+        """The features of some of the rows, as blocks against any others: a row's features do not
+        depend on them.
+        """
         return replace(self.values, table=self.table[rows])
 
     # -- sums in double precision, a few rows at a time
 
     def pieces(self, features: Indices | None = None) -> Iterator[tuple[slice, Array]]:
-        """The table in double precision, or some of its ``features``, some rows at a time; not to be written to."""
+        """The table in double precision, or some of its ``features``, some rows at a time; not to
+        be written to.
+        """
         n, D = self.table.shape
         some: Any = slice(None) if features is None or features.size == D else features
         step = n if self.table.size <= _KEPT else max(64, _VALUES // max(1, D))
         for top in range(0, n, max(step, 1)):  # a model of many rows holds none
             part = slice(top, min(top + step, n))
-            yield part, (self._doubles if step == n else self.table[part].astype(np.float64))[:, some]
+            yield (
+                part,
+                (self._doubles if step == n else self.table[part].astype(np.float64))[:, some],
+            )
 
     @cached_property
     def _doubles(self) -> Array:
         return np.ascontiguousarray(self.table, dtype=np.float64)
 
     def coefficients(self, a: Array) -> Array:
-        """u = Phi'a (D,), or (D, T) for a (n, T): f = sum_m theta_m Phi_m u_m is the model of the dual a."""
+        """u = Phi'a (D,), or (D, T) for a (n, T): f = sum_m theta_m Phi_m u_m is the model of the
+        dual a.
+        """
         u = np.zeros((self.table.shape[1], *np.shape(a)[1:]))
         for part, piece in self.pieces():
             u += piece.T @ a[part]
@@ -390,14 +431,16 @@ class Features:
     def matvec(self, a: Array, kernels: Indices | None = None) -> Array:
         """K_m a of the approximated kernels for a (n,), of all (M, n) or of some (k, n)."""
         chosen = self if kernels is None else self.select(kernels)
-        u, G = chosen.coefficients(a), np.empty((chosen.n_kernels, self.n_samples))
+        u = chosen.coefficients(a)
+        G = np.empty((chosen.n_kernels, self.n_samples))
         for part, piece in chosen.pieces():
             G[:, part] = chosen.by_kernel(piece.T * u[:, None])
         return G
 
     def quad(self, a: Array, kernels: Indices | None = None) -> Array:
-        """a'K_m a of the approximated kernels for a (n,), of all (M,) or of some (k,): ||Phi_m'a||^2; for a (n, T) the
-        sum over its columns."""
+        """a'K_m a of the approximated kernels for a (n,), of all (M,) or of some (k,):
+        ||Phi_m'a||^2; for a (n, T) the sum over its columns.
+        """
         u = self.coefficients(a).reshape(self.table.shape[1], -1)
         forms = self.by_kernel(np.sum(u * u, axis=1))
         return forms if kernels is None else forms[kernels]
@@ -426,8 +469,16 @@ class Features:
     def select(self, kernels: Indices) -> Features:
         """Some of the kernels."""
         table = np.ascontiguousarray(self.table[:, self.transform.columns(kernels)])
-        names, families = (tuple(one[int(m)] for m in kernels) for one in (self.names, self.families))
-        return Features(table, self.transform.subset(kernels), names, families, self.approximation_error[kernels])
+        names, families = (
+            tuple(one[int(m)] for m in kernels) for one in (self.names, self.families)
+        )
+        return Features(
+            table,
+            self.transform.subset(kernels),
+            names,
+            families,
+            self.approximation_error[kernels],
+        )
 
     def factor(self, m: int) -> Array:
         """L (r, n) with K_m = L'L: the features of kernel m."""
@@ -474,7 +525,10 @@ class Features:
         return found
 
     def __repr__(self) -> str:
-        return f"Features({self.n_kernels} kernels, {self.n_samples} rows, {self.table.shape[1]} features)"
+        return (
+            f"Features({self.n_kernels} kernels, {self.n_samples} rows, {self.table.shape[1]} "
+            "features)"
+        )
 
     def _repr_html_(self) -> str:
         lost = [f"{share:.2%} lost" for share in self.approximation_error]
@@ -483,13 +537,14 @@ class Features:
 
 @dataclass(frozen=True)
 class Nystroem:
-    """Solve the problem of low-rank kernels instead: M blocks of at most ``n_components`` features instead of M Gram
-    matrices.
+    """Solve the problem of low-rank kernels instead: M blocks of at most ``n_components`` features
+    instead of M Gram matrices.
 
-    Memory is 4 n M n_components bytes at most, time grows linearly with the rows. ``random_state`` a whole number draws
-    the landmarks. With as many components as rows the kernels are the exact ones. Pass it to an estimator as
-    ``approximation``; what is certified then is the problem of the approximated kernels, and ``approximation_error_``
-    (M,) tells which share of each kernel's trace is lost.
+    Memory is 4 n M n_components bytes at most, time grows linearly with the rows. ``random_state``
+    a whole number draws the landmarks. With as many components as rows the kernels are the exact
+    ones. Pass it to an estimator as ``approximation``; what is certified then is the problem of the
+    approximated kernels, and ``approximation_error_`` (M,) tells which share of each kernel's trace
+    is lost.
 
     Parameters
     ----------
@@ -517,7 +572,9 @@ class Nystroem:
             object.__setattr__(self, name, int(getattr(self, name)))
 
     def landmarks(self, rows: Array) -> Indices:
-        """Which of the standardised ``rows`` (n, d) are the landmarks, in rising order, spread over the rows."""
+        """Which of the standardised ``rows`` (n, d) are the landmarks, in rising order, spread over
+        the rows.
+        """
         from sklearn.cluster import kmeans_plusplus  # not at start-up
 
         n = len(rows)
@@ -538,11 +595,12 @@ class Nystroem:
         normalise: str | None = "multiplicative",
         center: bool = False,
     ) -> Features:
-        """The features of every kernel of ``dictionary`` on the training rows X (n, d), centred and normalised as
-        asked.
+        """The features of every kernel of ``dictionary`` on the training rows X (n, d), centred and
+        normalised as asked.
 
-        Traces are exact; the variance that "multiplicative" divides by takes the mean of the approximated kernel.
-        Kernels that are constant on the training rows are left out and named in ``notes``.
+        Traces are exact; the variance that "multiplicative" divides by takes the mean of the
+        approximated kernel. Kernels that are constant on the training rows are left out and named
+        in ``notes``.
         """
         training = KernelMap.on(X, dictionary, normalise)
         with one_blas_thread():
@@ -560,13 +618,16 @@ class Nystroem:
 def column_features(
     dictionary: Any, X: Any, normalise: str | None = "multiplicative", center: bool = False
 ) -> Features:
-    """The features of linear kernels on the training rows X (n, d): the columns that each sees; nothing is lost.
+    """The features of linear kernels on the training rows X (n, d): the columns that each sees;
+    nothing is lost.
 
     No kernel value is computed: the columns are copied.
     """
     training = KernelMap.on(X, dictionary, normalise)
-    rows, sizes = training.rows, [len(spec.settled) for spec in training.specs]
-    plain, ends = training.against(rows[:0]), np.cumsum([0, *sizes])
+    rows = training.rows
+    sizes = [len(spec.settled) for spec in training.specs]
+    plain = training.against(rows[:0])
+    ends = np.cumsum([0, *sizes])
     D = int(ends[-1])
     raw = FeatureMap(plain, np.empty((0, D)), ends, np.zeros(D), np.ones(len(sizes)), ends[:-1])
     values = rows[:, raw.seen]
@@ -577,31 +638,44 @@ def column_features(
 
 
 def _root(K: Array) -> Array:
-    """R (m, r) with R R' the inverse of K among the r landmarks that stand for all m up to rounding, zero elsewhere.
+    """R (m, r) with R R' the inverse of K among the r landmarks that stand for all m up to
+    rounding, zero elsewhere.
 
-    They are the pivots of a Cholesky factorisation: a tenth of the work of eigenvectors, less where r is small.
+    They are the pivots of a Cholesky factorisation: a tenth of the work of eigenvectors, less where
+    r is small.
     """
     K = 0.5 * (K + K.T)
-    factor, pivots, rank, _ = scipy.linalg.lapack.dpstrf(K, tol=_CUT * max(float(np.trace(K)), 0.0), lower=1)
+    factor, pivots, rank, _ = scipy.linalg.lapack.dpstrf(
+        K, tol=_CUT * max(float(np.trace(K)), 0.0), lower=1
+    )
     root = np.zeros((len(K), rank))
     lower = np.tril(factor[:rank, :rank])
-    root[pivots[:rank] - 1] = scipy.linalg.solve_triangular(lower, np.eye(rank), lower=True, check_finite=False).T
+    root[pivots[:rank] - 1] = scipy.linalg.solve_triangular(
+        lower, np.eye(rank), lower=True, check_finite=False
+    ).T
     return root
 
 
 def _map_to(plain: KernelMap, roots: list[Array]) -> FeatureMap:
     """The map by one root (m, r) a kernel, neither centred nor scaled."""
     ends = np.cumsum([0, *(root.shape[1] for root in roots)])
-    return FeatureMap(plain, np.hstack(roots), ends, np.zeros(ends[-1]), np.ones(len(roots)), ends[:-1])
+    return FeatureMap(
+        plain, np.hstack(roots), ends, np.zeros(ends[-1]), np.ones(len(roots)), ends[:-1]
+    )
 
 
-def _measured(raw: FeatureMap, rows: Array, normalise: str | None, center: bool) -> tuple[Array, Array, Array, Array]:
-    """The means (D,) of the features on the training rows, the exact diagonals (M, n), the squared lengths (M,) of the
-    means, and with ``center`` the row sums (M, n) of the approximated kernels.
+def _measured(
+    raw: FeatureMap, rows: Array, normalise: str | None, center: bool
+) -> tuple[Array, Array, Array, Array]:
+    """The means (D,) of the features on the training rows, the exact diagonals (M, n), the squared
+    lengths (M,) of the means, and with ``center`` the row sums (M, n) of the approximated kernels.
     """
-    n, M, roots = len(rows), len(raw.specs), [raw.roots[:, raw.part(m)] for m in range(len(raw.specs))]
+    n = len(rows)
+    M = len(raw.specs)
+    roots = [raw.roots[:, raw.part(m)] for m in range(len(raw.specs))]
     own = np.array([spec.own(rows) for spec in raw.specs])
-    totals, sums = np.zeros((M, len(raw.rows))), np.zeros((M, n))
+    totals = np.zeros((M, len(raw.rows)))
+    sums = np.zeros((M, n))
     for _, m, block in raw.plain(rows) if center or normalise == "multiplicative" else ():
         totals[m] += block.sum(axis=0)
     means = [totals[m] @ roots[m] / n for m in range(M)]
@@ -622,11 +696,17 @@ def _on_rows(
     squares: Array,
     sums: Array,
 ) -> Features:
-    """The features of the standardised training rows (n, d), centred and normalised by what `_measured` returns."""
+    """The features of the standardised training rows (n, d), centred and normalised by what
+    `_measured` returns.
+    """
     n = len(rows)
-    scaled, kept, notes, diagonals = normalised(raw.landmarks, names, normalise, center, own, n * n * squares, sums)
+    scaled, kept, notes, diagonals = normalised(
+        raw.landmarks, names, normalise, center, own, n * n * squares, sums
+    )
     few = replace(raw, means=means * center).subset(kept)
-    transform = replace(few, scales=scaled.scales, places=few.ends[:-1], normalise=normalise, center=center)
+    transform = replace(
+        few, scales=scaled.scales, places=few.ends[:-1], normalise=normalise, center=center
+    )
     stack = Features(
         transform.of_standardised(rows).table,
         transform,
@@ -636,5 +716,7 @@ def _on_rows(
         notes,
     )
     lost = 1.0 - stack.diagonals().sum(axis=1) / np.maximum(diagonals.sum(axis=1), 1e-300)
-    object.__setattr__(stack, "approximation_error", np.where(lost > _ROUNDED, np.minimum(lost, 1.0), 0.0))
+    object.__setattr__(
+        stack, "approximation_error", np.where(lost > _ROUNDED, np.minimum(lost, 1.0), 0.0)
+    )
     return stack

@@ -1,4 +1,6 @@
-"""Compiled functions behind kernels: distances of rows, exponentials of them, sums of many kernels of one column."""
+"""Compiled functions behind kernels: distances of rows, exponentials of them, sums of many kernels
+of one column.
+"""
 
 from __future__ import annotations
 
@@ -13,25 +15,30 @@ from mklcore.kernels import by_numpy
 from mklcore.kernels.by_numpy import SMALLEST_EXPONENT
 
 LOG2_E = math.log2(math.e)
-# ln 2 in two parts: k * LN2_HIGH is exact for every exponent k of a double, LN2_LOW carries the rest.
+# ln 2 in two parts: k * LN2_HIGH is exact for every exponent k of a double, LN2_LOW carries the
+# rest.
 LN2_HIGH = 6.93147180369123816490e-01
 LN2_LOW = 1.90821492927058770002e-10
-# Adding 1.5 * 2^52 rounds a double to the nearest integer and leaves that integer in its lowest bits.
+# Adding 1.5 * 2^52 rounds a double to the nearest integer and leaves that integer in its lowest
+# bits.
 ROUNDER = 6755399441055744.0
-TILE = 32  # rows and columns of a mirrored tile, and kernels whose columns stay in the processor's cache in a sum
+# rows and columns of a mirrored tile, and kernels whose columns stay in the processor's cache in a
+# sum
+TILE = 32
 
 
 @jit_entry({"contract"}, numpy=by_numpy.fill_distances)
 def fill_distances(left: Array, right: Array, squared: Any, upper: bool, out: Array) -> None:
-    """Squared Euclidean or city-block distances of columns left (s, a) and right (s, b), feature by feature, into out
-    (a, b); only j >= i when ``upper``.
+    """Squared Euclidean or city-block distances of columns left (s, a) and right (s, b), feature by
+    feature, into out (a, b); only j >= i when ``upper``.
     """
     for i in range(out.shape[0]):
         start = i if upper else 0
         target = out[i, start:]
         target[:] = 0.0
         for k in range(left.shape[0]):
-            here, source = left[k, i], right[k, start:]
+            here = left[k, i]
+            source = right[k, start:]
             if squared:
                 for j in range(target.size):
                     gap = source[j] - here
@@ -43,10 +50,13 @@ def fill_distances(left: Array, right: Array, squared: Any, upper: bool, out: Ar
 
 @jit_helper({"contract"}, numpy=by_numpy.exponentials)
 def exponentials(source: Array, rate: float, target: Array) -> None:
-    """target = exp(-rate * source) for one row of source >= 0. Relative error below 3e-16, 0 below e^-708.
+    """target = exp(-rate * source) for one row of source >= 0.
 
-    exp(x) = 2^k exp(r) with |r| <= ln(2) / 2 and the Taylor polynomial of degree 13 for exp(r). Written out with
-    conditional values instead of calls: in this shape the loop becomes vector instructions, math.exp does not.
+    Relative error below 3e-16, 0 below e^-708.
+
+    exp(x) = 2^k exp(r) with |r| <= ln(2) / 2 and the Taylor polynomial of degree 13 for exp(r).
+    Written out with conditional values instead of calls: in this shape the loop becomes vector
+    instructions, math.exp does not.
     """
     for j in range(target.size):
         x = -rate * source[j]
@@ -81,11 +91,14 @@ def fill_exponential(base: Array, rate: float, upper: bool, out: Array) -> None:
 
 @jit_entry({"reassoc", "nsz"}, numpy=by_numpy.exponential_sums)
 def exponential_sums(base: Array, rates: Array) -> Array:
-    """Sums of exp(-rates[m] base[i, j]) over j > i of base (n, n), (M,): nothing is stored, a row of base is read once.
+    """Sums of exp(-rates[m] base[i, j]) over j > i of base (n, n), (M,): nothing is stored, a row
+    of base is read once.
 
-    Making an exponential again costs less than reading it, so that one that is divided by its sum is written once.
+    Making an exponential again costs less than reading it, so that one that is divided by its sum
+    is written once.
     """
-    out, room = np.zeros(rates.size), np.empty(base.shape[1])
+    out = np.zeros(rates.size)
+    room = np.empty(base.shape[1])
     for i in range(base.shape[0]):
         source = base[i, i + 1 :]
         here = room[: source.size]
@@ -100,8 +113,8 @@ def exponential_sums(base: Array, rates: Array) -> Array:
 
 @jit_entry(numpy=by_numpy.write_exponential)
 def write_exponential(base: Array, rate: float, scale: float, out: Array) -> None:
-    """out = scale exp(-rate * base) for symmetric (n, n): row by row, since copying one half costs more than making it
-    again.
+    """out = scale exp(-rate * base) for symmetric (n, n): row by row, since copying one half costs
+    more than making it again.
     """
     room = np.empty(base.shape[1])  # the base itself may be overwritten
     for i in range(out.shape[0]):
@@ -113,11 +126,13 @@ def write_exponential(base: Array, rate: float, scale: float, out: Array) -> Non
 
 @jit_entry(numpy=by_numpy.finish_block)
 def finish_block(block: Array, left: Array, right: Array, rows: Array, columns: Array) -> None:
-    """block[i, j] = (block[i, j] - left[i] - right[j]) rows[i] columns[j], in place and in one pass; what is symmetric
-    stays so.
+    """block[i, j] = (block[i, j] - left[i] - right[j]) rows[i] columns[j], in place and in one
+    pass; what is symmetric stays so.
     """
     for i in range(block.shape[0]):
-        here, shift, factor = block[i], left[i], rows[i]
+        here = block[i]
+        shift = left[i]
+        factor = rows[i]
         for j in range(here.size):
             here[j] = (here[j] - (shift + right[j])) * (factor * columns[j])
 
@@ -135,7 +150,9 @@ def mirror(out: Array) -> None:
 
 @jit_helper({"reassoc", "contract"})
 def inner_product(left: Array, right: Array) -> float:
-    """left'right in a loop that the compiler may vectorise; compiled functions of other packages call it, too."""
+    """left'right in a loop that the compiler may vectorise; compiled functions of other packages
+    call it, too.
+    """
     total = 0.0
     for k in range(left.size):
         total += left[k] * right[k]
@@ -144,7 +161,9 @@ def inner_product(left: Array, right: Array) -> float:
 
 @jit_helper()
 def _row(column: Array, here: float, squared: Any, rate: float, room: Array, out: Array) -> None:
-    """out = exp(-rate base) of the entries of ``column`` and ``here``, base their squared or absolute difference."""
+    """out = exp(-rate base) of the entries of ``column`` and ``here``, base their squared or
+    absolute difference.
+    """
     if squared:
         for k in range(out.size):
             gap = column[k] - here
@@ -157,17 +176,27 @@ def _row(column: Array, here: float, squared: Any, rate: float, room: Array, out
 
 @jit_entry(numpy=by_numpy.radial_forms)
 def radial_forms(
-    columns: Array, where: Indices, squared: Any, rates: Array, a: Array, support: Indices, out: Array
+    columns: Array,
+    where: Indices,
+    squared: Any,
+    rates: Array,
+    a: Array,
+    support: Indices,
+    out: Array,
 ) -> None:
-    """out[q] = a'K_q a for kernels exp(-rate base) of column ``where[q]`` of ``columns`` (d, n); a is read on
-    ``support``.
+    """out[q] = a'K_q a for kernels exp(-rate base) of column ``where[q]`` of ``columns`` (d, n); a
+    is read on ``support``.
     """
     s = support.size
-    x, room, values, own = np.empty(s), np.empty(s), np.empty(s), np.empty(s)
+    x = np.empty(s)
+    room = np.empty(s)
+    values = np.empty(s)
+    own = np.empty(s)
     for i in range(s):
         own[i] = a[support[i]]
     for q in range(where.size):
-        column, total = columns[where[q]], 0.0
+        column = columns[where[q]]
+        total = 0.0
         for i in range(s):
             x[i] = column[support[i]]
         for i in range(s):
@@ -177,15 +206,20 @@ def radial_forms(
 
 
 @jit_entry(numpy=by_numpy.add_radial)
-def add_radial(columns: Array, where: Indices, squared: Any, rates: Array, weights: Array, out: Array) -> None:
+def add_radial(
+    columns: Array, where: Indices, squared: Any, rates: Array, weights: Array, out: Array
+) -> None:
     """Right of the diagonal: out += sum_q weights[q] K_q for kernels as in ``radial_forms``."""
     n = out.shape[0]
-    room, values = np.empty(n), np.empty(n)
+    room = np.empty(n)
+    values = np.empty(n)
     for first in range(0, where.size, TILE):
         for i in range(n):
-            row, mine = out[i, i:], values[i:]
+            row = out[i, i:]
+            mine = values[i:]
             for q in range(first, min(first + TILE, where.size)):
-                column, w = columns[where[q]], weights[q]
+                column = columns[where[q]]
+                w = weights[q]
                 _row(column[i:], column[i], squared[q], rates[q], room[i:], mine)
                 for k in range(row.size):
                     row[k] += w * mine[k]
@@ -193,8 +227,11 @@ def add_radial(columns: Array, where: Indices, squared: Any, rates: Array, weigh
 
 @jit_helper(numpy=by_numpy.pairs_within)
 def pairs_within(column: Array, gap: float) -> int:
-    """How many pairs j > i of a sorted column differ by ``gap`` or less, in O(n): differences fall from row to row."""
-    count, j = 0, 0
+    """How many pairs j > i of a sorted column differ by ``gap`` or less, in O(n): differences fall
+    from row to row.
+    """
+    count = 0
+    j = 0
     for i in range(column.size):
         while j < column.size and column[j] - column[i] <= gap:
             j += 1
@@ -204,15 +241,18 @@ def pairs_within(column: Array, gap: float) -> int:
 
 @jit_entry(loops="")
 def column_median(column: Array) -> float:
-    """The median of x_j - x_i over the pairs j > i of a sorted column (n,), n from 2 on, and 0 where most coincide.
+    """The median of x_j - x_i over the pairs j > i of a sorted column (n,), n from 2 on, and 0
+    where most coincide.
 
-    The number of pairs within t is bisected over the bits of a double t: exactly the median of all differences,
-    without the matrix of them.
+    The number of pairs within t is bisected over the bits of a double t: exactly the median of all
+    differences, without the matrix of them.
     """
-    n, total = column.size, 0.0
+    n = column.size
+    total = 0.0
     pairs = n * (n - 1) // 2
     for rank in ((pairs - 1) // 2, pairs // 2):
-        low, high = np.int64(-1), np.float64(column[-1] - column[0]).view(np.int64)
+        low = np.int64(-1)
+        high = np.float64(column[-1] - column[0]).view(np.int64)
         while high - low > 1:
             middle = low + (high - low) // 2
             if pairs_within(column, np.int64(middle).view(np.float64)) > rank:

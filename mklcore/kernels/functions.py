@@ -1,6 +1,8 @@
-"""Kernel functions k(x, z): what each one is, how it is named, and the function that fills its Gram matrix.
+"""Kernel functions k(x, z): what each one is, how it is named, and the function that fills its Gram
+matrix.
 
-A kernel here is a function of one *base* number per pair of rows, so kernels on the same columns share the base:
+A kernel here is a function of one *base* number per pair of rows, so kernels on the same columns
+share the base:
 
     inner     <x, z>                Linear, Polynomial
     squared   ||x - z||_2^2         RBF, Matern
@@ -8,11 +10,12 @@ A kernel here is a function of one *base* number per pair of rows, so kernels on
 
 A kernel that is no such function is a `RowKernel`: it fills its matrix from whole rows.
 
-A spec is frozen and hashable. It may be unresolved: `relative=True` measures the width in median distances of the
-training rows, and `LazyColumns` choose columns once their number is known. `resolved` settles both on training rows.
-Products and sums of kernels say "alike in this AND in that" and "alike in this or in that" under one weight.
-Adding a kernel is one class and one line in `KERNELS`: its fields are numbers, its `code` is what links call it, its
-`hue` what figures draw it in.
+A spec is frozen and hashable. It may be unresolved: `relative=True` measures the width in median
+distances of the training rows, and `LazyColumns` choose columns once their number is known.
+`resolved` settles both on training rows. Products and sums of kernels say "alike in this AND in
+that" and "alike in this or in that" under one weight. Adding a kernel is one class and one line in
+`KERNELS`: its fields are numbers, its `code` is what links call it, its `hue` what figures draw it
+in.
 
 Source: Kloft et al. (2011), section 6.4 and Table 2 (products of kernels).
 """
@@ -45,8 +48,14 @@ BASES = ("inner", "squared", "absolute")  # numbers per pair of rows that kernel
 
 
 def _as_real(owner: str, name: str, value: Any, low: float, high: float) -> float:
-    if isinstance(value, bool | np.bool_) or not isinstance(value, Real) or not low <= float(value) <= high:
-        raise ParameterError(f"{owner}: {name} must be a number between {low:g} and {high:g}, got {value!r}.")
+    if (
+        isinstance(value, bool | np.bool_)
+        or not isinstance(value, Real)
+        or not low <= float(value) <= high
+    ):
+        raise ParameterError(
+            f"{owner}: {name} must be a number between {low:g} and {high:g}, got {value!r}."
+        )
     return float(value)
 
 
@@ -62,20 +71,30 @@ def as_features(owner: str, features: Any) -> tuple[int, ...] | LazyColumns | No
     if features is None or isinstance(features, LazyColumns):
         return features
     if isinstance(features, str) or not isinstance(features, Iterable):
-        raise ParameterError(f"{owner}: features must be a tuple of column indices or None, got {features!r}.")
+        raise ParameterError(
+            f"{owner}: features must be a tuple of column indices or None, got {features!r}."
+        )
     columns = list(features)
     if not columns:
-        raise ParameterError(f"{owner}: features is empty; give at least one column index, or None for all columns.")
+        raise ParameterError(
+            f"{owner}: features is empty; give at least one column index, or None for all columns."
+        )
     for column in columns:
         if isinstance(column, bool | np.bool_) or not isinstance(column, Integral) or column < 0:
-            raise ParameterError(f"{owner}: features must hold column indices from 0 on, got {column!r}.")
+            raise ParameterError(
+                f"{owner}: features must hold column indices from 0 on, got {column!r}."
+            )
     if len(set(columns)) != len(columns):
-        raise ParameterError(f"{owner}: features names a column twice: {tuple(columns)}. Give each column once.")
+        raise ParameterError(
+            f"{owner}: features names a column twice: {tuple(columns)}. Give each column once."
+        )
     return tuple(int(column) for column in columns)
 
 
 def columns_as_text(features: Sequence[int], feature_names: Sequence[str] | None = None) -> str:
-    """Columns as a reader says them: "worst radius", "x0, x3, x7", "x0 … x9", "x0, x4, … (12 columns)"."""
+    """Columns as a reader says them: "worst radius", "x0, x3, x7", "x0 … x9", "x0, x4, … (12
+    columns)".
+    """
     known = () if feature_names is None else feature_names
     words = [str(known[j]) if j < len(known) else f"x{j}" for j in features]
     if len(words) <= 3:
@@ -87,80 +106,118 @@ def columns_as_text(features: Sequence[int], feature_names: Sequence[str] | None
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class KernelSpec(ABC):
-    """One kernel function on some columns; `features=None` means all, `label` is what names call those columns."""
+    """One kernel function on some columns; `features=None` means all, `label` is what names call
+    those columns.
+    """
 
     features: tuple[int, ...] | LazyColumns | None = None
     label: str | None = None
 
     family: ClassVar[str]  # what figures and tables group it under
     base: ClassVar[str]  # the numbers it is a function of: inner, squared or absolute
-    code: ClassVar[str] = ""  # letters by which links and edited tables call it; its key in KERNELS where empty
+    # letters by which links and edited tables call it; its key in KERNELS where empty
+    code: ClassVar[str] = ""
     hue: ClassVar[str] = ""  # #rrggbb; one that no other family has where empty
-    is_base: ClassVar[bool] = False  # whether it is its base itself: sums over kernels are then products of columns
-    relative = False  # whether its width waits for the training rows, as a multiple of their median distance
-    reads_strings: ClassVar[bool] = False  # whether it sees a sequence and not the columns of the table
-    letters: ClassVar[Any] = ()  # columns read as letters of a sequence, once known; these are never standardised
-    rate: ClassVar[Any] = None  # where it is exp(-rate * base): one loop over many kernels can fill it
+    # whether it is its base itself: sums over kernels are then products of columns
+    is_base: ClassVar[bool] = False
+    # whether its width waits for the training rows, as a multiple of their median distance
+    relative = False
+    # whether it sees a sequence and not the columns of the table
+    reads_strings: ClassVar[bool] = False
+    # columns read as letters of a sequence, once known; these are never standardised
+    letters: ClassVar[Any] = ()
+    # where it is exp(-rate * base): one loop over many kernels can fill it
+    rate: ClassVar[Any] = None
 
     def __post_init__(self) -> None:
         kind = type(self)
         if kind.base not in BASES and not isinstance(self, RowKernel):
             raise KernelError(
-                f"{kind.__name__} says base = {kind.base!r}, and there is no such base: the bases are "
-                f"{', '.join(BASES)}. A kernel that is a function of none of these derives from RowKernel."
+                f"{kind.__name__} says base = {kind.base!r}, and there is no such base: "
+                f"the bases are {', '.join(BASES)}. A kernel that is a function of none of "
+                "these derives from RowKernel."
             )
         object.__setattr__(self, "features", as_features(kind.__name__, self.features))
         if self.label is not None:
             object.__setattr__(self, "label", str(self.label))
 
     def __repr__(self) -> str:
-        given = [f for f in fields(self) if f.repr and (f.default is MISSING or getattr(self, f.name) != f.default)]
+        given = [
+            f
+            for f in fields(self)
+            if f.repr and (f.default is MISSING or getattr(self, f.name) != f.default)
+        ]
         return f"{type(self).__name__}({', '.join(f'{f.name}={getattr(self, f.name)!r}' for f in given)})"
 
     @classmethod
     def numbers(cls) -> tuple[Field[Any], ...]:
-        """The fields that say which function it is, in order: not its columns, nor whether a width is relative."""
-        return tuple(one for one in fields(cls) if one.repr and one.name not in ("features", "label", "relative"))
+        """The fields that say which function it is, in order: not its columns, nor whether a width
+        is relative.
+        """
+        return tuple(
+            one
+            for one in fields(cls)
+            if one.repr and one.name not in ("features", "label", "relative")
+        )
 
     def beside(self, n_features: int, sequences: Sequence[str], width: int) -> Self:
-        """The kernel on a table of ``n_features`` columns with the letters of ``sequences`` beside them, (n, d + W
-        S).
+        """The kernel on a table of ``n_features`` columns with the letters of ``sequences`` beside
+        them, (n, d + W S).
         """
         label = "" if self.features is None else str(self.features)
         is_named = self.label is not None or isinstance(self.features, tuple)
-        return replace(self, features=self.columns(n_features), label=self.label if is_named else label)
+        return replace(
+            self, features=self.columns(n_features), label=self.label if is_named else label
+        )
 
-    def settle(self, rows: Array, weights: Array | None = None, medians: dict[Any, float] | None = None) -> Self:
-        """The kernel on its columns of the (standardised) training rows (n, d), widths in absolute terms.
+    def settle(
+        self, rows: Array, weights: Array | None = None, medians: dict[Any, float] | None = None
+    ) -> Self:
+        """The kernel on its columns of the (standardised) training rows (n, d), widths in absolute
+        terms.
 
-        ``weights`` (n,) of the rows, of which one of weight w counts as w rows; ``medians`` : distances that are known
-        already, by base and columns.
+        ``weights`` (n,) of the rows, of which one of weight w counts as w rows; ``medians`` :
+        distances that are known already, by base and columns.
         """
-        columns, known = self.columns(rows.shape[1]), {} if medians is None else medians
+        columns = self.columns(rows.shape[1])
+        known = {} if medians is None else medians
         other = copy.copy(self)  # the new fields need no check
         other.__dict__["features"] = columns
         if self.relative:
             if (self.base, columns) not in known:
-                known[self.base, columns] = median_distance(self.base, rows[:, list(columns)], weights)
-            other.__dict__.update(width=self.__dict__["width"] * known[self.base, columns], relative=False)
+                known[self.base, columns] = median_distance(
+                    self.base, rows[:, list(columns)], weights
+                )
+            other.__dict__.update(
+                width=self.__dict__["width"] * known[self.base, columns], relative=False
+            )
         return other
 
     @property
     def settled(self) -> tuple[int, ...]:
-        """The column indices of a kernel that has met its table, as those of a stack have; KernelError before."""
+        """The column indices of a kernel that has met its table, as those of a stack have;
+        KernelError before.
+        """
         if not isinstance(self.features, tuple):
-            raise KernelError(f"{self!r} has met no table yet, so its columns are not known; use columns(n_features).")
+            raise KernelError(
+                f"{self!r} has met no table yet, so its columns are not known; use "
+                "columns(n_features)."
+            )
         return self.features
 
     def columns(self, n_features: int) -> tuple[int, ...]:
         """The column indices once their number is known; KernelError where there are too few."""
         if self.features is None:
             return tuple(range(n_features))
-        features = self.features.resolve(n_features) if isinstance(self.features, LazyColumns) else self.features
+        features = (
+            self.features.resolve(n_features)
+            if isinstance(self.features, LazyColumns)
+            else self.features
+        )
         if max(features) >= n_features:
             raise KernelError(
-                f"{self!r} needs column {max(features)}, but the data have {n_features} feature(s), "
-                f"numbered from 0. Choose columns below {n_features}."
+                f"{self!r} needs column {max(features)}, but the data have {n_features} "
+                f"feature(s), numbered from 0. Choose columns below {n_features}."
             )
         return features
 
@@ -170,7 +227,8 @@ class KernelSpec(ABC):
 
     def own(self, rows: Array) -> Array:
         """Values of a settled kernel between every row (a, d) and itself, (a,)."""
-        out, base = np.empty((len(rows), 1)), np.zeros(len(rows))
+        out = np.empty((len(rows), 1))
+        base = np.zeros(len(rows))
         if self.base == "inner":
             seen = np.take(rows, self.settled, axis=1)
             base = np.einsum("ij,ij->i", seen, seen)
@@ -179,7 +237,8 @@ class KernelSpec(ABC):
 
     def values(self, left: Array, right: Array, upper: bool = False) -> Array:
         """Values (a, b) of a settled kernel between whole rows left (a, d) and right (b, d)."""
-        base, out = np.empty((len(left), len(right))), np.zeros((len(left), len(right)))
+        base = np.empty((len(left), len(right)))
+        out = np.zeros((len(left), len(right)))
         fill_base(self.base, self.settled, left, right, upper, base)
         self.fill(base, upper, out)
         return out
@@ -196,7 +255,11 @@ class KernelSpec(ABC):
             if self.features is None:
                 return self.title
             columns = self.features
-            where = str(columns) if isinstance(columns, LazyColumns) else columns_as_text(columns, feature_names)
+            where = (
+                str(columns)
+                if isinstance(columns, LazyColumns)
+                else columns_as_text(columns, feature_names)
+            )
         if not where:  # all columns of a table with sequences beside it
             return self.title
         return f"{self.title}{', ' if ' ' in self.title else ' '}{where}"
@@ -204,19 +267,20 @@ class KernelSpec(ABC):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class RowKernel(KernelSpec):
-    """A kernel whose values are computed from whole rows: a subclass says `between`, and `own` for a row with itself.
+    """A kernel whose values are computed from whole rows: a subclass says `between`, and `own` for
+    a row with itself.
 
-    Rows come as the table has them, standardised where the dictionary says so, with every column: a subclass picks
-    those it sees (`settled`). What it writes has to be positive semidefinite and must not depend on which other rows
-    are there.
+    Rows come as the table has them, standardised where the dictionary says so, with every column: a
+    subclass picks those it sees (`settled`). What it writes has to be positive semidefinite and
+    must not depend on which other rows are there.
     """
 
     base: ClassVar[str] = "rows"
 
     @abstractmethod
     def between(self, left: Array, right: Array, upper: bool, out: Array) -> None:
-        """Kernel values of rows left (a, d) and right (b, d) into out (a, b); only j >= i has to be right when
-        `upper`.
+        """Kernel values of rows left (a, d) and right (b, d) into out (a, b); only j >= i has to be
+        right when `upper`.
         """
 
     def own(self, rows: Array) -> Array:
@@ -290,7 +354,9 @@ class Polynomial(KernelSpec):
 
     @property
     def title(self) -> str:
-        return f"polynomial {self.degree}" + ("" if self.coef0 == 1.0 else f" (coef0 {self.coef0:g})")
+        return f"polynomial {self.degree}" + (
+            "" if self.coef0 == 1.0 else f" (coef0 {self.coef0:g})"
+        )
 
     def fill(self, base: Array, upper: bool, out: Array) -> None:
         np.add(base, self.coef0, out=out)
@@ -301,7 +367,9 @@ class Polynomial(KernelSpec):
 
 @dataclass(frozen=True, repr=False)
 class _Width(KernelSpec):
-    """A kernel that falls with distance: `width` in units of the columns, or of their median distance."""
+    """A kernel that falls with distance: `width` in units of the columns, or of their median
+    distance.
+    """
 
     width: float
     relative: bool = field(default=False, kw_only=True)
@@ -310,9 +378,13 @@ class _Width(KernelSpec):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "width", _as_real(type(self).__name__, "width", self.width, *WIDTH_RANGE))
+        object.__setattr__(
+            self, "width", _as_real(type(self).__name__, "width", self.width, *WIDTH_RANGE)
+        )
         if not isinstance(self.relative, bool | np.bool_):
-            raise ParameterError(f"{type(self).__name__}: relative must be True or False, got {self.relative!r}.")
+            raise ParameterError(
+                f"{type(self).__name__}: relative must be True or False, got {self.relative!r}."
+            )
         object.__setattr__(self, "relative", bool(self.relative))
 
     @property
@@ -325,7 +397,8 @@ class _Width(KernelSpec):
 
 @dataclass(frozen=True, repr=False)
 class RBF(_Width):
-    """k(x, z) = exp(-||x - z||_2^2 / (2 width^2)); `relative=True`: width in median distances of the training rows.
+    """k(x, z) = exp(-||x - z||_2^2 / (2 width^2)); `relative=True`: width in median distances of
+    the training rows.
 
     Parameters
     ----------
@@ -352,7 +425,8 @@ class RBF(_Width):
 
 @dataclass(frozen=True, repr=False)
 class Laplacian(_Width):
-    """k(x, z) = exp(-||x - z||_1 / width); `relative=True`: width in median L1 distances of the training rows.
+    """k(x, z) = exp(-||x - z||_1 / width); `relative=True`: width in median L1 distances of the
+    training rows.
 
     Parameters
     ----------
@@ -379,10 +453,11 @@ class Laplacian(_Width):
 
 @dataclass(frozen=True, repr=False)
 class Matern(_Width):
-    """k(x, z) = 2^(1 - nu) / Gamma(nu) r^nu K_nu(r) with r = sqrt(2 nu) ||x - z||_2 / width: smoother the larger nu.
+    """k(x, z) = 2^(1 - nu) / Gamma(nu) r^nu K_nu(r) with r = sqrt(2 nu) ||x - z||_2 / width:
+    smoother the larger nu.
 
-    nu = 1/2 is exp(-||x - z||_2 / width), nu = infinity is `RBF(width)`. For nu = p + 1/2 the Bessel function is
-    exp(-r) times a polynomial of degree p.
+    nu = 1/2 is exp(-||x - z||_2 / width), nu = infinity is `RBF(width)`. For nu = p + 1/2 the
+    Bessel function is exp(-r) times a polynomial of degree p.
 
     Parameters
     ----------
@@ -412,8 +487,14 @@ class Matern(_Width):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        smooth = isinstance(self.nu, Real) and not isinstance(self.nu, bool) and float(self.nu) == math.inf
-        object.__setattr__(self, "nu", math.inf if smooth else _as_real("Matern", "nu", self.nu, *NU_RANGE))
+        smooth = (
+            isinstance(self.nu, Real)
+            and not isinstance(self.nu, bool)
+            and float(self.nu) == math.inf
+        )
+        object.__setattr__(
+            self, "nu", math.inf if smooth else _as_real("Matern", "nu", self.nu, *NU_RANGE)
+        )
 
     @property
     def title(self) -> str:
@@ -425,15 +506,22 @@ class Matern(_Width):
             return
         for i in range(out.shape[0]):
             start = i if upper else 0
-            out[i, start:] = self._of_distance(math.sqrt(2.0 * self.nu) / self.width * np.sqrt(base[i, start:]))
+            out[i, start:] = self._of_distance(
+                math.sqrt(2.0 * self.nu) / self.width * np.sqrt(base[i, start:])
+            )
 
     def _of_distance(self, r: Array) -> Array:
-        """The values: for nu = p + 1/2 exp(-r) times the polynomial with the terms p!/(2p)! (2p - k)! / ((p - k)! k!)
-        2^k, else by the modified Bessel function, in logarithms, and 1 where r is too small for it.
+        """The values: for nu = p + 1/2 exp(-r) times the polynomial with the terms p!/(2p)!
+
+        (2p - k)! / ((p - k)! k!) 2^k, else by the modified Bessel function, in logarithms, and 1
+        where r is too small for it.
         """
-        p, f = int(self.nu), math.factorial
+        p = int(self.nu)
+        f = math.factorial
         if self.nu == p + 0.5:
-            terms = [f(p) * f(2 * p - k) * 2**k / (f(2 * p) * f(p - k) * f(k)) for k in range(p + 1)]
+            terms = [
+                f(p) * f(2 * p - k) * 2**k / (f(2 * p) * f(p - k) * f(k)) for k in range(p + 1)
+            ]
             smooth: Array = np.exp(-r) * np.polynomial.polynomial.polyval(r, terms)
             return smooth
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -444,7 +532,8 @@ class Matern(_Width):
 
 @dataclass(frozen=True, repr=False)
 class Delta(KernelSpec):
-    """k(x, z) = 1 where x and z agree in every column, else 0: rows of one category are alike, all others are not.
+    """k(x, z) = 1 where x and z agree in every column, else 0: rows of one category are alike, all
+    others are not.
 
     Equality of the codes as they are: bringing columns to mean 0 and variance 1 keeps it.
 
@@ -468,10 +557,17 @@ class Delta(KernelSpec):
 
 
 def fill_base(
-    kind: Base, seen: Sequence[int], left: Array, right: Array, upper: bool, out: Array, columns: Array | None = None
+    kind: Base,
+    seen: Sequence[int],
+    left: Array,
+    right: Array,
+    upper: bool,
+    out: Array,
+    columns: Array | None = None,
 ) -> None:
-    """Base numbers of every pair of rows: left (a, d), right (b, d) by the columns ``seen`` into out (a, b). Entries
-    below the diagonal are 0 when `upper`. ``columns`` (s, b): those of the right rows, where they are laid out so.
+    """Base numbers of every pair of rows: left (a, d), right (b, d) by the columns ``seen`` into
+    out (a, b). Entries below the diagonal are 0 when `upper`. ``columns`` (s, b): those of the
+    right rows, where they are laid out so.
     """
     if isinstance(kind, RowKernel):
         kind.between(left, right, upper, out)
@@ -483,17 +579,21 @@ def fill_base(
         np.dot(one, columns, out=out)
         return
     out.fill(0.0)
-    fill_distances(np.array(one.T, order="C"), np.ascontiguousarray(columns), kind == "squared", upper, out)
+    fill_distances(
+        np.array(one.T, order="C"), np.ascontiguousarray(columns), kind == "squared", upper, out
+    )
 
 
 def median_distance(base: str, columns: Array, weights: Array | None = None) -> float:
-    """Median over pairs of rows (n, s) of the distance a relative width counts in: of ``base`` "squared" the root.
+    """Median over pairs of rows (n, s) of the distance a relative width counts in: of ``base``
+    "squared" the root.
 
-    Above 2000 rows a seeded sample of 2000 is used. Where more than half of the pairs coincide, the median of the
-    others; 1 where all rows coincide. A row of weight w counts as w rows; where weights are no whole numbers 2000 rows
-    are drawn by them.
+    Above 2000 rows a seeded sample of 2000 is used. Where more than half of the pairs coincide, the
+    median of the others; 1 where all rows coincide. A row of weight w counts as w rows; where
+    weights are no whole numbers 2000 rows are drawn by them.
     """
-    rng, rows = np.random.default_rng(0), np.arange(len(columns))
+    rng = np.random.default_rng(0)
+    rows = np.arange(len(columns))
     if weights is not None and np.all(weights == np.round(weights)):
         rows = np.repeat(rows, weights.astype(np.int64))
     elif weights is not None:
@@ -524,7 +624,13 @@ class Composed(RowKernel):
     least: ClassVar[int] = 2
     most: ClassVar[int] = MOST_PARTS
 
-    def __init__(self, *given: KernelSpec, parts: Sequence[KernelSpec] = (), features: Any = None, label: Any = None):
+    def __init__(
+        self,
+        *given: KernelSpec,
+        parts: Sequence[KernelSpec] = (),
+        features: Any = None,
+        label: Any = None,
+    ):
         object.__setattr__(self, "parts", tuple(given) + tuple(parts))
         object.__setattr__(self, "features", features)
         object.__setattr__(self, "label", label)
@@ -536,8 +642,8 @@ class Composed(RowKernel):
         right = self.least <= len(self.parts) <= self.most
         if not right or not all(isinstance(part, KernelSpec) for part in self.parts):
             raise ParameterError(
-                f"{name} takes {self.least} to {self.most} kernel specs, as in {name}(Linear(), RBF(1.0)); got "
-                f"{self.parts!r}."
+                f"{name} takes {self.least} to {self.most} kernel specs, as in "
+                f"{name}(Linear(), RBF(1.0)); got {self.parts!r}."
             )
         reads = all(part.reads_strings or part.features is not None for part in self.parts)
         object.__setattr__(self, "reads_strings", reads)
@@ -563,7 +669,9 @@ class Composed(RowKernel):
     def beside(self, n_features: int, sequences: Sequence[str], width: int) -> Self:
         return self._of([part.beside(n_features, sequences, width) for part in self.parts])
 
-    def settle(self, rows: Array, weights: Array | None = None, medians: dict[Any, float] | None = None) -> Self:
+    def settle(
+        self, rows: Array, weights: Array | None = None, medians: dict[Any, float] | None = None
+    ) -> Self:
         return self._of([part.settle(rows, weights, medians) for part in self.parts])
 
     def _of(self, parts: Sequence[KernelSpec]) -> Self:
@@ -637,7 +745,9 @@ COMPOSED: dict[str, type[Composed]] = {"product": Product, "sum": Sum}
 
 @dataclass(frozen=True)
 class KernelEntry:
-    """What a select box needs to offer a kernel; `relative` tells whether its width may count median distances."""
+    """What a select box needs to offer a kernel; `relative` tells whether its width may count
+    median distances.
+    """
 
     key: str
     label: str
@@ -656,18 +766,38 @@ class KernelEntry:
         """The kernel with its usual numbers; a width counts median distances where it can."""
         kind: Any = self.spec
         relative = {"relative": True} if self.relative else {}
-        made: KernelSpec = kind(**{number.name: number.default for number in self.parameters}, **relative)
+        made: KernelSpec = kind(
+            **{number.name: number.default for number in self.parameters}, **relative
+        )
         return made
 
 
 _DEGREE = Parameter(
-    "degree", "Degree", "integer", 2, 1, 10, "Larger degree: products of more columns, and larger values at far rows."
+    "degree",
+    "Degree",
+    "integer",
+    2,
+    1,
+    10,
+    "Larger degree: products of more columns, and larger values at far rows.",
 )
 _COEF0 = Parameter(
-    "coef0", "Constant", "real", 1.0, 0.0, 10.0, "Larger constant: lower-order terms count for more; 0 leaves them out."
+    "coef0",
+    "Constant",
+    "real",
+    1.0,
+    0.0,
+    10.0,
+    "Larger constant: lower-order terms count for more; 0 leaves them out.",
 )
 _WIDTH = Parameter(
-    "width", "Width", "log", 1.0, 0.01, 100.0, "Larger width: a smoother fit. In median distances when relative."
+    "width",
+    "Width",
+    "log",
+    1.0,
+    0.01,
+    100.0,
+    "Larger width: a smoother fit. In median distances when relative.",
 )
 _NU = Parameter(
     "nu",
@@ -678,12 +808,15 @@ _NU = Parameter(
     "Larger ν: a smoother fit at the same width. 1/2 has kinks, 3/2 one slope.",
 )
 
-USUAL: tuple[type[KernelSpec], ...] = Linear, RBF, Delta  # which a table of numbers and categories suggests
+# which a table of numbers and categories suggests
+USUAL: tuple[type[KernelSpec], ...] = Linear, RBF, Delta
 
 KERNELS: dict[str, KernelEntry] = {
     entry.key: entry
     for entry in (
-        KernelEntry("linear", "Linear", Linear, r"x^\top z", "A straight-line effect of the columns."),
+        KernelEntry(
+            "linear", "Linear", Linear, r"x^\top z", "A straight-line effect of the columns."
+        ),
         KernelEntry(
             "polynomial",
             "Polynomial",
@@ -697,7 +830,10 @@ KERNELS: dict[str, KernelEntry] = {
             "RBF (Gaussian)",
             RBF,
             r"\exp\left(-\frac{\lVert x - z\rVert_2^2}{2\sigma^2}\right)",
-            "Smooth effects of any shape; rows further apart than a few widths do not see each other.",
+            (
+                "Smooth effects of any shape; rows further apart than a few widths do not see "
+                "each other."
+            ),
             (_WIDTH,),
             relative=True,
         ),
@@ -719,6 +855,12 @@ KERNELS: dict[str, KernelEntry] = {
             (_WIDTH, _NU),
             relative=True,
         ),
-        KernelEntry("delta", "Delta", Delta, r"[x = z]", "Rows of the same category are alike; meant for categories."),
+        KernelEntry(
+            "delta",
+            "Delta",
+            Delta,
+            r"[x = z]",
+            "Rows of the same category are alike; meant for categories.",
+        ),
     )
 }

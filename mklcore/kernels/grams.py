@@ -1,11 +1,12 @@
-"""Gram matrices of many kernels as one stack (M, n, n), or their rows when asked for; checks and numbers of stacks.
+"""Gram matrices of many kernels as one stack (M, n, n), or their rows when asked for; checks and
+numbers of stacks.
 
 Every kernel passes the same steps, and kernels with the same base and columns share the first:
 
     base numbers of row pairs  ->  kernel values  ->  sums that normalisation needs  ->  finish (see `maps`)
 
-A `GramStack` stores what comes out. `Rows` stores the table and these numbers alone, for training sets whose stack
-would not fit.
+A `GramStack` stores what comes out. `Rows` stores the table and these numbers alone, for training
+sets whose stack would not fit.
 """
 
 from __future__ import annotations
@@ -33,15 +34,16 @@ CONSTANT_TOLERANCE = 1e-12
 _SUMMED = 4000  # rows up to which a sum of kernels is made for what could do without
 
 STACKS_IN_FOLDS = (
-    "scikit-learn's splitters cannot cut stacks: use mklcore.cross_validate_path, or a KernelDictionary inside a "
-    "Pipeline; by hand, GramStack.from_array(K).take(rows) cuts both axes."
+    "scikit-learn's splitters cannot cut stacks: use mklcore.cross_validate_path, or a "
+    "KernelDictionary inside a Pipeline; by hand, GramStack.from_array(K).take(rows) cuts "
+    "both axes."
 )
 
 
 @dataclass(frozen=True)
 class Forecast:
-    """What a stack will cost before it is built: bytes while building, a rough time in seconds, kernels, and how it is
-    stored.
+    """What a stack will cost before it is built: bytes while building, a rough time in seconds,
+    kernels, and how it is stored.
 
     ``stored``: "dense", "features" or "rows", see `mklcore.kernels.stored_as`.
     """
@@ -60,9 +62,10 @@ class Forecast:
 class GramStack(Dense):
     """M Gram matrices on the same n rows, with what is needed to carry them to new rows.
 
-    values (M, n, n): C-contiguous float64, read-only; names, families, scales: one per kernel, `scales` being the
-    factor each gram was divided by (1 where none); specs: the resolved kernels, None for a precomputed stack;
-    notes: which kernels were left out or coincide; transform: the `KernelMap` behind `cross`.
+    values (M, n, n): C-contiguous float64, read-only; names, families, scales: one per kernel,
+    `scales` being the factor each gram was divided by (1 where none); specs: the resolved kernels,
+    None for a precomputed stack; notes: which kernels were left out or coincide; transform: the
+    `KernelMap` behind `cross`.
 
     Parameters
     ----------
@@ -97,41 +100,55 @@ class GramStack(Dense):
 
     @property
     def shape(self) -> NoReturn:
-        """Refused: who asks a stack for its shape, as scikit-learn's splitters do, is about to cut it like a table."""
+        """Refused: who asks a stack for its shape, as scikit-learn's splitters do, is about to cut
+        it like a table.
+        """
         raise KernelError(f"A stack of kernels is no table. {STACKS_IN_FOLDS}")
 
     @classmethod
     def from_array(cls, K: Any, names: Sequence[str] | None = None, *, clip: bool = False) -> Self:
         """A stack of kernels computed elsewhere, used as it is: no centring, no normalisation.
 
-        K (M, n, n) numeric. A C-contiguous float64 array is not copied: do not write to it afterwards. KernelError,
-        with the kernel's name and the number that failed, unless every kernel is finite, symmetric to 1e-8 of its
-        largest entry, and PSD: smallest eigenvalue >= -1e-8 of the largest. With ``clip`` the negative eigenvalues of
-        an indefinite kernel are set to 0 instead, with a UserWarning that names it: its test blocks are then no longer
-        those of the kernel that was passed.
+        K (M, n, n) numeric. A C-contiguous float64 array is not copied: do not write to it
+        afterwards. KernelError, with the kernel's name and the number that failed, unless every
+        kernel is finite, symmetric to 1e-8 of its largest entry, and PSD: smallest eigenvalue >=
+        -1e-8 of the largest. With ``clip`` the negative eigenvalues of an indefinite kernel are set
+        to 0 instead, with a UserWarning that names it: its test blocks are then no longer those of
+        the kernel that was passed.
 
         >>> stack = GramStack.from_array(np.stack([np.eye(3), np.ones((3, 3))]), names=["own", "same"])
         >>> stack.names
         ('own', 'same')
         """
         values = as_stack(K)
-        labels = tuple(f"kernel {m}" for m in range(len(values))) if names is None else tuple(map(str, names))
+        labels = (
+            tuple(f"kernel {m}" for m in range(len(values)))
+            if names is None
+            else tuple(map(str, names))
+        )
         if len(labels) != len(values):
-            raise KernelError(f"The stack holds {len(values)} kernels, but {len(labels)} names were given.")
+            raise KernelError(
+                f"The stack holds {len(values)} kernels, but {len(labels)} names were given."
+            )
         with one_blas_thread():
             if clip:
                 values = values.copy()
                 for label, smallest in clip_grams(values, labels).items():
                     warnings.warn(
-                        f"{label} is not positive semidefinite (smallest eigenvalue {smallest:.3g}); its negative "
-                        "eigenvalues were set to 0, so predictions from unclipped test blocks no longer belong to it.",
+                        (
+                            f"{label} is not positive semidefinite (smallest eigenvalue "
+                            f"{smallest:.3g}); its negative eigenvalues were set to 0, so "
+                            "predictions from unclipped test blocks no longer belong to it."
+                        ),
                         UserWarning,
                         stacklevel=2,
                     )
             for label, gram in zip(labels, values, strict=True):
                 check_gram(label, gram)
         families = ("precomputed",) * len(values)
-        return cls(values, labels, np.ones(len(values)), families, notes=duplicate_notes(values, labels))
+        return cls(
+            values, labels, np.ones(len(values)), families, notes=duplicate_notes(values, labels)
+        )
 
     @property
     def normalise(self) -> str | None:
@@ -141,32 +158,36 @@ class GramStack(Dense):
     def cross(self, X_new: Any) -> Array:
         """Kernel values (M, n_new, n) between new rows X_new (n_new, d) and the rows of this stack.
 
-        A ``Dataset`` brings its sequences along; a stack of one sequence alone takes a list of strings.
-        Standardisation, widths, scales and centring are those of the training rows. KernelError for a stack made by
-        `from_array`, which does not know its kernel functions.
+        A ``Dataset`` brings its sequences along; a stack of one sequence alone takes a list of
+        strings. Standardisation, widths, scales and centring are those of the training rows.
+        KernelError for a stack made by `from_array`, which does not know its kernel functions.
         """
         if self.transform is None:
             raise KernelError(NO_FUNCTIONS)
         return self.transform.cross(X_new)
 
     def block(self, rows: Any, columns: Any) -> Array:
-        """Kernel values (M, a, b) between two choices of rows (indices or boolean masks), as a new array.
+        """Kernel values (M, a, b) between two choices of rows (indices or boolean masks), as a new
+        array.
 
-        Scales and centring stay those of all rows of the stack. For a validation score that has not seen the
-        validation rows at all, build the stack on the training rows and use `cross`.
+        Scales and centring stay those of all rows of the stack. For a validation score that has not
+        seen the validation rows at all, build the stack on the training rows and use `cross`.
         """
-        left, right = self._indices(rows), self._indices(columns)
+        left = self._indices(rows)
+        right = self._indices(columns)
         return np.ascontiguousarray(self.values[:, left[:, None], right])
 
     def take(self, rows: Any) -> GramStack:
-        """The stack on some of its rows (indices or a boolean mask); `cross` then refers to these rows. See `block`
-        for what stays fixed."""
+        """The stack on some of its rows (indices or a boolean mask); `cross` then refers to these
+        rows. See `block` for what stays fixed.
+        """
         chosen = self._indices(rows)
         transform = None if self.transform is None else self.transform.take(chosen)
         return replace(self, values=self.block(chosen, chosen), transform=transform)
 
     def select(self, kernels: Sequence[int] | Indices) -> GramStack:
-        """The stack with some of its kernels only, by index and in the given order; scales and centring stay.
+        """The stack with some of its kernels only, by index and in the given order; scales and
+        centring stay.
 
         Kernels that follow one another are not copied.
         """
@@ -182,29 +203,48 @@ class GramStack(Dense):
     def _indices(self, rows: Any) -> Indices:
         chosen = np.asarray(rows)
         if chosen.ndim != 1 or chosen.size == 0 or chosen.dtype.kind not in "biu":
-            raise KernelError("Rows of a stack are chosen by a list of indices or a boolean mask, and at least one.")
+            raise KernelError(
+                "Rows of a stack are chosen by a list of indices or a boolean mask, and "
+                "at least one."
+            )
         if chosen.dtype.kind == "b":
             if chosen.size != self.n_samples:
-                raise KernelError(f"The mask has {chosen.size} entries, the stack has {self.n_samples} rows.")
+                raise KernelError(
+                    f"The mask has {chosen.size} entries, the stack has {self.n_samples} rows."
+                )
             return np.flatnonzero(chosen)
         if chosen.min() < 0 or chosen.max() >= self.n_samples:
-            raise KernelError(f"Row indices must be between 0 and {self.n_samples - 1}, got {chosen.tolist()[:5]}.")
+            raise KernelError(
+                f"Row indices must be between 0 and {self.n_samples - 1}, got "
+                f"{chosen.tolist()[:5]}."
+            )
         return chosen.astype(np.int64)
 
     def __repr__(self) -> str:
-        return f"GramStack({self.n_kernels} kernels, {self.n_samples} rows, normalise={self.normalise!r})"
+        return (
+            f"GramStack({self.n_kernels} kernels, {self.n_samples} rows, "
+            f"normalise={self.normalise!r})"
+        )
 
     def _repr_html_(self) -> str:
-        return kernel_table(repr(self), self.names, self.families, [f"{s:.3g}" for s in self.scales], self.notes)
+        return kernel_table(
+            repr(self), self.names, self.families, [f"{s:.3g}" for s in self.scales], self.notes
+        )
 
 
 def kernel_table(
-    title: str, names: Sequence[str], families: Sequence[str], scales: Sequence[str] = (), notes: Sequence[str] = ()
+    title: str,
+    names: Sequence[str],
+    families: Sequence[str],
+    scales: Sequence[str] = (),
+    notes: Sequence[str] = (),
 ) -> str:
     """An HTML table of kernels for notebooks: the first twelve rows, then how many more."""
     shown = list(zip(names, families, *([scales] if scales else []), strict=True))
     head = "".join(f"<th>{word}</th>" for word in ("kernel", "family", "scale")[: len(shown[0])])
-    body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in shown[:12])
+    body = "".join(
+        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in shown[:12]
+    )
     more = f"<p>and {len(shown) - 12} more</p>" if len(shown) > 12 else ""
     remarks = "".join(f"<p>{escape(note)}</p>" for note in notes)
     return f"<p><b>{escape(title)}</b></p><table><tr>{head}</tr>{body}</table>{more}{remarks}"
@@ -214,7 +254,12 @@ def duplicate_notes(values: Array, names: Sequence[str]) -> tuple[str, ...]:
     notes: tuple[str, ...] = ()
     for group in duplicates(values):
         same = ", ".join(map(names.__getitem__, group))
-        notes += (f"{same}: the same kernel after normalisation. All are kept; read their weights together.",)
+        notes += (
+            (
+                f"{same}: the same kernel after normalisation. All are kept; read their "
+                "weights together."
+            ),
+        )
     return notes
 
 
@@ -222,31 +267,48 @@ def duplicate_notes(values: Array, names: Sequence[str]) -> tuple[str, ...]:
 
 
 class Rows:
-    """M kernels on n training rows, computed when asked for: no Gram matrix is stored but the plain sum.
+    """M kernels on n training rows, computed when asked for: no Gram matrix is stored but the plain
+    sum.
 
-    ``names``, ``families``, ``specs``, ``scales``, ``notes`` and ``transform`` as in ``GramStack``. Kernels that are
-    constant on the training rows are left out and named in ``notes``.
+    ``names``, ``families``, ``specs``, ``scales``, ``notes`` and ``transform`` as in ``GramStack``.
+    Kernels that are constant on the training rows are left out and named in ``notes``.
     """
 
     capabilities = frozenset({Capability.FACTORS})
 
-    def __init__(self, transform: KernelMap, names: Sequence[str], diagonal: Array, notes: Sequence[str] = ()) -> None:
-        self.transform, self.names, self._diagonals, self.notes = transform, tuple(names), diagonal, tuple(notes)
-        self.specs, self.scales, self.normalise = transform.specs, transform.scales, transform.normalise
+    def __init__(
+        self, transform: KernelMap, names: Sequence[str], diagonal: Array, notes: Sequence[str] = ()
+    ) -> None:
+        self.transform = transform
+        self.names = tuple(names)
+        self._diagonals = diagonal
+        self.notes = tuple(notes)
+        self.specs = transform.specs
+        self.scales = transform.scales
+        self.normalise = transform.normalise
         self.families = tuple(spec.family for spec in transform.specs)
-        self.n_kernels, self.n_samples = len(transform.specs), len(transform.rows)
-        self.matvec, self.quad = transform.products, transform.forms
+        self.n_kernels = len(transform.specs)
+        self.n_samples = len(transform.rows)
+        self.matvec = transform.products
+        self.quad = transform.forms
 
     @classmethod
-    def build(cls, dictionary: Any, X: Any, normalise: str | None = "multiplicative", center: bool = False) -> Self:
-        """Resolve the dictionary on training rows X (n, d) and find its scales, without storing a Gram matrix."""
-        plain, names = KernelMap.on(X, dictionary, normalise), dictionary.names
+    def build(
+        cls, dictionary: Any, X: Any, normalise: str | None = "multiplicative", center: bool = False
+    ) -> Self:
+        """Resolve the dictionary on training rows X (n, d) and find its scales, without storing a
+        Gram matrix.
+        """
+        plain = KernelMap.on(X, dictionary, normalise)
+        names = dictionary.names
         ones = np.ones(len(plain.rows))
         with np.errstate(over="ignore", invalid="ignore"):  # what overflows is reported by name
             own = np.array([spec.own(plain.rows) for spec in plain.specs])
             sums = plain.products(ones) if center else None
             totals = plain.forms(ones) if sums is None else sums.sum(axis=1)
-        transform, kept, notes, diagonals = normalised(plain, names, normalise, center, own, totals, sums)
+        transform, kept, notes, diagonals = normalised(
+            plain, names, normalise, center, own, totals, sums
+        )
         return cls(transform, [names[m] for m in kept], diagonals, notes)
 
     def diagonals(self) -> Array:
@@ -273,20 +335,31 @@ class Rows:
 
     def select(self, kernels: Indices) -> Rows:
         """Some of the kernels."""
-        return Rows(self.transform.subset(kernels), [self.names[m] for m in kernels], self._diagonals[kernels])
+        return Rows(
+            self.transform.subset(kernels),
+            [self.names[m] for m in kernels],
+            self._diagonals[kernels],
+        )
 
     def take(self, rows: Indices) -> Rows:
-        """The kernels among some of the training rows, on the scales of all; not for centred ones, whose means are of
-        all.
+        """The kernels among some of the training rows, on the scales of all; not for centred ones,
+        whose means are of all.
         """
         there = self.transform
         if there.center:
             raise KernelError(
-                "Centred kernels that are not stored cannot be cut: their means are of all rows. Build a stack with "
-                "KernelDictionary.grams, or leave center out."
+                "Centred kernels that are not stored cannot be cut: their means are of "
+                "all rows. Build a stack with KernelDictionary.grams, or leave center out."
             )
-        factors, means = there.factors[:, rows], there.row_means[:, rows]
-        fewer = replace(there, rows=there.rows[rows], factors=factors, row_means=means, kept=np.arange(len(rows)))
+        factors = there.factors[:, rows]
+        means = there.row_means[:, rows]
+        fewer = replace(
+            there,
+            rows=there.rows[rows],
+            factors=factors,
+            row_means=means,
+            kept=np.arange(len(rows)),
+        )
         return Rows(fewer, self.names, np.ascontiguousarray(self._diagonals[:, rows]), self.notes)
 
     def grams(self, kernels: Indices) -> Array:
@@ -300,12 +373,14 @@ class Rows:
         return found
 
     def factor(self, m: int) -> Array:
-        """The rows (r, n) of L' with K_m = L L': the columns a linear kernel sees, else a Cholesky factor with the
-        largest pivots first, ended where what is left of the trace is rounding.
+        """The rows (r, n) of L' with K_m = L L': the columns a linear kernel sees, else a Cholesky
+        factor with the largest pivots first, ended where what is left of the trace is rounding.
         """
         there = self.transform
         if m in there.layout.linear:
-            return np.array(there.rows[:, list(there.specs[m].settled)].T * there.scales[m] ** -0.5, order="C")
+            return np.array(
+                there.rows[:, list(there.specs[m].settled)].T * there.scales[m] ** -0.5, order="C"
+            )
         K = self.gram(m)
         floor = len(K) * np.finfo(float).eps * float(K.diagonal().max())
         L, pivots, rank, _ = scipy.linalg.lapack.dpstrf(K.T, tol=floor, lower=1, overwrite_a=True)
@@ -318,8 +393,12 @@ class Rows:
         return self.transform.cross(X_new)
 
     def blocks(self, X_new: Any = None) -> RowBlocks:
-        """What takes the place of ``cross``, where that would be too large: of new rows, or of the training rows."""
-        return RowBlocks(self, self.transform.rows if X_new is None else self.transform.standardised(X_new))
+        """What takes the place of ``cross``, where that would be too large: of new rows, or of the
+        training rows.
+        """
+        return RowBlocks(
+            self, self.transform.rows if X_new is None else self.transform.standardised(X_new)
+        )
 
     def block(self, rows: Indices, columns: Indices) -> RowBlocks:
         """What scores some training rows by others."""
@@ -327,16 +406,19 @@ class Rows:
 
 
 class RowBlocks:
-    """Kernel values between new rows and the training rows that are never stored: all one can ask for are scores of
-    them.
+    """Kernel values between new rows and the training rows that are never stored: all one can ask
+    for are scores of them.
     """
 
     def __init__(self, rows: Rows, new: Array) -> None:
-        self._rows, self._new = rows, new
+        self._rows = rows
+        self._new = new
         self.shape = rows.n_kernels, len(new), rows.n_samples
 
     def scores(self, weights: Array, duals: Array) -> Array:
-        """sum_m weights[t, m] K_m(new, X) duals[t], (n_new, T), for ``weights`` (T, M) and ``duals`` (T, n)."""
+        """sum_m weights[t, m] K_m(new, X) duals[t], (n_new, T), for ``weights`` (T, M) and
+        ``duals`` (T, n).
+        """
         return self._rows.transform.scores(self._new, weights, duals)
 
 
@@ -360,8 +442,8 @@ class SummedRows(Rows):
 
 
 def as_stack(K: Any) -> Array:
-    """K as a C-contiguous float64 array (M, n, n), read-only so that compiled functions see one type; no copy if it is
-    one.
+    """K as a C-contiguous float64 array (M, n, n), read-only so that compiled functions see one
+    type; no copy if it is one.
 
     Raises KernelError when K is not a numeric stack of square matrices.
     """
@@ -369,36 +451,49 @@ def as_stack(K: Any) -> Array:
     try:
         array = np.asarray(raw)
     except ValueError as error:
-        raise KernelError(f"A kernel stack must be a numeric array (M, n, n); this one is ragged ({error}).") from None
+        raise KernelError(
+            f"A kernel stack must be a numeric array (M, n, n); this one is ragged ({error})."
+        ) from None
     if array.dtype.kind not in "biuf":
         raise KernelError(
-            f"A kernel stack must be numeric; this one has dtype {array.dtype}. Convert it to float64 first."
+            f"A kernel stack must be numeric; this one has dtype {array.dtype}. Convert it "
+            "to float64 first."
         )
     if array.ndim != 3:
         hint = " For one kernel pass K[None]." if array.ndim == 2 else ""
-        raise KernelError(f"A kernel stack must have three axes (M, n, n); this one has shape {array.shape}.{hint}")
+        raise KernelError(
+            "A kernel stack must have three axes (M, n, n); this one has shape "
+            f"{array.shape}.{hint}"
+        )
     if array.shape[1] != array.shape[2]:
         raise KernelError(
-            f"A kernel stack must hold square matrices (M, n, n); this one has shape {array.shape}. "
-            f"Blocks between test and training rows belong to predict, not to fit. {STACKS_IN_FOLDS}"
+            "A kernel stack must hold square matrices (M, n, n); this one has shape "
+            f"{array.shape}. Blocks between test and training rows belong to predict, not "
+            f"to fit. {STACKS_IN_FOLDS}"
         )
     if array.size == 0:
-        raise KernelError(f"A kernel stack needs at least one kernel and one row; this one has shape {array.shape}.")
+        raise KernelError(
+            "A kernel stack needs at least one kernel and one row; this one has shape "
+            f"{array.shape}."
+        )
     view = np.ascontiguousarray(array, dtype=np.float64).view()
     view.flags.writeable = False
     return view
 
 
 def duplicates(K: Any) -> tuple[tuple[int, ...], ...]:
-    """Groups of kernels that are one kernel up to a positive factor: equal to 1e-10 once max_i K_ii = 1.
+    """Groups of kernels that are one kernel up to a positive factor: equal to 1e-10 once max_i K_ii
+    = 1.
 
-    Returns a tuple of index groups, each ascending with two members or more, ordered by their first index.
+    Returns a tuple of index groups, each ascending with two members or more, ordered by their first
+    index.
     """
     values = as_stack(K)
     n = values.shape[1]
     largest = values.diagonal(axis1=1, axis2=2).max(axis=1)
     factors = 1.0 / np.where(largest > 0, largest, 1.0)
-    # A random projection of a few rows tells most kernels apart; only near-equal projections are compared in full.
+    # A random projection of a few rows tells most kernels apart; only near-equal projections are
+    # compared in full.
     rows = np.unique(np.linspace(0, n - 1, min(n, 4)).astype(np.int64))
     probe = np.random.default_rng(0).uniform(-1.0, 1.0, (rows.size, n))
     keys = factors * np.einsum("rj,mrj->m", probe, values[:, rows])
@@ -408,7 +503,11 @@ def duplicates(K: Any) -> tuple[tuple[int, ...], ...]:
     for m in range(values.shape[0]):
         for first in firsts:
             near = abs(keys[m] - keys[first]) <= slack
-            if near and np.abs(values[first] * factors[first] - values[m] * factors[m]).max() <= DUPLICATE_TOLERANCE:
+            if (
+                near
+                and np.abs(values[first] * factors[first] - values[m] * factors[m]).max()
+                <= DUPLICATE_TOLERANCE
+            ):
                 groups[first] = (*groups.get(first, (first,)), m)
                 break
         else:
@@ -417,15 +516,18 @@ def duplicates(K: Any) -> tuple[tuple[int, ...], ...]:
 
 
 def exact_copies(K: Array) -> tuple[tuple[int, ...], ...]:
-    """Groups of kernels of ``K`` (M, n, n) that are the same, scale included; the first of each group stands for
-    all.
+    """Groups of kernels of ``K`` (M, n, n) that are the same, scale included; the first of each
+    group stands for all.
     """
     found = []
     for group in duplicates(K):
         by_scale: dict[float, list[int]] = {}
         for m in group:
             size = float(K[m].diagonal().max())
-            same = next((known for known in by_scale if abs(known - size) <= SAME_SCALE * max(known, size)), size)
+            same = next(
+                (known for known in by_scale if abs(known - size) <= SAME_SCALE * max(known, size)),
+                size,
+            )
             by_scale.setdefault(same, []).append(m)
         found += [tuple(members) for members in by_scale.values() if len(members) > 1]
     return tuple(found)
@@ -435,20 +537,23 @@ def exact_copies(K: Array) -> tuple[tuple[int, ...], ...]:
 
 
 def check_gram(name: str, gram: Array) -> None:
-    """KernelError unless gram (n, n) is finite, symmetric and positive semidefinite; see `GramStack.from_array`."""
+    """KernelError unless gram (n, n) is finite, symmetric and positive semidefinite; see
+    `GramStack.from_array`.
+    """
     check_cancelled()
     size = float(np.abs(gram).max())
     if not np.isfinite(size):
         i, j = np.argwhere(~np.isfinite(gram))[0]
         raise KernelError(
-            f"{name} is not finite: entry ({i}, {j}) is {gram[i, j]}. Recompute it, or leave out the rows it "
-            "belongs to."
+            f"{name} is not finite: entry ({i}, {j}) is {gram[i, j]}. Recompute it, or "
+            "leave out the rows it belongs to."
         )
     gap = 0.0 if scipy.linalg.issymmetric(gram) else float(np.abs(gram - gram.T).max())
     if gap > SYMMETRY_TOLERANCE * size:
         raise KernelError(
-            f"{name} is not symmetric: max |K_ij - K_ji| is {gap:.3g}, at most {SYMMETRY_TOLERANCE * size:.3g} was "
-            "expected. Use (K + K') / 2 if the difference is rounding."
+            f"{name} is not symmetric: max |K_ij - K_ji| is {gap:.3g}, at most "
+            f"{SYMMETRY_TOLERANCE * size:.3g} was expected. Use (K + K') / 2 if the "
+            "difference is rounding."
         )
     smallest, largest = smallest_eigenvalue(gram)
     if smallest < -PSD_TOLERANCE * max(largest, 0.0):
@@ -461,11 +566,12 @@ def check_gram(name: str, gram: Array) -> None:
 
 
 def smallest_eigenvalue(gram: Array) -> tuple[float, float]:
-    """The smallest and the largest eigenvalue of a symmetric gram (n, n); 0 for the smallest where a Cholesky factor of
-    gram + 1e-8 r I shows that it is none below -1e-8 of the largest, r a bound from below on that.
+    """The smallest and the largest eigenvalue of a symmetric gram (n, n); 0 for the smallest where
+    a Cholesky factor of gram + 1e-8 r I shows that it is none below -1e-8 of the largest, r a bound
+    from below on that.
 
-    On many rows by Lanczos steps, whose smallest is at least the true one, and minus infinity where they do not
-    converge: the factor has failed, so there is a negative one.
+    On many rows by Lanczos steps, whose smallest is at least the true one, and minus infinity where
+    they do not converge: the factor has failed, so there is a negative one.
     """
     largest = float(gram.diagonal().max())
     if not gram.any() or _has_factor(gram, largest):
@@ -483,7 +589,9 @@ def smallest_eigenvalue(gram: Array) -> tuple[float, float]:
 
     def end(which: str, otherwise: float) -> float:
         try:
-            found = eigsh(operator, 1, which=which, v0=start, tol=1e-3, maxiter=20, return_eigenvectors=False)
+            found = eigsh(
+                operator, 1, which=which, v0=start, tol=1e-3, maxiter=20, return_eigenvectors=False
+            )
         except ArpackNoConvergence:
             return otherwise
         return float(found[0])
@@ -502,7 +610,8 @@ def _has_factor(gram: Array, largest: float) -> bool:
 
 
 def clip_grams(values: Array, names: Sequence[str]) -> dict[str, float]:
-    """Set the negative eigenvalues of indefinite kernels (M, n, n) to 0, in place; returns the smallest of each.
+    """Set the negative eigenvalues of indefinite kernels (M, n, n) to 0, in place; returns the
+    smallest of each.
 
     Entries that are not finite are left to `check_gram`, which refuses them.
     """
@@ -524,7 +633,8 @@ def clip_grams(values: Array, names: Sequence[str]) -> dict[str, float]:
 def alignment_matrix(K: Any) -> Array:
     """A_ij = <K_i, K_j>_F / (||K_i||_F ||K_j||_F), uncentred (Kloft et al. 2011, Figs. 5 and 6).
 
-    K (M, n, n) stack or array. Returns (M, M), symmetric, in [0, 1] for PSD kernels, with 0 for a kernel that is 0.
+    K (M, n, n) stack or array. Returns (M, M), symmetric, in [0, 1] for PSD kernels, with 0 for a
+    kernel that is 0.
 
     Parameters
     ----------
@@ -555,16 +665,21 @@ def alignment_matrix(K: Any) -> Array:
 def target_matrix(y: Any, task: str | None = None) -> Array:
     """Targets as columns Y (n, T): +-1 for two classes, one-hot for more, centred for regression.
 
-    `task` is "binary", "multiclass", "regression" or None: then floats are a regression target (unless they are all
+    `task` is "binary", "multiclass", "regression" or None: then floats are a regression target
+    (unless they are all
     -1 or +1) and everything else is labels. A two-dimensional y is taken as it is.
     """
     target = np.asarray(y)
     if task not in (None, "binary", "multiclass", "regression"):
-        raise ParameterError(f'task must be "binary", "multiclass", "regression" or None, got {task!r}.')
+        raise ParameterError(
+            f'task must be "binary", "multiclass", "regression" or None, got {task!r}.'
+        )
     if target.ndim == 2:
         return np.ascontiguousarray(target, dtype=np.float64)
     if target.ndim != 1 or target.size == 0:
-        raise DataError(f"A target must have one or two axes and at least one row, got shape {target.shape}.")
+        raise DataError(
+            f"A target must have one or two axes and at least one row, got shape {target.shape}."
+        )
     if task is None and target.dtype.kind == "f" and not np.isin(target, (-1.0, 1.0)).all():
         task = "regression"
     if task == "regression":
@@ -579,14 +694,18 @@ def target_matrix(y: Any, task: str | None = None) -> Array:
 
 
 def target_alignment(K: Any, y: Any, task: str | None = None) -> Array:
-    """Alignment of every kernel with the ideal kernel Y Y': <K_m, Y Y'>_F / (||K_m||_F ||Y Y'||_F), shape (M,).
+    """Alignment of every kernel with the ideal kernel Y Y': <K_m, Y Y'>_F / (||K_m||_F ||Y Y'||_F),
+    shape (M,).
 
-    y (n,) labels or numbers, or (n, T) columns such as one-hot; see `target_matrix` for how y becomes Y.
+    y (n,) labels or numbers, or (n, T) columns such as one-hot; see `target_matrix` for how y
+    becomes Y.
     """
     values = as_stack(K)
     columns = target_matrix(y, task)
     if columns.shape[0] != values.shape[1]:
-        raise DataError(f"The target has {columns.shape[0]} rows, the kernels have {values.shape[1]}.")
+        raise DataError(
+            f"The target has {columns.shape[0]} rows, the kernels have {values.shape[1]}."
+        )
     ideal = np.linalg.norm(columns.T @ columns)
     aligned = np.array([np.sum(columns * (gram @ columns)) for gram in values])
     norms = np.array([np.linalg.norm(gram) for gram in values]) * ideal
@@ -604,7 +723,8 @@ def eigenvalues(K: Any) -> Array:
 
 
 def effective_rank(K: Any) -> Array:
-    """(sum of eigenvalues)^2 / (sum of their squares) = tr(K)^2 / ||K||_F^2, shape (M,); 0 for a kernel that is 0.
+    """(sum of eigenvalues)^2 / (sum of their squares) = tr(K)^2 / ||K||_F^2, shape (M,); 0 for a
+    kernel that is 0.
 
     1 when one direction holds everything, n when all directions are equal; needs no decomposition.
     """
@@ -616,7 +736,9 @@ def effective_rank(K: Any) -> Array:
 
 
 def constant_kernels(K: Any) -> Mask:
-    """Which kernels tell no two rows apart: tr(K)/n - 1'K1/n^2 is nothing beside tr(K)/n; shape (M,), bool."""
+    """Which kernels tell no two rows apart: tr(K)/n - 1'K1/n^2 is nothing beside tr(K)/n; shape
+    (M,), bool.
+    """
     values = as_stack(K)
     own = np.array([np.trace(gram) for gram in values]) / values.shape[1]
     constant: Mask = own - np.array([gram.mean() for gram in values]) <= CONSTANT_TOLERANCE * own
@@ -624,18 +746,23 @@ def constant_kernels(K: Any) -> Mask:
 
 
 def effective_rows(K: Any) -> Array:
-    """On how many rows a kernel hangs: (sum_i s_i)^2 / sum_i s_i^2 of their squared distances s_i from the mean row,
-    shape (M,).
+    """On how many rows a kernel hangs: (sum_i s_i)^2 / sum_i s_i^2 of their squared distances s_i
+    from the mean row, shape (M,).
 
-    n where all rows are equally far from their mean in feature space, 2 where two rows are out and all others together:
-    such a kernel aligns with any other that has a block there. 0 for a kernel that tells no two rows apart.
+    n where all rows are equally far from their mean in feature space, 2 where two rows are out and
+    all others together: such a kernel aligns with any other that has a block there. 0 for a kernel
+    that tells no two rows apart.
 
     >>> effective_rows(np.diag([1.0, 1.0, 0.0, 0.0])[None]).round(3).tolist()
     [2.769]
     """
     values = as_stack(K)
-    spreads = np.array([np.maximum(gram.diagonal() - 2 * gram.mean(axis=0) + gram.mean(), 0.0) for gram in values])
+    spreads = np.array(
+        [np.maximum(gram.diagonal() - 2 * gram.mean(axis=0) + gram.mean(), 0.0) for gram in values]
+    )
     squares = (spreads**2).sum(axis=1)
-    rows: Array = np.divide(spreads.sum(axis=1) ** 2, squares, out=np.zeros_like(squares), where=squares > 0)
+    rows: Array = np.divide(
+        spreads.sum(axis=1) ** 2, squares, out=np.zeros_like(squares), where=squares > 0
+    )
     rows[constant_kernels(values)] = 0.0
     return rows

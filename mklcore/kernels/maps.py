@@ -1,17 +1,19 @@
 """Kernels on rows that come later, and sums over kernels that nobody stores.
 
-A `KernelMap` is specs and plain arrays: all that a saved model needs to compute its kernels on new rows, with the
-columns, widths, centring and scales of the training rows. With r the row means, g the grand mean and f the factors of
-the training gram, a block K (n_new, n) is finished as
+A `KernelMap` is specs and plain arrays: all that a saved model needs to compute its kernels on new
+rows, with the columns, widths, centring and scales of the training rows. With r the row means, g
+the grand mean and f the factors of the training gram, a block K (n_new, n) is finished as
 
     K_ij <- (K_ij - mean_j K_ij - r_j + g) f'_i f_j
 
-where f = s^(-1/2) for a scale s, and for spherical normalisation f_i = K_ii^(-1/2) of the (centred) self-kernels.
-Centring comes first, so that what comes out has the property its normalisation promises:
+where f = s^(-1/2) for a scale s, and for spherical normalisation f_i = K_ii^(-1/2) of the (centred)
+self-kernels. Centring comes first, so that what comes out has the property its normalisation
+promises:
 
 | normalise | the factor, from the training gram | promise |
 |---|---|---|
-| multiplicative | s = tr(K)/n - 1'K1/n^2 | unit variance in feature space (Kloft et al. 2011, eq. 27) |
+| multiplicative | s = tr(K)/n - 1'K1/n^2 | unit variance in feature space (Kloft et al. 2011, eq.
+27) |
 | spherical | K_ii per row | K_ii = 1 (eq. 28); rows with K_ii = 0 become 0 |
 | trace | s = tr(K) | tr(K) = 1 |
 | diag | s = max_i K_ii | k(x, x) <= 1 on the training rows |
@@ -37,48 +39,63 @@ NORMALISATIONS: tuple[str | None, ...] = ("multiplicative", "spherical", "trace"
 CONSTANT_TOLERANCE = 1e-12
 _COLUMNS = 4096  # of a table weighed at a time: a copy of them is made
 _AT_ONCE = 2e8  # pairs of rows, over kernels of one column, whose forms are read without a pause
-_ROWS, _TOGETHER = 64, 32  # rows and kernels of a block: enough to share what they are computed from
+# rows and kernels of a block: enough to share what they are computed from
+_ROWS = 64
+_TOGETHER = 32
 
 
 # -- tables of rows
 
 
 def as_rows(X: Any, n_features: int | None = None) -> Array:
-    """X as a new C-contiguous float64 table (n, d); DataError for anything that is not a finite numeric table."""
+    """X as a new C-contiguous float64 table (n, d); DataError for anything that is not a finite
+    numeric table.
+    """
     try:
         raw = np.asarray(X)
         if raw.dtype.kind == "c":
             raise TypeError("complex numbers")
         rows = np.array(raw, dtype=np.float64, order="C", copy=True)
     except (TypeError, ValueError) as error:
-        raise DataError(f"Kernels need a numeric table X (n, d): {error}. Encode text columns as numbers.") from None
+        raise DataError(
+            f"Kernels need a numeric table X (n, d): {error}. Encode text columns as numbers."
+        ) from None
     if rows.ndim != 2 or 0 in rows.shape:
         raise DataError(
-            f"Kernels need a table X (n, d) with at least one row and one column, got shape {rows.shape}. "
-            "For a single column use X.reshape(-1, 1)."
+            "Kernels need a table X (n, d) with at least one row and one column, got "
+            f"shape {rows.shape}. For a single column use X.reshape(-1, 1)."
         )
     bad = np.argwhere(~np.isfinite(rows))
     if bad.size:
         i, j = bad[0]
         raise DataError(
-            f"X holds {len(bad)} value(s) that are NaN or infinite, the first in row {i}, column {j}. "
-            "Fill in or drop these rows first."
+            f"X holds {len(bad)} value(s) that are NaN or infinite, the first in row {i}, "
+            f"column {j}. Fill in or drop these rows first."
         )
     if n_features is not None and rows.shape[1] != n_features:
-        raise DataError(f"X has {rows.shape[1]} features, but the kernels were built on {n_features} features.")
+        raise DataError(
+            f"X has {rows.shape[1]} features, but the kernels were built on {n_features} features."
+        )
     return rows
 
 
 def column_statistics(rows: Array, weights: Array | None = None) -> tuple[Array, Array]:
-    """Mean and biased standard deviation of every column; a constant column gets scale 1. ``weights`` (n,) of rows."""
+    """Mean and biased standard deviation of every column; a constant column gets scale 1.
+
+    ``weights`` (n,) of rows.
+    """
     if weights is not None:
-        rows, weights = rows[weights > 0], weights[weights > 0]
+        rows = rows[weights > 0]
+        weights = weights[weights > 0]
     with np.errstate(over="ignore", invalid="ignore"):
         means = np.average(rows, axis=0, weights=weights)
         scales = np.sqrt(np.average((rows - means) ** 2, axis=0, weights=weights))
     wild = np.flatnonzero(~np.isfinite(scales))
     if wild.size:
-        raise DataError(f"Column {wild[0]} holds values too large to standardise (above 1e150). Rescale it first.")
+        raise DataError(
+            f"Column {wild[0]} holds values too large to standardise (above 1e150). "
+            "Rescale it first."
+        )
     flat = np.ptp(rows, axis=0) <= 10 * np.finfo(np.float64).eps * np.abs(rows).max(axis=0)
     flat |= scales == 0.0  # differences whose squares are below the smallest double
     return np.where(flat, rows[0], means), np.where(flat, 1.0, scales)
@@ -90,7 +107,9 @@ def standardise_rows(rows: Array, means: Array, scales: Array) -> Array:
         result: Array = (rows - means) / scales
     wild = np.flatnonzero(~np.isfinite(result).all(axis=0))
     if wild.size:
-        raise DataError(f"Column {wild[0]} is too far from its training mean for a double. Check its units.")
+        raise DataError(
+            f"Column {wild[0]} is too far from its training mean for a double. Check its units."
+        )
     return result
 
 
@@ -107,13 +126,15 @@ def spherical_factors(diagonal: Array, means: Array | float, grand: Array | floa
 
 @dataclass(frozen=True, eq=False)
 class KernelMap:
-    """M kernels between any rows and n training rows: as blocks, and as sums over kernels that nobody stores.
+    """M kernels between any rows and n training rows: as blocks, and as sums over kernels that
+    nobody stores.
 
-    specs: M resolved kernels (tuple columns, absolute widths); rows (n, d): training rows after standardising;
-    column_means, column_scales (d,); scales (M,): the factor s of each kernel, 1 where none; factors (M, n),
-    row_means (M, n), grand_means (M,): the f, r, g of the training gram, broadcast where they are one number per
-    kernel; kept (n_kept,): which training rows the columns of a block refer to;
-    weights (n,) of the training rows in means over them, None where all are alike.
+    specs: M resolved kernels (tuple columns, absolute widths); rows (n, d): training rows after
+    standardising; column_means, column_scales (d,); scales (M,): the factor s of each kernel, 1
+    where none; factors (M, n), row_means (M, n), grand_means (M,): the f, r, g of the training
+    gram, broadcast where they are one number per kernel; kept (n_kept,): which training rows the
+    columns of a block refer to; weights (n,) of the training rows in means over them, None where
+    all are alike.
     """
 
     specs: tuple[KernelSpec, ...]
@@ -130,19 +151,26 @@ class KernelMap:
     weights: Array | None = None
 
     @classmethod
-    def on(cls, X: Any, dictionary: Any, normalise: str | None = None, weights: Array | None = None) -> Self:
-        """The kernels of a dictionary resolved on training rows X (n, d), with neither scales nor centring; letters of
-        sequences are not standardised. A row of weight w counts as w rows. ``normalise`` is refused where it is
-        unknown, before anything is computed.
+    def on(
+        cls, X: Any, dictionary: Any, normalise: str | None = None, weights: Array | None = None
+    ) -> Self:
+        """The kernels of a dictionary resolved on training rows X (n, d), with neither scales nor
+        centring; letters of sequences are not standardised. A row of weight w counts as w rows.
+        ``normalise`` is refused where it is unknown, before anything is computed.
         """
         if normalise not in NORMALISATIONS:
             known = ", ".join(repr(name) for name in NORMALISATIONS)
             raise ParameterError(f"normalise must be one of {known}, got {normalise!r}.")
         rows = as_rows(X)
         n, d = rows.shape
-        means, scales = column_statistics(rows, weights) if dictionary.standardize else (np.zeros(d), np.ones(d))
+        means, scales = (
+            column_statistics(rows, weights)
+            if dictionary.standardize
+            else (np.zeros(d), np.ones(d))
+        )
         for spec in dictionary.specs:
-            means[list(spec.letters)], scales[list(spec.letters)] = 0.0, 1.0
+            means[list(spec.letters)] = 0.0
+            scales[list(spec.letters)] = 1.0
         rows = standardise_rows(rows, means, scales)
         settled: list[KernelSpec] = []
         medians: dict[Any, float] = {}
@@ -150,21 +178,32 @@ class KernelMap:
             check_cancelled()
             settled.append(spec.settle(rows, weights, medians))
         M = len(settled)
-        one, zero = np.broadcast_to(1.0, (M, n)), np.broadcast_to(0.0, (M, n))
-        return cls(tuple(settled), rows, means, scales, np.ones(M), one, zero, np.zeros(M), np.arange(n))
+        one = np.broadcast_to(1.0, (M, n))
+        zero = np.broadcast_to(0.0, (M, n))
+        return cls(
+            tuple(settled), rows, means, scales, np.ones(M), one, zero, np.zeros(M), np.arange(n)
+        )
 
     def against(self, landmarks: Array) -> Self:
-        """The kernels of a map without centring and scale, against landmarks (m, d) in the place of its rows."""
+        """The kernels of a map without centring and scale, against landmarks (m, d) in the place of
+        its rows.
+        """
         shape = len(self.specs), len(landmarks)
-        one, zero = np.broadcast_to(1.0, shape), np.broadcast_to(0.0, shape)
-        return replace(self, rows=landmarks, factors=one, row_means=zero, kept=np.arange(len(landmarks)))
+        one = np.broadcast_to(1.0, shape)
+        zero = np.broadcast_to(0.0, shape)
+        return replace(
+            self, rows=landmarks, factors=one, row_means=zero, kept=np.arange(len(landmarks))
+        )
 
     def subset(self, kernels: Any) -> Self:
         """The same map for some of the kernels only, in the given order."""
         chosen = np.asarray(kernels, dtype=np.int64)
         if np.array_equal(chosen, np.arange(len(self.specs))):
             return self  # very many kernels on many rows would be copied for nothing
-        own = {name: getattr(self, name)[chosen] for name in ("scales", "factors", "row_means", "grand_means")}
+        own = {
+            name: getattr(self, name)[chosen]
+            for name in ("scales", "factors", "row_means", "grand_means")
+        }
         return self._sharing(specs=tuple(self.specs[m] for m in chosen), **own)
 
     def take(self, rows: Any) -> Self:
@@ -172,7 +211,9 @@ class KernelMap:
         return self._sharing(kept=self.kept[np.asarray(rows)])
 
     def _sharing(self, **changes: Any) -> Self:
-        """A map with other kernels or fewer columns on the same training rows, which are not laid out again."""
+        """A map with other kernels or fewer columns on the same training rows, which are not laid
+        out again.
+        """
         other = replace(self, **changes)
         if "by_column" in self.__dict__:
             other.__dict__["by_column"] = self.by_column
@@ -198,36 +239,50 @@ class KernelMap:
         return np.array_equal(self.kept, np.arange(len(self.rows)))
 
     def cross(self, X_new: Any) -> Array:
-        """Kernel values between new rows and training rows, with the training standardisation, scales and centring.
+        """Kernel values between new rows and training rows, with the training standardisation,
+        scales and centring.
 
-        X_new (n_new, d), or a ``Dataset``, or a list of strings where the kernels see one sequence and nothing else.
-        Returns (M, n_new, n_kept), C-contiguous float64. DataError when X_new is not a finite table with d columns.
+        X_new (n_new, d), or a ``Dataset``, or a list of strings where the kernels see one sequence
+        and nothing else. Returns (M, n_new, n_kept), C-contiguous float64. DataError when X_new is
+        not a finite table with d columns.
         """
         return self.cross_standardised(self.standardised(X_new))
 
     def standardised(self, X_new: Any) -> Array:
-        """New rows as ``cross`` takes them: a table, with the letters of sequences beside it, standardised as in
-        training.
+        """New rows as ``cross`` takes them: a table, with the letters of sequences beside it,
+        standardised as in training.
         """
-        d, means, scales = self.rows.shape[1], self.column_means, self.column_scales
+        d = self.rows.shape[1]
+        means = self.column_means
+        scales = self.column_scales
         if not any(spec.letters for spec in self.specs):
-            return standardise_rows(as_rows(X_new.X if isinstance(X_new, Dataset) else X_new, d), means, scales)
+            return standardise_rows(
+                as_rows(X_new.X if isinstance(X_new, Dataset) else X_new, d), means, scales
+            )
         if isinstance(X_new, Dataset) and X_new.strings:
             X_new = X_new.with_letters((d - X_new.n_features) // len(X_new.strings))
-        elif isinstance(X_new, list | tuple | np.ndarray) and len(X_new) and isinstance(X_new[0], str):
+        elif (
+            isinstance(X_new, list | tuple | np.ndarray)
+            and len(X_new)
+            and isinstance(X_new[0], str)
+        ):
             X_new = letters([as_strings(X_new)], d)
         rows = as_rows(X_new)
         more = max(rows.shape[1] - d, 0)  # letters of longer strings
         as_rows(rows[:, :d], d)
-        return standardise_rows(rows, np.pad(means, (0, more)), np.pad(scales, (0, more), constant_values=1.0))
+        return standardise_rows(
+            rows, np.pad(means, (0, more)), np.pad(scales, (0, more), constant_values=1.0)
+        )
 
     def cross_standardised(self, new: Array, out: Array | None = None) -> Array:
-        """The same for rows (n_new, d) that are already standardised, such as the training rows themselves; made in
-        ``out`` where it has the shape.
+        """The same for rows (n_new, d) that are already standardised, such as the training rows
+        themselves; made in ``out`` where it has the shape.
         """
-        shape, whole = (len(self.specs), len(new), self.kept.size), (len(new), len(self.rows))
+        shape = (len(self.specs), len(new), self.kept.size)
+        whole = (len(new), len(self.rows))
         out = np.empty(shape) if out is None or out.shape != shape else out
-        shared, spare = np.empty(whole), np.empty((0, 0) if self.is_whole else whole)
+        shared = np.empty(whole)
+        spare = np.empty((0, 0) if self.is_whole else whole)
         with np.errstate(over="ignore", invalid="ignore"):
             for (kind, seen), members in self.groups.items():
                 laid_out = None if isinstance(kind, RowKernel) else self._columns(seen)
@@ -247,13 +302,19 @@ class KernelMap:
         return np.take(self.by_column, seen, axis=0)
 
     def _finish(self, m: int, new: Array, block: Array) -> None:
-        """Centre and scale a block of kernel m between standardised rows and the training rows, in place."""
-        grand, scale, is_spherical = float(self.grand_means[m]), float(self.scales[m]), self.normalise == "spherical"
+        """Centre and scale a block of kernel m between standardised rows and the training rows, in
+        place.
+        """
+        grand = float(self.grand_means[m])
+        scale = float(self.scales[m])
+        is_spherical = self.normalise == "spherical"
         if not (self.center or is_spherical):
             if scale != 1.0:
                 block *= 1.0 / scale
             return
-        shift = np.average(block, axis=1, weights=self.weights) if self.center else np.zeros(len(new))
+        shift = (
+            np.average(block, axis=1, weights=self.weights) if self.center else np.zeros(len(new))
+        )
         factor = np.full(len(new), scale**-0.5)
         if is_spherical:
             factor = spherical_factors(self.specs[m].own(new), shift, grand)
@@ -266,8 +327,11 @@ class KernelMap:
         """How each kernel is summed: see ``Layout``."""
         plain = self.is_whole and not self.center and self.normalise != "spherical"
         ways = np.array([sum_kind(spec) if plain else "other" for spec in self.specs])
-        linear, radial, other = (np.flatnonzero(ways == way) for way in ("linear", "radial", "other"))
-        seen, specs = [self.specs[m].settled for m in linear], [self.specs[m] for m in radial]
+        linear, radial, other = (
+            np.flatnonzero(ways == way) for way in ("linear", "radial", "other")
+        )
+        seen = [self.specs[m].settled for m in linear]
+        specs = [self.specs[m] for m in radial]
         return Layout(
             linear,
             radial,
@@ -282,17 +346,25 @@ class KernelMap:
 
     def forms(self, a: Array, kernels: Indices | None = None) -> Array:
         """a'K_m a for every kernel, (M,), or for some of them, (k,), in their order; ``a`` (n,)."""
-        at, rows, support = self.layout, self.rows, np.flatnonzero(a)
-        asked = np.arange(len(self.specs)) if kernels is None else np.asarray(kernels, dtype=np.int64)
+        at = self.layout
+        rows = self.rows
+        support = np.flatnonzero(a)
+        asked = (
+            np.arange(len(self.specs)) if kernels is None else np.asarray(kernels, dtype=np.int64)
+        )
         out = np.zeros(len(self.specs))
         if np.isin(at.linear, asked).any():
             z = (a @ rows)[at.columns]
-            out[at.linear] = np.bincount(at.owner, z * z, minlength=at.linear.size) * at.factors[at.linear]
+            out[at.linear] = (
+                np.bincount(at.owner, z * z, minlength=at.linear.size) * at.factors[at.linear]
+            )
         some = np.flatnonzero(np.isin(at.radial, asked))
         for part in pieces(some, max(1, int(_AT_ONCE / a.size**2))):
             check_cancelled()
             found = np.empty(part.size)
-            radial_forms(self.by_column, at.where[part], at.squared[part], at.rates[part], a, support, found)
+            radial_forms(
+                self.by_column, at.where[part], at.squared[part], at.rates[part], a, support, found
+            )
             out[at.radial[part]] = found * at.factors[at.radial[part]]
         for few in pieces(at.other[np.isin(at.other, asked)], _TOGETHER):
             for part, block in self._blocks(few, rows, support):
@@ -303,20 +375,26 @@ class KernelMap:
         """K_m a for a (n,), of every kernel (M, n) or of some (k, n)."""
         if kernels is not None:
             return self.subset(kernels).products(a)
-        at, rows = self.layout, self.rows
+        at = self.layout
+        rows = self.rows
         out = np.empty((len(self.specs), len(rows)))
         if at.linear.size:
             seen = rows.T[at.columns]
             seen *= ((seen @ a) * at.factors[at.linear][at.owner])[:, None]
-            out[at.linear] = np.add.reduceat(seen, np.searchsorted(at.owner, np.arange(at.linear.size)), axis=0)
+            out[at.linear] = np.add.reduceat(
+                seen, np.searchsorted(at.owner, np.arange(at.linear.size)), axis=0
+            )
         for few in pieces(np.concatenate([at.radial, at.other]), _TOGETHER):
             for part, block in self._blocks(few, rows):
                 out[np.ix_(few, part)] = block @ a
         return out
 
     def weighted(self, theta: Array, out: Array | None = None) -> Array:
-        """sum_m theta_m K_m, (n, n), into ``out`` where given; kernels without weight are not looked at."""
-        at, rows = self.layout, self.rows
+        """sum_m theta_m K_m, (n, n), into ``out`` where given; kernels without weight are not
+        looked at.
+        """
+        at = self.layout
+        rows = self.rows
         out = np.empty((len(rows), len(rows))) if out is None else out
         out[:] = 0.0
         shares = theta * at.factors
@@ -335,24 +413,27 @@ class KernelMap:
         return out
 
     def scores(self, new: Array, weights: Array, duals: Array) -> Array:
-        """Scores (n_new, T) of T machines, sum_m weights[t, m] K_m(new, X) duals[t], with no block of all kernels
-        stored.
+        """Scores (n_new, T) of T machines, sum_m weights[t, m] K_m(new, X) duals[t], with no block
+        of all kernels stored.
 
         new (n_new, d): standardised rows; weights (T, M); duals (T, n_kept).
         """
-        at, out = self.layout, np.zeros((len(new), len(duals)))
+        at = self.layout
+        out = np.zeros((len(new), len(duals)))
         for t, own in enumerate((weights * at.factors)[:, at.linear] if at.linear.size else ()):
             columns = np.bincount(at.columns, own[at.owner], minlength=self.rows.shape[1])
             out[:, t] += new[:, : columns.size] @ (columns * (duals[t] @ self.rows))
         others = np.concatenate([at.radial, at.other])
         for few in pieces(others[weights[:, others].any(axis=0)], _TOGETHER):
             for part, block in self._blocks(few, new):
-                out[part] += np.einsum("mik,tk,tm->it", block, duals, weights[:, few], optimize=True)
+                out[part] += np.einsum(
+                    "mik,tk,tm->it", block, duals, weights[:, few], optimize=True
+                )
         return out
 
     def _blocks(self, few: Indices, rows: Array, support: Indices | None = None) -> Any:
-        """The values of a few kernels on rows (all, or some of them) against the training rows, in pieces: which rows,
-        and values (k, r, n).
+        """The values of a few kernels on rows (all, or some of them) against the training rows, in
+        pieces: which rows, and values (k, r, n).
         """
         _ = self.by_column  # laid out once, and handed to the subset
         part = self.subset(few)
@@ -362,13 +443,15 @@ class KernelMap:
 
 
 class Layout(NamedTuple):
-    """How sums over kernels are made without their Gram matrices, by the indices of three sorts of kernels.
+    """How sums over kernels are made without their Gram matrices, by the indices of three sorts of
+    kernels.
 
-    ``linear`` ones need no matrix: with z = X'a the form is sum_j z_j^2 over the kernel's ``columns``, which stand end
-    to end with their ``owner``, and their sum is X diag(c) X' with c_j the weight of all kernels that see column j.
-    ``radial`` ones, exponentials at ``rates`` of the (``squared``) differences of one column ``where``, are filled row
-    by row in a buffer and let go again. All ``other``, and all that are centred, spherical or on some of the training
-    rows, go through blocks of the map. ``factors`` (M,) are the inverse scales.
+    ``linear`` ones need no matrix: with z = X'a the form is sum_j z_j^2 over the kernel's
+    ``columns``, which stand end to end with their ``owner``, and their sum is X diag(c) X' with c_j
+    the weight of all kernels that see column j. ``radial`` ones, exponentials at ``rates`` of the
+    (``squared``) differences of one column ``where``, are filled row by row in a buffer and let go
+    again. All ``other``, and all that are centred, spherical or on some of the training rows, go
+    through blocks of the map. ``factors`` (M,) are the inverse scales.
     """
 
     linear: Indices
@@ -383,15 +466,22 @@ class Layout(NamedTuple):
 
 
 def normalised(
-    plain: KernelMap, names: Sequence[str], normalise: str | None, center: bool,
-    diagonals: Array, totals: Array, sums: Array | None = None, weights: Array | None = None,
-) -> tuple[KernelMap, Indices, tuple[str, ...], Array]:  # fmt: skip
-    """Kernels with the numbers that centre and scale them, for all forms: the map ``plain`` with these, which kernels
-    are kept, notes on constant ones, and the finished diagonals (M, n).
+    plain: KernelMap,
+    names: Sequence[str],
+    normalise: str | None,
+    center: bool,
+    diagonals: Array,
+    totals: Array,
+    sums: Array | None = None,
+    weights: Array | None = None,
+) -> tuple[KernelMap, Indices, tuple[str, ...], Array]:
+    """Kernels with the numbers that centre and scale them, for all forms: the map ``plain`` with
+    these, which kernels are kept, notes on constant ones, and the finished diagonals (M, n).
 
-    The numbers come from K_ii (M, n), w'K w (M,) and, with ``center``, K w (M, n), w the ``weights`` (n,) of the rows:
-    a row of weight 2 counts as two. A kernel that is constant on the training rows has no variance in feature space:
-    what would divide by it leaves it out. KernelError where a number overflows, or no kernel is left.
+    The numbers come from K_ii (M, n), w'K w (M,) and, with ``center``, K w (M, n), w the
+    ``weights`` (n,) of the rows: a row of weight 2 counts as two. A kernel that is constant on the
+    training rows has no variance in feature space: what would divide by it leaves it out.
+    KernelError where a number overflows, or no kernel is left.
     """
     w = np.ones(diagonals.shape[1]) if weights is None else weights
     n = float(w.sum())
@@ -400,24 +490,34 @@ def normalised(
         spreads = traces / n - totals / n**2
     for m in np.flatnonzero(~np.isfinite(spreads)).tolist():
         raise KernelError(
-            f"{names[m]} grows beyond the largest number on these rows. Standardise the columns or lower its degree."
+            f"{names[m]} grows beyond the largest number on these rows. Standardise the "
+            "columns or lower its degree."
         )
     is_flat = spreads <= CONSTANT_TOLERANCE * traces / n
     needs_spread = center or normalise == "multiplicative"
     is_gone = is_flat & (needs_spread | ((traces <= 0) & (normalise in ("trace", "diag"))))
-    flat, done = np.flatnonzero(is_flat).tolist(), np.where(is_gone, "left out", "kept")
-    notes = tuple(map("{}: constant on the training rows, {}.".format, map(names.__getitem__, flat), done[flat]))
+    flat = np.flatnonzero(is_flat).tolist()
+    done = np.where(is_gone, "left out", "kept")
+    notes = tuple(
+        map(
+            "{}: constant on the training rows, {}.".format,
+            map(names.__getitem__, flat),
+            done[flat],
+        )
+    )
     kept = np.flatnonzero(~is_gone)
     if not kept.size:
         more = ", …" if len(names) > 3 else ""
         raise KernelError(
-            f"Every kernel is constant on the training rows (n_samples = {w.size}): {', '.join(names[:3])}{more}. Use "
-            "rows that differ, or columns that vary."
+            f"Every kernel is constant on the training rows (n_samples = {w.size}): "
+            f"{', '.join(names[:3])}{more}. Use rows that differ, or columns that vary."
         )
     shape = kept.size, w.size
-    means, grand = np.broadcast_to(0.0, shape), np.zeros(kept.size)
+    means = np.broadcast_to(0.0, shape)
+    grand = np.zeros(kept.size)
     if center and sums is not None:
-        means, grand = sums[kept] / n, totals[kept] / n**2
+        means = sums[kept] / n
+        grand = totals[kept] / n**2
     own = diagonals[kept] - 2 * means + grand[:, None]
     scales = np.ones(kept.size)
     match normalise:
@@ -431,9 +531,16 @@ def normalised(
     if normalise == "spherical":
         factors = spherical_factors(diagonals[kept], means, grand[:, None])
     found = replace(
-        plain, specs=tuple(map(plain.specs.__getitem__, kept)), scales=scales, factors=factors, row_means=means,
-        grand_means=grand, normalise=normalise, center=center, weights=weights,
-    )  # fmt: skip
+        plain,
+        specs=tuple(map(plain.specs.__getitem__, kept)),
+        scales=scales,
+        factors=factors,
+        row_means=means,
+        grand_means=grand,
+        normalise=normalise,
+        center=center,
+        weights=weights,
+    )
     return found, kept, notes, own * factors**2
 
 
@@ -442,7 +549,11 @@ def sum_kind(spec: KernelSpec) -> str:
     if spec.is_base:
         return "linear"
     alone = isinstance(spec.features, tuple) and len(spec.features) == 1
-    return "radial" if alone and spec.rate is not None and spec.base in ("squared", "absolute") else "other"
+    return (
+        "radial"
+        if alone and spec.rate is not None and spec.base in ("squared", "absolute")
+        else "other"
+    )
 
 
 def pieces(indices: Indices, size: int) -> list[Indices]:

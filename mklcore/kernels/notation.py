@@ -1,17 +1,20 @@
-"""Dictionaries as people write them: a recipe of counts and names, or short text, one entry per kernel.
+"""Dictionaries as people write them: a recipe of counts and names, or short text, one entry per
+kernel.
 
-A `Recipe` says which kinds of kernels to put on which columns, before any table is there: what a rail of controls or a
-link can hold. `specs` turns it into kernels once the number of columns and their groups are known.
+A `Recipe` says which kinds of kernels to put on which columns, before any table is there: what a
+rail of controls or a link can hold. `specs` turns it into kernels once the number of columns and
+their groups are known.
 
 Text is for links and for tables that people edit.
 
     rbf0.5m@*;lin@1..30;~pol2@1-3,7
 
-is an RBF of half the median distance on all columns, one linear kernel on each of the columns 1 to 30, and a quadratic
-kernel on four columns that is switched off. Columns count from 1. A kernel is its code (`lin`, `pol`, `rbf`, `lap`,
-`mat`, or its key in `KERNELS`) and its numbers in the order of its fields, with + between them; those at the end that
-have their usual value are left out. So `pol2+0.5` has the constant 0.5 instead of 1. A width without `m` is absolute.
-`lin@1&rbf1m@2` is the product of two kernels, `lin@1|rbf1m@2` their sum under one weight, `^lin@1^rbf1m@2` their
+is an RBF of half the median distance on all columns, one linear kernel on each of the columns 1 to
+30, and a quadratic kernel on four columns that is switched off. Columns count from 1. A kernel is
+its code (`lin`, `pol`, `rbf`, `lap`, `mat`, or its key in `KERNELS`) and its numbers in the order
+of its fields, with + between them; those at the end that have their usual value are left out. So
+`pol2+0.5` has the constant 0.5 instead of 1. A width without `m` is absolute. `lin@1&rbf1m@2` is
+the product of two kernels, `lin@1|rbf1m@2` their sum under one weight, `^lin@1^rbf1m@2` their
 interaction: the product of both without their means, and `^lin@1` one kernel without its mean.
 """
 
@@ -51,7 +54,8 @@ WIDEST = 4.0  # times the median distance; the narrowest is its inverse
 OTHER_WIDTHS = 3  # of each kernel of all columns that has no count of its own
 MOST_ROWS = 2000
 _REAL = r"\d{1,20}(?:\.\d{0,20})?(?:e[+-]?\d{1,3})?"
-_CODE, _GIVEN = r"[a-z_]{1,24}", rf"(?:{_REAL}(?:\+(?:{_REAL}|inf)){{0,8}})?"
+_CODE = r"[a-z_]{1,24}"
+_GIVEN = rf"(?:{_REAL}(?:\+(?:{_REAL}|inf)){{0,8}})?"
 _ONE = rf"{_CODE}{_GIVEN}m?@(?:\*|\d{{1,5}}\.\.\d{{1,5}}|{NUMBERS})"
 _ROW = rf"~?(?:{_ONE}(?:(?:&{_ONE}){{1,7}}|(?:\|{_ONE}){{1,7}})?|(?:\^{_ONE}){{1,8}})"
 DICTIONARY = rf"{_ROW}(?:;{_ROW})*"
@@ -64,32 +68,42 @@ _SEVERAL: dict[str, tuple[KernelSpec, ...]] = {
 
 
 def kinds() -> dict[str, tuple[KernelSpec, ...]]:
-    """What a builder puts on each of its choices of columns: every kernel of the registry as usual, and a few
-    together.
+    """What a builder puts on each of its choices of columns: every kernel of the registry as usual,
+    and a few together.
     """
     return {key: (entry.usual(),) for key, entry in KERNELS.items()} | _SEVERAL
 
 
 def other_kernels() -> tuple[str, ...]:
     """The kernels of the registry that a recipe has no count for."""
-    return tuple(key for key, entry in KERNELS.items() if entry.spec not in (RBF, Laplacian, Linear, Polynomial))
+    return tuple(
+        key
+        for key, entry in KERNELS.items()
+        if entry.spec not in (RBF, Laplacian, Linear, Polynomial)
+    )
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """What a dictionary is made of: kernels of all columns, then of single columns, groups, bands and random choices.
+    """What a dictionary is made of: kernels of all columns, then of single columns, groups, bands
+    and random choices.
 
     widths, laplacians : how many RBF and Laplacian kernels of all columns, see ``width_multiples``
-    others : other kernels of all columns, keys of ``KERNELS`` with commas between, each in three widths where it has
+    others : other kernels of all columns, keys of ``KERNELS`` with commas between, each in three
+    widths where it has
         one
     linear, degree : a linear kernel of all columns; a polynomial one, 0 for none
-    each : the kind on every single column, "none", or "auto": linear up to ``AUTO_FEATURES`` columns
+    each : the kind on every single column, "none", or "auto": linear up to ``AUTO_FEATURES``
+    columns
     groups, group_kernels : whether every group of columns gets kernels, and their kind
-    bands, band_kernels : how many contiguous bands of columns, at most one per column, and their kind
-    subspaces, subspace_size, subspace_kernel, subspace_seed : how many random choices of how many columns, and their
+    bands, band_kernels : how many contiguous bands of columns, at most one per column, and their
+    kind
+    subspaces, subspace_size, subspace_kernel, subspace_seed : how many random choices of how many
+    columns, and their
         kind
 
-    Kinds are the keys of ``kinds()``. ParameterError for any other, and for counts that are not whole or below 0.
+    Kinds are the keys of ``kinds()``. ParameterError for any other, and for counts that are not
+    whole or below 0.
     """
 
     widths: int = 5
@@ -109,14 +123,17 @@ class Recipe:
 
     def __post_init__(self) -> None:
         for field in fields(self):
-            name, value = f"{field.name} of a recipe", getattr(self, field.name)
+            name = f"{field.name} of a recipe"
+            value = getattr(self, field.name)
             if field.type == "int":
                 check_whole(name, value, 0)
             elif field.name == "others":
                 for key in filter(None, value.split(",")):
                     check_choice(name, key, other_kernels())
             elif field.type == "str":
-                check_choice(name, value, (*kinds(), *(("auto", "none") if field.name == "each" else ())))
+                check_choice(
+                    name, value, (*kinds(), *(("auto", "none") if field.name == "each" else ()))
+                )
 
     @classmethod
     def of(cls, settings: Any) -> Recipe:
@@ -124,10 +141,12 @@ class Recipe:
         return cls(**{field.name: getattr(settings, field.name) for field in fields(cls)})
 
     def specs(self, n_features: int, groups: Sequence[Any] = ()) -> tuple[KernelSpec, ...]:
-        """The kernels on a table of ``n_features`` columns with ``groups``, (name, column indices) pairs; may be
-        none.
+        """The kernels on a table of ``n_features`` columns with ``groups``, (name, column indices)
+        pairs; may be none.
         """
-        on_all: list[KernelSpec] = [RBF(width, relative=True) for width in width_multiples(self.widths)]
+        on_all: list[KernelSpec] = [
+            RBF(width, relative=True) for width in width_multiples(self.widths)
+        ]
         on_all += [Laplacian(width, relative=True) for width in width_multiples(self.laplacians)]
         on_all += self._others()
         on_all += [Linear()] if self.linear else []
@@ -141,7 +160,9 @@ class Recipe:
             yield from [replace(usual, width=width) for width in widths] or [usual]
 
     def _on_parts(self, n_features: int, groups: Sequence[Any]) -> Iterable[KernelSpec]:
-        build, each, known = KernelDictionary, self.each, kinds()
+        build = KernelDictionary
+        each = self.each
+        known = kinds()
         if each == "auto":
             each = "linear" if n_features <= AUTO_FEATURES else "none"
         if each != "none":
@@ -152,14 +173,17 @@ class Recipe:
         if self.bands:
             waiting += build.bands(min(self.bands, n_features), known[self.band_kernels])
         if self.subspaces:
-            size, chosen = min(self.subspace_size, n_features), known[self.subspace_kernel]
+            size = min(self.subspace_size, n_features)
+            chosen = known[self.subspace_kernel]
             waiting += build.random_subspaces(chosen, size, self.subspaces, self.subspace_seed)
         for spec in waiting:
             yield replace(spec, features=spec.columns(n_features), label=str(spec.features))
 
 
 def width_multiples(count: int) -> list[float]:
-    """``count`` multiples of the median distance from 1/4 to 4, equal in ratio, to three digits; 1 for a single one."""
+    """``count`` multiples of the median distance from 1/4 to 4, equal in ratio, to three digits; 1
+    for a single one.
+    """
     if count <= 1:
         return [1.0] * count
     return [float(f"{multiple:.3g}") for multiple in np.geomspace(1 / WIDEST, WIDEST, count)]
@@ -196,30 +220,47 @@ def _run_of(numbered: tuple[int, str]) -> tuple[str, int]:
 def _text(spec: KernelSpec) -> str:
     if isinstance(spec, Composed):
         if any(isinstance(part, Composed) for part in spec.parts):
-            raise KernelError(f"{spec!r} cannot be written as text: its parts are plain kernels on settled columns.")
+            raise KernelError(
+                f"{spec!r} cannot be written as text: its parts are plain kernels on "
+                "settled columns."
+            )
         first = "^" if isinstance(spec, Interaction) else ""
         return first + SIGNS[type(spec)].join(map(_text, spec.parts))
     if isinstance(spec.features, LazyColumns):
-        raise KernelError(f"{spec!r} waits for its table to settle its columns; name the columns first.")
+        raise KernelError(
+            f"{spec!r} waits for its table to settle its columns; name the columns first."
+        )
     return f"{_head(spec)}@{'*' if spec.features is None else write_numbers(spec.features)}"
 
 
 def read_entries(text: str, n_features: int, groups: Groups = ()) -> tuple[Entry, ...]:
-    """The entries in a text. Raises KernelError for other text and for columns that the table does not have."""
+    """The entries in a text.
+
+    Raises KernelError for other text and for columns that the table does not have.
+    """
     if not re.fullmatch(DICTIONARY, text, re.ASCII):
-        raise KernelError(f"{text[:40]!r} describes no dictionary; expected kernels such as rbf0.5m@*;lin@1-3.")
+        raise KernelError(
+            f"{text[:40]!r} describes no dictionary; expected kernels such as rbf0.5m@*;lin@1-3."
+        )
     entries: list[Entry] = []
     for row in text.split(";"):
         sign = next((sign for sign in SIGNS.values() if sign in row), "")
         texts = row.lstrip("~^").split(sign) if sign else [row.lstrip("~")]
         read = [_specs(one, n_features, groups) for one in texts]
-        if several := next((one for one, specs in zip(texts, read, strict=True) if sign and len(specs) > 1), ""):
-            raise KernelError(f"{several[:40]!r} means several kernels; a product or a sum takes one at each place.")
+        if several := next(
+            (one for one, specs in zip(texts, read, strict=True) if sign and len(specs) > 1), ""
+        ):
+            raise KernelError(
+                f"{several[:40]!r} means several kernels; a product or a sum takes one at "
+                "each place."
+            )
         kind = next((kind for kind, known in SIGNS.items() if known == sign), None)
         found = read[0] if kind is None else [kind(*(one for (one,) in read))]
         entries += [Entry(spec, not row.startswith("~")) for spec in found]
         if len(entries) > MOST_ROWS:
-            raise KernelError(f"The dictionary has more than {MOST_ROWS:,} kernels, the limit; take fewer.")
+            raise KernelError(
+                f"The dictionary has more than {MOST_ROWS:,} kernels, the limit; take fewer."
+            )
     return tuple(entries)
 
 
@@ -232,9 +273,13 @@ def _specs(text: str, n_features: int, groups: Groups) -> list[KernelSpec]:
     return [on_columns(spec, columns, groups) for columns in _columns(where, n_features)]
 
 
-def on_columns(spec: KernelSpec, columns: tuple[int, ...] | None, groups: Groups = ()) -> KernelSpec:
+def on_columns(
+    spec: KernelSpec, columns: tuple[int, ...] | None, groups: Groups = ()
+) -> KernelSpec:
     """The spec on these columns (None: all), called by the name of the group where they are one."""
-    label = next((name for name, members in groups if columns == tuple(members) and len(members) > 1), None)
+    label = next(
+        (name for name, members in groups if columns == tuple(members) and len(members) > 1), None
+    )
     return replace(spec, features=columns, label=label)
 
 
@@ -248,8 +293,11 @@ def columns_as_words(spec: KernelSpec, names: Sequence[str]) -> str:
     return names[columns[0]] if len(columns) == 1 else write_numbers(columns)
 
 
-def columns_from_words(text: str, names: Sequence[str], groups: Groups = ()) -> tuple[int, ...] | None:
-    """The columns a person means: "all", a group, a column, several of them with ; between, or numbers such as 1-3,7.
+def columns_from_words(
+    text: str, names: Sequence[str], groups: Groups = ()
+) -> tuple[int, ...] | None:
+    """The columns a person means: "all", a group, a column, several of them with ; between, or
+    numbers such as 1-3,7.
 
     Raises KernelError.
     """
@@ -257,16 +305,18 @@ def columns_from_words(text: str, names: Sequence[str], groups: Groups = ()) -> 
     if wanted.casefold() in ("", "all", "*"):
         return None
     found: dict[int, None] = {}
-    for word in [wanted] if _known(wanted, names, groups) else [part.strip() for part in wanted.split(";")]:
+    for word in (
+        [wanted] if _known(wanted, names, groups) else [part.strip() for part in wanted.split(";")]
+    ):
         columns = _known(word, names, groups)
         if columns is None:
             try:
                 columns = read_numbers(word, len(names))
             except DataError:
                 raise KernelError(
-                    f"{word[:40]!r} is no column or group of this table, nor numbers from 1 to {len(names)} such as "
-                    f"1-3,7. "
-                    f"The first columns are {listed(names, most=3)}."
+                    f"{word[:40]!r} is no column or group of this table, nor numbers from "
+                    f"1 to {len(names)} such as 1-3,7. The first columns are "
+                    f"{listed(names, most=3)}."
                 ) from None
         found |= dict.fromkeys(columns)
     return tuple(found)
@@ -297,9 +347,8 @@ def _head(spec: KernelSpec) -> str:
     code = next((code for code, kind in _codes().items() if kind is type(spec)), None)
     if code is None or not re.fullmatch(_CODE, code):
         raise KernelError(
-            f"{type(spec).__name__} cannot be written as text: it needs a line in KERNELS whose key, or a code that, "
-            f"is made of "
-            "letters."
+            f"{type(spec).__name__} cannot be written as text: it needs a line in KERNELS "
+            "whose key, or a code that, is made of letters."
         )
     values = [(getattr(spec, field.name), field.default) for field in spec.numbers()]
     while len(values) > spec.relative and values[-1][0] == values[-1][1]:  # the m follows a number
@@ -329,17 +378,30 @@ def _columns(where: str, n_features: int) -> list[tuple[int, ...] | None]:
 def _spec(code: str, text: str, relative: bool) -> KernelSpec:
     kinds: dict[str, Any] = dict(_codes())
     if code not in kinds:
-        raise KernelError(f"There is no kernel called {code!r}; the kernels are {', '.join(kinds)}.")
-    kind, given = kinds[code], re.findall(rf"(?:^|\+)({_REAL}|inf)", text)
+        raise KernelError(
+            f"There is no kernel called {code!r}; the kernels are {', '.join(kinds)}."
+        )
+    kind = kinds[code]
+    given = re.findall(rf"(?:^|\+)({_REAL}|inf)", text)
     names = [field.name for field in kind.numbers()]
     whole = {field.name for field in kind.numbers() if field.type in (int, "int")}
     needed = sum(field.default is MISSING for field in kind.numbers())
     if not needed <= len(given) <= len(names):
-        many = f"{needed} to {len(names)} numbers" if needed < len(names) else counted(needed, "number")
-        raise KernelError(f"{code} takes {many} ({', '.join(names) or 'it has none'}), got {len(given)}.")
-    values = {name: _number(value, name in whole) for name, value in zip(names, given, strict=False)}
+        many = (
+            f"{needed} to {len(names)} numbers"
+            if needed < len(names)
+            else counted(needed, "number")
+        )
+        raise KernelError(
+            f"{code} takes {many} ({', '.join(names) or 'it has none'}), got {len(given)}."
+        )
+    values = {
+        name: _number(value, name in whole) for name, value in zip(names, given, strict=False)
+    }
     if relative and "relative" not in (field.name for field in fields(kind)):
-        raise KernelError(f"{code} has no width that could count median distances; leave the m out.")
+        raise KernelError(
+            f"{code} has no width that could count median distances; leave the m out."
+        )
     made: KernelSpec = kind(**values, **({"relative": True} if relative else {}))
     return made
 

@@ -1,11 +1,13 @@
-"""Kernels on sequences and texts: how alike two strings are, by the words they share anywhere or at the same place.
+"""Kernels on sequences and texts: how alike two strings are, by the words they share anywhere or at
+the same place.
 
-Strings come as letters (see `data.sequences`): one column per position, 0 behind the end. A kernel that has met its
-table holds the columns of its sequence, every S-th one where rows have S sequences, so that rows of longer strings fit
-as well.
+Strings come as letters (see `data.sequences`): one column per position, 0 behind the end. A kernel
+that has met its table holds the columns of its sequence, every S-th one where rows have S
+sequences, so that rows of longer strings fit as well.
 
-Sources: Leslie, Eskin and Noble, The spectrum kernel, 2002; Raetsch and Sonnenburg, Accurate splice site detection,
-2004 (weighted degree); Raetsch, Sonnenburg and Schoelkopf, RASE, 2005 (shifts). Adding one is a class and a line below.
+Sources: Leslie, Eskin and Noble, The spectrum kernel, 2002; Raetsch and Sonnenburg, Accurate splice
+site detection, 2004 (weighted degree); Raetsch, Sonnenburg and Schoelkopf, RASE, 2005 (shifts).
+Adding one is a class and a line below.
 """
 
 from __future__ import annotations
@@ -33,23 +35,27 @@ if TYPE_CHECKING:
 MOST_LETTERS = 50  # of a word that is compared
 MOST_SHIFT = 100
 LARGEST = 2**62
-USUAL_K, USUAL_DEGREE = 3, 5
-MOST_WORDS, IN_ROWS = 2000, 2  # words of a text, and rows that each is in
+USUAL_K = 3
+USUAL_DEGREE = 5
+# words of a text, and rows that each is in
+MOST_WORDS = 2000
+IN_ROWS = 2
 
 
 @jit_helper()
 def degree_of(x: Array, z: Array, worth: Array, shift: int) -> float:
-    """The weighted degree of two strings of one length: worth[r] is what a run of r agreeing letters is worth at its
-    start.
+    """The weighted degree of two strings of one length: worth[r] is what a run of r agreeing
+    letters is worth at its start.
 
-    A word of k letters agrees at i for every k up to the length of the run that starts there, so one walk from the end,
-    which knows that length, replaces the sum over k.
+    A word of k letters agrees at i for every k up to the length of the run that starts there, so
+    one walk from the end, which knows that length, replaces the sum over k.
     """
     total = 0.0
     longest = worth.size - 1
     for s in range(shift + 1):
         factor = 0.5 / (s + 1)
-        ahead, behind = 0, 0
+        ahead = 0
+        behind = 0
         for i in range(x.size - s - 1, -1, -1):
             ahead = ahead + 1 if x[i + s] == z[i] else 0
             behind = behind + 1 if x[i] == z[i + s] else 0
@@ -58,7 +64,9 @@ def degree_of(x: Array, z: Array, worth: Array, shift: int) -> float:
 
 
 @jit_entry(loops="The weighted-degree kernel of sequences")
-def fill_degree(left: Array, right: Array, worth: Array, shift: int, upper: bool, out: Array) -> None:
+def fill_degree(
+    left: Array, right: Array, worth: Array, shift: int, upper: bool, out: Array
+) -> None:
     """`degree_of` for every pair of rows, left (a, L), right (b, L)."""
     for i in range(left.shape[0]):
         for j in range(i if upper else 0, right.shape[0]):
@@ -75,7 +83,9 @@ class SequenceKernel(RowKernel):
             check_whole(f"{type(self).__name__}: {name}", getattr(self, name), low, high)
             object.__setattr__(self, name, int(getattr(self, name)))
         if isinstance(self.features, tuple) and len(self.features) < 2:
-            raise KernelError(f"{type(self).__name__} reads the letters of a sequence: at least two columns.")
+            raise KernelError(
+                f"{type(self).__name__} reads the letters of a sequence: at least two columns."
+            )
 
     limits: ClassVar[tuple[tuple[str, int, int], ...]]
     reads_strings: ClassVar[bool] = True
@@ -93,8 +103,8 @@ class SequenceKernel(RowKernel):
     def columns(self, n_features: int) -> tuple[int, ...]:
         if self.features is None:
             raise KernelError(
-                f"{self!r} compares strings, and a table of numbers has none. Pass a Dataset with sequences, or use "
-                "SequenceDictionary(...).grams(strings)."
+                f"{self!r} compares strings, and a table of numbers has none. Pass a "
+                "Dataset with sequences, or use SequenceDictionary(...).grams(strings)."
             )
         return super().columns(n_features)
 
@@ -102,7 +112,8 @@ class SequenceKernel(RowKernel):
         place = self.place
         if place >= len(sequences):
             raise KernelError(
-                f"{self!r} needs sequence number {place}, the data have {len(sequences)}, counted from 0."
+                f"{self!r} needs sequence number {place}, the data have {len(sequences)}, "
+                "counted from 0."
             )
         columns = range(n_features + place, n_features + width * len(sequences), len(sequences))
         return replace(self, features=tuple(columns), label=self.label or sequences[place] or None)
@@ -118,9 +129,11 @@ class SequenceKernel(RowKernel):
 
 @dataclass(frozen=True, repr=False)
 class Spectrum(SequenceKernel):
-    """k(x, z) = sum over words w of k letters of (how often w is in x) (how often w is in z); strings of any lengths.
+    """k(x, z) = sum over words w of k letters of (how often w is in x) (how often w is in z);
+    strings of any lengths.
 
-    A string shorter than k shares no word with any. Words are taken as they are written: a and A differ.
+    A string shorter than k shares no word with any. Words are taken as they are written: a and A
+    differ.
 
     Parameters
     ----------
@@ -153,8 +166,8 @@ class Spectrum(SequenceKernel):
         return np.asarray(counts.multiply(counts).sum(axis=1)).ravel()
 
     def _counted(self, *parts: Array) -> Any:
-        """How often each word that occurs is in each row, (rows, words) sparse: words by number, to which letters are
-        appended.
+        """How often each word that occurs is in each row, (rows, words) sparse: words by number, to
+        which letters are appended.
         """
         tables = [self.read(rows) for rows in parts]
         width = max(table.shape[1] for table in tables)
@@ -165,19 +178,26 @@ class Spectrum(SequenceKernel):
         for step in range(1, self.k):
             if size > LARGEST // count:  # words by their place among those that occur
                 known = np.unique(words)
-                words, size = np.searchsorted(known, words), known.size
-            words, size = words[:, :-1] * count + letters[:, step:], size * count
-        row, place = np.nonzero(read[:, self.k - 1 :] != END)  # the last letter of a word says that it is one
+                words = np.searchsorted(known, words)
+                size = known.size
+            words = words[:, :-1] * count + letters[:, step:]
+            size = size * count
+        # the last letter of a word says that it is one
+        row, place = np.nonzero(read[:, self.k - 1 :] != END)
         known, column = np.unique(words[row, place], return_inverse=True)
-        return scipy.sparse.csr_array((np.ones(row.size), (row, column)), (len(read), max(known.size, 1)))
+        return scipy.sparse.csr_array(
+            (np.ones(row.size), (row, column)), (len(read), max(known.size, 1))
+        )
 
 
 @dataclass(frozen=True, repr=False)
 class WeightedDegree(SequenceKernel):
-    """k(x, z) = sum over words of 1 to `degree` letters, worth b_k, that x and z have at the same place.
+    """k(x, z) = sum over words of 1 to `degree` letters, worth b_k, that x and z have at the same
+    place.
 
-    b_k = 2 (degree - k + 1) / (degree (degree + 1)). With `shift` S a word may be s <= S places further in one of the
-    two, which counts d_s = 1 / (2 (s + 1)) each way; positive definite for every S. Strings have one length.
+    b_k = 2 (degree - k + 1) / (degree (degree + 1)). With `shift` S a word may be s <= S places
+    further in one of the two, which counts d_s = 1 / (2 (s + 1)) each way; positive definite for
+    every S. Strings have one length.
 
     Parameters
     ----------
@@ -208,15 +228,18 @@ class WeightedDegree(SequenceKernel):
     def worth(self) -> Array:
         """What a run of 0 .. degree agreeing letters is worth where it starts: b_1 + ... + b_r."""
         d = self.degree
-        return np.concatenate([[0.0], np.cumsum(2.0 * (d - np.arange(1, d + 1) + 1) / (d * (d + 1)))])
+        return np.concatenate(
+            [[0.0], np.cumsum(2.0 * (d - np.arange(1, d + 1) + 1) / (d * (d + 1)))]
+        )
 
     def between(self, left: Array, right: Array, upper: bool, out: Array) -> None:
         one = self._of_one_length(right)
         other = one if left is right else self._of_one_length(left)
         if other.shape[1] != one.shape[1]:
             raise KernelError(
-                f"{self.title} compares place by place: strings of {other.shape[1]} letters do not fit those of "
-                f"{one.shape[1]} it was built on. Cut or fill them to one length, or use Spectrum."
+                f"{self.title} compares place by place: strings of {other.shape[1]} "
+                f"letters do not fit those of {one.shape[1]} it was built on. Cut or fill "
+                "them to one length, or use Spectrum."
             )
         fill_degree(read_only(other), read_only(one), self.worth, self.shift, upper, out)
 
@@ -225,19 +248,20 @@ class WeightedDegree(SequenceKernel):
         sizes = lengths(found)
         if sizes.min() != sizes.max():
             raise KernelError(
-                f"{self.title} compares place by place and needs strings of one length; here they have "
-                f"{sizes.min():,} to "
-                f"{sizes.max():,} letters. Cut or fill them to one length, or use Spectrum."
+                f"{self.title} compares place by place and needs strings of one length; "
+                f"here they have {sizes.min():,} to {sizes.max():,} letters. Cut or fill "
+                "them to one length, or use Spectrum."
             )
         return np.ascontiguousarray(found[:, : sizes[0]])
 
 
 @dataclass(frozen=True, repr=False)
 class Words(SequenceKernel):
-    """k(x, z) = x'z for the shares of words of two texts, each divided by how often rows have it (TF-IDF).
+    """k(x, z) = x'z for the shares of words of two texts, each divided by how often rows have it
+    (TF-IDF).
 
-    The words are those of the training rows, at most 2,000, each in two rows at least; others count nothing. The words
-    of a text are a unit vector, and an empty text is zero.
+    The words are those of the training rows, at most 2,000, each in two rows at least; others count
+    nothing. The words of a text are a unit vector, and an empty text is zero.
 
     Parameters
     ----------
@@ -254,7 +278,8 @@ class Words(SequenceKernel):
     """
 
     sequence: int = 0
-    vocabulary: tuple[str, ...] = field(default=(), repr=False)  # what is found is no number that says which function
+    # what is found is no number that says which function
+    vocabulary: tuple[str, ...] = field(default=(), repr=False)
     rarity: tuple[float, ...] = field(default=(), repr=False)
 
     family: ClassVar[str] = "words"
@@ -262,7 +287,9 @@ class Words(SequenceKernel):
 
     title: ClassVar[str] = "words"
 
-    def settle(self, rows: Array, weights: Array | None = None, medians: dict[Any, float] | None = None) -> Self:
+    def settle(
+        self, rows: Array, weights: Array | None = None, medians: dict[Any, float] | None = None
+    ) -> Self:
         if self.vocabulary:
             return self
         from sklearn.feature_extraction.text import TfidfVectorizer  # not at start-up
@@ -273,8 +300,11 @@ class Words(SequenceKernel):
         except ValueError:  # an empty vocabulary
             name = self.label or "text"
             raise DataError(
-                f"No word of {name!r} stands in {IN_ROWS} of the {len(rows):,} rows that are learned from, so it "
-                "cannot tell rows apart: leave it out, or add rows.",
+                (
+                    f"No word of {name!r} stands in {IN_ROWS} of the {len(rows):,} rows that "
+                    "are learned from, so it cannot tell rows apart: leave it out, or add "
+                    "rows."
+                ),
                 repairs=[Repair.of(f"Leave {name!r} out", uses=((name, "left out"),))],
             ) from None
         words = tuple(found.get_feature_names_out().tolist())
@@ -306,8 +336,8 @@ def _vectorizer(words: tuple[str, ...], rarity: tuple[float, ...]) -> TfidfVecto
 def on_sequence(
     data: Dataset, sequence: int, k: int = USUAL_K, degree: int = USUAL_DEGREE, shift: int = 0
 ) -> tuple[SequenceKernel, ...]:
-    """A spectrum of k letters, and a weighted degree where the strings of a data set have one length; 0 leaves one
-    out.
+    """A spectrum of k letters, and a weighted degree where the strings of a data set have one
+    length; 0 leaves one out.
     """
     name, strings = data.sequences[sequence]
     sizes = {len(text) for text in strings}
@@ -318,11 +348,31 @@ def on_sequence(
 
 
 _K = Parameter(
-    "k", "Letters of a word k", "integer", 3, 1, 8, "Longer words: rarer, and more telling where they are shared."
+    "k",
+    "Letters of a word k",
+    "integer",
+    3,
+    1,
+    8,
+    "Longer words: rarer, and more telling where they are shared.",
 )
-_D = Parameter("degree", "Degree", "integer", 5, 1, 20, "Larger degree: longer words at the same place count as well.")
+_D = Parameter(
+    "degree",
+    "Degree",
+    "integer",
+    5,
+    1,
+    20,
+    "Larger degree: longer words at the same place count as well.",
+)
 _S = Parameter(
-    "shift", "Shift", "integer", 0, 0, 20, "Larger shift: a word may be some places further in one of the two."
+    "shift",
+    "Shift",
+    "integer",
+    0,
+    0,
+    20,
+    "Larger shift: a word may be some places further in one of the two.",
 )
 
 SEQUENCE_KERNELS: dict[str, KernelEntry] = {
@@ -341,11 +391,18 @@ SEQUENCE_KERNELS: dict[str, KernelEntry] = {
             "Weighted degree",
             WeightedDegree,
             r"\sum_{k=1}^{d} \beta_k \sum_i [x_i \dots x_{i+k-1} = z_i \dots z_{i+k-1}]",
-            "Words of up to d letters that two strings have at the same place, or a few places apart.",
+            (
+                "Words of up to d letters that two strings have at the same place, or a few "
+                "places apart."
+            ),
             (_D, _S),
         ),
         KernelEntry(
-            "words", "Words", Words, r"\sum_{w} t_w(x)\,t_w(z)", "Words that two texts share; rare ones count more."
+            "words",
+            "Words",
+            Words,
+            r"\sum_{w} t_w(x)\,t_w(z)",
+            "Words that two texts share; rare ones count more.",
         ),
     )
 }

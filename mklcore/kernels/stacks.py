@@ -1,8 +1,9 @@
-"""Kernel stacks from files: K (M, n, n) and a target y (n,) in a NumPy archive (.npz), with names of the kernels.
+"""Kernel stacks from files: K (M, n, n) and a target y (n,) in a NumPy archive (.npz), with names
+of the kernels.
 
-Nothing is unpickled. What an archive says it unpacks to is bounded before its numbers are read, and its reader stops at
-what it said. A stack has no columns: in its `Dataset` the one feature is the number of the row, so that a split of the
-table says which rows of the stack belong to which part.
+Nothing is unpickled. What an archive says it unpacks to is bounded before its numbers are read, and
+its reader stops at what it said. A stack has no columns: in its `Dataset` the one feature is the
+number of the row, so that a split of the table says which rows of the stack belong to which part.
 """
 
 from __future__ import annotations
@@ -29,14 +30,17 @@ MAX_FILE_MB = 100
 MAX_STACK_MB = 400
 MAX_KERNELS = 1000
 MAX_DIRECTORY_BYTES = 100_000  # of an archive: about a thousand arrays
-MOST_CLIPPED = 3000**3  # rows cubed, summed over kernels: eigenvectors take their time by it, and cannot be stopped
+# rows cubed, summed over kernels: eigenvectors take their time by it, and cannot be stopped
+MOST_CLIPPED = 3000**3
 ROW = "row of the stack"
 KNOWN = ("K", "y", "names")
 
 
 @dataclass(frozen=True, eq=False)
 class StackFile:
-    """A stack on all rows of a file and the table that stands for it: the number of the row and the target."""
+    """A stack on all rows of a file and the table that stands for it: the number of the row and the
+    target.
+    """
 
     stack: GramStack
     table: Dataset
@@ -54,13 +58,17 @@ def is_stack(raw: bytes) -> bool:
 
 
 def directory_bytes(raw: bytes) -> int:
-    """How long an archive says its list of members is, which Python reads as a whole when it opens one (APPNOTE
+    """How long an archive says its list of members is, which Python reads as a whole when it opens
+    one (APPNOTE
     4.3.14-16).
     """
     tail = raw[-70_000:]
     places = ((b"PK\x05\x06", 12, 4), (b"PK\x06\x06", 40, 8))
     found = [(tail.rfind(sign) + offset, length) for sign, offset, length in places if sign in tail]
-    return max((int.from_bytes(tail[start : start + length], "little") for start, length in found), default=0)
+    return max(
+        (int.from_bytes(tail[start : start + length], "little") for start, length in found),
+        default=0,
+    )
 
 
 def read_stack(
@@ -72,15 +80,17 @@ def read_stack(
 ) -> StackFile:
     """The kernel stack in an .npz file: K (M, n, n), y (n,) and, if there, names (M,).
 
-    task : "classification", "regression" or None: numbers with many different values are then a regression target. clip
+    task : "classification", "regression" or None: numbers with many different values are then a
+    regression target. clip
         :
-    set negative eigenvalues of indefinite kernels to 0 and say so in the notes, instead of refusing them. fingerprint :
-    of the file; it enters the fingerprint of the table through the name of the one feature.
-    Raises DataError or KernelError for anything that is not such a file, larger than ``MAX_STACK_MB`` megabytes, or no
-    kernels.
+    set negative eigenvalues of indefinite kernels to 0 and say so in the notes, instead of refusing
+    them. fingerprint : of the file; it enters the fingerprint of the table through the name of the
+    one feature. Raises DataError or KernelError for anything that is not such a file, larger than
+    ``MAX_STACK_MB`` megabytes, or no kernels.
     """
     arrays = _arrays(raw)
-    K, y = np.ascontiguousarray(arrays["K"], dtype=np.float64), arrays["y"]
+    K = np.ascontiguousarray(arrays["K"], dtype=np.float64)
+    y = arrays["y"]
     names = _names(arrays.get("names"), len(K))
     with one_blas_thread():
         more = _clip(K, names) if clip else []
@@ -88,8 +98,12 @@ def read_stack(
     cells = y.astype(np.float64) if y.dtype.kind in "biuf" else np.array(_texts(y), dtype=object)
     target = read_target(Table(("y",), (cells,)), 0, ReadOptions(task=task))
     stack = stack if len(target.rows) == len(y) else stack.take(target.rows)
-    what = f"A ready stack of {len(K)} kernels on {len(y)} rows: it has no columns and is used as it is."
-    name, rows = f"{ROW} {fingerprint[:16]}".strip(), np.arange(len(target.rows), dtype=np.float64)[:, None]
+    what = (
+        f"A ready stack of {len(K)} kernels on {len(y)} rows: it has no columns and is used as "
+        "it is."
+    )
+    name = f"{ROW} {fingerprint[:16]}".strip()
+    rows = np.arange(len(target.rows), dtype=np.float64)[:, None]
     notes = (what, *more, *target.notes)
     return StackFile(stack, Dataset(rows, target.values, (name,), "y", target.task, notes=notes))
 
@@ -120,29 +134,44 @@ def subset(stack: GramStack, kernels: Sequence[int]) -> GramStack:
 def _arrays(raw: bytes) -> dict[str, np.ndarray]:
     """K, y and names, each checked by its header before its numbers are read."""
     if len(raw) > MAX_FILE_MB * 1e6:
-        raise DataError(f"The file is larger than {MAX_FILE_MB} MB, the limit for stacks; take fewer kernels or rows.")
+        raise DataError(
+            f"The file is larger than {MAX_FILE_MB} MB, the limit for stacks; take fewer "
+            "kernels or rows."
+        )
     if directory_bytes(raw) > MAX_DIRECTORY_BYTES:
-        raise DataError("The archive lists far more than a stack's three arrays; save it again with np.savez.")
+        raise DataError(
+            "The archive lists far more than a stack's three arrays; save it again with np.savez."
+        )
     try:
         with zipfile.ZipFile(io.BytesIO(raw)) as archive:
-            found = {name.removesuffix(".npy"): name for name in archive.namelist() if name.endswith(".npy")}
+            found = {
+                name.removesuffix(".npy"): name
+                for name in archive.namelist()
+                if name.endswith(".npy")
+            }
             if missing := [name for name in KNOWN[:2] if name not in found]:
                 raise DataError(
-                    f"The archive has no array {listed(missing)}; expected K (M, n, n) and y (n,), as in "
-                    f"np.savez(file, K=K, y=y, names=names). It holds {listed(map(clean_name, found)) or 'nothing'}."
+                    f"The archive has no array {listed(missing)}; expected K (M, n, n) and "
+                    "y (n,), as in np.savez(file, K=K, y=y, names=names). It holds "
+                    f"{listed(map(clean_name, found)) or 'nothing'}."
                 )
             there = [name for name in KNOWN if name in found]
-            headers, arrays = {}, {}
+            headers = {}
+            arrays = {}
             for name in there:
                 with archive.open(found[name]) as file:
                     headers[name] = array_header(file)
                 _check_header(name, headers[name].shape, headers[name].dtype)
             kernels, rows, _ = headers["K"].shape  # before a number of any of them is unpacked
             if headers["y"].shape != (rows,):
-                raise DataError(f"y has shape {headers['y'].shape}, but K has {rows} rows; expected one value per row.")
+                raise DataError(
+                    f"y has shape {headers['y'].shape}, but K has {rows} rows; expected "
+                    "one value per row."
+                )
             if "names" in headers and headers["names"].shape != (kernels,):
                 raise DataError(
-                    f"There are {headers['names'].shape[0]} names for {kernels} kernels; expected one each."
+                    f"There are {headers['names'].shape[0]} names for {kernels} kernels; "
+                    "expected one each."
                 )
             for name in there:
                 with archive.open(found[name]) as file:
@@ -151,18 +180,23 @@ def _arrays(raw: bytes) -> dict[str, np.ndarray]:
     except DataError:
         raise
     except Exception as error:  # a damaged archive leads its readers into any of them
-        raise DataError(f"The archive is damaged ({type(error).__name__}); save it again with np.savez.") from error
+        raise DataError(
+            f"The archive is damaged ({type(error).__name__}); save it again with np.savez."
+        ) from error
 
 
 def _check_header(name: str, shape: tuple[int, ...], dtype: Any) -> None:
     if dtype.hasobject:
         raise DataError(
-            f"{name} holds Python objects, which can run code and are never opened; save numbers as float64 and names "
-            f"with "
-            "np.array(names, dtype=str)."
+            f"{name} holds Python objects, which can run code and are never opened; save "
+            "numbers as float64 and names with np.array(names, dtype=str)."
         )
     kinds, what = (
-        ("US", "texts") if name == "names" else ("biufUS", "numbers or texts") if name == "y" else ("biuf", "numbers")
+        ("US", "texts")
+        if name == "names"
+        else ("biufUS", "numbers or texts")
+        if name == "y"
+        else ("biuf", "numbers")
     )
     if dtype.kind not in kinds:
         raise DataError(f"{name} has the type {dtype}; expected {what}.")
@@ -174,7 +208,8 @@ def _check_header(name: str, shape: tuple[int, ...], dtype: Any) -> None:
     most = MAX_STACK_MB if name == "K" else MAX_FILE_MB / 5
     if megabytes > most:
         raise DataError(
-            f"{name} unpacks to {megabytes:,.0f} MB, above the limit of {most:,.0f} MB; take fewer kernels or rows."
+            f"{name} unpacks to {megabytes:,.0f} MB, above the limit of {most:,.0f} MB; "
+            "take fewer kernels or rows."
         )
     if name == "K" and shape[0] > MAX_KERNELS:
         raise DataError(f"K holds {shape[0]:,} kernels, more than {MAX_KERNELS:,}; take fewer.")
@@ -185,8 +220,8 @@ def _clip(K: np.ndarray, names: list[str]) -> list[str]:
     if len(K) * K.shape[1] ** 3 > MOST_CLIPPED:
         raise DataError(
             f"Negative eigenvalues of {len(K):,} kernels are set to 0 on at most "
-            f"{int((MOST_CLIPPED / len(K)) ** (1 / 3) + 1e-9):,} rows, and K has {K.shape[1]:,}; do it before saving "
-            "the file, or take fewer rows or kernels."
+            f"{int((MOST_CLIPPED / len(K)) ** (1 / 3) + 1e-9):,} rows, and K has "
+            f"{K.shape[1]:,}; do it before saving the file, or take fewer rows or kernels."
         )
     notes = [f"{name} (smallest {smallest:.3g})" for name, smallest in clip_grams(K, names).items()]
     if not notes:
@@ -202,8 +237,13 @@ def _names(given: np.ndarray | None, count: int) -> list[str]:
     raw = [f"kernel {m + 1}" for m in range(count)]
     if given is not None:
         raw = _texts(given)
-    return distinct_names(clean_name(text) or f"kernel {place}" for place, text in enumerate(raw, start=1))
+    return distinct_names(
+        clean_name(text) or f"kernel {place}" for place, text in enumerate(raw, start=1)
+    )
 
 
 def _texts(array: np.ndarray) -> list[str]:
-    return [one.decode("utf-8", "replace") if isinstance(one, bytes) else str(one) for one in array.tolist()]
+    return [
+        one.decode("utf-8", "replace") if isinstance(one, bytes) else str(one)
+        for one in array.tolist()
+    ]

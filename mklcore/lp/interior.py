@@ -1,21 +1,23 @@
-"""Interior points for losses whose Lin is linear on each side of zero: dual and kernel weights together.
+"""Interior points for losses whose Lin is linear on each side of zero: dual and kernel weights
+together.
 
     max_a  Lin(a) - price(a)     subject to     low <= a <= high,   1'a = total                                    (17)
 
-Where C is large, or many kernels tie at p = 1, no single machine is near the optimal dual and methods that alternate
-stand still. With the dual in two parts, a = p - q, the kink of a tube is a corner and Lin is linear in x = (p, q).
-Newton steps on
+Where C is large, or many kernels tie at p = 1, no single machine is near the optimal dual and
+methods that alternate stand still. With the dual in two parts, a = p - q, the kink of a tube is a
+corner and Lin is linear in x = (p, q). Newton steps on
 
     slope(x) - E'(K_theta a + b 1) + lower - upper = 0      x lower = mu     (room - x) upper = mu     1'a = total
     p = 1     1/2 a'K_m a - t + s_m = 0           theta s = mu      sum_m theta_m = 1
     p > 1     1/2 a'K_m a = nu theta_m^(p - 1)                      sum_m theta_m^p = 1             mu -> 0
 
-need A = K_theta + diag (n, n) and U A^{-1} U' + diag(d) (M, M), U = (K_m a)_m, each factorised once for the predictor
-and the corrector of Mehrotra (1992), A by features where the kernels have them. A dozen or two suffice, whatever the
-number of kernels. Every iterate is feasible, so every one has its certificate.
+need A = K_theta + diag (n, n) and U A^{-1} U' + diag(d) (M, M), U = (K_m a)_m, each factorised once
+for the predictor and the corrector of Mehrotra (1992), A by features where the kernels have them. A
+dozen or two suffice, whatever the number of kernels. Every iterate is feasible, so every one has
+its certificate.
 
-Source: Kloft et al. (2011), equations (16) and (17); Ferris and Munson (2002), Interior-point methods for massive
-support vector machines.
+Source: Kloft et al. (2011), equations (16) and (17); Ferris and Munson (2002), Interior-point
+methods for massive support vector machines.
 """
 
 from __future__ import annotations
@@ -56,7 +58,8 @@ class InteriorSettings:
     points: int = 4  # undecided points for each kernel, beside those off their bounds
     at_end: float = 0.1  # of the gap asked is what is left inside when fixed points are released
     off: float = 1e-6  # share of its room that a dual is off its bounds
-    balanced: float = 1e-13  # share of sum |a_i| that 1'a may be off: a dual set right is another one in all points
+    # share of sum |a_i| that 1'a may be off: a dual set right is another one in all points
+    balanced: float = 1e-13
     uneven: float = 1e-6  # of the largest weight is the least a weight begins with there
 
 
@@ -64,11 +67,11 @@ SETTINGS = InteriorSettings()
 
 
 class Sides(NamedTuple):
-    """The dual of some ``points`` (k,) in two non-negative parts: a = p - q, x = (p, q) without the entries that the
-    box holds at zero; the others keep the values of ``fixed`` (n,).
+    """The dual of some ``points`` (k,) in two non-negative parts: a = p - q, x = (p, q) without the
+    entries that the box holds at zero; the others keep the values of ``fixed`` (n,).
 
-    ``rows`` (N,), their ``places`` among the points and ``signs`` (N,) place x in a; ``slopes`` (N,) of Lin; ``room``
-    (N,) the upper ends.
+    ``rows`` (N,), their ``places`` among the points and ``signs`` (N,) place x in a; ``slopes``
+    (N,) of Lin; ``room`` (N,) the upper ends.
     """
 
     points: Indices
@@ -83,12 +86,17 @@ class Sides(NamedTuple):
     def of(cls, task: Problem, points: Indices | None = None, fixed: Array | None = None) -> Sides:
         low, high = task.box
         if points is None or fixed is None:
-            points, fixed = np.arange(task.y.size), np.zeros(task.y.size)
-        up, down = np.flatnonzero(high[points] > 0.0), np.flatnonzero(low[points] < 0.0)
-        places, signs = np.concatenate([up, down]), np.repeat([1.0, -1.0], [up.size, down.size])
+            points = np.arange(task.y.size)
+            fixed = np.zeros(task.y.size)
+        up = np.flatnonzero(high[points] > 0.0)
+        down = np.flatnonzero(low[points] < 0.0)
+        places = np.concatenate([up, down])
+        signs = np.repeat([1.0, -1.0], [up.size, down.size])
         rows = points[places]
         slopes = signs * task.loss.linear(task.y)[rows] - task.loss.epsilon
-        return cls(points, fixed, rows, places, signs, slopes, np.where(signs > 0, high[rows], -low[rows]))
+        return cls(
+            points, fixed, rows, places, signs, slopes, np.where(signs > 0, high[rows], -low[rows])
+        )
 
     @property
     def is_part(self) -> bool:
@@ -108,7 +116,9 @@ class Sides(NamedTuple):
         return a
 
     def spread(self, v: Array) -> Array:
-        """What every part of x sees of a vector (k,) over the points: the transpose of ``gathered``."""
+        """What every part of x sees of a vector (k,) over the points: the transpose of
+        ``gathered``.
+        """
         return self.signs * v[self.places]
 
     def parts(self, a: Array) -> Array:
@@ -116,10 +126,13 @@ class Sides(NamedTuple):
         return np.maximum(self.signs * a[self.rows], 0.0)
 
     def centre(self, total: float, balanced: bool) -> Array | None:
-        """x well inside the box, whose duals sum to ``total`` if ``balanced``; None where there is none."""
+        """x well inside the box, whose duals sum to ``total`` if ``balanced``; None where there is
+        none.
+        """
         if not balanced:
             return 0.5 * self.room
-        up, down = float(self.room[self.signs > 0].sum()), float(self.room[self.signs < 0].sum())
+        up = float(self.room[self.signs > 0].sum())
+        down = float(self.room[self.signs < 0].sum())
         if not -down < total < up:
             return None
         return self.room * np.where(self.signs > 0, down + total, up - total) / (up + down)
@@ -127,9 +140,10 @@ class Sides(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class InteriorPoint:
-    """A point of the path inside, or a step of it: ``values`` (x, room - x, and at p = 1 theta) and their
-    ``multipliers`` (lower, upper, s), all positive; the intercept; ``theta`` (M,), and their price, t at p = 1 and nu
-    above."""
+    """A point of the path inside, or a step of it: ``values`` (x, room - x, and at p = 1 theta) and
+    their ``multipliers`` (lower, upper, s), all positive; the intercept; ``theta`` (M,), and their
+    price, t at p = 1 and nu above.
+    """
 
     values: Array
     multipliers: Array
@@ -147,8 +161,9 @@ class InteriorPoint:
 
 
 class Linearised(NamedTuple):
-    """The conditions of the weights, to first order:  U da - diagonal * dtheta - border * dprice + rest = 0  and
-    border'dtheta = missing."""
+    """The conditions of the weights, to first order:  U da - diagonal * dtheta - border * dprice +
+    rest = 0  and border'dtheta = missing.
+    """
 
     diagonal: Array
     border: Array
@@ -159,12 +174,16 @@ class Linearised(NamedTuple):
 class Weights(Protocol):
     """What is asked of the set that the kernel weights live on."""
 
-    def enter(self, values: Array, multipliers: Array, b: float, theta: Array, Q: Array, mu: float) -> InteriorPoint:
+    def enter(
+        self, values: Array, multipliers: Array, b: float, theta: Array, Q: Array, mu: float
+    ) -> InteriorPoint:
         """The first point, of a box with its multipliers and of weights with forms Q (M,)."""
         ...
 
     def linearised(self, inside: InteriorPoint, Q: Array, goal: Array) -> Linearised:
-        """The conditions at a point, on the way to products ``goal`` of weights and their multipliers."""
+        """The conditions at a point, on the way to products ``goal`` of weights and their
+        multipliers.
+        """
         ...
 
     def moved(self, inside: InteriorPoint, way: InteriorPoint, length: float) -> InteriorPoint:
@@ -175,12 +194,17 @@ class Weights(Protocol):
 class Simplex:
     """p = 1: theta >= 0, the multipliers of 1/2 a'K_m a <= t, sums to one."""
 
-    def enter(self, values: Array, multipliers: Array, b: float, theta: Array, Q: Array, mu: float) -> InteriorPoint:
+    def enter(
+        self, values: Array, multipliers: Array, b: float, theta: Array, Q: Array, mu: float
+    ) -> InteriorPoint:
         t = 0.5 * float(Q.max()) + mu * theta.size
-        return InteriorPoint(np.append(values, theta), np.append(multipliers, t - 0.5 * Q), b, theta, t)
+        return InteriorPoint(
+            np.append(values, theta), np.append(multipliers, t - 0.5 * Q), b, theta, t
+        )
 
     def linearised(self, inside: InteriorPoint, Q: Array, goal: Array) -> Linearised:
-        theta, s = inside.theta, inside.multipliers[-inside.theta.size :]
+        theta = inside.theta
+        s = inside.multipliers[-inside.theta.size :]
         rest = 0.5 * Q - inside.price + goal / theta
         return Linearised(s / theta, np.ones(theta.size), rest, 1.0 - float(theta.sum()))
 
@@ -201,39 +225,57 @@ class Sphere:
     def __init__(self, p: float) -> None:
         self.p = p
 
-    def enter(self, values: Array, multipliers: Array, b: float, theta: Array, Q: Array, mu: float) -> InteriorPoint:
+    def enter(
+        self, values: Array, multipliers: Array, b: float, theta: Array, Q: Array, mu: float
+    ) -> InteriorPoint:
         nu = 0.5 * float(Q.mean()) / float(np.mean(theta ** (self.p - 1.0)))
         return InteriorPoint(values, multipliers, b, theta, max(nu, 1e-300))
 
     def linearised(self, inside: InteriorPoint, Q: Array, goal: Array) -> Linearised:
-        theta, p = inside.theta, self.p
+        theta = inside.theta
+        p = self.p
         border = theta ** (p - 1.0)
         diagonal = inside.price * (p - 1.0) * theta ** (p - 2.0)
-        return Linearised(diagonal, border, 0.5 * Q - inside.price * border, (1.0 - float(np.sum(theta**p))) / p)
+        return Linearised(
+            diagonal, border, 0.5 * Q - inside.price * border, (1.0 - float(np.sum(theta**p))) / p
+        )
 
     def moved(self, inside: InteriorPoint, way: InteriorPoint, length: float) -> InteriorPoint:
         return InteriorPoint(
             inside.values + length * way.values,
             inside.multipliers + length * way.multipliers,
             inside.intercept + length * way.intercept,
-            inside.theta * np.exp(np.clip(length * way.theta / inside.theta, -SETTINGS.farthest, SETTINGS.farthest)),
+            inside.theta
+            * np.exp(
+                np.clip(length * way.theta / inside.theta, -SETTINGS.farthest, SETTINGS.farthest)
+            ),
             inside.price
-            * float(np.exp(np.clip(length * way.price / inside.price, -SETTINGS.farthest, SETTINGS.farthest))),
+            * float(
+                np.exp(
+                    np.clip(
+                        length * way.price / inside.price, -SETTINGS.farthest, SETTINGS.farthest
+                    )
+                )
+            ),
         )
 
 
 class Interior(Reweighting):
-    """The primal-dual path as the driver's method, on the simplex or for an lp norm with 1 < p < infinity."""
+    """The primal-dual path as the driver's method, on the simplex or for an lp norm with 1 < p <
+    infinity.
+    """
 
     needs_products = True
 
     def __init__(self, problem: Problem, *, tol: float, warm: WarmStart | None = None) -> None:
         super().__init__(problem, tol=tol, warm=warm)
         self.name = "lp interior point"
-        self.sides, p = Sides.of(problem), problem.order
+        self.sides = Sides.of(problem)
+        p = problem.order
         self.weights: Weights = Simplex() if p == 1 else Sphere(p)
         self._is_sparse = p == 1
-        self._short, self._trace = 0, Trace(tol)
+        self._short = 0
+        self._trace = Trace(tol)
 
     @staticmethod
     def suits(problem: Problem) -> bool:
@@ -241,7 +283,9 @@ class Interior(Reweighting):
         return Sides.of(problem).centre(problem.loss.total, problem.fit_intercept) is not None
 
     def init(self) -> WeightIterate:
-        task, sides, theta = self.problem, self.sides, self.problem.penalty.start(self.problem.K.n_kernels)
+        task = self.problem
+        sides = self.sides
+        theta = self.problem.penalty.start(self.problem.K.n_kernels)
         if self.warm is None and self._is_sparse:
             x = sides.centre(task.loss.total, task.fit_intercept)
             assert x is not None
@@ -260,21 +304,26 @@ class Interior(Reweighting):
         return self._entered_from(a, theta)
 
     def _entered_from(self, a: Array, theta: Array) -> WeightIterate:
-        """The first point of the path on the present sides: a little inside of a dual, with the same sum."""
+        """The first point of the path on the present sides: a little inside of a dual, with the
+        same sum.
+        """
         x = self.sides.parts(a)
         centre = self.sides.centre(float(self.sides.signs @ x), self.problem.fit_intercept)
         centre = 0.5 * self.sides.room if centre is None else centre
         return self._begun((1.0 - SETTINGS.inward) * x + SETTINGS.inward * centre, theta)
 
     def _undecided(self, a: Array, weights: Array) -> Sides:
-        """The points whose side of the margin a neighbour leaves open, all where these are most: points off their
-        bounds or on the wrong side, and the nearest."""
-        task, whole = self.problem, Sides.of(self.problem)
+        """The points whose side of the margin a neighbour leaves open, all where these are most:
+        points off their bounds or on the wrong side, and the nearest.
+        """
+        task = self.problem
+        whole = Sides.of(self.problem)
         if Capability.FEATURES in task.K.capabilities:
             return whole
         f = task.K.decision(weights, a)
         b, _ = task.loss_at(f)
-        excess, filled = whole.slopes - whole.spread(f + b), whole.parts(a) / whole.room
+        excess = whole.slopes - whole.spread(f + b)
+        filled = whole.parts(a) / whole.room
         firmness = np.where(filled > 0.5, excess, -excess)
         firmness[np.minimum(filled, 1.0 - filled) > SETTINGS.off] = -np.inf
         nearness = np.full(a.size, np.inf)
@@ -291,7 +340,9 @@ class Interior(Reweighting):
         self.inside = self._entered(x, theta, point)
         return point
 
-    def step(self, best: WeightIterate, last: WeightIterate, trace: Trace) -> WeightIterate | Status:
+    def step(
+        self, best: WeightIterate, last: WeightIterate, trace: Trace
+    ) -> WeightIterate | Status:
         self._trace, inside = trace, self.inside
         if not self.sides.is_part:
             return self._advance()
@@ -305,12 +356,15 @@ class Interior(Reweighting):
 
     def _advance(self) -> WeightIterate | Status:
         """The Newton step out of the point read last."""
-        inside, N = self.inside, self.sides.rows.size
+        inside = self.inside
+        N = self.sides.rows.size
         try:
             with np.errstate(over="raise", divide="raise", invalid="raise"):
                 system = _System(self, self._last)
                 ahead = system.direction(np.zeros(inside.values.size))
-                reached = max(self.weights.moved(inside, ahead, min(1.0, inside.room(ahead))).mu, 0.0)
+                reached = max(
+                    self.weights.moved(inside, ahead, min(1.0, inside.room(ahead))).mu, 0.0
+                )
                 goal = inside.mu * float(np.clip((reached / inside.mu) ** 3, 1e-4, 1.0))
                 goal = max(goal, SETTINGS.behind * self._gap / inside.values.size)
                 way = system.direction(goal - ahead.values * ahead.multipliers)
@@ -325,31 +379,41 @@ class Interior(Reweighting):
 
     @property
     def _gap(self) -> float:
-        """The gap of the point read last; above p = 1 it falls behind that of the path, for the weights follow to first
-        order.
+        """The gap of the point read last; above p = 1 it falls behind that of the path, for the
+        weights follow to first order.
         """
         point = self._last
-        proved = not self._is_sparse and point.dual_objective is not None and np.isfinite(point.dual_objective)
+        proved = (
+            not self._is_sparse
+            and point.dual_objective is not None
+            and np.isfinite(point.dual_objective)
+        )
         return point.objective - float(point.dual_objective or 0.0) if proved else 0.0
 
     def polish(self, best: WeightIterate) -> WeightIterate:
-        """The fewest kernels that keep the certificate, and the machine at their weights, unless that is dear: its dual
-        is sparse.
+        """The fewest kernels that keep the certificate, and the machine at their weights, unless
+        that is dear: its dual is sparse.
 
-        The path inside weighs every kernel; a step or two beyond the tolerance tell apart those that matter.
+        The path inside weighs every kernel; a step or two beyond the tolerance tell apart those
+        that matter.
         """
         if not self._is_sparse:
             return best
-        limit, solves = max(best.objective, best.objective - self._trace.gap + self._trace.target), 0
+        limit = max(best.objective, best.objective - self._trace.gap + self._trace.target)
+        solves = 0
         weights = self._fewest(best, limit)
         if Capability.FEATURES in self.problem.K.capabilities:
             objective, b, _ = self._primal(weights, *self._products(best.dual))
             return replace(best, weights=weights, intercept=b, objective=objective, solves=0)
-        while solves < SETTINGS.beyond and np.min(weights[weights > 0]) < SETTINGS.clear * weights.max():
+        while (
+            solves < SETTINGS.beyond
+            and np.min(weights[weights > 0]) < SETTINGS.clear * weights.max()
+        ):
             following = self._advance()
             if isinstance(following, Status):
                 break
-            best, solves = following if following.objective <= best.objective else best, solves + 1
+            best = following if following.objective <= best.objective else best
+            solves = solves + 1
             weights = self._fewest(best, limit)
         sharp = self.solve(weights, best.dual, max(0.05 * self.tol, _FLOOR))
         chosen, other = (sharp, best) if sharp.objective <= limit else (best, sharp)
@@ -376,50 +440,78 @@ class Interior(Reweighting):
 
     def _entered(self, x: Array, theta: Array, point: WeightIterate) -> InteriorPoint:
         """Multipliers for a first x and theta: no residuals, and no product far below the mean."""
-        sides, left = self.sides, self.sides.room - x
-        excess = sides.slopes - sides.spread((theta @ point.state.G + point.intercept)[sides.points])
+        sides = self.sides
+        left = self.sides.room - x
+        excess = sides.slopes - sides.spread(
+            (theta @ point.state.G + point.intercept)[sides.points]
+        )
         gap = point.objective - point.dual_objective if point.dual_objective is not None else np.inf
         gap = gap if np.isfinite(gap) else float(np.abs(excess) @ np.minimum(x, left))
         mu = max(gap, 1e-6 * abs(point.objective)) / (2 * x.size + theta.size)
         lift = mu / np.minimum(x, left)
-        multipliers = np.concatenate([np.maximum(-excess, 0.0) + lift, np.maximum(excess, 0.0) + lift])
-        return self.weights.enter(np.append(x, left), multipliers, point.intercept, theta, point.state.Q, mu)
+        multipliers = np.concatenate(
+            [np.maximum(-excess, 0.0) + lift, np.maximum(excess, 0.0) + lift]
+        )
+        return self.weights.enter(
+            np.append(x, left), multipliers, point.intercept, theta, point.state.Q, mu
+        )
 
     def _read(self, x: Array, theta: Array) -> WeightIterate:
         """The point of x and theta, certified.
 
-        Where hardly a slope pays, steps leave 1'a off its total by more than the certificate can bear: it is set right
-        first.
+        Where hardly a slope pays, steps leave 1'a off its total by more than the certificate can
+        bear: it is set right first.
         """
-        task, a = self.problem, self.sides.dual(x)
-        if task.fit_intercept and abs(float(a.sum()) - task.loss.total) > SETTINGS.balanced * float(np.abs(a).sum()):
+        task = self.problem
+        a = self.sides.dual(x)
+        if task.fit_intercept and abs(float(a.sum()) - task.loss.total) > SETTINGS.balanced * float(
+            np.abs(a).sum()
+        ):
             a = task.feasible(a)
         weights = theta / theta.sum() if self._is_sparse else task.penalty.scale(theta)
         G, Q = self._products(a)
         objective, b, value = self._primal(weights, G, Q)
-        bound, state = task.bound(a, Q), WeightState(Q, value, 0.0, _FLOOR, G=G)
-        self._last = Iterate(weights, a, b, objective, bound.value, bound.price, state=state, dual_point=bound.point)
+        bound = task.bound(a, Q)
+        state = WeightState(Q, value, 0.0, _FLOOR, G=G)
+        self._last = Iterate(
+            weights, a, b, objective, bound.value, bound.price, state=state, dual_point=bound.point
+        )
         return self._last
 
     def _primal(self, weights: Array, G: Array, Q: Array) -> tuple[float, float, float]:
-        """Primal value at weights and a dual with products G and forms Q; its intercept; the machine's own value."""
+        """Primal value at weights and a dual with products G and forms Q; its intercept; the
+        machine's own value.
+        """
         b, errors = self.problem.loss_at(weights @ G)
         return errors + self.problem.regulariser(weights, Q), b, errors + 0.5 * float(weights @ Q)
 
 
 class _System:
-    """The linearised conditions at a point inside, factorised: A = K_theta + diag and its Schur complement."""
+    """The linearised conditions at a point inside, factorised: A = K_theta + diag and its Schur
+    complement.
+    """
 
     def __init__(self, method: Interior, point: WeightIterate) -> None:
-        self.sides, self.inside, self.task, self.weights = method.sides, method.inside, method.problem, method.weights
-        self.U, self.Q, N = point.state.G[:, method.sides.points], point.state.Q, method.sides.rows.size
+        self.sides = method.sides
+        self.inside = method.inside
+        self.task = method.problem
+        self.weights = method.weights
+        self.U = point.state.G[:, method.sides.points]
+        self.Q = point.state.Q
+        N = method.sides.rows.size
         self.x, self.left, _ = _thirds(self.inside.values, N)
         lower, upper, _ = _thirds(self.inside.multipliers, N)
-        self.excess = self.sides.slopes - self.sides.spread(self.inside.theta @ self.U + self.inside.intercept)
+        self.excess = self.sides.slopes - self.sides.spread(
+            self.inside.theta @ self.U + self.inside.intercept
+        )
         self.total = self.task.loss.total - float(self.sides.dual(self.x).sum())
         self.stiffness = lower / self.x + upper / self.left
-        self.firm = 1.0 / np.maximum(self.sides.gathered(self.sides.signs / self.stiffness), SETTINGS.least)
-        self.A = solver_of(self.task.K, point.weights, self.sides.points, np.maximum(self.firm, SETTINGS.least))
+        self.firm = 1.0 / np.maximum(
+            self.sides.gathered(self.sides.signs / self.stiffness), SETTINGS.least
+        )
+        self.A = solver_of(
+            self.task.K, point.weights, self.sides.points, np.maximum(self.firm, SETTINGS.least)
+        )
         conditions = self.weights.linearised(self.inside, self.Q, np.zeros(self.Q.size))
         self.missing = conditions.missing
         self.H = Complement(self.A, self.U, conditions.diagonal)
@@ -433,13 +525,18 @@ class _System:
         right = self.excess + low / self.x - high / self.left
         pull = self.firm * sides.gathered(right / self.stiffness)
         free = self.A(pull)
-        reach = self.U @ free + self.weights.linearised(self.inside, self.Q, weighed if weighed.size else self.Q).rest
+        reach = (
+            self.U @ free
+            + self.weights.linearised(self.inside, self.Q, weighed if weighed.size else self.Q).rest
+        )
         intercept, price = self._outer(reach, float(free.sum()))
         theta = self.H.solve(reach - self.border @ np.array([intercept, price]))
         a = free - self.H.back(theta) - self.ones * intercept
         x = (right - sides.spread(pull - self.firm * a)) / self.stiffness
         values = np.concatenate([x, -x, theta[: weighed.size]])
-        multipliers = (goal - self.inside.multipliers * values) / self.inside.values - self.inside.multipliers
+        multipliers = (
+            goal - self.inside.multipliers * values
+        ) / self.inside.values - self.inside.multipliers
         return InteriorPoint(values, multipliers, intercept, theta, price)
 
     def _outer(self, reach: Array, drift: float) -> tuple[float, float]:
@@ -458,18 +555,22 @@ def _thirds(v: Array, N: int) -> tuple[Array, Array, Array]:
 
 
 def room(values: Array, way: Array) -> float:
-    """The longest step along ``way`` that keeps non-negative ``values`` so; infinite where nothing falls."""
+    """The longest step along ``way`` that keeps non-negative ``values`` so; infinite where nothing
+    falls.
+    """
     falling = way < 0.0
     return float(np.min(-values[falling] / way[falling], initial=np.inf))
 
 
 class Complement:
-    """What solves (U A^{-1} U' + diag(d)) z = right, from what solves A z = r for right sides (n,) or (n, k); ``ones``
-    is A^{-1} 1, and LinAlgError says that the complement is singular."""
+    """What solves (U A^{-1} U' + diag(d)) z = right, from what solves A z = r for right sides (n,)
+    or (n, k); ``ones`` is A^{-1} 1, and LinAlgError says that the complement is singular.
+    """
 
     def __init__(self, A: Callable[[Array], Array], U: Array, d: Array) -> None:
         both = A(np.column_stack([U.T, np.ones(U.shape[1])]))
-        self._through, self.ones = np.ascontiguousarray(both[:, :-1]), np.ascontiguousarray(both[:, -1])
+        self._through = np.ascontiguousarray(both[:, :-1])
+        self.ones = np.ascontiguousarray(both[:, -1])
         H = U @ self._through
         self.solve = factorised(H, d)
 
@@ -478,8 +579,12 @@ class Complement:
         return found
 
 
-def solver_of(K: CachedOperator, weights: Array, points: Indices, firm: Array) -> Callable[[Array], Array]:
-    """What solves (K_theta + diag(firm)) z = right among some points; LinAlgError where it is singular."""
+def solver_of(
+    K: CachedOperator, weights: Array, points: Indices, firm: Array
+) -> Callable[[Array], Array]:
+    """What solves (K_theta + diag(firm)) z = right among some points; LinAlgError where it is
+    singular.
+    """
     if points.size < K.n_samples:
         return factorised(K.combine_block(weights, points), firm)
     return K.combine(weights).factor(firm)

@@ -1,7 +1,8 @@
-"""The interleaved solver: a few dual pairs move, then the kernel weights, and no Gram matrix is stored.
+"""The interleaved solver: a few dual pairs move, then the kernel weights, and no Gram matrix is
+stored.
 
-Algorithm 2 of Kloft, Brefeld, Sonnenburg, Zien (2011), for the hinge and the epsilon-insensitive loss, with the state
-a, g_m = K_m a (M, n) and theta:
+Algorithm 2 of Kloft, Brefeld, Sonnenburg, Zien (2011), for the hinge and the epsilon-insensitive
+loss, with the state a, g_m = K_m a (M, n) and theta:
 
     a <- 0, g <- 0, theta <- equal weights
     repeat   n / 4 pairs (n where kernels are stored), by largest violation and decrease of v = y - sum_m theta_m g_m;
@@ -10,10 +11,11 @@ a, g_m = K_m a (M, n) and theta:
                  theta <- analytic update (19);   in the second case ask for a tenth
     until    best primal - best dual <= tol * R
 
-The stopping rule printed in the paper (relative change of two bounds) can stop at a true gap of half the objective;
-here the certificate is the same as everywhere, and g is computed again before it is reported. Memory: M n floats for g
-and the budget of the row cache. Chunks of hundreds of variables were tried: while most points are still to find their
-bound they overshoot one another, and a pair with the whole gradient in view moves fewer rows.
+The stopping rule printed in the paper (relative change of two bounds) can stop at a true gap of
+half the objective; here the certificate is the same as everywhere, and g is computed again before
+it is reported. Memory: M n floats for g and the budget of the row cache. Chunks of hundreds of
+variables were tried: while most points are still to find their bound they overshoot one another,
+and a pair with the whole gradient in view moves fewer rows.
 """
 
 from __future__ import annotations
@@ -51,7 +53,8 @@ class InterleavedSettings:
 
 
 SETTINGS = InterleavedSettings()
-EVERY = 12_000_000  # values: about a twentieth of a second, or a fifth where a kernel has hundreds of columns
+# values: about a twentieth of a second, or a fifth where a kernel has hundreds of columns
+EVERY = 12_000_000
 
 
 @jit_entry(loops="The interleaved solver")
@@ -60,13 +63,16 @@ def add_rows(g: Array, slab: Single, slots: Indices, change: Array) -> None:
     last = slots.size - 1
     for m in range(g.shape[0]):
         target = g[m]
-        for k in range(0, slots.size, 4):  # four rows at a time: the sums go through the cache as often less
+        # four rows at a time: the sums go through the cache as often less
+        for k in range(0, slots.size, 4):
             c0 = change[k]
             c1 = change[k + 1] if k + 1 <= last else 0.0
             c2 = change[k + 2] if k + 2 <= last else 0.0
             c3 = change[k + 3] if k + 3 <= last else 0.0
-            s0, s1 = slab[slots[k], m], slab[slots[min(k + 1, last)], m]
-            s2, s3 = slab[slots[min(k + 2, last)], m], slab[slots[min(k + 3, last)], m]
+            s0 = slab[slots[k], m]
+            s1 = slab[slots[min(k + 1, last)], m]
+            s2 = slab[slots[min(k + 2, last)], m]
+            s3 = slab[slots[min(k + 3, last)], m]
             for i in range(target.size):
                 target[i] += c0 * s0[i] + c1 * s1[i] + c2 * s2[i] + c3 * s3[i]
 
@@ -77,22 +83,38 @@ def mixed_row(slab: Single, slot: int, theta: Array, out: Array) -> None:
     out[:] = 0.0
     M = theta.size
     for m in range(0, M - 3, 4):
-        w0, w1, w2, w3 = theta[m], theta[m + 1], theta[m + 2], theta[m + 3]
-        s0, s1, s2, s3 = slab[slot, m], slab[slot, m + 1], slab[slot, m + 2], slab[slot, m + 3]
+        w0 = theta[m]
+        w1 = theta[m + 1]
+        w2 = theta[m + 2]
+        w3 = theta[m + 3]
+        s0 = slab[slot, m]
+        s1 = slab[slot, m + 1]
+        s2 = slab[slot, m + 2]
+        s3 = slab[slot, m + 3]
         for i in range(out.size):
             out[i] += w0 * s0[i] + w1 * s1[i] + w2 * s2[i] + w3 * s3[i]
     for m in range(M - M % 4, M):
-        w, source = theta[m], slab[slot, m]
+        w = theta[m]
+        source = slab[slot, m]
         for i in range(out.size):
             out[i] += w * source[i]
 
 
 @jit_helper()
 def ready(
-    i: int, kept: int, theta: Array, slab: Single, slot: Indices, mixed: Array, place: Indices, owner: Indices,
-    hand: Indices
-) -> int:  # fmt: skip
-    """Where row i of K_theta is in ``mixed``, mixing it over the oldest row but ``kept``; -1 when the slab lacks it."""
+    i: int,
+    kept: int,
+    theta: Array,
+    slab: Single,
+    slot: Indices,
+    mixed: Array,
+    place: Indices,
+    owner: Indices,
+    hand: Indices,
+) -> int:
+    """Where row i of K_theta is in ``mixed``, mixing it over the oldest row but ``kept``; -1 when
+    the slab lacks it.
+    """
     if place[i] >= 0:
         return int(place[i])
     if slot[i] < 0:
@@ -103,24 +125,43 @@ def ready(
     hand[0] = (at + 1) % owner.size
     if owner[at] >= 0:
         place[owner[at]] = -1
-    owner[at], place[i] = i, at
+    owner[at] = i
+    place[i] = at
     mixed_row(slab, slot[i], theta, mixed[at])
     return at
 
 
 @jit_entry(loops="The interleaved solver")
 def pairs(
-    a: Array, v: Array, change: Array, theta: Array, slab: Single, slot: Indices, mixed: Array, place: Indices,
-    owner: Indices, hand: Indices, diagonal: Array, low: Array, high: Array, epsilon: float, paired: bool,
-    tol: float, most: int
-) -> tuple[int, int]:  # fmt: skip
-    """Move up to ``most`` pairs (or single points) by largest violation; returns how many, and the row that is missing.
+    a: Array,
+    v: Array,
+    change: Array,
+    theta: Array,
+    slab: Single,
+    slot: Indices,
+    mixed: Array,
+    place: Indices,
+    owner: Indices,
+    hand: Indices,
+    diagonal: Array,
+    low: Array,
+    high: Array,
+    epsilon: float,
+    paired: bool,
+    tol: float,
+    most: int,
+) -> tuple[int, int]:
+    """Move up to ``most`` pairs (or single points) by largest violation; returns how many, and the
+    row that is missing.
 
-    ``v`` = y - K_theta a and ``change``, what was added to each a, are kept up to date. The missing row is -1 when the
-    violation is within ``tol`` or ``most`` pairs were moved.
+    ``v`` = y - K_theta a and ``change``, what was added to each a, are kept up to date. The missing
+    row is -1 when the violation is within ``tol`` or ``most`` pairs were moved.
     """
     n = a.size
-    up, down, gain, nothing = np.empty(n), np.empty(n), np.empty(n), np.zeros(n)
+    up = np.empty(n)
+    down = np.empty(n)
+    gain = np.empty(n)
+    nothing = np.zeros(n)
     offsets(a, low, high, epsilon, up, down)
     top, bottom = pair_update(v, 0.0, nothing, nothing, up, down)
     for step in range(most):
@@ -131,7 +172,9 @@ def pairs(
         at = ready(i, owner.size, theta, slab, slot, mixed, place, owner, hand)
         if at < 0:
             return step, i
-        before, j, partner = a[i], -1, nothing
+        before = a[i]
+        j = -1
+        partner = nothing
         if paired:
             j = best_partner(mixed[at], diagonal, diagonal[i], v, down, top, gain)
             if j < 0 or i == j:
@@ -140,7 +183,9 @@ def pairs(
             if other < 0:
                 return step, j
             partner = mixed[other]
-            change[j] -= move_pair(i, j, top, mixed[at], diagonal, low, high, epsilon, a, v, up, down)
+            change[j] -= move_pair(
+                i, j, top, mixed[at], diagonal, low, high, epsilon, a, v, up, down
+            )
         else:
             move_single(i, sign, diagonal, low, high, epsilon, a, v, up, down)
         change[i] += a[i] - before
@@ -174,12 +219,21 @@ class Interleaved(WeightedMethod[Mixed]):
     """Algorithm 2 as the driver's method. Kernels that are not stored give their rows one by one."""
 
     def __init__(
-        self, problem: Problem, *, tol: float, warm: WarmStart | None = None, cache_mb: float | None = None
+        self,
+        problem: Problem,
+        *,
+        tol: float,
+        warm: WarmStart | None = None,
+        cache_mb: float | None = None,
     ) -> None:
         if missing := lacking(problem.loss, problem.penalty):
             raise ParameterError(f'solver="interleaved" needs {missing}. Use solver="wrapper".')
-        self.problem, self.tol, self.warm = problem, tol, warm
-        self.spent, self.has_ended = 0, False  # kernel values computed or summed since the listener was asked
+        self.problem = problem
+        self.tol = tol
+        self.warm = warm
+        # kernel values computed or summed since the listener was asked
+        self.spent = 0
+        self.has_ended = False
         if problem.K.row_cache is None:  # else that of a neighbouring problem
             budget = SETTINGS.cache_mb if cache_mb is None else cache_mb
             problem.K.row_cache = RowCache(problem.K.source, budget, least=64)
@@ -196,8 +250,10 @@ class Interleaved(WeightedMethod[Mixed]):
         self._restated: Iterate[Mixed] | None = None
         n = problem.y.size
         room = int(np.clip(SETTINGS.mixed_mb * 1e6 / (8 * n), 3, n)) if n > 3 else 3
-        self._mixed, self._owner = np.empty((room, n)), np.full(room, -1)
-        self._place, self._hand = np.full(n, -1), np.zeros(1, dtype=np.int64)
+        self._mixed = np.empty((room, n))
+        self._owner = np.full(room, -1)
+        self._place = np.full(n, -1)
+        self._hand = np.zeros(1, dtype=np.int64)
 
     def spend(self, values: int) -> None:
         """Ask the listener now and then whether the work should end: a long step ends in between."""
@@ -208,15 +264,20 @@ class Interleaved(WeightedMethod[Mixed]):
     def init(self) -> Iterate[Mixed]:
         M, n = self.diagonal.shape
         self.a, self.theta = np.zeros(n), self.problem.penalty.start(M)
-        self.g, self._is_borrowed = np.zeros((M, n)), False
+        self.g = np.zeros((M, n))
+        self._is_borrowed = False
         if self.warm is not None:
             weights = self.warm.weights
             self.theta = self.problem.penalty.scale(np.maximum(weights, 1e-3 * weights.max()))
-            self.a = np.clip(self.warm.dual_for(self.problem.C, self.problem.loss), self.low, self.high)
+            self.a = np.clip(
+                self.warm.dual_for(self.problem.C, self.problem.loss), self.low, self.high
+            )
             self._take_products()
         return self._read(solves=0)
 
-    def step(self, best: Iterate[Mixed], last: Iterate[Mixed], trace: Trace) -> Iterate[Mixed] | Status:
+    def step(
+        self, best: Iterate[Mixed], last: Iterate[Mixed], trace: Trace
+    ) -> Iterate[Mixed] | Status:
         if best is self._restated:  # the sums promised more than is true
             self._exact = True
         elif (
@@ -241,60 +302,95 @@ class Interleaved(WeightedMethod[Mixed]):
         return point
 
     def _rounding(self, last: Iterate[Mixed]) -> float:
-        """What the rounding of cached rows has moved the loss by, measured on a few rows of the training set."""
-        n, C = self.a.size, np.broadcast_to(self.problem.C, self.a.shape)
+        """What the rounding of cached rows has moved the loss by, measured on a few rows of the
+        training set.
+        """
+        n = self.a.size
+        C = np.broadcast_to(self.problem.C, self.a.shape)
         some = np.linspace(0, n - 1, min(n, PIECE)).astype(np.int64)
         true = last.weights @ (self.problem.K.rows(some) @ self.a)
         off = np.abs(last.weights @ self.g[:, some] - true)
         return float(C[some] @ off) * n / some.size
 
     def _next_weights(self, Q: Array) -> Array:
-        """The analytic update, gone on in log theta: by the multiple that suits all speeds at which weights settle, and
-        farther and farther while the dual does not move (small C, p near 1).
+        """The analytic update, gone on in log theta: by the multiple that suits all speeds at which
+        weights settle, and farther and farther while the dual does not move (small C, p near 1).
 
-        Near the optimum the update leaves between nothing and 2 / (p + 1) of what is missing of log theta, by how
-        strongly the dual answers; (p + 1) / p times the way leaves at most 1 / p of it wherever in between.
+        Near the optimum the update leaves between nothing and 2 / (p + 1) of what is missing of log
+        theta, by how strongly the dual answers; (p + 1) / p times the way leaves at most 1 / p of
+        it wherever in between.
         """
-        updated, p = self.problem.penalty.update(self.theta, Q), self.problem.order
+        updated = self.problem.penalty.update(self.theta, Q)
+        p = self.problem.order
         if not 1.0 < p < np.inf or not np.all(self.theta > 0.0):
             return updated
         times = (p + 1.0) / p
         if self._fruitless >= 2:
-            times = max(times, min(2.0**self._fruitless, (p + 1.0) / (p - 1.0)))  # the most: for a fixed dual
+            # the most: for a fixed dual
+            times = max(times, min(2.0**self._fruitless, (p + 1.0) / (p - 1.0)))
         ratio = np.maximum(updated / self.theta, 1e-300)
         change = times * np.log(ratio)
-        return self.problem.penalty.scale(np.maximum(self.theta * np.exp(change - change.max()), 1e-12))
+        return self.problem.penalty.scale(
+            np.maximum(self.theta * np.exp(change - change.max()), 1e-12)
+        )
 
     def restate(self, best: Iterate[Mixed], dual_point: Array | None) -> Iterate[Mixed]:
-        """The best point and the best dual value with their products from scratch, for running sums drift."""
+        """The best point and the best dual value with their products from scratch, for running sums
+        drift.
+        """
         if best is self._restated:
             return best
-        task, self.a, self.theta = self.problem, best.dual.copy(), best.weights
+        task = self.problem
+        self.a = best.dual.copy()
+        self.theta = best.weights
         self._take_products()
         point = self._read(solves=0)
         if dual_point is not None and not np.array_equal(dual_point, self.a):
             bound = task.bound(dual_point, task.K.quad(dual_point))
             if point.dual_objective is None or bound.value > point.dual_objective:
-                point = replace(point, dual_objective=bound.value, dual_point=bound.point, scale=bound.price)
+                point = replace(
+                    point, dual_objective=bound.value, dual_point=bound.point, scale=bound.price
+                )
         self._restated = point
         return point
 
     def _pairs(self, most: int) -> int:
-        """Move up to ``most`` pairs (without an intercept single points) at the present weights; returns how many."""
+        """Move up to ``most`` pairs (without an intercept single points) at the present weights;
+        returns how many.
+        """
         if self._is_borrowed:  # the kernels remember it as it is
-            self.g, self._is_borrowed = self.g.copy(), False
-        cache, diagonal, moved = self.cache, self.theta @ self.diagonal, 0
-        v, change = self.problem.loss.linear(self.problem.y) - self.theta @ self.g, np.zeros(self.a.size)
-        self._place[:], self._owner[:] = -1, -1
+            self.g = self.g.copy()
+            self._is_borrowed = False
+        cache = self.cache
+        diagonal = self.theta @ self.diagonal
+        moved = 0
+        v = self.problem.loss.linear(self.problem.y) - self.theta @ self.g
+        change = np.zeros(self.a.size)
+        self._place[:] = -1
+        self._owner[:] = -1
         size = self.diagonal.size  # of one row of all kernels
         few = max(1, EVERY // (2 * size))  # pairs: each may mix two rows
         while moved < most and not self.has_ended:
             asked = min(few, most - moved)
             steps, missing = pairs(
-                self.a, v, change, self.theta, cache.slab, cache.slot, self._mixed, self._place, self._owner,
-                self._hand, diagonal, self.low, self.high, self.epsilon, self.problem.fit_intercept, self._tolerance,
+                self.a,
+                v,
+                change,
+                self.theta,
+                cache.slab,
+                cache.slot,
+                self._mixed,
+                self._place,
+                self._owner,
+                self._hand,
+                diagonal,
+                self.low,
+                self.high,
+                self.epsilon,
+                self.problem.fit_intercept,
+                self._tolerance,
                 asked,
-            )  # fmt: skip
+            )
             moved += steps
             self.spend(2 * steps * size)
             if missing >= 0:
@@ -313,7 +409,9 @@ class Interleaved(WeightedMethod[Mixed]):
 
     def _sum(self, change: Array) -> None:
         """g += K_m change, row by row of what has changed."""
-        rows, cache, source = np.flatnonzero(change), self.cache, self.problem.K.source
+        rows = np.flatnonzero(change)
+        cache = self.cache
+        source = self.problem.K.source
         if self._exact and self._is_stored:
             self.g += source.matvec(change)
             return
@@ -326,10 +424,12 @@ class Interleaved(WeightedMethod[Mixed]):
             self.spend(part.size * self.diagonal.size)
 
     def _read(self, solves: int) -> Iterate[Mixed]:
-        task, a = self.problem, self.a.copy()
+        task = self.problem
+        a = self.a.copy()
         Q = np.maximum(self.g @ a, 0.0)
         b, errors = task.loss_at(self.theta @ self.g)
-        linear, half = task.loss.dual(a, task.y, task.C), 0.5 * float(self.theta @ Q)
+        linear = task.loss.dual(a, task.y, task.C)
+        half = 0.5 * float(self.theta @ Q)
         bound = task.bound(a, Q)
         return Iterate(
             self.theta,
@@ -348,14 +448,17 @@ class Interleaved(WeightedMethod[Mixed]):
         K = self.problem.K
         if not (self._is_stored or K.knows(self.a)):
             K.learn(self.a, products_over(K, self.a, self.spend))
-        self.g, self._is_borrowed = K.matvec(self.a), True
+        self.g = K.matvec(self.a)
+        self._is_borrowed = True
 
 
 def products_over(K: KernelOperator, a: Array, spend: Callable[[int], None]) -> Array:
-    """K_m a for every kernel (M, n), in double precision; rows of zeros are not read. ``spend`` receives the count of
-    computed values.
+    """K_m a for every kernel (M, n), in double precision; rows of zeros are not read.
+
+    ``spend`` receives the count of computed values.
     """
-    support, G = np.flatnonzero(a), np.zeros((K.n_kernels, K.n_samples))
+    support = np.flatnonzero(a)
+    G = np.zeros((K.n_kernels, K.n_samples))
     for top in range(0, support.size, PIECE):
         part = support[top : top + PIECE]
         block = K.rows(part)

@@ -1,33 +1,36 @@
-"""p = 1 on the kernels that may have weight: most weights are zero, and a kernel without weight need not be read.
+"""p = 1 on the kernels that may have weight: most weights are zero, and a kernel without weight
+need not be read.
 
     repeat   the problem on the live kernels, by Newton or interior point steps
              Q_m = a'K_m a for all kernels: the dual of the few is feasible for all, so this is the certificate
     until    no kernel outside has a larger Q_m; else the largest of these come in
 
-Live kernels without weight make room for those that come in. Two rules keep this from going round in circles: kernels
-leave again only after the gap has become smaller, and a step that leaves the gap as it was asks for a more accurate
-optimum on the live kernels from then on.
+Live kernels without weight make room for those that come in. Two rules keep this from going round
+in circles: kernels leave again only after the gap has become smaller, and a step that leaves the
+gap as it was asks for a more accurate optimum on the live kernels from then on.
 
-A path hands the live kernels to the next value of C. Kernels that are not stored are stored while they are live, where
-there is room. Column generation, as in Dantzig and Wolfe (1960).
+A path hands the live kernels to the next value of C. Kernels that are not stored are stored while
+they are live, where there is room. Column generation, as in Dantzig and Wolfe (1960).
 
 Which kernels are read
 ----------------------
-Let l_m be at least the largest eigenvalue of K_m. For any two duals and any number s, the triangle inequality gives
+Let l_m be at least the largest eigenvalue of K_m. For any two duals and any number s, the triangle
+inequality gives
 
     | sqrt(a'K_m a) - |s| sqrt(b'K_m b) |  <=  sqrt(l_m) ||a - s b||                                                (1)
 
-so that a kernel whose upper bound is below the largest form at a changes neither the price of a nor who enters, and is
-not read. Where -Lin has second derivatives of at least c > 0 on the box, the dual objective is c-strongly concave: with
-the gap G of a, the optimal dual is in the sphere of radius r = sqrt(2 G / c) around a, and kernel m has no weight if
+so that a kernel whose upper bound is below the largest form at a changes neither the price of a nor
+who enters, and is not read. Where -Lin has second derivatives of at least c > 0 on the box, the
+dual objective is c-strongly concave: with the gap G of a, the optimal dual is in the sphere of
+radius r = sqrt(2 G / c) around a, and kernel m has no weight if
 
     sqrt(a'K_m a) + sqrt(l_m) r  <  max_j  sqrt(a'K_j a) - sqrt(l_j) r                                              (2)
 
-c is 1 / C for the squared loss and the squared hinge, 4 / C for the logistic loss, 0 for a piecewise-linear one. Where
-duals sum to zero, l_m may be that of the centred kernel.
+c is 1 / C for the squared loss and the squared hinge, 4 / C for the logistic loss, 0 for a
+piecewise-linear one. Where duals sum to zero, l_m may be that of the centred kernel.
 
-Source: Ndiaye, Fercoq, Gramfort, Salmon (2017), Gap safe screening rules for sparsity enforcing penalties; their
-sphere, with the dual of the squared sum of norms in place of that of the sum.
+Source: Ndiaye, Fercoq, Gramfort, Salmon (2017), Gap safe screening rules for sparsity enforcing
+penalties; their sphere, with the dual of the squared sum of norms in place of that of the sum.
 """
 
 from __future__ import annotations
@@ -39,7 +42,14 @@ import numpy as np
 
 from mklcore.arrays import Array, Indices, Mask
 from mklcore.kernels.maps import pieces
-from mklcore.kernels.operators import CachedOperator, Capability, Dense, KernelOperator, WeightedSum, is_stored
+from mklcore.kernels.operators import (
+    CachedOperator,
+    Capability,
+    Dense,
+    KernelOperator,
+    WeightedSum,
+    is_stored,
+)
 from mklcore.problem.driver import Certificate, Iterate, Screened, Status, Trace, run
 from mklcore.problem.losses import Cost, Loss
 from mklcore.problem.problem import Carried, Phase, Problem, WarmStart, WeightedMethod, begun
@@ -61,7 +71,8 @@ class LiveSettings:
     fewest: int = 64  # kernels that are not stored: to begin with without a neighbour
     first: int = 200  # the same where a quarter of all is more
     share: float = 0.1  # of the present gap is asked of the live kernels while others come in
-    nearly: float = 0.1  # when no larger share of the live kernels comes in, the last digits are asked for
+    # when no larger share of the live kernels comes in, the last digits are asked for
+    nearly: float = 0.1
     steps: int = 150  # at most, on the live kernels
     progress: float = 0.98  # of the gap before is left at most after a step that makes progress
     sharpen: float = 0.1  # factor of ``share`` after a step that makes none
@@ -72,7 +83,9 @@ _ROUNDING = 1e-12  # share of the objective that a gap may lack, and of roots in
 
 
 def nearest(weights: Array, nearness: Array) -> Indices:
-    """Kernels with weight, and half as many again (at least ``spare``) that are nearest to having one, in order."""
+    """Kernels with weight, and half as many again (at least ``spare``) that are nearest to having
+    one, in order.
+    """
     used = np.flatnonzero(weights > SETTINGS.negligible * weights.max())
     near = np.argsort(-nearness, kind="stable")[: used.size + max(SETTINGS.spare, used.size // 2)]
     return np.union1d(used, near)
@@ -82,18 +95,33 @@ class LiveKernels(WeightedMethod[None]):
     """One step is the optimum on the live kernels by ``phases``, and the price of all."""
 
     def __init__(
-        self, problem: Problem, phases: tuple[Phase, ...], *, tol: float, warm: WarmStart | None = None
+        self,
+        problem: Problem,
+        phases: tuple[Phase, ...],
+        *,
+        tol: float,
+        warm: WarmStart | None = None,
     ) -> None:
-        self.problem, self.phases, self.tol, self.warm = problem, phases, tol, warm
+        self.problem = problem
+        self.phases = phases
+        self.tol = tol
+        self.warm = warm
         self.name = "lp Newton and interior point steps on the kernels that may have weight"
-        balanced = problem.fit_intercept and problem.loss.takes_intercept and problem.loss.total == 0.0
+        balanced = (
+            problem.fit_intercept and problem.loss.takes_intercept and problem.loss.total == 0.0
+        )
         before = Carried() if warm is None else warm.carried
         known: Any = before.readings
         same = isinstance(known, Readings) and known.K is problem.K
-        self.readings: Readings = known.renew() if same else Readings(problem.K, norms_of(problem.K.source, balanced))
+        self.readings: Readings = (
+            known.renew() if same else Readings(problem.K, norms_of(problem.K.source, balanced))
+        )
         self._all = np.arange(problem.K.n_kernels)
-        self._few, self._of = before.few if same else None, before.live  # the live kernels, and which these are
-        self._slab: Array | None = None  # of Gram matrices of kernels that are not stored, ``_stored`` at present
+        # the live kernels, and which these are
+        self._few = before.few if same else None
+        self._of = before.live
+        # of Gram matrices of kernels that are not stored, ``_stored`` at present
+        self._slab: Array | None = None
         self._stored: Indices = self._all[:0]
         self._ended: Status | None = None
         self._share = SETTINGS.share
@@ -101,20 +129,28 @@ class LiveKernels(WeightedMethod[None]):
 
     @property
     def carry(self) -> Carried:
-        """The live kernels, fewer of them where most are far from having weight, and what is known of all."""
-        near, live, few = nearest(self.last.weights, self.forms), self.live, self._few
+        """The live kernels, fewer of them where most are far from having weight, and what is known
+        of all.
+        """
+        near = nearest(self.last.weights, self.forms)
+        live = self.live
+        few = self._few
         if near.size * SETTINGS.shed < live.size:
-            live, few = near, None
+            live = near
+            few = None
         return Carried(self.problem.K, live, few, self.readings)
 
     def init(self) -> Iterate[None]:
-        task, M = self.problem, self._all.size
+        task = self.problem
+        M = self._all.size
         if self.warm is not None:
-            weights, a = self.warm.weights.copy(), self.warm.dual_for(task.C, task.loss)
+            weights = self.warm.weights.copy()
+            a = self.warm.dual_for(task.C, task.loss)
         else:
             low, high = task.box
             ends = np.isfinite(low) & np.isfinite(high)
-            weights, a = np.zeros(M), np.where(ends, 0.5 * (np.where(ends, low, 0.0) + np.where(ends, high, 0.0)), 0.0)
+            weights = np.zeros(M)
+            a = np.where(ends, 0.5 * (np.where(ends, low, 0.0) + np.where(ends, high, 0.0)), 0.0)
         a = task.feasible(a if a.any() else task.C * task.y)
         live = None if self.warm is None else self.warm.carried.live
         if live is None:
@@ -126,14 +162,18 @@ class LiveKernels(WeightedMethod[None]):
         self.live: Indices = live
         if not weights[live].any():
             weights[live] = 1.0
-        return self._solved(weights, a, 0.5 * self.tol if self.warm is not None else 100.0 * self.tol)
+        return self._solved(
+            weights, a, 0.5 * self.tol if self.warm is not None else 100.0 * self.tol
+        )
 
     def _first(self, forms: Array) -> Indices:
         """The kernels to begin with where none is known to have weight."""
         some = max(SETTINGS.fewest, min(forms.size // 4, SETTINGS.first))
         return np.sort(np.argsort(-forms, kind="stable")[: min(some, self._room)])
 
-    def step(self, best: Iterate[None], last: Iterate[None], trace: Trace) -> Iterate[None] | Status:
+    def step(
+        self, best: Iterate[None], last: Iterate[None], trace: Trace
+    ) -> Iterate[None] | Status:
         if self._ended is not None:
             return self._ended
         forms = self.forms
@@ -147,8 +187,12 @@ class LiveKernels(WeightedMethod[None]):
             if outside.size <= SETTINGS.nearly * self.live.size:
                 asked = 0.0
             asked = max(asked, 0.3 * self.tol)
-            entering = outside[np.argsort(-forms[outside], kind="stable")][: max(self.live.size, SETTINGS.fewest)]
-            is_crowded = not is_stored(self.problem.K) and self.live.size + entering.size > self._room
+            entering = outside[np.argsort(-forms[outside], kind="stable")][
+                : max(self.live.size, SETTINGS.fewest)
+            ]
+            is_crowded = (
+                not is_stored(self.problem.K) and self.live.size + entering.size > self._room
+            )
             if is_crowded and trace.gap <= SETTINGS.progress * self._gap_at_leaving:
                 self._gap_at_leaving = trace.gap
                 self.live = np.flatnonzero(last.weights)
@@ -157,7 +201,9 @@ class LiveKernels(WeightedMethod[None]):
             return Status.STALLED
         return self._solved(last.weights, last.dual, asked)
 
-    def certify(self, best: Iterate[None], dual_point: Array | None, kernels: Indices | None = None) -> Certificate:
+    def certify(
+        self, best: Iterate[None], dual_point: Array | None, kernels: Indices | None = None
+    ) -> Certificate:
         """As everywhere; kernels without weight that cannot change the price are not read."""
         task = self.problem
         if dual_point is not None:
@@ -173,26 +219,36 @@ class LiveKernels(WeightedMethod[None]):
 
     def _inside(self) -> Problem:
         """The problem on the live kernels."""
-        task, live = self.problem, self.live
+        task = self.problem
+        live = self.live
         if live.size == self._all.size and is_stored(task.K):
             return task
         if self._few is None or self._of is None or not np.array_equal(live, self._of):
-            self._few, self._of = CachedOperator(self._chosen(task.K.source)), live
+            self._few = CachedOperator(self._chosen(task.K.source))
+            self._of = live
         return replace(task, K=self._few)
 
     def _chosen(self, source: Any) -> KernelOperator:
         """The live kernels: stored ones where they are, others stored while there is room."""
-        live, n = self.live, self.problem.y.size
+        live = self.live
+        n = self.problem.y.size
         if is_stored(source):
             return cast(KernelOperator, Some(source, live))
         if live.size > self._room:
             selected: KernelOperator = source.select(live)
             return selected
-        if self._slab is None:  # one room for all: earlier stacks beside the new one would take as much again
-            self._slab, self._stored = np.empty((self._room, n, n)), live[:0]
-            if self._few is not None and self._of is not None and Capability.DENSE in self._few.capabilities:
+        # one room for all: earlier stacks beside the new one would take as much again
+        if self._slab is None:
+            self._slab = np.empty((self._room, n, n))
+            self._stored = live[:0]
+            if (
+                self._few is not None
+                and self._of is not None
+                and Capability.DENSE in self._few.capabilities
+            ):
                 self._slab[: self._of.size], self._stored = self._few.values, self._of
-        slab, kept = self._slab, np.flatnonzero(np.isin(self._stored, live))
+        slab = self._slab
+        kept = np.flatnonzero(np.isin(self._stored, live))
         for place, k in enumerate(kept):
             if place != k:
                 slab[place] = slab[k]
@@ -207,7 +263,9 @@ class LiveKernels(WeightedMethod[None]):
 
     def _solved(self, weights: Array, a: Array, asked: float) -> Iterate[None]:
         """The optimum on the live kernels to ``asked`` times R, and its certificate over all."""
-        task, live, self._asked = self.problem, self.live, asked
+        task = self.problem
+        live = self.live
+        self._asked = asked
         inside = self._inside()
         method = begun(inside, self.phases, tol=asked, warm=WarmStart(weights[live], a, task.C))
         listener = self.listener
@@ -218,16 +276,23 @@ class LiveKernels(WeightedMethod[None]):
         proof = fit.dual_coef if fit.dual_point is None else fit.dual_point
         own = inside.K.quad(proof)
         self.forms = self.readings.forms(proof, live, own) if task.screen else task.K.quad(proof)
-        bound, size = task.bound(proof, self.forms), float(proof @ proof)
+        bound = task.bound(proof, self.forms)
+        size = float(proof @ proof)
         if task.screen and size > 0.0:
             radius = radius_of(fit.objective - bound.value, fit.objective, task.loss, task.C)
             self.readings.rule_out(self.forms, float(bound.point @ proof) / size, radius)
         everywhere = np.zeros(self._all.size)
         everywhere[live] = fit.weights
         self.last: Iterate[None] = Iterate(
-            everywhere, fit.dual_coef, fit.intercept, fit.objective, bound.value, bound.price, fit.solves,
+            everywhere,
+            fit.dual_coef,
+            fit.intercept,
+            fit.objective,
+            bound.value,
+            bound.price,
+            fit.solves,
             dual_point=bound.point,
-        )  # fmt: skip
+        )
         return self.last
 
 
@@ -235,10 +300,13 @@ class Some:
     """Some stored ``kernels`` of a ``source``, where they are."""
 
     def __init__(self, source: KernelOperator, kernels: Indices) -> None:
-        self.source, self.kernels = source, kernels
-        self.n_kernels, self.n_samples = kernels.size, source.n_samples
+        self.source = source
+        self.kernels = kernels
+        self.n_kernels = kernels.size
+        self.n_samples = source.n_samples
         self.capabilities = source.capabilities - {Capability.DENSE}
-        self.rows = self.gram = self.select = self.take = self.cross = self.blocks = None  # not asked
+        # not asked
+        self.rows = self.gram = self.select = self.take = self.cross = self.blocks = None
 
     def _among(self, kernels: Indices | None) -> Indices:
         return self.kernels if kernels is None else self.kernels[kernels]
@@ -268,14 +336,21 @@ class Some:
 
 
 def radius_of(gap: float, objective: float, loss: Loss, C: Cost) -> float:
-    """r of the sphere around a dual with this gap that holds the optimal one; infinite where there is none."""
+    """r of the sphere around a dual with this gap that holds the optimal one; infinite where there
+    is none.
+    """
     c = loss.least_curvature / float(np.max(C))
-    return float(np.sqrt(2.0 * (max(gap, 0.0) + _ROUNDING * abs(objective)) / c)) if c > 0.0 else np.inf
+    return (
+        float(np.sqrt(2.0 * (max(gap, 0.0) + _ROUNDING * abs(objective)) / c))
+        if c > 0.0
+        else np.inf
+    )
 
 
 def without_weight(roots: Array, norms: Array, radius: float, exact: Mask | None = None) -> Mask:
-    """(2): the kernels (M,) that have no weight at the optimum, from sqrt(a'K_m a) and sqrt(l_m); roots that are not
-    ``exact`` are upper bounds."""
+    """(2): the kernels (M,) that have no weight at the optimum, from sqrt(a'K_m a) and sqrt(l_m);
+    roots that are not ``exact`` are upper bounds.
+    """
     known = roots if exact is None else np.where(exact, roots, -np.inf)
     if not np.isfinite(radius):
         return np.zeros(roots.size, dtype=bool)
@@ -285,27 +360,32 @@ def without_weight(roots: Array, norms: Array, radius: float, exact: Mask | None
 
 
 def norms_of(K: KernelOperator, balanced: bool) -> Array:
-    """sqrt(l_m) (M,): of the trace or, where kernels are stored, of the smaller of trace and Frobenius norm; of the
-    centred kernels where duals sum to zero (``balanced``)."""
+    """sqrt(l_m) (M,): of the trace or, where kernels are stored, of the smaller of trace and
+    Frobenius norm; of the centred kernels where duals sum to zero (``balanced``).
+    """
     trace = K.diagonals().sum(axis=1)
     if Capability.DENSE not in K.capabilities:
         traces: Array = np.sqrt(np.maximum(trace, 0.0))
         return traces
     kernels: Any = K
-    squares, n = np.array([np.vdot(kernel, kernel) for kernel in kernels.values]), K.n_samples
+    squares = np.array([np.vdot(kernel, kernel) for kernel in kernels.values])
+    n = K.n_samples
     rounding = n * np.finfo(float).eps
     if balanced:
         sums = K.matvec(np.ones(n))
         total = sums.sum(axis=1)
         trace = trace - total / n + rounding * trace
-        squares = squares - 2.0 / n * np.sum(sums * sums, axis=1) + (total / n) ** 2 + rounding * squares
+        squares = (
+            squares - 2.0 / n * np.sum(sums * sums, axis=1) + (total / n) ** 2 + rounding * squares
+        )
     largest = np.minimum(trace, np.sqrt(np.maximum(squares, 0.0)))
     found: Array = np.sqrt(np.maximum(largest, 0.0)) * (1.0 + rounding)
     return found
 
 
 class Readings:
-    """Roots sqrt(a'K_m a) of M kernels at one dual after another, read where they matter, and what follows from a gap.
+    """Roots sqrt(a'K_m a) of M kernels at one dual after another, read where they matter, and what
+    follows from a gap.
 
     Parameters
     ----------
@@ -314,14 +394,21 @@ class Readings:
     """
 
     def __init__(self, K: KernelOperator, norms: Array) -> None:
-        self.K, self.norms = K, norms
+        self.K = K
+        self.norms = norms
         self._duals: dict[int, Array] = {}
-        self._roots, self._at = np.zeros(norms.size), np.full(norms.size, -1)
+        self._roots = np.zeros(norms.size)
+        self._at = np.full(norms.size, -1)
         self.renew()
 
     def renew(self) -> Readings:
-        """Begin another problem on the same kernels: nothing is ruled out, and every reading is a new one."""
-        self.possible, self.was_read = np.ones(self.norms.size, dtype=bool), np.zeros(self.norms.size, dtype=bool)
+        """Begin another problem on the same kernels: nothing is ruled out, and every reading is a
+        new one.
+        """
+        self.possible, self.was_read = (
+            np.ones(self.norms.size, dtype=bool),
+            np.zeros(self.norms.size, dtype=bool),
+        )
         return self
 
     @property
@@ -335,18 +422,24 @@ class Readings:
         return np.flatnonzero(self._at == max(self._duals))
 
     def forms(self, a: Array, live: Indices, known: Array | None = None) -> Array:
-        """a'K_m a (M,): exact for the kernels ``live`` and for all that may exceed the largest of these, an upper bound
-        that does not exceed it for the others; those of ``live`` may be ``known``."""
+        """a'K_m a (M,): exact for the kernels ``live`` and for all that may exceed the largest of
+        these, an upper bound that does not exceed it for the others; those of ``live`` may be
+        ``known``.
+        """
         roots = self._bounds(a)
         self._duals[max(self._duals, default=-1) + 1] = a.copy()
         roots[live] = self._exact(a, live, known)
         asked = np.setdiff1d(np.flatnonzero(roots > roots[live].max(initial=0.0)), live)
         roots[asked] = self._exact(a, asked)
-        self._duals = {place: dual for place, dual in self._duals.items() if np.any(self._at == place)}
+        self._duals = {
+            place: dual for place, dual in self._duals.items() if np.any(self._at == place)
+        }
         return np.asarray(roots**2)
 
     def rule_out(self, forms: Array, share: float, radius: float) -> None:
-        """Rule kernels out by (2) with the sphere around ``share`` times the dual that has these ``forms``."""
+        """Rule kernels out by (2) with the sphere around ``share`` times the dual that has these
+        ``forms``.
+        """
         exact = self._at == max(self._duals)
         self.possible &= ~without_weight(abs(share) * np.sqrt(forms), self.norms, radius, exact)
 
@@ -354,15 +447,24 @@ class Readings:
         """(1) from the last reading of every kernel, infinite where there is none."""
         out = np.full(self.norms.size, np.inf)
         for place, b in self._duals.items():
-            own, size = self._at == place, float(b @ b)
+            own = self._at == place
+            size = float(b @ b)
             share = float(a @ b) / size if size > 0.0 else 0.0
-            out[own] = abs(share) * self._roots[own] + self.norms[own] * float(np.linalg.norm(a - share * b))
+            out[own] = abs(share) * self._roots[own] + self.norms[own] * float(
+                np.linalg.norm(a - share * b)
+            )
         return out * (1.0 + _ROUNDING)
 
     def _exact(self, a: Array, kernels: Indices, forms: Array | None = None) -> Array:
         self.was_read[kernels] = True
         if forms is None:
             everything = kernels.size == self.norms.size
-            forms = self.K.quad(a) if everything else self.K.quad(a, kernels) if kernels.size else np.zeros(0)
+            forms = (
+                self.K.quad(a)
+                if everything
+                else self.K.quad(a, kernels)
+                if kernels.size
+                else np.zeros(0)
+            )
         self._roots[kernels], self._at[kernels] = np.sqrt(forms), max(self._duals)
         return self._roots[kernels]

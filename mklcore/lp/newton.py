@@ -1,16 +1,19 @@
-"""The damped Newton step for the kernel weights: few machine solves where the analytic update crawls (p = 1 above all).
+"""The damped Newton step for the kernel weights: few machine solves where the analytic update
+crawls (p = 1 above all).
 
-J(theta) = max_a Lin(a) - 1/2 theta'Q(a) is convex, its gradient is -Q/2, and with the free points F of the machine
-(those off their bounds), B = K_theta[F, F] + diag(h) and U = ((K_m a)_F)_m, its Hessian is
+J(theta) = max_a Lin(a) - 1/2 theta'Q(a) is convex, its gradient is -Q/2, and with the free points F
+of the machine (those off their bounds), B = K_theta[F, F] + diag(h) and U = ((K_m a)_F)_m, its
+Hessian is
 
     H = U'X,   X = S_U - S_1 (S_1'U) / (1'S_1)  (the second term with an intercept),   S = B^{-1} [U, 1]
 
 p = 1   the step solves a quadratic programme on the simplex, by the pairwise SMO of the support vector machine;
 p > 1   the step solves the stationarity conditions in log theta, bordered by the norm.
 
-Damping goes from Newton (0) to the analytic update (1, at H = 0). H is right only while the same points stay free, so a
-step is taken only if J falls by more than the machine's own gap; else it is shortened along its own curve, and after
-three refusals the analytic update, which never raises J, is taken. The printed algorithm of the paper has no such step.
+Damping goes from Newton (0) to the analytic update (1, at H = 0). H is right only while the same
+points stay free, so a step is taken only if J falls by more than the machine's own gap; else it is
+shortened along its own curve, and after three refusals the analytic update, which never raises J,
+is taken. The printed algorithm of the paper has no such step.
 
 One set of kernel weights for several targets or classes: lp-norm MKL jointly over T machines.
 
@@ -19,10 +22,11 @@ One set of kernel weights for several targets or classes: lp-norm MKL jointly ov
 
     dual   sum_t Lin(a_t) - 1/2 || Q ||_{p*},    Q_m = sum_t a_t'K_m a_t,   1'a_t = 0,   p* = p / (p - 1)
 
-The weights see the targets through Q alone, so that the update of the weights, Newton's step with the sum of the second
-derivatives, the dual price and the certificate are those of one target.
+The weights see the targets through Q alone, so that the update of the weights, Newton's step with
+the sum of the second derivatives, the dual price and the certificate are those of one target.
 
-Source: Kloft et al. (2011), sections 2 and 4, equations (17) and (19), with a sum over targets in place of one.
+Source: Kloft et al. (2011), sections 2 and 4, equations (17) and (19), with a sum over targets in
+place of one.
 """
 
 from __future__ import annotations
@@ -56,14 +60,17 @@ class NewtonSettings:
     tries: int = 3  # lengths of a step before the analytic update: a third rarely fails
     most_damping: float = 4.0  # at which a step is nearly the analytic update
     most_p: float = 50.0  # beyond, theta is its update to rounding
-    most_work: float = 6e9  # multiplications of a Hessian on features: beyond, the analytic update is faster
+    # multiplications of a Hessian on features: beyond, the analytic update is faster
+    most_work: float = 6e9
 
 
 SETTINGS = NewtonSettings()
 
 
 class Newton(Reweighting):
-    """Algorithm 1 with a damped Newton step for theta; only for the (unweighted) lp norm with finite p."""
+    """Algorithm 1 with a damped Newton step for theta; only for the (unweighted) lp norm with
+    finite p.
+    """
 
     what = "damped Newton"
 
@@ -77,8 +84,11 @@ class Newton(Reweighting):
         """At p = 1 a step leaves zero as it reaches it."""
         return self.problem.penalty.scale(weights) if self.p == 1 else super()._lifted(weights)
 
-    def step(self, best: WeightIterate, last: WeightIterate, trace: Trace) -> WeightIterate | Status:
-        accuracy, damping = min(self.accuracy(trace), last.state.accuracy), last.state.damping
+    def step(
+        self, best: WeightIterate, last: WeightIterate, trace: Trace
+    ) -> WeightIterate | Status:
+        accuracy = min(self.accuracy(trace), last.state.accuracy)
+        damping = last.state.damping
         refused: list[WeightIterate] = []
         curve = self._curve(last, damping)
         length = 1.0
@@ -88,8 +98,12 @@ class Newton(Reweighting):
             point = self.solve(path(length), last.dual, accuracy)
             if self.gains(last, point) or certifies(point, trace):
                 eased = damping / 4.0 if damping >= 2e-3 else 0.0
-                damping = eased if length == 1.0 else min(SETTINGS.most_damping, max(2.0 * damping, 0.02))
-                return keeping_dual(replace(point, state=replace(point.state, damping=damping)), *refused)
+                damping = (
+                    eased if length == 1.0 else min(SETTINGS.most_damping, max(2.0 * damping, 0.02))
+                )
+                return keeping_dual(
+                    replace(point, state=replace(point.state, damping=damping)), *refused
+                )
             refused.append(point)
             length *= _shorter(last.state.value, slope * length, point.state.value)
         update = self.problem.penalty.update(last.weights, last.state.Q)
@@ -97,8 +111,12 @@ class Newton(Reweighting):
         outcome = self.accept_or_sharpen(last, following, trace)
         return outcome if isinstance(outcome, Status) else keeping_dual(outcome, *refused)
 
-    def _curve(self, point: WeightIterate, damping: float) -> tuple[Callable[[float], Array], float] | None:
-        """The Newton curve s -> theta(s) out of ``point`` and its slope of J; None where it does not descend."""
+    def _curve(
+        self, point: WeightIterate, damping: float
+    ) -> tuple[Callable[[float], Array], float] | None:
+        """The Newton curve s -> theta(s) out of ``point`` and its slope of J; None where it does
+        not descend.
+        """
         if self._is_dear(point):
             return None
         theta, Q, H = point.weights, point.state.Q, self._hessian(point)
@@ -112,7 +130,11 @@ class Newton(Reweighting):
         if delta is None:
             return None
         slope = -0.5 * float(Q @ (theta * delta))
-        return ((lambda s: self.problem.penalty.scale(theta * np.exp(s * delta))), slope) if slope < 0 else None
+        return (
+            ((lambda s: self.problem.penalty.scale(theta * np.exp(s * delta))), slope)
+            if slope < 0
+            else None
+        )
 
     def _free(self, y: Array, a: Array) -> Indices:
         """The free support vectors, and off the kink at zero."""
@@ -122,23 +144,27 @@ class Newton(Reweighting):
         return np.flatnonzero(inside & (a != 0.0) if loss.epsilon > 0.0 else inside)
 
     def _is_dear(self, point: WeightIterate) -> bool:
-        """Whether a Hessian costs more than a few updates do: where these are few, or many points are free on
-        features."""
+        """Whether a Hessian costs more than a few updates do: where these are few, or many points
+        are free on features.
+        """
         K = self.problem.K
         if not self.p < SETTINGS.most_p:
             return True
         if Capability.FEATURES not in K.capabilities:
             return False
-        D, rows = float(K.n_features), float(self._free(self.problem.y, point.dual).size)
+        D = float(K.n_features)
+        rows = float(self._free(self.problem.y, point.dual).size)
         return rows > D and rows * D * D > SETTINGS.most_work
 
     def _hessian(self, point: WeightIterate) -> Array:
         """H (M, M) of all targets, zero where no point is free.
 
-        Each part is U'AU with A positive semidefinite, so rounding alone can lift it off that: the steps
-        made of it are damped, and a step that does not descend is not taken.
+        Each part is U'AU with A positive semidefinite, so rounding alone can lift it off that: the
+        steps made of it are damped, and a step that does not descend is not taken.
         """
-        weights, Y, H = point.weights, np.atleast_2d(self.problem.y), np.zeros((point.weights.size, point.weights.size))
+        weights = point.weights
+        Y = np.atleast_2d(self.problem.y)
+        H = np.zeros((point.weights.size, point.weights.size))
         G = point.state.G.reshape(len(Y), weights.size, -1)
         for y, a, products in zip(Y, np.atleast_2d(point.dual), G, strict=True):
             H = H + self._second_derivatives(weights, y, a, products)
@@ -146,12 +172,17 @@ class Newton(Reweighting):
         return symmetric
 
     def _second_derivatives(self, weights: Array, y: Array, a: Array, G: Array) -> Array:
-        """H (M, M) of the machine of a target ``y`` (n,) with dual ``a`` (n,) and products G (M, n)."""
-        task, free, M = self.problem, self._free(y, a), weights.size
+        """H (M, M) of the machine of a target ``y`` (n,) with dual ``a`` (n,) and products G (M,
+        n).
+        """
+        task = self.problem
+        free = self._free(y, a)
+        M = weights.size
         if free.size == 0:
             return np.zeros((M, M))
         U = np.ascontiguousarray(G[:, free].T)
-        right, h = np.column_stack([U, np.ones(free.size)]), task.loss.curvature(a, y, task.C)[free]
+        right = np.column_stack([U, np.ones(free.size)])
+        h = task.loss.curvature(a, y, task.C)[free]
         try:
             S = task.K.solve_block(weights, free, h, right)
         except np.linalg.LinAlgError:
@@ -163,12 +194,17 @@ class Newton(Reweighting):
         return U.T @ X
 
     def _on_simplex(self, point: WeightIterate, H: Array, damping: float) -> Array | None:
-        """min -Q/2'(x - theta) + 1/2 (x - theta)'(H + damping diag(Q / theta))(x - theta) over the simplex."""
-        theta, Q = point.weights, point.state.Q
+        """min -Q/2'(x - theta) + 1/2 (x - theta)'(H + damping diag(Q / theta))(x - theta) over the
+        simplex.
+        """
+        theta = point.weights
+        Q = point.state.Q
         M = theta.size
         model = H + np.diag(damping * Q / np.maximum(theta, 0.05 / M))
         model.flat[:: M + 1] += 1e-10 * max(float(np.trace(model)) / M, 1e-300)
-        x, slope = theta.copy(), 0.5 * Q  # the linear term minus model @ x, at x = theta
+        # the linear term minus model @ x, at x = theta
+        x = theta.copy()
+        slope = 0.5 * Q
         scale = float(np.abs(slope).max())
         if scale <= 0.0:
             return None
@@ -177,12 +213,17 @@ class Newton(Reweighting):
         return x / float(x.sum())
 
     def _in_logarithms(self, point: WeightIterate, H: Array, damping: float) -> Array | None:
-        """The Newton change of log theta for  log Q_m = (p - 1) log theta_m + const  on ||theta||_p = 1."""
-        theta, Q, p = point.weights, point.state.Q, self.p
+        """The Newton change of log theta for  log Q_m = (p - 1) log theta_m + const  on ||theta||_p
+        = 1.
+        """
+        theta = point.weights
+        Q = point.state.Q
+        p = self.p
         live = np.flatnonzero((theta > 1e-14) & (1e-14 * Q.max(initial=0.0) < Q))
         if live.size == 0:
             return None
-        t, q = theta[live], Q[live]
+        t = theta[live]
+        q = Q[live]
         system = np.zeros((live.size + 1, live.size + 1))
         system[:-1, :-1] = 2.0 * H[np.ix_(live, live)] * t[None, :] / q[:, None]
         diagonal = np.arange(live.size)
@@ -203,39 +244,66 @@ class Newton(Reweighting):
 
 
 def _shorter(value: float, slope: float, reached: float) -> float:
-    """The factor for the next step length: the minimum of the parabola through value, slope and the value reached."""
+    """The factor for the next step length: the minimum of the parabola through value, slope and the
+    value reached.
+    """
     curvature = reached - value - slope
     return float(np.clip(-slope / (2.0 * curvature), 0.05, 0.5)) if curvature > 0 else 0.5
 
 
 class Joint(Newton):
-    """Damped Newton around T machines; the ``y`` of the problem is (T, n), as are duals and, per target, products."""
+    """Damped Newton around T machines; the ``y`` of the problem is (T, n), as are duals and, per
+    target, products.
+    """
 
     def __init__(self, problem: Problem, *, tol: float, warm: WarmStart | None = None) -> None:
         super().__init__(problem, tol=tol, warm=warm)
         self.name = f"joint damped Newton on {len(problem.y)} targets"
 
-    def solve(self, weights: Array, warm: Array | None, accuracy: float, damping: float = 0.0) -> WeightIterate:
+    def solve(
+        self, weights: Array, warm: Array | None, accuracy: float, damping: float = 0.0
+    ) -> WeightIterate:
         """The machine of every target at ``weights``, and the certificate that they give together."""
-        task, Y = self.problem, self.problem.y
-        total, rest = task.K.combine(weights), (task.C, task.loss, task.fit_intercept)
+        task = self.problem
+        Y = self.problem.y
+        total = task.K.combine(weights)
+        rest = (task.C, task.loss, task.fit_intercept)
         if machine_of(task.loss) is solve_ridge:
             found = solve_ridges(total, Y, *rest)
         else:
             starts = [None] * len(Y) if warm is None else np.reshape(warm, Y.shape)
-            found = [solve_machine(total, y, *rest, warm=a, accuracy=accuracy) for y, a in zip(Y, starts, strict=True)]
+            found = [
+                solve_machine(total, y, *rest, warm=a, accuracy=accuracy)
+                for y, a in zip(Y, starts, strict=True)
+            ]
         duals = np.array([one.dual for one in found])
         intercepts, errors = _errors(task, total.matvec(duals.T).T)
         G = np.array([task.K.source.matvec(np.ascontiguousarray(a)) for a in duals])
         Q = np.maximum(np.einsum("tmi,ti->m", G, duals), 0.0)
         bound = replace(task, y=Y.ravel()).bound(duals.ravel(), Q)
-        state = WeightState(Q, sum(one.objective for one in found), sum(one.gap for one in found), accuracy, damping, G)
+        state = WeightState(
+            Q,
+            sum(one.objective for one in found),
+            sum(one.gap for one in found),
+            accuracy,
+            damping,
+            G,
+        )
         return Iterate(
-            weights, duals, intercepts, errors + task.regulariser(weights, Q), bound.value, bound.price, len(found),
-            state=state, dual_point=bound.point.reshape(Y.shape),
-        )  # fmt: skip
+            weights,
+            duals,
+            intercepts,
+            errors + task.regulariser(weights, Q),
+            bound.value,
+            bound.price,
+            len(found),
+            state=state,
+            dual_point=bound.point.reshape(Y.shape),
+        )
 
-    def certify(self, best: AnyIterate, dual_point: Array | None, kernels: Indices | None = None) -> Certificate:
+    def certify(
+        self, best: AnyIterate, dual_point: Array | None, kernels: Indices | None = None
+    ) -> Certificate:
         """Objective and dual value of published parts from scratch."""
         task = self.problem
         parts = best.weights, best.dual, best.intercept, task.loss, task.C, task.penalty, dual_point
@@ -244,9 +312,16 @@ class Joint(Newton):
 
 def _errors(task: Problem, decisions: Array) -> tuple[Any, float]:
     """The best intercepts (T,) at decision values (T, n), and the sum of all losses there."""
-    free, loss, C = task.fit_intercept, task.loss, task.C
-    found = [best_intercept(loss, f, y, C) if free else 0.0 for f, y in zip(decisions, task.y, strict=True)]
-    errors = [total_loss(loss, f, b, y, C) for f, b, y in zip(decisions, found, task.y, strict=True)]
+    free = task.fit_intercept
+    loss = task.loss
+    C = task.C
+    found = [
+        best_intercept(loss, f, y, C) if free else 0.0
+        for f, y in zip(decisions, task.y, strict=True)
+    ]
+    errors = [
+        total_loss(loss, f, b, y, C) for f, b, y in zip(decisions, found, task.y, strict=True)
+    ]
     return np.array(found), float(sum(errors))
 
 
@@ -268,7 +343,8 @@ def joint_certificate(
     ----------
     K : kernels (M, n, n), or an operator
     Y : targets (T, n), labels -1 / +1 or numbers
-    weights, dual_coef, intercept, dual_point : (M,), (T, n), (T,) and (T, n); ``dual_coef`` is taken where there is no
+    weights, dual_coef, intercept, dual_point : (M,), (T, n), (T,) and (T, n); ``dual_coef`` is
+    taken where there is no
         point
     loss, C, p : the loss object, the cost of one unit of it, the order of the norm of the weights
     fit_intercept : whether every dual must sum to zero
@@ -286,15 +362,26 @@ def joint_certificate(
 
 
 def _values(
-    K: Any, Y: Array, weights: Array, duals: Array, intercepts: Any, loss: Loss, C: Any, penalty: Any,
-    point: Array | None, fit_intercept: bool,
-) -> tuple[float, float | None]:  # fmt: skip
+    K: Any,
+    Y: Array,
+    weights: Array,
+    duals: Array,
+    intercepts: Any,
+    loss: Loss,
+    C: Any,
+    penalty: Any,
+    point: Array | None,
+    fit_intercept: bool,
+) -> tuple[float, float | None]:
     def forms(points: Array) -> Array:
         Q: Array = np.sum([K.quad(np.ascontiguousarray(a)) for a in points], axis=0)
         return Q
 
     decisions = [K.decision(weights, np.ascontiguousarray(a)) for a in duals]
-    errors = [total_loss(loss, f, float(b), y, C) for f, b, y in zip(decisions, intercepts, Y, strict=True)]
+    errors = [
+        total_loss(loss, f, float(b), y, C)
+        for f, b, y in zip(decisions, intercepts, Y, strict=True)
+    ]
     objective = float(sum(errors)) + penalty.regulariser(weights * np.sqrt(forms(duals)))
     if point is None:
         return objective, None
@@ -303,7 +390,9 @@ def _values(
     off = np.abs(point.sum(axis=1)) > 1e-8 * np.maximum(np.abs(point).sum(axis=1), 1e-300)
     if np.any(point < low - room) or np.any(point > high + room) or (fit_intercept and np.any(off)):
         return objective, -np.inf
-    return objective, float(loss.dual(point.ravel(), Y.ravel(), C) - penalty.dual_price(forms(point)))
+    return objective, float(
+        loss.dual(point.ravel(), Y.ravel(), C) - penalty.dual_price(forms(point))
+    )
 
 
 def fit_joint(
@@ -321,8 +410,9 @@ def fit_joint(
 ) -> Fit:
     """lp-norm MKL with one set of weights for T targets.
 
-    ``K`` (M, n, n) or an operator, ``Y`` (T, n), labels -1 / +1 or numbers. In the fit ``dual_coef`` and ``dual_point``
-    are (T, n), ``intercept`` (T,). ``warm`` starts from a neighbouring solution.
+    ``K`` (M, n, n) or an operator, ``Y`` (T, n), labels -1 / +1 or numbers. In the fit
+    ``dual_coef`` and ``dual_point`` are (T, n), ``intercept`` (T,). ``warm`` starts from a
+    neighbouring solution.
     """
     Y = np.ascontiguousarray(np.atleast_2d(Y), dtype=float)
     problem = Problem(K, Y, C, loss, LpNorm(p), fit_intercept)

@@ -1,4 +1,5 @@
-"""The reweighting loop: solve one machine, read the block norms, set the kernel weights in closed form, repeat.
+"""The reweighting loop: solve one machine, read the block norms, set the kernel weights in closed
+form, repeat.
 
 Algorithm 1 of Kloft, Brefeld, Sonnenburg, Zien (2011):
 
@@ -7,15 +8,17 @@ Algorithm 1 of Kloft, Brefeld, Sonnenburg, Zien (2011):
              theta_m <- analytic update from ||w_m|| = theta_m sqrt(a'K_m a)             (24), (19)
     until    best primal - best dual <= tol * R
 
-A dual point certifies every theta, so the gap needs no exact machine: the accuracy of the machine follows the gap.
-``newton.py`` replaces the update of theta and nothing else.
+A dual point certifies every theta, so the gap needs no exact machine: the accuracy of the machine
+follows the gap. ``newton.py`` replaces the update of theta and nothing else.
 
-Cutting planes for p = 1: the semi-infinite linear programme of Sonnenburg et al. (2006), for comparison.
+Cutting planes for p = 1: the semi-infinite linear programme of Sonnenburg et al. (2006), for
+comparison.
 
     min_{theta in the simplex, t}  t     subject to   t >= Lin(a_k) - 1/2 theta'Q(a_k)   for every machine solution a_k
 
-Each step solves the programme (HiGHS) and asks the machine for one more plane at its solution. Kept as the historical
-baseline: its last digits are slow, and damped Newton needs fewer machines. Source: Kloft et al. (2011), section 4.1.
+Each step solves the programme (HiGHS) and asks the machine for one more plane at its solution. Kept
+as the historical baseline: its last digits are slow, and damped Newton needs fewer machines.
+Source: Kloft et al. (2011), section 4.1.
 """
 
 from __future__ import annotations
@@ -40,12 +43,15 @@ class ReweightingSettings:
     A value changes how long a fit takes, not what its certificate proves.
     """
 
-    least_scale: float = 0.001  # of the errors: R of the stopping rule where w = 0 can be the optimum
-    stride: float = 2.0  # how much farther than the update a first step goes, where every step makes all kernels
+    # of the errors: R of the stopping rule where w = 0 can be the optimum
+    least_scale: float = 0.001
+    # how much farther than the update a first step goes, where every step makes all kernels
+    stride: float = 2.0
     longer: float = 1.25  # factor of the stride after a step that gains
     # accuracy of a machine: share of the gap, share of the tolerance at least, and at most
     accuracies: tuple[float, float, float] = (0.1, 0.05, 3e-4)
-    finest: float = 1e-10  # tolerances of the programme, as fine as HiGHS takes them: 1e-7, its own, left gaps of 1e-5
+    # tolerances of the programme, as fine as HiGHS takes them: 1e-7, its own, left gaps of 1e-5
+    finest: float = 1e-10
     same: float = 1e-13  # change of theta that is none
     unseen: float = 0.01  # of the tolerance: the root of a form, as a share of that of the largest
     still: float = 0.9  # of the gap is left after a step that changes nothing
@@ -60,7 +66,8 @@ NEGLIGIBLE = 1e-6  # weights below this share of the largest are set to zero at 
 
 @dataclass(frozen=True, eq=False)
 class WeightState:
-    """What the loop carries with a point: quadratic forms, the machine's own value and gap, its accuracy, the damping.
+    """What the loop carries with a point: quadratic forms, the machine's own value and gap, its
+    accuracy, the damping.
 
     ``G`` (L, n) = K_m a where the method needs it.
     """
@@ -83,22 +90,32 @@ class Reweighting(WeightedMethod[WeightState]):
     certifies = True  # whether the penalty has a dual
 
     def __init__(self, problem: Problem, *, tol: float, warm: WarmStart | None = None) -> None:
-        self.problem, self.tol, self.warm = problem, tol, warm
+        self.problem = problem
+        self.tol = tol
+        self.warm = warm
         self.name = f"{problem.penalty.name} reweighting (analytic update)"
         strides = 1.0 < problem.order < np.inf and not problem.K.keeps_products
         self._stride = SETTINGS.stride if strides else 0.0
 
     def init(self) -> WeightIterate:
-        penalty, M = self.problem.penalty, self.problem.K.n_kernels
+        penalty = self.problem.penalty
+        M = self.problem.K.n_kernels
         if self.warm is None:
             return self.solve(penalty.start(M), None, SETTINGS.accuracies[2])
         weights = self._lifted(self.warm.weights)
-        return self.solve(weights, self.warm.dual_for(self.problem.C, self.problem.loss), max(0.1 * self.tol, _FLOOR))
+        return self.solve(
+            weights,
+            self.warm.dual_for(self.problem.C, self.problem.loss),
+            max(0.1 * self.tol, _FLOOR),
+        )
 
-    def step(self, best: WeightIterate, last: WeightIterate, trace: Trace) -> WeightIterate | Status:
+    def step(
+        self, best: WeightIterate, last: WeightIterate, trace: Trace
+    ) -> WeightIterate | Status:
         accuracy = min(self.accuracy(trace), last.state.accuracy)
         Q = last.state.Q
-        if self.problem.penalty.ascends:  # a form that the tolerance does not see: its large weight would be rounding
+        # a form that the tolerance does not see: its large weight would be rounding
+        if self.problem.penalty.ascends:
             Q = np.maximum(Q, (SETTINGS.unseen * self.tol) ** 2 * Q.max())
         updated = self.problem.penalty.update(last.weights, Q)
         if self._stride > 1.0:
@@ -111,9 +128,10 @@ class Reweighting(WeightedMethod[WeightState]):
         return self.accept_or_sharpen(last, following, trace)
 
     def _beyond(self, weights: Array, updated: Array) -> Array:
-        """The way from ``weights`` to ``updated`` in log theta, gone on: at a dual that stays the update takes a fixed
-        share of it, 1 - 2 / (p + 1), and where every step makes all kernels again few long steps are better than many
-        short ones."""
+        """The way from ``weights`` to ``updated`` in log theta, gone on: at a dual that stays the
+        update takes a fixed share of it, 1 - 2 / (p + 1), and where every step makes all kernels
+        again few long steps are better than many short ones.
+        """
         p = self.problem.order
         with np.errstate(divide="ignore", invalid="ignore"):
             way = np.where(weights > 0.0, np.log(np.maximum(updated, 1e-300) / weights), 0.0)
@@ -133,7 +151,9 @@ class Reweighting(WeightedMethod[WeightState]):
         return self.solve(weights, best.dual, max(0.05 * self.tol, _FLOOR))
 
     def _nothing(self, best: WeightIterate) -> WeightIterate | None:
-        """The model without any kernel, where what is left of them is within the tolerance and it is no worse."""
+        """The model without any kernel, where what is left of them is within the tolerance and it
+        is no worse.
+        """
         price = self.problem.regulariser(best.weights, best.state.Q)
         if not 0.0 < price <= self.tol * best.scale:
             return None
@@ -141,16 +161,26 @@ class Reweighting(WeightedMethod[WeightState]):
         return nothing if nothing.objective <= best.objective else None
 
     def accuracy(self, trace: Trace) -> float:
-        """Relative gap asked of the next machine: a share of the present gap, never far below the tolerance."""
-        (share, least, most), left = SETTINGS.accuracies, trace.gap / trace.scale if trace.scale > 0 else 1.0
+        """Relative gap asked of the next machine: a share of the present gap, never far below the
+        tolerance.
+        """
+        (share, least, most), left = (
+            SETTINGS.accuracies,
+            trace.gap / trace.scale if trace.scale > 0 else 1.0,
+        )
         return float(np.clip(share * left, max(least * self.tol, _FLOOR), most))
 
-    def solve(self, weights: Array, warm: Array | None, accuracy: float, damping: float = 0.0) -> WeightIterate:
+    def solve(
+        self, weights: Array, warm: Array | None, accuracy: float, damping: float = 0.0
+    ) -> WeightIterate:
         """One machine solve at ``weights``, and the certificate it gives to the whole problem."""
         task = self.problem
         total = task.K.combine(weights)
-        found = solve_machine(total, task.y, task.C, task.loss, task.fit_intercept, warm=warm, accuracy=accuracy)
-        f = total.matvec(found.dual)  # from scratch: a large C makes much of what a running sum has lost
+        found = solve_machine(
+            total, task.y, task.C, task.loss, task.fit_intercept, warm=warm, accuracy=accuracy
+        )
+        # from scratch: a large C makes much of what a running sum has lost
+        f = total.matvec(found.dual)
         G, Q = self._products(found.dual)
         b, errors = task.loss_at(f)
         price = task.regulariser(weights, Q)
@@ -159,32 +189,60 @@ class Reweighting(WeightedMethod[WeightState]):
         if bound is None:
             return Iterate(weights, found.dual, b, errors + price, state=state)
         # the dual's price vanishes where no kernel is worth its own
-        scale = bound.price if task.penalty.homogeneous else max(price, SETTINGS.least_scale * errors)
-        return Iterate(weights, found.dual, b, errors + price, bound.value, scale, state=state, dual_point=bound.point)
+        scale = (
+            bound.price if task.penalty.homogeneous else max(price, SETTINGS.least_scale * errors)
+        )
+        return Iterate(
+            weights,
+            found.dual,
+            b,
+            errors + price,
+            bound.value,
+            scale,
+            state=state,
+            dual_point=bound.point,
+        )
 
     def _products(self, a: Array) -> tuple[Array, Array]:
-        """G (L, n) = K_m a, empty where kernels that are not stored need not make it, and Q = a'K_m a."""
+        """G (L, n) = K_m a, empty where kernels that are not stored need not make it, and Q = a'K_m
+        a.
+        """
         K = self.problem.K
         if not (K.keeps_products or self.needs_products):
             return NO_PRODUCTS, K.quad(a)
         G = K.matvec(a)
         return G, np.maximum(G @ a, 0.0)
 
-    def accept_or_sharpen(self, last: WeightIterate, following: WeightIterate, trace: Trace) -> WeightIterate | Status:
-        """``following`` if it gains; else the same weights with a sharper machine; else say that nothing gains."""
+    def accept_or_sharpen(
+        self, last: WeightIterate, following: WeightIterate, trace: Trace
+    ) -> WeightIterate | Status:
+        """``following`` if it gains; else the same weights with a sharper machine; else say that
+        nothing gains.
+        """
         if self.gains(last, following) or certifies(following, trace):
             return following
         if last.state.accuracy <= 10 * _FLOOR:
             return Status.STALLED
-        sharper = self.solve(last.weights, last.dual, max(_FLOOR, 0.1 * last.state.accuracy), last.state.damping)
+        sharper = self.solve(
+            last.weights, last.dual, max(_FLOOR, 0.1 * last.state.accuracy), last.state.damping
+        )
         slope = 0.5 * float(last.weights @ last.state.Q)
-        missed = slope <= NO_SLOPE * abs(last.state.value) and last.state.inner_gap > last.state.accuracy * slope
-        if missed and sharper.state.inner_gap > 0.5 * last.state.inner_gap and not certifies(sharper, trace):
+        missed = (
+            slope <= NO_SLOPE * abs(last.state.value)
+            and last.state.inner_gap > last.state.accuracy * slope
+        )
+        if (
+            missed
+            and sharper.state.inner_gap > 0.5 * last.state.inner_gap
+            and not certifies(sharper, trace)
+        ):
             return Status.STALLED  # round-off: the machine does not reach what is asked already
         return keeping_dual(sharper, following)
 
     def gains(self, last: WeightIterate, following: WeightIterate) -> bool:
-        """The optimum over the machine moved the right way by more than its own gap: up for block norms, else down."""
+        """The optimum over the machine moved the right way by more than its own gap: up for block
+        norms, else down.
+        """
         penalty = self.problem.penalty
         fall = last.state.value + penalty.cost(last.weights)
         fall -= following.state.value + penalty.cost(following.weights)
@@ -195,7 +253,9 @@ class Reweighting(WeightedMethod[WeightState]):
     def _lifted(self, weights: Array) -> Array:
         """Zero weights are absorbing in (19): a warm start lifts them first."""
         lift = 1e-3 if self.problem.penalty.sparse else 1e-6
-        return self.problem.penalty.scale(np.maximum(weights, lift * max(float(weights.max()), 1e-300)))
+        return self.problem.penalty.scale(
+            np.maximum(weights, lift * max(float(weights.max()), 1e-300))
+        )
 
 
 def certifies(point: AnyIterate, trace: Trace) -> bool:
@@ -210,22 +270,32 @@ def keeping_dual(point: WeightIterate, *others: WeightIterate) -> WeightIterate:
     """``point`` with the best dual value and all the solves of the tries that led to it."""
     for one in others:
         point = replace(point, solves=point.solves + one.solves)
-        if one.dual_objective is not None and one.dual_objective > (point.dual_objective or -np.inf):
-            point = replace(point, dual_objective=one.dual_objective, dual_point=one.dual_point, scale=one.scale)
+        if one.dual_objective is not None and one.dual_objective > (
+            point.dual_objective or -np.inf
+        ):
+            point = replace(
+                point, dual_objective=one.dual_objective, dual_point=one.dual_point, scale=one.scale
+            )
     return point
 
 
 class SILP(Reweighting):
-    """The wrapper with theta from a linear programme over all planes so far; only for the lp norm at p = 1."""
+    """The wrapper with theta from a linear programme over all planes so far; only for the lp norm
+    at p = 1.
+    """
 
     def __init__(self, problem: Problem, *, tol: float, warm: WarmStart | None = None) -> None:
         if problem.order != 1:
-            raise ParameterError('solver="silp" is for p = 1 only; use solver="auto" for other norms.')
+            raise ParameterError(
+                'solver="silp" is for p = 1 only; use solver="auto" for other norms.'
+            )
         super().__init__(problem, tol=tol, warm=warm)
         self.name = "cutting planes (SILP)"
         self._planes: list[tuple[float, Array]] = []
 
-    def step(self, best: WeightIterate, last: WeightIterate, trace: Trace) -> WeightIterate | Status:
+    def step(
+        self, best: WeightIterate, last: WeightIterate, trace: Trace
+    ) -> WeightIterate | Status:
         from scipy.optimize import linprog  # not at start-up
 
         task = self.problem
@@ -233,7 +303,8 @@ class SILP(Reweighting):
         linear = np.array([plane for plane, _ in self._planes])
         forms = np.array([Q for _, Q in self._planes])
         M = forms.shape[1]
-        scale = float(np.abs(linear).max()) or float(forms.max()) or 1.0  # in the nu form the linear part is zero
+        # in the nu form the linear part is zero
+        scale = float(np.abs(linear).max()) or float(forms.max()) or 1.0
         found = linprog(
             np.append(np.zeros(M), 1.0),
             A_ub=np.column_stack([-0.5 * forms, -np.ones(len(linear))]) / scale,
@@ -242,17 +313,21 @@ class SILP(Reweighting):
             b_eq=[1.0],
             bounds=[(0.0, 1.0)] * M + [(None, None)],
             method="highs",
-            options={"primal_feasibility_tolerance": SETTINGS.finest, "dual_feasibility_tolerance": SETTINGS.finest},
+            options={
+                "primal_feasibility_tolerance": SETTINGS.finest,
+                "dual_feasibility_tolerance": SETTINGS.finest,
+            },
         )
         if found.x is None:
             return Status.STALLED
         theta = np.maximum(found.x[:-1], 0.0)
-        # The largest Q feels the machine's error to first order: where the gap stands still, only sharper machines
-        # help.
+        # The largest Q feels the machine's error to first order: where the gap stands still, only
+        # sharper machines help.
         still = len(trace.gaps) > 1 and trace.gaps[-1] > SETTINGS.still * trace.gaps[-2]
         same = bool(np.abs(theta / theta.sum() - last.weights).max() <= SETTINGS.same)
         if still and same and last.state.accuracy <= 10 * _FLOOR:
-            return Status.STALLED  # the same plane forever: the programme has no digits left to tell another theta
+            # the same plane forever: the programme has no digits left to tell another theta
+            return Status.STALLED
         least = _FLOOR if still else max(_FLOOR, min(0.01 * self.tol, last.state.accuracy))
         accuracy = max(0.3 * min(self.accuracy(trace), last.state.accuracy), least)
         return self.solve(theta / theta.sum(), last.dual, accuracy)

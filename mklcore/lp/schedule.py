@@ -1,18 +1,22 @@
-"""Which method solves which problem: five rows, of which the first that holds is taken; at p = infinity one machine on
-the sum of the kernels is the optimum.
+"""Which method solves which problem: five rows, of which the first that holds is taken; at p =
+infinity one machine on the sum of the kernels is the optimum.
 
-A row gives methods in turn: the next begins where one is done or stands still, or where a ``leave`` says that it goes
-on faster; the driver sees a single history. ``benchmarks.ablation`` measures each row beside the next that holds, and
-each method of a row beside the row without it: the figures are in docs/ablation.md.
+A row gives methods in turn: the next begins where one is done or stands still, or where a ``leave``
+says that it goes on faster; the driver sees a single history. ``benchmarks.ablation`` measures each
+row beside the next that holds, and each method of a row beside the row without it: the figures are
+in docs/ablation.md.
 
-Squared loss on features, from sums over the rows: any table with the same Z'Z, Z = [Phi, y], has the same weights.
+Squared loss on features, from sums over the rows: any table with the same Z'Z, Z = [Phi, y], has
+the same weights.
 
-The weights are found on the D + 1 rows of a square root of Z'Z, a free intercept taking the means out first; the
-ordinary method begins at them, and one machine on all rows is the answer and its certificate.
+The weights are found on the D + 1 rows of a square root of Z'Z, a free intercept taking the means
+out first; the ordinary method begins at them, and one machine on all rows is the answer and its
+certificate.
 
-At p = 1 that is a group lasso, where few of many kernels have weight: they are sought among a working set, to which
-the kernels of the largest forms a'K_m a are added as long as one of them exceeds those in it (Massias, Gramfort,
-Salmon, 2018, Celer). A form outside that is no larger proves that its kernel has no weight.
+At p = 1 that is a group lasso, where few of many kernels have weight: they are sought among a
+working set, to which the kernels of the largest forms a'K_m a are added as long as one of them
+exceeds those in it (Massias, Gramfort, Salmon, 2018, Celer). A form outside that is no larger
+proves that its kernel has no weight.
 """
 
 from __future__ import annotations
@@ -48,29 +52,41 @@ class ScheduleSettings:
     A value changes how long a fit takes, not what its certificate proves.
     """
 
-    finest: float = 1e-5  # tolerance down to which pairs on rows in single precision are of use at first
-    largest_mb: float = 2000.0  # of the sum of all kernels at p = infinity; above, its rows are computed when asked for
+    # tolerance down to which pairs on rows in single precision are of use at first
+    finest: float = 1e-5
+    # of the sum of all kernels at p = infinity; above, its rows are computed when asked for
+    largest_mb: float = 2000.0
     crowd: int = 100  # kernels that are not stored: from here on their sum is made, not their rows
     crowd_rows: int = 4000  # the same: up to so many rows
-    most_rows: int = 800  # beyond, a chunk of pairs reads so many rows that a sum of the stack is faster
-    analytic_from: float = 4.0  # p from which the analytic update needs two or three steps and no Hessian
-    chunks: int = 30  # of pairs: they close most of the gap while Newton solves its first machines, and creep later
-    opening: int = 10  # Newton steps on all kernels at p = 1: an easy problem ends before a few are worth setting apart
+    # beyond, a chunk of pairs reads so many rows that a sum of the stack is faster
+    most_rows: int = 800
+    # p from which the analytic update needs two or three steps and no Hessian
+    analytic_from: float = 4.0
+    # of pairs: they close most of the gap while Newton solves its first machines, and creep later
+    chunks: int = 30
+    # Newton steps on all kernels at p = 1: an easy problem ends before a few are worth setting
+    # apart
+    opening: int = 10
     look_back: int = 6  # steps whose pace is measured
     few: int = 15  # steps that interior points take at all: the pace to compare with
-    digits: float = 0.01  # of the gap at least must be in sight: Newton's last digits come all at once
-    kink: float = 1.5  # points off their bounds for each kernel with weight, at most: Newton's Hessian is of no use
+    # of the gap at least must be in sight: Newton's last digits come all at once
+    digits: float = 0.01
+    # points off their bounds for each kernel with weight, at most: Newton's Hessian is of no use
+    kink: float = 1.5
     most_newton: int = 40  # Newton steps after which a problem counts as hard
     most_interior: int = 50  # interior point steps after which no more is to be had
-    newton_on_features: float = 1.2  # p from which the analytic update on features needs few cheap steps
-    # p outside of which weights follow the forms too steeply for interior points on features, or hardly
+    # p from which the analytic update on features needs few cheap steps
+    newton_on_features: float = 1.2
+    # p outside of which weights follow the forms too steeply for interior points on features, or
+    # hardly
     orders: tuple[float, float] = (1.2, 3.0)
     unit: float = 2.0  # diagonal of the sum of kernels where the next three were fitted
     creep: float = 0.85  # cost of coordinates on features: C to this power
     passes: float = 0.48  # cost of interior points beside it, and per feature:
     products: float = 0.0013
     most_bytes: float = 1e9  # of the inner system on features and what is made of it
-    standstill: int = 12  # points in a row, none nearer than those before: rounding leads interior points away
+    # points in a row, none nearer than those before: rounding leads interior points away
+    standstill: int = 12
 
 
 SETTINGS = ScheduleSettings()
@@ -91,9 +107,11 @@ def stands_still(problem: Problem, trace: Trace) -> bool:
 
 
 def is_kinked(problem: Problem, trace: Trace) -> bool:
-    """Hardly more points off their bounds than kernels with weight: the Hessian of Newton's step is that of a few
-    points, and the optimum a kink."""
-    a, weights = trace.best.dual, trace.best.weights
+    """Hardly more points off their bounds than kernels with weight: the Hessian of Newton's step is
+    that of a few points, and the optimum a kink.
+    """
+    a = trace.best.dual
+    weights = trace.best.weights
     low, high = problem.box
     free = np.count_nonzero((a > low) & (a < high) & (a != 0.0))
     used = np.count_nonzero(weights > LIVE.negligible * weights.max())
@@ -131,10 +149,12 @@ class Constant(WeightedMethod[Any]):
     name = "the constant model"
 
     def __init__(self, problem: Problem, *, tol: float, warm: WarmStart | None = None) -> None:
-        self.problem, self.tol = problem, tol
+        self.problem = problem
+        self.tol = tol
 
     def init(self) -> AnyIterate:
-        task, zeros = self.problem, np.zeros(self.problem.y.size)
+        task = self.problem
+        zeros = np.zeros(self.problem.y.size)
         b, errors = task.loss_at(zeros)
         return Iterate(task.penalty.start(task.K.n_kernels), zeros, b, errors, -np.inf, solves=0)
 
@@ -147,7 +167,12 @@ def constant(problem: Problem, *, tol: float, warm: WarmStart | None = None) -> 
     return None if interior(problem, tol=tol) is None else Constant(problem, tol=tol)
 
 
-MACHINE, NEWTON, PAIRS, INTERIOR = Phase(Reweighting), Phase(Newton), Phase(Interleaved), Phase(interior)
+MACHINE, NEWTON, PAIRS, INTERIOR = (
+    Phase(Reweighting),
+    Phase(Newton),
+    Phase(Interleaved),
+    Phase(interior),
+)
 SOME_PAIRS, LIVE_KERNELS = Phase(Interleaved, most=SETTINGS.chunks), Phase(live)
 NEWTON_THEN_INTERIOR = (Phase(Newton, is_kinked, SETTINGS.most_newton), INTERIOR)
 ONE_KERNEL = (MACHINE, Phase(constant), Phase(interior, most=SETTINGS.most_interior))
@@ -157,18 +182,27 @@ ONE_KERNEL = (MACHINE, Phase(constant), Phase(interior, most=SETTINGS.most_inter
 
 
 def inside_pays(task: Problem) -> bool:
-    """Whether interior points on D features cost less than coordinates, which take the longer the larger C: in units in
-    which kernels of any scale cost alike."""
-    K, D, p = task.K, task.K.n_features, task.order
+    """Whether interior points on D features cost less than coordinates, which take the longer the
+    larger C: in units in which kernels of any scale cost alike.
+    """
+    K = task.K
+    D = task.K.n_features
+    p = task.order
     if not SETTINGS.orders[0] <= p <= SETTINGS.orders[1] or not task.loss.piecewise_linear:
         return False
-    cost = float(np.mean(task.C)) * float(task.penalty.start(K.n_kernels) @ K.diagonals().mean(axis=1)) / SETTINGS.unit
+    cost = (
+        float(np.mean(task.C))
+        * float(task.penalty.start(K.n_kernels) @ K.diagonals().mean(axis=1))
+        / SETTINGS.unit
+    )
     pays = cost**SETTINGS.creep > SETTINGS.passes + SETTINGS.products * D
     return bool(pays and SETTINGS.most_bytes >= 32.0 * D * D) and Interior.suits(task)
 
 
 def on_features(task: Problem, tol: float) -> tuple[Phase, ...]:
-    """Interior points at p = 1 and where C is large, Newton near p = 1, else one machine after another."""
+    """Interior points at p = 1 and where C is large, Newton near p = 1, else one machine after
+    another.
+    """
     if task.order == 1 and task.loss.piecewise_linear and Interior.suits(task):
         return (INTERIOR,)
     if inside_pays(task):
@@ -182,7 +216,9 @@ def on_rows(task: Problem, tol: float) -> tuple[Phase, ...]:
     crowd = K.n_kernels >= SETTINGS.crowd and K.n_samples <= SETTINGS.crowd_rows
     pairs = not lacking(task.loss, task.penalty)
     if task.order == 1:
-        return (SOME_PAIRS, LIVE_KERNELS) if pairs and K.n_kernels <= LIVE.fewest else (LIVE_KERNELS,)
+        return (
+            (SOME_PAIRS, LIVE_KERNELS) if pairs and K.n_kernels <= LIVE.fewest else (LIVE_KERNELS,)
+        )
     return (PAIRS,) if pairs and not crowd else (MACHINE,)
 
 
@@ -195,7 +231,11 @@ def at_one(task: Problem, tol: float) -> tuple[Phase, ...]:
 
 def by_size(task: Problem, tol: float) -> tuple[Phase, ...]:
     """Pairs at first, where the stack is small."""
-    small = task.y.size <= SETTINGS.most_rows and tol >= SETTINGS.finest and not lacking(task.loss, task.penalty)
+    small = (
+        task.y.size <= SETTINGS.most_rows
+        and tol >= SETTINGS.finest
+        and not lacking(task.loss, task.penalty)
+    )
     return (SOME_PAIRS, NEWTON) if small else (NEWTON,)
 
 
@@ -209,15 +249,31 @@ class ScheduleRow(NamedTuple):
 
 
 TABLE = (
-    ScheduleRow("features", lambda task: task.on_features, on_features, "features cost no kernel value"),
-    ScheduleRow("kernels that are not stored", lambda task: not is_stored(task.K), on_rows,
-        "the kernels are computed when asked for, and no Gram matrix is stored"),
-    ScheduleRow("p = 1", lambda task: task.order == 1, at_one, "at p = 1 the analytic update would crawl"),
-    ScheduleRow("1 < p < 4", lambda task: task.order < SETTINGS.analytic_from, by_size,
-        "at p = {p:.4g} the analytic update would crawl"),
-    ScheduleRow("every other penalty", lambda task: True, lambda task, tol: (MACHINE,),
-        "the analytic update of the {name} needs few steps and no Hessian"),
-)  # fmt: skip
+    ScheduleRow(
+        "features", lambda task: task.on_features, on_features, "features cost no kernel value"
+    ),
+    ScheduleRow(
+        "kernels that are not stored",
+        lambda task: not is_stored(task.K),
+        on_rows,
+        "the kernels are computed when asked for, and no Gram matrix is stored",
+    ),
+    ScheduleRow(
+        "p = 1", lambda task: task.order == 1, at_one, "at p = 1 the analytic update would crawl"
+    ),
+    ScheduleRow(
+        "1 < p < 4",
+        lambda task: task.order < SETTINGS.analytic_from,
+        by_size,
+        "at p = {p:.4g} the analytic update would crawl",
+    ),
+    ScheduleRow(
+        "every other penalty",
+        lambda task: True,
+        lambda task, tol: (MACHINE,),
+        "the analytic update of the {name} needs few steps and no Hessian",
+    ),
+)
 
 
 def row_for(task: Problem) -> ScheduleRow:
@@ -231,7 +287,9 @@ def row_for(task: Problem) -> ScheduleRow:
 def by_newton(task: Problem, *, tol: float, warm: WarmStart | None = None) -> Any:
     """Newton; ParameterError where a penalty has no such step."""
     if not task.order < np.inf:
-        raise ParameterError('solver="newton" needs an lp norm with finite p; use solver="auto" or "wrapper".')
+        raise ParameterError(
+            'solver="newton" needs an lp norm with finite p; use solver="auto" or "wrapper".'
+        )
     phases = at_one(task, tol) if task.order == 1 and not task.on_features else (NEWTON,)
     return begun(task, phases, tol=tol, warm=warm)
 
@@ -269,19 +327,23 @@ def fit_weighted(
 
         min_{w, b, theta >= 0}  C sum_i V(t_i, y_i) + 1/2 sum_m ||w_m||^2 / theta_m    over weights ``penalty`` allows
 
-    ``K`` (M, n, n) float64 or an operator, ``y`` (n,) float64 (labels -1 / +1 for hinge and logistic), ``C`` > 0, a
-    number or one per row (n,). ``solver`` is a key of ``SOLVERS`` or "auto": the rows of ``TABLE`` say which methods
-    that is, and the fit's ``solver`` text repeats why. ``screen`` leaves kernels unread that cannot have weight at
-    p = 1. Source: Kloft, Brefeld, Sonnenburg, Zien (2011), equation (16).
+    ``K`` (M, n, n) float64 or an operator, ``y`` (n,) float64 (labels -1 / +1 for hinge and
+    logistic), ``C`` > 0, a number or one per row (n,). ``solver`` is a key of ``SOLVERS`` or
+    "auto": the rows of ``TABLE`` say which methods that is, and the fit's ``solver`` text repeats
+    why. ``screen`` leaves kernels unread that cannot have weight at p = 1. Source: Kloft, Brefeld,
+    Sonnenburg, Zien (2011), equation (16).
     """
     if not penalty.certifies:
         raise ParameterError(
-            f"The term {getattr(penalty, 'formula', penalty.name)!r} is concave and has no dual, which this solver "
-            "needs for its certificate; use SMKLClassifier or SMKLRegressor."
+            f"The term {getattr(penalty, 'formula', penalty.name)!r} is concave and has no "
+            "dual, which this solver needs for its certificate; use SMKLClassifier or "
+            "SMKLRegressor."
         )
     loss.check_cost(y.size, C)
     if solver not in ("auto", *SOLVERS):
-        raise ParameterError(f"There is no solver called {solver!r}; the solvers are auto, {', '.join(SOLVERS)}.")
+        raise ParameterError(
+            f"There is no solver called {solver!r}; the solvers are auto, {', '.join(SOLVERS)}."
+        )
     kernels = cached(K, None if warm is None else warm.carried.kernels)
     penalty.check_claims(kernels.n_kernels)
     task = Problem(kernels, y, C if np.ndim(C) else float(C), loss, penalty, fit_intercept, screen)
@@ -293,15 +355,29 @@ def fit_weighted(
             f"{', '.join(FEATURE_SOLVERS)}, or approximation=None."
         )
     stored = is_stored(kernels)
-    if task.order == np.inf and not task.on_features and (solver in ("auto", "wrapper") or not stored):
+    if (
+        task.order == np.inf
+        and not task.on_features
+        and (solver in ("auto", "wrapper") or not stored)
+    ):
         return fit_sum(task, tol=tol, max_iter=max_iter, warm=warm, callback=callback)
     if not stored and solver in ("newton", "silp"):
         raise ParameterError(
-            f'solver="{solver}" needs the Gram matrices; use solver="auto" or "interleaved" to work without them.'
+            f'solver="{solver}" needs the Gram matrices; use solver="auto" or '
+            '"interleaved" to work without them.'
         )
-    if task.on_features and loss.quadratic and task.order == 1 and solver == "auto" and kernels.n_kernels > FEW:
-        warm, solver = from_few(task, tol=tol, warm=warm), "newton"
-    elif task.on_features and loss.quadratic and kernels.n_features < y.size and solver != "wrapper":
+    if (
+        task.on_features
+        and loss.quadratic
+        and task.order == 1
+        and solver == "auto"
+        and kernels.n_kernels > FEW
+    ):
+        warm = from_few(task, tol=tol, warm=warm)
+        solver = "newton"
+    elif (
+        task.on_features and loss.quadratic and kernels.n_features < y.size and solver != "wrapper"
+    ):
         warm = from_sums(task, tol=tol, warm=warm)
         solver = "newton" if task.order < np.inf else "wrapper"
     if solver == "auto":
@@ -309,52 +385,73 @@ def fit_weighted(
         method = begun(task, row.phases(task, tol), tol=tol, warm=warm)
         why = f", chosen because {row.why.format(p=task.order, name=penalty.name)}"
     else:
-        method, why = SOLVERS[solver](task, tol=tol, warm=warm), ""
+        method = SOLVERS[solver](task, tol=tol, warm=warm)
+        why = ""
     return run(method, tol=tol, max_iter=max_iter, callback=callback, why=why)
 
 
 def check_mean(task: Problem) -> None:
-    """KernelError where the rows surround the origin evenly in every kernel, so that the nu form has no boundary.
+    """KernelError where the rows surround the origin evenly in every kernel, so that the nu form
+    has no boundary.
 
-    Equal duals, or duals as the costs are, stand for the mean of the rows and are always feasible in the nu form. Where
-    the mean is the origin, their dual value is 0, which f = 0 and rho = 0 reach: the optimum tells no row from another,
-    and a computed one would consist of rounding.
+    Equal duals, or duals as the costs are, stand for the mean of the rows and are always feasible
+    in the nu form. Where the mean is the origin, their dual value is 0, which f = 0 and rho = 0
+    reach: the optimum tells no row from another, and a computed one would consist of rounding.
     """
     costs = np.broadcast_to(task.C, task.y.size)
     mean = costs / costs.sum()
     lengths = task.K.diagonals().mean(axis=1)
     if np.all(task.K.quad(mean) <= _SAME_PLACE * lengths.max()):
         raise KernelError(
-            "The mean of the training rows is the origin in every kernel, as it always is with center=True. The nu "
-            "form looks for a boundary between the rows and the origin, and there is none: its exact optimum is f = 0 "
-            "for every row. Use center=False, and add a kernel such as RBF where all kernels are linear and the "
-            "columns are centred."
+            "The mean of the training rows is the origin in every kernel, as it always is "
+            "with center=True. The nu form looks for a boundary between the rows and the "
+            "origin, and there is none: its exact optimum is f = 0 for every row. Use "
+            "center=False, and add a kernel such as RBF where all kernels are linear and "
+            "the columns are centred."
         )
 
 
 def fit_sum(
-    task: Problem, *, tol: float, max_iter: int, warm: WarmStart | None, callback: Callable[..., Any] | None
+    task: Problem,
+    *,
+    tol: float,
+    max_iter: int,
+    warm: WarmStart | None,
+    callback: Callable[..., Any] | None,
 ) -> Fit:
     """p = infinity as the problem of one kernel, K = sum_m K_m, at p = 1: the prices agree, for
     sum_m a'K_m a = a'K a.
 
-    Where not even the sum fits in memory, its rows are computed when asked for, by interleaved pairs. Source: Kloft et
-    al. (2011), (17) at p* = 1.
+    Where not even the sum fits in memory, its rows are computed when asked for, by interleaved
+    pairs. Source: Kloft et al. (2011), (17) at p* = 1.
     """
-    K, n, room = task.K, task.y.size, SETTINGS.largest_mb
-    needed, source = 8e-6 * n**2, cast(Any, task.K.source)
+    K = task.K
+    n = task.y.size
+    room = SETTINGS.largest_mb
+    needed = 8e-6 * n**2
+    source = cast(Any, task.K.source)
     if needed > room and (missing := lacking(task.loss, task.penalty)):
         raise KernelError(
-            f"The sum of the kernels on {n:,} rows takes {needed:,.0f} MB, above the {room:,.0f} MB that are "
-            f"stored, and to do without it takes {missing}. Use fewer rows, such a loss, or an approximation "
-            "(Nystroem(n_components=200), say)."
+            f"The sum of the kernels on {n:,} rows takes {needed:,.0f} MB, above the "
+            f"{room:,.0f} MB that are stored, and to do without it takes {missing}. Use "
+            "fewer rows, such a loss, or an approximation (Nystroem(n_components=200), "
+            "say)."
         )
-    ones, phases = np.ones(K.n_kernels), ONE_KERNEL if needed <= room else (PAIRS,)
+    ones = np.ones(K.n_kernels)
+    phases = ONE_KERNEL if needed <= room else (PAIRS,)
     one = Dense(cast(Any, K.combine(ones).matrix)[None]) if needed <= room else SummedRows(source)
-    alone = replace(task, K=cached(one, None if warm is None else warm.carried.few), penalty=LpNorm(1.0))
+    alone = replace(
+        task, K=cached(one, None if warm is None else warm.carried.few), penalty=LpNorm(1.0)
+    )
     start = None if warm is None else WarmStart(np.ones(1), warm.dual, warm.C)
     why = f", on the plain sum of {K.n_kernels} kernels"
-    fit = run(begun(alone, phases, tol=tol, warm=start), tol=tol, max_iter=max_iter, callback=callback, why=why)
+    fit = run(
+        begun(alone, phases, tol=tol, warm=start),
+        tol=tol,
+        max_iter=max_iter,
+        callback=callback,
+        why=why,
+    )
     return replace(fit, weights=ones, carry=Carried(K, few=alone.K))
 
 
@@ -362,18 +459,24 @@ _CUT = 1e-14  # of the largest eigenvalue: directions below it are rounding
 
 
 def root_of(scatter: Array) -> tuple[Array, Array]:
-    """A table (D + 1, D) and a target (D + 1,) whose squares and products are ``scatter`` (D + 1, D + 1)."""
+    """A table (D + 1, D) and a target (D + 1,) whose squares and products are ``scatter`` (D + 1, D
+    + 1).
+    """
     values, vectors = np.linalg.eigh(scatter)
     root = np.sqrt(np.where(values > _CUT * values[-1], values, 0.0))[:, None] * vectors.T
     return np.ascontiguousarray(root[:, :-1]), np.ascontiguousarray(root[:, -1])
 
 
 def scatter_of(stack: Features, y: Array, w: Array, centred: bool) -> Array:
-    """Z' diag(w) Z (D + 1, D + 1) of Z = [Phi, y] for weights w (n,) of mean one, about the means if ``centred``."""
+    """Z' diag(w) Z (D + 1, D + 1) of Z = [Phi, y] for weights w (n,) of mean one, about the means
+    if ``centred``.
+    """
     even = bool(np.all(w == 1.0))
-    S, first = stack.gram_of_features if even else stack.weighed_gram(w), stack.coefficients(w)
+    S = stack.gram_of_features if even else stack.weighed_gram(w)
+    first = stack.coefficients(w)
     middle = float(w @ y) / y.size if centred else 0.0
-    c, energy = stack.coefficients(w * (y - middle)), float(w @ (y - middle) ** 2)
+    c = stack.coefficients(w * (y - middle))
+    energy = float(w @ (y - middle) ** 2)
     if centred:
         S = S - np.outer(first, first / y.size)
     return np.block([[S, c[:, None]], [c[None], np.array([[energy]])]])
@@ -394,12 +497,15 @@ def from_sums(task: Problem, *, tol: float, warm: WarmStart | None = None) -> Wa
 
 
 FEW = 32  # kernels of the first working set
-_SAME_PLACE = 1e-7  # of the rows' squared length: nearer to the origin their mean is rounding, as for wide centred RBF
+# of the rows' squared length: nearer to the origin their mean is rounding, as for wide centred RBF
+_SAME_PLACE = 1e-7
 
 
 def from_few(task: Problem, *, tol: float, warm: WarmStart | None = None) -> WarmStart:
     """The weights (M,) of a problem with squared loss on features at p = 1, to begin with."""
-    K, y, stack = task.K, task.y, cast(Any, task.K.source)
+    K = task.K
+    y = task.y
+    stack = cast(Any, task.K.source)
     weights = np.zeros(K.n_kernels) if warm is None else warm.weights
     forms = K.quad(y - y.mean() if task.fit_intercept else y)
     live = np.union1d(np.flatnonzero(weights), np.argsort(-forms, kind="stable")[:FEW])

@@ -1,13 +1,14 @@
-"""Which point of a path to keep: validation rows, folds that also cut stacks, leave-one-out, and the rule of choice.
+"""Which point of a path to keep: validation rows, folds that also cut stacks, leave-one-out, and
+the rule of choice.
 
-`choose` breaks ties the same way everywhere: the highest score, then the fewest kernels, then the strongest
-regularisation (largest lam, smallest C, p or s).
+`choose` breaks ties the same way everywhere: the highest score, then the fewest kernels, then the
+strongest regularisation (largest lam, smallest C, p or s).
 
     e_i = y_i - f^(-i)(x_i) = a_i / B_ii,   B the inverse of K + I/C, bordered by ones with an intercept
 
-Leave-one-out is exact for the machine with the squared loss and needs one fit, but holds the kernel weights fixed at
-what all rows chose, so it says nothing about the choice of kernels itself; folds do, since every fold builds its
-kernels and chooses among them without the rows it is scored on.
+Leave-one-out is exact for the machine with the squared loss and needs one fit, but holds the kernel
+weights fixed at what all rows chose, so it says nothing about the choice of kernels itself; folds
+do, since every fold builds its kernels and chooses among them without the rows it is scored on.
 
 Source: Subrahmanya and Shin (2010), section on model selection; specification of sparse MKL, C.5.
 """
@@ -48,15 +49,16 @@ _SAME = 1e-12  # scores this close are equal
 R = TypeVar("R")
 Tick: TypeAlias = Callable[[int, int], Any] | None
 Axes: TypeAlias = list[tuple[str, Array]]
-Fold: TypeAlias = tuple[tuple[Any, Any], Indices, Indices]  # rows that learn and rows left out, and their places
+# rows that learn and rows left out, and their places
+Fold: TypeAlias = tuple[tuple[Any, Any], Indices, Indices]
 
 
 @dataclass(frozen=True, eq=False)
 class ValidationCurve:
     """Validation scores over lam (L,) and the number of kernels (S,); arrays are (L, S).
 
-    ``scores``, ``n_nonzero`` kernels really used, ``objective``; ``best`` (row, column) by the tie rule, ``lam`` and
-    ``size`` there, ``estimator`` the fitted model of that point.
+    ``scores``, ``n_nonzero`` kernels really used, ``objective``; ``best`` (row, column) by the tie
+    rule, ``lam`` and ``size`` there, ``estimator`` the fitted model of that point.
     """
 
     lams: Array
@@ -80,9 +82,9 @@ class ValidationCurve:
 
     def _repr_html_(self) -> str:
         return (
-            f"<b>validation curve</b>: {self.lams.size} values of lam, {self.sizes.size} sizes; the best "
-            f"{self.score_name} is "
-            f"{self.scores[self.best]:.4f} at lam = {self.lam:.4g} with {self.size} kernels"
+            f"<b>validation curve</b>: {self.lams.size} values of lam, {self.sizes.size} "
+            f"sizes; the best {self.score_name} is {self.scores[self.best]:.4f} at lam = "
+            f"{self.lam:.4g} with {self.size} kernels"
         )
 
 
@@ -100,9 +102,10 @@ def validation_curve(
 ) -> ValidationCurve:
     """Score every (lam, number of kernels) on validation rows, from one greedy run per lam.
 
-    ``estimator`` an unfitted MKL-GOMP or greedy estimator, not changed; ``X``, ``y``, ``X_val``, ``y_val`` as in
-    ``fit_path``; ``lams`` > 0, ``sizes`` whole numbers from 1. Decompositions are made once. ``callback(done, total)``
-    after every lam. ``scoring`` as in ``fit_path``. Ties: fewest kernels, then largest lam.
+    ``estimator`` an unfitted MKL-GOMP or greedy estimator, not changed; ``X``, ``y``, ``X_val``,
+    ``y_val`` as in ``fit_path``; ``lams`` > 0, ``sizes`` whole numbers from 1. Decompositions are
+    made once. ``callback(done, total)`` after every lam. ``scoring`` as in ``fit_path``. Ties:
+    fewest kernels, then largest lam.
 
     Parameters
     ----------
@@ -123,8 +126,8 @@ def validation_curve(
     callback : callable or None, default None
         Called after every step with a record of it; raising ``CancelledError`` ends the fit.
     scoring : str, callable or None, default None
-        Score to measure: a name of ``SCORINGS`` or a callable ``(estimator, X, y)``; None for the usual score of the
-        task.
+        Score to measure: a name of ``SCORINGS`` or a callable ``(estimator, X, y)``; None for the
+        usual score of the task.
     n_jobs : int or None, default None
         Values of lambda at a time, as joblib has it.
 
@@ -137,28 +140,36 @@ def validation_curve(
     ----------
     Sindhwani and Lozano (2011), section 4; specification, A.4.
     """
-    rows, columns = checked_values("lam", lams), checked_values("s", sizes)
+    rows = checked_values("lam", lams)
+    columns = checked_values("s", sizes)
     check_scoring(estimator, scoring)
     if not hasattr(estimator, "along_grid"):
         raise ParameterError(
-            f"{type(estimator).__name__} does not add kernels one by one, so it has no curve over lam and size; use "
-            f"fit_path."
+            f"{type(estimator).__name__} does not add kernels one by one, so it has no "
+            "curve over lam and size; use fit_path."
         )
     model = estimator.copy_with("lam", rows[0].item())
     stack, target = model.training_stack(X, y)
     blocks = validation_blocks(stack, X_val)
     if blocks is None:
         raise ParameterError("A validation curve needs validation rows: pass X_val and y_val.")
-    name, found = score_name(estimator, scoring), []
-    for fitted in _along_grid(model, stack, target, rows.tolist(), [int(k) for k in columns], n_jobs):
+    name = score_name(estimator, scoring)
+    found = []
+    for fitted in _along_grid(
+        model, stack, target, rows.tolist(), [int(k) for k in columns], n_jobs
+    ):
         found.append(fitted)
         if callback is not None:
             callback(len(found), rows.size)
     scores = np.array([scores_of(fitted, blocks, y_val, scoring) for fitted in found])
     used = np.array([[point.n_kernels_ for point in fitted] for fitted in found])
-    objective = np.array([[float(np.sum(point.objective_)) for point in fitted] for fitted in found])
+    objective = np.array(
+        [[float(np.sum(point.objective_)) for point in fitted] for fitted in found]
+    )
     best = choose(CrossValidated(("lam", "s"), (rows, columns), scores[None], used, name))
-    return ValidationCurve(rows, columns.astype(int), scores, used, objective, best, found[best[0]][best[1]], name)
+    return ValidationCurve(
+        rows, columns.astype(int), scores, used, objective, best, found[best[0]][best[1]], name
+    )
 
 
 def _along_grid(
@@ -174,10 +185,11 @@ def _along_grid(
 class CrossValidated:
     """Scores of F folds over one parameter with L values, or over two with L and S.
 
-    ``params`` their names, ``grids`` their values, ``scores`` (F, L) or (F, L, S), ``n_nonzero`` (L,) or (L, S) mean
-    number of kernels used. Over one, ``selected`` (L, M) is the share of the folds that use each kernel (empty when the
-    folds' dictionaries differ in size), and ``finished`` (L,) of bool tells where the fits of all folds reached their
-    tolerance; None: everywhere. ``notes``: classes too rare for folds, and what was done with their rows.
+    ``params`` their names, ``grids`` their values, ``scores`` (F, L) or (F, L, S), ``n_nonzero``
+    (L,) or (L, S) mean number of kernels used. Over one, ``selected`` (L, M) is the share of the
+    folds that use each kernel (empty when the folds' dictionaries differ in size), and ``finished``
+    (L,) of bool tells where the fits of all folds reached their tolerance; None: everywhere.
+    ``notes``: classes too rare for folds, and what was done with their rows.
     """
 
     params: tuple[str, ...]
@@ -213,10 +225,14 @@ class CrossValidated:
 
     def _repr_html_(self) -> str:
         best = np.atleast_1d(choose(self)).tolist()
-        where = ", ".join(f"{escape(p)} = {v[k]:.4g}" for p, v, k in zip(self.params, self.grids, best, strict=True))
+        where = ", ".join(
+            f"{escape(p)} = {v[k]:.4g}"
+            for p, v, k in zip(self.params, self.grids, best, strict=True)
+        )
         score = f"{self.val_score[*best]:.4f} &plusmn; {self.standard_error[*best]:.4f} at {where}"
         return (
-            f"<b>{len(self.scores)} folds over {escape(' and '.join(self.params))}</b>: best {self.score_name} {score}"
+            f"<b>{len(self.scores)} folds over {escape(' and '.join(self.params))}</b>: best "
+            f"{self.score_name} {score}"
         )
 
 
@@ -235,16 +251,16 @@ def cross_validate_path(
     scoring: Scoring = None,
     n_jobs: int | None = None,
 ) -> CrossValidated:
-    """Score a path on folds of the rows; every fold builds its kernels, and chooses among them, without the rows it is
-    scored on. scikit-learn's own search cannot cut stacks.
+    """Score a path on folds of the rows; every fold builds its kernels, and chooses among them,
+    without the rows it is scored on. scikit-learn's own search cannot cut stacks.
 
     Parameters
     ----------
     estimator : estimator
         Unfitted estimator; it is cloned and not changed.
     X : array-like of shape (n, d)
-        A table, whose kernels are built anew in every fold; or a stack (M, n, n) or ``GramStack``, which is cut (its
-        scales stay those of all rows).
+        A table, whose kernels are built anew in every fold; or a stack (M, n, n) or ``GramStack``,
+        which is cut (its scales stay those of all rows).
     y : array-like of shape (n,)
         Target: numbers for a regression, labels of any kind for classes.
     param : str or None, default None
@@ -252,19 +268,21 @@ def cross_validate_path(
     values : array-like of shape (L,), default None
         Values of the parameter along the path.
     n_splits : int, default 5
-        Number of folds, stratified for classifiers. A class with one row is in the training rows of every fold.
+        Number of folds, stratified for classifiers. A class with one row is in the training rows of
+        every fold.
     seed : int, default 0
         Seed of the random draws: the same number gives the same result.
     callback : callable or None, default None
         Called as callback(done, total) of points over all folds; raise in it to cancel.
     params : dict, default None
-        One or two parameters with their values instead, the second running fastest: {"lam": [...], "s": [...]}. One of
-        two may be any parameter of the estimator, as in {"epsilon": [...], "C": [...]}.
+        One or two parameters with their values instead, the second running fastest: {"lam": [...],
+        "s": [...]}. One of two may be any parameter of the estimator, as in {"epsilon": [...], "C":
+        [...]}.
     cv : int or splitter, default None
         Number of folds, a splitter of scikit-learn, or pairs of rows.
     scoring : str, callable or None, default None
-        Score to measure: a name of ``SCORINGS`` or a callable ``(estimator, X, y)``; None for the usual score of the
-        task.
+        Score to measure: a name of ``SCORINGS`` or a callable ``(estimator, X, y)``; None for the
+        usual score of the task.
     n_jobs : int or None, default None
         Folds at a time, as joblib has it.
 
@@ -278,10 +296,15 @@ def cross_validate_path(
     target = np.asarray(y)
     parts = parts_of(estimator, X, target, n_splits, seed, cv)
     cuts = [(cut(X, train, test, target.shape[0]), train, test) for train, test in parts]
-    notes = rare_in_folds(estimator, target) if cv is None or isinstance(cv, (int, np.integer)) else ()
+    notes = (
+        rare_in_folds(estimator, target) if cv is None or isinstance(cv, (int, np.integer)) else ()
+    )
     names, grids = zip(*axes, strict=True)
-    steps, fold = grids[0].size, _fold_path if len(axes) == 1 else _fold_surface
-    found: list[Any] = list(_each_fold(partial(fold, estimator, target, axes, scoring), cuts, steps, callback, n_jobs))
+    steps = grids[0].size
+    fold = _fold_path if len(axes) == 1 else _fold_surface
+    found: list[Any] = list(
+        _each_fold(partial(fold, estimator, target, axes, scoring), cuts, steps, callback, n_jobs)
+    )
     name = score_name(estimator, scoring)
     if len(axes) == 2:
         if callback is not None:
@@ -289,10 +312,17 @@ def cross_validate_path(
         scores, counts = (np.array(one) for one in zip(*found, strict=True))
         order = [list(names).index(name) for name in params or ()]  # the order that was asked for
         return CrossValidated(
-            tuple(names[k] for k in order), tuple(grids[k] for k in order),
-            scores.transpose(0, *(1 + k for k in order)), counts.mean(axis=0).transpose(order), name, notes=notes,
-        )  # fmt: skip
-    used = [path.weights > 1e-6 * np.maximum(path.weights.max(axis=1, keepdims=True), 1e-300) for path in found]
+            tuple(names[k] for k in order),
+            tuple(grids[k] for k in order),
+            scores.transpose(0, *(1 + k for k in order)),
+            counts.mean(axis=0).transpose(order),
+            name,
+            notes=notes,
+        )
+    used = [
+        path.weights > 1e-6 * np.maximum(path.weights.max(axis=1, keepdims=True), 1e-300)
+        for path in found
+    ]
     same = len({path.kernel_names for path in found}) == 1
     return CrossValidated(
         names,
@@ -307,9 +337,13 @@ def cross_validate_path(
 
 
 def _axes(estimator: PathEstimator, asked: Mapping[Any, Any]) -> list[tuple[str, Array]]:
-    """Parameters with their grids, in the order in which they are solved: a path runs over the last."""
+    """Parameters with their grids, in the order in which they are solved: a path runs over the
+    last.
+    """
     if not 1 <= len(asked) <= 2 or None in asked:
-        raise ParameterError("Say which parameter to cross-validate over: param and values, or one or two in params.")
+        raise ParameterError(
+            "Say which parameter to cross-validate over: param and values, or one or two in params."
+        )
     axes = [(name, grid) for name, grid in asked.items() if name not in PATH_ATTRIBUTES]
     axes += [(name, grid) for name, grid in asked.items() if name in PATH_ATTRIBUTES]
     if [name for name, _ in axes] == ["s", "lam"]:
@@ -322,9 +356,15 @@ def _axes(estimator: PathEstimator, asked: Mapping[Any, Any]) -> list[tuple[str,
 
 
 def _each_fold(
-    run: Callable[[Fold, Tick], R], cuts: Sequence[Fold], steps: int, callback: Tick, n_jobs: int | None
+    run: Callable[[Fold, Tick], R],
+    cuts: Sequence[Fold],
+    steps: int,
+    callback: Tick,
+    n_jobs: int | None,
 ) -> Iterator[R]:
-    """``run(fold, tick)`` of every fold in order; of folds at the same time progress is counted once each ends."""
+    """``run(fold, tick)`` of every fold in order; of folds at the same time progress is counted
+    once each ends.
+    """
     total = len(cuts) * steps
     if not is_parallel(n_jobs):
         yield from (run(fold, _offset(callback, f * steps, total)) for f, fold in enumerate(cuts))
@@ -337,10 +377,16 @@ def _each_fold(
 
 def _offset(callback: Tick, done: int, total: int) -> Tick:
     """A callback that counts on from ``done`` of ``total``, which has been reported unless it is 0."""
-    return None if callback is None else lambda k, _: callback(done + k, total) if k or not done else None
+    return (
+        None
+        if callback is None
+        else lambda k, _: callback(done + k, total) if k or not done else None
+    )
 
 
-def _fold_path(estimator: PathEstimator, y: Labels, axes: Axes, scoring: Scoring, fold: Fold, tick: Tick) -> Path:
+def _fold_path(
+    estimator: PathEstimator, y: Labels, axes: Axes, scoring: Scoring, fold: Fold, tick: Tick
+) -> Path:
     ((name, grid),), ((rows, left_out), train, test) = axes, fold
     return fit_path(estimator, rows, y[train], name, grid, left_out, y[test], tick, None, scoring)
 
@@ -348,35 +394,47 @@ def _fold_path(estimator: PathEstimator, y: Labels, axes: Axes, scoring: Scoring
 def _fold_surface(
     estimator: PathEstimator, y: Labels, axes: Axes, scoring: Scoring, fold: Fold, tick: Tick
 ) -> tuple[Array, Array]:
-    """Scores and kernels used (L, S) of a fold: a path over the second axis for every value of the first, or one greedy
-    run for all sizes.
+    """Scores and kernels used (L, S) of a fold: a path over the second axis for every value of the
+    first, or one greedy run for all sizes.
     """
     ((outer, rows), (inner, columns)), ((part, left_out), train, test) = axes, fold
     if (outer, inner) == ("lam", "s") and hasattr(estimator, "along_grid"):
         found = validation_curve(
-            estimator, part, y[train], left_out, y[test], rows, columns, tick, scoring  # type: ignore[arg-type]  # it has along_grid
-        )  # fmt: skip
+            estimator,
+            part,
+            y[train],
+            left_out,
+            y[test],
+            rows,
+            columns,
+            tick,
+            scoring,  # type: ignore[arg-type]  # it has along_grid
+        )
         return found.scores, found.n_nonzero
     scores, used = np.empty((2, rows.size, columns.size))
     for i, value in enumerate(rows):
         if tick is not None:
             tick(i, rows.size)
-        model = estimator.copy_with(PATH_ATTRIBUTES.get(outer, outer), int(value) if outer == "s" else float(value))
+        model = estimator.copy_with(
+            PATH_ATTRIBUTES.get(outer, outer), int(value) if outer == "s" else float(value)
+        )
         path = fit_path(model, part, y[train], inner, columns, left_out, y[test], scoring=scoring)
-        scores[i], used[i] = path.val_score, path.n_nonzero
+        scores[i] = path.val_score
+        used[i] = path.n_nonzero
     return scores, used
 
 
 def choose(path: Path | CrossValidated, rule: str = "best", slack: float | None = None) -> Any:
     """The index of the point of ``path`` to keep; a pair of indices over two parameters.
 
-    "best": the highest validation score. "1se": the strongest regularisation within one standard error of it.
-    "sparsest": the fewest kernels within one standard error of it. Ties: fewest kernels, then strongest regularisation.
-    A ``Path`` has one validation score per point and so no standard error: give ``slack``, how far below the best score
-    a point may be, or use ``cross_validate_path``. ParameterError when there are no validation scores.
+    "best": the highest validation score. "1se": the strongest regularisation within one standard
+    error of it. "sparsest": the fewest kernels within one standard error of it. Ties: fewest
+    kernels, then strongest regularisation. A ``Path`` has one validation score per point and so no
+    standard error: give ``slack``, how far below the best score a point may be, or use
+    ``cross_validate_path``. ParameterError when there are no validation scores.
 
-    A point that was not solved to its tolerance competes only where none was; where it scores higher than all that
-    were, a NotConvergedWarning says so, and by how much.
+    A point that was not solved to its tolerance competes only where none was; where it scores
+    higher than all that were, a NotConvergedWarning says so, and by how much.
 
     Parameters
     ----------
@@ -395,26 +453,34 @@ def choose(path: Path | CrossValidated, rule: str = "best", slack: float | None 
     check_choice("rule", rule, RULES)
     if path.score_name == ACCEPTED:
         raise ParameterError(
-            "Without a target the score is the share of rows accepted as ordinary: it tells how tight the boundary is "
-            "and cannot choose a point. Choose by the share of rows you expect outside."
+            "Without a target the score is the share of rows accepted as ordinary: it "
+            "tells how tight the boundary is and cannot choose a point. Choose by the "
+            "share of rows you expect outside."
         )
     axes = [(path.param, path.values)]
     if isinstance(path, CrossValidated):
         axes = list(zip(path.params, path.grids, strict=True))
     scores = _of_the_finished(path, np.asarray(path.val_score, dtype=float))
     if np.all(np.isnan(scores)):
-        raise ParameterError("This path has no validation scores to choose by: pass X_val and y_val to fit_path.")
+        raise ParameterError(
+            "This path has no validation scores to choose by: pass X_val and y_val to fit_path."
+        )
     used = np.asarray(path.n_nonzero, dtype=float)
-    strengths = np.meshgrid(*[-values if param == "lam" else values for param, values in axes], indexing="ij")
+    strengths = np.meshgrid(
+        *[-values if param == "lam" else values for param, values in axes], indexing="ij"
+    )
     place = _first(scores, used, *strengths)
     if rule != "best":
         if slack is None and isinstance(path, Path):
             raise ParameterError(
-                "One validation score per point has no standard error: use cross_validate_path, or say with slack how "
-                "far below the best score a point may be."
+                "One validation score per point has no standard error: use "
+                "cross_validate_path, or say with slack how far below the best score a "
+                "point may be."
             )
         if slack is not None and not slack >= 0:
-            raise ParameterError(f"slack is a difference of scores and must be 0 or more; got {slack!r}.")
+            raise ParameterError(
+                f"slack is a difference of scores and must be 0 or more; got {slack!r}."
+            )
         allowed = float(path.standard_error[place] if slack is None else slack)  # type: ignore[union-attr]  # of folds
         place = _first(scores, used, *strengths, slack=allowed, size_first=rule == "sparsest")
     return place if len(place) == 2 else place[0]
@@ -423,8 +489,8 @@ def choose(path: Path | CrossValidated, rule: str = "best", slack: float | None 
 def _first(
     scores: Array, used: Array, *strengths: Array, slack: float = 0.0, size_first: bool = True
 ) -> tuple[int, ...]:
-    """Index of the choice among the scores within ``slack`` of the highest: fewest kernels, then the smallest
-    ``strengths``, or these first; then the first.
+    """Index of the choice among the scores within ``slack`` of the highest: fewest kernels, then
+    the smallest ``strengths``, or these first; then the first.
     """
     far = ~(scores >= np.nanmax(scores) - slack - _SAME)
     keys = (*strengths[::-1], used) if size_first else (used, *strengths[::-1])
@@ -433,7 +499,9 @@ def _first(
 
 
 def _of_the_finished(path: Path | CrossValidated, scores: Array) -> Array:
-    """The scores with NaN at points that were not solved to their tolerance, as long as any others have one."""
+    """The scores with NaN at points that were not solved to their tolerance, as long as any others
+    have one.
+    """
     finished = path.finished
     sure = scores if finished is None else np.where(finished, scores, np.nan)
     if not np.isfinite(sure).any():
@@ -441,10 +509,12 @@ def _of_the_finished(path: Path | CrossValidated, scores: Array) -> Array:
     if np.nanmax(scores) > np.nanmax(sure) + _SAME:
         best = int(np.nanargmax(scores))
         warn_short(
-            f"At {path.param} = {path.values[best]:.4g} the {path.score_name} is {scores[best]:.4g}, against "
-            f"{np.nanmax(sure):.4g} at the best of the points that were solved to their tolerance, which alone "
-            f"compete: the fit "
-            "there was not. Raise its limits (max_iter, max_nodes, max_seconds) or tol to let it.",
+            (
+                f"At {path.param} = {path.values[best]:.4g} the {path.score_name} is "
+                f"{scores[best]:.4g}, against {np.nanmax(sure):.4g} at the best of the points "
+                "that were solved to their tolerance, which alone compete: the fit there was "
+                "not. Raise its limits (max_iter, max_nodes, max_seconds) or tol to let it."
+            ),
             stacklevel=3,
         )
     return sure
@@ -457,9 +527,10 @@ def _of_the_finished(path: Path | CrossValidated, scores: Array) -> Array:
 class Choice:
     """What ``choose_C`` found: the best ``C`` and everything it compared.
 
-    ``errors`` and ``n_kernels`` are (L,), one for each of the ``values``: mean squared error for regression, share of
-    wrong rows for classes, or minus the mean score over the folds where another ``scoring`` was asked for. ``measure``
-    names them. ``estimator`` is the fit on all rows at the best value. ``notes``: classes too rare for folds.
+    ``errors`` and ``n_kernels`` are (L,), one for each of the ``values``: mean squared error for
+    regression, share of wrong rows for classes, or minus the mean score over the folds where
+    another ``scoring`` was asked for. ``measure`` names them. ``estimator`` is the fit on all rows
+    at the best value. ``notes``: classes too rare for folds.
     """
 
     rule: str
@@ -472,29 +543,41 @@ class Choice:
     notes: tuple[str, ...] = ()
 
 
-def leave_one_out(K: Array, y: Array, C: float, *, weights: Array | None = None, fit_intercept: bool = True) -> Array:
-    """y_i - f^(-i)(x_i) for every row, where f^(-i) is the squared-loss machine fitted without row i:
+def leave_one_out(
+    K: Array, y: Array, C: float, *, weights: Array | None = None, fit_intercept: bool = True
+) -> Array:
+    """y_i - f^(-i)(x_i) for every row, where f^(-i) is the squared-loss machine fitted without row
+    i:
 
         f^(-i) = argmin_f  C/2 sum_{j != i} (y_j - f(x_j))^2 + 1/2 ||f||^2_K,   with a free intercept or without
 
-    ``K`` (n, n), or a stack (M, n, n) with ``weights`` (M,); ``y`` (n,), labels -1 / +1 for classes; ``C`` > 0. Returns
-    (n,), exact, from one inverse. ParameterError where C is not above 0. Source: specification of sparse MKL, C.5.
+    ``K`` (n, n), or a stack (M, n, n) with ``weights`` (M,); ``y`` (n,), labels -1 / +1 for
+    classes; ``C`` > 0. Returns (n,), exact, from one inverse. ParameterError where C is not above
+    0. Source: specification of sparse MKL, C.5.
     """
     check_positive(C=C)
-    K, y = np.asarray(K, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    K = np.asarray(K, dtype=np.float64)
+    y = np.asarray(y, dtype=np.float64)
     if K.ndim == 3:
         if weights is None:
-            raise ParameterError("A stack (M, n, n) needs the weights (M,) of its kernels; hand over weights=.")
+            raise ParameterError(
+                "A stack (M, n, n) needs the weights (M,) of its kernels; hand over weights=."
+            )
         K = np.tensordot(np.asarray(weights, dtype=np.float64), K, 1)
     if K.shape != (y.size, y.size):
-        raise KernelError(f"The kernel has shape {K.shape}, the target {y.size} rows; expected (n, n) and (n,).")
+        raise KernelError(
+            f"The kernel has shape {K.shape}, the target {y.size} rows; expected (n, n) and (n,)."
+        )
     y = y - centre_of(Squared(), y, fit_intercept)
     with one_blas_thread():
         inverse = np.linalg.inv(K + np.eye(y.size) / C)
-    dual, diagonal = inverse @ y, np.diag(inverse).copy()
+    dual = inverse @ y
+    diagonal = np.diag(inverse).copy()
     if fit_intercept:
         if y.size < 2:
-            raise DataError("Leaving one row out needs at least two rows with an intercept; got one.")
+            raise DataError(
+                "Leaving one row out needs at least two rows with an intercept; got one."
+            )
         ones = inverse.sum(axis=1)
         dual = dual - ones * (ones @ y) / ones.sum()
         diagonal -= ones**2 / ones.sum()
@@ -534,20 +617,23 @@ def choose_C(
     callback : callable or None, default None
         Called as callback(done, total); raise in it to cancel.
     scoring : str, callable or None, default None
-        A scorer of scikit-learn or its name; only folds can measure it, so "auto" then means "kfold".
+        A scorer of scikit-learn or its name; only folds can measure it, so "auto" then means
+        "kfold".
 
     Returns
     -------
     Choice
-        The chosen cost with the errors of all. Ties go to the fewest kernels, then to the smallest C; with several
-        classes the errors are those of the binary machines.
+        The chosen cost with the errors of all. Ties go to the fewest kernels, then to the smallest
+        C; with several classes the errors are those of the binary machines.
     """
     from sklearn.base import is_classifier  # not at start-up
 
     grid = np.atleast_1d(np.asarray(values, dtype=np.float64))
     if grid.ndim != 1 or grid.size == 0 or not np.all(np.isfinite(grid) & (grid > 0)):
         raise ParameterError(f"values must be numbers above 0, at least one; got {values!r}.")
-    rule, y, classes = _rule(estimator, rule, scoring), np.asarray(y), is_classifier(estimator)
+    rule = _rule(estimator, rule, scoring)
+    y = np.asarray(y)
+    classes = is_classifier(estimator)
     measure = "share of wrong rows" if classes else "mean squared error"
     if scoring is not None:
         measure = f"minus {score_name(estimator, scoring)}"
@@ -556,7 +642,9 @@ def choose_C(
         found = CrossValidated(("C",), (grid,), -errors[None], counts, measure)
     else:
         measured = scoring if scoring is not None or classes else "neg_mean_squared_error"
-        found = cross_validate_path(estimator, X, y, "C", grid, n_splits, seed, callback, scoring=measured)
+        found = cross_validate_path(
+            estimator, X, y, "C", grid, n_splits, seed, callback, scoring=measured
+        )
         errors = (1.0 if scoring is None and classes else 0.0) - found.val_score
     C = float(grid[choose(found)])
     best = estimator.copy_with("C", C).fit(X, y)
@@ -570,7 +658,10 @@ def _rule(estimator: PathEstimator, rule: str, scoring: Scoring) -> str:
     if "C" not in asked:
         raise ParameterError(f"{type(estimator).__name__} has no parameter C to choose.")
     if is_outlier_detector(estimator):
-        raise ParameterError("Without a target no error can be estimated, so none can choose C. Set C or nu yourself.")
+        raise ParameterError(
+            "Without a target no error can be estimated, so none can choose C. Set C or "
+            "nu yourself."
+        )
     check_choice("rule", rule, ESTIMATES)
     check_scoring(estimator, scoring)
     loss = make_loss(asked["loss"])
@@ -587,16 +678,24 @@ def _rule(estimator: PathEstimator, rule: str, scoring: Scoring) -> str:
 
 
 def _left_one_out(
-    estimator: PathEstimator, X: Any, y: Labels, grid: Array, callback: Callable[[int, int], Any] | None
+    estimator: PathEstimator,
+    X: Any,
+    y: Labels,
+    grid: Array,
+    callback: Callable[[int, int], Any] | None,
 ) -> tuple[Array, Array]:
-    """The error (L,) at every C, all rows of all machines counting alike, and how many kernels are used (L,)."""
+    """The error (L,) at every C, all rows of all machines counting alike, and how many kernels are
+    used (L,).
+    """
     model = estimator.copy_with("C", float(grid[0]))
     stack, target = model.training_stack(X, y)
     if not stack.capabilities & {Capability.DENSE, Capability.FEATURES}:
         raise ParameterError(
-            f'rule="loo" reads stored kernels, which {type(stack).__name__} are not; use rule="kfold".'
+            f'rule="loo" reads stored kernels, which {type(stack).__name__} are not; use '
+            'rule="kfold".'
         )
-    errors, counts = np.empty(grid.size), np.empty(grid.size)
+    errors = np.empty(grid.size)
+    counts = np.empty(grid.size)
     if callback is not None:
         callback(0, grid.size)
     fitted: Any
@@ -604,26 +703,38 @@ def _left_one_out(
         wrong = []
         for part, signed, *_ in machines_of(fitted, stack.values, y):
             left = leave_one_out(part, signed, fitted.C, fit_intercept=fitted.fit_intercept)
-            wrong.append(np.greater_equal(signed * left, 1.0) if hasattr(fitted, "classes_") else left**2)
-        errors[place], counts[place] = np.mean(np.concatenate(wrong)), fitted.n_kernels_
+            wrong.append(
+                np.greater_equal(signed * left, 1.0) if hasattr(fitted, "classes_") else left**2
+            )
+        errors[place] = np.mean(np.concatenate(wrong))
+        counts[place] = fitted.n_kernels_
         if callback is not None:
             callback(place + 1, grid.size)
     return errors, counts
 
 
 def machines_of(fitted: Any, K: Array, y: Labels) -> Iterator[tuple[Array, Array, Array, float]]:
-    """Every binary or regression machine on a stack ``K`` (M, n, n): its kernel, its target (labels -1 / +1), its dual
-    and its intercept, on its own rows.
+    """Every binary or regression machine on a stack ``K`` (M, n, n): its kernel, its target (labels
+    -1 / +1), its dual and its intercept, on its own rows.
     """
     rows: Indices = np.arange(y.size)
     if not hasattr(fitted, "classes_"):
-        yield np.tensordot(fitted.weights_, K, 1), np.asarray(y, dtype=float), fitted.dual_coef_, fitted.intercept_
+        yield (
+            np.tensordot(fitted.weights_, K, 1),
+            np.asarray(y, dtype=float),
+            fitted.dual_coef_,
+            fitted.intercept_,
+        )
         return
     codes = np.searchsorted(fitted.classes_, y)
     pairs = getattr(fitted, "pairs_", None)
     if np.ndim(fitted.weights_) == 1:
         pairs = ((0, 1),)
-    tables = (np.atleast_2d(fitted.weights_), np.atleast_2d(fitted.dual_coef_), np.atleast_1d(fitted.intercept_))
+    tables = (
+        np.atleast_2d(fitted.weights_),
+        np.atleast_2d(fitted.dual_coef_),
+        np.atleast_1d(fitted.intercept_),
+    )
     for k, (weights, dual, intercept) in enumerate(zip(*tables, strict=True)):
         rows = rows if pairs is None else np.flatnonzero(np.isin(codes, pairs[k]))
         part = sum(weights[m] * K[m][np.ix_(rows, rows)] for m in np.flatnonzero(weights))

@@ -1,7 +1,9 @@
-"""Paths in one file: a NumPy archive of plain arrays and one JSON text. Nothing in it is ever executed.
+"""Paths in one file: a NumPy archive of plain arrays and one JSON text.
 
-The figures of every point are kept, the fitted models are not: they are fitted anew when they are needed. Sizes are
-bounded before anything is unpacked, and what does not fit together is refused.
+Nothing in it is ever executed.
+
+The figures of every point are kept, the fitted models are not: they are fitted anew when they are
+needed. Sizes are bounded before anything is unpacked, and what does not fit together is refused.
 """
 
 from __future__ import annotations
@@ -22,10 +24,19 @@ from mklcore.problem.driver import Status
 
 FORMAT = "path 1"
 MOST_UNPACKED = 64 * 2**20
-MOST_POINTS, MOST_KERNELS = 2000, 100_000
+MOST_POINTS = 2000
+MOST_KERNELS = 100_000
 COLUMNS = (
-    "values", "objective", "dual_gap", "relative_gap", "n_nonzero", "train_score", "val_score", "seconds", "solves",
-)  # fmt: skip
+    "values",
+    "objective",
+    "dual_gap",
+    "relative_gap",
+    "n_nonzero",
+    "train_score",
+    "val_score",
+    "seconds",
+    "solves",
+)
 WHOLE = ("n_nonzero", "solves")
 
 
@@ -35,10 +46,15 @@ def write_paths(**paths: Path) -> bytes:
     At least one; "format" is no name.
     """
     if not paths or "format" in paths:
-        raise ParameterError(f"Paths are kept under names other than 'format', at least one; got {sorted(paths)}.")
+        raise ParameterError(
+            f"Paths are kept under names other than 'format', at least one; got {sorted(paths)}."
+        )
     arrays: dict[str, np.ndarray] = {}
     for name, path in paths.items():
-        arrays |= {f"{name}_{column}": np.asarray(getattr(path, column), float) for column in (*COLUMNS, "weights")}
+        arrays |= {
+            f"{name}_{column}": np.asarray(getattr(path, column), float)
+            for column in (*COLUMNS, "weights")
+        }
     texts = {"format": FORMAT} | {name: _describe(path) for name, path in paths.items()}
     arrays["text"] = np.frombuffer(json.dumps(texts).encode(), dtype=np.uint8)
     out = io.BytesIO()
@@ -47,17 +63,19 @@ def write_paths(**paths: Path) -> bytes:
 
 
 def read_paths(content: bytes) -> dict[str, Path]:
-    """The paths in an archive that ``write_paths`` made, by name; their fits and estimators are None, their arrays
-    read-only.
+    """The paths in an archive that ``write_paths`` made, by name; their fits and estimators are
+    None, their arrays read-only.
 
-    DataError, with what is wrong, for anything else: another format, damage, sizes beyond bounds, parts that do not
-    fit.
+    DataError, with what is wrong, for anything else: another format, damage, sizes beyond bounds,
+    parts that do not fit.
     """
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             size = sum(member.file_size for member in archive.infolist())
             if size > MOST_UNPACKED:
-                raise DataError(f"it unpacks to {size / 2**20:,.0f} MB, more than {MOST_UNPACKED // 2**20}.")
+                raise DataError(
+                    f"it unpacks to {size / 2**20:,.0f} MB, more than {MOST_UNPACKED // 2**20}."
+                )
             for member in archive.namelist():
                 with archive.open(member) as file:
                     array_header(file)
@@ -67,8 +85,14 @@ def read_paths(content: bytes) -> dict[str, Path]:
                 raise DataError(f"its format is not {FORMAT!r}.")
             return {name: _path(name, reason, found) for name, reason in texts.items()}
     except Exception as error:  # a damaged archive leads its readers into any of them
-        reason = str(error) if isinstance(error, DataError) else f"it is damaged ({type(error).__name__})."
-        raise DataError(f"Paths cannot be read: {reason} Expected an archive that write_paths made.") from error
+        reason = (
+            str(error)
+            if isinstance(error, DataError)
+            else f"it is damaged ({type(error).__name__})."
+        )
+        raise DataError(
+            f"Paths cannot be read: {reason} Expected an archive that write_paths made."
+        ) from error
 
 
 def _describe(path: Path) -> dict[str, Any]:
@@ -83,13 +107,23 @@ def _describe(path: Path) -> dict[str, Any]:
 
 
 def _path(name: str, text: Mapping[str, Any], found: Mapping[str, np.ndarray]) -> Path:
-    names, families = tuple(map(str, text["names"])), tuple(map(str, text["families"]))
+    names = tuple(map(str, text["names"]))
+    families = tuple(map(str, text["families"]))
     statuses = tuple(Status[status] for status in text["statuses"])
-    L, M = len(statuses), len(names)
-    if text["param"] not in PATH_ATTRIBUTES or not 0 < L <= MOST_POINTS or not 0 < M <= MOST_KERNELS:
-        raise DataError(f"{L} points, {M} kernels and the parameter {str(text['param'])[:20]!r} are no path.")
+    L = len(statuses)
+    M = len(names)
+    if (
+        text["param"] not in PATH_ATTRIBUTES
+        or not 0 < L <= MOST_POINTS
+        or not 0 < M <= MOST_KERNELS
+    ):
+        raise DataError(
+            f"{L} points, {M} kernels and the parameter {str(text['param'])[:20]!r} are no path."
+        )
     columns = {column: _array(f"{name}_{column}", found, (L,)) for column in COLUMNS}
-    whole: dict[str, Any] = {column: np.nan_to_num(columns.pop(column)).astype(np.int64) for column in WHOLE}
+    whole: dict[str, Any] = {
+        column: np.nan_to_num(columns.pop(column)).astype(np.int64) for column in WHOLE
+    }
     weights = _array(f"{name}_weights", found, (L, M))
     if len(families) != M or np.isnan(columns["values"]).any() or not np.isfinite(weights).all():
         raise DataError("its values, weights and families do not fit together.")
@@ -98,9 +132,18 @@ def _path(name: str, text: Mapping[str, Any], found: Mapping[str, np.ndarray]) -
         raise DataError(f"the chosen point {str(chosen)[:20]!r} is none of {L}.")
     absent = (None,) * L
     return Path(
-        text["param"], weights=weights, statuses=statuses, fits=absent, estimators=absent, kernel_names=names,
-        kernel_families=families, score_name=str(text["score"]), chosen=chosen, **columns, **whole,
-    )  # fmt: skip
+        text["param"],
+        weights=weights,
+        statuses=statuses,
+        fits=absent,
+        estimators=absent,
+        kernel_names=names,
+        kernel_families=families,
+        score_name=str(text["score"]),
+        chosen=chosen,
+        **columns,
+        **whole,
+    )
 
 
 def _array(key: str, found: Mapping[str, np.ndarray], shape: tuple[int, ...]) -> Array:

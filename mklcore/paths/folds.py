@@ -1,6 +1,7 @@
 """Folds: cuts of a table or of a ready stack of kernels, and many runs of one kind by joblib.
 
-``n_jobs`` is joblib's: None for one after the other, unless ``joblib.parallel_config`` says otherwise, as in
+``n_jobs`` is joblib's: None for one after the other, unless ``joblib.parallel_config`` says
+otherwise, as in
 
     with joblib.parallel_config(backend="loky", n_jobs=4): ...      # processes of this machine
     with joblib.parallel_config(backend="dask"): ...                # the workers of the active distributed.Client
@@ -24,9 +25,11 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 
-def parts_of(estimator: Any, X: Any, y: Labels, n_splits: int, seed: int, cv: Any) -> list[tuple[Indices, Indices]]:
-    """The rows to learn from and those left out, a pair per fold: ``cv`` as scikit-learn has it, or ``n_splits``
-    folds.
+def parts_of(
+    estimator: Any, X: Any, y: Labels, n_splits: int, seed: int, cv: Any
+) -> list[tuple[Indices, Indices]]:
+    """The rows to learn from and those left out, a pair per fold: ``cv`` as scikit-learn has it, or
+    ``n_splits`` folds.
     """
     owners = X.row_groups if isinstance(X, Dataset) else None
     if cv is None or isinstance(cv, (int, np.integer)):
@@ -34,16 +37,20 @@ def parts_of(estimator: Any, X: Any, y: Labels, n_splits: int, seed: int, cv: An
     found = cv.split(np.zeros((y.shape[0], 1)), y, owners) if hasattr(cv, "split") else cv
     parts = [(np.asarray(train), np.asarray(test)) for train, test in found]
     if len(parts) < 2:
-        raise ParameterError(f"cv gives {len(parts)} folds; a mean with its error needs at least two.")
+        raise ParameterError(
+            f"cv gives {len(parts)} folds; a mean with its error needs at least two."
+        )
     return parts
 
 
 def folds(
     estimator: Any, y: Labels, n_splits: int, seed: int, owners: Labels | None = None
 ) -> list[tuple[Indices, Indices]]:
-    """Training rows and held-out rows of every fold: shuffled, and stratified for classifiers; ``y`` (n,) or (n, T).
+    """Training rows and held-out rows of every fold: shuffled, and stratified for classifiers;
+    ``y`` (n,) or (n, T).
 
-    ``owners`` (n,) says whose rows are held out together. A class with one row is in the training rows of every fold.
+    ``owners`` (n,) says whose rows are held out together. A class with one row is in the training
+    rows of every fold.
     """
     return fold_rows(_classes(estimator, y), y.shape[0], n_splits, seed, owners)
 
@@ -72,12 +79,16 @@ def cut(X: Any, train: Indices, test: Indices, n: int) -> tuple[Any, Any]:
     if np.ndim(X) == 3:
         stack = np.asarray(X)
         return np.ascontiguousarray(stack[:, train[:, None], train]), stack[:, test[:, None], train]
-    return (X.iloc[train], X.iloc[test]) if hasattr(X, "iloc") else (np.asarray(X)[train], np.asarray(X)[test])
+    return (
+        (X.iloc[train], X.iloc[test])
+        if hasattr(X, "iloc")
+        else (np.asarray(X)[train], np.asarray(X)[test])
+    )
 
 
 def halves(estimator: Any, y: Array, n: int, seed: int) -> Iterator[tuple[Indices, Indices]]:
-    """``n`` random cuts of the rows in two halves, class by class where there are classes; the first has all of
-    them.
+    """``n`` random cuts of the rows in two halves, class by class where there are classes; the
+    first has all of them.
     """
     yield from half_rows(_classes(estimator, y), y.shape[0], n, seed)
 
@@ -90,10 +101,12 @@ def is_parallel(n_jobs: int | None) -> bool:
 def each(run: Callable[[T], R], given: Iterable[T], n_jobs: int | None = None) -> Iterator[R]:
     """``run`` of everything ``given``, in its order.
 
-    One BLAS thread each, so that the results are the same wherever they are computed: more would add up in another
-    order.
+    One BLAS thread each, so that the results are the same wherever they are computed: more would
+    add up in another order.
     """
-    return iter(Parallel(n_jobs=n_jobs, return_as="generator")(delayed(_alone)(run, one) for one in given))
+    return iter(
+        Parallel(n_jobs=n_jobs, return_as="generator")(delayed(_alone)(run, one) for one in given)
+    )
 
 
 def _alone(run: Callable[[T], R], one: T) -> R:

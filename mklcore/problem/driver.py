@@ -1,23 +1,25 @@
-"""The one outer loop, and what a method tells it. Everything that methods have in common lives here.
+"""The one outer loop, and what a method tells it.
 
-The driver keeps history, best primal point, best dual value, the stopping rule, the non-finite check and the cancel
-callback, and returns one frozen ``Fit`` for every ``Method``.
+Everything that methods have in common lives here.
 
-Stopping rule (specification of the lp-norm solver): best primal minus best dual <= tol * R, where R is the regulariser
-term of the dual. R, not the objective: at small C the objective is nearly all loss and accepts the uniform start. A
-gap below the rounding of its two values is published as that rounding; where the tolerance is finer, the status is
-``ROUNDED``.
+The driver keeps history, best primal point, best dual value, the stopping rule, the non-finite
+check and the cancel callback, and returns one frozen ``Fit`` for every ``Method``.
 
-Nothing leaves the driver unproved: a polish that costs more than tol * R is undone, and four invariants are checked
-before anything is published:
+Stopping rule (specification of the lp-norm solver): best primal minus best dual <= tol * R, where R
+is the regulariser term of the dual. R, not the objective: at small C the objective is nearly all
+loss and accepts the uniform start. A gap below the rounding of its two values is published as that
+rounding; where the tolerance is finer, the status is ``ROUNDED``.
+
+Nothing leaves the driver unproved: a polish that costs more than tol * R is undone, and four
+invariants are checked before anything is published:
 
     objective            the published coefficients give the published objective
     dual value           the published dual point gives the published dual value
     dual below primal    the dual value does not exceed the objective
     history              the published point is no worse than the best one seen, but for tol R
 
-A violation is a ``ProofError``, unless round-off explains it: then the kernels are too badly scaled for float64, and a
-``KernelError`` names the scales.
+A violation is a ``ProofError``, unless round-off explains it: then the kernels are too badly scaled
+for float64, and a ``KernelError`` names the scales.
 """
 
 from __future__ import annotations
@@ -42,7 +44,8 @@ class DriverSettings:
     What counts as rounding is never more than `check` allows.
     """
 
-    # share of the objective that its rounding is at most: values from scratch agree to that, or nothing is published
+    # share of the objective that its rounding is at most: values from scratch agree to that, or
+    # nothing is published
     digits: float = 1e-7
     restated: int = 5  # times that running sums may claim a gap that is none, before a run ends
 
@@ -51,8 +54,11 @@ SETTINGS = DriverSettings()
 
 EXACT = 1e-6  # share of the objective up to which two computations of one number agree
 _SHARP = 1e-7  # the same where round-off is the reason: another machine may be ten times less lucky
-_TOO_MUCH = 3e-4  # share of the objective that round-off may cost at the very worst, which is hardly ever met
-_FAR, _STRAINED = 1e-2, 1e-5  # shares of the objective: a gap that is no answer, round-off that explains one
+# share of the objective that round-off may cost at the very worst, which is hardly ever met
+_TOO_MUCH = 3e-4
+# shares of the objective: a gap that is no answer, round-off that explains one
+_FAR = 1e-2
+_STRAINED = 1e-5
 ROUNDING = 8.0 * np.finfo(float).eps
 
 
@@ -60,30 +66,44 @@ class Status(enum.Enum):
     """How a fit ended; the text says what that means and what to do next."""
 
     CONVERGED = "converged: the certificate is within the tolerance"
-    SETTLED = "settled: the kernel weights no longer change; with log or mf terms other starts may end elsewhere"
+    SETTLED = (
+        "settled: the kernel weights no longer change; with log or mf terms other starts may "
+        "end elsewhere"
+    )
     COMPLETE = "complete: the number of kernels asked for was reached"
     NO_GAIN = "complete: no further kernel improves the fit by more than score_tol"
     ROUNDED = "complete: the gap that is left is the rounding of the objective in double precision"
     PROVEN = "proven best: no other choice of as many kernels has a lower objective"
-    BOUNDED = "complete: max_relaxations were made; the bound says how far from the best choice this one can be"
+    BOUNDED = (
+        "complete: max_relaxations were made; the bound says how far from the best choice "
+        "this one can be"
+    )
     EXHAUSTED = "complete: every kernel is in use"
     CANCELLED = "cancelled before the tolerance was reached; start again to go on from here"
     MAX_ITER = "stopped at max_iter before the tolerance was reached; raise max_iter or tol"
-    MAX_NODES = "not certified: stopped at max_nodes; raise max_nodes or depth_weight, loosen tol, or take a larger lam"
+    MAX_NODES = (
+        "not certified: stopped at max_nodes; raise max_nodes or depth_weight, loosen tol, or "
+        "take a larger lam"
+    )
     OUT_OF_TIME = (
-        "not certified: stopped at max_seconds; raise max_seconds or depth_weight, loosen tol, or take a larger lam"
+        "not certified: stopped at max_seconds; raise max_seconds or depth_weight, loosen "
+        "tol, or take a larger lam"
     )
     OUT_OF_MEMORY = (
-        "not certified: stopped at memory_mb; raise memory_mb or depth_weight, use fewer rows, or take a larger lam"
+        "not certified: stopped at memory_mb; raise memory_mb or depth_weight, use fewer "
+        "rows, or take a larger lam"
     )
     PROVISIONAL = (
-        'provisional: only the necessary condition was checked; the answer can be wrong in kind, use search="certified"'
+        "provisional: only the necessary condition was checked; the answer can be wrong in "
+        'kind, use search="certified"'
     )
     RAN_AWAY = (
         "stopped at the last point that double precision can carry, because a kernel weight runs away; add the group "
         'lasso, which bounds it (terms="log+gl"), or take a smaller C'
     )
-    STALLED = "no step improves the objective any more; loosen tol, or remove near-duplicate kernels"
+    STALLED = (
+        "no step improves the objective any more; loosen tol, or remove near-duplicate kernels"
+    )
 
     @property
     def ok(self) -> bool:
@@ -106,7 +126,9 @@ _OK = frozenset(
 
 
 class Screened(NamedTuple):
-    """At p = 1: how many kernels cannot have weight at the optimum, and how many were never read, of all of them."""
+    """At p = 1: how many kernels cannot have weight at the optimum, and how many were never read,
+    of all of them.
+    """
 
     ruled_out: int
     unread: int
@@ -119,11 +141,11 @@ State = TypeVar("State")
 class Iterate(Generic[State]):
     """One iterate: a model, its objective, and, where the method has one, its certificate.
 
-    ``weights`` (M,), ``dual`` (n,) or (n, T) signed, ``intercept`` float, ``objective`` primal value,
-    ``dual_objective`` lower bound or None, ``scale`` R of the stopping rule, ``solves`` machine solves spent on it,
-    ``selected`` kernels in order of entry (None for methods that weigh all), ``state`` what the method needs for the
-    next step, ``dual_point`` (n,) signed: the feasible dual point whose value is ``dual_objective``; it may be another
-    than ``dual``.
+    ``weights`` (M,), ``dual`` (n,) or (n, T) signed, ``intercept`` float, ``objective`` primal
+    value, ``dual_objective`` lower bound or None, ``scale`` R of the stopping rule, ``solves``
+    machine solves spent on it, ``selected`` kernels in order of entry (None for methods that weigh
+    all), ``state`` what the method needs for the next step, ``dual_point`` (n,) signed: the
+    feasible dual point whose value is ``dual_objective``; it may be another than ``dual``.
     """
 
     weights: Array
@@ -142,20 +164,27 @@ AnyIterate: TypeAlias = Iterate[Any]  # of a method whose state is its own affai
 
 
 class Bounded:
-    """An ``objective`` and the ``dual_objective`` that bounds the optimum from below; None without a certificate."""
+    """An ``objective`` and the ``dual_objective`` that bounds the optimum from below; None without
+    a certificate.
+    """
 
     objective: float
     dual_objective: float | None
 
     @property
     def gap(self) -> float | None:
-        """Primal minus dual: the distance to the optimum is at most this. None for methods without a certificate."""
+        """Primal minus dual: the distance to the optimum is at most this.
+
+        None for methods without a certificate.
+        """
         return None if self.dual_objective is None else self.objective - self.dual_objective
 
     @property
     def relative_gap(self) -> float | None:
         """The gap as a share of the objective."""
-        return None if self.gap is None else self.gap / max(abs(self.objective), np.finfo(float).tiny)
+        return (
+            None if self.gap is None else self.gap / max(abs(self.objective), np.finfo(float).tiny)
+        )
 
 
 @dataclass(frozen=True)
@@ -177,9 +206,10 @@ class Record(Bounded):
 class Fit(Bounded):
     """What every solver returns. A field that does not apply to a method is None, never absent.
 
-    ``n_iter`` counts the steps after the first point, and is 1 where that point was the answer already.
-    ``dual_point`` (n,) signed is the feasible dual point whose value is ``dual_objective``, less the rounding where the
-    gap would be below it; it may be another than ``dual_coef``, which gives the best primal.
+    ``n_iter`` counts the steps after the first point, and is 1 where that point was the answer
+    already. ``dual_point`` (n,) signed is the feasible dual point whose value is
+    ``dual_objective``, less the rounding where the gap would be below it; it may be another than
+    ``dual_coef``, which gives the best primal.
 
     Parameters
     ----------
@@ -216,7 +246,8 @@ class Fit(Bounded):
     decision : ndarray of shape (n,) or None, default None
         Decision values of the training rows.
     screened : Screened or None, default None
-        At p = 1, how many kernels screening ruled out and how many were never read; None where nothing was screened.
+        At p = 1, how many kernels screening ruled out and how many were never read; None where
+        nothing was screened.
     """
 
     weights: Array
@@ -232,19 +263,24 @@ class Fit(Bounded):
     seconds: float
     selected: tuple[int, ...] | None = None
     points: tuple[AnyIterate, ...] | None = field(default=None, repr=False)
-    carry: Any = field(default=None, repr=False)  # what the method hands to the fit of a neighbouring problem
+    # what the method hands to the fit of a neighbouring problem
+    carry: Any = field(default=None, repr=False)
     dual_point: Array | None = field(default=None, repr=False)
-    decision: Array | None = field(default=None, repr=False)  # f (n,) on the training rows, no intercept, where known
+    # f (n,) on the training rows, no intercept, where known
+    decision: Array | None = field(default=None, repr=False)
     screened: Screened | None = None
 
     def _repr_html_(self) -> str:
         certificate = (
-            "no certificate" if self.relative_gap is None else f"within {100 * self.relative_gap:.3g} % of the optimum"
+            "no certificate"
+            if self.relative_gap is None
+            else f"within {100 * self.relative_gap:.3g} % of the optimum"
         )
         used = int(np.count_nonzero(self.weights > 0))
         return (
-            f"<b>{self.solver}</b>: objective {self.objective:.6g}, {certificate}, "
-            f"{used} of {self.weights.size} kernels, {self.solves} solves, {self.seconds:.2f} s ({self.status.value})"
+            f"<b>{self.solver}</b>: objective {self.objective:.6g}, {certificate}, {used} "
+            f"of {self.weights.size} kernels, {self.solves} solves, {self.seconds:.2f} s "
+            f"({self.status.value})"
         )
 
 
@@ -258,10 +294,12 @@ class Method(ABC, Generic[State]):
     name : what a fit says of how it was found
     keeps_points : whether the fit holds every iterate
     descends : False for a method that may end above its best iterate
-    listener : what to call in the middle of long steps, which end where it answers yes; None: nothing
+    listener : what to call in the middle of long steps, which end where it answers yes; None:
+    nothing
     scales : the scales of the problem, for a refusal
     carry : what the fit of a neighbouring problem can use
-    screened : how many kernels screening ruled out, and how many were never read; None where nothing is screened
+    screened : how many kernels screening ruled out, and how many were never read; None where
+    nothing is screened
     """
 
     name: str
@@ -275,18 +313,23 @@ class Method(ABC, Generic[State]):
         """The first iterate."""
 
     @abstractmethod
-    def step(self, best: Iterate[State], last: Iterate[State], trace: Trace) -> Iterate[State] | Status:
+    def step(
+        self, best: Iterate[State], last: Iterate[State], trace: Trace
+    ) -> Iterate[State] | Status:
         """The next iterate, or how the method ends."""
 
     def successor(self, trace: Trace, has_ended: bool) -> Method[Any] | None:
-        """What goes on from the best iterate, where this method has ended or would be slower; None: nothing does."""
+        """What goes on from the best iterate, where this method has ended or would be slower; None:
+        nothing does.
+        """
         return None
 
     def restate(self, best: Iterate[State], dual_point: Array | None) -> Iterate[State]:
-        """``best`` with values from scratch, for a method that updates them from step to step; ``best`` where they are
-        exact.
+        """``best`` with values from scratch, for a method that updates them from step to step;
+        ``best`` where they are exact.
 
-        Asked before a run ends as converged, and at its end; a restated iterate is returned as it is.
+        Asked before a run ends as converged, and at its end; a restated iterate is returned as it
+        is.
         """
         return best
 
@@ -295,7 +338,9 @@ class Method(ABC, Generic[State]):
         return best
 
     def certify(self, best: Iterate[State], dual_point: Array | None) -> Certificate | None:
-        """Objective and dual value of the published coefficients and dual point, from scratch; None: unknown."""
+        """Objective and dual value of the published coefficients and dual point, from scratch;
+        None: unknown.
+        """
         return None
 
     @property
@@ -308,9 +353,10 @@ class Method(ABC, Generic[State]):
 
 
 class Certificate(NamedTuple):
-    """Objective and dual value (None without one) from scratch; ``rounding``, what round-off can move them by at most;
-    ``floor``, what it moves them by even where the fit is perfect; ``decision`` (n,), f on the training rows without
-    intercept."""
+    """Objective and dual value (None without one) from scratch; ``rounding``, what round-off can
+    move them by at most; ``floor``, what it moves them by even where the fit is perfect;
+    ``decision`` (n,), f on the training rows without intercept.
+    """
 
     objective: float
     dual_objective: float | None = None
@@ -321,12 +367,12 @@ class Certificate(NamedTuple):
 
 @dataclass
 class Trace:
-    """What the driver remembers of a run: best primal point, best dual value and the point that has it, how near they
-    have come, and at what cost, line by line.
+    """What the driver remembers of a run: best primal point, best dual value and the point that has
+    it, how near they have come, and at what cost, line by line.
 
-    ``gap`` is infinite as long as nothing is proved; ``scale`` is R of the stopping rule, that of the dual that proves
-    most, for far from the optimum R can be anything; ``target`` is the gap at which the run may stop; ``gaps`` are
-    those after every point.
+    ``gap`` is infinite as long as nothing is proved; ``scale`` is R of the stopping rule, that of
+    the dual that proves most, for far from the optimum R can be anything; ``target`` is the gap at
+    which the run may stop; ``gaps`` are those after every point.
     """
 
     tol: float
@@ -345,33 +391,53 @@ class Trace:
     _clock: float = field(default_factory=time.perf_counter)
 
     def add(self, point: AnyIterate) -> None:
-        """Take one iterate and write a line of the history. MKLError where its objective is no number."""
+        """Take one iterate and write a line of the history.
+
+        MKLError where its objective is no number.
+        """
         if not np.isfinite(point.objective):
             raise MKLError(
-                f"The objective became {point.objective} at iteration {len(self.gaps)}. The kernels or targets are too "
-                "badly scaled for this tolerance: normalise the kernels, or scale the target to unit variance."
+                f"The objective became {point.objective} at iteration {len(self.gaps)}. "
+                "The kernels or targets are too badly scaled for this tolerance: "
+                "normalise the kernels, or scale the target to unit variance."
             )
-        if self.best is None or point.objective <= self.best.objective or point.dual_objective is None:
+        if (
+            self.best is None
+            or point.objective <= self.best.objective
+            or point.dual_objective is None
+        ):
             self.best = point
         self.hear(point)
         self.lowest = min(self.lowest, point.objective)
         self.gaps.append(self.gap)
         self.solves += point.solves
-        seconds, note = time.perf_counter() - self._clock, "" if self.history else self.note
-        self.history.append(Record(len(self.history), self.best.objective, self.dual, self.solves, seconds, note))
+        seconds = time.perf_counter() - self._clock
+        note = "" if self.history else self.note
+        self.history.append(
+            Record(len(self.history), self.best.objective, self.dual, self.solves, seconds, note)
+        )
 
     def hear(self, point: AnyIterate) -> None:
         """Take the dual value of ``point``, and nothing else of it."""
-        if point.dual_objective is not None and (self.dual is None or point.dual_objective > self.dual):
-            self.dual, self.dual_point, self._scale = point.dual_objective, point.dual_point, point.scale
+        if point.dual_objective is not None and (
+            self.dual is None or point.dual_objective > self.dual
+        ):
+            self.dual = point.dual_objective
+            self.dual_point = point.dual_point
+            self._scale = point.scale
         objective = float(self.best.objective)
         self.gap = np.inf if self.dual is None else objective - self.dual
         self.scale = self.best.scale if self.dual is None else min(self._scale, abs(objective))
         self.target = max(self.tol * self.scale, 100 * np.finfo(float).eps * abs(objective))
 
     def restate(self, best: AnyIterate) -> None:
-        """Take ``best`` for what has been seen so far: the published values came from running sums; these are truer."""
-        self.best, self.dual, self.dual_point, self.lowest = best, None, None, best.objective
+        """Take ``best`` for what has been seen so far: the published values came from running sums;
+        these are truer.
+        """
+        self.best = best
+        self.dual = None
+        self.dual_point = None
+        self.lowest = best.objective
         self.hear(best)
         self.tell_no_more(best.objective, self.dual)
 
@@ -380,7 +446,9 @@ class Trace:
         for place, line in enumerate(self.history):
             below = line.dual_objective
             below = below if below is None or dual is None else min(below, dual)
-            self.history[place] = replace(line, objective=max(line.objective, objective), dual_objective=below)
+            self.history[place] = replace(
+                line, objective=max(line.objective, objective), dual_objective=below
+            )
 
 
 def run(
@@ -391,12 +459,14 @@ def run(
     callback: Callable[[Record], Any] | None = None,
     why: str = "",
 ) -> Fit:
-    """Drive ``method`` until its certificate is within ``tol``, it says it is done, or ``max_iter`` steps are made.
+    """Drive ``method`` until its certificate is within ``tol``, it says it is done, or ``max_iter``
+    steps are made.
 
-    ``callback(record)`` is called after every iteration, and with the last record again in the middle of one that
-    computes many kernel rows; a true answer ends the run with ``Status.CANCELLED``, an exception passes through. The
-    best point seen is kept, with its proof computed from scratch where a method needs one. A division by zero or a
-    singular system inside a method, compiled or not, is a KernelError that names the scales of the problem. ``why`` the
+    ``callback(record)`` is called after every iteration, and with the last record again in the
+    middle of one that computes many kernel rows; a true answer ends the run with
+    ``Status.CANCELLED``, an exception passes through. The best point seen is kept, with its proof
+    computed from scratch where a method needs one. A division by zero or a singular system inside a
+    method, compiled or not, is a KernelError that names the scales of the problem. ``why`` the
     method was taken is named.
     """
     methods = [method]
@@ -404,7 +474,9 @@ def run(
         with one_blas_thread():
             return _driven(methods, Trace(tol, method.name + why), max_iter, callback, why)
     except (np.linalg.LinAlgError, ArithmeticError) as error:
-        raise KernelError(f"These kernels cannot be weighed in double precision: {methods[-1].scales}.") from error
+        raise KernelError(
+            f"These kernels cannot be weighed in double precision: {methods[-1].scales}."
+        ) from error
     finally:
         for one in methods:
             one.listener = None
@@ -417,13 +489,20 @@ def _driven(
     callback: Callable[[Record], Any] | None,
     why: str,
 ) -> Fit:
-    """The loop: a point, the stopping rule, the next method in turn or the next step; then the best point is published.
+    """The loop: a point, the stopping rule, the next method in turn or the next step; then the best
+    point is published.
 
-    ``methods`` grows by those that take over: the points of one that has not found a better one yet are not its own.
+    ``methods`` grows by those that take over: the points of one that has not found a better one yet
+    are not its own.
     """
-    method, restated, handed, name = methods[0], 0, None, methods[0].name
+    method = methods[0]
+    restated = 0
+    handed = None
+    name = methods[0].name
     points: list[AnyIterate] = []
-    listener = None if callback is None else lambda: bool(trace.history) and callback(trace.history[-1])
+    listener = (
+        None if callback is None else lambda: bool(trace.history) and callback(trace.history[-1])
+    )
     method.listener = listener
     following: Any = method.init()
     status: Status | None = None
@@ -437,7 +516,8 @@ def _driven(
             status = Status.CONVERGED
             if _restate(method, trace, handed) and trace.gap > trace.target:
                 restated += 1  # what running sums said was not so: on from there
-                last, status = trace.best, None if restated < SETTINGS.restated else Status.STALLED
+                last = trace.best
+                status = None if restated < SETTINGS.restated else Status.STALLED
         elif callback is not None and callback(trace.history[-1]):
             status = Status.CANCELLED
         elif len(trace.history) > max_iter:
@@ -446,9 +526,13 @@ def _driven(
             break
         following = method.successor(trace, has_ended=False) or method.step(trace.best, last, trace)
         if isinstance(following, Status):
-            status, following = following, method.successor(trace, has_ended=True)
+            status = following
+            following = method.successor(trace, has_ended=True)
         if isinstance(following, Method):
-            method, handed, status = following, trace.best, None  # its points have another state
+            # its points have another state
+            method = following
+            handed = trace.best
+            status = None
             methods.append(method)
             name += f", then {method.name}"
             method.listener = listener
@@ -458,12 +542,19 @@ def _driven(
     if trace.best is not handed:
         _polish(method, trace)
     assert status is not None
-    return _published(method, trace, status, steps, name + why, tuple(points) if method.keeps_points else None)
+    return _published(
+        method, trace, status, steps, name + why, tuple(points) if method.keeps_points else None
+    )
 
 
 def _restate(method: Method[Any], trace: Trace, handed: AnyIterate | None) -> bool:
-    """Whether the best point has other values from scratch than were reported; they are in its place then."""
-    if trace.best is handed or (truer := method.restate(trace.best, trace.dual_point)) is trace.best:
+    """Whether the best point has other values from scratch than were reported; they are in its
+    place then.
+    """
+    if (
+        trace.best is handed
+        or (truer := method.restate(trace.best, trace.dual_point)) is trace.best
+    ):
         return False
     trace.restate(truer)
     trace.add(truer)
@@ -471,7 +562,9 @@ def _restate(method: Method[Any], trace: Trace, handed: AnyIterate | None) -> bo
 
 
 def _polish(method: Method[Any], trace: Trace) -> None:
-    """The method's last word on its best point, undone where it costs more than the tolerance allows."""
+    """The method's last word on its best point, undone where it costs more than the tolerance
+    allows.
+    """
     best = trace.best
     polished = method.polish(best)
     if polished is best:
@@ -482,19 +575,29 @@ def _polish(method: Method[Any], trace: Trace) -> None:
         return
     trace.best = None
     trace.add(polished)
-    if polished.dual_objective is None:  # a polish without a certificate is no step: the history ends before it
+    # a polish without a certificate is no step: the history ends before it
+    if polished.dual_objective is None:
         trace.history.pop()
 
 
 def _published(
-    method: Method[Any], trace: Trace, status: Status, steps: int, name: str, points: tuple[AnyIterate, ...] | None
+    method: Method[Any],
+    trace: Trace,
+    status: Status,
+    steps: int,
+    name: str,
+    points: tuple[AnyIterate, ...] | None,
 ) -> Fit:
-    """The best point as a fit, after its values from scratch have been compared with those that were reported."""
+    """The best point as a fit, after its values from scratch have been compared with those that
+    were reported.
+    """
     best = trace.best
     values = method.certify(best, trace.dual_point)
     allowed = trace.tol * (trace.scale or abs(best.objective)) if method.descends else np.inf
     check(name, best.objective, trace.dual, trace.lowest, allowed, values)
-    rounding = 0.0 if values is None else min(values.rounding, SETTINGS.digits * abs(best.objective))
+    rounding = (
+        0.0 if values is None else min(values.rounding, SETTINGS.digits * abs(best.objective))
+    )
     if status in (Status.STALLED, Status.CONVERGED) and np.isfinite(trace.gap):
         if max(trace.gap, rounding) <= trace.target:
             status = Status.CONVERGED
@@ -506,10 +609,24 @@ def _published(
     dual = None if trace.dual is None else min(trace.dual, best.objective - rounding)
     trace.tell_no_more(-np.inf, dual)
     return Fit(
-        best.weights, best.dual, best.intercept, best.objective, dual, status, steps, tuple(trace.history), name,
-        trace.solves, trace.history[-1].seconds, best.selected, points, method.carry, trace.dual_point,
-        None if values is None else values.decision, method.screened,
-    )  # fmt: skip
+        best.weights,
+        best.dual,
+        best.intercept,
+        best.objective,
+        dual,
+        status,
+        steps,
+        tuple(trace.history),
+        name,
+        trace.solves,
+        trace.history[-1].seconds,
+        best.selected,
+        points,
+        method.carry,
+        trace.dual_point,
+        None if values is None else values.decision,
+        method.screened,
+    )
 
 
 def warn_unless_converged(fit: Fit, tol: float) -> None:
@@ -517,7 +634,9 @@ def warn_unless_converged(fit: Fit, tol: float) -> None:
     if fit.status.ok:
         return
     reached = (
-        "" if fit.relative_gap is None else f" Relative gap reached {fit.relative_gap:.2e}, tolerance asked {tol:.0e}."
+        ""
+        if fit.relative_gap is None
+        else f" Relative gap reached {fit.relative_gap:.2e}, tolerance asked {tol:.0e}."
     )
     warn_short(f"{fit.solver} {fit.status.value}.{reached}", stacklevel=3)
 
@@ -526,14 +645,22 @@ def warn_unless_converged(fit: Fit, tol: float) -> None:
 
 
 def check(
-    name: str, objective: float, dual_objective: float | None, lowest: float, allowed: float, values: Certificate | None
+    name: str,
+    objective: float,
+    dual_objective: float | None,
+    lowest: float,
+    allowed: float,
+    values: Certificate | None,
 ) -> None:
-    """Raise unless the four invariants hold: FloatingPointError where round-off explains what is wrong.
+    """Raise unless the four invariants hold: FloatingPointError where round-off explains what is
+    wrong.
 
-    ``objective`` and ``dual_objective`` are about to be published, ``lowest`` is the best objective seen, ``allowed``
-    what the published one may exceed it by, ``values`` what the coefficients give (None where a method cannot say).
+    ``objective`` and ``dual_objective`` are about to be published, ``lowest`` is the best objective
+    seen, ``allowed`` what the published one may exceed it by, ``values`` what the coefficients give
+    (None where a method cannot say).
     """
-    size, rounded = max(abs(objective), abs(dual_objective or 0.0)), 0.0
+    size = max(abs(objective), abs(dual_objective or 0.0))
+    rounded = 0.0
     if values is not None:
         if values.rounding > _TOO_MUCH * size + values.floor:
             raise FloatingPointError("round-off costs too much")
@@ -543,7 +670,8 @@ def check(
         if dual_objective is not None and np.isfinite(dual_objective):
             if values.dual_objective is None:
                 raise ProofError(
-                    f"Invariant 'dual value' is violated: {name} has a dual value and no point that proves it."
+                    f"Invariant 'dual value' is violated: {name} has a dual value and no "
+                    "point that proves it."
                 )
             _agree("dual value", name, dual_objective, values.dual_objective, size, values)
             rounded += abs(values.dual_objective - dual_objective)
@@ -551,25 +679,30 @@ def check(
         if values is not None and dual_objective - objective <= values.rounding:
             raise FloatingPointError("round-off is more than the gap")
         raise ProofError(
-            f"Invariant 'dual below primal' is violated: {name} has dual value {dual_objective:.10g} above its "
-            f"objective {objective:.10g}."
+            f"Invariant 'dual below primal' is violated: {name} has dual value "
+            f"{dual_objective:.10g} above its objective {objective:.10g}."
         )
     slack = 1e-9 * size if dual_objective is not None else EXACT * size
     if objective - lowest > allowed + slack + rounded:
         raise ProofError(
-            f"Invariant 'history' is violated: {name} ends at {objective:.10g}, {objective - lowest:.3g} above the "
-            f"best point it had seen, where {allowed:.3g} is allowed."
+            f"Invariant 'history' is violated: {name} ends at {objective:.10g}, "
+            f"{objective - lowest:.3g} above the best point it had seen, where "
+            f"{allowed:.3g} is allowed."
         )
 
 
 def is_carried(objective: float, values: Certificate) -> bool:
-    """Whether double precision carries a point: round-off cannot cost much, and its coefficients give its objective."""
+    """Whether double precision carries a point: round-off cannot cost much, and its coefficients
+    give its objective.
+    """
     size = abs(objective)
     strained = values.rounding > _TOO_MUCH * size + values.floor
     return not strained and abs(objective - values.objective) <= _SHARP * size + values.floor
 
 
-def _agree(what: str, name: str, reported: float, found: float, size: float, values: Certificate) -> None:
+def _agree(
+    what: str, name: str, reported: float, found: float, size: float, values: Certificate
+) -> None:
     off = abs(reported - found)
     if off <= _SHARP * size + values.floor:
         return
@@ -577,5 +710,6 @@ def _agree(what: str, name: str, reported: float, found: float, size: float, val
         raise FloatingPointError(f"round-off moves the {what}")
     if not off <= EXACT * size:
         raise ProofError(
-            f"Invariant '{what}' is violated: {name} tells {reported:.10g}, its own coefficients give {found:.10g}."
+            f"Invariant '{what}' is violated: {name} tells {reported:.10g}, its own "
+            f"coefficients give {found:.10g}."
         )

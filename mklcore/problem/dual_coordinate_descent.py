@@ -1,14 +1,15 @@
-"""The machine of a loss whose dual lives in a box, on features: dual coordinate ascent with a free intercept.
+"""The machine of a loss whose dual lives in a box, on features: dual coordinate ascent with a free
+intercept.
 
     max_a  lin'a - epsilon sum_i |a_i| - 1/2 a'(K + D) a subject to low <= a <= high (and 1'a = 0), K = Phi diag(s) Phi'
 
-One row at a time to its best value; v = diag(s) Phi'a is kept, so that a step costs O(D) and no row of K is ever made.
-The equality is the method of multipliers: ascend with b 1'a + sigma/2 (1'a)^2 taken off, then move b by sigma 1'a. Rows
-at a bound that pull outward are left alone until the next look at all rows, which computes the duality gap from
-scratch.
+One row at a time to its best value; v = diag(s) Phi'a is kept, so that a step costs O(D) and no row
+of K is ever made. The equality is the method of multipliers: ascend with b 1'a + sigma/2 (1'a)^2
+taken off, then move b by sigma 1'a. Rows at a bound that pull outward are left alone until the next
+look at all rows, which computes the duality gap from scratch.
 
-Source: Hsieh et al. (2008), A dual coordinate descent method for large-scale linear SVM; the multiplier step is
-Hestenes (1969).
+Source: Hsieh et al. (2008), A dual coordinate descent method for large-scale linear SVM; the
+multiplier step is Hestenes (1969).
 """
 
 from __future__ import annotations
@@ -49,20 +50,38 @@ _NOTHING = 1e-12  # share of sum |a_i| that a sum may be off by rounding
 
 @jit_entry({"reassoc", "contract", "nsz"}, loops="A support vector machine")
 def sweep(
-    Phi: Table, s: Array, spans: Indices, lin: Array, epsilon: float, low: Array, high: Array, curvature: Array,
-    diagonal: Array, offset: float, sigma: float, total: float, a: Array, v: Array, order: Indices, margin: float,
-    spare: Array
-) -> tuple[float, float, int]:  # fmt: skip
-    """One pass over the rows in ``order``, in place; the rows worth another look come to stand first in ``order``.
+    Phi: Table,
+    s: Array,
+    spans: Indices,
+    lin: Array,
+    epsilon: float,
+    low: Array,
+    high: Array,
+    curvature: Array,
+    diagonal: Array,
+    offset: float,
+    sigma: float,
+    total: float,
+    a: Array,
+    v: Array,
+    order: Indices,
+    margin: float,
+    spare: Array,
+) -> tuple[float, float, int]:
+    """One pass over the rows in ``order``, in place; the rows worth another look come to stand
+    first in ``order``.
 
-    ``spans`` (k, 2) are the columns that have weight. Returns the new 1'a, the largest slope left to a row, and how
-    many rows are worth another look: not those at a bound or kink whose slope exceeds ``margin`` outward. ``s``, ``v``
-    and ``spare`` (2,), zeros, are of one precision, in which the sums are made.
+    ``spans`` (k, 2) are the columns that have weight. Returns the new 1'a, the largest slope left
+    to a row, and how many rows are worth another look: not those at a bound or kink whose slope
+    exceeds ``margin`` outward. ``s``, ``v`` and ``spare`` (2,), zeros, are of one precision, in
+    which the sums are made.
     """
-    worst, kept = 0.0, 0
+    worst = 0.0
+    kept = 0
     for place in range(order.size):
         i = order[place]
-        row, f = Phi[i], spare[0]
+        row = Phi[i]
+        f = spare[0]
         for part in range(spans.shape[0]):
             for k in range(spans[part, 0], spans[part, 1]):
                 f += row[k] * v[k]
@@ -113,24 +132,51 @@ def solve_by_coordinates(
     ``total`` K by its features, ``y`` (n,), ``warm`` (n,) a dual to start from.
     """
     low, high = loss.box(y, C)
-    s, spans, diagonal, table = total.weights, live_spans(total.weights), total.diagonal(), total.kernels.table
+    s = total.weights
+    spans = live_spans(total.weights)
+    diagonal = total.diagonal()
+    table = total.kernels.table
     lin, curvature = loss.linear(y), loss.curvature(np.zeros_like(y), y, C)
     a = feasible_start(warm, low, high, fit_intercept, loss.total)
     sigma = float(diagonal.mean()) if fit_intercept else 0.0
     solution, u = _read(total, a, y, C, loss, fit_intercept, 0)
     kind: Any = np.float32 if accuracy >= SETTINGS.single else np.float64
-    rng, offset, sweeps, used, idle, slow = np.random.default_rng(0), solution.intercept, SETTINGS.first, 0, 0, False
+    rng = np.random.default_rng(0)
+    offset = solution.intercept
+    sweeps = SETTINGS.first
+    used = 0
+    idle = 0
+    slow = False
     while not _done(solution, accuracy) and used < SETTINGS.sweeps and idle < SETTINGS.standstill:
         check_cancelled()
-        sum_of_duals, margin = float(a.sum()), np.inf
-        own, v, spare = s.astype(kind), (s * u).astype(kind), np.zeros(2, dtype=kind)
+        sum_of_duals = float(a.sum())
+        margin = np.inf
+        own = s.astype(kind)
+        v = (s * u).astype(kind)
+        spare = np.zeros(2, dtype=kind)
         order = rng.permutation(y.size)
         for _ in range(sweeps):
             sum_of_duals, worst, kept = sweep(
-                table, own, spans, lin, loss.epsilon, low, high, curvature, diagonal, offset - sigma * loss.total,
-                sigma, sum_of_duals, a, v, order, margin, spare,
-            )  # fmt: skip
-            order, margin = rng.permutation(order[:kept]), worst
+                table,
+                own,
+                spans,
+                lin,
+                loss.epsilon,
+                low,
+                high,
+                curvature,
+                diagonal,
+                offset - sigma * loss.total,
+                sigma,
+                sum_of_duals,
+                a,
+                v,
+                order,
+                margin,
+                spare,
+            )
+            order = rng.permutation(order[:kept])
+            margin = worst
             used += 1
             offset += sigma * (sum_of_duals - loss.total)
             if worst == 0.0:
@@ -149,30 +195,48 @@ def solve_by_coordinates(
             a = free_step(total, a, lin, curvature, loss, y, C, fit_intercept)
         solution, u = _read(total, a, y, C, loss, fit_intercept, used)
         slow = slow or solution.gap > SETTINGS.fast * before
-        sweeps, idle = min(SETTINGS.most, sweeps + 4), idle + 1 if solution.gap > 0.9 * before else 0
+        sweeps = min(SETTINGS.most, sweeps + 4)
+        idle = idle + 1 if solution.gap > 0.9 * before else 0
     return solution
 
 
 def free_step(
-    total: FactoredSum, a: Array, lin: Array, curvature: Array, loss: Loss, y: Array, C: Cost, balance: bool
+    total: FactoredSum,
+    a: Array,
+    lin: Array,
+    curvature: Array,
+    loss: Loss,
+    y: Array,
+    C: Cost,
+    balance: bool,
 ) -> Array:
-    """Newton's step on the rows off their bounds, cut to the box and shortened until the dual rises: where sweeps
-    creep.
+    """Newton's step on the rows off their bounds, cut to the box and shortened until the dual
+    rises: where sweeps creep.
     """
     low, high = loss.box(y, C)
     free = np.flatnonzero((a > low) & (a < high) & ((a != 0.0) | (loss.epsilon == 0.0)))
     live = int(np.count_nonzero(total.weights))
     if free.size < 2 or free.size * live * min(free.size, live) > SETTINGS.most_work:
         return a
-    x, low, high, kink = a[free], low[free], high[free], loss.epsilon * np.sign(a[free])
+    x = a[free]
+    low = low[free]
+    high = high[free]
+    kink = loss.epsilon * np.sign(a[free])
     slope = lin[free] - total.matvec(a)[free] - curvature[free] * x - kink
     try:
-        solved = total.solve_block(free, curvature[free], np.column_stack([slope, np.ones(free.size)]))
+        solved = total.solve_block(
+            free, curvature[free], np.column_stack([slope, np.ones(free.size)])
+        )
     except np.linalg.LinAlgError:
         return a
-    way = solved[:, 0] - solved[:, 1] * (solved[:, 0].sum() / solved[:, 1].sum()) if balance else solved[:, 0]
+    way = (
+        solved[:, 0] - solved[:, 1] * (solved[:, 0].sum() / solved[:, 1].sum())
+        if balance
+        else solved[:, 0]
+    )
     if loss.epsilon > 0.0:  # no further than to zero
-        low, high = np.where(x > 0, 0.0, low), np.where(x < 0, 0.0, high)
+        low = np.where(x > 0, 0.0, low)
+        high = np.where(x < 0, 0.0, high)
     own = FactoredSum(total.kernels.take(free), total.theta)
     length = 1.0
     while np.all(np.isfinite(way)) and length > 1e-3:
@@ -202,19 +266,27 @@ def _read(
     return Solution(a.copy(), b, f, objective, gap, 0.5 * float(a @ f), used), u
 
 
-def balanced(a: Array, low: Array, high: Array, total: float = 0.0, slopes: Callable[[], Array] | None = None) -> Array:
-    """``a`` moved inside its box until it sums to ``total``: rows off their bounds and off zero first, and not beyond
-    zero, so that what is at a bound or zero stays there.
+def balanced(
+    a: Array, low: Array, high: Array, total: float = 0.0, slopes: Callable[[], Array] | None = None
+) -> Array:
+    """``a`` moved inside its box until it sums to ``total``: rows off their bounds and off zero
+    first, and not beyond zero, so that what is at a bound or zero stays there.
 
-    Where that is not enough all rows are moved alike, or, where ``slopes`` (n,) of the dual can be had, those whose
-    move costs least: moving a thousand rows off their bounds by a little costs more, and hides which rows are free.
+    Where that is not enough all rows are moved alike, or, where ``slopes`` (n,) of the dual can be
+    had, those whose move costs least: moving a thousand rows off their bounds by a little costs
+    more, and hides which rows are free.
     """
     inside = (a > low) & (a < high) & (a != 0.0)
     a = _moved_alike(
-        a, inside, np.where(a > 0, np.maximum(low, 0.0), low), np.where(a < 0, np.minimum(high, 0.0), high), total
+        a,
+        inside,
+        np.where(a > 0, np.maximum(low, 0.0), low),
+        np.where(a < 0, np.minimum(high, 0.0), high),
+        total,
     )
     excess = float(a.sum()) - total
-    if abs(excess) <= _NOTHING * float(np.abs(a).sum()):  # rounding: it would take every row off its bound
+    # rounding: it would take every row off its bound
+    if abs(excess) <= _NOTHING * float(np.abs(a).sum()):
         return a
     if slopes is None:
         return _moved_alike(a, np.ones(a.size, dtype=bool), low, high, total)
@@ -228,9 +300,14 @@ def balanced(a: Array, low: Array, high: Array, total: float = 0.0, slopes: Call
 def _moved_alike(a: Array, free: Indices, floor: Array, ceiling: Array, total: float) -> Array:
     excess = float(a.sum()) - total
     room = np.where(free, (a - floor) if excess > 0 else (ceiling - a), 0.0)
-    room = np.where(np.isfinite(room), room, abs(excess))  # where a box has no end, no row need move further
+    # where a box has no end, no row need move further
+    room = np.where(np.isfinite(room), room, abs(excess))
     most = float(room.sum())
-    return a - np.sign(excess) * min(1.0, abs(excess) / most) * room if excess != 0.0 and most > 0.0 else a
+    return (
+        a - np.sign(excess) * min(1.0, abs(excess) / most) * room
+        if excess != 0.0 and most > 0.0
+        else a
+    )
 
 
 def live_spans(weights: Array) -> Indices:

@@ -1,9 +1,10 @@
 """Loss: how a wrong prediction is penalised, in the primal and in the dual.
 
 A loss V(t, y) enters the primal as C sum_i V(t_i, y_i). In the dual it is the concave function
-Lin(a) = -C sum_i V*(-a_i / C, y_i) of the signed dual variable a, finite on a box ``low <= a <= high``
-(a solver adds 1'a = 0 when the intercept is free). A loss object carries both sides and nothing else; machines and
-solvers ask it what they need. Signed duals keep labels out of the kernels: K_m appears for every loss.
+Lin(a) = -C sum_i V*(-a_i / C, y_i) of the signed dual variable a, finite on a box ``low <= a <=
+high`` (a solver adds 1'a = 0 when the intercept is free). A loss object carries both sides and
+nothing else; machines and solvers ask it what they need. Signed duals keep labels out of the
+kernels: K_m appears for every loss.
 
 Source: Kloft, Brefeld, Sonnenburg, Zien (2011), equations (4), (9), (17) and section 4.2.
 """
@@ -23,36 +24,45 @@ from mklcore.arrays import Array
 from mklcore.errors import ParameterError
 from mklcore.parameters import Parameter
 
-CLASSIFICATION, REGRESSION = ("binary", "multiclass"), ("regression",)
+CLASSIFICATION = ("binary", "multiclass")
+REGRESSION = ("regression",)
 
 
 Cost: TypeAlias = float | Array
 
 
 class Loss(ABC):
-    """The interface of a loss, and what most losses have in common; arrays are (n,), ``C`` is the cost of one unit of
-    loss: a number, or (n,) where rows are weighed.
+    """The interface of a loss, and what most losses have in common; arrays are (n,), ``C`` is the
+    cost of one unit of loss: a number, or (n,) where rows are weighed.
 
-    A subclass is a frozen dataclass whose fields are numbers; one line in ``LOSSES`` makes it known to estimators,
-    pages and saved models. Solvers never ask which loss it is, but what it can do:
+    A subclass is a frozen dataclass whose fields are numbers; one line in ``LOSSES`` makes it known
+    to estimators, pages and saved models. Solvers never ask which loss it is, but what it can do:
 
     | capability | true where |
     |---|---|
     | ``machine`` | the key in ``machines.MACHINES`` of what solves it for one kernel; "" if none |
-    | ``slopes`` | the least and the largest V', along the label where it is ``signed``: they bound the dual |
-    | ``piecewise_linear`` | V is piecewise linear, and so is Lin on its box: several duals can be optimal together |
+    | ``slopes`` | the least and the largest V', along the label where it is ``signed``: they bound
+    the dual |
+    | ``piecewise_linear`` | V is piecewise linear, and so is Lin on its box: several duals can be
+    optimal together |
     | ``quadratic`` | V is a parabola of y - t, and one linear system is the optimum |
-    | ``sloped`` | ``derivative`` gives V' and ``second_derivative`` V'', which may jump: sums over rows suffice |
+    | ``sloped`` | ``derivative`` gives V' and ``second_derivative`` V'', which may jump: sums over
+    rows suffice |
     | ``smooth`` | V'' does not jump either, and the optimal dual is strictly inside its box |
     | ``signed`` | labels are -1 and +1, and y_i a_i >= 0 |
-    | ``box_is_scaled_by_C`` | the box is C times that of C = 1, so that a dual can be carried to another C |
+    | ``box_is_scaled_by_C`` | the box is C times that of C = 1, so that a dual can be carried to
+    another C |
     | ``takes_intercept`` | False for a loss that is stated without one |
     | ``epsilon`` | Lin has the kink -epsilon |a_i|; 0 where there is none |
-    | ``of_residuals`` | V depends on y - t alone: moving the target moves the free intercept alone |
-    | ``least_curvature`` | the least second derivative of -Lin on the box at C = 1; 0 where it is linear |
-    | ``total`` | what the dual sums to when the intercept is free; the primal then carries total * b |
+    | ``of_residuals`` | V depends on y - t alone: moving the target moves the free intercept alone
+    |
+    | ``least_curvature`` | the least second derivative of -Lin on the box at C = 1; 0 where it is
+    linear |
+    | ``total`` | what the dual sums to when the intercept is free; the primal then carries total *
+    b |
 
-    ``dual``, ``curvature`` and ``best_multiple`` are those of a Lin that is linear or quadratic on its box,
+    ``dual``, ``curvature`` and ``best_multiple`` are those of a Lin that is linear or quadratic on
+    its box,
 
         Lin(a) = linear'a - epsilon 1'|a| - least_curvature a'a / (2 C)
     """
@@ -61,7 +71,8 @@ class Loss(ABC):
     label: ClassVar[str]  # what select boxes call it
     formula: ClassVar[str]  # V as LaTeX
     tasks: ClassVar[tuple[str, ...]] = ()
-    parameters: ClassVar[tuple[Parameter, ...]] = ()  # the numbers of the loss that a person may choose
+    # the numbers of the loss that a person may choose
+    parameters: ClassVar[tuple[Parameter, ...]] = ()
     machine: ClassVar[str] = ""
     piecewise_linear: ClassVar[bool] = False
     quadratic: ClassVar[bool] = False
@@ -146,8 +157,8 @@ class Loss(ABC):
 
 
 def _median_interval(breakpoints: Array, rank: int) -> float:
-    """Midpoint of the interval between the order statistics ``rank`` and ``rank + 1`` (1-based), one-sided at the
-    ends.
+    """Midpoint of the interval between the order statistics ``rank`` and ``rank + 1`` (1-based),
+    one-sided at the ends.
     """
     last = breakpoints.size
     if rank <= 0:
@@ -159,7 +170,9 @@ def _median_interval(breakpoints: Array, rank: int) -> float:
 
 
 def _order_statistic(breakpoints: Array, below: float) -> float:
-    """Where ``below`` of the breakpoints are passed: one of them, or the middle of an interval if that is whole."""
+    """Where ``below`` of the breakpoints are passed: one of them, or the middle of an interval if
+    that is whole.
+    """
     rank = round(below)
     if abs(below - rank) > 1e-9:
         return float(np.partition(breakpoints, int(below))[int(below)])
@@ -167,16 +180,21 @@ def _order_statistic(breakpoints: Array, below: float) -> float:
 
 
 def _flat_middle(ends: Array, slope: Callable[[float], float], level: float) -> float:
-    """Where an increasing ``slope``, straight between sorted ``ends``, is zero: the midpoint of an interval of such
-    places.
+    """Where an increasing ``slope``, straight between sorted ``ends``, is zero: the midpoint of an
+    interval of such places.
     """
     high = min(bisect_right(ends, -level, key=slope), ends.size - 1)
     above = slope(ends[high])
-    if abs(above) <= level:  # every further end of no slope bounds the same interval, or is its start once more
+    # every further end of no slope bounds the same interval, or is its start once more
+    if abs(above) <= level:
         return float(0.5 * (ends[high] + ends[bisect_right(ends, level, lo=high, key=slope) - 1]))
     low = max(high - 1, 0)
     below = slope(ends[low])
-    return float(ends[high] - above * (ends[high] - ends[low]) / (above - below) if above > below else ends[high])
+    return float(
+        ends[high] - above * (ends[high] - ends[low]) / (above - below)
+        if above > below
+        else ends[high]
+    )
 
 
 @dataclass(frozen=True)
@@ -195,17 +213,19 @@ class Hinge(Loss):
         return np.maximum(0.0, 1.0 - y * t)
 
     def best_intercept(self, f: Array, y: Array) -> float:
-        # Each breakpoint y_i - f_i raises the slope by one, from minus the number of positive labels.
+        # Each breakpoint y_i - f_i raises the slope by one, from minus the number of positive
+        # labels.
         return _median_interval(y - f, int(np.count_nonzero(y > 0)))
 
 
 @dataclass(frozen=True)
 class SquaredHinge(Loss):
-    """V(t, y) = max(0, 1 - y t)^2 / 2, labels y in {-1, +1}: the support vector machine with squared slacks.
+    """V(t, y) = max(0, 1 - y t)^2 / 2, labels y in {-1, +1}: the support vector machine with
+    squared slacks.
 
-    The conjugate is that of the squared loss on a half line: Lin(a) = y'a - a'a / (2 C) for y_i a_i >= 0, so that no
-    dual is at an upper bound. Source: Cortes and Vapnik (1995), Support-vector networks, section 3; the conjugate by
-    maximising.
+    The conjugate is that of the squared loss on a half line: Lin(a) = y'a - a'a / (2 C) for y_i a_i
+    >= 0, so that no dual is at an upper bound. Source: Cortes and Vapnik (1995), Support-vector
+    networks, section 3; the conjugate by maximising.
     """
 
     name: ClassVar[str] = "squared_hinge"
@@ -229,12 +249,16 @@ class SquaredHinge(Loss):
         return np.where(y * t < 1.0, 1.0, 0.0)
 
     def best_intercept(self, f: Array, y: Array) -> float:
-        return _flat_middle(np.sort(y - f), lambda b: float(self.derivative(f + b, y).sum()), 1e-14 * y.size)
+        return _flat_middle(
+            np.sort(y - f), lambda b: float(self.derivative(f + b, y).sum()), 1e-14 * y.size
+        )
 
 
 @dataclass(frozen=True)
 class EpsilonInsensitive(Loss):
-    """V(t, y) = max(0, |y - t| - epsilon): support vector regression with a tube of half-width epsilon."""
+    """V(t, y) = max(0, |y - t| - epsilon): support vector regression with a tube of half-width
+    epsilon.
+    """
 
     epsilon: float = 0.1
 
@@ -244,10 +268,15 @@ class EpsilonInsensitive(Loss):
     tasks: ClassVar[tuple[str, ...]] = REGRESSION
     parameters: ClassVar[tuple[Parameter, ...]] = (
         Parameter(
-            "epsilon", "Tube ε", "log", 0.1, 1e-4, 1e3,
+            "epsilon",
+            "Tube ε",
+            "log",
+            0.1,
+            1e-4,
+            1e3,
             "Wider tube: errors below ε are free, and fewer rows support the fit.",
         ),
-    )  # fmt: skip
+    )
     machine: ClassVar[str] = "svm"
     piecewise_linear: ClassVar[bool] = True
     of_residuals: ClassVar[bool] = True
@@ -255,13 +284,18 @@ class EpsilonInsensitive(Loss):
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.epsilon) and self.epsilon >= 0):
-            raise ParameterError(f"epsilon is the half-width of the tube and must be 0 or more; got {self.epsilon!r}.")
+            raise ParameterError(
+                "epsilon is the half-width of the tube and must be 0 or more; got "
+                f"{self.epsilon!r}."
+            )
 
     def value(self, t: Array, y: Array) -> Array:
         return np.maximum(0.0, np.abs(y - t) - self.epsilon)
 
     def best_intercept(self, f: Array, y: Array) -> float:
-        return _median_interval(np.concatenate([y - f - self.epsilon, y - f + self.epsilon]), y.size)
+        return _median_interval(
+            np.concatenate([y - f - self.epsilon, y - f + self.epsilon]), y.size
+        )
 
     def best_multiple(self, a: Array, y: Array, C: Cost, norm: float) -> float:
         return max(0.0, super().best_multiple(a, y, C, norm))  # the kink turns round with a
@@ -269,11 +303,12 @@ class EpsilonInsensitive(Loss):
 
 @dataclass(frozen=True)
 class Pinball(Loss):
-    """V(t, y) = max(q (y - t), (q - 1) (y - t)): its least expected value is at the quantile q of y given x.
+    """V(t, y) = max(q (y - t), (q - 1) (y - t)): its least expected value is at the quantile q of y
+    given x.
 
-    The conjugate is linear on a box that is not symmetric: Lin(a) = y'a for (q - 1) C <= a_i <= q C. q = 1/2 is half
-    the absolute error. With a free intercept at most a share q of the training targets is below the fit, at most 1 -
-    q above.
+    The conjugate is linear on a box that is not symmetric: Lin(a) = y'a for (q - 1) C <= a_i <= q
+    C. q = 1/2 is half the absolute error. With a free intercept at most a share q of the training
+    targets is below the fit, at most 1 - q above.
 
     Parameters
     ----------
@@ -282,8 +317,8 @@ class Pinball(Loss):
 
     References
     ----------
-    Koenker and Bassett (1978), Econometrica 46; Takeuchi, Le, Sears, Smola (2006), Nonparametric quantile estimation,
-    section 3.
+    Koenker and Bassett (1978), Econometrica 46; Takeuchi, Le, Sears, Smola (2006), Nonparametric
+    quantile estimation, section 3.
     """
 
     quantile: float = 0.5
@@ -294,10 +329,18 @@ class Pinball(Loss):
     tasks: ClassVar[tuple[str, ...]] = REGRESSION
     parameters: ClassVar[tuple[Parameter, ...]] = (
         Parameter(
-            "quantile", "Quantile q", "real", 0.5, 0.01, 0.99,
-            "Share of targets that is to be below the fit: 0.5 is the median, 0.05 and 0.95 are the ends of a band.",
+            "quantile",
+            "Quantile q",
+            "real",
+            0.5,
+            0.01,
+            0.99,
+            (
+                "Share of targets that is to be below the fit: 0.5 is the median, 0.05 and "
+                "0.95 are the ends of a band."
+            ),
         ),
-    )  # fmt: skip
+    )
     machine: ClassVar[str] = "svm"
     piecewise_linear: ClassVar[bool] = True
     of_residuals: ClassVar[bool] = True
@@ -305,7 +348,8 @@ class Pinball(Loss):
     def __post_init__(self) -> None:
         if not (np.isfinite(self.quantile) and 0.0 < self.quantile < 1.0):
             raise ParameterError(
-                f"quantile is a share of the targets and must be between 0 and 1; got {self.quantile!r}."
+                "quantile is a share of the targets and must be between 0 and 1; got "
+                f"{self.quantile!r}."
             )
         object.__setattr__(self, "slopes", (-self.quantile, 1.0 - self.quantile))
 
@@ -318,7 +362,9 @@ class Pinball(Loss):
 
 @dataclass(frozen=True)
 class Squared(Loss):
-    """V(t, y) = (y - t)^2 / 2: kernel ridge regression, or the least-squares machine on labels -1 and +1."""
+    """V(t, y) = (y - t)^2 / 2: kernel ridge regression, or the least-squares machine on labels -1
+    and +1.
+    """
 
     name: ClassVar[str] = "squared"
     label: ClassVar[str] = "squared (kernel ridge)"
@@ -346,11 +392,11 @@ class Squared(Loss):
 
 @dataclass(frozen=True)
 class Huber(Loss):
-    """V(t, y) = r^2 / 2 where |r| = |y - t| <= delta, else delta (|r| - delta / 2): outlying targets pull no harder
-    than delta.
+    """V(t, y) = r^2 / 2 where |r| = |y - t| <= delta, else delta (|r| - delta / 2): outlying
+    targets pull no harder than delta.
 
-    The conjugate is that of the squared loss on a box: Lin(a) = y'a - a'a / (2 C) for |a_i| <= delta C. A large delta
-    is the squared loss; delta to 0 with C delta fixed is the absolute error.
+    The conjugate is that of the squared loss on a box: Lin(a) = y'a - a'a / (2 C) for |a_i| <=
+    delta C. A large delta is the squared loss; delta to 0 with C delta fixed is the absolute error.
 
     Parameters
     ----------
@@ -359,21 +405,32 @@ class Huber(Loss):
 
     References
     ----------
-    Huber (1964), Annals of Mathematical Statistics 35, section 4; the conjugate by maximising piecewise.
+    Huber (1964), Annals of Mathematical Statistics 35, section 4; the conjugate by maximising
+    piecewise.
     """
 
     delta: float = 1.0
 
     name: ClassVar[str] = "huber"
     label: ClassVar[str] = "Huber (robust regression)"
-    formula: ClassVar[str] = r"\min\big(\tfrac12 r_i^2,\,\delta|r_i|-\tfrac12\delta^2\big),\;r_i=y_i-f(x_i)"
+    formula: ClassVar[str] = (
+        r"\min\big(\tfrac12 r_i^2,\,\delta|r_i|-\tfrac12\delta^2\big),\;r_i=y_i-f(x_i)"
+    )
     tasks: ClassVar[tuple[str, ...]] = REGRESSION
     parameters: ClassVar[tuple[Parameter, ...]] = (
         Parameter(
-            "delta", "Huber δ", "log", 1.0, 1e-4, 1e3,
-            "Smaller δ, in units of the target: rows further off than δ pull no harder. Large δ is the squared loss.",
+            "delta",
+            "Huber δ",
+            "log",
+            1.0,
+            1e-4,
+            1e3,
+            (
+                "Smaller δ, in units of the target: rows further off than δ pull no harder. "
+                "Large δ is the squared loss."
+            ),
         ),
-    )  # fmt: skip
+    )
     machine: ClassVar[str] = "svm"
     sloped: ClassVar[bool] = True
     of_residuals: ClassVar[bool] = True
@@ -381,7 +438,9 @@ class Huber(Loss):
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.delta) and self.delta > 0):
-            raise ParameterError(f"delta is where the loss turns straight and must be above 0; got {self.delta!r}.")
+            raise ParameterError(
+                f"delta is where the loss turns straight and must be above 0; got {self.delta!r}."
+            )
         object.__setattr__(self, "slopes", (-self.delta, self.delta))
 
     def value(self, t: Array, y: Array) -> Array:
@@ -397,7 +456,9 @@ class Huber(Loss):
 
     def best_intercept(self, f: Array, y: Array) -> float:
         ends = np.sort(np.concatenate([y - f - self.delta, y - f + self.delta]))
-        return _flat_middle(ends, lambda b: float(self.derivative(f + b, y).sum()), 1e-12 * self.delta * y.size)
+        return _flat_middle(
+            ends, lambda b: float(self.derivative(f + b, y).sum()), 1e-12 * self.delta * y.size
+        )
 
 
 @dataclass(frozen=True)
@@ -442,7 +503,8 @@ class Logistic(Loss):
         positive = int(np.count_nonzero(y > 0))
         if positive in (0, y.size):
             return float(np.sign(y[0]) * (40.0 + np.max(np.abs(f))))
-        low, high = -45.0 - float(f.max()), 45.0 - float(f.min())
+        low = -45.0 - float(f.max())
+        high = 45.0 - float(f.min())
         b = float(np.clip(np.log(positive / (y.size - positive)) - f.mean(), low, high))
         for _ in range(200):  # Newton inside a shrinking bracket of the increasing derivative
             s = scipy.special.expit(f + b)
@@ -457,7 +519,9 @@ class Logistic(Loss):
 
 @dataclass(frozen=True)
 class OneClass(Loss):
-    """V(t) = max(0, 1 - t) without labels or intercept: novelty detection in the form (3.4) of the paper."""
+    """V(t) = max(0, 1 - t) without labels or intercept: novelty detection in the form (3.4) of the
+    paper.
+    """
 
     name: ClassVar[str] = "one_class"
     label: ClassVar[str] = "one-class (novelty detection)"
@@ -479,10 +543,11 @@ class OneClass(Loss):
 
 @dataclass(frozen=True)
 class NuOneClass(Loss):
-    """The nu form of novelty detection: min 1/2 ||w||^2 + 1/(nu n) sum max(0, rho - f_i) - rho, written with b = -rho.
+    """The nu form of novelty detection: min 1/2 ||w||^2 + 1/(nu n) sum max(0, rho - f_i) - rho,
+    written with b = -rho.
 
-    V(t) = max(0, -t) at C = 1 / (nu n), a free intercept and the extra term b, whose dual is 1'a = 1. At most a share
-    nu of the points is left outside, at least a share nu supports the boundary.
+    V(t) = max(0, -t) at C = 1 / (nu n), a free intercept and the extra term b, whose dual is 1'a =
+    1. At most a share nu of the points is left outside, at least a share nu supports the boundary.
     """
 
     nu: float = 0.5
@@ -499,7 +564,8 @@ class NuOneClass(Loss):
     def __post_init__(self) -> None:
         if not (np.isfinite(self.nu) and 0 < self.nu <= 1):
             raise ParameterError(
-                f"nu is the share of points left outside and must be above 0 and at most 1; got {self.nu!r}."
+                "nu is the share of points left outside and must be above 0 and at most "
+                f"1; got {self.nu!r}."
             )
 
     def check_cost(self, n: int, C: Cost) -> None:
@@ -521,14 +587,25 @@ class NuOneClass(Loss):
         return 1.0  # 1'a is given
 
     def best_intercept(self, f: Array, y: Array) -> float:
-        # b + C sum max(0, -(f + b)): rising b past -f_i takes point i out of the sum; nu n points stay in it.
+        # b + C sum max(0, -(f + b)): rising b past -f_i takes point i out of the sum; nu n points
+        # stay in it.
         return _order_statistic(-f, y.size - self.nu * y.size)
 
 
 Able = Callable[["Loss | type[Loss]"], bool]
 LOSSES: dict[str, type[Loss]] = {
     loss.name: loss
-    for loss in (Hinge, Logistic, Squared, SquaredHinge, EpsilonInsensitive, Huber, Pinball, OneClass, NuOneClass)
+    for loss in (
+        Hinge,
+        Logistic,
+        Squared,
+        SquaredHinge,
+        EpsilonInsensitive,
+        Huber,
+        Pinball,
+        OneClass,
+        NuOneClass,
+    )
 }
 
 
@@ -540,24 +617,34 @@ def make_loss(loss: str | Loss, **given: float) -> Loss:
     if isinstance(loss, Loss):
         return loss
     if loss not in LOSSES:
-        raise ParameterError(f"There is no loss called {loss!r}; the losses are {', '.join(LOSSES)}.")
+        raise ParameterError(
+            f"There is no loss called {loss!r}; the losses are {', '.join(LOSSES)}."
+        )
     return LOSSES[loss](**given)
 
 
 def losses_for(tasks: Sequence[str], able: Able | None = None) -> tuple[str, ...]:
-    """The names of the losses for any of ``tasks`` that are ``able``: those with a machine by default."""
+    """The names of the losses for any of ``tasks`` that are ``able``: those with a machine by
+    default.
+    """
     suiting = {name: loss for name, loss in LOSSES.items() if set(loss.tasks) & set(tasks)}
     return tuple(name for name, loss in suiting.items() if (able(loss) if able else loss.machine))
 
 
 def loss_for(
-    loss: str | Loss, tasks: Sequence[str], able: Able | None = None, needed: str = "a machine", **given: float
+    loss: str | Loss,
+    tasks: Sequence[str],
+    able: Able | None = None,
+    needed: str = "a machine",
+    **given: float,
 ) -> Loss:
-    """``make_loss`` for an estimator of ``tasks``, which takes what it has of what is ``given``; ParameterError for one
-    that does not suit, with the losses that do and what is missing: a task, or what is ``needed`` of it where it is not
-    ``able``.
+    """``make_loss`` for an estimator of ``tasks``, which takes what it has of what is ``given``;
+    ParameterError for one that does not suit, with the losses that do and what is missing: a task,
+    or what is ``needed`` of it where it is not ``able``.
     """
-    kind: Any = loss if isinstance(loss, Loss) else LOSSES.get(loss) if isinstance(loss, str) else None
+    kind: Any = (
+        loss if isinstance(loss, Loss) else LOSSES.get(loss) if isinstance(loss, str) else None
+    )
     suits = kind is not None and not set(kind.tasks).isdisjoint(tasks)
     if suits and (able(kind) if able else kind.machine):
         for name in given.keys() - kind.__dataclass_fields__.keys():
@@ -565,21 +652,27 @@ def loss_for(
         made: Loss = kind if isinstance(kind, Loss) else kind(**given)
         if made.machine == "smooth" and type(made).dual is Loss.dual:
             raise ParameterError(
-                f"The loss {made.name!r} is smooth and has no dual of its own, without which no answer can be "
-                "proved: write dual(a, y, C) = -C sum V*(-a / C, y), minus infinity outside the box, and "
-                "curvature(a, y, C)."
+                f"The loss {made.name!r} is smooth and has no dual of its own, without "
+                "which no answer can be proved: write dual(a, y, C) = -C sum V*(-a / C, "
+                "y), minus infinity outside the box, and curvature(a, y, C)."
             )
         return made
     why = ""
     if kind is not None and not suits:
-        why = f" It is a loss for {' and '.join(kind.tasks) or 'no task'}, and {' or '.join(tasks)} is asked for."
+        why = (
+            f" It is a loss for {' and '.join(kind.tasks) or 'no task'}, and "
+            f"{' or '.join(tasks)} is asked for."
+        )
     elif kind is not None:
         why = f" What is needed and {kind.name} lacks: {needed}."
-    raise ParameterError(f"loss must be one of {', '.join(losses_for(tasks, able))} here; got {loss!r}.{why}")
+    raise ParameterError(
+        f"loss must be one of {', '.join(losses_for(tasks, able))} here; got {loss!r}.{why}"
+    )
 
 
 def best_intercept(loss: Loss, f: Array, y: Array, C: Cost) -> float:
-    """The b that minimises sum_i C_i V(f_i + b, y_i), plus total * b; the midpoint where an interval does.
+    """The b that minimises sum_i C_i V(f_i + b, y_i), plus total * b; the midpoint where an
+    interval does.
 
     ``C`` as in ``Loss``.
     """
@@ -590,7 +683,8 @@ def best_intercept(loss: Loss, f: Array, y: Array, C: Cost) -> float:
         return float(w @ (y - f) / w.sum())
     if loss.piecewise_linear:
         return _weighted_median(loss, f, y, w)
-    low, high = float(np.min(-np.abs(y) - f)) - 45.0, float(np.max(np.abs(y) - f)) + 45.0
+    low = float(np.min(-np.abs(y) - f)) - 45.0
+    high = float(np.max(np.abs(y) - f)) + 45.0
     for _ in range(200):
         b = 0.5 * (low + high)
         low, high = (b, high) if w @ loss.derivative(f + b, y) < 0 else (low, b)
@@ -600,17 +694,25 @@ def best_intercept(loss: Loss, f: Array, y: Array, C: Cost) -> float:
 
 
 def _weighted_median(loss: Loss, f: Array, y: Array, w: Array) -> float:
-    """``best_intercept`` where V has kinks only: the slope rises by w_i at each, from what it is far to the left."""
+    """``best_intercept`` where V has kinks only: the slope rises by w_i at each, from what it is
+    far to the left.
+    """
     if loss.signed:
-        kinks, rises, slope = y - f, w, -float(w[y > 0].sum())
+        kinks = y - f
+        rises = w
+        slope = -float(w[y > 0].sum())
     elif loss.total:
-        kinks, rises, slope = -f, w, loss.total - float(w.sum())
+        kinks = -f
+        rises = w
+        slope = loss.total - float(w.sum())
     else:
         below, above = loss.slopes
         kinks = np.concatenate([y - f - loss.epsilon, y - f + loss.epsilon])
-        rises, slope = np.tile(0.5 * (above - below) * w, 2), below * float(w.sum())
+        rises = np.tile(0.5 * (above - below) * w, 2)
+        slope = below * float(w.sum())
     order = np.argsort(kinks, kind="stable")
-    kinks, slopes = kinks[order], slope + np.cumsum(rises[order])
+    kinks = kinks[order]
+    slopes = slope + np.cumsum(rises[order])
     level = 1e-12 * float(w.sum())
     at = min(int(np.searchsorted(slopes, -level)), kinks.size - 1)
     flat = abs(slopes[at]) <= level and at + 1 < kinks.size
@@ -618,12 +720,12 @@ def _weighted_median(loss: Loss, f: Array, y: Array, w: Array) -> float:
 
 
 def centre_of(loss: Loss, y: Array, fit_intercept: bool) -> float:
-    """What may be taken from the target ``y`` (n,) before solving, and added to the intercept afterwards: the middle
-    one of its values, or 0 where that is another problem.
+    """What may be taken from the target ``y`` (n,) before solving, and added to the intercept
+    afterwards: the middle one of its values, or 0 where that is another problem.
 
-    With a free intercept and a loss of residuals the duals sum to 0, so that neither duals nor objective nor dual value
-    change. Far from zero they would be differences of large numbers. One of the values, and not their mean, leaves
-    whole numbers whole, and follows no outlier.
+    With a free intercept and a loss of residuals the duals sum to 0, so that neither duals nor
+    objective nor dual value change. Far from zero they would be differences of large numbers. One
+    of the values, and not their mean, leaves whole numbers whole, and follows no outlier.
     """
     if not (fit_intercept and loss.takes_intercept and loss.of_residuals):
         return 0.0
@@ -631,7 +733,8 @@ def centre_of(loss: Loss, y: Array, fit_intercept: bool) -> float:
 
 
 def total_loss(loss: Loss, f: Array, b: float, y: Array, C: Cost) -> float:
-    """C sum_i V(f_i + b, y_i), plus the intercept's own term where the loss has one; of residuals without rounding
-    ``f`` to the digits that a large ``b`` leaves it."""
+    """C sum_i V(f_i + b, y_i), plus the intercept's own term where the loss has one; of residuals
+    without rounding ``f`` to the digits that a large ``b`` leaves it.
+    """
     losses = loss.value(f, y - b) if loss.of_residuals else loss.value(f + b, y)
     return float(np.sum(C * losses)) + loss.total * b

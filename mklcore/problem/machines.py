@@ -1,4 +1,7 @@
-"""One kernel at a time: given K, the machine of each loss. Same call, warm start in, signed dual out."""
+"""One kernel at a time: given K, the machine of each loss.
+
+Same call, warm start in, signed dual out.
+"""
 
 from collections.abc import Callable
 
@@ -22,8 +25,8 @@ def machine_of(loss: Loss) -> Callable[..., Solution]:
     """The machine that ``loss`` names. ParameterError where it names none of ``MACHINES``."""
     if loss.machine not in MACHINES:
         raise ParameterError(
-            f"The loss {loss.name} has no machine: its machine is {loss.machine!r}, and the machines are "
-            f"{', '.join(MACHINES)}."
+            f"The loss {loss.name} has no machine: its machine is {loss.machine!r}, and "
+            f"the machines are {', '.join(MACHINES)}."
         )
     return MACHINES[loss.machine]
 
@@ -36,9 +39,17 @@ ON_FEATURES: dict[str, Callable[..., Solution]] = {
 
 
 def solve_machine(
-    total: WeightedSum, y: Array, C: Cost, loss: Loss, fit_intercept: bool, *, warm: Array | None, accuracy: float
+    total: WeightedSum,
+    y: Array,
+    C: Cost,
+    loss: Loss,
+    fit_intercept: bool,
+    *,
+    warm: Array | None,
+    accuracy: float,
 ) -> Solution:
-    """The machine of ``loss`` on a weighted sum of kernels: on its matrix where it has one, else on its features.
+    """The machine of ``loss`` on a weighted sum of kernels: on its matrix where it has one, else on
+    its features.
 
     A ridge takes the sum itself, which remembers its factor.
     """

@@ -1,9 +1,12 @@
-"""What weights the kernels: a constraint on the weights theta, or a price of their norms, seen from three sides.
+"""What weights the kernels: a constraint on the weights theta, or a price of their norms, seen from
+three sides.
 
 Each penalty answers, for block norms n_m = ||w_m|| and quadratic forms Q_m = a'K_m a,
-- ``regulariser(n)``: the primal price  min_theta 1/2 sum_m n_m^2 / theta_m  over the allowed weights,
+- ``regulariser(n)``: the primal price  min_theta 1/2 sum_m n_m^2 / theta_m  over the allowed
+  weights,
 - ``dual_price(Q)``: what the dual pays,  max_theta 1/2 theta'Q  over the allowed weights,
-- ``update(weights, Q)``: the analytic next weights, the minimiser behind ``regulariser`` at n_m = theta_m sqrt(Q_m).
+- ``update(weights, Q)``: the analytic next weights, the minimiser behind ``regulariser`` at n_m =
+  theta_m sqrt(Q_m).
 
 Source: Kloft et al. (2011), equation (17), Proposition 2 (19), section 3.
 
@@ -11,9 +14,10 @@ Group selection terms: concave prices of the block norms that drive whole kernel
 
     g(w) = G(r),   r_k = ||w_k||^2,   B_k = 2 dG/dr_k,   weight of kernel k:  beta_k = 1 / B_k
 
-G is concave in r, so its tangent at the present point is above it: the quadratic price 1/2 sum_k B_k r_k with fixed B
-majorises g, and minimising it is one machine with the kernel sum_k beta_k K_k. That is the reweighting loop of the lp
-norm with another update. The terms constrain nothing and have no dual: a fit has no certificate.
+G is concave in r, so its tangent at the present point is above it: the quadratic price 1/2 sum_k
+B_k r_k with fixed B majorises g, and minimising it is one machine with the kernel sum_k beta_k K_k.
+That is the reweighting loop of the lp norm with another update. The terms constrain nothing and
+have no dual: a fit has no certificate.
 
 | term | g | B_k |
 |---|---|---|
@@ -21,17 +25,19 @@ norm with another update. The terms constrain nothing and have no dual: a fit ha
 | ``GroupLasso`` | sum eta_k sqrt(r_k) | eta_k / sqrt(r_k) |
 | ``MFocuss`` | sum eta_k r_k^(p/2), 0 < p <= 1 | eta_k p r_k^(p/2 - 1) |
 | ``SquaredGroupLasso`` | 1/2 (sum eta_k sqrt(r_k))^2 | eta_k (sum_i eta_i sqrt(r_i)) / sqrt(r_k) |
-| ``MinimaxConcave`` | sum r_k / 2 + m_k(sqrt(r_k)), m' = (eta_k - t / reach)_+ | 1 + (eta_k / sqrt(r_k) - 1 / reach)_+
+| ``MinimaxConcave`` | sum r_k / 2 + m_k(sqrt(r_k)), m' = (eta_k - t / reach)_+ | 1 + (eta_k /
+sqrt(r_k) - 1 / reach)_+
 | | ``SmoothlyClipped`` | the same with the SCAD price | 1 + s_k'(sqrt(r_k)) / sqrt(r_k) |
 
-``GroupLasso`` and ``SquaredGroupLasso`` (the price of l1 multiple kernel learning) are convex in w; the others and any
-sum with them have local minima. Terms are added with ``+``: g and B add.
+``GroupLasso`` and ``SquaredGroupLasso`` (the price of l1 multiple kernel learning) are convex in w;
+the others and any sum with them have local minima. Terms are added with ``+``: g and B add.
 
-MCP and SCAD stop rising: a large block pays no more for being larger, so that what is kept is not held small. Kernels
-need a price of smoothness beside that, or a chosen one would run through every row: 1/2 ||w_k||^2, the machine's own.
+MCP and SCAD stop rising: a large block pays no more for being larger, so that what is kept is not
+held small. Kernels need a price of smoothness beside that, or a chosen one would run through every
+row: 1/2 ||w_k||^2, the machine's own.
 
-Source: Subrahmanya and Shin (2010), Table 1, with the derivative of the M-FOCUSS term corrected; MCP: Zhang (2010);
-SCAD: Fan and Li (2001); both on groups: Breheny and Huang (2015).
+Source: Subrahmanya and Shin (2010), Table 1, with the derivative of the M-FOCUSS term corrected;
+MCP: Zhang (2010); SCAD: Fan and Li (2001); both on groups: Breheny and Huang (2015).
 """
 
 from __future__ import annotations
@@ -53,17 +59,20 @@ from mklcore.parameters import Parameter
 class Penalty(ABC):
     """What weights the kernels; ``weights``, ``n`` and ``Q`` are (M,) and non-negative.
 
-    A subclass is a frozen dataclass; one line in ``PENALTIES`` makes it known to estimators, pages and saved models.
-    Solvers never ask which penalty it is, but what it can do; ``check_claims`` holds ``order`` against its prices:
+    A subclass is a frozen dataclass; one line in ``PENALTIES`` makes it known to estimators, pages
+    and saved models. Solvers never ask which penalty it is, but what it can do; ``check_claims``
+    holds ``order`` against its prices:
 
     | capability | meaning |
     |---|---|
     | ``certifies`` | ``dual_price`` is finite: a dual point bounds the optimum from below |
-    | ``homogeneous`` | the price of s^2 Q is s^2 times that of Q, so that a dual may be scaled in closed form |
+    | ``homogeneous`` | the price of s^2 Q is s^2 times that of Q, so that a dual may be scaled in
+    closed form |
     | ``ascends`` | alternating with the machine raises the dual instead of lowering the primal |
     | ``sparse`` | weights end at zero: negligible ones are set to it |
-    | ``order`` | p where the dual price is that of ||theta||_p <= 1, None for everything else: at 1 the l1 problem, at
-    infinity the plain sum, one machine, and in between Q_m is proportional to theta_m^(p - 1) |
+    | ``order`` | p where the dual price is that of ||theta||_p <= 1, None for everything else: at 1
+    the l1 problem, at infinity the plain sum, one machine, and in between Q_m is proportional to
+    theta_m^(p - 1) |
     """
 
     name: ClassVar[str]  # what texts, links and saved models call it
@@ -78,12 +87,17 @@ class Penalty(ABC):
 
     @classmethod
     def chosen(cls, values: Mapping[str, float], stack: Any = None, alignment: Any = None) -> Self:
-        """The penalty with the ``values`` of its parameters, for kernels in a ``GramStack``, where it is made from
-        those.
+        """The penalty with the ``values`` of its parameters, for kernels in a ``GramStack``, where
+        it is made from those.
 
         ``alignment`` is the (M, M) alignment matrix of the kernels or a function that returns it.
         """
-        return cls(**{parameter.name: values.get(parameter.name, parameter.default) for parameter in cls.parameters})
+        return cls(
+            **{
+                parameter.name: values.get(parameter.name, parameter.default)
+                for parameter in cls.parameters
+            }
+        )
 
     @property
     def order(self) -> float | None:
@@ -101,7 +115,9 @@ class Penalty(ABC):
 
     @abstractmethod
     def scale(self, weights: Array) -> Array:
-        """The same direction, moved to the boundary of the constraint; as they are where there is none."""
+        """The same direction, moved to the boundary of the constraint; as they are where there is
+        none.
+        """
 
     @abstractmethod
     def regulariser(self, n: Array) -> float:
@@ -109,14 +125,18 @@ class Penalty(ABC):
 
     @abstractmethod
     def dual_price(self, Q: Array) -> float:
-        """What the dual pays for quadratic forms Q_m = a'K_m a; infinity where nothing is certified."""
+        """What the dual pays for quadratic forms Q_m = a'K_m a; infinity where nothing is
+        certified.
+        """
 
     @abstractmethod
     def update(self, weights: Array, Q: Array) -> Array:
         """The analytic next weights, behind ``regulariser`` at n_m = theta_m sqrt(Q_m)."""
 
     def cost(self, weights: Array) -> float:
-        """What the weights pay themselves, beside 1/2 sum_m n_m^2 / theta_m; nothing where a constraint holds them."""
+        """What the weights pay themselves, beside 1/2 sum_m n_m^2 / theta_m; nothing where a
+        constraint holds them.
+        """
         return 0.0
 
     def check_claims(self, M: int) -> None:
@@ -124,27 +144,35 @@ class Penalty(ABC):
         if self.order is None:
             return
         Q = np.arange(1.0, M + 1.0)
-        found, promised = self.dual_price(Q), 0.5 * vector_norm(Q, conjugate_exponent(self.order))
+        found = self.dual_price(Q)
+        promised = 0.5 * vector_norm(Q, conjugate_exponent(self.order))
         if not np.isclose(found, promised, rtol=1e-9):
             raise ParameterError(
-                f"The {self.name} claims order={self.order:g}, so that its dual price must be half the norm of the "
-                f"forms in the conjugate exponent; of the forms 1 to {M} it is {found:g} instead of {promised:g}. "
-                "Claim what the table in Penalty says."
+                f"The {self.name} claims order={self.order:g}, so that its dual price must "
+                "be half the norm of the forms in the conjugate exponent; of the forms 1 "
+                f"to {M} it is {found:g} instead of {promised:g}. Claim what the table in "
+                "Penalty says."
             )
 
 
 RIDGE_OF_E = 0.05  # keeps the elliptic norm's matrix positive definite among copies
-_VANISHED = 1e-7  # weights of the elastic net below this are zero where the dual has no use for the kernel
+# weights of the elastic net below this are zero where the dual has no use for the kernel
+_VANISHED = 1e-7
 _ORDER = Parameter(
-    "p", "Norm p", "p", 1.0, 1.0, float("inf"),
+    "p",
+    "Norm p",
+    "p",
+    1.0,
+    1.0,
+    float("inf"),
     "Smaller p: the weight gathers on fewer kernels. 1 is sparse, ∞ is the plain sum.",
-)  # fmt: skip
+)
 _SQUARES = r"\tfrac12\sum_m\frac{\|w_m\|^2}{\theta_m},"
 
 
 def vector_norm(v: Array, order: float) -> float:
-    """(sum |v_m|^order)^(1/order), scaled by the largest entry so that orders in the hundreds neither overflow nor
-    vanish.
+    """(sum |v_m|^order)^(1/order), scaled by the largest entry so that orders in the hundreds
+    neither overflow nor vanish.
     """
     sizes = np.abs(v)
     largest = float(sizes.max(initial=0.0))
@@ -183,7 +211,9 @@ class LpNorm(Penalty):
     parameters: ClassVar[tuple[Parameter, ...]] = (_ORDER,)
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.p, (int, float, np.number)) and not np.isnan(self.p) and self.p >= 1):
+        if not (
+            isinstance(self.p, (int, float, np.number)) and not np.isnan(self.p) and self.p >= 1
+        ):
             raise ParameterError(
                 f"p is the order of the norm on the kernel weights and must be 1 or more "
                 f"(1 is sparse, infinity is the plain sum); got {self.p!r}."
@@ -210,7 +240,9 @@ class LpNorm(Penalty):
         return 0.5 * vector_norm(Q, conjugate_exponent(self.p))
 
     def update(self, weights: Array, Q: Array) -> Array:
-        """Proposition 2 (19): theta_m proportional to n_m^{2/(p+1)}, on the unit sphere of the p-norm."""
+        """Proposition 2 (19): theta_m proportional to n_m^{2/(p+1)}, on the unit sphere of the
+        p-norm.
+        """
         if np.isinf(self.p):
             return np.ones_like(weights)
         squares = weights**2 * np.maximum(Q, 0.0)
@@ -222,7 +254,8 @@ class LpNorm(Penalty):
 
 @dataclass(frozen=True)
 class WeightedLpNorm(Penalty):
-    """(sum_m d_m theta_m^p)^(1/p) <= 1 with prices d > 0: a dear kernel (large d_m) must earn its weight.
+    """(sum_m d_m theta_m^p)^(1/p) <= 1 with prices d > 0: a dear kernel (large d_m) must earn its
+    weight.
 
     The same as the lp norm of d^(1/p) theta on the kernels d^(-1/p) K.
 
@@ -243,14 +276,16 @@ class WeightedLpNorm(Penalty):
     name: ClassVar[str] = "weighted lp"
     help: ClassVar[str] = "a kernel that sees many columns is dear and must earn its weight"
     problem: ClassVar[str] = (
-        _SQUARES + r"\qquad \Big(\sum_m d_m\,\theta_m^{\,p}\Big)^{1/p}\le 1,\quad d_m\text{ the columns of kernel }m"
+        _SQUARES
+        + r"\qquad \Big(\sum_m d_m\,\theta_m^{\,p}\Big)^{1/p}\le 1,\quad d_m\text{ the columns of kernel }m"
     )
     look_for: ClassVar[str] = (
-        "Kernels of few columns gain on those of many. Compare with the lp norm at the same p: what falls away was "
-        "dear."
+        "Kernels of few columns gain on those of many. Compare with the lp norm at the "
+        "same p: what falls away was dear."
     )
     cannot_tell: ClassVar[str] = (
-        "The prices are a choice made before the data: they count columns, not what a column is worth."
+        "The prices are a choice made before the data: they count columns, not what a "
+        "column is worth."
     )
     parameters: ClassVar[tuple[Parameter, ...]] = (_ORDER,)
 
@@ -263,7 +298,9 @@ class WeightedLpNorm(Penalty):
         LpNorm(self.p)  # which checks p
         object.__setattr__(self, "d", tuple(float(price) for price in np.ravel(self.d)))
         if not all(np.isfinite(price) and price > 0 for price in self.d) or not self.d:
-            raise ParameterError(f"d are the prices of the kernels and must be finite and above 0; got {self.d!r}.")
+            raise ParameterError(
+                f"d are the prices of the kernels and must be finite and above 0; got {self.d!r}."
+            )
 
     @property
     def order(self) -> float | None:
@@ -272,7 +309,8 @@ class WeightedLpNorm(Penalty):
     def _factor(self, M: int) -> Array:
         if len(self.d) != M:
             raise ParameterError(
-                f"The norm has {len(self.d)} prices d, but there are {M} kernels; give one per kernel."
+                f"The norm has {len(self.d)} prices d, but there are {M} kernels; give one "
+                "per kernel."
             )
         return np.ones(M) if np.isinf(self.p) else np.array(self.d) ** (1.0 / self.p)
 
@@ -296,11 +334,12 @@ class WeightedLpNorm(Penalty):
 
 @dataclass(frozen=True)
 class BlockNorm(Penalty):
-    """1/2 ||w||_{2,q}^2 with q >= 2: more even than the plain sum (q = 2), up to equal block norms (q = infinity).
+    """1/2 ||w||_{2,q}^2 with q >= 2: more even than the plain sum (q = 2), up to equal block norms
+    (q = infinity).
 
-    Weights are eta_m = 1 / th_m >= 1-ish with ||th||_r <= 1, r = q / (q - 2). The paper's update (33) is wrong and
-    diverges; the dual is a joint maximisation in (a, th), and th_m proportional to Q_m^(1/(r+1)) raises it
-    monotonically.
+    Weights are eta_m = 1 / th_m >= 1-ish with ||th||_r <= 1, r = q / (q - 2). The paper's update
+    (33) is wrong and diverges; the dual is a joint maximisation in (a, th), and th_m proportional
+    to Q_m^(1/(r+1)) raises it monotonically.
 
     Parameters
     ----------
@@ -309,7 +348,8 @@ class BlockNorm(Penalty):
 
     References
     ----------
-    Kloft et al. (2011), section 4.3, corrected in the specification of the lp-norm solver, section 7.
+    Kloft et al. (2011), section 4.3, corrected in the specification of the lp-norm solver, section
+    7.
     """
 
     q: float
@@ -317,21 +357,30 @@ class BlockNorm(Penalty):
     help: ClassVar[str] = "the parts of the kernels more even than under the plain sum"
     problem: ClassVar[str] = r"\tfrac12\Big(\sum_m\|w_m\|^q\Big)^{2/q},\qquad q\ge 2"
     look_for: ClassVar[str] = (
-        "Every kernel stays. As q grows the parts of the kernels grow alike, beyond the plain sum at q = 2."
+        "Every kernel stays. As q grows the parts of the kernels grow alike, beyond the "
+        "plain sum at q = 2."
     )
     cannot_tell: ClassVar[str] = (
-        "Here a large weight marks a kernel that is helped because it is weak, not one that matters."
+        "Here a large weight marks a kernel that is helped because it is weak, not one "
+        "that matters."
     )
     parameters: ClassVar[tuple[Parameter, ...]] = (
         Parameter(
-            "q", "Block norm q", "log", 4.0, 2.0, 100.0,
+            "q",
+            "Block norm q",
+            "log",
+            4.0,
+            2.0,
+            100.0,
             "Larger q: the kernels share the work more evenly; 2 is the plain sum.",
         ),
-    )  # fmt: skip
+    )
     ascends: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.q, (int, float, np.number)) and not np.isnan(self.q) and self.q >= 2):
+        if not (
+            isinstance(self.q, (int, float, np.number)) and not np.isnan(self.q) and self.q >= 2
+        ):
             raise ParameterError(
                 f"q is the order of the block norm and must be 2 or more here; got {self.q!r}. "
                 "For q below 2 use LpNorm(p = q / (2 - q)), the same problem."
@@ -352,7 +401,11 @@ class BlockNorm(Penalty):
 
     def scale(self, weights: Array) -> Array:
         positive = np.maximum(weights, 1e-15 * max(float(weights.max()), 1e-300))
-        return np.ones_like(weights) if self.q == 2 else positive * vector_norm(1.0 / positive, self._r)
+        return (
+            np.ones_like(weights)
+            if self.q == 2
+            else positive * vector_norm(1.0 / positive, self._r)
+        )
 
     def regulariser(self, n: Array) -> float:
         return 0.5 * vector_norm(n, self.q) ** 2
@@ -364,13 +417,15 @@ class BlockNorm(Penalty):
         largest = float(Q.max(initial=0.0))
         if largest <= 0.0 or self.q == 2:
             return weights
-        floored = np.maximum(Q / largest, 1e-14)  # a vanishing block is hardly charged: its weight would be infinite
+        # a vanishing block is hardly charged: its weight would be infinite
+        floored = np.maximum(Q / largest, 1e-14)
         return self.scale(floored ** (-1.0 / (self._r + 1.0)))
 
 
 @dataclass(frozen=True, eq=False)
 class EllipticNorm(Penalty):
-    """sqrt(theta' E^-1 theta) <= 1 with E positive definite: kernels that E ties together rise and fall together.
+    """sqrt(theta' E^-1 theta) <= 1 with E positive definite: kernels that E ties together rise and
+    fall together.
 
     ``E`` (M, M), for example an alignment matrix plus 0.05 I.
 
@@ -388,10 +443,13 @@ class EllipticNorm(Penalty):
     name: ClassVar[str] = "elliptic"
     help: ClassVar[str] = "kernels that look alike rise and fall together"
     problem: ClassVar[str] = (
-        _SQUARES + r"\qquad \sqrt{\theta^{\top}E^{-1}\theta}\le 1,\quad E\text{ the alignments of the kernels}+"
+        _SQUARES
+        + r"\qquad \sqrt{\theta^{\top}E^{-1}\theta}\le 1,\quad E\text{ the alignments of the kernels}+"
         rf"{RIDGE_OF_E:g}\,I"
     )
-    look_for: ClassVar[str] = "Kernels that look alike rise and fall together instead of taking each other's place."
+    look_for: ClassVar[str] = (
+        "Kernels that look alike rise and fall together instead of taking each other's place."
+    )
     cannot_tell: ClassVar[str] = (
         "E comes from the kernels alone: it knows which of them are alike, not which of them help."
     )
@@ -400,7 +458,13 @@ class EllipticNorm(Penalty):
     def chosen(cls, values: Mapping[str, float], stack: Any = None, alignment: Any = None) -> Self:
         """The norm whose E is the alignment matrix of the kernels plus a ridge."""
         kernels = _given(cls.name, stack)
-        between = alignment_matrix(kernels) if alignment is None else alignment() if callable(alignment) else alignment
+        between = (
+            alignment_matrix(kernels)
+            if alignment is None
+            else alignment()
+            if callable(alignment)
+            else alignment
+        )
         return cls(np.asarray(between) + RIDGE_OF_E * np.eye(kernels.n_kernels))
 
     def __post_init__(self) -> None:
@@ -447,7 +511,9 @@ class EllipticNorm(Penalty):
         return 0.5 * float(np.sum(n[live] ** 2 / theta[live]))
 
     def dual_price(self, Q: Array) -> float:
-        """min over gamma >= 0 of sqrt(v'E v), v = Q / 2 + gamma; any gamma found is a valid upper price."""
+        """min over gamma >= 0 of sqrt(v'E v), v = Q / 2 + gamma; any gamma found is a valid upper
+        price.
+        """
         from scipy.optimize import nnls  # not at start-up
 
         v = 0.5 * self._checked(Q)
@@ -460,14 +526,16 @@ class EllipticNorm(Penalty):
         return weights if not np.any(n > 0) else self._nearest(n, weights)
 
     def _nearest(self, n: Array, start: Array) -> Array:
-        """argmin over theta > 0 of sum n_m^2 / (2 theta_m) + 1/2 theta'E^-1 theta, on the boundary: Newton, 0.99 to the
-        wall.
+        """argmin over theta > 0 of sum n_m^2 / (2 theta_m) + 1/2 theta'E^-1 theta, on the boundary:
+        Newton, 0.99 to the wall.
         """
         squares = np.maximum(n, 1e-9 * float(n.max())) ** 2
         squares = squares / float(squares.max())
         inverse = self._inverse
         theta = np.maximum(start, 1e-6 * float(start.max()))
-        theta = theta * (float(np.sum(squares / theta)) / float(theta @ inverse @ theta)) ** (1.0 / 3.0)
+        theta = theta * (float(np.sum(squares / theta)) / float(theta @ inverse @ theta)) ** (
+            1.0 / 3.0
+        )
         for _ in range(200):
             gradient = inverse @ theta - 0.5 * squares / theta**2
             step = np.linalg.solve(inverse + np.diag(squares / theta**3), -gradient)
@@ -481,12 +549,13 @@ class EllipticNorm(Penalty):
 
 @dataclass(frozen=True)
 class ElasticNet(Penalty):
-    """(1 - mu) sum_m ||w_m|| + mu/2 sum_m ||w_m||^2 with 0 < mu <= 1: sparse kernels, and copies share their weight.
+    """(1 - mu) sum_m ||w_m|| + mu/2 sum_m ||w_m||^2 with 0 < mu <= 1: sparse kernels, and copies
+    share their weight.
 
-    With n = min over t of (n^2 / t + t) / 2 the price is 1/2 n^2 / theta plus a cost of theta = t / (1 - mu + mu t),
-    which is smallest at t = n: the update. The dual price is the conjugate, sum_m [sqrt(Q_m) - (1 - mu)]_+^2 / (2 mu),
-    and not homogeneous. mu = 1 is the plain sum; mu = 0 has no finite dual price and is refused (the same kernels enter
-    at p = 1, another C).
+    With n = min over t of (n^2 / t + t) / 2 the price is 1/2 n^2 / theta plus a cost of theta = t /
+    (1 - mu + mu t), which is smallest at t = n: the update. The dual price is the conjugate, sum_m
+    [sqrt(Q_m) - (1 - mu)]_+^2 / (2 mu), and not homogeneous. mu = 1 is the plain sum; mu = 0 has no
+    finite dual price and is refused (the same kernels enter at p = 1, another C).
 
     Parameters
     ----------
@@ -495,8 +564,8 @@ class ElasticNet(Penalty):
 
     References
     ----------
-    Zou and Hastie (2005), Journal of the Royal Statistical Society B 67, for groups as in Tomioka and Suzuki (2010),
-    "Sparsity-accuracy trade-off in MKL".
+    Zou and Hastie (2005), Journal of the Royal Statistical Society B 67, for groups as in Tomioka
+    and Suzuki (2010), "Sparsity-accuracy trade-off in MKL".
     """
 
     mu: float = 0.5
@@ -504,26 +573,33 @@ class ElasticNet(Penalty):
     help: ClassVar[str] = "few kernels stay, and kernels that look alike stay together"
     problem: ClassVar[str] = r"(1-\mu)\sum_m\|w_m\|+\tfrac{\mu}{2}\sum_m\|w_m\|^2"
     look_for: ClassVar[str] = (
-        "Which kernels leave as μ falls, and at which C they enter: below some C none is worth its price."
+        "Which kernels leave as μ falls, and at which C they enter: below some C none is "
+        "worth its price."
     )
     cannot_tell: ClassVar[str] = (
-        "μ and C act together: the same C is another strength at another μ. A weight has no natural unit here; it "
-        "is between 0 and 1/μ."
+        "μ and C act together: the same C is another strength at another μ. A weight has "
+        "no natural unit here; it is between 0 and 1/μ."
     )
     parameters: ClassVar[tuple[Parameter, ...]] = (
         Parameter(
-            "mu", "Share μ of squares", "log", 0.5, 0.01, 1.0,
+            "mu",
+            "Share μ of squares",
+            "log",
+            0.5,
+            0.01,
+            1.0,
             "Smaller μ: fewer kernels stay; 1 is the plain sum.",
         ),
-    )  # fmt: skip
+    )
     homogeneous: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         good = isinstance(self.mu, (int, float, np.number)) and not isinstance(self.mu, bool)
         if not (good and 0 < self.mu <= 1):
             raise ParameterError(
-                f"mu is the share of the squared norms and must be above 0 and at most 1; got {self.mu!r}. "
-                "Without squares use LpNorm(1), which keeps the same kernels at another C."
+                "mu is the share of the squared norms and must be above 0 and at most 1; "
+                f"got {self.mu!r}. Without squares use LpNorm(1), which keeps the same "
+                "kernels at another C."
             )
 
     @property
@@ -548,8 +624,8 @@ class ElasticNet(Penalty):
         return float(over @ over) / (2.0 * self.mu)
 
     def update(self, weights: Array, Q: Array) -> Array:
-        """theta = n / (1 - mu + mu n) at n = theta sqrt(Q); kernels of no use to the dual end at zero, others come
-        back.
+        """theta = n / (1 - mu + mu n) at n = theta sqrt(Q); kernels of no use to the dual end at
+        zero, others come back.
         """
         if self.mu == 1:
             return np.ones_like(weights)
@@ -568,7 +644,9 @@ class ElasticNet(Penalty):
 
 
 def column_prices(stack: Any) -> tuple[float, ...]:
-    """The price of every kernel of a stack: the number of columns it sees, 1 where that is not known."""
+    """The price of every kernel of a stack: the number of columns it sees, 1 where that is not
+    known.
+    """
     if stack.specs is None:
         return (1.0,) * int(stack.n_kernels)
     return tuple(float(len(spec.features)) for spec in stack.specs)
@@ -576,7 +654,9 @@ def column_prices(stack: Any) -> tuple[float, ...]:
 
 def _given(name: str, stack: Any) -> Any:
     if stack is None:
-        raise ParameterError(f"The {name} norm is made from the kernels: pass stack, the training GramStack.")
+        raise ParameterError(
+            f"The {name} norm is made from the kernels: pass stack, the training GramStack."
+        )
     return stack
 
 
@@ -585,7 +665,10 @@ LOG_EPSILON = 1e-6
 
 
 class GroupTerm(Penalty):
-    """What all terms share: the face they show to the reweighting loop. ``r``, ``n``, ``Q`` and weights are (M,)."""
+    """What all terms share: the face they show to the reweighting loop.
+
+    ``r``, ``n``, ``Q`` and weights are (M,).
+    """
 
     name: ClassVar[str] = "group selection term"
     certifies: ClassVar[bool] = False
@@ -635,7 +718,10 @@ class GroupTerm(Penalty):
         return np.inf
 
     def update(self, weights: Array, Q: Array) -> Array:
-        """beta_k = 1 / B_k at r_k = weights_k^2 Q_k. Zero weights stay zero, except under the pure log term."""
+        """beta_k = 1 / B_k at r_k = weights_k^2 Q_k.
+
+        Zero weights stay zero, except under the pure log term.
+        """
         return 1.0 / self.slopes(weights**2 * np.maximum(Q, 0.0))
 
 
@@ -651,15 +737,17 @@ class _Weighted(GroupTerm):
     def _eta(self, M: int) -> Array:
         if isinstance(self.eta, tuple) and len(self.eta) != M:
             raise ParameterError(
-                f"eta holds {len(self.eta)} group weights, but there are {M} kernels; give one per kernel, or one "
-                f"number."
+                f"eta holds {len(self.eta)} group weights, but there are {M} kernels; give "
+                "one per kernel, or one number."
             )
         return np.broadcast_to(np.asarray(self.eta, dtype=np.float64), (M,))
 
 
 @dataclass(frozen=True)
 class LogTerm(_Weighted):
-    """g = sum_k eta_k log sqrt(epsilon + r_k): the strongest selection; r_k = 0 leaves the weight epsilon / eta_k."""
+    """g = sum_k eta_k log sqrt(epsilon + r_k): the strongest selection; r_k = 0 leaves the weight
+    epsilon / eta_k.
+    """
 
     epsilon: float = LOG_EPSILON
     name: ClassVar[str] = "log"
@@ -677,7 +765,9 @@ class LogTerm(_Weighted):
 
 @dataclass(frozen=True)
 class GroupLasso(_Weighted):
-    """g = sum_k eta_k ||w_k||, convex: with the squared loss the l1 problem of greedy sparse learning."""
+    """g = sum_k eta_k ||w_k||, convex: with the squared loss the l1 problem of greedy sparse
+    learning.
+    """
 
     name: ClassVar[str] = "gl"
 
@@ -716,7 +806,8 @@ class MFocuss(_Weighted):
 
 @dataclass(frozen=True)
 class SquaredGroupLasso(_Weighted):
-    """g = 1/2 (sum_k eta_k ||w_k||)^2, convex: the price of l1-norm multiple kernel learning, sum eta_k^2 beta_k =
+    """g = 1/2 (sum_k eta_k ||w_k||)^2, convex: the price of l1-norm multiple kernel learning, sum
+    eta_k^2 beta_k =
     1.
     """
 
@@ -730,7 +821,8 @@ class SquaredGroupLasso(_Weighted):
         return 0.5 * float(self._eta(r.size) @ np.sqrt(r)) ** 2
 
     def slopes(self, r: Array) -> Array:
-        eta, norms = self._eta(r.size), np.sqrt(r)
+        eta = self._eta(r.size)
+        norms = np.sqrt(r)
         return _over(eta * float(eta @ norms), norms)
 
 
@@ -738,8 +830,8 @@ class SquaredGroupLasso(_Weighted):
 class MinimaxConcave(_Weighted):
     """g = sum_k 1/2 t_k^2 + m(t_k), t_k = ||w_k||: group MCP beside the machine's own 1/2 ||w||^2.
 
-    m(t) = eta t - t^2 / (2 reach) up to t = reach eta and constant beyond, where a kernel is priced as in a plain
-    machine. ``reach`` above 0; small: selection alone, large: the group lasso.
+    m(t) = eta t - t^2 / (2 reach) up to t = reach eta and constant beyond, where a kernel is priced
+    as in a plain machine. ``reach`` above 0; small: selection alone, large: the group lasso.
     """
 
     reach: float = 3.0
@@ -755,7 +847,9 @@ class MinimaxConcave(_Weighted):
         return float(0.5 * r.sum() + (eta * t - 0.5 * t**2 / self.reach).sum())
 
     def slopes(self, r: Array) -> Array:
-        slopes: Array = 1.0 + np.maximum(_over(self._eta(r.size), np.sqrt(r)) - 1.0 / self.reach, 0.0)
+        slopes: Array = 1.0 + np.maximum(
+            _over(self._eta(r.size), np.sqrt(r)) - 1.0 / self.reach, 0.0
+        )
         return slopes
 
 
@@ -763,8 +857,8 @@ class MinimaxConcave(_Weighted):
 class SmoothlyClipped(_Weighted):
     """g = sum_k 1/2 t_k^2 + s(t_k), t_k = ||w_k||: group SCAD beside the machine's own 1/2 ||w||^2.
 
-    s rises with slope eta up to t = eta, then ever less, and not at all beyond t = knee eta; ``knee`` above 2, 3.7 as
-    published.
+    s rises with slope eta up to t = eta, then ever less, and not at all beyond t = knee eta;
+    ``knee`` above 2, 3.7 as published.
     """
 
     knee: float = 3.7
@@ -774,24 +868,30 @@ class SmoothlyClipped(_Weighted):
         super().__post_init__()
         if not (isinstance(self.knee, (int, float)) and np.isfinite(self.knee) and self.knee > 2):
             raise ParameterError(
-                f"knee is where the price of SCAD stops rising, and must be above 2; got {self.knee!r}."
+                "knee is where the price of SCAD stops rising, and must be above 2; got "
+                f"{self.knee!r}."
             )
 
     def value(self, r: Array) -> float:
-        eta, a = self._eta(r.size), self.knee
+        eta = self._eta(r.size)
+        a = self.knee
         t = np.minimum(np.sqrt(r), a * eta)
         bent = (2.0 * a * eta * t - t**2 - eta**2) / (2.0 * (a - 1.0))
         return float(0.5 * r.sum() + np.where(t <= eta, eta * t, bent).sum())
 
     def slopes(self, r: Array) -> Array:
-        eta, t = self._eta(r.size), np.sqrt(r)
+        eta = self._eta(r.size)
+        t = np.sqrt(r)
         rise = np.where(t <= eta, eta, np.maximum(self.knee * eta - t, 0.0) / (self.knee - 1.0))
         return 1.0 + _over(rise, t)
 
 
 @dataclass(frozen=True)
 class SumOfTerms(GroupTerm):
-    """g = g_1 + g_2 + ...; slopes add, then invert. The paper's choice is log + group lasso with unit coefficients."""
+    """g = g_1 + g_2 + ...; slopes add, then invert.
+
+    The paper's choice is log + group lasso with unit coefficients.
+    """
 
     terms: tuple[GroupTerm, ...]
     name: ClassVar[str] = "sum of terms"
@@ -817,25 +917,36 @@ class SumOfTerms(GroupTerm):
 
 
 TERMS: dict[str, type[_Weighted]] = {
-    term.name: term for term in (LogTerm, GroupLasso, MFocuss, SquaredGroupLasso, MinimaxConcave, SmoothlyClipped)
+    term.name: term
+    for term in (LogTerm, GroupLasso, MFocuss, SquaredGroupLasso, MinimaxConcave, SmoothlyClipped)
 }
 
 
 def make_terms(
-    names: str | GroupTerm, *, eta: Any = None, log_epsilon: float = LOG_EPSILON, mf_power: float = 0.5
+    names: str | GroupTerm,
+    *,
+    eta: Any = None,
+    log_epsilon: float = LOG_EPSILON,
+    mf_power: float = 0.5,
 ) -> GroupTerm:
-    """The sum of terms that ``names`` says, such as "log+gl": any of ``TERMS`` joined by +; a term passes as it is.
+    """The sum of terms that ``names`` says, such as "log+gl": any of ``TERMS`` joined by +; a term
+    passes as it is.
 
-    ``eta``: group weights, None (1 for every group), a number or one per kernel. ParameterError for unknown names.
+    ``eta``: group weights, None (1 for every group), a number or one per kernel. ParameterError for
+    unknown names.
     """
     if isinstance(names, GroupTerm):
         return names
     weights = as_eta(1.0 if eta is None else eta)
     own: dict[str, tuple[float, ...]] = {"log": (log_epsilon,), "mf": (mf_power,)}
-    known: dict[str, GroupTerm] = {name: term(weights, *own.get(name, ())) for name, term in TERMS.items()}
+    known: dict[str, GroupTerm] = {
+        name: term(weights, *own.get(name, ())) for name, term in TERMS.items()
+    }
     wanted = [name.strip().lower() for name in names.split("+")] if isinstance(names, str) else []
     if not wanted or any(name not in known for name in wanted):
-        raise ParameterError(f"terms must be a sum of {', '.join(known)}, such as 'log+gl'; got {names!r}.")
+        raise ParameterError(
+            f"terms must be a sum of {', '.join(known)}, such as 'log+gl'; got {names!r}."
+        )
     parts = tuple(known[name] for name in wanted)
     return parts[0] if len(parts) == 1 else SumOfTerms(parts)
 
@@ -845,14 +956,20 @@ def as_eta(eta: Any) -> Eta:
     try:
         values = np.asarray(eta, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ParameterError(f"eta must be a number or one number per kernel; got {eta!r}.") from None
+        raise ParameterError(
+            f"eta must be a number or one number per kernel; got {eta!r}."
+        ) from None
     if values.ndim > 1 or values.size == 0 or not np.all(np.isfinite(values) & (values > 0)):
-        raise ParameterError(f"eta holds group weights and each must be finite and above 0; got {eta!r}.")
+        raise ParameterError(
+            f"eta holds group weights and each must be finite and above 0; got {eta!r}."
+        )
     return float(values) if values.ndim == 0 else tuple(values.tolist())
 
 
 def _over(numerator: Array, denominator: Array) -> Array:
-    """numerator / denominator with infinity over zero, also for 0 / 0: an absent kernel stays absent."""
+    """numerator / denominator with infinity over zero, also for 0 / 0: an absent kernel stays
+    absent.
+    """
     live = denominator > 0.0
     return np.where(live, numerator / np.where(live, denominator, 1.0), np.inf)
 
@@ -873,15 +990,18 @@ def norms() -> tuple[str, ...]:
 
 
 def make_penalty(penalty: str | Penalty, **given: float) -> Penalty:
-    """The penalty called ``penalty``, or the object itself; of what is ``given`` (p, mu, ...) it takes what it has.
+    """The penalty called ``penalty``, or the object itself; of what is ``given`` (p, mu, ...) it
+    takes what it has.
 
-    ParameterError for a name that is not in ``PENALTIES``, and for one whose penalty is made from more than is given.
+    ParameterError for a name that is not in ``PENALTIES``, and for one whose penalty is made from
+    more than is given.
     """
     if isinstance(penalty, Penalty):
         return penalty
     if not isinstance(penalty, str) or penalty not in PENALTIES:
         raise ParameterError(
-            f"penalty must be None, a Penalty object or one of {', '.join(PENALTIES)}; got {penalty!r}."
+            f"penalty must be None, a Penalty object or one of {', '.join(PENALTIES)}; got "
+            f"{penalty!r}."
         )
     kind: Any = PENALTIES[penalty]
     own = {

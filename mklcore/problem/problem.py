@@ -1,4 +1,5 @@
-"""One weighting problem, what a fit hands to the fit of a neighbouring one, and what its methods share.
+"""One weighting problem, what a fit hands to the fit of a neighbouring one, and what its methods
+share.
 
     min_{w, b, theta >= 0}  C sum_i V(t_i, y_i) + 1/2 sum_m ||w_m||^2 / theta_m    subject to  ||theta|| <= 1   (16)
     max_a                   Lin(a) - 1/2 ||(a'K_m a)_m||_*                                                          (17)
@@ -24,8 +25,10 @@ from mklcore.problem.solution import feasible_start
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """One binary or regression problem: ``K``, M kernels on n rows as an operator or an array (M, n, n), ``y`` (n,)
-    float, ``C`` > 0, a loss, a penalty, an intercept or not, screening of kernels at p = 1 or not."""
+    """One binary or regression problem: ``K``, M kernels on n rows as an operator or an array (M,
+    n, n), ``y`` (n,) float, ``C`` > 0, a loss, a penalty, an intercept or not, screening of kernels
+    at p = 1 or not.
+    """
 
     K: CachedOperator
     y: Array
@@ -35,13 +38,16 @@ class Problem:
     fit_intercept: bool
     screen: bool = True
     box: tuple[Array, Array] = field(init=False)  # of feasible duals
-    order: float = field(init=False)  # p of an lp norm, NaN of any other penalty: then no comparison holds
+    # p of an lp norm, NaN of any other penalty: then no comparison holds
+    order: float = field(init=False)
     on_features: bool = field(init=False)  # whether no kernel value is made
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "K", cached(self.K))
         object.__setattr__(self, "box", self.loss.box(self.y, self.C))
-        object.__setattr__(self, "order", np.nan if self.penalty.order is None else self.penalty.order)
+        object.__setattr__(
+            self, "order", np.nan if self.penalty.order is None else self.penalty.order
+        )
         object.__setattr__(self, "on_features", Capability.FEATURES in self.K.capabilities)
 
     def loss_at(self, f: Array) -> tuple[float, float]:
@@ -54,22 +60,29 @@ class Problem:
         return self.penalty.regulariser(weights * np.sqrt(Q))
 
     def bound(self, a: Array, Q: Array) -> LowerBound:
-        """max_s  Lin(s a) - price(s^2 Q)  over multiples in the box: the best dual value on the ray through ``a`` (n,).
+        """max_s  Lin(s a) - price(s^2 Q)  over multiples in the box: the best dual value on the ray
+        through ``a`` (n,).
 
-        ``Q`` (M,) are the forms a'K_m a. A penalty that is not homogeneous gets a bound, too, if not by a closed form:
-        the price is then asked at the multiple itself. Source: Kloft et al. (2011), equation (17); specification of the
-        lp-norm solver, section 1.
+        ``Q`` (M,) are the forms a'K_m a. A penalty that is not homogeneous gets a bound, too, if
+        not by a closed form: the price is then asked at the multiple itself. Source: Kloft et al.
+        (2011), equation (17); specification of the lp-norm solver, section 1.
         """
-        loss, penalty, y, C = self.loss, self.penalty, self.y, self.C
+        loss = self.loss
+        penalty = self.penalty
+        y = self.y
+        C = self.C
         price = penalty.dual_price(Q)
         s = loss.best_multiple(a, y, C, price) if penalty.homogeneous else self._searched(a, Q)
-        own, scaled = loss.dual(a, y, C) - price, s * a
+        own = loss.dual(a, y, C) - price
+        scaled = s * a
         cheaper = s * s * price if penalty.homogeneous else penalty.dual_price(s * s * Q)
         better = loss.dual(scaled, y, C) - cheaper
         return LowerBound(better, scaled, cheaper) if better > own else LowerBound(own, a, price)
 
     def _searched(self, a: Array, Q: Array) -> float:
-        """The best multiple where the price is convex but not homogeneous: a search on the ray's part in the box."""
+        """The best multiple where the price is convex but not homogeneous: a search on the ray's
+        part in the box.
+        """
         from scipy.optimize import minimize_scalar  # not at start-up
 
         if self.loss.total != 0.0:  # 1'a is fixed: no multiple is free
@@ -80,24 +93,40 @@ class Problem:
         most = float(min(room.min(initial=np.inf), 1e3))
         found = minimize_scalar(
             lambda s: self.penalty.dual_price(s * s * Q) - self.loss.dual(s * a, self.y, self.C),
-            bounds=(0.0, most), method="bounded",
-        )  # fmt: skip
+            bounds=(0.0, most),
+            method="bounded",
+        )
         return float(found.x)
 
     def feasible(self, a: Array | None) -> Array:
         """A dual near ``a`` in the box, with 1'a as the intercept demands."""
         return feasible_start(a, *self.box, self.fit_intercept, self.loss.total)
 
-    def point(self, weights: Array, a: Array, f: Array, Q: Array, solves: int = 1, state: Any = None) -> AnyIterate:
+    def point(
+        self, weights: Array, a: Array, f: Array, Q: Array, solves: int = 1, state: Any = None
+    ) -> AnyIterate:
         """Kernel weights and a dual with decision values f (n,) and forms Q (M,), certified."""
         b, errors = self.loss_at(f)
-        bound, objective = self.bound(a, Q), errors + self.regulariser(weights, Q)
-        return Iterate(weights, a, b, objective, bound.value, bound.price, solves, state=state, dual_point=bound.point)
+        bound = self.bound(a, Q)
+        objective = errors + self.regulariser(weights, Q)
+        return Iterate(
+            weights,
+            a,
+            b,
+            objective,
+            bound.value,
+            bound.price,
+            solves,
+            state=state,
+            dual_point=bound.point,
+        )
 
 
 class Carried(NamedTuple):
-    """What a fit hands to its neighbour on a path: its ``kernels``, which remember products and sums; at p = 1 those
-    that are ``live`` and the same alone, and what is known of all at earlier duals."""
+    """What a fit hands to its neighbour on a path: its ``kernels``, which remember products and
+    sums; at p = 1 those that are ``live`` and the same alone, and what is known of all at earlier
+    duals.
+    """
 
     kernels: CachedOperator | None = None
     live: Indices | None = None
@@ -107,8 +136,8 @@ class Carried(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class WarmStart:
-    """Weights (M,) and signed dual (n,) of a neighbouring problem, the C it was solved for, and the ``carry`` of its
-    fit.
+    """Weights (M,) and signed dual (n,) of a neighbouring problem, the C it was solved for, and the
+    ``carry`` of its fit.
     """
 
     weights: Array
@@ -133,8 +162,9 @@ class WarmStart:
 
 
 class Phase(NamedTuple):
-    """One method of several in turn: what makes it (None: it has no way here), and when it is left for the next: where
-    ``leave`` says so, or after ``most`` steps."""
+    """One method of several in turn: what makes it (None: it has no way here), and when it is left
+    for the next: where ``leave`` says so, or after ``most`` steps.
+    """
 
     make: Callable[..., WeightedMethod[Any] | None]
     leave: Callable[[Problem, Trace], bool] | None = None
@@ -142,7 +172,8 @@ class Phase(NamedTuple):
 
 
 class WeightedMethod(Method[State]):
-    """A method for a ``Problem``: what it publishes is certified by the kernels, however it was found.
+    """A method for a ``Problem``: what it publishes is certified by the kernels, however it was
+    found.
 
     It may be one of several in turn: the next begins where it has ended or goes on slower.
     """
@@ -168,19 +199,34 @@ class WeightedMethod(Method[State]):
         warm = WarmStart(best.weights, best.dual, self.problem.C, self.carry)
         return begun(self.problem, self.left, tol=self.tol, warm=warm)
 
-    def certify(self, best: AnyIterate, dual_point: Array | None, kernels: Indices | None = None) -> Certificate:
-        """Objective and dual value of published parts: what the kernels remember of them is not computed again. Of some
-        of the ``kernels`` where the others have no weight and do not change the price.
+    def certify(
+        self, best: AnyIterate, dual_point: Array | None, kernels: Indices | None = None
+    ) -> Certificate:
+        """Objective and dual value of published parts: what the kernels remember of them is not
+        computed again. Of some of the ``kernels`` where the others have no weight and do not change
+        the price.
         """
-        K, y, C, loss, penalty = self.problem.K, self.problem.y, self.problem.C, self.problem.loss, self.problem.penalty
-        weights, dual, diagonals = best.weights, best.dual, K.diagonals()
+        K = self.problem.K
+        y = self.problem.y
+        C = self.problem.C
+        loss = self.problem.loss
+        penalty = self.problem.penalty
+        weights = best.weights
+        dual = best.dual
+        diagonals = K.diagonals()
         if kernels is None:
-            f, used = K.decision(weights, dual), np.flatnonzero(weights)
+            f = K.decision(weights, dual)
+            used = np.flatnonzero(weights)
             Q = np.zeros(weights.size)
-            Q[used] = K.quad(dual, used) if used.size < Q.size and is_stored(K) else K.quad(dual)[used]
+            Q[used] = (
+                K.quad(dual, used) if used.size < Q.size and is_stored(K) else K.quad(dual)[used]
+            )
         else:
-            G, weights, diagonals = K.matvec(dual, kernels), weights[kernels], diagonals[kernels]
-            f, Q = weights @ G, np.maximum(G @ dual, 0.0)
+            G = K.matvec(dual, kernels)
+            weights = weights[kernels]
+            diagonals = diagonals[kernels]
+            f = weights @ G
+            Q = np.maximum(G @ dual, 0.0)
         roots = np.sqrt(np.maximum(diagonals, 0.0))
         sizes = roots @ np.abs(dual)
         noise = ROUNDING * ((weights * sizes) @ roots)
@@ -189,7 +235,9 @@ class WeightedMethod(Method[State]):
         price = penalty.regulariser(weights * np.sqrt(Q))
         slack += abs(penalty.regulariser(weights * np.sqrt(Q + ROUNDING * sizes**2)) - price)
         objective = total_loss(loss, f, best.intercept, y, C) + price
-        slack += ROUNDING * float(np.max(C)) * float(np.max(diagonals.mean(axis=1))) * abs(objective)
+        slack += (
+            ROUNDING * float(np.max(C)) * float(np.max(diagonals.mean(axis=1))) * abs(objective)
+        )
         if dual_point is None:
             return Certificate(objective, None, slack, floor, f)
         forms = K.quad(dual_point) if kernels is None else K.quad(dual_point, kernels)
@@ -206,12 +254,17 @@ class WeightedMethod(Method[State]):
         return Carried(self.problem.K)
 
 
-def begun(problem: Problem, phases: tuple[Phase, ...], *, tol: float, warm: WarmStart | None = None) -> Any:
-    """The first of several methods that has a way here, which knows those that follow; None where none has."""
+def begun(
+    problem: Problem, phases: tuple[Phase, ...], *, tol: float, warm: WarmStart | None = None
+) -> Any:
+    """The first of several methods that has a way here, which knows those that follow; None where
+    none has.
+    """
     for k, phase in enumerate(phases):
         method = phase.make(problem, tol=tol, warm=warm)
         if method is not None:
-            method.phase, method.left = phase, phases[k + 1 :]
+            method.phase = phase
+            method.left = phases[k + 1 :]
             return method
     return None
 
@@ -220,9 +273,9 @@ def begun(problem: Problem, phases: tuple[Phase, ...], *, tol: float, warm: Warm
 
 
 class LowerBound(NamedTuple):
-    """``value``, a lower bound on the optimum, is that of the feasible ``point`` (n,), a multiple of the dual asked
-    about;
-    ``price`` is what that point pays: R of the stopping rule."""
+    """``value``, a lower bound on the optimum, is that of the feasible ``point`` (n,), a multiple
+    of the dual asked about; ``price`` is what that point pays: R of the stopping rule.
+    """
 
     value: float
     point: Array
@@ -231,17 +284,29 @@ class LowerBound(NamedTuple):
 
 def _moved(loss: Loss, t: Array, y: Array, C: Cost, noise: Array) -> float:
     """What ``noise`` (n,) in the decision values can change the loss by."""
-    here, up, down = loss.value(t, y), loss.value(t + noise, y), loss.value(t - noise, y)
+    here = loss.value(t, y)
+    up = loss.value(t + noise, y)
+    down = loss.value(t - noise, y)
     return float(np.sum(C * (np.abs(up - here) + np.abs(down - here))))
 
 
 def scales_of(diagonals: Array, C: Cost) -> str:
-    """The smallest and the largest mean of the kernels' ``diagonals`` (M, n), and C, as text that says what to do."""
-    means, C = diagonals.mean(axis=1), float(np.max(C))
-    low, high = int(np.argmin(means)), int(np.argmax(means))
+    """The smallest and the largest mean of the kernels' ``diagonals`` (M, n), and C, as text that
+    says what to do.
+    """
+    means = diagonals.mean(axis=1)
+    C = float(np.max(C))
+    low = int(np.argmin(means))
+    high = int(np.argmax(means))
     if means[high] > 2.0 * means[low]:
-        unequal = f"kernel {low} has a mean diagonal of {means[low]:.3g}, kernel {high} one of {means[high]:.3g}"
-        alike = "Scale the kernels alike (normalise them, as a KernelDictionary does), remove near-copies"
+        unequal = (
+            f"kernel {low} has a mean diagonal of {means[low]:.3g}, kernel {high} one of "
+            f"{means[high]:.3g}"
+        )
+        alike = (
+            "Scale the kernels alike (normalise them, as a KernelDictionary does), remove "
+            "near-copies"
+        )
         return f"{unequal}, C is {C:.3g}. {alike}, or take a smaller C"
     near = f"the kernels have mean diagonals near {means[high]:.3g}, and C is {C:.3g}"
     return f"{near}. Take a smaller C, or remove copies of rows and near-copies of kernels"
@@ -265,13 +330,13 @@ def certificate(
     primal = C sum_i V(f_i + b, y_i) + min_theta 1/2 sum_m ||w_m||^2 / theta_m,   w_m = weights_m sum_i a_i psi_m(x_i)
     dual   = Lin(a') - max_theta 1/2 theta'Q',   Q'_m = a''K_m a';   minus infinity when a' is not feasible
 
-    ``K`` (M, n, n), ``y`` (n,) (labels -1 / +1), ``weights`` (M,) non-negative, ``dual_coef`` a (n,) signed,
-    ``intercept`` b.
-    ``dual_point`` a' (n,) signed is asked for the dual value; without one, ``dual_coef`` is. ``fit_intercept`` says
-    whether b was free, so that 1'a' = 0 is demanded (1'a' = 1 in the nu form, whose ``loss`` is handed over as an
-    object and whose ``C`` is 1 / (nu n)); the one-class form without nu never demands it. ``sample_weight``
-    (n,) makes the cost of row i C w_i; rows of weight 0 have no dual. A fit of this library comes out as
-    ``(objective_, dual_objective_)``.
+    ``K`` (M, n, n), ``y`` (n,) (labels -1 / +1), ``weights`` (M,) non-negative, ``dual_coef`` a
+    (n,) signed, ``intercept`` b.
+    ``dual_point`` a' (n,) signed is asked for the dual value; without one, ``dual_coef`` is.
+    ``fit_intercept`` says whether b was free, so that 1'a' = 0 is demanded (1'a' = 1 in the nu
+    form, whose ``loss`` is handed over as an object and whose ``C`` is 1 / (nu n)); the one-class
+    form without nu never demands it. ``sample_weight`` (n,) makes the cost of row i C w_i; rows of
+    weight 0 have no dual. A fit of this library comes out as ``(objective_, dual_objective_)``.
 
     Parameters
     ----------
@@ -286,11 +351,14 @@ def certificate(
     intercept : float
         Offset b of the model.
     loss : str or Loss
-        How a wrong prediction is penalised: the name of a loss in ``LOSSES``, or an object of your own.
+        How a wrong prediction is penalised: the name of a loss in ``LOSSES``, or an object of your
+        own.
     C : object
-        Weight of the loss against the regulariser, > 0: larger values fit the training rows more closely.
+        Weight of the loss against the regulariser, > 0: larger values fit the training rows more
+        closely.
     penalty : str, Penalty or None
-        Regulariser of the kernel weights: a name of ``PENALTIES`` or an object; None for the norm ``p``.
+        Regulariser of the kernel weights: a name of ``PENALTIES`` or an object; None for the norm
+        ``p``.
     dual_point : ndarray of shape (n,) or None, default None
         Feasible dual point that proves ``dual_objective``.
     fit_intercept : bool, default True
@@ -308,11 +376,16 @@ def certificate(
     Kloft, Brefeld, Sonnenburg, Zien (2011), equations (16), (17).
     """
     loss = make_loss(loss)
-    K, y, a = np.asarray(K, dtype=float), np.asarray(y, dtype=float), np.asarray(dual_coef, dtype=float)
-    weights, proof = np.asarray(weights, dtype=float), a if dual_point is None else np.asarray(dual_point, dtype=float)
+    K = np.asarray(K, dtype=float)
+    y = np.asarray(y, dtype=float)
+    a = np.asarray(dual_coef, dtype=float)
+    weights = np.asarray(weights, dtype=float)
+    proof = a if dual_point is None else np.asarray(dual_point, dtype=float)
     both = np.column_stack([a, proof])
     if fit_intercept and loss.takes_intercept and loss.of_residuals:
-        y, intercept = y - intercept, 0.0  # the same problem, without the digits that a target far from zero takes
+        # the same problem, without the digits that a target far from zero takes
+        y = y - intercept
+        intercept = 0.0
     cost: Cost = C if sample_weight is None else C * np.asarray(sample_weight, dtype=float)
     kept: Any = slice(None) if sample_weight is None else np.asarray(sample_weight) > 0
     if sample_weight is not None and np.any(proof[~kept] != 0.0):
@@ -320,8 +393,14 @@ def certificate(
     rows = cost if np.ndim(cost) == 0 else np.asarray(cost)[kept]
     G = np.stack([kernel @ both for kernel in K])
     Q, forms = np.maximum(np.einsum("mik,ik->km", G, both), 0.0)
-    primal = total_loss(loss, weights @ G[:, :, 0], intercept, y, cost) + penalty.regulariser(weights * np.sqrt(Q))
+    primal = total_loss(loss, weights @ G[:, :, 0], intercept, y, cost) + penalty.regulariser(
+        weights * np.sqrt(Q)
+    )
     off = abs(float(proof.sum()) - loss.total)
-    if fit_intercept and loss.takes_intercept and off > 1e-9 * max(float(np.abs(proof).sum()), 1e-300):
+    if (
+        fit_intercept
+        and loss.takes_intercept
+        and off > 1e-9 * max(float(np.abs(proof).sum()), 1e-300)
+    ):
         return primal, -np.inf
     return primal, loss.dual(proof[kept], y[kept], rows) - penalty.dual_price(forms)

@@ -14,8 +14,9 @@ from mklcore.problem.losses import Cost, Loss, total_loss
 class Solution:
     """The optimum of  C sum V(f_i + b, y_i) + 1/2 a'K a  with f = K a, to a duality gap.
 
-    ``dual`` (n,) signed; ``intercept``; ``decision`` (n,) = K a without the intercept; ``objective`` primal;
-    ``gap`` = primal - dual >= 0; ``regulariser`` = 1/2 a'K a; ``steps`` of the machine's own iteration.
+    ``dual`` (n,) signed; ``intercept``; ``decision`` (n,) = K a without the intercept;
+    ``objective`` primal; ``gap`` = primal - dual >= 0; ``regulariser`` = 1/2 a'K a; ``steps`` of
+    the machine's own iteration.
     """
 
     dual: Array
@@ -34,17 +35,30 @@ def dual_gap(a: Array, f: Array, b: float, y: Array, C: Cost, loss: Loss) -> tup
     return objective, objective - (loss.dual(a, y, C) - half)
 
 
-def feasible_start(warm: Array | None, low: Array, high: Array, balanced: bool, total: float = 0.0) -> Array:
-    """``warm`` clipped into the box and, if ``balanced``, moved inside it until it sums to ``total``."""
+def feasible_start(
+    warm: Array | None, low: Array, high: Array, balanced: bool, total: float = 0.0
+) -> Array:
+    """``warm`` clipped into the box and, if ``balanced``, moved inside it until it sums to
+    ``total``.
+    """
     if warm is None and (total == 0.0 or not balanced):
         return np.zeros(low.shape)
-    a = np.full(low.shape, total / low.size) if warm is None else np.clip(warm, low, high).astype(np.float64)
+    a = (
+        np.full(low.shape, total / low.size)
+        if warm is None
+        else np.clip(warm, low, high).astype(np.float64)
+    )
     if not balanced:
         return a
     if total != 0.0:  # non-negative duals only: shrink, or fill the room that is left
         excess = float(a.sum()) - total
-        return a * (total / a.sum()) if excess > 0 else a - (high - a) * (excess / max(float((high - a).sum()), 1e-300))
-    up, down = float(a[a > 0].sum()), float(-a[a < 0].sum())
+        return (
+            a * (total / a.sum())
+            if excess > 0
+            else a - (high - a) * (excess / max(float((high - a).sum()), 1e-300))
+        )
+    up = float(a[a > 0].sum())
+    down = float(-a[a < 0].sum())
     if up > down:
         a[a > 0] *= down / up
     elif down > up:

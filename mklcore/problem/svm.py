@@ -1,26 +1,29 @@
-"""Support vector machines for a given Gram matrix: sequential minimal optimisation with second-order pairs.
+"""Support vector machines for a given Gram matrix: sequential minimal optimisation with
+second-order pairs.
 
     max_a  lin'a - epsilon sum_i |a_i| - 1/2 a'(K + D) a  subject to low <= a <= high (and 1'a = 0 with an intercept)
 
-with signed a and D the curvature of the loss in the dual: 0 for piecewise-linear losses, I / C for Huber's and the
-squared hinge. ``lin = y``, ``epsilon = 0`` and the box [min(0, Cy), max(0, Cy)] is the hinge machine; ``epsilon`` and
-the box [-C, C] is support vector regression (the kink of |a_i| at zero is one more place where a step may end, so n
-variables suffice instead of 2n); no intercept is a box only, solved one coordinate at a time.
+with signed a and D the curvature of the loss in the dual: 0 for piecewise-linear losses, I / C for
+Huber's and the squared hinge. ``lin = y``, ``epsilon = 0`` and the box [min(0, Cy), max(0, Cy)] is
+the hinge machine; ``epsilon`` and the box [-C, C] is support vector regression (the kink of |a_i|
+at zero is one more place where a step may end, so n variables suffice instead of 2n); no intercept
+is a box only, solved one coordinate at a time.
 
-Pairs are chosen as in Fan, Chen, Lin (2005): the first by largest violation, the second by largest decrease. Beyond a
-few hundred points they move within a block of those that violate most, whose own small Gram matrix stays in the fastest
-cache, and all other points are updated once per block: the decomposition of Joachims (1999), half of whose blocks are
-chosen anew.
+Pairs are chosen as in Fan, Chen, Lin (2005): the first by largest violation, the second by largest
+decrease. Beyond a few hundred points they move within a block of those that violate most, whose own
+small Gram matrix stays in the fastest cache, and all other points are updated once per block: the
+decomposition of Joachims (1999), half of whose blocks are chosen anew.
 
-Where the best machine is a constant, no slope pays, as with a rare class and a kernel that does not see it. The
-intercept b then stands at a kink of the loss that many points share (all of the large class, at the margin), the
-others are at a bound, and the first may hold any values in the box that leave no slope:
+Where the best machine is a constant, no slope pays, as with a rare class and a kernel that does not
+see it. The intercept b then stands at a kink of the loss that many points share (all of the large
+class, at the margin), the others are at a bound, and the first may hold any values in the box that
+leave no slope:
 
     a_i = high_i where lin_i > b,  low_i where lin_i < b,  low_i <= a_i <= high_i where lin_i = b,     K a = 0,  1'a = 0
 
-R = 1/2 a'K a vanishes there, and with it the gap that the stopping rule asks for, which pairs of coordinates reach only
-after millions of steps. A linear program over a factor of the kernel finds such a point at once, or says that there is
-none.
+R = 1/2 a'K a vanishes there, and with it the gap that the stopping rule asks for, which pairs of
+coordinates reach only after millions of steps. A linear program over a factor of the kernel finds
+such a point at once, or says that there is none.
 """
 
 from __future__ import annotations
@@ -44,18 +47,22 @@ class SMOSettings:
     A value changes how long a fit takes, not what its certificate proves.
     """
 
-    # matrix entries read by one call of a compiled function: 20 to 50 ms, so that a cancel takes effect
+    # matrix entries read by one call of a compiled function: 20 to 50 ms, so that a cancel takes
+    # effect
     chunk: int = 40000000
     far: float = 1e12  # times C: an end of the box that no dual reaches, where there is none
-    factor: float = 0.005  # matrix entries that pairs read while a factor takes one step, times its rows cubed
+    # matrix entries that pairs read while a factor takes one step, times its rows cubed
+    factor: float = 0.005
     patience: int = 3  # calls of a compiled function that do not halve the gap
     blocks_from: int = 200  # points from which blocks pay
-    exact: float = 1e-6  # accuracy from which a curved machine is solved exactly: its gap is the square of its error
+    # accuracy from which a curved machine is solved exactly: its gap is the square of its error
+    exact: float = 1e-6
     last_steps: int = 3  # exact steps at the end: which points are free is known by then
     start: float = 0.1  # violation asked for first
     finer: float = 0.01  # factor of the violation asked for next, at least
     coarser: float = 0.5  # the same at most
-    well_under: float = 0.25  # of the gap that may stay: a comparison of two machines needs less left than changed
+    # of the gap that may stay: a comparison of two machines needs less left than changed
+    well_under: float = 0.25
 
 
 SETTINGS = SMOSettings()
@@ -65,13 +72,18 @@ LEAST = 1e-250  # against a division by zero
 BLOCK = 256  # entries looked at together in a search
 NO_SLOPE = 1e-4  # share of the objective below which the slope of a machine may be none
 ROUNDING = 1e-12  # what a machine without slope may miss its own value by: no step makes it better
-_HALF = 16  # points of a block that should move up, and as many that should move down; those of the last block stay
+# points of a block that should move up, and as many that should move down; those of the last block
+# stay
+_HALF = 16
 _INNER = 0.2  # of the violation is left within a block
 
-# What numpy does where numba is missing, for the machines of a few hundred rows that are allowed there
+# What numpy does where numba is missing, for the machines of a few hundred rows that are allowed
+# there
 
 
-def _best_partner(row: Array, diagonal: Array, own: float, v: Array, down: Array, top: float, gain: Array) -> int:
+def _best_partner(
+    row: Array, diagonal: Array, own: float, v: Array, down: Array, top: float, gain: Array
+) -> int:
     slope = np.maximum(top - v - down, 0.0)
     both = own + diagonal
     gain[:] = slope * slope / np.maximum(both - 2.0 * row, TINY * np.abs(both) + LEAST)
@@ -79,7 +91,9 @@ def _best_partner(row: Array, diagonal: Array, own: float, v: Array, down: Array
     return best if gain[best] > 0.0 else -1
 
 
-def _pair_update(v: Array, step: float, row_i: Array, row_j: Array, up: Array, down: Array) -> tuple[float, float]:
+def _pair_update(
+    v: Array, step: float, row_i: Array, row_j: Array, up: Array, down: Array
+) -> tuple[float, float]:
     if step != 0.0:
         v -= step * (row_i - row_j)
     return float(np.max(v + up)), float(np.min(v + down))
@@ -93,20 +107,28 @@ def _first(v: Array, up: Array, level: float) -> int:
 
 @jit_helper()
 def offsets(a: Array, low: Array, high: Array, epsilon: float, up: Array, down: Array) -> None:
-    """Fill what turns the negative gradient into the slope of moving a_i up, or down (inf: cannot move)."""
+    """Fill what turns the negative gradient into the slope of moving a_i up, or down (inf: cannot
+    move).
+    """
     for k in range(a.size):
         offset(k, a, low, high, epsilon, up, down)
 
 
 @jit_helper()
-def offset(k: int, a: Array, low: Array, high: Array, epsilon: float, up: Array, down: Array) -> None:
+def offset(
+    k: int, a: Array, low: Array, high: Array, epsilon: float, up: Array, down: Array
+) -> None:
     up[k] = -np.inf if a[k] >= high[k] else (-epsilon if a[k] >= 0.0 else epsilon)
     down[k] = np.inf if a[k] <= low[k] else (-epsilon if a[k] > 0.0 else epsilon)
 
 
 @jit_helper({"nnan", "nsz", "reassoc", "contract"}, numpy=_best_partner)
-def best_partner(row: Array, diagonal: Array, own: float, v: Array, down: Array, top: float, gain: Array) -> int:
-    """argmax_k (top - v_k - down_k)^2 / (K_ii + K_kk - 2 K_ik) over violating k; -1 when there is none."""
+def best_partner(
+    row: Array, diagonal: Array, own: float, v: Array, down: Array, top: float, gain: Array
+) -> int:
+    """argmax_k (top - v_k - down_k)^2 / (K_ii + K_kk - 2 K_ik) over violating k; -1 when there is
+    none.
+    """
     best = 0.0
     for k in range(v.size):
         slope = larger(top - v[k] - down[k], 0.0)
@@ -120,11 +142,13 @@ def best_partner(row: Array, diagonal: Array, own: float, v: Array, down: Array,
 
 @jit_helper({"nnan", "nsz", "reassoc"})
 def reached(x: Array, level: float) -> int:
-    """The first k with x_k >= level, or -1. Whole blocks are looked at first: a search that may end anywhere stays
-    scalar.
+    """The first k with x_k >= level, or -1.
+
+    Whole blocks are looked at first: a search that may end anywhere stays scalar.
     """
     for top in range(0, x.size, BLOCK):
-        block, most = x[top : top + BLOCK], -np.inf
+        block = x[top : top + BLOCK]
+        most = -np.inf
         for k in range(block.size):
             most = larger(most, block[k])
         if most >= level:
@@ -135,9 +159,12 @@ def reached(x: Array, level: float) -> int:
 
 
 @jit_helper({"nnan", "nsz", "reassoc", "contract"}, numpy=_pair_update)
-def pair_update(v: Array, step: float, row_i: Array, row_j: Array, up: Array, down: Array) -> tuple[float, float]:
+def pair_update(
+    v: Array, step: float, row_i: Array, row_j: Array, up: Array, down: Array
+) -> tuple[float, float]:
     """v -= step (K_i - K_j); returns the largest up-slope and the smallest down-slope that follow."""
-    top, bottom = -np.inf, np.inf
+    top = -np.inf
+    bottom = np.inf
     for k in range(v.size):
         value = v[k] - step * (row_i[k] - row_j[k])
         v[k] = value
@@ -150,7 +177,9 @@ def pair_update(v: Array, step: float, row_i: Array, row_j: Array, up: Array, do
 def first(v: Array, up: Array, level: float) -> int:
     """The first k with v_k + up_k >= level, or -1, by blocks like ``reached``."""
     for top in range(0, v.size, BLOCK):
-        values, offsets_up, most = v[top : top + BLOCK], up[top : top + BLOCK], -np.inf
+        values = v[top : top + BLOCK]
+        offsets_up = up[top : top + BLOCK]
+        most = -np.inf
         for k in range(values.size):
             most = larger(most, values[k] + offsets_up[k])
         if most >= level:
@@ -170,7 +199,8 @@ def to_kink(value: float, step: float) -> float:
 def landed(value: float, low: float, high: float, step: float) -> float:
     """``value``, reached by ``step``, moved onto a bound or zero when it is only round-off away.
 
-    Round-off is that of the step and of the bound itself: the far end of a wide box says nothing about it.
+    Round-off is that of the step and of the bound itself: the far end of a wide box says nothing
+    about it.
     """
     reach = max(abs(value), abs(step))
     if value - low <= 1e-14 * max(reach, abs(low)):
@@ -182,10 +212,22 @@ def landed(value: float, low: float, high: float, step: float) -> float:
 
 @jit_helper()
 def move_pair(
-    i: int, j: int, top: float, row_i: Array, diagonal: Array, low: Array, high: Array, epsilon: float, a: Array,
-    v: Array, up: Array, down: Array
-) -> float:  # fmt: skip
-    """Raise a[i] and lower a[j] to the best of the pair or the first bound (or kink); returns the length asked for."""
+    i: int,
+    j: int,
+    top: float,
+    row_i: Array,
+    diagonal: Array,
+    low: Array,
+    high: Array,
+    epsilon: float,
+    a: Array,
+    v: Array,
+    up: Array,
+    down: Array,
+) -> float:
+    """Raise a[i] and lower a[j] to the best of the pair or the first bound (or kink); returns the
+    length asked for.
+    """
     both = diagonal[i] + diagonal[j]
     curve = max(both - 2.0 * row_i[j], TINY * abs(both) + LEAST)
     t: float = min((top - v[j] - down[j]) / curve, high[i] - a[i], a[j] - low[j])
@@ -200,10 +242,20 @@ def move_pair(
 
 @jit_helper()
 def move_single(
-    i: int, sign: float, diagonal: Array, low: Array, high: Array, epsilon: float, a: Array, v: Array, up: Array,
-    down: Array
-) -> float:  # fmt: skip
-    """Move a[i] along ``sign`` to its best or the first bound (or kink); returns the signed length asked for."""
+    i: int,
+    sign: float,
+    diagonal: Array,
+    low: Array,
+    high: Array,
+    epsilon: float,
+    a: Array,
+    v: Array,
+    up: Array,
+    down: Array,
+) -> float:
+    """Move a[i] along ``sign`` to its best or the first bound (or kink); returns the signed length
+    asked for.
+    """
     slope = v[i] + up[i] if sign > 0 else -(v[i] + down[i])
     t: float = min(slope / max(diagonal[i], LEAST), high[i] - a[i] if sign > 0 else a[i] - low[i])
     if epsilon > 0.0:
@@ -215,15 +267,27 @@ def move_single(
 
 @jit_entry(loops="A support vector machine")
 def smo_pairs(
-    K: Array, low: Array, high: Array, epsilon: float, a: Array, v: Array, tol: float, max_steps: int
+    K: Array,
+    low: Array,
+    high: Array,
+    epsilon: float,
+    a: Array,
+    v: Array,
+    tol: float,
+    max_steps: int,
 ) -> tuple[int, float]:
-    """Improve (a, v = lin - K a) in place on 1'a = const until the violation is <= tol; returns (steps, violation).
+    """Improve (a, v = lin - K a) in place on 1'a = const until the violation is <= tol; returns
+    (steps, violation).
 
-    ``solvers.interleaved.pairs`` takes the same steps over rows it has to find first; one loop for both takes a quarter
-    longer at 100 rows and 4 to 7 % at 400, so there are two loops over the same helpers.
+    ``solvers.interleaved.pairs`` takes the same steps over rows it has to find first; one loop for
+    both takes a quarter longer at 100 rows and 4 to 7 % at 400, so there are two loops over the
+    same helpers.
     """
     n = v.size
-    up, down, gain, diagonal = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
+    up = np.empty(n)
+    down = np.empty(n)
+    gain = np.empty(n)
+    diagonal = np.empty(n)
     for k in range(n):
         diagonal[k] = K[k, k]
     offsets(a, low, high, epsilon, up, down)
@@ -250,17 +314,23 @@ def _above(x: Array, shift: Array, level: float) -> int:
 
 @jit_helper()
 def _mark(x: Array, shift: Array, low: float, high: float, most: int, chosen: Indices) -> None:
-    """Mark at most ``most`` k of those with the largest x_k + shift_k, all above ``low``; ``high`` is the largest."""
-    count, upper, tries = _above(x, shift, low), high, 0
+    """Mark at most ``most`` k of those with the largest x_k + shift_k, all above ``low``; ``high``
+    is the largest.
+    """
+    count = _above(x, shift, low)
+    upper = high
+    tries = 0
     while count > most and tries < 30:  # a level with not much less than ``most`` above it
         middle = 0.5 * (low + upper)
-        above, tries = _above(x, shift, middle), tries + 1
+        above = _above(x, shift, middle)
+        tries = tries + 1
         if above > most:
             low = middle
         else:
             upper = middle
             if 2 * above > most:
-                low, count = middle, above
+                low = middle
+                count = above
     if count <= most:
         for k in range(x.size):
             if x[k] + shift[k] > low:
@@ -271,7 +341,8 @@ def _mark(x: Array, shift: Array, low: float, high: float, most: int, chosen: In
         k = 0
         while left > 0 and least < end and k < x.size:
             if least < x[k] + shift[k] <= end:
-                chosen[k], left = 1, left - 1
+                chosen[k] = 1
+                left = left - 1
             k += 1
 
 
@@ -280,24 +351,46 @@ def _take_rows(v: Array, K: Array, rows: Indices, change: Array, count: int) -> 
     """v -= sum_d change[d] K[rows[d]] for the first ``count``, four rows at a time."""
     for d in range(0, count, 4):
         last = count - 1
-        i0, i1, i2, i3 = rows[d], rows[min(d + 1, last)], rows[min(d + 2, last)], rows[min(d + 3, last)]
+        i0 = rows[d]
+        i1 = rows[min(d + 1, last)]
+        i2 = rows[min(d + 2, last)]
+        i3 = rows[min(d + 3, last)]
         c0 = change[d]
         c1 = change[d + 1] if d + 1 < count else 0.0
         c2 = change[d + 2] if d + 2 < count else 0.0
         c3 = change[d + 3] if d + 3 < count else 0.0
-        s0, s1, s2, s3 = K[i0], K[i1], K[i2], K[i3]
+        s0 = K[i0]
+        s1 = K[i1]
+        s2 = K[i2]
+        s3 = K[i3]
         for k in range(v.size):
             v[k] -= c0 * s0[k] + c1 * s1[k] + c2 * s2[k] + c3 * s3[k]
 
 
 @jit_entry(loops="A support vector machine")
 def smo_blocks(
-    K: Array, low: Array, high: Array, epsilon: float, a: Array, v: Array, tol: float, max_steps: int
+    K: Array,
+    low: Array,
+    high: Array,
+    epsilon: float,
+    a: Array,
+    v: Array,
+    tol: float,
+    max_steps: int,
 ) -> tuple[int, float]:
-    """The same as ``smo_pairs``, by pairs within blocks of the points that violate most; returns (steps, violation)."""
-    n, steps, read = v.size, 0, 0
-    up, down, turned, shift = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
-    chosen, before, rows = np.zeros(n, np.int64), np.zeros(n, np.int64), np.empty(4 * _HALF, np.int64)
+    """The same as ``smo_pairs``, by pairs within blocks of the points that violate most; returns
+    (steps, violation).
+    """
+    n = v.size
+    steps = 0
+    read = 0
+    up = np.empty(n)
+    down = np.empty(n)
+    turned = np.empty(n)
+    shift = np.empty(n)
+    chosen = np.zeros(n, np.int64)
+    before = np.zeros(n, np.int64)
+    rows = np.empty(4 * _HALF, np.int64)
     change = np.empty(4 * _HALF)
     offsets(a, low, high, epsilon, up, down)
     while True:
@@ -305,27 +398,39 @@ def smo_blocks(
         if top - bottom <= tol or read >= max_steps:
             return steps, top - bottom
         for k in range(n):
-            turned[k], shift[k] = -v[k], -down[k]
+            turned[k] = -v[k]
+            shift[k] = -down[k]
         _mark(v, up, bottom, top, _HALF, chosen)
         _mark(turned, shift, -top, -bottom, _HALF, chosen)
         size = 0
         for k in range(n):
             if chosen[k] + before[k] > 0:
-                rows[size], size = k, size + 1
-            before[k], chosen[k] = chosen[k], 0
-        block, part = np.empty((size, size)), np.empty((4, size))
+                rows[size] = k
+                size = size + 1
+            before[k] = chosen[k]
+            chosen[k] = 0
+        block = np.empty((size, size))
+        part = np.empty((4, size))
         for p in range(size):
             k = rows[p]
-            part[0, p], part[1, p], part[2, p], part[3, p] = low[k], high[k], a[k], v[k]
+            part[0, p] = low[k]
+            part[1, p] = high[k]
+            part[2, p] = a[k]
+            part[3, p] = v[k]
             for q in range(size):
                 block[p, q] = K[k, rows[q]]
         within = max(0.5 * tol, _INNER * (top - bottom))
         moved, _ = smo_pairs(block, part[0], part[1], epsilon, part[2], part[3], within, 50 * n)
-        steps, count = steps + moved, int(np.int64(0))  # a literal 0 would be one more type to compile for
+        # a literal 0 would be one more type to compile for
+        steps = steps + moved
+        count = int(np.int64(0))
         for p in range(size):
-            k, x = rows[p], part[2, p]
+            k = rows[p]
+            x = part[2, p]
             if x != a[k]:
-                rows[count], change[count], count = k, x - a[k], count + 1
+                rows[count] = k
+                change[count] = x - a[k]
+                count = count + 1
                 a[k] = x
                 offset(k, a, low, high, epsilon, up, down)
         if count == 0:
@@ -336,27 +441,43 @@ def smo_blocks(
 
 @jit_entry(loops="A support vector machine")
 def smo_single(
-    K: Array, low: Array, high: Array, epsilon: float, a: Array, v: Array, tol: float, max_steps: int
+    K: Array,
+    low: Array,
+    high: Array,
+    epsilon: float,
+    a: Array,
+    v: Array,
+    tol: float,
+    max_steps: int,
 ) -> tuple[int, float]:
-    """The same without the equality: one coordinate at a time by largest decrease; returns (steps, violation)."""
+    """The same without the equality: one coordinate at a time by largest decrease; returns (steps,
+    violation).
+    """
     n = v.size
-    up, down, diagonal = np.empty(n), np.empty(n), np.empty(n)
+    up = np.empty(n)
+    down = np.empty(n)
+    diagonal = np.empty(n)
     for k in range(n):
         diagonal[k] = K[k, k]
     offsets(a, low, high, epsilon, up, down)
     for step in range(max_steps):
-        best, chosen, worst = 0.0, v.size, 0.0
+        best = 0.0
+        chosen = v.size
+        worst = 0.0
         for k in range(n):
             slope = max(v[k] + up[k], -(v[k] + down[k]))
             if slope > 0.0:
                 worst = max(worst, slope)
                 gain = slope * slope / max(diagonal[k], LEAST)
                 if gain > best:
-                    best, chosen = gain, k
+                    best = gain
+                    chosen = k
         if chosen == v.size or worst <= tol:
             return step, worst
         i = chosen
-        t = move_single(i, 1.0 if v[i] + up[i] > 0.0 else -1.0, diagonal, low, high, epsilon, a, v, up, down)
+        t = move_single(
+            i, 1.0 if v[i] + up[i] > 0.0 else -1.0, diagonal, low, high, epsilon, a, v, up, down
+        )
         for k in range(n):
             v[k] -= t * K[i, k]
     return max_steps, worst
@@ -373,8 +494,8 @@ def solve_svm(
     accuracy: float = 1e-3,
     max_steps: int = 10_000_000,
 ) -> Solution:
-    """Solve the machine of a loss whose dual is linear or quadratic on a box to a duality gap of ``accuracy`` times 1/2
-    a'K a.
+    """Solve the machine of a loss whose dual is linear or quadratic on a box to a duality gap of
+    ``accuracy`` times 1/2 a'K a.
 
     Parameters
     ----------
@@ -389,7 +510,9 @@ def solve_svm(
     """
     far = SETTINGS.far * float(np.max(C))
     low, high = (np.clip(end, -far, far) for end in loss.box(y, C))
-    epsilon, lin, curvature = loss.epsilon, loss.linear(y), loss.curvature(np.zeros_like(y), y, C)
+    epsilon = loss.epsilon
+    lin = loss.linear(y)
+    curvature = loss.curvature(np.zeros_like(y), y, C)
     K = writable(K)
     if curvature.any():
         K = K.copy()
@@ -401,9 +524,13 @@ def solve_svm(
     together = smo_blocks if y.size >= SETTINGS.blocks_from else smo_pairs
     smo = together if fit_intercept else smo_single
     chunk = int(np.clip(SETTINGS.chunk // max(1, y.size), 1_000, 50_000))
-    tolerance, used, idle, previous = SETTINGS.start * unit, 0, 0, np.inf
+    tolerance = SETTINGS.start * unit
+    used = 0
+    idle = 0
+    previous = np.inf
     floor = 1e-14  # share of the objective below which no gap is asked for
-    flat = fit_intercept and epsilon == 0.0 and not curvature.any()  # may the best machine be a constant?
+    # may the best machine be a constant?
+    flat = fit_intercept and epsilon == 0.0 and not curvature.any()
     while True:
         steps, violation = smo(K, low, high, epsilon, a, v, tolerance, min(chunk, max_steps - used))
         used += steps
@@ -416,7 +543,8 @@ def solve_svm(
             exact = _read(a, K @ a - curvature * a, y, C, loss, fit_intercept, used)
             return exact if exact.gap <= solution.gap else solution
         if flat and solution.regulariser <= NO_SLOPE * abs(solution.objective):
-            flat, floor = False, ROUNDING
+            flat = False
+            floor = ROUNDING
             constant = without_slope(K, lin, low, high, solution.intercept)
             if constant is not None:
                 found = _read(constant, K @ constant, y, C, loss, fit_intercept, used)
@@ -426,7 +554,9 @@ def solve_svm(
             if tolerance < 1e-14 * unit:
                 return solution
             finer = tolerance * float(
-                np.clip(SETTINGS.well_under * target / solution.gap, SETTINGS.finer, SETTINGS.coarser)
+                np.clip(
+                    SETTINGS.well_under * target / solution.gap, SETTINGS.finer, SETTINGS.coarser
+                )
             )
             tolerance = min(finer, 0.5 * violation if violation > 0 else finer)
             v = (
@@ -435,7 +565,8 @@ def solve_svm(
         else:
             _active_set_steps(K, low, high, epsilon, a, v, fit_intercept, work=chunk * y.size)
             idle = idle + 1 if solution.gap > 0.5 * previous else 0
-            if idle >= SETTINGS.patience:  # round-off: identical rows at a bound can trade weight forever
+            # round-off: identical rows at a bound can trade weight forever
+            if idle >= SETTINGS.patience:
                 return solution
             previous = solution.gap
 
@@ -452,10 +583,11 @@ def _active_set_steps(
     most: int = 50,
     work: float = np.inf,
 ) -> None:
-    """Exact steps on the free support vectors, in place, each to the first bound it meets: where pairs only creep.
+    """Exact steps on the free support vectors, in place, each to the first bound it meets: where
+    pairs only creep.
 
-    They end after ``most`` steps, or where the next factor would cost more than what is left of ``work``, in matrix
-    entries read.
+    They end after ``most`` steps, or where the next factor would cost more than what is left of
+    ``work``, in matrix entries read.
     """
     for _ in range(most):
         free = np.flatnonzero((a > low) & (a < high) & ((a != 0.0) | (epsilon == 0.0)))
@@ -463,7 +595,8 @@ def _active_set_steps(
         if free.size < 2 or work < 0.0:
             return
         block = K[np.ix_(free, free)]
-        pull, x = v[free] - epsilon * np.sign(a[free]), a[free]
+        pull = v[free] - epsilon * np.sign(a[free])
+        x = a[free]
         try:
             solve = factorised(block, 1e-14 * float(np.trace(block)) / free.size)
         except np.linalg.LinAlgError:
@@ -471,7 +604,8 @@ def _active_set_steps(
         step, ones = solve(np.column_stack([pull, np.ones(free.size)])).T
         if balanced:
             step = step - ones * (step.sum() / ones.sum())
-            step -= step.mean()  # a nearly singular block cancels large numbers: what is left need not sum to zero
+            # a nearly singular block cancels large numbers: what is left need not sum to zero
+            step -= step.mean()
         ends = np.where(step > 0, high[free], low[free])
         if epsilon > 0.0:
             ends = np.where(x * step < 0, 0.0, ends)
@@ -480,12 +614,16 @@ def _active_set_steps(
         if not np.all(np.isfinite(step)):
             return
         length = min(1.0, float(room.min()))
-        x, met, moved = x + length * step, room <= length, np.zeros(a.size)
+        x = x + length * step
+        met = room <= length
+        moved = np.zeros(a.size)
         x[met] = ends[met]
         moved[free] = x - a[free]
         push = K @ moved
-        rise, curvature = float(pull @ moved[free]), 0.5 * float(push @ moved)
-        if not rise - curvature > -1e-9 * (abs(rise) + abs(curvature)):  # round-off has taken the direction
+        rise = float(pull @ moved[free])
+        curvature = 0.5 * float(push @ moved)
+        # round-off has taken the direction
+        if not rise - curvature > -1e-9 * (abs(rise) + abs(curvature)):
             return
         v -= push
         a[free] = x
@@ -493,7 +631,9 @@ def _active_set_steps(
             return
 
 
-def _read(a: Array, f: Array, y: Array, C: Cost, loss: Loss, fit_intercept: bool, steps: int) -> Solution:
+def _read(
+    a: Array, f: Array, y: Array, C: Cost, loss: Loss, fit_intercept: bool, steps: int
+) -> Solution:
     b = best_intercept(loss, f, y, C) if fit_intercept else 0.0
     objective, gap = dual_gap(a, f, b, y, C, loss)
     return Solution(a.copy(), b, f.copy(), objective, gap, 0.5 * float(a @ f), steps)
@@ -507,7 +647,8 @@ class ConstantSettings:
     """
 
     most_rank: int = 200  # of a kernel; one of higher rank is hardly without slope
-    most_steps: int = 400  # of the simplex method: where there is such a point it took at most some two hundred
+    # of the simplex method: where there is such a point it took at most some two hundred
+    most_steps: int = 400
     near: float = 1e-10  # what a linear program may miss an equation by, in units of the box
 
 
@@ -515,10 +656,12 @@ CONSTANT = ConstantSettings()
 
 
 def without_slope(K: Array, lin: Array, low: Array, high: Array, b: float) -> Array | None:
-    """A dual point (n,) of the machine that says ``b`` nearest ``lin`` value for every row, or None where slope pays.
+    """A dual point (n,) of the machine that says ``b`` nearest ``lin`` value for every row, or None
+    where slope pays.
 
-    ``K`` (n, n) symmetric positive semi-definite, ``lin``, ``low``, ``high`` (n,) as in ``machines.svm``, without a
-    epsilon and without curvature in the loss, and with a free intercept.
+    ``K`` (n, n) symmetric positive semi-definite, ``lin``, ``low``, ``high`` (n,) as in
+    ``machines.svm``, without a epsilon and without curvature in the loss, and with a free
+    intercept.
     """
     level = lin[np.argmin(np.abs(lin - b))]
     free = lin == level
@@ -546,7 +689,12 @@ def _balanced(Z: Array, a: Array, low: Array, high: Array, free: Mask) -> Array 
     )
     options["maxiter"] = CONSTANT.most_steps
     found = linprog(
-        np.zeros(box.shape[0]), A_eq=rows[:, free], b_eq=wanted, bounds=box, method="highs-ds", options=options
+        np.zeros(box.shape[0]),
+        A_eq=rows[:, free],
+        b_eq=wanted,
+        bounds=box,
+        method="highs-ds",
+        options=options,
     )
     if found.x is None or found.status != 0:
         return None

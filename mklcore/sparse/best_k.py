@@ -1,26 +1,31 @@
-"""The best k of M kernels for squared loss, and how far from the best any choice of k kernels can be.
+"""The best k of M kernels for squared loss, and how far from the best any choice of k kernels can
+be.
 
     min over z in {0, 1}^M, sum z <= k, of  J(z) = 1/2 sum_t y_t'(sum_m z_m K_m + rho I)^(-1) y_t,     rho = lam n
 
-This is the problem of MKL-GOMP: the objective (5) of ``gomp`` with the kernels z is 2 lam J(z), where an intercept has
-taken the means out of the targets beforehand. For every A = (a_1, ..., a_T),
+This is the problem of MKL-GOMP: the objective (5) of ``gomp`` with the kernels z is 2 lam J(z),
+where an intercept has taken the means out of the targets beforehand. For every A = (a_1, ..., a_T),
 
     J(z) = max_A  <Y, A> - rho/2 ||A||^2 - 1/2 sum_m z_m q_m,     q_m = sum_t a_t'K_m a_t
 
-so that J is convex in z, and ANY A proves a bound by one sort, the best multiple of A by a division:
+so that J is convex in z, and ANY A proves a bound by one sort, the best multiple of A by a
+division:
 
     best J  >=  <Y, A>^2 / (2 (rho ||A||^2 + sum of the k largest q_m))                                            (1)
 
-The best of these bounds is the relaxation 0 <= z <= 1, the k-support norm in place of the count; at k = 1 it is l1-norm
-MKL. Newton's method solves it: the gradient is -q/2, the Hessian sum_t V_t'A^(-1) V_t with V_t = (K_1 a_t, ..., K_M
-a_t), and a step is a quadratic programme over the same set.
+The best of these bounds is the relaxation 0 <= z <= 1, the k-support norm in place of the count; at
+k = 1 it is l1-norm MKL. Newton's method solves it: the gradient is -q/2, the Hessian sum_t
+V_t'A^(-1) V_t with V_t = (K_1 a_t, ..., K_M a_t), and a step is a quadratic programme over the same
+set.
 
-Branch and bound decides kernel after kernel, the part with the lowest bound first. With some kernels inside and others
-outside, (1) holds for what is left of the budget, so that the A of a part often decides further kernels at no cost. A
-part that is not divided any further is a leaf: the leaves and their A are the proof that ``proved_bound`` checks.
+Branch and bound decides kernel after kernel, the part with the lowest bound first. With some
+kernels inside and others outside, (1) holds for what is left of the budget, so that the A of a part
+often decides further kernels at no cost. A part that is not divided any further is a leaf: the
+leaves and their A are the proof that ``proved_bound`` checks.
 
-Source: the perspective relaxation of Bertsimas, Iglesias, Johnson (2025), arXiv 2511.21890, whose semidefinite
-relaxation equals it by a Schur complement; the problem is that of Sindhwani and Lozano (2011), equation (5).
+Source: the perspective relaxation of Bertsimas, Iglesias, Johnson (2025), arXiv 2511.21890, whose
+semidefinite relaxation equals it by a Schur complement; the problem is that of Sindhwani and Lozano
+(2011), equation (5).
 """
 
 from __future__ import annotations
@@ -45,13 +50,15 @@ class BestKSettings:
     A value changes how long a search takes, not what its bound proves.
     """
 
-    same: float = 1e-6  # share of the best value by which a better one may be missed, and a bound be below it
+    # share of the best value by which a better one may be missed, and a bound be below it
+    same: float = 1e-6
     steps: int = 40  # Newton steps of the first relaxation
     steps_inside: int = 8  # of one with some kernels decided
     sharp: float = 1e-7  # relative gap at which a relaxation has converged
     tries: int = 3  # kernels that are tried in the place of another
     shortest: float = 1e-3  # share of a Newton step at least
-    most_kernels: int = 500  # beyond either, a relaxation takes longer than the pursuit that it bounds
+    # beyond either, a relaxation takes longer than the pursuit that it bounds
+    most_kernels: int = 500
     most_rows: int = 3000
 
 
@@ -60,7 +67,9 @@ Kernels = tuple[int, ...]
 
 
 class Relaxed(NamedTuple):
-    """A ``bound`` on J with the ``dual`` (n, T) that proves it, its ``forms`` (M,), and the weights z (M,) beside."""
+    """A ``bound`` on J with the ``dual`` (n, T) that proves it, its ``forms`` (M,), and the weights
+    z (M,) beside.
+    """
 
     bound: float
     dual: Array
@@ -69,8 +78,10 @@ class Relaxed(NamedTuple):
 
 
 class Proof(NamedTuple):
-    """The leaves of a search: kernels ``decided`` (L, M), 1 inside and -1 outside, and for every leaf the place of its
-    dual among ``duals`` (D, n, T), or -1 where the leaf holds one choice alone."""
+    """The leaves of a search: kernels ``decided`` (L, M), 1 inside and -1 outside, and for every
+    leaf the place of its dual among ``duals`` (D, n, T), or -1 where the leaf holds one choice
+    alone.
+    """
 
     decided: Array
     places: Indices
@@ -78,7 +89,9 @@ class Proof(NamedTuple):
 
 
 class Found(NamedTuple):
-    """The best ``kernels`` that were met, their value, a ``bound`` that no choice is below, and the proof of it."""
+    """The best ``kernels`` that were met, their value, a ``bound`` that no choice is below, and the
+    proof of it.
+    """
 
     value: float
     kernels: Kernels
@@ -93,24 +106,34 @@ class Found(NamedTuple):
 
 
 class BestK:
-    """Values, bounds and searches for kernels ``K`` (M, n, n) or an operator, targets ``Y`` (n, T) and ``lam`` > 0.
+    """Values, bounds and searches for kernels ``K`` (M, n, n) or an operator, targets ``Y`` (n, T)
+    and ``lam`` > 0.
 
     All values are those of the objective of MKL-GOMP, 2 lam J.
     """
 
     def __init__(self, K: object, Y: Array, lam: float) -> None:
-        self.K, self.Y = as_operator(K), np.asarray(Y, dtype=np.float64).reshape(len(Y), -1)
-        self.rho, self.scale = lam * len(Y), 2.0 * lam
+        self.K = as_operator(K)
+        self.Y = np.asarray(Y, dtype=np.float64).reshape(len(Y), -1)
+        self.rho = lam * len(Y)
+        self.scale = 2.0 * lam
         self.n_kernels = self.K.n_kernels
-        self.met: dict[Kernels, tuple[float, Array]] = {}  # values and duals of the choices that were met
-        self.pulse: Callable[[], object] = never_asked  # called before every relaxation; it may end the search
-        self._last: Array | None = None  # weights of the relaxation before, from which the next one starts
+        # values and duals of the choices that were met
+        self.met: dict[Kernels, tuple[float, Array]] = {}
+        # called before every relaxation; it may end the search
+        self.pulse: Callable[[], object] = never_asked
+        # weights of the relaxation before, from which the next one starts
+        self._last: Array | None = None
 
     @property
     def is_quick(self) -> bool:
         """Whether a relaxation takes no longer than a pursuit on these kernels."""
         kept = {Capability.STORED, Capability.FEATURES} & self.K.capabilities
-        return bool(kept) and self.n_kernels <= SETTINGS.most_kernels and len(self.Y) <= SETTINGS.most_rows
+        return (
+            bool(kept)
+            and self.n_kernels <= SETTINGS.most_kernels
+            and len(self.Y) <= SETTINGS.most_rows
+        )
 
     # -- values
 
@@ -123,7 +146,9 @@ class BestK:
         return self._solved(chosen)[1]
 
     def extended(self, chosen: Iterable[int], k: int) -> Kernels:
-        """At most ``k`` of these kernels, and up to ``k`` those with the largest forms, one after the other."""
+        """At most ``k`` of these kernels, and up to ``k`` those with the largest forms, one after
+        the other.
+        """
         kernels = tuple(chosen)[:k]
         while len(kernels) < k:
             gains = self.forms(self.dual(kernels))
@@ -140,7 +165,9 @@ class BestK:
         return self.met[kernels]
 
     def _at(self, z: Array) -> tuple[float, Array, Callable[[Array], Array]]:
-        """The objective at weights z, the dual where it is reached, and what solves systems in sum z_m K_m + rho I."""
+        """The objective at weights z, the dual where it is reached, and what solves systems in sum
+        z_m K_m + rho I.
+        """
         solve = self.K.combine(z).factor(np.full(len(self.Y), self.rho))
         dual = solve(self.Y).reshape(self.Y.shape)
         return 0.5 * self.scale * float(np.vdot(self.Y, dual)), dual, solve
@@ -152,14 +179,20 @@ class BestK:
 
     # -- bounds
 
-    def bound(self, dual: Array, forms: Array, k: int, inside: Kernels = (), outside: Kernels = ()) -> float:
+    def bound(
+        self, dual: Array, forms: Array, k: int, inside: Kernels = (), outside: Kernels = ()
+    ) -> float:
         """(1) for at most ``k`` kernels, with some decided; infinite where more than k are inside."""
         if len(inside) > k:
             return np.inf
         decided = np.zeros(self.n_kernels, dtype=bool)
         decided[[*inside, *outside]] = True
         largest = np.sort(forms[~decided])[::-1][: k - len(inside)]
-        price = self.rho * float(np.vdot(dual, dual)) + float(forms[list(inside)].sum()) + float(largest.sum())
+        price = (
+            self.rho * float(np.vdot(dual, dual))
+            + float(forms[list(inside)].sum())
+            + float(largest.sum())
+        )
         return 0.5 * self.scale * float(np.vdot(self.Y, dual)) ** 2 / price if price > 0.0 else 0.0
 
     def relax(
@@ -171,7 +204,9 @@ class BestK:
         enough: float = np.inf,
         steps: int = SETTINGS.steps,
     ) -> Relaxed:
-        """The relaxation with some kernels decided, until the bound is ``enough`` or as good as the value."""
+        """The relaxation with some kernels decided, until the bound is ``enough`` or as good as the
+        value.
+        """
         self.pulse()
         free = np.setdiff1d(np.arange(self.n_kernels), [*inside, *outside])
         budget = float(min(k - len(inside), free.size))
@@ -186,12 +221,18 @@ class BestK:
             bound = self.bound(dual, forms, k, inside, outside)
             if best is None or bound > best.bound:
                 best = Relaxed(bound, dual, forms, weights)
-            if best.bound >= enough or value - best.bound <= SETTINGS.sharp * value or free.size <= budget:
+            if (
+                best.bound >= enough
+                or value - best.bound <= SETTINGS.sharp * value
+                or free.size <= budget
+            ):
                 break
             parts = [V[free] @ solve(np.ascontiguousarray(V[free].T)) for V in products]
             hessian: Array = np.sum(parts, axis=0)
             target = _newton_target(weights[free], 0.5 * forms[free], hessian)
-            way, length, before = target - weights[free], 1.0, (weights, value)
+            way = target - weights[free]
+            length = 1.0
+            before = (weights, value)
             slope = 0.5 * self.scale * float(forms[free] @ way)
             while length >= SETTINGS.shortest:
                 weights = before[0].copy()
@@ -216,12 +257,15 @@ class BestK:
     def swaps(self, chosen: Iterable[int]) -> tuple[float, Kernels]:
         """Exchange one kernel for another as long as that lowers the value."""
         kernels = tuple(sorted(int(m) for m in chosen))
-        value, place = self.value(kernels), 0
+        value = self.value(kernels)
+        place = 0
         while place < len(kernels):
             rest = kernels[:place] + kernels[place + 1 :]
             gains = self.forms(self._solved(rest)[1])
             gains[list(kernels)] = -1.0
-            nearest = np.argsort(-gains, kind="stable")[: min(SETTINGS.tries, self.n_kernels - len(kernels))]
+            nearest = np.argsort(-gains, kind="stable")[
+                : min(SETTINGS.tries, self.n_kernels - len(kernels))
+            ]
             tried = [(self.value([*rest, m]), tuple(sorted([*rest, int(m)]))) for m in nearest]
             better = min(tried, default=(np.inf, kernels))
             place += 1
@@ -230,12 +274,16 @@ class BestK:
         return value, kernels
 
     def search(self, k: int, starts: Sequence[Iterable[int]] = (), most: int = 500) -> Found:
-        """Branch and bound over all choices of at most ``k`` kernels, by at most ``most`` relaxations."""
+        """Branch and bound over all choices of at most ``k`` kernels, by at most ``most``
+        relaxations.
+        """
         k = min(k, self.n_kernels)
-        tree, root = _Leaves(self.n_kernels), self.root(k)
+        tree = _Leaves(self.n_kernels)
+        root = self.root(k)
         best = min(self.swaps(start) for start in [*starts, _largest(root.z, k)])
         parts: list[tuple[float, int, Kernels, Kernels, Relaxed]] = [(root.bound, 0, (), (), root)]
-        count, done = 1, SETTINGS.same
+        count = 1
+        done = SETTINGS.same
         while parts and parts[0][0] < best[0] * (1.0 - done) and count < most:
             _, _, inside, outside, own = heapq.heappop(parts)
             inside, outside = self._priced(k, inside, outside, own, best[0] * (1.0 - done), tree)
@@ -252,7 +300,10 @@ class BestK:
                 count += 1
                 guess = [
                     *ins,
-                    *_largest(np.where(np.isin(np.arange(self.n_kernels), [*ins, *outs]), -1, relaxed.z), k - len(ins)),
+                    *_largest(
+                        np.where(np.isin(np.arange(self.n_kernels), [*ins, *outs]), -1, relaxed.z),
+                        k - len(ins),
+                    ),
                 ]
                 best = min(best, (self.value(guess), tuple(sorted(guess))))
                 inherited = self.bound(own.dual, own.forms, k, ins, outs)
@@ -282,25 +333,33 @@ class BestK:
         return inside, outside
 
     def near(self, k: int, value: float, share: float = 0.01) -> list[tuple[Kernels, float]]:
-        """The choices of ``k`` kernels that were met within a ``share`` of ``value``, the best first."""
+        """The choices of ``k`` kernels that were met within a ``share`` of ``value``, the best
+        first.
+        """
         found = [(chosen, one[0]) for chosen, one in self.met.items() if len(chosen) == k]
-        return sorted((one for one in found if one[1] <= value * (1.0 + share)), key=lambda one: one[1])
+        return sorted(
+            (one for one in found if one[1] <= value * (1.0 + share)), key=lambda one: one[1]
+        )
 
 
 class _Leaves:
     """The parts of a search that are not divided any further."""
 
     def __init__(self, n_kernels: int) -> None:
-        self.n_kernels, self.bound = n_kernels, np.inf
+        self.n_kernels = n_kernels
+        self.bound = np.inf
         self._decided: list[np.ndarray] = []  # of int8
         self._places: list[int] = []
         self._duals: dict[int, tuple[int, Array]] = {}
 
     def add(self, inside: Kernels, outside: Kernels, dual: Array | None, bound: float) -> None:
         decided = np.zeros(self.n_kernels, dtype=np.int8)
-        decided[list(inside)], decided[list(outside)] = 1, -1
+        decided[list(inside)] = 1
+        decided[list(outside)] = -1
         self._decided.append(decided)
-        self._places.append(-1 if dual is None else self._duals.setdefault(id(dual), (len(self._duals), dual))[0])
+        self._places.append(
+            -1 if dual is None else self._duals.setdefault(id(dual), (len(self._duals), dual))[0]
+        )
         self.bound = min(self.bound, bound)
 
     def proof(self, shape: tuple[int, ...]) -> Proof:
@@ -309,25 +368,32 @@ class _Leaves:
 
 
 def proved_bound(K: object, Y: Array, lam: float, k: int, proof: Proof) -> float:
-    """The bound on the objective of at most ``k`` kernels that a proof gives, from scratch; minus infinity for none.
+    """The bound on the objective of at most ``k`` kernels that a proof gives, from scratch; minus
+    infinity for none.
 
-    No choice belongs to two leaves, and the shares 2^-(kernels decided) of all leaves sum to one: so every choice
-    belongs to one. Those of a leaf have at least the value (1) of its dual, or are one choice, which is solved.
+    No choice belongs to two leaves, and the shares 2^-(kernels decided) of all leaves sum to one:
+    so every choice belongs to one. Those of a leaf have at least the value (1) of its dual, or are
+    one choice, which is solved.
     """
-    problem, decided = BestK(K, Y, lam), np.asarray(proof.decided, dtype=np.int64)
-    inside, outside = (decided == 1).astype(np.int64), (decided == -1).astype(np.int64)
+    problem = BestK(K, Y, lam)
+    decided = np.asarray(proof.decided, dtype=np.int64)
+    inside = (decided == 1).astype(np.int64)
+    outside = (decided == -1).astype(np.int64)
     is_apart = inside @ outside.T + outside @ inside.T > 0
     shares = sum(1 << int(problem.n_kernels - count) for count in np.abs(decided).sum(axis=1))
     if not np.all(is_apart | np.eye(len(decided), dtype=bool)) or shares != 1 << problem.n_kernels:
         return -np.inf
-    forms, lowest = [problem.forms(dual) for dual in proof.duals], np.inf
+    forms = [problem.forms(dual) for dual in proof.duals]
+    lowest = np.inf
     for row, place in zip(decided, proof.places, strict=True):
         ins, outs = (tuple(np.flatnonzero(row == side).tolist()) for side in (1, -1))
         if place >= 0:
             lowest = min(lowest, problem.bound(proof.duals[place], forms[place], k, ins, outs))
         elif len(ins) <= k:
             rest = np.flatnonzero(row == 0).tolist() if len(ins) < k else []
-            lowest = min(lowest, problem.value([*ins, *rest]) if len(ins) + len(rest) <= k else -np.inf)
+            lowest = min(
+                lowest, problem.value([*ins, *rest]) if len(ins) + len(rest) <= k else -np.inf
+            )
     return lowest
 
 
@@ -348,8 +414,11 @@ def _largest(z: Array, count: int) -> list[int]:
 
 def _newton_target(z: Array, slope: Array, hessian: Array) -> Array:
     """min over x in [0, 1], sum x = sum z, of -slope'(x - z) + 1/2 (x - z)'H (x - z)."""
-    model, x = hessian.copy(), z.copy()
+    model = hessian.copy()
+    x = z.copy()
     model.flat[:: z.size + 1] += 1e-10 * max(float(np.trace(hessian)) / z.size, 1e-300)
     scale = max(float(np.abs(slope).max()), 1e-300)
-    smo_pairs(model / scale, np.zeros(z.size), np.ones(z.size), 0.0, x, slope / scale, 1e-9, 200 * z.size)
+    smo_pairs(
+        model / scale, np.zeros(z.size), np.ones(z.size), 0.0, x, slope / scale, 1e-9, 200 * z.size
+    )
     return np.clip(x, 0.0, 1.0)

@@ -2,7 +2,8 @@
 
     min_f  (1/n) sum_i V(y_i, f(x_i)) + lam ||f||^2      over f in the sum of at most s of the M kernel spaces     (5)
 
-Group orthogonal matching pursuit of Sindhwani and Lozano (2011), with the corrected score of the specification (A.2):
+Group orthogonal matching pursuit of Sindhwani and Lozano (2011), with the corrected score of the
+specification (A.2):
 
     G <- {}, R <- Y
     repeat   I_j <- (1/n) sum_t R_t' K_j (K_j + lam n I)^{-1} R_t          for every j outside G
@@ -10,30 +11,33 @@ Group orthogonal matching pursuit of Sindhwani and Lozano (2011), with the corre
              G <- G + argmax I_j (ties: lowest index)
              alpha <- (K_G + lam n I)^{-1} Y,   R <- Y - K_G alpha = lam n alpha
 
-The choice is greedy, so there is no certificate. Eigendecompositions, made once per stack (``Spectra``), serve every
-lam, here and in the block solves of greedy coordinate descent; a step then costs O(M n^2) for the scores and O(n^3) for
-the refit:
+The choice is greedy, so there is no certificate. Eigendecompositions, made once per stack
+(``Spectra``), serve every lam, here and in the block solves of greedy coordinate descent; a step
+then costs O(M n^2) for the scores and O(n^3) for the refit:
 
     K_j = U_j diag(d_j) U_j',    d_j > n eps d_max    (the eigen-cut of the specification, section 0)
 
-On features, K_j = Phi_j Phi_j', ``FeatureGOMP`` reads Phi'Phi and Phi'Y alone, in systems of the size of a block or of
-the chosen blocks:
+On features, K_j = Phi_j Phi_j', ``FeatureGOMP`` reads Phi'Phi and Phi'Y alone, in systems of the
+size of a block or of the chosen blocks:
 
     I_j <- (1/n) sum_t r_t'(Phi_j'Phi_j + lam n I)^(-1) r_t,     r = Phi_j'(Y - Phi_G v) = c_j - S_jG v
     v <- (Phi_G'Phi_G + lam n I)^(-1) Phi_G'Y
 
 The rows are read once more for the dual (Y - Phi_G v) / (lam n) of every step that is kept.
 
-For other losses (``LossGOMP``) the score is what one kernel alone can still gain, the refit one machine:
+For other losses (``LossGOMP``) the score is what one kernel alone can still gain, the refit one
+machine:
 
     I_j <- (1/n) sum_i V(y_i, f_i) - min_{g in H_j} { (1/n) sum_i V(y_i, f_i + g(x_i)) + lam ||g||^2 }
 
-which for squared loss is the score above. For a loss with a slope the minimum is found by Newton's method on a
-factor of K_j; for the hinge it is a support vector machine whose margins 1 - y_i f_i are what is left to explain, and
-kernels that cannot win keep an upper bound of their score once a first effort is spent. A free intercept is fitted with
-the machine and stays where it is while kernels are scored.
+which for squared loss is the score above. For a loss with a slope the minimum is found by Newton's
+method on a factor of K_j; for the hinge it is a support vector machine whose margins 1 - y_i f_i
+are what is left to explain, and kernels that cannot win keep an upper bound of their score once a
+first effort is spent. A free intercept is fitted with the machine and stays where it is while
+kernels are scored.
 
-Source: Sindhwani and Lozano (2011), section 3 ("extensions for other loss functions"); specification, A.5.
+Source: Sindhwani and Lozano (2011), section 3 ("extensions for other loss functions");
+specification, A.5.
 """
 
 from __future__ import annotations
@@ -71,7 +75,8 @@ class GOMPSettings:
     # relative gap of the machine refitted after a choice; of a score, a share of the loss of f = 0
     hinge_tol: float = 1e-9
     smooth_tol: float = 1e-8  # the same where the loss has a slope
-    chunk: int = 20_000_000  # matrix entries read by one call of a compiled function, so that a cancel takes effect
+    # matrix entries read by one call of a compiled function, so that a cancel takes effect
+    chunk: int = 20_000_000
     rounds: int = 2  # of scores, the second for the kernels that may still win
     steps: int = 50  # Newton steps of a score at most
     settled: float = 1e-10  # relative fall after which a score has settled
@@ -92,13 +97,15 @@ GOMPIterate: TypeAlias = Iterate[Chosen]
 
 
 class GOMP(Method[Chosen]):
-    """MKL-GOMP with squared loss as the driver's method; every step is kept, so one run is a whole path over s.
+    """MKL-GOMP with squared loss as the driver's method; every step is kept, so one run is a whole
+    path over s.
 
-    ``K`` (M, n, n) or an operator; ``Y`` (n, T) without intercept; ``lam`` > 0; ``n_kernels`` the budget s;
-    ``score_tol`` relative stop;
-    ``n_candidates`` how many kernels are scored per step, redrawn with ``seed`` (None: all); ``allowed`` the kernels
-    that may be chosen (None: all), which is how exact duplicates are left out. Without ``n_candidates`` the scores of
-    kernels already chosen are computed too: they show how much of their own direction is still shrunk away.
+    ``K`` (M, n, n) or an operator; ``Y`` (n, T) without intercept; ``lam`` > 0; ``n_kernels`` the
+    budget s; ``score_tol`` relative stop;
+    ``n_candidates`` how many kernels are scored per step, redrawn with ``seed`` (None: all);
+    ``allowed`` the kernels that may be chosen (None: all), which is how exact duplicates are left
+    out. Without ``n_candidates`` the scores of kernels already chosen are computed too: they show
+    how much of their own direction is still shrunk away.
     """
 
     keeps_points = True
@@ -117,10 +124,16 @@ class GOMP(Method[Chosen]):
         allowed: Indices | None = None,
         spectra: Spectra | None = None,
     ) -> None:
-        self.K, self.spectra = as_operator(K), spectra
-        self.Y, self.lam = Y, lam
-        self.n_kernels, self.score_tol, self.n_candidates = n_kernels, score_tol, n_candidates
-        self.allowed: Indices = np.arange(self.K.n_kernels) if allowed is None else np.asarray(allowed)
+        self.K = as_operator(K)
+        self.spectra = spectra
+        self.Y = Y
+        self.lam = lam
+        self.n_kernels = n_kernels
+        self.score_tol = score_tol
+        self.n_candidates = n_candidates
+        self.allowed: Indices = (
+            np.arange(self.K.n_kernels) if allowed is None else np.asarray(allowed)
+        )
         self._random = np.random.default_rng(seed)
 
     def init(self) -> GOMPIterate:
@@ -151,7 +164,9 @@ class GOMP(Method[Chosen]):
         """The objective of (5) from the chosen kernels, their coefficients and the intercepts."""
         f = sum((self.K.gram(j) @ best.dual for j in best.selected or ()), np.zeros_like(self.Y))
         errors = self._errors(f + best.state.intercepts)
-        return Certificate(errors + self.lam * float(np.sum(best.dual * f)), floor=1e-15 * abs(self._energy))
+        return Certificate(
+            errors + self.lam * float(np.sum(best.dual * f)), floor=1e-15 * abs(self._energy)
+        )
 
     def _errors(self, f: Array) -> float:
         """The mean loss of f (n, T)."""
@@ -183,23 +198,35 @@ class GOMP(Method[Chosen]):
         try:
             return factorised(system, shift)(rhs)
         except np.linalg.LinAlgError:
-            raise self._too_small("the sum of the chosen kernels plus lam n I is singular") from None
+            raise self._too_small(
+                "the sum of the chosen kernels plus lam n I is singular"
+            ) from None
 
     def _check(self, objective: float, dual: Array) -> None:
-        """ParameterError where the system was not solved as asked: then lam Y'dual is another number."""
+        """ParameterError where the system was not solved as asked: then lam Y'dual is another
+        number.
+        """
         reported = self.lam * float(np.sum(self.Y * dual))
-        if not abs(objective - reported) <= SETTINGS.same * reported + SETTINGS.rounded * self._energy:
+        if (
+            not abs(objective - reported)
+            <= SETTINGS.same * reported + SETTINGS.rounded * self._energy
+        ):
             raise self._too_small("the objective depends on rounding")
 
     def _too_small(self, why: str) -> ParameterError:
         return ParameterError(
-            f"lam={self.lam:.3g} is too small for these kernels: in double precision {why}. Take a larger lam, from "
-            f"about 1e-10 "
-            "of the largest eigenvalue of the kernels over n on."
+            f"lam={self.lam:.3g} is too small for these kernels: in double precision "
+            f"{why}. Take a larger lam, from about 1e-10 of the largest eigenvalue of the "
+            "kernels over n on."
         )
 
     def _point(
-        self, chosen: tuple[int, ...], dual: Array, objective: float, state: Chosen, solves: int | None = None
+        self,
+        chosen: tuple[int, ...],
+        dual: Array,
+        objective: float,
+        state: Chosen,
+        solves: int | None = None,
     ) -> GOMPIterate:
         weights = np.zeros(self.K.n_kernels)
         weights[list(chosen)] = 1.0
@@ -209,8 +236,10 @@ class GOMP(Method[Chosen]):
 
 @dataclass(frozen=True, eq=False)
 class Spectra:
-    """``vectors`` (P, n): the eigenvectors of all M kernels as rows, kernel after kernel; ``values`` (P,) their
-    eigenvalues > 0; ``starts`` (M + 1,) where each kernel begins; ``owner`` (P,) the kernel each row belongs to."""
+    """``vectors`` (P, n): the eigenvectors of all M kernels as rows, kernel after kernel;
+    ``values`` (P,) their eigenvalues > 0; ``starts`` (M + 1,) where each kernel begins; ``owner``
+    (P,) the kernel each row belongs to.
+    """
 
     vectors: Array
     values: Array
@@ -219,27 +248,40 @@ class Spectra:
 
     @classmethod
     def of(cls, K: Array | KernelOperator) -> Spectra:
-        """Decompose every kernel of ``K`` (M, n, n): O(n r^2) time and O(r n) memory for a kernel of rank r.
-        KernelError where the eigenvectors of kernels that are not stored would not fit."""
+        """Decompose every kernel of ``K`` (M, n, n): O(n r^2) time and O(r n) memory for a kernel
+        of rank r. KernelError where the eigenvectors of kernels that are not stored would not fit.
+        """
         K = as_operator(K)
-        M, n, eps = K.n_kernels, K.n_samples, np.finfo(float).eps
+        M = K.n_kernels
+        n = K.n_samples
+        eps = np.finfo(float).eps
         room = n * M if is_stored(K) else int(SETTINGS.most_mb * 1e6 / (8 * n))
-        vectors, values = np.empty((room, n)), np.empty(room)  # rows beyond the ranks are never touched
+        # rows beyond the ranks are never touched
+        vectors = np.empty((room, n))
+        values = np.empty(room)
         starts = np.zeros(M + 1, dtype=np.int64)
         with one_blas_thread():
             for j in range(M):
                 d, U = _eigenvectors(K, j)
                 keep = d > n * eps * max(float(d.max(initial=0.0)), 0.0)
-                begin, end = int(starts[j]), int(starts[j]) + int(np.count_nonzero(keep))
+                begin = int(starts[j])
+                end = int(starts[j]) + int(np.count_nonzero(keep))
                 if end > room:
                     raise KernelError(
-                        f"The eigenvectors of {M} kernels on {n} rows need more than {SETTINGS.most_mb:.0f} MB: "
-                        f"{end} were found in the first {j + 1}. Use fewer rows or kernels, or smoother ones "
-                        "(larger widths)."
+                        f"The eigenvectors of {M} kernels on {n} rows need more than "
+                        f"{SETTINGS.most_mb:.0f} MB: {end} were found in the first "
+                        f"{j + 1}. Use fewer rows or kernels, or smoother ones (larger "
+                        "widths)."
                     )
                 vectors[begin:end] = U[keep]
-                values[begin:end], starts[j + 1] = d[keep], end
-        return cls(vectors[: starts[-1]], values[: starts[-1]], starts, np.repeat(np.arange(M), np.diff(starts)))
+                values[begin:end] = d[keep]
+                starts[j + 1] = end
+        return cls(
+            vectors[: starts[-1]],
+            values[: starts[-1]],
+            starts,
+            np.repeat(np.arange(M), np.diff(starts)),
+        )
 
     @property
     def n_kernels(self) -> int:
@@ -254,10 +296,11 @@ class Spectra:
         return slice(int(self.starts[j]), int(self.starts[j + 1]))
 
     def scores(self, R: Array, shrink: float, candidates: Indices) -> Array:
-        """I_j of MKL-GOMP for the residual ``R`` (n, T) and ``shrink`` = lam n, (M,); minus infinity outside
-        ``candidates``.
+        """I_j of MKL-GOMP for the residual ``R`` (n, T) and ``shrink`` = lam n, (M,); minus
+        infinity outside ``candidates``.
 
-        I_j = (1/n) sum_i d_i / (d_i + shrink) ||u_i'R||^2, the gain of one kernel on the residual (specification, A.2).
+        I_j = (1/n) sum_i d_i / (d_i + shrink) ||u_i'R||^2, the gain of one kernel on the residual
+        (specification, A.2).
         """
         share = self.values / (self.values + shrink)
         out = np.full(self.n_kernels, -np.inf)
@@ -283,10 +326,12 @@ class Spectra:
 
 
 def _eigenvectors(K: KernelOperator, j: int) -> tuple[Array, Array]:
-    """Eigenvalues (r,) of kernel j and its eigenvectors as rows (r, n), by the singular values of a factor K_j = L'L.
+    """Eigenvalues (r,) of kernel j and its eigenvectors as rows (r, n), by the singular values of a
+    factor K_j = L'L.
 
-    The factor of a stored kernel is Cholesky's with pivots, which ends at the rank of the kernel: a smooth kernel
-    of few columns has a rank far below n. Where the rank is above n / 2 the matrix itself is decomposed.
+    The factor of a stored kernel is Cholesky's with pivots, which ends at the rank of the kernel: a
+    smooth kernel of few columns has a rank far below n. Where the rank is above n / 2 the matrix
+    itself is decomposed.
     """
     if is_stored(K):
         gram = K.gram(j)
@@ -305,15 +350,19 @@ def _eigenvectors(K: KernelOperator, j: int) -> tuple[Array, Array]:
 def factor_of(K: KernelOperator, j: int) -> Array:
     """L (r, n) with K_j = L'L. KernelError where the kernels cannot be factored one by one."""
     if Capability.FACTORS not in K.capabilities:
-        raise KernelError(f"Scores of kernels that are not stored need {Capability.FACTORS.value}; these have none.")
+        raise KernelError(
+            f"Scores of kernels that are not stored need {Capability.FACTORS.value}; these "
+            "have none."
+        )
     kernels: Any = K
     found: Array = kernels.factor(j)
     return found
 
 
 class FeatureGOMP(GOMP):
-    """``GOMP`` with squared loss on a ``Features``; arguments as there, with the features in place of the
-    kernels."""
+    """``GOMP`` with squared loss on a ``Features``; arguments as there, with the features in place
+    of the kernels.
+    """
 
     name = "MKL-GOMP of the approximated kernels"
     K: Features
@@ -329,8 +378,10 @@ class FeatureGOMP(GOMP):
         return Certificate(self._errors(self.K.times(u)) + size, floor=1e-15 * self._energy)
 
     def _scores(self, last: GOMPIterate, candidates: Indices) -> Array:
-        n, scored = len(self.Y), self.allowed if self.n_candidates is None else candidates
-        left, out = self._c - self._S @ self._v, np.full(self.K.n_kernels, -np.inf)
+        n = len(self.Y)
+        scored = self.allowed if self.n_candidates is None else candidates
+        left = self._c - self._S @ self._v
+        out = np.full(self.K.n_kernels, -np.inf)
         for j in scored:
             columns = self._columns([int(j)])
             out[j] = float(np.sum(left[columns] * self._solution(columns, left[columns]))) / n
@@ -356,28 +407,37 @@ class FeatureGOMP(GOMP):
 
 
 class LossGOMP(GOMP):
-    """MKL-GOMP with a ``loss`` that has a slope, or the hinge; ``Y`` (n, T), the losses of the columns add up, one set
-    of kernels for all.
+    """MKL-GOMP with a ``loss`` that has a slope, or the hinge; ``Y`` (n, T), the losses of the
+    columns add up, one set of kernels for all.
 
-    With C = 1 / (2 lam n) every refit is 2 lam times a machine, solved to a relative gap of ``tol``; scores under the
-    hinge are exact to that share of the loss of f = 0.
+    With C = 1 / (2 lam n) every refit is 2 lam times a machine, solved to a relative gap of
+    ``tol``; scores under the hinge are exact to that share of the loss of f = 0.
     """
 
     def __init__(
-        self, *args: Any, loss: Loss, fit_intercept: bool = False, tol: float | None = None, **options: Any
+        self,
+        *args: Any,
+        loss: Loss,
+        fit_intercept: bool = False,
+        tol: float | None = None,
+        **options: Any,
     ) -> None:
         super().__init__(*args, **options)
         if not (loss.sloped or (loss.piecewise_linear and loss.signed)):
             raise ParameterError(f"MKL-GOMP needs the slope of a loss, and {loss.name} has none.")
-        self.loss, self.fit_intercept = loss, fit_intercept
+        self.loss = loss
+        self.fit_intercept = fit_intercept
         self.tol = tol or (SETTINGS.smooth_tol if loss.sloped else SETTINGS.hinge_tol)
         self.name = f"MKL-GOMP ({loss.name})"
         self._C = 1.0 / (2.0 * self.lam * len(self.Y))
 
     def init(self) -> GOMPIterate:
-        self._duals = np.zeros((self.K.n_kernels, *self.Y.T.shape))  # of the hinge's scores, each the start of the next
+        # of the hinge's scores, each the start of the next
+        self._duals = np.zeros((self.K.n_kernels, *self.Y.T.shape))
         zero = np.zeros(len(self.Y))
-        b = np.array([self.loss.best_intercept(zero, y) if self.fit_intercept else 0.0 for y in self.Y.T])
+        b = np.array(
+            [self.loss.best_intercept(zero, y) if self.fit_intercept else 0.0 for y in self.Y.T]
+        )
         point = super().init()
         self._energy = self._errors(np.zeros_like(self.Y) + b)
         return replace(point, objective=self._energy, state=Chosen(None, b))
@@ -388,7 +448,8 @@ class LossGOMP(GOMP):
     def _scores(self, last: GOMPIterate, candidates: Indices) -> Array:
         offsets = np.asfortranarray(self._sum @ last.dual + last.state.intercepts)
         low, high = np.full((2, self.K.n_kernels), -np.inf)
-        contenders, steps = candidates, max(20_000, 40 * len(self.Y))
+        contenders = candidates
+        steps = max(20_000, 40 * len(self.Y))
         for _ in range(SETTINGS.rounds):
             for j in contenders:
                 low[j], high[j] = self._score(int(j), offsets, steps)
@@ -401,7 +462,9 @@ class LossGOMP(GOMP):
         return high
 
     def _score(self, j: int, offsets: Array, steps: int) -> tuple[float, float]:
-        """Bounds on the score of kernel ``j``, under the hinge after at most ``steps`` more steps per column."""
+        """Bounds on the score of kernel ``j``, under the hinge after at most ``steps`` more steps
+        per column.
+        """
         columns = [(t, offsets[:, t], np.ascontiguousarray(y)) for t, y in enumerate(self.Y.T)]
         if self.loss.sloped:
             gain = sum(self._by_newton(j, offset, y) for _, offset, y in columns)
@@ -411,7 +474,13 @@ class LossGOMP(GOMP):
             margins = 1.0 - y * offset
             left = self._C * float(np.maximum(0.0, margins).sum())
             self._duals[j, t], value, gap = offset_machine(
-                self.K.gram(j), y, margins, self._C, self._duals[j, t], self.tol * self._C * y.size, steps
+                self.K.gram(j),
+                y,
+                margins,
+                self._C,
+                self._duals[j, t],
+                self.tol * self._C * y.size,
+                steps,
             )
             high += 2.0 * self.lam * (left - value)
             low += 2.0 * self.lam * (left - value - gap)
@@ -422,27 +491,38 @@ class LossGOMP(GOMP):
         if self.spectra is None:
             self.spectra = Spectra.of(self.K)
         rows = self.spectra.rows(j)
-        return np.ascontiguousarray((self.spectra.vectors[rows] * np.sqrt(self.spectra.values[rows])[:, None]).T)
+        return np.ascontiguousarray(
+            (self.spectra.vectors[rows] * np.sqrt(self.spectra.values[rows])[:, None]).T
+        )
 
     def _by_newton(self, j: int, offset: Array, y: Array) -> float:
         """The score of kernel ``j`` for one column: Newton's method on g = L beta, backtracking."""
-        L, loss, lam, n = self._factor(j), self.loss, self.lam, y.size
-        beta, g = np.zeros(L.shape[1]), np.zeros(n)
+        L = self._factor(j)
+        loss = self.loss
+        lam = self.lam
+        n = y.size
+        beta = np.zeros(L.shape[1])
+        g = np.zeros(n)
         start = value = float(np.mean(loss.value(offset, y)))
         for _ in range(SETTINGS.steps):
             slope = L.T @ loss.derivative(offset + g, y) / n + 2.0 * lam * beta
             system = (L * (loss.second_derivative(offset + g, y) / n)[:, None]).T @ L
             system.flat[:: beta.size + 1] += 2.0 * lam
             step = -scipy.linalg.solve(system, slope, assume_a="pos", check_finite=False)
-            fall, length = -float(slope @ step), 1.0
+            fall = -float(slope @ step)
+            length = 1.0
             if fall <= SETTINGS.settled * max(abs(start), 1e-300):
                 break
             while length > 1e-8:
                 new_beta = beta + length * step
                 new_g = L @ new_beta
-                new = float(np.mean(loss.value(offset + new_g, y))) + lam * float(new_beta @ new_beta)
+                new = float(np.mean(loss.value(offset + new_g, y))) + lam * float(
+                    new_beta @ new_beta
+                )
                 if new <= value - 0.25 * length * fall:
-                    beta, g, value = new_beta, new_g, new
+                    beta = new_beta
+                    g = new_g
+                    value = new
                     break
                 length *= 0.5
             else:
@@ -454,11 +534,18 @@ class LossGOMP(GOMP):
         machine = machine_of(self.loss)
         found = [
             machine(
-                self._sum, np.ascontiguousarray(y), self._C, self.loss, self.fit_intercept, warm=a, accuracy=self.tol
+                self._sum,
+                np.ascontiguousarray(y),
+                self._C,
+                self.loss,
+                self.fit_intercept,
+                warm=a,
+                accuracy=self.tol,
             )
             for y, a in zip(self.Y.T, np.ascontiguousarray(last.dual.T), strict=True)
         ]
-        dual, b = np.column_stack([one.dual for one in found]), np.array([one.intercept for one in found])
+        dual = np.column_stack([one.dual for one in found])
+        b = np.array([one.intercept for one in found])
         f = self._sum @ dual
         objective = self._errors(f + b) + self.lam * float(np.sum(dual * f))
         reported = 2.0 * self.lam * sum(one.objective for one in found)
@@ -474,18 +561,23 @@ class LossGOMP(GOMP):
 def offset_machine(
     K: Array, y: Array, margins: Array, C: float, warm: Array, accuracy: float, max_steps: int
 ) -> tuple[Array, float, float]:
-    """A support vector machine without intercept whose unit margins are replaced by ``margins`` (any sign):
+    """A support vector machine without intercept whose unit margins are replaced by ``margins``
+    (any sign):
 
         min_g  C sum_i max(0, m_i - y_i g(x_i)) + 1/2 ||g||^2 = max_a  sum_i m_i y_i a_i - 1/2 a'K a,  0 <= y_i a_i <= C
 
-    ``K`` (n, n), ``y`` (n,) of -1 and +1, ``warm`` (n,) a signed dual to start from, ``accuracy`` an absolute duality
-    gap. Returns the signed dual, the dual value and the gap that is left. Source: specification of greedy sparse MKL,
-    A.5.
+    ``K`` (n, n), ``y`` (n,) of -1 and +1, ``warm`` (n,) a signed dual to start from, ``accuracy``
+    an absolute duality gap. Returns the signed dual, the dual value and the gap that is left.
+    Source: specification of greedy sparse MKL, A.5.
     """
-    K, low, high, lin = writable(K), np.minimum(0.0, C * y), np.maximum(0.0, C * y), y * margins
+    K = writable(K)
+    low = np.minimum(0.0, C * y)
+    high = np.maximum(0.0, C * y)
+    lin = y * margins
     a = np.clip(warm, low, high)
     v = lin - K @ a
-    tolerance, used = 0.1, 0
+    tolerance = 0.1
+    used = 0
     while True:
         steps, violation = smo_single(
             K, low, high, 0.0, a, v, tolerance, min(SETTINGS.chunk // y.size + 1, max_steps - used)

@@ -2,7 +2,8 @@
 
     min_f  L(f) = E_N(f) + lam sum_j ||f_j||_Hj,   E_N(f) = (1/N) sum_i V(f(x_i), y_i),   V = (y - t)^2 / 2         (1)
 
-with f = sum_j f_j. With the residual r = -V' the functional gradients have norms ||grad_j||_H = sqrt(r'K_j r) / N and
+with f = sum_j f_j. With the residual r = -V' the functional gradients have norms ||grad_j||_H =
+sqrt(r'K_j r) / N and
 ||grad_j||_l2 = ||K_j r|| / N^{3/2}.
 
     Algorithm 1 (``FunctionalGreedy``)                       Algorithm 2 (``EmpiricalGreedy``)
@@ -14,32 +15,38 @@ with f = sum_j f_j. With the residual r = -V' the functional gradients have norm
 
 The minimiser on S is found by ``BlockDescent``.
 
-Algorithm 2 ignores lam, and takes every loss with a slope, with a free b. Its unit step (eta = 1) descends when
-lmax(K_j / N) <= 1, which k(x, x) <= 1 implies, and diverges above 2: kernels beyond 1 are divided by their
-lmax(K_j / N), and the run says so. The projection of r on the span of K_j in the paper changes coefficients, not the
-function, and is left out. eta = r'Kr / ||Kr||^2 (K = K_j / N) is an option of ours. Under another loss than the squared
-one the unit step is halved until the loss falls. The rates of the paper are for losses of quadratic type: where V'' may
-vanish (squared hinge, Huber) none is claimed (footnote 1).
+Algorithm 2 ignores lam, and takes every loss with a slope, with a free b. Its unit step (eta = 1)
+descends when lmax(K_j / N) <= 1, which k(x, x) <= 1 implies, and diverges above 2: kernels beyond 1
+are divided by their lmax(K_j / N), and the run says so. The projection of r on the span of K_j in
+the paper changes coefficients, not the function, and is left out. eta = r'Kr / ||Kr||^2 (K = K_j /
+N) is an option of ours. Under another loss than the squared one the unit step is halved until the
+loss falls. The rates of the paper are for losses of quadratic type: where V'' may vanish (squared
+hinge, Huber) none is claimed (footnote 1).
 
-Block descent for one l1 problem under squared loss, on some of M kernels: what Algorithm 1 of ``greedy.py``
-minimises.
+Block descent for one l1 problem under squared loss, on some of M kernels: what Algorithm 1 of
+``greedy.py`` minimises.
 
     min_f  L(f) = 1/(2N) sum_i (y_i - f(x_i))^2 + lam sum_j ||f_j||_Hj,    f = sum_j f_j                             (1)
 
-Blocks are solved exactly: with K_j = U diag(d) U' and c = U'(r + f_j), f_j = 0 if sqrt(sum d c^2) <= lam N, else
+Blocks are solved exactly: with K_j = U diag(d) U' and c = U'(r + f_j), f_j = 0 if sqrt(sum d c^2)
+<= lam N, else
 ||f_j|| = t is the root of sum d c^2 / (d t + lam N)^2 = 1 and f_j = K_j U c t / (d t + lam N).
-Where blocks are nearly parallel the descent creeps: after some sweeps a few Newton steps on the norms of the chosen
-blocks, min over t >= 0 of lam/2 (y'(sum t_j K_j + lam N I)^{-1} y + sum t_j), carry it on if they lower L; descent has
-the last word. The residual is computed anew from the coefficients before a minimum is believed, and what is published,
-objective and certificate, from the coefficients and the kernels themselves. Under a tiny lam the norms ||f_j|| run into
-the millions and what double precision makes of K_j decides: where that is so, a ParameterError says it, and nothing is
-published. Any residual r gives a certificate: theta = min(1, lam / max_j ||grad_j||_H) r / N is feasible, and
-theta'y - N/2 ||theta||^2 <= L*, with ||grad_j||_H = sqrt(r'K_j r) / N.
+Where blocks are nearly parallel the descent creeps: after some sweeps a few Newton steps on the
+norms of the chosen blocks, min over t >= 0 of lam/2 (y'(sum t_j K_j + lam N I)^{-1} y + sum t_j),
+carry it on if they lower L; descent has the last word. The residual is computed anew from the
+coefficients before a minimum is believed, and what is published, objective and certificate, from
+the coefficients and the kernels themselves. Under a tiny lam the norms ||f_j|| run into the
+millions and what double precision makes of K_j decides: where that is so, a ParameterError says it,
+and nothing is published. Any residual r gives a certificate: theta = min(1, lam / max_j
+||grad_j||_H) r / N is feasible, and theta'y - N/2 ||theta||^2 <= L*, with ||grad_j||_H = sqrt(r'K_j
+r) / N.
 
-Products of a Gram matrix in twice the working precision: what tiny quadratic forms of large vectors need.
+Products of a Gram matrix in twice the working precision: what tiny quadratic forms of large vectors
+need.
 
-Where r'Kr is far below ||r||^2 ||K||, as for the residual of a least-squares fit under a tiny penalty, plain summation
-leaves nothing but rounding. Here every product keeps its own rounding error and the errors are added up beside the sum.
+Where r'Kr is far below ||r||^2 ||K||, as for the residual of a least-squares fit under a tiny
+penalty, plain summation leaves nothing but rounding. Here every product keeps its own rounding
+error and the errors are added up beside the sum.
 
 Source: Ogita, Rump and Oishi (2005), algorithm Dot2; Dekker (1971) for the product.
 """
@@ -71,16 +78,21 @@ class GreedySettings:
     slack: float = 1e-6  # active kernels and their copies sit exactly at lam
     halvings: int = 40  # of a step of Algorithm 2
     still: float = 1e-12  # a sweep that changes r by less than this share of y has settled
-    chunk: int = 40_000_000  # matrix entries touched in one call of a compiled function, so that a cancel takes effect
+    # matrix entries touched in one call of a compiled function, so that a cancel takes effect
+    chunk: int = 40_000_000
     sweeps: int = 30  # before Newton steps are tried
     max_sweeps: int = 100_000
-    at_lam: float = 1e-8  # ||grad_j|| of a kernel in use differs from lam by less than this share at a minimum
+    # ||grad_j|| of a kernel in use differs from lam by less than this share at a minimum
+    at_lam: float = 1e-8
     rounds: int = 40  # of descent from a residual computed anew
-    nearer: float = 0.9  # share of that difference in the last round above which another brings nothing
+    # share of that difference in the last round above which another brings nothing
+    nearer: float = 0.9
     newton_steps: int = 8
     flat: float = 1e-11  # 1 - ||grad_j||^2 / lam^2 of every chosen block at which they end
     sure: float = (
-        1e-9  # share of (lam N)^2 that rounding may have of r'K_j r before it is computed in twice the precision
+        # share of (lam N)^2 that rounding may have of r'K_j r before it is computed in twice the
+        # precision
+        1e-9
     )
     carried: float = 1e-6  # share of the objective that rounding may have
     level: float = 1e-9  # share of the objective by which a bound may be above it
@@ -91,14 +103,17 @@ SETTINGS = GreedySettings()
 
 
 def has_rate(loss: Loss) -> bool:
-    """Whether V'' stays above zero, as it does for losses of quadratic type: only then the paper's rates apply."""
+    """Whether V'' stays above zero, as it does for losses of quadratic type: only then the paper's
+    rates apply.
+    """
     return loss.quadratic or loss.smooth
 
 
 @dataclass(frozen=True, eq=False)
 class Gradients:
-    """What a point carries: the gradient norms (M,) BEFORE its pick (None at the start), the pick, its step length and
-    the intercept."""
+    """What a point carries: the gradient norms (M,) BEFORE its pick (None at the start), the pick,
+    its step length and the intercept.
+    """
 
     norms: Array | None
     pick: int | None = None
@@ -110,30 +125,40 @@ GreedyIterate: TypeAlias = Iterate[Gradients]
 
 
 def critical_lam(K: Array, y: Array) -> float:
-    """The smallest lam at which nothing enters: max_j sqrt(y'K_j y) / N. ``K`` (M, n, n), ``y`` (n,)."""
+    """The smallest lam at which nothing enters: max_j sqrt(y'K_j y) / N.
+
+    ``K`` (M, n, n), ``y`` (n,).
+    """
     return float(np.sqrt(max(max(float(y @ (kernel @ y)) for kernel in K), 0.0))) / y.size
 
 
 class FunctionalGreedy(Method[Gradients]):
-    """Algorithm 1 as the driver's method. ``K`` (M, n, n) and its ``spectra``; ``y`` (n,) numbers, or labels -1 / +1;
-    ``lam`` > 0; ``n_kernels`` the bound d on the number of kernels.
+    """Algorithm 1 as the driver's method.
 
-    A point's ``dual`` is (|S|, n): the coefficients of the chosen kernels in order of entry; ``weights`` are ||f_j||_H.
+    ``K`` (M, n, n) and its ``spectra``; ``y`` (n,) numbers, or labels -1 / +1; ``lam`` > 0;
+    ``n_kernels`` the bound d on the number of kernels.
+
+    A point's ``dual`` is (|S|, n): the coefficients of the chosen kernels in order of entry;
+    ``weights`` are ||f_j||_H.
     """
 
     keeps_points = True
     name = "greedy coordinate descent (Algorithm 1)"
 
     def __init__(self, K: Array, spectra: Spectra, y: Array, lam: float, *, n_kernels: int) -> None:
-        self.lam, self.n_kernels = lam, n_kernels
+        self.lam = lam
+        self.n_kernels = n_kernels
         self.minimiser = BlockDescent(K, spectra, y, lam)
         self._last: Minimum
 
     def init(self) -> GreedyIterate:
         return self._point((), None)
 
-    def step(self, best: GreedyIterate, last: GreedyIterate, trace: Trace) -> GreedyIterate | Status:
-        chosen, gradients = last.selected or (), self._last.gradients
+    def step(
+        self, best: GreedyIterate, last: GreedyIterate, trace: Trace
+    ) -> GreedyIterate | Status:
+        chosen = last.selected or ()
+        gradients = self._last.gradients
         outside = np.setdiff1d(np.arange(gradients.size), chosen)
         if outside.size == 0:
             return Status.EXHAUSTED if trace.gap <= SETTINGS.slack * best.scale else Status.STALLED
@@ -141,7 +166,8 @@ class FunctionalGreedy(Method[Gradients]):
             return Status.COMPLETE
         pick = int(outside[np.argmax(gradients[outside])])
         if gradients[pick] <= self.lam * (1.0 + SETTINGS.slack):
-            return Status.STALLED  # no other kernel can enter; the driver says CONVERGED when its certificate agrees
+            # no other kernel can enter; the driver says CONVERGED when its certificate agrees
+            return Status.STALLED
         return self._point((*chosen, pick), pick)
 
     def certify(self, best: GreedyIterate, dual_point: Array | None) -> Certificate:
@@ -152,40 +178,67 @@ class FunctionalGreedy(Method[Gradients]):
         before = None if pick is None else self._last.gradients
         self._last = at = self.minimiser.minimum(chosen)
         return Iterate(
-            at.norms, at.dual, 0.0, at.objective, at.lower, at.scale, solves=min(1, len(chosen)), selected=chosen,
-            state=Gradients(before, pick), dual_point=at.theta,
-        )  # fmt: skip
+            at.norms,
+            at.dual,
+            0.0,
+            at.objective,
+            at.lower,
+            at.scale,
+            solves=min(1, len(chosen)),
+            selected=chosen,
+            state=Gradients(before, pick),
+            dual_point=at.theta,
+        )
 
 
 class EmpiricalGreedy(Method[Gradients]):
-    """Algorithm 2 as the driver's method: ``n_steps`` steps over ``K`` (M, n, n), each kernel as often as it wins.
+    """Algorithm 2 as the driver's method: ``n_steps`` steps over ``K`` (M, n, n), each kernel as
+    often as it wins.
 
-    ``divisors`` (M,) are what the kernels are divided by so that lmax(K_j / N) <= 1 (``unit_step_divisors``). For
-    squared loss the step is the unit step, or with ``linesearch`` the best one; for another ``loss`` the unit step is
-    halved until the loss falls. A point's ``dual`` is (number of distinct picks, n), ``weights`` are ||f_j||_H,
-    ``objective`` is the mean loss; there is no certificate. Each point's state holds its pick, step length and
-    intercept.
+    ``divisors`` (M,) are what the kernels are divided by so that lmax(K_j / N) <= 1
+    (``unit_step_divisors``). For squared loss the step is the unit step, or with ``linesearch`` the
+    best one; for another ``loss`` the unit step is halved until the loss falls. A point's ``dual``
+    is (number of distinct picks, n), ``weights`` are ||f_j||_H, ``objective`` is the mean loss;
+    there is no certificate. Each point's state holds its pick, step length and intercept.
     """
 
     keeps_points = True
 
     def __init__(
-        self, K: Array, y: Array, *, n_steps: int, divisors: Array, linesearch: bool = False, loss: Loss | None = None,
+        self,
+        K: Array,
+        y: Array,
+        *,
+        n_steps: int,
+        divisors: Array,
+        linesearch: bool = False,
+        loss: Loss | None = None,
         fit_intercept: bool = False,
-    ) -> None:  # fmt: skip
-        self.K, self.y, self.n_steps, self.divisors, self.linesearch = K, y, n_steps, divisors, linesearch
-        self.loss, self.fit_intercept = loss or Squared(), fit_intercept
-        self.descends = not self.loss.quadratic  # the unit step promises nothing where lmax(K_j / N) is above 2
+    ) -> None:
+        self.K = K
+        self.y = y
+        self.n_steps = n_steps
+        self.divisors = divisors
+        self.linesearch = linesearch
+        self.loss = loss or Squared()
+        self.fit_intercept = fit_intercept
+        # the unit step promises nothing where lmax(K_j / N) is above 2
+        self.descends = not self.loss.quadratic
         self.name = "greedy coordinate descent (Algorithm 2)"
 
     def init(self) -> GreedyIterate:
         self._f = np.zeros(self.y.size)
         self._b = self._intercept(self._f)
-        nothing, weights = np.empty((0, self.y.size)), np.zeros(len(self.K))
+        nothing = np.empty((0, self.y.size))
+        weights = np.zeros(len(self.K))
         state = Gradients(None, intercept=self._b)
-        return Iterate(weights, nothing, 0.0, self._mean(self._f, self._b), solves=0, selected=(), state=state)
+        return Iterate(
+            weights, nothing, 0.0, self._mean(self._f, self._b), solves=0, selected=(), state=state
+        )
 
-    def step(self, best: GreedyIterate, last: GreedyIterate, trace: Trace) -> GreedyIterate | Status:
+    def step(
+        self, best: GreedyIterate, last: GreedyIterate, trace: Trace
+    ) -> GreedyIterate | Status:
         if len(trace.history) > self.n_steps:
             return Status.COMPLETE
         pull = -self.loss.derivative(self._f + self._b, self.y) / self.y.size
@@ -200,18 +253,26 @@ class EmpiricalGreedy(Method[Gradients]):
         self._f = self._f + eta * moves[pick]
         self._b = self._intercept(self._f)
         added = (eta / self.divisors[pick]) * pull
-        return self._moved(last, pick, added, Gradients(lengths / np.sqrt(self.y.size), pick, eta, self._b))
+        return self._moved(
+            last, pick, added, Gradients(lengths / np.sqrt(self.y.size), pick, eta, self._b)
+        )
 
     def certify(self, best: GreedyIterate, dual_point: Array | None) -> Certificate:
         """The mean loss from the coefficients and the intercept."""
-        f = sum((self.K[j] @ a for j, a in zip(best.selected or (), best.dual, strict=True)), np.zeros_like(self.y))
-        return Certificate(self._mean(f, best.state.intercept), floor=1e-14 * self._mean(np.zeros_like(f), 0.0))
+        f = sum(
+            (self.K[j] @ a for j, a in zip(best.selected or (), best.dual, strict=True)),
+            np.zeros_like(self.y),
+        )
+        return Certificate(
+            self._mean(f, best.state.intercept), floor=1e-14 * self._mean(np.zeros_like(f), 0.0)
+        )
 
     def _length(self, pull: Array, move: Array, objective: float) -> float:
         """How far along ``move``; 0 where nothing falls."""
         if self.loss.quadratic:
             return self.y.size * float(pull @ move) / float(move @ move) if self.linesearch else 1.0
-        eta, fall = 1.0, float(pull @ move)
+        eta = 1.0
+        fall = float(pull @ move)
         for _ in range(SETTINGS.halvings if fall > 0 else 0):
             f = self._f + eta * move
             if self._mean(f, self._intercept(f)) <= objective - 0.25 * eta * fall:
@@ -225,13 +286,18 @@ class EmpiricalGreedy(Method[Gradients]):
     def _mean(self, f: Array, b: float) -> float:
         return float(np.mean(self.loss.value(f + b, self.y)))
 
-    def _moved(self, last: GreedyIterate, pick: int, added: Array, state: Gradients) -> GreedyIterate:
+    def _moved(
+        self, last: GreedyIterate, pick: int, added: Array, state: Gradients
+    ) -> GreedyIterate:
         chosen = last.selected or ()
         if pick in chosen:
-            dual, place = last.dual.copy(), chosen.index(pick)
+            dual = last.dual.copy()
+            place = chosen.index(pick)
             dual[place] += added
         else:
-            dual, place, chosen = np.vstack([last.dual, added]), len(chosen), (*chosen, pick)
+            dual = np.vstack([last.dual, added])
+            place = len(chosen)
+            chosen = (*chosen, pick)
         weights = last.weights.copy()
         weights[pick] = np.sqrt(max(float(dual[place] @ (self.K[pick] @ dual[place])), 0.0))
         objective = self._mean(self._f, self._b)
@@ -239,7 +305,8 @@ class EmpiricalGreedy(Method[Gradients]):
 
 
 def unit_step_divisors(K: Array) -> Array:
-    """What each kernel of ``K`` (M, n, n) has to be divided by so that lmax(K_j / N) <= 1: 1 where it already is.
+    """What each kernel of ``K`` (M, n, n) has to be divided by so that lmax(K_j / N) <= 1: 1 where
+    it already is.
 
     k(x, x) <= 1 on the sample is enough; eigenvalues are computed only where that fails.
     """
@@ -255,8 +322,9 @@ def unit_step_divisors(K: Array) -> Array:
 class Minimum:
     """The minimiser on the kernels chosen, and what it proves of the problem on all.
 
-    ``dual`` (|S|, n) are the coefficients, ``norms`` (M,) the ||f_j||; ``theta`` (n,) is a feasible dual point of value
-    ``lower``, ``gradients`` (M,) the gradient norms, of which lam is what a kernel can bear; ``scale`` the regulariser.
+    ``dual`` (|S|, n) are the coefficients, ``norms`` (M,) the ||f_j||; ``theta`` (n,) is a feasible
+    dual point of value ``lower``, ``gradients`` (M,) the gradient norms, of which lam is what a
+    kernel can bear; ``scale`` the regulariser.
     """
 
     dual: Array
@@ -272,11 +340,13 @@ class Minimum:
 def block_norm(d: Array, c: Array, floor: float) -> float:
     """The root t of sum d c^2 / (d t + floor)^2 = 1, or 0 when sqrt(sum d c^2) <= floor.
 
-    Newton on the reciprocal root, which is concave and nearly straight in t: it rises to the root from the left.
+    Newton on the reciprocal root, which is concave and nearly straight in t: it rises to the root
+    from the left.
     """
     t: float = 0.0
     for _ in range(100):
-        total, slope = 0.0, 0.0
+        total = 0.0
+        slope = 0.0
         for i in range(d.size):
             inverse = 1.0 / (d[i] * t + floor)
             part = d[i] * (c[i] * inverse) ** 2
@@ -294,7 +364,8 @@ def block_norm(d: Array, c: Array, floor: float) -> float:
 @jit_helper({"nsz", "reassoc", "contract"})
 def _spectrum_of(vectors: Array, r: Array, first: int, c: Array) -> None:
     for i in range(c.size):
-        row, total = vectors[first + i], 0.0
+        row = vectors[first + i]
+        total = 0.0
         for k in range(r.size):
             total += row[k] * r[k]
         c[i] = total
@@ -304,28 +375,41 @@ def _spectrum_of(vectors: Array, r: Array, first: int, c: Array) -> None:
 def _add_rows(vectors: Array, first: int, coefficients: Array, r: Array) -> None:
     for i in range(coefficients.size):
         if coefficients[i] != 0.0:
-            row, factor = vectors[first + i], coefficients[i]
+            row = vectors[first + i]
+            factor = coefficients[i]
             for k in range(r.size):
                 r[k] += factor * row[k]
 
 
 @jit_entry(loops="Greedy coordinate descent")
 def descend_blocks(
-    vectors: Array, values: Array, starts: Indices, chosen: Indices, floor: float, b: Array, r: Array,
-    norms: Array, still: float, sweeps: int
-) -> tuple[int, float]:  # fmt: skip
-    """Cyclic block descent of (1) on the kernels ``chosen`` in place; returns (sweeps made, change of r in the last).
+    vectors: Array,
+    values: Array,
+    starts: Indices,
+    chosen: Indices,
+    floor: float,
+    b: Array,
+    r: Array,
+    norms: Array,
+    still: float,
+    sweeps: int,
+) -> tuple[int, float]:
+    """Cyclic block descent of (1) on the kernels ``chosen`` in place; returns (sweeps made, change
+    of r in the last).
 
-    b (P,): f_j = K_j U_j b_j; r (n,) the residual; norms (M,) the ||f_j||; floor = lam N; stops when a sweep changes r
-    by ``still`` or less.
+    b (P,): f_j = K_j U_j b_j; r (n,) the residual; norms (M,) the ||f_j||; floor = lam N; stops
+    when a sweep changes r by ``still`` or less.
     """
-    before, change = np.empty(r.size), 0.0
+    before = np.empty(r.size)
+    change = 0.0
     for sweep in range(sweeps):
         for k in range(r.size):
             before[k] = r[k]
         for j in chosen:
-            first, last = starts[j], starts[j + 1]
-            d, old = values[first:last], b[first:last]
+            first = starts[j]
+            last = starts[j + 1]
+            d = values[first:last]
+            old = b[first:last]
             c = np.empty(d.size)
             _spectrum_of(vectors, r, first, c)
             for i in range(d.size):
@@ -347,8 +431,9 @@ def descend_blocks(
 
 
 def certificate_of(y: Array, r: Array, gradients: Array, lam: float) -> tuple[float, Array]:
-    """The dual value of (1) that the residual ``r`` gives, and the feasible theta (n,) that has it; ``gradients`` (M,)
-    are the ||grad_j||_H of ``r``."""
+    """The dual value of (1) that the residual ``r`` gives, and the feasible theta (n,) that has it;
+    ``gradients`` (M,) are the ||grad_j||_H of ``r``.
+    """
     largest = float(gradients.max(initial=0.0))
     share = min(1.0, lam / largest) if largest > 0 else 1.0
     theta = (share / y.size) * r
@@ -356,11 +441,19 @@ def certificate_of(y: Array, r: Array, gradients: Array, lam: float) -> tuple[fl
 
 
 def l1_values(
-    K: Array, y: Array, lam: float, chosen: Sequence[int], dual: Array, theta: Array | None, forms: Array | None
+    K: Array,
+    y: Array,
+    lam: float,
+    chosen: Sequence[int],
+    dual: Array,
+    theta: Array | None,
+    forms: Array | None,
 ) -> Certificate:
-    """Objective of (1) from the coefficients ``dual`` (|S|, n) of the kernels ``chosen``, and the value of ``theta``
-    (n,), whose ``forms`` (M,) theta'K_j theta say whether it is feasible."""
-    n, floor = y.size, 1e-15 * float(y @ y) / y.size
+    """Objective of (1) from the coefficients ``dual`` (|S|, n) of the kernels ``chosen``, and the
+    value of ``theta`` (n,), whose ``forms`` (M,) theta'K_j theta say whether it is feasible.
+    """
+    n = y.size
+    floor = 1e-15 * float(y @ y) / y.size
     parts = [K[j] @ a for j, a in zip(chosen, dual, strict=True)]
     norms = [np.sqrt(max(float(a @ part), 0.0)) for a, part in zip(dual, parts, strict=True)]
     r = y - sum(parts, np.zeros(n))
@@ -368,19 +461,27 @@ def l1_values(
     if theta is None or forms is None:
         return Certificate(objective, floor=floor)
     limit = (lam * (1.0 + 1e-6)) ** 2
-    if forms.max(initial=0.0) > limit:  # rounding, or a dual that is not feasible: the exact forms tell
+    # rounding, or a dual that is not feasible: the exact forms tell
+    if forms.max(initial=0.0) > limit:
         forms = exact_forms(K, theta)
     value = float(theta @ y - 0.5 * n * (theta @ theta))
-    return Certificate(objective, value if forms.max(initial=0.0) <= limit else -np.inf, floor=floor)
+    return Certificate(
+        objective, value if forms.max(initial=0.0) <= limit else -np.inf, floor=floor
+    )
 
 
-def newton_norms(K: Array, y: Array, lam: float, chosen: Indices, norms: Array) -> tuple[Array, Array, Array]:
-    """A few damped Newton steps on min_{t >= 0} lam/2 (y'(sum_j t_j K_j + lam N I)^{-1} y + sum_j t_j), t_j = ||f_j||.
+def newton_norms(
+    K: Array, y: Array, lam: float, chosen: Indices, norms: Array
+) -> tuple[Array, Array, Array]:
+    """A few damped Newton steps on min_{t >= 0} lam/2 (y'(sum_j t_j K_j + lam N I)^{-1} y + sum_j
+    t_j), t_j = ||f_j||.
 
-    ``norms`` (M,) is the start; only positive entries of ``chosen`` move. Returns t (M,), alpha = (...)^{-1} y, and K_j
-    alpha for the chosen kernels (|S|, n).
+    ``norms`` (M,) is the start; only positive entries of ``chosen`` move. Returns t (M,), alpha =
+    (...)^{-1} y, and K_j alpha for the chosen kernels (|S|, n).
     """
-    n, t, system = y.size, norms.copy(), np.empty(K.shape[1:])
+    n = y.size
+    t = norms.copy()
+    system = np.empty(K.shape[1:])
     free = chosen[norms[chosen] > 0]
     for step in range(SETTINGS.newton_steps + 1):
         Dense(K).combine(t, system)
@@ -400,9 +501,12 @@ def newton_norms(K: Array, y: Array, lam: float, chosen: Indices, norms: Array) 
 
 
 def refined_residual(K: Array, y: Array, lam: float, chosen: Sequence[int], norms: Array) -> Array:
-    """The residual lam N alpha of (sum_j t_j K_j + lam N I) alpha = y at t = ``norms`` (M,), refined against the
-    kernels ``chosen`` in twice the precision: what is left of y when f is large in norm and nearly y."""
-    n, system = y.size, np.empty(K.shape[1:])
+    """The residual lam N alpha of (sum_j t_j K_j + lam N I) alpha = y at t = ``norms`` (M,),
+    refined against the kernels ``chosen`` in twice the precision: what is left of y when f is large
+    in norm and nearly y.
+    """
+    n = y.size
+    system = np.empty(K.shape[1:])
     Dense(K).combine(norms, system)
     solve = factorised(system, lam * n)
     alpha = solve(y)
@@ -415,12 +519,20 @@ def refined_residual(K: Array, y: Array, lam: float, chosen: Sequence[int], norm
 
 
 class BlockDescent:
-    """Minimisers of (1) on growing sets of kernels. ``K`` (M, n, n) and its ``spectra``; ``y`` (n,), ``lam`` > 0."""
+    """Minimisers of (1) on growing sets of kernels.
+
+    ``K`` (M, n, n) and its ``spectra``; ``y`` (n,), ``lam`` > 0.
+    """
 
     def __init__(self, K: Array, spectra: Spectra, y: Array, lam: float) -> None:
-        self.K, self.spectra, self.y, self.lam = K, spectra, y, lam
+        self.K = K
+        self.spectra = spectra
+        self.y = y
+        self.lam = lam
         self._b = np.zeros(spectra.values.size)
-        self._r, self._norms, self._lower = y.copy(), np.zeros(spectra.n_kernels), -np.inf
+        self._r = y.copy()
+        self._norms = np.zeros(spectra.n_kernels)
+        self._lower = -np.inf
         self._largest = spectra.largest()
 
     def minimum(self, chosen: tuple[int, ...]) -> Minimum:
@@ -433,32 +545,45 @@ class BlockDescent:
         return self._published(chosen)
 
     def certificate(self, chosen: Sequence[int], dual: Array, theta: Array | None) -> Certificate:
-        """Objective and dual value from the coefficients; the gradient norms at ``theta`` say whether it is
-        feasible."""
+        """Objective and dual value from the coefficients; the gradient norms at ``theta`` say
+        whether it is feasible.
+        """
         forms = None if theta is None else self.spectra.forms(theta)
         return l1_values(self.K, self.y, self.lam, chosen, dual, theta, forms)
 
     def _minimise(self, chosen: Indices) -> None:
-        """Minimise (1) on ``chosen``, from where the last minimisation ended, until a residual computed anew agrees."""
-        used, newton, before = 0, True, np.inf
+        """Minimise (1) on ``chosen``, from where the last minimisation ended, until a residual
+        computed anew agrees.
+        """
+        used = 0
+        newton = True
+        before = np.inf
         for _ in range(SETTINGS.rounds):
             used, newton = self._descend(chosen, used, newton)
             self._refresh(chosen)
             off = self._off_lam(chosen)
-            if used >= SETTINGS.max_sweeps or off <= SETTINGS.at_lam or off > SETTINGS.nearer * before:
+            if (
+                used >= SETTINGS.max_sweeps
+                or off <= SETTINGS.at_lam
+                or off > SETTINGS.nearer * before
+            ):
                 return  # settled, or as near as rounding lets it: the certificate says how well
             if not self._jump(chosen):
                 return
             before = off
 
     def _descend(self, chosen: Indices, used: int, newton: bool) -> tuple[int, bool]:
-        """Block descent on ``chosen`` until r stands still; the sweeps made so far, and whether Newton steps still
-        help."""
+        """Block descent on ``chosen`` until r stands still; the sweeps made so far, and whether
+        Newton steps still help.
+        """
         s = self.spectra
         work = max(1, int(np.sum(np.diff(s.starts)[chosen]))) * self.y.size
-        still, change = SETTINGS.still * float(np.linalg.norm(self.y)), np.inf
+        still = SETTINGS.still * float(np.linalg.norm(self.y))
+        change = np.inf
         while used < SETTINGS.max_sweeps:
-            sweeps = min(SETTINGS.sweeps if newton else SETTINGS.max_sweeps, max(1, SETTINGS.chunk // work))
+            sweeps = min(
+                SETTINGS.sweeps if newton else SETTINGS.max_sweeps, max(1, SETTINGS.chunk // work)
+            )
             made, change = descend_blocks(
                 s.vectors,
                 s.values,
@@ -477,14 +602,14 @@ class BlockDescent:
             if not np.isfinite(change):
                 raise self._beyond("the coefficients overflow")
             newton = newton and self._jump(chosen)
-        if self._rounding(chosen.tolist(), self._coefficients(chosen.tolist())) > SETTINGS.carried * self._value(
-            self._r, self._norms
-        ):
+        if self._rounding(
+            chosen.tolist(), self._coefficients(chosen.tolist())
+        ) > SETTINGS.carried * self._value(self._r, self._norms):
             raise self._beyond("rounding stirs the residual as much as a sweep does")
         raise MKLError(
-            f"Block descent has not settled after {used} sweeps (change {change:.1e}, asked {still:.1e}): the "
-            f"chosen kernels "
-            "are nearly the same. Remove near-duplicates, or raise lam."
+            f"Block descent has not settled after {used} sweeps (change {change:.1e}, "
+            f"asked {still:.1e}): the chosen kernels are nearly the same. Remove "
+            "near-duplicates, or raise lam."
         )
 
     def _refresh(self, chosen: Indices) -> None:
@@ -495,7 +620,9 @@ class BlockDescent:
             self._r -= (self.spectra.values[part] * self._b[part]) @ self.spectra.vectors[part]
 
     def _off_lam(self, chosen: Indices) -> float:
-        """The largest violation of ||grad_j|| = lam where f_j is not 0, <= lam where it is, as a share of lam."""
+        """The largest violation of ||grad_j|| = lam where f_j is not 0, <= lam where it is, as a
+        share of lam.
+        """
         excess = np.array([self._own_gradient(j) for j in chosen]) / self.lam - 1.0
         return float(np.max(np.where(self._norms[chosen] > 0, np.abs(excess), excess)))
 
@@ -505,7 +632,9 @@ class BlockDescent:
         return float(np.sqrt(self.spectra.values[part] @ spectrum**2)) / self.y.size
 
     def _jump(self, chosen: Indices) -> bool:
-        """Newton steps on the norms of the chosen blocks; False, and nothing changed, when they do not lower L."""
+        """Newton steps on the norms of the chosen blocks; False, and nothing changed, when they do
+        not lower L.
+        """
         try:
             norms, alpha, products = newton_norms(self.K, self.y, self.lam, chosen, self._norms)
         except np.linalg.LinAlgError:
@@ -518,39 +647,59 @@ class BlockDescent:
         for j in chosen:
             part = self.spectra.rows(j)
             self._b[part] = norms[j] * (self.spectra.vectors[part] @ alpha)
-        self._r[:], self._norms = r, sizes
+        self._r[:] = r
+        self._norms = sizes
         return True
 
     def _value(self, r: Array, norms: Array) -> float:
         return 0.5 * float(r @ r) / self.y.size + self.lam * float(norms.sum())
 
     def _published(self, chosen: tuple[int, ...]) -> Minimum:
-        """What is published: norms, objective and certificate from the coefficients and the kernels alone."""
+        """What is published: norms, objective and certificate from the coefficients and the kernels
+        alone.
+        """
         dual = self._coefficients(chosen)
-        norms, objective = self._read(chosen, dual, [self.K[j] @ a for j, a in zip(chosen, dual, strict=True)])
+        norms, objective = self._read(
+            chosen, dual, [self.K[j] @ a for j, a in zip(chosen, dual, strict=True)]
+        )
         if chosen and self._rounding(chosen, dual) > SETTINGS.sure * objective:
-            plain, parts = objective, [exact_products(self.K[j], a) for j, a in zip(chosen, dual, strict=True)]
+            plain = objective
+            parts = [exact_products(self.K[j], a) for j, a in zip(chosen, dual, strict=True)]
             norms, objective = self._read(chosen, dual, parts)
             if abs(plain - objective) > SETTINGS.carried * objective:
                 raise self._beyond("rounding moves the objective by more than a millionth")
         lower, theta, gradients = max(self._certificates(chosen), key=lambda found: found[0])
         self._lower = max(self._lower, lower)
         if SETTINGS.level * objective < self._lower - objective <= SETTINGS.carried * objective:
-            raise self._beyond("kernels that are singular but for rounding lift the bound above the objective")
-        return Minimum(dual, norms, objective, lower, theta, gradients, self.lam * float(norms.sum()))
+            raise self._beyond(
+                "kernels that are singular but for rounding lift the bound above the objective"
+            )
+        return Minimum(
+            dual, norms, objective, lower, theta, gradients, self.lam * float(norms.sum())
+        )
 
     def _coefficients(self, chosen: Sequence[int]) -> Array:
         rows = [self.spectra.rows(j) for j in chosen]
-        return np.array([self._b[part] @ self.spectra.vectors[part] for part in rows]).reshape(-1, self.y.size)
+        return np.array([self._b[part] @ self.spectra.vectors[part] for part in rows]).reshape(
+            -1, self.y.size
+        )
 
-    def _read(self, chosen: tuple[int, ...], dual: Array, parts: list[Array]) -> tuple[Array, float]:
-        """The norms (M,) and the objective of the coefficients ``dual`` (|S|, n), ``parts`` (|S|, n) being the f_j."""
+    def _read(
+        self, chosen: tuple[int, ...], dual: Array, parts: list[Array]
+    ) -> tuple[Array, float]:
+        """The norms (M,) and the objective of the coefficients ``dual`` (|S|, n), ``parts`` (|S|,
+        n) being the f_j.
+        """
         norms = np.zeros(self.spectra.n_kernels)
-        norms[list(chosen)] = [np.sqrt(max(float(a @ f), 0.0)) for a, f in zip(dual, parts, strict=True)]
+        norms[list(chosen)] = [
+            np.sqrt(max(float(a @ f), 0.0)) for a, f in zip(dual, parts, strict=True)
+        ]
         return norms, self._value(self.y - sum(parts, np.zeros(self.y.size)), norms)
 
     def _certificates(self, chosen: tuple[int, ...]) -> Iterator[tuple[float, Array, Array]]:
-        """Dual value, theta and gradient norms of the residual, and, where rounding shows in it, of a refined one."""
+        """Dual value, theta and gradient norms of the residual, and, where rounding shows in it, of
+        a refined one.
+        """
         gradients, noisy = self._gradient_norms(self._r)
         yield *certificate_of(self.y, self._r, gradients, self.lam), gradients
         if noisy and chosen:
@@ -562,27 +711,35 @@ class BlockDescent:
             yield *certificate_of(self.y, r, gradients, self.lam), gradients
 
     def _gradient_norms(self, r: Array) -> tuple[Array, bool]:
-        """||grad_j||_H (M,) from the kernels themselves, in twice the precision where rounding would show: then
-        True."""
+        """||grad_j||_H (M,) from the kernels themselves, in twice the precision where rounding
+        would show: then True.
+        """
         noise = np.finfo(float).eps * float(self._largest.max(initial=0.0)) * float(r @ r)
         noisy = bool(noise > SETTINGS.sure * (self.lam * self.y.size) ** 2)
-        forms = exact_forms(self.K, r) if noisy else np.array([r @ (kernel @ r) for kernel in self.K])
+        forms = (
+            exact_forms(self.K, r) if noisy else np.array([r @ (kernel @ r) for kernel in self.K])
+        )
         return np.sqrt(np.maximum(forms, 0.0)) / self.y.size, noisy
 
     def _rounding(self, chosen: Sequence[int], dual: Array) -> float:
-        """A bound on how far rounding can move the objective of the coefficients when it is computed from the
-        kernels."""
-        size, own = np.linalg.norm(dual, axis=1), list(chosen)
-        eps, norms = np.finfo(float).eps * self._largest[own], self._norms[own]
+        """A bound on how far rounding can move the objective of the coefficients when it is
+        computed from the kernels.
+        """
+        size = np.linalg.norm(dual, axis=1)
+        own = list(chosen)
+        eps = np.finfo(float).eps * self._largest[own]
+        norms = self._norms[own]
         f = float(eps @ size)
         in_norms = np.divide(eps * size**2, 2.0 * norms, out=np.zeros_like(norms), where=norms > 0)
-        return (float(np.linalg.norm(self._r)) * f + f * f) / self.y.size + self.lam * float(in_norms.sum())
+        return (float(np.linalg.norm(self._r)) * f + f * f) / self.y.size + self.lam * float(
+            in_norms.sum()
+        )
 
     def _beyond(self, why: str) -> ParameterError:
         return ParameterError(
-            f"lam={self.lam:.3g} is too small for these kernels: ||f|| reaches {float(self._norms.sum()):.1e}, and "
-            f"in double "
-            f"precision {why}. Take a lam ten times as large or more."
+            f"lam={self.lam:.3g} is too small for these kernels: ||f|| reaches "
+            f"{float(self._norms.sum()):.1e}, and in double precision {why}. Take a lam "
+            "ten times as large or more."
         )
 
 
@@ -592,9 +749,11 @@ _SPLITTER = 134217729.0  # 2^27 + 1 cuts a float64 into two halves whose product
 @jit_entry(loops="Greedy coordinate descent")
 def exact_dot(a: Array, b: Array) -> float:
     """a'b for (n,) vectors, rounded once, as if summed in twice the precision."""
-    total, small = 0.0, 0.0
+    total = 0.0
+    small = 0.0
     for k in range(a.size):
-        x, y = a[k], b[k]
+        x = a[k]
+        y = b[k]
         product = x * y
         high = _SPLITTER * x
         x_high = high - (high - x)
@@ -620,5 +779,7 @@ def exact_products(K: Array, a: Array) -> Array:
 
 
 def exact_forms(K: Array, a: Array) -> Array:
-    """a'K_m a for every kernel of ``K`` (M, n, n), as (M,); below zero where rounding has made K_m indefinite."""
+    """a'K_m a for every kernel of ``K`` (M, n, n), as (M,); below zero where rounding has made K_m
+    indefinite.
+    """
     return np.array([exact_dot(a, exact_products(kernel, a)) for kernel in K])

@@ -10,31 +10,35 @@ Algorithm 2 of Subrahmanya and Shin (2010), from beta_k = 1 / M:
     4  beta_k <- 1 / B_k(r)                       see ``penalties/terms.py``
     5  until ||beta_new - beta||_1 <= tol         (absolute, as printed, or as a share of ||beta||_1)
 
-and at the end weights below 1e-6 of the largest become 0 and the machine is solved once more, unless that raises L.
+and at the end weights below 1e-6 of the largest become 0 and the machine is solved once more,
+unless that raises L.
 
-Step 1 minimises the tangent of g plus the loss exactly, so L never rises; a machine that is not exact enough to show it
-is solved again, sharper. g is concave, hence no dual and no certificate: with log or mf terms the answer is a local
-minimum that depends on the start, and several starts tell how much. The group lasso and the mkl term are convex in w:
-every start ends alike.
+Step 1 minimises the tangent of g plus the loss exactly, so L never rises; a machine that is not
+exact enough to show it is solved again, sharper. g is concave, hence no dual and no certificate:
+with log or mf terms the answer is a local minimum that depends on the start, and several starts
+tell how much. The group lasso and the mkl term are convex in w: every start ends alike.
 
-With the relative tolerance two things are ours. Where no weight grows any more and next to nothing is left of f, the
-answer is no kernel, if its L is the lower one. And because equal weights of kernels that are nearly the same are a
-saddle of L, where the loop creeps, a settled answer is shaken and followed down again, for as long as L falls by it.
+With the relative tolerance two things are ours. Where no weight grows any more and next to nothing
+is left of f, the answer is no kernel, if its L is the lower one. And because equal weights of
+kernels that are nearly the same are a saddle of L, where the loop creeps, a settled answer is
+shaken and followed down again, for as long as L falls by it.
 
-Feature scaling kernels under a group selection term: one Gaussian kernel whose columns have scales of their own.
+Feature scaling kernels under a group selection term: one Gaussian kernel whose columns have scales
+of their own.
 
     min_{s, f, b}  G(r) + C sum_i V(f(x_i) + b, y_i) + 1/2 ||f||^2,    k_s(x, z) = exp(-1/2 sum_j s_j^2 (x_j - z_j)^2)
 
-with r_k = sum_{j in group k} s_j^2. As in Algorithm 1, the concave G is replaced by 1/2 sum_k B_k r_k, which is
-above it and touches it at the present scales; u_j = s_j^2 >= 0 then moves by a quasi-Newton method along
+with r_k = sum_{j in group k} s_j^2. As in Algorithm 1, the concave G is replaced by 1/2 sum_k B_k
+r_k, which is above it and touches it at the present scales; u_j = s_j^2 >= 0 then moves by a
+quasi-Newton method along
 
     dF/du_j = 1/4 sum_{i,k} a_i a_k K_ik (x_ij - x_kj)^2,    F the optimum of the machine, a its dual,
 
-so that the objective never rises. The problem is not convex in the scales, whatever the term: the answer is a local
-minimum.
+so that the objective never rises. The problem is not convex in the scales, whatever the term: the
+answer is a local minimum.
 
-Source: Subrahmanya and Shin (2010), section 3, first paragraph (which calls this straightforward and expensive),
-equations (1) to (3).
+Source: Subrahmanya and Shin (2010), section 3, first paragraph (which calls this straightforward
+and expensive), equations (1) to (3).
 """
 
 from __future__ import annotations
@@ -66,14 +70,19 @@ class SMKLSettings:
     Where the price is concave, a value may decide which local minimum is found.
     """
 
-    accuracy: float = 1e-6  # relative gap of the machines, at most; a hundredth of it whenever L would rise
+    # relative gap of the machines, at most; a hundredth of it whenever L would rise
+    accuracy: float = 1e-6
     slack: float = 1e-9  # rise of L that counts as round-off
-    nothing: float = 1e-5  # share of C sum V below which 1/2 ||f||^2 may mean that no kernel is worth its price
-    shake: float = 0.1  # relative change of settled weights: far enough from a saddle that a step exceeds any tolerance
+    # share of C sum V below which 1/2 ||f||^2 may mean that no kernel is worth its price
+    nothing: float = 1e-5
+    # relative change of settled weights: far enough from a saddle that a step exceeds any tolerance
+    shake: float = 0.1
     shakes: int = 10  # at most
     shaken_tol: float = 1e-3  # each shake settles to this tolerance or the one asked
-    runaway: float = 1e4  # mean diagonal of a weighted kernel beyond which the price, not the kernels, is the reason
-    worth: float = 1e-7  # share of the scale of L that decides: what pruning may cost, what another answer has to gain
+    # mean diagonal of a weighted kernel beyond which the price, not the kernels, is the reason
+    runaway: float = 1e4
+    # share of the scale of L that decides: what pruning may cost, what another answer has to gain
+    worth: float = 1e-7
     inner: int = 15  # steps of L-BFGS-B between two machines
     machine: float = 1e-6  # relative gap of the machines
     gone: float = 1e-6  # share of the largest squared scale that is none
@@ -83,8 +92,9 @@ SETTINGS = SMKLSettings()
 
 
 class Search(NamedTuple):
-    """The best of several fits; of each start L at its end, ``objectives`` (n_starts,), NaN for starts cancelled
-    before, and how many kernels it kept, ``kernels`` (n_starts,), 0 for those."""
+    """The best of several fits; of each start L at its end, ``objectives`` (n_starts,), NaN for
+    starts cancelled before, and how many kernels it kept, ``kernels`` (n_starts,), 0 for those.
+    """
 
     fit: Fit
     objectives: Array
@@ -92,8 +102,11 @@ class Search(NamedTuple):
 
 
 class SMKL(Reweighting):
-    """Algorithm 2 as the driver's method. ``weights`` (M,) is beta^0, equal weights where None; ``allowed`` (M,) of
-    bool says which kernels take part (None: all): the others stay at zero, and g counts them as such."""
+    """Algorithm 2 as the driver's method.
+
+    ``weights`` (M,) is beta^0, equal weights where None; ``allowed`` (M,) of bool says which
+    kernels take part (None: all): the others stay at zero, and g counts them as such.
+    """
 
     certifies = False
 
@@ -110,20 +123,31 @@ class SMKL(Reweighting):
         assert isinstance(problem.penalty, GroupTerm)
         self.penalty = problem.penalty
         self.name = f"SMKL ({self.penalty.formula})"
-        self.tol_mode, self.first = tol_mode, weights
-        self.allowed = np.ones(problem.K.n_kernels, dtype=bool) if allowed is None else np.asarray(allowed, dtype=bool)
-        self.change, self.scale = np.inf, 0.0
-        self.nothing: WeightIterate | None = None  # the model without kernels, where it is the answer
+        self.tol_mode = tol_mode
+        self.first = weights
+        self.allowed = (
+            np.ones(problem.K.n_kernels, dtype=bool)
+            if allowed is None
+            else np.asarray(allowed, dtype=bool)
+        )
+        self.change = np.inf
+        self.scale = 0.0
+        # the model without kernels, where it is the answer
+        self.nothing: WeightIterate | None = None
         self.ran_to = 0.0  # the largest weight, where weights ran away
         self._carried: WeightIterate | None = None  # the last point that double precision can carry
         self._tried = np.zeros(1)
 
     def init(self) -> WeightIterate:
-        first = self.penalty.start(int(self.allowed.sum())).max() if self.first is None else self.first
+        first = (
+            self.penalty.start(int(self.allowed.sum())).max() if self.first is None else self.first
+        )
         self.started_from = weights = np.where(self.allowed, first, 0.0)
         return self.solve(weights, None, float(np.clip(1e-4 * self.tol, _FLOOR, SETTINGS.accuracy)))
 
-    def step(self, best: WeightIterate, last: WeightIterate, trace: Trace) -> WeightIterate | Status:
+    def step(
+        self, best: WeightIterate, last: WeightIterate, trace: Trace
+    ) -> WeightIterate | Status:
         if not self._is_beyond(last):
             self._carried = last
         weights = self._updated(last)
@@ -138,7 +162,8 @@ class SMKL(Reweighting):
             return self._stalled(weights)
         if following.objective <= last.objective + SETTINGS.worth * last.scale:
             return following
-        # Rounding can raise L where kernels differ by many orders of magnitude: no step then surely lowers it.
+        # Rounding can raise L where kernels differ by many orders of magnitude: no step then surely
+        # lowers it.
         return self._stalled(last.weights)
 
     def _stalled(self, weights: Array) -> Status:
@@ -147,41 +172,52 @@ class SMKL(Reweighting):
         return Status.STALLED
 
     def restate(self, best: WeightIterate, dual_point: Array | None) -> WeightIterate:
-        """``best``, or where weights have run away from it the last point that double precision can carry."""
+        """``best``, or where weights have run away from it the last point that double precision can
+        carry.
+        """
         if self._carried is None or not self._is_beyond(best):
             return best
         self.ran_to = float(best.weights.max())
         return replace(self._carried, solves=0)
 
     def polish(self, best: WeightIterate) -> WeightIterate:
-        """No kernel where that was found to be the answer; else the update that ended the loop, negligible weights set
-        to zero, and the machine solved for what is left. Neither where it raises L."""
+        """No kernel where that was found to be the answer; else the update that ended the loop,
+        negligible weights set to zero, and the machine solved for what is left. Neither where it
+        raises L.
+        """
         self.scale = best.scale
         if self.nothing is not None:
             return self.nothing
         weights = best.weights if self.ran_to else self._updated(best)
         weights = np.where(weights < NEGLIGIBLE * weights.max(), 0.0, weights)
         pruned = self._solved_from(best, weights)
-        good = pruned.objective <= best.objective + SETTINGS.worth * best.scale and not self._is_beyond(pruned)
+        good = (
+            pruned.objective <= best.objective + SETTINGS.worth * best.scale
+            and not self._is_beyond(pruned)
+        )
         return pruned if good else best
 
-    def solve(self, weights: Array, warm: Array | None, accuracy: float, damping: float = 0.0) -> WeightIterate:
-        """One machine; its ``scale`` is what differences of L are measured by: log terms make L itself pass through
-        zero."""
+    def solve(
+        self, weights: Array, warm: Array | None, accuracy: float, damping: float = 0.0
+    ) -> WeightIterate:
+        """One machine; its ``scale`` is what differences of L are measured by: log terms make L
+        itself pass through zero.
+        """
         self._tried = weights
         try:
             point = super().solve(weights, warm, accuracy, damping)
         except np.linalg.LinAlgError:
             raise ParameterError(
-                f"At C={self.problem.C:g} the weighted sum of kernels plus I/C is singular to double precision, so "
-                f"the machine has "
-                "no solution that can be trusted. Take a smaller C, or scale the target to unit variance."
+                f"At C={self.problem.C:g} the weighted sum of kernels plus I/C is singular "
+                "to double precision, so the machine has no solution that can be trusted. "
+                "Take a smaller C, or scale the target to unit variance."
             ) from None
         return replace(point, scale=max(abs(point.objective), point.state.value))
 
     def beyond(self, error: KernelError) -> KernelError:
-        """What is said where float64 cannot carry any point: why it may be the price and not the kernels, and what
-        helps."""
+        """What is said where float64 cannot carry any point: why it may be the price and not the
+        kernels, and what helps.
+        """
         weights = self._tried
         if self.ran_to == 0.0 and not self._runs_away(weights):
             return error
@@ -208,13 +244,17 @@ class SMKL(Reweighting):
 
     def _is_beyond(self, point: WeightIterate) -> bool:
         """Whether weights run away from a point, and double precision does not carry it."""
-        return self._runs_away(point.weights) and not is_carried(point.objective, self.certify(point, None))
+        return self._runs_away(point.weights) and not is_carried(
+            point.objective, self.certify(point, None)
+        )
 
     def _solved_from(self, last: WeightIterate, weights: Array) -> WeightIterate:
         """The machine at ``weights``, sharper until L does not rise."""
         following = self.solve(weights, last.dual, last.state.accuracy)
         while self._rises(last, following) and following.state.accuracy > _FLOOR:
-            sharper = self.solve(weights, following.dual, max(_FLOOR, 0.01 * following.state.accuracy))
+            sharper = self.solve(
+                weights, following.dual, max(_FLOOR, 0.01 * following.state.accuracy)
+            )
             following = replace(sharper, solves=sharper.solves + following.solves)
         return following
 
@@ -229,11 +269,16 @@ class SMKL(Reweighting):
         return moved / max(float(after.sum()), np.finfo(float).tiny)
 
     def _is_nothing(self, last: WeightIterate, weights: Array) -> bool:
-        """Next to nothing is left of f, no weight grows, and without kernels L is no higher: the loop would shrink
-        forever, to zero or to the floor of the log term."""
+        """Next to nothing is left of f, no weight grows, and without kernels L is no higher: the
+        loop would shrink forever, to zero or to the floor of the log term.
+        """
         half = 0.5 * float(last.weights @ last.state.Q)
         little = half <= SETTINGS.nothing * (last.state.value - half)
-        if self.tol_mode == "absolute" or not little or np.any(weights > (1.0 + self.tol) * last.weights):
+        if (
+            self.tol_mode == "absolute"
+            or not little
+            or np.any(weights > (1.0 + self.tol) * last.weights)
+        ):
             return False
         empty = self.solve(np.zeros_like(weights), None, last.state.accuracy)
         if empty.objective > last.objective + SETTINGS.worth * last.scale:
@@ -245,15 +290,18 @@ class SMKL(Reweighting):
     def _rises(last: WeightIterate, following: WeightIterate) -> bool:
         """L rose, and the machine's own gap may be the reason."""
         slack = SETTINGS.slack * last.scale
-        return following.objective > last.objective + slack and following.state.inner_gap > 0.1 * slack
+        return (
+            following.objective > last.objective + slack and following.state.inner_gap > 0.1 * slack
+        )
 
 
 def starts(
     M: int, n_starts: int, jitter: float, rng: np.random.RandomState, allowed: Array | None = None
 ) -> list[Array]:
-    """beta^0 of every start: first equal shares of 1, times 1 + jitter u with u uniform in [-1, 1]; then cubes of
-    exponential draws as shares of 1, uneven enough to end in different local minima. ``allowed`` (M,) of bool: who
-    shares."""
+    """beta^0 of every start: first equal shares of 1, times 1 + jitter u with u uniform in [-1, 1];
+    then cubes of exponential draws as shares of 1, uneven enough to end in different local minima.
+    ``allowed`` (M,) of bool: who shares.
+    """
     part = np.ones(M) if allowed is None else np.where(allowed, 1.0, 0.0)
     equal = part / part.sum()
     first = equal if jitter == 0.0 else equal * (1.0 + jitter * rng.uniform(-1.0, 1.0, M))
@@ -262,10 +310,13 @@ def starts(
 
 
 def shaken(weights: Array) -> Array:
-    """``weights`` (M,) times 1 + s u, s the setting ``shake``, u up and down in turn from rank to rank, by uniform
-    draws in [0.5, 1] that are always the same: neighbours in rank, as near copies are, part by s at least, and the
-    order of kernels plays no part."""
-    turns = np.where(np.arange(weights.size) % 2, -1.0, 1.0) * np.random.RandomState(0).uniform(0.5, 1.0, weights.size)
+    """``weights`` (M,) times 1 + s u, s the setting ``shake``, u up and down in turn from rank to
+    rank, by uniform draws in [0.5, 1] that are always the same: neighbours in rank, as near copies
+    are, part by s at least, and the order of kernels plays no part.
+    """
+    turns = np.where(np.arange(weights.size) % 2, -1.0, 1.0) * np.random.RandomState(0).uniform(
+        0.5, 1.0, weights.size
+    )
     u = np.empty(weights.size)
     u[np.argsort(-weights, kind="stable")] = turns
     return weights * (1.0 + SETTINGS.shake * u)
@@ -290,12 +341,13 @@ def fit_selection(
 
         min_{w, b}  g(w) + C sum_i V(f(x_i), y_i),      g a group selection term or a sum of them
 
-    ``K`` (M, n, n) or an operator, ``y`` (n,) float64 (labels -1 / +1 for hinge and logistic), ``C`` > 0;
-    ``first_weights`` holds one beta^0 (M,) per start (None: equal); ``allowed`` (M,) of bool leaves kernels out (exact
-    copies). The fit of the smallest L is kept; a NotConvergedWarning tells the change of the weights reached where
-    ``max_iter`` ended it. ``tol_mode`` "absolute" is the algorithm to the letter; "relative" also shakes what has
-    settled, and answers with no kernel where all of them vanish. ParameterError where double precision cannot solve the
-    machine. Source: Subrahmanya and Shin (2010), Algorithm 2.
+    ``K`` (M, n, n) or an operator, ``y`` (n,) float64 (labels -1 / +1 for hinge and logistic),
+    ``C`` > 0; ``first_weights`` holds one beta^0 (M,) per start (None: equal); ``allowed`` (M,) of
+    bool leaves kernels out (exact copies). The fit of the smallest L is kept; a NotConvergedWarning
+    tells the change of the weights reached where ``max_iter`` ended it. ``tol_mode`` "absolute" is
+    the algorithm to the letter; "relative" also shakes what has settled, and answers with no kernel
+    where all of them vanish. ParameterError where double precision cannot solve the machine.
+    Source: Subrahmanya and Shin (2010), Algorithm 2.
     """
     problem = Problem(cached(K), y, float(C), loss, penalty, fit_intercept)
 
@@ -322,7 +374,8 @@ def fit_selection(
                 stopped = Status.CANCELLED if other.status is Status.CANCELLED else found.status
                 found = replace(found, solves=found.solves + other.solves, status=stopped)
                 break
-            found, method = joined(found, other), shaken_method
+            found = joined(found, other)
+            method = shaken_method
         runs.append((found, method))
         if found.status is Status.CANCELLED:
             break
@@ -335,20 +388,23 @@ def fit_selection(
     fit = replace(fit, status=status, solves=sum(other.solves for other, _ in runs))
     if not fit.status.ok:
         reached = (
-            f" {tol_mode.capitalize()} change of the weights reached {method.change:.2e}, tolerance asked {tol:.0e}."
+            f" {tol_mode.capitalize()} change of the weights reached {method.change:.2e}, "
+            f"tolerance asked {tol:.0e}."
         )
         why = f" {method.cause()}." if fit.status is Status.RAN_AWAY else ""
         if why and np.array_equal(fit.weights, method.started_from):
             why += (
-                " That last point is the start: its weights are those it began with, and say nothing about the kernels."
+                " That last point is the start: its weights are those it began with, and say "
+                "nothing about the kernels."
             )
         warn_short(f"{fit.solver} {fit.status.value}.{why}{reached}", stacklevel=3)
     return Search(fit, objectives, kernels)
 
 
 def joined(fit: Fit, other: Fit) -> Fit:
-    """``other``, which went on from ``fit``, with both histories as one; what is above the end of ``fit`` is left
-    out."""
+    """``other``, which went on from ``fit``, with both histories as one; what is above the end of
+    ``fit`` is left out.
+    """
     offset = fit.history[-1]
     below = [record for record in other.history if record.objective < offset.objective]
     added = [
@@ -362,7 +418,8 @@ def joined(fit: Fit, other: Fit) -> Fit:
         for k, record in enumerate(below)
     ]
     history = (*fit.history, *added)
-    solves, seconds = fit.solves + other.solves, fit.seconds + other.seconds
+    solves = fit.solves + other.solves
+    seconds = fit.seconds + other.seconds
     return replace(other, solves=solves, history=history, n_iter=len(history) - 1, seconds=seconds)
 
 
@@ -375,8 +432,8 @@ class Scales:
 
 
 class FeatureScaling(Method[Scales]):
-    """The problem as the driver's method: ``Z`` (n, d) rows, ``Y`` (T, n) targets that share the scales, ``groups`` of
-    columns.
+    """The problem as the driver's method: ``Z`` (n, d) rows, ``Y`` (T, n) targets that share the
+    scales, ``groups`` of columns.
     """
 
     name = "SMKL, feature scaling"
@@ -392,8 +449,14 @@ class FeatureScaling(Method[Scales]):
         fit_intercept: bool,
         tol: float,
     ) -> None:
-        self.Z, self.Y, self.C, self.loss, self.term = Z, Y, C, loss, term
-        self.groups, self.fit_intercept, self.tol = list(groups), fit_intercept, tol
+        self.Z = Z
+        self.Y = Y
+        self.C = C
+        self.loss = loss
+        self.term = term
+        self.groups = list(groups)
+        self.fit_intercept = fit_intercept
+        self.tol = tol
         self.home = np.empty(Z.shape[1], dtype=np.int64)
         for k, members in enumerate(self.groups):
             self.home[members] = k
@@ -407,7 +470,9 @@ class FeatureScaling(Method[Scales]):
         self.last = self._point(np.full(d, 1.0 / d), None)
         return self.last
 
-    def step(self, best: Iterate[Scales], last: Iterate[Scales], trace: Any) -> Iterate[Scales] | Status:
+    def step(
+        self, best: Iterate[Scales], last: Iterate[Scales], trace: Any
+    ) -> Iterate[Scales] | Status:
         u = last.state.u
         prices = 0.5 * np.minimum(self.term.slopes(self._norms(u)), 1e12)[self.home]
         known = [last.dual.T]
@@ -419,7 +484,12 @@ class FeatureScaling(Method[Scales]):
 
         bounds = [(0.0, None) if one > 0 else (0.0, 0.0) for one in u]
         found = scipy.optimize.minimize(
-            value, u, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": SETTINGS.inner}
+            value,
+            u,
+            jac=True,
+            method="L-BFGS-B",
+            bounds=bounds,
+            options={"maxiter": SETTINGS.inner},
         )
         v = np.where(found.x > SETTINGS.gone * max(float(found.x.max()), 1e-300), found.x, 0.0)
         following = self._point(v, known[0])
@@ -461,13 +531,16 @@ class FeatureScaling(Method[Scales]):
     def _point(self, u: Array, warm: Array | None) -> Iterate[Scales]:
         F, _, duals, intercepts = self._machines(u, warm)
         objective = F + self.term.value(self._norms(u))
-        return Iterate(np.ones(1), duals.T, 0.0, objective, solves=len(self.Y), state=Scales(u, intercepts))
+        return Iterate(
+            np.ones(1), duals.T, 0.0, objective, solves=len(self.Y), state=Scales(u, intercepts)
+        )
 
 
 def gaussian(left: Array, right: Array, u: Array) -> Array:
     """exp(-1/2 sum_j u_j (x_j - z_j)^2) between rows (a, d) and (b, d)."""
     root = np.sqrt(u)
-    one, other = left * root, right * root
+    one = left * root
+    other = right * root
     squares = (one**2).sum(axis=1)[:, None] + (other**2).sum(axis=1)[None] - 2.0 * one @ other.T
     found: Array = np.exp(-0.5 * np.maximum(squares, 0.0))
     return found

@@ -26,7 +26,9 @@ def columns(table: Dataset) -> None:
             "column": st.column_config.TextColumn("column"),
             "found": st.column_config.TextColumn("type"),
             "use": st.column_config.SelectboxColumn(
-                "use as", options=[listings.FOUND, *listings.LETTERS], required=True,
+                "use as",
+                options=[listings.FOUND, *listings.LETTERS],
+                required=True,
                 help="What the column enters the model as",
             ),
             "done": st.column_config.TextColumn("how it is used", width=300),
@@ -36,7 +38,7 @@ def columns(table: Dataset) -> None:
         },
         height=248,
         fixed=("column", "found", "done", "missing", "values", "first"),
-    )  # fmt: skip
+    )
 
 
 # Groups
@@ -57,13 +59,23 @@ def groups(table: Dataset) -> None:
     """Draw how columns are grouped, and the groups, which can be edited."""
     params = state.current()
     st.subheader("Groups of columns", anchor=False)
-    chosen = "" if not params.grouping else params.grouping.split()[0] if _is_rule(params.grouping) else "hand"
+    chosen = (
+        ""
+        if not params.grouping
+        else params.grouping.split()[0]
+        if _is_rule(params.grouping)
+        else "hand"
+    )
     left, right = st.columns(2, gap="medium", vertical_alignment="bottom")
     with left:
         controls.view(
-            st.selectbox, "Group columns", "field_grouping", chosen, lambda name: _regroup(name, table),
+            st.selectbox,
+            "Group columns",
+            "field_grouping",
+            chosen,
+            lambda name: _regroup(name, table),
             options=GROUPINGS,
-        )  # fmt: skip
+        )
     if chosen == "bands":
         with right:
             controls.view(
@@ -76,7 +88,9 @@ def groups(table: Dataset) -> None:
                 max_value=table.n_features,
                 step=1,
             )
-    st.caption("Kernels can have one kernel per group, and Explore adds up the weights of each group.")
+    st.caption(
+        "Kernels can have one kernel per group, and Explore adds up the weights of each group."
+    )
     if chosen == "hand":
         _edit(table)
     elif table.groups:
@@ -84,7 +98,10 @@ def groups(table: Dataset) -> None:
         more = f" and {len(names) - 30} more" if len(names) > 30 else ""
         st.markdown(f"{counted(len(names), 'group')}: {', '.join(names[:30])}{more}")
     else:
-        st.markdown("No groups: " + ("no names of columns share a prefix." if chosen != "none" else "as you chose."))
+        st.markdown(
+            "No groups: "
+            + ("no names of columns share a prefix." if chosen != "none" else "as you chose.")
+        )
 
 
 def _is_rule(text: str) -> bool:
@@ -110,7 +127,9 @@ def _edit(table: Dataset) -> None:
         lambda rows: state.change(grouping=listings.groups_text(rows, table)),
         {
             "group": st.column_config.TextColumn("group", max_chars=36),
-            "columns": st.column_config.TextColumn("columns", help="Names with ; between, or numbers such as 1-3,7"),
+            "columns": st.column_config.TextColumn(
+                "columns", help="Names with ; between, or numbers such as 1-3,7"
+            ),
         },
         dynamic=True,
     )

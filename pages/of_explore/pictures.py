@@ -49,11 +49,16 @@ from pages.shared.parameters import ANSWER, Params
 from pages.shared.players import View
 from pages.shared.work import Pending, Ready
 
-MOST, NAME = 12, 32  # bars, and letters of their names
+# bars, and letters of their names
+MOST = 12
+NAME = 32
 COLUMNS = "columns"
-LEFT, RIGHT = 1.4, (2.0, 1.1)
+LEFT = 1.4
+RIGHT = (2.0, 1.1)
 DOTS = 150
-MOST_CURVES, MOST_PAIRS, GRAM_ROWS = 6, 5, 160
+MOST_CURVES = 6
+MOST_PAIRS = 5
+GRAM_ROWS = 160
 Numbers = Mapping[str, int]
 
 
@@ -66,12 +71,18 @@ def bold(name: str) -> str:
 
 
 def columns(seen: Seen, index: int, numbers: Numbers | None = None) -> tuple[int, View]:
-    """Draw a bar for every column with its effect; return how many could be chance, and what follows the cursor."""
+    """Draw a bar for every column with its effect; return how many could be chance, and what
+    follows the cursor.
+    """
     dark = drawing.is_dark()
-    drawn = player_data.column_bars(seen.path, seen.columns, seen.along, index=index, dark=dark, at=seen.index)
+    drawn = player_data.column_bars(
+        seen.path, seen.columns, seen.along, index=index, dark=dark, at=seen.index
+    )
     if numbers is None:
         drawn["picks"] = None
-    players.bars(COLUMNS, drawn, lambda name: state.change(column=(numbers or {}).get(name, 0), term=""))
+    players.bars(
+        COLUMNS, drawn, lambda name: state.change(column=(numbers or {}).get(name, 0), term="")
+    )
     view = View(COLUMNS, lambda path: drawn["weights"])
     return sum(bool(one.chance) for one in seen.columns), view
 
@@ -85,10 +96,15 @@ def with_point(view: View, found: Exploration, effects: Sequence[float]) -> View
 
 
 def column(
-    found: Exploration, model: Any, params: Params, numbers: Numbers, effects: Sequence[float], where: str
+    found: Exploration,
+    model: Any,
+    params: Params,
+    numbers: Numbers,
+    effects: Sequence[float],
+    where: str,
 ) -> None:
-    """Draw one column closely at the place of the cursor, ``where`` the columns have these ``effects``: its curve, or
-    its letters, and the pairs it is part of.
+    """Draw one column closely at the place of the cursor, ``where`` the columns have these
+    ``effects``: its curve, or its letters, and the pairs it is part of.
     """
     names = [one.name for one in found.columns]
     if not names or found.model.kernels == "precomputed":
@@ -97,11 +113,16 @@ def column(
     left, right = st.columns([1, 1.6], gap="large")
     with left:
         controls.view(
-            st.selectbox, "One column closely", "field_column", now,
-            lambda name: state.change(column=numbers.get(name, 0), term=""), options=names,
-        )  # fmt: skip
+            st.selectbox,
+            "One column closely",
+            "field_column",
+            now,
+            lambda name: state.change(column=numbers.get(name, 0), term=""),
+            options=names,
+        )
         moved = "the prediction" if found.learnt_from.task == "regression" else "the decision"
-        effect, total = float(effects[names.index(now)]), float(np.sum(effects)) or 1.0
+        effect = float(effects[names.index(now)])
+        total = float(np.sum(effects)) or 1.0
         st.markdown(
             f"{bold(now)} moves {moved} by **{rounded(effect, 2)}** on average at {where} "
             f"({100 * effect / total:.1f}\u00a0% of all effects)."
@@ -120,7 +141,9 @@ def column(
 
 
 def pairs(found: Exploration, params: Params, name: str, numbers: Numbers) -> str:
-    """Draw what the column says only together with others; return the other column of the pair that is looked at."""
+    """Draw what the column says only together with others; return the other column of the pair that
+    is looked at.
+    """
     if found.learnt_from.task == NOVELTY:
         return ""
     later = answer.terms(params, asked=False)
@@ -134,15 +157,21 @@ def pairs(found: Exploration, params: Params, name: str, numbers: Numbers) -> st
     now = next((other for other in others if str(numbers.get(other)) == params.term), None)
     called = dict(zip(others, style.cuts(list(others), 16), strict=True))
     controls.view(
-        st.pills, f"Acts together with, at {players.where(found.path, found.index)}", "field_term", now,
-        lambda other: state.change(term="" if other is None else str(numbers[other])), options=list(others),
+        st.pills,
+        f"Acts together with, at {players.where(found.path, found.index)}",
+        "field_term",
+        now,
+        lambda other: state.change(term="" if other is None else str(numbers[other])),
+        options=list(others),
         format_func=called.__getitem__,
-    )  # fmt: skip
+    )
     return now or ""
 
 
 def curve(model: Any, learnt: Dataset, params: Params, name: str) -> None:
-    """Draw what a column adds with all others at their means: for several classes to the one it moves most."""
+    """Draw what a column adds with all others at their means: for several classes to the one it
+    moves most.
+    """
     made = [column_effect(model, learnt, name, output=k) for k in outputs(model)]
     drawn = [one for one in made if one is not None]
     if not drawn:
@@ -157,7 +186,9 @@ def curve(model: Any, learnt: Dataset, params: Params, name: str) -> None:
 
 
 def dots(model: Any, learnt: Dataset, params: Params, name: str) -> None:
-    """Draw what a column without a curve adds for every row, over that of its features that tells most about it."""
+    """Draw what a column without a curve adds for every row, over that of its features that tells
+    most about it.
+    """
     rows, members = learnt.drawn(DOTS, params.seed), dict(learnt.columns)[name]
     place = [source for source, _ in model.source_columns_].index(name)
 
@@ -170,11 +201,17 @@ def dots(model: Any, learnt: Dataset, params: Params, name: str) -> None:
     feature = max(members, key=lambda j: explained(rows.X[:, j], added))
     is_date = is_day(rows, name, feature)
     draw = partial(
-        column_dots, rows.X[:, feature], added, name if is_date else rows.feature_names[feature],
-        decided(model, learnt, k), is_date=is_date,
-    )  # fmt: skip
+        column_dots,
+        rows.X[:, feature],
+        added,
+        name if is_date else rows.feature_names[feature],
+        decided(model, learnt, k),
+        is_date=is_date,
+    )
     drawing.figure(draw, f"What {name} adds", "column_effect")
-    st.caption("A dot for every row: exact Shapley values. They spread where other columns matter as well.")
+    st.caption(
+        "A dot for every row: exact Shapley values. They spread where other columns matter as well."
+    )
 
 
 def explained(x: np.ndarray, values: np.ndarray) -> float:
@@ -185,7 +222,9 @@ def explained(x: np.ndarray, values: np.ndarray) -> float:
 
 
 def surface(found: Exploration, params: Params, pair: tuple[str, str]) -> None:
-    """Draw what two columns add beyond what each adds alone: for several classes to the one they move most."""
+    """Draw what two columns add beyond what each adds alone: for several classes to the one they
+    move most.
+    """
 
     def make() -> tuple[Any, int]:
         rows = found.learnt_from.drawn(500, found.seed)
@@ -196,7 +235,9 @@ def surface(found: Exploration, params: Params, pair: tuple[str, str]) -> None:
     effect, k = work.now(("explore pair", params.of(*ANSWER), pair), make)
     draw = partial(term_plot, effect, decided(found.model, found.learnt_from, k))
     drawing.figure(draw, f"What {pair[0]} and {pair[1]} add", "term")
-    st.caption(f"Beyond what each of the two adds alone, at {players.where(found.path, found.index)}.")
+    st.caption(
+        f"Beyond what each of the two adds alone, at {players.where(found.path, found.index)}."
+    )
 
 
 def outputs(model: Any) -> range:
@@ -209,7 +250,11 @@ def decided(model: Any, learnt: Dataset, k: int) -> str:
     if learnt.task == "binary":
         return f"the decision for {style.short(learnt.class_names[1], 14)}"
     names = problem_names(model)
-    return f"the decision for {style.short(names[k].split(' against ')[0], 14)}" if names else "the prediction"
+    return (
+        f"the decision for {style.short(names[k].split(' against ')[0], 14)}"
+        if names
+        else "the prediction"
+    )
 
 
 def letters(found: Exploration, model: Any, name: str) -> None:
@@ -221,13 +266,15 @@ def letters(found: Exploration, model: Any, name: str) -> None:
         st.caption(plain(error))
         return
     drawing.figure(partial(positions_figure, seen, name), f"Letters of {name}", "positions")
-    listed = ", ".join(f"{one.word} at place {one.place + 1} ({one.effect:+.2g})" for one in seen.words[:3])
+    listed = ", ".join(
+        f"{one.word} at place {one.place + 1} ({one.effect:+.2g})" for one in seen.words[:3]
+    )
     st.caption(f"What a letter adds to the decision. The strongest words: {plain(listed)}.")
 
 
 def words_of(found: Exploration, name: str) -> None:
-    """Draw the words of a text that move the decision most: for several classes to the one the strongest word moves
-    most.
+    """Draw the words of a text that move the decision most: for several classes to the one the
+    strongest word moves most.
     """
     strongest = found.words(name)
     if not strongest:
@@ -236,17 +283,21 @@ def words_of(found: Exploration, name: str) -> None:
     k = int(np.argmax(np.abs(strongest[0].effect)))
     draw = partial(word_bars, strongest, name, decided(found.model, found.learnt_from, k), k)
     drawing.figure(draw, f"Words of {name}", "words")
-    st.caption("What a word adds to a text that has it, at the chosen point; the strongest over all rows first.")
+    st.caption(
+        "What a word adds to a text that has it, at the chosen point; the strongest over "
+        "all rows first."
+    )
 
 
 # Path
 
 
 def path(along: Path, index: int, plain: tuple[tuple[str, float], ...] = ()) -> View:
-    """Draw the weights as bars that follow the cursor, beside weights and scores along the path, with ``plain`` models'
-    scores.
+    """Draw the weights as bars that follow the cursor, beside weights and scores along the path,
+    with ``plain`` models' scores.
     """
-    dark, shown = drawing.is_dark(), player_data.order(along)
+    dark = drawing.is_dark()
+    shown = player_data.order(along)
     kernels = View("kernels", lambda p: np.round(player_data.heights(p.weights, shown), 6).tolist())
     left, right = st.columns((LEFT, sum(RIGHT)), gap="medium")
     with left:
@@ -254,17 +305,22 @@ def path(along: Path, index: int, plain: tuple[tuple[str, float], ...] = ()) -> 
     cursor = {"chart": players.CHART}
     pictures = {
         players.CHART: (
-            "Solution path", player_data.weights_chart(along, dark, figure=players.CHART, **cursor),
+            "Solution path",
+            player_data.weights_chart(along, dark, figure=players.CHART, **cursor),
             partial(weight_path, along),
         ),
         players.SCORES: (
             along.score_name.capitalize(),
-            player_data.scores_chart(along, dark, figure=players.SCORES, references=plain, **cursor),
+            player_data.scores_chart(
+                along, dark, figure=players.SCORES, references=plain, **cursor
+            ),
             partial(score_path, along, references=plain),
         ),
-    }  # fmt: skip
+    }
     with right:
-        for place, (key, (title, drawn, make)) in zip(st.columns(RIGHT, gap="small"), pictures.items(), strict=True):
+        for place, (key, (title, drawn, make)) in zip(
+            st.columns(RIGHT, gap="small"), pictures.items(), strict=True
+        ):
             with place:
                 take = lambda make=make: make(players.place(along, state.current().at).index)  # noqa: E731
                 drawing.titled(f":small[**{title}**]", take, title)
@@ -277,21 +333,35 @@ def path(along: Path, index: int, plain: tuple[tuple[str, float], ...] = ()) -> 
 
 
 def inside(found: Exploration, point: Path, index: int, params: Params) -> None:
-    """Draw the errors of the model at the cursor, its kernel, its weights per class and the surface over two
-    columns.
+    """Draw the errors of the model at the cursor, its kernel, its weights per class and the surface
+    over two columns.
     """
-    model, where = point.estimators[index], players.where(point, index)
+    model = point.estimators[index]
+    where = players.where(point, index)
     errors(found, model, where)
     table = weights_by_class(model)
     if table is not None:
         called = captions.labels(found.path.kernel_names, found.path.kernel_families)
         draw = partial(class_weights, table[1], table[0], called)
-        drawing.figure(draw, "Kernel weights per class", "class_weights", f"**Kernel weights per class** at {where}")
+        drawing.figure(
+            draw,
+            "Kernel weights per class",
+            "class_weights",
+            f"**Kernel weights per class** at {where}",
+        )
     starts = listings.starts(model, problem_names(model))
     if starts is not None:
         st.markdown(f"**Where each start ended** at {where}")
-        st.dataframe(starts, hide_index=True, height=280, alt=f"Objective at the end of every start, at {where}")
-        st.caption("The lowest objective is the model; starts that end far above it are local minima it avoided.")
+        st.dataframe(
+            starts,
+            hide_index=True,
+            height=280,
+            alt=f"Objective at the end of every start, at {where}",
+        )
+        st.caption(
+            "The lowest objective is the model; starts that end far above it are local "
+            "minima it avoided."
+        )
     if model.kernels == "precomputed":
         st.info("This table is a ready kernel stack: it knows kernels, not columns.")
         return
@@ -318,7 +388,8 @@ def gram(found: Exploration, point: Path, index: int) -> None:
 
 def over_two(found: Exploration, model: Any, params: Params) -> None:
     """Draw the model over two columns, all others at their means."""
-    learnt, names = found.learnt_from, found.learnt_from.feature_names
+    learnt = found.learnt_from
+    names = found.learnt_from.feature_names
     chosen = tuple(int(part) - 1 for part in params.over.split(",")) if params.over else ()
     if len(set(chosen)) < 2 or max(chosen) >= len(names) or min(chosen) < 0:
         members = dict(learnt.columns)
@@ -331,15 +402,28 @@ def over_two(found: Exploration, model: Any, params: Params) -> None:
     for k, (box, label) in enumerate(zip(st.columns(2), ("Across", "Up"), strict=True)):
         with box:
             controls.view(
-                st.selectbox, label, f"field_over_{k}", chosen[k],
+                st.selectbox,
+                label,
+                f"field_over_{k}",
+                chosen[k],
                 partial(keep, k),
-                options=[j for j in range(len(names)) if j != chosen[1 - k]], format_func=names.__getitem__,
-            )  # fmt: skip
+                options=[j for j in range(len(names)) if j != chosen[1 - k]],
+                format_func=names.__getitem__,
+            )
     rows = learnt.drawn(500, found.seed)
-    labels = np.where(model.predict(rows.X) > 0, "inside", "outside") if learnt.task == NOVELTY else rows.y
-    draw = partial(surface_plot, decision_surface(model, (chosen[0], chosen[1])), names, rows.X, labels)
+    labels = (
+        np.where(model.predict(rows.X) > 0, "inside", "outside")
+        if learnt.task == NOVELTY
+        else rows.y
+    )
+    draw = partial(
+        surface_plot, decision_surface(model, (chosen[0], chosen[1])), names, rows.X, labels
+    )
     drawing.figure(draw, "The model over two columns", "surface", small=True)
-    st.caption("Marks: rows. All other columns are held at their means, so rows that differ there can be elsewhere.")
+    st.caption(
+        "Marks: rows. All other columns are held at their means, so rows that differ "
+        "there can be elsewhere."
+    )
 
 
 def errors(found: Exploration, model: Any, where: str) -> None:
@@ -353,15 +437,21 @@ def errors(found: Exploration, model: Any, where: str) -> None:
     if rows.task == "regression":
         draw = partial(residual_figure, said, rows.y, rows.target_name)
         drawing.figure(draw, "Residuals against prediction", "residuals", small=True)
-        st.caption("A bend says that something is not learnt yet; a funnel, that errors grow with the prediction.")
+        st.caption(
+            "A bend says that something is not learnt yet; a funnel, that errors grow "
+            "with the prediction."
+        )
         return
     from sklearn.metrics import confusion_matrix  # which the page of a sample is drawn without
 
-    names, classes = rows.class_names, model.classes_
+    names = rows.class_names
+    classes = model.classes_
     left, middle, right = st.columns(3, gap="medium")
     with left:
         counts = confusion_matrix(rows.y, said, labels=classes)
-        drawing.figure(partial(confusion_figure, counts, names), "Confusion matrix", "confusion", small=True)
+        drawing.figure(
+            partial(confusion_figure, counts, names), "Confusion matrix", "confusion", small=True
+        )
         st.caption("Each row of the picture is a true class; shades are shares of that class.")
     with middle:
         decisions = np.asarray(model.decision_function(read)).reshape(len(rows.y), -1)
@@ -375,17 +465,25 @@ def errors(found: Exploration, model: Any, where: str) -> None:
             st.caption(plain(error))
             return
         bins = reliability(sure[:, -1], np.asarray(rows.y == classes[-1]))
-        drawing.figure(partial(reliability_figure, *bins, names[-1]), "Calibration", "calibration", small=True)
-        st.caption("Of the chosen model. On the diagonal, what it calls 70 % sure comes true for 70 % of the rows.")
+        drawing.figure(
+            partial(reliability_figure, *bins, names[-1]), "Calibration", "calibration", small=True
+        )
+        st.caption(
+            "Of the chosen model. On the diagonal, what it calls 70 % sure comes true for "
+            "70 % of the rows."
+        )
 
 
-def curves(decisions: np.ndarray, rows: Dataset, classes: Any) -> list[tuple[str, np.ndarray, np.ndarray, float]]:
+def curves(
+    decisions: np.ndarray, rows: Dataset, classes: Any
+) -> list[tuple[str, np.ndarray, np.ndarray, float]]:
     """One ROC curve for two classes, one class against the rest for more; the smallest areas first."""
     from sklearn.metrics import auc, roc_curve  # as above
 
     if decisions.shape[1] not in (1, len(classes)):
         return []
-    found, positives = [], [len(classes) - 1] if decisions.shape[1] == 1 else range(len(classes))
+    found = []
+    positives = [len(classes) - 1] if decisions.shape[1] == 1 else range(len(classes))
     for values, k in zip(decisions.T, positives, strict=True):
         truth = rows.y == classes[k]
         if 0 < truth.sum() < truth.size:

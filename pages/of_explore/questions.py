@@ -1,4 +1,6 @@
-"""Explore, what stands beside the ranking: plain models, how sure it is, what was left out, and the ways to take it."""
+"""Explore, what stands beside the ranking: plain models, how sure it is, what was left out, and the
+ways to take it.
+"""
 
 from collections import Counter
 from collections.abc import Callable
@@ -23,7 +25,12 @@ from pages.shared import answer, controls, drawing, export, listings, state, tab
 from pages.shared.inside import plain
 from pages.shared.parameters import SPLIT, Params
 
-NAMES = {"linear": "linear", "RBF": "RBF machine", "forest": "random forest", "boosting": "gradient boosting"}
+NAMES = {
+    "linear": "linear",
+    "RBF": "RBF machine",
+    "forest": "random forest",
+    "boosting": "gradient boosting",
+}
 MOST_LEFT_OUT = 4
 
 
@@ -34,16 +41,27 @@ def compared(found: Exploration, params: Params, pending: bool) -> None:
     """Draw the plain models with their scores, and what follows where one of them is ahead."""
     if found.learnt_from.task == NOVELTY:
         return
-    verdict, test = found.verdict, found.test is not None
+    verdict = found.verdict
+    test = found.test is not None
     name = verdict.score_name
-    st.markdown(f"**Compared with**, {name} {f'on {verdict.rows:,} held-out rows' if test else 'by folds'}")
+    st.markdown(
+        f"**Compared with**, {name} {f'on {verdict.rows:,} held-out rows' if test else 'by folds'}"
+    )
     rows = [("this model", captions.score(name, verdict.score if test else found.score), "")]
     for one in verdict.references:
         gap = f" ({drawing.with_error(name, one.difference, one.error)})"
-        rows.append((NAMES.get(one.name, one.name), captions.score(name, one.score),
-                     "the same" if one.place == "same" else f"{place(one, verdict.rows)}{gap}"))  # fmt: skip
+        rows.append(
+            (
+                NAMES.get(one.name, one.name),
+                captions.score(name, one.score),
+                "the same" if one.place == "same" else f"{place(one, verdict.rows)}{gap}",
+            )
+        )
     if not verdict.references:
-        rows += [(NAMES.get(one, one), captions.score(name, score), "") for one, score in found.baselines.items()]
+        rows += [
+            (NAMES.get(one, one), captions.score(name, score), "")
+            for one, score in found.baselines.items()
+        ]
     elif not set(TREES) & set(found.baselines):
         wait = "on its way" if pending else "not yet compared"
         later = wait if verdict.trees_read else "cannot read sequences"
@@ -55,9 +73,11 @@ def compared(found: Exploration, params: Params, pending: bool) -> None:
     if found.taken.said_by:
         st.caption(f"This model is one machine on a sum of kernels. {made_of(found.taken.said_by)}")
         st.button(
-            "See it with one kernel per column", key="one_per_column", on_click=state.change,
+            "See it with one kernel per column",
+            key="one_per_column",
+            on_click=state.change,
             kwargs={"recipe": "recommended", "together": False, "at": None},
-        )  # fmt: skip
+        )
 
 
 def place(one: Any, rows: int) -> str:
@@ -76,20 +96,36 @@ def how_sure(found: Exploration, params: Params) -> None:
     if learnt.task == NOVELTY:
         return
     show = lambda _: st.markdown(width_of(found))  # noqa: E731
-    with st.expander("How sure is a prediction?", icon=":material/straighten:", key="deep_intervals", type="compact"):
-        drawing.request("Compute intervals", "ask_intervals", answer.intervals, answer.key(params), show)
+    with st.expander(
+        "How sure is a prediction?",
+        icon=":material/straighten:",
+        key="deep_intervals",
+        type="compact",
+    ):
+        drawing.request(
+            "Compute intervals", "ask_intervals", answer.intervals, answer.key(params), show
+        )
     if learnt.sequences or tables.on_stack(params) or learnt.n_samples < 40:
         return
-    with st.expander("Columns that stand out from noise", icon=":material/grain:", key="deep_noise", type="compact"):
+    with st.expander(
+        "Columns that stand out from noise",
+        icon=":material/grain:",
+        key="deep_noise",
+        type="compact",
+    ):
         st.caption("At most a tenth of the columns named is expected to be false.")
-        drawing.request("Name them", "ask_noise", partial(selected, found), params.of(*SPLIT), named)
+        drawing.request(
+            "Name them", "ask_noise", partial(selected, found), params.of(*SPLIT), named
+        )
 
 
 def selected(found: Exploration, params: Params) -> Any:
     """The columns that are told from noise."""
 
     def make(progress: Callable[..., None]) -> Any:
-        return select_columns(found.learnt_from, seed=found.seed, callback=lambda done, total: progress(done / total))
+        return select_columns(
+            found.learnt_from, seed=found.seed, callback=lambda done, total: progress(done / total)
+        )
 
     return work.get(("selected", params), make, title="Columns and noise", seconds=10.0)
 
@@ -108,20 +144,27 @@ def width_of(found: Exploration) -> str:
     if found.learnt_from.task == "regression":
         ends = found.predict_interval(X)
         half = float(np.median(ends[:, 1] - ends[:, 0])) / 2
-        return f"About 9 in 10 similar new rows fall within **± {rounded(half)}** of their prediction (median width)."
+        return (
+            f"About 9 in 10 similar new rows fall within **± {rounded(half)}** of their "
+            "prediction (median width)."
+        )
     sizes = found.predict_set(X).sum(axis=1)
     return (
-        f"For **{100 * np.mean(sizes == 1):.0f} %** of the rows one class is enough to be right for about 9 in 10 "
-        "similar new rows; the others need several."
+        f"For **{100 * np.mean(sizes == 1):.0f} %** of the rows one class is enough to be "
+        "right for about 9 in 10 similar new rows; the others need several."
     )
 
 
 def splits(params: Params) -> None:
     """Draw the whole answer on other splits, on request."""
-    with st.expander("The same on other splits", icon=":material/casino:", key="repeats", type="compact"):
+    with st.expander(
+        "The same on other splits", icon=":material/casino:", key="repeats", type="compact"
+    ):
         st.caption("Other rows are held out each time, and everything is chosen again.")
         controls.field_view("Splits", "repeats")
-        drawing.request("Repeat", "repeat", partial(repeated, params.repeats), answer.key(params), repeats)
+        drawing.request(
+            "Repeat", "repeat", partial(repeated, params.repeats), answer.key(params), repeats
+        )
 
 
 def repeated(count: int, params: Params) -> Any:
@@ -131,9 +174,14 @@ def repeated(count: int, params: Params) -> Any:
     def make(progress: Callable[..., None]) -> list[tuple[int, float, tuple[str, ...]]]:
         found = []
         for k in range(count):
-            tick = lambda done, total, k=k: progress((k + done / total) / count, f"{k} of {count} splits")  # noqa: E731
+
+            def tick(done: int, total: int, k: int = k) -> None:
+                progress((k + done / total) / count, f"{k} of {count} splits")
+
             one = answered(data, replace(asked, seed=asked.seed + k + 1), tick)
-            found.append((asked.seed + k + 1, one.verdict.score, tuple(c.name for c in one.columns[:3])))
+            found.append(
+                (asked.seed + k + 1, one.verdict.score, tuple(c.name for c in one.columns[:3]))
+            )
         return found
 
     key = ("other splits", params, count)
@@ -146,8 +194,9 @@ def repeats(found: list[tuple[int, float, tuple[str, ...]]]) -> None:
     often = Counter(name for _, _, names in found for name in names)
     first = ", ".join(f"**{plain(name)}** {times} times" for name, times in often.most_common(5))
     st.markdown(
-        f"Score {style.number(float(scores.mean()))} ± {style.number(float(scores.std(ddof=1)))} (standard deviation "
-        f"over {len(found)} splits). Among the first three columns: {first}."
+        f"Score {style.number(float(scores.mean()))} ± "
+        f"{style.number(float(scores.std(ddof=1)))} (standard deviation over {len(found)} "
+        f"splits). Among the first three columns: {first}."
     )
     frame = pd.DataFrame(found, columns=["seed", "score", "first columns"])
     frame["first columns"] = [", ".join(names) for names in frame["first columns"]]
@@ -162,7 +211,11 @@ def left_out(params: Params) -> None:
     if not params.is_upload or tables.on_stack(params):
         return
     table = tables.table(params)
-    unused = [one for one in tables.summary(params).columns if not one.used and one.name != table.target_name]
+    unused = [
+        one
+        for one in tables.summary(params).columns
+        if not one.used and one.name != table.target_name
+    ]
     for k, one in enumerate(unused[:MOST_LEFT_OUT]):
         said, button = st.columns([5, 1], vertical_alignment="center")
         why = one.done.removeprefix("left out").strip(":, ") or one.kind
@@ -170,9 +223,12 @@ def left_out(params: Params) -> None:
         use = Repair.of("Use it", uses=((one.name, "category"),))
         if one.kind not in ("constant", "empty"):
             button.button(
-                "Use it", key=f"use_{k}", type="tertiary", on_click=state.change,
+                "Use it",
+                key=f"use_{k}",
+                type="tertiary",
+                on_click=state.change,
                 kwargs=tables.changes(params, use),
-            )  # fmt: skip
+            )
     if len(unused) > MOST_LEFT_OUT:
         st.caption(f"{len(unused) - MOST_LEFT_OUT} more columns were not used; Data lists them.")
 
@@ -182,14 +238,18 @@ def notes(found: Exploration) -> None:
     with st.expander("Rows used, and what was tried", icon=":material/notes:", type="compact"):
         rows = found.test
         held = "none held out" if rows is None else f"{rows.n_samples:,} held out"
-        controls.sentences([f"Learned from {found.learnt_from.n_samples:,} rows, {held}.", *found.notes])
+        controls.sentences(
+            [f"Learned from {found.learnt_from.n_samples:,} rows, {held}.", *found.notes]
+        )
 
 
 # Taking it
 
 
 def take(found: Exploration, table: Dataset, point: Path, index: int, params: Params) -> None:
-    """Draw the ways to take the answer: one file that still drags, the columns, the model, and how to check it."""
+    """Draw the ways to take the answer: one file that still drags, the columns, the model, and how
+    to check it.
+    """
     if params.present:
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):

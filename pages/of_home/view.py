@@ -37,11 +37,17 @@ def draw_cards(take: Callable[[str], None]) -> None:
 
 
 def cards() -> list[dict[str, Any]]:
-    """Return what each card shows: its label, the line on hover, and the effects of its columns as bars."""
+    """Return what each card shows: its label, the line on hover, and the effects of its columns as
+    bars.
+    """
     found = kept.earlier_answers()
     return [
         {"name": name, "label": sample.label, "line": sample.teaches}
-        | (drawn(found[name]) if name in found else {"bars": (), "largest": "", "share": "", "spoken": ""})
+        | (
+            drawn(found[name])
+            if name in found
+            else {"bars": (), "largest": "", "share": "", "spoken": ""}
+        )
         for name, sample in SAMPLES.items()
     ]
 

@@ -1,8 +1,10 @@
-"""Players: the cursor over λ, dragged without a round trip, with grid, graph and relevance that follow it.
+"""Players: the cursor over λ, dragged without a round trip, with grid, graph and relevance that
+follow it.
 
-One inline component. It holds every hull of the path as numbers, and reports once: on release, when the keys rest, or
-when a node is clicked. The session remembers the last reports, so that Python moves the cursor only when it chose a new
-place itself (undo, a link, the number box, a new path, an exact hull that has arrived).
+One inline component. It holds every hull of the path as numbers, and reports once: on release, when
+the keys rest, or when a node is clicked. The session remembers the last reports, so that Python
+moves the cursor only when it chose a new place itself (undo, a link, the number box, a new path, an
+exact hull that has arrived).
 """
 
 from collections.abc import Sequence
@@ -33,8 +35,8 @@ def label(value: float) -> str:
 
 
 def listen(shown: HullsView) -> None:
-    """Take the browser's last reports into the parameters, each of them once: where the cursor was let go, what was
-    clicked.
+    """Take the browser's last reports into the parameters, each of them once: where the cursor was
+    let go, what was clicked.
     """
     picked = controls.report(KEY, "picked")
     _follow(shown.path, _name(shown))
@@ -54,7 +56,9 @@ def _follow(path: Path, name: object) -> None:
 def _is_node(shown: HullsView, text: str) -> bool:
     """Tell whether what the browser calls a node is one of this grid."""
     try:
-        found = hulls.read_node(text, hulls.columns(shown.params), shown.path.estimators[0].design_.q)
+        found = hulls.read_node(
+            text, hulls.columns(shown.params), shown.path.estimators[0].design_.q
+        )
     except ValueError:
         return False
     return found is not None
@@ -91,8 +95,8 @@ def to_keep(shown: HullsView) -> EarlierHulls:
 
 
 def player_of(found: EarlierHulls, params: Params) -> None:
-    """Draw hulls that came with the project: cursor, grid, graph and relevance; there are no models to click for
-    more.
+    """Draw hulls that came with the project: cursor, grid, graph and relevance; there are no models
+    to click for more.
     """
     name = "earlier", hulls.key(params)
     _follow(found.path, name)
@@ -101,17 +105,28 @@ def player_of(found: EarlierHulls, params: Params) -> None:
     _draw(found.layout, found.states, hulls.columns(params), index=here.index, turn=_turn(name))
 
 
-def player(shown: HullsView, index: int, between: HullView | None, selected: str, stable: Stability | None) -> None:
-    """Draw the cursor and the pictures that follow it. ``between`` is a hull solved between the points of the path,
-    ``stable`` how often the columns of the hull that is shown are selected on other rows.
+def player(
+    shown: HullsView, index: int, between: HullView | None, selected: str, stable: Stability | None
+) -> None:
+    """Draw the cursor and the pictures that follow it.
+
+    ``between`` is a hull solved between the points of the path, ``stable`` how often the columns of
+    the hull that is shown are selected on other rows.
     """
     layout, states = drawn(shown)
     ticks = None if stable is None else [float(stable.columns[i]) for i in layout.bars]
     exact = None if between is None else _state(shown, between, layout)
     _draw(
-        layout, states, hulls.columns(shown.params), index=index, exact=exact, waiting=shown.waiting,
-        selected=selected, ticks=ticks, turn=_turn(_name(shown), between is not None),
-    )  # fmt: skip
+        layout,
+        states,
+        hulls.columns(shown.params),
+        index=index,
+        exact=exact,
+        waiting=shown.waiting,
+        selected=selected,
+        ticks=ticks,
+        turn=_turn(_name(shown), between is not None),
+    )
 
 
 def _turn(name: object, given: object = None) -> int:
@@ -127,10 +142,12 @@ def _draw(
     _component(
         key=KEY,
         data={
-            **drawn_hulls.hull_json(layout, states, [j + 1 for j in chosen], dark=drawing.is_dark()),
+            **drawn_hulls.hull_json(
+                layout, states, [j + 1 for j in chosen], dark=drawing.is_dark()
+            ),
             **now,
         },
         default={"report": None, "picked": None},
         on_report_change=lambda: None,
         on_picked_change=lambda: None,
-    )  # fmt: skip
+    )

@@ -29,7 +29,7 @@ KINDS_OF_UNITS = {
     "sequence": ("sequence", "sequences"),
     "text": ("text", "texts"),
     "cluster": ("set of columns that go together", "sets of columns that go together"),
-}  # fmt: skip
+}
 ON_GROUPS = {"rbf": "RBF", "linear": "linear", "both": "linear and RBF"}
 ON_BANDS = ON_GROUPS | {"spectral": "linear, cubic and two RBF (spectra)"}
 
@@ -46,13 +46,20 @@ def back_to_builders() -> None:
 
 
 def draw() -> None:
-    """Draw where the dictionary comes from: the table suggests it, or the builders make it; then its scale."""
+    """Draw where the dictionary comes from: the table suggests it, or the builders make it; then
+    its scale.
+    """
     params = state.current()
     controls.view(
-        st.segmented_control, "Dictionary", "field_recipe", "recommended" if params.recommended else "builders",
-        lambda name: state.change(recipe=name), options=RECIPES, required=True,
+        st.segmented_control,
+        "Dictionary",
+        "field_recipe",
+        "recommended" if params.recommended else "builders",
+        lambda name: state.change(recipe=name),
+        options=RECIPES,
+        required=True,
         disabled=bool(params.edited),
-    )  # fmt: skip
+    )
     if params.recommended:
         suggested()
     else:
@@ -67,20 +74,29 @@ def suggested() -> None:
     params = state.current()
     _edited(params)
     st.caption(_made_of(dictionaries.made_of(params), params.curved))
-    edited, paired = bool(params.edited), bool(dictionaries.pairs(params))
+    edited = bool(params.edited)
+    paired = bool(dictionaries.pairs(params))
     see = "One linear and one RBF kernel of all columns: they see how columns act together."
     controls.field_view(
-        "Kernels of all columns", "together", disabled=edited or paired,
+        "Kernels of all columns",
+        "together",
+        disabled=edited or paired,
         help=see + " Pairs of columns take their place." * paired,
-    )  # fmt: skip
+    )
     controls.field_view(
-        "Nonlinear kernels", "curved", disabled=edited,
+        "Nonlinear kernels",
+        "curved",
+        disabled=edited,
         help="Off: every column has a straight line, enough where a linear model does better.",
-    )  # fmt: skip
+    )
     controls.field_view(
-        "Pairs of columns", "pairs", disabled=edited,
-        help="Products of two columns that explain what single columns do not, on the training rows.",
-    )  # fmt: skip
+        "Pairs of columns",
+        "pairs",
+        disabled=edited,
+        help=(
+            "Products of two columns that explain what single columns do not, on the training rows."
+        ),
+    )
 
 
 def _made_of(found: Sequence[Unit], curved: bool) -> str:
@@ -89,15 +105,23 @@ def _made_of(found: Sequence[Unit], curved: bool) -> str:
     counts = [f"{count:,} {KINDS_OF_UNITS[kind][count > 1]}" for kind, count in kinds.items()]
     bent = " and an RBF at its median distance" if curved else ""
     return (
-        f"Kernels for {joined(counts)}: each has a linear kernel{bent}; a category has one that asks whether two rows "
-        "are alike."
+        f"Kernels for {joined(counts)}: each has a linear kernel{bent}; a category has one "
+        "that asks whether two rows are alike."
     )
 
 
 def _edited(params: parameters.Params) -> None:
     if params.edited:
-        st.info("You edited the table of kernels: it takes the place of what is below.", icon=":material/edit:")
-        st.button("Back to the dictionary below", key="builders_back", width="stretch", on_click=back_to_builders)
+        st.info(
+            "You edited the table of kernels: it takes the place of what is below.",
+            icon=":material/edit:",
+        )
+        st.button(
+            "Back to the dictionary below",
+            key="builders_back",
+            width="stretch",
+            on_click=back_to_builders,
+        )
 
 
 def builders() -> None:
@@ -108,7 +132,9 @@ def builders() -> None:
     whole_table(off)
     parts_of_the_table(off)
     with st.expander(
-        "Bands and random choices of columns", key="more_builders", expanded=bool(params.bands or params.subspaces)
+        "Bands and random choices of columns",
+        key="more_builders",
+        expanded=bool(params.bands or params.subspaces),
     ):
         bands(off)
         subspaces(off)
@@ -117,29 +143,51 @@ def builders() -> None:
 def whole_table(off: bool) -> None:
     """Draw the builders of kernels on all columns."""
     controls.field_view(
-        "RBF kernels of all columns", "widths", kind=st.slider, disabled=off,
-        help="Widths from a quarter to four times the median distance. More widths: finer choice of smoothness.",
-    )  # fmt: skip
-    controls.field_view("Laplacian kernels of all columns", "laplacians", kind=st.slider, disabled=off)
+        "RBF kernels of all columns",
+        "widths",
+        kind=st.slider,
+        disabled=off,
+        help=(
+            "Widths from a quarter to four times the median distance. More widths: finer "
+            "choice of smoothness."
+        ),
+    )
+    controls.field_view(
+        "Laplacian kernels of all columns", "laplacians", kind=st.slider, disabled=off
+    )
     others = other_kernels()
     controls.field_view(
-        "Other kernels of all columns", "others", kind=st.multiselect, options=list(others), disabled=off,
-        format_func=lambda key: KERNELS[key].word, to=lambda text: [key for key in text.split(",") if key in others],
+        "Other kernels of all columns",
+        "others",
+        kind=st.multiselect,
+        options=list(others),
+        disabled=off,
+        format_func=lambda key: KERNELS[key].word,
+        to=lambda text: [key for key in text.split(",") if key in others],
         back=",".join,
-    )  # fmt: skip
+    )
     controls.field_view("Linear kernel of all columns", "linear", disabled=off)
     controls.field_view(
-        "Polynomial kernel of all columns", "degree", options=[0, 2, 3, 4, 5, 6], disabled=off,
+        "Polynomial kernel of all columns",
+        "degree",
+        options=[0, 2, 3, 4, 5, 6],
+        disabled=off,
         format_func=lambda degree: f"degree {degree}" if degree else "none",
-    )  # fmt: skip
+    )
 
 
 def parts_of_the_table(off: bool) -> None:
     """Draw the builders of kernels on single columns and on groups."""
     controls.field_view("One kernel per column", "each", options=each_column(), disabled=off)
     groups = tables.table(state.current()).groups
-    count = f"{counted(len(groups), 'group')} in this table." if groups else "This table has no groups of columns."
-    controls.field_view("Kernels per group of columns", "groups", disabled=off or not groups, help=count)
+    count = (
+        f"{counted(len(groups), 'group')} in this table."
+        if groups
+        else "This table has no groups of columns."
+    )
+    controls.field_view(
+        "Kernels per group of columns", "groups", disabled=off or not groups, help=count
+    )
     if groups and state.current().groups:
         controls.field_view("Of each group", "group_kernels", options=ON_GROUPS, disabled=off)
 
@@ -148,10 +196,13 @@ def bands(off: bool) -> None:
     """Draw the builder of bands x families."""
     most = max(2, min(100, tables.table(state.current()).n_features))
     controls.field_view(
-        "Bands of neighbouring columns", "bands", max_value=most, disabled=off,
+        "Bands of neighbouring columns",
+        "bands",
+        max_value=most,
+        disabled=off,
         to=lambda count: min(count, most),
         help="For ordered columns, such as wavelengths: each band is one interval of them.",
-    )  # fmt: skip
+    )
     if state.current().bands:
         controls.field_view("Of each band", "band_kernels", options=ON_BANDS, disabled=off)
 
@@ -159,18 +210,26 @@ def bands(off: bool) -> None:
 def subspaces(off: bool) -> None:
     """Draw the builder of random choices of columns."""
     controls.field_view(
-        "Random choices of columns", "subspaces", disabled=off,
+        "Random choices of columns",
+        "subspaces",
+        disabled=off,
         help="Each is one kernel of a few columns chosen at random.",
-    )  # fmt: skip
+    )
     if not state.current().subspaces:
         return
     most = min(1000, tables.table(state.current()).n_features)
     controls.field_view(
-        "Columns in each", "subspace_size", max_value=most, disabled=off,
+        "Columns in each",
+        "subspace_size",
+        max_value=most,
+        disabled=off,
         to=lambda size: min(size, most),
-    )  # fmt: skip
+    )
     controls.field_view(
-        "Of each choice", "subspace_kernel", options={key: entry.word for key, entry in KERNELS.items()}, disabled=off
+        "Of each choice",
+        "subspace_kernel",
+        options={key: entry.word for key, entry in KERNELS.items()},
+        disabled=off,
     )
     controls.field_view("Seed of the choices", "subspace_seed", disabled=off)
 
@@ -183,22 +242,35 @@ def sequences(off: bool) -> None:
         number = SEQUENCE_KERNELS[key].parameters[place]
         label = f"{SEQUENCE_KERNELS[key].label}: {number.label[0].lower()}{number.label[1:]}"
         controls.field_view(
-            label, name, kind=st.slider, disabled=off,
+            label,
+            name,
+            kind=st.slider,
+            disabled=off,
             help=f"{number.help} 0 leaves the kernel out.",
-        )  # fmt: skip
+        )
 
 
 def scale() -> None:
     """Draw normalisation and centring."""
     controls.field_view(
-        "Normalisation", "normalise", options=NORMALISATIONS,
+        "Normalisation",
+        "normalise",
+        options=NORMALISATIONS,
         help="Brings kernels to one scale, so that a weight tells how useful a kernel is.",
-    )  # fmt: skip
+    )
     controls.field_view("Centre in feature space", "center")
 
 
 def stack_words() -> None:
     """Say why a ready stack has no builders."""
-    st.info("A ready stack is used as it is: not built, normalised or centred.", icon=":material/layers:")
+    st.info(
+        "A ready stack is used as it is: not built, normalised or centred.",
+        icon=":material/layers:",
+    )
     if state.current().edited:
-        st.button("All kernels of the stack", key="builders_back", width="stretch", on_click=back_to_builders)
+        st.button(
+            "All kernels of the stack",
+            key="builders_back",
+            width="stretch",
+            on_click=back_to_builders,
+        )

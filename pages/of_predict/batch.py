@@ -1,4 +1,6 @@
-"""A whole file of new rows: read as the training table was, bounded, predicted, and handed back as a table."""
+"""A whole file of new rows: read as the training table was, bounded, predicted, and handed back as
+a table.
+"""
 
 import hashlib
 from collections.abc import Callable
@@ -20,14 +22,19 @@ from pages.shared.inside import plain
 from pages.shared.state import Upload, memory
 from pages.shared.work import Failed, Ready
 
-MOST_ROWS, AT_A_TIME, SHOWN_ROWS = 20_000, 500, 200
+MOST_ROWS = 20_000
+AT_A_TIME = 500
+SHOWN_ROWS = 200
 LEVEL = 0.9  # share of new rows that intervals and sets are to cover
-_OF_ONE_CLASS = ("accuracy", "neg_root_mean_squared_error", "neg_mean_absolute_error")  # scores that it has, too
+# scores that it has, too
+_OF_ONE_CLASS = ("accuracy", "neg_root_mean_squared_error", "neg_mean_absolute_error")
 
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """The answers, notes of the reader, and the score over the rows with a target, or why there is none."""
+    """The answers, notes of the reader, and the score over the rows with a target, or why there is
+    none.
+    """
 
     frame: pd.DataFrame
     notes: tuple[str, ...]
@@ -46,14 +53,22 @@ def take() -> None:
 
 
 def draw(
-    key: object, model: Any, table: Dataset, encoder: TableEncoder, scoring: Scoring, sure: Conformal | None
+    key: object,
+    model: Any,
+    table: Dataset,
+    encoder: TableEncoder,
+    scoring: Scoring,
+    sure: Conformal | None,
 ) -> None:
     """Draw the upload and the table of answers; ``key`` names the model."""
     st.file_uploader(
-        "A file with new rows", type=["csv", "tsv", "txt", "parquet", "xlsx"], key="batch_file", on_change=take,
+        "A file with new rows",
+        type=["csv", "tsv", "txt", "parquet", "xlsx"],
+        key="batch_file",
+        on_change=take,
         max_upload_size=state.UPLOAD_LIMIT_MB,
         help="The columns of the training table, in any order. The file stays in this session.",
-    )  # fmt: skip
+    )
     file = memory().batch
     if file is None:
         scored = f" With a column {plain(table.target_name)} the predictions are scored as well."
@@ -76,27 +91,37 @@ def draw(
 
 def columns_needed(table: Dataset, most: int = 8) -> str:
     """The columns that a file needs, by the names they have in the file of the table."""
-    every = [*dict.fromkeys((*(name for name, _ in table.columns), *(name for name, _ in table.strings)))]
+    every = [
+        *dict.fromkeys((*(name for name, _ in table.columns), *(name for name, _ in table.strings)))
+    ]
     rest = len(every) - most
     return ", ".join(map(plain, every[:most])) + (f" and {rest} more" if rest > 0 else "")
 
 
 def answers(
-    model: Any, new: NewRows, table: Dataset, scoring: Scoring, sure: Conformal | None = None,
+    model: Any,
+    new: NewRows,
+    table: Dataset,
+    scoring: Scoring,
+    sure: Conformal | None = None,
     progress: Callable[..., None] = lambda *_: None,
-) -> Batch:  # fmt: skip
-    """The prediction of every row, its decision values or probabilities, and how sure it is, some rows at a time."""
+) -> Batch:
+    """The prediction of every row, its decision values or probabilities, and how sure it is, some
+    rows at a time.
+    """
     rows = new.table
     if len(rows) > MOST_ROWS:
         raise DataError(
-            f"The file has {len(rows):,} rows; at most {MOST_ROWS:,} are predicted at once. Cut it in parts."
+            f"The file has {len(rows):,} rows; at most {MOST_ROWS:,} are predicted at "
+            "once. Cut it in parts."
         )
     parts: list[dict[str, np.ndarray]] = []
     for first in range(0, len(rows), AT_A_TIME):
         progress(first / len(rows), f"row {first:,} of {len(rows):,}")
         parts.append(_answers(model, rows[first : first + AT_A_TIME], table, sure))
     found = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-    said, decision = found.pop("said"), found.pop("decision")
+    said = found.pop("said")
+    decision = found.pop("decision")
     frame = pd.DataFrame({"row": np.arange(1, len(rows) + 1), **found})
     known = np.zeros(len(rows), dtype=bool)
     if new.target is not None:
@@ -106,31 +131,48 @@ def answers(
         return Batch(frame, new.notes)
     truth = new.target[known] if new.target is not None else said
     if table.task != "regression":
-        said, truth = said.astype(str), truth.astype(str)
+        said = said.astype(str)
+        truth = truth.astype(str)
     if np.unique(truth).size < 2 and scoring not in _OF_ONE_CLASS:
         return Batch(frame, new.notes, int(known.sum()), None, "their targets are all the same")
     try:
-        return Batch(frame, new.notes, int(known.sum()), scored(model, decision[known], truth, scoring, said[known]))
+        return Batch(
+            frame,
+            new.notes,
+            int(known.sum()),
+            scored(model, decision[known], truth, scoring, said[known]),
+        )
     except ParameterError as error:
         return Batch(frame, new.notes, int(known.sum()), None, str(error))
 
 
-def _answers(model: Any, rows: np.ndarray, table: Dataset, sure: Conformal | None) -> dict[str, np.ndarray]:
+def _answers(
+    model: Any, rows: np.ndarray, table: Dataset, sure: Conformal | None
+) -> dict[str, np.ndarray]:
     said = np.asarray(model.predict(rows))
     if table.task == "regression":
         found = {"said": said, "decision": said, f"predicted {table.target_name}": said}
         if sure is not None:
             ends = sure.predict_interval(rows)
-            found |= {f"{end} ({LEVEL:.0%} interval)": ends[:, k] for k, end in enumerate(("from", "to"))}
+            found |= {
+                f"{end} ({LEVEL:.0%} interval)": ends[:, k] for k, end in enumerate(("from", "to"))
+            }
         return found
     decision = np.asarray(model.decision_function(rows))
     if table.task == "novelty":
         ordinary = np.where(said > 0, "ordinary", "unusual").astype(object)
-        return {"said": said, "decision": decision, "the model says": ordinary, "decision value": decision}
+        return {
+            "said": said,
+            "decision": decision,
+            "the model says": ordinary,
+            "decision value": decision,
+        }
     found = {"said": said, "decision": decision, f"predicted {table.target_name}": said}
     if hasattr(model, "calibration_"):
         likely = model.predict_proba(rows)
-        found |= {f"probability of {name}": likely[:, k] for k, name in enumerate(table.class_names)}
+        found |= {
+            f"probability of {name}": likely[:, k] for k, name in enumerate(table.class_names)
+        }
     else:
         each = decision.reshape(len(rows), -1)
         names = table.class_names if each.shape[1] > 1 else ("",)
@@ -146,8 +188,12 @@ def _table(batch: Batch, score_name: str, is_sure: bool) -> None:
     if batch.n_scored:
         why = f", for {plain(batch.unscored)}" if batch.unscored else ""
         reached = score_text(score_name, batch.score, "**")
-        st.markdown(f"{score_name} on {counted(batch.n_scored, 'row')} with a target: {reached}{why}")
-    st.dataframe(batch.frame.head(SHOWN_ROWS), hide_index=True, height=280, alt="Predictions, row by row")
+        st.markdown(
+            f"{score_name} on {counted(batch.n_scored, 'row')} with a target: {reached}{why}"
+        )
+    st.dataframe(
+        batch.frame.head(SHOWN_ROWS), hide_index=True, height=280, alt="Predictions, row by row"
+    )
     if len(batch.frame) > SHOWN_ROWS:
         st.caption(f"{len(batch.frame) - SHOWN_ROWS:,} more rows are in the download.")
     if is_sure:

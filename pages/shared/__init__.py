@@ -1,1 +1,3 @@
-"""What several pages share: parameters, work in the background, the answer, what is drawn and exported."""
+"""What several pages share: parameters, work in the background, the answer, what is drawn and
+exported.
+"""

@@ -1,11 +1,13 @@
-"""The library's answer for what a page asks: the same pipeline as `mkl.explore`, with what the person fixed.
+"""The library's answer for what a page asks: the same pipeline as `mkl.explore`, with what the
+person fixed.
 
     match answer.get(params):
         case Ready(found): draw(found)                    # an `Exploration`
         case Pending(share, text, part): draw what the stages in `part` have found
         case Failed(sentence, repairs): st.error(sentence)
 
-What takes longer is work of its own on the finished answer: `further`, `chance`, `intervals`, `terms`, `norm_map`.
+What takes longer is work of its own on the finished answer: `further`, `chance`, `intervals`,
+`terms`, `norm_map`.
 """
 
 from __future__ import annotations
@@ -31,7 +33,15 @@ from mklcore.kernels.features import Nystroem
 from mklcore.paths.choosing import CrossValidated, cross_validate_path
 from mklcore.paths.path import Path, path_grid
 from pages.shared import dictionaries, parameters, tables, work
-from pages.shared.parameters import ANSWER, LOW_RANK, METHODS, MethodParams, Params, Setting, applicable
+from pages.shared.parameters import (
+    ANSWER,
+    LOW_RANK,
+    METHODS,
+    MethodParams,
+    Params,
+    Setting,
+    applicable,
+)
 from pages.shared.work import Failed, Pending, Ready
 
 # The method
@@ -53,16 +63,21 @@ def runs_over(params: Params) -> PathParameter:
 
 
 def acting(params: Params) -> tuple[Control, ...]:
-    """Return the controls that have an effect under these parameters: not the path's own, nor what another switches
-    off.
+    """Return the controls that have an effect under these parameters: not the path's own, nor what
+    another switches off.
     """
-    method, task = algorithm(params), tables.table(params).task
-    values: dict[str, Setting] = {control.name: params.setting(control) for control in applicable(method, task)}
+    method = algorithm(params)
+    task = tables.table(params).task
+    values: dict[str, Setting] = {
+        control.name: params.setting(control) for control in applicable(method, task)
+    }
     return method.shown(task, runs_over(params).key, values)
 
 
 def words_for(params: Params) -> Algorithm | Variant:
-    """Return whose formula and words hold under these parameters: a control may change what is solved."""
+    """Return whose formula and words hold under these parameters: a control may change what is
+    solved.
+    """
     acts = {control.name: params.setting(control) for control in acting(params)}
     return algorithm(params).words_for(acts, tables.table(params).task)
 
@@ -83,8 +98,10 @@ def is_open(params: Params, control: Control) -> bool:
 
 LANDMARKS = 100
 SECONDS = 3.0  # of an answer, about
-SHOWN_SECONDS = 1.0  # of the processor between two stages that are shown: every one draws the page again
-FIXED = {"p": "p", "C": "C", "lam": "lam", "n_kernels": "s", "loss": "loss"}  # controls that the pipeline calls by name
+# of the processor between two stages that are shown: every one draws the page again
+SHOWN_SECONDS = 1.0
+# controls that the pipeline calls by name
+FIXED = {"p": "p", "C": "C", "lam": "lam", "n_kernels": "s", "loss": "loss"}
 USUAL = Params()
 TABLE_SUGGESTS = ("together", "curved", "pairs", "spectrum", "places", "shift", "edited")
 Found = Ready | Pending | Failed
@@ -114,7 +131,8 @@ class Partial:
 
 def asked(params: Params) -> Asked:
     """What the person fixed; all else is chosen. Raises ``MKLError``."""
-    method, ready = algorithm(params), tables.on_stack(params)
+    method = algorithm(params)
+    ready = tables.on_stack(params)
     given = {control.name: params.setting(control) for control in acting(params)}
     given = {name: given[name] for name, _ in params.settings if name in given}
     fixed: dict[str, Any] = {FIXED[name]: given.pop(name) for name in tuple(given) if name in FIXED}
@@ -126,13 +144,21 @@ def asked(params: Params) -> Asked:
         fixed["normalise"] = None if params.normalise == "none" else params.normalise
     if ready:
         fixed["stack"] = dictionaries.chosen_stack(params)
-    elif not params.recommended or any(getattr(params, name) != getattr(USUAL, name) for name in TABLE_SUGGESTS):
+    elif not params.recommended or any(
+        getattr(params, name) != getattr(USUAL, name) for name in TABLE_SUGGESTS
+    ):
         fixed["kernels"] = dictionaries.dictionary(params)
     return Asked(
-        **fixed, scoring=params.scoring or None, max_rows=params.rows or None, seed=params.seed,
-        test_size=None if params.test == USUAL.test else params.test, over=params.path or None,
-        settings=tuple(given.items()), center=params.center, hold_out=params.hold_out,
-    )  # fmt: skip
+        **fixed,
+        scoring=params.scoring or None,
+        max_rows=params.rows or None,
+        seed=params.seed,
+        test_size=None if params.test == USUAL.test else params.test,
+        over=params.path or None,
+        settings=tuple(given.items()),
+        center=params.center,
+        hold_out=params.hold_out,
+    )
 
 
 _asked = asked  # where an argument has its name
@@ -144,21 +170,31 @@ def key(params: Params) -> Params:
 
 
 def get(params: Params, asked: bool = True) -> Found:
-    """The `Exploration`, the share and the `Partial` of the one in the making, or why there is none."""
+    """The `Exploration`, the share and the `Partial` of the one in the making, or why there is
+    none.
+    """
     try:
-        data, what = tables.table(params), _asked(params)
+        data = tables.table(params)
+        what = _asked(params)
     except MKLError as error:
         return Failed(str(error), error.repairs)
-    compiled = not what.is_open  # the usual way compiles a few functions, sooner than another process all of them
+    # the usual way compiles a few functions, sooner than another process all of them
+    compiled = not what.is_open
     return work.get(
-        ("answer", key(params)), _make(data, what), title="Answer", asked=asked, seconds=SECONDS, compiled=compiled
+        ("answer", key(params)),
+        _make(data, what),
+        title="Answer",
+        asked=asked,
+        seconds=SECONDS,
+        compiled=compiled,
     )
 
 
 def _make(data: Dataset, what: Asked) -> Callable[[Callable[..., None]], Exploration]:
 
     def make(progress: Callable[..., None]) -> Exploration:
-        found, shown = dict[str, Any](), time.thread_time()
+        found = dict[str, Any]()
+        shown = time.thread_time()
 
         def tick(done: int, total: int) -> None:
             progress(done / total, STAGES[done])
@@ -196,7 +232,9 @@ def further(params: Params, asked: bool = True) -> Found:
 
 def chance(params: Params, asked: bool = True) -> Found:
     """Whether each column could be chance, by name."""
-    return _later(params, "chance", lambda found: found.could_be_chance, "What could be chance", asked)
+    return _later(
+        params, "chance", lambda found: found.could_be_chance, "What could be chance", asked
+    )
 
 
 def intervals(params: Params, asked: bool = True) -> Found:
@@ -209,8 +247,12 @@ def terms(params: Params, asked: bool = True) -> Found:
     return _later(params, "terms", lambda found: found.terms, "Columns and pairs", asked)
 
 
-MAP_NORMS = tuple(1.0 / share if share else math.inf for share in (1.0, 5 / 6, 2 / 3, 0.5, 1 / 3, 1 / 6, 0.0))
-MAP_COSTS, MAP_ROWS, MAP_FOLDS = 9, 400, 3
+MAP_NORMS = tuple(
+    1.0 / share if share else math.inf for share in (1.0, 5 / 6, 2 / 3, 0.5, 1 / 3, 1 / 6, 0.0)
+)
+MAP_COSTS = 9
+MAP_ROWS = 400
+MAP_FOLDS = 3
 
 
 def has_map(found: Exploration) -> bool:
@@ -219,8 +261,8 @@ def has_map(found: Exploration) -> bool:
 
 
 def mapped(found: Exploration) -> Any:
-    """The model whose map is drawn: that of the answer, or, where it has one kernel and no norm has an effect, one of
-    a kernel per column and width.
+    """The model whose map is drawn: that of the answer, or, where it has one kernel and no norm has
+    an effect, one of a kernel per column and width.
     """
     if len(found.path.kernel_names) > 1:
         return clone(found.model)
@@ -246,20 +288,37 @@ def norm_map(params: Params, asked: bool = True) -> Found:
 
         with one_blas_thread(), suppress_convergence_warnings():
             return cross_validate_path(
-                model, rows, rows.y, params=grids, n_splits=MAP_FOLDS, seed=found.seed, callback=tick,
+                model,
+                rows,
+                rows.y,
+                params=grids,
+                n_splits=MAP_FOLDS,
+                seed=found.seed,
+                callback=tick,
                 scoring=found.asked.scoring,
-            )  # fmt: skip
+            )
 
-    return work.get(("norm map", key(params)), make, title="Map of p and C", asked=asked, seconds=20.0)
+    return work.get(
+        ("norm map", key(params)), make, title="Map of p and C", asked=asked, seconds=20.0
+    )
 
 
-def _later(params: Params, name: str, make: Callable[[Exploration], Any], title: str, asked: bool) -> Found:
-    if (known := work.peek((name, key(params)))) is not None:  # what a released cursor looks at once more
+def _later(
+    params: Params, name: str, make: Callable[[Exploration], Any], title: str, asked: bool
+) -> Found:
+    # what a released cursor looks at once more
+    if (known := work.peek((name, key(params)))) is not None:
         return known
     whole = get(params, asked)
     if not isinstance(whole, Ready):
         return whole
-    return work.get((name, key(params)), lambda progress: make(whole.value), title=title, asked=asked, compiled=False)
+    return work.get(
+        (name, key(params)),
+        lambda progress: make(whole.value),
+        title=title,
+        asked=asked,
+        compiled=False,
+    )
 
 
 def best_known(params: Params) -> Exploration | None:
@@ -273,8 +332,8 @@ def best_known(params: Params) -> Exploration | None:
 
 @dataclass(frozen=True, eq=False)
 class ComparedMethod:
-    """What one method has to show: its name and parameters, its answer, its path as soon as that is there, and where it
-    is or why there is none.
+    """What one method has to show: its name and parameters, its answer, its path as soon as that is
+    there, and where it is or why there is none.
     """
 
     label: str
@@ -295,13 +354,18 @@ def methods(params: Params) -> tuple[MethodParams, ...]:
 @lru_cache(maxsize=256)
 def method_params(params: Params, method: MethodParams) -> Params:
     """The parameters of a method's answer: that its path is named fixes the method."""
-    return replace(params.of(*ANSWER), algorithm=method.algorithm, path=method.over, settings=method.settings)
+    return replace(
+        params.of(*ANSWER), algorithm=method.algorithm, path=method.over, settings=method.settings
+    )
 
 
 def shown(params: Params) -> list[ComparedMethod]:
     """What there is to show, method by method; what is not there is asked for."""
-    asked, every = methods(params), list[ComparedMethod]()
-    for method, label in zip(asked, parameters.labels(asked, tables.table(params).task), strict=True):
+    asked = methods(params)
+    every = list[ComparedMethod]()
+    for method, label in zip(
+        asked, parameters.labels(asked, tables.table(params).task), strict=True
+    ):
         one = ComparedMethod(label, method, method_params(params, method))
         match get(one.params):
             case Ready(found):

@@ -1,4 +1,6 @@
-"""The dictionary of kernels that the parameters ask for, and its Gram matrices on the training rows."""
+"""The dictionary of kernels that the parameters ask for, and its Gram matrices on the training
+rows.
+"""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -23,14 +25,19 @@ from pages.shared.state import ON_STACK, edited_text
 from pages.shared.tables import drawn, on_stack, split, stack_file, table
 
 PAIRED = ("column", "category")  # kinds of columns whose products are looked at
-MOST_PAIRED, MOST_PAIRS = 40, 8  # columns whose pairs are looked at unasked, and pairs that get kernels
+# columns whose pairs are looked at unasked, and pairs that get kernels
+MOST_PAIRED = 40
+MOST_PAIRS = 8
 
 
 def dictionary(params: Params) -> KernelDictionary:
     """Return the kernels the parameters ask for. Raises ``KernelError`` or ``ParameterError``."""
     if on_stack(params):
-        raise KernelError("The upload is a ready kernel stack: it has no columns to build kernels on.")
-    edited_text(params)  # one that is kept in another session is refused, although its kernels may be in the cache
+        raise KernelError(
+            "The upload is a ready kernel stack: it has no columns to build kernels on."
+        )
+    # one that is kept in another session is refused, although its kernels may be in the cache
+    edited_text(params)
     return work.now(("dictionary", params.of(*GRAMS)), lambda: _dictionary(params))
 
 
@@ -42,13 +49,22 @@ def _dictionary(params: Params) -> KernelDictionary:
 
 
 def entries(params: Params) -> tuple[Entry, ...]:
-    """Return the dictionary as a table: the one edited by hand, else the one suggested or built. ``MKLError``."""
-    data, text = table(params), edited_text(params)
+    """Return the dictionary as a table: the one edited by hand, else the one suggested or built.
+
+    ``MKLError``.
+    """
+    data = table(params)
+    text = edited_text(params)
     if text.startswith(ON_STACK):
-        raise KernelError("This dictionary chooses kernels of a stack, but this table has columns. Use the builders.")
+        raise KernelError(
+            "This dictionary chooses kernels of a stack, but this table has columns. Use "
+            "the builders."
+        )
     if not text:
         return tuple(map(Entry, built(params)))
-    return tuple(_called(entry, data) for entry in read_entries(text, data.n_features, named_columns(params)))
+    return tuple(
+        _called(entry, data) for entry in read_entries(text, data.n_features, named_columns(params))
+    )
 
 
 def _called(entry: Entry, data: Dataset) -> Entry:
@@ -64,7 +80,11 @@ def built(params: Params) -> tuple[KernelSpec, ...]:
     data = table(params)
     if params.recommended:
         return recommended(params).specs
-    strings = [spec for s in range(len(data.sequences)) for spec in on_sequence(data, s, *of_strings(params))]
+    strings = [
+        spec
+        for s in range(len(data.sequences))
+        for spec in on_sequence(data, s, *of_strings(params))
+    ]
     texts = [Words(s, label=name) for s, (name, _) in enumerate(data.texts, len(data.sequences))]
     return (*Recipe.of(params).specs(data.n_features, data.groups), *strings, *texts)
 
@@ -81,9 +101,13 @@ def recommended(params: Params) -> KernelDictionary:
     sets = pairs(params)
 
     def make() -> KernelDictionary:
-        most, curved, whole = most_columns(params), params.curved, params.together
+        most = most_columns(params)
+        curved = params.curved
+        whole = params.together
         if sets:
-            return KernelDictionary.interactions(data, candidates=sets, curved=curved, most_columns=most)
+            return KernelDictionary.interactions(
+                data, candidates=sets, curved=curved, most_columns=most
+            )
         return KernelDictionary.recommended(
             data, whole=whole, curved=curved, most_columns=most, k=k, degree=degree, shift=shift
         )
@@ -92,10 +116,14 @@ def recommended(params: Params) -> KernelDictionary:
 
 
 def pairs(params: Params) -> tuple[tuple[str, ...], ...]:
-    """Return the pairs of columns that act together on the training rows, by name; () where none are wanted, or where
-    kernels see groups, bands or sequences.
+    """Return the pairs of columns that act together on the training rows, by name; () where none
+    are wanted, or where kernels see groups, bands or sequences.
     """
-    if not params.pairs or not params.curved or any(unit.kind not in PAIRED for unit in made_of(params)):
+    if (
+        not params.pairs
+        or not params.curved
+        or any(unit.kind not in PAIRED for unit in made_of(params))
+    ):
         return ()
     if len(table(params).columns) > MOST_PAIRED:
         return ()
@@ -109,14 +137,16 @@ def most_columns(params: Params) -> int:
 
 
 def made_of(params: Params) -> tuple[Unit, ...]:
-    """Return what the table in use is made of: what the kernels of a recommended dictionary look at."""
+    """Return what the table in use is made of: what the kernels of a recommended dictionary look
+    at.
+    """
     data = table(params)
     return work.now(("units", params.of(*SPLIT)), lambda: units(data, most_columns(params)))
 
 
 def named_columns(params: Params) -> Groups:
-    """Return the sets of columns that have a name: groups, columns of the table, and what else kernels are called
-    by.
+    """Return the sets of columns that have a name: groups, columns of the table, and what else
+    kernels are called by.
     """
     data = table(params)
 
@@ -126,7 +156,9 @@ def named_columns(params: Params) -> Groups:
 
 
 def normalisation(params: Params) -> str:
-    """Return how kernels are normalised; "auto" is what the algorithm's estimators do by themselves."""
+    """Return how kernels are normalised; "auto" is what the algorithm's estimators do by
+    themselves.
+    """
     if params.normalise != "auto":
         return params.normalise
     return METHODS[params.algorithm].normalise or "none"
@@ -137,13 +169,16 @@ def normalisation(params: Params) -> str:
 
 MEMORY_LIMIT_MB = min(800.0, work.SHARE * memory_bytes() / 2e6)
 ROWS = 2000  # training rows that are used unasked
-FEWEST_ROWS, FEWEST_JUDGES = 40, 300
+FEWEST_ROWS = 40
+FEWEST_JUDGES = 300
 
 
 def parts(params: Params) -> Split:
-    """Return the split on whose training rows the kernels are built: drawn where all would be too many.
+    """Return the split on whose training rows the kernels are built: drawn where all would be too
+    many.
 
-    Test rows stay as they are. At most as many rows as were asked for, ``ROWS`` otherwise, and as the memory holds.
+    Test rows stay as they are. At most as many rows as were asked for, ``ROWS`` otherwise, and as
+    the memory holds.
     """
     count = len(chosen_kernels(params)) if on_stack(params) else len(dictionary(params))
     fit = int(np.sqrt(0.95 * MEMORY_LIMIT_MB * 1e6 / (8 * count)))
@@ -160,25 +195,36 @@ def foresee(params: Params) -> Forecast:
 
 
 def grams(params: Params) -> GramStack:
-    """Return the Gram matrices on the training rows. Raises ``MKLError``, until they are built as well."""
+    """Return the Gram matrices on the training rows.
+
+    Raises ``MKLError``, until they are built as well.
+    """
     train = parts(params).train
     if on_stack(params):
         stack = chosen_stack(params)
         key = "cut", params.of(*SPLIT), params.edited, train.n_samples
-        return work.value(key, lambda progress: stack.take(stacks.rows_of(train)), title="Cutting the stack")
-    settled, kernels = replace(params.of(*GRAMS), normalise=normalisation(params)), dictionary(params)
+        return work.value(
+            key, lambda progress: stack.take(stacks.rows_of(train)), title="Cutting the stack"
+        )
+    settled, kernels = (
+        replace(params.of(*GRAMS), normalise=normalisation(params)),
+        dictionary(params),
+    )
 
     def build(progress: Callable[..., None]) -> GramStack:
         normalise = None if settled.normalise == "none" else settled.normalise  # never "auto"
         return kernels.grams(train, normalise, settled.center, memory_limit_mb=MEMORY_LIMIT_MB)
 
     seconds = foresee(params).seconds
-    return work.value(("kernels", settled, train.n_samples), build, title="Building the kernels", seconds=seconds)
+    return work.value(
+        ("kernels", settled, train.n_samples), build, title="Building the kernels", seconds=seconds
+    )
 
 
 def chosen_kernels(params: Params) -> tuple[int, ...]:
     """Return which kernels of an uploaded stack are switched on. Raises ``KernelError``."""
-    count, text = stack_file(params).stack.n_kernels, edited_text(params)
+    count = stack_file(params).stack.n_kernels
+    text = edited_text(params)
     if not text.startswith(ON_STACK):
         return tuple(range(count))
     try:
@@ -189,12 +235,15 @@ def chosen_kernels(params: Params) -> tuple[int, ...]:
 
 def chosen_stack(params: Params) -> GramStack:
     """Return the kernels of an uploaded stack that are switched on, on all its rows."""
-    stack, chosen = stack_file(params).stack, chosen_kernels(params)
+    stack = stack_file(params).stack
+    chosen = chosen_kernels(params)
     return stack if len(chosen) == stack.n_kernels else stacks.subset(stack, chosen)
 
 
 def test_rows(params: Params) -> np.ndarray:
-    """Return what a model takes for the test rows: rows of the table, or their block (M, n_test, n) of a stack."""
+    """Return what a model takes for the test rows: rows of the table, or their block (M, n_test, n)
+    of a stack.
+    """
     cut = parts(params)
     if not on_stack(params):
         return cut.test.table

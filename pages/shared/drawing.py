@@ -1,4 +1,6 @@
-"""What several pages draw: figures and ways to take them, refusals with their repairs, values behind a button."""
+"""What several pages draw: figures and ways to take them, refusals with their repairs, values
+behind a button.
+"""
 
 import math
 import re
@@ -28,7 +30,8 @@ from pages.shared.work import Failed, FailedError, Pending, PendingError, Ready
 
 DIMMED = 0.33
 MOST_CLASSES = 12
-CONFIG = {"displayModeBar": False}  # it would cover labels; figures are taken away beside their titles
+# it would cover labels; figures are taken away beside their titles
+CONFIG = {"displayModeBar": False}
 
 
 def is_dark() -> bool:
@@ -36,23 +39,41 @@ def is_dark() -> bool:
     return st.context.theme.type == "dark"
 
 
-def show(figure: go.Figure, key: str, height: int | None = None, width: int | Literal["stretch"] = "stretch") -> None:
+def show(
+    figure: go.Figure,
+    key: str,
+    height: int | None = None,
+    width: int | Literal["stretch"] = "stretch",
+) -> None:
     """Draw a figure with the alternative text it carries."""
     if height is not None:
-        figure.layout.height, figure.layout.margin.t = height, 12
+        figure.layout.height = height
+        figure.layout.margin.t = 12
     if state.current().present:
         figure = style.enlarged(figure)
     st.plotly_chart(figure, width=width, key=key, alt=figure.layout.meta["alt"], config=CONFIG)
 
 
 def dimmed(figure: go.Figure, *, dark: bool) -> go.Figure:
-    """Return the figure greyed by a third: it answers an older question while the new answer is computed."""
+    """Return the figure greyed by a third: it answers an older question while the new answer is
+    computed.
+    """
     older = go.Figure(figure)
     veil = style.faded(style.theme(dark).paper, DIMMED)
     older.add_shape(
-        type="rect", xref="paper", yref="paper", x0=-0.2, x1=1.3, y0=-0.3, y1=1.2, fillcolor=veil, line_width=0
+        type="rect",
+        xref="paper",
+        yref="paper",
+        x0=-0.2,
+        x1=1.3,
+        y0=-0.3,
+        y1=1.2,
+        fillcolor=veil,
+        line_width=0,
     )
-    older.layout.meta["alt"] = "An older answer, shown until the new one is ready. " + older.layout.meta["alt"]
+    older.layout.meta["alt"] = (
+        "An older answer, shown until the new one is ready. " + older.layout.meta["alt"]
+    )
     return older
 
 
@@ -71,13 +92,23 @@ def _classes(parts: Split, dark: bool) -> go.Figure:
     totals = [sum(column) for column in zip(*counts.values(), strict=True)]
     n_rows = sum(len(part.y) for part in parts)
     alt = "Rows per class: " + style.joined(
-        [f"{name} {total} ({100 * total / n_rows:.0f} %)" for name, total in zip(names, totals, strict=True)]
+        [
+            f"{name} {total} ({100 * total / n_rows:.0f} %)"
+            for name, total in zip(names, totals, strict=True)
+        ]
     )
     figure = style.new_figure(
-        f"{alt}.", dark, height=90 + 34 * len(names), barmode="stack", bargap=0.35, margin={"l": 8, "r": 8, "t": 8}
+        f"{alt}.",
+        dark,
+        height=90 + 34 * len(names),
+        barmode="stack",
+        bargap=0.35,
+        margin={"l": 8, "r": 8, "t": 8},
     )
     shades = {"train": style.faded(tone.grey, 0.45), "validation": tone.grey, "test": tone.ink}
-    called, places = [style.short(name) for name in names], list(range(len(names)))  # two names may be short alike
+    # two names may be short alike
+    called = [style.short(name) for name in names]
+    places = list(range(len(names)))
     for part, column in counts.items():
         figure.add_bar(
             x=column,
@@ -89,11 +120,20 @@ def _classes(parts: Split, dark: bool) -> go.Figure:
             hovertemplate=f"%{{customdata}}, {part}: %{{x}} rows<extra></extra>",
         )
     figure.layout.annotations = [
-        style.words(f"{total} ({100 * total / n_rows:.0f} %)", tone.muted, x=total, y=place, xanchor="left", xshift=6)
+        style.words(
+            f"{total} ({100 * total / n_rows:.0f} %)",
+            tone.muted,
+            x=total,
+            y=place,
+            xanchor="left",
+            xshift=6,
+        )
         for place, total in zip(places, totals, strict=True)
-    ]  # fmt: skip
+    ]
     reach = [0, 1.3 * max(totals, default=1)]
-    figure.layout.xaxis = style.axis("rows for training, validation and test, from the left", dark, range=reach)
+    figure.layout.xaxis = style.axis(
+        "rows for training, validation and test, from the left", dark, range=reach
+    )
     figure.layout.yaxis = style.row_axis(called, dark)
     return figure
 
@@ -101,7 +141,8 @@ def _classes(parts: Split, dark: bool) -> go.Figure:
 def _histogram(table: Dataset, dark: bool) -> go.Figure:
     y = table.y.astype(float)
     alt = (
-        f"Histogram of {table.target_name}: {len(y)} rows from {style.as_given(y.min())} to {style.as_given(y.max())}."
+        f"Histogram of {table.target_name}: {len(y)} rows from {style.as_given(y.min())} to "
+        f"{style.as_given(y.max())}."
     )
     figure = style.new_figure(alt, dark, height=220, bargap=0.04, margin={"l": 48, "r": 16, "t": 8})
     heights, edges = np.histogram(y, bins=min(30, max(5, int(np.sqrt(len(y))))))
@@ -119,12 +160,15 @@ def _histogram(table: Dataset, dark: bool) -> go.Figure:
 
 # Taking figures away
 #
-# SVG and PNG are made by the browser from a light copy of the figure, drawn where the person asks for it: nothing
-# leaves the host.
+# SVG and PNG are made by the browser from a light copy of the figure, drawn where the person asks
+# for it: nothing leaves the host.
 
 
-WIDTH, HEIGHT = 656, 400
-POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:"
+WIDTH = 656
+HEIGHT = 400
+POLICY = (
+    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:"
+)
 _here = File(__file__).parent
 _saver = st.components.v2.component(
     "figure_saver",
@@ -142,15 +186,20 @@ def file_name(name: str) -> str:
 
 @st.fragment
 def pocket(label: str, icon: str, key: str, help: str, draw: Callable[[], None]) -> None:
-    """Draw a button that opens; what ``draw`` draws in it is made then, and anew whatever has changed meanwhile."""
-    opened = st.popover(label, icon=f":material/{icon}:", key=key, on_change="rerun", help=help, type="tertiary")
+    """Draw a button that opens; what ``draw`` draws in it is made then, and anew whatever has
+    changed meanwhile.
+    """
+    opened = st.popover(
+        label, icon=f":material/{icon}:", key=key, on_change="rerun", help=help, type="tertiary"
+    )
     if opened.open:
         with opened:
             draw()
 
 
 def strip(make: Callable[[], go.Figure], name: str, label: str = "Figure") -> None:
-    """Draw a pocket with the figure that ``make`` draws in light colours, and the ways to take it: SVG, PNG, HTML.
+    """Draw a pocket with the figure that ``make`` draws in light colours, and the ways to take it:
+    SVG, PNG, HTML.
 
     ``name`` is the file's name and has to differ between the figures of a page.
     """
@@ -164,23 +213,38 @@ def _ways_to_take(figure: go.Figure, stem: str) -> None:
     with left:
         _saver(key=f"saver_{stem}", data={"chart": f"copy_{stem}", "name": stem})
     right.download_button(
-        "HTML", lambda: page_of(figure), f"{stem}.html", "text/html", key=f"html_{stem}", on_click="ignore",
-    )  # fmt: skip
+        "HTML",
+        lambda: page_of(figure),
+        f"{stem}.html",
+        "text/html",
+        key=f"html_{stem}",
+        on_click="ignore",
+    )
     st.plotly_chart(
-        figure, key=f"copy_{stem}", alt=figure.layout.meta["alt"], theme=None, width=WIDTH,
+        figure,
+        key=f"copy_{stem}",
+        alt=figure.layout.meta["alt"],
+        theme=None,
+        width=WIDTH,
         config={"displaylogo": False},
-    )  # fmt: skip
+    )
 
 
 def titled(title: str, make: Callable[[], go.Figure], name: str) -> None:
     """Draw the title of a figure, in Markdown, and beside it the pocket to take the figure away."""
-    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+    with st.container(
+        horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"
+    ):
         st.markdown(title, width="content")
         strip(make, name)
 
 
-def figure(draw: Callable[..., go.Figure], name: str, key: str, title: str = "", small: bool = False) -> None:
-    """Draw a figure and the pocket to take it away, beside its title (``small``: its name) or else below it."""
+def figure(
+    draw: Callable[..., go.Figure], name: str, key: str, title: str = "", small: bool = False
+) -> None:
+    """Draw a figure and the pocket to take it away, beside its title (``small``: its name) or else
+    below it.
+    """
     title = f":small[**{name}**]" if small else title
     if title:
         titled(title, draw, name)
@@ -202,7 +266,10 @@ def page_of(figure: go.Figure) -> str:
     """Return a figure as an HTML file that asks no server for anything."""
     body = figure.to_html(full_html=False, include_plotlyjs=True, config={"displaylogo": False})
     head = f"<meta charset='utf-8'><meta http-equiv='Content-Security-Policy' content=\"{POLICY}\">"
-    return f"<!DOCTYPE html><html lang='en'><head>{head}<title>MKL Explorer</title></head><body>{body}</body></html>"
+    return (
+        f"<!DOCTYPE html><html lang='en'><head>{head}<title>MKL "
+        f"Explorer</title></head><body>{body}</body></html>"
+    )
 
 
 # Refusals
@@ -212,7 +279,9 @@ MOST_REPAIRS = 4  # buttons beside each other
 
 
 def refusal(error: MKLError | Failed, key: str) -> None:
-    """Draw an error and its repairs; a refused file can always be read without the choices made about it."""
+    """Draw an error and its repairs; a refused file can always be read without the choices made
+    about it.
+    """
     if isinstance(error, PendingError):
         st.caption(plain(error))
         return
@@ -233,15 +302,20 @@ def beside(offers: Iterable[Repair], key: str, *, plain: bool = True) -> None:
     _buttons(tables.offered(state.current(), offers), key, "tertiary" if plain else "secondary")
 
 
-def _buttons(offered: list[tuple[str, dict[str, object]]], key: str, kind: Literal["tertiary", "secondary"]) -> None:
+def _buttons(
+    offered: list[tuple[str, dict[str, object]]], key: str, kind: Literal["tertiary", "secondary"]
+) -> None:
     if not offered:
         return
     row = st.container(horizontal=True, gap="small")
     for place, (label, changed) in enumerate(offered[:MOST_REPAIRS]):
         row.button(
-            plain(label), key=f"{key}_{place}", on_click=state.change, kwargs=changed,
+            plain(label),
+            key=f"{key}_{place}",
+            on_click=state.change,
+            kwargs=changed,
             type=kind,
-        )  # fmt: skip
+        )
 
 
 # Columns that may give the target away
@@ -290,7 +364,9 @@ def score(name: str, value: float | None) -> str:
 
 
 def with_error(name: str, value: float, error: float) -> str:
-    """Return a score with its standard error, with as many digits as the error lets be known: "0.047 ± 0.030"."""
+    """Return a score with its standard error, with as many digits as the error lets be known:
+    "0.047 ± 0.030".
+    """
     if not math.isfinite(error):  # of too few rows
         return captions.score(name, value)
     percent = name in captions.SHARES
@@ -299,22 +375,29 @@ def with_error(name: str, value: float, error: float) -> str:
     return style.minus(f"{shown:.{places}f} ± {100 * error if percent else error:.{places}f}")
 
 
-def once(params: Params, point: tuple[object, float], name: str, what: str, measure: Callable[[], float]) -> None:
-    """Draw the test score of a point once it is asked for: drawn along a path it would be used to choose."""
+def once(
+    params: Params, point: tuple[object, float], name: str, what: str, measure: Callable[[], float]
+) -> None:
+    """Draw the test score of a point once it is asked for: drawn along a path it would be used to
+    choose.
+    """
     asked = memory().tests
     if point not in asked:
         st.button(
-            "Show test score", key="show_test", on_click=asked.add, args=(point,),
+            "Show test score",
+            key="show_test",
+            on_click=asked.add,
+            args=(point,),
             help=f"Choose {what} first, then look once.",
-        )  # fmt: skip
+        )
         return
     reached = work.now(("test", params.of(*SPLIT), point), measure)
     st.markdown(f"test {name} {score(name, reached)}")
 
 
 def explanation(method: Algorithm, solved: Algorithm | Variant | None = None) -> None:
-    """Draw the problem that is solved and how to read its picture; ``solved`` where a control changes what is
-    solved.
+    """Draw the problem that is solved and how to read its picture; ``solved`` where a control
+    changes what is solved.
     """
     solved = solved or method
     st.latex(solved.formula)
@@ -337,7 +420,9 @@ def request(
     show: Callable[[Any], Any],
     **button: Any,
 ) -> None:
-    """Draw the button ``label``; once it was pressed for these ``params``, ``show`` the value that ``get`` gives."""
+    """Draw the button ``label``; once it was pressed for these ``params``, ``show`` the value that
+    ``get`` gives.
+    """
     if not pressed(label, key, params, **button):
         return
     match get(params):
@@ -351,7 +436,8 @@ def request(
 
 def pressed(label: str, key: str, params: object, **button: Any) -> bool:
     """Whether the button ``label`` was pressed for these ``params``; it is drawn until then."""
-    asked, name = st.session_state.setdefault("requests", set()), (key, params)
+    asked = st.session_state.setdefault("requests", set())
+    name = (key, params)
     if name not in asked:
         st.button(label, key=key, on_click=asked.add, args=(name,), **button)
     return name in asked
@@ -370,13 +456,16 @@ def name_of(params: Params) -> str:
 
 def about(params: Params) -> str:
     """What is predicted, and in which table, in Markdown."""
-    table, name = tables.table(params), plain(name_of(params))
+    table = tables.table(params)
+    name = plain(name_of(params))
     predicting = f"Predicting **{plain(table.target_name)}** in {name}"
     return f"Unusual rows in {name}" if table.task == "novelty" else predicting
 
 
 def headline(sentence: str, params: Params) -> None:
-    """Draw a sentence in Markdown, and beside it the chooser of another target; a sample has one target only."""
+    """Draw a sentence in Markdown, and beside it the chooser of another target; a sample has one
+    target only.
+    """
     if not params.is_upload or tables.on_stack(params):
         st.markdown(sentence)
         return
@@ -386,9 +475,13 @@ def headline(sentence: str, params: Params) -> None:
         names = [column.name for column in tables.summary(params).columns]
         now = tables.table(params)
         controls.view(
-            st.selectbox, "Predict", "field_explore_target", NONE if now.task == "novelty" else now.target_name, take,
+            st.selectbox,
+            "Predict",
+            "field_explore_target",
+            NONE if now.task == "novelty" else now.target_name,
+            take,
             options=[*names, NONE],
-        )  # fmt: skip
+        )
 
 
 def take(name: str) -> None:
@@ -401,8 +494,8 @@ def take(name: str) -> None:
 
 
 def offer_targets(*, ask: bool = False) -> None:
-    """Draw a button for each of the likeliest targets of an uploaded table, where no guess is far ahead, or where a
-    page has a reason to ``ask``.
+    """Draw a button for each of the likeliest targets of an uploaded table, where no guess is far
+    ahead, or where a page has a reason to ``ask``.
     """
     params = state.current()
     if not params.is_upload or tables.on_stack(params) or params.task == "novelty":
@@ -411,14 +504,21 @@ def offer_targets(*, ask: bool = False) -> None:
     with suppress(MKLError, state.MissingFileError):  # the page itself says so
         candidates = tables.summary(replace(params, target="")).candidates
     names = [one.name for one in candidates]
-    if len(names) < 2 or (is_sure(candidates) and not ask) or (params.target and params.target not in names):
+    if (
+        len(names) < 2
+        or (is_sure(candidates) and not ask)
+        or (params.target and params.target not in names)
+    ):
         return
     guess = f"We guessed that you want to predict **{plain(names[0])}**. Is it another column?"
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown("Other likely targets:" if params.target else guess, width="content")
         for place, one in enumerate(candidates):
             st.button(
-                plain(one.name), key=f"target_{place}", on_click=state.change, kwargs={"target": one.name},
+                plain(one.name),
+                key=f"target_{place}",
+                on_click=state.change,
+                kwargs={"target": one.name},
                 type="primary" if one.name == (params.target or names[0]) else "secondary",
                 help=f"Likely {plain(one.reason)}",
-            )  # fmt: skip
+            )

@@ -32,17 +32,20 @@ from pages.shared.state import memory
 
 # Proof and model
 #
-# The rows are a CSV where a table read from it is the same to the last digit, else (a column that is constant on the
-# training rows, labels that look like formulas) an .npz of the arrays X and y.
+# The rows are a CSV where a table read from it is the same to the last digit, else (a column that
+# is constant on the training rows, labels that look like formulas) an .npz of the arrays X and y.
 
 
-MODEL, ANSWER_FILE = "model.mkl", "answer.mkl"
+MODEL = "model.mkl"
+ANSWER_FILE = "answer.mkl"
 MOST_ENTRIES = 60e6  # of all kernels together; above, the person's own machine is the place
 
 
 @dataclass(frozen=True, eq=False)
 class ProofRecord:
-    """A fitted model and what it was trained on: ``columns`` of the rows ``train``, or a ready ``stack`` (M, n, n)."""
+    """A fitted model and what it was trained on: ``columns`` of the rows ``train``, or a ready
+    ``stack`` (M, n, n).
+    """
 
     key: tuple[object, ...]
     params: Params
@@ -67,7 +70,10 @@ class ProofRecord:
 
 @dataclass(frozen=True)
 class Files:
-    """The two files and their names; ``target`` is empty where the command needs none. They know no session."""
+    """The two files and their names; ``target`` is empty where the command needs none.
+
+    They know no session.
+    """
 
     model: Callable[[], bytes]
     table: Callable[[], bytes]
@@ -76,15 +82,20 @@ class Files:
 
     @property
     def command(self) -> str:
-        return f"python -m mklcore.verify {MODEL} {self.table_name} {shlex.quote(self.target) if self.target else ''}".strip()  # noqa: E501
+        return (
+            f"python -m mklcore.verify {MODEL} {self.table_name} "
+            f"{shlex.quote(self.target) if self.target else ''}"
+        ).strip()
 
     def printed(self) -> str:
         """Return what the command prints."""
         with tempfile.TemporaryDirectory() as folder:
-            model, table = File(folder) / MODEL, File(folder) / self.table_name
+            model = File(folder) / MODEL
+            table = File(folder) / self.table_name
             model.write_bytes(self.model())
             table.write_bytes(self.table())
-            from mklcore.verify import report  # with scikit-learn, which a page can be drawn without
+            # with scikit-learn, which a page can be drawn without
+            from mklcore.verify import report
 
             return "\n".join(report(model, table, self.target or None)[0])
 
@@ -95,21 +106,29 @@ def of_answer(params: Params, found: Exploration, model: Any) -> ProofRecord:
     given = found.asked.given(rows)
     stack = given.values if isinstance(given, GramStack) else None
     key = "answer", params.of(*ANSWER), getattr(model, found.path.param, None), model is found.model
-    return ProofRecord(key, params, model, rows, list(range(rows.n_features)), len(found.path.kernel_names), stack)
+    return ProofRecord(
+        key, params, model, rows, list(range(rows.n_features)), len(found.path.kernel_names), stack
+    )
 
 
 def of_hull(params: Params, hull: hulls.HullView) -> ProofRecord:
     """Return what proves one hull: its rows are those of the columns that enter."""
-    train, chosen = hulls.parts(params).train, hulls.columns(params)
+    train = hulls.parts(params).train
+    chosen = hulls.columns(params)
     levels = len(chosen) * (hull.fitted.design_.q + 1)
-    return ProofRecord(("hull", hulls.key(params), hull.value), params, hull.fitted, train, chosen, levels)
+    return ProofRecord(
+        ("hull", hulls.key(params), hull.value), params, hull.fitted, train, chosen, levels
+    )
 
 
 # The files
 
 
 def files(proof: ProofRecord) -> Files:
-    """Return the two files. The rows are a CSV where it reads back alike, else an .npz; written and read once."""
+    """Return the two files.
+
+    The rows are a CSV where it reads back alike, else an .npz; written and read once.
+    """
     model = lambda: model_file(proof)  # noqa: E731
     stack = proof.stack
     if stack is not None:
@@ -119,14 +138,16 @@ def files(proof: ProofRecord) -> Files:
     if content:
         return Files(model, lambda: content, "training_rows.csv", proof.train.target_name)
     y = np.asarray(proof.train.y)
-    y = y.astype(str) if y.dtype.kind == "O" else y  # an array of objects would be read by executing it
+    # an array of objects would be read by executing it
+    y = y.astype(str) if y.dtype.kind == "O" else y
     return Files(model, lambda: _packed(X=proof.rows, y=y), "training_rows.npz", "")
 
 
 def model_file(proof: ProofRecord) -> bytes:
     """Return the model as one file that ``load_model`` reads, with the fingerprints of its rows."""
     model = copy.copy(proof.fitted)
-    if proof.stack is None and model.row_fingerprints_ is None:  # pages fit on kernels, which know no rows
+    # pages fit on kernels, which know no rows
+    if proof.stack is None and model.row_fingerprints_ is None:
         model.row_fingerprints_ = row_fingerprints(proof.rows)
     return saved(model)
 
@@ -150,7 +171,8 @@ def _csv(proof: ProofRecord) -> bytes:
     """Return the rows as CSV; nothing where the table read from it would be another one."""
     import pandas as pd  # which a first page is drawn without
 
-    train, rows = proof.train, proof.rows
+    train = proof.train
+    rows = proof.rows
     frame = pd.DataFrame(rows, columns=[train.feature_names[j] for j in proof.columns])
     frame.insert(len(proof.columns), train.target_name, np.asarray(train.y), allow_duplicates=True)
     try:
@@ -167,13 +189,17 @@ def _csv(proof: ProofRecord) -> bytes:
 
 @st.fragment
 def pocket(proof: ProofRecord | None, name: str, label: str = "Check it yourself") -> None:
-    """Draw the way from a certificate to its check; ``name`` differs between the pockets of a page. None draws nothing.
+    """Draw the way from a certificate to its check; ``name`` differs between the pockets of a page.
+
+    None draws nothing.
 
     It opens where it stands and covers nothing, so it wants a row of its own.
     """
     if proof is None:
         return
-    opened = st.expander(label, icon=":material/fact_check:", key=f"proof_{name}", on_change="rerun")
+    opened = st.expander(
+        label, icon=":material/fact_check:", key=f"proof_{name}", on_change="rerun"
+    )
     if opened.open:
         with opened:
             _inside(proof, name)
@@ -184,14 +210,25 @@ def _inside(proof: ProofRecord, name: str) -> None:
     st.markdown(drawing.text("proof"))
     one, two = st.columns(2)
     one.download_button(
-        "The model", found.model, MODEL, "application/zip", key=f"proof_model_{name}", icon=":material/download:",
-        on_click="ignore", width="stretch",
-    )  # fmt: skip
+        "The model",
+        found.model,
+        MODEL,
+        "application/zip",
+        key=f"proof_model_{name}",
+        icon=":material/download:",
+        on_click="ignore",
+        width="stretch",
+    )
     two.download_button(
-        "Its training rows" if proof.stack is None else "Its stack", found.table, found.table_name,
-        "text/csv" if found.target else "application/zip", key=f"proof_rows_{name}", icon=":material/download:",
-        on_click="ignore", width="stretch",
-    )  # fmt: skip
+        "Its training rows" if proof.stack is None else "Its stack",
+        found.table,
+        found.table_name,
+        "text/csv" if found.target else "application/zip",
+        key=f"proof_rows_{name}",
+        icon=":material/download:",
+        on_click="ignore",
+        width="stretch",
+    )
     st.code(found.command, language="bash", wrap_lines=True)
     if proof.params.is_upload and proof.stack is None:
         st.caption(drawing.text("proof_upload"))
@@ -201,36 +238,64 @@ def _inside(proof: ProofRecord, name: str) -> None:
 def _answer(proof: ProofRecord, found: Files, name: str) -> None:
     """Draw what the command prints, or the button that has it run here."""
     if not proof.is_small:
-        st.caption("This server is too small to compute all kernels again: run the command on your own machine.")
+        st.caption(
+            "This server is too small to compute all kernels again: run the command on "
+            "your own machine."
+        )
         return
-    ask = lambda _: work.get(("checked", proof.params, proof.key), lambda progress: found.printed(), title="Check")  # noqa: E731
+
+    def ask(_: Any) -> Any:
+        return work.get(
+            ("checked", proof.params, proof.key), lambda progress: found.printed(), title="Check"
+        )
+
     drawing.request(
-        "Run it here", f"proof_run_{name}", ask, proof.params,
+        "Run it here",
+        f"proof_run_{name}",
+        ask,
+        proof.params,
         lambda text: st.code(text, language=None, wrap_lines=True),
-    )  # fmt: skip
+    )
 
 
 def model_button(proof: ProofRecord, found: Exploration) -> str:
-    """Draw the download of a model, with the whole answer where it is the model of the answer; return its name."""
+    """Draw the download of a model, with the whole answer where it is the model of the answer;
+    return its name.
+    """
     whole = proof.fitted is found.model and proof.stack is None
     name = ANSWER_FILE if whole else MODEL
     st.download_button(
-        "Model", lambda: saved(found) if whole else model_file(proof), name, "application/zip", key="take_model",
-        icon=":material/download:", on_click="ignore",
-        help="Read it with mklcore.load_model; nothing in it is executed. It predicts raw rows of the table, and holds "
-        "the training rows, with which kernel models compare.",
-    )  # fmt: skip
+        "Model",
+        lambda: saved(found) if whole else model_file(proof),
+        name,
+        "application/zip",
+        key="take_model",
+        icon=":material/download:",
+        on_click="ignore",
+        help=(
+            "Read it with mklcore.load_model; nothing in it is executed. It predicts raw rows "
+            "of the table, and holds the training rows, with which kernel models compare."
+        ),
+    )
     return name
 
 
 def use_buttons(name: str, table: Dataset) -> None:
-    """Draw the script and the notebook that predict a person's own new rows with the model in the file ``name``."""
+    """Draw the script and the notebook that predict a person's own new rows with the model in the
+    file ``name``.
+    """
     batch = memory().batch
     parts = scripts.use_cells(name, table, "new_rows.csv" if batch is None else batch.name)
     script, notebook = st.columns(2)
     for place, label, make, file, kind in (
         (script, "Script that predicts", scripts.script, "predict.py", "text/x-python"),
-        (notebook, "Notebook that predicts", scripts.notebook, "predict.ipynb", "application/x-ipynb+json"),
+        (
+            notebook,
+            "Notebook that predicts",
+            scripts.notebook,
+            "predict.ipynb",
+            "application/x-ipynb+json",
+        ),
     ):
         place.download_button(
             label,
@@ -252,45 +317,70 @@ def use_buttons(name: str, table: Dataset) -> None:
 
 LABEL = "Save as one file"
 HELP = (
-    "A page that still drags, for mail or a class: it opens without a server, and the rows of the table are not in it."
+    "A page that still drags, for mail or a class: it opens without a server, and the rows of "
+    "the table are not in it."
 )
 
 
 def button(make: Callable[[], str], name: str, label: str = LABEL) -> None:
     """Draw the download; ``make`` knows no session."""
     st.download_button(
-        label, make, f"{file_name(name)}.html", "text/html", key=f"explorable_{file_name(name)}", on_click="ignore",
-        icon=":material/download:", type="tertiary", help=HELP,
-    )  # fmt: skip
+        label,
+        make,
+        f"{file_name(name)}.html",
+        "text/html",
+        key=f"explorable_{file_name(name)}",
+        on_click="ignore",
+        icon=":material/download:",
+        type="tertiary",
+        help=HELP,
+    )
 
 
 def answer_file(params: Params, found: Exploration, table: Dataset, index: int) -> None:
-    """Draw the download of Explore: the path from its cursor on, with its sentence and the columns' shares."""
+    """Draw the download of Explore: the path from its cursor on, with its sentence and the columns'
+    shares.
+    """
 
     def make() -> str:
-        method, held = METHODS[params.algorithm], found.test
+        method = METHODS[params.algorithm]
+        held = found.test
         used = {name: getattr(found.model, name, None) for name in ("loss", "p")}
-        rows = f"{found.learnt_from.n_samples} to learn from, {0 if held is None else held.n_samples} held out"
+        rows = (
+            f"{found.learnt_from.n_samples} to learn from, "
+            f"{0 if held is None else held.n_samples} held out"
+        )
         solved = _problem(method.words_for(used, found.learnt_from.task))
-        about = _about(params, table, "explore", (("Rows", f"{rows}, seed {params.seed}"),), [method], [solved])
+        about = _about(
+            params, table, "explore", (("Rows", f"{rows}, seed {params.seed}"),), [method], [solved]
+        )
         return found.page(about, index)
 
     button(make, "Path")
 
 
 def methods_file(params: Params, drawn: Sequence[ComparedMethod], said: str, step: int) -> None:
-    """Draw the download of Compare: every method that has a path, from its slider on, with the page's sentence."""
+    """Draw the download of Compare: every method that has a path, from its slider on, with the
+    page's sentence.
+    """
     solved = [one for one in drawn if one.path is not None]
     algorithms = dict.fromkeys(METHODS[one.method.algorithm] for one in solved)
     about = _about(
-        params, tables.table(params), "compare", [("Answer", said)] if said else [], list(algorithms), problems(solved)
+        params,
+        tables.table(params),
+        "compare",
+        [("Answer", said)] if said else [],
+        list(algorithms),
+        problems(solved),
     )
     shown = {one.label: one.path for one in solved}
     button(partial(methods_page, shown, about, step=step), "Methods side by side")
 
 
 def problems(drawn: Sequence[ComparedMethod]) -> list[SolvedProblem]:
-    """Return what the methods solve, each problem once, with the methods that solve it where there are several."""
+    """Return what the methods solve, each problem once, with the methods that solve it where there
+    are several.
+    """
     solved: dict[Algorithm | Variant, list[str]] = {}
     for one in drawn:
         solved.setdefault(answer.words_for(one.params), []).append(one.label)
@@ -300,18 +390,32 @@ def problems(drawn: Sequence[ComparedMethod]) -> list[SolvedProblem]:
 
 
 def hulls_file(
-    params: Params, shown: Path, drawn: Drawn, columns: Sequence[int], method: Algorithm, *, index: int
+    params: Params,
+    shown: Path,
+    drawn: Drawn,
+    columns: Sequence[int],
+    method: Algorithm,
+    *,
+    index: int,
 ) -> None:
     """Draw the download of Hulls; ``columns`` of the table enter."""
     about = _about(
-        params, tables.table(params), "hulls", _rows(params, hulls.parts(params)), [method], [_problem(method)]
+        params,
+        tables.table(params),
+        "hulls",
+        _rows(params, hulls.parts(params)),
+        [method],
+        [_problem(method)],
     )
     numbers = [j + 1 for j in columns]
     button(partial(hulls_page, shown, about, index=index, numbers=numbers, drawn=drawn), "Hulls")
 
 
 def _rows(params: Params, parts: Split) -> tuple[tuple[str, str], ...]:
-    said = f"{len(parts.train.y)} for training, {len(parts.validation.y)} for validation, seed {params.seed}"
+    said = (
+        f"{len(parts.train.y)} for training, {len(parts.validation.y)} for validation, seed "
+        f"{params.seed}"
+    )
     return (("Rows", said),)
 
 
@@ -320,10 +424,16 @@ def _problem(solved: Algorithm | Variant, title: str = "") -> SolvedProblem:
 
 
 def _about(
-    params: Params, table: Dataset, page: str, used: Sequence[tuple[str, str]], algorithms: Sequence[Algorithm],
+    params: Params,
+    table: Dataset,
+    page: str,
+    used: Sequence[tuple[str, str]],
+    algorithms: Sequence[Algorithm],
     solved: Sequence[SolvedProblem],
-) -> About:  # fmt: skip
-    """Return what the file tells of the table, the rows in use, the algorithms and the way back to this screen."""
+) -> About:
+    """Return what the file tells of the table, the rows in use, the algorithms and the way back to
+    this screen.
+    """
     facts = [("Table", f"{tables.called(params)}, target {table.target_name}"), *used]
     facts += [("Method", f"{method.label} ({method.paper})") for method in algorithms]
     question = next(room.question for room in state.ROOMS if room.file == page)

@@ -14,13 +14,14 @@ from pages.shared.parameters import Params
 from pages.shared.state import memory
 from pages.shared.work import PendingError
 
-# Type has four sizes: 1.1875 rem for the title of the page, 1 rem for headings and text, 0.875 rem for controls and
-# captions, 0.75 rem inside figures. Formulas have the size of the text around them; KaTeX makes them a fifth larger.
-# Streamlit keeps 80 pixels free on either side, cuts the menu off at nine pages, and stacks every row of columns on a
-# phone. What follows a cursor runs in a part of its own: its slider is brought before the columns, and on a phone
-# before everything, while figures of several methods are scrolled sideways there. White text needs a darker blue than
-# blue text on dark paper does: primary buttons have one of their own. The heading stays as tall as its
-# title: what is in progress is one line beside it, and gives way to it.
+# Type has four sizes: 1.1875 rem for the title of the page, 1 rem for headings and text, 0.875 rem
+# for controls and captions, 0.75 rem inside figures. Formulas have the size of the text around
+# them; KaTeX makes them a fifth larger. Streamlit keeps 80 pixels free on either side, cuts the
+# menu off at nine pages, and stacks every row of columns on a phone. What follows a cursor runs in
+# a part of its own: its slider is brought before the columns, and on a phone before everything,
+# while figures of several methods are scrolled sideways there. White text needs a darker blue than
+# blue text on dark paper does: primary buttons have one of their own. The heading stays as tall as
+# its title: what is in progress is one line beside it, and gives way to it.
 LAYOUT = """<style>
 [data-testid="stMainBlockContainer"] { padding-left: 2rem; padding-right: 2rem; }
 .katex { font-size: 1em; }
@@ -110,8 +111,8 @@ _eye = st.components.v2.component(
 
 
 def watch_theme() -> None:
-    """Have the browser say so where it shows another theme than the page is drawn for; the whole page then runs
-    again.
+    """Have the browser say so where it shows another theme than the page is drawn for; the whole
+    page then runs again.
     """
     shown = {"dark": drawing.is_dark(), "table": kept.own_table()}
     _eye(key="theme_eye", data=shown, default={"dark": None}, on_dark_change=lambda: None)
@@ -120,7 +121,8 @@ def watch_theme() -> None:
 # For a room full of people: one picture, no rail, larger type
 
 
-# The type of every part depends on the root's size; Streamlit has no switch for the rail and the menu of one session.
+# The type of every part depends on the root's size; Streamlit has no switch for the rail and the
+# menu of one session.
 PRESENTED = """<style>
 :root:root { font-size: clamp(20px, 1.35vw, 28px); }
 [data-testid="stSidebar"], [data-testid="stExpandSidebarButton"], header[data-testid="stHeader"] { display: none; }
@@ -130,9 +132,13 @@ PRESENTED = """<style>
 
 def presentation_button() -> None:
     """Draw the switch of the heading: into presentation, or out of it."""
-    name, icon, help = "present", "present_to_all", "Present to a class: no rail, larger type"
+    name = "present"
+    icon = "present_to_all"
+    help = "Present to a class: no rail, larger type"
     if state.current().present:
-        name, icon, help = "leave_presentation", "close_fullscreen", "Leave the presentation: Esc"
+        name = "leave_presentation"
+        icon = "close_fullscreen"
+        help = "Leave the presentation: Esc"
     st.button("", icon=f":material/{icon}:", key=name, on_click=_turn, type="tertiary", help=help)
 
 
@@ -145,18 +151,30 @@ def way_out() -> None:
     if not state.current().present:
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        for file, title in (("lessons", "Lessons"), ("explore", "Explore"), ("compare", "Compare"), ("hulls", "Hulls")):
+        for file, title in (
+            ("lessons", "Lessons"),
+            ("explore", "Explore"),
+            ("compare", "Compare"),
+            ("hulls", "Hulls"),
+        ):
             state.link(file, title)
         st.button(
-            "Leave the presentation", key="leave_below", on_click=_turn, icon=":material/close_fullscreen:",
-            shortcut="Esc", type="tertiary",
-        )  # fmt: skip
+            "Leave the presentation",
+            key="leave_below",
+            on_click=_turn,
+            icon=":material/close_fullscreen:",
+            shortcut="Esc",
+            type="tertiary",
+        )
 
 
 # Notices
 
 
-MOST_BYTES, MOST_LINES, MOST_SIGNS = 4000, 8, 160  # of a file that cannot be read at all
+# of a file that cannot be read at all
+MOST_BYTES = 4000
+MOST_LINES = 8
+MOST_SIGNS = 160
 
 
 def draw_notices() -> None:
@@ -170,10 +188,14 @@ def draw_notices() -> None:
 def usable_table() -> bool:
     """Tell whether the table in use can be had; if not, say what to do and where."""
     try:
-        tables.table(state.current())  # its file may have left the session while its split is still there
+        # its file may have left the session while its split is still there
+        tables.table(state.current())
         tables.split(state.current())
     except state.MissingFileError:
-        st.info("This link needs a file that stayed with the person who uploaded it. Upload the same file to go on.")
+        st.info(
+            "This link needs a file that stayed with the person who uploaded it. Upload "
+            "the same file to go on."
+        )
         if memory().page != "data":
             kept.uploader("The file of this link")
             return False
@@ -198,24 +220,39 @@ def first_rows() -> None:
     try:
         found = tables.summary(params)
     except MKLError:
-        lines = state.upload(params.data).content[:MOST_BYTES].decode("latin-1").splitlines()[:MOST_LINES]
+        lines = (
+            state.upload(params.data)
+            .content[:MOST_BYTES]
+            .decode("latin-1")
+            .splitlines()[:MOST_LINES]
+        )
         st.code("\n".join(line[:MOST_SIGNS] for line in lines), language=None)
-        st.caption("The file begins like this. If letters or columns look wrong, change how the file is read on Data.")
+        st.caption(
+            "The file begins like this. If letters or columns look wrong, change how the "
+            "file is read on Data."
+        )
         return
     import pandas as pd  # which a first page is drawn without
 
     frame = pd.DataFrame(found.preview, columns=[column.name for column in found.columns])
-    st.dataframe(frame, hide_index=True, alt=f"The first {len(frame)} rows of the refused table", key="refused_rows")
-    st.caption("The first rows as they were read. On Data, change the target, the task, the use of a column or how the "
-               "file is read.")  # fmt: skip
+    st.dataframe(
+        frame,
+        hide_index=True,
+        alt=f"The first {len(frame)} rows of the refused table",
+        key="refused_rows",
+    )
+    st.caption(
+        "The first rows as they were read. On Data, change the target, the task, the use "
+        "of a column or how the file is read."
+    )
 
 
 # Heading
 
 
 def heading(question: str, *, tools: bool = True) -> DeltaGenerator:
-    """Draw the page's one question, with ``tools`` undo, link and code; return the place beside it where work in
-    progress is shown.
+    """Draw the page's one question, with ``tools`` undo, link and code; return the place beside it
+    where work in progress is shown.
     """
     widths = [19.5, 7.5, 1.3, *([1.3, 1.3, 1.7, 1.7] if tools else [])]
     places = st.container(key="heading").columns(widths, vertical_alignment="center", gap="xsmall")
@@ -227,14 +264,25 @@ def heading(question: str, *, tools: bool = True) -> DeltaGenerator:
     if tools:
         undo, redo, link, code = rest
         undo.button(
-            "", icon=":material/undo:", key="undo", on_click=state.undo, help="Undo the last step", type="tertiary"
+            "",
+            icon=":material/undo:",
+            key="undo",
+            on_click=state.undo,
+            help="Undo the last step",
+            type="tertiary",
         )
         redo.button(
-            "", icon=":material/redo:", key="redo", on_click=state.redo, help="Do the undone step again",
+            "",
+            icon=":material/redo:",
+            key="redo",
+            on_click=state.redo,
+            help="Do the undone step again",
             type="tertiary",
-        )  # fmt: skip
+        )
         with link:
-            drawing.pocket("", "link", "link", "A link or a file that restores this screen", _address)
+            drawing.pocket(
+                "", "link", "link", "A link or a file that restores this screen", _address
+            )
         with code:
             drawing.pocket("", "code", "screen", "The code that makes this screen", _code)
         state.look_again()
@@ -251,7 +299,11 @@ def _name_of_table() -> str:
         name = drawing.name_of(params)
     else:
         found = kept.remembered()
-        name = found[0] if found is not None and found[1]["data"] == params.data else "a file that is not here"
+        name = (
+            found[0]
+            if found is not None and found[1]["data"] == params.data
+            else "a file that is not here"
+        )
     return name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}…"
 
 
@@ -260,13 +312,23 @@ def _address() -> None:
     parts = urlencode(parameters.link_text(state.current()))
     st.code(f"{url}?{parts}" if parts else url, language=None, wrap_lines=True)
     if state.current().is_upload:
-        st.caption("The link does not hold your table: a person who opens it is asked for the file.")
+        st.caption(
+            "The link does not hold your table: a person who opens it is asked for the file."
+        )
     if not kept.missing(state.current()):
         st.download_button(
-            "Save", kept.saving(), f"screen.{kept.ENDING}", "application/zip", key="save", on_click="ignore",
+            "Save",
+            kept.saving(),
+            f"screen.{kept.ENDING}",
+            "application/zip",
+            key="save",
+            on_click="ignore",
             icon=":material/download:",
-            help="One file with table, parameters, path and model. Drop it on the start page to open it.",
-        )  # fmt: skip
+            help=(
+                "One file with table, parameters, path and model. Drop it on the start page "
+                "to open it."
+            ),
+        )
 
 
 def _code() -> None:
@@ -285,14 +347,15 @@ LOST = "st.session_state has no key"  # what Streamlit says of a widget without 
 def draw() -> None:
     """Draw the frame and in it the page asked for, when it is its turn.
 
-    A run that Streamlit stops may still end while the next one of its session draws, and take the state of a widget
-    away from it: that one is drawn once more.
+    A run that Streamlit stops may still end while the next one of its session draws, and take the
+    state of a widget away from it: that one is drawn once more.
     """
     with work.drawing(), server.PAGES.taken():
         try:
             _draw()
         except KeyError as error:
-            before, memory().overlapped = memory().overlapped, time.monotonic()
+            before = memory().overlapped
+            memory().overlapped = time.monotonic()
             if LOST not in str(error) or memory().overlapped - before < AGAIN_SECONDS:
                 raise
             state.rerun()
@@ -311,7 +374,9 @@ def _draw() -> None:
     dress()
     progress = heading(room.question, tools=room is not state.START)
     notices = st.container()
-    starting.wait_for(room.file, comes_along=state.current() == Params() and tables.comes_along(Params()))
+    starting.wait_for(
+        room.file, comes_along=state.current() == Params() and tables.comes_along(Params())
+    )
     with state.running():
         if not kept.offer():
             page.run()
@@ -319,7 +384,8 @@ def _draw() -> None:
     # Last, so that what the page has just begun or made obsolete is shown in the same run.
     with notices:
         draw_notices()
-    # Each in a place of its own: a fragment of the run before may still write where this run has nothing to show.
+    # Each in a place of its own: a fragment of the run before may still write where this run has
+    # nothing to show.
     with progress, st.container(gap=None, key="progress"):
         with st.container(gap=None, key="compiling"):
             server.line(room.file)

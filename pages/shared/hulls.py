@@ -36,7 +36,9 @@ MOST_COLUMNS = 40
 QUICK_SECONDS = 1.0  # bound on the provisional search at one λ
 SECONDS = 5.0  # of a search, about
 SMALL_ROWS = 3000  # training rows up to which the hulls start without being asked for
-ROWS, JUDGES = 2000, 2000  # training and validation rows that are used unasked
+# training and validation rows that are used unasked
+ROWS = 2000
+JUDGES = 2000
 RANKED = 100  # validation rows on which columns are ranked
 TERM_ROWS = 500  # training rows on which shares are taken
 
@@ -56,8 +58,8 @@ def basis_label(key: str) -> str:
 
 
 def read_columns(text: str, table: Dataset) -> list[int]:
-    """Return the column indices a link's list of numbers from 1 on names, in order; those the table lacks are left
-    out.
+    """Return the column indices a link's list of numbers from 1 on names, in order; those the table
+    lacks are left out.
     """
     wanted = {int(part) - 1 for part in text.split(",") if part}
     return sorted(j for j in wanted if 0 <= j < table.n_features)
@@ -91,8 +93,14 @@ def settings(params: Params) -> dict[str, Any]:
 def with_setting(params: Params, name: str, value: Setting) -> str:
     """Return what a link holds of the advanced controls once one of them is set."""
     values = settings(params) | {name: value}
-    moved = [control for control in METHOD.controls if control.advanced and values[control.name] != control.default]
-    return ";".join(f"{control.name}={parameters.write_setting(values[control.name])}" for control in moved)
+    moved = [
+        control
+        for control in METHOD.controls
+        if control.advanced and values[control.name] != control.default
+    ]
+    return ";".join(
+        f"{control.name}={parameters.write_setting(values[control.name])}" for control in moved
+    )
 
 
 def acting(params: Params) -> tuple[Control, ...]:
@@ -101,12 +109,19 @@ def acting(params: Params) -> tuple[Control, ...]:
 
 
 def estimator(params: Params) -> Any:
-    """Return the unfitted estimator the parameters ask for. Raises ``DataError`` where there is no target."""
+    """Return the unfitted estimator the parameters ask for.
+
+    Raises ``DataError`` where there is no target.
+    """
     table = tables.table(params)
     if table.task == "novelty":
-        raise DataError("Hulls are learned from a target, and this table has none. Choose one on the Data page.")
+        raise DataError(
+            "Hulls are learned from a target, and this table has none. Choose one on the Data page."
+        )
     values = settings(params)
-    chosen = {control.name: values[control.name] for control in acting(params)} | {"levels": params.hull_degree}
+    chosen = {control.name: values[control.name] for control in acting(params)} | {
+        "levels": params.hull_degree
+    }
     chosen["max_seconds"] /= len(table.class_names) if table.task == "multiclass" else 1
     return METHOD.estimator(table.task, **chosen)
 
@@ -130,9 +145,11 @@ def _name(params: Params) -> tuple[Any, ...]:
 
 
 def parts(params: Params) -> Split:
-    """Return the split whose training and validation rows hulls are learned and chosen on: drawn where there are many.
+    """Return the split whose training and validation rows hulls are learned and chosen on: drawn
+    where there are many.
 
-    Test rows stay as they are. ``hull_rows`` training rows where a person asked for a number of them, else ``ROWS``.
+    Test rows stay as they are. ``hull_rows`` training rows where a person asked for a number of
+    them, else ``ROWS``.
     """
     return tables.drawn(params, params.hull_rows or ROWS, JUDGES)
 
@@ -143,7 +160,9 @@ def is_small(params: Params) -> bool:
 
 
 def get(params: Params) -> Ready | Pending | Failed:
-    """Return the hulls, or how far they are with those by the necessary condition alone. Raises ``MKLError``.
+    """Return the hulls, or how far they are with those by the necessary condition alone.
+
+    Raises ``MKLError``.
 
     Neither validation nor test rows score those: a provisional hull can be wrong in kind.
     """
@@ -154,9 +173,12 @@ def get(params: Params) -> Ready | Pending | Failed:
         asked.set_params(callback=lambda record: progress())
         quick.set_params(callback=lambda record: progress())
         rows: Any = _rows(asked, cut.train, chosen)
-        y, values = cut.train.y, _values(asked, rows, cut.train)
+        y = cut.train.y
+        values = _values(asked, rows, cut.train)
         if asked.search != "necessary":
-            first = fit_path(quick, rows, y, "lam", values, callback=work.counted(progress, "first hulls"))
+            first = fit_path(
+                quick, rows, y, "lam", values, callback=work.counted(progress, "first hulls")
+            )
             progress(0.0, "", first)
         validation = cut.validation.X[:, chosen], cut.validation.y
         return fit_path(asked, rows, y, "lam", values, *validation, work.counted(progress, "hulls"))
@@ -165,7 +187,8 @@ def get(params: Params) -> Ready | Pending | Failed:
 
 
 def _values(asked: Any, rows: Any, train: Dataset) -> Any:
-    return path_grid(asked, rows, train.y, "lam", POINTS)[::-1]  # small hulls first: each starts the next
+    # small hulls first: each starts the next
+    return path_grid(asked, rows, train.y, "lam", POINTS)[::-1]
 
 
 def _rows(asked: Any, train: Dataset, chosen: list[int]) -> Design:
@@ -181,9 +204,11 @@ def _rows(asked: Any, train: Dataset, chosen: list[int]) -> Design:
 
 @dataclass(frozen=True, eq=False)
 class HullsView:
-    """Hulls to show, the parameters they belong to, and whether they wait for others to take their place.
+    """Hulls to show, the parameters they belong to, and whether they wait for others to take their
+    place.
 
-    ``waiting``: they answer older parameters. ``provisional``: they answer these, by the necessary condition alone.
+    ``waiting``: they answer older parameters. ``provisional``: they answer these, by the necessary
+    condition alone.
     """
 
     path: Path
@@ -193,23 +218,29 @@ class HullsView:
 
 
 def answer(params: Params, found: Ready | Pending | Failed | None) -> HullsView | None:
-    """Return what there is to show: the hulls asked for, else provisional ones, else those before them on the same
-    table.
+    """Return what there is to show: the hulls asked for, else provisional ones, else those before
+    them on the same table.
     """
     mind = memory()
     if isinstance(found, Ready):
         mind.hulls = Answered(found.value, params)
-        return HullsView(found.value, params, waiting=False, provisional=is_provisional(found.value))
+        return HullsView(
+            found.value, params, waiting=False, provisional=is_provisional(found.value)
+        )
     if isinstance(found, Pending) and found.value is not None:
         return HullsView(found.value, params, waiting=False, provisional=True)
     before = mind.hulls
     if before is None or before.params.of(*SPLIT) != params.of(*SPLIT):
         return None
-    return HullsView(before.path, before.params, waiting=True, provisional=is_provisional(before.path))
+    return HullsView(
+        before.path, before.params, waiting=True, provisional=is_provisional(before.path)
+    )
 
 
 def is_provisional(path: Path) -> bool:
-    """Tell whether no point of the path has a gap, because only the necessary condition was asked for."""
+    """Tell whether no point of the path has a gap, because only the necessary condition was asked
+    for.
+    """
     return bool(np.isnan(path.relative_gap).all())
 
 
@@ -229,20 +260,28 @@ class HullView:
 
 def at(shown: HullsView, index: int) -> HullView:
     """Return one solved point of a path."""
-    path, nothing = shown.path, shown.provisional
-    train, validation = (float("nan") if nothing else float(s[index]) for s in (path.train_score, path.val_score))
+    path = shown.path
+    nothing = shown.provisional
+    train, validation = (
+        float("nan") if nothing else float(s[index]) for s in (path.train_score, path.val_score)
+    )
     return HullView(float(path.values[index]), path.estimators[index], train, validation)
 
 
 def exact(shown: HullsView, value: float) -> Ready | Pending | Failed:
-    """Return the hull at one λ between the solved ones, solved from its nearest neighbour, or how far it is."""
-    path, params = shown.path, shown.params
+    """Return the hull at one λ between the solved ones, solved from its nearest neighbour, or how
+    far it is.
+    """
+    path = shown.path
+    params = shown.params
     near = path.estimators[path.nearest(value)]
     cut, chosen = parts(params), columns(params)
 
     def solve(progress: Callable[..., None]) -> HullView:
         fitted = near.solve_near(value, cut.train.y, lambda record: progress())
-        train, validation = (float(fitted.score(part.X[:, chosen], part.y)) for part in (cut.train, cut.validation))
+        train, validation = (
+            float(fitted.score(part.X[:, chosen], part.y)) for part in (cut.train, cut.validation)
+        )
         return HullView(value, fitted, train, validation, exact=True)
 
     return work.get(("hull at", key(params), value), solve, title="Exact hull")
@@ -252,20 +291,24 @@ def exact(shown: HullsView, value: float) -> Ready | Pending | Failed:
 
 
 def compares(params: Params) -> bool:
-    """Tell whether other models can be fitted on the same kernels: they are about two classes or numbers."""
+    """Tell whether other models can be fitted on the same kernels: they are about two classes or
+    numbers.
+    """
     return tables.table(params).task in ("binary", "regression")
 
 
 class ReferenceBeside(NamedTuple):
-    """Another model on the same kernels, None for the hull itself, and its score on held-out rows beside the hull's."""
+    """Another model on the same kernels, None for the hull itself, and its score on held-out rows
+    beside the hull's.
+    """
 
     model: Reference | None
     score: PairedScore
 
 
 def beside(shown: HullsView) -> Ready | Pending | Failed:
-    """Return the best hull and other models on the same grid of kernels and rows, each at its best on the validation
-    rows, with their scores on the held-out rows.
+    """Return the best hull and other models on the same grid of kernels and rows, each at its best
+    on the validation rows, with their scores on the held-out rows.
     """
     params = shown.params
     cut, chosen, design = parts(params), columns(params), shown.path.estimators[0].design_
@@ -274,7 +317,9 @@ def beside(shown: HullsView) -> Ready | Pending | Failed:
     top = None if is_number else shown.path.estimators[0].classes_[1]
 
     def signed(y: np.ndarray) -> np.ndarray:
-        return np.asarray(y, dtype=float) if is_number else np.where(np.asarray(y) == top, 1.0, -1.0)
+        return (
+            np.asarray(y, dtype=float) if is_number else np.where(np.asarray(y) == top, 1.0, -1.0)
+        )
 
     rows = held_out(params)
     best = shown.path.estimators[shown.path.first_look]
@@ -283,7 +328,13 @@ def beside(shown: HullsView) -> Ready | Pending | Failed:
         validation, judges = (part.X[:, chosen].astype(float) for part in (cut.validation, rows))
         tick = work.counted(progress)
         found = hull_references(
-            design, signed(cut.train.y), validation, signed(cut.validation.y), loss, tick, judge=judges
+            design,
+            signed(cut.train.y),
+            validation,
+            signed(cut.validation.y),
+            loss,
+            tick,
+            judge=judges,
         )
         design.release()
         said = [predictions(best, judges)]
@@ -291,7 +342,9 @@ def beside(shown: HullsView) -> Ready | Pending | Failed:
             answers = one.said if is_number else best.classes_[(one.said > 0).astype(int)]
             said.append(Predictions(best, one.said, answers))
         scores = compare_scores(said, rows.y, "r2" if is_number else "accuracy", params.seed)
-        return tuple(ReferenceBeside(one, score) for one, score in zip((None, *found), scores, strict=True))
+        return tuple(
+            ReferenceBeside(one, score) for one, score in zip((None, *found), scores, strict=True)
+        )
 
     return work.get(("beside hulls", key(params)), fit, title="Models beside the hulls")
 
@@ -307,8 +360,14 @@ def held_out(params: Params) -> Dataset:
 
 
 def verdict(shown: HullsView) -> Ready | Pending | Failed:
-    """Return how well the hull that validation rows chose predicts the held-out rows, which chose nothing."""
-    params, chosen, best = shown.params, columns(shown.params), shown.path.estimators[shown.path.first_look]
+    """Return how well the hull that validation rows chose predicts the held-out rows, which chose
+    nothing.
+    """
+    params, chosen, best = (
+        shown.params,
+        columns(shown.params),
+        shown.path.estimators[shown.path.first_look],
+    )
     train = parts(params).train.select(chosen)
     rows = held_out(params).select(chosen)
     make = lambda progress: hull_verdict(best, train, rows, seed=params.seed)  # noqa: E731
@@ -320,19 +379,31 @@ def ranking(shown: HullsView, hull: HullView) -> Ready | Pending | Failed:
     params = shown.params
     rows, train = judges(params), parts(params).train.select(columns(params))
     measure = lambda progress: effects(copy(hull.fitted).know_table(train), rows)[0]  # noqa: E731
-    return work.get(("hull columns", key(params), hull.value), measure, title="Columns", asked=False)
+    return work.get(
+        ("hull columns", key(params), hull.value), measure, title="Columns", asked=False
+    )
 
 
 def stability(shown: HullsView, hull: HullView) -> Ready | Pending | Failed:
-    """Return how often columns and extreme points are selected on half of the training rows. It takes twenty hulls."""
+    """Return how often columns and extreme points are selected on half of the training rows.
+
+    It takes twenty hulls.
+    """
     params = shown.params
     train, chosen = parts(params).train, columns(params)
 
     def make(progress: Callable[..., None]) -> Stability:
         tick = work.counted(progress, "half samples")
-        return selection_stability(hull.fitted, train.X[:, chosen], train.y, seed=params.seed, callback=tick)
+        return selection_stability(
+            hull.fitted, train.X[:, chosen], train.y, seed=params.seed, callback=tick
+        )
 
-    return work.get(_stability_name(params, hull), make, title="Stability of the selection", seconds=HALVES * SECONDS)
+    return work.get(
+        _stability_name(params, hull),
+        make,
+        title="Stability of the selection",
+        seconds=HALVES * SECONDS,
+    )
 
 
 def known_stability(params: Params, hull: HullView) -> Stability | None:
@@ -347,12 +418,17 @@ def _stability_name(params: Params, hull: HullView) -> tuple[Any, ...]:
 
 def terms(params: Params, hull: HullView) -> Decomposition:
     """Return what columns say alone and together in a hull."""
-    return work.now(("hull terms", key(params), hull.value), lambda: decompose(hull.fitted, _some(params)))
+    return work.now(
+        ("hull terms", key(params), hull.value), lambda: decompose(hull.fitted, _some(params))
+    )
 
 
 def effect(params: Params, hull: HullView, of: Columns) -> TermEffect:
     """Return the curve or the map of one term of a hull."""
-    return work.now(("hull effect", key(params), hull.value, of), lambda: term_effect(hull.fitted, _some(params), of))
+    return work.now(
+        ("hull effect", key(params), hull.value, of),
+        lambda: term_effect(hull.fitted, _some(params), of),
+    )
 
 
 def _some(params: Params) -> Dataset:
@@ -368,13 +444,14 @@ def test_score(params: Params, hull: HullView) -> float:
 
 def rows_caption(params: Params) -> str:
     """Return how many rows are used for what, where not all of them are; empty elsewhere."""
-    used, full = parts(params), tables.split(params)
+    used = parts(params)
+    full = tables.split(params)
     if used is full:
         return ""
     return (
-        f"Trained on {len(used.train.y):,} of {len(full.train.y):,} training rows, chosen on "
-        f"{len(used.validation.y):,} of "
-        f"{len(full.validation.y):,} validation rows, drawn with every class in its share. The test score counts all "
+        f"Trained on {len(used.train.y):,} of {len(full.train.y):,} training rows, chosen "
+        f"on {len(used.validation.y):,} of {len(full.validation.y):,} validation rows, "
+        "drawn with every class in its share. The test score counts all "
         f"{len(full.test.y):,} test rows."
     )
 
@@ -386,10 +463,21 @@ TICKS = 41  # positions per axis of a component plot
 ROOT = "root"
 LAM = re.compile(r"\blam\b")
 STOPPED = {
-    Status.OUT_OF_TIME: "the search may take {max_seconds:g} s at one λ, and that did not do: raise **Seconds per λ**",
-    Status.MAX_NODES: "the search may look at {max_nodes} nodes, and needs more: raise **Most nodes looked at**",
-    Status.OUT_OF_MEMORY: "the hull needs more than {memory_mb} MB: raise **Memory in MB**, or let fewer columns enter",
-    Status.STALLED: "no step improves the objective any more: raise **Tolerance** or **Price per step of depth**",
+    Status.OUT_OF_TIME: (
+        "the search may take {max_seconds:g} s at one λ, and that did not do: raise "
+        "**Seconds per λ**"
+    ),
+    Status.MAX_NODES: (
+        "the search may look at {max_nodes} nodes, and needs more: raise **Most nodes looked at**"
+    ),
+    Status.OUT_OF_MEMORY: (
+        "the hull needs more than {memory_mb} MB: raise **Memory in MB**, or let fewer "
+        "columns enter"
+    ),
+    Status.STALLED: (
+        "no step improves the objective any more: raise **Tolerance** or **Price per step of "
+        "depth**"
+    ),
     Status.MAX_ITER: "the search made all its steps: raise **Tolerance** or **Price per step of depth**",
 }
 LIMITED = (Status.OUT_OF_TIME, Status.MAX_NODES, Status.OUT_OF_MEMORY)
@@ -403,27 +491,32 @@ def count(number: int) -> str:
 
 def certificate(shown: HullsView, hull: HullView) -> str:
     """Return badge and sentence of one hull, in Markdown."""
-    fitted, reached = hull.fitted, gap_of(hull.fitted)
+    fitted = hull.fitted
+    reached = gap_of(hull.fitted)
     if fitted.certified_:
         return (
-            f":blue-badge[:material/verified: certified] within **{style.percent(reached)}** of the optimum over all "
-            f"**{count(fitted.n_dag_kernels_)}** kernels" + _notes(fitted)
-        )
+            ":blue-badge[:material/verified: certified] within "
+            f"**{style.percent(reached)}** of the optimum over all "
+            f"**{count(fitted.n_dag_kernels_)}** kernels"
+        ) + _notes(fitted)
     if np.isnan(reached):
         what = "only the **necessary** condition is checked"
         if fitted.status_ is not Status.PROVISIONAL:
             what = "a first look that was cut short, so not even the **necessary** condition holds"
         return (
-            f":orange-badge[:material/radio_button_unchecked: provisional] {what}: interactions can be missing "
-            f"altogether, "
-            "and this hull can be wrong in kind"
+            f":orange-badge[:material/radio_button_unchecked: provisional] {what}: "
+            "interactions can be missing altogether, and this hull can be wrong in kind"
         )
     why = STOPPED.get(fitted.status_, fitted.status_.value).format(**settings(shown.params))
-    aside = "; a larger λ or a larger **Price per step of depth** also helps" if fitted.status_ in LIMITED else ""
-    return (
-        f":orange-badge[:material/radio_button_unchecked: not certified] gap **{style.percent(reached)}**: {why}{aside}"
-        + _notes(fitted)
+    aside = (
+        "; a larger λ or a larger **Price per step of depth** also helps"
+        if fitted.status_ in LIMITED
+        else ""
     )
+    return (
+        ":orange-badge[:material/radio_button_unchecked: not certified] gap "
+        f"**{style.percent(reached)}**: {why}{aside}"
+    ) + _notes(fitted)
 
 
 def _notes(fitted: Any) -> str:
@@ -432,8 +525,8 @@ def _notes(fitted: Any) -> str:
 
 
 def higher_unsure(shown: HullsView, hull: HullView) -> str:
-    """Return a sentence where a point of the path that is not certified scores higher than this one, which is; else
-    "".
+    """Return a sentence where a point of the path that is not certified scores higher than this
+    one, which is; else "".
     """
     path = shown.path
     if shown.provisional or not hull.fitted.certified_ or not path.can_choose:
@@ -443,17 +536,22 @@ def higher_unsure(shown: HullsView, hull: HullView) -> str:
         return ""
     best = int(np.nanargmax(scores))
     score = captions.score(path.score_name, float(scores[best]))
-    return f"λ = {style.number(float(path.values[best]))}, not certified, scores higher on validation rows: {score}"
+    return (
+        f"λ = {style.number(float(path.values[best]))}, not certified, scores higher on "
+        f"validation rows: {score}"
+    )
 
 
 def visited(path: Path, hull: HullView) -> int:
-    """Count the nodes looked at on the whole path, and for this hull where it is between its points."""
+    """Count the nodes looked at on the whole path, and for this hull where it is between its
+    points.
+    """
     return max(point.n_visited_on_path_ for point in (path.estimators[-1], hull.fitted))
 
 
 def pair(path: Path, text: str, chosen: list[int], table: Dataset) -> tuple[int, int] | None:
-    """Return two positions among the ``chosen`` columns: those asked for that enter, else the most relevant of the
-    path.
+    """Return two positions among the ``chosen`` columns: those asked for that enter, else the most
+    relevant of the path.
     """
     if len(chosen) < 2:
         return None
@@ -492,21 +590,30 @@ def norms(fitted: Any) -> np.ndarray:
 
 
 def by_norm(fitted: Any) -> list[Levels]:
-    """Return the nodes of the hull that can add something, the largest first: all but a root that is constant."""
+    """Return the nodes of the hull that can add something, the largest first: all but a root that
+    is constant.
+    """
     order = np.argsort(-norms(fitted), kind="stable")
-    return [fitted.hull_[k] for k in order if any(fitted.hull_[k]) or not fitted.design_.root_is_constant]
+    return [
+        fitted.hull_[k]
+        for k in order
+        if any(fitted.hull_[k]) or not fitted.design_.root_is_constant
+    ]
 
 
 def facts(fitted: Any, node: Levels) -> str:
-    """Return where a node stands: its weight and norm inside, its way to entering outside, in Markdown."""
+    """Return where a node stands: its weight and norm inside, its way to entering outside, in
+    Markdown.
+    """
     if node in fitted.hull_:
         k = fitted.hull_.index(node)
         own = norms(fitted)
-        zeta, share = float(np.atleast_2d(fitted.weights_).max(axis=0)[k]), own[k] / (own.max() or 1.0)
+        zeta = float(np.atleast_2d(fitted.weights_).max(axis=0)[k])
+        share = own[k] / (own.max() or 1.0)
         extreme = ", extreme point" if node in fitted.extreme_points_ else ""
         return (
-            f"weight ζ **{style.number(zeta)}**, ‖β‖ **{style.number(own[k])}**, {100 * share:.0f} % of the "
-            f"largest{extreme}"
+            f"weight ζ **{style.number(zeta)}**, ‖β‖ **{style.number(own[k])}**, "
+            f"{100 * share:.0f} % of the largest{extreme}"
         )
     if node in fitted.sources_:
         return f"outside, **{way(fitted.sources_[node])}** of the way to entering"
@@ -518,7 +625,9 @@ def facts(fitted: Any, node: Levels) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Component:
-    """What one node adds over one or two columns: positions, values, names, and what was held fixed."""
+    """What one node adds over one or two columns: positions, values, names, and what was held
+    fixed.
+    """
 
     axes: list[np.ndarray]
     values: np.ndarray
@@ -528,12 +637,15 @@ class Component:
 
 def component(shown: HullsView, hull: HullView, node: Levels) -> Component:
     """Compute what ``node`` adds to the prediction over its columns; all others stand still."""
-    fitted, chosen = hull.fitted, columns(shown.params)
+    fitted = hull.fitted
+    chosen = columns(shown.params)
     train = parts(shown.params).train
     X = train.X[:, chosen]
     ranked = np.argsort(-np.asarray(fitted.relevance_), kind="stable").tolist()
-    touched = [i for i in ranked if node[i]] or ranked  # a root that is no constant touches every column
-    drawn, held = sorted(touched[:2]), touched[2:] if any(node) else []
+    # a root that is no constant touches every column
+    touched = [i for i in ranked if node[i]] or ranked
+    drawn = sorted(touched[:2])
+    held = touched[2:] if any(node) else []
     axes = [np.linspace(X[:, i].min(), X[:, i].max(), TICKS) for i in drawn]
     mesh = np.meshgrid(*axes)
     rows = np.tile(X.mean(axis=0), (mesh[0].size, 1))
@@ -541,7 +653,8 @@ def component(shown: HullsView, hull: HullView, node: Levels) -> Component:
         rows[:, i] = np.quantile(X[:, i], 0.75)
     for i, values in zip(drawn, mesh, strict=True):
         rows[:, i] = values.ravel()
-    added, said = np.asarray(fitted.component(node, rows)), []
+    added = np.asarray(fitted.component(node, rows))
+    said = []
     if added.ndim == 2:
         k = int(np.argmax(np.atleast_2d(fitted.component_norms_)[:, fitted.hull_.index(node)]))
         added = added[:, k]
@@ -576,7 +689,9 @@ def nodes_table(fitted: Any) -> pd.DataFrame:
 
 
 def sources_table(fitted: Any) -> pd.DataFrame:
-    """Return the nodes just outside the hull with their share of the threshold of entering, the nearest first."""
+    """Return the nodes just outside the hull with their share of the threshold of entering, the
+    nearest first.
+    """
     nearest = sorted(fitted.sources_.items(), key=lambda item: -item[1])
     return pd.DataFrame(
         {

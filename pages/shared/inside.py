@@ -1,7 +1,8 @@
-"""What the app knows of Streamlit beyond its public names: all of it here, and each name may be missing.
+"""What the app knows of Streamlit beyond its public names: all of it here, and each name may be
+missing.
 
-Such names may change with any release. Where one is gone the app works without it, in the way that ``NAMES`` says, and
-the server's log has it.
+Such names may change with any release. Where one is gone the app works without it, in the way that
+``NAMES`` says, and the server's log has it.
 """
 
 import hashlib
@@ -28,9 +29,12 @@ COOKIE = "streamlit.web.server.starlette.starlette_server_config:XSRF_COOKIE_NAM
 OPTION = "streamlit.config:set_option"
 TOKEN = "streamlit.web.server.starlette.starlette_app_utils:decode_xsrf_token_string"
 _GATHERING = (
-    "_handle_scriptrunner_event_on_event_loop", "_on_scriptrunner_event", "_call_soon_on_event_loop", "request_rerun",
+    "_handle_scriptrunner_event_on_event_loop",
+    "_on_scriptrunner_event",
+    "_call_soon_on_event_loop",
+    "request_rerun",
     "_create_scriptrunner",
-)  # fmt: skip
+)
 GATHERING = tuple(f"{SESSION}.{name}" for name in _GATHERING)
 
 NAMES = {
@@ -39,7 +43,10 @@ NAMES = {
     FILES: "files that were sent stay until their session ends",
     SESSIONS: "pages are sent element by element, and the app answers this machine alone",
     OWNER: "the app answers this machine alone",
-    MESSAGE: "a page may stay empty after a quick change of pages, and any browser may empty everybody's caches",
+    MESSAGE: (
+        "a page may stay empty after a quick change of pages, and any browser may empty "
+        "everybody's caches"
+    ),
     PAGES: "a link to a page that is the first request of a server is sent on by the page",
     NOTEBOOK: "the first page takes up to 0.3 s longer",
     COOKIE: "a reload asks for the table again, and the app answers this machine alone",
@@ -51,7 +58,13 @@ NAMES = {
 
 TRIED = "1.67."  # the releases whose protection of sessions was tried; the project allows no other
 PROTECTING = (RUNTIME, SESSION, SESSIONS, OWNER, COOKIE, TOKEN)
-HEARD = ("rerun_script", "stop_script", "file_urls_request", "app_heartbeat", "backend_operation_request")
+HEARD = (
+    "rerun_script",
+    "stop_script",
+    "file_urls_request",
+    "app_heartbeat",
+    "backend_operation_request",
+)
 
 
 @lru_cache(maxsize=64)
@@ -84,7 +97,9 @@ def report_missing() -> None:
     log = logging.getLogger(__name__)
     for name, consequence in NAMES.items():
         if not has(name):
-            log.warning("Streamlit %s has no %s: %s.", st.__version__, name.replace(":", "."), consequence)
+            log.warning(
+                "Streamlit %s has no %s: %s.", st.__version__, name.replace(":", "."), consequence
+            )
     if why := unprotected():
         log.error("The app answers this machine alone: %s", why)
 
@@ -95,11 +110,18 @@ def unprotected() -> str:
         return f"Streamlit {st.__version__} was not tried; install a release {TRIED}x."
     missing = next((name for name in PROTECTING if find(name) is None), "")
     server = _server()
-    if not missing and server is not None and not hasattr(getattr(server, "_session_mgr", None), "get_session_info"):
+    if (
+        not missing
+        and server is not None
+        and not hasattr(getattr(server, "_session_mgr", None), "get_session_info")
+    ):
         missing = f"{RUNTIME}._session_mgr"
     if not missing:
         return ""
-    return f"Streamlit {st.__version__} has no {missing.replace(':', '.')}, so others could take a session over."
+    return (
+        f"Streamlit {st.__version__} has no {missing.replace(':', '.')}, so others could take "
+        "a session over."
+    )
 
 
 def set_flag(name: str, value: bool) -> None:
@@ -128,7 +150,11 @@ def left() -> list[str]:
     sessions: Any = getattr(_server(), "_session_mgr", None)
     if not (hasattr(sessions, "list_sessions") and hasattr(sessions, "is_active_session")):
         return []
-    return [one.session.id for one in sessions.list_sessions() if not sessions.is_active_session(one.session.id)]
+    return [
+        one.session.id
+        for one in sessions.list_sessions()
+        if not sessions.is_active_session(one.session.id)
+    ]
 
 
 def close(session: str) -> None:
@@ -149,8 +175,12 @@ def began(tab: str) -> bytes:
 
 
 def host_is_allowed(host: bytes | None) -> bool:
-    """Tell whether a request to this host is answered: by ``server.allowedHosts``, as Streamlit does for WebSockets."""
-    allowed = [str(one).strip().lower().rstrip(".") for one in st.get_option("server.allowedHosts") or ()]
+    """Tell whether a request to this host is answered: by ``server.allowedHosts``, as Streamlit
+    does for WebSockets.
+    """
+    allowed = [
+        str(one).strip().lower().rstrip(".") for one in st.get_option("server.allowedHosts") or ()
+    ]
     if not allowed:
         return True
     name = _host_name("" if host is None else host.decode("latin-1"))
@@ -160,9 +190,16 @@ def host_is_allowed(host: bytes | None) -> bool:
 
 
 def answer_hosts(names: str) -> None:
-    """Answer requests to these hosts, with spaces between, as well as to those of ``server.allowedHosts``."""
-    known, change = st.get_option("server.allowedHosts"), find(OPTION)
-    if known and change is not None and (added := [name for name in names.split() if name not in known]):
+    """Answer requests to these hosts, with spaces between, as well as to those of
+    ``server.allowedHosts``.
+    """
+    known = st.get_option("server.allowedHosts")
+    change = find(OPTION)
+    if (
+        known
+        and change is not None
+        and (added := [name for name in names.split() if name not in known])
+    ):
         change("server.allowedHosts", [*known, *added])
 
 
@@ -179,19 +216,23 @@ def _host_name(host: str) -> str:
 
 
 def token(cookies: str) -> bytes:
-    """Return the token against forged requests among these cookies, b"" where none is; its cookie is masked anew
-    often.
+    """Return the token against forged requests among these cookies, b"" where none is; its cookie
+    is masked anew often.
     """
-    from starlette.requests import cookie_parser  # Streamlit's choice of a server, which it may change
+    # Streamlit's choice of a server, which it may change
+    from starlette.requests import cookie_parser
 
-    decode, name = find(TOKEN), find(COOKIE)
+    decode = find(TOKEN)
+    name = find(COOKIE)
     if decode is None or name is None:
         return b""
     return decode(cookie_parser(cookies).get(name, ""))[0] or b""
 
 
 def is_of_a_page(message: bytes) -> bool:
-    """Tell whether a browser's message is one that pages of the app send: others change the server for everybody."""
+    """Tell whether a browser's message is one that pages of the app send: others change the server
+    for everybody.
+    """
     kind = find(MESSAGE)
     if kind is None or not message:
         return True
@@ -204,7 +245,9 @@ def is_of_a_page(message: bytes) -> bool:
 
 
 def page_asked_for(message: bytes) -> tuple[str, str]:
-    """Return the page and the part of it that a browser's message is about, "" for each that it does not name."""
+    """Return the page and the part of it that a browser's message is about, "" for each that it
+    does not name.
+    """
     kind = find(MESSAGE)
     if kind is None:
         return "", ""
@@ -224,7 +267,9 @@ def browser() -> str:
 
 
 def cookie(name: str) -> str:
-    """Return a cookie that a script of ours has set in this session's browser, "" where it sent none."""
+    """Return a cookie that a script of ours has set in this session's browser, "" where it sent
+    none.
+    """
     return unquote(str(st.context.cookies.get(name, "")))
 
 
@@ -237,14 +282,18 @@ def files() -> dict[str, dict[str, bytes]]:
     if there is None:
         return {}
     with there._lock:
-        return {tab: {name: file.data for name, file in kept.items()} for tab, kept in there.file_storage.items()}
+        return {
+            tab: {name: file.data for name, file in kept.items()}
+            for tab, kept in there.file_storage.items()
+        }
 
 
 def keep_last(tab: str, most: int, most_bytes: float) -> None:
-    """Have Streamlit keep of a tab the files that came last: so many, and so many bytes, but the very last in any
-    case.
+    """Have Streamlit keep of a tab the files that came last: so many, and so many bytes, but the
+    very last in any case.
     """
-    there, room = _manager(), most_bytes
+    there = _manager()
+    room = most_bytes
     for place, (name, content) in enumerate(reversed(files().get(tab, {}).items())):
         room -= len(content)
         if there is not None and place and (place >= most or room < 0):
@@ -252,8 +301,14 @@ def keep_last(tab: str, most: int, most_bytes: float) -> None:
 
 
 def _manager() -> Any:
-    there, kind = getattr(_server(), "uploaded_file_mgr", None), find(FILES)
-    known = kind is not None and isinstance(there, kind) and hasattr(there, "_lock") and hasattr(there, "file_storage")
+    there = getattr(_server(), "uploaded_file_mgr", None)
+    kind = find(FILES)
+    known = (
+        kind is not None
+        and isinstance(there, kind)
+        and hasattr(there, "_lock")
+        and hasattr(there, "file_storage")
+    )
     return there if known else None
 
 
@@ -261,5 +316,7 @@ def _manager() -> Any:
 
 
 def plain(text: object) -> str:
-    """Return text that came from a file as it is, with what Markdown would read as signs made harmless."""
+    """Return text that came from a file as it is, with what Markdown would read as signs made
+    harmless.
+    """
     return re.sub(r"([\\`*_{}\[\]()#+\-.!|~<>$:])", r"\\\1", str(text))

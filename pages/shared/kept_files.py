@@ -1,7 +1,9 @@
-"""Files that a server of one person keeps beyond a restart: in a folder that it made and marked, the newest of them.
+"""Files that a server of one person keeps beyond a restart: in a folder that it made and marked,
+the newest of them.
 
-Everything else in that folder is a person's own: it is left alone and does not count. Only a file that was read whole
-and fails its own checksum is damaged; one that cannot be read now is left in its place.
+Everything else in that folder is a person's own: it is left alone and does not count. Only a file
+that was read whole and fails its own checksum is damaged; one that cannot be read now is left in
+its place.
 """
 
 import errno
@@ -30,15 +32,17 @@ from mklcore.io.private_folders import (
 OFF = "off"
 APP = "mkl-explorer"
 MARK = ".made-by-mkl-explorer"  # in a folder whose files of ours may be removed again
-MARK_TEXT = b"MKL Explorer keeps files here and removes those of its own that were used longest ago.\n"
+MARK_TEXT = (
+    b"MKL Explorer keeps files here and removes those of its own that were used longest ago.\n"
+)
 FULL = (errno.ENOSPC, errno.EDQUOT)
 TICK_NS = 2_000_000_000  # the coarsest clock of a file system
 LOG = logging.getLogger(__name__)
 
 
 def default_home() -> Path | None:
-    """Return the folder for data: as the environment says, else the account's own; None where keeping is switched
-    off.
+    """Return the folder for data: as the environment says, else the account's own; None where
+    keeping is switched off.
     """
     named = os.environ.get(launcher.HOME, "").strip()
     if named:
@@ -48,7 +52,9 @@ def default_home() -> Path | None:
 
 
 class NotKeptError(Exception):
-    """A file was not kept, and why, as the end of a sentence; ``is_full`` where the disk has no room for it."""
+    """A file was not kept, and why, as the end of a sentence; ``is_full`` where the disk has no
+    room for it.
+    """
 
     def __init__(self, why: str, is_full: bool = False) -> None:
         super().__init__(why)
@@ -57,7 +63,9 @@ class NotKeptError(Exception):
 
 @dataclass(frozen=True)
 class Kept:
-    """Where a file is kept now, why that is not the usual folder ("" where it is), and the files that went for it."""
+    """Where a file is kept now, why that is not the usual folder ("" where it is), and the files
+    that went for it.
+    """
 
     file: Path
     instead: str
@@ -68,8 +76,8 @@ class Kept:
 class KeptFiles:
     """The files of one kind, below the folder for data.
 
-    ``folder`` is their place below it, ``pattern`` matches the names we write and no other, ``most`` files of at most
-    ``most_bytes`` each stay, and ``title`` says what a file holds.
+    ``folder`` is their place below it, ``pattern`` matches the names we write and no other,
+    ``most`` files of at most ``most_bytes`` each stay, and ``title`` says what a file holds.
     """
 
     folder: str
@@ -79,7 +87,10 @@ class KeptFiles:
     title: Callable[[Path], str] = lambda file: file.name
 
     def keep(self, name: str, content: bytes) -> Kept:
-        """Write a file, which is then the newest, and remove what is beyond the newest. Raises ``NotKeptError``."""
+        """Write a file, which is then the newest, and remove what is beyond the newest.
+
+        Raises ``NotKeptError``.
+        """
         usual = default_home()
         if usual is None:
             raise NotKeptError("keeping is switched off")
@@ -92,7 +103,11 @@ class KeptFiles:
             if not self._holds(place / name, content):
                 write_whole(place / name, lambda file: file.write(content), mode=0o600)
         except OSError as error:
-            why = f"the disk is full ({usual})" if error.errno in FULL else f"{error.strerror or error} ({usual})"
+            why = (
+                f"the disk is full ({usual})"
+                if error.errno in FULL
+                else f"{error.strerror or error} ({usual})"
+            )
             raise NotKeptError(why, error.errno in FULL) from error
         others = [file for file in self._in(place) if file.name != name]
         _make_newest(place / name, others)
@@ -103,7 +118,9 @@ class KeptFiles:
         _make_newest(file, self._in(file.parent))
 
     def found(self, name: str) -> list[Path]:
-        """Return the files of this name: where they would be written now, and where they were before."""
+        """Return the files of this name: where they would be written now, and where they were
+        before.
+        """
         return [file for place in self._places() if (file := place / name) in self._in(place)]
 
     def files(self) -> list[Path]:
@@ -111,11 +128,16 @@ class KeptFiles:
         return [file for place in self._places() for file in self._in(place)]
 
     def read(self, file: Path) -> bytes:
-        """Return the bytes of a file. OSError or MemoryError where it cannot be read now: that is no damage."""
+        """Return the bytes of a file.
+
+        OSError or MemoryError where it cannot be read now: that is no damage.
+        """
         return read_whole(file, self.most_bytes)
 
     def remove_damaged(self, file: Path, why: str) -> str:
-        """Remove a file that fails its own checksum, unless its folder is a person's own; return what became of it."""
+        """Remove a file that fails its own checksum, unless its folder is a person's own; return
+        what became of it.
+        """
         if not (file.parent / MARK).is_file():
             LOG.warning("%s is damaged (%s); it is left where it is.", file, why)
             return "it is left where it is"
@@ -152,13 +174,20 @@ class KeptFiles:
         except OSError as error:
             LOG.warning("%s could not be removed: %s.", file, error.strerror)
         else:
-            LOG.warning("%s (%s) was removed: the folder keeps %d, and it was used longest ago.",
-                        file, title, self.most)  # fmt: skip
+            LOG.warning(
+                "%s (%s) was removed: the folder keeps %d, and it was used longest ago.",
+                file,
+                title,
+                self.most,
+            )
         return title
 
 
 def _marked(folder: Path) -> Path:
-    """Return a folder that we made and marked: this one, or one in it where it was there before. Raises OSError."""
+    """Return a folder that we made and marked: this one, or one in it where it was there before.
+
+    Raises OSError.
+    """
     for place in (folder, folder / APP):
         is_new = not place.exists()
         if not is_new and not (place / MARK).is_file():

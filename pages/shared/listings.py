@@ -31,21 +31,23 @@ if TYPE_CHECKING:
 PREVIEW_ROWS = 200
 
 
-# A spreadsheet computes what begins with one of these, also behind blanks, and after a sign at which it cuts a cell in
-# two.
+# A spreadsheet computes what begins with one of these, also behind blanks, and after a sign at
+# which it cuts a cell in two.
 _FORMULA = re.compile(r"(?<=[;\t\r\n])(\s*)(?=[=+\-@])")
 
 
 def csv(frame: pd.DataFrame) -> str:
-    """Return a table as CSV that a spreadsheet only shows: a text that begins like a formula gets an apostrophe before
-    it.
+    """Return a table as CSV that a spreadsheet only shows: a text that begins like a formula gets
+    an apostrophe before it.
 
-    The one place that writes CSV; the table widget's own download, which writes cells as they are, is switched off.
-    Numbers and single signs such as a class called + stay as they are.
+    The one place that writes CSV; the table widget's own download, which writes cells as they are,
+    is switched off. Numbers and single signs such as a class called + stay as they are.
     """
     import pandas as pd
 
-    safe = frame.apply(lambda column: column.map(_shown_only) if column.dtype.kind not in "biuf" else column)
+    safe = frame.apply(
+        lambda column: column.map(_shown_only) if column.dtype.kind not in "biuf" else column
+    )
     safe.columns = pd.Index([_shown_only(name) for name in frame.columns])
     return safe.to_csv(index=False)
 
@@ -59,18 +61,31 @@ def _shown_only(cell: Any) -> Any:
         visible = "".join(sign for sign in cell if unicodedata.category(sign)[0] not in "CZ")
         first = unicodedata.normalize("NFKC", visible[:1])
         starts = len(visible) > 1 and first[:1] in ("=", "+", "-", "@", "\u2212")
-        return ("'" if starts or (len(cell) > 1 and cell[0] in "\t\r\n") else "") + _FORMULA.sub(r"\1'", cell)
+        return ("'" if starts or (len(cell) > 1 and cell[0] in "\t\r\n") else "") + _FORMULA.sub(
+            r"\1'", cell
+        )
     return cell
 
 
 def take(
-    frame: pd.DataFrame | Callable[[], pd.DataFrame], file: str, key: str, label: str = "Table as CSV", place: Any = st
+    frame: pd.DataFrame | Callable[[], pd.DataFrame],
+    file: str,
+    key: str,
+    label: str = "Table as CSV",
+    place: Any = st,
 ) -> None:
-    """Draw the button that carries a table away as the file ``file``.csv; a function is called once it is pressed."""
+    """Draw the button that carries a table away as the file ``file``.csv; a function is called once
+    it is pressed.
+    """
     place.download_button(
-        label, lambda: csv(frame() if callable(frame) else frame), f"{file}.csv", "text/csv", key=key,
-        icon=":material/download:", on_click="ignore",
-    )  # fmt: skip
+        label,
+        lambda: csv(frame() if callable(frame) else frame),
+        f"{file}.csv",
+        "text/csv",
+        key=key,
+        icon=":material/download:",
+        on_click="ignore",
+    )
 
 
 def first_rows(table: Dataset) -> pd.DataFrame:
@@ -103,8 +118,8 @@ def columns(table: Dataset) -> pd.DataFrame:
 
 
 def starts(fitted: Any, pairs: Sequence[str] = ()) -> pd.DataFrame | None:
-    """Return where every start of a method of several ended, the best of each of the ``pairs`` first; None without
-    several.
+    """Return where every start of a method of several ended, the best of each of the ``pairs``
+    first; None without several.
     """
     import pandas as pd
 
@@ -174,7 +189,9 @@ def along(path: Path) -> pd.DataFrame:
         "seconds": path.seconds,
         "status": [status.value for status in path.statuses],
     }
-    every_weight = pd.DataFrame(path.weights, columns=[f"weight {name}" for name in path.kernel_names])
+    every_weight = pd.DataFrame(
+        path.weights, columns=[f"weight {name}" for name in path.kernel_names]
+    )
     return pd.concat([pd.DataFrame(facts), every_weight], axis=1)
 
 
@@ -187,7 +204,9 @@ Row = dict[str, Any]
 
 
 def after(rows: Sequence[Row], change: Mapping[str, Any]) -> list[Row]:
-    """Return the rows of a table after what ``st.data_editor`` reports: cells edited, rows removed, rows added."""
+    """Return the rows of a table after what ``st.data_editor`` reports: cells edited, rows removed,
+    rows added.
+    """
     edited = {int(place): cells for place, cells in change.get("edited_rows", {}).items()}
     gone = set(change.get("deleted_rows", ()))
     kept = [{**row, **edited.get(place, {})} for place, row in enumerate(rows) if place not in gone]
@@ -205,9 +224,11 @@ def editor(
     dynamic: bool = False,
     fixed: Sequence[str] = (),
 ) -> None:
-    """Draw a table to edit; ``keep`` takes all its rows after a change and may refuse them with an ``MKLError``.
+    """Draw a table to edit; ``keep`` takes all its rows after a change and may refuse them with an
+    ``MKLError``.
 
-    The widget remembers edits, not rows:  with each accepted change, counted by ``version``, it begins anew.
+    The widget remembers edits, not rows:  with each accepted change, counted by ``version``, it
+    begins anew.
     """
     key = f"{name}_{abs(hash((version, tuple(map(str, rows))))):x}"
 
@@ -223,9 +244,17 @@ def editor(
 
     frame = pd.DataFrame(list(rows), columns=list(columns))
     st.data_editor(
-        frame, key=key, on_change=changed, column_config=dict(columns), hide_index=True, height=height or "auto",
-        num_rows="dynamic" if dynamic else "fixed", width="stretch", disabled=list(fixed), placeholder="",
-    )  # fmt: skip
+        frame,
+        key=key,
+        on_change=changed,
+        column_config=dict(columns),
+        hide_index=True,
+        height=height or "auto",
+        num_rows="dynamic" if dynamic else "fixed",
+        width="stretch",
+        disabled=list(fixed),
+        placeholder="",
+    )
     refused = memory().edit_refused
     if refused is not None and refused[0] == key:
         st.error(plain(refused[1]))
@@ -235,9 +264,15 @@ def editor(
 
 
 def column_rows(
-    summary: TableSummary, table: Dataset, asked: Mapping[str, str], missing: str = "median", *, gaps: bool = False
+    summary: TableSummary,
+    table: Dataset,
+    asked: Mapping[str, str],
+    missing: str = "median",
+    *,
+    gaps: bool = False,
 ) -> list[Row]:
-    """Return what is known about each column of an uploaded file, and what a person asked it to be used for.
+    """Return what is known about each column of an uploaded file, and what a person asked it to be
+    used for.
 
     ``gaps``: numbers that stand for a missing value are read so.
     """
@@ -247,7 +282,8 @@ def column_rows(
             "column": column.name,
             "found": column.kind,
             "use": asked.get(column.name, FOUND),
-            "done": coded.get(column.name, "") + _done(column, table, asked.get(column.name), missing),
+            "done": coded.get(column.name, "")
+            + _done(column, table, asked.get(column.name), missing),
             "missing": column.missing,
             "values": column.distinct,
             "first": column.example,
@@ -274,12 +310,16 @@ def uses_text(rows: Sequence[Row]) -> str:
 
     Raises ``ParameterError`` where it is long.
     """
-    parts = [f"{place}{LETTERS[row['use']]}" for place, row in enumerate(rows, start=1) if row["use"] in LETTERS]
+    parts = [
+        f"{place}{LETTERS[row['use']]}"
+        for place, row in enumerate(rows, start=1)
+        if row["use"] in LETTERS
+    ]
     text = ",".join(parts)
     if len(text) > parameters.LONGEST_TABLE:
         raise ParameterError(
-            f"{len(parts)} columns with a use of their own are more than the link can carry; leave columns out of the "
-            f"file."
+            f"{len(parts)} columns with a use of their own are more than the link can "
+            "carry; leave columns out of the file."
         )
     return text
 
@@ -294,7 +334,10 @@ def group_rows(groups: Groups, table: Dataset) -> list[Row]:
 
 
 def groups_text(rows: Sequence[Row], table: Dataset) -> str:
-    """Return edited groups as the text a link holds. Raises ``MKLError`` for columns that are not there."""
+    """Return edited groups as the text a link holds.
+
+    Raises ``MKLError`` for columns that are not there.
+    """
     groups: list[tuple[str, tuple[int, ...]]] = []
     for place, row in enumerate(rows, start=1):
         columns = columns_from_words(str(row.get("columns") or ""), table.feature_names)
@@ -306,5 +349,7 @@ def groups_text(rows: Sequence[Row], table: Dataset) -> str:
         groups.append((name, columns))
     text = write_groups(tuple(groups)) if groups else "none"
     if len(text) > parameters.LONGEST_TABLE:
-        raise ParameterError("These groups are more than the link can carry; shorten their names or use fewer.")
+        raise ParameterError(
+            "These groups are more than the link can carry; shorten their names or use fewer."
+        )
     return text

@@ -11,17 +11,26 @@ from pages.shared.parameters import Params
 
 
 def map_of_norms(params: Params, found: Exploration, key: str) -> None:
-    """Draw the button "Map", and once it was pressed the validation scores of an answer over p and C."""
+    """Draw the button "Map", and once it was pressed the validation scores of an answer over p and
+    C.
+    """
     if not answer.has_map(found):
         return
 
     def show(scores: Any) -> None:
         drawing.figure(
-            lambda dark: norm_map(scores, dark=dark), "map of p and C", key, "Validation scores over p and C"
+            lambda dark: norm_map(scores, dark=dark),
+            "map of p and C",
+            key,
+            "Validation scores over p and C",
         )
         rows = min(answer.MAP_ROWS, found.dragged.n_samples)
         own = len(found.path.kernel_names) > 1
-        of = "this model" if own else "kernels of single columns, for the answer itself has one kernel"
+        of = (
+            "this model"
+            if own
+            else "kernels of single columns, for the answer itself has one kernel"
+        )
         st.caption(f"Of {of}, on {rows:,} rows. {norm_map_said(scores)}")
 
     drawing.request(
@@ -31,5 +40,8 @@ def map_of_norms(params: Params, found: Exploration, key: str) -> None:
         params,
         show,
         icon=":material/grid_on:",
-        help="Scores the model on folds at every norm p and C, and outlines what is as good as the best.",
+        help=(
+            "Scores the model on folds at every norm p and C, and outlines what is as good as "
+            "the best."
+        ),
     )

@@ -28,14 +28,27 @@ from mklcore.problem.losses import CLASSIFICATION, losses_for
 UPLOAD = "upload:"
 LONGEST_LIST = 400
 LONGEST_TABLE = 1500
-ENCODINGS = ("", "utf-8", "cp1252", "latin-1", "utf-16", "cp1250", "cp1251", "mac-roman", "shift-jis", "gb18030")
+ENCODINGS = (
+    "",
+    "utf-8",
+    "cp1252",
+    "latin-1",
+    "utf-16",
+    "cp1250",
+    "cp1251",
+    "mac-roman",
+    "shift-jis",
+    "gb18030",
+)
 _MOVE = r"\d{1,5}=-?\d{1,17}(\.\d{1,17})?(e[+-]?\d{1,3})?"
 MOVES = rf"{_MOVE}(,{_MOVE})*"
 
 
 @dataclass(frozen=True)
 class Rule:
-    """What one parameter has to be: in words, as a test of what ``kind`` makes of a text, and between which numbers."""
+    """What one parameter has to be: in words, as a test of what ``kind`` makes of a text, and
+    between which numbers.
+    """
 
     expected: str
     fits: Callable[[Any], Any] = lambda value: True
@@ -51,11 +64,15 @@ class Rule:
 
 
 def number(low: float, high: float) -> Rule:
-    return Rule(f"a number from {low:g} to {high:g}", lambda value: low <= value <= high, float, (low, high))
+    return Rule(
+        f"a number from {low:g} to {high:g}", lambda value: low <= value <= high, float, (low, high)
+    )
 
 
 def whole(low: int, high: int) -> Rule:
-    return Rule(f"a whole number from {low} to {high}", lambda value: low <= value <= high, int, (low, high))
+    return Rule(
+        f"a whole number from {low} to {high}", lambda value: low <= value <= high, int, (low, high)
+    )
 
 
 def choice(*names: str) -> Rule:
@@ -74,7 +91,9 @@ def several_of(names: Callable[[], Iterable[str]]) -> Rule:
 
 
 def matching(pattern: str, expected: str, longest: int = LONGEST_LIST) -> Rule:
-    return Rule(expected, lambda text: len(text) <= longest and re.fullmatch(pattern, text, re.ASCII))
+    return Rule(
+        expected, lambda text: len(text) <= longest and re.fullmatch(pattern, text, re.ASCII)
+    )
 
 
 def is_line(text: str) -> bool:
@@ -88,9 +107,13 @@ def one_line(text: str) -> str:
 
 
 def _is_kernels(text: str) -> Any:
-    """Tell whether it is kernels as text, kernels of a stack, or the name of a text that this session keeps."""
+    """Tell whether it is kernels as text, kernels of a stack, or the name of a text that this
+    session keeps.
+    """
     elsewhere = rf"stack@{NUMBERS}|kept:[0-9a-f]{{64}}"
-    return len(text) <= LONGEST_TABLE and (is_dictionary(text) or re.fullmatch(elsewhere, text, re.ASCII))
+    return len(text) <= LONGEST_TABLE and (
+        is_dictionary(text) or re.fullmatch(elsewhere, text, re.ASCII)
+    )
 
 
 def _is_moves(text: str) -> bool:
@@ -159,7 +182,10 @@ def accepts(control: Control, value: Setting) -> bool:
 
 
 def read_setting(controls: Iterable[Control], text: str) -> Setting:
-    """Return the value that the first of ``controls`` to take it reads from ``text``. Raises ValueError."""
+    """Return the value that the first of ``controls`` to take it reads from ``text``.
+
+    Raises ValueError.
+    """
     kinds: dict[str, Callable[[str], Setting]] = {"choice": str, "flag": FLAG.read, "integer": int}
     for control in controls:
         with suppress(ValueError, KeyError):
@@ -176,23 +202,27 @@ def write_setting(value: object) -> str:
 
 # Methods of Compare as text
 #
-# ``lp;lp:p,C=0.1;gomp,lam=0.1`` are three methods: semicolons between methods, a colon before the parameter the path
-# runs over, commas before settings. What is at its usual value is not written, so that equal methods have equal
-# texts.
+# ``lp;lp:p,C=0.1;gomp,lam=0.1`` are three methods: semicolons between methods, a colon before the
+# parameter the path runs over, commas before settings. What is at its usual value is not written,
+# so that equal methods have equal texts.
 
 
-FEWEST, MOST = 2, 6
+FEWEST = 2
+MOST = 6
 LONGEST = 1200
 USUAL_METHODS = "lp;lp,p=1.3333333333333333;lp,p=2.0;lp,p=inf"
 EXPECTED_METHODS = (
-    f"from {FEWEST} to {MOST} methods with semicolons between them, each with its settings, as in lp,p=2.0;gomp,lam=0.1"
+    f"from {FEWEST} to {MOST} methods with semicolons between them, each with its settings, as "
+    "in lp,p=2.0;gomp,lam=0.1"
 )
 EXPECTED_PLACE = "a number above 0, or a share of the path from 0% to 100%"
 
 
 @dataclass(frozen=True)
 class MethodParams:
-    """One method: the key of its algorithm, the parameter of its path ("" for the usual one), its unusual settings."""
+    """One method: the key of its algorithm, the parameter of its path ("" for the usual one), its
+    unusual settings.
+    """
 
     algorithm: str
     path: str = ""
@@ -201,7 +231,9 @@ class MethodParams:
     def text(self) -> str:
         """Return the method as the link has it."""
         head = self.algorithm + (f":{self.path}" if self.path else "")
-        return ",".join([head, *(f"{name}={write_setting(value)}" for name, value in self.settings)])
+        return ",".join(
+            [head, *(f"{name}={write_setting(value)}" for name, value in self.settings)]
+        )
 
     @property
     def over(self) -> str:
@@ -210,7 +242,9 @@ class MethodParams:
 
 
 def usual_method(name: str, path: str = "", /, **settings: Setting) -> MethodParams:
-    """Return the method with everything usual left out, and everything that does not belong to the algorithm."""
+    """Return the method with everything usual left out, and everything that does not belong to the
+    algorithm.
+    """
     algorithm = METHODS[name]
     first = algorithm.path_params[0]
     over = path if path in algorithm.path_params else first
@@ -218,13 +252,17 @@ def usual_method(name: str, path: str = "", /, **settings: Setting) -> MethodPar
     kept = []
     for setting, value in sorted(settings.items()):
         known = [control for control in algorithm.controls if control.name == setting != moved]
-        if any(accepts(control, value) for control in known) and any(control.default != value for control in known):
+        if any(accepts(control, value) for control in known) and any(
+            control.default != value for control in known
+        ):
             kept.append((setting, value))
     return MethodParams(name, "" if over == first else over, tuple(kept))
 
 
 def read_methods(text: str) -> tuple[MethodParams, ...]:
-    """Read the methods of a link; raises ``ValueError`` for anything but an exact account of methods."""
+    """Read the methods of a link; raises ``ValueError`` for anything but an exact account of
+    methods.
+    """
     parts = text.split(";")
     if len(text) > LONGEST or not FEWEST <= len(parts) <= MOST:
         raise ValueError
@@ -241,7 +279,8 @@ def _read_one(text: str) -> MethodParams:
     name, colon, path = head.partition(":")
     if name not in METHODS or (colon and path not in METHODS[name].path_params):
         raise ValueError
-    algorithm, settings = METHODS[name], {}
+    algorithm = METHODS[name]
+    settings = {}
     for part in parts:
         key, equals, value = part.partition("=")
         if not equals or key in settings:
@@ -251,7 +290,9 @@ def _read_one(text: str) -> MethodParams:
 
 
 def _read_place(text: str) -> str:
-    """Read where the cursor of all methods stands: a value of the parameter they share, or a share of each path."""
+    """Read where the cursor of all methods stands: a value of the parameter they share, or a share
+    of each path.
+    """
     if re.fullmatch(r"\d{1,3}(\.\d{1,2})?%", text, re.ASCII):
         if float(text[:-1]) > 100:
             raise ValueError
@@ -265,17 +306,24 @@ def _read_place(text: str) -> str:
 
 
 def labels(methods: Sequence[MethodParams], task: str) -> list[str]:
-    """Return a name for each method: its algorithm, what is unusual about it, and what parts it from its like.
+    """Return a name for each method: its algorithm, what is unusual about it, and what parts it
+    from its like.
 
     Only settings that act for ``task`` are stated.
     """
-    return [_label(one, [other for other in methods if other.algorithm == one.algorithm], task) for one in methods]
+    return [
+        _label(one, [other for other in methods if other.algorithm == one.algorithm], task)
+        for one in methods
+    ]
 
 
 def _label(one: MethodParams, alike: Sequence[MethodParams], task: str) -> str:
-    algorithm, own = METHODS[one.algorithm], dict(one.settings)
+    algorithm = METHODS[one.algorithm]
+    own = dict(one.settings)
     parted = {name for other in alike for name, _ in set(other.settings) ^ set(one.settings)}
-    usual = {control.name: control.default for control in algorithm.controls if task in control.tasks}
+    usual = {
+        control.name: control.default for control in algorithm.controls if task in control.tasks
+    }
     acting = algorithm.shown(task, one.over, {**usual, **own})
     words = [
         _as_text(control, own.get(control.name, control.default))
@@ -300,13 +348,14 @@ def _as_text(control: Control, value: Setting) -> str:
 
 # All parameters
 #
-# One class for the table, its split, its kernels and the model, and one for what a page has of its own. The names of
-# all of them differ, and are those of a link.
+# One class for the table, its split, its kernels and the model, and one for what a page has of its
+# own. The names of all of them differ, and are those of a link.
 
 
 LOW_RANK = "lowrank"  # features of all rows at a few landmarks, in the place of kernels
 MOST_LANDMARKS = 1000
-BUILDERS = tuple(one.name for one in fields(Recipe))  # the parameters that say what the builders make
+# the parameters that say what the builders make
+BUILDERS = tuple(one.name for one in fields(Recipe))
 
 
 def _settings_of(method: str) -> Rule:
@@ -319,7 +368,9 @@ def _settings_of(method: str) -> Rule:
             read_setting([known[name]], value)
         return len(text) <= LONGEST_LIST
 
-    return Rule("settings within the ranges their controls show, as in memory_mb=400;tol=0.0001", fits)
+    return Rule(
+        "settings within the ranges their controls show, as in memory_mb=400;tol=0.0001", fits
+    )
 
 
 def _param(default: Any, rule: Rule) -> Any:
@@ -338,10 +389,15 @@ class TableParams:
     delimiter: str = _param("", choice("", "comma", "semicolon", "tab", "bar", "spaces"))
     decimal: str = _param("", choice("", "point", "comma"))
     header: str = _param("", choice("", "yes", "no"))
-    uses: str = _param("", matching(r"\d{1,5}[ncx](,\d{1,5}[ncx])*", "columns with uses, as in 3n,5x", LONGEST_TABLE))
+    uses: str = _param(
+        "",
+        matching(r"\d{1,5}[ncx](,\d{1,5}[ncx])*", "columns with uses, as in 3n,5x", LONGEST_TABLE),
+    )
     missing: str = _param("median", choice("median", "indicator", "drop"))
     gaps: bool = False
-    marks: str = _param("", Rule("texts that stand for a missing value, with commas between them", is_line))
+    marks: str = _param(
+        "", Rule("texts that stand for a missing value, with commas between them", is_line)
+    )
     rare: str = _param("", choice("", "merge", "drop"))
     owners: str = _param("", matching(rf".{{0,{LONGEST_LIST}}}", "the name of a column"))
     weights: str = _param("", matching(rf".{{0,{LONGEST_LIST}}}", "the name of a column"))
@@ -366,7 +422,11 @@ class SplitParams:
     hold_out: str = _param(RANDOM, choice(*HOLD_OUT))
     grouping: str = _param(
         "",
-        matching(rf"none|prefix|categories|bands \d{{1,4}}|{GROUPS}", "groups, as in petal:3-4", LONGEST_TABLE),
+        matching(
+            rf"none|prefix|categories|bands \d{{1,4}}|{GROUPS}",
+            "groups, as in petal:3-4",
+            LONGEST_TABLE,
+        ),
     )
     clip: bool = False
 
@@ -398,12 +458,16 @@ class KernelParams:
     subspace_kernel: str = _param("rbf", one_of(lambda: KERNELS))
     subspace_seed: int = _param(0, whole(0, 9999))
     edited: str = _param("", Rule("kernels, as in rbf0.5m@*", _is_kernels))
-    normalise: str = _param("auto", choice("auto", "multiplicative", "spherical", "trace", "diag", "none"))
+    normalise: str = _param(
+        "auto", choice("auto", "multiplicative", "spherical", "trace", "diag", "none")
+    )
     center: bool = False
 
     @property
     def recommended(self) -> bool:
-        """Tell whether the table suggests the dictionary; without a word on it, it does until a builder is moved."""
+        """Tell whether the table suggests the dictionary; without a word on it, it does until a
+        builder is moved.
+        """
         if self.recipe:
             return self.recipe == "recommended"
         return all(getattr(self, name) == getattr(KernelParams, name) for name in BUILDERS)
@@ -433,7 +497,9 @@ class ExploreParams:
     at: float | None = _param(None, POSITION)
     look: str = _param("columns", choice("columns", "path", "inside"))
     column: int = _param(0, whole(0, 99999))
-    term: str = _param("", matching(r"\d{1,5}(,\d{1,5})?", "one or two numbers of columns, as in 3,5"))
+    term: str = _param(
+        "", matching(r"\d{1,5}(,\d{1,5})?", "one or two numbers of columns, as in 3,5")
+    )
     over: str = _param("", matching(r"\d{1,5},\d{1,5}", "two numbers of columns, as in 3,5"))
     repeats: int = _param(10, whole(2, 100))
 
@@ -449,7 +515,9 @@ class KernelsParams:
 class CompareParams:
     """The methods of Compare, and where its slider stands."""
 
-    methods: str = _param(USUAL_METHODS, Rule(EXPECTED_METHODS, kind=lambda text: write_methods(read_methods(text))))
+    methods: str = _param(
+        USUAL_METHODS, Rule(EXPECTED_METHODS, kind=lambda text: write_methods(read_methods(text)))
+    )
     methods_at: str = _param("", Rule(EXPECTED_PLACE, kind=_read_place))
 
 
@@ -460,7 +528,9 @@ class GridParams:
     hull_basis: str = _param("polynomial", choice(*BASES))
     hull_degree: int = _param(3, whole(1, 6))
     hull_loss: str = _param("logistic", one_of(lambda: losses_for(CLASSIFICATION, suits_hulls)))
-    hull_columns: str = _param("", matching(r"\d{1,5}(,\d{1,5})*", "numbers of columns with commas between them"))
+    hull_columns: str = _param(
+        "", matching(r"\d{1,5}(,\d{1,5})*", "numbers of columns with commas between them")
+    )
     hull_rows: int = _param(0, whole(0, 1_000_000))
     hull_more: str = _param("", _settings_of("hkl"))
 
@@ -470,10 +540,15 @@ class HullsParams:
     """What Hulls shows of a path of hulls."""
 
     hull_at: float | None = _param(None, POSITION)
-    hull_pair: str = _param("", matching(r"\d{1,5}(,\d{1,5})?", "one or two numbers of columns, as in 3,5"))
+    hull_pair: str = _param(
+        "", matching(r"\d{1,5}(,\d{1,5})?", "one or two numbers of columns, as in 3,5")
+    )
     hull_term: str = _param("", Rule("a line of text", is_line))
     hull_node: str = _param(
-        "", matching(r"root|\d{1,5}\^\d{1,2}(\*\d{1,5}\^\d{1,2})*", "columns with levels, as in 3^2*5^1")
+        "",
+        matching(
+            r"root|\d{1,5}\^\d{1,2}(\*\d{1,5}\^\d{1,2})*", "columns with levels, as in 3^2*5^1"
+        ),
     )
 
 
@@ -492,7 +567,9 @@ class PredictParams:
     """The row of Predict, and what is changed in it."""
 
     row: int = _param(1, whole(1, 1_000_000))
-    moved: str = _param("", Rule("numbers of columns with their new values, as in 3=1.5,7=0", _is_moves))
+    moved: str = _param(
+        "", Rule("numbers of columns with their new values, as in 3=1.5,7=0", _is_moves)
+    )
     outcome: int = _param(0, whole(0, 9999))
 
 
@@ -519,16 +596,27 @@ class LessonParams:
 
 @dataclass(frozen=True)
 class Params(
-    LessonParams, ExperimentParams, PredictParams, TheoryParams, HullsParams, GridParams, CompareParams, KernelsParams,
-    ExploreParams, ModelParams, KernelParams, SplitParams, TableParams,
-):  # fmt: skip
+    LessonParams,
+    ExperimentParams,
+    PredictParams,
+    TheoryParams,
+    HullsParams,
+    GridParams,
+    CompareParams,
+    KernelsParams,
+    ExploreParams,
+    ModelParams,
+    KernelParams,
+    SplitParams,
+    TableParams,
+):
     """Everything the screen depends on. A link has the fields of the last class first."""
 
     present: bool = False
 
     def of(self, *kinds: type) -> "Params":
-        """Return these parameters as far as ``kinds`` hold them, all others at their usual values: the key of what
-        depends on those alone.
+        """Return these parameters as far as ``kinds`` hold them, all others at their usual values:
+        the key of what depends on those alone.
         """
         return _of(self, kinds)
 
@@ -548,7 +636,9 @@ GRAMS = *SPLIT, KernelParams
 ANSWER = *GRAMS, ModelParams
 SEARCH = *SPLIT, GridParams
 
-RULES: dict[str, Rule] = {one.name: one.metadata.get("rule", FLAG) for one in fields(Params) if one.name != "settings"}
+RULES: dict[str, Rule] = {
+    one.name: one.metadata.get("rule", FLAG) for one in fields(Params) if one.name != "settings"
+}
 
 
 # The link
@@ -561,7 +651,8 @@ USUAL = Params()
 def _refusal(name: str, text: str, expected: str, usual: object) -> str:
     shown = "the first one that fits" if usual in ("", None) else write_setting(usual)
     return (
-        f"The link asks for {name} = {text[:40]!r}, but {name} has to be {expected}. The usual value is used: {shown}."
+        f"The link asks for {name} = {text[:40]!r}, but {name} has to be {expected}. The usual "
+        f"value is used: {shown}."
     )
 
 
@@ -574,14 +665,23 @@ def read_link(query: Mapping[str, str]) -> tuple[Params, tuple[str, ...]]:
     settings: dict[str, Setting] = {}
     refused: list[str] = []
     for name, text in query.items():
-        meant = [control for algorithm in METHODS.values() for control in algorithm.controls if control.name == name]
+        meant = [
+            control
+            for algorithm in METHODS.values()
+            for control in algorithm.controls
+            if control.name == name
+        ]
         expected = RULES[name].expected if name in RULES else "within the range its control shows"
         if name == TABLE:
             continue
         if not _can_be_sent(name + text):
-            refused.append(f"The link holds {(name + text)[:40]!r}, which no text can hold. It is left out.")
+            refused.append(
+                f"The link holds {(name + text)[:40]!r}, which no text can hold. It is left out."
+            )
         elif name not in RULES and not meant:
-            refused.append(f"The link speaks of {name[:40]!r}, which this app does not know. It is left out.")
+            refused.append(
+                f"The link speaks of {name[:40]!r}, which this app does not know. It is left out."
+            )
         else:
             try:
                 if name in RULES:
@@ -593,20 +693,33 @@ def read_link(query: Mapping[str, str]) -> tuple[Params, tuple[str, ...]]:
                 refused.append(_refusal(name, text, expected, usual))
     if "recipe" not in query and any(name in good for name in BUILDERS):
         usual = {name: getattr(USUAL, name) for name in BUILDERS}
-        good["recipe"] = "" if any(good.get(name, value) != value for name, value in usual.items()) else "builders"
+        good["recipe"] = (
+            ""
+            if any(good.get(name, value) != value for name, value in usual.items())
+            else "builders"
+        )
     if good.get("validation", 0.25) + good.get("test", 0.25) > 0.8:
-        refused.append("The link leaves less than a fifth of the rows for training. The usual split is used.")
+        refused.append(
+            "The link leaves less than a fifth of the rows for training. The usual split is used."
+        )
         good = {name: value for name, value in good.items() if name not in ("validation", "test")}
     runs_over = METHODS[good.get("algorithm", "lp")].path_params
     if good.get("path", runs_over[0]) not in runs_over:
-        refused.append(_refusal("path", good.pop("path"), "one of " + ", ".join(runs_over), runs_over[0]))
+        refused.append(
+            _refusal("path", good.pop("path"), "one of " + ", ".join(runs_over), runs_over[0])
+        )
     if more := refused[MOST_REFUSALS:]:
-        refused = [*refused[:MOST_REFUSALS], f"{len(more)} more parts of the link cannot be used. They are left out."]
+        refused = [
+            *refused[:MOST_REFUSALS],
+            f"{len(more)} more parts of the link cannot be used. They are left out.",
+        ]
     return Params(**good, settings=tuple(sorted(settings.items()))), tuple(refused)
 
 
 def _can_be_sent(text: str) -> bool:
-    """Tell whether ``text`` can be written into a link: halves of a sign, which JSON can hold, cannot."""
+    """Tell whether ``text`` can be written into a link: halves of a sign, which JSON can hold,
+    cannot.
+    """
     try:
         text.encode()
     except UnicodeEncodeError:

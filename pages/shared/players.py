@@ -1,4 +1,6 @@
-"""Cursors: where one stands on a path or several, and the players that move it in the browser without the server."""
+"""Cursors: where one stands on a path or several, and the players that move it in the browser
+without the server.
+"""
 
 from __future__ import annotations
 
@@ -23,12 +25,15 @@ if TYPE_CHECKING:
 # Where a cursor stands: on one path, at a solved value or between two, or on several paths at once
 
 
-BOUNDS = {"C": (1e-6, 1e6), "lam": (1e-10, 1e6), "p": (1.0, math.inf)}  # where an exact value may be
+# where an exact value may be
+BOUNDS = {"C": (1e-6, 1e6), "lam": (1e-10, 1e6), "p": (1.0, math.inf)}
 
 
 @dataclass(frozen=True)
 class CursorPlace:
-    """Where the cursor stands: the index of the nearest solved value, and the value itself if it is between them."""
+    """Where the cursor stands: the index of the nearest solved value, and the value itself if it is
+    between them.
+    """
 
     index: int
     value: float
@@ -36,8 +41,8 @@ class CursorPlace:
 
 
 def bounds(param: str, values: Sequence[float]) -> tuple[float, float]:
-    """Return between which values an exact one may be: the usual bounds, or those of a path that kernels of another
-    scale lead beyond them.
+    """Return between which values an exact one may be: the usual bounds, or those of a path that
+    kernels of another scale lead beyond them.
     """
     low, high = BOUNDS.get(param, (1e-10, 1e10))
     return min([low, *values]), max([high, *values])
@@ -49,10 +54,11 @@ def where(path: Path, index: int) -> str:
 
 
 def place(path: Path, at: float | None) -> CursorPlace:
-    """Return where ``at`` is on the path; None stands for the best validation score, or the middle where none can
-    choose.
+    """Return where ``at`` is on the path; None stands for the best validation score, or the middle
+    where none can choose.
 
-    A value outside its bounds becomes the nearest bound; a number of kernels is whole, from one to all of them.
+    A value outside its bounds becomes the nearest bound; a number of kernels is whole, from one to
+    all of them.
     """
     values = np.asarray(path.values, dtype=float)
     if at is not None and path.param == "s":
@@ -72,8 +78,8 @@ def place(path: Path, at: float | None) -> CursorPlace:
 
 @dataclass(frozen=True)
 class SliderPlace:
-    """The position of the slider, and the place of each method on its path, between two points where it is no whole
-    number; ``best``: each method stands at its chosen point.
+    """The position of the slider, and the place of each method on its path, between two points
+    where it is no whole number; ``best``: each method stands at its chosen point.
     """
 
     position: float
@@ -82,9 +88,11 @@ class SliderPlace:
 
 
 def shared_place(found: SharedSlider, paths: Sequence[Path | None], at: str) -> SliderPlace:
-    """Where ``at`` puts the methods: "" each at its best, a share of each path, or a value of the shared parameter.
+    """Where ``at`` puts the methods: "" each at its best, a share of each path, or a value of the
+    shared parameter.
 
-    A value means nothing to methods without a shared parameter, nor a share to the others: both fall back to the best.
+    A value means nothing to methods without a shared parameter, nor a share to the others: both
+    fall back to the best.
     """
     if not at or at.endswith("%") == bool(found.shared):
         indices = tuple(None if path is None else path.first_look for path in paths)
@@ -95,14 +103,15 @@ def shared_place(found: SharedSlider, paths: Sequence[Path | None], at: str) -> 
 
 # One path
 #
-# Inline components over constant figures: the player moves lines laid over the charts and reports once, on release or
-# when the keys rest; bars and texts listen to the player inside the browser, where everything along the path is
-# known. The session remembers the last report, so that Python moves the cursor only when it chose a new place itself
-# (undo, a link, the number box, a new path).
+# Inline components over constant figures: the player moves lines laid over the charts and reports
+# once, on release or when the keys rest; bars and texts listen to the player inside the browser,
+# where everything along the path is known. The session remembers the last report, so that Python
+# moves the cursor only when it chose a new place itself (undo, a link, the number box, a new path).
 
 
 FINE = ("C", "lam", "p")  # parameters whose slider stops between solved points
-CHART, SCORES = "path_chart", "score_chart"
+CHART = "path_chart"
+SCORES = "score_chart"
 KEY = "player"
 _player = st.components.v2.component("path_player", **players.player("path")._asdict())
 _bars = st.components.v2.component("path_bars", **players.player("bars")._asdict())
@@ -113,17 +122,20 @@ _chart = st.components.v2.component("path_chart", **players.player("chart")._asd
 
 
 def listen(path: Path, name: object) -> None:
-    """Take the browser's last report about the path called ``name`` into the parameters, once, and never beyond its
-    ends.
+    """Take the browser's last report about the path called ``name`` into the parameters, once, and
+    never beyond its ends.
     """
-    cursor, report = memory().cursors.path, controls.report(KEY)
+    cursor = memory().cursors.path
+    report = controls.report(KEY)
     if cursor.is_new(report) and cursor.name == name:
         cursor.said = _reported(path, report)
         state.change(at=cursor.said)
 
 
 def _reported(path: Path, report: dict[str, Any]) -> float:
-    """Return the value where the thumb was released: that of a solved point, or one between two of them."""
+    """Return the value where the thumb was released: that of a solved point, or one between two of
+    them.
+    """
     last = len(path.values) - 1
     index = min(max(int(report["index"]), 0), last)
     position = report.get("position", index)
@@ -132,22 +144,29 @@ def _reported(path: Path, report: dict[str, Any]) -> float:
     values = np.asarray(path.values, dtype=float)
     place = min(max(float(position), 0.0), float(last))
     low = min(int(place), last - 1)
-    ends, part = values[low : low + 2], place - low
-    value = (1.0 - part) * ends[0] + part * ends[1] if path.param == "p" else ends[0] ** (1.0 - part) * ends[1] ** part
+    ends = values[low : low + 2]
+    part = place - low
+    value = (
+        (1.0 - part) * ends[0] + part * ends[1]
+        if path.param == "p"
+        else ends[0] ** (1.0 - part) * ends[1] ** part
+    )
     return float(f"{value:.4g}")
 
 
 @dataclass(frozen=True)
 class View:
-    """What a component shows at every point of a path: its name, and the entries of any path of the same kernels."""
+    """What a component shows at every point of a path: its name, and the entries of any path of the
+    same kernels.
+    """
 
     name: str
     of: Callable[[Path], Sequence[Any]]
 
 
 def bars(name: str, drawn: dict[str, Any], pick: Callable[[str], None] | None = None) -> None:
-    """Draw bars that follow the cursor, ``drawn`` by ``player_data``; ``pick`` is called with what was clicked of its
-    ``picks``.
+    """Draw bars that follow the cursor, ``drawn`` by ``player_data``; ``pick`` is called with what
+    was clicked of its ``picks``.
     """
     key = f"bars_{name}"
 
@@ -159,29 +178,43 @@ def bars(name: str, drawn: dict[str, Any], pick: Callable[[str], None] | None = 
 
 
 def texts(view: View, path: Path, index: int, widths: Sequence[float]) -> None:
-    """Draw texts that follow the cursor: columns of lines of runs (class, text), as ``captions`` makes them."""
-    _texts(key=f"texts_{view.name}", data=player_data.texts(CHART, view.of(path), widths, index) | {"set": view.name})
+    """Draw texts that follow the cursor: columns of lines of runs (class, text), as ``captions``
+    makes them.
+    """
+    _texts(
+        key=f"texts_{view.name}",
+        data=player_data.texts(CHART, view.of(path), widths, index) | {"set": view.name},
+    )
 
 
 def chart(key: str, drawn: dict[str, Any]) -> None:
-    """Draw the panels of a figure, over which the cursor stands, without the title that the page says above it."""
+    """Draw the panels of a figure, over which the cursor stands, without the title that the page
+    says above it.
+    """
     panels = [one | {"title": ""} for one in drawn["panels"]]
     _chart(key=key, data={**drawn, "panels": panels})
 
 
 def playground() -> None:
-    """Draw the truth that one makes: it is solved in the visitor's browser, and costs this server nothing."""
+    """Draw the truth that one makes: it is solved in the visitor's browser, and costs this server
+    nothing.
+    """
     with st.container(key="playground"):
         _playground(key="playground_picture", data={})
 
 
 def picture(drawn: dict[str, dict[str, Any]], name: str) -> None:
-    """Draw panels above a slider of their own, or hulls, as ``player_data.picture_json`` lays them out."""
+    """Draw panels above a slider of their own, or hulls, as ``player_data.picture_json`` lays them
+    out.
+    """
     if "hull" in drawn:
         _hull(
-            key=name, data=drawn["hull"], default={"report": None, "picked": None}, on_report_change=lambda: None,
+            key=name,
+            data=drawn["hull"],
+            default={"report": None, "picked": None},
+            on_report_change=lambda: None,
             on_picked_change=lambda: None,
-        )  # fmt: skip
+        )
         return
     _chart(key=f"{name}_chart", data=drawn["chart"])
     _player(key=name, data=drawn["play"], default={"report": None}, on_report_change=lambda: None)
@@ -190,15 +223,22 @@ def picture(drawn: dict[str, dict[str, Any]], name: str) -> None:
 
 def _between(path: Path, value: float) -> float:
     """Return the place of a value among the points of the path, as the slider counts them."""
-    places, values = np.arange(len(path), dtype=float), np.asarray(path.values, dtype=float)
+    places = np.arange(len(path), dtype=float)
+    values = np.asarray(path.values, dtype=float)
     scale = np.log if path.param != "p" and values.min() > 0 else np.asarray
-    known, asked = scale(values), float(scale(np.float64(value)))
+    known = scale(values)
+    asked = float(scale(np.float64(value)))
     order = np.argsort(known)
     return round(float(np.interp(asked, known[order], places[order])), 4)
 
 
-def player(path: Path, name: object, here: CursorPlace, exact: Path | None, views: Sequence[View]) -> None:
-    """Draw the cursor's slider. ``exact`` is the one-point path solved between the path's own values."""
+def player(
+    path: Path, name: object, here: CursorPlace, exact: Path | None, views: Sequence[View]
+) -> None:
+    """Draw the cursor's slider.
+
+    ``exact`` is the one-point path solved between the path's own values.
+    """
     between: dict[str, Any] | None = None
     if exact is not None:
         between = {
@@ -228,8 +268,8 @@ def player(path: Path, name: object, here: CursorPlace, exact: Path | None, view
 
 # Several methods
 #
-# The session remembers the browser's last report, so that Python moves the cursor only when it chose a new place
-# itself: the best point of each method, undo, a link, other methods.
+# The session remembers the browser's last report, so that Python moves the cursor only when it
+# chose a new place itself: the best point of each method, undo, a link, other methods.
 
 
 METHODS_CHART = "compare_chart"
@@ -242,7 +282,8 @@ Drawn = dict[str, dict[str, Any]]
 
 def listen_methods(found: SharedSlider, name: object) -> None:
     """Take the browser's last report about the methods called ``name`` into the parameters, once."""
-    cursor, report = memory().cursors.methods, controls.report(METHODS_KEY)
+    cursor = memory().cursors.methods
+    report = controls.report(METHODS_KEY)
     if cursor.is_new(report) and cursor.name == name:
         text = found.text(float(report.get("position", report["index"])))
         cursor.said = text
@@ -252,13 +293,16 @@ def listen_methods(found: SharedSlider, name: object) -> None:
 def drawn(shown: Sequence[ComparedMethod], found: SharedSlider) -> Drawn:
     """What the players show: a path, or a note, of every method."""
     kinds = {one.label.partition(", ")[0] for one in shown}
-    named = [(len(kinds) == 1 and one.label.partition(", ")[2]) or one.label for one in shown]  # what parts them alone
+    # what parts them alone
+    named = [(len(kinds) == 1 and one.label.partition(", ")[2]) or one.label for one in shown]
     methods = [MethodView(name, one.path, one.note) for name, one in zip(named, shown, strict=True)]
     return player_data.methods_json(methods, found, dark=drawing.is_dark(), chart=METHODS_CHART)
 
 
 def slider(made: Drawn, found: SharedSlider, here: SliderPlace, name: object, scored: bool) -> None:
-    """Draw the slider that leads the lines over the figure; ``scored``: every path that is drawn has its best point."""
+    """Draw the slider that leads the lines over the figure; ``scored``: every path that is drawn
+    has its best point.
+    """
     label = f"{found.value(here.position):.4g} % of each path"
     if here.best:
         label = "each at its best" if scored else "scores follow"
@@ -267,9 +311,11 @@ def slider(made: Drawn, found: SharedSlider, here: SliderPlace, name: object, sc
     place = {"step": here.position, "free": here.best, "places": list(here.places), "label": label}
     turn = memory().cursors.methods.turns(name, state.current().methods_at)
     _slider(
-        key=METHODS_KEY, data={**made["lead"], "place": place, "turn": turn}, default={"report": None},
+        key=METHODS_KEY,
+        data={**made["lead"], "place": place, "turn": turn},
+        default={"report": None},
         on_report_change=lambda: None,
-    )  # fmt: skip
+    )
 
 
 def methods_chart(made: Drawn) -> None:
@@ -289,16 +335,22 @@ STEPS = {"C": 0.01, "lam": 0.001, "p": 0.1}
 
 
 def exact_box(path: Path, now: float, keep: Callable[[float], None], key: str, **more: Any) -> None:
-    """Draw the box for an exact value of the path's own parameter, which ``keep`` takes; an empty box stands for an
-    infinite norm.
+    """Draw the box for an exact value of the path's own parameter, which ``keep`` takes; an empty
+    box stands for an infinite norm.
     """
     param, values = path.param, path.values.tolist()
     low, high = bounds(param, values)
-    limits: dict[str, Any] = {"min_value": low, "max_value": high, "step": STEPS.get(param, 0.1), "format": "%.4g"}
+    limits: dict[str, Any] = {
+        "min_value": low,
+        "max_value": high,
+        "step": STEPS.get(param, 0.1),
+        "format": "%.4g",
+    }
     shown: float | None = now
     if param == "s":
         most = int(max([len(path.kernel_names), *values]))
-        shown, limits = int(now), {"min_value": 1, "max_value": most, "step": 1}
+        shown = int(now)
+        limits = {"min_value": 1, "max_value": most, "step": 1}
     elif param == "p":
         shown = None if now > 1e6 else now
         limits |= {"max_value": 1e6, "value": None, "placeholder": "∞"}
@@ -308,16 +360,26 @@ def exact_box(path: Path, now: float, keep: Callable[[float], None], key: str, *
             keep(math.inf if chosen is None else float(chosen))
 
     controls.view(
-        st.number_input, f"{symbol(param)}, exactly", key, shown, take,
-        help=f"Solves at any {symbol(param)}, also between the points of the path.", **limits, **more,
-    )  # fmt: skip
+        st.number_input,
+        f"{symbol(param)}, exactly",
+        key,
+        shown,
+        take,
+        help=f"Solves at any {symbol(param)}, also between the points of the path.",
+        **limits,
+        **more,
+    )
 
 
 def weights_table(point: Path, path: Path, index: int) -> None:
-    """Draw the weights of one point as a table, once it is opened; they and the whole path can be taken away."""
+    """Draw the weights of one point as a table, once it is opened; they and the whole path can be
+    taken away.
+    """
     here = where(point, index)
     label = f"All weights at {here}, as a table"
-    opened = st.expander(label, icon=":material/table_rows:", key="weights_table", type="compact", on_change="rerun")
+    opened = st.expander(
+        label, icon=":material/table_rows:", key="weights_table", type="compact", on_change="rerun"
+    )
     if not opened.open:
         return
     frame = listings.weights(point, index)
@@ -328,7 +390,9 @@ def weights_table(point: Path, path: Path, index: int) -> None:
         alt=f"Kernel weights at {here}",
         column_config={
             "weight": st.column_config.NumberColumn(format="%.6f"),
-            "share": st.column_config.ProgressColumn(format="percent", min_value=0.0, max_value=1.0),
+            "share": st.column_config.ProgressColumn(
+                format="percent", min_value=0.0, max_value=1.0
+            ),
         },
     )
     one, whole, _ = opened.columns([1, 1, 3])

@@ -1,7 +1,9 @@
-"""Export the code behind a screen: a script and a notebook that compute the same numbers with the library alone.
+"""Export the code behind a screen: a script and a notebook that compute the same numbers with the
+library alone.
 
-A screen is exported as cells, text and code by turns; the script has the text as comments. Names that come from a file
-are written by ``repr`` only, and text from a file is freed of line ends and control signs.
+A screen is exported as cells, text and code by turns; the script has the text as comments. Names
+that come from a file are written by ``repr`` only, and text from a file is freed of line ends and
+control signs.
 """
 
 from collections.abc import Callable, Sequence
@@ -26,7 +28,8 @@ from pages.shared.parameters import UPLOAD, Params
 
 OMITTED = ("normalise", "center", "callback")  # of a model: the stack is made by lines of its own
 OWN = "import mklcore as mkl\n"
-PAGES = ("explore", "compare", "hulls", "predict")  # whose screens are exported; elsewhere it is Explore's path
+# whose screens are exported; elsewhere it is Explore's path
+PAGES = ("explore", "compare", "hulls", "predict")
 HEAD = """\
 import warnings
 
@@ -54,7 +57,10 @@ def cells(params: Params, page: str = "explore") -> list[Cell]:
     """Return the screen as cells. Raises ``MKLError`` where it has no answer yet to reproduce."""
     found = _cells(params, page)
     elsewhere = imports_for("\n".join(cell.text for cell in found if cell.is_code))
-    return [replace(cell, text=cell.text.replace(OWN, OWN + elsewhere)) if OWN in cell.text else cell for cell in found]
+    return [
+        replace(cell, text=cell.text.replace(OWN, OWN + elsewhere)) if OWN in cell.text else cell
+        for cell in found
+    ]
 
 
 def _cells(params: Params, page: str) -> list[Cell]:
@@ -70,12 +76,17 @@ def _cells(params: Params, page: str) -> list[Cell]:
 
 def _start(params: Params, label: str, used: Split | None = None) -> list[Cell]:
     return [
-        Cell(f"# {label} on {tables.called(params)}\n\nWritten by MKL Explorer, mklcore {mklcore.__version__}. It "
-             f"computes "
-             "the numbers of the screen with the library alone.", is_code=False),
+        Cell(
+            (
+                f"# {label} on {tables.called(params)}\n\nWritten by MKL Explorer, mklcore "
+                f"{mklcore.__version__}. It computes the numbers of the screen with the "
+                "library alone."
+            ),
+            is_code=False,
+        ),
         Cell(HEAD),
         *_section("## The table", data_code(params, used)),
-    ]  # fmt: skip
+    ]
 
 
 def _section(title: str, *lines: str) -> list[Cell]:
@@ -84,8 +95,8 @@ def _section(title: str, *lines: str) -> list[Cell]:
 
 
 def data_code(params: Params, used: Split | None = None) -> str:
-    """Return the code that makes the table, and stops where it is another one; ``used``: the rows of its three parts,
-    where they are needed.
+    """Return the code that makes the table, and stops where it is another one; ``used``: the rows
+    of its three parts, where they are needed.
     """
     table = tables.table(params)
     upload = params.is_upload
@@ -93,17 +104,26 @@ def data_code(params: Params, used: Split | None = None) -> str:
     lines += [
         *_grouping_lines(params),
         f'if data.fingerprint != "{table.fingerprint}":',
-        '    raise ValueError("This is not the table of the screen: another file, or another release of mklcore.")',
+        (
+            '    raise ValueError("This is not the table of the screen: another file, or '
+            'another release of mklcore.")'
+        ),
     ]
     if used is not None:
-        lines.append(f"train, validation, test = mkl.data.three_way_split(data, {', '.join(_split_options(params))})")
+        lines.append(
+            "train, validation, test = mkl.data.three_way_split(data, "
+            f"{', '.join(_split_options(params))})"
+        )
         lines += _drawn_lines(params, used)
     lines.append("print(data)")
     return "\n".join(lines)
 
 
 def _file_lines(params: Params) -> list[str]:
-    name = clean_name(state.upload(params.data).name.replace("/", "_").replace("\\", "_")) or "table.csv"
+    name = (
+        clean_name(state.upload(params.data).name.replace("/", "_").replace("\\", "_"))
+        or "table.csv"
+    )
     lines = [
         "import hashlib",
         "from pathlib import Path",
@@ -118,7 +138,10 @@ def _file_lines(params: Params) -> list[str]:
         return [
             *lines,
             "from mklcore.kernels.stacks import block_of, read_stack, rows_of, subset",
-            f'ready = read_stack(raw, clip={params.clip!r}, fingerprint="{params.data.removeprefix(UPLOAD)}"{task})',
+            (
+                f"ready = read_stack(raw, clip={params.clip!r}, "
+                f'fingerprint="{params.data.removeprefix(UPLOAD)}"{task})'
+            ),
             "data = ready.table",
         ]
     return [*lines, *_reading_lines(params)]
@@ -133,13 +156,17 @@ def _grouping_lines(params: Params) -> list[str]:
     """Return how groups were made anew: they enter the fingerprint, and kernels are built on them."""
     lines = []
     if params.grouping and not tables.on_stack(params):
-        lines += ["from mklcore.data.grouping import regrouped", f"data = regrouped(data, {params.grouping!r})"]
+        lines += [
+            "from mklcore.data.grouping import regrouped",
+            f"data = regrouped(data, {params.grouping!r})",
+        ]
     return lines
 
 
 def reading_options(params: Params) -> dict[str, Any]:
     """Return the arguments of ``read_table`` for an uploaded file that are not the defaults."""
-    asked, usual = {"target": params.target, "task": params.task}, tables.reading_options(Params())
+    asked = {"target": params.target, "task": params.task}
+    usual = tables.reading_options(Params())
     options = tables.reading_options(params)
     return {name: value for name, value in asked.items() if value} | {
         name: value for name, value in options.items() if value != usual[name]
@@ -151,12 +178,19 @@ def _drawn_lines(params: Params, used: Split) -> list[str]:
     full = tables.split(params)
     if len(used.train.y) == len(full.train.y) and len(used.validation.y) == len(full.validation.y):
         return []
-    counts = (f"{part}.drawn({len(getattr(used, part).y)}, seed={params.seed!r})" for part in ("train", "validation"))
+    counts = (
+        f"{part}.drawn({len(getattr(used, part).y)}, seed={params.seed!r})"
+        for part in ("train", "validation")
+    )
     return [f"train, validation = {', '.join(counts)}"]
 
 
 def _split_options(params: Params) -> list[str]:
-    options = [f"validation={params.validation!r}", f"test={params.test!r}", f"seed={params.seed!r}"]
+    options = [
+        f"validation={params.validation!r}",
+        f"test={params.test!r}",
+        f"seed={params.seed!r}",
+    ]
     if params.hold_out != RANDOM:
         return [*options[:2], f"hold_out={params.hold_out!r}"]
     return options if params.stratified else [*options, "stratify=False"]
@@ -164,13 +198,17 @@ def _split_options(params: Params) -> list[str]:
 
 def _dictionary_code(params: Params) -> str:
     if params.recommended and not params.edited:
-        arguments = ("" if params.together else ", whole=False") + ("" if params.curved else ", curved=False")
+        arguments = ("" if params.together else ", whole=False") + (
+            "" if params.curved else ", curved=False"
+        )
         if dictionaries.most_columns(params) != MOST_COLUMNS:
             arguments += ", most_columns=data.n_features"
         if tables.table(params).sequences:
             arguments += ", k={}, degree={}, shift={}".format(*dictionaries.of_strings(params))
         if dictionaries.pairs(params):
-            arguments = f"candidates={code(dictionaries.pairs(params))}" + arguments.replace(", whole=False", "")
+            arguments = f"candidates={code(dictionaries.pairs(params))}" + arguments.replace(
+                ", whole=False", ""
+            )
             return f"kernels = mkl.KernelDictionary.interactions(data, {arguments})"
         return f"kernels = mkl.KernelDictionary.recommended(data{arguments})"
     return dictionary_code(dictionaries.dictionary(params), "data.feature_names")
@@ -182,7 +220,10 @@ def _method_cells(params: Params) -> list[Cell]:
     names = parameters.labels(methods, tables.table(params).task)
     lines = ["answers = {}"]
     for name, method in zip(names, methods, strict=True):
-        lines += [*_answer_lines(answer.method_params(params, method)), f"answers[{name!r}] = found"]
+        lines += [
+            *_answer_lines(answer.method_params(params, method)),
+            f"answers[{name!r}] = found",
+        ]
     lines += [
         "from mklcore.answer.verdict import compare_answers",
         "",
@@ -198,22 +239,35 @@ def _answer_cells(params: Params) -> list[Cell]:
     """Return the answer, and the point of its path under the cursor."""
     lines = _answer_lines(params)
     if tables.table(params).task != NOVELTY:
-        lines.append("found.could_be_chance  # asked for, so that the sentence and the columns say it")
-        lines += [] if tables.on_stack(params) else ["found = found.compare()  # with a forest and boosted trees"]
+        lines.append(
+            "found.could_be_chance  # asked for, so that the sentence and the columns say it"
+        )
+        lines += (
+            []
+            if tables.on_stack(params)
+            else ["found = found.compare()  # with a forest and boosted trees"]
+        )
     lines += ["print(found.verdict)", "print(pd.DataFrame(found.columns).to_string())"]
     return [*_section("## Which columns matter", *lines), *_point_cells(params)]
 
 
 def _answer_lines(params: Params) -> list[str]:
     """Return the lines that make an answer."""
-    asked, lines = answer.asked(params), list[str]()
-    given = {one.name: getattr(asked, one.name) for one in fields(asked) if getattr(asked, one.name) != one.default}
+    asked = answer.asked(params)
+    lines = list[str]()
+    given = {
+        one.name: getattr(asked, one.name)
+        for one in fields(asked)
+        if getattr(asked, one.name) != one.default
+    }
     named = {name: code(value) for name, value in given.items() if name not in ("kernels", "stack")}
     named["seed"] = code(asked.seed)
     if "stack" in given:
         chosen = dictionaries.chosen_kernels(params)
         some = len(chosen) < tables.stack_file(params).stack.n_kernels
-        lines.append(f"stack = subset(ready.stack, {code(chosen)})" if some else "stack = ready.stack")
+        lines.append(
+            f"stack = subset(ready.stack, {code(chosen)})" if some else "stack = ready.stack"
+        )
         named["stack"] = "stack"
     elif "kernels" in given:
         lines.append(_dictionary_code(params))
@@ -221,7 +275,13 @@ def _answer_lines(params: Params) -> list[str]:
     if set(named) <= set(signature(mklcore.explore).parameters):
         lines.append(call("found = mkl.explore", "data", **named))
     else:
-        lines.append(call("found = mkl.answer.explore.answered", "data", call("mkl.answer.folds.Asked", **named)))
+        lines.append(
+            call(
+                "found = mkl.answer.explore.answered",
+                "data",
+                call("mkl.answer.folds.Asked", **named),
+            )
+        )
     return lines
 
 
@@ -242,10 +302,16 @@ def _caption(key: str) -> list[str]:
         "fitted = point.estimators[index]",
         f'print(f"{key} = {{point.values[index]:.6g}}, {{point.n_nonzero[index]}} kernels, '
         f'{{point.statuses[index].value}}")',
-        'print(f"train {point.score_name} {point.train_score[index]:.6f}, validation {point.val_score[index]:.6f}")',
+        (
+            'print(f"train {point.score_name} {point.train_score[index]:.6f}, validation '
+            '{point.val_score[index]:.6f}")'
+        ),
         "if np.isfinite(point.relative_gap[index]):",
         '    print(f"within {100 * point.relative_gap[index]:.3g} % of the optimum")',
-        "weights = pd.Series(point.weights[index], index=list(point.kernel_names)).sort_values(ascending=False)",
+        (
+            "weights = pd.Series(point.weights[index], "
+            "index=list(point.kernel_names)).sort_values(ascending=False)"
+        ),
         "print(weights[weights > 0].to_string())",
     ]
 
@@ -272,7 +338,8 @@ def _figure_cells(drawn: str) -> list[Cell]:
 
 
 def _hull_cells(params: Params) -> list[Cell]:
-    asked, chosen = hulls.estimator(params), hulls.columns(params)
+    asked = hulls.estimator(params)
+    chosen = hulls.columns(params)
     lines = [
         f"columns = {code(chosen)}",
         "names = [data.feature_names[j] for j in columns]",
@@ -286,11 +353,22 @@ def _hull_cells(params: Params) -> list[Cell]:
             names="names",
             memory_mb="model.memory_mb",
         ),
-        path_code("lam", hulls.POINTS, "design", "train.y", "validation.X[:, columns]", "validation.y", falling=True),
+        path_code(
+            "lam",
+            hulls.POINTS,
+            "design",
+            "train.y",
+            "validation.X[:, columns]",
+            "validation.y",
+            falling=True,
+        ),
     ]
     arguments = [
         *_hull_point(params),
-        'print(f"lam = {fitted.lam:.6g}, certified: {fitted.certified_}, gap {fitted.relative_gap_}")',
+        (
+            'print(f"lam = {fitted.lam:.6g}, certified: {fitted.certified_}, gap '
+            '{fitted.relative_gap_}")'
+        ),
         'for name, part in (("train", train), ("validation", validation)):',
         '    print(f"{name} {path.score_name} {fitted.score(part.X[:, columns], part.y):.6f}")',
         'print(f"{len(fitted.hull_)} nodes of {fitted.n_dag_kernels_} kernels:")',
@@ -318,11 +396,16 @@ def _hull_point(params: Params) -> list[str]:
 
 
 def use_cells(model: str, table: Dataset, rows: str) -> list[Cell]:
-    """Return the cells that predict new rows, in the file ``rows``, with the model in the file ``model``."""
-    every = dict.fromkeys((*(name for name, _ in table.columns), *(name for name, _ in table.strings)))
+    """Return the cells that predict new rows, in the file ``rows``, with the model in the file
+    ``model``.
+    """
+    every = dict.fromkeys(
+        (*(name for name, _ in table.columns), *(name for name, _ in table.strings))
+    )
     said = (
-        f"# Predict new rows\n\nLay this file, {model} and a table of your new rows side by side. The table is a CSV, "
-        f"Excel or Parquet file with the columns {clean_name(joined(every, 20))}, in any order."
+        f"# Predict new rows\n\nLay this file, {model} and a table of your new rows side "
+        "by side. The table is a CSV, Excel or Parquet file with the columns "
+        f"{clean_name(joined(every, 20))}, in any order."
     )
     return [
         Cell(said, is_code=False),
@@ -337,13 +420,18 @@ def use_cells(model: str, table: Dataset, rows: str) -> list[Cell]:
 def script(parts: Sequence[Cell]) -> str:
     """Return cells as a Python script: words as comments, the picture as a file beside it."""
     blocks = [
-        cell.text if cell.is_code else "\n".join(f"# {line.lstrip('# ')}".rstrip() for line in cell.text.splitlines())
+        cell.text
+        if cell.is_code
+        else "\n".join(f"# {line.lstrip('# ')}".rstrip() for line in cell.text.splitlines())
         for cell in parts
     ]
     text = "\n\n".join(blocks)
     if not text.endswith("\nfigure"):
         return f"{text}\n"
-    return text.removesuffix("\nfigure") + '\nfigure.write_html("figure.html", include_plotlyjs=True)\n'
+    return (
+        text.removesuffix("\nfigure")
+        + '\nfigure.write_html("figure.html", include_plotlyjs=True)\n'
+    )
 
 
 def notebook(parts: Sequence[Cell]) -> str:
@@ -351,7 +439,9 @@ def notebook(parts: Sequence[Cell]) -> str:
     import nbformat  # brings a validator along, for which a first page would wait
 
     v4 = nbformat.v4
-    made = [(v4.new_code_cell if cell.is_code else v4.new_markdown_cell)(cell.text) for cell in parts]
+    made = [
+        (v4.new_code_cell if cell.is_code else v4.new_markdown_cell)(cell.text) for cell in parts
+    ]
     for k, cell in enumerate(made):
         cell["id"] = f"cell-{k}"
     spec = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
@@ -370,7 +460,9 @@ def draw(params: Params, page: str) -> None:
         parts = cells(params, page)
     except (MKLError, state.MissingFileError) as error:
         known = isinstance(error, MKLError)
-        st.info(plain(error) if known else "There is no table yet to compute with: choose one on Data.")
+        st.info(
+            plain(error) if known else "There is no table yet to compute with: choose one on Data."
+        )
         return
     text = script(parts)
     one, two = st.columns(2)
@@ -382,6 +474,8 @@ def draw(params: Params, page: str) -> None:
 
 
 def _take(place: Any, label: str, make: Callable[[], str], name: str, mime: str) -> None:
-    """Draw a download whose file is made once it is asked for: a file made before may be gone when it is."""
+    """Draw a download whose file is made once it is asked for: a file made before may be gone when
+    it is.
+    """
     key = f"take_{file_name(name)}"
     place.download_button(label, make, name, mime, key=key, on_click="ignore", width="stretch")

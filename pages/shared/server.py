@@ -1,4 +1,6 @@
-"""What work runs on: cores, memory, compiled solvers, turns of pages that are drawn, and the end of sessions."""
+"""What work runs on: cores, memory, compiled solvers, turns of pages that are drawn, and the end of
+sessions.
+"""
 
 import asyncio
 import atexit
@@ -34,13 +36,16 @@ GROUPS = Path("/sys/fs/cgroup")
 
 
 def cores(groups: Path = GROUPS) -> int:
-    """Return how many cores this process may use: those it may run on, and no more than its container's share of
-    time.
+    """Return how many cores this process may use: those it may run on, and no more than its
+    container's share of time.
     """
     here = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     quota, period = (*_numbers(groups / "cpu.max"), 0.0, 0.0)[:2]
     if not quota:
-        quota, period = (sum(_numbers(groups / "cpu" / name)) for name in ("cpu.cfs_quota_us", "cpu.cfs_period_us"))
+        quota, period = (
+            sum(_numbers(groups / "cpu" / name))
+            for name in ("cpu.cfs_quota_us", "cpu.cfs_period_us")
+        )
     if quota > 0 and period > 0:
         here = min(here, math.ceil(quota / period))
     return max(here, 1)
@@ -55,7 +60,9 @@ def memory_bytes(groups: Path = GROUPS) -> float:
 
 
 def _numbers(file: Path) -> list[float]:
-    """Return the numbers in a file of the system; none where there is no such file, or no bound, which says "max"."""
+    """Return the numbers in a file of the system; none where there is no such file, or no bound,
+    which says "max".
+    """
     try:
         return [float(word) for word in file.read_text(encoding="ascii").split()]
     except (OSError, ValueError):
@@ -65,13 +72,16 @@ def _numbers(file: Path) -> list[float]:
 # Solvers, compiled once after an installation, while the server goes on answering
 
 
-# Between compiled calls a solver holds the interpreter. At the usual 5 ms a turn everybody waits long beside a path
-# that is solved here; at 0.5 ms a class of thirty spends a sixth of the server's time on changing hands.
+# Between compiled calls a solver holds the interpreter. At the usual 5 ms a turn everybody waits
+# long beside a path that is solved here; at 0.5 ms a class of thirty spends a sixth of the server's
+# time on changing hands.
 SWITCH_SECONDS = 0.002
 PATIENCE_SECONDS = 10.0  # for a first page to be drawn
 LEAVING_SECONDS = 8.0  # for what is being compiled when the server ends
-BROWSER_SECONDS = 4.0  # in which the browser draws what it was sent, and a person may go on to the next page
-COMPILING_SECONDS = 1.0  # between two looks at what takes half a minute, while the browser has a page to draw
+# in which the browser draws what it was sent, and a person may go on to the next page
+BROWSER_SECONDS = 4.0
+# between two looks at what takes half a minute, while the browser has a page to draw
+COMPILING_SECONDS = 1.0
 IMPORTED = (
     threading.Event()
 )  # what the server imports; two threads that enter a package at once would find it half made
@@ -82,24 +92,33 @@ _beginning = threading.Lock()
 
 
 class Preparation:
-    """How far compiling is: a process of its own does it, and the server only loads what that left on disk."""
+    """How far compiling is: a process of its own does it, and the server only loads what that left
+    on disk.
+    """
 
     def __init__(self) -> None:
-        self.done, self.total, self.over = 0, 1, False
+        self.done = 0
+        self.total = 1
+        self.over = False
         self.is_filled = False  # by an earlier start: nobody has to wait
         self._changed = threading.Condition()
         self._compiler: subprocess.Popen[str] | None = None
-        self._drawn, self._asked, self._leaving = threading.Event(), threading.Event(), threading.Event()
+        self._drawn = threading.Event()
+        self._asked = threading.Event()
+        self._leaving = threading.Event()
 
     def report(self, done: int, total: int) -> None:
         """Take one line of progress."""
         with self._changed:
-            self.done, self.total = done, total
+            self.done = done
+            self.total = total
             self._changed.notify_all()
         self._tell_ready()
 
     def end(self) -> None:
-        """Let nobody wait any longer, however it ended: what is not compiled by now is compiled where it is needed."""
+        """Let nobody wait any longer, however it ended: what is not compiled by now is compiled
+        where it is needed.
+        """
         with self._changed:
             self.over = True
             self._changed.notify_all()
@@ -124,15 +143,17 @@ class Preparation:
         self._drawn.set()
 
     def go_through(self) -> None:
-        """Have everything compiled, then load it; what the other process did not do for some reason is compiled here.
+        """Have everything compiled, then load it; what the other process did not do for some reason
+        is compiled here.
 
-        Where it is compiled already, nobody has to wait. Either way the first page is drawn before, by the browser,
-        too, which needs both cores of a small machine for it; unless somebody asks for an answer that has to be
-        computed.
+        Where it is compiled already, nobody has to wait. Either way the first page is drawn before,
+        by the browser, too, which needs both cores of a small machine for it; unless somebody asks
+        for an answer that has to be computed.
         """
         try:
             self._drawn.wait(PATIENCE_SECONDS)
-            IMPORTED.wait()  # what an answer takes: an earlier visitor sees what comes with the project
+            # what an answer takes: an earlier visitor sees what comes with the project
+            IMPORTED.wait()
             self.is_filled = cache.is_filled()
             if self.is_filled:
                 self.report(1, 1)
@@ -149,7 +170,9 @@ class Preparation:
 
     def _compile(self) -> None:
         """Follow a process that fills the cache, until it ends."""
-        there = os.pathsep.join(filter(None, [str(Path(mklcore.__file__).parents[1]), os.environ.get("PYTHONPATH")]))
+        there = os.pathsep.join(
+            filter(None, [str(Path(mklcore.__file__).parents[1]), os.environ.get("PYTHONPATH")])
+        )
         environment = {**os.environ, "PYTHONPATH": there, "OPENBLAS_NUM_THREADS": "1"}
         with subprocess.Popen(
             COMPILE, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -160,8 +183,8 @@ class Preparation:
                     self.report(done, total)
 
     def leave(self, thread: threading.Thread) -> None:
-        """End ``thread``, which goes through all this, before the interpreter does: one that it finds inside the
-        compiler, which calls back, ends the process with an abort.
+        """End ``thread``, which goes through all this, before the interpreter does: one that it
+        finds inside the compiler, which calls back, ends the process with an abort.
         """
         self._leaving.set()
         self._drawn.set()
@@ -176,18 +199,22 @@ class Preparation:
 
 
 def calm() -> None:
-    """Set the process up for many small pieces of work at once; call it when everything is imported.
+    """Set the process up for many small pieces of work at once; call it when everything is
+    imported.
 
-    One BLAS thread: sessions share the cores, and two threads on small matrices took up to 19 times as long as one.
-    What the imports made stays for good, so the collector need not walk its 200,000 objects again and again. It does
-    not walk them once more here, either: that would stop every answer for 0.15 s, and finds next to nothing.
+    One BLAS thread: sessions share the cores, and two threads on small matrices took up to 19 times
+    as long as one. What the imports made stays for good, so the collector need not walk its 200,000
+    objects again and again. It does not walk them once more here, either: that would stop every
+    answer for 0.15 s, and finds next to nothing.
     """
     threadpool_limits(1, user_api="blas")
     gc.freeze()
 
 
 def preparation() -> Preparation:
-    """Start compiling, once per server: not in Streamlit's cache of resources, which any browser can have emptied."""
+    """Start compiling, once per server: not in Streamlit's cache of resources, which any browser
+    can have emptied.
+    """
     with _beginning:
         return _preparation()
 
@@ -205,8 +232,8 @@ def _preparation() -> Preparation:
 def line(page: str) -> None:
     """Draw one line of progress while the solvers are compiled, once after an installation.
 
-    Where they are compiled already it says nothing, and a page that shows what comes with the project is drawn once
-    more when the server can compute.
+    Where they are compiled already it says nothing, and a page that shows what comes with the
+    project is drawn once more when the server can compute.
     """
     solvers = preparation()
     solvers.after_drawing()
@@ -217,7 +244,9 @@ def line(page: str) -> None:
     @st.fragment(run_every=COMPILING_SECONDS if cold else None)
     def shown() -> None:
         if not solvers.ready() and not solvers.is_filled:
-            st.progress(solvers.done / solvers.total, "Compiling the solvers, once after an installation")
+            st.progress(
+                solvers.done / solvers.total, "Compiling the solvers, once after an installation"
+            )
         elif cold and solvers.ready():
             state.rerun()
 
@@ -226,21 +255,23 @@ def line(page: str) -> None:
 
 # Turns: whole pages are drawn one after the other
 #
-# Python runs one thread at a time. Of thirty pages drawn at once each takes thirty times as long, and so does the
-# small answer beside them; drawn one after the other they take no longer in all, and the small answer has only one
-# beside it.
+# Python runs one thread at a time. Of thirty pages drawn at once each takes thirty times as long,
+# and so does the small answer beside them; drawn one after the other they take no longer in all,
+# and the small answer has only one beside it.
 
 
-LONGEST_SECONDS = 2.0  # of a turn; then the next one begins all the same: nobody knows what this one is waiting for
+# of a turn; then the next one begins all the same: nobody knows what this one is waiting for
+LONGEST_SECONDS = 2.0
 
 
 class Turns:
-    """One at a time, who came first first; one that takes longer than ``longest`` seconds has the next one beside
-    it.
+    """One at a time, who came first first; one that takes longer than ``longest`` seconds has the
+    next one beside it.
     """
 
     def __init__(self, longest: float = LONGEST_SECONDS) -> None:
-        self._longest, self._lock = longest, threading.Lock()
+        self._longest = longest
+        self._lock = threading.Lock()
         self._line: deque[threading.Event] = deque()
         self._now: threading.Event | None = None
         self._since = 0.0
@@ -272,7 +303,8 @@ class Turns:
         """Give the turn to the first in the line if it is free, or has been taken for too long."""
         over = self._now is None or time.monotonic() > self._since + self._longest
         if over and self._line:
-            self._now, self._since = self._line.popleft(), time.monotonic()
+            self._now = self._line.popleft()
+            self._since = time.monotonic()
             self._now.set()
 
 
@@ -283,7 +315,8 @@ PAGES = Turns()
 
 
 LOOK_SECONDS = 5.0
-EARLY_SECONDS = 10.0  # before Streamlit itself would no longer find the session, and could not close it
+# before Streamlit itself would no longer find the session, and could not close it
+EARLY_SECONDS = 10.0
 AFTERWARDS = list[Callable[[], None]]()  # what is done whenever sessions were closed
 
 
@@ -295,15 +328,17 @@ class Left:
         self._since: dict[str, float] = {}
 
     def over(self, names: Iterable[str], patience: float) -> list[str]:
-        """Return which of the sessions without a tab have been so for more than ``patience`` seconds."""
+        """Return which of the sessions without a tab have been so for more than ``patience``
+        seconds.
+        """
         now = self._clock()
         self._since = {name: self._since.get(name, now) for name in names}
         return [name for name, since in self._since.items() if now - since > patience]
 
 
 def give_back() -> None:
-    """Give the memory of closed sessions back to the system: they hold themselves in circles, and the allocator keeps
-    what is small.
+    """Give the memory of closed sessions back to the system: they hold themselves in circles, and
+    the allocator keeps what is small.
     """
     gc.collect()
     for act in AFTERWARDS:
@@ -314,11 +349,15 @@ def give_back() -> None:
 
 
 async def look_after() -> None:
-    """Look now and then, for as long as the server runs, in its own thread: only there Streamlit closes a session."""
+    """Look now and then, for as long as the server runs, in its own thread: only there Streamlit
+    closes a session.
+    """
     left = Left()
     while True:
         await asyncio.sleep(LOOK_SECONDS)
-        over = left.over(inside.left(), float(st.get_option("server.disconnectedSessionTTL")) - EARLY_SECONDS)
+        over = left.over(
+            inside.left(), float(st.get_option("server.disconnectedSessionTTL")) - EARLY_SECONDS
+        )
         for name in over:
             inside.close(name)
         if over:

@@ -23,12 +23,13 @@ from pages.shared.server import look_after
 
 # Elements, many at a time
 #
-# Streamlit wakes that thread for every element. Each time the run gives up the interpreter and waits to have it back:
-# 140 times for one page, behind all other threads that compute, and a third of the page's processor time goes into
-# it.
+# Streamlit wakes that thread for every element. Each time the run gives up the interpreter and
+# waits to have it back: 140 times for one page, behind all other threads that compute, and a third
+# of the page's processor time goes into it.
 
 
-GATHERED_SECONDS = 0.02  # an element waits at most so long for others; the start and the end of a run wait for none
+# an element waits at most so long for others; the start and the end of a run wait for none
+GATHERED_SECONDS = 0.02
 
 
 Session: Any = inside.find(inside.SESSION) or object
@@ -42,8 +43,8 @@ class OwnedSession(Session):
         super().__init__(*args, **named)
 
     def matches_user_info(self, user_info: Any) -> bool:
-        """Tell whether a browser that names this session gets it; others get one of their own, and this one stays as it
-        is.
+        """Tell whether a browser that names this session gets it; others get one of their own, and
+        this one stays as it is.
         """
         return guard.is_owner(self.began) and super().matches_user_info(user_info)
 
@@ -59,7 +60,9 @@ class GatheringSession(OwnedSession):
 
     def _on_scriptrunner_event(self, sender: Any, event: Any, *more: Any, **named: Any) -> None:
         """Hear a run, in the run's own thread."""
-        self._pending.append(partial(self._handle_scriptrunner_event_on_event_loop, sender, event, *more, **named))
+        self._pending.append(
+            partial(self._handle_scriptrunner_event_on_event_loop, sender, event, *more, **named)
+        )
         if event != inside.find(inside.EVENT).ENQUEUE_FORWARD_MSG:
             self._call_soon_on_event_loop(self._take)
         elif not self._is_due:
@@ -74,24 +77,29 @@ class GatheringSession(OwnedSession):
         self._take()
 
     def request_rerun(self, client_state: Any) -> None:
-        """Run the page or a part of it again; what was drawn before counts, although from now on another run may be
-        handled.
+        """Run the page or a part of it again; what was drawn before counts, although from now on
+        another run may be handled.
         """
         if _running_loop() is self._event_loop:  # a watcher of files asks from a thread of its own
             self._take()
         super().request_rerun(client_state)
 
     def _create_scriptrunner(self, *args: Any, **named: Any) -> None:
-        """Begin another run: what the last one drew until it ended counts, and from now on nobody listens to it."""
+        """Begin another run: what the last one drew until it ended counts, and from now on nobody
+        listens to it.
+        """
         if _running_loop() is self._event_loop:
             self._take()
         super()._create_scriptrunner(*args, **named)
 
     def _take(self) -> None:
-        """Take what the runs have reported so far, in the server's thread; it is woken once for all of it."""
+        """Take what the runs have reported so far, in the server's thread; it is woken once for all
+        of it.
+        """
         if not self._pending:
             return
-        wake, self._message_enqueued_callback = self._message_enqueued_callback, _wake_later
+        wake = self._message_enqueued_callback
+        self._message_enqueued_callback = _wake_later
         try:
             while self._pending:
                 self._hear(self._pending.popleft())
@@ -101,7 +109,9 @@ class GatheringSession(OwnedSession):
             wake()
 
     def _hear(self, handle: Callable[[], None]) -> None:
-        """Handle one event; one that cannot be handled is reported to the loop, and holds up none after it."""
+        """Handle one event; one that cannot be handled is reported to the loop, and holds up none
+        after it.
+        """
         try:
             handle()
         except Exception as error:
@@ -138,13 +148,17 @@ def session_kind() -> type | None:
 # Imports while the browser loads its own scripts
 
 
-# All of it in one thread, because two threads that enter a package and one of its modules at once would find it half
-# made. What stands on Data before its table is read, what draws the table, the pages whose answers come with the
-# project, and what reads and divides any other table and computes.
+# All of it in one thread, because two threads that enter a package and one of its modules at once
+# would find it half made. What stands on Data before its table is read, what draws the table, the
+# pages whose answers come with the project, and what reads and divides any other table and
+# computes.
 FRAME = (
-    "pages.shared.frame", "pages.of_data.columns", "pages.of_data.rail",
-    "pages.shared.listings", "pages.of_home.view",
-)  # fmt: skip
+    "pages.shared.frame",
+    "pages.of_data.columns",
+    "pages.of_data.rail",
+    "pages.shared.listings",
+    "pages.of_home.view",
+)
 TABLES = ("pandas",)
 PAGES = (
     "plotly.graph_objects",
@@ -177,7 +191,8 @@ USUAL = (
     "lessons",
 )  # pages that can be drawn before the rest while nothing has been moved
 BREATH_SECONDS = 0.4
-HELD_SECONDS = 2.0  # nobody knows what a first page that has not come through by then is waiting for
+# nobody knows what a first page that has not come through by then is waiting for
+HELD_SECONDS = 2.0
 _importing: threading.Thread | None = None
 _framed, _tables, _pages = threading.Event(), threading.Event(), threading.Event()
 _first_page = threading.Event()
@@ -186,7 +201,9 @@ _free = threading.Event()
 
 @asynccontextmanager
 async def serving(_: st.App) -> AsyncIterator[None]:
-    """Import in a thread from the server's first moment on, and open the browser unless the server is headless."""
+    """Import in a thread from the server's first moment on, and open the browser unless the server
+    is headless.
+    """
     global _importing
     inside.report_missing()
     load_plugins()
@@ -196,10 +213,11 @@ async def serving(_: st.App) -> AsyncIterator[None]:
     server.IMPORTED.clear()
     _importing = threading.Thread(target=_import, name="imports", daemon=True)
     _importing.start()
-    # Before its first element Streamlit looks whether this is a notebook, through the files of all modules: 0.1 to 0.3
-    # s.
+    # Before its first element Streamlit looks whether this is a notebook, through the files of all
+    # modules: 0.1 to 0.3 s.
     inside.set_flag(inside.NOTEBOOK, True)
-    inside.set_flag(inside.PAGES, False)  # the very first link to a page reaches app.py, too, not the page's file
+    # the very first link to a page reaches app.py, too, not the page's file
+    inside.set_flag(inside.PAGES, False)
     opens = address() + launcher.first_page()
     if opens != address():
         print(f"  Your table: {opens}", flush=True)
@@ -213,7 +231,9 @@ async def serving(_: st.App) -> AsyncIterator[None]:
 
 
 def load_plugins() -> None:
-    """Import the modules that add to the registries; one that cannot be imported is named in the server's log."""
+    """Import the modules that add to the registries; one that cannot be imported is named in the
+    server's log.
+    """
     try:
         plugins.load()
     except ParameterError as error:
@@ -221,8 +241,8 @@ def load_plugins() -> None:
 
 
 def _import() -> None:
-    """Import without collecting garbage: what imports make stays for good, and walking it again and again took a sixth
-    of them.
+    """Import without collecting garbage: what imports make stays for good, and walking it again and
+    again took a sixth of them.
 
     While the first page is drawn, nothing is imported that it can do without.
     """
@@ -271,9 +291,11 @@ def is_first() -> bool:
 
 
 def first_page_drawn(comes_along: bool) -> None:
-    """On the server's first page let the browser draw what it has, while what reads its table is imported.
+    """On the server's first page let the browser draw what it has, while what reads its table is
+    imported.
 
-    Tables and plotly then keep it busy for seconds. A table that ``comes_along`` with the project needs least.
+    Tables and plotly then keep it busy for seconds. A table that ``comes_along`` with the project
+    needs least.
     """
     if not _first_page.is_set():
         drawn()
@@ -286,7 +308,9 @@ def first_page_drawn(comes_along: bool) -> None:
 
 
 def drawn() -> None:
-    """Note that the server has drawn its first page, whichever it was: none after it takes a breath."""
+    """Note that the server has drawn its first page, whichever it was: none after it takes a
+    breath.
+    """
     _first_page.set()
     _free.set()
 

@@ -1,7 +1,8 @@
-"""What one visitor's tab remembers, typed in one place: parameters with their link and history, files, cursors, page.
+"""What one visitor's tab remembers, typed in one place: parameters with their link and history,
+files, cursors, page.
 
-A worker may be handed a part of it to lay a result in; the object itself is found through :func:`memory` in a run of
-the app.
+A worker may be handed a part of it to lay a result in; the object itself is found through
+:func:`memory` in a run of the app.
 """
 
 import hashlib
@@ -61,7 +62,9 @@ class UndoSteps:
 
 @dataclass(frozen=True)
 class Upload:
-    """A file as it came, kept for the session: the uploader itself is empty again after a change of page."""
+    """A file as it came, kept for the session: the uploader itself is empty again after a change of
+    page.
+    """
 
     name: str
     content: bytes
@@ -84,10 +87,11 @@ class Answered:
 
 @dataclass
 class Cursor:
-    """What the session and a player in the browser know of each other, so that neither moves the other in a circle.
+    """What the session and a player in the browser know of each other, so that neither moves the
+    other in a circle.
 
-    The player reports a release once; Python moves the cursor, counted by ``turn``, only where it chose a new place
-    itself: undo, a link, a number box, another path.
+    The player reports a release once; Python moves the cursor, counted by ``turn``, only where it
+    chose a new place itself: undo, a link, a number box, another path.
     """
 
     name: object = None  # of what the player shows
@@ -105,7 +109,9 @@ class Cursor:
         return new
 
     def let_go(self, report: Any, name: object, count: int) -> int | None:
-        """Return at which of ``count`` points a player of what is called ``name`` was let go, once; None otherwise."""
+        """Return at which of ``count`` points a player of what is called ``name`` was let go, once;
+        None otherwise.
+        """
         if not self.is_new(report) or self.name != name:
             return None
         return min(max(int(report["index"]), 0), count - 1)
@@ -117,10 +123,15 @@ class Cursor:
         return new
 
     def turns(self, name: object, at: object, given: object = None) -> int:
-        """Return how many times Python itself has moved the cursor, with the picture that is drawn now."""
+        """Return how many times Python itself has moved the cursor, with the picture that is drawn
+        now.
+        """
         if (name, given) != (self.name, self.given) or at not in (self.at, self.said):
-            self.turn, self.said = self.turn + 1, None
-        self.name, self.given, self.at = name, given, at
+            self.turn = self.turn + 1
+            self.said = None
+        self.name = name
+        self.given = given
+        self.at = at
         return self.turn
 
 
@@ -136,7 +147,9 @@ class Cursors:
 
 @dataclass
 class Overview:
-    """The table of kernels begins anew when another control chose the kernel: ``turn`` counts how often it did."""
+    """The table of kernels begins anew when another control chose the kernel: ``turn`` counts how
+    often it did.
+    """
 
     seen: object = None
     turn: int = 0
@@ -152,28 +165,35 @@ class Memory:
     page: str = ""
     next_page: str | None = None  # to which a click leads, in the next run
     runs_page: bool = False  # the page runs inside ``app.py``
-    overlapped: float = -math.inf  # when the end of a stopped run last took state away from the next
+    # when the end of a stopped run last took state away from the next
+    overlapped: float = -math.inf
     refused: tuple[str, ...] = ()  # what of a link was not taken
     notice: str = ""  # what changed without being asked for
-    written_over: dict[str, tuple[tuple[Any, float], ...]] = field(default_factory=dict)  # in number boxes, and when
-    drawn: dict[str, tuple[Any, str]] = field(default_factory=dict)  # what widgets show: values, and names in lists
+    # in number boxes, and when
+    written_over: dict[str, tuple[tuple[Any, float], ...]] = field(default_factory=dict)
+    # what widgets show: values, and names in lists
+    drawn: dict[str, tuple[Any, str]] = field(default_factory=dict)
     edit_refused: tuple[str, str] | None = None  # the table that was edited, and why not
     uploads: OrderedDict[str, Upload] = field(default_factory=OrderedDict)
-    places: dict[str, str] = field(default_factory=dict)  # where each of them is kept beyond this tab, in a sentence
-    tables: OrderedDict[str, str] = field(default_factory=OrderedDict)  # dictionaries too long for a link
+    # where each of them is kept beyond this tab, in a sentence
+    places: dict[str, str] = field(default_factory=dict)
+    # dictionaries too long for a link
+    tables: OrderedDict[str, str] = field(default_factory=OrderedDict)
     hulls: Answered | None = None
     opened: Answered | None = None  # the path of a saved screen, until its models are fitted again
-    tests: set[tuple[object, float]] = field(default_factory=set)  # points whose test score was asked for
+    # points whose test score was asked for
+    tests: set[tuple[object, float]] = field(default_factory=set)
     batch: Upload | None = None
     experiment_file: str | None = None  # the file of an experiment that was read last
-    experiment_run: tuple[str, int, int] | None = None  # asked for last: experiment, repetitions, seed
+    # asked for last: experiment, repetitions, seed
+    experiment_run: tuple[str, int, int] | None = None
     cursors: Cursors = field(default_factory=Cursors)
     overview: Overview = field(default_factory=Overview)
 
 
 class _Here(threading.local):
-    """The run that this thread draws, and what its session remembers: it is asked for 300 times while a page is
-    drawn.
+    """The run that this thread draws, and what its session remembers: it is asked for 300 times
+    while a page is drawn.
     """
 
     run: object = None
@@ -191,20 +211,22 @@ def memory() -> Memory:
     found: Memory | None = st.session_state.get(KEY)
     if found is None:
         found = st.session_state[KEY] = Memory()
-    _here.run, _here.memory = run, found
+    _here.run = run
+    _here.memory = found
     return found
 
 
 # Parameters, link, undo and redo
 #
-# No widget owns a value. Widgets are views of the parameters: their value is set from them before they are drawn and
-# written back when they move. The link is read when a session begins and when the person goes back or forward in the
-# browser.
+# No widget owns a value. Widgets are views of the parameters: their value is set from them before
+# they are drawn and written back when they move. The link is read when a session begins and when
+# the person goes back or forward in the browser.
 
 
 REMEMBERED_STEPS = 50
 LINK_SECONDS = 1.0  # a run this soon after a change may still bring the link from before it
-PAGE_SECONDS = 0.05  # the browser learns of the page before its link, or Back finds the link on the page before
+# the browser learns of the page before its link, or Back finds the link on the page before
+PAGE_SECONDS = 0.05
 
 
 def current() -> Params:
@@ -215,16 +237,24 @@ def current() -> Params:
 def begin(page: str) -> None:
     """Bring link and parameters together; the first act of ``app.py`` in every run.
 
-    The link is read at the session's start, and again when the browser went back or forward: when no widget spoke in
-    this run and the link is not the one last written. Soon after a change it may be one the browser had no time to
-    replace: then the link is left alone, and :func:`look_again` asks for another run that knows. Choosing a page in the
-    menu empties the link and keeps the parameters.
+    The link is read at the session's start, and again when the browser went back or forward: when
+    no widget spoke in this run and the link is not the one last written. Soon after a change it may
+    be one the browser had no time to replace: then the link is left alone, and :func:`look_again`
+    asks for another run that knows. Choosing a page in the menu empties the link and keeps the
+    parameters.
     """
-    mind, link, query = memory(), memory().link, st.query_params.to_dict()
-    moved, turned = link.moved, mind.page != page
-    mind.page, link.moved, link.doubt, link.turned = page, False, False, turned
+    mind = memory()
+    link = memory().link
+    query = st.query_params.to_dict()
+    moved = link.moved
+    turned = mind.page != page
+    mind.page = page
+    link.moved = False
+    link.doubt = False
+    link.turned = turned
     if not link.begun:
-        link.begun, link.empty_means_usual = True, not query
+        link.begun = True
+        link.empty_means_usual = not query
         link.is_lost = not query and page != START.file
         mind.params, mind.refused = read_link(query)
         link.table = query.get(TABLE, "")
@@ -238,7 +268,9 @@ def begin(page: str) -> None:
 
 
 def look_again() -> None:
-    """Ask for another run where this one cannot tell whether the person went back or the link was behind."""
+    """Ask for another run where this one cannot tell whether the person went back or the link was
+    behind.
+    """
     if not memory().link.doubt:
         return
 
@@ -254,7 +286,9 @@ def _replace_all(params: Params, refused: tuple[str, ...]) -> None:
     mind = memory()
     mind.steps.past = [*mind.steps.past, current()][-REMEMBERED_STEPS:]
     mind.steps.future = []
-    mind.params, mind.refused, mind.notice = params, refused, ""
+    mind.params = params
+    mind.refused = refused
+    mind.notice = ""
 
 
 def read_again(query: Mapping[str, str]) -> None:
@@ -268,13 +302,14 @@ def refuse(*sentences: str) -> None:
 
 
 def end() -> None:
-    """Write the parameters into the link; in ``app.py`` before the page runs, and after each change inside a
-    fragment.
+    """Write the parameters into the link; in ``app.py`` before the page runs, and after each change
+    inside a fragment.
     """
     link = memory().link
     if link.doubt:
         return
-    query, want = st.query_params.to_dict(), link_text(current())
+    query = st.query_params.to_dict()
+    want = link_text(current())
     if query != want:
         if link.turned:
             time.sleep(PAGE_SECONDS)
@@ -316,12 +351,17 @@ def _step(source: list[Params], other: list[Params]) -> None:
     if source:
         other.append(current())
         del other[:-REMEMBERED_STEPS]
-        mind.params, mind.refused = source.pop(), ()
-    mind.link.moved, mind.link.doubt = True, False
+        mind.params = source.pop()
+        mind.refused = ()
+    mind.link.moved = True
+    mind.link.doubt = False
 
 
 def rerun() -> None:
-    """Run the whole app again. The link in the browser may be a step behind, so it does not speak this time."""
+    """Run the whole app again.
+
+    The link in the browser may be a step behind, so it does not speak this time.
+    """
     memory().link.moved = True
     st.rerun()
 
@@ -332,7 +372,8 @@ def rerun() -> None:
 UPLOAD_LIMIT_MB = 20
 STACK_LIMIT_MB = stacks.MAX_FILE_MB
 REMEMBERED_UPLOADS = 3
-REFUSED = "application/x-mkl-explorer-refused"  # the kind of a file in whose place the server put words; see guard
+# the kind of a file in whose place the server put words; see guard
+REFUSED = "application/x-mkl-explorer-refused"
 REMEMBERED_TABLES = 20
 
 
@@ -346,12 +387,16 @@ def refusal(file: Any) -> str:
 
 
 def keep_upload(name: str, content: bytes) -> str:
-    """Keep a file in this session and return its name as a source of data: ``upload:`` and its SHA-256."""
+    """Keep a file in this session and return its name as a source of data: ``upload:`` and its
+    SHA-256.
+    """
     uploads = memory().uploads
     source = UPLOAD + hashlib.sha256(content).hexdigest()
     uploads[source] = Upload(name, content)
     uploads.move_to_end(source)
-    while len(uploads) > REMEMBERED_UPLOADS or (len(uploads) > 1 and _megabytes(uploads) > STACK_LIMIT_MB):
+    while len(uploads) > REMEMBERED_UPLOADS or (
+        len(uploads) > 1 and _megabytes(uploads) > STACK_LIMIT_MB
+    ):
         uploads.popitem(last=False)
     return source
 
@@ -368,24 +413,31 @@ def upload(source: str) -> Upload:
         raise MissingFileError(source) from None
 
 
-KEPT, ON_STACK = "kept:", "stack@"
+KEPT = "kept:"
+ON_STACK = "stack@"
 
 
 def edited_text(params: Params) -> str:
-    """Return the dictionary edited by hand as text, empty where the builders make it. Raises ``KernelError``."""
+    """Return the dictionary edited by hand as text, empty where the builders make it.
+
+    Raises ``KernelError``.
+    """
     if not params.edited.startswith(KEPT):
         return params.edited
     try:
         return memory().tables[params.edited]
     except KeyError:
         raise KernelError(
-            "This link is about a dictionary that was edited by hand and is too long for a link: it stays in the "
-            "session that edited it. Go to Kernels and use the builders."
+            "This link is about a dictionary that was edited by hand and is too long for "
+            "a link: it stays in the session that edited it. Go to Kernels and use the "
+            "builders."
         ) from None
 
 
 def keep_text(text: str, longest: int) -> str:
-    """Return what stands for an edited dictionary in the parameters: its text, or a name this session resolves."""
+    """Return what stands for an edited dictionary in the parameters: its text, or a name this
+    session resolves.
+    """
     if len(text) <= longest:
         return text
     name = KEPT + hashlib.sha256(text.encode()).hexdigest()
@@ -417,13 +469,36 @@ ROOMS = (
         "See which columns predict, how sure that is, and what a model looks like inside",
     ),
     Room("data", "Data", ":material/table:", "Which table does the model learn from?"),
-    Room("kernels", "Kernels", ":material/grid_on:", "Which views of the data may the model combine?"),
-    Room("explore", "Explore", ":material/show_chart:", "Which columns matter, and how sure is that?"),
-    Room("compare", "Compare", ":material/compare_arrows:", "Which method suits this table, and by how much?"),
-    Room("hulls", "Hulls", ":material/account_tree:", "Which columns act together? Is the rest out?"),
-    Room("theory", "Theory", ":material/functions:", "What does theory promise, and what comes true?"),
-    Room("experiments", "Experiments", ":material/science:", "Do the published results come out again?"),
-    Room("predict", "Predict", ":material/online_prediction:", "What does the model say about a row, and why?"),
+    Room(
+        "kernels", "Kernels", ":material/grid_on:", "Which views of the data may the model combine?"
+    ),
+    Room(
+        "explore", "Explore", ":material/show_chart:", "Which columns matter, and how sure is that?"
+    ),
+    Room(
+        "compare",
+        "Compare",
+        ":material/compare_arrows:",
+        "Which method suits this table, and by how much?",
+    ),
+    Room(
+        "hulls", "Hulls", ":material/account_tree:", "Which columns act together? Is the rest out?"
+    ),
+    Room(
+        "theory", "Theory", ":material/functions:", "What does theory promise, and what comes true?"
+    ),
+    Room(
+        "experiments",
+        "Experiments",
+        ":material/science:",
+        "Do the published results come out again?",
+    ),
+    Room(
+        "predict",
+        "Predict",
+        ":material/online_prediction:",
+        "What does the model say about a row, and why?",
+    ),
     Room("lessons", "Lessons", ":material/school:", "What do you expect, and what happens?"),
 )
 
@@ -431,7 +506,10 @@ START = ROOMS[0]
 
 
 def _pages() -> dict[str, StreamlitPage]:
-    """Return the pages. Outside of a run Streamlit makes them without file and title: such are not kept."""
+    """Return the pages.
+
+    Outside of a run Streamlit makes them without file and title: such are not kept.
+    """
     return _kept() if inside.run_context() else _build()
 
 
@@ -447,7 +525,11 @@ def _build() -> dict[str, StreamlitPage]:
 
 def _page(room: Room) -> StreamlitPage:
     return st.Page(
-        f"pages/{room.file}.py", title=room.title, icon=room.icon, url_path=room.file, default=room is ROOMS[0]
+        f"pages/{room.file}.py",
+        title=room.title,
+        icon=room.icon,
+        url_path=room.file,
+        default=room is ROOMS[0],
     )
 
 
@@ -457,12 +539,15 @@ def set_layout() -> None:
     Before any menu: without an icon of ours the browser asks another host for the page's.
     """
     icon = str(File(__file__).parent / "favicon.svg")
-    st.set_page_config(page_title="MKL Explorer", page_icon=icon, layout="wide", initial_sidebar_state=264)
+    st.set_page_config(
+        page_title="MKL Explorer", page_icon=icon, layout="wide", initial_sidebar_state=264
+    )
 
 
 def menu() -> tuple[StreamlitPage, Room]:
     """Draw the menu along the top and return the page asked for with its room."""
-    pages = [copy(page) for page in _pages().values()]  # a page notes that it may run, and other sessions run theirs
+    # a page notes that it may run, and other sessions run theirs
+    pages = [copy(page) for page in _pages().values()]
     chosen = st.navigation(pages, position="top")
     return chosen, next(room for room in ROOMS if room.title == chosen.title)
 
@@ -473,17 +558,21 @@ def link(file: str, label: str) -> None:
 
 
 def go(file: str) -> None:
-    """Leave for another page of the app; the parameters stay, and come with its address: Back leads to this page."""
+    """Leave for another page of the app; the parameters stay, and come with its address: Back leads
+    to this page.
+    """
     memory().link.moved = True
     st.switch_page(_pages()[file], query_params=link_text(memory().params))
 
 
 def leave_bare() -> None:
-    """Write no parts into the address of the first screen; a visit that begins there with parts is for Data.
+    """Write no parts into the address of the first screen; a visit that begins there with parts is
+    for Data.
 
     Data was the page at ``/`` before, so older links name no page.
     """
-    link, query = memory().link, st.query_params.to_dict()
+    link = memory().link
+    query = st.query_params.to_dict()
     if link.written is None and query:
         go("data")
     link.written = query
@@ -492,8 +581,9 @@ def leave_bare() -> None:
 def through_app() -> None:
     """Send a visitor who reached a page file directly through ``app.py``.
 
-    A deep link that is the first request of a server runs the page file alone, because Streamlit's own discovery of
-    ``pages/`` ends only once ``st.navigation`` has run. Calling the menu here ends it and keeps the page asked for.
+    A deep link that is the first request of a server runs the page file alone, because Streamlit's
+    own discovery of ``pages/`` ends only once ``st.navigation`` has run. Calling the menu here ends
+    it and keeps the page asked for.
     """
     if not memory().runs_page:
         set_layout()

@@ -34,13 +34,21 @@ from pages.shared.state import memory, upload
 # scikit-learn has both, and takes longer to be imported than the page to be drawn.
 
 
-FIRST_TABLE: File | None = File(__file__).resolve().parents[2] / "sample_data" / "earlier" / "first_table.json.gz"
+FIRST_TABLE: File | None = (
+    File(__file__).resolve().parents[2] / "sample_data" / "earlier" / "first_table.json.gz"
+)
 FIRST_FACTS = ("feature_names", "target_name", "task", "class_names", "groups", "notes")
 
 
 def comes_along(params: Params) -> bool:
-    """Tell, without reading it, whether the table of these parameters and its parts come with the project."""
-    return params.of(*SPLIT) == Params().of(*SPLIT) and FIRST_TABLE is not None and FIRST_TABLE.exists()
+    """Tell, without reading it, whether the table of these parameters and its parts come with the
+    project.
+    """
+    return (
+        params.of(*SPLIT) == Params().of(*SPLIT)
+        and FIRST_TABLE is not None
+        and FIRST_TABLE.exists()
+    )
 
 
 def first_table(name: str) -> Dataset | None:
@@ -59,7 +67,9 @@ def first_made() -> tuple[Dataset, Split]:
     """Return what is to be kept in the file."""
     params = Params()
     whole = SAMPLES[params.data].load()
-    return whole, three_way_split(whole, params.validation, params.test, params.seed, stratify=params.stratified)
+    return whole, three_way_split(
+        whole, params.validation, params.test, params.seed, stratify=params.stratified
+    )
 
 
 def write_first(file: File) -> None:
@@ -112,7 +122,10 @@ WORDS = (
         "name their use in uses=, or check delimiter= and decimal=.",
         "or check the delimiter and the decimal sign on the left.",
     ),
-    (", or set header=False if the first line holds data.", ", or say on the left that the first line holds data."),
+    (
+        ", or set header=False if the first line holds data.",
+        ", or say on the left that the first line holds data.",
+    ),
     (
         "If the columns are separated by something unusual, name it with delimiter=.",
         "Another delimiter can be chosen on the left.",
@@ -128,7 +141,10 @@ WORDS = (
     ),
     (" task='regression' reads them as numbers.", ""),
     ("or use task='regression' for numbers.", "or read it as a number, under Task."),
-    ("Choose another target, or leave task= out to find it.", "Choose another target, or another task."),
+    (
+        "Choose another target, or leave task= out to find it.",
+        "Choose another target, or another task.",
+    ),
     ("leave encoding= out to find it.", "choose another encoding."),
     (" If letters look wrong, name the right encoding with encoding=.", ""),
     (" To read another, name it with sheet=.", ""),
@@ -158,7 +174,10 @@ ADVICE = (
     ("not UTF-8", "If letters look wrong: How the file is read, Encoding."),
     ("The workbook has", "Another one: Sheet."),
     ("columns are separated by", "Another delimiter: How the file is read."),
-    ("Negative eigenvalues of", "Without it: Clip negative eigenvalues, off; such kernels are then refused."),
+    (
+        "Negative eigenvalues of",
+        "Without it: Clip negative eigenvalues, off; such kernels are then refused.",
+    ),
 )
 
 
@@ -222,7 +241,10 @@ def called(params: Params) -> str:
 
 
 def _read(params: Params) -> Dataset:
-    """Read an uploaded table as the parameters ask for. Raises ``MKLError``, until it is read as well."""
+    """Read an uploaded table as the parameters ask for.
+
+    Raises ``MKLError``, until it is read as well.
+    """
     content, options = upload(params.data).content, reading_options(params)
 
     def read(progress: Callable[..., None]) -> Dataset:
@@ -233,7 +255,9 @@ def _read(params: Params) -> Dataset:
     return _made(("table", params.of(TableParams)), read, "Reading the table", content)
 
 
-def _made(key: tuple[object, ...], read: Callable[[Callable[..., None]], Any], title: str, content: bytes) -> Any:
+def _made(
+    key: tuple[object, ...], read: Callable[[Callable[..., None]], Any], title: str, content: bytes
+) -> Any:
     return work.value(key, read, title=title, seconds=len(content) / BYTES_A_SECOND, compiled=False)
 
 
@@ -263,7 +287,9 @@ HEADERS = {"yes": True, "no": False, "": None}
 
 
 def as_read(params: Params) -> dict[str, Any]:
-    """Return how the file is to be opened, in the words of the library; None where reading finds out."""
+    """Return how the file is to be opened, in the words of the library; None where reading finds
+    out.
+    """
     return {
         "sheet": params.sheet or None,
         "encoding": params.encoding or None,
@@ -278,7 +304,9 @@ def as_read(params: Params) -> dict[str, Any]:
 
 
 def marks(params: Params) -> tuple[str, ...] | None:
-    """Return the texts that stand for a missing value, None where reading finds them; a comma alone: none."""
+    """Return the texts that stand for a missing value, None where reading finds them; a comma
+    alone: none.
+    """
     if not params.marks:
         return None
     return tuple(mark.strip() for mark in params.marks.split(",") if mark.strip())
@@ -288,7 +316,10 @@ USES = {"n": "number", "c": "category", "x": "left out"}
 
 
 def uses(params: Params) -> dict[str, str]:
-    """Return what columns are to be taken for, by name. Raises ``DataError`` for columns that are not there."""
+    """Return what columns are to be taken for, by name.
+
+    Raises ``DataError`` for columns that are not there.
+    """
     if not params.uses:
         return {}
     names = [column.name for column in summary(params).columns]
@@ -296,15 +327,21 @@ def uses(params: Params) -> dict[str, str]:
     for part in params.uses.split(","):
         place = int(part[:-1])
         if not 1 <= place <= len(names):
-            raise DataError(f"There is no column number {place}; the columns are numbered from 1 to {len(names)}.")
+            raise DataError(
+                f"There is no column number {place}; the columns are numbered from 1 to "
+                f"{len(names)}."
+            )
         found[names[place - 1]] = USES[part[-1]]
     return found
 
 
 def summary(params: Params) -> TableSummary:
-    """Return what an uploaded file holds, column by column, before a target is chosen. Raises ``DataError``.
+    """Return what an uploaded file holds, column by column, before a target is chosen.
 
-    A target is guessed for the task that was chosen; where a person chose the target, there is nothing to guess.
+    Raises ``DataError``.
+
+    A target is guessed for the task that was chosen; where a person chose the target, there is
+    nothing to guess.
     """
     file, how = upload(params.data), as_read(params)
     task = None if params.target else params.task or None
@@ -348,13 +385,16 @@ def stack_file(params: Params) -> stacks.StackFile:
 
 
 def drawn(params: Params, most: int, judges: int) -> Split:
-    """Return the split with at most so many training and validation rows, drawn where there are more."""
+    """Return the split with at most so many training and validation rows, drawn where there are
+    more.
+    """
     full = split(params)
     if len(full.train.y) <= most and len(full.validation.y) <= judges:
         return full
 
     def draw() -> Split:
-        train, validation = full.train.drawn(most, params.seed), full.validation.drawn(judges, params.seed)
+        train = full.train.drawn(most, params.seed)
+        validation = full.validation.drawn(judges, params.seed)
         return full._replace(train=train, validation=validation)
 
     return work.now(("drawn", params.of(*SPLIT), most, judges), draw)
@@ -368,7 +408,12 @@ def split(params: Params) -> Split:
         lambda: (
             first_parts(params)
             or three_way_split(
-                table(params), params.validation, params.test, params.seed, params.stratified, params.hold_out
+                table(params),
+                params.validation,
+                params.test,
+                params.seed,
+                params.stratified,
+                params.hold_out,
             )
         ),
     )
@@ -389,7 +434,9 @@ def row_of(params: Params, table: Dataset) -> TableRow:
     number = min(params.row, table.n_samples)
     before = table.table[number - 1]
     pairs = [part.split("=") for part in params.moved.split(",") if part]
-    moves = {int(place) - 1: float(value) for place, value in pairs if 0 < int(place) <= before.size}
+    moves = {
+        int(place) - 1: float(value) for place, value in pairs if 0 < int(place) <= before.size
+    }
     now = before.copy()
     now[list(moves)] = list(moves.values())
     return TableRow(number, before, now, moves)
@@ -428,7 +475,9 @@ LETTERS = {use: letter for letter, use in USES.items()}
 
 
 def changes(params: Params, repair: Repair) -> dict[str, Any]:
-    """Return the parameters that a repair sets, by name; what is no argument of the library is one of the page."""
+    """Return the parameters that a repair sets, by name; what is no argument of the library is one
+    of the page.
+    """
     found: dict[str, Any] = {}
     for name, value in repair.settings:
         if name == "uses":
@@ -443,7 +492,9 @@ def changes(params: Params, repair: Repair) -> dict[str, Any]:
 
 def helps(params: Params, repair: Repair) -> bool:
     """Tell whether a repair changes anything here: a link may already say what it sets."""
-    return any(getattr(params, name, value) != value for name, value in changes(params, repair).items())
+    return any(
+        getattr(params, name, value) != value for name, value in changes(params, repair).items()
+    )
 
 
 def _uses_without(params: Params, pairs: Iterable[tuple[str, str]]) -> str:
@@ -477,12 +528,18 @@ USUAL = Params()
 def as_found(params: Params) -> list[tuple[str, dict[str, Any]]]:
     """Return the repair that reads the file without a person's choices, where there are any."""
     chosen = (*(field for field, _ in FIELDS.values() if field != "stratified"), "sheet", "uses")
-    different = {name: getattr(USUAL, name) for name in chosen if getattr(params, name) != getattr(USUAL, name)}
+    different = {
+        name: getattr(USUAL, name)
+        for name in chosen
+        if getattr(params, name) != getattr(USUAL, name)
+    }
     return [("Read the file as found", different)] if different else []
 
 
 def leaks(params: Params) -> tuple[Leak, ...]:
-    """Return the columns that may give the target away or sort the rows, the strongest first; none for a stack."""
+    """Return the columns that may give the target away or sort the rows, the strongest first; none
+    for a stack.
+    """
     if on_stack(params):
         return ()
     data = table(params)
@@ -490,11 +547,15 @@ def leaks(params: Params) -> tuple[Leak, ...]:
 
 
 def by_time(params: Params) -> str:
-    """Return which rows to hold out where a column sorts the rows and they are still drawn at random; "" elsewhere."""
+    """Return which rows to hold out where a column sorts the rows and they are still drawn at
+    random; "" elsewhere.
+    """
     return rows_in_order(table(params)) if params.hold_out == RANDOM else ""
 
 
 def without(params: Params, column: str) -> str:
-    """Return the text of ``uses`` under which a column of an uploaded table is left out; "" where there is none."""
+    """Return the text of ``uses`` under which a column of an uploaded table is left out; "" where
+    there is none.
+    """
     text = _uses_without(params, [(column, "left out")]) if params.is_upload else ""
     return text if text != params.uses else ""

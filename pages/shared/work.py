@@ -6,10 +6,11 @@
         case Pending(share, text, value): draw what there is by now; `bar` shows the rest
         case Failed(sentence, repairs): st.error(sentence)
 
-The key is the tuple of all that is used. Whoever asks for the same key gets the same value; a value about a file that
-was uploaded belongs to its session and leaves with it. What is next is decided whenever a thread is free: the shortest
-expected work first, a second of waiting counting like a second less of work; one piece of work of a session at a time;
-what nobody asked for only while nobody waits.
+The key is the tuple of all that is used. Whoever asks for the same key gets the same value; a value
+about a file that was uploaded belongs to its session and leaves with it. What is next is decided
+whenever a thread is free: the shortest expected work first, a second of waiting counting like a
+second less of work; one piece of work of a session at a time; what nobody asked for only while
+nobody waits.
 """
 
 from __future__ import annotations
@@ -40,8 +41,11 @@ from pages.shared.server import cores, memory_bytes, preparation
 
 UNWATCHED_SECONDS = 15.0  # after which work ends that nobody looks at
 UNWATCHED_LONG_SECONDS = 180.0  # a browser lets the clock of a hidden tab tick once a minute
-PATIENCE_SECONDS = 0.2  # for which the run that asks waits, so that quick work is on the screen at once
-OFTEN_SECONDS, SELDOM_SECONDS = 0.5, 2.0  # between two looks at work: thirty people who look are work as well
+# for which the run that asks waits, so that quick work is on the screen at once
+PATIENCE_SECONDS = 0.2
+# between two looks at work: thirty people who look are work as well
+OFTEN_SECONDS = 0.5
+SELDOM_SECONDS = 2.0
 MOST_WAITING = 60
 SHARE = 0.25  # of the memory, for values that are kept
 SAMPLED_TEXTS = 1000  # of an array, by which its bytes are told
@@ -59,7 +63,9 @@ class Ready:
 
 @dataclass(frozen=True)
 class Pending:
-    """The value is being made: the share that is done, what is being done, and the value as far as it is."""
+    """The value is being made: the share that is done, what is being done, and the value as far as
+    it is.
+    """
 
     share: float
     text: str
@@ -89,11 +95,14 @@ class FailedError(MKLError):
 
 @dataclass(eq=False)
 class Session:
-    """One tab: what it waits for, as (run that asked last, version it has seen), and what was cancelled or failed."""
+    """One tab: what it waits for, as (run that asked last, version it has seen), and what was
+    cancelled or failed.
+    """
 
     secret: str = field(default_factory=lambda: secrets.token_hex(16))
     run: int = 0
-    draws: int = 0  # runs that are under way, or wait for their turn: then the tab cannot look at its work
+    # runs that are under way, or wait for their turn: then the tab cannot look at its work
+    draws: int = 0
     waits: dict[Hashable, tuple[int, int]] = field(default_factory=dict)
     ended: dict[Hashable, Failed] = field(default_factory=dict)
 
@@ -138,8 +147,13 @@ class Task:
         return not any(session.draws for session in tuple(self.wanted_by))
 
     def progress(self, share: float | None = None, text: str = "", value: Any = None) -> None:
-        """Report how far it is, and a value in the making; raises ``CancelledError`` when it should end here."""
-        self.share, self.text = self.share if share is None else min(max(share, 0.0), 1.0), text or self.text
+        """Report how far it is, and a value in the making; raises ``CancelledError`` when it should
+        end here.
+        """
+        self.share, self.text = (
+            self.share if share is None else min(max(share, 0.0), 1.0),
+            text or self.text,
+        )
         if value is not None:
             self.value, self.version = value, self.version + 1
         if self.unwanted():
@@ -150,7 +164,11 @@ class Task:
         if not self.begun:
             return self.seconds
         passed = time.monotonic() - self.started
-        return passed / self.share * (1 - self.share) if self.share > 0.05 else max(0.0, self.seconds - passed)
+        return (
+            passed / self.share * (1 - self.share)
+            if self.share > 0.05
+            else max(0.0, self.seconds - passed)
+        )
 
     def rank(self) -> tuple[bool, float, float]:
         """Its place among those that wait: the least is next."""
@@ -158,10 +176,15 @@ class Task:
 
 
 class Work:
-    """The values of a server, and the threads that make them; at most ``most_bytes`` of values are kept."""
+    """The values of a server, and the threads that make them; at most ``most_bytes`` of values are
+    kept.
+    """
 
-    def __init__(self, threads: int, most_bytes: float, compiled: Callable[[], bool] = lambda: True) -> None:
-        self._threads, self._compiled = threads, compiled
+    def __init__(
+        self, threads: int, most_bytes: float, compiled: Callable[[], bool] = lambda: True
+    ) -> None:
+        self._threads = threads
+        self._compiled = compiled
         self._lock = threading.RLock()
         self._kept: LRUCache[Hashable, Ready | Failed] = LRUCache(int(most_bytes), size)
         self._tasks: dict[Hashable, Task] = {}
@@ -175,13 +198,16 @@ class Work:
         with self._lock:
             self._forget_left()
             self._tabs[session.secret] += 1
-        # The collector calls it in any thread, in the middle of anything: also of what holds the lock, or another one.
+        # The collector calls it in any thread, in the middle of anything: also of what holds the
+        # lock, or another one.
         weakref.finalize(session, self._left.append, session.secret)
         return session
 
     @contextmanager
     def drawing(self, session: Session) -> Iterator[None]:
-        """While a run of the tab waits for its turn, or draws, its work is wanted: the tab cannot look at it."""
+        """While a run of the tab waits for its turn, or draws, its work is wanted: the tab cannot
+        look at it.
+        """
         with self._lock:
             session.draws += 1
         try:
@@ -199,9 +225,17 @@ class Work:
             self._begin()
 
     def get(
-        self, session: Session, key: Hashable, make: Make, *, title: str, asked: bool, seconds: float, compiled: bool,
+        self,
+        session: Session,
+        key: Hashable,
+        make: Make,
+        *,
+        title: str,
+        asked: bool,
+        seconds: float,
+        compiled: bool,
         long: bool,
-    ) -> Ready | Pending | Failed:  # fmt: skip
+    ) -> Ready | Pending | Failed:
         """The value of ``key``, or how far it is."""
         with self._lock:
             if (kept := self._kept.get(key)) is not None:
@@ -209,14 +243,18 @@ class Work:
                 return kept
             if key in session.ended:
                 return session.ended[key]
-            task, new = self._tasks.get(key), key not in session.waits
+            task = self._tasks.get(key)
+            new = key not in session.waits
             if task is None:
                 if len(self._tasks) >= MOST_WAITING:
                     return Failed(self._busy(), again=True)
                 task = Task(key, make, title, seconds, asked, compiled, long, session)
                 self._tasks[key] = task
             task.wanted_by.add(session)
-            task.seen, task.asked = math.inf if self.inline else time.monotonic(), task.asked or asked
+            task.seen, task.asked = (
+                math.inf if self.inline else time.monotonic(),
+                task.asked or asked,
+            )
             session.waits[key] = session.run, task.version
             if self.inline and not task.begun:
                 task.started = time.monotonic()
@@ -232,7 +270,9 @@ class Work:
         return task.result or self.pending(task)
 
     def now(self, key: Hashable, make: Callable[[], T]) -> T:
-        """The value of ``key``, made in this thread where it is not there; its errors are the caller's."""
+        """The value of ``key``, made in this thread where it is not there; its errors are the
+        caller's.
+        """
         with self._lock:
             kept = self._kept.get(key)
         if not isinstance(kept, Ready):
@@ -300,22 +340,30 @@ class Work:
         if task.compiled and not self._compiled():
             return Pending(0.0, "the solvers are compiled first, once after an installation")
         with self._lock:
-            self._begin()  # the solvers were not ready when it was asked for, and nothing has ended since
+            # the solvers were not ready when it was asked for, and nothing has ended since
+            self._begin()
         before = self._before(task)
         waits = f", {len(before)} before you, about {self._seconds(before)}" if before else ""
         return Pending(0.0, f"waiting{waits}")
 
     def seconds_until(self, task: Task) -> float:
         """In how many seconds a task will be over, about."""
-        return task.seconds_left() + sum(one.seconds_left() for one in self._before(task)) / self._threads
+        return (
+            task.seconds_left()
+            + sum(one.seconds_left() for one in self._before(task)) / self._threads
+        )
 
     def _before(self, task: Task) -> list[Task]:
         with self._lock:
             return [
-                one for one in self._tasks.values()
-                if one is not task and not task.begun and one.long == task.long and not one.unwanted()
+                one
+                for one in self._tasks.values()
+                if one is not task
+                and not task.begun
+                and one.long == task.long
+                and not one.unwanted()
                 and (one.begun or one.rank() < task.rank())
-            ]  # fmt: skip
+            ]
 
     def _seconds(self, tasks: list[Task]) -> str:
         return duration(sum(task.seconds_left() for task in tasks) / self._threads)
@@ -323,38 +371,50 @@ class Work:
     def _busy(self) -> str:
         tasks = list(self._tasks.values())
         return (
-            f"The server is busy: {len(tasks)} pieces of work wait or run, about {self._seconds(tasks)} of them. Ask "
-            "again then; what comes with the project is drawn without waiting."
+            f"The server is busy: {len(tasks)} pieces of work wait or run, about "
+            f"{self._seconds(tasks)} of them. Ask again then; what comes with the project "
+            "is drawn without waiting."
         )
 
     def _begin(self) -> None:
         """Begin what is next while a thread is free; called under the lock."""
-        for given_up in [task for task in self._tasks.values() if not task.begun and task.unwanted()]:
+        for given_up in [
+            task for task in self._tasks.values() if not task.begun and task.unwanted()
+        ]:
             self._end(given_up)
         self._forget_left()
         while (task := self._next(long=False) or self._next(long=True)) is not None:
             task.started = time.monotonic()
             try:
-                threading.Thread(target=self._run, args=(task,), name=task.title, daemon=True).start()
-            except RuntimeError as error:  # the system gives no more threads now: the next look tries again
+                threading.Thread(
+                    target=self._run, args=(task,), name=task.title, daemon=True
+                ).start()
+            except RuntimeError as error:
+                # the system gives no more threads now: the next look tries again
                 task.started = math.nan
                 logging.getLogger(__name__).warning("%s waits: %s", task.title, error)
                 return
 
     def _next(self, long: bool) -> Task | None:
-        tasks, most = [task for task in self._tasks.values() if task.long == long], 1 if long else self._threads
+        tasks = [task for task in self._tasks.values() if task.long == long]
+        most = 1 if long else self._threads
         begun = [task for task in tasks if task.begun]
-        waiting = [task for task in tasks if not task.begun and (not task.compiled or self._compiled())]
+        waiting = [
+            task for task in tasks if not task.begun and (not task.compiled or self._compiled())
+        ]
         if len(begun) >= most:
             return None
         busy = {task.owner for task in begun if task.asked and task.owner.asks(task.key)}
-        quiet = not any(task.asked for task in waiting) and sum(not task.asked for task in begun) < max(1, most - 1)
+        quiet = not any(task.asked for task in waiting) and sum(
+            not task.asked for task in begun
+        ) < max(1, most - 1)
         may = [task for task in waiting if task.owner not in busy and (task.asked or quiet)]
         return min(may, key=Task.rank, default=None)
 
     def _run(self, task: Task) -> None:
         """Make a value and keep it; whatever happens, the thread's place is free afterwards."""
-        before, _HERE.task = getattr(_HERE, "task", None), task
+        before = getattr(_HERE, "task", None)
+        _HERE.task = task
         try:
             task.progress(0.0)
             with (
@@ -366,13 +426,18 @@ class Work:
         except CancelledError:
             pass
         except MKLError as error:
-            if not task.unwanted():  # readers of files say of whatever stops them that the file is damaged
+            # readers of files say of whatever stops them that the file is damaged
+            if not task.unwanted():
                 task.result = self._keep(task.key, Failed(str(error), error.repairs))
-        except Exception as error:  # a fault of ours is logged and said, never a traceback on a page
+        except Exception as error:
+            # a fault of ours is logged and said, never a traceback on a page
             logging.getLogger(__name__).exception("%s failed", task.title)
             task.result = fault = Failed(
-                f"{task.title} failed for a reason that is not yours ({type(error).__name__}); the server's log has "
-                "it. Try again, or change a setting.",
+                (
+                    f"{task.title} failed for a reason that is not yours "
+                    f"({type(error).__name__}); the server's log has it. Try again, or change "
+                    "a setting."
+                ),
                 again=True,
             )
             for session in tuple(task.wanted_by):
@@ -386,7 +451,8 @@ class Work:
 
     def _end(self, task: Task) -> None:
         self._tasks.pop(task.key, None)
-        task.make = lambda progress: None  # models remember who listened to them, and would keep all it used
+        # models remember who listened to them, and would keep all it used
+        task.make = lambda progress: None
         task.ended.set()
 
     def _keep(self, key: Hashable, found: Ready | Failed) -> Ready | Failed:
@@ -407,7 +473,9 @@ class Work:
             if self._tabs[secret] > 0:
                 continue
             del self._tabs[secret]
-            for key in [key for key in list(self._kept) if isinstance(key, tuple) and key[0] == secret]:
+            for key in [
+                key for key in list(self._kept) if isinstance(key, tuple) and key[0] == secret
+            ]:
                 self._kept.pop(key, None)
 
 
@@ -418,7 +486,9 @@ def duration(seconds: float) -> str:
 
 def size(found: object) -> int:
     """About how many bytes a value holds: its arrays, tables and texts, however deep."""
-    known, stack, total = set[int](), [found], 0
+    known = set[int]()
+    stack = [found]
+    total = 0
     while stack:
         one = stack.pop()
         while isinstance(one, np.ndarray) and isinstance(one.base, np.ndarray):
@@ -478,7 +548,8 @@ def _own(key: Hashable) -> Hashable:
 
 
 def mine() -> str:
-    """The secret of this browser's tabs: what has it in its key is theirs alone, and leaves with the last of them.
+    """The secret of this browser's tabs: what has it in its key is theirs alone, and leaves with
+    the last of them.
 
     Parameters of an uploaded table in the key do the same.
     """
@@ -495,10 +566,13 @@ def get(
     compiled: bool = True,
     long: bool = False,
 ) -> Ready | Pending | Failed:
-    """The value of ``key``: there, in the making, or why not. Waits a moment, so that quick work is there at once.
+    """The value of ``key``: there, in the making, or why not.
+
+    Waits a moment, so that quick work is there at once.
 
     key : the tuple of all that is used
-    make : called as make(progress), progress(share, text="", value=None) reports and raises ``CancelledError`` when the
+    make : called as make(progress), progress(share, text="", value=None) reports and raises
+    ``CancelledError`` when the
         value is no longer wanted; a ``value`` is what pages can draw already
     title : what the screen calls it
     asked : whether a person waits for it
@@ -508,18 +582,28 @@ def get(
 
     Work that asks for other work makes it in its own thread; then errors are raised.
     """
-    session, name = _session(), _own(key)
-    if (task := getattr(_HERE, "task", None)) is not None:  # work that needs other work makes it itself
+    session = _session()
+    name = _own(key)
+    # work that needs other work makes it itself
+    if (task := getattr(_HERE, "task", None)) is not None:
         return Ready(WORK.now(name, lambda: make(lambda *_, **__: task.progress())))
     new = name not in session.waits
-    found = WORK.get(session, name, make, title=title, asked=asked, seconds=seconds, compiled=compiled, long=long)
-    if new and isinstance(found, Pending) and getattr(inside.run_context(), "fragment_ids_this_run", None):
+    found = WORK.get(
+        session, name, make, title=title, asked=asked, seconds=seconds, compiled=compiled, long=long
+    )
+    if (
+        new
+        and isinstance(found, Pending)
+        and getattr(inside.run_context(), "fragment_ids_this_run", None)
+    ):
         state.rerun()  # a part of the page asked, and only a run of all draws the bar
     return found
 
 
 def value(key: Hashable, make: Make, *, title: str, **how: Any) -> Any:
-    """The value of ``key``, as `get` makes it; raises ``PendingError`` until it is there, or ``FailedError``."""
+    """The value of ``key``, as `get` makes it; raises ``PendingError`` until it is there, or
+    ``FailedError``.
+    """
     found = get(key, make, title=title, **how)
     if isinstance(found, Ready):
         return found.value
@@ -527,7 +611,9 @@ def value(key: Hashable, make: Make, *, title: str, **how: Any) -> Any:
 
 
 def now(key: Hashable, make: Callable[[], T]) -> T:
-    """The value of ``key``, made while the page is drawn where it is not there: for what takes a moment."""
+    """The value of ``key``, made while the page is drawn where it is not there: for what takes a
+    moment.
+    """
     return WORK.now(_own(key), make)
 
 
@@ -559,7 +645,8 @@ def counted(progress: Callable[..., None], what: str = "steps") -> Callable[[int
 @contextmanager
 def inline() -> Iterator[None]:
     """Do work at once, in the thread that asks for it: for tests."""
-    before, WORK.inline = WORK.inline, True
+    before = WORK.inline
+    WORK.inline = True
     try:
         yield
     finally:
@@ -579,7 +666,9 @@ def begin() -> None:
 
 
 def bar() -> None:
-    """Draw what a person waits for, with Cancel; when work ends or has more to show, run the whole app again."""
+    """Draw what a person waits for, with Cancel; when work ends or has more to show, run the whole
+    app again.
+    """
     session = _session()
     WORK.let_go(session)
     tasks = [task for key in session.waits if (task := WORK.task(key)) is not None]
@@ -588,7 +677,8 @@ def bar() -> None:
 
     @st.fragment(run_every=every)
     def pending() -> None:
-        news, shown = False, list[Task]()
+        news = False
+        shown = list[Task]()
         for key, (run, version) in list(session.waits.items()):
             task = WORK.task(key)
             if task is None or key in session.ended:
@@ -603,9 +693,16 @@ def bar() -> None:
         if news:
             state.rerun()
         for task in sorted(shown, key=lambda one: not one.begun)[:1]:  # one line beside the heading
-            found, more = WORK.pending(task), f" (1 of {len(shown)})" if len(shown) > 1 else ""
+            found = WORK.pending(task)
+            more = f" (1 of {len(shown)})" if len(shown) > 1 else ""
             columns = st.columns([7, 3], vertical_alignment="center", gap="xsmall")
             columns[0].progress(found.share, plain(f"{task.title}{more}: {found.text}"))
-            columns[1].button("Cancel", key="cancel_0", on_click=WORK.cancel, args=(session, task.key), type="tertiary")
+            columns[1].button(
+                "Cancel",
+                key="cancel_0",
+                on_click=WORK.cancel,
+                args=(session, task.key),
+                type="tertiary",
+            )
 
     pending()

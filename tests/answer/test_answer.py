@@ -1,4 +1,6 @@
-"""One answer for a table: the model that is taken, what it says of columns, how sure it is, and what is refused."""
+"""One answer for a table: the model that is taken, what it says of columns, how sure it is, and
+what is refused.
+"""
 
 import numpy as np
 import pandas as pd
@@ -9,7 +11,15 @@ from sklearn.metrics import balanced_accuracy_score
 import mklcore as mkl
 from mklcore.answer import explore as pipeline
 from mklcore.answer.explore import ONE, STAGES, WHOLE, choice, made_of, stages
-from mklcore.answer.folds import Asked, Candidate, Judged, kernel_at, low_rank_along, member_weights, targets
+from mklcore.answer.folds import (
+    Asked,
+    Candidate,
+    Judged,
+    kernel_at,
+    low_rank_along,
+    member_weights,
+    targets,
+)
 from mklcore.answer.terms import unblended
 from mklcore.data.dataset import Dataset
 from mklcore.errors import DataError, ParameterError
@@ -22,7 +32,11 @@ def answered(request):
     data = made(200, task="binary" if request.param == "multiclass" else request.param)
     if request.param == "multiclass":
         data = Dataset(
-            data.X, data.y + 2 * (data.X[:, 0] > 0.6), data.feature_names, task="multiclass", columns=data.columns
+            data.X,
+            data.y + 2 * (data.X[:, 0] > 0.6),
+            data.feature_names,
+            task="multiclass",
+            columns=data.columns,
         )
     return data, mkl.explore(data)
 
@@ -33,7 +47,9 @@ def answered(request):
 def test_the_columns_that_matter_come_first_and_their_shares_sum_to_one(answered):
     _, found = answered
     assert {one.name for one in found.columns[:3]} == {"straight", "bent", "kind"}
-    assert [one.effect for one in found.columns] == sorted((one.effect for one in found.columns), reverse=True)
+    assert [one.effect for one in found.columns] == sorted(
+        (one.effect for one in found.columns), reverse=True
+    )
     assert sum(one.share for one in found.columns) == pytest.approx(1.0)
     assert sum(one.variance for one in found.columns) == pytest.approx(1.0)
     assert min(min(one.share, one.alone) for one in found.columns) >= 0.0
@@ -54,11 +70,16 @@ def test_columns_of_noise_could_be_chance_once_it_is_asked(answered):
 def test_columns_act_together_where_held_out_rows_say_so():
     rng = np.random.default_rng(4)
     X = rng.normal(size=(240, 4))
-    kernels = mkl.KernelDictionary.laplacian_grid([1.0])  # of all columns: it can hold any set of them
-    alone = mkl.explore(Dataset(X, np.sin(2 * X[:, 0]) + 0.2 * rng.normal(size=240)), kernels=kernels, p=2.0).terms
+    # of all columns: it can hold any set of them
+    kernels = mkl.KernelDictionary.laplacian_grid([1.0])
+    alone = mkl.explore(
+        Dataset(X, np.sin(2 * X[:, 0]) + 0.2 * rng.normal(size=240)), kernels=kernels, p=2.0
+    ).terms
     assert all(len(term.columns) < 2 or term.is_sure for term in alone)
     assert alone[0].columns == ("x0",)
-    both = mkl.explore(Dataset(X, X[:, 0] * X[:, 1] + 0.1 * rng.normal(size=240)), kernels=kernels, p=2.0).terms
+    both = mkl.explore(
+        Dataset(X, X[:, 0] * X[:, 1] + 0.1 * rng.normal(size=240)), kernels=kernels, p=2.0
+    ).terms
     assert both[0].columns == ("x0", "x1")
     assert both[0].is_sure
     few = mkl.explore(Dataset(X[:50], X[:50, 0] * X[:50, 1])).terms  # no row is held out
@@ -75,7 +96,11 @@ def test_its_scores_beat_guessing_and_plain_models_stand_beside_it(answered):
     assert found.verdict.rows == found.test.n_samples == 50
     assert found.model.n_train_ == found.learnt_from.n_samples == data.n_samples - 50
     assert f"Predicting {data.target_name}: " in str(found.verdict)
-    assert {one.name for one in found.compare(("forest",)).verdict.references} == {"linear", "RBF", "forest"}
+    assert {one.name for one in found.compare(("forest",)).verdict.references} == {
+        "linear",
+        "RBF",
+        "forest",
+    }
 
 
 def test_its_model_takes_rows_a_table_or_a_data_frame_and_says_how_sure_it_is(answered, tmp_path):
@@ -91,7 +116,10 @@ def test_its_model_takes_rows_a_table_or_a_data_frame_and_says_how_sure_it_is(an
         assert np.mean((low <= data.y) & (data.y <= high)) > 0.75
     else:
         sets = found.predict_set(data.X)
-        assert sets[np.arange(len(data.y)), np.searchsorted(found.model.classes_, data.y)].mean() > 0.85
+        assert (
+            sets[np.arange(len(data.y)), np.searchsorted(found.model.classes_, data.y)].mean()
+            > 0.85
+        )
         np.testing.assert_allclose(found.model.predict_proba(data.X[:3]).sum(axis=1), 1.0)
     mkl.save_model(tmp_path / "model.mkl", found.model)
     np.testing.assert_array_equal(mkl.load_model(tmp_path / "model.mkl").predict(frame), said)
@@ -102,7 +130,9 @@ def test_its_path_is_certified_and_can_be_dragged_with_the_share_of_every_column
     assert found.path.finished.all()
     assert np.nanmax(found.path.relative_gap) <= 1e-2
     assert found.effects_along.shape == (len(found.path), 7)
-    np.testing.assert_allclose(found.effects_along[found.index], [one.effect for one in found.columns])
+    np.testing.assert_allclose(
+        found.effects_along[found.index], [one.effect for one in found.columns]
+    )
     point = found.at(float(found.path.values[0]) * 1.5)  # between two points
     assert point.statuses[0].ok
     near = np.sort(found.effects_along[:2], axis=0)
@@ -117,7 +147,9 @@ def test_test_rows_change_nothing_but_the_verdict():
     where = [int(np.flatnonzero((row == data.X).all(axis=1))[0]) for row in found.test.X]
     X = data.X.copy()
     X[where] = X[where][::-1]
-    other = mkl.explore(Dataset(X, data.y, data.feature_names, task=data.task, columns=data.columns))
+    other = mkl.explore(
+        Dataset(X, data.y, data.feature_names, task=data.task, columns=data.columns)
+    )
     assert other.notes == found.notes
     np.testing.assert_array_equal(other.path.val_score, found.path.val_score)
 
@@ -130,28 +162,36 @@ def judged(label, *scores):
 
 
 def test_the_simplest_within_one_error_of_the_best_is_taken_if_it_is_hardly_behind():
-    plain, rich = judged("plain", 0.700, 0.800, 0.750), judged("rich", 0.704, 0.800, 0.7515)
+    plain = judged("plain", 0.700, 0.800, 0.750)
+    rich = judged("rich", 0.704, 0.800, 0.7515)
     assert choice([plain, rich]) is rich  # more than one standard error
     assert choice([judged("plain", 0.70, 0.802, 0.750), rich]).candidate.label == "plain"
     far = judged("far", 0.69, 0.81, 0.72)
     assert choice([far, rich]) is rich  # within one error, and further behind than .002
     assert choice([rich, judged("richer", 0.704, 0.800, 0.7515)]) is rich
-    assert choice([rich, judged(next(iter(WHOLE)), 0.9, 0.9, 0.9)]) is rich  # a member, no choice of its own
+    # a member, no choice of its own
+    assert choice([rich, judged(next(iter(WHOLE)), 0.9, 0.9, 0.9)]) is rich
 
 
 def test_members_are_weighed_by_what_they_say_out_of_folds():
     rng = np.random.default_rng(1)
-    Y, noise = rng.normal(size=(500, 2)), rng.normal(size=(500, 2))
+    Y = rng.normal(size=(500, 2))
+    noise = rng.normal(size=(500, 2))
     np.testing.assert_allclose(member_weights([Y, -Y, noise], Y), [1.0, 0.0, 0.0], atol=0.05)
     np.testing.assert_allclose(member_weights([0.8 * Y, 0.8 * Y], Y), [0.5, 0.5], atol=1e-9)
-    np.testing.assert_allclose(member_weights([-Y, -Y + 0.1 * noise], Y), [0.5, 0.5])  # worse than the mean
+    # worse than the mean
+    np.testing.assert_allclose(member_weights([-Y, -Y + 0.1 * noise], Y), [0.5, 0.5])
     alone = member_weights([np.where(np.arange(500)[:, None] < 1, np.nan, Y), noise], Y)
     assert alone[0] > 0.9  # a row in no fold does not count
 
 
 def test_shares_are_said_in_quarters_that_sum_to_one():
-    said = made_of({"straight lines": 0.37, "single columns and pairs": 0.37, "all columns together": 0.26})
-    assert said.startswith("Of what it says, about half is straight lines, about a quarter is single columns and pairs")
+    said = made_of(
+        {"straight lines": 0.37, "single columns and pairs": 0.37, "all columns together": 0.26}
+    )
+    assert said.startswith(
+        "Of what it says, about half is straight lines, about a quarter is single columns and pairs"
+    )
     assert made_of({"straight lines": 1.02, "all columns together": -0.02}) == (
         "Of what it says, nearly all is straight lines."
     )
@@ -160,18 +200,22 @@ def test_shares_are_said_in_quarters_that_sum_to_one():
 def test_one_machine_can_be_taken_apart_and_checked(tmp_path):
     data = MADE_FOR[ONE]
     found = mkl.explore(data, max_rows=200)
-    model, rows = found.model, found.test.X[:9]
+    model = found.model
+    rows = found.test.X[:9]
     assert found.label == ONE
     assert model.relative_gap_ < 1e-6
     parts = unblended(model).contributions(rows).sum(axis=0) + model.intercept_
     np.testing.assert_allclose(parts, model.decision_function(rows), atol=1e-9)
     few = model.copy_with("approximation", mkl.Nystroem(40)).fit(found.learnt_from)
     parts = unblended(few).contributions(rows).sum(axis=0) + few.intercept_
-    np.testing.assert_allclose(parts, few.decision_function(rows), atol=1e-4)  # features are in single precision
+    # features are in single precision
+    np.testing.assert_allclose(parts, few.decision_function(rows), atol=1e-4)
     assert sum(found.taken.said_by.values()) == pytest.approx(1.0)
     mkl.save_model(tmp_path / "model.mkl", model)
     np.savez(tmp_path / "table.npz", X=data.X, y=data.y)
-    assert all(statement.holds for statement in verify(tmp_path / "model.mkl", tmp_path / "table.npz"))
+    assert all(
+        statement.holds for statement in verify(tmp_path / "model.mkl", tmp_path / "table.npz")
+    )
 
 
 RNG = np.random.default_rng(2)
@@ -197,7 +241,11 @@ def test_the_kernels_that_the_target_was_made_for_are_taken(label):
 def test_classes_share_their_weights():
     y = np.arange(240) % 6
     rng = np.random.default_rng(5)
-    data = Dataset(np.column_stack([y + 0.2 * rng.normal(size=240), rng.normal(size=240)]), y, task="multiclass")
+    data = Dataset(
+        np.column_stack([y + 0.2 * rng.normal(size=240), rng.normal(size=240)]),
+        y,
+        task="multiclass",
+    )
     found = mkl.explore(data)
     assert isinstance(found.model, mkl.JointMKLClassifier)
     assert found.columns[0].name == "x0"
@@ -246,7 +294,8 @@ def test_many_rows_are_compared_on_some_and_the_model_has_landmarks(monkeypatch)
 
 def test_a_kernel_at_C_is_the_estimator_at_each():
     rng = np.random.default_rng(0)
-    X, Y = rng.normal(size=(40, 3)), rng.normal(size=(40, 2))
+    X = rng.normal(size=(40, 3))
+    Y = rng.normal(size=(40, 2))
     K = np.exp(-((X[:, None] - X[None]) ** 2).sum(axis=2))
     stack = mkl.GramStack.from_array(K[None, :30, :30])
     for C in (0.1, 10.0):
@@ -260,10 +309,15 @@ def test_features_along_C_come_near_the_certified_optimum(p):
     data = made(150, task="regression")
     kernels = mkl.KernelDictionary.recommended(data, whole=False)
     stack = mkl.Nystroem(30).features(kernels, data.X[:100])
-    new, Y = stack.cross(data.X[100:]).table.astype(float), targets(data.y[:100], None)
+    new = stack.cross(data.X[100:]).table.astype(float)
+    Y = targets(data.y[:100], None)
     grid = np.array([0.1, 1.0, 10.0])
-    for C, (found, _) in zip(grid, low_rank_along(stack.table.astype(float), stack.ends, Y, p, grid, new), strict=True):
-        model = mkl.LpMKLRegressor(kernels=kernels, p=p, C=C, approximation=mkl.Nystroem(30), tol=1e-6)
+    for C, (found, _) in zip(
+        grid, low_rank_along(stack.table.astype(float), stack.ends, Y, p, grid, new), strict=True
+    ):
+        model = mkl.LpMKLRegressor(
+            kernels=kernels, p=p, C=C, approximation=mkl.Nystroem(30), tol=1e-6
+        )
         wanted = model.fit(data.X[:100], data.y[:100]).predict(data.X[100:])
         assert np.abs(found[:, 0] - wanted).max() < 0.05 * np.std(data.y)
 
@@ -307,8 +361,9 @@ def test_where_a_class_is_rare_all_classes_count_alike_beside_the_rows():
     right = balanced_accuracy_score(found.test.y, found.model.predict(found.test.X))
     assert right > 0.6
     assert found.verdict.balanced == pytest.approx((right, 0.5))
-    assert f"counting all classes alike, {100 * right:.0f}\u00a0% are right; by guessing 50\u00a0%" in str(
-        found.verdict
+    assert (
+        f"counting all classes alike, {100 * right:.0f}\u00a0% are right; by guessing 50\u00a0%"
+        in str(found.verdict)
     )
     assert mkl.explore(made(120)).verdict.balanced is None
 
@@ -344,7 +399,10 @@ def test_a_table_without_an_answer_is_refused_with_a_repair(X, y, sentence):
     [
         ({"test_size": 1.0}, "test_size is the share of rows"),
         ({"method": "magic"}, "method is one of lp"),
-        ({"method": "hkl"}, "'hkl' makes kernels of its own, so it stands alone: fit HKLClassifier"),
+        (
+            {"method": "hkl"},
+            "'hkl' makes kernels of its own, so it stands alone: fit HKLClassifier",
+        ),
         ({"lam": 0.1}, "lam is a parameter of another method"),
         ({"method": "gomp", "p": 2.0}, "has no parameter 'p'"),
     ],
@@ -356,29 +414,44 @@ def test_what_cannot_be_fixed_is_refused(fixed, sentence):
 
 def odd_tables():
     """Columns of tables that strangers bring and that break programs."""
-    rng, n = np.random.default_rng(3), 60
-    a, b, side = rng.normal(size=n).round(3), rng.normal(size=n).round(3), rng.integers(0, 2, n)
-    classes, few, rare = np.where(side, "yes", "no"), rng.integers(0, 8, n), np.arange(n) < 2
+    rng = np.random.default_rng(3)
+    n = 60
+    a = rng.normal(size=n).round(3)
+    b = rng.normal(size=n).round(3)
+    side = rng.integers(0, 2, n)
+    classes = np.where(side, "yes", "no")
+    few = rng.integers(0, 8, n)
+    rare = np.arange(n) < 2
     yield "copied rows", {"a": a[few], "b": b[few], "y": classes}
     yield "constant within a class", {"a": side, "b": 5 - 2 * side, "c": a, "y": classes}
-    yield "more columns than rows", {**{f"g{j}": rng.normal(size=n).round(2) for j in range(90)}, "y": classes}
+    yield (
+        "more columns than rows",
+        {**{f"g{j}": rng.normal(size=n).round(2) for j in range(90)}, "y": classes},
+    )
     yield "far apart scales", {"a": 1e12 * a, "b": 1e-12 * b, "c": 1e30 * side, "y": a + b}
     yield "outliers", {"a": np.where(rare, 1e9, a), "b": b, "y": np.where(rare, 1e7, b)}
     yield "six rows of one column", {"a": a[:6], "y": b[:6]}
-    yield "gaps in a text", {"a": ["" if i % 3 else f"red fox and hound {i}" for i in range(n)], "b": a, "y": classes}
+    yield (
+        "gaps in a text",
+        {"a": ["" if i % 3 else f"red fox and hound {i}" for i in range(n)], "b": a, "y": classes},
+    )
 
 
 def test_every_odd_table_has_an_answer():
     for name, columns in odd_tables():
         found = mkl.explore(mkl.read_table(pd.DataFrame(columns).to_csv(index=False).encode(), "y"))
         assert str(found.verdict), name
-        assert sum(one.share for one in found.columns) == pytest.approx(1.0) or not found.columns[0].effect, name
+        assert (
+            sum(one.share for one in found.columns) == pytest.approx(1.0)
+            or not found.columns[0].effect
+        ), name
 
 
 def test_a_target_far_from_zero_has_the_answer_of_the_same_target_near_it():
     data = made(90, task="regression")
     far = Dataset(data.X, data.y + 1e8, data.feature_names, columns=data.columns)
-    near, other = mkl.explore(data), mkl.explore(far)
+    near = mkl.explore(data)
+    other = mkl.explore(far)
     assert other.label == near.label
     assert other.score == pytest.approx(near.score, abs=1e-3)
     assert other.columns[0].effect == pytest.approx(near.columns[0].effect, rel=1e-3)

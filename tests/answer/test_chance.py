@@ -1,4 +1,6 @@
-"""Permutation tests of an answer: exact on noise, and able to see weak, rare and heavy-tailed relations."""
+"""Permutation tests of an answer: exact on noise, and able to see weak, rare and heavy-tailed
+relations.
+"""
 
 from types import SimpleNamespace
 
@@ -22,7 +24,9 @@ def said(values):
 
 
 def test_one_outlier_does_not_hide_that_a_good_model_is_good():
-    """As in Engel's table: one error makes the standard error of the squared differences as large as the gain."""
+    """As in Engel's table: one error makes the standard error of the squared differences as large
+    as the gain.
+    """
     rng = np.random.default_rng(0)
     y = np.append(rng.normal(size=58), 2.0)
     predicted = np.append(y[:58] + 0.2 * rng.normal(size=58), 6.0)
@@ -37,26 +41,40 @@ def test_predictions_may_order_rows_without_being_nearer_than_guessing():
     far = judge(y, said(2.0 + y + rng.normal(size=60)), said(np.zeros(60)), "r2")
     assert far.relation == "related"
     assert 0.4 < far.association < 0.9
-    rare = np.where(np.arange(100) < 8, "yes", "no")  # ranked well, and the majority wins on accuracy
+    # ranked well, and the majority wins on accuracy
+    rare = np.where(np.arange(100) < 8, "yes", "no")
     decision = -2.0 + (rare == "yes") + 0.3 * rng.normal(size=100)
     never = np.full(100, "no")
-    found = judge(rare, Predictions(CLASSES, decision, never), Predictions(CLASSES, 0.0 * decision, never), "accuracy")
+    found = judge(
+        rare,
+        Predictions(CLASSES, decision, never),
+        Predictions(CLASSES, 0.0 * decision, never),
+        "accuracy",
+    )
     assert (found.relation, found.measure) == ("related", "area under the ROC curve")
     assert found.association > 0.9
-    assert judge(y, said(np.zeros(60)), said(np.zeros(60)), "r2").relation == "none"  # says the same of every row
+    # says the same of every row
+    assert judge(y, said(np.zeros(60)), said(np.zeros(60)), "r2").relation == "none"
 
 
 def test_heavy_tails_are_seen_by_ranks():
     rng = np.random.default_rng(1)
     x = rng.normal(size=(20, 60))
     y = x + rng.standard_t(2, size=(20, 60))
-    assert np.median([permutation_p(*pair, 0) for pair in zip(y[:, :, None], x[:, :, None], strict=True)]) < 0.01
+    assert (
+        np.median(
+            [permutation_p(*pair, 0) for pair in zip(y[:, :, None], x[:, :, None], strict=True)]
+        )
+        < 0.01
+    )
 
 
 def test_p_values_of_noise_are_spread_evenly(monkeypatch):
     monkeypatch.setattr(chance, "PERMUTATIONS", 39)
     rng = np.random.default_rng(0)
-    p_values = [permutation_p(rng.standard_t(2, (30, 1)), rng.normal(size=(30, 1)), k) for k in range(200)]
+    p_values = [
+        permutation_p(rng.standard_t(2, (30, 1)), rng.normal(size=(30, 1)), k) for k in range(200)
+    ]
     assert abs(np.mean(np.array(p_values) <= 0.25) - 0.25) < 4 * np.sqrt(0.25 * 0.75 / 200)
 
 
@@ -83,7 +101,8 @@ def test_refits_to_permuted_targets_see_a_relation_and_none_in_noise(monkeypatch
     rng = np.random.default_rng(0)
     X = rng.normal(size=(40, 60))
     one = np.where(X[:, 3] > 0, "a", "b")
-    assert refitted(X, one, "binary") == refitted(X, X[:, 7] + 0.5 * rng.normal(size=40)) == 1 / 40  # few true columns
+    # few true columns
+    assert refitted(X, one, "binary") == refitted(X, X[:, 7] + 0.5 * rng.normal(size=40)) == 1 / 40
     assert refitted(X[:, :2], np.sign(X[:, 0] * X[:, 1])) == 1 / 40  # together only
     assert refitted(X[:, :2], X[:, 0], kernels=mkl.KernelDictionary([mkl.Linear()])) == 1 / 40
     p_values = [refitted(rng.normal(size=(20, 4)), rng.normal(size=20)) for _ in range(20)]
@@ -96,6 +115,7 @@ def test_every_row_that_was_learned_from_is_judged_by_a_model_that_had_not_seen_
     found = mkl.explore(Dataset(rng.normal(size=(50, 20)), rng.normal(size=50)))
     assert sum(not could for could in found.could_be_chance.values()) <= 5
     assert found.verdict.relation == "none"
-    few = mkl.explore(Dataset(rng.normal(size=(8, 2)), rng.normal(size=8)))  # too few rows for folds that judge
+    # too few rows for folds that judge
+    few = mkl.explore(Dataset(rng.normal(size=(8, 2)), rng.normal(size=8)))
     assert few.could_be_chance is None
     assert {one.chance for one in few.columns} == {None}

@@ -1,4 +1,6 @@
-"""Several answers for one table: the sentence says what the figures say, and the figures are the library's."""
+"""Several answers for one table: the sentence says what the figures say, and the figures are the
+library's.
+"""
 
 import re
 
@@ -16,25 +18,40 @@ NAMES = ("p = 1", "p = 1.33", "p = 2", "MKL-GOMP", "SMKL")
 def made(seed: int) -> Comparison:
     """A comparison as it may come out, with ties, large gaps and few rows among them."""
     rng = np.random.default_rng(seed)
-    count, of = int(rng.integers(2, 6)), int(rng.integers(1, 40))
+    count = int(rng.integers(2, 6))
+    of = int(rng.integers(1, 40))
     error = float(rng.choice([0.001, 0.02, np.nan]))
     gaps = [0.0, *rng.choice([0.0, 0.01, 0.0399, 0.0401, 0.2, -0.1], count - 1)]
     answers = [
         ComparedAnswer(
-            name, 0.9, 0.9 - gap, error, float(gap), 0.0 if k == 0 else error, int(rng.integers(1, of + 1)), of
+            name,
+            0.9,
+            0.9 - gap,
+            error,
+            float(gap),
+            0.0 if k == 0 else error,
+            int(rng.integers(1, of + 1)),
+            of,
         )
         for k, (name, gap) in enumerate(zip(rng.permutation(NAMES), gaps, strict=False))
     ]
     score = str(rng.choice(["accuracy", "R²"]))
     plain = ComparedReference("RBF", 0.95, -0.05, float(rng.choice([0.001, 0.2])))
-    return Comparison(tuple(answers), score, int(rng.integers(20, 300)), bool(rng.integers(2)), (plain,))
+    return Comparison(
+        tuple(answers), score, int(rng.integers(20, 300)), bool(rng.integers(2)), (plain,)
+    )
 
 
 def test_the_sentence_says_what_the_figures_say():
     for seed in range(400):
         found = made(seed)
-        said, first = str(found), found.answers[0]
-        assert f"{found.rows} held-out rows" in said if found.held_out else "which is optimistic" in said
+        said = str(found)
+        first = found.answers[0]
+        assert (
+            f"{found.rows} held-out rows" in said
+            if found.held_out
+            else "which is optimistic" in said
+        )
         ahead = found.references[0].place == "behind"
         assert (f"; {first.name} is worse than one RBF kernel of all columns (" in said) == ahead
         if said.startswith("Too few rows"):
@@ -54,7 +71,11 @@ def test_the_sentence_says_what_the_figures_say():
             (sparse,) = [one for one in found.answers if one.name == needs[1]]
             assert (sparse.kernels, sparse.of) == (int(needs[2]), int(needs[3]))
             assert sparse is first or sparse.gap <= sparse.gap_error
-            alike = [one for one in found.answers if one.place in ("same", "level") and one.gap <= one.gap_error]
+            alike = [
+                one
+                for one in found.answers
+                if one.place in ("same", "level") and one.gap <= one.gap_error
+            ]
             assert sparse.kernels <= min(one.kernels for one in alike)
 
 
@@ -62,10 +83,14 @@ def test_answers_are_judged_on_the_same_rows_and_ordered_by_folds():
     data = mkl.load_sample("breast_cancer").drawn(240, 0)
     answers = {name: mkl.explore(data, method=name) for name in ("lp", "gomp", "uniform")}
     found = compare_answers(answers)
-    assert [one.score for one in found.answers] == sorted((one.score for one in answers.values()), reverse=True)
+    assert [one.score for one in found.answers] == sorted(
+        (one.score for one in answers.values()), reverse=True
+    )
     for one in found.answers:
         own = answers[one.name]
-        assert one.judged == pytest.approx(accuracy_score(own.test.y, own.model.predict(own.test.X)))
+        assert one.judged == pytest.approx(
+            accuracy_score(own.test.y, own.model.predict(own.test.X))
+        )
         assert one.gap == pytest.approx(found.answers[0].judged - one.judged)
         assert one.kernels == own.path.n_nonzero[own.index]
     assert (found.rows, found.held_out) == (60, True)
@@ -75,7 +100,8 @@ def test_answers_are_judged_on_the_same_rows_and_ordered_by_folds():
 
 def test_what_cannot_be_compared_is_refused():
     iris = mkl.load_sample("iris")
-    one, other = mkl.explore(iris, method="uniform"), mkl.explore(iris, method="uniform", seed=1)
+    one = mkl.explore(iris, method="uniform")
+    other = mkl.explore(iris, method="uniform", seed=1)
     ring = mkl.explore(mkl.load_sample("ring"))
     for asked, said in (
         ({"a": one}, "at least two answers; got 1"),
@@ -90,13 +116,18 @@ def test_what_cannot_be_compared_is_refused():
     ("relations", "said"),
     [
         (("none", "none"), "None of them shows a sign of a relation to the target ("),
-        (("related", "none"), "b shows no sign of a relation to the target; none is better than guessing ("),
+        (
+            ("related", "none"),
+            "b shows no sign of a relation to the target; none is better than guessing (",
+        ),
         (("better", "none"), "b shows no sign of a relation to the target ("),
     ],
 )
 def test_answers_are_compared_by_the_verdict_that_each_has_alone(relations, said):
     named = zip("ab", relations, strict=True)
-    answers = [ComparedAnswer(name, -0.1, -0.1, 0.1, 0.0, 0.1, 2, 4, relation=one) for name, one in named]
+    answers = [
+        ComparedAnswer(name, -0.1, -0.1, 0.1, 0.0, 0.1, 2, 4, relation=one) for name, one in named
+    ]
     found = str(Comparison(tuple(answers), "R²", 40, True))
     assert said in found
     assert ("Too few rows" in found) == (relations != ("none", "none"))

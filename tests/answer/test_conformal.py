@@ -1,4 +1,6 @@
-"""Conformal intervals and sets: the formulas by brute force, the closed form against refits, coverage, refusals."""
+"""Conformal intervals and sets: the formulas by brute force, the closed form against refits,
+coverage, refusals.
+"""
 
 import numpy as np
 import pytest
@@ -23,7 +25,8 @@ def test_cv_plus_is_its_formula():
     X, y = line(40, 0)
     new = line(7, 1)[0]
     found = Conformal(Ridge(), level=0.8, cv=KFold(4)).fit(X, y).predict_interval(new)
-    low, high = [], []
+    low = []
+    high = []
     for train, held in KFold(4).split(X):
         model = Ridge().fit(X[train], y[train])
         for i in held:
@@ -31,7 +34,8 @@ def test_cv_plus_is_its_formula():
             low.append(model.predict(new) - size)
             high.append(model.predict(new) + size)
     k = int(np.ceil(0.8 * 41))
-    assert found[:, 0] == pytest.approx(np.sort(low, axis=0)[40 - k])  # the floor(0.2 * 41) = 8th smallest
+    # the floor(0.2 * 41) = 8th smallest
+    assert found[:, 0] == pytest.approx(np.sort(low, axis=0)[40 - k])
     assert found[:, 1] == pytest.approx(np.sort(high, axis=0)[k - 1])
 
 
@@ -46,16 +50,20 @@ def test_a_split_is_the_prediction_and_one_quantile():
 def test_sets_are_their_formula():
     X, y = load_iris(return_X_y=True)
     rows = np.random.default_rng(0).permutation(150)
-    X, y = X[rows][:, :2], y[rows]
+    X = X[rows][:, :2]
+    y = y[rows]
     model = Conformal(LogisticRegression(), level=0.9, cv=KFold(5)).fit(X[:100], y[:100])
     found = model.predict_set(X[100:])
-    scores, against = np.empty(100), np.empty((100, 50, 3))
+    scores = np.empty(100)
+    against = np.empty((100, 50, 3))
     for train, held in KFold(5).split(X[:100]):
         one = LogisticRegression().fit(X[train], y[train])
 
         def margin(rows, one=one):
             f = one.decision_function(rows)
-            return np.stack([np.delete(f, c, axis=1).max(axis=1) - f[:, c] for c in range(3)], axis=1)
+            return np.stack(
+                [np.delete(f, c, axis=1).max(axis=1) - f[:, c] for c in range(3)], axis=1
+            )
 
         scores[held] = margin(X[held])[np.arange(held.size), y[held]]
         against[held] = margin(X[100:])
@@ -67,7 +75,8 @@ def test_sets_are_their_formula():
 
 @pytest.mark.parametrize("cv", ["split", 5])
 def test_coverage_on_exchangeable_rows(cv):
-    covered, sets = [], []
+    covered = []
+    sets = []
     for seed in range(20):
         X, y = line(300, seed)
         labels = np.digitize(y, [-0.5, 0.5])
@@ -79,7 +88,9 @@ def test_coverage_on_exchangeable_rows(cv):
     assert 0.88 < np.mean(sets) < 0.94
 
 
-@pytest.mark.parametrize("model", [LogisticRegression(), GaussianNB(), mkl.LpMKLClassifier()], ids=repr)
+@pytest.mark.parametrize(
+    "model", [LogisticRegression(), GaussianNB(), mkl.LpMKLClassifier()], ids=repr
+)
 def test_the_set_of_a_row_does_not_depend_on_the_rows_beside_it(model):
     X, y = load_iris(return_X_y=True)
     sets = Conformal(model, level=0.95).fit(X[::2, :2], y[::2])
@@ -93,7 +104,8 @@ def test_the_set_of_a_row_does_not_depend_on_the_rows_beside_it(model):
 
 def test_a_dataset_and_a_class_that_a_fold_does_not_know():
     data = mkl.load_sample("iris")
-    few = data.take([*range(0, 30), *range(50, 80), 100])  # one row of the third class: never held out
+    # one row of the third class: never held out
+    few = data.take([*range(0, 30), *range(50, 80), 100])
     model = Conformal(mkl.LpMKLClassifier(), cv=3).fit(few)
     assert model.scores_.size == 60
     assert model.predict_set(data).shape == (150, 3)
@@ -110,7 +122,14 @@ def test_a_dataset_and_a_class_that_a_fold_does_not_know():
         (Ridge(), 30, {"cv": 1.5}, None, ParameterError, "cv"),
         (Ridge(), 30, {"cv": "halves"}, None, ParameterError, "cv"),
         (Ridge(), 30, {}, {"level": 2}, ParameterError, "between 0 and 1"),
-        (Ridge(), 30, {}, {"level": 0.99}, DataError, "needs at least 99 held-out rows, and there are 30"),
+        (
+            Ridge(),
+            30,
+            {},
+            {"level": 0.99},
+            DataError,
+            "needs at least 99 held-out rows, and there are 30",
+        ),
         (Ridge(), 8, {}, {}, DataError, "needs at least 9 held-out rows, and there are 8"),
         (SVC(), 30, {}, {}, ParameterError, "predict_set"),
         (mkl.LpMKLOneClass(), 30, {}, None, ParameterError, "neither"),
@@ -119,7 +138,9 @@ def test_a_dataset_and_a_class_that_a_fold_does_not_know():
 def test_refusals_say_what_to_do(model, rows, options, ask, error, match):
     X, y = line(rows, 0)
     with pytest.raises(error, match=match):
-        Conformal(model, **options).fit(X, y > 0 if isinstance(model, SVC) else y).predict_interval(X, **ask)
+        Conformal(model, **options).fit(X, y > 0 if isinstance(model, SVC) else y).predict_interval(
+            X, **ask
+        )
 
 
 def test_sets_are_of_classes():

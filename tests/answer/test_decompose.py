@@ -1,5 +1,5 @@
-"""Terms of fitted models: shares against Sobol's indices and brute force, names, importance, and what has no
-columns.
+"""Terms of fitted models: shares against Sobol's indices and brute force, names, importance, and
+what has no columns.
 """
 
 import numpy as np
@@ -59,14 +59,17 @@ def test_on_a_full_grid_terms_are_uncorrelated_and_are_those_of_the_table():
     data = Dataset(grid, f.ravel(), ("a", "b", "c"))
     sets = [("a",), ("b",), ("c",), ("a", "b"), ("a", "c"), ("b", "c"), ("a", "b", "c")]
     delta = {name: mkl.Delta(features=(j,)) for j, name in enumerate("abc")}
-    kernels = mkl.KernelDictionary(tuple(mkl.Interaction(*(delta[name] for name in one)) for one in sets))
+    kernels = mkl.KernelDictionary(
+        tuple(mkl.Interaction(*(delta[name] for name in one)) for one in sets)
+    )
     found = taken_apart(mkl.UniformMKLRegressor(kernels=kernels, C=1e7, loss="squared"), data)
     assert found.correlations == pytest.approx(np.eye(7), abs=1e-8)
-    terms, reported = {(): np.full(f.shape, f.mean())}, shares(found)
+    terms = {(): np.full(f.shape, f.mean())}
+    reported = shares(found)
     for one in sets:
-        own = f.mean(axis=tuple(k for k, name in enumerate("abc") if name not in one), keepdims=True) + np.zeros(
-            f.shape
-        )
+        own = f.mean(
+            axis=tuple(k for k, name in enumerate("abc") if name not in one), keepdims=True
+        ) + np.zeros(f.shape)
         terms[one] = own - sum(term for less, term in terms.items() if set(less) < set(one))
         assert reported[one] == pytest.approx(terms[one].var() / f.var(), abs=1e-4)
 
@@ -109,7 +112,8 @@ def test_several_classes_are_averaged(kind):
 
 def test_a_category_is_one_column_and_columns_that_act_together_are_named_by_their_sources():
     rng = np.random.default_rng(0)
-    color, size = rng.integers(0, 3, 300), rng.standard_normal(300)
+    color = rng.integers(0, 3, 300)
+    size = rng.standard_normal(300)
     X = np.column_stack([size, color == 0, color == 1, color == 2]).astype(float)
     data = Dataset(
         X, size * (color == 1) + 0.1 * rng.standard_normal(300), ("size", "color=r", "color=g", "color=b"),

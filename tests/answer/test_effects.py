@@ -1,4 +1,6 @@
-"""What one term does, over one column or two: against the model itself, with its standard error, and its pictures."""
+"""What one term does, over one column or two: against the model itself, with its standard error,
+and its pictures.
+"""
 
 import numpy as np
 import pytest
@@ -12,7 +14,9 @@ from mklcore.figures import bars, term_bars, term_plot
 
 def made(n=200, noise=0.1, seed=0):
     rng = np.random.default_rng(seed)
-    size, other, color = rng.uniform(-1, 1, n), rng.uniform(-1, 1, n), rng.integers(0, 3, n)
+    size = rng.uniform(-1, 1, n)
+    other = rng.uniform(-1, 1, n)
+    color = rng.integers(0, 3, n)
     X = np.column_stack([size, other, color == 0, color == 1, color == 2, color == 0])
     y = size**2 + size * other + 0.5 * (color == 1) + noise * rng.standard_normal(n)
     return Dataset(
@@ -39,7 +43,9 @@ def test_an_effect_over_its_axis_is_what_the_term_adds_to_the_rows(model):
     size, color = (term_effect(fit, data, [name]) for name in ("size", "color"))
     of_rows = found.values[found.place(("size",))][:, 0]
     assert np.interp(data.X[:, 0], size.axes[0].at, size.values) == pytest.approx(of_rows, abs=0.02)
-    assert color.values[data.X[:, 2:5].argmax(axis=1)] == pytest.approx(found.values[found.place(("color",))][:, 0])
+    assert color.values[data.X[:, 2:5].argmax(axis=1)] == pytest.approx(
+        found.values[found.place(("color",))][:, 0]
+    )
 
 
 def test_a_curve_and_a_surface_are_the_functions_they_come_from(model):
@@ -48,7 +54,12 @@ def test_a_curve_and_a_surface_are_the_functions_they_come_from(model):
     truth = curve.axes[0].at ** 2
     assert np.corrcoef(curve.values, truth)[0, 1] > 0.97
     surface = term_effect(fit, data, ["size", "other"])
-    assert np.corrcoef(surface.values.ravel(), np.outer(surface.axes[1].at, surface.axes[0].at).ravel())[0, 1] > 0.97
+    assert (
+        np.corrcoef(
+            surface.values.ravel(), np.outer(surface.axes[1].at, surface.axes[0].at).ravel()
+        )[0, 1]
+        > 0.97
+    )
     turned = term_effect(fit, data, ["other", "size"])
     assert turned.values == pytest.approx(surface.values.T, abs=1e-9)
     assert term_effect(fit, data, ["color"]).axes[0].names == ("r", "g", "b")
@@ -57,7 +68,11 @@ def test_a_curve_and_a_surface_are_the_functions_they_come_from(model):
 
 @pytest.mark.parametrize(
     ("columns", "message"),
-    [((), "one or two"), (("size", "nobody"), "one or two"), (("other", "flag"), "no term of other × flag")],
+    [
+        ((), "one or two"),
+        (("size", "nobody"), "one or two"),
+        (("other", "flag"), "no term of other × flag"),
+    ],
 )
 def test_what_has_no_effect_is_refused(model, columns, message):
     data, fit = model
@@ -78,7 +93,11 @@ def test_the_pictures_say_what_they_show(model, dark, monkeypatch):
     assert list(shares.data[0].x[:3]) == sorted(shares.data[0].x[:3], reverse=True)
     assert "act together have" in shares.layout.meta["alt"]
     assert shares.layout.yaxis.ticktext[-1] == f"{len(terms) - 3} others"
-    assert list(term_plot(term_effect(fit, data, ["color"]), dark=dark).data[0].x) == ["r", "g", "b"]
+    assert list(term_plot(term_effect(fit, data, ["color"]), dark=dark).data[0].x) == [
+        "r",
+        "g",
+        "b",
+    ]
     surface = term_plot(term_effect(fit, data, ["size", "color"]), dark=dark)
     heat = surface.data[0]
     assert heat.zmin == -heat.zmax

@@ -1,4 +1,6 @@
-"""A model taken apart: the parts sum to the whole, curves and surfaces are the model's own, shares add up."""
+"""A model taken apart: the parts sum to the whole, curves and surfaces are the model's own, shares
+add up.
+"""
 
 import numpy as np
 import pytest
@@ -9,7 +11,9 @@ from mklcore.errors import ParameterError
 from mklcore.io.catalog import ESTIMATORS, EVERY_TASK
 from tests.kernels.test_dictionary import made
 
-KERNELS = mkl.KernelDictionary.rbf_grid([0.5, 1.0]) + mkl.KernelDictionary.per_feature(mkl.RBF(1.0), 3)
+KERNELS = mkl.KernelDictionary.rbf_grid([0.5, 1.0]) + mkl.KernelDictionary.per_feature(
+    mkl.RBF(1.0), 3
+)
 METHODS = [key for key, method in ESTIMATORS.items() if method.on == "kernels"]
 
 
@@ -17,7 +21,9 @@ def table(task):
     rng = np.random.default_rng(4)
     X = 3.0 + 2.0 * rng.standard_normal((60, 3))
     score = np.sin(X[:, 0]) + 0.3 * X[:, 1]
-    y = {"binary": score > 1.0, "multiclass": np.digitize(score, [0.5, 1.3]), "regression": score}[task]
+    y = {"binary": score > 1.0, "multiclass": np.digitize(score, [0.5, 1.3]), "regression": score}[
+        task
+    ]
     return X, y
 
 
@@ -27,7 +33,9 @@ def outputs(model, X):
     return model.decision_function(X) if hasattr(model, "classes_") else model.predict(X)
 
 
-@pytest.fixture(scope="module", params=[(key, task) for key in METHODS for task in EVERY_TASK], ids="-".join)
+@pytest.fixture(
+    scope="module", params=[(key, task) for key in METHODS for task in EVERY_TASK], ids="-".join
+)
 def fitted(request):
     key, task = request.param
     X, y = table(task)
@@ -37,7 +45,8 @@ def fitted(request):
 
 def test_contributions_sum_to_what_the_model_says(fitted):
     model, X = fitted
-    parts, whole = model.contributions(X[:7]), outputs(model, X[:7])
+    parts = model.contributions(X[:7])
+    whole = outputs(model, X[:7])
     assert parts.shape == (len(KERNELS), *whole.shape)
     assert parts.sum(axis=0) + model.intercept_ == pytest.approx(whole, abs=1e-9)
     assert model.contributions(X[:7], [3, 0]) == pytest.approx(parts[[3, 0]], abs=1e-12)
@@ -47,8 +56,13 @@ def test_a_surface_is_the_model_with_the_other_columns_at_their_mean(fitted):
     model, X = fitted
     surface = terms.decision_surface(model, (2, 0), points=5)
     row = X.mean(axis=0)
-    row[2], row[0] = surface.x[1], surface.y[3]
-    expected = model.decision_function(row[None]) if hasattr(model, "classes_") else model.predict(row[None])
+    row[2] = surface.x[1]
+    row[0] = surface.y[3]
+    expected = (
+        model.decision_function(row[None])
+        if hasattr(model, "classes_")
+        else model.predict(row[None])
+    )
     value = float(np.argmax(expected)) if surface.kind == "class" else float(expected[0])
     assert surface.values[3, 1] == pytest.approx(value, abs=1e-9)
     assert surface.kind == {0: "number", 2: "score", 3: "class"}[len(surface.classes)]
@@ -59,7 +73,9 @@ def test_a_surface_has_fewer_points_where_they_cost_more(monkeypatch):
     sparse, dense = (mkl.LpMKLRegressor(kernels=KERNELS, p=p, C=0.1).fit(X, y) for p in (1.0, 4.0))
     monkeypatch.setattr(terms, "_SURFACE_VALUES", 1e6)
     assert len(terms.decision_surface(dense, (0, 1)).x) == int(np.sqrt(1e6 / (60 * len(KERNELS))))
-    assert len(terms.decision_surface(sparse, (0, 1)).x) >= len(terms.decision_surface(dense, (0, 1)).x)
+    assert len(terms.decision_surface(sparse, (0, 1)).x) >= len(
+        terms.decision_surface(dense, (0, 1)).x
+    )
 
 
 @pytest.mark.parametrize("columns", [(0, 0), (0, 3), (-1, 1)])
@@ -74,7 +90,9 @@ def test_a_stack_has_parts_but_no_columns():
     stack = KERNELS.grams(X)
     model = mkl.LpMKLClassifier(kernels="precomputed").fit(stack.values, y)
     blocks = stack.values[:, :4]
-    assert model.contributions(blocks).sum(axis=0) + model.intercept_ == pytest.approx(model.decision_function(blocks))
+    assert model.contributions(blocks).sum(axis=0) + model.intercept_ == pytest.approx(
+        model.decision_function(blocks)
+    )
     for ask in (lambda m: terms.decision_surface(m, (0, 1)), terms.training_rows):
         with pytest.raises(ParameterError, match="knows no columns"):
             ask(model)
@@ -111,9 +129,12 @@ def test_kernels_are_counted_where_their_columns_lie():
 @pytest.mark.parametrize("numbers", [True, False])
 def test_the_effect_of_a_column_is_the_model_along_it(numbers: bool):
     data = made(90, 1, "regression")
-    model = mkl.LpMKLRegressor(kernels=mkl.KernelDictionary.recommended(data), C=10.0).fit(data.X, data.y)
+    model = mkl.LpMKLRegressor(kernels=mkl.KernelDictionary.recommended(data), C=10.0).fit(
+        data.X, data.y
+    )
     name = "bent" if numbers else "kind"
-    columns, found = dict(data.columns)[name], terms.column_effect(model, data, name)
+    columns = dict(data.columns)[name]
+    found = terms.column_effect(model, data, name)
     (axis,) = found.axes
     typical = np.tile(data.X.mean(axis=0), (1 + len(axis.at), 1))
     typical[1:, list(columns)] = axis.at[:, None] if numbers else np.eye(3)

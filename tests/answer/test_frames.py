@@ -1,4 +1,6 @@
-"""Frames and files in, raw rows out: what people hold goes in as it is, and new rows come as they are."""
+"""Frames and files in, raw rows out: what people hold goes in as it is, and new rows come as they
+are.
+"""
 
 import numpy as np
 import pandas as pd
@@ -39,7 +41,8 @@ def test_a_frame_with_categories_gaps_dates_and_texts_has_an_answer(found):
 
 def test_raw_rows_are_predicted_as_they_come_and_again_from_a_file(found, tmp_path):
     new = houses(12, seed=3)[["said", "city", "size", "sold"]]
-    new.loc[0, "city"], new.loc[1, "said"] = "Rome", None
+    new.loc[0, "city"] = "Rome"
+    new.loc[1, "said"] = None
     said = found.predict(new)
     (tmp_path / "new.csv").write_text(new.iloc[::-1].to_csv(index=False))
     np.testing.assert_array_equal(found.predict(tmp_path / "new.csv")[::-1], said)
@@ -57,21 +60,29 @@ def test_raw_rows_are_predicted_as_they_come_and_again_from_a_file(found, tmp_pa
     np.testing.assert_array_equal(again.path.weights, found.path.weights)
     with pytest.raises(DataError, match="lacks 1 column the model needs: 'city'"):
         again.predict(new.drop(columns="city"))
-    with pytest.raises(mkl.ParameterError, match="no probabilities of classes: use predict or predict_interval"):
+    with pytest.raises(
+        mkl.ParameterError, match="no probabilities of classes: use predict or predict_interval"
+    ):
         again.predict_proba(new)
 
 
 def test_weights_of_rows_are_a_column_or_numbers_and_act_in_the_model():
-    frame, w = houses()[["size", "city", "price"]], np.arange(90) % 3.0
+    frame = houses()[["size", "city", "price"]]
+    w = np.arange(90) % 3.0
     given = {"kernels": mkl.KernelDictionary((mkl.Linear(),)), "C": 1.0}
     named = mkl.explore(frame.assign(w=w), "price", sample_weight="w", **given)
     assert {one.name for one in named.columns} == {"size", "city"}
-    assert "Rows count by their weights in the model, and once each in folds and in the verdict." in named.notes
+    assert (
+        "Rows count by their weights in the model, and once each in folds and in the verdict."
+        in named.notes
+    )
     new = frame.drop(columns="price")
     for data, weights in ((frame, w), (mkl.read_table(frame.assign(w=w), "price"), "w")):
         other = mkl.explore(data, "price", sample_weight=weights, **given)
         np.testing.assert_allclose(other.predict(new), named.predict(new), rtol=1e-9)
-    assert np.abs(mkl.explore(frame, "price", **given).predict(new) - named.predict(new)).max() > 0.01
+    assert (
+        np.abs(mkl.explore(frame, "price", **given).predict(new) - named.predict(new)).max() > 0.01
+    )
     with pytest.raises(DataError, match="'city' holds weights of rows, and row 1 has none"):
         mkl.explore(frame, "price", sample_weight="city")
     with pytest.raises(mkl.ParameterError, match="GOMPRegressor takes no sample_weight"):
@@ -91,13 +102,16 @@ def test_what_cannot_be_a_table_is_refused_by_name(given, error):
 
 @every("hold_out", ["random", "last", "first"])
 def test_rows_that_belong_together_are_held_out_together(hold_out):
-    owners, y = np.random.default_rng(1).integers(0, 25, 150), np.arange(150) % 3
+    owners = np.random.default_rng(1).integers(0, 25, 150)
+    y = np.arange(150) % 3
     data = mkl.Dataset(np.arange(150.0)[:, None], y, task="multiclass", row_groups=owners)
     parts = mkl.data.three_way_split(data, 0.2, 0.2, hold_out=hold_out)
     assert sum(part.n_samples for part in parts) == 150
     assert sum(len(set(part.row_groups)) for part in parts) == 25
     few = data.drawn(60, seed=2)
-    assert all((owners == owner).sum() == (few.row_groups == owner).sum() for owner in set(few.row_groups))
+    assert all(
+        (owners == owner).sum() == (few.row_groups == owner).sum() for owner in set(few.row_groups)
+    )
     for train, held in mkl.paths.folds.parts_of(mkl.LpMKLClassifier(), data, data.y, 5, 0, None):
         assert not set(owners[train]) & set(owners[held])
     with pytest.raises(DataError, match="belong together have 0 owners that can be held out"):
@@ -120,9 +134,12 @@ def test_auto_keeps_labels_names_and_owners(tmp_path):
 
 @every("cls", [mkl.AutoMKLClassifier, mkl.AutoMKLRegressor])
 def test_auto_refuses_a_target_of_dates_or_with_gaps_alike_for_frames_and_arrays(cls):
-    frame, y = houses()[["price"]], np.tile([1.0, 2.0, np.nan], 30)
+    frame = houses()[["price"]]
+    y = np.tile([1.0, 2.0, np.nan], 30)
     for rows in (frame, frame.to_numpy()):
         with pytest.raises(DataError, match="dates or durations: predict a number"):
             cls().fit(rows, houses().sold)
-        with pytest.raises(DataError, match=r"The target is missing \(NaN\) in 30 rows, first in row 3"):
+        with pytest.raises(
+            DataError, match=r"The target is missing \(NaN\) in 30 rows, first in row 3"
+        ):
             cls().fit(rows, y)

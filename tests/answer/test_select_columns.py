@@ -1,4 +1,6 @@
-"""Columns distinguished from noise: Benjamini and Hochberg's bound, by hand and on tables, and refusals."""
+"""Columns distinguished from noise: Benjamini and Hochberg's bound, by hand and on tables, and
+refusals.
+"""
 
 from types import SimpleNamespace
 
@@ -26,7 +28,9 @@ def test_the_bound_by_hand(p_values, fdr, count):
     found = selection_of(SimpleNamespace(column_p_values=known), fdr)
     assert found.names == tuple(f"x{k}" for k in range(count))
     assert found.threshold == (max(p_values[:count]) if count else 0.0)
-    assert (f"Of the {count} columns named" if count else "No column can be named") in found.notes[0]
+    assert (f"Of the {count} columns named" if count else "No column can be named") in found.notes[
+        0
+    ]
 
 
 def made(n=160, p=9, task="regression"):
@@ -34,7 +38,9 @@ def made(n=160, p=9, task="regression"):
     X = random.standard_normal((n, p))
     y = X[:, 0] + X[:, 1] ** 2 + np.abs(X[:, 2]) + X[:, 3] + X[:, 4] + np.sin(2 * X[:, 5])
     y = y + 0.3 * random.standard_normal(n)
-    return mkl.Dataset(X, y if task == "regression" else np.where(y > np.median(y), "high", "low"), (), "y", task)
+    return mkl.Dataset(
+        X, y if task == "regression" else np.where(y > np.median(y), "high", "low"), (), "y", task
+    )
 
 
 @pytest.mark.parametrize("task", ["regression", "binary"])
@@ -48,17 +54,31 @@ def test_curved_and_straight_columns_are_named(task, monkeypatch):
 
 def test_noise_names_no_column():
     random = np.random.default_rng(1)
-    found = mkl.select_columns(mkl.Dataset(random.normal(size=(100, 8)), random.normal(size=100)), fdr=0.05)
+    found = mkl.select_columns(
+        mkl.Dataset(random.normal(size=(100, 8)), random.normal(size=100)), fdr=0.05
+    )
     assert (found.names, len(found.p_values)) == ((), 8)
 
 
 @pytest.mark.parametrize(
     ("kind", "change", "words"),
     [
-        (ParameterError, {"fdr": 0}, "fdr is the share of false columns among those named, between 0 and 1; got 0"),
+        (
+            ParameterError,
+            {"fdr": 0},
+            "fdr is the share of false columns among those named, between 0 and 1; got 0",
+        ),
         (ParameterError, {"fdr": True}, "got True"),
-        (DataError, {"data": made(15)}, "15 rows are too few to tell columns from noise; 20 are needed"),
-        (DataError, {"data": mkl.Dataset(np.eye(30), np.ones(30), task="novelty")}, "has no target"),
+        (
+            DataError,
+            {"data": made(15)},
+            "15 rows are too few to tell columns from noise; 20 are needed",
+        ),
+        (
+            DataError,
+            {"data": mkl.Dataset(np.eye(30), np.ones(30), task="novelty")},
+            "has no target",
+        ),
     ],
 )
 def test_refusals(kind, change, words):

@@ -1,4 +1,6 @@
-"""Shapley values in closed form against all coalitions, for every estimator whose kernels are products over columns."""
+"""Shapley values in closed form against all coalitions, for every estimator whose kernels are
+products over columns.
+"""
 
 import itertools
 import math
@@ -34,14 +36,21 @@ MIXED = [
     Matern(1.0, nu=math.inf, features=(0, 2)),
     RBF(1.0, features=(0,)),
     mkl.Product(Linear(features=(0, 1)), RBF(1.0, features=(1, 2))),
-    mkl.Product(Polynomial(2, features=(0, 1)), RBF(1.0, features=(1, 2)), Laplacian(1.0, features=(3, 4, 5))),
+    mkl.Product(
+        Polynomial(2, features=(0, 1)),
+        RBF(1.0, features=(1, 2)),
+        Laplacian(1.0, features=(3, 4, 5)),
+    ),
     mkl.Sum(Linear(features=(0, 1)), RBF(1.0, features=(1, 2))),
     mkl.Interaction(RBF(1.0, features=(0,)), Linear(features=(1,))),
     mkl.Interaction(RBF(1.0, features=(2,))),
     mkl.Ranked(RBF(1.0, relative=True), categories=(4, 5)),
 ]
 BLEND = mkl.Blend(
-    *MIXED, Linear(features=(0,)), mkl.Ranked(Laplacian(1.0, relative=True)), shares=0.1 * np.arange(1, len(MIXED) + 3)
+    *MIXED,
+    Linear(features=(0,)),
+    mkl.Ranked(Laplacian(1.0, relative=True)),
+    shares=0.1 * np.arange(1, len(MIXED) + 3),
 )
 
 
@@ -51,14 +60,15 @@ def decide(model, rows):
 
 
 def by_coalitions(model, rows, columns=COLUMNS):
-    """Values, what columns say alone, and base from v of every coalition, a bit per column: the mean over all
-    combinations of background values of the absent columns, each drawn by itself.
+    """Values, what columns say alone, and base from v of every coalition, a bit per column: the
+    mean over all combinations of background values of the absent columns, each drawn by itself.
     """
     members, count = [list(own) for _, own in columns], len(columns)
 
     def value(row, coalition):
         absent = [own for j, own in enumerate(members) if not coalition >> j & 1]
-        every = np.array(list(itertools.product(model.background_, repeat=len(absent))))  # () where none is absent
+        # () where none is absent
+        every = np.array(list(itertools.product(model.background_, repeat=len(absent))))
         mixed = np.tile(row, (len(every), 1))
         for place, own in enumerate(absent):
             mixed[:, own] = every[:, place][:, own]
@@ -69,7 +79,9 @@ def by_coalitions(model, rows, columns=COLUMNS):
     for j in range(count):
         others = [S for S in range(2**count) if not S >> j & 1]
         weights = [1 / (count * math.comb(count - 1, S.bit_count())) for S in others]
-        values.append(np.tensordot(weights, v[:, [S | 1 << j for S in others]] - v[:, others], (0, 1)))
+        values.append(
+            np.tensordot(weights, v[:, [S | 1 << j for S in others]] - v[:, others], (0, 1))
+        )
     alone = [v[:, 1 << j] - v[:, 0] for j in range(count)]
     return np.stack(values, axis=1), np.stack(alone, axis=1), v[:, 0]
 
@@ -82,7 +94,9 @@ def agrees(model, rows, columns=COLUMNS, digits=1e-9):
     np.testing.assert_allclose(found.values, values, atol=digits * size)
     np.testing.assert_allclose(found.alone, alone, atol=digits * size)
     np.testing.assert_allclose(np.broadcast_to(found.base, base.shape), base, atol=digits * size)
-    np.testing.assert_allclose(found.base + found.values.sum(axis=1), decide(model, rows), atol=digits * size)
+    np.testing.assert_allclose(
+        found.base + found.values.sum(axis=1), decide(model, rows), atol=digits * size
+    )
 
 
 def fitted(model, table):
@@ -94,23 +108,39 @@ def fitted(model, table):
 @pytest.mark.parametrize("center", [False, True])
 def test_every_product_and_every_scale_agrees_with_all_coalitions(normalise, center):
     kernels = mkl.KernelDictionary(tuple(MIXED))
-    agrees(fitted(mkl.LpMKLRegressor(p=2.0, kernels=kernels, normalise=normalise, center=center), data), X[:2])
+    agrees(
+        fitted(
+            mkl.LpMKLRegressor(p=2.0, kernels=kernels, normalise=normalise, center=center), data
+        ),
+        X[:2],
+    )
 
 
 def test_one_kernel_of_nine_columns_agrees_with_all_coalitions():
     rows = np.random.default_rng(1).standard_normal((30, 9))
-    model = mkl.LpMKLRegressor(kernels=mkl.KernelDictionary((RBF(3.0),))).fit(rows, np.sin(rows[:, 0]) * rows[:, 1])
+    model = mkl.LpMKLRegressor(kernels=mkl.KernelDictionary((RBF(3.0),))).fit(
+        rows, np.sin(rows[:, 0]) * rows[:, 1]
+    )
     model.background_ = model.background_[:1]
     agrees(model, rows[:1], tuple((f"x{j}", (j,)) for j in range(9)))
 
 
 ESTIMATORS = {
     "classes": (mkl.LpMKLClassifier(p=2.0, kernels=mkl.KernelDictionary(tuple(MIXED))), classes),
-    "joint": (mkl.JointMKLClassifier(p=2.0, loss="squared", kernels=mkl.KernelDictionary(tuple(WHOLE))), classes),
+    "joint": (
+        mkl.JointMKLClassifier(p=2.0, loss="squared", kernels=mkl.KernelDictionary(tuple(WHOLE))),
+        classes,
+    ),
     "greedy": (mkl.GreedyMKLRegressor(kernels=mkl.KernelDictionary(tuple(MIXED))), data),
-    "greedy, classes": (mkl.GreedyMKLClassifier(kernels=mkl.KernelDictionary(tuple(WHOLE))), classes),
+    "greedy, classes": (
+        mkl.GreedyMKLClassifier(kernels=mkl.KernelDictionary(tuple(WHOLE))),
+        classes,
+    ),
     "blend": (mkl.LpMKLRegressor(kernels=mkl.KernelDictionary((BLEND,))), data),
-    "blend, joint": (mkl.JointMKLClassifier(loss="squared", kernels=mkl.KernelDictionary((BLEND,))), classes),
+    "blend, joint": (
+        mkl.JointMKLClassifier(loss="squared", kernels=mkl.KernelDictionary((BLEND,))),
+        classes,
+    ),
     "gomp": (mkl.GOMPRegressor(kernels=mkl.KernelDictionary(tuple(MIXED))), data),
     "gomp, classes": (mkl.GOMPClassifier(kernels=mkl.KernelDictionary(tuple(WHOLE))), classes),
     "smkl": (mkl.SMKLRegressor(kernels=mkl.KernelDictionary(tuple(MIXED))), data),
@@ -142,11 +172,15 @@ def test_spherical_scale_is_a_product_where_rows_have_length_one():
 def test_with_one_background_row_it_is_what_shap_samples():
     shap = pytest.importorskip("shap")
     rows = X[:, :4]
-    model = mkl.LpMKLRegressor(p=2.0, kernels=mkl.KernelDictionary((*WHOLE, Polynomial(3)))).fit(rows, y)
+    model = mkl.LpMKLRegressor(p=2.0, kernels=mkl.KernelDictionary((*WHOLE, Polynomial(3)))).fit(
+        rows, y
+    )
     model.background_ = model.background_[:1]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        sampled = shap.KernelExplainer(model.predict, model.background_).shap_values(rows[:3], silent=True)
+        sampled = shap.KernelExplainer(model.predict, model.background_).shap_values(
+            rows[:3], silent=True
+        )
     values, base = model.shapley(rows[:3])
     np.testing.assert_allclose(values, sampled, atol=1e-8)
     assert base == pytest.approx(model.predict(model.background_)[0])
@@ -163,12 +197,18 @@ def test_the_background_is_200_rows_by_the_seed_and_is_saved(tmp_path):
 
 
 REFUSED = {
-    "Matern 1 .* is no product": (mkl.LpMKLRegressor(kernels=mkl.KernelDictionary((Matern(1.0),))), data),
+    "Matern 1 .* is no product": (
+        mkl.LpMKLRegressor(kernels=mkl.KernelDictionary((Matern(1.0),))),
+        data,
+    ),
     "linear .* row by row": (
         mkl.LpMKLRegressor(kernels=mkl.KernelDictionary((Linear(),)), normalise="spherical"),
         data,
     ),
-    "pairs of classes vote": (mkl.SMKLClassifier(kernels=mkl.KernelDictionary(tuple(WHOLE))), classes),
+    "pairs of classes vote": (
+        mkl.SMKLClassifier(kernels=mkl.KernelDictionary(tuple(WHOLE))),
+        classes,
+    ),
 }
 
 

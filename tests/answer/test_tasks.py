@@ -1,4 +1,6 @@
-"""Tasks of a person who knows scikit-learn, each as it would be typed; answers and their files are in test_frames."""
+"""Tasks of a person who knows scikit-learn, each as it would be typed; answers and their files are
+in test_frames.
+"""
 
 import os
 import shutil
@@ -56,10 +58,17 @@ def test_strings_are_rows_in_folds_pipelines_and_clones(rows):
     )
 
 
-@every("model", [mkl.LpMKLRegressor(), mkl.GOMPRegressor(), mkl.HKLRegressor(basis=mkl.PolynomialBasis(2))])
+@every(
+    "model",
+    [mkl.LpMKLRegressor(), mkl.GOMPRegressor(), mkl.HKLRegressor(basis=mkl.PolynomialBasis(2))],
+)
 def test_models_of_a_frame_name_its_columns_everywhere(model):
     fitted = clone(model).fit(X, Y)
-    assert fitted.feature_names_in_.tolist() == [name for name, _ in fitted.source_columns_] == list(X.columns)
+    assert (
+        fitted.feature_names_in_.tolist()
+        == [name for name, _ in fitted.source_columns_]
+        == list(X.columns)
+    )
     assert any("dose" in name for name in fitted.kernel_names_)
     bare = clone(model).fit(X.to_numpy(), Y)
     assert [name for name, _ in bare.source_columns_] == ["x0", "x1", "x2"]
@@ -67,7 +76,9 @@ def test_models_of_a_frame_name_its_columns_everywhere(model):
 
 
 def test_a_model_of_a_frame_is_decomposed_without_a_warning():
-    model = mkl.LpMKLRegressor(kernels=mkl.KernelDictionary.per_feature([mkl.RBF(1.0)], 3)).fit(X, Y)
+    model = mkl.LpMKLRegressor(kernels=mkl.KernelDictionary.per_feature([mkl.RBF(1.0)], 3)).fit(
+        X, Y
+    )
     found = mkl.decompose(model, mkl.read_table(X.assign(y=Y), "y"))
     assert found.terms[0].columns == ("age",)
 
@@ -76,8 +87,12 @@ def test_a_model_of_a_frame_is_decomposed_without_a_warning():
 class LogCosh(Loss):
     """A smooth loss of one's own, whose dual was forgotten."""
 
-    name, label, formula = "log cosh", "log cosh", r"\log\cosh(y_i-t_i)"
-    tasks, machine, smooth = ("regression",), "smooth", True
+    name = "log cosh"
+    label = "log cosh"
+    formula = r"\log\cosh(y_i-t_i)"
+    tasks = ("regression",)
+    machine = "smooth"
+    smooth = True
     slopes = (-1.0, 1.0)
 
     def value(self, t, y):
@@ -88,7 +103,9 @@ class LogCosh(Loss):
 
 
 def test_a_smooth_loss_without_its_dual_is_refused_and_says_what_to_write():
-    with pytest.raises(ParameterError, match=r"'log cosh' is smooth and has no dual .* write dual\(a, y, C\)"):
+    with pytest.raises(
+        ParameterError, match=r"'log cosh' is smooth and has no dual .* write dual\(a, y, C\)"
+    ):
         mkl.LpMKLRegressor(loss=LogCosh()).fit(X, Y)
 
 
@@ -115,7 +132,9 @@ class LogCoshWithDual(LogCosh):
         return 1.0
 
     def best_intercept(self, f, y):
-        return float(brentq(lambda b: np.tanh(f + b - y).sum(), (y - f).min() - 1.0, (y - f).max() + 1.0))
+        return float(
+            brentq(lambda b: np.tanh(f + b - y).sum(), (y - f).min() - 1.0, (y - f).max() + 1.0)
+        )
 
 
 def test_a_smooth_loss_of_ones_own_with_its_dual_is_solved_and_certified():
@@ -153,7 +172,10 @@ def test_a_figure_is_saved_as_png(tmp_path, monkeypatch):
 
 def test_automkl_is_scored_by_the_log_loss_in_folds():
     data, y = load_iris(return_X_y=True, as_frame=True)
-    assert cross_val_score(mkl.AutoMKLClassifier(), data, y, cv=3, scoring="neg_log_loss").mean() > -0.5
+    assert (
+        cross_val_score(mkl.AutoMKLClassifier(), data, y, cv=3, scoring="neg_log_loss").mean()
+        > -0.5
+    )
 
 
 def test_several_outputs_have_a_model_of_their_own():
@@ -186,7 +208,9 @@ def test_weights_of_classes_are_weights_of_rows_on_paths_and_in_processes():
 def test_the_command_writes_the_answer_as_one_page(tmp_path, capsys):
     X.assign(price=Y).to_csv(tmp_path / "table.csv", index=False)
     page = tmp_path / "page.html"
-    assert launcher.main([str(tmp_path / "table.csv"), "--target", "price", "--out", str(page)]) == 0
+    assert (
+        launcher.main([str(tmp_path / "table.csv"), "--target", "price", "--out", str(page)]) == 0
+    )
     said = capsys.readouterr().out
     assert said.startswith("Predicting price")
     assert "price" in page.read_text(encoding="utf-8")

@@ -43,7 +43,10 @@ def verdicts(draw):
     cut = draw(st.integers(0, len(NAMES)))
     references = [
         ComparedReference(
-            name, draw(st.floats(-1, 1)), draw(st.floats(-1, 1)), draw(st.floats(0, 1) | st.just(math.nan))
+            name,
+            draw(st.floats(-1, 1)),
+            draw(st.floats(-1, 1)),
+            draw(st.floats(0, 1) | st.just(math.nan)),
         )
         for name in draw(st.lists(st.sampled_from(["linear", "RBF", *TREES]), unique=True))
     ]
@@ -71,26 +74,40 @@ def test_a_sentence_says_its_figures_and_no_more(verdict):
     assert verdict.better_than_guess == (verdict.relation == "better")
     assert ("no sign of a relation" in said) == (verdict.relation == "none")
     assert ("related, but not better than guessing" in said) == (verdict.relation == "related")
-    assert ("One row (**size 12**) makes up 61\u00a0% of the squared error." in said) == (verdict.outlier is not None)
+    assert ("One row (**size 12**) makes up 61\u00a0% of the squared error." in said) == (
+        verdict.outlier is not None
+    )
     named = [name for name in named if name != "size 12"]
     assert ("optimistic" in said) == (not verdict.held_out)
-    guess = rounded(verdict.guess_error) if verdict.task == "regression" else f"{100 * verdict.guess_error:.1f}\u00a0%"
-    is_behind = verdict.relation == "related" and verdict.typical_error < verdict.guess_error  # by another score
+    guess = (
+        rounded(verdict.guess_error)
+        if verdict.task == "regression"
+        else f"{100 * verdict.guess_error:.1f}\u00a0%"
+    )
+    # by another score
+    is_behind = verdict.relation == "related" and verdict.typical_error < verdict.guess_error
     assert (f"its R², {rounded(verdict.score)}, is not above" if is_behind else guess) in said
     if verdict.relation == "none":
         assert named == []
         assert "could help" in said
-        assert ("a difference that could be chance" in said) == (verdict.typical_error < verdict.guess_error)
+        assert ("a difference that could be chance" in said) == (
+            verdict.typical_error < verdict.guess_error
+        )
         return
     few = verdict.chance if ranked and len(verdict.chance) <= CHANCE_NAMED else ()
     assert named == [*ranked, *few]
     assert all(rounded(one.effect, 2) in said for one in verdict.leading)
     assert ("could be chance" in said) == bool(verdict.chance)
     if verdict.relation == "related":
-        assert f"better than chance (rank correlation {rounded(verdict.association, 2)}), but its" in said
+        assert (
+            f"better than chance (rank correlation {rounded(verdict.association, 2)}), but its"
+            in said
+        )
         return
     known = verdict.references if verdict.held_out else ()
-    trees = [one for one in known if one.place == "behind"] or [one for one in known if one.name in TREES]
+    trees = [one for one in known if one.place == "behind"] or [
+        one for one in known if one.name in TREES
+    ]
     places = {"ahead": "Better than", "behind": "Worse than", "same": "The same as"}
     places["level"] = "Not clearly different from"
     if verdict.rows < FEW_ROWS:
@@ -103,10 +120,13 @@ def test_a_sentence_says_its_figures_and_no_more(verdict):
 
 def test_the_sentence_of_a_table_of_prices():
     level = ComparedReference("forest", 0.62, -0.02, 0.05)
-    assert some_verdict(references=(level,)).sentence(lambda name: f"**{name}**", "AER.HousePrices") == (
-        "Predicting **price** in AER.HousePrices: **lotsize** (moves it by 9,400 on average) and **bathrooms** (6,800) "
-        "matter most; **gasheat** could be chance. Typical error (root mean square) 15,400; guessing the mean: 26,000. "
-        "Not clearly different from a random forest (137 held-out rows)."
+    assert some_verdict(references=(level,)).sentence(
+        lambda name: f"**{name}**", "AER.HousePrices"
+    ) == (
+        "Predicting **price** in AER.HousePrices: **lotsize** (moves it by 9,400 on "
+        "average) and **bathrooms** (6,800) matter most; **gasheat** could be chance. "
+        "Typical error (root mean square) 15,400; guessing the mean: 26,000. Not clearly "
+        "different from a random forest (137 held-out rows)."
     )
 
 
@@ -116,25 +136,35 @@ def test_the_sentence_where_rows_are_ordered_and_errors_are_not_smaller():
         outlier=("income 4957.813", 0.61), chance=(),
     )  # fmt: skip
     assert str(found) == (
-        "Predicting price: related, but not better than guessing: lotsize (moves it by 9,400 on average) and bathrooms "
-        "(6,800) matter most. It orders the rows better than chance (rank correlation 0.31), but its typical error, "
-        "2.9, is not below that of guessing, 2.85 (137 held-out rows). One row (income 4957.813) makes up 61\u00a0% of "
-        "the squared error."
+        "Predicting price: related, but not better than guessing: lotsize (moves it by "
+        "9,400 on average) and bathrooms (6,800) matter most. It orders the rows better "
+        "than chance (rank correlation 0.31), but its typical error, 2.9, is not below "
+        "that of guessing, 2.85 (137 held-out rows). One row (income 4957.813) makes up "
+        "61\u00a0% of the squared error."
     )
 
 
-@pytest.mark.parametrize(("gap", "floor", "place"), [(-1.3e-7, 1e-3, "same"), (-0.01, 1e-3, "behind")])
+@pytest.mark.parametrize(
+    ("gap", "floor", "place"), [(-1.3e-7, 1e-3, "same"), (-0.01, 1e-3, "behind")]
+)
 def test_a_difference_that_matters_to_nobody_is_the_same(gap, floor, place):
     linear = ComparedReference("linear", 0.6, gap, 1e-9, floor)
     assert linear.place == place
-    said = str(some_verdict(references=(linear, ComparedReference("forest", 0.6, gap, 1e-9, floor))))
+    said = str(
+        some_verdict(references=(linear, ComparedReference("forest", 0.6, gap, 1e-9, floor)))
+    )
     assert ("The same as a random forest" if place == "same" else "Worse than") in said
 
 
 def test_a_third_column_is_named_where_it_is_level_with_the_second():
-    far, near = (tuple(column(*one, 0.1) for one in [("a", 9.0), ("b", 5.0), ("c", c), ("d", c)]) for c in (4.7, 4.9))
+    far, near = (
+        tuple(column(*one, 0.1) for one in [("a", 9.0), ("b", 5.0), ("c", c), ("d", c)])
+        for c in (4.7, 4.9)
+    )
     assert "a (moves it by 9 on average) and b (5) matter most" in str(some_verdict(matters=far))
-    assert "a (moves it by 9 on average), b (5) and c (4.9) matter most" in str(some_verdict(matters=near))
+    assert "a (moves it by 9 on average), b (5) and c (4.9) matter most" in str(
+        some_verdict(matters=near)
+    )
     assert "a and b tell them" in str(some_verdict(matters=far, task="novelty", relation=None))
 
 

@@ -10,8 +10,13 @@ from tests.browser.server import Server
 from tests.browser.steps import Visitor, new_context
 from tests.browser.walker import begin
 
-# The same engine without a window's trimmings, where it is installed: a page costs it a quarter less.
-CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium-headless-shell") or shutil.which("chromium")
+# The same engine without a window's trimmings, where it is installed: a page costs it a quarter
+# less.
+CHROMIUM = (
+    os.environ.get("CHROMIUM")
+    or shutil.which("chromium-headless-shell")
+    or shutil.which("chromium")
+)
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -20,7 +25,8 @@ FLAGS = [
     "--disable-component-update",
     "--disable-extensions",
     "--disable-sync",
-    # A page is drawn by as few threads and processes as will do: the tests share two cores with their servers.
+    # A page is drawn by as few threads and processes as will do: the tests share two cores with
+    # their servers.
     "--disable-site-isolation-trials",
     "--in-process-gpu",
     "--num-raster-threads=1",
@@ -45,13 +51,17 @@ def pytest_runtest_makereport(item, call):
             report.sections.append((f"the window at {visitor.url}", visitor.account()))
         shared = getattr(item, "funcargs", {}).get("server")
         if shared is not None:
-            report.sections.append(("the server's log", shared.log.read_text(errors="replace")[-4000:]))
+            report.sections.append(
+                ("the server's log", shared.log.read_text(errors="replace")[-4000:])
+            )
     return report
 
 
 @pytest.fixture(scope="package")
 def server(tmp_path_factory):
-    """One server per process for tests that need no fresh one, on the layer of threads that forgives least."""
+    """One server per process for tests that need no fresh one, on the layer of threads that
+    forgives least.
+    """
     more = {"NUMBA_THREADING_LAYER": "workqueue"}
     running = Server(tmp_path_factory.mktemp("server") / "server.log", **more)
     yield running
@@ -78,8 +88,8 @@ def guests(chromium):
 
 @pytest.fixture(scope="package")
 def walker(server, chromium, guests):
-    """One window for each source, with its table and kernels chosen as a person does it; nobody shares what is
-    uploaded.
+    """One window for each source, with its table and kernels chosen as a person does it; nobody
+    shares what is uploaded.
     """
     windows: dict[str, Visitor] = {}
 
@@ -96,8 +106,8 @@ def walker(server, chromium, guests):
 
 @pytest.fixture
 def visit(chromium, guests):
-    """Open windows that close with the test and leave nothing to the next; those ``apart`` share nothing with the
-    others.
+    """Open windows that close with the test and leave nothing to the next; those ``apart`` share
+    nothing with the others.
     """
     open_windows: list[Visitor] = []
 

@@ -35,7 +35,9 @@ def prices(n=90, seed=5):
 
 @dataclass(frozen=True, eq=False)
 class Known:
-    """A table with its parts and kernels, made without the app; ``batch`` are its first rows as a file."""
+    """A table with its parts and kernels, made without the app; ``batch`` are its first rows as a
+    file.
+    """
 
     table: Dataset
     parts: Split
@@ -47,7 +49,11 @@ class Known:
 def known(source):
     if source == "sample":
         table = load_sample("iris")
-        batch = pd.DataFrame(table.X[:BATCH], columns=list(table.feature_names)).to_csv(index=False).encode()
+        batch = (
+            pd.DataFrame(table.X[:BATCH], columns=list(table.feature_names))
+            .to_csv(index=False)
+            .encode()
+        )
     else:
         table = read_table(prices())
         batch = b"\n".join(prices().splitlines()[: BATCH + 1])
@@ -61,7 +67,9 @@ def known(source):
 def found_of(source, algorithm):
     """The answer of Explore when nothing but kernels and algorithm are chosen."""
     here = known(source)
-    return answered(here.table, Asked(kernels=here.kernels, method=None if algorithm == "lp" else algorithm))
+    return answered(
+        here.table, Asked(kernels=here.kernels, method=None if algorithm == "lp" else algorithm)
+    )
 
 
 def path_of(source, algorithm):

@@ -28,7 +28,8 @@ class Server:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind(("127.0.0.1", port))
             self.port = port = probe.getsockname()[1]
-        self.url, self.log = f"http://127.0.0.1:{port}", log
+        self.url = f"http://127.0.0.1:{port}"
+        self.log = log
         command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.headless", "true"]
         command += ["--server.port", str(port), "--server.fileWatcherType", "none"]
         usual = {"MKL_EXPLORER_HOME": str(log.parent / "home")}
@@ -43,7 +44,9 @@ class Server:
             if over or time.monotonic() > until:
                 self.stop()
                 what = "ended" if over else f"did not answer within {START_SECONDS} s"
-                raise (RuntimeError if over else TimeoutError)(f"The server {what}:\n{log.read_text()}")
+                raise (RuntimeError if over else TimeoutError)(
+                    f"The server {what}:\n{log.read_text()}"
+                )
             time.sleep(0.1)
 
     def stop(self):

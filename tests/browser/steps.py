@@ -11,22 +11,26 @@ from urllib.parse import parse_qs, urlparse
 import numpy as np
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
-WAIT = 300_000  # for a condition; on a loaded machine that still compiles, the first page takes minutes
+# for a condition; on a loaded machine that still compiles, the first page takes minutes
+WAIT = 300_000
 P = ParamSpec("P")
 TURNS = count()
 PATIENCE = 60.0
 CURSOR = ".st-key-path_chart .path-cursor line"
 # When something was sent to the server that is not answered yet; a page that is left forgets it.
-# A tab that slept for long is one whose session the server has forgotten: it connects without naming it.
+# A tab that slept for long is one whose session the server has forgotten: it connects without
+# naming it.
 LISTEN = """() => { const Socket = window.WebSocket; window.unanswered = null; window.sockets = [];
   window.WebSocket = class extends Socket {
     constructor(url, names) { super(url, window.slept && Array.isArray(names) ? names.slice(0, 2) : names);
       window.slept = false; window.sockets.push(this);
       this.addEventListener('message', () => { window.unanswered = null; }); }
     send(...all) { window.unanswered = performance.now(); super.send(...all); } }; }"""
-DROPPED = 30_000  # milliseconds: what asks for a part that a run of the whole page has just replaced is never answered
-# Nothing runs, is asked for or is out of date, for as long as asked, by the page's own clock: what a click or a key has
-# begun there comes before the next look, however busy the machine.
+# milliseconds: what asks for a part that a run of the whole page has just replaced is never
+# answered
+DROPPED = 30_000
+# Nothing runs, is asked for or is out of date, for as long as asked, by the page's own clock: what
+# a click or a key has begun there comes before the next look, however busy the machine.
 AT_REST = """([turn, quiet, dropped]) => {
   const all = (name) => [...document.querySelectorAll(`[data-testid=${name}]`)];
   const bars = all('stProgress');
@@ -40,8 +44,8 @@ AT_REST = """([turn, quiet, dropped]) => {
 
 
 def patiently(check):
-    """Look again for a while: on a busy machine the server's answer to a click may be late, and what was is still
-    shown.
+    """Look again for a while: on a busy machine the server's answer to a click may be late, and
+    what was is still shown.
     """
 
     @wraps(check)
@@ -73,9 +77,12 @@ class Visitor:
 
     def __init__(self, browser, url, shared=None):
         Visitor.everyone.append(self)
-        self.shared, self.context = shared is not None, shared or new_context(browser)
+        self.shared = shared is not None
+        self.context = shared or new_context(browser)
         self.page = self.context.new_page()
-        self.url, self.errors, self.hosts = url, [], set()
+        self.url = url
+        self.errors = []
+        self.hosts = set()
         self.page.set_default_timeout(WAIT)
         self.page.add_init_script(f"({LISTEN})()")
         self.page.on("console", self._hear)
@@ -104,8 +111,10 @@ class Visitor:
         try:
             shown = self.page.locator("body").inner_text(timeout=2000)
             figures = self.page.locator(".js-plotly-plot, .chart").count()
-        except Exception as error:  # a window that does not answer is reported as such beside the failure itself
-            shown, figures = repr(error), 0
+        except Exception as error:
+            # a window that does not answer is reported as such beside the failure itself
+            shown = repr(error)
+            figures = 0
         return f"{self.page.url}\n{figures} figures; errors: {self.errors}\n{shown[:3000]}"
 
     def open(self, path="data"):
@@ -125,7 +134,9 @@ class Visitor:
 
     def sleep(self):
         """Lose the connection for longer than the server remembers the tab, and have a new one."""
-        self.page.evaluate("() => { window.slept = true; window.sockets.forEach(one => one.close()); }")
+        self.page.evaluate(
+            "() => { window.slept = true; window.sockets.forEach(one => one.close()); }"
+        )
         self.page.wait_for_function("() => !window.slept && window.sockets.at(-1).readyState === 1")
 
     def named(self, table):
@@ -136,10 +147,14 @@ class Visitor:
     def settle(self, quiet=0.3):
         """Wait until nothing has run for a moment, and find no failure then."""
         try:
-            self.page.wait_for_function(AT_REST, arg=[next(TURNS), 1000 * quiet, DROPPED], polling=50)
+            self.page.wait_for_function(
+                AT_REST, arg=[next(TURNS), 1000 * quiet, DROPPED], polling=50
+            )
         except PlaywrightTimeout as error:
             bars = self.page.locator("[data-testid=stProgress]").all_inner_texts() or "none"
-            raise TimeoutError(f"No rest within {WAIT // 1000} s; work under way: {bars}.") from error
+            raise TimeoutError(
+                f"No rest within {WAIT // 1000} s; work under way: {bars}."
+            ) from error
         failures = self.page.locator("[data-testid=stException]")
         assert failures.count() == 0, failures.first.inner_text()
 
@@ -154,8 +169,8 @@ class Visitor:
         return {name: values[0] for name, values in parse_qs(urlparse(self.page.url).query).items()}
 
     def take(self, name):
-        """Press a button and return the file it hands over; press again if the page was drawn anew just then, as one
-        does.
+        """Press a button and return the file it hands over; press again if the page was drawn anew
+        just then, as one does.
         """
         button = self.page.get_by_role("button", name=name, exact=True)
         for patience in (15_000, 15_000, WAIT):
@@ -217,7 +232,9 @@ def upload(visitor, content, name="things.csv"):
 WATCH = """(watched) => { window.changes = 0;
   window.watch = new MutationObserver(() => window.changes++);
   window.watch.observe(watched, {attributes: true, childList: true, characterData: true, subtree: true}); }"""
-NEXT_FRAME = "() => new Promise(painted => requestAnimationFrame(() => requestAnimationFrame(painted)))"
+NEXT_FRAME = (
+    "() => new Promise(painted => requestAnimationFrame(() => requestAnimationFrame(painted)))"
+)
 
 
 def track_of(slider):
@@ -241,9 +258,11 @@ def take_hold(visitor, slider):
 
 
 def drag(visitor, slider, watched, to, moves=24):
-    """Drag the thumb along its track and back, then to a share of it; return how often what is watched changed.
+    """Drag the thumb along its track and back, then to a share of it; return how often what is
+    watched changed.
 
-    Each move waits for the browser to paint, not for a clock; the server has no part in it before the thumb is let go.
+    Each move waits for the browser to paint, not for a clock; the server has no part in it before
+    the thumb is let go.
     """
     place = take_hold(visitor, slider)
     watched.evaluate(WATCH)

@@ -8,16 +8,21 @@ from tests.browser.steps import CURSOR, assert_at, assert_reads, drag, patiently
 from tests.browser.walker import assert_explored, assert_weighed
 
 
-def test_the_cursor_is_dragged_moved_by_keys_grabbed_played_and_put_between_two_points(server, visit):
+def test_the_cursor_is_dragged_moved_by_keys_grabbed_played_and_put_between_two_points(
+    server, visit
+):
     visitor = visit(server.url)
     visitor.open(f"explore?data=iris&{KERNELS}&look=path")
     visitor.wait_for_path()
     found = found_of("sample", "lp")
-    path, last = found.path, len(found.path) - 1
+    path = found.path
+    last = len(found.path) - 1
     released = round(0.75 * last)
     assert_explored(visitor, path, visitor.index())
 
-    assert drag(visitor, visitor.slider, visitor.page.locator(CURSOR).first, to=released / last) >= 10
+    assert (
+        drag(visitor, visitor.slider, visitor.page.locator(CURSOR).first, to=released / last) >= 10
+    )
     visitor.page.mouse.up()
     visitor.settle()
     assert_at(visitor, released)
@@ -111,7 +116,8 @@ def test_back_forward_and_undo_return_to_what_was(server, visit):
     visitor.go("Kernels")
     visitor.page.wait_for_url("**data=wine*")
     visitor.settle(1.2)
-    visitor.page.go_back()  # one step, although the menu gave the address without its parameters first
+    # one step, although the menu gave the address without its parameters first
+    visitor.page.go_back()
     visitor.page.wait_for_selector("text=Which table does the model learn from?")
     visitor.page.wait_for_selector("text=178 rows")
     assert not visitor.errors

@@ -1,4 +1,6 @@
-"""In a real browser, faulty files of every kind of repair are read rightly at once or after one click."""
+"""In a real browser, faulty files of every kind of repair are read rightly at once or after one
+click.
+"""
 
 import re
 
@@ -21,7 +23,9 @@ def test_every_fault_is_read_rightly_or_mended_by_one_click(server, visit):
     for fault in map(FAULTS.get, KINDS):
         upload(visitor, fault.content, "table.csv")
         if fault.button:
-            visitor.page.get_by_role("button", name=re.compile(f"^{re.escape(fault.button)}")).click()
+            visitor.page.get_by_role(
+                "button", name=re.compile(f"^{re.escape(fault.button)}")
+            ).click()
         visitor.settle()  # the table before may look alike
         task = re.escape(TASKS[len(fault.classes)])
         target = re.compile(rf"{fault.n_rows} rows, .*Target {re.escape(fault.target)}: {task}")

@@ -1,5 +1,5 @@
-"""A table whose names would be markup or code, on every page and tab: no script runs, no dialog, nobody else is
-asked.
+"""A table whose names would be markup or code, on every page and tab: no script runs, no dialog,
+nobody else is asked.
 """
 
 from pages.shared.state import ROOMS
@@ -11,7 +11,8 @@ TRACES = "#injected, img[src=x], iframe, [onerror], svg[onload], a[href^=javascr
 
 
 def test_no_page_runs_a_name(server, visit):
-    visitor, dialogs = visit(server.url), []
+    visitor = visit(server.url)
+    dialogs = []
     page = visitor.page
     page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
     visitor.open("data?widths=1&each=linear&degree=0")

@@ -1,4 +1,6 @@
-"""The Hulls page in a real browser: dragging λ repaints without the server, and a node can be clicked."""
+"""The Hulls page in a real browser: dragging λ repaints without the server, and a node can be
+clicked.
+"""
 
 import re
 
@@ -28,21 +30,33 @@ def shown(visitor):
     marks = visitor.page.locator(".hull .node").evaluate_all(
         "all => all.map(one => [one.dataset.role, one.dataset.node])"
     )
-    return {role: {node for part, node in marks if part == role} for role in ("inside", "extreme", "outside")}
+    return {
+        role: {node for part, node in marks if part == role}
+        for role in ("inside", "extreme", "outside")
+    }
 
 
 def test_dragging_lambda_repaints_grid_graph_and_relevance_without_the_server(window):
-    visitor, slider = window, window.page.locator(SLIDER)
+    visitor = window
+    slider = window.page.locator(SLIDER)
     let_go(visitor, slider, 1.0)
-    before, link = shown(visitor), visitor.page.url
+    before = shown(visitor)
+    link = visitor.page.url
     cells = "all => all.map(one => one.dataset.kind)"
     grid = visitor.page.locator(".hull .cell").evaluate_all(cells)
-    bars = visitor.page.locator(".hull .bar").evaluate_all("all => all.map(one => one.style.transform)")
+    bars = visitor.page.locator(".hull .bar").evaluate_all(
+        "all => all.map(one => one.style.transform)"
+    )
     assert drag(visitor, slider, visitor.page.locator(".hull output"), to=0) >= 10
     assert visitor.page.url == link  # nothing was reported yet
     assert shown(visitor) != before
     assert visitor.page.locator(".hull .cell").evaluate_all(cells) != grid
-    assert visitor.page.locator(".hull .bar").evaluate_all("all => all.map(one => one.style.transform)") != bars
+    assert (
+        visitor.page.locator(".hull .bar").evaluate_all(
+            "all => all.map(one => one.style.transform)"
+        )
+        != bars
+    )
     visitor.page.mouse.up()
     visitor.page.wait_for_url(lambda url: url != link and "hull_at=" in url)
     visitor.settle()
@@ -74,8 +88,10 @@ def test_a_clicked_node_of_graph_and_grid_shows_what_it_adds(window):
     visitor.settle()
     assert_reads(visitor, "s5, depth 1")
     chart = "[data-testid=stPlotlyChart]"
-    visitor.page.wait_for_selector(f"{chart}[role=figure][aria-label*='What s5 adds'], "
-                                   f"{chart} [role=figure][aria-label*='What s5 adds']")  # fmt: skip
+    visitor.page.wait_for_selector(
+        f"{chart}[role=figure][aria-label*='What s5 adds'], {chart} "
+        "[role=figure][aria-label*='What s5 adds']"
+    )  # fmt: skip
     visitor.page.locator(".hull .cell[data-cell='1,1']").click()
     visitor.page.wait_for_url("**hull_node=3%5E1*9%5E1*")
     visitor.settle()

@@ -1,4 +1,6 @@
-"""Work stays in a real browser: a reload finds its table, and a saved screen opens in another browser."""
+"""Work stays in a real browser: a reload finds its table, and a saved screen opens in another
+browser.
+"""
 
 import os
 import re
@@ -11,7 +13,8 @@ from tests.browser.steps import upload
 
 
 def test_a_reload_finds_the_table_and_a_saved_screen_opens_elsewhere(server, visit, tmp_path):
-    owner, other = visit(server.url), visit(server.url, apart=True)
+    owner = visit(server.url)
+    other = visit(server.url, apart=True)
     owner.open("data?recipe=builders&widths=2&each=none&look=path")
     upload(owner, prices())
     owner.page.wait_for_selector("text=90 rows")
@@ -31,19 +34,29 @@ def test_a_reload_finds_the_table_and_a_saved_screen_opens_elsewhere(server, vis
     assert not owner.errors + other.errors
 
 
-GONE = re.compile("WebSocket|ERR_CONNECTION|reaching server endpoint|not responding|timed out|disconnected")
-MINE, OTHER, SAMPLE = "mine.csv", "other.csv", "Breast cancer"
-QUESTIONS = {"Data": "Which table does the model learn from?", "Lessons": "What do you expect, and what happens?"}
-# All pairs take minutes, and with restarts more: the suite takes every act once and then a restart, a person who sets
-# EVERY_PAIR all pairs, and with EVERY_RESTART those with restarts.
-ACTS = ("reload", "back", "forward", "sleep", "two tabs", "undo") + ("restart",) * bool(os.environ.get("EVERY_RESTART"))
+GONE = re.compile(
+    "WebSocket|ERR_CONNECTION|reaching server endpoint|not responding|timed out|disconnected"
+)
+MINE = "mine.csv"
+OTHER = "other.csv"
+SAMPLE = "Breast cancer"
+QUESTIONS = {
+    "Data": "Which table does the model learn from?",
+    "Lessons": "What do you expect, and what happens?",
+}
+# All pairs take minutes, and with restarts more: the suite takes every act once and then a restart,
+# a person who sets EVERY_PAIR all pairs, and with EVERY_RESTART those with restarts.
+ACTS = ("reload", "back", "forward", "sleep", "two tabs", "undo") + ("restart",) * bool(
+    os.environ.get("EVERY_RESTART")
+)
 EVERY = bool(os.environ.get("EVERY_PAIR") or os.environ.get("EVERY_RESTART"))
 
 
 def every_pair(acts):
     """A walk in which each act comes after each, itself too: an Eulerian circle over the acts."""
     left = {one: list(acts) for one in acts}
-    stack, walk = [acts[0]], []
+    stack = [acts[0]]
+    walk = []
     while stack:
         if left[stack[-1]]:
             stack.append(left[stack[-1]].pop())
@@ -59,7 +72,9 @@ def test_a_walk_over_every_pair_has_every_pair():
 
 
 def test_the_table_stays_the_persons_own_whatever_comes_between(tmp_path, visit):
-    """A reload, Back, Forward, sleep, a second tab and undo over an upload, each or in all pairs; then a restart."""
+    """A reload, Back, Forward, sleep, a second tab and undo over an upload, each or in all pairs;
+    then a restart.
+    """
     log = tmp_path / "server.log"
     server = Server(log)
     try:
@@ -92,7 +107,8 @@ def click(visitor, where):
 
 def do(visitor, act, where):
     """What a person does on two pages that need nothing computed, the table named after each step."""
-    page, elsewhere = visitor.page, "Lessons" if where == "Data" else "Data"
+    page = visitor.page
+    elsewhere = "Lessons" if where == "Data" else "Data"
     if act == "reload":
         page.reload()
     elif act in ("back", "forward"):
@@ -120,8 +136,11 @@ def do(visitor, act, where):
     return seen(visitor, where)
 
 
-def test_a_tab_that_lost_its_table_offers_it_and_the_sample_and_a_shared_link_shows_what_it_says(server, visit):
-    visitor, stranger = visit(server.url, apart=True), visit(server.url, apart=True)
+def test_a_tab_that_lost_its_table_offers_it_and_the_sample_and_a_shared_link_shows_what_it_says(
+    server, visit
+):
+    visitor = visit(server.url, apart=True)
+    stranger = visit(server.url, apart=True)
     stranger.open("lessons")
     stranger.named(SAMPLE)
     visitor.open("data?recipe=builders&widths=2&each=none")

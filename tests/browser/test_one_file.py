@@ -1,5 +1,5 @@
-"""Files opened from disk, offline: they ask nobody for anything, and every kind drags, obeys the keys and turns
-dark.
+"""Files opened from disk, offline: they ask nobody for anything, and every kind drags, obeys the
+keys and turns dark.
 """
 
 import gzip
@@ -15,7 +15,9 @@ from tests.figures.test_one_file import HOSTILE, a_path, columns_of
 
 EARLIER = File(__file__).resolve().parents[2] / "sample_data" / "earlier"
 ABOUT = About(
-    HOSTILE[0], problems=(SolvedProblem(HOSTILE[1], r"\min_\theta \|w\|", HOSTILE[2]),), settings="?data=wine"
+    HOSTILE[0],
+    problems=(SolvedProblem(HOSTILE[1], r"\min_\theta \|w\|", HOSTILE[2]),),
+    settings="?data=wine",
 )
 SLIDER = "[data-leads] input[type=range]"
 
@@ -39,7 +41,10 @@ def of_methods():
 def of_hulls():
     """Hulls that came with the project, under names that would be markup."""
     found = unpacked(next(EARLIER.glob("hulls_sparse_polynomial_*.json.gz")))
-    layout = HullLayout(**{name: tuples(value) for name, value in found["layout"].items()} | {"variables": HOSTILE * 9})
+    layout = HullLayout(
+        **{name: tuples(value) for name, value in found["layout"].items()}
+        | {"variables": HOSTILE * 9}
+    )
     path = a_path(len(found["states"]), param="lam")
     return hulls_page(path, ABOUT, index=3, drawn=(layout, found["states"]))
 
@@ -60,9 +65,12 @@ WORDS = {
 @pytest.fixture(scope="module")
 def window(chromium):
     """One window without a network for all kinds."""
-    context = chromium.new_context(viewport={"width": 1280, "height": 720}, color_scheme="light", offline=True)
+    context = chromium.new_context(
+        viewport={"width": 1280, "height": 720}, color_scheme="light", offline=True
+    )
     page = context.new_page()
-    page.heard, page.asked = [], []
+    page.heard = []
+    page.asked = []
     page.on("pageerror", lambda error: page.heard.append(str(error)))
     page.on("console", lambda message: page.heard.append(message.text))
     page.on("dialog", lambda dialog: (page.heard.append(dialog.message), dialog.dismiss()))
@@ -95,13 +103,17 @@ def test_a_file_from_disk_drags_obeys_the_keys_and_turns_dark(window, tmp_path, 
     slider = window.locator(SLIDER)
     steps = int(slider.get_attribute("max"))
     pictures = window.locator("[role=img], svg[role=group]")
-    said, drawn = slider.get_attribute("aria-valuetext"), pictures.first.get_attribute("aria-label")
+    said = slider.get_attribute("aria-valuetext")
+    drawn = pictures.first.get_attribute("aria-label")
     read = window.locator(WORDS[kind]).inner_text()
     window.evaluate("document.activeElement.blur()")
     before = float(slider.input_value())
     window.keyboard.press("ArrowRight")
-    window.wait_for_function("([s, said]) => document.querySelector('[data-leads]').shadowRoot.querySelector('input')"
-                             ".getAttribute('aria-valuetext') !== said", arg=[SLIDER, said])  # fmt: skip
+    window.wait_for_function((
+        "([s, said]) => "
+        "document.querySelector('[data-leads]').shadowRoot.querySelector('input').getAttribute('aria-valuetext') "
+        "!== said"
+    ), arg=[SLIDER, said])  # fmt: skip
     assert float(slider.input_value()) == before + 1
     assert pictures.first.get_attribute("aria-label") != drawn
     assert window.locator(WORDS[kind]).inner_text() != read
@@ -111,7 +123,11 @@ def test_a_file_from_disk_drags_obeys_the_keys_and_turns_dark(window, tmp_path, 
     assert float(slider.input_value()) == steps
     paper = window.evaluate("getComputedStyle(document.body).backgroundColor")
     window.locator("#theme").click()
-    assert paper == "rgb(255, 255, 255)" != window.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert (
+        paper
+        == "rgb(255, 255, 255)"
+        != window.evaluate("getComputedStyle(document.body).backgroundColor")
+    )
     assert float(slider.input_value()) == steps
     assert window.heard == []
     assert window.asked == [file.as_uri()]

@@ -1,4 +1,6 @@
-"""The players away from the app: each is a module a browser takes, and one slider leads chart, bars and texts."""
+"""The players away from the app: each is a module a browser takes, and one slider leads chart, bars
+and texts.
+"""
 
 from typing import Any
 
@@ -72,7 +74,10 @@ def test_every_player_is_a_module_with_a_default_function(page, name):
 def stage(page):
     """A page of its own: a chart, a slider under it, bars and texts that listen."""
     names = {"bars": BARS, "texts": TEXTS, "chart": CHART, "path": PATH}
-    rooms = "".join(f"<div id='{name}'><style>{player(name).css}</style>{player(name).html}</div>" for name in names)
+    rooms = "".join(
+        f"<div id='{name}'><style>{player(name).css}</style>{player(name).html}</div>"
+        for name in names
+    )
     page.set_content(rooms)
     for name, data in names.items():
         page.evaluate(BEGIN, {"name": name, "js": player(name).js, "data": data})
@@ -116,7 +121,13 @@ def test_the_echo_of_a_report_moves_nothing_and_a_new_turn_does(stage):
     stage.wait_for_function("window.reports.length")
     stage.evaluate("data => window.again(data)", PATH)
     assert line(stage) == pytest.approx(4.0, abs=1e-3)
-    between = {"x": 0.75, "label": "C = 3", "spoken": "between", "sets": {"weights": [1.5, 0.5]}, "hollow": False}
+    between = {
+        "x": 0.75,
+        "label": "C = 3",
+        "spoken": "between",
+        "sets": {"weights": [1.5, 0.5]},
+        "hollow": False,
+    }
     stage.evaluate("data => window.again(data)", PATH | {"turn": 2, "index": 2, "exact": between})
     assert line(stage) == pytest.approx(3.0, abs=1e-3)
     assert stage.locator("#path output").inner_text() == "C = 3"
@@ -127,7 +138,9 @@ def test_the_echo_of_a_report_moves_nothing_and_a_new_turn_does(stage):
 
 def test_a_slider_whose_data_come_before_those_of_its_figure_waits_for_the_panels(stage):
     lines = stage.locator("#chart .path-cursor line")
-    stage.evaluate("data => window.players.path(data)", PATH | {"panels": ["", "2"], "turn": 2, "index": 2})
+    stage.evaluate(
+        "data => window.players.path(data)", PATH | {"panels": ["", "2"], "turn": 2, "index": 2}
+    )
     assert stage.locator("#path input").input_value() == "2"
     two = CHART | {"panels": [*CHART["panels"], CHART["panels"][0] | {"suffix": "2"}]}
     stage.evaluate("data => window.players.chart(data)", two)
@@ -152,8 +165,13 @@ def test_the_line_can_be_taken_hold_of_and_the_button_plays(stage):
 
 
 def test_the_end_of_an_earlier_call_cuts_nothing_off(stage):
-    """Data that come before a script has loaded call it twice, and then the first of the calls is ended."""
-    ended = "([name, data]) => { const end = window.players[name](data); window.players[name](data); end(); }"
+    """Data that come before a script has loaded call it twice, and then the first of the calls is
+    ended.
+    """
+    ended = (
+        "([name, data]) => { const end = window.players[name](data); "
+        "window.players[name](data); end(); }"
+    )
     for name, data in (("bars", BARS), ("texts", TEXTS), ("path", PATH)):
         stage.evaluate(ended, [name, data])
     stage.evaluate("document.querySelector('#chart .path-cursor').remove()")

@@ -1,4 +1,6 @@
-"""The playground: its solver beside the library's, and a truth that is dragged, handed out by a link and guessed."""
+"""The playground: its solver beside the library's, and a truth that is dragged, handed out by a
+link and guessed.
+"""
 
 import numpy as np
 from playwright.sync_api import expect
@@ -28,7 +30,12 @@ def draws():
         }
         truth = {"bars": bars, "correlation": round(0.95 * rng.random(), 2), **more}
         inverse = [0.0, 1.0, float(rng.random())][int(rng.integers(3))]
-        yield {"truth": truth, "rows": int(2 * rng.integers(10, 40)), "inverse": inverse, "C": 10 ** rng.uniform(-4, 0)}
+        yield {
+            "truth": truth,
+            "rows": int(2 * rng.integers(10, 40)),
+            "inverse": inverse,
+            "C": 10 ** rng.uniform(-4, 0),
+        }
 
 
 def test_the_solver_of_the_browser_is_that_of_the_library(chromium):
@@ -46,14 +53,17 @@ def test_the_solver_of_the_browser_is_that_of_the_library(chromium):
         )
         assert found["gap"] <= 1e-6, draw
         np.testing.assert_allclose(found["theta"], model.weights_, atol=1e-3, err_msg=str(draw))
-        np.testing.assert_allclose(found["objective"], model.objective_, rtol=1e-3, err_msg=str(draw))
+        np.testing.assert_allclose(
+            found["objective"], model.objective_, rtol=1e-3, err_msg=str(draw)
+        )
 
 
 def test_a_truth_is_dragged_handed_out_and_guessed(server, visit):
     visitor = visit(server.url)
     visitor.open("")
     page = visitor.page
-    said, live = page.locator(f"{PLAYGROUND} .say"), page.locator(f"{PLAYGROUND} .unseen")
+    said = page.locator(f"{PLAYGROUND} .say")
+    live = page.locator(f"{PLAYGROUND} .unseen")
     expect(live).to_contain_text("Nine of 50 columns matter: p")
     bar = page.locator(f"{PLAYGROUND} .bar").nth(9)
     box = bar.bounding_box()
@@ -64,7 +74,9 @@ def test_a_truth_is_dragged_handed_out_and_guessed(server, visit):
     page.mouse.up()
     expect(live).to_contain_text("Ten of 50 columns matter")
     assert float(bar.get_attribute("aria-valuenow")) > 0.5
-    expect(page.locator(f"{PLAYGROUND} .caption")).to_contain_text("Cross-validation on the first draw takes p")
+    expect(page.locator(f"{PLAYGROUND} .caption")).to_contain_text(
+        "Cross-validation on the first draw takes p"
+    )
     for option, words in (
         ("Sparse wins", "One of 50 columns matters: p\u00a0=\u00a01"),
         ("Sparse loses", "All ten columns"),

@@ -1,4 +1,6 @@
-"""The page that computes, in a browser that may ask its own address alone: an answer, a row, a model, and Cancel."""
+"""The page that computes, in a browser that may ask its own address alone: an answer, a row, a
+model, and Cancel.
+"""
 
 import functools
 import http.server
@@ -31,7 +33,9 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
 def site(tmp_path_factory):
     folder = tmp_path_factory.mktemp("site")
     mkl.figures.static_site(folder, PYODIDE)
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=folder))
+    server = http.server.ThreadingHTTPServer(
+        ("127.0.0.1", 0), functools.partial(Quiet, directory=folder)
+    )
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{server.server_port}"
     server.shutdown()
@@ -39,7 +43,8 @@ def site(tmp_path_factory):
 
 
 def test_a_table_is_answered_in_the_browser_and_nothing_is_sent_anywhere(site, chromium, tmp_path):
-    page, asked = chromium.new_page(), []
+    page = chromium.new_page()
+    asked = []
     page.set_default_timeout(MINUTES)
     page.on("request", lambda request: asked.append(request.url))
     page.goto(f"{site}/index.html")
@@ -66,7 +71,9 @@ def test_a_table_is_answered_in_the_browser_and_nothing_is_sent_anywhere(site, c
     X = mkl.read_table(mixed()).X
     ours = mkl.explore(mkl.read_table(mixed())).model
     np.testing.assert_allclose(
-        mkl.load_model(tmp_path / "model.mkl").decision_function(X), ours.decision_function(X), atol=1e-6
+        mkl.load_model(tmp_path / "model.mkl").decision_function(X),
+        ours.decision_function(X),
+        atol=1e-6,
     )
 
     page.select_option("#target", "size")

@@ -12,10 +12,14 @@ def test_a_file_that_is_refused_is_reported_on_the_page(server, visit):
     """Others of the same tab are under way: two of nearly all a tab may send, and a small one."""
     visitor = visit(server.url)
     visitor.open("data?widths=1&each=none&degree=0")
-    with visitor.page.expect_request(lambda request: "/_stcore/upload_file/" in request.url) as sent:
+    with visitor.page.expect_request(
+        lambda request: "/_stcore/upload_file/" in request.url
+    ) as sent:
         upload(visitor, prices(seed=3))
     place = PurePosixPath(urlparse(sent.value.url).path).parent
-    (cookie,) = (one["value"] for one in visitor.context.cookies() if one["name"] == "_streamlit_xsrf")
+    (cookie,) = (
+        one["value"] for one in visitor.context.cookies() if one["name"] == "_streamlit_xsrf"
+    )
     lines = [http.client.HTTPConnection(urlparse(server.url).netloc) for _ in range(3)]
     try:
         for line, size in zip(lines, (104_800_000, 104_800_000, 399_000), strict=True):

@@ -1,4 +1,6 @@
-"""Walks with the methods of the papers, on a sample and on an uploaded table, beside the library's own figures."""
+"""Walks with the methods of the papers, on a sample and on an uploaded table, beside the library's
+own figures.
+"""
 
 import io
 import re
@@ -26,7 +28,8 @@ from tests.browser.walker import (
     resize,
 )
 
-WIDE, NARROW = (1280, 900), (390, 844)
+WIDE = (1280, 900)
+NARROW = (390, 844)
 
 
 @dataclass(frozen=True)
@@ -61,9 +64,12 @@ def assert_predicted(visitor, model, row, table):
 
 @pytest.mark.parametrize("walk", WALKS, ids=lambda walk: f"{walk.algorithm}-{walk.source}")
 def test_a_walk_with_one_algorithm_shows_what_the_library_computes(server, visit, walker, walk):
-    visitor, path, here = walker(walk.source), path_of(walk.source, walk.algorithm), known(walk.source)
+    visitor = walker(walk.source)
+    path = path_of(walk.source, walk.algorithm)
+    here = known(walk.source)
     visitor.page.emulate_media(color_scheme=walk.theme)
-    if visitor.page.viewport_size["width"] != WIDE[0]:  # as a walk that failed has left it: a narrow window has no menu
+    # as a walk that failed has left it: a narrow window has no menu
+    if visitor.page.viewport_size["width"] != WIDE[0]:
         resize(visitor, *WIDE)
     visitor.go("Explore")
     visitor.choose("Algorithm", METHODS[walk.algorithm].label)
@@ -88,7 +94,8 @@ def test_a_walk_with_one_algorithm_shows_what_the_library_computes(server, visit
 
 
 def test_a_figure_is_taken_as_svg_png_and_html(server, walker):
-    visitor, path = walker("sample"), path_of("sample", "lp")
+    visitor = walker("sample")
+    path = path_of("sample", "lp")
     visitor.go("Predict")
     page = visitor.page
     page.wait_for_selector("text=about one model")
@@ -111,7 +118,9 @@ def test_a_figure_is_taken_as_svg_png_and_html(server, walker):
 
 
 def explore(visitor, walk, path):
-    """Find the cursor where folds or another walk have left it, drag it to the middle, and return what stands there."""
+    """Find the cursor where folds or another walk have left it, drag it to the middle, and return
+    what stands there.
+    """
     here, k = shown_point(visitor, walk, path)
     assert_explored(visitor, here, k)
     let_go(visitor, visitor.slider, 0.1)
@@ -123,7 +132,9 @@ def explore(visitor, walk, path):
 
 
 def shown_point(visitor, walk, path):
-    """Return the path and the index of what the link asks for: a solved point, or one solved between two of them."""
+    """Return the path and the index of what the link asks for: a solved point, or one solved
+    between two of them.
+    """
     if "at" not in visitor.query:
         return path, visitor.index()
     value = float(visitor.query["at"])
@@ -152,12 +163,17 @@ def predict(visitor, here, model):
     page.get_by_role("tab", name="A whole file").click()
     page.wait_for_selector("text=A file with new rows")
     visitor.settle()
-    if page.get_by_role("button", name="Predictions as CSV").count() == 0:  # the session keeps the file
+    # the session keeps the file
+    if page.get_by_role("button", name="Predictions as CSV").count() == 0:
         file = {"name": "new.csv", "mimeType": "text/csv", "buffer": here.batch}
-        page.set_input_files("[data-testid=stMain] [data-testid=stFileUploader] input[type=file]", file)
+        page.set_input_files(
+            "[data-testid=stMain] [data-testid=stFileUploader] input[type=file]", file
+        )
         page.get_by_role("button", name="Predictions as CSV").wait_for()
     visitor.settle()
-    found = pd.read_csv(io.BytesIO(visitor.take("Predictions as CSV")))[f"predicted {here.table.target_name}"]
+    found = pd.read_csv(io.BytesIO(visitor.take("Predictions as CSV")))[
+        f"predicted {here.table.target_name}"
+    ]
     assert_same(found.to_numpy(), model.predict(here.table.X[:BATCH]))
 
 
@@ -178,7 +194,9 @@ def take_away(visitor, walk, path, index, here, model):
     page.get_by_role("button", name="Weights as CSV").wait_for()
     visitor.settle()
     weights = pd.read_csv(io.BytesIO(visitor.take("Weights as CSV"))).set_index("kernel")["weight"]
-    np.testing.assert_allclose(weights.loc[list(path.kernel_names)], path.weights[index], rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(
+        weights.loc[list(path.kernel_names)], path.weights[index], rtol=1e-6, atol=1e-9
+    )
     along = pd.read_csv(io.BytesIO(visitor.take("Path as CSV")))
     whole = path_of(walk.source, walk.algorithm)
     np.testing.assert_allclose(along[whole.param], whole.values, rtol=1e-9)
@@ -188,7 +206,8 @@ def take_away(visitor, walk, path, index, here, model):
     page.locator(".st-key-screen button").first.click()
     page.get_by_role("button", name="Script", exact=True).wait_for()
     visitor.settle()
-    script, notebook = visitor.take("Script").decode(), visitor.take("Notebook").decode()
+    script = visitor.take("Script").decode()
+    notebook = visitor.take("Notebook").decode()
     compile(script, "mkl_screen.py", "exec")
     assert "found = mkl.explore(" in script
     cells = nbformat.reads(notebook, as_version=4)
@@ -221,37 +240,51 @@ def assert_methods(visitor, paths, indices):
     shown = methods_shown(visitor)
     score = paths[0].score_name
     for method, (path, k) in enumerate(zip(paths, indices, strict=True)):
-        assert number(shown["at"][method].partition("= ")[2]) == pytest.approx(path.values[k], rel=0.006)
+        assert number(shown["at"][method].partition("= ")[2]) == pytest.approx(
+            path.values[k], rel=0.006
+        )
         assert number(shown[f"validation {score}"][method]) == near(path, path.val_score[k])
         assert number(shown[f"train {score}"][method]) == near(path, path.train_score[k])
         assert shown["kernels used"][method] == f"{path.n_nonzero[k]} of {len(path.kernel_names)}"
         shares = path.weights[k] / (path.weights[k].sum() or 1.0)
         for name, share in zip(path.kernel_names, shares, strict=True):
             reported = shown[name][method]
-            assert (0.0 if reported.startswith("<") else number(reported)) == pytest.approx(100 * share, abs=0.06), name
+            assert (0.0 if reported.startswith("<") else number(reported)) == pytest.approx(
+                100 * share, abs=0.06
+            ), name
 
 
 def test_methods_move_together_and_show_what_the_library_computes(server, walker):
-    source, methods = UPLOAD, "lp;gomp;greedy"  # over different parameters
-    visitor, page = walker(source), walker(source).page
+    # over different parameters
+    source = UPLOAD
+    methods = "lp;gomp;greedy"
+    visitor = walker(source)
+    page = walker(source).page
     paths = [path_of(source, name) for name in methods.split(";")]
     visitor.go("Compare")
     data = visitor.query["data"]
     visitor.open(f"compare?data={data}&{KERNELS}&methods={methods}")
     page.wait_for_selector(".st-key-compare_chart .path-cursor line", state="attached")
     visitor.settle()
-    stand = methods_shown(visitor)["at"]  # on the best validation score, or where folds chose on Explore before
-    starts = [path.nearest(number(text.partition("= ")[2])) for path, text in zip(paths, stand, strict=True)]
+    # on the best validation score, or where folds chose on Explore before
+    stand = methods_shown(visitor)["at"]
+    starts = [
+        path.nearest(number(text.partition("= ")[2]))
+        for path, text in zip(paths, stand, strict=True)
+    ]
     assert_methods(visitor, paths, starts)
     slider = page.locator(".methods input[type=range]")
     let_go(visitor, slider, 0.1)
     let_go(visitor, slider, 0.6)
-    here = shared_place(shared_slider(paths, [path.param for path in paths]), paths, visitor.query["methods_at"])
+    here = shared_place(
+        shared_slider(paths, [path.param for path in paths]), paths, visitor.query["methods_at"]
+    )
     assert not here.best
     for path, k, text in zip(paths, here.places, methods_shown(visitor)["at"], strict=True):
         ends = [path.values[int(np.floor(k))], path.values[int(np.ceil(k))]]
         shown = [float(part) for part in text.partition("= ")[2].replace(",", "").split(" – ")]
-        assert sorted(shown) == pytest.approx(sorted(set(ends)), rel=0.006)  # between two points both are named
+        # between two points both are named
+        assert sorted(shown) == pytest.approx(sorted(set(ends)), rel=0.006)
     page.get_by_role("button", name="Each at its best").click()
     visitor.settle()
     assert_methods(visitor, paths, starts)

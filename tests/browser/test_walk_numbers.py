@@ -1,7 +1,8 @@
-"""One walk through every algorithm, preset and look: what stands on the screen is what the library computes there.
+"""One walk through every algorithm, preset and look: what stands on the screen is what the library
+computes there.
 
-The link of a screen says what is asked; the library answers the same here, and every number on the screen is compared
-with its own for the point under the cursor.
+The link of a screen says what is asked; the library answers the same here, and every number on the
+screen is compared with its own for the point under the cursor.
 """
 
 import os
@@ -59,7 +60,8 @@ def asked(visitor):
     return parameters.read_link(visitor.query)[0]
 
 
-# Every preset and look takes two minutes; the suite sees those of lp-norm MKL, and two looks of the other algorithms.
+# Every preset and look takes two minutes; the suite sees those of lp-norm MKL, and two looks of the
+# other algorithms.
 EVERY = bool(os.environ.get("EVERY_NUMBER"))
 
 # Explore
@@ -68,10 +70,13 @@ EVERY = bool(os.environ.get("EVERY_NUMBER"))
 @patiently
 def assert_numbers(visitor, numbers):
     """All numbers of Explore are those of the point under the cursor."""
-    params, counted = asked(visitor), Numbers()
+    params = asked(visitor)
+    counted = Numbers()
     found = answer_to(answer.key(params))
-    path, k = found.path, place(found.path, params.at).index
-    text, facts = visitor.text(), visitor.facts()
+    path = found.path
+    k = place(found.path, params.at).index
+    text = visitor.text()
+    facts = visitor.facts()
     where = captions.label(path.param, float(path.values[k]))
     counted.said(visitor.page.locator(".player output").inner_text(), where)
     counted.said(facts, f"{path.n_nonzero[k]} of {len(path.kernel_names)} kernels used")
@@ -86,7 +91,8 @@ def assert_numbers(visitor, numbers):
     counted.said(text, f"{found.test.n_samples} held-out rows")
     counted.said(text, f"All weights at {where}, as a table")
     chosen = captions.label(path.param, float(path.values[found.index]))
-    here, elsewhere = f"about this point, {chosen}", f"You look at {where}; the sentence is about {chosen}"
+    here = f"about this point, {chosen}"
+    elsewhere = f"You look at {where}; the sentence is about {chosen}"
     counted.said(text, here if k == found.index else elsewhere)
     if params.look == "columns":
         columns(visitor, counted, found, k, where)
@@ -101,7 +107,8 @@ def assert_numbers(visitor, numbers):
 
 def columns(visitor, counted, found, k, where):
     """The bars of the columns, what stands below them about one column, and the models beside."""
-    effects, names = found.effects_along[k], [one.name for one in found.columns]
+    effects = found.effects_along[k]
+    names = [one.name for one in found.columns]
     total = effects.sum() or 1.0  # 0 where no kernel is in use
     order = bars_first(found.columns, found.effects_along)
     shown = visitor.page.locator(".st-key-bars_columns .line .number").all_inner_texts()
@@ -121,7 +128,9 @@ def columns(visitor, counted, found, k, where):
 
 
 def explore(visitor, numbers):
-    """Every algorithm as it comes and with its last preset; the looks take turns, so that each is seen of all."""
+    """Every algorithm as it comes and with its last preset; the looks take turns, so that each is
+    seen of all.
+    """
     for algorithm in METHODS.offered("multiclass"):
         method = METHODS[algorithm]
         if asked(visitor).algorithm != algorithm:
@@ -151,10 +160,13 @@ def explore(visitor, numbers):
 @patiently
 def assert_compared(visitor, numbers):
     """Facts and weights of every method are those of its own place."""
-    params, counted = asked(visitor), Numbers()
+    params = asked(visitor)
+    counted = Numbers()
     methods = answer.methods(params)
     paths = [answer_to(answer.key(answer.method_params(params, one))).path for one in methods]
-    here = shared_place(shared_slider(paths, [one.over for one in methods]), paths, params.methods_at)
+    here = shared_place(
+        shared_slider(paths, [one.over for one in methods]), paths, params.methods_at
+    )
     shown = methods_shown(visitor)
     for m, (path, at) in enumerate(zip(paths, here.places, strict=True)):
         if at != int(at):
@@ -162,10 +174,14 @@ def assert_compared(visitor, numbers):
         k = int(at)
         counted.same(shown["at"][m].partition("= ")[2].replace("∞", "inf"), path.values[k])
         for part, scores in (("train", path.train_score), ("validation", path.val_score)):
-            counted.same(shown[f"{part} {path.score_name}"][m], near(path, scores[k]).expected, abs=0.051)
+            counted.same(
+                shown[f"{part} {path.score_name}"][m], near(path, scores[k]).expected, abs=0.051
+            )
         assert shown["kernels used"][m] == f"{path.n_nonzero[k]} of {len(path.kernel_names)}"
         counted.compared += 2
-        for name, share in zip(path.kernel_names, path.weights[k] / (path.weights[k].sum() or 1.0), strict=True):
+        for name, share in zip(
+            path.kernel_names, path.weights[k] / (path.weights[k].sum() or 1.0), strict=True
+        ):
             counted.same(shown[name][m].replace("< 0.1", "0"), 100 * share, abs=0.1)
     numbers.compared += counted.compared
 
@@ -189,31 +205,53 @@ def compare(visitor, numbers):
 @once
 def hulls_of(params):
     """The path of hulls that a screen asks for."""
-    cut, model, chosen = hulls.parts(params), hulls.estimator(params), hulls.columns(params)
+    cut = hulls.parts(params)
+    model = hulls.estimator(params)
+    chosen = hulls.columns(params)
     rows = hulls._rows(model, cut.train, chosen)
     values = hulls._values(model, rows, cut.train)
-    return fit_path(model, rows, cut.train.y, "lam", values, cut.validation.X[:, chosen], cut.validation.y)
+    return fit_path(
+        model, rows, cut.train.y, "lam", values, cut.validation.X[:, chosen], cut.validation.y
+    )
 
 
 @patiently
 def assert_hull(visitor, numbers):
     """The cursor, the facts and the verdict are those of the hull at the cursor."""
-    params, counted = asked(visitor), Numbers()
-    path, chosen = hulls_of(hulls.key(params)), hulls.columns(params)
+    params = asked(visitor)
+    counted = Numbers()
+    path = hulls_of(hulls.key(params))
+    chosen = hulls.columns(params)
     k = place(path, params.hull_at).index
-    model, text = path.estimators[k], visitor.text()
-    counted.said(visitor.page.locator(".hull output").inner_text(), captions.label("lam", float(path.values[k])))
+    model = path.estimators[k]
+    text = visitor.text()
+    counted.said(
+        visitor.page.locator(".hull output").inner_text(),
+        captions.label("lam", float(path.values[k])),
+    )
     counted.said(text, f"{len(model.hull_)} nodes in the hull")
-    counted.said(visitor.page.locator(".hull .said").inner_text(), style.counted(len(model.hull_), "node"))
-    counted.said(text, f"validation {path.score_name} {captions.score(path.score_name, float(path.val_score[k]))}")
-    train, rows = (part.select(chosen) for part in (hulls.parts(params).train, hulls.held_out(params)))
-    counted.said(text, hull_verdict(path.estimators[path.first_look], train, rows).sentence(table="Iris"))
+    counted.said(
+        visitor.page.locator(".hull .said").inner_text(), style.counted(len(model.hull_), "node")
+    )
+    counted.said(
+        text,
+        f"validation {path.score_name} {captions.score(path.score_name, float(path.val_score[k]))}",
+    )
+    train, rows = (
+        part.select(chosen) for part in (hulls.parts(params).train, hulls.held_out(params))
+    )
+    counted.said(
+        text, hull_verdict(path.estimators[path.first_look], train, rows).sentence(table="Iris")
+    )
     numbers.compared += counted.compared
 
 
 @pytest.mark.settling
-def test_every_number_of_every_algorithm_preset_and_look_is_the_librarys(server, visit, record_property):
-    visitor, numbers = visit(server.url), Numbers()
+def test_every_number_of_every_algorithm_preset_and_look_is_the_librarys(
+    server, visit, record_property
+):
+    visitor = visit(server.url)
+    numbers = Numbers()
     visitor.open(f"explore?{SAMPLE}")
     explore(visitor, numbers)
     compare(visitor, numbers)

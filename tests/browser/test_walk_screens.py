@@ -11,7 +11,9 @@ from tests.browser.steps import Visitor, assert_at, assert_reads, pull
 from tests.browser.walker import assert_named, assert_sound, assert_theme, resize
 from tests.helpers.every import every
 
-WIDE, NARROW = (1280, 720), (390, 844)  # what fits 1280 pixels fits more
+# what fits 1280 pixels fits more
+WIDE = (1280, 720)
+NARROW = (390, 844)
 FILES = [room.file for room in ROOMS]
 # By the button of that name, or by a link.
 MORE = (
@@ -26,7 +28,8 @@ MORE = (
 
 def test_menu_cursor_and_presentation_are_reached_by_keys_alone(server, visit):
     visitor = visit(server.url)
-    page, keys = visitor.page, visitor.page.keyboard
+    page = visitor.page
+    keys = visitor.page.keyboard
     visitor.open(f"kernels?data=iris&{KERNELS}")
     tab_to(visitor, "[data-testid=stTopNavLink]", "Explore")
     keys.press("Enter")
@@ -74,8 +77,10 @@ def tab_to(visitor, selector, text="", back=False):
 
 
 def test_a_lesson_is_guessed_revealed_and_explained_by_keys(server, visit):
-    visitor, lesson = visit(server.url), LESSONS["copies"]
-    page, found = visitor.page, lesson.found
+    visitor = visit(server.url)
+    lesson = LESSONS["copies"]
+    page = visitor.page
+    found = lesson.found
     visitor.open("lessons?lesson=copies")
     page.wait_for_selector("text=Your guess")
     visitor.settle()
@@ -88,7 +93,11 @@ def test_a_lesson_is_guessed_revealed_and_explained_by_keys(server, visit):
     slider.wait_for()
     visitor.settle()
     assert next(iter(lesson.words["options"])) != found.answer
-    assert_reads(visitor, "It depends on the solver", f"B is the largest from {found.facts['turns']} copies on")
+    assert_reads(
+        visitor,
+        "It depends on the solver",
+        f"B is the largest from {found.facts['turns']} copies on",
+    )
     page.locator(".chart[role=img][aria-label]").wait_for()
     pull(visitor, slider, 0.9)
     said = page.locator(".texts").inner_text()
@@ -129,7 +138,8 @@ def test_every_page_fits_every_screen_and_is_seen_in_both_themes(server, window,
         window.page.wait_for_url(f"**look={more.lower()}*")
         window.settle()
     for turn, size in enumerate((WIDE, NARROW)):
-        theme = ("light", "dark")[(place + turn) // 2 % 2]  # over the pages every size is met in both
+        # over the pages every size is met in both
+        theme = ("light", "dark")[(place + turn) // 2 % 2]
         window.page.emulate_media(color_scheme=theme)
         resize(window, *size)
         assert_theme(window, theme)

@@ -10,13 +10,16 @@ from mklcore.figures import captions, style
 from tests.browser.known import KERNELS, prices
 from tests.browser.steps import patiently, pull, upload
 
-INKED = "ink => [...document.querySelectorAll('.js-plotly-plot')].every((one) => one._fullLayout?.font.color === ink)"
+INKED = (
+    "ink => [...document.querySelectorAll('.js-plotly-plot')].every((one) => "
+    "one._fullLayout?.font.color === ink)"
+)
 TOO_WIDE = """() => [document.scrollingElement, document.querySelector('[data-testid=stMain]')]
   .map(part => part.scrollWidth - part.clientWidth)"""
 
 
-# In Streamlit (1.67) a stopped run and the next run of its session have a lock each over one state: the stopped one may
-# end with this, and nothing of the session is lost by it.
+# In Streamlit (1.67) a stopped run and the next run of its session have a lock each over one state:
+# the stopped one may end with this, and nothing of the session is lost by it.
 OVERLAP = re.compile(
     r"Exception in thread ScriptRunner(?:(?!Exception in thread).)*?in _remove_stale_widgets\n[^\n]*\n"
     r"RuntimeError: dictionary changed size during iteration\n",
@@ -48,7 +51,9 @@ def number(text):
 
 def near(path, value, digits=0.051):
     """The score as the screen rounds it."""
-    return pytest.approx((100 if path.score_name == "accuracy" else 1) * value, rel=0.006, abs=digits)
+    return pytest.approx(
+        (100 if path.score_name == "accuracy" else 1) * value, rel=0.006, abs=digits
+    )
 
 
 @patiently
@@ -82,7 +87,8 @@ def assert_same(found, expected):
 
 def let_go(visitor, slider, to):
     """Drag a slider, and wait until the link has changed."""
-    index, link = slider.input_value(), visitor.page.url
+    index = slider.input_value()
+    link = visitor.page.url
     pull(visitor, slider, to)
     if slider.input_value() != index:
         visitor.page.wait_for_url(lambda url: url != link)
@@ -99,7 +105,9 @@ def resize(visitor, width, height):
     """Give the window another size, and find nothing that sticks out of it."""
     if visitor.page.viewport_size != {"width": width, "height": height}:
         visitor.page.set_viewport_size({"width": width, "height": height})
-        visitor.page.wait_for_function("width => document.documentElement.clientWidth === width", arg=width)
+        visitor.page.wait_for_function(
+            "width => document.documentElement.clientWidth === width", arg=width
+        )
         visitor.settle()
     assert_wide_enough(visitor, width)
 
@@ -107,14 +115,17 @@ def resize(visitor, width, height):
 @patiently
 def assert_theme(visitor, theme):
     """The page is as light or dark as asked for, and so are its figures, wherever it was turned."""
-    background = visitor.page.locator("[data-testid=stApp]").evaluate("app => getComputedStyle(app).backgroundColor")
+    background = visitor.page.locator("[data-testid=stApp]").evaluate(
+        "app => getComputedStyle(app).backgroundColor"
+    )
     assert (sum(map(int, re.findall(r"\d+", background)[:3])) < 200) == (theme == "dark")
     visitor.page.wait_for_function(INKED, arg=style.theme(theme == "dark").ink)
 
 
 def begin(visitor, source):
     """Choose table and kernels as a person does."""
-    visitor.open(f"data?{KERNELS}&lesson=copies")  # a single lesson: the gallery would have all of them computed
+    # a single lesson: the gallery would have all of them computed
+    visitor.open(f"data?{KERNELS}&lesson=copies")
     if source == "sample":
         visitor.page.get_by_role("button", name="Iris").click()
         visitor.page.wait_for_selector("text=150 rows")

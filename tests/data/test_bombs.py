@@ -1,5 +1,5 @@
-"""Files of a few kilobytes that unpack to gigabytes are refused by what they say of themselves, before anybody unpacks
-them.
+"""Files of a few kilobytes that unpack to gigabytes are refused by what they say of themselves,
+before anybody unpacks them.
 """
 
 import datetime
@@ -29,13 +29,19 @@ LONG = 2**20
 
 def peak():
     """The most megabytes that this process has held."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (
+        2**20 if sys.platform == "darwin" else 2**10
+    )
 
 
 @every("kind", ["string", "large_string", "string_view", "binary", "large_binary"])
 def test_a_text_in_every_row_is_refused_whatever_its_type(kind):
-    raw, before = bombs.texts(kind, b"x" * LONG if "binary" in kind else "x" * LONG, 300), peak()
-    with pytest.raises(DataError, match=r"come to \d+ MB with the column 'a', row by row, more than 3 times the limit"):
+    raw = bombs.texts(kind, b"x" * LONG if "binary" in kind else "x" * LONG, 300)
+    before = peak()
+    with pytest.raises(
+        DataError,
+        match=r"come to \d+ MB with the column 'a', row by row, more than 3 times the limit",
+    ):
         read_table(raw, "y")
     assert peak() < before + 200
 
@@ -62,7 +68,8 @@ def test_what_pages_unpack_to_is_read_in_the_headers_of_the_pages():
     with pytest.raises(DataError, match="unpacks to more than 10 times the limit"):
         read_table(raw, "y", max_bytes=2**21)
     incremental = packed(
-        ["x" * 1000 + str(i) for i in range(60)], column_encoding={"a": "DELTA_BYTE_ARRAY", "y": "PLAIN"}
+        ["x" * 1000 + str(i) for i in range(60)],
+        column_encoding={"a": "DELTA_BYTE_ARRAY", "y": "PLAIN"},
     )
     with pytest.raises(DataError, match="'a' is packed as DELTA_BYTE_ARRAY; write it as PLAIN"):
         read_table(incremental, "y")
@@ -88,9 +95,15 @@ def test_texts_that_say_that_they_are_json_are_left_out():
 def test_long_cells_headers_and_lists_in_lists_are_refused():
     refused(
         (lambda: read_table(bombs.csv(2**21), "y"), "cells have at most 131,072 characters"),
-        (lambda: read_stack(bombs.npz(2**21)), "its header has 2,097,152 bytes; expected at most 10,000"),
+        (
+            lambda: read_stack(bombs.npz(2**21)),
+            "its header has 2,097,152 bytes; expected at most 10,000",
+        ),
         (lambda: read_table(bombs.nested(90, 2), "y"), "Parquet file cannot be read"),
-        (lambda: read_table(bombs.fixed(1000, 69_000), "y"), "come to 69 MB with the column 'a', row by row, more"),
+        (
+            lambda: read_table(bombs.fixed(1000, 69_000), "y"),
+            "come to 69 MB with the column 'a', row by row, more",
+        ),
     )
 
 
@@ -101,7 +114,10 @@ CELLS_OF = {  # what a column holds, and what a person reads there
     "truth": (pa.array([True, None, False]), [1.0, np.nan, 0.0]),
     "a.b": (pa.array([" u ", None, "v"], pa.large_string()), ["u", "", "v"]),
     "codes": (pa.array([7, 8, None]).dictionary_encode(), [7.0, 8.0, np.nan]),
-    "money": (pa.array([decimal.Decimal("1.50"), None, decimal.Decimal("2.25")]), ["1.50", "", "2.25"]),
+    "money": (
+        pa.array([decimal.Decimal("1.50"), None, decimal.Decimal("2.25")]),
+        ["1.50", "", "2.25"],
+    ),
     "day": (pa.array([DAY, None, DAY]), ["2020-01-02", "", "2020-01-02"]),
     "time": (pa.array([NOON, None, None], pa.timestamp("ns")), ["2020-01-02 03:00:00", "", ""]),
     "raw": (pa.array([b"ab", None, b"c"]), ["ab", "", "c"]),

@@ -17,7 +17,9 @@ def table(n_rows=90, task="multiclass"):
     rng = np.random.default_rng(0)
     y = np.arange(n_rows) % 3 if task == "multiclass" else rng.standard_normal(n_rows)
     groups = (("left", (0, 1)), ("right", (2, 3)))
-    return Dataset(rng.standard_normal((n_rows, 4)), y, ("p", "q", "r", "s"), "t", task, groups=groups)
+    return Dataset(
+        rng.standard_normal((n_rows, 4)), y, ("p", "q", "r", "s"), "t", task, groups=groups
+    )
 
 
 def test_arrays_are_own_contiguous_and_read_only():
@@ -48,8 +50,15 @@ def test_labels_stay_what_they_were():
 
 
 def test_fingerprint_follows_every_content():
-    given = {"X": X, "y": LABELS, "feature_names": ("p", "q"), "target_name": "t", "task": "multiclass"}
-    base, same = Dataset(**given), Dataset(**given | {"X": X.copy(), "y": LABELS.copy()}, notes=("a note",))
+    given = {
+        "X": X,
+        "y": LABELS,
+        "feature_names": ("p", "q"),
+        "target_name": "t",
+        "task": "multiclass",
+    }
+    base = Dataset(**given)
+    same = Dataset(**given | {"X": X.copy(), "y": LABELS.copy()}, notes=("a note",))
     assert base == same
     assert hash(base) == hash(same)
     assert len(base.fingerprint) == 64
@@ -81,13 +90,22 @@ def test_the_fingerprint_is_the_same_in_every_process():
         ({"X": X[:, :0]}, "at least one of each"),
         ({"X": [["a", "b"]] * 12}, "not a table of numbers"),
         ({"X": X + 1j}, "complex"),
-        ({"X": np.where(X == 5, np.nan, X)}, "1 feature value cannot be used, the first in row 3 of 'x1': nan"),
+        (
+            {"X": np.where(X == 5, np.nan, X)},
+            "1 feature value cannot be used, the first in row 3 of 'x1': nan",
+        ),
         ({"X": np.where(X == 5, np.inf, X)}, "expected finite numbers"),
         ({"X": X * 1e200}, "Fill, rescale or drop"),
         ({"y": LABELS[:5]}, r"The target has shape \(5,\); expected one value per row, \(12,\)"),
         ({"y": LABELS[:, None]}, "expected one value per row"),
-        ({"y": np.array(["a", None] * 6, dtype=object)}, r"missing \(NaN\) in 6 rows: 2, 4, 6, 8, 10 and 1 more"),
-        ({"y": np.array([np.nan] + [1.0] * 11), "task": "regression"}, r"missing \(NaN\) in 1 row: 1. Drop them"),
+        (
+            {"y": np.array(["a", None] * 6, dtype=object)},
+            r"missing \(NaN\) in 6 rows: 2, 4, 6, 8, 10 and 1 more",
+        ),
+        (
+            {"y": np.array([np.nan] + [1.0] * 11), "task": "regression"},
+            r"missing \(NaN\) in 1 row: 1. Drop them",
+        ),
         ({"y": np.array([np.inf] + [1.0] * 11), "task": "regression"}, "infinite"),
         ({"task": "regression"}, "must hold numbers"),
         ({"y": np.arange(12.0), "task": "regression", "class_names": ("a",)}, "has no classes"),
@@ -103,7 +121,10 @@ def test_the_fingerprint_is_the_same_in_every_process():
         ({"groups": (("g", (0, 0)),)}, "different indices"),
         ({"groups": (("g", (0,)), ("g", (1,)))}, "Two groups have the same name"),
         ({"columns": (("p", (0,)),)}, "every feature belongs to exactly one source column"),
-        ({"columns": (("p", (0, 1)), ("q", (1,)))}, "every feature belongs to exactly one source column"),
+        (
+            {"columns": (("p", (0, 1)), ("q", (1,)))},
+            "every feature belongs to exactly one source column",
+        ),
     ],
 )
 def test_refusals(change, words):
@@ -122,7 +143,10 @@ def test_parts_keep_the_classes_and_groups_of_the_whole():
 def test_a_split_by_time_holds_out_the_newest_rows():
     rows = np.arange(100.0)[:, None]
     data = Dataset(rows, rows[:, 0], ("row",), task="regression")
-    for hold_out, ends in (("last", [(0, 64), (65, 89), (90, 99)]), ("first", [(35, 99), (10, 34), (0, 9)])):
+    for hold_out, ends in (
+        ("last", [(0, 64), (65, 89), (90, 99)]),
+        ("first", [(35, 99), (10, 34), (0, 9)]),
+    ):
         parts = three_way_split(data, 0.25, 10, hold_out=hold_out)
         assert [(part.X[0, 0], part.X[-1, 0]) for part in parts] == ends
         assert [part.n_samples for part in parts] == [65, 25, 10]
@@ -130,12 +154,16 @@ def test_a_split_by_time_holds_out_the_newest_rows():
     train, _ = late.split(0.2, hold_out="last")
     assert set(train.y) == {"a", "b"}  # a class that only new rows have would not be learnt
     assert np.setdiff1d(np.arange(80.0), train.X).size == 1
-    with pytest.raises(ParameterError, match="hold_out must be one of 'random', 'last', 'first'; got 'newest'"):
+    with pytest.raises(
+        ParameterError, match="hold_out must be one of 'random', 'last', 'first'; got 'newest'"
+    ):
         data.split(0.2, hold_out="newest")
 
 
 def test_split_refuses():
-    with pytest.raises(DataError, match=r"12 rows cannot be cut into 2 \+ 10: .* one row of each of the 3 classes"):
+    with pytest.raises(
+        DataError, match=r"12 rows cannot be cut into 2 \+ 10: .* one row of each of the 3 classes"
+    ):
         Dataset(X, LABELS, task="multiclass").split(10)
     with pytest.raises(DataError, match="for training, needs at least one row"):
         three_way_split(table(12, "regression"), 6, 6)

@@ -1,4 +1,6 @@
-"""New files read as the training table was: the same features, and a refusal with a message for what does not fit."""
+"""New files read as the training table was: the same features, and a refusal with a message for
+what does not fit.
+"""
 
 import io
 
@@ -89,7 +91,10 @@ def test_a_category_never_seen_is_reported_and_belongs_to_none():
     frame["colour"] = "violet"
     found = READING.read(csv(frame))
     assert not found.X[:, [j for j, f in enumerate(READING.features) if f.column == "colour"]].any()
-    assert any("60 cells of 'colour' hold what the training table does not: 'violet'" in note for note in found.notes)
+    assert any(
+        "60 cells of 'colour' hold what the training table does not: 'violet'" in note
+        for note in found.notes
+    )
 
 
 @every("missing", ["median", "indicator", "drop"])
@@ -99,7 +104,11 @@ def test_every_rule_for_missing_cells_and_every_use_of_a_column_is_repeated(miss
     frame = frame.astype({"size": object})
     frame.loc[11, "size"] = "tall"
     raw = csv(frame)
-    uses = {"nr": "category" if missing == "median" else "number", "sex": "left out", "size": "number"}
+    uses = {
+        "nr": "category" if missing == "median" else "number",
+        "sex": "left out",
+        "size": "number",
+    }
     data = read_table(raw, target="label", uses=uses, missing=missing)
     found = data.encoder.read(raw).X
     assert np.array_equal(found, data.X) == (missing != "drop")  # new rows are all predicted
@@ -124,10 +133,14 @@ def test_dates_become_their_parts_that_vary_as_one_source_column(form):
     when = pd.date_range("2023-11-01", periods=90, freq="25h")
     texts = pd.Series(when.strftime(form))
     texts[3] = ""
-    raw = csv(pd.DataFrame({"when": texts, "size": np.arange(90) % 7, "price": np.arange(90.0) ** 2}))
+    raw = csv(
+        pd.DataFrame({"when": texts, "size": np.arange(90) % 7, "price": np.arange(90.0) ** 2})
+    )
     data = read_table(raw, target="price")
     assert data.columns[0] == ("when", (0, 1, 2, 3, 4))
-    assert data.feature_names[:5] == tuple(f"{part} of when" for part in ("hour", "weekday", "month", "year", "day"))
+    assert data.feature_names[:5] == tuple(
+        f"{part} of when" for part in ("hour", "weekday", "month", "year", "day")
+    )
     kept = np.arange(90) != 3
     weekdays = np.array([day.weekday() for day in when])
     for j, wanted in enumerate([when.hour, weekdays, when.month, when.year]):
@@ -136,5 +149,7 @@ def test_dates_become_their_parts_that_vary_as_one_source_column(form):
     reading = data.encoder
     new = reading.read(csv(pd.DataFrame({"when": when[:2].strftime(form), "size": [0, 1]})))
     np.testing.assert_array_equal(new.X, data.X[:2])
-    with pytest.raises(DataError, match="holds 'yesterday' in row 1, which is no date written as in training"):
+    with pytest.raises(
+        DataError, match="holds 'yesterday' in row 1, which is no date written as in training"
+    ):
         reading.read(csv(pd.DataFrame({"when": ["yesterday"], "size": [0]})))

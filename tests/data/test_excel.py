@@ -16,7 +16,14 @@ from tests.helpers.every import every
 MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 PACKAGE = "http://schemas.openxmlformats.org/package/2006"
-CELLS = [["a", "b", "y"], [1.5, None, 0], [2, "v", 1], [3.5, "v", 0], [None, None, None], [4, "v", 1]]
+CELLS = [
+    ["a", "b", "y"],
+    [1.5, None, 0],
+    [2, "v", 1],
+    [3.5, "v", 0],
+    [None, None, None],
+    [4, "v", 1],
+]
 
 
 def sheet(rows):
@@ -32,7 +39,9 @@ def sheet(rows):
         return f'<c r="{place}" t="inlineStr"><is><t>{value}</t></is></c>'
 
     lines = [
-        f'<row r="{i}">' + "".join(cell(v, f"{chr(65 + j)}{i}") for j, v in enumerate(row) if v is not None) + "</row>"
+        f'<row r="{i}">'
+        + "".join(cell(v, f"{chr(65 + j)}{i}") for j, v in enumerate(row) if v is not None)
+        + "</row>"
         for i, row in enumerate(rows, start=1)
     ]
     return f'<worksheet xmlns="{MAIN}"><sheetData>{"".join(lines)}</sheetData></worksheet>'
@@ -40,7 +49,8 @@ def sheet(rows):
 
 def book(hidden=(), **sheets):
     """A small .xlsx; a sheet is rows of cells or its XML."""
-    names, state = list(sheets), ' state="hidden"'
+    names = list(sheets)
+    state = ' state="hidden"'
     listed = "".join(
         f'<sheet name="{n}" sheetId="{k}" r:id="r{k}"{state if n in hidden else ""}/>'
         for k, n in enumerate(names, start=1)
@@ -71,7 +81,9 @@ def zipped(members):
 
 # A workbook as Excel 97 wrote it, packed: the columns a and y with eight rows.
 def corners(place):
-    """A sheet with its first cell and one far away: all memory in between for one that is not careful."""
+    """A sheet with its first cell and one far away: all memory in between for one that is not
+    careful.
+    """
     row = place.lstrip("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
     return (
         f'<worksheet xmlns="{MAIN}"><sheetData><row r="1"><c r="A1"><v>1</v></c></row>'
@@ -87,7 +99,10 @@ def test_cells_take_the_way_of_text():
 
 
 def test_truth_values_errors_and_large_numbers():
-    rows = [["flag", "size", "y"], *([i % 2 == 0, 1e300 if i == 3 else i * 1e6, i % 3] for i in range(60))]
+    rows = [
+        ["flag", "size", "y"],
+        *([i % 2 == 0, 1e300 if i == 3 else i * 1e6, i % 3] for i in range(60)),
+    ]
     rows[5][1] = "#N/A"
     data = read_table(book(S=rows), "y", task="regression")
     assert data.feature_names == ("flag=True", "size")
@@ -97,12 +112,18 @@ def test_truth_values_errors_and_large_numbers():
 
 def test_a_sheet_is_chosen_by_name_and_reported():
     raw = book(
-        hidden=("Secret",), Secret=[["u"], [1]], First=CELLS, Second=[["c", "y"], *([i, i % 2] for i in range(9))]
+        hidden=("Secret",),
+        Secret=[["u"], [1]],
+        First=CELLS,
+        Second=[["c", "y"], *([i, i % 2] for i in range(9))],
     )
     assert workbook_sheets(raw) == ("First", "Second")
     first = read_table(raw)
     assert first.feature_names == ("a", "b=v")
-    assert "The workbook has 2 sheets; 'First' was read. To read another, name it with sheet=." in first.notes
+    assert (
+        "The workbook has 2 sheets; 'First' was read. To read another, name it with sheet=."
+        in first.notes
+    )
     assert read_table(raw, sheet="Second", uses={"c": "number"}).feature_names == ("c",)
     assert describe_table(raw, sheet="Second").sheets == ("First", "Second")
     with pytest.raises(DataError, match="no sheet 'Third'; it has 'First', 'Second'"):
@@ -152,7 +173,9 @@ def test_refusals_say_what_to_do(words, raw, limits):
         read_table(raw, **limits)
 
 
-@pytest.mark.parametrize(("package", "raw"), [("pyarrow", b"PAR1"), ("python_calamine", book(Sheet1=CELLS))])
+@pytest.mark.parametrize(
+    ("package", "raw"), [("pyarrow", b"PAR1"), ("python_calamine", book(Sheet1=CELLS))]
+)
 def test_a_missing_package_is_named_with_the_command_that_installs_it(package, raw, monkeypatch):
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(ImportError, match=r"pip install 'mklcore\[tables\]'"):
@@ -160,13 +183,20 @@ def test_a_missing_package_is_named_with_the_command_that_installs_it(package, r
 
 
 def test_far_cells_without_a_value_do_not_count():
-    xml = sheet(CELLS).replace("</sheetData>", '<row r="1048576"><c r="XFD1048576" s="2" /></row></sheetData>')
+    xml = sheet(CELLS).replace(
+        "</sheetData>", '<row r="1048576"><c r="XFD1048576" s="2" /></row></sheetData>'
+    )
     assert read_table(book(S=xml)) == read_table(book(S=CELLS))
 
 
 def test_cells_without_a_place_follow_one_another():
-    rows = "".join(f"<row><c><v>{i * 1.5}</v></c><c><v>{i % 5}</v></c><c><v>{i % 2}</v></c></row>" for i in range(60))
-    data = read_table(book(S=f'<worksheet xmlns="{MAIN}"><sheetData>{rows}</sheetData></worksheet>'), header=False)
+    rows = "".join(
+        f"<row><c><v>{i * 1.5}</v></c><c><v>{i % 5}</v></c><c><v>{i % 2}</v></c></row>"
+        for i in range(60)
+    )
+    data = read_table(
+        book(S=f'<worksheet xmlns="{MAIN}"><sheetData>{rows}</sheetData></worksheet>'), header=False
+    )
     assert (data.n_samples, data.n_features) == (60, 2)
 
 

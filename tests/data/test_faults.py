@@ -35,7 +35,11 @@ def test_a_fault_is_read_rightly_or_carries_its_repair(name):
     else:
         assert not found
         data = read_table(fault.content)
-    assert (data.target_name, data.class_names, data.n_samples) == (fault.target, fault.classes, fault.n_rows)
+    assert (data.target_name, data.class_names, data.n_samples) == (
+        fault.target,
+        fault.classes,
+        fault.n_rows,
+    )
 
 
 @every(
@@ -43,7 +47,10 @@ def test_a_fault_is_read_rightly_or_carries_its_repair(name):
     [
         (Repair.of("", target="y", task="binary"), {"target": "y", "task": "classification"}),
         (Repair.of("", target=None, task=None), {"target": "", "task": ""}),
-        (Repair.of("", missing_marks=("?", "NA"), sentinels="missing"), {"marks": "?,NA", "gaps": True}),
+        (
+            Repair.of("", missing_marks=("?", "NA"), sentinels="missing"),
+            {"marks": "?,NA", "gaps": True},
+        ),
         (Repair.of("", missing_marks=(), rare_classes="keep"), {"marks": ",", "rare": ""}),
         (Repair.of("", delimiter="\t", decimal=","), {"delimiter": "tab", "decimal": "comma"}),
         (Repair.of("", header=False, skip_lines=2), {"header": "no", "skip": "2"}),
@@ -58,14 +65,17 @@ def test_a_repair_is_a_change_of_the_parameters(repair, expected):
 
 def test_missing_marks_are_a_setting():
     lines = [
-        f"{'n.a.' if i % 9 == 0 else -999 if i % 9 == 1 else i},{'ok' if i % 2 else '-'},{i % 2}" for i in range(N)
+        f"{'n.a.' if i % 9 == 0 else -999 if i % 9 == 1 else i},{'ok' if i % 2 else '-'},{i % 2}"
+        for i in range(N)
     ]
     source = "\n".join(["a,b,y", *lines]).encode()
     data = read_table(source, "y", missing_marks=("n.a.", "-999.0"))
     assert "filled with the median of the column: 'a' (18" in "".join(data.notes)
     assert data.feature_names == ("a", "b=ok")
     marked = read_table(source, "y", missing_marks=("-", "n.a.", "-999"))
-    assert any("A missing value counts as a category of its own in 'b'" in note for note in marked.notes)
+    assert any(
+        "A missing value counts as a category of its own in 'b'" in note for note in marked.notes
+    )
     assert np.array_equal(data.encoder.read(source).X, data.X)
 
 

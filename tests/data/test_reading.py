@@ -55,7 +55,14 @@ def test_sources(tmp_path):
     path.write_bytes(FLOWERS)
     wanted = read_table(FLOWERS)
     text = io.StringIO(FLOWERS.decode())
-    for source in (path, str(path), bytearray(FLOWERS), memoryview(FLOWERS), io.BytesIO(FLOWERS), text):
+    for source in (
+        path,
+        str(path),
+        bytearray(FLOWERS),
+        memoryview(FLOWERS),
+        io.BytesIO(FLOWERS),
+        text,
+    ):
         assert read_table(source) == wanted
 
 
@@ -112,7 +119,9 @@ def test_a_file_that_names_its_separator():
 
 
 def test_without_a_header():
-    data = read_table(b'18.0  8\t"big car"\n15.5  6\t"small car"\n12.5  8\t"big car"\n11.0  4\t"small car"\n')
+    data = read_table(
+        b'18.0  8\t"big car"\n15.5  6\t"small car"\n12.5  8\t"big car"\n11.0  4\t"small car"\n'
+    )
     assert data.feature_names == ("x0", "x1")
     assert data.target_name == "x2"
     note(data, "The first line holds data, no names: the columns are called x0 to x2")
@@ -129,10 +138,16 @@ def test_wavelengths_above_a_target_of_words_are_names():
     body = [",".join([*map(str, row), "good" if k % 2 else "bad"]) for k, row in enumerate(values)]
     places = [str(900 + 10 * k) for k in range(9)]
     found = read_table(table(body, ",".join([*places, "quality"])))
-    assert (found.feature_names, found.target_name, found.n_samples) == (tuple(places), "quality", 20)
+    assert (found.feature_names, found.target_name, found.n_samples) == (
+        tuple(places),
+        "quality",
+        20,
+    )
     falling = read_table(table(body, ",".join([*places[::-1], "quality"])))
     assert falling.feature_names == tuple(places[::-1])
-    counted = [",".join(map(str, [*(k + 2 * np.arange(9)), "good" if k % 2 else "bad"])) for k in range(20)]
+    counted = [
+        ",".join(map(str, [*(k + 2 * np.arange(9)), "good" if k % 2 else "bad"])) for k in range(20)
+    ]
     assert read_table("\n".join(counted).encode()).n_samples == 20  # every row rises: data
     assert read_table("\n".join(body).encode()).n_samples == 20
 
@@ -195,7 +210,9 @@ def test_missing_cells_become_the_median():
 
 
 def test_infinite_cells_count_as_missing():
-    data = read_table(table(["inf,1,p", "1,2,q", "3,4,p", "9e307,7,q"] + [f"{i}.5,{i},p" for i in range(50)]))
+    data = read_table(
+        table(["inf,1,p", "1,2,q", "3,4,p", "9e307,7,q"] + [f"{i}.5,{i},p" for i in range(50)])
+    )
     assert data.X[0, 0] == data.X[3, 0] == np.median([1, 3] + [i + 0.5 for i in range(50)])
     note(data, "2 cells among them held something else than a usable number, in 'a'")
 
@@ -242,7 +259,9 @@ def test_identifiers_are_left_out(name):
 
 
 def test_whole_numbers_are_not_identifiers_by_chance():
-    data = read_table(table([f"{(37 * i) % 101},{i % 5},{i % 2}" for i in range(20)], "weight,paid,y"))
+    data = read_table(
+        table([f"{(37 * i) % 101},{i % 5},{i % 2}" for i in range(20)], "weight,paid,y")
+    )
     assert data.feature_names == ("weight", "paid")
 
 
@@ -289,7 +308,9 @@ def test_prefixes_become_groups():
 
 
 def test_numbers_as_people_write_them():
-    cells = texts("1,234.5", "-1,000", "\u22125.5", "1\u00a0234", " 7 ", "1e3", ".5", "x", "", "1,23")
+    cells = texts(
+        "1,234.5", "-1,000", "\u22125.5", "1\u00a0234", " 7 ", "1e3", ".5", "x", "", "1,23"
+    )
     wanted = [1234.5, -1000, -5.5, 1234, 7, 1000, 0.5, np.nan, np.nan, np.nan]
     np.testing.assert_array_equal(to_numbers(cells), wanted)
     german = to_numbers(texts("1.234,5", "12.345.678", "0,5", "1.5", "-,5"), ",")
@@ -298,7 +319,10 @@ def test_numbers_as_people_write_them():
 
 def test_rows_of_one_owner_are_noticed():
     head = "subject,visit,marker,city,relapse"
-    cells = [f"S{i // 2:03d},{i % 2},{(i * 37) % 101 / 7:.2f},town {i % 60},{'yn'[i % 3 == 0]}" for i in range(120)]
+    cells = [
+        f"S{i // 2:03d},{i % 2},{(i * 37) % 101 / 7:.2f},town {i % 60},{'yn'[i % 3 == 0]}"
+        for i in range(120)
+    ]
     note(read_table(table(cells, head)), "'subject' names 60 owners of rows, 2 rows each")
     once = read_table(table([cells[i] for i in range(0, 120, 2)], head))
     assert not any("owners of rows" in line for line in once.notes)
@@ -314,11 +338,26 @@ def test_rows_of_one_owner_are_noticed():
             "mpg",
             "was chosen, by its name and as the first column",
         ),
-        ("width,weight,origin,name", "{r:.1f},{s},{c},car {i}", "width", "'width' was chosen, as the first column"),
+        (
+            "width,weight,origin,name",
+            "{r:.1f},{s},{c},car {i}",
+            "width",
+            "'width' was chosen, as the first column",
+        ),
         ("day,rented count,hour,works", "2017-12-01,{s},{c},yes", "rented count", "by its name"),
-        ("day,rented count,hour,working day", "2017-12-01,{s},{c},{w}", "rented count", "by its name"),
+        (
+            "day,rented count,hour,working day",
+            "2017-12-01,{s},{c},{w}",
+            "rented count",
+            "by its name",
+        ),
         ("cell count,weight,sick", "{r:.1f},{s},{c}", "cell count", "by its name"),
-        ("weight,cell count,sick", "{r:.1f},{s},{c}", "sick", "'sick' was chosen, as the last column"),
+        (
+            "weight,cell count,sick",
+            "{r:.1f},{s},{c}",
+            "sick",
+            "'sick' was chosen, as the last column",
+        ),
         ("amount,is_fraud,size", "{r:.1f},{w},{s}", "is_fraud", "by its name"),
         ("age,purchased,city", "{r:.1f},{w},{c}", "purchased", "by its name"),
         ("age,house type,area", "{r:.1f},{w},{c}", "area", "the last column"),
@@ -335,7 +374,10 @@ def test_rows_of_one_owner_are_noticed():
     ],
 )
 def test_names_places_and_contents_are_weighed(header, row, wanted, why):
-    cells = ({"i": i, "r": i * 0.7, "s": (i * 37) % 101, "c": 1 + i % 3, "w": "yn"[i % 2]} for i in range(60))
+    cells = (
+        {"i": i, "r": i * 0.7, "s": (i * 37) % 101, "c": 1 + i % 3, "w": "yn"[i % 2]}
+        for i in range(60)
+    )
     data = read_table(table([row.format(**one) for one in cells], header))
     assert data.target_name == wanted
     note(data, why)
@@ -343,7 +385,10 @@ def test_names_places_and_contents_are_weighed(header, row, wanted, why):
 
 @every("row, place", [("{c},{r:.1f},{s}", 0), ("{r:.1f},{s},{c}", 2), ("{w},{s},{c}", 0)])
 def test_without_a_header_the_odd_one_is_found(row, place):
-    cells = ({"r": i * 0.7, "s": (i * 37) % 101 + 0.5, "c": 1 + i // 20, "w": "yn"[i % 2]} for i in range(60))
+    cells = (
+        {"r": i * 0.7, "s": (i * 37) % 101 + 0.5, "c": 1 + i // 20, "w": "yn"[i % 2]}
+        for i in range(60)
+    )
     raw = "\n".join(row.format(**one) for one in cells).encode()
     assert read_table(raw, header=False).target_name == f"x{place}"
 
@@ -364,7 +409,12 @@ def test_by_name_or_index():
         (lambda i: "ja" if i % 2 else "nein", "binary", ("ja", "nein"), "two values (ja and nein)"),
         (lambda i: 0.5 + i % 2, "binary", ("0.5", "1.5"), "two values (0.5 and 1.5)"),
         (lambda i: "pqr"[i % 3], "multiclass", ("p", "q", "r"), "has 3 classes: a multiclass task"),
-        (lambda i: 8 + i % 3, "multiclass", ("8", "9", "10"), "3 different whole numbers, read as classes"),
+        (
+            lambda i: 8 + i % 3,
+            "multiclass",
+            ("8", "9", "10"),
+            "3 different whole numbers, read as classes",
+        ),
         (lambda i: i, "regression", (), "has 60 different numbers: a regression task"),
         (lambda i: (i % 3) + 0.25, "regression", (), "has 3 different numbers: a regression task"),
     ],
@@ -440,9 +490,21 @@ REFUSALS = {
     "zip": (zipped({"a.csv": b"a,b"}), {}, "zip archive, not a table; unpack it"),
     "npz": (zipped({"K.npy": b""}), {}, "NumPy archive .* load kernel stacks as stacks"),
     "damaged zip": (b"PK\x03\x04abc", {}, "damaged archive"),
-    "ragged, long": (table(["1,2,0", "1,2,3,0", "2,1,1"]), {}, "Line 3 has 4 cells, but line 1 has 3, .* comma"),
-    "ragged, short": (table(["1,2,0", "", "1,2", "3"]), {}, r"Line 4 has 2 cells, .*\(2 lines differ in all\)"),
-    "open quote": (table(['1,2,"0', "3,4,1", "5,6,0"]), {}, "quotation mark opened on line 2 is not closed"),
+    "ragged, long": (
+        table(["1,2,0", "1,2,3,0", "2,1,1"]),
+        {},
+        "Line 3 has 4 cells, but line 1 has 3, .* comma",
+    ),
+    "ragged, short": (
+        table(["1,2,0", "", "1,2", "3"]),
+        {},
+        r"Line 4 has 2 cells, .*\(2 lines differ in all\)",
+    ),
+    "open quote": (
+        table(['1,2,"0', "3,4,1", "5,6,0"]),
+        {},
+        "quotation mark opened on line 2 is not closed",
+    ),
     "open quote, long": (table(['1,2,"0', *numbers(300)]), {}, "quotation mark opened on line 2"),
     "huge cell": (table(["1,2," + "x" * 200_000]), {}, "Line 2 .* at most 131,072 characters"),
     "one column": (b"y\n1\n2\n3\n", {}, r"one column only \('y'\).*delimiter="),
@@ -451,22 +513,42 @@ REFUSALS = {
         {},
         r"no numeric column .* 'a' \(identifier\), 'b' \(identifier\)",
     ),
-    "all constant": (table([f"7,8,{i % 2}" for i in range(12)]), {}, "Every feature is constant or empty: 'a', 'b'"),
-    "one class": (table(numbers(12, lambda i: "g")), {"target": "y"}, r"'y' holds one class only \('g' in every row\)"),
-    "one number": (table(numbers(12, lambda i: 5)), {"task": "regression", "target": "y"}, "holds one class only"),
+    "all constant": (
+        table([f"7,8,{i % 2}" for i in range(12)]),
+        {},
+        "Every feature is constant or empty: 'a', 'b'",
+    ),
+    "one class": (
+        table(numbers(12, lambda i: "g")),
+        {"target": "y"},
+        r"'y' holds one class only \('g' in every row\)",
+    ),
+    "one number": (
+        table(numbers(12, lambda i: 5)),
+        {"task": "regression", "target": "y"},
+        "holds one class only",
+    ),
     "no such target": (
         table(numbers(), "size,weight,y"),
         {"target": "wight"},
         "no column 'wight'; close to it: 'weight'",
     ),
-    "no near target": (table(numbers()), {"target": "zzzz"}, "no column 'zzzz'; the columns are 'a', 'b', 'y'"),
+    "no near target": (
+        table(numbers()),
+        {"target": "zzzz"},
+        "no column 'zzzz'; the columns are 'a', 'b', 'y'",
+    ),
     "no such index": (table(numbers()), {"target": 3}, "no column number 3; expected 0 to 2"),
     "target empty": (
         table(numbers(12, lambda i: "NA" if i > 3 else i % 2)),
         {"target": "y"},
         "missing in 8 of 12 rows",
     ),
-    "target all empty": (table(numbers(12, lambda i: "")), {"target": "y"}, "missing in 12 of 12 rows"),
+    "target all empty": (
+        table(numbers(12, lambda i: "")),
+        {"target": "y"},
+        "missing in 12 of 12 rows",
+    ),
     "one class and a row": (
         table(numbers(12, lambda i: "b" if i == 5 else "a")),
         {"target": "y"},
@@ -482,7 +564,11 @@ REFUSALS = {
         {"target": "y"},
         "text with 130 different values",
     ),
-    "long labels": (table(numbers(12, lambda i: "pq"[i % 2] * 61)), {"target": "y"}, "texts longer than 60 characters"),
+    "long labels": (
+        table(numbers(12, lambda i: "pq"[i % 2] * 61)),
+        {"target": "y"},
+        "texts longer than 60 characters",
+    ),
     "text regression": (
         table(numbers(12, lambda i: "pq"[i % 2])),
         {"target": "y", "task": "regression"},
@@ -495,7 +581,11 @@ REFUSALS = {
     ),
     "rows": (table(numbers(12)), {"max_rows": 11}, "more than 11 rows, the limit; .* max_rows"),
     "columns": (table(numbers(12)), {"max_columns": 2}, "more than 2 columns, the limit"),
-    "bytes": (table(numbers(12)), {"max_bytes": 50}, "larger than 4.77e-05 MB, the limit; .* max_bytes"),
+    "bytes": (
+        table(numbers(12)),
+        {"max_bytes": 50},
+        "larger than 4.77e-05 MB, the limit; .* max_bytes",
+    ),
     "no file": ("no/such/file.csv", {}, "cannot be opened: No such file"),
     "no source": (12, {}, "source is a int; expected a data frame, a path, bytes or an open file"),
 }
@@ -546,8 +636,13 @@ def test_too_many_cells_are_refused(monkeypatch):
         read_table(table(numbers()))
     monkeypatch.undo()
     monkeypatch.setattr("mklcore.data.reading.MAX_CELLS", 30)
-    with pytest.raises(DataError, match="columns of 0 and 1 the table has 12 x 7 cells, more than 30"):
-        read_table(table([f"{i % 5},{'uvw'[i % 3]}{i // 9},{i % 2}" for i in range(12)]), uses={"b": "category"})
+    with pytest.raises(
+        DataError, match="columns of 0 and 1 the table has 12 x 7 cells, more than 30"
+    ):
+        read_table(
+            table([f"{i % 5},{'uvw'[i % 3]}{i // 9},{i % 2}" for i in range(12)]),
+            uses={"b": "category"},
+        )
 
 
 def test_formulas_stay_text():
@@ -575,7 +670,12 @@ RAW = b"id;size;kind;y\n1;1,5;u;0\n2;?;v;1\n3;3,5;u;0\n4;4,5;v;1\n"
 
 def test_tells_every_column_before_a_target_is_chosen():
     summary = describe_table(RAW)
-    assert (summary.n_rows, summary.target, summary.delimiter, summary.decimal) == (4, "y", ";", ",")
+    assert (summary.n_rows, summary.target, summary.delimiter, summary.decimal) == (
+        4,
+        "y",
+        ";",
+        ",",
+    )
     assert summary.header
     assert summary.encoding == "utf-8"
     kinds = {column.name: (column.kind, column.missing, column.used) for column in summary.columns}
@@ -595,7 +695,8 @@ def test_works_where_no_column_can_be_the_target():
     summary = describe_table(raw)
     assert (summary.target, summary.candidates) == ("", ())
     with pytest.raises(
-        DataError, match=r"No column can be the target: 'a' .identifier., 'b' .constant., 'y' .identifier"
+        DataError,
+        match=r"No column can be the target: 'a' .identifier., 'b' .constant., 'y' .identifier",
     ):
         read_table(raw)
 

@@ -94,7 +94,10 @@ def test_what_is_said_of_a_column_is_what_was_done_with_it():
     raw = "\n".join(["letter,flag,gappy,pair,seven,plain,y", *rows]).encode()
     data = read_table(raw, "y")
     members = dict(data.columns)
-    found = {c.name: (c.missing, c.distinct, len(members.get(c.name, ())), c.done) for c in describe_table(raw).columns}
+    found = {
+        c.name: (c.missing, c.distinct, len(members.get(c.name, ())), c.done)
+        for c in describe_table(raw).columns
+    }
     assert found["letter"] == (0, 22, 0, "left out: free text with too many different values")
     assert found["flag"] == (0, 2, 1, "a column of 0 and 1 for the second of 2 values")
     assert found["gappy"] == (30, 270, 1, "30 missing cells filled with the median 2.25e+04")

@@ -45,7 +45,8 @@ def test_labels_are_words():
     assert load_sample("iris").class_names == ("setosa", "versicolor", "virginica")
     assert load_sample("iris").groups == (("sepal", (0, 1)), ("petal", (2, 3)))
     digits = load_sample("digits")
-    assert digits.y[:4].tolist() == ["even", "odd", "even", "odd"]  # the first four pictures are 0, 1, 2, 3
+    # the first four pictures are 0, 1, 2, 3
+    assert digits.y[:4].tolist() == ["even", "odd", "even", "odd"]
     assert digits.feature_names[9] == "pixel_1_1"
     blank = int((np.ptp(digits.X, axis=0) == 0).sum())
     assert digits.notes[1].startswith(f"{blank} pixels")
@@ -58,12 +59,22 @@ def test_unknown_names_are_refused_with_the_known_ones():
 
 
 def test_samples_need_no_folder(tmp_path):
-    """A process elsewhere, which sees the package and not the checkout's sample_data, loads all of them."""
+    """A process elsewhere, which sees the package and not the checkout's sample_data, loads all of
+    them.
+    """
     package = Path(sys.modules["mklcore.errors"].__file__ or "").parent
     (tmp_path / "mklcore").symlink_to(package, target_is_directory=True)
-    code = "from mklcore.data.samples import SAMPLES, load_sample; print(sorted(load_sample(n).task for n in SAMPLES))"
+    code = (
+        "from mklcore.data.samples import SAMPLES, load_sample; "
+        "print(sorted(load_sample(n).task for n in SAMPLES))"
+    )
     done = subprocess.run(
-        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
     )
     assert done.stdout.count("binary") == 5
 
@@ -78,7 +89,9 @@ def test_what_is_said_to_make_a_sample_does(name):
         call = re.match(r"generated: (\w+)\((.*?)\)", sample.source)
         arguments = {key: int(value) for key, value in re.findall(r"(\w+)=(\d+)", call[2])}
         made = getattr(synthetic, call[1])(**arguments)[0]
-        assert (_rounded(made) if sample.source.endswith(", rounded") else made) == load_sample(name)
+        assert (_rounded(made) if sample.source.endswith(", rounded") else made) == load_sample(
+            name
+        )
 
 
 @every("name", ["digit_views", "sparse_polynomial", "spectra"])
@@ -133,7 +146,8 @@ def test_toy_has_the_bayes_error_of_the_paper(k):
 
 
 MEAN = 2 / np.sqrt(20)
-NORMS = {  # mean and variance of each class, the error of the best rule, and the log ratio of the densities
+# mean and variance of each class, the error of the best rule, and the log ratio of the densities
+NORMS = {
     make_twonorm: ((MEAN, 1.0), (-MEAN, 1.0), 0.02275, lambda X: 2 * MEAN * X.sum(axis=1)),
     make_ringnorm: (
         (0.0, 4.0),
@@ -161,7 +175,9 @@ def test_the_normals_are_breimans(make):
 def test_polynomial_is_what_its_truth_says(p):
     data, truth = make_sparse_polynomial(2000, p, seed=2)
     products = [data.X[:, list(monomial)].prod(axis=1) for monomial in truth.monomials]
-    np.testing.assert_allclose(np.column_stack(products) @ truth.coefficients, truth.signal, atol=1e-10)
+    np.testing.assert_allclose(
+        np.column_stack(products) @ truth.coefficients, truth.signal, atol=1e-10
+    )
     assert truth.signal.std() == pytest.approx(1.0)
     assert (data.y - truth.signal).std() == pytest.approx(0.2, abs=0.015)
     assert data.task == "regression"
@@ -207,7 +223,10 @@ def test_spectra_carry_the_target_in_their_bands():
     "make, words",
     [
         (lambda: make_mkl_toy(1, 1, 0), "n must be a whole number of 2 or more; got 1"),
-        (lambda: make_mkl_toy(10, 0, 0), "n_informative must be a whole number from 1 to 50; got 0"),
+        (
+            lambda: make_mkl_toy(10, 0, 0),
+            "n_informative must be a whole number from 1 to 50; got 0",
+        ),
         (lambda: make_mkl_toy(10, 5, 0, n_features=4), "from 1 to 4"),
         (lambda: make_mkl_toy(10, 5, 0, rho=0.0), "rho is 0.0; expected a positive number"),
         (lambda: make_mkl_toy(10.5, 5, 0), "n must be a whole number .*got 10.5"),  # type: ignore[arg-type]

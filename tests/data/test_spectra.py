@@ -1,5 +1,5 @@
-"""Spectra: wavelengths out of names, the usual steps before kernels, dictionaries over bands, the figure, and the
-point.
+"""Spectra: wavelengths out of names, the usual steps before kernels, dictionaries over bands, the
+figure, and the point.
 """
 
 from contextlib import nullcontext
@@ -49,7 +49,8 @@ def test_wavelengths_are_read_from_names(names, expected):
 
 
 def test_every_spectrum_is_standardised():
-    train, test = _spectra(), _spectra(seed=1)
+    train = _spectra()
+    test = _spectra(seed=1)
     rows, other = standardise_spectra(train, test)
     for part in (rows, other):
         assert part.X.mean(axis=1) == pytest.approx(np.zeros(12), abs=1e-12)
@@ -64,7 +65,9 @@ def test_second_differences_are_curvature_and_join_their_band():
     assert found.n_features == 20 + 18
     assert found.X[:, 20] == pytest.approx(data.X[:, 2] - 2 * data.X[:, 1] + data.X[:, 0])
     assert found.feature_names[20] == "Δ²860"
-    straight = Dataset(np.outer(np.arange(1.0, 4.0), np.arange(6.0)) + 7.0, np.arange(3.0), tuple("123456"))
+    straight = Dataset(
+        np.outer(np.arange(1.0, 4.0), np.arange(6.0)) + 7.0, np.arange(3.0), tuple("123456")
+    )
     assert with_second_differences(straight).X[:, 6:] == pytest.approx(np.zeros((3, 4)), abs=1e-12)
     assert found.groups[0] == ("850–890", (0, 1, 2, 3, 4, 20, 21, 22, 23))
     assert with_bands(found, 4).groups == found.groups
@@ -100,9 +103,12 @@ def test_dictionaries_cross_bands_with_four_kernels():
 
 def test_measured_columns_are_those_along_an_axis_in_its_order():
     X = np.random.default_rng(0).normal(size=(5, 7))
-    data = Dataset(X, X[:, 0], ("water", "900", "910", "920", "930", "940", "ash"), task="regression")
+    data = Dataset(
+        X, X[:, 0], ("water", "900", "910", "920", "930", "940", "ash"), task="regression"
+    )
     assert measured_columns(data) == [1, 2, 3, 4, 5]
     numbered = Dataset(X, X[:, 0], ("x1", "x3", "x4", "x5", "x6", "x7", "ash"), task="regression")
     assert measured_columns(numbered) == []
-    turned = replace(data, feature_names=("water", "1000", "1010", "970", "980", "990", "ash"))  # in the order of text
+    # in the order of text
+    turned = replace(data, feature_names=("water", "1000", "1010", "970", "980", "990", "ash"))
     assert measured_columns(turned) == [3, 4, 5, 1, 2]

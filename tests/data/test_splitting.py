@@ -1,4 +1,6 @@
-"""Splitters: every class is learnt from, however rare, and where none is rare the rows are those scikit-learn draws."""
+"""Splitters: every class is learnt from, however rare, and where none is rare the rows are those
+scikit-learn draws.
+"""
 
 import numpy as np
 import pytest
@@ -50,7 +52,9 @@ def test_where_no_class_is_rare_the_rows_are_those_of_scikit_learn(counts):
             np.testing.assert_array_equal(np.concatenate(one), np.concatenate(other))
 
 
-@every("counts", [(40, 30, 1), (40, 30, 2), (40, 2), (200, 100, 3, 2, 2, 1), (4, 3, 3, 2, 2, 2, 1, 1)])
+@every(
+    "counts", [(40, 30, 1), (40, 30, 2), (40, 2), (200, 100, 3, 2, 2, 1), (4, 3, 3, 2, 2, 2, 1, 1)]
+)
 @every("seed", range(4))
 def test_rows_of_a_rare_class_stay_in_training(counts, seed):
     data = dataset(*counts)
@@ -90,7 +94,9 @@ def test_every_fold_trains_on_every_class(n_splits):
         assert len(train) + len(test) == len(y)
         held[test] += 1
     np.testing.assert_array_equal(held, np.isin(y, ["a", "b", "c", "d"]))
-    with pytest.raises(ParameterError, match=r"from 2 to the 57 rows whose class has another one; got 58"):
+    with pytest.raises(
+        ParameterError, match=r"from 2 to the 57 rows whose class has another one; got 58"
+    ):
         folds(MODEL, y, 58, 0)
     for train, test in folds(MODEL, classes(3, 3, 3), 7, 0):
         assert (len(train) + len(test), len(test) >= 1) == (9, True)
@@ -109,13 +115,14 @@ def test_every_first_half_has_every_class():
 def test_a_note_names_class_count_and_what_was_done():
     assert rare_note(classes(5, 4), 3) == ""
     assert rare_note(classes(5, 2, 1), 3) == (
-        "Too rare to be held out: classes 'b' (2 rows), 'c' (1 row); their rows stay in training, and no score counts "
-        "them."
+        "Too rare to be held out: classes 'b' (2 rows), 'c' (1 row); their rows stay in "
+        "training, and no score counts them."
     )
     assert "'f' (1 row) and 2 more" in rare_note(classes(1, 1, 1, 1, 1, 1, 1, 1, 5), 2)
 
 
-@pytest.mark.filterwarnings("ignore::mklcore.errors.NotConvergedWarning")  # a machine of one row against all others
+# a machine of one row against all others
+@pytest.mark.filterwarnings("ignore::mklcore.errors.NotConvergedWarning")
 def test_folds_work_beside_a_rare_class():
     data = dataset(40, 30, 1)
     kernels = mkl.KernelDictionary.per_feature(mkl.Linear(), 2)
@@ -131,11 +138,15 @@ def test_folds_work_beside_a_rare_class():
 
 def test_probabilities_of_a_class_that_few_rows_have():
     y = classes(30, 20, 1)
-    decision = np.eye(3)[np.searchsorted(["a", "b", "c"], y)] + 0.3 * np.random.default_rng(0).normal(size=(51, 3))
+    decision = np.eye(3)[np.searchsorted(["a", "b", "c"], y)] + 0.3 * np.random.default_rng(
+        0
+    ).normal(size=(51, 3))
     found = sigmoids(decision, calibrate(decision, y, np.array(["a", "b", "c"])))
     assert found.sum(axis=1) == pytest.approx(1.0)
     assert np.mean(found.argmax(axis=1) == np.searchsorted(["a", "b", "c"], y)) > 0.9
-    absent = sigmoids(decision, calibrate(decision[y != "c"], y[y != "c"], np.array(["a", "b", "c"])))
+    absent = sigmoids(
+        decision, calibrate(decision[y != "c"], y[y != "c"], np.array(["a", "b", "c"]))
+    )
     assert np.all(absent[:, 2] > 0.001)
     assert np.mean(absent[:, 2]) < 0.1
 

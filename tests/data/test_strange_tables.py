@@ -14,7 +14,9 @@ from tests.helpers.every import every
 
 def table(header, *columns):
     lines = [header] if header else []
-    return "\n".join(lines + [",".join(str(cell) for cell in row) for row in zip(*columns, strict=True)]).encode()
+    return "\n".join(
+        lines + [",".join(str(cell) for cell in row) for row in zip(*columns, strict=True)]
+    ).encode()
 
 
 N = 60
@@ -67,7 +69,9 @@ def test_a_mark_that_is_one_of_two_values_is_a_value_among_new_rows_too():
     raw = table("a,kind,gappy,approved", NUMBERS, kinds, gaps, signs)
     data = read_table(raw)
     assert (data.n_samples, data.target_name, data.class_names) == (N, "approved", ("+", "-"))
-    new = data.encoder.read(table("a,kind,gappy,approved", [1, 2], ["-", "-"], ["?", "?"], ["-", "-"]))
+    new = data.encoder.read(
+        table("a,kind,gappy,approved", [1, 2], ["-", "-"], ["?", "?"], ["-", "-"])
+    )
     at = data.feature_names.index
     assert new.X[:, at("kind=x")].tolist() == [0, 0]
     assert new.X[:, at("gappy")].tolist() == [np.median(data.X[:, at("gappy")])] * 2
@@ -80,7 +84,9 @@ def with_value(value, cells, low=0.0, high=10.0, n=400):
     return numbers
 
 
-@every("value, low, high", [(-200, 0.5, 20), (-999, 0, 100), (9999, 0, 300), (-9, 1, 12), (0, 7, 60)])
+@every(
+    "value, low, high", [(-200, 0.5, 20), (-999, 0, 100), (9999, 0, 300), (-9, 1, 12), (0, 7, 60)]
+)
 def test_a_number_that_stands_for_missing_is_noticed(value, low, high):
     found = sentinel_of("a", with_value(value, 12, low, high).round(1))
     assert (found.value, found.cells) == (value, 12)
@@ -104,7 +110,8 @@ def test_numbers_that_stand_for_themselves_are_not(numbers):
 
 def test_sentinels_are_reported_and_read_as_missing_when_asked():
     content = table("gas,other,y", with_value(-200, 6, 1, 9, N).round(2), NUMBERS, COIN)
-    kept, read = read_table(content), read_table(content, sentinels="missing")
+    kept = read_table(content)
+    read = read_table(content, sentinels="missing")
     assert kept.X[:, 0].min() == -200
     assert any("Probably missing values: -200 in 'gas' (6 cells)" in note for note in kept.notes)
     assert read.X[:, 0].min() >= 1
@@ -114,7 +121,9 @@ def test_sentinels_are_reported_and_read_as_missing_when_asked():
     rows = read.encoder.read(new).X
     assert rows[:, 0].tolist() == [pytest.approx(np.median(read.X[:, 0]), abs=0.5), 3.0]
     assert kept.encoder.read(new).X[0, 0] == -200
-    with pytest.raises(ParameterError, match="sentinels is 'drop'; expected one of 'keep', 'missing'"):
+    with pytest.raises(
+        ParameterError, match="sentinels is 'drop'; expected one of 'keep', 'missing'"
+    ):
         read_table(content, sentinels="drop")
 
 

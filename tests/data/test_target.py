@@ -1,4 +1,6 @@
-"""The target nobody named: how often the guess is right, what is never guessed, and what is said where it is unsure."""
+"""The target nobody named: how often the guess is right, what is never guessed, and what is said
+where it is unsure.
+"""
 
 from datetime import date, timedelta
 
@@ -34,10 +36,15 @@ def guessed(**columns):
 
 
 def test_most_guesses_on_tables_of_known_schemas_are_right():
-    ranked = [(one, rank_targets([name for name, _ in one.columns], one.profiles())) for one in schemas.read()]
+    ranked = [
+        (one, rank_targets([name for name, _ in one.columns], one.profiles()))
+        for one in schemas.read()
+    ]
     right = [one.target == found[0].name for one, found in ranked]
     among = [one.target in {candidate.name for candidate in found} for one, found in ranked]
-    when_sure = [hit for (_, found), hit in zip(ranked, right, strict=True) if found[0].confidence >= SURE]
+    when_sure = [
+        hit for (_, found), hit in zip(ranked, right, strict=True) if found[0].confidence >= SURE
+    ]
     assert len(ranked) >= 140
     assert np.mean(right) >= 0.75
     assert np.mean(among) >= 0.88
@@ -46,18 +53,27 @@ def test_most_guesses_on_tables_of_known_schemas_are_right():
 
 
 def test_what_cannot_be_read_as_the_target_is_never_guessed():
-    empty, constant, gone = [""] * N, ["b"] * N, ["7" if i < 5 else "" for i in range(N)]
-    texts, days = [f"entry {i}" for i in range(N)], [f"2020-01-{1 + i % 28:02d}" for i in range(N)]
+    empty = [""] * N
+    constant = ["b"] * N
+    gone = ["7" if i < 5 else "" for i in range(N)]
+    texts = [f"entry {i}" for i in range(N)]
+    days = [f"2020-01-{1 + i % 28:02d}" for i in range(N)]
     never = {"target": gone, "y": texts, "outcome": days, "label": empty, "id": range(N)}
     for name, cells in never.items():
         assert name not in guessed(a=SIZE, b=OTHER, **{name: cells})
-    with pytest.raises(DataError, match="'class' is named as the target and has one value only, 'b'"):
+    with pytest.raises(
+        DataError, match="'class' is named as the target and has one value only, 'b'"
+    ):
         read_table(table(a=SIZE, b=OTHER, **{"class": constant}))
-    assert guessed(rownames=range(5, 5 + 2 * N, 2), a=COIN, b=SIZE, counter=range(1, N + 1))[0] == "a"
+    assert (
+        guessed(rownames=range(5, 5 + 2 * N, 2), a=COIN, b=SIZE, counter=range(1, N + 1))[0] == "a"
+    )
 
 
 def test_a_guess_that_is_mostly_missing_refuses_no_table():
-    data = read_table(table(a=SIZE, grade=COIN, result=[int(v) if i < 3 else "?" for i, v in enumerate(COIN)]))
+    data = read_table(
+        table(a=SIZE, grade=COIN, result=[int(v) if i < 3 else "?" for i, v in enumerate(COIN)])
+    )
     assert data.target_name == "grade"
     with pytest.raises(DataError, match="The target 'result' is missing in 57 of 60 rows"):
         read_table(table(a=SIZE, result=["x" if i < 3 else "" for i in range(N)]), "result")
@@ -67,17 +83,25 @@ def test_a_column_with_a_single_row_of_a_class_is_passed_over_and_refuses_no_tab
     single = {f"chem_fp_{k}": [int(i == k) for i in range(N)] for k in range(5)}
     assert guessed(size=SIZE, **single)[0] == "size"
     assert guessed(size=SIZE, bought=COIN, **single)[0] == "bought"
-    amounts = [0] * (N - 8) + [k + 0.5 for k in range(8)]  # zero, or an amount that no other row has
+    # zero, or an amount that no other row has
+    amounts = [0] * (N - 8) + [k + 0.5 for k in range(8)]
     assert guessed(size=SIZE, sales=amounts)[0] == "sales"
     data = read_table(table(size=SIZE, y=single["chem_fp_3"]))
     assert data.target_name == "size"
-    assert any("Not chosen as the target: The target 'y' has one class only" in note for note in data.notes)
+    assert any(
+        "Not chosen as the target: The target 'y' has one class only" in note for note in data.notes
+    )
 
 
-@every("days", [[f"2020-01-{1 + i % 28:02d}" for i in range(N)], [f"{1 + i % 3}.5.2021" for i in range(N)]])
+@every(
+    "days",
+    [[f"2020-01-{1 + i % 28:02d}" for i in range(N)], [f"{1 + i % 3}.5.2021" for i in range(N)]],
+)
 def test_dates_are_no_target_and_the_refusal_says_what_is(days):
     raw = table(a=SIZE, b=OTHER, when=days)
-    with pytest.raises(DataError, match=r"The target 'when' holds dates .*: replace it by a number of days") as refused:
+    with pytest.raises(
+        DataError, match=r"The target 'when' holds dates .*: replace it by a number of days"
+    ) as refused:
         read_table(raw, "when")
     assert "Predict it as classes" in [one.label for one in refused.value.repairs]
     assert read_table(raw, "when", task="classification").task == "multiclass"
@@ -88,9 +112,15 @@ def test_the_guess_fits_the_task_that_was_asked_for(task):
     words = [("low", "middle", "high")[i % 3] for i in range(N)]
     raw = table(size=SIZE, bought=COIN, **{"class": words})
     data = read_table(raw, task=task)
-    assert data.target_name == {"regression": "size", "binary": "bought", "classification": "class"}[task]
+    assert (
+        data.target_name
+        == {"regression": "size", "binary": "bought", "classification": "class"}[task]
+    )
     assert describe_table(raw, task=task).target == data.target_name
-    with pytest.raises(DataError, match=r"No column can be the target of the task 'binary': 'a' .number., 'b' .number"):
+    with pytest.raises(
+        DataError,
+        match=r"No column can be the target of the task 'binary': 'a' .number., 'b' .number",
+    ):
         read_table(table(a=SIZE, b=OTHER), task="binary")
 
 
@@ -106,18 +136,27 @@ def test_a_note_says_why_and_what_else_is_likely():
         "No target was named: the column 'species' was chosen, by its name and as the last column. "
         "target= names another."
     )
-    unsure = read_table(table(rownames=range(N), visits=SIZE, b=OTHER, active=["yes" if one else "no" for one in COIN]))
+    unsure = read_table(
+        table(
+            rownames=range(N), visits=SIZE, b=OTHER, active=["yes" if one else "no" for one in COIN]
+        )
+    )
     reported = next(note for note in unsure.notes if "No target was named" in note)
     assert (
-        "'visits' was chosen, as the first column and by its name. The guess is unsure; it may also be 'active' ("
-        in reported
-    )
+        "'visits' was chosen, as the first column and by its name. The guess is unsure; "
+        "it may also be 'active' ("
+    ) in reported
     assert "yes and no) or 'b' (as no column is more likely). target=" in reported
 
 
 def test_two_words_of_which_one_denies_the_other_tell_a_target():
     words = ["not remote" if one else "remote" for one in COIN]
-    others = {"town": ["north" if i % 2 else "south" for i in range(N)], "fee": SIZE, "work": words, "age": OTHER}
+    others = {
+        "town": ["north" if i % 2 else "south" for i in range(N)],
+        "fee": SIZE,
+        "work": words,
+        "age": OTHER,
+    }
     first = describe_table(table(**others)).candidates[0]
     assert (first.name, first.reason) == ("work", "by its values not remote and remote")
 
@@ -139,11 +178,9 @@ def kinds(data):
 
 
 def test_what_gives_the_target_away_is_reported(rows):
-    names, money, total = (
-        ("a", "b", "c", "d", "copy"),
-        np.exp(rows[:, 0] + 0.3 * rows[:, 1]),
-        rows[:, 1] + 2 * rows[:, 3],
-    )
+    names = ("a", "b", "c", "d", "copy")
+    money = np.exp(rows[:, 0] + 0.3 * rows[:, 1])
+    total = rows[:, 1] + 2 * rows[:, 3]
     for copy in (np.log(money), np.sqrt(money), -1.0 / money, np.round(50 * money)):
         assert kinds(number(np.column_stack([rows, copy]), money, names)) == {"copy": "explains"}
     assert kinds(number(rows, total)) == {"x1": "parts", "x3": "parts"}
@@ -156,9 +193,12 @@ def test_what_gives_the_target_away_is_reported(rows):
     assert "copy alone predicts y" in leak.text
 
     codes = (rows[:, 0] > 0).astype(int) + (rows[:, 1] > 0.5)
-    X, y = np.column_stack([rows[:, 3], np.eye(3)[codes]]), np.array(["u", "v", "w"])[codes]
+    X = np.column_stack([rows[:, 3], np.eye(3)[codes]])
+    y = np.array(["u", "v", "w"])[codes]
     columns = (("a", (0,)), ("state", (1, 2, 3)))
-    assert kinds(mkl.Dataset(X, y, names[:4], "y", "multiclass", columns=columns)) == {"state": "explains"}
+    assert kinds(mkl.Dataset(X, y, names[:4], "y", "multiclass", columns=columns)) == {
+        "state": "explains"
+    }
 
 
 @every("name", ["iris", "breast_cancer", "wine", "diabetes", "digits"])
@@ -167,7 +207,9 @@ def test_honest_tables_are_left_alone(name):
 
 
 def test_columns_that_sort_the_rows_are_reported(rows):
-    X = np.column_stack([rows, np.arange(200.0), np.sort(rows[:, 0])[::-1], np.repeat([0.0, 1.0], 100)])
+    X = np.column_stack(
+        [rows, np.arange(200.0), np.sort(rows[:, 0])[::-1], np.repeat([0.0, 1.0], 100)]
+    )
     data = number(X, rows[:, 0] * rows[:, 1], ("a", "b", "c", "d", "row", "date", "half"))
     assert kinds(data) == {"row": "order", "date": "order"}
     assert "only falls along the rows" in find_leaks(data)[1].text
@@ -186,7 +228,10 @@ def test_few_rows_and_tables_without_a_target_say_nothing_of_it(rows):
 def test_one_click_leaves_a_column_out_and_another_tests_on_the_newest_rows():
     pairs = np.random.default_rng(0).uniform(-1, 1, (80, 2))
     prices = 3 + pairs[:, 0] + pairs[:, 1] ** 2
-    lines = [f"{3 + 1.5 * k},{pairs[k, 0]:.3f},{np.log(price):.5f},{price:.5f}" for k, price in enumerate(prices)]
+    lines = [
+        f"{3 + 1.5 * k},{pairs[k, 0]:.3f},{np.log(price):.5f},{price:.5f}"
+        for k, price in enumerate(prices)
+    ]
     app = upload(open_app(), "\n".join(["hours,a,copy,price", *lines]).encode())
     app.button(key="data_by_time_1").click()
     assert quiet(app.run()).selectbox(key="field_hold_out").value == "last"
@@ -197,8 +242,13 @@ def test_one_click_leaves_a_column_out_and_another_tests_on_the_newest_rows():
 
 @every("form, newest", [("%Y-%m-%d", "last"), ("%d.%m.%Y", "last"), ("%m/%d/%Y %H:00", "first")])
 def test_rows_in_the_order_of_dates_are_noted_with_a_split_by_time(form, newest):
-    days = [date(2020, 1, 1) + timedelta(days=row) for row in range(80)][:: -1 if newest == "first" else 1]
-    lines = [f"{day.strftime(form)},{row % 7},{row % 5},{row % 7 + row % 3}" for row, day in enumerate(days)]
+    days = [date(2020, 1, 1) + timedelta(days=row) for row in range(80)][
+        :: -1 if newest == "first" else 1
+    ]
+    lines = [
+        f"{day.strftime(form)},{row % 7},{row % 5},{row % 7 + row % 3}"
+        for row, day in enumerate(days)
+    ]
     found = read_table("\n".join(["day,a,b,price", *lines]).encode())
     (note,) = [note for note in found.notes if "in the order of 'day'" in note]
     assert repairs_of(note) == (Repair.of("Split by time", hold_out=newest),)
@@ -207,10 +257,16 @@ def test_rows_in_the_order_of_dates_are_noted_with_a_split_by_time(form, newest)
 
 @every("order", ["sorted", "shuffled"])
 def test_a_date_that_explains_the_target_is_reported_and_the_newest_rows_are_offered(order):
-    rng, n = np.random.default_rng(0), 200
+    rng = np.random.default_rng(0)
+    n = 200
     days = np.sort(rng.integers(0, 1500, n))
     days = days if order == "sorted" else rng.permutation(days)
-    frame = pd.DataFrame({"sold": pd.Timestamp("2020-01-01") + pd.to_timedelta(days, "D"), "size": rng.normal(size=n)})
+    frame = pd.DataFrame(
+        {
+            "sold": pd.Timestamp("2020-01-01") + pd.to_timedelta(days, "D"),
+            "size": rng.normal(size=n),
+        }
+    )
     data = read_table(frame.assign(price=days / 100 + 3 * rng.normal(size=n)), "price")
     leak = next(one for one in find_leaks(data) if one.column == "sold")
     assert leak.kind == "order"

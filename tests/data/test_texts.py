@@ -1,4 +1,6 @@
-"""Free text: read as text, learned by its words on training rows alone, one source column, refused with a repair."""
+"""Free text: read as text, learned by its words on training rows alone, one source column, refused
+with a repair.
+"""
 
 import numpy as np
 import pandas as pd
@@ -12,7 +14,8 @@ from mklcore.errors import DataError, ParameterError
 from mklcore.kernels.sequences import MOST_WORDS, Words
 from tests.helpers.pages import go, open_app, quiet, upload, words
 
-GOOD, BAD = ["great", "excellent", "love", "perfect"], ["poor", "broken", "refund", "awful"]
+GOOD = ["great", "excellent", "love", "perfect"]
+BAD = ["poor", "broken", "refund", "awful"]
 OTHER = ["box", "arrived", "monday", "with", "paper", "colour", "blue", "size"]
 
 
@@ -37,7 +40,14 @@ def test_rows_hold_texts_of_any_letters():
     texts = ["", "plain", "größer, schöner", "日本語", "a\0b", "x" * 100]
     width = numbers_of(texts)
     assert width == 17  # six letters to a number
-    assert unpacked(packed(texts, width)) == ["", "plain", "größer, schöner", "日本語", "a b", "x" * 100]
+    assert unpacked(packed(texts, width)) == [
+        "",
+        "plain",
+        "größer, schöner",
+        "日本語",
+        "a b",
+        "x" * 100,
+    ]
     assert unpacked(packed(texts, 2))[1:3] == ["plain", "größer, sc"]  # what has no room is cut
 
 
@@ -47,7 +57,9 @@ def test_words_compare_strings_without_a_table_as_they_compare_texts_of_one():
     stack = kernels.grams(texts)
     of_a_table = mkl.Dataset(np.empty((5, 0)), np.zeros(5), texts=(("said", texts),))
     np.testing.assert_allclose(stack.values, kernels.grams(of_a_table).values, atol=1e-12)
-    np.testing.assert_allclose(stack.cross([*texts[:2], "ok"])[0, :2], stack.values[0, :2], atol=1e-12)
+    np.testing.assert_allclose(
+        stack.cross([*texts[:2], "ok"])[0, :2], stack.values[0, :2], atol=1e-12
+    )
     model = mkl.LpMKLRegressor(kernels=kernels).fit(texts, np.arange(5.0))
     np.testing.assert_allclose(model.predict(texts[2:]), model.predict(texts)[2:], atol=1e-9)
 
@@ -70,7 +82,9 @@ def test_a_text_that_decides_alone_is_one_column_with_its_words(answered):
     data, found = answered
     assert [name for name, _ in data.texts] == ["review"]
     assert data.feature_names == ("x",)
-    assert any(note == "Read as free text, for a kernel on its words: 'review'." for note in data.notes)
+    assert any(
+        note == "Read as free text, for a kernel on its words: 'review'." for note in data.notes
+    )
     assert found.columns[0].name == "review"
     assert found.columns[0].share > 0.9
     assert found.could_be_chance == {"x": True, "review": False}
@@ -96,7 +110,9 @@ def test_trees_read_the_most_frequent_words_of_the_rows_learned_from(answered):
     np.testing.assert_array_equal(with_words(few, found.learnt_from).X, words.X[:4])
 
 
-def test_its_model_takes_a_data_frame_a_data_set_rows_or_a_new_file_and_is_saved(answered, tmp_path):
+def test_its_model_takes_a_data_frame_a_data_set_rows_or_a_new_file_and_is_saved(
+    answered, tmp_path
+):
     data, found = answered
     frame = pd.DataFrame({"x": data.X[:, 0], "review": data.texts[0][1], "unused": 0})
     said = found.model.predict(data)
@@ -149,7 +165,9 @@ def test_pages_draw_its_words_and_have_a_box_for_it():
     assert "What a word adds to a text that has it" in said
     go(app, "pages/predict.py")
     (box,) = [one for one in app.text_area if one.label == "review"]
-    assert {"yes", "no"} >= {line.split()[-1] for line in words(app).splitlines() if line.startswith("#### ")}
+    assert {"yes", "no"} >= {
+        line.split()[-1] for line in words(app).splitlines() if line.startswith("#### ")
+    }
     box.set_value("perfect, great, love it").run()
     assert "#### again: yes" in words(quiet(app))
     assert "1 text" in words(go(app, "pages/kernels.py"))

@@ -6,7 +6,9 @@ import pytest
 import mklcore as mkl
 from tests.helpers.every import every
 
-KERNELS = mkl.KernelDictionary.rbf_grid([0.5, 1.0, 2.0]) + mkl.KernelDictionary.per_feature(mkl.Linear(), 4)
+KERNELS = mkl.KernelDictionary.rbf_grid([0.5, 1.0, 2.0]) + mkl.KernelDictionary.per_feature(
+    mkl.Linear(), 4
+)
 
 
 PAIRS = (
@@ -28,14 +30,18 @@ def test_it_is_the_machine_on_the_kernel_with_the_lowest_objective_for_all_class
     X, y, score = table
     y = {"binary": y, "multiclass": np.digitize(X[:, 0], [-0.5, 0.5]), "regression": score}[task]
     best, plain = PAIRS[task == "regression"]
-    stack, settings = KERNELS.grams(X).values, {"C": 2.0, "tol": 1e-8}
+    stack = KERNELS.grams(X).values
+    settings = {"C": 2.0, "tol": 1e-8}
     model = best(kernels=KERNELS, **settings).fit(X, y)
     alone = [plain(kernels="precomputed", **settings).fit(K[None], y) for K in stack]
-    sums, place = np.array([np.sum(one.objective_) for one in alone]), model.best_kernel_
+    sums = np.array([np.sum(one.objective_) for one in alone])
+    place = model.best_kernel_
     assert place == np.argmin(sums) == np.argmin(model.single_objectives_)
     assert np.sum(model.objective_) == pytest.approx(sums.min(), rel=1e-6)
     assert np.all(model.single_objectives_ <= sums * (1 + 1e-6))  # a bound rules the others out
-    assert np.array_equal(np.unique(np.atleast_2d(model.weights_), axis=0), np.eye(len(KERNELS))[[place]])
+    assert np.array_equal(
+        np.unique(np.atleast_2d(model.weights_), axis=0), np.eye(len(KERNELS))[[place]]
+    )
     assert model.selected_.tolist() == [place]
     decide = type(model).predict if task == "regression" else type(model).decision_function
     theirs = plain.predict if task == "regression" else plain.decision_function
@@ -52,12 +58,16 @@ def test_no_single_kernel_is_better_than_the_sparse_mixture(loss, table):
 
 
 @every("best, column", [(mkl.BestKernelClassifier, 1), (mkl.BestKernelRegressor, 2)])
-def test_folds_choose_by_score_and_a_path_keeps_the_kernels_that_fits_alone_keep(best, column, table):
-    X, y = table[0], table[column]
+def test_folds_choose_by_score_and_a_path_keeps_the_kernels_that_fits_alone_keep(
+    best, column, table
+):
+    X = table[0]
+    y = table[column]
     model = best(kernels=KERNELS, select="folds").fit(X, y)
     assert model.single_scores_.shape == (len(KERNELS),)
     assert model.best_kernel_ == int(np.argmax(model.single_scores_))
-    values, asked = [0.01, 0.1, 1.0, 10.0], best(kernels=KERNELS, tol=1e-8)
+    values = [0.01, 0.1, 1.0, 10.0]
+    asked = best(kernels=KERNELS, tol=1e-8)
     path = mkl.fit_path(asked, X, y, "C", values)
     alone = [asked.copy_with("C", C).fit(X, y) for C in values]
     assert alone[0].single_scores_ is None
@@ -66,23 +76,36 @@ def test_folds_choose_by_score_and_a_path_keeps_the_kernels_that_fits_alone_keep
 
 
 def test_one_class_is_enough_to_rule_a_kernel_out(table, monkeypatch):
-    machines, plain = [], mkl.BestKernelClassifier._alone
-    monkeypatch.setattr(mkl.BestKernelClassifier, "_alone", lambda *given: machines.append(1) or plain(*given))
-    mkl.BestKernelClassifier(kernels=KERNELS, C=10.0, tol=1e-6).fit(table[0], np.digitize(table[0][:, 0], [-0.5, 0.5]))
+    machines = []
+    plain = mkl.BestKernelClassifier._alone
+    monkeypatch.setattr(
+        mkl.BestKernelClassifier, "_alone", lambda *given: machines.append(1) or plain(*given)
+    )
+    mkl.BestKernelClassifier(kernels=KERNELS, C=10.0, tol=1e-6).fit(
+        table[0], np.digitize(table[0][:, 0], [-0.5, 0.5])
+    )
     assert 3 <= len(machines) < 6
 
 
 @every("cls", [mkl.BestKernelClassifier, mkl.BestKernelRegressor])
 def test_inner_folds_weigh_rows_and_leave_out_those_of_weight_zero(cls):
     rng = np.random.default_rng(1)
-    X, weights = rng.standard_normal((80, 2)), np.repeat([1.0, 0.02], [40, 40])
-    y = np.where(weights == 1.0, X[:, 0], X[:, 1]) + np.where(weights == 1.0, 0.3, 0.05) * rng.standard_normal(80)
+    X = rng.standard_normal((80, 2))
+    weights = np.repeat([1.0, 0.02], [40, 40])
+    y = np.where(weights == 1.0, X[:, 0], X[:, 1]) + np.where(
+        weights == 1.0, 0.3, 0.05
+    ) * rng.standard_normal(80)
     y = y > 0 if cls is mkl.BestKernelClassifier else y
     kernels = mkl.KernelDictionary.per_feature(mkl.Linear(), 2)
     for given, best in ((None, 1), (weights, 0)):
-        assert cls(kernels=kernels, select="folds").fit(X, y, sample_weight=given).best_kernel_ == best
-    some = weights * (np.arange(80) % 2)  # rows of weight zero are in no fold: as if the others were all there is
-    stack, rows, ready = kernels.grams(X), np.flatnonzero(some), cls(kernels="precomputed", select="folds")
+        assert (
+            cls(kernels=kernels, select="folds").fit(X, y, sample_weight=given).best_kernel_ == best
+        )
+    # rows of weight zero are in no fold: as if the others were all there is
+    some = weights * (np.arange(80) % 2)
+    stack = kernels.grams(X)
+    rows = np.flatnonzero(some)
+    ready = cls(kernels="precomputed", select="folds")
     whole = ready.fit(stack, y, sample_weight=some).single_scores_
     fewer = ready.fit(stack.take(rows), y[rows], sample_weight=some[rows]).single_scores_
     assert whole == pytest.approx(fewer, rel=1e-9)

@@ -12,22 +12,32 @@ from sklearn.utils.estimator_checks import check_estimator
 import mklcore as mkl
 from tests.helpers.every import every
 
-# No convention is about the number of kernels, of steps or of values that are compared: there are as few as can be.
+# No convention is about the number of kernels, of steps or of values that are compared: there are
+# as few as can be.
 FEW = mkl.KernelDictionary((mkl.RBF(1.0, relative=True), mkl.Linear()))
-# Classes whose defaults cannot be fitted or would be slow, or which have a second way that is checked, too.
+# Classes whose defaults cannot be fitted or would be slow, or which have a second way that is
+# checked, too.
 MODELS: dict[type[BaseEstimator], list[BaseEstimator]] = {
     mkl.Conformal: [mkl.Conformal(model, cv=3) for model in (Ridge(), LogisticRegression(), SVC())],
     mkl.FeatureScalingClassifier: [mkl.FeatureScalingClassifier(max_iter=2)],
     mkl.FeatureScalingRegressor: [mkl.FeatureScalingRegressor(max_iter=2)],
     mkl.GOMPClassifier: [mkl.GOMPClassifier(), mkl.GOMPClassifier(loss="hinge")],
-    mkl.GreedyMKLClassifier: [mkl.GreedyMKLClassifier(way, n_kernels=3) for way in ("functional", "empirical")],
-    mkl.GreedyMKLRegressor: [mkl.GreedyMKLRegressor("functional"), mkl.GreedyMKLRegressor("empirical")],
+    mkl.GreedyMKLClassifier: [
+        mkl.GreedyMKLClassifier(way, n_kernels=3) for way in ("functional", "empirical")
+    ],
+    mkl.GreedyMKLRegressor: [
+        mkl.GreedyMKLRegressor("functional"),
+        mkl.GreedyMKLRegressor("empirical"),
+    ],
     mkl.HKLClassifier: [mkl.HKLClassifier(mkl.PolynomialBasis(2), lam=0.1)],
     mkl.HKLRegressor: [mkl.HKLRegressor(mkl.PolynomialBasis(2))],
     mkl.JointMKLClassifier: [mkl.JointMKLClassifier(p=1.5)],
     mkl.JointMKLRegressor: [mkl.JointMKLRegressor(p=1.5)],
     mkl.LpMKLOneClass: [mkl.LpMKLOneClass(), mkl.LpMKLOneClass(nu=0.3)],
-    mkl.UniformMKLClassifier: [mkl.UniformMKLClassifier(), mkl.UniformMKLClassifier(loss="squared", probability=True)],
+    mkl.UniformMKLClassifier: [
+        mkl.UniformMKLClassifier(),
+        mkl.UniformMKLClassifier(loss="squared", probability=True),
+    ],
 }
 # Weighted and repeated rows are two ways to one optimum, which a loose tolerance tells apart.
 SHARP = mkl.BestKernelClassifier, mkl.LpMKLClassifier, mkl.LpMKLRegressor, mkl.UniformMKLClassifier
@@ -66,11 +76,18 @@ def one_model(data, **_):
 @every("model", public())
 def test_scikit_learn_conventions(model, monkeypatch):
     monkeypatch.setattr("mklcore.answer.auto.explore", one_model)
-    expected = PROBABLE if getattr(model, "probability", False) else EXPECTED_TO_FAIL.get(type(model))
+    expected = (
+        PROBABLE if getattr(model, "probability", False) else EXPECTED_TO_FAIL.get(type(model))
+    )
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the checks provoke warnings on purpose; a wrong one is a failed check
+        # the checks provoke warnings on purpose; a wrong one is a failed check
+        warnings.simplefilter("ignore")
         results = check_estimator(model, on_fail=None, expected_failed_checks=expected)
     assert len(results) > 40
-    wrong = {r["check_name"]: r["exception"] for r in results if r["status"] not in ("passed", "skipped", "xfail")}
+    wrong = {
+        r["check_name"]: r["exception"]
+        for r in results
+        if r["status"] not in ("passed", "skipped", "xfail")
+    }
     assert wrong == {}
     assert {r["check_name"] for r in results if r["status"] == "skipped"} <= SKIPPED

@@ -1,5 +1,5 @@
-"""Tables with few distinct rows, constant columns and rare classes: every estimator answers with numbers or an error of
-ours.
+"""Tables with few distinct rows, constant columns and rare classes: every estimator answers with
+numbers or an error of ours.
 """
 
 from __future__ import annotations
@@ -10,14 +10,16 @@ import mklcore as mkl
 from mklcore.errors import DataError, KernelError, suppress_convergence_warnings
 from tests.helpers.every import every
 
-TERMS, ORDERS = ("log", "gl", "log+gl", "mf"), (1.0, 4 / 3, 2.0, np.inf)
+TERMS = ("log", "gl", "log+gl", "mf")
+ORDERS = (1.0, 4 / 3, 2.0, np.inf)
 LOSSES = ("hinge", "squared_hinge", "logistic"), ("squared", "epsilon_insensitive", "huber")
 
 
 def drawn(seed):
     """A table (n, d), classes (n,), the last of them rare, and rounded numbers (n,)."""
     rng = np.random.default_rng(seed)
-    n, distinct = int(rng.integers(16, 50)), int(rng.integers(4, 12))
+    n = int(rng.integers(16, 50))
+    distinct = int(rng.integers(4, 12))
     columns = [
         rng.integers(0, 3, distinct).astype(float), np.round(rng.normal(size=distinct), 1), np.full(distinct, 3.0)
     ]  # fmt: skip
@@ -29,8 +31,12 @@ def drawn(seed):
 
 
 def models(seed, d):
-    """Estimators at a C and p of the seed's own, each with the parameter of its path and a few values."""
-    C, p, term = 10.0 ** (seed % 7 - 3), ORDERS[seed % 4], TERMS[seed % 4]
+    """Estimators at a C and p of the seed's own, each with the parameter of its path and a few
+    values.
+    """
+    C = 10.0 ** (seed % 7 - 3)
+    p = ORDERS[seed % 4]
+    term = TERMS[seed % 4]
     specs = (mkl.Linear(), mkl.RBF(1.0, relative=True))
     kernels = mkl.KernelDictionary.per_feature(specs, d) + mkl.KernelDictionary.rbf_grid([0.5, 2.0])
     costs = ("C", [1e-2, 1.0, 30.0, 1e3])
@@ -58,6 +64,12 @@ def test_copied_rows_lead_to_numbers_or_to_an_error_of_ours(seed):
         except (DataError, KernelError):  # a ProofError is a fault, and none of these
             continue
         answers += 1
-        for values in (path.objective, path.weights, path.train_score, point.intercept_, point.dual_coef_):
+        for values in (
+            path.objective,
+            path.weights,
+            path.train_score,
+            point.intercept_,
+            point.dual_coef_,
+        ):
             assert np.all(np.isfinite(values)), model
     assert answers >= 10

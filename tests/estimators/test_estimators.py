@@ -1,4 +1,6 @@
-"""Estimators: scikit-learn's conventions, stacks as well as tables, one-vs-rest, refusals with a message."""
+"""Estimators: scikit-learn's conventions, stacks as well as tables, one-vs-rest, refusals with a
+message.
+"""
 
 import numpy as np
 import pytest
@@ -37,15 +39,19 @@ def table():
 
 @every("asked", EVERY_KIND)
 def test_every_estimator_answers_by_what_it_publishes_on_tables_and_on_stacks(asked, table):
-    X, y = table[0], table[1 if is_classifier(asked) else 2]
-    kernels = mkl.KernelDictionary.rbf_grid([0.5, 1.0, 2.0]) + mkl.KernelDictionary.per_feature(mkl.Linear(), 4)
+    X = table[0]
+    y = table[1 if is_classifier(asked) else 2]
+    kernels = mkl.KernelDictionary.rbf_grid([0.5, 1.0, 2.0]) + mkl.KernelDictionary.per_feature(
+        mkl.Linear(), 4
+    )
     stack = kernels.grams(X[:50], normalise=asked.default_normalise)
     blocks = stack.cross(X[50:])
     model = clone(asked).set_params(kernels=kernels).fit(X[:50], y[:50])
     on_array = clone(asked).set_params(kernels="precomputed").fit(stack.values, y[:50])
     assert on_array.weights_ == pytest.approx(model.weights_)
     duals = np.squeeze(model.dual_coef_)
-    if not isinstance(model, (mkl.GreedyMKLClassifier, mkl.GreedyMKLRegressor)):  # one function per kernel
+    # one function per kernel
+    if not isinstance(model, (mkl.GreedyMKLClassifier, mkl.GreedyMKLRegressor)):
         duals = model.weights_[:, None] * duals
     expected = np.einsum("mij,mj->i", blocks, duals) + model.intercept_
     for one, rows in ((model, X[50:]), (on_array, blocks)):
@@ -68,10 +74,19 @@ def test_every_estimator_answers_by_what_it_publishes_on_tables_and_on_stacks(as
 
 @every("asked", EVERY_KIND)
 def test_the_order_of_the_kernels_changes_nothing(asked, table):
-    X, y = table[0], table[1 if is_classifier(asked) else 2]
-    stack = mkl.KernelDictionary.per_feature((mkl.RBF(1.0), mkl.Linear()), 4).grams(X, asked.default_normalise).values
+    X = table[0]
+    y = table[1 if is_classifier(asked) else 2]
+    stack = (
+        mkl.KernelDictionary.per_feature((mkl.RBF(1.0), mkl.Linear()), 4)
+        .grams(X, asked.default_normalise)
+        .values
+    )
     order = np.random.default_rng(0).permutation(len(stack))
-    sharp = {name: value for name, value in (("tol", 1e-8), ("max_iter", 3000)) if name in asked.get_params()}
+    sharp = {
+        name: value
+        for name, value in (("tol", 1e-8), ("max_iter", 3000))
+        if name in asked.get_params()
+    }
     model, mixed = (
         clone(asked).set_params(kernels="precomputed", **sharp).fit(np.ascontiguousarray(K), y)
         for K in (stack, stack[order])
@@ -85,7 +100,10 @@ GAP = r"raise max_iter or tol.*Relative gap reached"
 STOPPED = [
     (mkl.LpMKLClassifier(p=1.0, tol=1e-9, max_iter=1), GAP + ".*tolerance asked 1e-09"),
     (mkl.GreedyMKLRegressor(lam=1e-3, tol=1e-9, max_iter=1), GAP),
-    (mkl.SMKLClassifier(C=5.0, max_iter=1), r"raise max_iter or tol.*Relative change of the weights reached"),
+    (
+        mkl.SMKLClassifier(C=5.0, max_iter=1),
+        r"raise max_iter or tol.*Relative change of the weights reached",
+    ),
     (mkl.JointMKLRegressor(p=1.2, callback=lambda record: True), "cancelled"),
     (mkl.HKLRegressor(lam=1e-4, callback=lambda record: True), "cancelled before the tolerance"),
 ]
@@ -106,7 +124,10 @@ def test_one_kernel_is_svc_and_kernel_ridge(table):
     assert ours.decision_function(K) == pytest.approx(svc.decision_function(K[0]), abs=1e-4)
     for model, alpha in (
         (mkl.LpMKLRegressor(kernels="precomputed", C=2.0, fit_intercept=False, tol=1e-8), 0.5),
-        (mkl.GOMPRegressor(kernels="precomputed", lam=0.01, fit_intercept=False), 0.01 * len(target)),
+        (
+            mkl.GOMPRegressor(kernels="precomputed", lam=0.01, fit_intercept=False),
+            0.01 * len(target),
+        ),
     ):
         ridge = KernelRidge(alpha=alpha, kernel="precomputed").fit(K[0], target)
         assert model.fit(K, target).predict(K) == pytest.approx(ridge.predict(K[0]))
@@ -130,7 +151,11 @@ def test_more_than_two_classes(cls):
 def test_registry_entries_fit_with_their_own_defaults(algorithm, task):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((45, 3))
-    y = {"binary": X[:, 0] > 0, "multiclass": np.digitize(X[:, 0], [-0.5, 0.5]), "regression": X[:, 0]}[task]
+    y = {
+        "binary": X[:, 0] > 0,
+        "multiclass": np.digitize(X[:, 0], [-0.5, 0.5]),
+        "regression": X[:, 0],
+    }[task]
     defaults = {c.name: c.default for c in algorithm.controls if task in c.tasks}
     model = algorithm.estimator(task, **defaults).fit(X, y)
     assert model.score(X, y) > 0.7
@@ -139,7 +164,9 @@ def test_registry_entries_fit_with_their_own_defaults(algorithm, task):
         assert path.attribute in model.get_params()
 
 
-CLASSES = {type(model): clone(model) for model in [*EVERY_KIND, mkl.HKLClassifier(), mkl.HKLRegressor()]}
+CLASSES = {
+    type(model): clone(model) for model in [*EVERY_KIND, mkl.HKLClassifier(), mkl.HKLRegressor()]
+}
 NUMBERS = {
     "C": (0, -1.0, np.inf), "lam": (0,), "tol": (-1.0,), "max_iter": (0, 1.5), "n_kernels": (0, True),
     "n_starts": (0, True), "depth_weight": (0,), "root_weight": (np.inf,), "memory_mb": ("much",), "max_seconds": (0,),
@@ -148,12 +175,16 @@ NUMBERS = {
 
 
 @every("name, value", [(name, value) for name, values in NUMBERS.items() for value in values])
-def test_a_number_that_a_parameter_cannot_be_is_refused_by_every_estimator_that_has_it(name, value, table):
+def test_a_number_that_a_parameter_cannot_be_is_refused_by_every_estimator_that_has_it(
+    name, value, table
+):
     having = [model for model in CLASSES.values() if name in model.get_params()]
     assert having
     for model in having:
         with pytest.raises(ParameterError, match=f"{name} must be"):
-            clone(model).set_params(**{name: value}).fit(table[0], table[1 if is_classifier(model) else 2])
+            clone(model).set_params(**{name: value}).fit(
+                table[0], table[1 if is_classifier(model) else 2]
+            )
 
 
 @every("cls, asked, words", [
@@ -199,7 +230,10 @@ def test_bad_targets_and_stacks_are_refused(table):
         (lambda: ready.fit(K, labels[:-1]), "must be the same rows"),
         (lambda: ready.fit(X, labels), "splitters cannot cut stacks"),
         (lambda: ready.fit(K - 2.0 * np.eye(len(X)), labels), "smallest eigenvalue"),
-        (lambda: ready.fit(K, labels).predict(K[:, :, :-1]), r"Test blocks must be \(M, n_new, n\)"),
+        (
+            lambda: ready.fit(K, labels).predict(K[:, :, :-1]),
+            r"Test blocks must be \(M, n_new, n\)",
+        ),
     )
 
 
@@ -207,9 +241,12 @@ def test_bad_targets_and_stacks_are_refused(table):
 @every("cls", [*ALL, mkl.LpMKLOneClass])
 @pytest.mark.filterwarnings("ignore:The least populated class:UserWarning")
 def test_who_cuts_a_stack_like_a_table_is_reported_the_ways_that_work(cls, y, table):
-    """scikit-learn cuts the first axis, which counts kernels: by luck of the sizes it comes as far as the estimator."""
+    """scikit-learn cuts the first axis, which counts kernels: by luck of the sizes it comes as far
+    as the estimator.
+    """
     stack = mkl.KernelDictionary.rbf_widths([1.0, 1.5, 2.0, 2.5, 3.0, 3.5]).grams(table[0][:6])
-    ways, model = "scikit-learn's splitters cannot cut stacks: use mklcore.cross_val", cls(kernels="precomputed")
+    ways = "scikit-learn's splitters cannot cut stacks: use mklcore.cross_val"
+    model = cls(kernels="precomputed")
     for error, call, words in (
         (KernelError, lambda: cross_val_score(model, stack.values, y, cv=3, error_score="raise"),
          f"square matrices .*belong to predict, not to fit. {ways}"),

@@ -1,4 +1,6 @@
-"""Ctrl-C in a refit leaves the model that was there: attributes of a fit are set together, at its end."""
+"""Ctrl-C in a refit leaves the model that was there: attributes of a fit are set together, at its
+end.
+"""
 
 import inspect
 from types import SimpleNamespace
@@ -12,13 +14,16 @@ from mklcore.estimators.base import KernelEstimator
 from tests.helpers.every import every
 
 CLASSES = [found for name in dir(mkl) if inspect.isclass(found := getattr(mkl, name))]
-ESTIMATORS = [cls for cls in CLASSES if issubclass(cls, KernelEstimator) and hasattr(cls, "callback")]
+ESTIMATORS = [
+    cls for cls in CLASSES if issubclass(cls, KernelEstimator) and hasattr(cls, "callback")
+]
 FEW = mkl.KernelDictionary((mkl.RBF(1.0, relative=True), mkl.Linear()))
 
 
 def rows(n, d, classes, seed=0):
     rng = np.random.default_rng(seed)
-    X, codes = rng.standard_normal((n, d)), np.arange(n) % 2
+    X = rng.standard_normal((n, d))
+    codes = np.arange(n) % 2
     X[:, 0] += 2 * codes
     return X, np.array(classes)[codes]
 
@@ -28,7 +33,8 @@ def refit_is_undone(model, switch):
     X, y = rows(30, 3, ["no", "yes"] if labels else [0.0, 1.0])
     switch.on = False
     model.fit(X, y)
-    before, said = dict(vars(model)), model.predict(X)
+    before = dict(vars(model))
+    said = model.predict(X)
     switch.on = True
     X, y = rows(24, 2, ["left", "right"] if labels else [5.0, 9.0], seed=1)
     with pytest.raises(KeyboardInterrupt):
@@ -40,11 +46,13 @@ def refit_is_undone(model, switch):
 
 @pytest.fixture(params=["first", "last"])
 def interrupting(request, monkeypatch):
-    """A switch, and a callback that interrupts when it is on: after the first step, or when all but names are set.
+    """A switch, and a callback that interrupts when it is on: after the first step, or when all but
+    names are set.
 
     Methods that are done with their first step do not ask the callback.
     """
-    switch, remember = SimpleNamespace(on=False), KernelEstimator._remember
+    switch = SimpleNamespace(on=False)
+    remember = KernelEstimator._remember
 
     def callback(record):
         if switch.on:
@@ -67,7 +75,9 @@ def test_a_refit_that_is_interrupted_leaves_the_model(cls, interrupting):
 
 def test_a_model_around_another_is_left_too(interrupting):
     switch, callback = interrupting
-    refit_is_undone(mkl.Conformal(mkl.UniformMKLClassifier(kernels=FEW, callback=callback), cv=2), switch)
+    refit_is_undone(
+        mkl.Conformal(mkl.UniformMKLClassifier(kernels=FEW, callback=callback), cv=2), switch
+    )
 
 
 @pytest.mark.parametrize("cls", [mkl.AutoMKLClassifier, mkl.AutoMKLRegressor])

@@ -1,4 +1,6 @@
-"""Novelty detection along a path: certificates, the share of rows accepted, what the score cannot do, and refusals."""
+"""Novelty detection along a path: certificates, the share of rows accepted, what the score cannot
+do, and refusals.
+"""
 
 from functools import partial
 
@@ -41,7 +43,8 @@ def test_the_ring_is_what_its_truth_says(ring):
 @every("param", ["C", "p"])
 def test_a_path_is_certified_and_scored_by_the_share_accepted(ring, param):
     data, _, stack = ring
-    model, new = mkl.LpMKLOneClass(p=1.5, C=0.05, kernels="precomputed"), stack.cross(data.X[80:])
+    model = mkl.LpMKLOneClass(p=1.5, C=0.05, kernels="precomputed")
+    new = stack.cross(data.X[80:])
     found = mkl.fit_path(model, stack, None, param, path_grid(model, stack, None, param, 8), new)
     assert found.score_name == ACCEPTED
     assert all(status.ok for status in found.statuses)
@@ -49,8 +52,11 @@ def test_a_path_is_certified_and_scored_by_the_share_accepted(ring, param):
     for fitted, *scores in zip(found.estimators, found.train_score, found.val_score, strict=True):
         for reported, rows in zip(scores, (stack.values, new), strict=True):
             values = fitted.decision_function(rows)
-            on_the_border = np.abs(values) < 1e-9  # whether such a row is inside depends on the last digit
-            assert reported == pytest.approx(np.mean(values >= 0), abs=np.mean(on_the_border) + 1e-12)
+            # whether such a row is inside depends on the last digit
+            on_the_border = np.abs(values) < 1e-9
+            assert reported == pytest.approx(
+                np.mean(values >= 0), abs=np.mean(on_the_border) + 1e-12
+            )
             assert fitted.score(rows) == np.mean(values >= 0)
 
 
@@ -79,7 +85,10 @@ def test_the_share_accepted_cannot_choose_and_the_nu_form_has_no_C(ring):
         (lambda: choose(folds), "cannot choose a point"),
         (lambda: choose_C(model, data.X, data.y, [0.1, 1.0]), "no error can be estimated"),
         (lambda: path(stack, nu=0.2), "With nu given C has no effect"),
-        (lambda: mkl.data.make_ring(5, 5, seed=0), "n_outside must be a whole number from 0 to 4; got 5"),
+        (
+            lambda: mkl.data.make_ring(5, 5, seed=0),
+            "n_outside must be a whole number from 0 to 4; got 5",
+        ),
     )
 
 
@@ -92,14 +101,24 @@ def test_rows_around_the_origin_have_no_boundary_and_uncentred_ones_do(ring, sol
     no_boundary = "mean of the training rows is the origin in every kernel.*Use center=False"
     refused(
         *(
-            (partial(mkl.LpMKLOneClass(nu=nu, center=True, kernels=grid, solver=solver).fit, X), no_boundary)
+            (
+                partial(mkl.LpMKLOneClass(nu=nu, center=True, kernels=grid, solver=solver).fit, X),
+                no_boundary,
+            )
             for nu in (0.1, 1.0)
         ),
         (lambda: weighted.fit(X, sample_weight=np.arange(80.0)), no_boundary),
-        (lambda: mkl.LpMKLOneClass(nu=0.2, kernels=linear, solver=solver).fit(X - X.mean(axis=0)), no_boundary),
+        (
+            lambda: mkl.LpMKLOneClass(nu=0.2, kernels=linear, solver=solver).fit(
+                X - X.mean(axis=0)
+            ),
+            no_boundary,
+        ),
     )
     assert mkl.LpMKLOneClass(nu=0.2, kernels=grid, solver=solver).fit(X).objective_ < 0
-    both = mkl.GramStack.from_array(np.array([grid.grams(X, center=c).values[0] for c in (True, False)]))
+    both = mkl.GramStack.from_array(
+        np.array([grid.grams(X, center=c).values[0] for c in (True, False)])
+    )
     assert mkl.LpMKLOneClass(nu=0.2, kernels="precomputed", solver=solver).fit(both).status_.ok
 
 
@@ -107,7 +126,9 @@ def test_a_path_with_a_target_still_looks_at_its_best_score_first():
     data = mkl.load_sample("iris")
     stack = KERNELS.grams(data.X[::2])
     model = mkl.LpMKLClassifier(kernels="precomputed")
-    found = mkl.fit_path(model, stack, data.y[::2], "C", [0.01, 1.0], stack.cross(data.X[1::2]), data.y[1::2])
+    found = mkl.fit_path(
+        model, stack, data.y[::2], "C", [0.01, 1.0], stack.cross(data.X[1::2]), data.y[1::2]
+    )
     assert found.can_choose
     assert found.first_look == int(np.argmax(found.val_score)) == choose(found)
     without = mkl.fit_path(model, stack, data.y[::2], "C", [0.01, 1.0])
@@ -127,8 +148,11 @@ def test_the_surface_is_zero_on_the_boundary(ring):
 
 @every("norm", ["lp", "weighted lp", "block norm", "elliptic"])
 def test_the_registry_makes_the_estimator_for_a_table_without_target(ring, norm):
-    method, stack = mkl.io.catalog.ESTIMATORS["lp"], ring[2]
-    model = method.estimator("novelty", kernels="precomputed", stack=stack, norm=norm, p=1.5, C=0.05, loss="hinge")
+    method = mkl.io.catalog.ESTIMATORS["lp"]
+    stack = ring[2]
+    model = method.estimator(
+        "novelty", kernels="precomputed", stack=stack, norm=norm, p=1.5, C=0.05, loss="hinge"
+    )
     assert type(model) is mkl.LpMKLOneClass
     assert model.fit(stack).status_.ok
     reported = method.words_for({"norm": norm}, "novelty")
@@ -142,7 +166,11 @@ def test_the_registry_makes_the_estimator_for_a_table_without_target(ring, norm)
 
 @every("method", mkl.io.catalog.ESTIMATORS.values())
 def test_other_methods_say_that_they_need_a_target(method):
-    assert [method.fits(task) for task in ("binary", "regression", "novelty")] == [True, True, method.key == "lp"]
+    assert [method.fits(task) for task in ("binary", "regression", "novelty")] == [
+        True,
+        True,
+        method.key == "lp",
+    ]
     if method.key != "lp":
         with pytest.raises(ParameterError, match=r"needs a target, and this table has none"):
             method.estimator("novelty")

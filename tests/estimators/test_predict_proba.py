@@ -1,4 +1,6 @@
-"""Probabilities of classifiers: scikit-learn's calibration on the same folds, conventions, files, refusals."""
+"""Probabilities of classifiers: scikit-learn's calibration on the same folds, conventions, files,
+refusals.
+"""
 
 import numpy as np
 import pytest
@@ -30,7 +32,9 @@ def test_the_same_as_scikit_learn_on_the_same_folds(classes):
     ours = mkl.LpMKLClassifier(kernels=KERNELS, probability=True, tol=1e-6).fit(X[:60], y[:60])
     plain = mkl.LpMKLClassifier(kernels=KERNELS, tol=1e-6)
     folds = fold_rows(codes_of(y[:60]), 60, 5, 0)
-    theirs = CalibratedClassifierCV(plain, method="sigmoid", cv=folds, ensemble=False).fit(X[:60], y[:60])
+    theirs = CalibratedClassifierCV(plain, method="sigmoid", cv=folds, ensemble=False).fit(
+        X[:60], y[:60]
+    )
     assert ours.predict_proba(X[60:]) == pytest.approx(theirs.predict_proba(X[60:]), abs=2e-3)
     assert ours.predict_proba(X).sum(axis=1) == pytest.approx(1.0)
     assert np.array_equal(ours.decision_function(X), plain.fit(X[:60], y[:60]).decision_function(X))
@@ -52,8 +56,13 @@ def test_a_hull_a_stack_and_weights():
     stack = mkl.KernelDictionary(KERNELS.specs, standardize=False).grams(X, normalise=None).values
     hull = mkl.HKLClassifier(mkl.PolynomialBasis(2), lam=0.01, probability=True).fit(X, y)
     assert hull.predict_proba(X)[:, 1].mean() == pytest.approx(0.5, abs=0.05)
-    for kernels, rows, weights in (("precomputed", stack, None), (KERNELS, X, np.where(np.arange(80) < 60, 1.0, 0.0))):
-        model = mkl.LpMKLClassifier(kernels=kernels, probability=True).fit(rows, y, sample_weight=weights)
+    for kernels, rows, weights in (
+        ("precomputed", stack, None),
+        (KERNELS, X, np.where(np.arange(80) < 60, 1.0, 0.0)),
+    ):
+        model = mkl.LpMKLClassifier(kernels=kernels, probability=True).fit(
+            rows, y, sample_weight=weights
+        )
         assert model.predict_proba(rows).shape == (80, 2)
 
 

@@ -1,5 +1,5 @@
-"""What `explore` shows in a notebook: one page in a frame of its own, a table for viewers without frames, and an
-index.
+"""What `explore` shows in a notebook: one page in a frame of its own, a table for viewers without
+frames, and an index.
 """
 
 import re
@@ -36,9 +36,14 @@ def test_a_path_shows_its_page_in_a_frame_that_reaches_nothing_and_its_table_bel
 
 def test_a_hull_and_a_path_of_hulls_explore_themselves_with_the_names_of_their_columns():
     data = mkl.load_sample("iris")
-    model, X, y = mkl.HKLRegressor(basis=mkl.PolynomialBasis(2)), data.X[:60, :2], data.X[:60, 2]
+    model = mkl.HKLRegressor(basis=mkl.PolynomialBasis(2))
+    X = data.X[:60, :2]
+    y = data.X[:60, 2]
     path = mkl.fit_path(model, X, y, "lam", [1e-1, 1e-2])
-    for page in (path.explore(names=["left", "right"]).page, path.estimators[1].explore(names=["left", "right"]).page):
+    for page in (
+        path.explore(names=["left", "right"]).page,
+        path.estimators[1].explore(names=["left", "right"]).page,
+    ):
         assert "<title>Hulls along λ</title>" in page
         assert '"left"' in page
         assert "the largest: left" in page
@@ -62,5 +67,7 @@ def test_a_widget_has_the_model_at_its_index_and_refuses_what_is_no_point(path):
 
 def test_without_anywidget_the_way_to_it_is_reported(path, monkeypatch):
     monkeypatch.setitem(sys.modules, "mklcore.figures.players.widget", None)
-    with pytest.raises(ParameterError, match=r"needs the package anywidget: pip install 'mklcore\[notebook\]'"):
+    with pytest.raises(
+        ParameterError, match=r"needs the package anywidget: pip install 'mklcore\[notebook\]'"
+    ):
         path.explore(widget=True)

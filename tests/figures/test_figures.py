@@ -1,4 +1,6 @@
-"""Static figures: one table of all of them for style, alternative text and what can be read; then what each draws."""
+"""Static figures: one table of all of them for style, alternative text and what can be read; then
+what each draws.
+"""
 
 import colorsys
 import re
@@ -37,15 +39,21 @@ def toy_path(n_values=5, families=("rbf",) * 3 + ("linear",) * 6, stopped=(), **
         "values": np.logspace(-2, 2, n_values), "weights": weights, "kernel_families": families, "statuses": statuses,
         "train_score": np.linspace(0.7, 0.95, n_values), "val_score": np.linspace(0.6, 0.9, n_values),
     }  # fmt: skip
-    return a_path(n_values, tuple(f"{family} {m}" for m, family in enumerate(families)), **known | more)
+    return a_path(
+        n_values, tuple(f"{family} {m}" for m, family in enumerate(families)), **known | more
+    )
 
 
 def history(*gaps: float | None) -> list[Fields]:
-    return [Fields(iteration=k, relative_gap=gap, solves=2, seconds=0.1) for k, gap in enumerate(gaps)]
+    return [
+        Fields(iteration=k, relative_gap=gap, solves=2, seconds=0.1) for k, gap in enumerate(gaps)
+    ]
 
 
 def folds(first="p") -> CrossValidated:
-    """Three folds of which the point p = 2, C = 10 is the best, and C = 1 beside it as good within an error."""
+    """Three folds of which the point p = 2, C = 10 is the best, and C = 1 beside it as good within
+    an error.
+    """
     mean = np.array([[0.5, 0.6], [0.79, 0.8], [0.7, 0.6]])
     scores = np.stack([mean - 0.02, mean, mean + 0.02])
     grids = np.array([1.0, 2.0, np.inf]), np.array([1.0, 10.0])
@@ -54,16 +62,29 @@ def folds(first="p") -> CrossValidated:
 
 def surface(kind: str, **more) -> go.Figure:
     classes = {"number": (), "score": ("no", "yes"), "class": ("a", "b", "c")}[kind]
-    values = np.arange(12.0).reshape(3, 4) % 3 if kind == "class" else np.linspace(-1, 1, 12).reshape(3, 4)
+    values = (
+        np.arange(12.0).reshape(3, 4) % 3
+        if kind == "class"
+        else np.linspace(-1, 1, 12).reshape(3, 4)
+    )
     found = Fields(
-        columns=(0, 2), x=np.linspace(0, 1, 4), y=np.linspace(5, 9, 3), values=values, classes=classes, kind=kind
+        columns=(0, 2),
+        x=np.linspace(0, 1, 4),
+        y=np.linspace(5, 9, 3),
+        values=values,
+        classes=classes,
+        kind=kind,
     )
     labels = np.array([*(classes or (1.0, 2.0, 3.0)) * 6][:6])
     return figures.surface_plot(found, NAMES, RNG.uniform(size=(6, 3)), labels, **more)
 
 
-AXIS = Fields(is_date=False, name="width", at=np.linspace(0, 1, 5), names=(), rows=np.linspace(0, 1, 9))
-KIND = Fields(is_date=False, name="kind", at=np.arange(2.0), names=("a", "b"), rows=np.array([3, 4]))
+AXIS = Fields(
+    is_date=False, name="width", at=np.linspace(0, 1, 5), names=(), rows=np.linspace(0, 1, 9)
+)
+KIND = Fields(
+    is_date=False, name="kind", at=np.arange(2.0), names=("a", "b"), rows=np.array([3, 4])
+)
 TERMS = [Fields(columns=("a",), share=0.6), Fields(columns=("a", "b"), share=0.4)]
 TABLE = Fields(rows=("1", "2", "3"), columns=("ours", "theirs"), **{
     name: RNG.uniform(1, 9, (3, 2)) for name in ("ours", "ours_error", "reference", "reference_error")
@@ -74,14 +95,22 @@ def compared() -> dict[str, mklcore.LpMKLRegressor]:
     """Two models of the same kernels."""
     X = np.random.default_rng(0).normal(size=(20, 3))
     kernels = mklcore.KernelDictionary.per_feature(mklcore.Linear(), 3)
-    return {f"p = {p}": mklcore.LpMKLRegressor(kernels=kernels, p=p).fit(X, X[:, 0]) for p in (1, 2)}
+    return {
+        f"p = {p}": mklcore.LpMKLRegressor(kernels=kernels, p=p).fit(X, X[:, 0]) for p in (1, 2)
+    }
 
 
 def every_figure(dark: bool) -> dict[str, go.Figure]:
     """Every public figure, some in several forms."""
-    path, gram = toy_path(stopped=(1,)), RNG.uniform(size=(6, 6))
-    names, families, weights = path.kernel_names, path.kernel_families, path.weights
-    curve = figures.Curve("bound", np.geomspace(1, 9, 5)), figures.Curve("error", np.full(5, 2.0), "test", np.ones(5))
+    path = toy_path(stopped=(1,))
+    gram = RNG.uniform(size=(6, 6))
+    names = path.kernel_names
+    families = path.kernel_families
+    weights = path.weights
+    curve = (
+        figures.Curve("bound", np.geomspace(1, 9, 5)),
+        figures.Curve("error", np.full(5, 2.0), "test", np.ones(5)),
+    )
     titles = {"y_title": "error", "dark": dark}
     letters = Fields(letters="ab", values=gram[:2], words=[Fields(word="ab", place=1, effect=0.5)])
 
@@ -155,7 +184,11 @@ def mark_colours(figure: go.Figure, paper: str) -> set[str]:
         found |= {trace.line.color}
         if trace.name == "nodes":
             found |= {trace.marker.line.color, trace.marker.color}
-    return {colour for colour in found if isinstance(colour, str) and colour.startswith("#") and colour != paper}
+    return {
+        colour
+        for colour in found
+        if isinstance(colour, str) and colour.startswith("#") and colour != paper
+    }
 
 
 # Every figure
@@ -167,7 +200,10 @@ def test_every_public_figure_keeps_the_house_style_and_can_be_read(dark):
     others = {"Curve", "kernel_colours", "kernel_count", "save", "static_site"}
     assert {name.partition(",")[0] for name in drawn} == set(figures.__all__) - others
     config = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
-    papers = {style.theme(dark).paper, config["theme"]["dark" if dark else "light"]["backgroundColor"]}
+    papers = {
+        style.theme(dark).paper,
+        config["theme"]["dark" if dark else "light"]["backgroundColor"],
+    }
     for name, figure in drawn.items():
         layout = figure.layout
         assert layout.paper_bgcolor == layout.plot_bgcolor == "rgba(0,0,0,0)", name
@@ -181,7 +217,11 @@ def test_every_public_figure_keeps_the_house_style_and_can_be_read(dark):
                 (text_colours(figure), style.TEXT_CONTRAST),
                 (mark_colours(figure, style.theme(dark).paper), style.MARK_CONTRAST),
             ):
-                assert all(style.contrast(colour, paper) >= least for colour in colours), (name, colours, paper)
+                assert all(style.contrast(colour, paper) >= least for colour in colours), (
+                    name,
+                    colours,
+                    paper,
+                )
         assert len(figure.to_json()) < 100_000, name
         assert style.enlarged(figure).layout.height > layout.height, name
 
@@ -199,7 +239,10 @@ def test_a_map_outlines_what_is_within_one_standard_error_of_the_best():
 def test_what_does_not_fit_together_is_refused_and_nothing_is_said_in_words():
     axis = Fields(axes=(AXIS,) * 3, values=np.zeros((5, 5, 5)), error=None)
     refused(
-        (lambda: figures.weights_bar([1.0, 2.0], ["a"], ["rbf"] * 2), r"shape \(1,\), as the names have it; got"),
+        (
+            lambda: figures.weights_bar([1.0, 2.0], ["a"], ["rbf"] * 2),
+            r"shape \(1,\), as the names have it; got",
+        ),
         (lambda: figures.relevance_bars([1.0], NAMES), r"shape \(3,\)"),
         (lambda: figures.waterfall([1.0], NAMES, 0.0), r"shape \(3,\)"),
         (lambda: figures.class_weights(np.ones((2, 3)), ("a",), NAMES), r"shape \(1, 3\)"),
@@ -248,7 +291,14 @@ def test_kernels_keep_their_colours_and_of_one_family_beyond_four_fifths_six_hav
     assert longer[:5] == figures.kernel_colours(families, dark=dark)
     weights = np.r_[0.9, 0.1, 0.8, 0.7, 0.2, 0.6, 0.5, 0.3, 0.05, 0.04]
     colours = figures.kernel_colours(["linear"] * 9 + ["rbf"], weights, dark)
-    assert [m for m, colour in enumerate(colours) if colour != style.theme(dark).grey] == [0, 2, 3, 5, 6, 7]
+    assert [m for m, colour in enumerate(colours) if colour != style.theme(dark).grey] == [
+        0,
+        2,
+        3,
+        5,
+        6,
+        7,
+    ]
     assert len(set(colours)) == 7
 
 
@@ -261,9 +311,21 @@ def _cielab(linear):
 # Machado, Oliveira, Fernandes (2009): linear RGB as people without one kind of cone see it.
 _SEEN_BY = {
     "everybody": np.eye(3),
-    "protanopes": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
-    "deuteranopes": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.01182, 0.04294, 0.968881]],
-    "tritanopes": [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.3039]],
+    "protanopes": [
+        [0.152286, 1.052583, -0.204868],
+        [0.114503, 0.786281, 0.099216],
+        [-0.003882, -0.048116, 1.051998],
+    ],
+    "deuteranopes": [
+        [0.367322, 0.860646, -0.227968],
+        [0.280085, 0.672501, 0.047413],
+        [-0.01182, 0.04294, 0.968881],
+    ],
+    "tritanopes": [
+        [1.255528, -0.076749, -0.178779],
+        [-0.078411, 0.930809, 0.147602],
+        [0.004733, 0.691367, 0.3039],
+    ],
 }
 
 
@@ -301,12 +363,20 @@ def test_six_lines_are_reported_apart_by_everybody(who, dark):
     )),
     *((way, share, text) for share, text in ((0.5, "50 %"), (1.0, "100 %"), (1.0005, "100 %"), (112.0, "all"))),
 ])  # fmt: skip
-def test_numbers_have_three_digits_a_gap_is_never_zero_and_names_are_cut_and_harmless(write, value, text):
+def test_numbers_have_three_digits_a_gap_is_never_zero_and_names_are_cut_and_harmless(
+    write, value, text
+):
     assert write(value) == text
 
 
 def test_labels_side_by_side_differ_where_their_names_do():
-    names = ["mean concave points", "worst concave points", "area", "area", *(letter + "x" * 40 for letter in "ab")]
+    names = [
+        "mean concave points",
+        "worst concave points",
+        "area",
+        "area",
+        *(letter + "x" * 40 for letter in "ab"),
+    ]
     labels = style.cuts(names, 16)
     assert labels[2:4] == ["area", "area"]
     assert len(set(labels)) == len(set(names))
@@ -336,7 +406,9 @@ def test_human_ticks(low, high, first):
 def test_bars_are_ordered_and_coloured_by_the_whole_path_and_say_what_is_left_out():
     path = toy_path()
     first, last = (
-        figures.weights_bar(path.weights[k], path.kernel_names, path.kernel_families, peaks=path.weights)
+        figures.weights_bar(
+            path.weights[k], path.kernel_names, path.kernel_families, peaks=path.weights
+        )
         for k in (0, -1)
     )
     order = np.argsort(-path.weights.max(axis=0))
@@ -345,10 +417,14 @@ def test_bars_are_ordered_and_coloured_by_the_whole_path_and_say_what_is_left_ou
     assert first.layout.xaxis.range == last.layout.xaxis.range
     assert first.layout.yaxis.ticktext == tuple(path.kernel_names[m] for m in order)
     weights = np.r_[np.linspace(0.5, 0.1, 5), np.zeros(15)]
-    names, families = [f"k{m}" for m in range(20)], ["rbf"] * 10 + ["linear"] * 10
+    names = [f"k{m}" for m in range(20)]
+    families = ["rbf"] * 10 + ["linear"] * 10
     figure = figures.weights_bar(weights, names, families, limit=8, certified=False)
     alt = figure.layout.meta["alt"]
-    assert "5 of 20 kernels have a positive weight; the largest are k0 with 0.5, k1 with 0.4 and k2 with 0.3" in alt
+    assert (
+        "5 of 20 kernels have a positive weight; the largest are k0 with 0.5, k1 with 0.4 "
+        "and k2 with 0.3"
+    ) in alt
     assert "12 smaller kernels left out. These weights are provisional" in alt
     assert figure.data[0].marker.color == style.TRANSPARENT
     assert figure.data[0].marker.line.color == tuple(figures.kernel_colours(families, weights)[:8])
@@ -359,11 +435,16 @@ def test_six_largest_kernels_are_named_and_the_rest_step_back(dark):
     path = toy_path()
     figure = figures.weight_path(path, dark=dark)
     named = style.largest(path.weights.max(axis=0))
-    assert [t.name for t in figure.data] == ["the other kernels"] + [path.kernel_names[m] for m in named]
+    assert [t.name for t in figure.data] == ["the other kernels"] + [
+        path.kernel_names[m] for m in named
+    ]
     colours = figures.kernel_colours(path.kernel_families, path.weights, dark)
     for trace, label, m in zip(figure.data[1:], labels(figure), named, strict=True):
         np.testing.assert_allclose(np.array(trace.y, float), path.weights[:, m], rtol=1e-3)
-        assert (trace.line.color, label.text) == (colours[m], path.kernel_names[m].removeprefix("linear "))
+        assert (trace.line.color, label.text) == (
+            colours[m],
+            path.kernel_names[m].removeprefix("linear "),
+        )
     path.weights[-1] = 0.5  # all end together: labels are moved apart
     heights = sorted(label.y for label in labels(figures.weight_path(path, dark=dark)))
     assert np.all(np.diff(heights) >= player_data.LABEL_ROOM - 1e-3)
@@ -406,7 +487,8 @@ def test_the_cursor_is_at_its_index_and_what_is_not_solved_is_dashed_or_hollow()
 
 @THEMES
 def test_scores_wear_grey_dashed_and_black_and_far_models_are_words(dark):
-    path, tone = toy_path(), style.theme(dark)
+    path = toy_path()
+    tone = style.theme(dark)
     figure = figures.score_path(path, 1, dark=dark)
     looks = [(t.name, t.line.color, t.line.dash) for t in figure.data]
     assert looks == [("train", tone.grey, "solid"), ("validation", tone.ink, "dash")]
@@ -426,7 +508,10 @@ def test_the_gap_is_a_percentage_on_a_log_axis_and_a_judgement_tells_its_numbers
     np.testing.assert_allclose(figure.data[0].y[:2], [25, 1])
     assert figure.data[0].y[2] > 0
     alt = figure.layout.meta["alt"]
-    assert "25 % of the optimum at the start and < 0.01 % after 2 iterations and 2 machine solves" in alt
+    assert (
+        "25 % of the optimum at the start and < 0.01 % after 2 iterations and 2 machine solves"
+        in alt
+    )
     drawn = figures.confusion_figure(np.array([[8, 2], [1, 4]]), ["no", "yes"])
     assert "80.0% on the diagonal" in drawn.layout.meta["alt"]
     assert drawn.data[0].z[0] == pytest.approx([0.8, 0.2])
@@ -439,7 +524,9 @@ def test_a_surface_draws_its_border_and_the_rows_by_class_apart_and_large_tables
     assert [trace.name for trace in figure.data][1:] == ["border", "no", "yes"]
     assert figure.data[0].zmin == -figure.data[0].zmax
     assert "yes wins on 50 % of the map, no on the rest" in figure.layout.meta["alt"]
-    weights = figures.class_weights(np.tile(np.arange(30.0), (3, 1)), "abc", [f"k{m}" for m in range(30)])
+    weights = figures.class_weights(
+        np.tile(np.arange(30.0), (3, 1)), "abc", [f"k{m}" for m in range(30)]
+    )
     assert weights.layout.yaxis.ticktext[0] == "k29"
     assert "10 kernels not drawn" in weights.layout.meta["alt"]
 
@@ -478,17 +565,25 @@ def test_gram_rows_are_sorted_by_the_target_and_many_are_drawn_as_block_means():
 def test_alignment_names_the_closest_pair():
     table = np.array([[1, 0.2, 0.9], [0.2, 1, 0.1], [0.9, 0.1, 1]])
     figure = figures.alignment_heatmap(table, ["a", "b", "c"])
-    assert figure.layout.meta["alt"] == "Alignment between 3 kernels. The closest pair is a and c with 0.9."
+    assert (
+        figure.layout.meta["alt"]
+        == "Alignment between 3 kernels. The closest pair is a and c with 0.9."
+    )
     assert figure.layout.yaxis.ticktext == ("a", "b", "c")
     assert (figure.data[0].zmin, figure.data[0].zmax) == (0, 1)
     assert figures.alignment_heatmap(np.eye(40), ["k"] * 40).layout.yaxis.ticktext is None
 
 
 def test_eigenvalues_fall_on_a_log_axis_and_numerical_zeros_are_left_out():
-    figure = figures.eigenvalue_decay([[1.0, 4.0, 1e-20, -1e-18], [1.0] * 4], ["thin", "full"], colours=["#0072B2"] * 2)
+    figure = figures.eigenvalue_decay(
+        [[1.0, 4.0, 1e-20, -1e-18], [1.0] * 4], ["thin", "full"], colours=["#0072B2"] * 2
+    )
     np.testing.assert_array_equal(figure.data[0].y, [4, 1])
     assert figure.layout.yaxis.type == "log"
-    assert "thin keeps 2 of 4 eigenvalues, and the first one holds half of the trace." in figure.layout.meta["alt"]
+    assert (
+        "thin keeps 2 of 4 eigenvalues, and the first one holds half of the trace."
+        in figure.layout.meta["alt"]
+    )
     assert "full keeps 4 of 4 eigenvalues, and the first 2 hold half" in figure.layout.meta["alt"]
     assert [a.x for a in labels(figure)] == [2, 4]
     assert figure.data[0].line.color == "#0072B2"

@@ -36,14 +36,19 @@ def test_the_graph_lies_by_depth_with_area_by_weight_and_hollow_sources(model, m
     assert sorted(inside.y) == sorted(sum(node) for node in model.hull_)
     assert max(inside.marker.size) == pytest.approx(36)
     areas = dict(zip(inside.ids, inside.marker.size, strict=True))
-    norms = dict(zip((",".join(map(str, node)) for node in model.hull_), model.component_norms_, strict=True))
+    norms = dict(
+        zip((",".join(map(str, node)) for node in model.hull_), model.component_norms_, strict=True)
+    )
     assert max(areas, key=areas.__getitem__) == max(norms, key=norms.__getitem__)
     assert all("‖β‖ = " in text for text in inside.customdata)
     assert sum(width > 0 for width in inside.marker.line.width) == len(model.extreme_points_)
     assert edges.line.dash == "solid"
     assert outside.marker.color == style.theme(False).paper
     assert 0 < len(outside.x) <= 8
-    shares = [model.sources_[v] for v in sorted(model.sources_, key=model.sources_.__getitem__, reverse=True)]
+    shares = [
+        model.sources_[v]
+        for v in sorted(model.sources_, key=model.sources_.__getitem__, reverse=True)
+    ]
     assert style.percent(shares[0]) in outside.text[0]
     assert "Next to enter" in figure.layout.meta["alt"]
     monkeypatch.setattr(hulls, "N_NODES", 4)
@@ -54,12 +59,16 @@ def test_the_graph_lies_by_depth_with_area_by_weight_and_hollow_sources(model, m
 
 def test_an_answer_without_certificate_is_dashed_and_says_so(model):
     provisional = copy.copy(model)
-    provisional.certified_, provisional.relative_gap_ = False, None
+    provisional.certified_ = False
+    provisional.relative_gap_ = None
     figure = hull_graph(provisional, NAMES)
     assert figure.data[0].line.dash == "dash"
     assert "Provisional" in figure.layout.meta["alt"]
     provisional.relative_gap_ = 0.4
-    assert "Not certified: the gap is 40 % of the objective" in hull_graph(provisional).layout.meta["alt"]
+    assert (
+        "Not certified: the gap is 40 % of the objective"
+        in hull_graph(provisional).layout.meta["alt"]
+    )
 
 
 def test_wrong_arguments_are_refused_and_one_variable_has_no_grid(model):

@@ -1,5 +1,5 @@
-"""Files that keep moving: nothing of a table becomes markup, the policy fits the file, and what is drawn is the
-path.
+"""Files that keep moving: nothing of a table becomes markup, the policy fits the file, and what is
+drawn is the path.
 """
 
 import base64
@@ -33,13 +33,20 @@ from mklcore.paths.path import Path
 from mklcore.problem.driver import Status
 from tests.helpers.every import every
 
-HOSTILE = ("</script><img src=x onerror=alert(1)>", "<!--<script>", "a & b", "{{ x }} \u2028 '\"", "**bold** $x$")
+HOSTILE = (
+    "</script><img src=x onerror=alert(1)>",
+    "<!--<script>",
+    "a & b",
+    "{{ x }} \u2028 '\"",
+    "**bold** $x$",
+)
 
 
 def a_path(L: int = 4, names: tuple[str, ...] = HOSTILE, seed: int = 0, **more) -> Path:
     """A path as if it had been solved: weights that move, one point that stopped short."""
     rng = np.random.default_rng(seed)
-    M, none = len(names), np.zeros(L)
+    M = len(names)
+    none = np.zeros(L)
     weights = np.round(np.abs(np.cumsum(rng.standard_normal((L, M)), axis=0)), 3)
     statuses = (*(Status.CONVERGED,) * (L - 1), Status.MAX_ITER)
     reported = {
@@ -54,21 +61,30 @@ def a_path(L: int = 4, names: tuple[str, ...] = HOSTILE, seed: int = 0, **more) 
 
 def columns_of(names: tuple[str, ...], L: int = 4) -> tuple:
     """Columns of an answer, and their effects along a path."""
-    columns = [SimpleNamespace(name=name, effect=0.2, alone=0.1, chance=k > 0) for k, name in enumerate(names)]
+    columns = [
+        SimpleNamespace(name=name, effect=0.2, alone=0.1, chance=k > 0)
+        for k, name in enumerate(names)
+    ]
     return columns, np.full((L, len(names)), 0.2)
 
 
 def data_of(page: str) -> dict:
     """What the players of a page show, by their places."""
-    (block,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
+    (block,) = re.findall(
+        r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL
+    )
     return {mount["place"]: mount["data"] for mount in json.loads(block)["mounts"]}
 
 
 def test_names_of_a_table_are_text_wherever_they_stand():
     path = a_path()
     columns = columns_of(HOSTILE)
-    about = About(HOSTILE[0], ((HOSTILE[1], HOSTILE[0]),), settings='?"><script>', fingerprint=HOSTILE[0])
-    page = path_page(path, about, columns=columns, references=[(HOSTILE[0], 0.7)], says=[HOSTILE[0]])
+    about = About(
+        HOSTILE[0], ((HOSTILE[1], HOSTILE[0]),), settings='?"><script>', fingerprint=HOSTILE[0]
+    )
+    page = path_page(
+        path, about, columns=columns, references=[(HOSTILE[0], 0.7)], says=[HOSTILE[0]]
+    )
     assert page.count("<script") == page.count("</script>") == 2
     assert "<img" not in page
     assert "://" not in page.replace("http://www.w3.org", "")  # the address of no server
@@ -81,11 +97,16 @@ def test_names_of_a_table_are_text_wherever_they_stand():
 
 def test_the_policy_names_the_one_script_and_the_one_sheet_and_nothing_else():
     page = path_page(a_path())
-    hashed = {kind: re.findall(rf"<{kind}>(.*?)</{kind}>", page, re.DOTALL) for kind in ("script", "style")}
+    hashed = {
+        kind: re.findall(rf"<{kind}>(.*?)</{kind}>", page, re.DOTALL)
+        for kind in ("script", "style")
+    }
     (policy,) = re.findall(r'Content-Security-Policy" content="([^"]*)"', page)
     reported = dict(part.split(" ", 1) for part in policy.split("; "))
     for kind, texts in hashed.items():
-        (digest,) = (base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in texts)
+        (digest,) = (
+            base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in texts
+        )
         assert reported[f"{kind}-src"] == f"'sha256-{digest}'"
     assert reported["default-src"] == reported["base-uri"] == reported["form-action"] == "'none'"
     assert not re.findall(r'(?:src|href)="(?!data:,")[^"]*"', page)
@@ -103,23 +124,32 @@ def test_a_file_draws_the_numbers_of_its_path():
     assert shown["play"]["x"] == sorted(shown["play"]["x"])
     assert "within 0.01 % of the optimum" in shown["chart"]["said"][0]
     assert "not solved to tolerance" in shown["chart"]["said"][3]
-    assert "scores" not in data_of(path_page(a_path(train_score=np.full(4, np.nan), val_score=np.full(4, np.nan))))
+    assert "scores" not in data_of(
+        path_page(a_path(train_score=np.full(4, np.nan), val_score=np.full(4, np.nan)))
+    )
 
 
 def test_the_file_of_an_answer_says_its_verdict_and_draws_the_shares_of_its_columns():
     found = mkl.explore(mkl.load_sample("iris"))
     shown = data_of(found.page())
-    assert ["".join(text for _, text in line) for line in shown["say"]["texts"][0][0]] == [str(found.verdict)]
+    assert ["".join(text for _, text in line) for line in shown["say"]["texts"][0][0]] == [
+        str(found.verdict)
+    ]
     assert shown["columns"]["names"] == [one.name for one in found.columns]
     np.testing.assert_allclose(
-        shown["columns"]["weights"], found.effects_along / found.effects_along.sum(axis=1, keepdims=True), atol=1e-4
+        shown["columns"]["weights"],
+        found.effects_along / found.effects_along.sum(axis=1, keepdims=True),
+        atol=1e-4,
     )
-    assert [one.name in full for one, full in zip(found.columns, shown["columns"]["full"], strict=True)] == [True] * 4
+    assert [
+        one.name in full for one, full in zip(found.columns, shown["columns"]["full"], strict=True)
+    ] == [True] * 4
     assert shown["play"]["index"] == found.index
 
 
 def test_the_bar_of_the_others_is_grey_where_all_of_them_could_be_chance():
-    path, grey = a_path(), style.theme(dark=False).grey
+    path = a_path()
+    grey = style.theme(dark=False).grey
     drawn = []
     for chances in (0, 2, 3):
         columns = [
@@ -133,7 +163,8 @@ def test_the_bar_of_the_others_is_grey_where_all_of_them_could_be_chance():
 
 
 def test_methods_share_kernels_and_a_slider():
-    one, other = a_path(), a_path(6, seed=1, values=np.geomspace(0.01, 10, 6))
+    one = a_path()
+    other = a_path(6, seed=1, values=np.geomspace(0.01, 10, 6))
     shown = data_of(methods_page({"one": one, HOSTILE[0]: other}))
     assert [method["title"] for method in shown["lead"]["methods"]] == ["one", HOSTILE[0]]
     assert len(shown["chart"]["points"]) == len(shown["lead"]["steps"])
@@ -169,7 +200,11 @@ def test_what_cannot_be_drawn_is_refused():
         (ParameterError, lambda: path_page(none), r"no points"),
         (ParameterError, lambda: hulls_page(a_path(param="lam")), r"no hulls"),
         (ParameterError, lambda: methods_page({}), r"at least one path"),
-        (ParameterError, lambda: methods_page({"one": one}, step=99), r"steps 0 to \d+; got the step 99"),
+        (
+            ParameterError,
+            lambda: methods_page({"one": one}, step=99),
+            r"steps 0 to \d+; got the step 99",
+        ),
         (
             ParameterError,
             lambda: methods_page({"1": one, "2": a_path(names=("a", "b"))}),

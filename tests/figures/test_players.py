@@ -1,4 +1,6 @@
-"""The players are whole: every file belongs to one, every text is one module, and all of it is in the package."""
+"""The players are whole: every file belongs to one, every text is one module, and all of it is in
+the package.
+"""
 
 import re
 import tomllib
@@ -31,11 +33,15 @@ def test_every_file_belongs_to_a_player_or_to_the_page_around_them():
     parts |= {f"{part}.css" for _, styles in players.PLAYERS.values() for part in styles}
     parts |= {f"{name}.{ending}" for name in players.PLAYERS for ending in ("html", "css", "js")}
     parts |= {"shell.js", "shell.css", "bridge.js"}
-    assert {file.name for file in FOLDER.iterdir() if file.suffix in (".html", ".css", ".js")} == parts
+    assert {
+        file.name for file in FOLDER.iterdir() if file.suffix in (".html", ".css", ".js")
+    } == parts
 
 
 def test_what_is_no_python_is_in_the_package_too():
-    listed = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text())["tool"]["setuptools"]["package-data"]
+    listed = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text())["tool"]["setuptools"][
+        "package-data"
+    ]
     shipped = {
         file
         for home, patterns in listed.items()

@@ -1,4 +1,6 @@
-"""The page without a server: what is written, what is refused, and what its session in Python answers."""
+"""The page without a server: what is written, what is refused, and what its session in Python
+answers.
+"""
 
 import io
 import json
@@ -21,7 +23,9 @@ def mixed(target="kind"):
     """A table with a category, gaps, dates and a text of few words, and its bytes."""
     rng = np.random.default_rng(0)
     size = rng.standard_normal(ROWS)
-    frame = pandas.DataFrame({"size": size.round(3), "colour": rng.choice(["red", "blue", "green"], ROWS)})
+    frame = pandas.DataFrame(
+        {"size": size.round(3), "colour": rng.choice(["red", "blue", "green"], ROWS)}
+    )
     frame["day"] = pandas.date_range("2024-01-01", periods=ROWS, freq="D").strftime("%Y-%m-%d")
     frame["gaps"] = [None if k % 7 == 0 else round(float(k), 1) for k in range(ROWS)]
     frame["owner"] = [f"o{k // 2}" for k in range(ROWS)]
@@ -31,7 +35,8 @@ def mixed(target="kind"):
 
 @pytest.fixture(scope="module")
 def answered():
-    session, stages = Session(), []
+    session = Session()
+    stages = []
     opened = json.loads(session.open(mixed()))
     found = json.loads(session.answer("kind", "owner", lambda *stage: stages.append(stage)))
     return session, opened, found, stages
@@ -39,8 +44,14 @@ def answered():
 
 def test_a_session_answers_as_explore_does(answered):
     _, opened, found, stages = answered
-    assert opened == {"columns": ["size", "colour", "day", "gaps", "owner", "kind"], "target": "kind", "rows": ROWS}
-    assert found["sentence"] == str(mkl.explore(mkl.read_table(mixed(), "kind", row_groups="owner")).verdict)
+    assert opened == {
+        "columns": ["size", "colour", "day", "gaps", "owner", "kind"],
+        "target": "kind",
+        "rows": ROWS,
+    }
+    assert found["sentence"] == str(
+        mkl.explore(mkl.read_table(mixed(), "kind", row_groups="owner")).verdict
+    )
     assert found["page"].startswith("<!DOCTYPE html>")
     assert {stage for _, _, stage in stages} > {"table", "path", "refit"}
     assert "owner" not in [field["name"] for field in found["row"]]
@@ -48,11 +59,15 @@ def test_a_session_answers_as_explore_does(answered):
 
 def test_a_row_is_taken_apart_and_the_model_comes_back_from_its_file(answered):
     session, _, found, _ = answered
-    said = json.loads(session.row(json.dumps({field["name"]: field["value"] for field in found["row"]})))
+    said = json.loads(
+        session.row(json.dumps({field["name"]: field["value"] for field in found["row"]}))
+    )
     X = session.table.X
     whole = said["base"] + sum(value for _, value in said["parts"])
     assert said["prediction"] == session.found.model.predict(X[:1])[0]
-    np.testing.assert_allclose(whole, session.found.model.decision_function(X[:1])[0], rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(
+        whole, session.found.model.decision_function(X[:1])[0], rtol=1e-6, atol=1e-9
+    )
     again = mkl.load_model(io.BytesIO(session.model()))
     np.testing.assert_array_equal(again.predict(X), session.found.model.predict(X))
 
@@ -69,7 +84,9 @@ def test_a_session_draws_a_hull_and_refuses_in_sentences(answered):
 
 def pyodide(folder, missing=""):
     folder.mkdir()
-    files = {name: f"{name}.whl" for name in ("numpy", "scipy", "pandas", "scikit-learn", "openblas")}
+    files = {
+        name: f"{name}.whl" for name in ("numpy", "scipy", "pandas", "scikit-learn", "openblas")
+    }
     packages = {name: {"file_name": file, "depends": []} for name, file in files.items()}
     packages["scipy"]["depends"] = ["openblas"]
     (folder / "pyodide-lock.json").write_text(json.dumps({"packages": packages}))
@@ -80,7 +97,12 @@ def pyodide(folder, missing=""):
 
 
 def test_a_site_holds_the_library_and_the_pyodide_that_it_needs(tmp_path, capsys):
-    assert launcher.main(["--static", str(tmp_path / "site"), "--pyodide", str(pyodide(tmp_path / "own"))]) == 0
+    assert (
+        launcher.main(
+            ["--static", str(tmp_path / "site"), "--pyodide", str(pyodide(tmp_path / "own"))]
+        )
+        == 0
+    )
     assert "python -m http.server" in capsys.readouterr().out
     page = (tmp_path / "site" / "index.html").read_text(encoding="utf-8")
     assert "connect-src 'self';" in page

@@ -1,4 +1,6 @@
-"""Verdicts on what the papers state: how a check decides, and that no claim of an experiment is without one."""
+"""Verdicts on what the papers state: how a check decides, and that no claim of an experiment is
+without one.
+"""
 
 from dataclasses import replace
 
@@ -9,12 +11,22 @@ import mklcore as mkl
 from mklcore.gallery.experiments import Outcome
 from mklcore.gallery.experiments import __main__ as command
 from mklcore.gallery.experiments.base import Experiment
-from mklcore.gallery.experiments.claims import ABSENT, AGREES, DISAGREES, RELATIONS, UNSAID, Check, Claim, counted
+from mklcore.gallery.experiments.claims import (
+    ABSENT,
+    AGREES,
+    DISAGREES,
+    RELATIONS,
+    UNSAID,
+    Check,
+    Claim,
+    counted,
+)
 from mklcore.gallery.experiments.records import records
 
 NOISE = np.random.default_rng(0).standard_normal((2, 9, 1))
 COLUMNS = ("low", "high", "higher", "wild")
-# "low" and "high" share the noise of their repetition, so that their difference is sharp and each alone is not
+# "low" and "high" share the noise of their repetition, so that their difference is sharp and each
+# alone is not
 SAMPLES = (
     np.concatenate([NOISE + 5.0, NOISE + 6.0, NOISE[:, ::-1] + 12.0, 9.0 * NOISE], axis=2)
     + np.array([0.0, 3.0])[:, None, None]
@@ -32,7 +44,9 @@ def check(relation, *of, than=(), rows=(), **more):
 
 
 def judged(*checks, experiment=MADE, run=RUN, **more):
-    return replace(experiment, claims=(Claim("It is so.", "section 1", checks, **more),)).judge(run)[0]
+    return replace(experiment, claims=(Claim("It is so.", "section 1", checks, **more),)).judge(
+        run
+    )[0]
 
 
 @pytest.mark.parametrize("experiment", mkl.EXPERIMENTS.values(), ids=lambda e: e.key)
@@ -85,31 +99,42 @@ def test_what_chance_may_turn_round_cannot_be_said():
     assert found.answer == UNSAID
     assert found.figures.startswith("wild at first: ")
     assert "claimed above 0" in found.figures
-    assert judged(check("published", "low", share=0.01)).answer == UNSAID  # chance reaches farther than a hundredth
-    once, exact, low = replace(RUN, samples=SAMPLES[:, :1]), replace(MADE, repetitions=1), check("order", "low", "high")
+    # chance reaches farther than a hundredth
+    assert judged(check("published", "low", share=0.01)).answer == UNSAID
+    once = replace(RUN, samples=SAMPLES[:, :1])
+    exact = replace(MADE, repetitions=1)
+    low = check("order", "low", "high")
     assert judged(low, run=once).answer == UNSAID  # no standard error
     assert judged(low, experiment=exact, run=once).answer == AGREES  # nothing is random
     missing = judged(check("between", "low", rows=("third",)))
     assert (missing.answer, missing.figures) == (ABSENT, "This run has no number for it.")
-    assert counted([found, missing]) == ("0 of 2 agree; 1 difference is too small to call; 1 has no number in this run")
+    assert counted([found, missing]) == (
+        "0 of 2 agree; 1 difference is too small to call; 1 has no number in this run"
+    )
 
 
 def test_a_tie_contradicts_only_where_nothing_is_random():
-    tie, low = replace(RUN, samples=np.ones((2, 2, 4))), check("order", "low", "high")
+    tie = replace(RUN, samples=np.ones((2, 2, 4)))
+    low = check("order", "low", "high")
     assert judged(low, run=tie).answer == UNSAID
     assert judged(low, experiment=replace(MADE, repetitions=1), run=tie).answer == DISAGREES
 
 
 def test_mostly_is_more_than_half_and_all_is_all():
     two_of_three = check("order", "low", "high"), check("order", "high", "low", rows=("first",))
-    assert (judged(*two_of_three, mostly=True).answer, judged(*two_of_three).answer) == (AGREES, DISAGREES)
+    assert (judged(*two_of_three, mostly=True).answer, judged(*two_of_three).answer) == (
+        AGREES,
+        DISAGREES,
+    )
     assert judged(*two_of_three).figures.startswith(
         "2 of 3 comparisons agree, 1 disagrees; disagreeing: low − high at first: −1"
     )
 
 
 def test_disagreement_is_judged_at_the_level_of_all_comparisons_together():
-    """Thirty comparisons of nothing but noise, claimed to be above 0: one at its own 95 % level is below."""
+    """Thirty comparisons of nothing but noise, claimed to be above 0: one at its own 95 % level is
+    below.
+    """
     noise = np.random.default_rng(1).standard_normal((30, 9, 1))
     rows = tuple(map(str, range(30)))
     experiment = replace(MADE, rows=rows, columns=("noise",), numbers={}, quantities={})
@@ -136,7 +161,10 @@ def test_the_command_tells_the_verdicts(monkeypatch):
     experiment = replace(MADE, claims=(Claim("A.", "Figure 1", (check("order", "low", "high"),)),))
     reported = "\n".join(command._reported(experiment, RUN))
     assert "What the paper states: 1 of 1 agrees." in reported
-    assert "- A. (Figure 1)\n  Agrees. 2 of 2 comparisons agree; the closest: high − low at" in reported
+    assert (
+        "- A. (Figure 1)\n  Agrees. 2 of 2 comparisons agree; the closest: high − low at"
+        in reported
+    )
     monkeypatch.setattr(command, "EXPERIMENTS", {"made": experiment})
     monkeypatch.setattr(command, "records", lambda key: (RUN,))
     assert command.overview()[1][4] == "1 of 1 agrees"

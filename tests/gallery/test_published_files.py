@@ -1,4 +1,6 @@
-"""Experiments on files of kernels: what a file has to hold, what stands in for it, and local models of a network."""
+"""Experiments on files of kernels: what a file has to hold, what stands in for it, and local models
+of a network.
+"""
 
 import numpy as np
 import pytest
@@ -25,7 +27,8 @@ def test_a_stand_in_runs_under_its_own_name_and_beside_no_published_number(key, 
     assert np.isfinite(experiment.reference(experiment.rows[:1])).any()
     files = experiment.files
     assert set(files) == set(experiment.rows) - {made}
-    assert all(name in experiment.open_points for name in files.values())  # the page says which files would do
+    # the page says which files would do
+    assert all(name in experiment.open_points for name in files.values())
     with pytest.raises(DataError, match="is needed, and it is not in"):
         experiment.run(1, experiment.rows[:1], data=tmp_path)
 
@@ -50,15 +53,21 @@ def test_proteins_by_the_protocols_of_both_papers(tmp_path, monkeypatch):
 def test_the_scores_of_the_protein_papers():
     said = np.array([0, 0, 1, 1, 2, 0])
     y = np.array([0, 0, 1, 2, 2, 1])
-    # class 0: TP 2, FP 1, FN 0, TN 3; class 1: TP 1, FP 1, FN 1, TN 3; class 2: TP 1, FP 0, FN 1, TN 4
-    single = (2 * 3 - 0) / np.sqrt(3 * 2 * 4 * 3), (3 - 1) / np.sqrt(2 * 2 * 4 * 4), 4 / np.sqrt(1 * 2 * 4 * 5)
+    # class 0: TP 2, FP 1, FN 0, TN 3; class 1: TP 1, FP 1, FN 1, TN 3; class 2: TP 1, FP 0, FN 1,
+    # TN 4
+    single = (
+        (2 * 3 - 0) / np.sqrt(3 * 2 * 4 * 3),
+        (3 - 1) / np.sqrt(2 * 2 * 4 * 4),
+        4 / np.sqrt(1 * 2 * 4 * 5),
+    )
     assert proteins.mean_correlation(y, said) == pytest.approx(np.mean(single))
     assert proteins.mean_f1(y, said) == pytest.approx(np.mean([4 / 5, 1 / 2, 2 / 3]))
 
 
 def test_kernels_are_scaled_on_the_training_rows_and_constant_ones_dropped():
     rng = np.random.default_rng(0)
-    X, train = rng.standard_normal((12, 3)), np.arange(8)
+    X = rng.standard_normal((12, 3))
+    train = np.arange(8)
     K = np.stack([X @ X.T, np.ones((12, 12)), 7.0 * X @ X.T])
     found = proteins.multiplicative(K, train)
     assert len(found) == 2
@@ -68,10 +77,14 @@ def test_kernels_are_scaled_on_the_training_rows_and_constant_ones_dropped():
 
 def test_local_models_are_one_machine_per_known_thing():
     K, network = proteins.made_network(30, seed=2)
-    known, new = np.arange(24), np.arange(24, 30)
-    scores = proteins.local_scores(mkl.LpMKLClassifier(p=np.inf, tol=1e-6), K[:2], network, known, new)
+    known = np.arange(24)
+    new = np.arange(24, 30)
+    scores = proteins.local_scores(
+        mkl.LpMKLClassifier(p=np.inf, tol=1e-6), K[:2], network, known, new
+    )
     assert scores.shape == (6, 24)
-    total, seen = K[:2].sum(axis=0), 0
+    total = K[:2].sum(axis=0)
+    seen = 0
     for one in known:
         rest = known[known != one]
         y = network[one, rest]
@@ -79,7 +92,9 @@ def test_local_models_are_one_machine_per_known_thing():
             assert np.isnan(scores[:, one]).all()
             continue
         machine = SVC(C=1.0, kernel="precomputed", tol=1e-8).fit(total[np.ix_(rest, rest)], y)
-        assert scores[:, one] == pytest.approx(machine.decision_function(total[np.ix_(new, rest)]), abs=2e-3)
+        assert scores[:, one] == pytest.approx(
+            machine.decision_function(total[np.ix_(new, rest)]), abs=2e-3
+        )
         seen += 1
     assert 0 < seen < 24
 
@@ -103,7 +118,8 @@ def test_a_network_from_a_file(tmp_path, monkeypatch):
 def test_mass_spectra_and_an_image_from_files(tmp_path, monkeypatch):
     monkeypatch.setattr(smkl, "QUICK_CLASS_COSTS", np.array([100.0]))
     rng = np.random.default_rng(0)
-    X, y = rng.standard_normal((60, 403)), np.arange(60) % 2
+    X = rng.standard_normal((60, 403))
+    y = np.arange(60) % 2
     X[:, 30:40] += 3.0 * y[:, None]
     np.savez(tmp_path / "ovarian.npz", X=X, y=np.where(y, "cancer", "control"))
     right, mkl_right, all_right, groups, _ = on_file(smkl.mass_spectra, "ovarian", tmp_path)
@@ -123,7 +139,10 @@ def test_surroundings_are_means_and_deviations_of_windows():
     parts = smkl.surroundings(cube)
     assert len(parts) == 11
     window = cube[2:5, 3:6, 1]
-    assert (parts[1][3, 4, 1], parts[2][3, 4, 1]) == (pytest.approx(window.mean()), pytest.approx(window.std()))
+    assert (parts[1][3, 4, 1], parts[2][3, 4, 1]) == (
+        pytest.approx(window.mean()),
+        pytest.approx(window.std()),
+    )
 
 
 ONE = np.eye(4)[None]

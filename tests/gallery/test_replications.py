@@ -1,4 +1,6 @@
-"""Runs of published experiments: rows of a table, small runs, records of other releases, what is certain."""
+"""Runs of published experiments: rows of a table, small runs, records of other releases, what is
+certain.
+"""
 
 import time
 from dataclasses import replace
@@ -39,7 +41,9 @@ TINY = Experiment(
 
 def test_rows_that_need_a_file_wait_for_its_folder(tmp_path, monkeypatch):
     only = replace(TINY, rows=("from a file",), quick=())
-    with pytest.raises(DataError, match=r"needs a folder with one of the files numbers\.csv; name it with --data"):
+    with pytest.raises(
+        DataError, match=r"needs a folder with one of the files numbers\.csv; name it with --data"
+    ):
         only.run(1)
     with pytest.raises(DataError, match=r"numbers\.csv is needed, and no folder was named"):
         only.run(1, ["from a file"])
@@ -55,7 +59,8 @@ def test_rows_that_need_a_file_wait_for_its_folder(tmp_path, monkeypatch):
 def test_seconds_are_those_of_the_processor_and_an_outcome_tells_what_it_was_computed_with():
     slept = replace(TINY, measure=idle).run(1, ["made"])
     assert 0 <= slept.seconds < 0.04
-    now, small = replace(slept, seconds=73.04), replace(slept, seconds=np.nan, quick=True)
+    now = replace(slept, seconds=73.04)
+    small = replace(slept, seconds=np.nan, quick=True)
     assert (now.took, small.took) == ("73.0 CPU s", "")
     sizes = [list(command._reported(TINY, run))[2] for run in (now, small)]
     assert sizes == ["1 repetitions, seed 0, 73.0 CPU s", "1 repetitions, seed 0, small"]
@@ -70,7 +75,8 @@ def test_a_run_that_was_cut_short_goes_on_and_keeps_what_it_measured(tmp_path, m
         if done == 3:
             raise KeyboardInterrupt
 
-    rows, memory = ["made", "made too"], Memory(tmp_path / "run.json.part", verbose=0)
+    rows = ["made", "made too"]
+    memory = Memory(tmp_path / "run.json.part", verbose=0)
     with pytest.raises(KeyboardInterrupt):
         TINY.run(2, rows, callback=stop, memory=memory)
     lines = [TableLine(row, 0, k) for k in range(2) for row in rows]
@@ -87,20 +93,29 @@ def test_greedy_steps_fall_geometrically_below_their_bound_and_copies_change_not
     steps = [int(row) for row in found.rows[:-1]]
     assert (found.mean[:, :3] < bound[:, None]).all()
     slope = np.diff(searched[:-1]) / np.diff(steps)
-    assert slope == pytest.approx(np.full(len(slope), 2 * np.log10(1 / 3)), abs=0.01)  # each step takes a whole span
+    # each step takes a whole span
+    assert slope == pytest.approx(np.full(len(slope), 2 * np.log10(1 / 3)), abs=0.01)
     assert found.mean[-1] == pytest.approx(found.mean[-2], abs=1e-6)
     assert (np.diff(unit[:-1]) < 0).all()
     assert first[0] == pytest.approx(searched[0], abs=1e-3)
 
 
 def test_tables_of_hulls_on_a_file_and_on_made_rows(tmp_path, monkeypatch):
-    fewer = {"CLASS_ROWS": 120, "LAMS": [1e-2, 1e-3], "L2_LAMS": [1e-3], "HKL_LAMS": [1e-4], "GREEDY_SIZES": (4, 8)}
+    fewer = {
+        "CLASS_ROWS": 120,
+        "LAMS": [1e-2, 1e-3],
+        "L2_LAMS": [1e-3],
+        "HKL_LAMS": [1e-4],
+        "GREEDY_SIZES": (4, 8),
+    }
     for name, value in fewer.items():
         monkeypatch.setattr(hkl, name, value)
     rng = np.random.default_rng(0)
     X = rng.standard_normal((120, 3))
     y = X[:, 0] * X[:, 1] + 0.05 * rng.standard_normal(120)
-    np.savetxt(tmp_path / "boston.csv", np.column_stack([X, y]), "%.4f", ",", header="a,b,c,y", comments="")
+    np.savetxt(
+        tmp_path / "boston.csv", np.column_stack([X, y]), "%.4f", ",", header="a,b,c,y", comments=""
+    )
     found = mkl.EXPERIMENTS["hkl_table1"].run(1, data=tmp_path)
     assert found.rows == ("boston, pol4", "boston, rbf")
     _, _, _, greedy_error, error, nodes = found.samples[0, 0, :6]
@@ -119,7 +134,8 @@ def test_spectra_by_the_protocol_of_the_tables(monkeypatch):
     line = experiment.run(1, quick=True).samples[0, 0]
     assert (line[:4] < 1.5).all()
     assert 1 <= line[4] <= line[5] <= 10
-    assert np.isnan(experiment.reference([made])).all()  # a stand-in never has the numbers of the paper
+    # a stand-in never has the numbers of the paper
+    assert np.isnan(experiment.reference([made])).all()
 
 
 def test_tables_of_spectra_have_a_stand_in_each():
@@ -128,19 +144,24 @@ def test_tables_of_spectra_have_a_stand_in_each():
     assert all(stand_ins)
     assert len(set.union(*stand_ins)) == sum(map(len, stand_ins))  # no run is listed twice
     for experiment in experiments:
-        assert len({run.to_json() for run in records(experiment.key)}) == len(records(experiment.key))
+        assert len({run.to_json() for run in records(experiment.key)}) == len(
+            records(experiment.key)
+        )
 
 
 def test_the_epsilon_the_single_kernel_and_the_components_are_chosen_by_folds(monkeypatch):
     X = np.random.default_rng(0).standard_normal((60, 12))
-    spectra = Dataset(X, X @ np.linspace(-1, 1, 12), tuple(f"w{k}" for k in range(12)), "y", "regression")
+    spectra = Dataset(
+        X, X @ np.linspace(-1, 1, 12), tuple(f"w{k}" for k in range(12)), "y", "regression"
+    )
     monkeypatch.setattr(smkl, "COSTS", np.array([100.0]))
     monkeypatch.setattr(smkl, "FOLDS", 3)
     usual = {"loss": "epsilon_insensitive", "normalise": "trace"}
     model = UniformMKLRegressor(kernels=mkl.KernelDictionary((mkl.Linear(),)), **usual)
     found, score = smkl.chosen(TableLine("any"), model, spectra)
     assert score <= 0.0
-    assert found.epsilon == pytest.approx(smkl.TUBES[0] * np.std(spectra.y))  # a target without noise
+    # a target without noise
+    assert found.epsilon == pytest.approx(smkl.TUBES[0] * np.std(spectra.y))
     best = smkl.best_alone(TableLine("any"), usual, spectra)
     assert [spec.title for spec in best._map.specs] == ["linear"]
     squares = smkl.partial_least_squares(TableLine("any"), spectra)
@@ -150,7 +171,9 @@ def test_the_epsilon_the_single_kernel_and_the_components_are_chosen_by_folds(mo
 
 @pytest.mark.parametrize("key", ["lp_fig4_fig5", "lp_table2_fig6", "gomp_fig2", "smkl_table4"])
 def test_a_small_run_gives_what_is_recorded(key):
-    """The first line of it, to a tolerance: solvers stop at a gap, and another processor rounds otherwise."""
+    """The first line of it, to a tolerance: solvers stop at a gap, and another processor rounds
+    otherwise.
+    """
     experiment = mkl.EXPERIMENTS[key]
     kept = next(run for run in records(key) if run.quick)
     assert kept.rows == experiment.rows_on_disk(quick=True)
@@ -175,7 +198,9 @@ def test_the_interleaved_algorithm_is_timed_without_a_stored_matrix(monkeypatch)
     monkeypatch.setattr(times, "MANY_ROWS", (40,))
     monkeypatch.setattr(times, "FIXED_KERNELS", 4)
     monkeypatch.setattr(times, "_compiled", lambda: None)
-    monkeypatch.setattr(times, "AFRESH", {"interleaved": times.AFRESH["interleaved, p = 2, on the fly"]})
+    monkeypatch.setattr(
+        times, "AFRESH", {"interleaved": times.AFRESH["interleaved, p = 2, on the fly"]}
+    )
 
     def stored(*_: object, **__: object) -> None:
         raise AssertionError("a Gram matrix was stored")
@@ -197,12 +222,18 @@ def test_exponents_of_run_times_are_slopes(monkeypatch):
 
 def test_the_command_runs_lists_and_refuses(monkeypatch, tmp_path, capsys):
     monkeypatch.setitem(
-        mkl.EXPERIMENTS, "tiny", replace(TINY, numbers={"made": (0.0, 9.0)}, rows=TINY.rows[:2], files={})
+        mkl.EXPERIMENTS,
+        "tiny",
+        replace(TINY, numbers={"made": (0.0, 9.0)}, rows=TINY.rows[:2], files={}),
     )
-    assert command.main(["tiny", "--small", "--rows", "made", "--out", str(tmp_path / "run.json")]) == 0
+    assert (
+        command.main(["tiny", "--small", "--rows", "made", "--out", str(tmp_path / "run.json")])
+        == 0
+    )
     said = capsys.readouterr().out
     assert "made\t1±0 (0)\t0.5±0.5 (9)" in said
-    assert "2 cells compared, 1 beyond three standard errors: made, quick (+1)" in said  # without spread, no chance
+    # without spread, no chance
+    assert "2 cells compared, 1 beyond three standard errors: made, quick (+1)" in said
     assert Outcome.from_json((tmp_path / "run.json").read_text()).quick
     assert command.main(["tiny", "--rows", "nothing"]) == 1
     assert "rows must be among made" in capsys.readouterr().err
@@ -212,10 +243,12 @@ def test_the_command_runs_lists_and_refuses(monkeypatch, tmp_path, capsys):
 
 
 @pytest.mark.parametrize(
-    ("key", "place"), [(key, place) for key in mkl.EXPERIMENTS for place in range(len(records(key)))]
+    ("key", "place"),
+    [(key, place) for key in mkl.EXPERIMENTS for place in range(len(records(key)))],
 )
 def test_what_comes_with_the_project_belongs_to_its_experiment(key, place):
-    found, experiment = records(key)[place], mkl.EXPERIMENTS[key]
+    found = records(key)[place]
+    experiment = mkl.EXPERIMENTS[key]
     assert found.versions
     # a small run trains on fewer rows than the paper
     fewer_rows = found.quick and "are distinguished by that" in experiment.open_points
@@ -232,7 +265,8 @@ def test_a_full_record_stands_before_the_small_one(monkeypatch, tmp_path):
         (place / "tiny.json").write_text(TINY.run(count, ["made"], quick=quick).to_json())
     assert [run.repetitions for run in records("tiny")] == [3, 2]
     assert record("tiny").repetitions == 3
-    small = "0 of 1 agrees; 1 has no number in this run"  # nothing compared: no count that looks like agreement
+    # nothing compared: no count that looks like agreement
+    small = "0 of 1 agrees; 1 has no number in this run"
     rows = [("1 of 3", "3", small, "0", "–"), ("1 of 3", "2, small", small, "0", "–")]
     assert [line[2:7] for line in command.overview()[1:]] == rows
 
@@ -253,23 +287,32 @@ def test_every_experiment_says_what_it_is(experiment):
         experiment.unit,
     )
     assert all(said)
-    assert set(experiment.numbers) | set(experiment.spread) | set(experiment.quick) <= set(experiment.rows)
+    assert set(experiment.numbers) | set(experiment.spread) | set(experiment.quick) <= set(
+        experiment.rows
+    )
 
 
 def test_one_row_with_two_repetitions():
-    experiment, reported = mkl.EXPERIMENTS["gomp_fig1"], []
-    found = experiment.run(repetitions=2, rows=["0.82"], seed=1, callback=lambda *s: reported.append(s))
+    experiment = mkl.EXPERIMENTS["gomp_fig1"]
+    reported = []
+    found = experiment.run(
+        repetitions=2, rows=["0.82"], seed=1, callback=lambda *s: reported.append(s)
+    )
     assert reported == [(1, 2), (2, 2)]
     assert found.samples.shape == (1, 2, 13)
     gomp, l1, q43, q2, q4, plain, kernels = found.mean[0, :7]
-    assert ((found.samples[0, :, 7:] >= -4) & (found.samples[0, :, 7:] <= 4)).all()  # the grid of lam
-    assert 4.0 - 0.5 < gomp < min(l1, q43, q2, q4, plain)  # below the lower envelope, near the risk of Bayes
+    # the grid of lam
+    assert ((found.samples[0, :, 7:] >= -4) & (found.samples[0, :, 7:] <= 4)).all()
+    # below the lower envelope, near the risk of Bayes
+    assert 4.0 - 0.5 < gomp < min(l1, q43, q2, q4, plain)
     assert q2 < plain
     assert 4 <= kernels <= 20
     assert found.mean[0, :6] == pytest.approx(experiment.reference(["0.82"])[0][:6], abs=3.0)
     assert found.standard_error.shape == (1, 13)
-    assert np.isnan(Outcome("key", ("row",), ("a", "b"), np.ones((1, 1, 2))).standard_error).all()  # of one
-    assert found.samples[0, 1] == pytest.approx(experiment.measure(TableLine("0.82", 1, 1)))  # seeded
+    # of one
+    assert np.isnan(Outcome("key", ("row",), ("a", "b"), np.ones((1, 1, 2))).standard_error).all()
+    # seeded
+    assert found.samples[0, 1] == pytest.approx(experiment.measure(TableLine("0.82", 1, 1)))
     for label, count in INFORMATIVE.items():  # rows are shares of features without information
         assert float(label) == pytest.approx(1 - count / 50, abs=0.005)
     with pytest.raises(ParameterError, match=r"rows must be among 0, 0\.44"):

@@ -1,4 +1,6 @@
-"""Theory of the greedy methods: formulas on values done by hand, bounds that hold, infinity where nothing is said."""
+"""Theory of the greedy methods: formulas on values done by hand, bounds that hold, infinity where
+nothing is said.
+"""
 
 import re
 
@@ -10,7 +12,8 @@ from mklcore.gallery import theory
 from tests.helpers.refusals import refused
 from tests.oracles.greedy import KERNELS
 
-P1, P2 = KERNELS["P1"], KERNELS["P2"]
+P1 = KERNELS["P1"]
+P2 = KERNELS["P2"]
 
 
 def orthogonal(sigmas, n=12, rank=2, seed=0):
@@ -30,7 +33,9 @@ def test_bounds_by_hand():
     assert mkl.greedy_rate_bound(3.0, 10) == pytest.approx(2.0)
     assert mkl.greedy_rate_bound(3.0, 1) == np.inf
     assert "second kernel" in mkl.greedy_rate_bound(3.0, 1).words
-    assert theory.greedy_decay_bound(1, 2.0, 0.01, 3.0) == pytest.approx(max(0.03, 0.5 * (1 - 4 / (8 * 3 * 4 * 4))))
+    assert theory.greedy_decay_bound(1, 2.0, 0.01, 3.0) == pytest.approx(
+        max(0.03, 0.5 * (1 - 4 / (8 * 3 * 4 * 4)))
+    )
     assert theory.greedy_decay_bound(10_000, 2.0, 0.01, 3.0) == pytest.approx(0.03)
 
 
@@ -46,10 +51,14 @@ def test_coherence_of_one_good_kernel_is_a_spectral_norm_and_of_orthogonal_ones_
     K = np.array([A @ A.T for A in np.random.default_rng(0).standard_normal((4, 7, 7))])
     inverse = np.linalg.inv(root(K[2], 0.3))
     found = mkl.gomp_coherence(K, [2], 0.3)
-    assert found.value == pytest.approx(max(np.linalg.norm(inverse @ root(K[j], 0.3), 2) for j in (0, 1, 3)), rel=1e-6)
+    assert found.value == pytest.approx(
+        max(np.linalg.norm(inverse @ root(K[j], 0.3), 2) for j in (0, 1, 3)), rel=1e-6
+    )
     assert found.certified
     assert found.lower == found.upper
-    assert mkl.gomp_coherence(orthogonal([0.5, 0.3, 0.2]), [0, 1], 0.1).value == pytest.approx(0, abs=1e-6)
+    assert mkl.gomp_coherence(orthogonal([0.5, 0.3, 0.2]), [0, 1], 0.1).value == pytest.approx(
+        0, abs=1e-6
+    )
     assert mkl.gomp_coherence(P1[:2], [0, 1], 0.1) == (0, 0, 0)  # nothing outside
 
 
@@ -64,9 +73,14 @@ def test_coherence_of_p2_is_certified_exact(lam):
 
 def test_coherence_bounds_hold_for_any_direction():
     """Every direction v gives a value below the upper bound, and the lower bound is reached by one."""
-    K, lam = P1[:5], 0.01
-    found, total, Q = mkl.gomp_coherence(K, [1, 4], lam), K[1] + K[4], [root(gram, lam) for gram in K]
-    middle = total @ np.linalg.pinv(total @ (Q[1] @ Q[1] + Q[4] @ Q[4]) @ total, rcond=1e-10) @ total
+    K = P1[:5]
+    lam = 0.01
+    found = mkl.gomp_coherence(K, [1, 4], lam)
+    total = K[1] + K[4]
+    Q = [root(gram, lam) for gram in K]
+    middle = (
+        total @ np.linalg.pinv(total @ (Q[1] @ Q[1] + Q[4] @ Q[4]) @ total, rcond=1e-10) @ total
+    )
     largest = 0.0
     for v in np.random.default_rng(1).standard_normal((200, 40)):
         for j in (0, 2, 3):
@@ -104,8 +118,8 @@ def test_gaussian_kernels_make_everything_vacuous():
 
 
 def test_orthogonal_spans_reach_the_bounds_of_proposition_2():
-    """Orthogonal spans: correlation 0, smin(B_J) the smallest eigenvalue, so gamma(d) <= sqrt(d) / sigma_min+
-    exactly.
+    """Orthogonal spans: correlation 0, smin(B_J) the smallest eigenvalue, so gamma(d) <= sqrt(d) /
+    sigma_min+ exactly.
     """
     K = orthogonal([0.5, 0.25, 0.8])
     assert mkl.kernel_correlation(K) == pytest.approx(0, abs=1e-7)
@@ -113,7 +127,8 @@ def test_orthogonal_spans_reach_the_bounds_of_proposition_2():
         lower, upper = mkl.restricted_condition(K, d)
         assert lower == pytest.approx(4.0)
         assert upper == pytest.approx(4.0 * np.sqrt(d))
-        assert theory.condition_from_correlation(K, d) == pytest.approx(4.0 * np.sqrt(d))  # printed form: 2 at d = 1
+        # printed form: 2 at d = 1
+        assert theory.condition_from_correlation(K, d) == pytest.approx(4.0 * np.sqrt(d))
 
 
 def test_restricted_condition_is_the_worst_set():
@@ -122,22 +137,26 @@ def test_restricted_condition_is_the_worst_set():
     assert np.all(np.diff([v.lower for v in values]) >= -1e-9)
     assert np.all(np.diff([v.upper for v in values]) >= -1e-9)
     many = orthogonal(np.linspace(0.2, 0.8, 20), n=60)
-    lower, upper = mkl.restricted_condition(many, 10)  # 184,756 sets: bounds from pairs and from all together
+    # 184,756 sets: bounds from pairs and from all together
+    lower, upper = mkl.restricted_condition(many, 10)
     assert lower == pytest.approx(5.0)
     assert upper == pytest.approx(5.0 * np.sqrt(10))
     wide = orthogonal([0.5] * 20, n=40)
-    crowded = mkl.restricted_condition(np.concatenate([wide, orthogonal([0.5] * 20, n=40, seed=1)]), 10)
+    crowded = mkl.restricted_condition(
+        np.concatenate([wide, orthogonal([0.5] * 20, n=40, seed=1)]), 10
+    )
     assert np.isfinite(crowded.lower)
     assert crowded.upper == np.inf
     assert "no upper bound is known" in crowded.words
 
 
 def test_lemma_3_needs_the_square_of_gamma():
-    """1024 orthogonal rank-one kernels, K_j / N of eigenvalue 1/2, y = +-1 with equal share in each: 1024 unit steps
-    visit every kernel once and halve its share, so that the loss is 1/8. The printed bound would be exceeded; the
-    corrected one holds.
+    """1024 orthogonal rank-one kernels, K_j / N of eigenvalue 1/2, y = +-1 with equal share in
+    each: 1024 unit steps visit every kernel once and halve its share, so that the loss is 1/8. The
+    printed bound would be exceeded; the corrected one holds.
     """
-    n, gamma = 1024, np.sqrt(1024) / 0.5
+    n = 1024
+    gamma = np.sqrt(1024) / 0.5
     printed = 0.5 * (1 - 1 / (8 * gamma)) ** n  # mu to infinity, eps* = 0, gamma unsquared
     assert 0.125 > printed == pytest.approx(0.0675, abs=1e-4)
     assert 0.125 <= theory.greedy_decay_bound(n, gamma, 0.0, 1e9) == pytest.approx(0.4846, abs=1e-4)
@@ -161,7 +180,9 @@ def test_risk_bound_of_theorem_5():
         ({"n": 5}, "at least A ln"),
         ({"n_kernels": 10, "n": 5000}, r"at most 2\^\(M \+ 1\) = 2.05e\+03 rows"),
     ):
-        bound = mkl.greedy_risk_bound(**{"radius": 1.0, "d": 2, "n_kernels": 50, "n": 1000, **arguments})
+        bound = mkl.greedy_risk_bound(
+            **{"radius": 1.0, "d": 2, "n_kernels": 50, "n": 1000, **arguments}
+        )
         assert bound == np.inf
         assert re.search(words, bound.words)
 

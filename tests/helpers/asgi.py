@@ -12,12 +12,20 @@ async def everything(scope, receive, send):
 
 
 def through_guard(app, path, *headers, host=b"localhost:8501", receive=None, **scope):
-    """Send a request, or what ``scope`` makes of it, to an application behind the guard; return the messages back."""
+    """Send a request, or what ``scope`` makes of it, to an application behind the guard; return the
+    messages back.
+    """
     answers: list[dict] = []
 
     async def send(message):
         answers.append(message)
 
-    asked = {"type": "http", "method": "GET", "path": path, "headers": [(b"host", host), *headers], **scope}
+    asked = {
+        "type": "http",
+        "method": "GET",
+        "path": path,
+        "headers": [(b"host", host), *headers],
+        **scope,
+    }
     asyncio.run(Guard(app)(asked, receive, send))
     return answers

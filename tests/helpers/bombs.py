@@ -5,15 +5,17 @@ from __future__ import annotations
 import io
 import zipfile
 
-ROWS, LONG, AT_A_TIME = 1500, 2**20, 50
+ROWS = 1500
+LONG = 2**20
+AT_A_TIME = 50
 MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 PACKAGE = "http://schemas.openxmlformats.org/package/2006"
 
 
 def parquet(values, rows=ROWS):
-    """A column of ``values(rows)`` beside a target, written some rows at a time, so that who writes it needs little
-    memory.
+    """A column of ``values(rows)`` beside a target, written some rows at a time, so that who writes
+    it needs little memory.
     """
     import pyarrow as pa
     from pyarrow import parquet as written
@@ -50,7 +52,12 @@ def json_texts(length=LONG, rows=ROWS):
     """Texts that say they are JSON."""
     import pyarrow as pa
 
-    return parquet(lambda n: pa.ExtensionArray.from_storage(pa.json_(), pa.array(['"' + "x" * length + '"'] * n)), rows)
+    return parquet(
+        lambda n: pa.ExtensionArray.from_storage(
+            pa.json_(), pa.array(['"' + "x" * length + '"'] * n)
+        ),
+        rows,
+    )
 
 
 def nested(deep=90, rows=ROWS):
@@ -68,7 +75,12 @@ def nested(deep=90, rows=ROWS):
 
 def csv(length=15 * 2**20):
     """A cell of megabytes."""
-    return b"a,b,y\n" + b"".join(b"%d,2,%d\n" % (k, k % 2) for k in range(50)) + b"x" * length + b",2,1\n"
+    return (
+        b"a,b,y\n"
+        + b"".join(b"%d,2,%d\n" % (k, k % 2) for k in range(50))
+        + b"x" * length
+        + b",2,1\n"
+    )
 
 
 def workbook(length=LONG, rows=ROWS):
@@ -82,10 +94,15 @@ def workbook(length=LONG, rows=ROWS):
         f'Type="{OFFICE}/officeDocument" Target="xl/workbook.xml"/></Relationships>',
         "xl/workbook.xml": f'<workbook xmlns="{MAIN}" xmlns:r="{OFFICE}"><sheets>'
         '<sheet name="S" sheetId="1" r:id="r1"/></sheets></workbook>',
-        "xl/_rels/workbook.xml.rels": f'<Relationships xmlns="{PACKAGE}/relationships">'
-        f'<Relationship Id="r1" Type="{OFFICE}/worksheet" Target="worksheets/s1.xml"/>'
-        f'<Relationship Id="r2" Type="{OFFICE}/sharedStrings" Target="sharedStrings.xml"/></Relationships>',
-        "xl/sharedStrings.xml": f'<sst xmlns="{MAIN}"><si><t>a</t></si><si><t>{"x" * length}</t></si><si><t>y</t></si></sst>',  # noqa: E501
+        "xl/_rels/workbook.xml.rels": (
+            f'<Relationships xmlns="{PACKAGE}/relationships"><Relationship Id="r1" '
+            f'Type="{OFFICE}/worksheet" Target="worksheets/s1.xml"/><Relationship Id="r2" '
+            f'Type="{OFFICE}/sharedStrings" Target="sharedStrings.xml"/></Relationships>'
+        ),
+        "xl/sharedStrings.xml": (
+            "<sst "
+            f'xmlns="{MAIN}"><si><t>a</t></si><si><t>{"x" * length}</t></si><si><t>y</t></si></sst>'
+        ),
         "xl/worksheets/s1.xml": f'<worksheet xmlns="{MAIN}"><sheetData>{head}{lines}</sheetData></worksheet>',
     }
     file = io.BytesIO()

@@ -7,7 +7,8 @@ import pytest
 
 
 def every(names, cases):
-    """Run the test below for each of ``cases``, as ``pytest.mark.parametrize`` would, but as one test.
+    """Run the test below for each of ``cases``, as ``pytest.mark.parametrize`` would, but as one
+    test.
 
     Parameters
     ----------

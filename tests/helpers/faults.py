@@ -19,7 +19,9 @@ KIND = np.where(np.median(SCORE) < SCORE, "high", "low")
 
 @dataclass(frozen=True)
 class Fault:
-    """A file with one fault; ``button`` is the start of what mends it, "" where it is read rightly at once."""
+    """A file with one fault; ``button`` is the start of what mends it, "" where it is read rightly
+    at once.
+    """
 
     content: bytes
     target: str

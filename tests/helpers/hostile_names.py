@@ -1,4 +1,6 @@
-"""Names that would be markup or code for browsers, Python, spreadsheets, LaTeX, Markdown and terminals."""
+"""Names that would be markup or code for browsers, Python, spreadsheets, LaTeX, Markdown and
+terminals.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,8 @@ NAMES = tuple(name for name in HOSTILE + FURTHER if "\0" not in name)  # that a 
 
 def table(names: Sequence[str] = HOSTILE, target: str = "<b id=injected>target</b>") -> bytes:
     """Sixty rows whose columns, classes and target are called such names."""
-    chance, file = np.random.default_rng(0), io.StringIO()
+    chance = np.random.default_rng(0)
+    file = io.StringIO()
     rows = csv.writer(file)
     rows.writerow([*names, target])
     for k, row in enumerate(chance.standard_normal((60, len(names)))):

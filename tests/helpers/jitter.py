@@ -1,7 +1,9 @@
-"""Tables that differ in their last digits: a test that fails on one of them hangs on the rounding of one machine.
+"""Tables that differ in their last digits: a test that fails on one of them hangs on the rounding
+of one machine.
 
-Another processor, BLAS kernel or order of a sum changes results by some 1e-15 of their size. Here the draws of tests
-are changed instead, by some 1e-13: what stands on an edge falls on either side of it.
+Another processor, BLAS kernel or order of a sum changes results by some 1e-15 of their size. Here
+the draws of tests are changed instead, by some 1e-13: what stands on an edge falls on either side
+of it.
 """
 
 import sys
@@ -18,7 +20,9 @@ usual = np.random.default_rng
 
 
 class JitteredGenerator(np.random.Generator):
-    """A generator whose real-valued draws are multiplied by 1 + 1e-13 times noise; ``noise`` says which."""
+    """A generator whose real-valued draws are multiplied by 1 + 1e-13 times noise; ``noise`` says
+    which.
+    """
 
     noise = 0
 
@@ -52,4 +56,8 @@ def default_rng(seed=None):
     made = usual(seed)
     asked_by = sys._getframe(1).f_globals.get("__name__", "")
     is_made_here = not isinstance(seed, np.random.Generator)
-    return JitteredGenerator(made.bit_generator) if is_made_here and asked_by.startswith("tests.") else made
+    return (
+        JitteredGenerator(made.bit_generator)
+        if is_made_here and asked_by.startswith("tests.")
+        else made
+    )

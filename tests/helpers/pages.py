@@ -14,19 +14,21 @@ from streamlit.testing.v1 import AppTest, local_script_runner
 from pages.shared import answer, work
 from pages.shared.state import KEY
 
-# Each AppTest would look for components through every installed package: 0.1 s, and none comes while tests run.
+# Each AppTest would look for components through every installed package: 0.1 s, and none comes
+# while tests run.
 manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
 # And each would compile the pages' files again.
 local_script_runner.ScriptCache = cache(ScriptCache)
 
-# A fifth of the rows to learn from: what is asked is whether the parts fit together, not how well they learn.
+# A fifth of the rows to learn from: what is asked is whether the parts fit together, not how well
+# they learn.
 FEW = {"validation": "0.4", "test": "0.4"}
 PATIENCE = 300.0  # for a condition; a loaded machine that still compiles needs minutes
 
 
 def _wait_for_script(runner, timeout):
-    """Wait for a page to be drawn without looking a thousand times a second, which took it a tenth of its processor
-    time.
+    """Wait for a page to be drawn without looking a thousand times a second, which took it a tenth
+    of its processor time.
     """
     runner._script_thread.join(timeout)
     if not runner.script_stopped():
@@ -144,5 +146,7 @@ def table(n=60, seed=0, target="label"):
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, 3))
     y = (X[:, 0] + 0.3 * rng.standard_normal(n) > 0).astype(int)
-    rows = "\n".join(",".join([*(f"{v:.4f}" for v in row), str(label)]) for row, label in zip(X, y, strict=True))
+    rows = "\n".join(
+        ",".join([*(f"{v:.4f}" for v in row), str(label)]) for row, label in zip(X, y, strict=True)
+    )
     return f"a,b,c,{target}\n{rows}\n".encode()

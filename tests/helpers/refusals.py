@@ -7,7 +7,9 @@ from tests.helpers.every import every
 
 
 def refused(*cases):
-    """Check that every call of ``cases``, pairs of a call and a pattern, ends in an error that says it."""
+    """Check that every call of ``cases``, pairs of a call and a pattern, ends in an error that says
+    it.
+    """
 
     @every("call, words", cases)
     def each(call, words):

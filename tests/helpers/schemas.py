@@ -1,4 +1,6 @@
-"""Tables with the columns of tables people bring, from schemas.txt beside this file; their few values are made here."""
+"""Tables with the columns of tables people bring, from schemas.txt beside this file; their few
+values are made here.
+"""
 
 import re
 from dataclasses import dataclass
@@ -36,13 +38,19 @@ class Schema:
 
 
 def read():
-    lines = [line for line in FILE.read_text(encoding="utf-8").splitlines() if line and not line.startswith("#")]
+    lines = [
+        line
+        for line in FILE.read_text(encoding="utf-8").splitlines()
+        if line and not line.startswith("#")
+    ]
     return [_schema(line) for line in lines]
 
 
 def _schema(line):
     name, target, columns = (part.strip() for part in line.split(" | "))
-    pairs = [column.rsplit(":", 1) if ":" in column else [column, "p"] for column in columns.split()]
+    pairs = [
+        column.rsplit(":", 1) if ":" in column else [column, "p"] for column in columns.split()
+    ]
     return Schema(name, target, tuple((name, kind) for name, kind in pairs))
 
 

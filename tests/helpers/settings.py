@@ -5,7 +5,9 @@ from importlib import import_module
 
 
 def setting(monkeypatch, place, value):
-    """Give the setting or constant ``place`` ("package.module.name") another value wherever its object is known."""
+    """Give the setting or constant ``place`` ("package.module.name") another value wherever its
+    object is known.
+    """
     module, name = place.rsplit(".", 1)
     known = getattr(import_module(module), "SETTINGS", None)
     if not hasattr(known, name):

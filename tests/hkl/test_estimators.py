@@ -1,5 +1,5 @@
-"""Hierarchical kernel learning as estimators: conventions, tables and matrices, paths, shared designs, refusals in
-words.
+"""Hierarchical kernel learning as estimators: conventions, tables and matrices, paths, shared
+designs, refusals in words.
 """
 
 import pickle
@@ -42,7 +42,8 @@ def decisions(model, X):
 @BOTH
 @every("basis, levels", [(None, 5), (ANOVABasis(0.2), 2), (GaussianBasis(2), 3), ("anova", 2)])
 def test_published_attributes_fit_together(cls, basis, levels, table):
-    X, y = table[0], target(cls, table)
+    X = table[0]
+    y = target(cls, table)
     model = cls(basis, lam=1e-2, depth_weight=3.0, tol=1e-2).fit(X, y)
     assert model.certified_
     assert model.status_.ok
@@ -54,7 +55,11 @@ def test_published_attributes_fit_together(cls, basis, levels, table):
     d = np.array([3.0 ** sum(node) if sum(node) else 0.1 for node in model.hull_])
     assert d**2 @ model.eta_ == pytest.approx(1.0, rel=1e-6)
     for node, zeta in zip(model.hull_, model.zeta_, strict=True):
-        above = [eta for other, eta in zip(model.hull_, model.eta_, strict=True) if np.all(np.less_equal(other, node))]
+        above = [
+            eta
+            for other, eta in zip(model.hull_, model.eta_, strict=True)
+            if np.all(np.less_equal(other, node))
+        ]
         assert zeta == pytest.approx(1 / np.sum(1 / np.array(above)), rel=1e-2)
     touches = np.array(model.hull_) > 0
     assert model.relevance_ == pytest.approx(model.component_norms_**2 @ touches)
@@ -66,11 +71,17 @@ def test_published_attributes_fit_together(cls, basis, levels, table):
 
 @BOTH
 def test_decisions_are_weights_times_kernels_times_dual(cls, table):
-    X, y = table[0], target(cls, table)
+    X = table[0]
+    y = target(cls, table)
     model = cls(GaussianBasis(2), lam=1e-2).fit(X[:60], y[:60])
     design = Design(X[:60], GaussianBasis(2))
-    blocks = np.array([[design.cross(X[60:]).product(node, e) for e in np.eye(60)] for node in model._nodes])
-    expected = np.einsum("m,mni->ni", model.weights_, blocks.transpose(0, 2, 1)) @ model.dual_coef_ + model.intercept_
+    blocks = np.array(
+        [[design.cross(X[60:]).product(node, e) for e in np.eye(60)] for node in model._nodes]
+    )
+    expected = (
+        np.einsum("m,mni->ni", model.weights_, blocks.transpose(0, 2, 1)) @ model.dual_coef_
+        + model.intercept_
+    )
     assert decisions(model, X[60:]) == pytest.approx(expected)
     added = sum(model.component(node, X[60:]) for node in model.hull_)
     assert added + model.intercept_ == pytest.approx(expected)
@@ -92,9 +103,12 @@ def test_several_classes_share_one_hull(table):
 
 @BOTH
 def test_matrices_give_what_the_table_gives(cls, table):
-    X, y = table[0], target(cls, table)
-    rows, new = X[:60], X[60:]
-    basis, settings = GaussianBasis(2).scaled_to(rows), {"lam": 1e-2, "tol": 1e-6}
+    X = table[0]
+    y = target(cls, table)
+    rows = X[:60]
+    new = X[60:]
+    basis = GaussianBasis(2).scaled_to(rows)
+    settings = {"lam": 1e-2, "tol": 1e-6}
 
     def matrices(left):
         parts = zip(*(basis.parts(None, left[:, i], rows[:, i]) for i in range(4)), strict=True)
@@ -121,7 +135,8 @@ def test_what_can_be_made_again_is_not_kept_in_the_fitted_model(table):
     HKLRegressor(lam=1e-3).fit(design, y)
     kept = len(pickle.dumps(design))
     design.release()
-    assert len(pickle.dumps(design)) < kept  # a design of the caller's keeps its matrices for the next fit
+    # a design of the caller's keeps its matrices for the next fit
+    assert len(pickle.dumps(design)) < kept
 
 
 def test_refit_is_least_squares_on_the_hull(table):
@@ -133,7 +148,10 @@ def test_refit_is_least_squares_on_the_hull(table):
     plain = HKLRegressor(PolynomialBasis(2), lam=1e-2).fit(X, y)
     assert plain.hull_ == model.hull_
     assert model.score(X, y) > plain.score(X, y)
-    assert HKLClassifier(PolynomialBasis(2), lam=1e-3, refit=True).fit(X, labels).score(X, labels) > 0.9
+    assert (
+        HKLClassifier(PolynomialBasis(2), lam=1e-3, refit=True).fit(X, labels).score(X, labels)
+        > 0.9
+    )
     with pytest.raises(ParameterError, match="refit=True needs a finite number of features"):
         HKLRegressor(ANOVABasis(), refit=True).fit(X, y)
 
@@ -143,7 +161,8 @@ def test_refit_is_least_squares_on_the_hull(table):
 
 def test_a_path_over_lambda_is_certified_point_by_point_and_padded_over_all_hulls(table):
     X, y, _ = table
-    model, values = HKLRegressor(PolynomialBasis(2), tol=1e-3), [1.0, 1e-1, 1e-2, 1e-3]
+    model = HKLRegressor(PolynomialBasis(2), tol=1e-3)
+    values = [1.0, 1e-1, 1e-2, 1e-3]
     path = fit_path(model, X[:60], y[:60], "lam", values, X[60:], y[60:])
     assert path.weights.shape == (4, len(set().union(*(point.hull_ for point in path.estimators))))
     assert np.all(path.relative_gap <= 1e-3)
@@ -166,7 +185,10 @@ def test_points_of_a_path_that_are_not_certified_say_so(table):
         path = fit_path(HKLRegressor(max_nodes=12, depth_weight=1.5), X, y, "lam", [1.0, 1e-5])
     assert path.statuses[-1] is Status.MAX_NODES
     assert path.relative_gap[-1] > 1e-3
-    assert any(issubclass(w.category, NotConvergedWarning) and "not certified" in str(w.message) for w in heard)
+    assert any(
+        issubclass(w.category, NotConvergedWarning) and "not certified" in str(w.message)
+        for w in heard
+    )
     quick = fit_path(HKLRegressor(search="necessary"), X, y, "lam", [1e-2, 1e-3])
     assert all(status is Status.PROVISIONAL and not status.ok for status in quick.statuses)
     assert np.isnan(quick.relative_gap).all()
@@ -177,13 +199,24 @@ def test_points_of_a_path_that_are_not_certified_say_so(table):
 
 def test_wrong_targets_rows_and_nodes_are_refused(table):
     X, y, _ = table
-    model, stack = HKLRegressor(PolynomialBasis(2), lam=1e-2).fit(X, y), KernelDictionary.rbf_grid([1.0]).grams(X)
+    model, stack = (
+        HKLRegressor(PolynomialBasis(2), lam=1e-2).fit(X, y),
+        KernelDictionary.rbf_grid([1.0]).grams(X),
+    )
     for error, words, call in (
-        (DataError, "must be the same rows", lambda: HKLRegressor().fit(Design(X, PolynomialBasis(2)), y[:-1])),
+        (
+            DataError,
+            "must be the same rows",
+            lambda: HKLRegressor().fit(Design(X, PolynomialBasis(2)), y[:-1]),
+        ),
         (DataError, "one class only", lambda: HKLClassifier().fit(X, np.zeros(80))),
         (ValueError, "requires y to be passed", lambda: HKLRegressor().fit(X)),
         (KernelError, "works on a table of columns", lambda: HKLRegressor().fit(stack, y)),
-        (ParameterError, r"\(2, 2, 2, 2\) is not in the hull", lambda: model.component((2, 2, 2, 2), X)),
+        (
+            ParameterError,
+            r"\(2, 2, 2, 2\) is not in the hull",
+            lambda: model.component((2, 2, 2, 2), X),
+        ),
     ):
         with pytest.raises(error, match=words):
             call()

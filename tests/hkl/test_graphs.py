@@ -1,5 +1,5 @@
-"""HKL on any directed acyclic graph: optima over all nodes of an independent solver, sums by brute force, files,
-pictures, refusals.
+"""HKL on any directed acyclic graph: optima over all nodes of an independent solver, sums by brute
+force, files, pictures, refusals.
 """
 
 import io
@@ -26,7 +26,9 @@ PARENTS = {
     "whole": [], "left": ["whole"], "right": ["whole"], "middle": ["whole"],
     "x1": ["left"], "x2": ["left", "middle"], "x3": ["right", "middle"], "x4": ["right"],
 }  # fmt: skip
-FAMILY = mkl.Graph(PARENTS, {name: mkl.Linear(features=own, label=name) for name, own in COLUMNS.items()})
+FAMILY = mkl.Graph(
+    PARENTS, {name: mkl.Linear(features=own, label=name) for name, own in COLUMNS.items()}
+)
 
 
 def random_problem(seed):
@@ -40,7 +42,9 @@ def random_problem(seed):
         parents[mixed[place]] = tuple(above)
     factors = [rng.standard_normal((10, int(rng.integers(1, 4)))) for _ in range(count)]
     weights = rng.uniform(0.5, 2.0, count)
-    y = sum(factor @ rng.standard_normal(factor.shape[1]) for factor in factors[::3]) + 0.3 * rng.standard_normal(10)
+    y = sum(
+        factor @ rng.standard_normal(factor.shape[1]) for factor in factors[::3]
+    ) + 0.3 * rng.standard_normal(10)
     return parents, factors, weights, y
 
 
@@ -55,10 +59,16 @@ def optimum(parents, factors, weights, y, lam, loss):
     """The whole problem over every node as a cone program, by Clarabel."""
     import cvxpy as cp
 
-    betas, b = [cp.Variable(factor.shape[1]) for factor in factors], cp.Variable()
+    betas = [cp.Variable(factor.shape[1]) for factor in factors]
+    b = cp.Variable()
     f = sum(factor @ beta for factor, beta in zip(factors, betas, strict=True)) + b
-    below = [[w for w in range(len(parents)) if v in above(parents, w)] for v in range(len(parents))]
-    omega = sum(d * cp.norm(cp.hstack([betas[w] for w in own])) for d, own in zip(weights, below, strict=True))
+    below = [
+        [w for w in range(len(parents)) if v in above(parents, w)] for v in range(len(parents))
+    ]
+    omega = sum(
+        d * cp.norm(cp.hstack([betas[w] for w in own]))
+        for d, own in zip(weights, below, strict=True)
+    )
     errors = {
         "squared": lambda: cp.sum_squares(y - f) / 2,
         "logistic": lambda: cp.sum(cp.logistic(-cp.multiply(y, f))),
@@ -77,7 +87,9 @@ def test_optimum_and_sums_over_all_nodes(seed):
     listed = parents, [factor @ factor.T for factor in factors], weights
     if seed % 2:  # the same by names
         texts = [list(map(str, above)) for above in parents]
-        listed = ({str(node): part for node, part in enumerate(parts)} for parts in (texts, *listed[1:]))
+        listed = (
+            {str(node): part for node, part in enumerate(parts)} for parts in (texts, *listed[1:])
+        )
     edges, kernels, prices = listed
     graph = mkl.Graph(edges, kernels, weights=prices)
     kind = mkl.HKLRegressor if loss == "squared" else mkl.HKLClassifier
@@ -87,18 +99,27 @@ def test_optimum_and_sums_over_all_nodes(seed):
     assert model.certified_
     assert model.objective_ == pytest.approx(best, rel=2 * tol)
     assert model.dual_objective_ <= best * (1 + 1e-6)
-    assert hkl_certificate(model, None, y) == pytest.approx((model.objective_, model.dual_objective_), rel=1e-6)
+    assert hkl_certificate(model, None, y) == pytest.approx(
+        (model.objective_, model.dual_objective_), rel=1e-6
+    )
     hull = set(map(int, model.hull_))
     assert all(set(parents[node]) <= hull for node in hull)
-    space, a = Design(None, graph=graph), y - y.mean()
+    space = Design(None, graph=graph)
+    a = y - y.mean()
     forms = [float(np.sum((factor.T @ a) ** 2)) for factor in factors]
     assert space.forms(space.order.nodes, a) == pytest.approx(forms)
     reach = [above(parents, w) for w in range(len(parents))]
     sums = [
-        sum(forms[w] / sum(weights[v] for v in own if t in reach[v]) ** 2 for w, own in enumerate(reach) if t in own)
+        sum(
+            forms[w] / sum(weights[v] for v in own if t in reach[v]) ** 2
+            for w, own in enumerate(reach)
+            if t in own
+        )
         for t in range(len(parents))
     ]
-    assert space.descendant_sums(space.order.nodes, a, space.order.weights(None, 1.0)) == pytest.approx(sums)
+    assert space.descendant_sums(
+        space.order.nodes, a, space.order.weights(None, 1.0)
+    ) == pytest.approx(sums)
 
 
 # Kernel functions, new rows, files
@@ -138,7 +159,11 @@ def test_genes_enter_after_all_of_their_pathways_and_their_parts_add_up(fitted, 
 def test_the_same_kernels_given_ready_or_saved_predict_the_same(fitted, genes):
     X, y = genes
     stack = fitted.graph.kernels.grams(X)
-    ready = clone(fitted).set_params(graph=mkl.Graph(fitted.graph.parents, names=fitted.graph.names)).fit(stack, y)
+    ready = (
+        clone(fitted)
+        .set_params(graph=mkl.Graph(fitted.graph.parents, names=fitted.graph.names))
+        .fit(stack, y)
+    )
     assert ready.objective_ == pytest.approx(fitted.objective_)
     assert ready.predict(X[:3]) == pytest.approx(fitted.predict(X[:3]))
     held = clone(fitted).set_params(graph=mkl.Graph(fitted.graph.parents, stack.values)).fit(X, y)
@@ -147,7 +172,9 @@ def test_the_same_kernels_given_ready_or_saved_predict_the_same(fitted, genes):
     found = again(fitted)
     assert found.predict(X) == pytest.approx(fitted.predict(X))
     assert found.kernel_names_ == fitted.kernel_names_
-    assert hkl_certificate(found, X, y) == pytest.approx((fitted.objective_, fitted.dual_objective_))
+    assert hkl_certificate(found, X, y) == pytest.approx(
+        (fitted.objective_, fitted.dual_objective_)
+    )
     with pytest.raises(KernelError, match="fit it again"):
         found.design_.gram(((0, 1),))
 
@@ -185,7 +212,8 @@ def test_a_saved_graph_is_verified_from_its_definition_or_its_matrices(tmp_path)
     assert all(line.holds for line in lines), lines
     assert len(lines) >= 3
     K = np.array([np.outer(x, x) for x in X[:30, :4].T])
-    diamond, y = mkl.Graph([(), (0,), (0,), (1, 2)], K, weights=[1.0, 2.0, 1.5, 3.0]), X[:30, 0] + X[:30, 1]
+    diamond = mkl.Graph([(), (0,), (0,), (1, 2)], K, weights=[1.0, 2.0, 1.5, 3.0])
+    y = X[:30, 0] + X[:30, 1]
     np.savez(tmp_path / "stack.npz", K=K)
     np.savez(tmp_path / "other.npz", K=1.5 * K)
     for own in (
@@ -224,7 +252,8 @@ def test_graphs_that_are_none(parents, options, words):
 
 def test_what_cannot_be_fitted(genes):
     X, y = genes
-    bare, ready = mkl.Graph([()]), mkl.Graph([()], np.eye(60)[None])
+    bare = mkl.Graph([()])
+    ready = mkl.Graph([()], np.eye(60)[None])
 
     def fits(X, **options):
         return lambda: mkl.HKLRegressor(**options).fit(X, y[: len(X)] if X.ndim == 2 else y)
@@ -247,7 +276,10 @@ def test_what_cannot_be_fitted(genes):
 
 def test_hulls_of_a_graph_are_drawn_at_their_depths_and_along_a_path(genes, fitted):
     figure = mkl.figures.hull_graph(fitted)
-    edges, (inside, outside) = figure.data[0], [trace for trace in figure.data if trace.name == "nodes"]
+    edges, (inside, outside) = (
+        figure.data[0],
+        [trace for trace in figure.data if trace.name == "nodes"],
+    )
     assert {"whole", "left"} <= set(inside.ids) == set(fitted.hull_)
     assert set(outside.ids) <= set(fitted.sources_)
     depths = dict(zip(FAMILY.names, FAMILY.depths, strict=True))
@@ -255,14 +287,18 @@ def test_hulls_of_a_graph_are_drawn_at_their_depths_and_along_a_path(genes, fitt
     assert {name: y for name, (_, y) in places.items()} == {name: depths[name] for name in places}
     assert {places["whole"], places["left"]} <= set(zip(edges.x, edges.y, strict=True))
     assert "graph down to depth" in figure.layout.meta["alt"]
-    path = mkl.fit_path(mkl.HKLRegressor(graph=FAMILY), *genes, param="lam", values=[1e-1, 1e-2, 1e-3])
+    path = mkl.fit_path(
+        mkl.HKLRegressor(graph=FAMILY), *genes, param="lam", values=[1e-1, 1e-2, 1e-3]
+    )
     layout, states = drawn_along(path)
     assert {"whole", "left"} <= set(layout.nodes)
     for node, (_, depth, _), above in zip(layout.nodes, layout.places, layout.parents, strict=True):
         assert depth == depths[node]
         assert {layout.nodes[k] for k in above} == set(PARENTS[node])
     for model, state in zip(path.estimators, states, strict=True):
-        assert {layout.nodes[k] for k, *_ in state["inside"]} == set(model.hull_) & set(layout.nodes)
+        assert {layout.nodes[k] for k, *_ in state["inside"]} == set(model.hull_) & set(
+            layout.nodes
+        )
         assert state["cells"] == []
         assert "in the hull" in state["said"]
     assert hull_json(layout, states, [], dark=False)["nodes"][0]["id"] == "whole"

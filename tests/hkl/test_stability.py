@@ -1,4 +1,6 @@
-"""Stability of the selection: half samples that select what is there, the same for the same seed, and can be ended."""
+"""Stability of the selection: half samples that select what is there, the same for the same seed,
+and can be ended.
+"""
 
 import numpy as np
 import pytest

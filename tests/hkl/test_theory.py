@@ -1,4 +1,6 @@
-"""The conditions for finding the right hull, and the models hierarchical kernel learning is compared with."""
+"""The conditions for finding the right hull, and the models hierarchical kernel learning is
+compared with.
+"""
 
 import warnings
 from contextlib import nullcontext
@@ -37,22 +39,31 @@ BETA = np.array([0.0, 1.0, -0.5, 0.7])
 
 def omega(nodes, beta, weights):
     d = weights.of(nodes)
-    below = [[k for k, w in enumerate(HULL) if all(a <= b for a, b in zip(v, w, strict=True))] for v in HULL]
+    below = [
+        [k for k, w in enumerate(HULL) if all(a <= b for a, b in zip(v, w, strict=True))]
+        for v in HULL
+    ]
     return sum(d[i] * np.sqrt(np.sum(beta[rows] ** 2)) for i, rows in enumerate(below))
 
 
 def test_the_slope_of_the_norm_sums_over_all_ancestors():
-    nodes, weights, step = [touched(v) for v in HULL], NodeWeights(2.0, 0.3), 1e-6
-    beta, ancestry, d = BETA + 0.1, Ancestry(Grid(3, 2), nodes), weights.of(nodes)
+    nodes = [touched(v) for v in HULL]
+    weights = NodeWeights(2.0, 0.3)
+    step = 1e-6
+    beta = BETA + 0.1
+    ancestry = Ancestry(Grid(3, 2), nodes)
+    d = weights.of(nodes)
     numeric = [
-        (omega(nodes, beta + step * e, weights) - omega(nodes, beta - step * e, weights)) / (2 * step)
+        (omega(nodes, beta + step * e, weights) - omega(nodes, beta - step * e, weights))
+        / (2 * step)
         for e in np.eye(4)
     ]
     assert norm_slope(ancestry, beta, d) == pytest.approx(numeric, rel=1e-6)
 
 
 def test_both_conditions_match_covariances_by_brute_force(table):
-    design, weights = Design(table[0], PolynomialBasis(2)), NodeWeights(2.0, 0.3)
+    design = Design(table[0], PolynomialBasis(2))
+    weights = NodeWeights(2.0, 0.3)
     found = hkl_consistency(design, HULL, BETA, depth_weight=2.0, root_weight=0.3)
     nodes = [touched(v) for v in HULL]
     grid = [touched(v) for v in np.ndindex(3, 3, 3)]
@@ -66,7 +77,9 @@ def test_both_conditions_match_covariances_by_brute_force(table):
     single = (sigma[np.ix_([grid.index(t) for t in sources], inside)] @ s) ** 2 / d**2
     assert found.necessary == pytest.approx(single.max(), rel=1e-9)
     g = features[:, inside] @ s / 60
-    assert found.sufficient == pytest.approx(brute_descendant_sums(design, sources, g, 2.0).max(), rel=1e-9)
+    assert found.sufficient == pytest.approx(
+        brute_descendant_sums(design, sources, g, 2.0).max(), rel=1e-9
+    )
     assert found.sufficient >= found.necessary
     assert found.necessary_at is not None
     assert touched(found.necessary_at) == sources[int(np.argmax(single))]
@@ -99,7 +112,8 @@ def test_an_estimate_can_be_asked(table):
 
 
 def test_what_the_conditions_cannot_judge_is_refused(table):
-    X, basis = table[0], PolynomialBasis(2)
+    X = table[0]
+    basis = PolynomialBasis(2)
     for design, hull, beta, words in (
         (Design(X, ANOVABasis()), HULL, BETA, "features of finite dimension"),
         (Design(X, basis), HULL, BETA[:2], "One coefficient per node"),
@@ -119,13 +133,18 @@ def test_what_the_conditions_cannot_judge_is_refused(table):
 def test_l2_is_kernel_ridge_with_the_full_kernel(basis, table):
     (X, new), y = np.split(table[0], [40]), table[1][:40]
     design = Design(X, basis)
-    K, nodes = design.values.full_gram(np.ones(design.q + 1)), list(np.ndindex(*(design.q + 1,) * 3))
+    K = design.values.full_gram(np.ones(design.q + 1))
+    nodes = list(np.ndindex(*(design.q + 1,) * 3))
 
     def summed(dual, price=1.0):
-        return sum(price ** (-2 * sum(v)) * design.cross(new).product(touched(v), dual) for v in nodes)
+        return sum(
+            price ** (-2 * sum(v)) * design.cross(new).product(touched(v), dual) for v in nodes
+        )
 
     model = hkl_l2(X, y, 0.01, basis, fit_intercept=False)
-    assert model.dual == pytest.approx(KernelRidge(alpha=0.4, kernel="precomputed").fit(K, y).dual_coef_)
+    assert model.dual == pytest.approx(
+        KernelRidge(alpha=0.4, kernel="precomputed").fit(K, y).dual_coef_
+    )
     f = K @ model.dual
     assert model.objective == pytest.approx(0.5 * np.mean((y - f) ** 2) + 0.005 * model.dual @ f)
     assert model.predict(new) == pytest.approx(summed(model.dual))
@@ -147,7 +166,9 @@ def test_lasso_alpha_is_sparse_in_rows_and_optimal(table):
     assert 0 < used.sum() < 60
     assert np.abs(slope).max() <= 0.05 * 1.01
     assert slope[used] == pytest.approx(0.05 * np.sign(model.dual[used]), rel=0.02)
-    assert model.objective == pytest.approx(0.5 * np.mean(residual**2) + 0.05 * np.abs(model.dual).sum())
+    assert model.objective == pytest.approx(
+        0.5 * np.mean(residual**2) + 0.05 * np.abs(model.dual).sum()
+    )
     assert model.predict(X) == pytest.approx(K @ model.dual + model.intercept)
 
 
@@ -166,7 +187,8 @@ def test_lasso_alpha_that_stops_short_tells_its_gap(table, monkeypatch, recwarn,
 @every("basis", [PolynomialBasis(2), ANOVABasis(0.3)])
 def test_greedy_grows_a_hull_by_the_best_normalised_source(basis, table):
     X, y = table
-    model, design = hkl_greedy(X, y, 1e-3, 6, basis), Design(X, basis)
+    model = hkl_greedy(X, y, 1e-3, 6, basis)
+    design = Design(X, basis)
     nodes = [touched(v) for v in model.order]
     assert len(nodes) == len(model.objectives) == 6
     assert np.all(np.diff(model.objectives) < 1e-12)
@@ -187,11 +209,15 @@ def test_flat_mkl_is_sparse_mkl_over_the_variables(table):
     design = Design(X, PolynomialBasis(2))
     K = np.stack([design.values.weighed(i, np.array([0.0, 1.0, 1.0])) for i in range(3)])
     task = HullTask(y, make_loss("squared"), 0.01, True)
-    primal, dual = certificate(K, y, model.weights, model.dual, model.intercept, "squared", task.C, LpNorm(1.0))
+    primal, dual = certificate(
+        K, y, model.weights, model.dual, model.intercept, "squared", task.C, LpNorm(1.0)
+    )
     assert 0.01 * primal == pytest.approx(model.objective, rel=1e-6)
     assert model.relative_gap <= 1e-5
     assert 0.01 * dual <= model.objective
-    assert model.predict(X) == pytest.approx(np.tensordot(model.weights, K, 1) @ model.dual + model.intercept)
+    assert model.predict(X) == pytest.approx(
+        np.tensordot(model.weights, K, 1) @ model.dual + model.intercept
+    )
 
 
 def test_bad_baselines_are_refused(table):
@@ -199,9 +225,18 @@ def test_bad_baselines_are_refused(table):
     refused(
         (lambda: hkl_l2(X, y, 0.0), "lam must be a finite number above 0"),
         (lambda: FullKernel(Design(X), 0.0), "depth_weight must be a finite number above 0"),
-        (lambda: hkl_l2(X, y[:-1], 0.1), r"One target per row is needed: 60 rows; got a target of shape \(59,\)"),
-        (lambda: hkl_l2(Design(X), y, 0.1, memory_mb=10), "A Design already has its basis and options; got memory_mb"),
+        (
+            lambda: hkl_l2(X, y[:-1], 0.1),
+            r"One target per row is needed: 60 rows; got a target of shape \(59,\)",
+        ),
+        (
+            lambda: hkl_l2(Design(X), y, 0.1, memory_mb=10),
+            "A Design already has its basis and options; got memory_mb",
+        ),
         (lambda: hkl_greedy(X, y, 0.1, 0), "n_kernels must be a whole number of 1 or more"),
         (lambda: hkl_greedy(X, y, 0.1, 3).predict(X, 7), "size must be from 1 to the 3 kernels"),
-        (lambda: hkl_flat_mkl(X, y, 0.1, memory_mb=0.01), "3 kernels of 60 rows need 0 MB, more than memory_mb=0.01"),
+        (
+            lambda: hkl_flat_mkl(X, y, 0.1, memory_mb=0.01),
+            "3 kernels of 60 rows need 0 MB, more than memory_mb=0.01",
+        ),
     )

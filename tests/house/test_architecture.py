@@ -1,6 +1,8 @@
-"""What no linter says of the sources: tables leave as CSV through one writer, and what sessions share is bounded.
+"""What no linter says of the sources: tables leave as CSV through one writer, and what sessions
+share is bounded.
 
-Who imports whom is a contract of import-linter in ``pyproject.toml``; what is never imported or called, one of ruff.
+Who imports whom is a contract of import-linter in ``pyproject.toml``; what is never imported or
+called, one of ruff.
 """
 
 import ast
@@ -13,7 +15,9 @@ CACHES = {"cache_data", "cache_resource", "lru_cache", "cache"}
 
 
 def test_tables_leave_as_csv_through_one_writer():
-    """A spreadsheet computes cells that begin like formulas; listings.csv writes them so that it only shows them."""
+    """A spreadsheet computes cells that begin like formulas; listings.csv writes them so that it
+    only shows them.
+    """
     writers = [file.name for file in FILES if ".to_csv" in file.read_text(encoding="utf-8")]
     assert writers == ["listings.py"]
     config = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
@@ -21,8 +25,11 @@ def test_tables_leave_as_csv_through_one_writer():
 
 
 def test_what_all_sessions_share_is_bounded():
-    """A cache of Streamlit or of Python behind the pages has a size, or its function takes no argument."""
-    found, unbounded = 0, []
+    """A cache of Streamlit or of Python behind the pages has a size, or its function takes no
+    argument.
+    """
+    found = 0
+    unbounded = []
     for file in FILES:
         for function in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             for decorator in getattr(function, "decorator_list", []):

@@ -33,7 +33,8 @@ def line(*values, beside=1.0, what="fit"):
 @every("p, cuts", [(1.0, True), (1.0, False), (2.0, False)])
 def test_the_wrappers_around_svc_reach_the_optimum_that_ours_reaches(p, cuts):
     X = np.random.default_rng(0).standard_normal((40, 3))
-    K, y = X.T[:, :, None] * X.T[:, None, :], np.where(X[:, 0] + 0.5 * X[:, 1] > 0, 1.0, -1.0)
+    K = X.T[:, :, None] * X.T[:, None, :]
+    y = np.where(X[:, 0] + 0.5 * X[:, 1] > 0, 1.0, -1.0)
     gap, solves = paths.around_svc(K, y, p, 1e-2, cuts)
     assert 0 <= gap <= 1e-2
     assert 1 <= solves < paths.LIMIT
@@ -48,9 +49,13 @@ def test_a_line_stands_beside_its_peer():
 
 def test_slower_is_what_lost_more_than_the_spread():
     before = as_json([line(1.0, 0.9, 1.1), line(1.0, what="other"), line(1.0, what="gone")])
-    assert slower(before, [line(1.15, 1.05, 1.25), line(1.02, what="other"), line(9.0, what="new")]) == []
+    assert (
+        slower(before, [line(1.15, 1.05, 1.25), line(1.02, what="other"), line(9.0, what="new")])
+        == []
+    )
     assert slower(before, [line(1.4, 1.3, 1.5)]) == ["fit: 0.71 times peer, before 1.00"]
-    assert slower(before, [line(1.4, beside=1.4)]) == []  # the peer was slower, too: it is the machine
+    # the peer was slower, too: it is the machine
+    assert slower(before, [line(1.4, beside=1.4)]) == []
 
 
 def test_tables_go_between_their_marks():
@@ -63,10 +68,17 @@ def test_tables_go_between_their_marks():
 
 def test_the_readme_shows_five_of_the_kept_lines_and_the_site_all():
     kept = json.loads(RESULTS.read_text())["results"]
-    lines = [Line(**one) for name in BENCHMARKS if name in kept and name != "ablation" for one in kept[name]["lines"]]
+    lines = [
+        Line(**one)
+        for name in BENCHMARKS
+        if name in kept and name != "ablation"
+        for one in kept[name]["lines"]
+    ]
     shown = reported(summary(lines))
     assert shown.count("\n") == 1 + len(SUMMARY)
-    assert min(line.ratio for line in summary(lines)) < 1.0, "a summary shows where a peer is ahead as well"
+    assert min(line.ratio for line in summary(lines)) < 1.0, (
+        "a summary shows where a peer is ahead as well"
+    )
     assert shown in README.read_text(encoding="utf-8")
     assert reported(lines) in TABLE.read_text(encoding="utf-8")
 

@@ -1,4 +1,6 @@
-"""What the page on other packages says is the same fit gives the same numbers, where those packages are installed."""
+"""What the page on other packages says is the same fit gives the same numbers, where those packages
+are installed.
+"""
 
 import re
 from pathlib import Path
@@ -28,15 +30,23 @@ def theirs(text, known):
 
 @pytest.mark.filterwarnings("ignore")
 def test_weights_of_mklpy_are_ours():
-    pytest.importorskip("MKLpy", reason="The package MKLpy comes with the extra peers, which is large")
+    pytest.importorskip(
+        "MKLpy", reason="The package MKLpy comes with the extra peers, which is large"
+    )
     begun = ours(PAGE.split("## ")[0], {})
     other = theirs(section("MKLpy"), dict(begun))
-    np.testing.assert_allclose(ours(section("MKLpy"), begun)["model"].weights_, np.asarray(other["weights"]), atol=1e-3)
+    np.testing.assert_allclose(
+        ours(section("MKLpy"), begun)["model"].weights_, np.asarray(other["weights"]), atol=1e-3
+    )
 
 
 @pytest.mark.filterwarnings("ignore")
 def test_predictions_of_himalaya_are_ours():
-    pytest.importorskip("himalaya", reason="The package himalaya comes with the extra peers, which is large")
+    pytest.importorskip(
+        "himalaya", reason="The package himalaya comes with the extra peers, which is large"
+    )
     begun = ours(PAGE.split("## ")[0], {})
     other = theirs(section("himalaya"), dict(begun))
-    np.testing.assert_allclose(ours(section("himalaya"), begun)["predicted"], other["predicted"], atol=1e-5)
+    np.testing.assert_allclose(
+        ours(section("himalaya"), begun)["predicted"], other["predicted"], atol=1e-5
+    )

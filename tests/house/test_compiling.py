@@ -1,4 +1,6 @@
-"""Compiled functions are kept where only this account can write; a process compiles ahead, and the server waits."""
+"""Compiled functions are kept where only this account can write; a process compiles ahead, and the
+server waits.
+"""
 
 import errno
 import os
@@ -24,12 +26,16 @@ from pages.shared import kept_files, server
 from pages.shared.server import Preparation
 
 ENTRY = (
-    "from mklcore._numba.decorators import jit_entry\n@jit_entry()\ndef doubled(values):\n    return 2.0 * values[0]\n"
+    "from mklcore._numba.decorators import jit_entry\n@jit_entry()\ndef doubled(values):\n    "
+    "return 2.0 * values[0]\n"
 )
 HELPER = (
-    "from mklcore._numba.decorators import jit_helper\n@jit_helper()\ndef scaled(value):\n    return {factor} * value\n"
+    "from mklcore._numba.decorators import jit_helper\n@jit_helper()\ndef scaled(value):\n    "
+    "return {factor} * value\n"
 )
-CALLER = ENTRY.replace("@", "from factor_of_small import scaled\n@").replace("2.0 * values[0]", "scaled(values[0])")
+CALLER = ENTRY.replace("@", "from factor_of_small import scaled\n@").replace(
+    "2.0 * values[0]", "scaled(values[0])"
+)
 ONE = np.array([1.0])
 
 
@@ -48,7 +54,8 @@ def fresh(tmp_path, monkeypatch):
 
 def entry_of(folder):
     """A compiled function of a module in this folder, as another process would import it."""
-    if not (folder / "small.py").exists():  # older versions of numba compile again what was written again
+    # older versions of numba compile again what was written again
+    if not (folder / "small.py").exists():
         (folder / "small.py").write_text(ENTRY)
     spec = util.spec_from_file_location("small", folder / "small.py")
     module = util.module_from_spec(spec)
@@ -67,14 +74,17 @@ def test_a_function_is_kept_in_a_folder_of_ones_own_and_loaded_from_there(fresh,
     assert numba.config.CACHE_DIR == "another", "numba keeps the functions of others where it did"
 
 
-def test_a_changed_helper_in_another_file_is_compiled_again_and_old_folders_are_removed(fresh, monkeypatch):
+def test_a_changed_helper_in_another_file_is_compiled_again_and_old_folders_are_removed(
+    fresh, monkeypatch
+):
     (fresh / "package").mkdir()
     monkeypatch.syspath_prepend(fresh / "package")
     (fresh / "small.py").write_text(CALLER)
     for factor in (2.0, 3.0, 4.0, 5.0, 6.0, 2.0):
         (fresh / "package" / "factor_of_small.py").write_text(HELPER.format(factor=factor))
         sys.modules.pop("factor_of_small", None)
-        shutil.rmtree(fresh / "package" / "__pycache__", ignore_errors=True)  # Python compares whole seconds
+        # Python compares whole seconds
+        shutil.rmtree(fresh / "package" / "__pycache__", ignore_errors=True)
         assert entry_of(fresh)(ONE) == factor
     kept = list((fresh / "cache" / "mklcore").glob(f"{cache.PREFIX}*"))
     assert len(kept) == cache.KEPT
@@ -108,7 +118,9 @@ def planted(folder, monkeypatch, how):
 def test_what_others_may_have_put_there_is_never_unpickled(fresh, monkeypatch, how):
     (fresh / "cache").mkdir(mode=0o700)
     why = planted(fresh / "cache" / "mklcore", monkeypatch, how)
-    with pytest.warns(RuntimeWarning, match=f"kept in another folder: .*{why}.* is used instead.*{cache.NAMED}"):
+    with pytest.warns(
+        RuntimeWarning, match=f"kept in another folder: .*{why}.* is used instead.*{cache.NAMED}"
+    ):
         assert entry_of(fresh)(ONE) == 2.0
     assert not list((fresh / "cache").rglob("*.nb?"))
     assert list((fresh / "temporary" / f"mklcore-{os.getuid()}").rglob("*.nbc"))
@@ -130,7 +142,8 @@ def failing(number, inside):
 
 
 @pytest.mark.parametrize(
-    ("number", "said"), [(errno.EACCES, "belongs to another account"), (errno.ENOSPC, "takes no files")]
+    ("number", "said"),
+    [(errno.EACCES, "belongs to another account"), (errno.ENOSPC, "takes no files")],
 )
 def test_a_folder_that_takes_no_files_is_left_for_one_that_does_and_its_repair_is_said(
     fresh, monkeypatch, number, said
@@ -138,7 +151,10 @@ def test_a_folder_that_takes_no_files_is_left_for_one_that_does_and_its_repair_i
     monkeypatch.setattr(Path, "open", failing(number, fresh / "cache"))
     monkeypatch.setattr(private_folders, "_is_foreign", lambda folder: number == errno.EACCES)
     mends = "sudo chown -R" if number == errno.EACCES else "Free some room"
-    with pytest.warns(RuntimeWarning, match=f"cache.mklcore {said}.*mklcore-{os.getuid()} is used instead.*{mends}"):
+    with pytest.warns(
+        RuntimeWarning,
+        match=f"cache.mklcore {said}.*mklcore-{os.getuid()} is used instead.*{mends}",
+    ):
         assert entry_of(fresh)(ONE) == 2.0
     assert list((fresh / "temporary").rglob("*.nbc"))
 
@@ -177,7 +193,8 @@ def test_a_folder_below_one_that_others_may_write_is_not_ones_own(tmp_path):
 
 
 def test_a_folder_a_person_names_may_be_shared_by_a_group_and_reached_by_a_link(tmp_path):
-    shared, link = tmp_path / "shared", tmp_path / "link"
+    shared = tmp_path / "shared"
+    link = tmp_path / "link"
     shared.mkdir()
     shared.chmod(0o775)
     link.symlink_to(shared)
@@ -206,7 +223,9 @@ def test_the_folder_is_the_named_one_or_beside_the_sources_of_a_checkout(fresh, 
 
 def test_an_account_without_a_home_folder_keeps_nothing_and_is_told(fresh, monkeypatch):
     monkeypatch.setattr(appdirs, "user_cache_dir", lambda *_, **__: "~/.cache/mklcore")
-    monkeypatch.setattr(kept_files, "user_data_path", lambda *_, **__: Path("~/.local/share/mkl-explorer"))
+    monkeypatch.setattr(
+        kept_files, "user_data_path", lambda *_, **__: Path("~/.local/share/mkl-explorer")
+    )
     monkeypatch.delenv("MKL_EXPLORER_HOME", raising=False)
     with pytest.warns(RuntimeWarning, match="this account has no home folder"):
         assert cache.folder() is None
@@ -257,7 +276,9 @@ def test_the_compiler_ends_with_the_process_that_asked_for_it(tmp_path):
 
 
 @pytest.mark.parametrize("fails", [False, True])
-def test_the_server_follows_one_process_then_loads_and_waits_for_none_that_died(fresh, monkeypatch, fails):
+def test_the_server_follows_one_process_then_loads_and_waits_for_none_that_died(
+    fresh, monkeypatch, fails
+):
     script = "print('something else')\nprint(3, 5, 1, flush=True)\n" + (
         "raise SystemExit(1)" if fails else "print(5, 5, 1)"
     )
@@ -274,7 +295,8 @@ def test_the_server_follows_one_process_then_loads_and_waits_for_none_that_died(
 
 
 def test_what_is_compiled_is_reported_at_once_and_loaded_when_somebody_asks(monkeypatch):
-    loaded, state = [], Preparation()
+    loaded = []
+    state = Preparation()
     monkeypatch.setattr(server, "BROWSER_SECONDS", 60.0)
     monkeypatch.setattr(server, "calm", lambda: None)
     monkeypatch.setattr(cache, "is_filled", lambda: True)

@@ -1,5 +1,5 @@
-"""What a server of a class is made from: the lock file, the container, the proxy before it, and the audit of what is
-installed.
+"""What a server of a class is made from: the lock file, the container, the proxy before it, and the
+audit of what is installed.
 """
 
 import json
@@ -30,11 +30,20 @@ def script(name):
 
 def test_the_lock_names_what_the_project_allows_each_with_its_hashes():
     written = (ROOT / "requirements.lock").read_text(encoding="utf-8")
-    locked, settings = script("lock").locked(), tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    project, extras = settings["project"], settings["project"]["optional-dependencies"]
-    asked = [*project["dependencies"], *extras["tables"], *extras["app"][1:], *settings["build-system"]["requires"]]
+    locked = script("lock").locked()
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    project = settings["project"]
+    extras = settings["project"]["optional-dependencies"]
+    asked = [
+        *project["dependencies"],
+        *extras["tables"],
+        *extras["app"][1:],
+        *settings["build-system"]["requires"],
+    ]
     for wanted in map(Requirement, asked):
-        assert wanted.specifier.contains(Version(locked[wanted.name])), f"{wanted}: run .ci/lock.py again"
+        assert wanted.specifier.contains(Version(locked[wanted.name])), (
+            f"{wanted}: run .ci/lock.py again"
+        )
     lines = written.replace("\\\n", "").splitlines()[1:]
     assert len(lines) == len(locked)
     for line in lines:
@@ -43,7 +52,9 @@ def test_the_lock_names_what_the_project_allows_each_with_its_hashes():
 
 def test_what_is_installed_in_another_version_is_named(monkeypatch):
     lock = script("lock")
-    monkeypatch.setattr(lock, "locked", lambda: {"numpy": "0.1", "pytest": lock.version("pytest"), "no-such": "1"})
+    monkeypatch.setattr(
+        lock, "locked", lambda: {"numpy": "0.1", "pytest": lock.version("pytest"), "no-such": "1"}
+    )
     assert [line.split(":")[0] for line in lock.missing()] == ["numpy", "no-such"]
 
 
@@ -52,14 +63,18 @@ def test_what_others_publish_is_named_by_its_digest_or_said_not_to_be(file):
     text = (ROOT / file).read_text(encoding="utf-8")
     named = re.findall(r"^\s*(?:FROM|image:|- uses:) (\S+)", text, re.MULTILINE)
     assert named
-    assert all(re.search(r"@(sha256:)?[0-9a-f]{40,64}$", one) for one in named) or "could not be looked up" in text
+    assert (
+        all(re.search(r"@(sha256:)?[0-9a-f]{40,64}$", one) for one in named)
+        or "could not be looked up" in text
+    )
 
 
 def test_the_container_has_no_root_and_writes_into_volumes_only():
     lines = (ROOT / "Dockerfile").read_text(encoding="utf-8")
     assert re.search(r"^USER app$", lines, re.M)
     assert all(
-        "--require-hashes" in line or "--no-build-isolation" in line for line in re.findall("pip install.*", lines)
+        "--require-hashes" in line or "--no-build-isolation" in line
+        for line in re.findall("pip install.*", lines)
     )
     for folder in re.findall(r"^COPY (.+) \S+$", lines, re.M):
         for name in folder.split():
@@ -72,9 +87,12 @@ def test_the_container_has_no_root_and_writes_into_volumes_only():
 
 
 def test_only_the_proxy_is_reached_with_a_password_and_it_closes_the_metrics():
-    yaml = pytest.importorskip("yaml", reason="PyYAML comes with the extra docs; compose.yaml is read with it")
+    yaml = pytest.importorskip(
+        "yaml", reason="PyYAML comes with the extra docs; compose.yaml is read with it"
+    )
     services = yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8"))
-    app, proxy = services["services"]["app"], services["services"]["proxy"]
+    app = services["services"]["app"]
+    proxy = services["services"]["proxy"]
     assert "ports" not in app
     assert (app["read_only"], app["cap_drop"], app["networks"]) == (True, ["ALL"], ["inside"])
     for one in (app, proxy):
@@ -82,10 +100,16 @@ def test_only_the_proxy_is_reached_with_a_password_and_it_closes_the_metrics():
         assert one["ulimits"]["nofile"] >= 4 * 1209
         assert one["mem_limit"]
         assert one["pids_limit"]
-    assert (proxy["read_only"], proxy["cap_drop"], proxy["cap_add"]) == (True, ["ALL"], ["NET_BIND_SERVICE"])
+    assert (proxy["read_only"], proxy["cap_drop"], proxy["cap_add"]) == (
+        True,
+        ["ALL"],
+        ["NET_BIND_SERVICE"],
+    )
     assert services["networks"]["inside"]["internal"]
     assert "inside" in proxy["networks"]
-    assert proxy["environment"]["PASSWORD_HASH"].startswith("${PASSWORD_HASH:?"), "it does not start without one"
+    assert proxy["environment"]["PASSWORD_HASH"].startswith("${PASSWORD_HASH:?"), (
+        "it does not start without one"
+    )
     written = (ROOT / services["configs"]["proxy"]["file"]).read_text(encoding="utf-8")
     assert re.search(r"@metrics path /_stcore/metrics.*\n\s*respond @metrics 404", written)
     asked = set(re.findall(r"\{\$(\w+)", written))
@@ -99,9 +123,15 @@ def test_only_the_proxy_is_reached_with_a_password_and_it_closes_the_metrics():
 
 
 def test_the_workflow_runs_the_checks_on_every_system_and_python_that_is_promised():
-    yaml = pytest.importorskip("yaml", reason="PyYAML comes with the extra docs; the workflow is read with it")
-    job = yaml.safe_load((ROOT / ".github" / "workflows" / "checks.yml").read_text(encoding="utf-8"))["jobs"]["checks"]
-    commands = [word for step in job["steps"] for word in step.get("run", "").split() if "=" not in word]
+    yaml = pytest.importorskip(
+        "yaml", reason="PyYAML comes with the extra docs; the workflow is read with it"
+    )
+    job = yaml.safe_load(
+        (ROOT / ".github" / "workflows" / "checks.yml").read_text(encoding="utf-8")
+    )["jobs"]["checks"]
+    commands = [
+        word for step in job["steps"] for word in step.get("run", "").split() if "=" not in word
+    ]
     assert commands == [".ci/run"]
     assert "AUDIT=--required" in job["steps"][-1]["run"]
     assert os.access(ROOT / commands[0], os.X_OK)
@@ -109,8 +139,11 @@ def test_the_workflow_runs_the_checks_on_every_system_and_python_that_is_promise
     assert {".ci/sdist.py", ".ci/installed.py"} <= set(called)
     assert [name for name in called if not (ROOT / name).is_file()] == []
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    matrix, promised = job["strategy"]["matrix"], " ".join(project["classifiers"])
-    assert [f"{major}.{minor}" for major, minor in re.findall(r"Python :: (\d)\.(\d+)", promised)] == matrix["python"]
+    matrix = job["strategy"]["matrix"]
+    promised = " ".join(project["classifiers"])
+    assert [
+        f"{major}.{minor}" for major, minor in re.findall(r"Python :: (\d)\.(\d+)", promised)
+    ] == matrix["python"]
     systems = {"ubuntu": "Linux", "macos": "MacOS", "windows": "Microsoft :: Windows"}
     assert all(systems[name.partition("-")[0]] in promised for name in matrix["system"])
     assert len(matrix["system"]) == len(systems)
@@ -142,16 +175,28 @@ def test_every_reference_of_the_paper_is_listed_and_its_figures_are_measured():
 
 def test_the_audit_fails_on_a_finding_and_says_when_it_could_not_look():
     found = [{"id": "PYSEC-1", "fix_versions": ["2.1"]}]
-    packages = [{"name": "a", "version": "2.0", "vulns": found}, {"name": "b", "version": "1", "vulns": []}]
+    packages = [
+        {"name": "a", "version": "2.0", "vulns": found},
+        {"name": "b", "version": "1", "vulns": []},
+    ]
     assert script("audit").verdict(json.dumps({"dependencies": packages}), "") == (
         1, "a 2.0: PYSEC-1, mended in 2.1\n2 packages looked up, 1 known vulnerabilities."
     )  # fmt: skip
     assert script("audit").verdict(json.dumps({"dependencies": packages[1:]}), "")[0] == 0
     unknown = [{"name": "c", "skip_reason": "Dependency not found on PyPI"}]
     reported = script("audit").verdict(json.dumps({"dependencies": unknown}), "")[1]
-    assert reported == "NOT AUDITED: none of 1 packages could be looked up (Dependency not found on PyPI)."
+    assert (
+        reported
+        == "NOT AUDITED: none of 1 packages could be looked up (Dependency not found on PyPI)."
+    )
     for required in (False, True):
-        assert script("audit").verdict(json.dumps({"dependencies": unknown}), "", required)[0] == required
+        assert (
+            script("audit").verdict(json.dumps({"dependencies": unknown}), "", required)[0]
+            == required
+        )
         assert script("audit").verdict("", "noise\nConnectionError: no way out", required) == (
-            required, "NOT AUDITED: known vulnerabilities could not be looked up (ConnectionError: no way out).",
+            required, (
+                "NOT AUDITED: known vulnerabilities could not be looked up (ConnectionError: "
+                "no way out)."
+            ),
         )  # fmt: skip

@@ -1,4 +1,6 @@
-"""The check of public docstrings in ``.ci/docstrings.py`` finds what is missing; ``.ci/run`` runs it over all names."""
+"""The check of public docstrings in ``.ci/docstrings.py`` finds what is missing; ``.ci/run`` runs
+it over all names.
+"""
 
 import inspect
 import re

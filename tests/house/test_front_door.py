@@ -1,4 +1,6 @@
-"""The front door of the library: which names stand there, where they come from, and what importing it loads."""
+"""The front door of the library: which names stand there, where they come from, and what importing
+it loads.
+"""
 
 import ast
 import os
@@ -20,13 +22,17 @@ CORE = ROOT / "mklcore"
 def test_public_names_are_sorted_strings_that_exist():
     names = mklcore.__all__
     assert all(isinstance(name, str) and not name.startswith("_") for name in names)
-    constants_classes_functions = sorted(set(names), key=lambda name: (not name.isupper(), not name[0].isupper(), name))
+    constants_classes_functions = sorted(
+        set(names), key=lambda name: (not name.isupper(), not name[0].isupper(), name)
+    )
     assert list(names) == constants_classes_functions
     assert [name for name in names if not hasattr(mklcore, name)] == []
 
 
 def test_what_people_rely_on_is_public_and_nothing_else_is():
-    """Adding here is a decision: the front door stays short, and everything else is found in its room."""
+    """Adding here is a decision: the front door stays short, and everything else is found in its
+    room.
+    """
     assert set(mklcore.__all__) == {
         "EXPERIMENTS", "KERNELS", "LOSSES", "PENALTIES", "RBF", "SAMPLES", "SOLVERS", "ANOVABasis",
         "AlignedMKLClassifier", "AlignedMKLRegressor", "AutoMKLClassifier", "AutoMKLRegressor",
@@ -64,29 +70,41 @@ SLOW_TO_LOAD = ("numba", "numpy", "pandas", "plotly", "scipy", "sklearn", "strea
 def test_importing_loads_only_what_is_used_and_a_star_brings_every_public_name():
     steps = (
         ("import mklcore", SLOW_TO_LOAD),
-        ("mklcore.figures.weight_path, mklcore.answer, mklcore.gallery.lessons", ("plotly", "streamlit")),
+        (
+            "mklcore.figures.weight_path, mklcore.answer, mklcore.gallery.lessons",
+            ("plotly", "streamlit"),
+        ),
         ("from mklcore import LpMKLClassifier, fit_path, load_sample", ("plotly", "streamlit")),
         ("from mklcore import *", ("streamlit",)),
     )
     check = "import sys\n" + "".join(
-        f"{code}\nprint(*sorted({{*{kept_out!r}}} & set(sys.modules)), end='')\n" for code, kept_out in steps
+        f"{code}\nprint(*sorted({{*{kept_out!r}}} & set(sys.modules)), end='')\n"
+        for code, kept_out in steps
     )
     check += "print(*[n for n in mklcore.__all__ if globals()[n] is not getattr(mklcore, n)])"
-    done = subprocess.run([sys.executable, "-c", check], cwd=ROOT, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", check], cwd=ROOT, capture_output=True, text=True, check=False
+    )
     assert (done.returncode, done.stdout.strip()) == (0, ""), done.stderr
 
 
 def test_inside_loops_over_kernels_every_library_has_one_blas_thread():
     check = (
-        "from mklcore.arrays import one_blas_thread\n"
-        "with one_blas_thread(): import scipy.linalg\n"
-        "from threadpoolctl import threadpool_info\n"
-        "with one_blas_thread(): print({pool['num_threads'] for pool in threadpool_info() if pool['user_api'] == "
+        "from mklcore.arrays import one_blas_thread\nwith one_blas_thread(): import "
+        "scipy.linalg\nfrom threadpoolctl import threadpool_info\nwith one_blas_thread(): "
+        "print({pool['num_threads'] for pool in threadpool_info() if pool['user_api'] == "
         "'blas'})"
     )
-    environment = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
+    environment = {
+        name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"
+    }
     done = subprocess.run(
-        [sys.executable, "-c", check], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+        [sys.executable, "-c", check],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert (done.returncode, done.stdout.strip()) == (0, "{1}"), done.stderr
 
@@ -97,25 +115,27 @@ EXTRAS = "plotly pyarrow python_calamine filelock psutil platformdirs latex2math
 @every("left_out", [EXTRAS, "fcntl resource"])
 def test_every_module_works_without_what_is_not_everywhere(left_out):
     check = (
-        f"import sys, pkgutil, importlib{', psutil' * ('fcntl' in left_out)}\n"  # psutil needs fcntl itself
-        f"for name in {left_out.split()!r} + ['streamlit', 'nbformat', 'anywidget', 'distributed']: "
-        "sys.modules[name] = None\n"
-        "import mklcore\n"
-        "for found in pkgutil.walk_packages(mklcore.__path__, 'mklcore.'):\n"
-        "    if not found.name.endswith(('__main__', 'players.widget')): importlib.import_module(found.name)\n"
-        "exec('from mklcore import *')\n"
-        "try: mklcore.figures.weights_bar([0.5, 0.25], ['a', 'b'], ['rbf', 'rbf'])\n"
-        "except ImportError as error: print(error)"
+        # psutil needs fcntl itself
+        f"import sys, pkgutil, importlib{', psutil' * ('fcntl' in left_out)}\nfor name in "
+        f"{left_out.split()!r} + ['streamlit', 'nbformat', 'anywidget', 'distributed']: "
+        "sys.modules[name] = None\nimport mklcore\nfor found in "
+        "pkgutil.walk_packages(mklcore.__path__, 'mklcore.'):\n    if not "
+        "found.name.endswith(('__main__', 'players.widget')): "
+        "importlib.import_module(found.name)\nexec('from mklcore import *')\ntry: "
+        "mklcore.figures.weights_bar([0.5, 0.25], ['a', 'b'], ['rbf', 'rbf'])\nexcept "
+        "ImportError as error: print(error)"
     )
-    done = subprocess.run([sys.executable, "-c", check], cwd=ROOT, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", check], cwd=ROOT, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
     assert ("pip install 'mklcore[app]'" in done.stdout) == (left_out == EXTRAS)
 
 
 def test_types_travel_with_the_package():
-    reported = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"][
-        "package-data"
-    ]
+    reported = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"][
+        "setuptools"
+    ]["package-data"]
     assert reported["mklcore"] == ["py.typed", "**/*.pyi"]
     assert (CORE / "py.typed").is_file()
 
@@ -131,8 +151,14 @@ def stub():
 
 
 def test_every_module_is_named_in_the_stub_and_hides_no_public_name():
-    """Importing ``mklcore.explore`` would put the module where the function ``mklcore.explore`` was."""
+    """Importing ``mklcore.explore`` would put the module where the function ``mklcore.explore``
+    was.
+    """
     named = [name for name, home in stub().items() if not home]
-    there = {path.stem for path in CORE.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
+    there = {
+        path.stem
+        for path in CORE.iterdir()
+        if path.suffix == ".py" or (path / "__init__.py").exists()
+    }
     assert named == sorted(name for name in there if not name.startswith("_"))
     assert set(named) & set(mklcore.__all__) == {"figures"}

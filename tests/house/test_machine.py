@@ -26,7 +26,9 @@ from pages.shared import server
         ({"cpu/cpu.cfs_quota_us": "50000", "cpu/cpu.cfs_period_us": "100000"}, 8e9, 1),
     ],
 )
-def test_the_container_bounds_memory_and_cores_where_there_is_one(tmp_path, monkeypatch, files, memory, cores):
+def test_the_container_bounds_memory_and_cores_where_there_is_one(
+    tmp_path, monkeypatch, files, memory, cores
+):
     for name, content in files.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(content + "\n")

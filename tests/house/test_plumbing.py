@@ -1,4 +1,6 @@
-"""The rules of the test run itself: no silent skips, and a CI script that stops at the first failure."""
+"""The rules of the test run itself: no silent skips, and a CI script that stops at the first
+failure.
+"""
 
 import os
 import runpy
@@ -63,11 +65,15 @@ def test_the_files_that_are_named_exist():
 
 def test_files_that_share_windows_go_to_one_worker_and_every_browser_file_has_a_line():
     conftest = runpy.run_path(str(ROOT / "tests" / "conftest.py"))
-    lines, place = conftest["WINDOWS"], conftest["Scheduling"]._split_scope
+    lines = conftest["WINDOWS"]
+    place = conftest["Scheduling"]._split_scope
     for line in lines:
         assert len({place(None, f"tests/{file}::test_it[a::b]") for file in line}) == 1
     assert place(None, "tests/kernels/test_grams.py::test_it") == "tests/kernels/test_grams.py"
-    browser = {file.relative_to(ROOT / "tests").as_posix() for file in (ROOT / "tests" / "browser").glob("test_*.py")}
+    browser = {
+        file.relative_to(ROOT / "tests").as_posix()
+        for file in (ROOT / "tests" / "browser").glob("test_*.py")
+    }
     assert {file for line in lines for file in line} == browser
 
 
@@ -75,11 +81,26 @@ def small_run(folder, body, *options, place="test_one.py", **environment):
     """Run the body of one test file under the rules of this test run, in a folder of its own."""
     shutil.copy(ROOT / "tests" / "conftest.py", folder)
     (folder / "test_one.py").write_text(f"import pytest\n{body}", encoding="utf-8")
-    (folder / "pytest.ini").write_text("[pytest]\nmarkers =\n  full: all\n  numerical: solvers\n", encoding="utf-8")
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "xdist.plugin", *options, place]
+    (folder / "pytest.ini").write_text(
+        "[pytest]\nmarkers =\n  full: all\n  numerical: solvers\n", encoding="utf-8"
+    )
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "xdist.plugin",
+        *options,
+        place,
+    ]
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
     surroundings = inherited | {"CI": "", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"} | environment
-    return subprocess.run(command, cwd=folder, env=surroundings, capture_output=True, text=True, check=False)
+    return subprocess.run(
+        command, cwd=folder, env=surroundings, capture_output=True, text=True, check=False
+    )
 
 
 def test_the_ci_script_can_run_and_stops_at_the_first_failure():

@@ -1,4 +1,6 @@
-"""What the README promises: the two commands as stated, an example that runs, links that exist, the map."""
+"""What the README promises: the two commands as stated, an example that runs, links that exist, the
+map.
+"""
 
 import os
 import re
@@ -52,7 +54,9 @@ assert "along C from 0.01 to 100" in mkl.figures.weight_path(path).layout.meta["
     script = tmp_path / "example.py"
     script.write_text(example + checks, encoding="utf-8")
     command = [sys.executable, "-W", "error", str(script)]
-    done = subprocess.run(command, cwd=tmp_path, env=_with_checkout(), capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, cwd=tmp_path, env=_with_checkout(), capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout
 
@@ -72,8 +76,14 @@ def test_it_is_two_screens_long():
 
 
 def test_the_map_shows_every_package():
-    rooms = {path.name for path in (ROOT / "mklcore").iterdir() if path.name not in {"__init__.py", "__pycache__"}}
-    named = {Path(room).name for room in re.findall(r"`mklcore/([^`]+)`", TEXT.split("## The map\n")[1])}
+    rooms = {
+        path.name
+        for path in (ROOT / "mklcore").iterdir()
+        if path.name not in {"__init__.py", "__pycache__"}
+    }
+    named = {
+        Path(room).name for room in re.findall(r"`mklcore/([^`]+)`", TEXT.split("## The map\n")[1])
+    }
     assert {room for room in rooms if "." not in room or room.endswith(".py")} <= named
 
 
@@ -82,7 +92,11 @@ def test_every_estimator_loss_and_solver_is_on_the_page_of_the_methods():
     for algorithm in mklcore.io.catalog.ESTIMATORS.values():
         for kind in (algorithm.classifier, algorithm.regressor):
             assert f"`{kind.__name__}`" in text
-    controls = [control for algorithm in mklcore.io.catalog.ESTIMATORS.values() for control in algorithm.controls]
+    controls = [
+        control
+        for algorithm in mklcore.io.catalog.ESTIMATORS.values()
+        for control in algorithm.controls
+    ]
     losses = {loss for control in controls if control.name == "loss" for loss in control.choices}
     assert [loss for loss in losses if loss not in text] == []
     assert [solver for solver in mklcore.SOLVERS if f'"{solver}"' not in text] == []

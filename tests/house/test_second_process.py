@@ -1,7 +1,8 @@
-"""A second process compiles nothing: every function a fit needs comes out of numba's cache, and the warm-up knows them
-all.
+"""A second process compiles nothing: every function a fit needs comes out of numba's cache, and the
+warm-up knows them all.
 
-The first process fills the cache where it is not filled yet; in a run of all tests it was filled before the first test.
+The first process fills the cache where it is not filled yet; in a run of all tests it was filled
+before the first test.
 """
 
 import os
@@ -83,15 +84,22 @@ print("warmed", len(warmed), "late", sorted(name for name, _ in counted() - warm
 
 @pytest.fixture(scope="module")
 def second():
-    """Count in a process after one that filled the cache: what the first paths load beyond the first steps; then
-    functions, those it loaded and compiled, and those the warm-up missed.
+    """Count in a process after one that filled the cache: what the first paths load beyond the
+    first steps; then functions, those it loaded and compiled, and those the warm-up missed.
 
     As long as the first paths load nothing of their own, they hide nothing that the warm-up misses.
     """
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    subprocess.run([sys.executable, "-m", "mklcore._numba.warmup"], cwd=ROOT, env=environment, check=True)
+    subprocess.run(
+        [sys.executable, "-m", "mklcore._numba.warmup"], cwd=ROOT, env=environment, check=True
+    )
     done = subprocess.run(
-        [sys.executable, "-c", FIRST + WORK], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+        [sys.executable, "-c", FIRST + WORK],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     first, counts = done.stdout.splitlines()[-2:]

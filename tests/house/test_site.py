@@ -1,4 +1,6 @@
-"""The site: its examples run as tests, every method has a page, and what a page asks the library for is there."""
+"""The site: its examples run as tests, every method has a page, and what a page asks the library
+for is there.
+"""
 
 import doctest
 import html
@@ -36,7 +38,9 @@ def with_examples():
 
 @every("page", [page for page in PAGES if ">>> " in page.read_text(encoding="utf-8")])
 def test_the_examples_of_a_page_run(page):
-    failed, tried = doctest.testfile(str(page), module_relative=False, optionflags=FLAGS, encoding="utf-8")
+    failed, tried = doctest.testfile(
+        str(page), module_relative=False, optionflags=FLAGS, encoding="utf-8"
+    )
     assert tried
     assert not failed
 
@@ -51,7 +55,9 @@ def test_the_examples_of_a_docstring_run(name):
 def test_every_public_name_has_an_entry_in_the_reference_and_an_example():
     pages = [page.read_text(encoding="utf-8") for page in (DOCS / "reference").glob("*.md")]
     entries = set(re.findall(r"^::: (\S+)", "\n".join(pages), re.MULTILINE))
-    examples = " ".join(example.source for page in pages for example in doctest.DocTestParser().get_examples(page))
+    examples = " ".join(
+        example.source for page in pages for example in doctest.DocTestParser().get_examples(page)
+    )
     known = set(re.findall(r"\w+", examples))
     for name in mklcore.__all__:
         made = getattr(mklcore, name)
@@ -63,7 +69,9 @@ def test_every_public_name_has_an_entry_in_the_reference_and_an_example():
 
 def test_an_example_of_a_docstring_is_code_and_no_reference():
     pytest.importorskip("griffe", reason="what writes the site comes with the extra docs")
-    markdown = pytest.importorskip("markdown", reason="what writes the site comes with the extra docs")
+    markdown = pytest.importorskip(
+        "markdown", reason="what writes the site comes with the extra docs"
+    )
     from docs.docstrings import as_markdown
 
     text = as_markdown("What it does.\n\nn : rows\n\n>>> x = [[1]]\n>>> x[0][0]\n1\n\nThe end.")
@@ -77,16 +85,18 @@ def test_an_example_of_a_docstring_is_code_and_no_reference():
 @every("key", METHODS)
 def test_every_method_has_a_page_with_problem_options_certificate_and_picture(key):
     text = (DOCS / "methods" / f"{key}.md").read_text(encoding="utf-8")
-    assert [f"{{{{ {what} {key} }}}}" in text for what in ("formula", "words", "options")] == [True] * 3
+    assert [f"{{{{ {what} {key} }}}}" in text for what in ("formula", "words", "options")] == [
+        True
+    ] * 3
     assert "certificate" in text
     assert (DOCS / "pictures" / f"{key}.svg").is_file()
 
 
 def test_pages_are_filled_from_the_registry():
     text = hooks.on_page_markdown("before\n{{ options lp }}\nafter")
-    assert [f"| `{control.name}` |" in text for control in ESTIMATORS["lp"].controls] == [True] * len(
-        ESTIMATORS["lp"].controls
-    )
+    assert [f"| `{control.name}` |" in text for control in ESTIMATORS["lp"].controls] == [
+        True
+    ] * len(ESTIMATORS["lp"].controls)
     assert "<math" in hooks.on_page_markdown("{{ formula hkl }}")
     with pytest.raises(KeyError):
         hooks.on_page_markdown("{{ formula nothing }}")
@@ -120,7 +130,14 @@ def test_published_numbers_are_read_from_the_runs_that_come_with_the_project():
     run = record("lp_fig3")
     compared = mklcore.EXPERIMENTS["lp_fig3"].compare(run)
     judged = mklcore.EXPERIMENTS["lp_fig3"].judge(run)
-    assert all(f"<br>**{one.answer.capitalize()}.** {html.escape(one.figures)}" in text for one in judged)
-    cells = (compared.reference[0, 0], run.mean[0, 0], run.standard_error[0, 0], compared.in_errors()[0, 0])
+    assert all(
+        f"<br>**{one.answer.capitalize()}.** {html.escape(one.figures)}" in text for one in judged
+    )
+    cells = (
+        compared.reference[0, 0],
+        run.mean[0, 0],
+        run.standard_error[0, 0],
+        compared.in_errors()[0, 0],
+    )
     shown = [f"{value:.{digits}g}" for value, digits in zip(cells, (4, 4, 2, 2), strict=True)]
     assert f"| {run.rows[0]} | {run.columns[0]} | {' | '.join(shown)} |" in text

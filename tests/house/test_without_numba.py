@@ -1,4 +1,6 @@
-"""The library without numba: the same answers from numpy, and a sentence where only compiled loops are fast enough."""
+"""The library without numba: the same answers from numpy, and a sentence where only compiled loops
+are fast enough.
+"""
 
 import json
 import os
@@ -42,7 +44,9 @@ for model in models:
 def said_without(script, *arguments):
     environment = os.environ | {"MKLCORE_NUMBA": "0"}
     command = [sys.executable, "-c", script, *arguments]
-    return subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout
+    return subprocess.run(
+        command, env=environment, check=True, capture_output=True, text=True
+    ).stdout
 
 
 def test_answers_are_equal_without_numba():
@@ -51,12 +55,16 @@ def test_answers_are_equal_without_numba():
     code = {}
     exec(compile(script.rpartition("print")[0], "answers", "exec"), code)
     for name in TABLES:
-        np.testing.assert_allclose(plain[name], code["answer"](name), rtol=1e-9, atol=1e-9, err_msg=name)
+        np.testing.assert_allclose(
+            plain[name], code["answer"](name), rtol=1e-9, atol=1e-9, err_msg=name
+        )
 
 
 def test_what_needs_compiled_loops_is_refused_by_name():
     lines = said_without(REFUSED).splitlines()
-    for method, line in zip(("support vector machine", "interleaved", "Hierarchical"), lines, strict=True):
+    for method, line in zip(
+        ("support vector machine", "interleaved", "Hierarchical"), lines, strict=True
+    ):
         assert method in line
         assert "without numba at most" in line
         assert "Open the table in the app (mkl-explorer)" in line

@@ -1,5 +1,5 @@
-"""One class and one line in a registry: it then stands in the library, on its page, in the export and in a saved
-file.
+"""One class and one line in a registry: it then stands in the library, on its page, in the export
+and in a saved file.
 """
 
 import re
@@ -46,7 +46,9 @@ def saved(model, folder):
 
 @pytest.fixture
 def exported(monkeypatch, tmp_path):
-    """Run what Explore exports at these parameters, none of which may be refused, and return its text and its names."""
+    """Run what Explore exports at these parameters, none of which may be refused, and return its
+    text and its names.
+    """
 
     def run(**query):
         params, refused = parameters.read_link(query)
@@ -100,7 +102,9 @@ def test_a_kernel(monkeypatch, table, tmp_path, exported):
     kernels = mkl.KernelDictionary((Scaled(3.0), mkl.Linear()))
     stack = kernels.grams(X, normalise=None)
     assert stack.values[0] == pytest.approx(3.0 * stack.values[1])
-    assert style.family_hues()["scaled"] not in [hue for key, hue in style.family_hues().items() if key != "scaled"]
+    assert style.family_hues()["scaled"] not in [
+        hue for key, hue in style.family_hues().items() if key != "scaled"
+    ]
     assert write_entries(read_entries("scaled3.5@*;~scaled@1", 3)) == "scaled3.5@*;~scaled@1"
     again = saved(mkl.LpMKLRegressor(kernels=kernels).fit(X, y), tmp_path)
     assert again.kernels == kernels
@@ -112,7 +116,9 @@ def test_a_kernel(monkeypatch, table, tmp_path, exported):
     assert "scaled 2" in shown
     assert "scaled 2, age" in shown
 
-    assert model_of(exported, data="diabetes", edited="scaled3.5@*;lin@*").kernels.specs[0] == Scaled(3.5)
+    assert model_of(exported, data="diabetes", edited="scaled3.5@*;lin@*").kernels.specs[
+        0
+    ] == Scaled(3.5)
 
 
 # A loss
@@ -129,7 +135,9 @@ class Steep(Loss):
     formula: ClassVar[str] = r"k|y_i-t_i|"
     tasks: ClassVar[tuple[str, ...]] = ("regression",)
     parameters: ClassVar[tuple[Parameter, ...]] = (
-        Parameter("steepness", "Steepness k", "log", 1.0, 0.01, 100.0, "Larger: every error costs more."),
+        Parameter(
+            "steepness", "Steepness k", "log", 1.0, 0.01, 100.0, "Larger: every error costs more."
+        ),
     )
     machine: ClassVar[str] = "svm"
     piecewise_linear: ClassVar[bool] = True
@@ -226,7 +234,9 @@ def test_a_solver(monkeypatch, table, tmp_path, exported):
     monkeypatch.setitem(SOLVERS, "plodding", Plodding)
     X, y = table
     model = mkl.LpMKLRegressor(p=2.0, solver="plodding").fit(X, y)
-    assert model.objective_ == pytest.approx(mkl.LpMKLRegressor(p=2.0).fit(X, y).objective_, rel=2e-3)
+    assert model.objective_ == pytest.approx(
+        mkl.LpMKLRegressor(p=2.0).fit(X, y).objective_, rel=2e-3
+    )
     assert saved(model, tmp_path).solver == "plodding"
 
     page = open_app("pages/explore.py", solver="plodding", **SMALL)
@@ -253,9 +263,16 @@ class Halved(mkl.UniformMKLRegressor):
 
 def test_an_algorithm(monkeypatch, table, tmp_path, exported):
     uniform = ESTIMATORS["uniform"]
-    share = Control("share", "Share", "log", 0.5, "Smaller: a smoother fit.", 0.01, 1.0, tasks=("regression",))
+    share = Control(
+        "share", "Share", "log", 0.5, "Smaller: a smoother fit.", 0.01, 1.0, tasks=("regression",)
+    )
     mine = replace(
-        uniform, key="halved", label="Halved sum", regressor=Halved, controls=(*uniform.controls, share), presets=()
+        uniform,
+        key="halved",
+        label="Halved sum",
+        regressor=Halved,
+        controls=(*uniform.controls, share),
+        presets=(),
     )
     monkeypatch.setitem(ESTIMATORS, "halved", mine)
     X, y = table
@@ -278,10 +295,14 @@ def steps():
 
 
 def test_a_sample(monkeypatch, exported):
-    monkeypatch.setitem(mkl.SAMPLES, "steps", Sample("Steps", "regression", "A jump and a slope.", steps))
+    monkeypatch.setitem(
+        mkl.SAMPLES, "steps", Sample("Steps", "regression", "A jump and a slope.", steps)
+    )
     assert mkl.load_sample("steps").feature_names == ("jump", "slope")
     page = open_app("pages/data.py", data="steps")
-    assert "jump" in "\n".join(map(str, [words(page), *(frame.value.to_string() for frame in page.dataframe)]))
+    assert "jump" in "\n".join(
+        map(str, [words(page), *(frame.value.to_string() for frame in page.dataframe)])
+    )
 
     text, names = exported(data="steps", widths="1", degree="0", each="none")
     assert "data = mkl.load_sample('steps')" in text
@@ -332,12 +353,16 @@ EXTEND = Path(__file__).resolve().parents[2] / "docs" / "extend"
 
 @every("page", sorted(page.name for page in EXTEND.glob("*.md")))
 def test_every_example_has_less_than_thirty_lines(page):
-    for block in re.findall(r"```p\w+\n(.*?)```", (EXTEND / page).read_text(encoding="utf-8"), re.S):
+    for block in re.findall(
+        r"```p\w+\n(.*?)```", (EXTEND / page).read_text(encoding="utf-8"), re.S
+    ):
         assert len([line for line in block.splitlines() if line.strip(" .>")]) < 30
 
 
 def test_the_page_of_the_documentation_is_drawn():
-    (code,) = re.findall(r"```python\n(.*?)```", (EXTEND / "page.md").read_text(encoding="utf-8"), re.S)
+    (code,) = re.findall(
+        r"```python\n(.*?)```", (EXTEND / "page.md").read_text(encoding="utf-8"), re.S
+    )
     inside = "from pages.shared.state import memory\nmemory().runs_page = True\n"
     page = quiet(AppTest.from_string(inside + code, default_timeout=300).run())
     assert len(page.dataframe[0].value) == mkl.load_sample("breast_cancer").n_features

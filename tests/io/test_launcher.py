@@ -1,5 +1,5 @@
-"""The command mkl-explorer: what it refuses before a server starts, the table it hands over, and the wheel it comes
-with.
+"""The command mkl-explorer: what it refuses before a server starts, the table it hands over, and
+the wheel it comes with.
 """
 
 import os
@@ -19,7 +19,9 @@ from pages.shared.state import KEY
 from tests.helpers.pages import open_app, words
 
 ROOT = Path(__file__).resolve().parents[2]
-ROWS = "height,weight,sex\n" + "\n".join(f"{150 + i % 9},{50 + i % 7},{'fm'[i % 2]}" for i in range(40))
+ROWS = "height,weight,sex\n" + "\n".join(
+    f"{150 + i % 9},{50 + i % 7},{'fm'[i % 2]}" for i in range(40)
+)
 
 
 serve = launcher._serve
@@ -28,7 +30,9 @@ serve = launcher._serve
 @pytest.fixture(autouse=True)
 def nothing_handed(monkeypatch):
     monkeypatch.setattr(launcher, "_handed", {})
-    monkeypatch.setattr(launcher, "_serve", lambda script, port, opens: served.append((script, port, opens)) or 0)
+    monkeypatch.setattr(
+        launcher, "_serve", lambda script, port, opens: served.append((script, port, opens)) or 0
+    )
     served.clear()
 
 
@@ -54,8 +58,13 @@ def test_help_names_every_option_and_both_commands_are_one():
                         [sys.executable, "-c", "from mklcore.io.launcher import main; main(['--help'])"])
     ]  # fmt: skip
     assert reported[0] == reported[1]
-    assert all(part in reported[0] for part in ("FILE", "--port", "--home", "--open", "--no-open", launcher.HOSTS))
-    scripts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["scripts"]
+    assert all(
+        part in reported[0]
+        for part in ("FILE", "--port", "--home", "--open", "--no-open", launcher.HOSTS)
+    )
+    scripts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"][
+        "scripts"
+    ]
     assert scripts == {"mkl-explorer": f"{launcher.__name__}:{launcher.main.__name__}"}
 
 
@@ -81,7 +90,9 @@ def test_a_port_that_is_taken_or_none_is_refused_before_the_server_starts(capsys
         (b"a,b\n" + b"1,2\n" * 6_000_000, "larger than 20 MB"),
     ],
 )
-def test_a_file_that_is_no_table_is_refused_before_the_server_starts(tmp_path, capsys, content, why):
+def test_a_file_that_is_no_table_is_refused_before_the_server_starts(
+    tmp_path, capsys, content, why
+):
     file = tmp_path / "a table.csv"
     if content is not None:
         file.write_bytes(content)
@@ -101,7 +112,10 @@ def test_a_home_that_cannot_be_made_is_refused(tmp_path, capsys):
 def test_an_installation_without_the_app_names_the_extra(monkeypatch, capsys):
     monkeypatch.setattr(launcher, "find_spec", lambda name: None if name == "streamlit" else name)
     assert launcher.main([]) == 2
-    assert "The app needs streamlit, not installed here: pip install 'mklcore[app]'." in capsys.readouterr().err
+    assert (
+        "The app needs streamlit, not installed here: pip install 'mklcore[app]'."
+        in capsys.readouterr().err
+    )
     monkeypatch.setattr(launcher, "__file__", "/nowhere/mklcore/io/launcher.py")
     with pytest.raises(ParameterError, match="holds no app"):
         launcher.app()
@@ -117,7 +131,9 @@ def test_the_table_of_the_command_line_goes_to_one_visitor_with_its_secret(tmp_p
     assert "works once" in words(stranger)
     first = open_app("pages/data.py", table=secret)
     held = first.session_state[KEY]
-    assert [(one.name, one.content) for one in held.uploads.values()] == [("people.csv", ROWS.encode())]
+    assert [(one.name, one.content) for one in held.uploads.values()] == [
+        ("people.csv", ROWS.encode())
+    ]
     assert held.params.data.startswith(UPLOAD)
     assert "table" not in first.query_params
     assert launcher.first_page() == ""
@@ -126,9 +142,15 @@ def test_the_table_of_the_command_line_goes_to_one_visitor_with_its_secret(tmp_p
 
 @pytest.mark.parametrize(
     ("hosts", "address", "shown"),
-    [("", None, None), ("*.hf.space mkl.example.org", "0.0.0.0", "mkl.example.org"), ("*", "0.0.0.0", "localhost")],
+    [
+        ("", None, None),
+        ("*.hf.space mkl.example.org", "0.0.0.0", "mkl.example.org"),
+        ("*", "0.0.0.0", "localhost"),
+    ],
 )
-def test_with_hosts_it_listens_everywhere_and_asks_nobody_for_its_address(monkeypatch, hosts, address, shown):
+def test_with_hosts_it_listens_everywhere_and_asks_nobody_for_its_address(
+    monkeypatch, hosts, address, shown
+):
     for name in (launcher.ADDRESS, launcher.SHOWN):
         monkeypatch.setenv(name, "")
         monkeypatch.delenv(name)
@@ -138,7 +160,13 @@ def test_with_hosts_it_listens_everywhere_and_asks_nobody_for_its_address(monkey
     assert serve(ROOT / "app.py", 8123, False) == 0
     assert [os.environ.get(name) for name in (launcher.ADDRESS, launcher.SHOWN)] == [address, shown]
     assert run == [
-        ["run", str(ROOT / "app.py"), "--server.showEmailPrompt=false", "--server.headless=true", "--server.port=8123"]
+        [
+            "run",
+            str(ROOT / "app.py"),
+            "--server.showEmailPrompt=false",
+            "--server.headless=true",
+            "--server.port=8123",
+        ]
     ]
 
 
@@ -148,12 +176,18 @@ def test_the_wheel_has_the_app_inside_the_package_and_no_other_name(tmp_path):
     spec.loader.exec_module(building)
     building.pack(ROOT, tmp_path / "_app")
     packed = {
-        path.relative_to(tmp_path / "_app").as_posix() for path in (tmp_path / "_app").rglob("*") if path.is_file()
+        path.relative_to(tmp_path / "_app").as_posix()
+        for path in (tmp_path / "_app").rglob("*")
+        if path.is_file()
     }
     pages = {
-        path.relative_to(ROOT).as_posix() for path in (ROOT / "pages").rglob("*.*") if "__pycache__" not in path.parts
+        path.relative_to(ROOT).as_posix()
+        for path in (ROOT / "pages").rglob("*.*")
+        if "__pycache__" not in path.parts
     }
-    earlier = {path.relative_to(ROOT).as_posix() for path in (ROOT / "sample_data" / "earlier").iterdir()}
+    earlier = {
+        path.relative_to(ROOT).as_posix() for path in (ROOT / "sample_data" / "earlier").iterdir()
+    }
     assert pages | earlier | {"app.py", ".streamlit/config.toml"} <= packed
     assert {name.partition("/")[0] for name in packed} == set(building.APP)
     assert not [name for name in packed if "__pycache__" in name]

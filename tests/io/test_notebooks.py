@@ -1,5 +1,5 @@
-"""The notebooks of ``sample_data`` say today what they said when they were written, and objects show themselves in
-one.
+"""The notebooks of ``sample_data`` say today what they said when they were written, and objects
+show themselves in one.
 """
 
 import html.parser
@@ -35,14 +35,19 @@ BUILD = builder()
 def test_a_notebook_is_the_one_the_script_writes_and_still_says_the_same(name, monkeypatch):
     kept = nbformat.read(FOLDER / f"{name}.ipynb", as_version=4)
     nbformat.validate(kept)
-    assert [cell.source for cell in kept.cells] == [cell.source for cell in BUILD.source(name).cells]
+    assert [cell.source for cell in kept.cells] == [
+        cell.source for cell in BUILD.source(name).cells
+    ]
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     monkeypatch.setenv("PLOTLY_RENDERER", "plotly_mimetype")
     again = BUILD.run(name)
     for now, before in zip(BUILD.reported(again), BUILD.reported(kept), strict=True):
         assert says_the_same(now, before), (now, before)
     figures = [
-        output for cell in kept.cells for output in cell.get("outputs", []) if BUILD.PLOTLY in output.get("data", {})
+        output
+        for cell in kept.cells
+        for output in cell.get("outputs", [])
+        if BUILD.PLOTLY in output.get("data", {})
     ]
     assert len(figures) >= 2
     assert all(len(output["data"]["text/plain"]) > 40 for output in figures)
@@ -52,12 +57,17 @@ NUMBER = re.compile(r"-?\d+(?:\.(\d+))?(?:e[+-]?\d+)?")
 
 
 def says_the_same(now, before):
-    """Whether two texts have the same words, and numbers that differ by at most 2 % or one unit of their last digit."""
+    """Whether two texts have the same words, and numbers that differ by at most 2 % or one unit of
+    their last digit.
+    """
     texts = [re.sub(r"fingerprint=\w+", "", " ".join(text.split())) for text in (now, before)]
     if NUMBER.sub("#", texts[0]) != NUMBER.sub("#", texts[1]):
         return False
     pairs = zip(NUMBER.finditer(texts[0]), NUMBER.finditer(texts[1]), strict=True)
-    return all(float(a[0]) == pytest.approx(float(b[0]), rel=0.02, abs=1.01 * last_digit(a)) for a, b in pairs)
+    return all(
+        float(a[0]) == pytest.approx(float(b[0]), rel=0.02, abs=1.01 * last_digit(a))
+        for a, b in pairs
+    )
 
 
 def last_digit(number):
@@ -135,7 +145,9 @@ def data():
 
 
 def dictionary():
-    return mkl.KernelDictionary(mkl.KernelDictionary.per_feature(mkl.Linear(), 3).specs, feature_names=NAMES)
+    return mkl.KernelDictionary(
+        mkl.KernelDictionary.per_feature(mkl.Linear(), 3).specs, feature_names=NAMES
+    )
 
 
 def test_tables_kernels_and_stacks_show_what_they_are_and_names_as_text():

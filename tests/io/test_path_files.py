@@ -1,4 +1,6 @@
-"""Paths in files: they come back as they were, and what cannot be trusted is refused with a message."""
+"""Paths in files: they come back as they were, and what cannot be trusted is refused with a
+message.
+"""
 
 import io
 import json
@@ -19,7 +21,8 @@ from tests.helpers.every import every
 def made_up(n: int) -> Path:
     rng = np.random.default_rng(n)
     one = lambda: rng.random(n)  # noqa: E731
-    weights, whole = rng.random((n, 3)), np.arange(n)
+    weights = rng.random((n, 3))
+    whole = np.arange(n)
     return Path(
         "p", np.append(1.0 + np.sort(one())[:-1], np.inf), weights, one(), one(), np.full(n, np.nan), whole, one(),
         one(), one(), whole, (Status.CONVERGED,) * (n - 1) + (Status.MAX_ITER,), (None,) * n, (object(),) * n,
@@ -82,7 +85,10 @@ def bomb() -> bytes:
         (b"", "it is damaged"),
         (GOOD[: len(GOOD) // 2], "it is damaged"),
         (damaged(text=np.array([{"a": 1}], dtype=object)), "it is damaged"),
-        (damaged(path_weights=np.zeros((5, 4))), r"path_weights is float64 \(5, 4\), not float64 \(5, 3\)"),
+        (
+            damaged(path_weights=np.zeros((5, 4))),
+            r"path_weights is float64 \(5, 4\), not float64 \(5, 3\)",
+        ),
         (damaged(path_values=np.array(["x"] * 5)), "path_values is <U1"),
         (damaged(path_values=np.full(5, np.nan)), "do not fit together"),
         (damaged(path_weights=np.full((5, 3), np.inf)), "do not fit together"),

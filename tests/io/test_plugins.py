@@ -1,4 +1,6 @@
-"""A module of somebody else is found by the environment or by the metadata of its package, and fills the registries."""
+"""A module of somebody else is found by the environment or by the metadata of its package, and
+fills the registries.
+"""
 
 import logging
 import sys
@@ -59,7 +61,11 @@ def outside(tmp_path, monkeypatch):
 
 def stands():
     params, refused = parameters.read_link({"algorithm": "outside"})
-    return (params.algorithm, refused) == ("outside", ()) and "outside" in METHODS and "cubic" in KERNELS
+    return (
+        (params.algorithm, refused) == ("outside", ())
+        and "outside" in METHODS
+        and "cubic" in KERNELS
+    )
 
 
 def test_without_a_name_nothing_is_imported(outside):
@@ -73,7 +79,9 @@ def test_a_module_of_the_environment_stands_in_the_registries_and_works(outside,
     assert stands()
     X = np.random.default_rng(0).normal(size=(30, 2))
     cubic = KERNELS["cubic"].spec
-    model = mkl.LpMKLRegressor(kernels=mkl.KernelDictionary((cubic(), mkl.Linear())), C=100.0).fit(X, X[:, 0] ** 3)
+    model = mkl.LpMKLRegressor(kernels=mkl.KernelDictionary((cubic(), mkl.Linear())), C=100.0).fit(
+        X, X[:, 0] ** 3
+    )
     assert model.score(X, X[:, 0] ** 3) > 0.95
     assert model.weights_[0] > model.weights_[1]
 
@@ -81,13 +89,17 @@ def test_a_module_of_the_environment_stands_in_the_registries_and_works(outside,
 def test_a_package_lists_its_module_among_its_entry_points(outside):
     about = outside / "a_lab-1.0.dist-info"
     about.mkdir()
-    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: a-lab\nVersion: 1.0\n", encoding="utf-8")
+    (about / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: a-lab\nVersion: 1.0\n", encoding="utf-8"
+    )
     (about / "entry_points.txt").write_text(f"[{plugins.GROUP}]\nlab = a_lab\n", encoding="utf-8")
     assert plugins.load() == ("a_lab",)
     assert stands()
 
 
-def test_a_module_that_fails_is_named_with_its_reason_and_the_server_starts_without_it(outside, monkeypatch, caplog):
+def test_a_module_that_fails_is_named_with_its_reason_and_the_server_starts_without_it(
+    outside, monkeypatch, caplog
+):
     (outside / "broken_lab.py").write_text("1 / 0\n", encoding="utf-8")
     (outside / "ending_lab.py").write_text("import sys\nsys.exit(3)\n", encoding="utf-8")
     for name, reason in (

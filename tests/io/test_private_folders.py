@@ -13,11 +13,14 @@ from mklcore.io.private_folders import read_whole, write_whole
 from tests.helpers.every import every
 from tests.helpers.faults import refusing
 
-OLD, NEW = b"old", b"new content"
+OLD = b"old"
+NEW = b"new content"
 
 
 @every("name", ["fsync", "replace", "open"])
-def test_a_write_that_fails_leaves_what_was_there_and_nothing_beside_it(name, tmp_path, monkeypatch):
+def test_a_write_that_fails_leaves_what_was_there_and_nothing_beside_it(
+    name, tmp_path, monkeypatch
+):
     place = tmp_path / "model"
     write_whole(place, lambda file: file.write(OLD))
     with monkeypatch.context() as patch:
@@ -28,11 +31,14 @@ def test_a_write_that_fails_leaves_what_was_there_and_nothing_beside_it(name, tm
     assert list(tmp_path.iterdir()) == [place]
 
 
-def test_what_a_killed_process_left_is_removed_by_the_next_and_what_others_write_now_is_not(tmp_path):
+def test_what_a_killed_process_left_is_removed_by_the_next_and_what_others_write_now_is_not(
+    tmp_path,
+):
     place = tmp_path / "model.mkl"
     script = (
-        "import sys, time; from pathlib import Path; from mklcore.io.private_folders import write_whole\n"
-        "write_whole(Path(sys.argv[1]), lambda file: (print('begun', flush=True), time.sleep(60)))"
+        "import sys, time; from pathlib import Path; from mklcore.io.private_folders "
+        "import write_whole\nwrite_whole(Path(sys.argv[1]), lambda file: (print('begun', "
+        "flush=True), time.sleep(60)))"
     )
     with subprocess.Popen([sys.executable, "-c", script, place], stdout=subprocess.PIPE) as writer:
         assert writer.stdout.readline() == b"begun\n"
@@ -41,7 +47,8 @@ def test_what_a_killed_process_left_is_removed_by_the_next_and_what_others_write
         writer.kill()
     others = threading.Event(), threading.Event()
     thread = threading.Thread(
-        target=write_whole, args=(place, lambda file: (others[0].set(), others[1].wait(30), file.write(OLD)))
+        target=write_whole,
+        args=(place, lambda file: (others[0].set(), others[1].wait(30), file.write(OLD))),
     )
     thread.start()
     assert others[0].wait(30)
@@ -53,7 +60,8 @@ def test_what_a_killed_process_left_is_removed_by_the_next_and_what_others_write
 
 
 def test_a_planted_link_is_replaced_and_never_followed(tmp_path):
-    target, place = tmp_path / "target", tmp_path / "place"
+    target = tmp_path / "target"
+    place = tmp_path / "place"
     target.write_bytes(OLD)
     place.symlink_to(target)
     with pytest.raises(OSError, match=r"symbolic|levels"):

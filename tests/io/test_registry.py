@@ -1,4 +1,6 @@
-"""The registry is what the app is built from: controls that act, presets that hold, norms by choice."""
+"""The registry is what the app is built from: controls that act, presets that hold, norms by
+choice.
+"""
 
 import inspect
 import subprocess
@@ -24,7 +26,9 @@ METHODS = pytest.mark.parametrize("method", ESTIMATORS.values(), ids=lambda meth
 def stack():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((40, 3))
-    kernels = mkl.KernelDictionary.rbf_grid([0.5, 1.0]) + mkl.KernelDictionary.per_feature(mkl.Linear(), 3)
+    kernels = mkl.KernelDictionary.rbf_grid([0.5, 1.0]) + mkl.KernelDictionary.per_feature(
+        mkl.Linear(), 3
+    )
     return kernels.grams(X), X[:, 0] > 0
 
 
@@ -94,7 +98,8 @@ def test_controls_without_effect_are_not_shown(key, task, path, changed, shown, 
 
 
 def test_a_control_that_changes_the_problem_changes_its_formula_and_words():
-    lp, greedy = ESTIMATORS["lp"], ESTIMATORS["greedy"]
+    lp = ESTIMATORS["lp"]
+    greedy = ESTIMATORS["greedy"]
     assert lp.words_for({"norm": "lp"}) is lp
     assert lp.words_for({}) is lp
     words = {lp.words_for({"norm": norm}).formula for norm in NORMS}
@@ -138,11 +143,14 @@ def test_no_candidates_means_all_and_jitter_is_a_number():
 
 def test_methods_are_described_without_their_classes():
     check = (
-        "import sys; from mklcore.io.catalog.registry import ESTIMATORS\n"
-        "for method in ESTIMATORS.values():\n"
-        "    for task in ('binary', 'regression', 'novelty'):\n"
-        "        method.fits(task), method.shown(task, method.path_params[0], {}), method.words_for({}, task)\n"
-        "print(*sorted({'sklearn', 'mklcore.estimators.lp', 'mklcore.estimators.base'} & set(sys.modules)))"
+        "import sys; from mklcore.io.catalog.registry import ESTIMATORS\nfor method in "
+        "ESTIMATORS.values():\n    for task in ('binary', 'regression', "
+        "'novelty'):\n        method.fits(task), method.shown(task, "
+        "method.path_params[0], {}), method.words_for({}, "
+        "task)\nprint(*sorted({'sklearn', 'mklcore.estimators.lp', "
+        "'mklcore.estimators.base'} & set(sys.modules)))"
     )
-    done = subprocess.run([sys.executable, "-c", check], cwd=ROOT, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", check], cwd=ROOT, capture_output=True, text=True, check=False
+    )
     assert (done.returncode, done.stdout.strip()) == (0, ""), done.stderr

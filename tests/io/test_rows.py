@@ -1,4 +1,6 @@
-"""Many rows and many runs: a model of all rows from files, and equal results on the workers of a Dask cluster."""
+"""Many rows and many runs: a model of all rows from files, and equal results on the workers of a
+Dask cluster.
+"""
 
 from functools import partial
 from typing import Any
@@ -20,9 +22,13 @@ pytestmark = pytest.mark.filterwarnings(
 
 DATA = mkl.load_sample("diabetes")
 COLUMNS = list(DATA.feature_names)
-TABLE = pd.DataFrame(DATA.X, columns=COLUMNS).assign(y=(DATA.y - DATA.y.mean()) / DATA.y.std() + 1e3)
+TABLE = pd.DataFrame(DATA.X, columns=COLUMNS).assign(
+    y=(DATA.y - DATA.y.mean()) / DATA.y.std() + 1e3
+)
 CLASSES = TABLE.assign(y=np.where(DATA.y > 150, "high", "low"))
-KERNELS = mkl.KernelDictionary.rbf_grid([0.5, 2.0]) + mkl.KernelDictionary((mkl.Linear(), mkl.Linear(features=(2,))))
+KERNELS = mkl.KernelDictionary.rbf_grid([0.5, 2.0]) + mkl.KernelDictionary(
+    (mkl.Linear(), mkl.Linear(features=(2,)))
+)
 FIT: Any = partial(mkl.fit_rows, target="y", kernels=KERNELS, n_components=20, C=0.3)
 
 
@@ -30,16 +36,22 @@ def written(table, folder, kind="parquet", size=100):
     """The table in files of ``size`` rows."""
     for k, top in enumerate(range(0, len(table), size)):
         part = table.iloc[top : top + size]
-        part.to_parquet(folder / f"{k}.parquet") if kind == "parquet" else part.to_csv(folder / f"{k}.csv", index=False)
+        part.to_parquet(folder / f"{k}.parquet") if kind == "parquet" else part.to_csv(
+            folder / f"{k}.csv", index=False
+        )
     return folder
 
 
 @pytest.fixture(scope="module")
 def client():
-    """Two processes, the only cluster of the whole suite; tests use it by ``with client.as_current()``."""
+    """Two processes, the only cluster of the whole suite; tests use it by ``with
+    client.as_current()``.
+    """
     quiet = {"dashboard_address": None, "silence_logs": 50}
     with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, **quiet) as cluster,
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, **quiet
+        ) as cluster,
         distributed.Client(cluster, set_as_default=False) as found,
     ):
         yield found
@@ -52,13 +64,17 @@ def client():
 def test_a_model_from_sums_is_the_model_of_all_rows(tmp_path, p):
     seen: list[tuple[int, int]] = []
     model = FIT(written(TABLE, tmp_path), p=p, tol=1e-8, callback=lambda *k: seen.append(k))
-    exact = mkl.LpMKLRegressor(p=p, C=0.3, tol=1e-8, kernels=KERNELS, approximation=mkl.Nystroem(20))
+    exact = mkl.LpMKLRegressor(
+        p=p, C=0.3, tol=1e-8, kernels=KERNELS, approximation=mkl.Nystroem(20)
+    )
     exact.fit(TABLE[COLUMNS], TABLE.y)
     assert type(model) is mkl.LpMKLRegressor
     assert model.objective_ == pytest.approx(exact.objective_, rel=1e-8)
     assert model.relative_gap_ < 1e-8
     np.testing.assert_allclose(model.weights_, exact.weights_, atol=1e-6)
-    np.testing.assert_allclose(model.predict(TABLE[COLUMNS]), exact.predict(TABLE[COLUMNS]), atol=1e-5)
+    np.testing.assert_allclose(
+        model.predict(TABLE[COLUMNS]), exact.predict(TABLE[COLUMNS]), atol=1e-5
+    )
     np.testing.assert_allclose(model.approximation_error_, exact.approximation_error_)
     assert (model.n_train_, model.dual_coef_.size, model.dual_point_) == (442, 0, None)
     assert seen == [(k, 5) for k in range(1, 6)] * 2
@@ -71,12 +87,19 @@ def test_a_model_from_sums_is_the_model_of_all_rows(tmp_path, p):
     ("squared", 4 / 3, 1.0), ("logistic", 1.0, 0.1), ("logistic", 4 / 3, 10.0), ("squared_hinge", 1.0, 0.1),
     ("squared_hinge", 2.0, 10.0),
 ])  # fmt: skip
-def test_two_classes_in_text_files_are_learnt_from_all_rows_in_few_passes(tmp_path, monkeypatch, loss, p, C):
+def test_two_classes_in_text_files_are_learnt_from_all_rows_in_few_passes(
+    tmp_path, monkeypatch, loss, p, C
+):
     monkeypatch.setattr(rows, "_SAMPLE", 150)
     monkeypatch.setattr(rows, "_BYTES", 1000)
     passes: list[int] = []
     model = FIT(
-        [written(CLASSES, tmp_path, "csv")], loss=loss, p=p, C=C, tol=1e-8, callback=lambda k, n: passes.append(k == n)
+        [written(CLASSES, tmp_path, "csv")],
+        loss=loss,
+        p=p,
+        C=C,
+        tol=1e-8,
+        callback=lambda k, n: passes.append(k == n),
     )
     assert model.n_train_ == 442
     assert sum(passes) <= 9
@@ -84,13 +107,19 @@ def test_two_classes_in_text_files_are_learnt_from_all_rows_in_few_passes(tmp_pa
     assert set(model.classes_) == {"high", "low"}
     features = model._map.cross(DATA.X).table.astype(float)
     spread = np.repeat(model.weights_, np.diff(model._map.ends))
-    v, f = spread * model.feature_coef_, model.decision_function(TABLE[COLUMNS])
+    v = spread * model.feature_coef_
+    f = model.decision_function(TABLE[COLUMNS])
     signs = np.where(CLASSES.y == "low", 1.0, -1.0)
     np.testing.assert_allclose(features @ v + model.intercept_, f, atol=1e-6)
     norms = np.array(
-        [np.linalg.norm(v[first:last]) for first, last in zip(model._map.ends, model._map.ends[1:], strict=False)]
+        [
+            np.linalg.norm(v[first:last])
+            for first, last in zip(model._map.ends, model._map.ends[1:], strict=False)
+        ]
     )
-    primal = C * float(model.loss_in_use.value(f, signs).sum()) + model.penalty_in_use.regulariser(norms)
+    primal = C * float(model.loss_in_use.value(f, signs).sum()) + model.penalty_in_use.regulariser(
+        norms
+    )
     assert model.objective_ == pytest.approx(primal, rel=1e-6)
     assert model.dual_objective_ <= model.objective_ * (1 + 1e-12)
     assert model.relative_gap_ < 1e-6
@@ -110,7 +139,8 @@ def test_a_sample_of_all_rows_gives_landmarks_and_a_class_that_one_row_has_is_in
 
 def test_dask_collections_give_the_model_of_files(tmp_path):
     here = FIT(written(TABLE, tmp_path))
-    X, y = dask.array.from_array(DATA.X, chunks=(100, 4)), dask.array.from_array(TABLE.y.to_numpy(), chunks=77)
+    X = dask.array.from_array(DATA.X, chunks=(100, 4))
+    y = dask.array.from_array(TABLE.y.to_numpy(), chunks=77)
     for source, target in (
         (dask.dataframe.from_pandas(TABLE, npartitions=5), "y"),
         (X, y),
@@ -156,7 +186,9 @@ def test_a_refusal_of_a_worker_is_the_same_sentence(tmp_path, client):
 def test_what_does_not_fit_is_refused_by_the_name_of_the_file(tmp_path, kind, change, loss, match):
     folder = written(TABLE, tmp_path, kind)
     made = change(TABLE.head(50))
-    made.to_parquet(folder / "9.parquet") if kind == "parquet" else made.to_csv(folder / "9.csv", index=False)
+    made.to_parquet(folder / "9.parquet") if kind == "parquet" else made.to_csv(
+        folder / "9.csv", index=False
+    )
     with pytest.raises(mkl.DataError, match=match):
         FIT(folder, loss=loss)
 
@@ -171,16 +203,23 @@ def test_other_refusals_say_what_to_do(tmp_path, monkeypatch):
         FIT(tmp_path)
     (tmp_path / "a.parquet").unlink()
     written(CLASSES.assign(y="low"), tmp_path)
-    with pytest.raises(mkl.DataError, match=r"0\.parquet' and all others hold the class 'low' alone"):
+    with pytest.raises(
+        mkl.DataError, match=r"0\.parquet' and all others hold the class 'low' alone"
+    ):
         FIT(tmp_path)
     with pytest.raises(mkl.DataError, match=r"0\.parquet' has no column 'z'; it has age, sex"):
         FIT(tmp_path, target="z")
     with pytest.raises(mkl.DataError, match="has no rows, nor have any others"):
         FIT(dask.dataframe.from_pandas(TABLE.head(0), npartitions=1))
-    with pytest.raises(mkl.ParameterError, match="loss must be one of squared, logistic, squared_hinge"):
+    with pytest.raises(
+        mkl.ParameterError, match="loss must be one of squared, logistic, squared_hinge"
+    ):
         FIT(tmp_path, loss="hinge")
     monkeypatch.setitem(__import__("sys").modules, "dask", None)
-    with pytest.raises(mkl.ParameterError, match=r"needs Dask, which is not installed: pip install 'mklcore\[dask\]'"):
+    with pytest.raises(
+        mkl.ParameterError,
+        match=r"needs Dask, which is not installed: pip install 'mklcore\[dask\]'",
+    ):
         FIT(tmp_path)
 
 
@@ -202,7 +241,9 @@ def test_folds_and_experiments_are_the_same_on_every_backend(client):
         folds = mkl.cross_validate_path(
             gomp, DATA.X, DATA.y, "lam", [1e-3, 1e-2], 3, callback=lambda *k: ticks.append(k)
         )
-        surface = mkl.cross_validate_path(gomp, DATA.X, DATA.y, params={"lam": [1e-3, 1e-2], "s": [1, 3]}, n_splits=2)
+        surface = mkl.cross_validate_path(
+            gomp, DATA.X, DATA.y, params={"lam": [1e-3, 1e-2], "s": [1, 3]}, n_splits=2
+        )
         curve = mkl.validation_curve(gomp, left.X, left.y, right.X, right.y, [1e-3, 1e-2], [1, 2])
         run = mkl.EXPERIMENTS["greedy_rate"].run(2, seed=3, quick=True)
         return [folds.scores, folds.selected, surface.scores, curve.scores, run.samples]

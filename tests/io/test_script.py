@@ -1,4 +1,6 @@
-"""Code that makes things again: it is run, and what it makes is compared with what it was made from."""
+"""Code that makes things again: it is run, and what it makes is compared with what it was made
+from.
+"""
 
 from dataclasses import dataclass
 
@@ -80,10 +82,14 @@ def test_neighbours_become_one_line():
 
 
 def test_a_long_call_is_broken():
-    short, long = call("f", "x", y="1"), call("f", *(["argument"] * 20), y="1")
+    short = call("f", "x", y="1")
+    long = call("f", *(["argument"] * 20), y="1")
     assert short == "f(x, y=1)"
     assert max(map(len, long.splitlines())) <= LONGEST_LINE
-    assert made(f"found = {long}", "found", f=lambda *parts, y: (len(parts), y), argument=0) == (20, 1)
+    assert made(f"found = {long}", "found", f=lambda *parts, y: (len(parts), y), argument=0) == (
+        20,
+        1,
+    )
 
 
 @every("key", ESTIMATORS)
@@ -92,7 +98,9 @@ def test_every_estimator_is_made_again(key):
     for kind in {algorithm.classifier, algorithm.regressor} - {None}:
         usual = kind()
         numbers = {
-            n: v for n, v in usual.get_params().items() if type(v) in (int, float) and n not in ("p", "n_starts")
+            n: v
+            for n, v in usual.get_params().items()
+            if type(v) in (int, float) and n not in ("p", "n_starts")
         }
         changed = kind(**{name: value + 1 for name, value in numbers.items()}, callback=print)
         again = made(model_code(changed), "model")
@@ -102,7 +110,9 @@ def test_every_estimator_is_made_again(key):
 
 
 def test_parameters_may_be_left_out_or_stand_for_expressions():
-    model = mkl.LpMKLClassifier(C=2.0, p=1.5, random_state=3, normalise="trace", penalty=mkl.BlockNorm(4.0))
+    model = mkl.LpMKLClassifier(
+        C=2.0, p=1.5, random_state=3, normalise="trace", penalty=mkl.BlockNorm(4.0)
+    )
     text = model_code(model, omit=("normalise",), penalty="price", kernels='"precomputed"')
     price = mkl.BlockNorm(3.0)
     again = made(text, "model", price=price)
@@ -114,7 +124,8 @@ def test_parameters_may_be_left_out_or_stand_for_expressions():
 @every("falling", [False, True])
 def test_the_path_is_the_one_of_the_library(falling):
     rng = np.random.default_rng(0)
-    X, y = rng.standard_normal((30, 2)), rng.standard_normal(30) > 0
+    X = rng.standard_normal((30, 2))
+    y = rng.standard_normal(30) > 0
     model = mkl.GOMPClassifier(kernels="precomputed", n_kernels=2)
     stack = mkl.KernelDictionary.rbf_grid([0.5, 1.0]).grams(X[:20])
     text = path_code("lam", 4, "stack", "y[:20]", "blocks", "y[20:]", falling=falling)

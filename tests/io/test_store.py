@@ -1,5 +1,5 @@
-"""Saved models: every estimator comes back in another process and predicts the same; hostile files are refused in
-words.
+"""Saved models: every estimator comes back in another process and predicts the same; hostile files
+are refused in words.
 """
 
 import io
@@ -61,7 +61,8 @@ def through_file(estimator):
 def same(first, second, rows):
     for name in ("predict", "decision_function", "score_samples"):
         if hasattr(first, name):
-            ours, theirs = getattr(first, name)(rows), getattr(second, name)(rows)
+            ours = getattr(first, name)(rows)
+            theirs = getattr(second, name)(rows)
             assert ours.dtype == theirs.dtype
             if ours.dtype.kind == "f":
                 np.testing.assert_allclose(theirs, ours, rtol=1e-12, atol=1e-12)
@@ -88,18 +89,33 @@ NEAR = np.exp(-((COLUMNS.T[:, :, None] - COLUMNS.T[:, None, :]) ** 2))
 GIVEN = np.stack([np.ones_like(NEAR), NEAR], axis=1)  # matrices of a hull
 CONSTANT, NEW_CONSTANT = (np.column_stack([rows, np.full(len(rows), 7.0)]) for rows in (X, NEW))
 STACK = DICTIONARY.grams(X)
-NUMBERS, CLASSES = TARGETS["regression"], TARGETS["multiclass"]
+NUMBERS = TARGETS["regression"]
+CLASSES = TARGETS["multiclass"]
 ELLIPTIC = mkl.EllipticNorm(np.eye(len(DICTIONARY)) + 0.1)
 TERMS = mkl.problem.penalties.LogTerm() + mkl.problem.penalties.GroupLasso(2.0)
 KEPT = [
-    *((entry.estimator(task), X, y, NEW) for entry in ESTIMATORS.values() for task, y in TARGETS.items()),
     *(
-        (mkl.LpMKLClassifier(p=2, kernels=DICTIONARY, normalise=name, center=center), X, TARGETS["binary"], NEW)
+        (entry.estimator(task), X, y, NEW)
+        for entry in ESTIMATORS.values()
+        for task, y in TARGETS.items()
+    ),
+    *(
+        (
+            mkl.LpMKLClassifier(p=2, kernels=DICTIONARY, normalise=name, center=center),
+            X,
+            TARGETS["binary"],
+            NEW,
+        )
         for name in ("multiplicative", "spherical", "trace", "diag", None)
         for center in (False, True)
     ),
     *(
-        (entry.estimator(task, kernels="precomputed"), STACK.values, TARGETS[task], STACK.cross(NEW))
+        (
+            entry.estimator(task, kernels="precomputed"),
+            STACK.values,
+            TARGETS[task],
+            STACK.cross(NEW),
+        )
         for entry in ESTIMATORS.values()
         if entry.on == "kernels"
         for task in ("multiclass", "regression")
@@ -114,7 +130,12 @@ KEPT = [
     (mkl.LpMKLClassifier(p=np.inf, kernels=DICTIONARY), X, TARGETS["binary"], NEW),
     (mkl.LpMKLRegressor(penalty=ELLIPTIC, kernels=DICTIONARY), X, NUMBERS, NEW),
     (mkl.SMKLRegressor(terms=TERMS, C=30.0, kernels=DICTIONARY), X, NUMBERS, NEW),
-    (mkl.GOMPRegressor(n_kernels=3, kernels=DICTIONARY), X, np.column_stack([NUMBERS, SIGNAL]), NEW),
+    (
+        mkl.GOMPRegressor(n_kernels=3, kernels=DICTIONARY),
+        X,
+        np.column_stack([NUMBERS, SIGNAL]),
+        NEW,
+    ),
 ]
 
 
@@ -139,8 +160,12 @@ def test_another_process_predicts_the_same_from_the_same_bytes(tmp_path):
         "np.save('found.npy', model.decision_function(np.load('new.npy')))\n"
     )
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    subprocess.run([sys.executable, "-W", "error", "-c", code], cwd=tmp_path, env=environment, check=True)
-    np.testing.assert_allclose(np.load(tmp_path / "found.npy"), model.decision_function(NEW), rtol=1e-12, atol=1e-12)
+    subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], cwd=tmp_path, env=environment, check=True
+    )
+    np.testing.assert_allclose(
+        np.load(tmp_path / "found.npy"), model.decision_function(NEW), rtol=1e-12, atol=1e-12
+    )
     assert len(list(tmp_path.iterdir())) == 4  # nothing half written beside them
 
 
@@ -157,7 +182,9 @@ GOOD = model_file()
 
 
 def rewritten(change=None, members=None, of=None):
-    """The good file, or another, with its text changed in place by ``change``, and some of its members replaced."""
+    """The good file, or another, with its text changed in place by ``change``, and some of its
+    members replaced.
+    """
     with zipfile.ZipFile(of or io.BytesIO(GOOD)) as archive:
         content = {name: archive.read(name) for name in archive.namelist()}
     text = json.loads(content["model.json"])
@@ -206,7 +233,8 @@ def nested(depth):
     return node
 
 
-NOTES, PENALTY = "model fitted notes_", "model parameters penalty"
+NOTES = "model fitted notes_"
+PENALTY = "model parameters penalty"
 TEXTS = [
     ("format", "other", "no saved model"),
     ("version", "9" * 10_000, r"version '9{500,600}\.\.\.$"),
@@ -250,9 +278,15 @@ REFUSED = [
     (io.BytesIO(b"\x80\x04pickle"), "no saved model"),
     (io.BytesIO(b""), "no saved model"),
     (rewritten(lambda t: t["model"]["fitted"].pop("weights_")), "weights_"),
-    *((rewritten(members={"model.json": raw}), "damaged") for raw in (b"{", b'{"is":"tuple","of":[' * 100_000)),
     *(
-        (rewritten(put(value, *(int(key) if key.isdigit() else key for key in place.split()))), said)
+        (rewritten(members={"model.json": raw}), "damaged")
+        for raw in (b"{", b'{"is":"tuple","of":[' * 100_000)
+    ),
+    *(
+        (
+            rewritten(put(value, *(int(key) if key.isdigit() else key for key in place.split()))),
+            said,
+        )
         for place, value, said in TEXTS
     ),
     *((rewritten(members={number_of(name): raw}), said) for name, raw, said in ARRAYS),
@@ -298,12 +332,22 @@ HEADER = [b"\x93NUMPY\x02\x00" + (300 * 2**20).to_bytes(4, "little"), *[b" " * 2
     [
         (load_model, {"model.json": LISTS}, "more than 1,000,000"),
         (load_model, {"arrays/0.npy": HEADER}, "header has 314,572,800 bytes"),
-        (read_paths, {"text.npy": [array(np.frombuffer(b"".join(LISTS), np.uint8))]}, "more than 1,000,000"),
+        (
+            read_paths,
+            {"text.npy": [array(np.frombuffer(b"".join(LISTS), np.uint8))]},
+            "more than 1,000,000",
+        ),
     ],
 )
 def test_descriptions_and_headers_are_measured_before_they_are_read(read, members, said):
-    text = {"is": "LpMKLClassifier", "parameters": {}, "fitted": {"weights_": {"is": "array", "of": 0}}}
-    described = json.dumps({"format": store.FORMAT, "version": store.VERSION, "model": text}).encode()
+    text = {
+        "is": "LpMKLClassifier",
+        "parameters": {},
+        "fitted": {"weights_": {"is": "array", "of": 0}},
+    }
+    described = json.dumps(
+        {"format": store.FORMAT, "version": store.VERSION, "model": text}
+    ).encode()
     raw = of_pieces(**({"model.json": [described]} if read is load_model else {}) | members)
     tracemalloc.start()
     try:
@@ -334,13 +378,27 @@ def test_no_byte_turned_or_cut_off_leads_to_anything_but_words_or_the_same_answe
 
 
 def test_no_value_of_the_text_replaced_leads_to_anything_but_words_or_a_model():
-    strange = [None, -1, 10**30, "x", {"is": "array", "of": 0}, {"is": "tuple", "of": []}, {"is": "float", "of": "nan"}]
+    strange = [
+        None,
+        -1,
+        10**30,
+        "x",
+        {"is": "array", "of": 0},
+        {"is": "tuple", "of": []},
+        {"is": "float", "of": "nan"},
+    ]
     rng = np.random.default_rng(1)
     text = json.loads(zipfile.ZipFile(io.BytesIO(GOOD)).read("model.json"))
 
     def places(node, at=()):
         found = [at] if at else []
-        items = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
+        items = (
+            node.items()
+            if isinstance(node, dict)
+            else enumerate(node)
+            if isinstance(node, list)
+            else ()
+        )
         return found + [place for key, value in items for place in places(value, (*at, key))]
 
     every = places(text)
@@ -358,9 +416,13 @@ def test_no_value_of_the_text_replaced_leads_to_anything_but_words_or_a_model():
 def test_only_fitted_estimators_of_this_library_are_saved(tmp_path):
     with pytest.raises(NotFittedError):
         save_model(tmp_path / "a", mkl.LpMKLClassifier())
-    with pytest.raises(ParameterError, match=r"file first and then the model: save_model\('model.mkl', model\)"):
+    with pytest.raises(
+        ParameterError, match=r"file first and then the model: save_model\('model.mkl', model\)"
+    ):
         save_model(load_model(rewritten()), tmp_path / "a")
     for other in (LogisticRegression(), make_pipeline(mkl.LpMKLClassifier()), "text"):
-        with pytest.raises(ParameterError, match=f"takes a fitted estimator of mklcore.*{type(other).__name__}"):
+        with pytest.raises(
+            ParameterError, match=f"takes a fitted estimator of mklcore.*{type(other).__name__}"
+        ):
             save_model(tmp_path / "a", other)
     assert list(tmp_path.iterdir()) == []

@@ -1,5 +1,5 @@
-"""The verifier agrees with every method, and finds what was changed after the fit; it shares no code with what
-fitted.
+"""The verifier agrees with every method, and finds what was changed after the fit; it shares no
+code with what fitted.
 """
 
 import io
@@ -21,14 +21,17 @@ from tests.helpers.every import every
 from tests.io.test_extensions import Steep
 
 ROOT = Path(__file__).parents[2]
-KERNELS = mkl.KernelDictionary.rbf_grid([0.5, 1.0, 2.0]) + mkl.KernelDictionary.per_feature(mkl.Linear(), 3)
+KERNELS = mkl.KernelDictionary.rbf_grid([0.5, 1.0, 2.0]) + mkl.KernelDictionary.per_feature(
+    mkl.Linear(), 3
+)
 RICH = KERNELS + mkl.KernelDictionary([mkl.Polynomial(2), mkl.Laplacian(1.5), Delta(features=(0,))])
 
 
 @pytest.fixture(scope="module")
 def tables(tmp_path_factory):
     """Three tables as files: two classes, three classes, numbers."""
-    place, rng = tmp_path_factory.mktemp("tables"), np.random.default_rng(7)
+    place = tmp_path_factory.mktemp("tables")
+    rng = np.random.default_rng(7)
     X = rng.normal(size=(36, 3))
     score = X[:, 0] + np.sin(2 * X[:, 1]) + 0.2 * rng.normal(size=36)
     targets = {
@@ -39,7 +42,10 @@ def tables(tmp_path_factory):
     found = {}
     for name, y in targets.items():
         path = place / f"{name}.csv"
-        lines = ["u,v,w,target", *(",".join([*map(repr, map(float, x)), str(t)]) for x, t in zip(X, y, strict=True))]
+        lines = [
+            "u,v,w,target",
+            *(",".join([*map(repr, map(float, x)), str(t)]) for x, t in zip(X, y, strict=True)),
+        ]
         path.write_text("\n".join(lines))
         found[name] = path
     return found
@@ -52,7 +58,11 @@ def saved(model, tables, task, place, rows=slice(None)):
 
 
 CLASSIFIERS = [
-    *(mkl.LpMKLClassifier(p=p, loss=loss) for p in (1.0, 1.5, np.inf) for loss in ("hinge", "logistic", "squared")),
+    *(
+        mkl.LpMKLClassifier(p=p, loss=loss)
+        for p in (1.0, 1.5, np.inf)
+        for loss in ("hinge", "logistic", "squared")
+    ),
     mkl.LpMKLClassifier(p=1.5, loss="squared_hinge"),
     mkl.LpMKLClassifier(penalty=mkl.BlockNorm(4.0)),
     mkl.LpMKLClassifier(p=2.0, fit_intercept=False),
@@ -67,7 +77,11 @@ CLASSIFIERS = [
 ]
 REGRESSORS = [
     mkl.JointMKLRegressor(p=1.5),
-    *(mkl.LpMKLRegressor(p=p, loss=loss) for p in (1.0, 2.0) for loss in ("squared", "epsilon_insensitive", "huber")),
+    *(
+        mkl.LpMKLRegressor(p=p, loss=loss)
+        for p in (1.0, 2.0)
+        for loss in ("squared", "epsilon_insensitive", "huber")
+    ),
     mkl.LpMKLRegressor(penalty="elastic net"),
     mkl.LpMKLRegressor(loss=mkl.Pinball(0.9)),
     mkl.LpMKLRegressor(penalty=mkl.WeightedLpNorm(1.5, (1, 2, 1, 3, 1, 1))),
@@ -99,7 +113,9 @@ def assert_holds(path, table):
     lines = verify(path, table, *(["target"] if str(table).endswith("csv") else []))
     assert [line.text for line in lines if not line.holds] == []
     assert any(line.text.startswith("objective") for line in lines)
-    assert any("within" in line.text for line in lines) == (mkl.load_model(path).dual_point_ is not None)
+    assert any("within" in line.text for line in lines) == (
+        mkl.load_model(path).dual_point_ is not None
+    )
     return lines
 
 
@@ -117,24 +133,34 @@ def test_every_model_is_verified(model, task, tables, tmp_path):
     assert_holds(saved(model, tables, task, tmp_path), tables[task])
 
 
-@every("normalise, center", product(["multiplicative", "spherical", "trace", "diag", None], [True, False]))
+@every(
+    "normalise, center",
+    product(["multiplicative", "spherical", "trace", "diag", None], [True, False]),
+)
 def test_every_normalisation_is_verified_on_part_of_the_rows(normalise, center, tables, tmp_path):
     model = mkl.LpMKLRegressor(p=2.0, kernels=RICH, normalise=normalise, center=center)
-    lines = assert_holds(saved(model, tables, "regression", tmp_path, slice(3, 30, 2)), tables["regression"])
+    lines = assert_holds(
+        saved(model, tables, "regression", tmp_path, slice(3, 30, 2)), tables["regression"]
+    )
     assert lines[0].text == "training rows: all 14 are rows of the table"
 
 
 def test_a_model_of_a_stack_has_no_rows_to_look_for(tables, tmp_path):
     data = mkl.read_table(tables["binary"], "target")
-    model = mkl.LpMKLClassifier(p=1.0, kernels="precomputed").fit(KERNELS.grams(data.X).values, data.y)
+    model = mkl.LpMKLClassifier(p=1.0, kernels="precomputed").fit(
+        KERNELS.grams(data.X).values, data.y
+    )
     mkl.save_model(tmp_path / "model.mkl", model)
     assert main([str(tmp_path / "model.mkl"), str(tables["binary"])]) == 2
 
 
 def test_weighted_rows_are_verified(tables, tmp_path):
-    data, w = mkl.read_table(tables["binary"], "target"), np.arange(36) % 3
+    data = mkl.read_table(tables["binary"], "target")
+    w = np.arange(36) % 3
     for loss in ("hinge", "squared", "logistic"):
-        model = mkl.LpMKLClassifier(p=1.5, loss=loss, kernels=KERNELS).fit(data.X, data.y, sample_weight=w)
+        model = mkl.LpMKLClassifier(p=1.5, loss=loss, kernels=KERNELS).fit(
+            data.X, data.y, sample_weight=w
+        )
         mkl.save_model(tmp_path / "model.mkl", model)
         assert np.array_equal(mkl.load_model(tmp_path / "model.mkl").sample_weight_, w)
         assert_holds(tmp_path / "model.mkl", tables["binary"])
@@ -203,8 +229,12 @@ def raise_level(k, i, nodes):
 
 @every("refit", [False, True])
 def test_a_level_of_a_hull_that_was_changed_is_found(refit, tables, tmp_path):
-    path = saved(mkl.HKLRegressor("polynomial", lam=0.03, refit=refit), tables, "regression", tmp_path)
-    places = [(k, i) for k, levels in enumerate(mkl.load_model(path).hull_) for i in range(len(levels))]
+    path = saved(
+        mkl.HKLRegressor("polynomial", lam=0.03, refit=refit), tables, "regression", tmp_path
+    )
+    places = [
+        (k, i) for k, levels in enumerate(mkl.load_model(path).hull_) for i in range(len(levels))
+    ]
     before = members_of(path)
     for k, i in places[:: max(1, len(places) // 6)]:
         write(path, before)
@@ -215,13 +245,20 @@ def test_a_level_of_a_hull_that_was_changed_is_found(refit, tables, tmp_path):
 @every("loss", ["hinge", "squared"])
 @every("C", [1e5, 1e6])
 def test_rounding_that_was_taken_off_a_dual_value_is_no_reason_to_refuse(loss, C, tables, tmp_path):
-    assert_holds(saved(mkl.LpMKLClassifier(p=1.0, C=C, loss=loss), tables, "binary", tmp_path), tables["binary"])
+    assert_holds(
+        saved(mkl.LpMKLClassifier(p=1.0, C=C, loss=loss), tables, "binary", tmp_path),
+        tables["binary"],
+    )
 
 
 def test_a_gap_larger_than_the_tolerance_of_a_converged_fit_is_found(tables, tmp_path):
     path = saved(mkl.LpMKLRegressor(p=1.0, kernels=KERNELS), tables, "regression", tmp_path)
     model = mkl.load_model(path)
-    for name, by in {"dual_objective_": -1.0, "dual_gap_": 1.0, "relative_gap_": 1.0 / model.objective_}.items():
+    for name, by in {
+        "dual_objective_": -1.0,
+        "dual_gap_": 1.0,
+        "relative_gap_": 1.0 / model.objective_,
+    }.items():
         changed(path, name, partial(np.add, by * 0.01 * model.objective_))
     assert "FAILS  gap" in "\n".join(report(path, tables["regression"], "target")[0])
 
@@ -231,8 +268,15 @@ def test_models_of_texts_and_of_sequences_are_verified_on_part_of_the_rows(kind,
     rng = np.random.default_rng(0)
     words = rng.choice(["red", "green", "blue", "fast", "slow", "good"], size=(40, 7))
     letters = rng.choice(list("ACGT"), size=(40, 25))
-    strings = [" ".join(one[: 3 + k % 5]) for k, one in enumerate(words)] if kind == "texts" else map("".join, letters)
-    lines = [f"{float(u)!r},{one},{float(y)!r}" for one, (u, y) in zip(strings, rng.normal(size=(40, 2)), strict=True)]
+    strings = (
+        [" ".join(one[: 3 + k % 5]) for k, one in enumerate(words)]
+        if kind == "texts"
+        else map("".join, letters)
+    )
+    lines = [
+        f"{float(u)!r},{one},{float(y)!r}"
+        for one, (u, y) in zip(strings, rng.normal(size=(40, 2)), strict=True)
+    ]
     (tmp_path / "table.csv").write_text("\n".join(["u,said,target", *lines]))
     data = mkl.read_table(tmp_path / "table.csv", "target")
     assert len(getattr(data, kind)) == 1
@@ -266,28 +310,57 @@ TAMPERED = [
 
 
 @every("model, task", TAMPERED)
-def test_every_array_that_was_changed_is_found_or_changes_no_prediction(model, task, tables, tmp_path):
+def test_every_array_that_was_changed_is_found_or_changes_no_prediction(
+    model, task, tables, tmp_path
+):
     path = saved(with_kernels(sklearn.base.clone(model)), tables, task, tmp_path)
     lines = assert_holds(path, tables[task])
-    assert any("APPROXIMATED" in line.text for line in lines) == (getattr(model, "approximation", None) is not None)
-    data, honest, other = mkl.read_table(tables[task], "target"), mkl.load_model(path), tmp_path / "changed.mkl"
-    np.savez(tmp_path / "rows.npz", X=data.X, y=np.asarray(data.y, dtype=None if task == "regression" else str))
+    assert any("APPROXIMATED" in line.text for line in lines) == (
+        getattr(model, "approximation", None) is not None
+    )
+    data = mkl.read_table(tables[task], "target")
+    honest = mkl.load_model(path)
+    other = tmp_path / "changed.mkl"
+    np.savez(
+        tmp_path / "rows.npz",
+        X=data.X,
+        y=np.asarray(data.y, dtype=None if task == "regression" else str),
+    )
     rows = np.random.default_rng(1).normal(size=(12, 3))
     members = members_of(path)
-    numbers = {name: np.load(io.BytesIO(raw)) for name, raw in members.items() if name.endswith(".npy")}
+    numbers = {
+        name: np.load(io.BytesIO(raw)) for name, raw in members.items() if name.endswith(".npy")
+    }
     for name, values in numbers.items():
         if values.dtype.kind not in "fiu":
             continue
-        write(other, members | {name: raw_of(1.01 * values if values.dtype.kind == "f" else values + 1)})
+        write(
+            other,
+            members | {name: raw_of(1.01 * values if values.dtype.kind == "f" else values + 1)},
+        )
         if report(other, tmp_path / "rows.npz")[1]:
             continue
-        decision, back = honest._decisions(rows), mkl.load_model(other)
-        np.testing.assert_allclose(back._decisions(rows), decision, rtol=0, atol=1e-12 * np.abs(decision).max())
+        decision = honest._decisions(rows)
+        back = mkl.load_model(other)
+        np.testing.assert_allclose(
+            back._decisions(rows), decision, rtol=0, atol=1e-12 * np.abs(decision).max()
+        )
         if hasattr(honest, "calibration_"):
-            np.testing.assert_allclose(back.predict_proba(rows), honest.predict_proba(rows), atol=1e-12)
+            np.testing.assert_allclose(
+                back.predict_proba(rows), honest.predict_proba(rows), atol=1e-12
+            )
 
 
-@every("raw", [b"[" * 100_000, b'{"format":1}', b"[]", b"3", b'{"format":"mklcore model","version":4,"model":[]}'])
+@every(
+    "raw",
+    [
+        b"[" * 100_000,
+        b'{"format":1}',
+        b"[]",
+        b"3",
+        b'{"format":"mklcore model","version":4,"model":[]}',
+    ],
+)
 def test_a_damaged_file_is_refused_in_a_sentence(raw, tables, tmp_path):
     with zipfile.ZipFile(tmp_path / "model.mkl", "w") as archive:
         archive.writestr("model.json", raw)
@@ -307,12 +380,18 @@ def test_what_cannot_be_checked_is_reported(tables, tmp_path, capsys):
     assert "usage: python -m mklcore.verify MODEL.mkl TABLE.csv" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("model", [mkl.LpMKLRegressor(kernels=KERNELS, p=2.0), mkl.SMKLRegressor(kernels=KERNELS)])
+@pytest.mark.parametrize(
+    "model", [mkl.LpMKLRegressor(kernels=KERNELS, p=2.0), mkl.SMKLRegressor(kernels=KERNELS)]
+)
 @pytest.mark.parametrize("loss", ["steep", Steep(2.0)], ids=["name", "object"])
-def test_a_registered_loss_is_checked_and_an_unknown_one_cannot_be(model, loss, tables, tmp_path, monkeypatch):
+def test_a_registered_loss_is_checked_and_an_unknown_one_cannot_be(
+    model, loss, tables, tmp_path, monkeypatch
+):
     with monkeypatch.context() as with_it:
         with_it.setitem(mkl.LOSSES, "steep", Steep)
-        path = saved(sklearn.base.clone(model).set_params(loss=loss), tables, "regression", tmp_path)
+        path = saved(
+            sklearn.base.clone(model).set_params(loss=loss), tables, "regression", tmp_path
+        )
         assert_holds(path, tables["regression"])
         changed(path, "objective_", lambda value: 1.01 * value)
         assert "FAILS  objective" in "\n".join(report(path, tables["regression"], "target")[0])

@@ -1,4 +1,6 @@
-"""Kernel dictionaries: builders, names, values as cache keys, and what they settle on the training rows."""
+"""Kernel dictionaries: builders, names, values as cache keys, and what they settle on the training
+rows.
+"""
 
 import copy
 from dataclasses import replace
@@ -30,7 +32,9 @@ def X():
 
 def test_dictionaries_are_values():
     one = KernelDictionary.rbf_grid([0.5, 1]) + KernelDictionary.per_feature(Linear(), 3)
-    two = KernelDictionary([RBF(0.5, relative=True), RBF(1, relative=True), *(Linear(features=(j,)) for j in range(3))])
+    two = KernelDictionary(
+        [RBF(0.5, relative=True), RBF(1, relative=True), *(Linear(features=(j,)) for j in range(3))]
+    )
     assert one == two
     assert hash(one) == hash(two)
     assert one != KernelDictionary(two.specs, standardize=False)
@@ -51,7 +55,8 @@ def test_names_are_different_and_use_column_names():
 
 
 def test_relative_widths_count_median_distances_of_the_standardised_columns(X):
-    Z, some = (X - X.mean(0)) / X.std(0), (1, 4)
+    Z = (X - X.mean(0)) / X.std(0)
+    some = (1, 4)
     zeros = np.zeros((10, 1))
     zeros[:2, 0] = 1.0, 3.0
     for spec, rows, standardize, width in (
@@ -66,8 +71,12 @@ def test_relative_widths_count_median_distances_of_the_standardised_columns(X):
         assert found.width == pytest.approx(width, rel=1e-12)
         assert not found.relative
         assert found.features == (some if spec.features else tuple(range(rows.shape[1])))
-    many = np.random.default_rng(2).standard_normal((2100, 2))  # so many that a sample of the pairs is looked at
-    widths = {KernelDictionary(RBF(1.0, relative=True), False).grams(many).specs[0].width for _ in range(2)}
+    # so many that a sample of the pairs is looked at
+    many = np.random.default_rng(2).standard_normal((2100, 2))
+    widths = {
+        KernelDictionary(RBF(1.0, relative=True), False).grams(many).specs[0].width
+        for _ in range(2)
+    }
     assert len(widths) == 1
     assert widths.pop() == pytest.approx(np.median(pdist(many)), rel=0.02)
 
@@ -75,14 +84,19 @@ def test_relative_widths_count_median_distances_of_the_standardised_columns(X):
 def test_columns_of_any_magnitude_are_standardised_and_constant_ones_left(X):
     linear = KernelDictionary((Linear(),))
     X = np.column_stack([X, np.full(60, 0.1)])
-    stack, scales = linear.grams(X, normalise=None), np.where(np.arange(8) < 7, X.std(0), 1.0)
+    stack = linear.grams(X, normalise=None)
+    scales = np.where(np.arange(8) < 7, X.std(0), 1.0)
     Z = (X - X.mean(0)) / scales
     np.testing.assert_allclose(stack.values[0], Z @ Z.T, rtol=1e-11, atol=1e-11)
     new = X[:3] + 1.0
-    np.testing.assert_allclose(stack.cross(new)[0][:, 0], ((new - X.mean(0)) / scales) @ Z[0], rtol=1e-10)
+    np.testing.assert_allclose(
+        stack.cross(new)[0][:, 0], ((new - X.mean(0)) / scales) @ Z[0], rtol=1e-10
+    )
     column = np.random.default_rng(3).standard_normal((20, 1))
     for factor in (1e-140, 1e140):
-        np.testing.assert_allclose(linear.grams(factor * column).values, linear.grams(column).values)
+        np.testing.assert_allclose(
+            linear.grams(factor * column).values, linear.grams(column).values
+        )
     with pytest.raises(KernelError, match="constant"):
         linear.grams(1e-200 * column)
     with pytest.raises(DataError, match="Column 0 holds values too large to standardise"):
@@ -97,7 +111,10 @@ def test_per_feature_and_per_group(X):
     assert groups.names == ("linear size", "RBF 2, size", "linear shape", "RBF 2, shape")
     assert [spec.features for spec in groups] == [(0, 2), (0, 2), (1, 3), (1, 3)]
     assert KernelDictionary.per_group([Linear(), RBF(2)], dict(pairs)) == groups
-    assert KernelDictionary.per_group(Linear(), [(0, 2), [1]]).names == ("linear x0, x2", "linear x1")
+    assert KernelDictionary.per_group(Linear(), [(0, 2), [1]]).names == (
+        "linear x0, x2",
+        "linear x1",
+    )
 
 
 def test_bands_are_contiguous(X):
@@ -108,7 +125,9 @@ def test_bands_are_contiguous(X):
 
 
 def test_random_subspaces_follow_their_seed(X):
-    one, again, other = (KernelDictionary.random_subspaces(RBF(1), 3, 4, seed=seed) for seed in (5, 5, 6))
+    one, again, other = (
+        KernelDictionary.random_subspaces(RBF(1), 3, 4, seed=seed) for seed in (5, 5, 6)
+    )
     assert one.grams(X).values.tobytes() == again.grams(X).values.tobytes()
     drawn = [spec.columns(7) for spec in one]
     assert len(set(drawn)) > 1
@@ -203,23 +222,35 @@ def test_every_kind_builds_on_every_choice_of_columns(kind):
     assert made.grams(np.random.default_rng(0).standard_normal((12, 5))).n_kernels == len(made)
 
 
-# -- What a table is made of for a dictionary: columns, groups, bands or clusters, and the kernels recommended
+# -- What a table is made of for a dictionary: columns, groups, bands or clusters, and the kernels
+# recommended
 
 
 RNG = np.random.default_rng(0)
 
 
 def made(n: int = 240, noise: int = 4, task: str = "binary") -> Dataset:
-    """One straight column, one bent one, one category of three values, and columns of noise; only the first three
-    count.
+    """One straight column, one bent one, one category of three values, and columns of noise; only
+    the first three count.
     """
     rng = np.random.default_rng(1)
-    straight, bent, kind = rng.normal(size=n), rng.normal(size=n), rng.integers(0, 3, n)
-    value = 1.5 * straight + 2.0 * np.abs(bent) + np.array([2.0, -2.0, 0.0])[kind] + 0.1 * rng.normal(size=n)
-    X = np.column_stack([straight, bent, *(kind == k for k in range(3)), rng.normal(size=(n, noise))])
+    straight = rng.normal(size=n)
+    bent = rng.normal(size=n)
+    kind = rng.integers(0, 3, n)
+    value = (
+        1.5 * straight
+        + 2.0 * np.abs(bent)
+        + np.array([2.0, -2.0, 0.0])[kind]
+        + 0.1 * rng.normal(size=n)
+    )
+    X = np.column_stack(
+        [straight, bent, *(kind == k for k in range(3)), rng.normal(size=(n, noise))]
+    )
     noises = [f"noise {j}" for j in range(noise)]
     names = ("straight", "bent", "kind=a", "kind=b", "kind=c", *noises)
-    columns = {"straight": (0,), "bent": (1,), "kind": (2, 3, 4)} | {name: (5 + j,) for j, name in enumerate(noises)}
+    columns = {"straight": (0,), "bent": (1,), "kind": (2, 3, 4)} | {
+        name: (5 + j,) for j, name in enumerate(noises)
+    }
     y = value if task == "regression" else (value > np.median(value)).astype(int)
     return Dataset(X, y, names, task=task, columns=tuple(columns.items()))
 
@@ -227,10 +258,13 @@ def made(n: int = 240, noise: int = 4, task: str = "binary") -> Dataset:
 def test_every_kernel_sees_one_source_column_or_everything():
     data = made()
     dictionary = mkl.KernelDictionary.recommended(data)
-    homes, seen = [set(members) for _, members in data.columns], [set(spec.columns(9)) for spec in dictionary]
+    homes = [set(members) for _, members in data.columns]
+    seen = [set(spec.columns(9)) for spec in dictionary]
     assert [len(columns) for columns in seen if columns not in homes] == [9, 9]
     assert len(mkl.KernelDictionary.recommended(data, whole=False)) == len(dictionary) - 2
-    assert [type(spec).__name__ for spec in dictionary if set(spec.columns(9)) == {2, 3, 4}] == ["Delta"]
+    assert [type(spec).__name__ for spec in dictionary if set(spec.columns(9)) == {2, 3, 4}] == [
+        "Delta"
+    ]
     straight = mkl.KernelDictionary.recommended(made(40), curved=False)
     assert {type(spec).__name__ for spec in straight} == {"Linear", "Delta"}
 
@@ -240,8 +274,14 @@ def test_a_wide_table_is_seen_by_groups_bands_or_clusters():
     wide = partial(Dataset, X, (X[:, 0] > 0).astype(int), task="binary")
     waves = [f"nm{850 + 2 * j}" for j in range(58)]
     sources = RNG.normal(size=(80, 10))
-    copies = Dataset(np.hstack([sources + 0.05 * RNG.normal(size=(80, 10)) for _ in range(6)]), wide().y, task="binary")
-    categories = Dataset(RNG.integers(0, 3, (80, 60)) + 0.0, wide().y, tuple(f"attribute{j}" for j in range(2, 62)))
+    copies = Dataset(
+        np.hstack([sources + 0.05 * RNG.normal(size=(80, 10)) for _ in range(6)]),
+        wide().y,
+        task="binary",
+    )
+    categories = Dataset(
+        RNG.integers(0, 3, (80, 60)) + 0.0, wide().y, tuple(f"attribute{j}" for j in range(2, 62))
+    )
     halves = ("front", tuple(range(30))), ("back", tuple(range(30, 60)))
     for data, expected in (
         (wide(tuple(f"x{j + 1}" for j in range(60))), {"cluster"}),

@@ -1,4 +1,6 @@
-"""Kernel specs and their compiled functions, against scikit-learn's pairwise kernels and exp in extended precision."""
+"""Kernel specs and their compiled functions, against scikit-learn's pairwise kernels and exp in
+extended precision.
+"""
 
 import math
 from dataclasses import replace
@@ -13,7 +15,15 @@ from mklcore.figures import style
 from mklcore.io.script import code
 from mklcore.kernels.dictionary import Band, KernelDictionary
 from mklcore.kernels.fills import fill_exponential
-from mklcore.kernels.functions import COMPOSED, KERNELS, RBF, Laplacian, Linear, Polynomial, columns_as_text
+from mklcore.kernels.functions import (
+    COMPOSED,
+    KERNELS,
+    RBF,
+    Laplacian,
+    Linear,
+    Polynomial,
+    columns_as_text,
+)
 from mklcore.kernels.grams import Rows
 from mklcore.kernels.notation import Entry, is_dictionary, read_entries, write_entries
 from mklcore.kernels.sequences import SEQUENCE_KERNELS
@@ -24,7 +34,10 @@ SMOOTHNESS = [0.1, 0.5, 0.77, 1.5, 2.0, 2.5, 9.5, 20.0, math.inf]
 REFERENCES = [
     (Linear(), linear_kernel),
     (Polynomial(3), lambda a, b: polynomial_kernel(a, b, degree=3, gamma=1.0, coef0=1.0)),
-    (Polynomial(2, coef0=0.0), lambda a, b: polynomial_kernel(a, b, degree=2, gamma=1.0, coef0=0.0)),
+    (
+        Polynomial(2, coef0=0.0),
+        lambda a, b: polynomial_kernel(a, b, degree=2, gamma=1.0, coef0=0.0),
+    ),
     (RBF(1.7), lambda a, b: rbf_kernel(a, b, gamma=1 / (2 * 1.7**2))),
     (Laplacian(2.5), lambda a, b: laplacian_kernel(a, b, gamma=1 / 2.5)),
 ]
@@ -49,10 +62,16 @@ def tables():
 @every("columns", [(0, 1, 2, 3, 4), (3, 1), (2,)])
 def test_train_and_cross_values_equal_scikit_learn(tables, spec, reference, columns):
     X, Z = tables
-    stack = KernelDictionary((replace(spec, features=columns),), standardize=False).grams(X, normalise=None)
-    np.testing.assert_allclose(stack.values[0], reference(X[:, columns], X[:, columns]), rtol=1e-12, atol=1e-12)
+    stack = KernelDictionary((replace(spec, features=columns),), standardize=False).grams(
+        X, normalise=None
+    )
+    np.testing.assert_allclose(
+        stack.values[0], reference(X[:, columns], X[:, columns]), rtol=1e-12, atol=1e-12
+    )
     np.testing.assert_array_equal(stack.values[0], stack.values[0].T)
-    np.testing.assert_allclose(stack.cross(Z)[0], reference(Z[:, columns], X[:, columns]), rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(
+        stack.cross(Z)[0], reference(Z[:, columns], X[:, columns]), rtol=1e-12, atol=1e-12
+    )
 
 
 def test_exponential_leaf_is_exact_to_the_last_digits():
@@ -72,7 +91,9 @@ def test_specs_are_values():
     assert hash(RBF(1)) == hash(RBF(1.0))
     assert len({RBF(1.0), RBF(1.0, relative=True), Laplacian(1.0)}) == 3
     assert Linear(features=[np.int64(2), 0]).features == Linear(features=(2, 0)).settled == (2, 0)
-    assert len({Linear(), Linear(), Linear(features=(0,)), Polynomial(2), Polynomial(2, coef0=1)}) == 3
+    assert (
+        len({Linear(), Linear(), Linear(features=(0,)), Polynomial(2), Polynomial(2, coef0=1)}) == 3
+    )
     with pytest.raises(AttributeError):
         RBF(1.0).width = 2.0  # type: ignore[misc]
 
@@ -134,7 +155,11 @@ def test_registry_entries_can_build_their_kernel(key):
 # What every kernel can do
 
 LIN, NARROW = mkl.Linear(features=(0, 2)), mkl.RBF(0.5, features=(1, 2, 3), relative=True)
-ALONE = mkl.RBF(1.0, features=(0,), relative=True), mkl.Delta(features=(4,)), mkl.Matern(1.0, features=(1,))
+ALONE = (
+    mkl.RBF(1.0, features=(0,), relative=True),
+    mkl.Delta(features=(4,)),
+    mkl.Matern(1.0, features=(1,)),
+)
 EVERY_KERNEL = [
     *(spec for spec, _ in REFERENCES),
     mkl.Polynomial(3, coef0=0.5, features=(1, 2)),
@@ -171,9 +196,12 @@ def test_every_kernel_is_semidefinite_and_the_same_wherever_it_is_computed(spec,
     assert np.linalg.eigvalsh(gram)[0] > -1e-10 * np.trace(gram)
     np.testing.assert_allclose(gram[:5], gram[40:], atol=1e-12)
     order = np.random.default_rng(1).permutation(45)
-    assert kernels.grams(X[order], None).values[0] == pytest.approx(gram[order][:, order], abs=1e-10)
+    assert kernels.grams(X[order], None).values[0] == pytest.approx(
+        gram[order][:, order], abs=1e-10
+    )
     for normalise, center in (("multiplicative", False), ("spherical", True)):
-        stack, lazy = kernels.grams(X, normalise, center), Rows.build(kernels, X, normalise, center)
+        stack = kernels.grams(X, normalise, center)
+        lazy = Rows.build(kernels, X, normalise, center)
         assert stack.cross(X) == pytest.approx(stack.values, abs=1e-11)
         assert lazy.rows(np.arange(45)) == pytest.approx(stack.values, abs=1e-11)
         assert lazy.cross(new) == pytest.approx(stack.cross(new), abs=1e-11)
@@ -203,8 +231,13 @@ def test_kernels_written_as_text_are_read_again(text):
 def test_what_the_text_means():
     first, second, _ = read_entries("lin@1,3&rbf0.5m@2-4;~lin@1|pol2@*;rbf1m@*", 4)
     assert (first.spec, first.on) == (mkl.Product(LIN, NARROW), True)
-    assert (second.spec, second.on) == (mkl.Sum(mkl.Linear(features=(0,)), mkl.Polynomial(2)), False)
-    assert read_entries("^rbf1m@1^lin@4", 4)[0].spec == mkl.Interaction(ALONE[0], mkl.Linear(features=(3,)))
+    assert (second.spec, second.on) == (
+        mkl.Sum(mkl.Linear(features=(0,)), mkl.Polynomial(2)),
+        False,
+    )
+    assert read_entries("^rbf1m@1^lin@4", 4)[0].spec == mkl.Interaction(
+        ALONE[0], mkl.Linear(features=(3,))
+    )
     assert not any(map(is_dictionary, ("^nonsense@1", "^lin@1&lin@2")))
 
     class Elsewhere(mkl.Linear):
@@ -212,7 +245,10 @@ def test_what_the_text_means():
 
     refused(
         (lambda: read_entries("lin@1..3&rbf1m@2", 4), "means several kernels"),
-        (lambda: write_entries([Entry(mkl.Sum(mkl.Product(LIN, NARROW), POLY))]), "parts are plain kernels"),
+        (
+            lambda: write_entries([Entry(mkl.Sum(mkl.Product(LIN, NARROW), POLY))]),
+            "parts are plain kernels",
+        ),
         (lambda: write_entries([Entry(Elsewhere())]), "needs a line in KERNELS"),
     )
 
@@ -240,12 +276,15 @@ def test_ranks_bring_rows_as_near_as_their_order_says():
     X = np.column_stack([[1.0, 2.0, 3.0, 1e6], [0.0, 0.0, 1.0, 1.0], [1.0, 1.0, 0.0, 0.0]])
     settled = mkl.Ranked(mkl.Laplacian(1.0), categories=(1, 2)).settle(X)
     apart = -np.log(settled.values(X, X))
-    ranks, values = np.arange(4.0), X[:, 0]
+    ranks = np.arange(4.0)
+    values = X[:, 0]
     wanted = np.abs(np.subtract.outer(ranks, ranks)) / (2 * ranks.std())
     wanted += np.abs(np.subtract.outer(values, values)) / (2 * values.std())
-    assert apart == pytest.approx(wanted + 2.0 * (X[:, 1:2] != X[:, 1]))  # another category is 2 apart
+    # another category is 2 apart
+    assert apart == pytest.approx(wanted + 2.0 * (X[:, 1:2] != X[:, 1]))
     beyond = X[3:] * [2.0, 1.0, 1.0]
-    assert settled.values(beyond, X) == pytest.approx(settled.values(X[3:], X))  # no farther than the training rows
+    # no farther than the training rows
+    assert settled.values(beyond, X) == pytest.approx(settled.values(X[3:], X))
 
 
 def test_a_product_of_columns_and_letters():

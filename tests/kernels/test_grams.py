@@ -73,17 +73,30 @@ def by_definition(K, normalise):
 @every("center", [False, True])
 @every("normalise", NORMALISATIONS)
 def test_normalisation_and_centring_by_definition_on_train_and_test(X, X_new, normalise, center):
-    stack, plain = DICTIONARY.grams(X, normalise=normalise, center=center), DICTIONARY.grams(X, normalise=None)
+    stack = DICTIONARY.grams(X, normalise=normalise, center=center)
+    plain = DICTIONARY.grams(X, normalise=None)
     Z = (X_new - X.mean(axis=0)) / X.std(axis=0)
-    blocks, found = plain.cross(X_new), stack.cross(X_new)
+    blocks = plain.cross(X_new)
+    found = stack.cross(X_new)
     for m, K in enumerate(plain.values):
-        own = KernelDictionary((plain.specs[m],), standardize=False).grams(Z, normalise=None).values[0].diagonal()
-        B, G = blocks[m], centred(K) if center else K
-        np.testing.assert_allclose(stack.values[m], by_definition(G, normalise), rtol=1e-9, atol=1e-11)
-        if center:  # the test rows beside the training rows in one gram: what it asks of an infinite table
+        own = (
+            KernelDictionary((plain.specs[m],), standardize=False)
+            .grams(Z, normalise=None)
+            .values[0]
+            .diagonal()
+        )
+        B = blocks[m]
+        G = centred(K) if center else K
+        np.testing.assert_allclose(
+            stack.values[m], by_definition(G, normalise), rtol=1e-9, atol=1e-11
+        )
+        # the test rows beside the training rows in one gram: what it asks of an infinite table
+        if center:
             own = own - 2 * B.mean(axis=1) + K.mean()
             B = B - K.mean(axis=0) - B.mean(axis=1, keepdims=True) + K.mean()
-        B = B / (np.sqrt(np.outer(own, G.diagonal())) if normalise == "spherical" else stack.scales[m])
+        B = B / (
+            np.sqrt(np.outer(own, G.diagonal())) if normalise == "spherical" else stack.scales[m]
+        )
         np.testing.assert_allclose(found[m], B, rtol=1e-9, atol=1e-11)
 
 
@@ -91,7 +104,9 @@ def test_normalisation_and_centring_by_definition_on_train_and_test(X, X_new, no
 def test_every_size_is_mirrored_fully(n):
     X = np.random.default_rng(n).standard_normal((n, 3))
     K = KernelDictionary((Linear(), RBF(1.0)), standardize=False).grams(X, normalise=None).values
-    np.testing.assert_allclose(K, [X @ X.T, np.exp(-((X[:, None] - X) ** 2).sum(2) / 2)], rtol=1e-13, atol=1e-13)
+    np.testing.assert_allclose(
+        K, [X @ X.T, np.exp(-((X[:, None] - X) ** 2).sum(2) / 2)], rtol=1e-13, atol=1e-13
+    )
 
 
 def test_sharing_distances_changes_nothing(X, X_new):
@@ -105,11 +120,19 @@ def test_sharing_distances_changes_nothing(X, X_new):
 
 def test_any_numeric_table_is_accepted_and_left_alone(X):
     X = X.astype(np.float32).astype(np.float64)
-    expected, locked = DICTIONARY.grams(X), X.copy()
+    expected = DICTIONARY.grams(X)
+    locked = X.copy()
     locked.flags.writeable = False
-    tables = locked, np.asfortranarray(X), X.astype(np.float32), X.tolist(), np.repeat(X, 2, axis=0)[::2]
+    tables = (
+        locked,
+        np.asfortranarray(X),
+        X.astype(np.float32),
+        X.tolist(),
+        np.repeat(X, 2, axis=0)[::2],
+    )
     for table in tables:
-        before, stack = np.array(table), DICTIONARY.grams(table)
+        before = np.array(table)
+        stack = DICTIONARY.grams(table)
         np.testing.assert_array_equal(stack.values, expected.values)
         np.testing.assert_array_equal(stack.cross(table), expected.cross(X))
         np.testing.assert_array_equal(before, table)
@@ -139,7 +162,9 @@ def test_constant_kernels_are_left_out_and_named(X):
     assert len(stack.scales) == len(stack.families) == len(stack.specs) == len(stack.names) == 7
     assert "linear d" not in stack.names
     np.testing.assert_allclose(stack.cross(X), stack.values, rtol=1e-11, atol=1e-12)
-    np.testing.assert_array_equal(stack.values[5], KernelDictionary((d.specs[6],)).grams(X).values[0])
+    np.testing.assert_array_equal(
+        stack.values[5], KernelDictionary((d.specs[6],)).grams(X).values[0]
+    )
     for normalise, center in (("trace", False), ("diag", False), ("spherical", True), (None, True)):
         assert d.grams(X, normalise=normalise, center=center).n_kernels == 7
     for normalise in ("spherical", None):
@@ -155,7 +180,9 @@ def test_duplicates_are_named_and_kept(X):
     d = KernelDictionary((Linear(features=(0,)), RBF(1.0), Linear(features=(0,)), RBF(1.0 + 1e-13)))
     stack = d.grams(X)
     assert stack.n_kernels == 4
-    assert stack.notes[0].startswith("linear x0, linear x0 (2): the same kernel after normalisation")
+    assert stack.notes[0].startswith(
+        "linear x0, linear x0 (2): the same kernel after normalisation"
+    )
     assert stack.notes[1].startswith("RBF 1, RBF 1 (2): the same")
     assert len(stack.notes) == 2
     assert GramStack.from_array(stack.values, stack.names).notes == stack.notes
@@ -172,8 +199,12 @@ def test_spherical_rows_without_length_become_zero():
 @every("normalise", ["multiplicative", "spherical"])
 def test_cut_stacks_stay_consistent(X, X_new, normalise, center):
     stack = DICTIONARY.grams(X, normalise=normalise, center=center)
-    rows, others, mask = np.array([5, 2, 80, 33]), np.array([1, 7]), np.isin(np.arange(83), [2, 5])
-    part, block, blocks = stack.take(rows), stack.block(others, rows), stack.cross(X_new)
+    rows = np.array([5, 2, 80, 33])
+    others = np.array([1, 7])
+    mask = np.isin(np.arange(83), [2, 5])
+    part = stack.take(rows)
+    block = stack.block(others, rows)
+    blocks = stack.cross(X_new)
     np.testing.assert_array_equal(part.values, stack.values[:, rows][:, :, rows])
     np.testing.assert_array_equal(part.cross(X_new), blocks[:, :, rows])
     np.testing.assert_array_equal(part.take([3, 0]).cross(X_new), blocks[:, :, [33, 5]])
@@ -186,13 +217,19 @@ def test_cut_stacks_stay_consistent(X, X_new, normalise, center):
 BAD_TABLES = (
     (np.arange(4.0), r"got shape \(4,\)"),
     (np.empty((0, 2)), "at least one row and one column"),
-    ([[1.0, np.nan], [0.0, 1.0]], r"1 value\(s\) that are NaN or infinite, the first in row 0, column 1"),
+    (
+        [[1.0, np.nan], [0.0, 1.0]],
+        r"1 value\(s\) that are NaN or infinite, the first in row 0, column 1",
+    ),
     ([["a", "b"]], "numeric table"),
     (np.ones((2, 2)) * 1j, "complex numbers"),
     ([[1.0], [1.0, 2.0]], "numeric table"),
 )
 BAD_STACKS = (
-    (np.eye(3), r"three axes \(M, n, n\); this one has shape \(3, 3\). For one kernel pass K\[None\]"),
+    (
+        np.eye(3),
+        r"three axes \(M, n, n\); this one has shape \(3, 3\). For one kernel pass K\[None\]",
+    ),
     (np.ones((2, 3, 4)), r"square matrices \(M, n, n\); this one has shape \(2, 3, 4\)"),
     (np.empty((0, 3, 3)), "at least one kernel and one row"),
     (np.empty((1, 2, 2), dtype=object), "must be numeric; this one has dtype object"),
@@ -200,8 +237,14 @@ BAD_STACKS = (
     (np.eye(2)[None] * 1j, "must be numeric; this one has dtype complex128"),
     ([[[1.0, 2.0], [3.0]]], "ragged"),
     (np.diag([1.0, np.nan])[None], r"kernel 0 is not finite: entry \(1, 1\) is nan"),
-    (np.stack([np.eye(3), -np.eye(3)]), "kernel 1 is not positive semidefinite: its smallest eigenvalue is -1"),
-    (np.array([np.eye(2), [[1.0, 0.1], [0.2, 1.0]]]), r"kernel 1 is not symmetric: max \|K_ij - K_ji\| is 0.1"),
+    (
+        np.stack([np.eye(3), -np.eye(3)]),
+        "kernel 1 is not positive semidefinite: its smallest eigenvalue is -1",
+    ),
+    (
+        np.array([np.eye(2), [[1.0, 0.1], [0.2, 1.0]]]),
+        r"kernel 1 is not symmetric: max \|K_ij - K_ji\| is 0.1",
+    ),
 )
 BAD_ROWS = (
     ([], "at least one"), ([83], "between 0 and 82"), ([-1], "between 0 and 82"), ([0.5], "list of indices"),
@@ -210,19 +253,40 @@ BAD_ROWS = (
 
 
 def test_refusals(X):
-    stack, given = DICTIONARY.grams(X), GramStack.from_array
-    doors = (DICTIONARY.grams, BAD_TABLES), (stack.cross, BAD_TABLES), (given, BAD_STACKS), (stack.take, BAD_ROWS)
+    stack = DICTIONARY.grams(X)
+    given = GramStack.from_array
+    doors = (
+        (DICTIONARY.grams, BAD_TABLES),
+        (stack.cross, BAD_TABLES),
+        (given, BAD_STACKS),
+        (stack.take, BAD_ROWS),
+    )
     refused(
         *((partial(door, bad), words) for door, table in doors for bad, words in table),
         (lambda: DICTIONARY.grams(X[:, :2]), "needs column 2, but the data have 2"),
-        (lambda: KernelDictionary.default(4).grams(X[:1]), r"Every kernel is constant .*n_samples = 1"),
+        (
+            lambda: KernelDictionary.default(4).grams(X[:1]),
+            r"Every kernel is constant .*n_samples = 1",
+        ),
         (lambda: stack.cross(X[:, :3]), "X has 3 features, but the kernels were built on 4"),
-        (lambda: KernelDictionary(Linear()).grams(1e-9 * X).cross(1e305 * X), "Column 0 is too far from its"),
+        (
+            lambda: KernelDictionary(Linear()).grams(1e-9 * X).cross(1e305 * X),
+            "Column 0 is too far from its",
+        ),
         (lambda: given(np.eye(2)[None], ["a", "b"]), "holds 1 kernels, but 2 names were"),
         (lambda: given(np.eye(83)[None]).cross(X), r"made from an array.*Pass test blocks"),
-        (lambda: target_alignment(np.eye(40)[None], np.arange(39.0)), "target has 39 rows, the kernels have"),
-        (lambda: target_alignment(np.eye(40)[None], ["a"] * 40), "at least two classes, this one has only"),
-        (lambda: target_matrix(np.ones((1, 1, 1))), r"one or two axes and at least one row, got shape \(1, 1"),
+        (
+            lambda: target_alignment(np.eye(40)[None], np.arange(39.0)),
+            "target has 39 rows, the kernels have",
+        ),
+        (
+            lambda: target_alignment(np.eye(40)[None], ["a"] * 40),
+            "at least two classes, this one has only",
+        ),
+        (
+            lambda: target_matrix(np.ones((1, 1, 1))),
+            r"one or two axes and at least one row, got shape \(1, 1",
+        ),
         (lambda: target_matrix([0, 1], task="novelty"), "task must be"),
         (lambda: alignment_matrix(np.eye(3)), "three axes"),
     )
@@ -233,7 +297,12 @@ def test_a_stack_from_an_array_is_used_as_it_is(X):
     K.flags.writeable = False
     stack = GramStack.from_array(K, names=[f"k{m}" for m in range(8)])
     assert np.shares_memory(stack.values, K)
-    assert (stack.names[1], stack.families[0], stack.specs, stack.normalise) == ("k1", "precomputed", None, None)
+    assert (stack.names[1], stack.families[0], stack.specs, stack.normalise) == (
+        "k1",
+        "precomputed",
+        None,
+        None,
+    )
     assert (stack.scales == 1).all()
     assert GramStack.from_array(K + np.eye(83)).names[2] == "kernel 2"
     np.testing.assert_array_equal(stack.take([1, 4]).values, K[:, [1, 4]][:, :, [1, 4]])
@@ -255,19 +324,26 @@ def test_kernels_are_accepted_as_their_eigenvalues_say(rank: int, smallest: floa
     spectrum[-1] = smallest
     gram = (vectors * spectrum) @ vectors.T
     gram = np.ascontiguousarray(0.5 * (gram + gram.T))
-    with nullcontext() if smallest > -1e-9 else pytest.raises(KernelError, match="not positive semidefinite"):
+    with (
+        nullcontext()
+        if smallest > -1e-9
+        else pytest.raises(KernelError, match="not positive semidefinite")
+    ):
         check_gram("one", gram)
 
 
 def test_indefinite_kernels_are_clipped_on_request_with_a_warning():
     rng = np.random.default_rng(5)
     B = rng.standard_normal((12, 12))
-    indefinite, fine = 0.5 * (B + B.T), B @ B.T
+    indefinite = 0.5 * (B + B.T)
+    fine = B @ B.T
     K = np.stack([indefinite, fine])
     with pytest.warns(UserWarning, match=r"odd is not positive semidefinite .* set to 0"):
         stack = GramStack.from_array(K, ["odd", "even"], clip=True)
     spectrum, vectors = np.linalg.eigh(indefinite)
-    assert stack.values[0] == pytest.approx((vectors * np.maximum(spectrum, 0)) @ vectors.T, abs=1e-10)
+    assert stack.values[0] == pytest.approx(
+        (vectors * np.maximum(spectrum, 0)) @ vectors.T, abs=1e-10
+    )
     assert np.array_equal(stack.values[1], fine)
     assert np.array_equal(K[0], indefinite)
 
@@ -284,8 +360,11 @@ def stack():
 
 def test_alignment_by_definition(stack):
     K = np.concatenate([stack.values, 7 * stack.values[:1], np.zeros((1, 40, 40))])
-    A, sizes = alignment_matrix(K), np.maximum(np.linalg.norm(K, axis=(1, 2)), 1e-9)
-    np.testing.assert_allclose(A, np.einsum("iab,jab->ij", K, K) / np.outer(sizes, sizes), rtol=1e-12, atol=1e-14)
+    A = alignment_matrix(K)
+    sizes = np.maximum(np.linalg.norm(K, axis=(1, 2)), 1e-9)
+    np.testing.assert_allclose(
+        A, np.einsum("iab,jab->ij", K, K) / np.outer(sizes, sizes), rtol=1e-12, atol=1e-14
+    )
     np.testing.assert_array_equal(A, A.T)
     assert (A.diagonal()[:-1] == 1).all()
     assert A.min() >= 0
@@ -295,7 +374,9 @@ def test_alignment_by_definition(stack):
 
 def test_target_alignment_by_definition(stack):
     rng = np.random.default_rng(9)
-    labels, three, y = rng.integers(0, 2, 40), rng.integers(0, 3, 40), rng.standard_normal(40)
+    labels = rng.integers(0, 2, 40)
+    three = rng.integers(0, 3, 40)
+    y = rng.standard_normal(40)
     for target, columns in (
         (labels, 2.0 * labels - 1),
         (np.array(["no", "yes"])[labels], 2.0 * labels - 1),
@@ -306,7 +387,9 @@ def test_target_alignment_by_definition(stack):
     ):
         columns = columns.reshape(40, -1)
         ideal = columns @ columns.T
-        expected = [(K * ideal).sum() / np.linalg.norm(K) / np.linalg.norm(ideal) for K in stack.values]
+        expected = [
+            (K * ideal).sum() / np.linalg.norm(K) / np.linalg.norm(ideal) for K in stack.values
+        ]
         np.testing.assert_allclose(target_alignment(stack, target), expected, rtol=1e-9)
         assert target_alignment(ideal[None], target) == pytest.approx(1.0)
     assert target_alignment(np.zeros((1, 2, 2)), [0, 1]) == 0
@@ -320,17 +403,25 @@ def test_eigenvalues_come_largest_first_and_effective_rank_counts_directions(sta
     spectra = eigenvalues(stack)
     assert spectra.shape == (5, 40)
     assert (np.diff(spectra, axis=1) <= 0).all()
-    np.testing.assert_allclose(spectra.sum(axis=1), np.trace(stack.values, axis1=1, axis2=2), rtol=1e-12)
+    np.testing.assert_allclose(
+        spectra.sum(axis=1), np.trace(stack.values, axis1=1, axis2=2), rtol=1e-12
+    )
     np.testing.assert_array_equal(eigenvalues(np.diag([1.0, 3.0, 2.0])), [3, 2, 1])
-    np.testing.assert_allclose(effective_rank(stack), spectra.sum(1) ** 2 / (spectra**2).sum(1), rtol=1e-10)
-    np.testing.assert_allclose(effective_rank(np.stack([np.eye(6), np.ones((6, 6)), np.zeros((6, 6))])), [6, 1, 0])
+    np.testing.assert_allclose(
+        effective_rank(stack), spectra.sum(1) ** 2 / (spectra**2).sum(1), rtol=1e-10
+    )
+    np.testing.assert_allclose(
+        effective_rank(np.stack([np.eye(6), np.ones((6, 6)), np.zeros((6, 6))])), [6, 1, 0]
+    )
 
 
 def test_effective_rows_count_those_a_kernel_hangs_on():
     column = np.zeros(200)
     column[[7, 90]] = 1.0  # two rows are out
     spread = np.random.default_rng(0).uniform(-1, 1, 200)
-    kernels = np.stack([np.eye(200), np.ones((200, 200)), np.outer(column, column), np.outer(spread, spread)])
+    kernels = np.stack(
+        [np.eye(200), np.ones((200, 200)), np.outer(column, column), np.outer(spread, spread)]
+    )
     rows = effective_rows(kernels)
     np.testing.assert_allclose(rows[:3], [200, 0, 2], rtol=0.03)
     away = (spread - spread.mean()) ** 2
@@ -340,7 +431,8 @@ def test_effective_rows_count_those_a_kernel_hangs_on():
 def test_duplicates_are_grouped(stack):
     K = stack.values
     different = K[1].copy()
-    different[30, 31] = different[31, 30] = different[30, 31] + 1e-8  # rows that a probe would not meet
+    # rows that a probe would not meet
+    different[30, 31] = different[31, 30] = different[30, 31] + 1e-8
     order = np.stack([K[0], K[1], 5 * K[0], K[2], K[1] * (1 + 1e-13), different, K[0]])
     assert duplicates(order) == ((0, 2, 6), (1, 4))
     assert duplicates(stack) == ()

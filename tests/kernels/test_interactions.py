@@ -1,5 +1,5 @@
-"""Kernels of a functional ANOVA: means of zero, against brute force, through text, code and files, and which sets are
-found.
+"""Kernels of a functional ANOVA: means of zero, against brute force, through text, code and files,
+and which sets are found.
 """
 
 from dataclasses import replace
@@ -26,8 +26,12 @@ def plain(*specs):
 @pytest.fixture(scope="module")
 def table():
     rng = np.random.default_rng(0)
-    X = np.column_stack([rng.standard_normal((40, 2)), rng.integers(0, 3, 40), rng.integers(0, 2, 40)])
-    new = np.column_stack([rng.standard_normal((9, 2)), rng.integers(0, 4, 9), rng.integers(0, 2, 9)])
+    X = np.column_stack(
+        [rng.standard_normal((40, 2)), rng.integers(0, 3, 40), rng.integers(0, 2, 40)]
+    )
+    new = np.column_stack(
+        [rng.standard_normal((9, 2)), rng.integers(0, 4, 9), rng.integers(0, 2, 9)]
+    )
     return X, new
 
 
@@ -59,7 +63,8 @@ def test_a_product_is_that_of_its_parts_wherever_it_is_computed(table):
 
 def test_sums_of_kernels_reproduce_a_brute_force_anova():
     """Interpolating with all interactions on a grid gives the ANOVA terms of the table of values."""
-    shape, f = (4, 3, 2), np.random.default_rng(0).standard_normal((4, 3, 2))
+    shape = (4, 3, 2)
+    f = np.random.default_rng(0).standard_normal((4, 3, 2))
     sets = [one for size in (1, 2, 3) for one in combinations(range(3), size)]
     kernels = plain(*(Interaction(*(mkl.Delta(features=(j,)) for j in one)) for one in sets))
     stack = kernels.grams(np.array(list(np.ndindex(shape)), dtype=float), normalise=None)
@@ -73,7 +78,8 @@ def test_sums_of_kernels_reproduce_a_brute_force_anova():
 
 def test_many_values_are_summed_up_by_groups_but_not_for_equality(monkeypatch):
     column = np.random.default_rng(0).standard_normal((500, 1))
-    part, delta = mkl.RBF(1.0, features=(0,)), mkl.Delta(features=(0,))
+    part = mkl.RBF(1.0, features=(0,))
+    delta = mkl.Delta(features=(0,))
     exact = ColumnMeasure.of(part, column)
     monkeypatch.setattr("mklcore.kernels.interactions.MOST_NODES", 400)
     monkeypatch.setattr("mklcore.kernels.interactions.GROUPS", 60)
@@ -81,7 +87,9 @@ def test_many_values_are_summed_up_by_groups_but_not_for_equality(monkeypatch):
     assert (len(exact.nodes), len(summed.nodes)) == (500, 60)
     assert summed.shares.sum() == pytest.approx(1.0)
     assert summed.means_at(part, column) == pytest.approx(exact.means_at(part, column), abs=5e-3)
-    values, equal = plain(Interaction(part), Interaction(delta)).grams(column, normalise=None).values
+    values, equal = (
+        plain(Interaction(part), Interaction(delta)).grams(column, normalise=None).values
+    )
     assert np.linalg.eigvalsh(values)[0] > -1e-10  # semidefinite whatever the measure
     assert abs(values.mean(axis=0)).max() < 1e-2
     assert abs(equal.mean(axis=0)).max() < 1e-12
@@ -138,25 +146,33 @@ def test_without_products_it_is_the_recommended_kernels_without_their_means():
     recommended = mkl.KernelDictionary.recommended(DATA, whole=False)
     alone = mkl.KernelDictionary.interactions(DATA, order=1)
     assert alone.names == recommended.names
-    assert alone.grams(DATA.X, None).values == pytest.approx(recommended.grams(DATA.X, None, True).values, abs=1e-12)
+    assert alone.grams(DATA.X, None).values == pytest.approx(
+        recommended.grams(DATA.X, None, True).values, abs=1e-12
+    )
 
 
 def test_candidates_are_taken_by_name():
     alone = len(mkl.KernelDictionary.interactions(DATA, order=1))
-    found = mkl.KernelDictionary.interactions(DATA, candidates=[("a", "c"), ("c", "a"), ("b", "c", "d")])
+    found = mkl.KernelDictionary.interactions(
+        DATA, candidates=[("a", "c"), ("c", "a"), ("b", "c", "d")]
+    )
     assert found.names[alone:] == (
         "a × c, linear × linear",
         "a × c, RBF 1 × median × RBF 1 × median",
         "b × c × d, linear × linear × linear",
         "b × c × d, RBF 1 × median × RBF 1 × median × RBF 1 × median",
     )
-    assert len(mkl.KernelDictionary.interactions(DATA, candidates=[("a", "c")], curved=False)) == 4 + 1
+    assert (
+        len(mkl.KernelDictionary.interactions(DATA, candidates=[("a", "c")], curved=False)) == 4 + 1
+    )
 
 
 def test_categories_and_binary_columns_act_by_source_column():
     rng = np.random.default_rng(0)
     n = 400
-    color, flag, size = rng.integers(0, 3, n), rng.integers(0, 2, n), rng.standard_normal(n)
+    color = rng.integers(0, 3, n)
+    flag = rng.integers(0, 2, n)
+    size = rng.standard_normal(n)
     X = np.column_stack([color == 0, color == 1, color == 2, flag, size]).astype(float)
     data = Dataset(
         X, (color == 1) * flag + size * (color == 2) + 0.1 * rng.standard_normal(n),
@@ -166,7 +182,9 @@ def test_categories_and_binary_columns_act_by_source_column():
     assert set(interacting(data)) == {("color", "flag"), ("color", "size")}
     kernels = mkl.KernelDictionary.interactions(data)
     assert "color × flag, delta × linear" in kernels.names
-    assert {"color × size, delta × linear", "color × size, delta × RBF 1 × median"} <= set(kernels.names)
+    assert {"color × size, delta × linear", "color × size, delta × RBF 1 × median"} <= set(
+        kernels.names
+    )
     assert kernels.grams(data.X).cross(data.X[:3]).shape == (len(kernels), 3, n)
 
 
@@ -176,11 +194,15 @@ def test_categories_and_binary_columns_act_by_source_column():
 @every("seed", range(5))
 def test_a_product_without_main_effects_is_found_and_nothing_where_columns_act_alone(seed):
     assert interacting(made(lambda X: X[:, 1] * X[:, 3], seed=seed, noise=0.5)) == (("b", "d"),)
-    assert interacting(made(lambda X: np.sin(2 * X[:, 0]) + X[:, 1] ** 2 - X[:, 2], seed=seed)) == ()
+    assert (
+        interacting(made(lambda X: np.sin(2 * X[:, 0]) + X[:, 1] ** 2 - X[:, 2], seed=seed)) == ()
+    )
 
 
 def test_sets_of_three_are_found_and_the_order_is_that_of_strength():
-    data = made(lambda X: 2 * X[:, 0] * X[:, 1] * X[:, 2] + 3 * X[:, 0] * X[:, 1] + X[:, 2] * X[:, 3], n=600)
+    data = made(
+        lambda X: 2 * X[:, 0] * X[:, 1] * X[:, 2] + 3 * X[:, 0] * X[:, 1] + X[:, 2] * X[:, 3], n=600
+    )
     assert interacting(data, 2)[:2] == (("a", "b"), ("c", "d"))
     assert ("a", "b", "c") in interacting(data, 3)
     assert ("a", "b", "d") not in interacting(data, 3)
@@ -200,7 +222,10 @@ def test_classes_and_tables_without_a_target():
     X = np.random.default_rng(0).standard_normal((400, 3))
     alone = Dataset(X, np.ones(400, dtype=np.int64), task="novelty")
     for data, found in (
-        (Dataset(X, np.digitize(X[:, 0] * X[:, 1], [-0.5, 0.5]), task="multiclass"), (("x0", "x1"),)),
+        (
+            Dataset(X, np.digitize(X[:, 0] * X[:, 1], [-0.5, 0.5]), task="multiclass"),
+            (("x0", "x1"),),
+        ),
         (Dataset(X, (X[:, 0] * X[:, 2] > 0).astype(np.int64), task="binary"), (("x0", "x2"),)),
         (alone, ()),
         (Dataset(X[:, :1], X[:, 0]), ()),

@@ -1,4 +1,6 @@
-"""Approximated kernels: features against Gram matrices, fits on them against the exact solvers on Phi Phi'."""
+"""Approximated kernels: features against Gram matrices, fits on them against the exact solvers on
+Phi Phi'.
+"""
 
 import numpy as np
 import pytest
@@ -38,7 +40,9 @@ def stack():
 
 def grams_of(stack):
     """The approximated kernels as Gram matrices."""
-    return mkl.GramStack.from_array(np.stack([stack.gram(m) for m in range(stack.n_kernels)]), stack.names)
+    return mkl.GramStack.from_array(
+        np.stack([stack.gram(m) for m in range(stack.n_kernels)]), stack.names
+    )
 
 
 @pytest.fixture(scope="module")
@@ -51,21 +55,30 @@ def grams(stack):
     (KernelDictionary.per_group(Linear(), [[0, 2], [1], [3, 4, 5]]), column_features),
 ])  # fmt: skip
 @every("normalise, center", NORMALISATIONS)
-def test_landmarks_as_many_as_rows_and_columns_give_the_kernels_exactly(kernels, features, normalise, center):
-    exact, found = kernels.grams(DATA.X, normalise, center), features(kernels, DATA.X, normalise, center)
+def test_landmarks_as_many_as_rows_and_columns_give_the_kernels_exactly(
+    kernels, features, normalise, center
+):
+    exact = kernels.grams(DATA.X, normalise, center)
+    found = features(kernels, DATA.X, normalise, center)
     assert found.names == exact.names
     assert found.approximation_error == pytest.approx(0.0, abs=1e-7)
     assert features is not column_features or found.table.shape == (DATA.n_samples, 6)
-    new, blocks = found.cross(NEW), exact.cross(NEW)
+    new = found.cross(NEW)
+    blocks = exact.cross(NEW)
     for m, gram in enumerate(exact.values):
         own = found.values[m].values.astype(float)
         assert np.abs(own @ own.T - gram).max() < 1e-6 * np.abs(gram).max()
         assert np.abs(new[m].values @ own.T - blocks[m]).max() < 1e-6 * np.abs(blocks[m]).max()
 
 
-def test_the_share_of_the_trace_that_is_lost_is_that_of_the_traces_and_falls_with_the_landmarks(stack):
-    exact, traced = KERNELS.grams(DATA.X, "trace").values, mkl.Nystroem(30).features(KERNELS, DATA.X, "trace")
-    lost = 1.0 - np.array([np.trace(a) / np.trace(b) for a, b in zip(grams_of(traced).values, exact, strict=True)])
+def test_the_share_of_the_trace_that_is_lost_is_that_of_the_traces_and_falls_with_the_landmarks(
+    stack,
+):
+    exact = KERNELS.grams(DATA.X, "trace").values
+    traced = mkl.Nystroem(30).features(KERNELS, DATA.X, "trace")
+    lost = 1.0 - np.array(
+        [np.trace(a) / np.trace(b) for a, b in zip(grams_of(traced).values, exact, strict=True)]
+    )
     assert traced.approximation_error == pytest.approx(lost, abs=1e-6)
     fewer = mkl.Nystroem(10).features(KERNELS, DATA.X).approximation_error
     assert np.all(fewer >= stack.approximation_error - 1e-7)
@@ -79,7 +92,13 @@ LOSSES = [
     ("epsilon_insensitive", 0.3),
     (mkl.Huber(0.5), 1.0),
 ]
-PENALTIES = [mkl.LpNorm(1.0), mkl.LpNorm(4 / 3), mkl.LpNorm(np.inf), mkl.BlockNorm(4.0), mkl.ElasticNet(0.5)]
+PENALTIES = [
+    mkl.LpNorm(1.0),
+    mkl.LpNorm(4 / 3),
+    mkl.LpNorm(np.inf),
+    mkl.BlockNorm(4.0),
+    mkl.ElasticNet(0.5),
+]
 
 
 def suited(loss):
@@ -88,19 +107,36 @@ def suited(loss):
 
 
 def brackets(fit, exact, grams, y, loss, C, penalty, fit_intercept=True):
-    """The fit is one on the Gram matrices as near as both gaps say, and they give what it published."""
+    """The fit is one on the Gram matrices as near as both gaps say, and they give what it
+    published.
+    """
     assert fit.status.ok
     assert fit.objective >= exact.dual_objective - 1e-6 * abs(exact.objective)
     assert exact.objective >= fit.dual_objective - 1e-6 * abs(exact.objective)
-    parts = fit.weights, fit.dual_coef, fit.intercept, loss, C, penalty, fit.dual_point, fit_intercept
-    assert mkl.certificate(grams, y, *parts) == pytest.approx((fit.objective, fit.dual_objective), rel=1e-5)
+    parts = (
+        fit.weights,
+        fit.dual_coef,
+        fit.intercept,
+        loss,
+        C,
+        penalty,
+        fit.dual_point,
+        fit_intercept,
+    )
+    assert mkl.certificate(grams, y, *parts) == pytest.approx(
+        (fit.objective, fit.dual_objective), rel=1e-5
+    )
 
 
 @every("loss, C", LOSSES)
 @every("penalty, fit_intercept", [(p, k != 3) for k, p in enumerate(PENALTIES)])
-def test_fits_are_those_of_the_exact_solvers_on_the_approximated_grams(stack, grams, penalty, loss, C, fit_intercept):
+def test_fits_are_those_of_the_exact_solvers_on_the_approximated_grams(
+    stack, grams, penalty, loss, C, fit_intercept
+):
     loss, y = make_loss(loss), suited(loss)
-    found, exact = (fit_weighted(K, y, C, loss, penalty, fit_intercept, tol=1e-4) for K in (stack, grams))
+    found, exact = (
+        fit_weighted(K, y, C, loss, penalty, fit_intercept, tol=1e-4) for K in (stack, grams)
+    )
     brackets(found, exact, grams, y, loss, C, penalty, fit_intercept)
 
 
@@ -112,8 +148,12 @@ def inside(stack, y, C, loss, p, fit_intercept, warm=None):
 
 @every("loss, fit_intercept", [("hinge", True), ("hinge", False), ("epsilon_insensitive", True)])
 @every("p", [4 / 3, 2.0])
-def test_the_path_inside_ends_at_the_exact_optimum_for_every_C_cold_or_warm(stack, grams, loss, fit_intercept, p):
-    y, warm, of_rows = suited(loss), None, 10.0 * (1.0 + np.arange(Y.size) % 3)
+def test_the_path_inside_ends_at_the_exact_optimum_for_every_C_cold_or_warm(
+    stack, grams, loss, fit_intercept, p
+):
+    y = suited(loss)
+    warm = None
+    of_rows = 10.0 * (1.0 + np.arange(Y.size) % 3)
     for C in (1e-2, 1.0, of_rows, 100.0, 1000.0):
         exact = fit_weighted(grams, y, C, make_loss(loss), mkl.LpNorm(p), fit_intercept, tol=1e-4)
         found = inside(stack, y, C, loss, p, fit_intercept)
@@ -139,12 +179,19 @@ def test_where_the_path_inside_breaks_off_the_analytic_update_goes_on(stack, mon
 
 
 @every("p, tol", [(4 / 3, 1e-4), (4 / 3, 1e-6), (2.0, 1e-4)])
-def test_where_rounding_is_coarse_the_dual_still_sums_to_its_total_and_proves_what_is_reported(p, tol):
+def test_where_rounding_is_coarse_the_dual_still_sums_to_its_total_and_proves_what_is_reported(
+    p, tol
+):
     data = mkl.load_sample("breast_cancer")
-    X, y = data.X[:300], np.where(data.y[:300] == data.y[0], 1.0, -1.0)
-    kernels = mkl.KernelDictionary.rbf_grid([0.5, 2.0]) + mkl.KernelDictionary.per_feature(mkl.Linear(), X.shape[1])
+    X = data.X[:300]
+    y = np.where(data.y[:300] == data.y[0], 1.0, -1.0)
+    kernels = mkl.KernelDictionary.rbf_grid([0.5, 2.0]) + mkl.KernelDictionary.per_feature(
+        mkl.Linear(), X.shape[1]
+    )
     features = mkl.Nystroem(15).features(kernels, X, "multiplicative", False)
-    fit = fit_weighted(features, y, 1e3, make_loss("hinge"), mkl.LpNorm(p), True, tol=tol, max_iter=300)
+    fit = fit_weighted(
+        features, y, 1e3, make_loss("hinge"), mkl.LpNorm(p), True, tol=tol, max_iter=300
+    )
     assert abs(fit.dual_point.sum()) <= 1e-10 * np.abs(fit.dual_point).sum()
     brackets(fit, fit, grams_of(features).values, y, "hinge", 1e3, mkl.LpNorm(p))
 
@@ -162,7 +209,9 @@ def test_an_estimator_with_as_many_landmarks_as_rows_is_the_exact_one(model, y):
     assert list(found.selected_) == list(exact.selected_)
     says = "decision_function" if hasattr(found, "classes_") else "predict"
     assert getattr(found, says)(NEW) == pytest.approx(getattr(exact, says)(NEW), abs=2e-3)
-    assert found.contributions(NEW).sum(axis=0) + found.intercept_ == pytest.approx(getattr(found, says)(NEW), abs=1e-5)
+    assert found.contributions(NEW).sum(axis=0) + found.intercept_ == pytest.approx(
+        getattr(found, says)(NEW), abs=1e-5
+    )
 
 
 def test_several_classes_weights_of_rows_and_paths():
@@ -176,10 +225,14 @@ def test_several_classes_weights_of_rows_and_paths():
     K = grams_of(model.training_stack(wine.X, wine.y)[0]).values
     for k, parts in enumerate(zip(model.weights_, model.dual_coef_, model.intercept_, strict=True)):
         y = np.where(wine.y == model.classes_[k], 1.0, -1.0)
-        primal, _ = mkl.certificate(K, y, *parts, "hinge", 1.0, mkl.LpNorm(2.0), sample_weight=weight)
+        primal, _ = mkl.certificate(
+            K, y, *parts, "hinge", 1.0, mkl.LpNorm(2.0), sample_weight=weight
+        )
         assert primal == pytest.approx(model.objective_[k], rel=1e-5)
     path = mkl.fit_path(asked, DATA.X, DATA.y, "C", [0.1, 0.3, 1.0], NEW, DATA.y[:7])
-    assert path.objective[-1] == pytest.approx(float(asked.fit(DATA.X, DATA.y).objective_), rel=2e-3)
+    assert path.objective[-1] == pytest.approx(
+        float(asked.fit(DATA.X, DATA.y).objective_), rel=2e-3
+    )
     assert path.train_score[-1] == pytest.approx(path.estimators[-1].score(DATA.X, DATA.y))
 
 
@@ -204,7 +257,9 @@ def test_landmarks_follow_the_seed_and_cover_the_rows():
 
 
 def test_a_saved_model_predicts_the_same_and_a_changed_file_is_refused(tmp_path):
-    model = mkl.LpMKLClassifier(p=2.0, kernels=KERNELS, approximation=mkl.Nystroem(20)).fit(DATA.X, DATA.y)
+    model = mkl.LpMKLClassifier(p=2.0, kernels=KERNELS, approximation=mkl.Nystroem(20)).fit(
+        DATA.X, DATA.y
+    )
     mkl.save_model(tmp_path / "m.mkl", model)
     again = mkl.load_model(tmp_path / "m.mkl")
     assert np.array_equal(again.decision_function(NEW), model.decision_function(NEW))
@@ -217,15 +272,29 @@ def test_a_saved_model_predicts_the_same_and_a_changed_file_is_refused(tmp_path)
 
 
 def test_what_cannot_be_approximated_is_refused():
-    near, X, y = {"approximation": mkl.Nystroem(10)}, DATA.X, DATA.y
+    near = {"approximation": mkl.Nystroem(10)}
+    X = DATA.X
+    y = DATA.y
     asked = mkl.LpMKLRegressor(p=2.0, kernels=KERNELS, **near)
     refused(
         (lambda: mkl.Nystroem(0), "whole number of 1 or more"),
-        (lambda: mkl.LpMKLClassifier(approximation="nystroem").fit(X, y), "must be None or Nystroem"),
-        (lambda: mkl.LpMKLClassifier(kernels="precomputed", **near).fit(X, y), "ready stacks have none"),
-        (lambda: mkl.LpMKLClassifier(solver="interleaved", **near).fit(X, y), "works on kernel values"),
+        (
+            lambda: mkl.LpMKLClassifier(approximation="nystroem").fit(X, y),
+            "must be None or Nystroem",
+        ),
+        (
+            lambda: mkl.LpMKLClassifier(kernels="precomputed", **near).fit(X, y),
+            "ready stacks have none",
+        ),
+        (
+            lambda: mkl.LpMKLClassifier(solver="interleaved", **near).fit(X, y),
+            "works on kernel values",
+        ),
         (lambda: mkl.GOMPClassifier(loss="hinge", **near).fit(X, y), 'loss="squared" alone'),
-        (lambda: mkl.choose_C(asked, X, Y, [0.1], rule="loo"), r'needs the Gram matrices.*use rule="kfold"'),
+        (
+            lambda: mkl.choose_C(asked, X, Y, [0.1], rule="loo"),
+            r'needs the Gram matrices.*use rule="kfold"',
+        ),
     )
     assert mkl.choose_C(asked, DATA.X, Y, [0.1, 1.0]).rule == "kfold"
 
@@ -234,7 +303,8 @@ def test_what_cannot_be_approximated_is_refused():
 @every("p", [1.0, 2.0])
 def test_linear_kernels_on_many_rows_are_solved_on_their_columns(loss, p, tmp_path):
     rng = np.random.default_rng(1)
-    X, new = rng.standard_normal((COLUMNS_FROM, 8)), rng.standard_normal((5, 8))
+    X = rng.standard_normal((COLUMNS_FROM, 8))
+    new = rng.standard_normal((5, 8))
     y = X[:, 0] - X[:, 3] + 0.3 * rng.standard_normal(len(X))
     asked = mkl.LpMKLRegressor(p=p, loss=loss, tol=1e-7)
     kernels = KernelDictionary.per_group(Linear(), [[0, 1, 2], [3, 4], [5, 6, 7]])
@@ -246,5 +316,7 @@ def test_linear_kernels_on_many_rows_are_solved_on_their_columns(loss, p, tmp_pa
     np.testing.assert_allclose(model.weights_, exact.weights_, atol=1e-3)
     np.testing.assert_allclose(model.predict(new), exact.predict(new), atol=1e-3)
     mkl.save_model(tmp_path / "one.mkl", model)
-    np.testing.assert_array_equal(mkl.load_model(tmp_path / "one.mkl").predict(new), model.predict(new))
+    np.testing.assert_array_equal(
+        mkl.load_model(tmp_path / "one.mkl").predict(new), model.predict(new)
+    )
     assert not hasattr(clone(model).fit(X[:-1], y[:-1]), "approximation_error_")

@@ -1,4 +1,6 @@
-"""Every implementation of M kernels on n rows does what the protocol says: the same numbers as stored Gram matrices."""
+"""Every implementation of M kernels on n rows does what the protocol says: the same numbers as
+stored Gram matrices.
+"""
 
 from itertools import product
 
@@ -26,7 +28,8 @@ from tests.helpers.every import every
 from tests.helpers.refusals import refused
 from tests.helpers.settings import setting
 
-N, D = 40, 3
+N = 40
+D = 3
 X = np.random.default_rng(0).standard_normal((N, D))
 KERNELS = (
     mkl.KernelDictionary.rbf_grid([0.5, 2.0])
@@ -47,10 +50,13 @@ EVERY_KIND = KERNELS + mkl.KernelDictionary(
     )
 )
 FLAT = np.column_stack([X, np.full(N, 2.0)])
-CONSTANT = mkl.KernelDictionary((mkl.RBF(1.0, features=(3,)), mkl.Linear(features=(3,))))  # left out, and zero
+# left out, and zero
+CONSTANT = mkl.KernelDictionary((mkl.RBF(1.0, features=(3,)), mkl.Linear(features=(3,))))
 MAKERS = {
     "dense": lambda kernels=KERNELS, *finish: Dense(kernels.grams(X, *finish).values),
-    "cached": lambda kernels=KERNELS, *finish: CachedOperator(Dense(kernels.grams(X, *finish).values)),
+    "cached": lambda kernels=KERNELS, *finish: CachedOperator(
+        Dense(kernels.grams(X, *finish).values)
+    ),
     "GramStack": lambda kernels=KERNELS, *finish: kernels.grams(X, *finish),
     "lazy": lambda kernels=KERNELS, *finish: Rows.build(kernels, X, *finish),
     "factored": lambda kernels=KERNELS, *finish: mkl.Nystroem(N).features(
@@ -69,8 +75,10 @@ def truth():
 @pytest.fixture(scope="module")
 def vectors():
     rng = np.random.default_rng(1)
-    a, weights = rng.standard_normal(N), rng.random(len(EVERY_KIND))
-    a[::3], weights[::4] = 0.0, 0.0
+    a = rng.standard_normal(N)
+    weights = rng.random(len(EVERY_KIND))
+    a[::3] = 0.0
+    weights[::4] = 0.0
     return a, weights
 
 
@@ -80,7 +88,9 @@ def alike(found, expected, near):
 
 @every("name, finish", product(MAKERS, FINISHES))
 def test_every_kind_of_kernels_gives_what_the_stored_stack_gives(name, finish, vectors):
-    kernels, K, near = MAKERS[name](EVERY_KIND, *finish), EVERY_KIND.grams(X, *finish).values, CLOSE.get(name, 1e-9)
+    kernels = MAKERS[name](EVERY_KIND, *finish)
+    K = EVERY_KIND.grams(X, *finish).values
+    near = CLOSE.get(name, 1e-9)
     assert isinstance(kernels, KernelOperator)
     assert (kernels.n_kernels, kernels.n_samples) == (len(K), N)
     assert kernels.capabilities <= set(Capability)
@@ -88,7 +98,8 @@ def test_every_kind_of_kernels_gives_what_the_stored_stack_gives(name, finish, v
 
     (a, weights), some = vectors, np.array([6, 0, 3])
     assert kernels.matvec(a, some[:0]).shape == (0, N)
-    for asked in (a, np.where(np.arange(N) == 5, 0.1, 1.7 * a)):  # what is remembered of the first helps the second
+    # what is remembered of the first helps the second
+    for asked in (a, np.where(np.arange(N) == 5, 0.1, 1.7 * a)):
         for found, expected in zip(kernels.matvec(asked), K @ asked, strict=True):
             alike(found, expected, near)
         alike(kernels.matvec(asked, some), K[some] @ asked, near)
@@ -96,7 +107,8 @@ def test_every_kind_of_kernels_gives_what_the_stored_stack_gives(name, finish, v
         alike(kernels.quad(asked, some), (K @ asked @ asked)[some], 10 * near)
     assert (kernels.quad(np.zeros(N)) == 0.0).all()
 
-    whole, few = np.tensordot(weights, K, 1), np.array([1, 7, 30])
+    whole = np.tensordot(weights, K, 1)
+    few = np.array([1, 7, 30])
     total = kernels.combine(weights)
     assert isinstance(total, WeightedSum)
     if total.matrix is not None:
@@ -118,16 +130,21 @@ def test_every_kind_of_kernels_gives_what_the_stored_stack_gives(name, finish, v
     fewer = kernels.select(some)
     assert fewer.n_kernels == 3
     alike(fewer.matvec(a), K[some] @ a, near)
-    np.testing.assert_allclose(frobenius_norms(kernels), np.linalg.norm(K, axis=(1, 2)), rtol=10 * near)
+    np.testing.assert_allclose(
+        frobenius_norms(kernels), np.linalg.norm(K, axis=(1, 2)), rtol=10 * near
+    )
     if Capability.FACTORS in kernels.capabilities:
         for m in (2, 8, 11):
             alike(kernels.factor(m).T @ kernels.factor(m), K[m], near)
 
 
 @every("normalise, center", FINISHES)
-def test_kernels_that_are_not_stored_finish_and_meet_new_rows_as_the_stack_does(normalise, center, vectors):
+def test_kernels_that_are_not_stored_finish_and_meet_new_rows_as_the_stack_does(
+    normalise, center, vectors
+):
     kernels = EVERY_KIND + CONSTANT
-    stack, rows = kernels.grams(FLAT, normalise, center), Rows.build(kernels, FLAT, normalise, center)
+    stack = kernels.grams(FLAT, normalise, center)
+    rows = Rows.build(kernels, FLAT, normalise, center)
     assert rows.names == stack.names
     assert list(rows.notes) == [note for note in stack.notes if "constant" in note]
     assert rows.scales == pytest.approx(stack.scales, rel=1e-10)
@@ -136,19 +153,27 @@ def test_kernels_that_are_not_stored_finish_and_meet_new_rows_as_the_stack_does(
 
     new, (a, weights) = FLAT[:9] + 0.1, vectors
     alike(rows.cross(new), stack.cross(new), 1e-10)
-    weights, duals = np.resize(weights, (2, len(stack.values))), np.stack([a, a[::-1]])
+    weights = np.resize(weights, (2, len(stack.values)))
+    duals = np.stack([a, a[::-1]])
     expected = np.einsum("tm,mik,tk->it", weights, stack.cross(new), duals)
     alike(rows.transform.scores(rows.transform.standardised(new), weights, duals), expected, 1e-9)
 
 
 @every("name", MAKERS)
-def test_training_rows_are_scored_by_blocks_and_some_of_them_keep_the_scales_of_all(name, truth, vectors):
-    (a, weights), kernels, near = (vectors[0], vectors[1][: len(truth)]), MAKERS[name](), CLOSE.get(name, 1e-10)
+def test_training_rows_are_scored_by_blocks_and_some_of_them_keep_the_scales_of_all(
+    name, truth, vectors
+):
+    (a, weights), kernels, near = (
+        (vectors[0], vectors[1][: len(truth)]),
+        MAKERS[name](),
+        CLOSE.get(name, 1e-10),
+    )
     duals = kernels.coefficients(a) if name == "factored" else a
     scored = weighted_blocks(kernels.blocks(), weights[None], duals[None])[:, 0]
     alike(scored, np.tensordot(weights, truth, 1) @ a, 10 * near)
     if name != "cached":
-        rows, some = np.array([0, 3, 9, 21]), np.array([1.0, -2.0, 0.5, 3.0])
+        rows = np.array([0, 3, 9, 21])
+        some = np.array([1.0, -2.0, 0.5, 3.0])
         assert kernels.take(rows).n_samples == 4
         alike(kernels.take(rows).matvec(some), truth[:, rows][:, :, rows] @ some, near)
 
@@ -157,7 +182,8 @@ def test_training_rows_are_scored_by_blocks_and_some_of_them_keep_the_scales_of_
 def test_estimators_and_folds_take_any_kernels_that_have_names(name):
     y = np.where(X[:, 0] + X[:, 1] ** 2 > 0.8, 1, -1)
     model = mkl.LpMKLClassifier(p=2.0, C=2.0, kernels=KERNELS)
-    kernels, plain = MAKERS[name](), clone(model).fit(X, y)
+    kernels = MAKERS[name]()
+    plain = clone(model).fit(X, y)
     found = clone(model).fit(kernels, y)
     np.testing.assert_allclose(found.weights_, plain.weights_, atol=0.03)
     np.testing.assert_allclose(found.decision_function(X), plain.decision_function(X), atol=0.03)
@@ -211,9 +237,15 @@ def test_what_kernels_that_are_not_stored_or_named_cannot_do_is_refused(truth):
 def test_stacks_and_rows_refuse_in_the_same_words(build, normalise):
     steep = mkl.KernelDictionary((mkl.Linear(), mkl.Polynomial(100)), standardize=False)
     refused(
-        (lambda: build(steep, 1e4 * FLAT, normalise=normalise), "polynomial 100 grows beyond the largest number"),
+        (
+            lambda: build(steep, 1e4 * FLAT, normalise=normalise),
+            "polynomial 100 grows beyond the largest number",
+        ),
         (lambda: build(CONSTANT, FLAT), r"Every kernel is constant .*n_samples = 40\): RBF 1, x3"),
-        (lambda: build(KERNELS, X, normalise="unit"), "normalise must be one of 'multiplicative', 'spherical'"),
+        (
+            lambda: build(KERNELS, X, normalise="unit"),
+            "normalise must be one of 'multiplicative', 'spherical'",
+        ),
     )
 
 
@@ -251,18 +283,27 @@ WIDE = np.random.default_rng(0).standard_normal((N, 120))
 def test_estimators_store_nothing_above_the_limit_and_answer_alike(model, monkeypatch):
     y = WIDE[:, 0] - np.sin(2 * WIDE[:, 1]) + 0.5 * WIDE[:, 2] ** 2
     classes = 3 if isinstance(model, mkl.SMKLClassifier) else 2
-    y = np.digitize(y, np.quantile(y, np.arange(1, classes) / classes)) if is_classifier(model) else y
+    y = (
+        np.digitize(y, np.quantile(y, np.arange(1, classes) / classes))
+        if is_classifier(model)
+        else y
+    )
     stored = clone(model).fit(WIDE, y)
     with monkeypatch.context() as changed:
         changed.setattr("mklcore.kernels.dictionary.QUICK_LIMIT_MB", 0.1)
         changed.setattr("mklcore.estimators.base._FEWEST_ROWS", 10**9)
-        changed.setattr(mkl.KernelDictionary, "grams", lambda *args, **kwargs: pytest.fail("a stack was built"))
+        changed.setattr(
+            mkl.KernelDictionary, "grams", lambda *args, **kwargs: pytest.fail("a stack was built")
+        )
         free = clone(model).fit(WIDE, y)
         found, expected = (
-            (one.decision_function if is_classifier(model) else one.predict)(WIDE[:7] + 0.1) for one in (free, stored)
+            (one.decision_function if is_classifier(model) else one.predict)(WIDE[:7] + 0.1)
+            for one in (free, stored)
         )
     lp = hasattr(model, "p")  # what stops at a gap may end elsewhere
-    assert np.sum(free.objective_) == pytest.approx(np.sum(stored.objective_), rel=2e-5 if lp else 1e-8)
+    assert np.sum(free.objective_) == pytest.approx(
+        np.sum(stored.objective_), rel=2e-5 if lp else 1e-8
+    )
     assert found == pytest.approx(expected, abs=1e-3 * np.ptp(expected) if lp else 1e-6)
     if hasattr(model, "n_kernels"):
         assert free.selected_.tolist() == stored.selected_.tolist()
@@ -272,5 +313,7 @@ def test_estimators_store_nothing_above_the_limit_and_answer_alike(model, monkey
 def test_eigenvectors_that_would_not_fit_are_refused(monkeypatch):
     rows = Rows.build(mkl.KernelDictionary.per_feature(mkl.Laplacian(1.0), 120), WIDE)
     setting(monkeypatch, "mklcore.sparse.gomp.most_mb", 0.5)
-    with pytest.raises(KernelError, match=r"The eigenvectors of 120 kernels on 40 rows need more than 0 MB"):
+    with pytest.raises(
+        KernelError, match=r"The eigenvectors of 120 kernels on 40 rows need more than 0 MB"
+    ):
         gomp.Spectra.of(rows)

@@ -1,5 +1,5 @@
-"""Kernels on sequences, against words counted by hand; data sets with sequences; models on both through their whole
-life.
+"""Kernels on sequences, against words counted by hand; data sets with sequences; models on both
+through their whole life.
 """
 
 from collections import Counter
@@ -19,7 +19,8 @@ from tests.helpers.every import every
 from tests.helpers.pages import go, open_app, quiet, upload
 from tests.helpers.refusals import refused
 
-ANY, PROTEIN = "ABCDEFGHIJKLMNOPQRSTUVWXYZaé", "ACDEFGHIKLMNPQRSTVWY"
+ANY = "ABCDEFGHIJKLMNOPQRSTUVWXYZaé"
+PROTEIN = "ACDEFGHIKLMNPQRSTVWY"
 
 
 def strings(rng, n, low, high, letters="ACGT"):
@@ -33,7 +34,8 @@ def spectrum(x, z, k):
 
 def weighted_degree(x, z, degree, shift):
     """The double sum of the definition, word by word."""
-    total, L = 0.0, len(x)
+    total = 0.0
+    L = len(x)
     for k in range(1, degree + 1):
         b = 2 * (degree - k + 1) / (degree * (degree + 1))
         for i in range(L):
@@ -41,7 +43,9 @@ def weighted_degree(x, z, degree, shift):
                 total += b * (i + k <= L and x[i : i + k] == z[i : i + k])
                 continue
             for s in range(min(shift, L - i - k) + 1):
-                pair = (x[i + s : i + s + k] == z[i : i + k]) + (x[i : i + k] == z[i + s : i + s + k])
+                pair = (x[i + s : i + s + k] == z[i : i + k]) + (
+                    x[i : i + k] == z[i + s : i + s + k]
+                )
                 total += b * pair / (2 * (s + 1))
     return total
 
@@ -67,7 +71,11 @@ def test_spherical_is_the_usual_way_and_long_new_strings_are_welcome():
     assert np.diagonal(stack.values, axis1=1, axis2=2) == pytest.approx(np.ones((2, 10)))
     assert stack.cross(rows) == pytest.approx(stack.values)
     assert stack.cross(["ACGT" * 20])[0, 0] == pytest.approx(
-        [spectrum("ACGT" * 20, z, 2) / np.sqrt(spectrum(z, z, 2) * spectrum("ACGT" * 20, "ACGT" * 20, 2)) for z in rows]
+        [
+            spectrum("ACGT" * 20, z, 2)
+            / np.sqrt(spectrum(z, z, 2) * spectrum("ACGT" * 20, "ACGT" * 20, 2))
+            for z in rows
+        ]
     )
 
 
@@ -77,7 +85,10 @@ def test_what_is_refused():
 
     words, places = mkl.Spectrum(2), mkl.WeightedDegree(2)
     refused(
-        (built(places, ["ACG", "ACGTA", "ACG"]), "needs strings of one length; here they have 3 to 5"),
+        (
+            built(places, ["ACG", "ACGTA", "ACG"]),
+            "needs strings of one length; here they have 3 to 5",
+        ),
         (lambda: built(places, ["ACGT", "TTGT"])().cross(["ACGTACG"]), "of 7 letters do not fit"),
         (lambda: mkl.KernelDictionary((words,)).grams(np.eye(3)), "a table of numbers has none"),
         (built(mkl.Spectrum(2, 2), ["ACGT", "AA"]), "needs sequence number 2, the data have 1"),
@@ -128,11 +139,17 @@ def test_columns_and_sequences_make_one_stack(data):
     assert tuple(spec.name(("a", "b")) for spec in stack.specs)[2:] == (
         "spectrum 3 sequence", "weighted degree 4 (shift 2) sequence", "spectrum 2 other",
     )  # fmt: skip
-    assert stack.values[:2] == pytest.approx(mkl.KernelDictionary(kernels().specs[:2]).grams(train.X).values)
-    alone = mkl.SequenceDictionary([mkl.Spectrum(2)]).grams(train.sequences[1][1], normalise="multiplicative")
+    assert stack.values[:2] == pytest.approx(
+        mkl.KernelDictionary(kernels().specs[:2]).grams(train.X).values
+    )
+    alone = mkl.SequenceDictionary([mkl.Spectrum(2)]).grams(
+        train.sequences[1][1], normalise="multiplicative"
+    )
     assert stack.values[4] == pytest.approx(alone.values[0])
     assert stack.cross(test)[4] == pytest.approx(alone.cross(test.sequences[1][1])[0])
-    assert Rows.build(kernels().on(train), train.table).rows(np.arange(45)) == pytest.approx(stack.values)
+    assert Rows.build(kernels().on(train), train.table).rows(np.arange(45)) == pytest.approx(
+        stack.values
+    )
 
 
 def test_a_model_of_both_lives_as_any_other(data, tmp_path):
@@ -146,12 +163,17 @@ def test_a_model_of_both_lives_as_any_other(data, tmp_path):
     again = mkl.load_model(tmp_path / "model.mkl")
     longer = replace(test, sequences=(test.sequences[0], ("other", ("ACGT" * 30,) * 15)))
     for new in (test, longer):
-        assert again.decision_function(new) == pytest.approx(model.decision_function(new), abs=1e-12)
+        assert again.decision_function(new) == pytest.approx(
+            model.decision_function(new), abs=1e-12
+        )
     assert again.kernels == kernels()
     path = mkl.fit_path(asked, train, train.y, "C", [0.1, 1.0], test, test.y)
     assert path.val_score[1] == model.score(test)
     assert mkl.cross_validate_path(asked, data, data.y, "C", [1.0], n_splits=3).val_score[0] > 0.8
-    with pytest.raises(DataError, match=r"the sequences \['sequence', 'other'\]; the data have 2 and \['sequence'\]"):
+    with pytest.raises(
+        DataError,
+        match=r"the sequences \['sequence', 'other'\]; the data have 2 and \['sequence'\]",
+    ):
         model.predict(replace(test, sequences=test.sequences[:1]))
 
 
@@ -162,7 +184,9 @@ def test_motifs_are_planted_where_the_truth_says():
     assert truth.positions[rows, 0].max() <= 22
     assert (truth.positions[data.y < 0] == -1).all()
     usual = mkl.LpMKLClassifier(p=2.0).fit(data.split(0.4, seed=0)[0])
-    assert {"spectrum 3 sequence", "weighted degree 8 (shift 5) sequence"} <= set(usual.kernel_names_)
+    assert {"spectrum 3 sequence", "weighted degree 8 (shift 5) sequence"} <= set(
+        usual.kernel_names_
+    )
     with pytest.raises(ParameterError, match="does not fit into 5 letters"):
         mkl.make_sequences(10, 5, ["TATAAT"], seed=0)
 
@@ -173,7 +197,9 @@ def test_a_data_set_of_sequences_alone():
     model = mkl.LpMKLClassifier().fit(data)
     assert model.predict(data).shape == (30,)
     assert all("spectrum" in name or "degree" in name for name in model.kernel_names_)
-    with pytest.raises(KernelError, match=r"Linear\(\) needs columns, and the data have sequences only"):
+    with pytest.raises(
+        KernelError, match=r"Linear\(\) needs columns, and the data have sequences only"
+    ):
         mkl.LpMKLClassifier(kernels=mkl.KernelDictionary((mkl.Linear(),))).fit(data)
     with pytest.raises(KernelError, match="has no kernels on sequences"):
         mkl.HKLClassifier().fit(data)
@@ -182,9 +208,15 @@ def test_a_data_set_of_sequences_alone():
 def test_what_looks_like_sequences():
     rng = np.random.default_rng(0)
     dna = strings(rng, 30, 20, 40)
-    assert all(map(look_like_sequences, (dna, [text.lower() for text in dna], strings(rng, 30, 30, 60, PROTEIN))))
+    assert all(
+        map(
+            look_like_sequences,
+            (dna, [text.lower() for text in dna], strings(rng, 30, 30, 60, PROTEIN)),
+        )
+    )
     words = ["INTERNATIONALISATION", "CONSTITUTIONAL", "DEMOCRATISATION"] * 10
-    labels, numbers = ["Yes", "no", "maybe"] * 20, [f"ID{i:06d}" for i in range(30)]
+    labels = ["Yes", "no", "maybe"] * 20
+    numbers = [f"ID{i:06d}" for i in range(30)]
     for texts in (words, labels, numbers, ["a sentence of words"] * 30, strings(rng, 30, 2, 4)):
         assert not look_like_sequences(texts)
 
@@ -193,18 +225,26 @@ def dna(n=60):
     data = mkl.make_sequences(n, 30, [("TATAATGC", 10)], seed=0, mutation=0.0)[0]
     labels = ["pos" if label > 0 else "neg" for label in data.y]
     rows = zip(data.sequences[0][1], np.arange(n) % 7, labels, strict=True)
-    return ("dna,weight,label\n" + "\n".join(f"{text},{w},{label}" for text, w, label in rows)).encode()
+    return (
+        "dna,weight,label\n" + "\n".join(f"{text},{w},{label}" for text, w, label in rows)
+    ).encode()
 
 
 def test_a_text_column_is_read_as_sequences_and_new_files_like_it():
     data = mkl.read_table(dna())
-    assert (data.target_name, data.sequences[0][0], len(data.sequences[0][1][0])) == ("label", "dna", 30)
+    assert (data.target_name, data.sequences[0][0], len(data.sequences[0][1][0])) == (
+        "label",
+        "dna",
+        30,
+    )
     assert dict(data.columns)["dna"] == (0, 1, 2, 3)
     assert any("Read as sequences of letters" in note for note in data.notes)
     reading = data.encoder
     new = reading.read(dna().replace(b"label", b"other"))
     assert np.array_equal(new.table, data.table)
-    with pytest.raises(DataError, match="has 34 letters in row 1; the longest of the training table has 30"):
+    with pytest.raises(
+        DataError, match="has 34 letters in row 1; the longest of the training table has 30"
+    ):
         reading.read(dna().replace(b"label\n", b"label\nACGT", 1))
 
 
@@ -229,8 +269,11 @@ def test_the_kernels_page_has_sliders_for_sequences():
     app = go(upload(open_app(), dna()), "pages/kernels.py")
     assert "spectrum 3 dna" in app.selectbox(key="field_shown").options
     app.slider(key="field_spectrum").set_value(5).run()
-    assert {"spectrum 5 dna", "weighted degree 5 dna"} <= set(quiet(app).selectbox(key="field_shown").options)
-    composed = open_app(data="iris", edited="lin@1&rbf1m@2;~lin@1|pol2@*")  # products and sums stand in the table, too
+    assert {"spectrum 5 dna", "weighted degree 5 dna"} <= set(
+        quiet(app).selectbox(key="field_shown").options
+    )
+    # products and sums stand in the table, too
+    composed = open_app(data="iris", edited="lin@1&rbf1m@2;~lin@1|pol2@*")
     assert (
         "(linear sepal length (cm)) × (RBF 1 × median, sepal width (cm))"
         in go(composed, "pages/kernels.py").selectbox(key="field_shown").options

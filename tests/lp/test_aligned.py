@@ -1,4 +1,6 @@
-"""Weights in one step: centred alignment and the margin of EasyMKL, against brute force and a general solver."""
+"""Weights in one step: centred alignment and the margin of EasyMKL, against brute force and a
+general solver.
+"""
 
 import numpy as np
 import pytest
@@ -19,7 +21,8 @@ from tests.helpers.every import every
 @pytest.fixture(scope="module")
 def problem():
     rng = np.random.default_rng(0)
-    X, y = rng.standard_normal((40, 3)), np.where(np.arange(40) < 16, 1.0, -1.0)
+    X = rng.standard_normal((40, 3))
+    y = np.where(np.arange(40) < 16, 1.0, -1.0)
     X[:, 0] += y
     X[:, 1] += 0.5 * y
     return np.stack([np.outer(x, x) for x in X.T]), y
@@ -35,13 +38,19 @@ def test_no_combination_is_better_aligned(problem):
     K, y = problem
     found = aligned_weights(K, y)
     assert found.sum() == pytest.approx(1.0)
-    grid = [np.array([a, b, 1.0 - a - b]) for a in np.linspace(0, 1, 41) for b in np.linspace(0, 1 - a, 41)]
+    grid = [
+        np.array([a, b, 1.0 - a - b])
+        for a in np.linspace(0, 1, 41)
+        for b in np.linspace(0, 1 - a, 41)
+    ]
     best = max(alignment(w, K, y) for w in grid)
     assert best - 1e-12 <= alignment(found, K, y) <= best * (1 + 1e-3)
 
 
 def test_orthogonal_kernels_are_weighted_by_their_own_alignment():
-    Q = np.linalg.qr(np.column_stack([np.ones(12), np.random.default_rng(1).standard_normal((12, 3))]))[0][:, 1:]
+    Q = np.linalg.qr(
+        np.column_stack([np.ones(12), np.random.default_rng(1).standard_normal((12, 3))])
+    )[0][:, 1:]
     y = Q @ np.array([2.0, 1.0, 0.0])
     found = aligned_weights(np.stack([np.outer(q, q) for q in Q.T]), y)
     assert found == pytest.approx([0.8, 0.2, 0.0], abs=1e-12)  # (q'y)^2 in shares
@@ -49,7 +58,8 @@ def test_orthogonal_kernels_are_weighted_by_their_own_alignment():
 
 def test_nearest_points_of_the_hulls_are_those_of_a_general_solver(problem):
     K, y = problem
-    total, lam = K.sum(axis=0), 0.3
+    total = K.sum(axis=0)
+    lam = 0.3
     Q = (1 - lam) * (y[:, None] * total * y) + lam * np.eye(y.size)
     g = nearest_points(total, y, lam)
     assert (g >= 0).all()
@@ -82,7 +92,8 @@ def test_the_machine_is_that_of_the_weighted_sum(problem, rule):
 
 def test_several_classes_and_numbers_without_a_certificate(problem):
     K, y = problem
-    thirds, numbers = np.digitize(K[0][0], np.quantile(K[0][0], [1 / 3, 2 / 3])), y + 0.1 * np.arange(40)
+    thirds = np.digitize(K[0][0], np.quantile(K[0][0], [1 / 3, 2 / 3]))
+    numbers = y + 0.1 * np.arange(40)
     several = AlignedMKLClassifier(kernels="precomputed").fit(K, thirds)
     assert several.weights_.shape == (3, 3)
     assert several.weights_.sum(axis=1) == pytest.approx(1.0)
@@ -99,6 +110,8 @@ def test_several_classes_and_numbers_without_a_certificate(problem):
 def test_a_start_with_another_rule_hands_no_weights_on(problem):
     K, y = problem
     other = AlignedMKLClassifier("margin", kernels="precomputed").fit(K, y)
-    path = mkl.fit_path(AlignedMKLClassifier(kernels="precomputed"), K, y, "C", [1.0, 2.0], start=other)
+    path = mkl.fit_path(
+        AlignedMKLClassifier(kernels="precomputed"), K, y, "C", [1.0, 2.0], start=other
+    )
     for point in path.estimators:
         assert point.weights_ == pytest.approx(aligned_weights(K, y))

@@ -1,4 +1,6 @@
-"""Every loss with every penalty under every solver: a certified optimum, or a refusal that says what is missing."""
+"""Every loss with every penalty under every solver: a certified optimum, or a refusal that says
+what is missing.
+"""
 
 import re
 from dataclasses import dataclass
@@ -32,7 +34,11 @@ N = 20
 RNG = np.random.default_rng(3)
 X = RNG.standard_normal((N, 3))
 TARGET = X[:, 0] + np.sin(2 * X[:, 1]) + 0.2 * RNG.standard_normal(N)
-K = (mkl.KernelDictionary.rbf_grid([0.5, 2.0]) + mkl.KernelDictionary.per_feature(mkl.RBF(1.0), 3)).grams(X).values
+K = (
+    (mkl.KernelDictionary.rbf_grid([0.5, 2.0]) + mkl.KernelDictionary.per_feature(mkl.RBF(1.0), 3))
+    .grams(X)
+    .values
+)
 PENALTIES = (
     LpNorm(1.0),
     LpNorm(2.0),
@@ -61,7 +67,16 @@ def test_every_triple_is_certified_or_refused(name, penalty, solver, C):
         return
     assert fit.status.ok
     assert 0.0 <= fit.gap <= 1e-3 * abs(fit.objective)
-    parts = fit.weights, fit.dual_coef, fit.intercept, loss, cost, penalty, fit.dual_point, loss.takes_intercept
+    parts = (
+        fit.weights,
+        fit.dual_coef,
+        fit.intercept,
+        loss,
+        cost,
+        penalty,
+        fit.dual_point,
+        loss.takes_intercept,
+    )
     assert certificate(K, y, *parts) == pytest.approx((fit.objective, fit.dual_objective), rel=1e-6)
     if solver == "silp":  # its bound feels the machine's error to first order
         assert fit.solves < 100
@@ -73,13 +88,17 @@ def test_every_norm_is_among_the_penalties():
 
 @every("loss, C", [("hinge", 1.0), ("squared", 10.0), ("logistic", 10.0)])
 def test_cutting_planes_reach_a_fine_tolerance_or_say_that_they_stand_still(loss, C):
-    """The linear programme's own tolerance gave the same theta forever, and "raise max_iter" was the advice."""
+    """The linear programme's own tolerance gave the same theta forever, and "raise max_iter" was
+    the advice.
+    """
     rng = np.random.default_rng(2)
     rows = rng.standard_normal((40, 3))
     y = np.sign(rows[:, 0] + np.sin(2 * rows[:, 1]) + 0.3 * rng.standard_normal(40))
     K = mkl.KernelDictionary.rbf_grid([0.25, 0.5, 1, 2, 4]).grams(rows).values
     asked = K, y, C, make_loss(loss), LpNorm(1.0), True
-    usual, fine = (fit_weighted(*asked, solver="silp", tol=tol, max_iter=100) for tol in (1e-5, 1e-13))
+    usual, fine = (
+        fit_weighted(*asked, solver="silp", tol=tol, max_iter=100) for tol in (1e-5, 1e-13)
+    )
     assert usual.status.ok
     assert fine.status in (Status.STALLED, Status.CONVERGED, Status.ROUNDED)
     assert fine.gap <= 1e-5 * fine.objective
@@ -90,7 +109,9 @@ def test_cutting_planes_reach_a_fine_tolerance_or_say_that_they_stand_still(loss
 
 @dataclass(frozen=True)
 class KSupport(Penalty):
-    """0 <= theta <= 1, 1'theta <= k: the squared k-support norm of the block norms; at k = 1 the l1 problem."""
+    """0 <= theta <= 1, 1'theta <= k: the squared k-support norm of the block norms; at k = 1 the l1
+    problem.
+    """
 
     k: int = 1
     name: ClassVar[str] = "k-support norm"
@@ -121,7 +142,8 @@ class KSupport(Penalty):
         """Proportional to the norms, those above one cut to it."""
         if not n.any():
             return self.start(n.size)
-        sizes, order = np.sort(n)[::-1], np.argsort(-n)
+        sizes = np.sort(n)[::-1]
+        order = np.argsort(-n)
         for cut in range(self.k):
             unit = sizes[cut:].sum() / (self.k - cut)
             if sizes[cut] <= unit:
@@ -142,7 +164,13 @@ def many():
 
 @every(
     "loss, solver",
-    [("hinge", "auto"), ("hinge", "newton"), ("hinge", "wrapper"), ("hinge", "interleaved"), ("logistic", "auto")],
+    [
+        ("hinge", "auto"),
+        ("hinge", "newton"),
+        ("hinge", "wrapper"),
+        ("hinge", "interleaved"),
+        ("logistic", "auto"),
+    ],
 )
 def test_the_l1_problem_under_another_name_takes_the_same_way(many, loss, solver):
     """What the solvers asked was p, so that an outsider's penalty took twenty times the steps."""
@@ -166,7 +194,9 @@ def test_a_sparse_penalty_off_the_simplex_is_not_taken_for_p_1(many, solver):
 def fitting(loss, penalty, solver, stored=True):
     K = mkl.KernelDictionary.per_feature(mkl.RBF(1.0), 3)
     kernels = K.grams(X).values if stored else Rows.build(K, X)
-    return lambda: fit_weighted(kernels, np.sign(TARGET), 5.0, make_loss(loss), penalty, True, solver=solver)
+    return lambda: fit_weighted(
+        kernels, np.sign(TARGET), 5.0, make_loss(loss), penalty, True, solver=solver
+    )
 
 
 def regressor(**asked):
@@ -198,16 +228,31 @@ def test_a_problem_is_refused_by_what_it_lacks():
         (fitting("hinge", LpNorm(np.inf), "newton"), "finite p"),
         (fitting("hinge", ElasticNet(0.5), "newton"), "needs an lp norm with finite p"),
         (fitting("hinge", LpNorm(2.0), "newton", stored=False), "needs the Gram matrices"),
-        *((fitting("hinge", penalty, "silp"), "p = 1 only") for penalty in (KSupport(3), LpNorm(2.0), ElasticNet(0.5))),
-        (fitting("hinge", ElasticNet(0.5), "interleaved"), "price is homogeneous; that of the elastic net is not"),
+        *(
+            (fitting("hinge", penalty, "silp"), "p = 1 only")
+            for penalty in (KSupport(3), LpNorm(2.0), ElasticNet(0.5))
+        ),
+        (
+            fitting("hinge", ElasticNet(0.5), "interleaved"),
+            "price is homogeneous; that of the elastic net is not",
+        ),
         (fitting("hinge", BlockNorm(3.0), "interleaved"), "needs a penalty whose weights descend"),
-        (fitting("logistic", LpNorm(2.0), "interleaved"), "needs a loss that is piecewise linear; logistic is not"),
+        (
+            fitting("logistic", LpNorm(2.0), "interleaved"),
+            "needs a loss that is piecewise linear; logistic is not",
+        ),
         (fitting("huber", LpNorm(2.0), "interleaved"), "piecewise linear; huber is not"),
         (fitting("hinge", LpNorm(2.0), "magic"), "no solver called 'magic'"),
         (regressor(penalty="block norm"), r"pass the object, penalty=BlockNorm\(q=...\)"),
         (regressor(penalty="elliptic"), r"pass the object, penalty=EllipticNorm\(E=...\)"),
-        (regressor(penalty="weighted lp"), r"pass the object, penalty=WeightedLpNorm\(p=..., d=...\)"),
-        (regressor(penalty="ridge"), "penalty must be None, a Penalty object or one of lp, .*; got 'ridge'"),
+        (
+            regressor(penalty="weighted lp"),
+            r"pass the object, penalty=WeightedLpNorm\(p=..., d=...\)",
+        ),
+        (
+            regressor(penalty="ridge"),
+            "penalty must be None, a Penalty object or one of lp, .*; got 'ridge'",
+        ),
         (regressor(penalty=2.0), "got 2.0"),
         (regressor(penalty=LpNorm), "got <class"),
         *((hull(loss=loss), LACKING) for loss in ("huber", make_loss("huber"))),
@@ -224,7 +269,9 @@ class Claiming(KSupport):
 
 
 @pytest.mark.parametrize(("order", "found"), [(1.0, "6"), (np.inf, "39"), (2.0, "12.7475")])
-def test_a_claim_that_the_prices_of_a_penalty_do_not_keep_is_refused(many, monkeypatch, order, found):
+def test_a_claim_that_the_prices_of_a_penalty_do_not_keep_is_refused(
+    many, monkeypatch, order, found
+):
     monkeypatch.setattr(Claiming, "order", order)
     words = f"claims order={order:g}, .* of the forms 1 to 12 it is 11.5 instead of {found}"
     with pytest.raises(ParameterError, match=words):
@@ -233,7 +280,9 @@ def test_a_claim_that_the_prices_of_a_penalty_do_not_keep_is_refused(many, monke
 
 @every("penalty", [WeightedLpNorm(np.inf, (1.0,) * 12), BlockNorm(2.0), ElasticNet(1.0)])
 def test_the_plain_sum_under_another_name_is_one_machine(many, penalty):
-    fit, plain = (fit_weighted(*many, 5.0, make_loss("hinge"), one, True) for one in (penalty, LpNorm(np.inf)))
+    fit, plain = (
+        fit_weighted(*many, 5.0, make_loss("hinge"), one, True) for one in (penalty, LpNorm(np.inf))
+    )
     assert fit.status.ok
     assert fit.solves <= plain.solves + 1
     assert fit.objective == pytest.approx(plain.objective, rel=1e-8)
@@ -265,6 +314,8 @@ def test_a_class_that_lacks_a_part_is_refused_by_the_part_where_it_is_first_used
 
 
 def test_an_estimator_takes_a_penalty_by_name():
-    named, made = (mkl.LpMKLRegressor(penalty=one).fit(X, TARGET) for one in ("elastic net", ElasticNet()))
+    named, made = (
+        mkl.LpMKLRegressor(penalty=one).fit(X, TARGET) for one in ("elastic net", ElasticNet())
+    )
     assert named.objective_ == made.objective_
     assert mkl.LpMKLRegressor(penalty="lp", p=2.0).penalty_in_use == LpNorm(2.0)

@@ -29,14 +29,17 @@ CASE = next(case for case in lp_optima() if (case.part, case.loss) == ("generic"
 def fitted(C=1.0):
     """The fit of the constrained form, and R = 1/2 theta'Q at it."""
     fit = fit_weighted(CASE.K, CASE.y, C, make_loss("hinge"), LpNorm(4 / 3), True, tol=1e-8)
-    return fit, 0.5 * float(fit.weights @ np.einsum("i,mij,j->m", fit.dual_coef, CASE.K, fit.dual_coef))
+    return fit, 0.5 * float(
+        fit.weights @ np.einsum("i,mij,j->m", fit.dual_coef, CASE.K, fit.dual_coef)
+    )
 
 
 @every("s", [0.3, 1.0, 2.5])
 def test_constrained_to_penalised_and_back(s):
     fit, R = fitted()
     there = ivanov_to_tikhonov(fit.objective, R, 1.0, s)
-    direct = there.C_tilde * (fit.objective - R) + R / s + there.mu * s**2  # the penalised objective at s theta
+    # the penalised objective at s theta
+    direct = there.C_tilde * (fit.objective - R) + R / s + there.mu * s**2
     assert direct == pytest.approx(there.objective, rel=1e-6)
     back = tikhonov_to_ivanov(there.objective, R / s, there.C_tilde, there.mu)
     assert (back.s, back.C, back.objective) == pytest.approx((s, 1.0, fit.objective), rel=1e-9)
@@ -44,8 +47,10 @@ def test_constrained_to_penalised_and_back(s):
 
 def test_the_penalised_form_solved_directly_agrees():
     fit, R = fitted()
-    there, C = ivanov_to_tikhonov(fit.objective, R, 1.0, 0.7), 0.2
-    for _ in range(40):  # the constrained problem whose solution the penalised one scales: C = C~ s(C)
+    there = ivanov_to_tikhonov(fit.objective, R, 1.0, 0.7)
+    C = 0.2
+    # the constrained problem whose solution the penalised one scales: C = C~ s(C)
+    for _ in range(40):
         found, R = fitted(C)
         s = (R / (2.0 * there.mu)) ** (1.0 / 3.0)
         C = there.C_tilde * s
@@ -54,7 +59,8 @@ def test_the_penalised_form_solved_directly_agrees():
 
 
 def test_one_class_forms_agree():
-    y, n = np.ones(len(CASE.y)), len(CASE.y)
+    y = np.ones(len(CASE.y))
+    n = len(CASE.y)
     first = fit_weighted(CASE.K, y, 0.2, make_loss("one_class"), LpNorm(2.0), False, tol=1e-9)
     nu = nu_from_one_class(first.dual_coef, 0.2)
     loss = make_loss("nu_one_class", nu=nu.nu)
@@ -70,9 +76,13 @@ def test_one_class_forms_agree():
 def test_the_nu_form_is_refused_at_another_C_with_the_right_one(stored):
     """Its intercept takes C = 1 / (nu n) for granted."""
     X = np.random.default_rng(0).standard_normal((20, 2))
-    y, loss, kernels = np.ones(20), make_loss("nu_one_class", nu=0.2), mkl.KernelDictionary.rbf_grid([1.0, 2.0])
+    y = np.ones(20)
+    loss = make_loss("nu_one_class", nu=0.2)
+    kernels = mkl.KernelDictionary.rbf_grid([1.0, 2.0])
     K = kernels.grams(X).values if stored else mkl.Nystroem(10).features(kernels, X)
-    with pytest.raises(ParameterError, match=r"with nu=0.2 on 20 rows is C=0.25 .* got C=1\. Take that C"):
+    with pytest.raises(
+        ParameterError, match=r"with nu=0.2 on 20 rows is C=0.25 .* got C=1\. Take that C"
+    ):
         fit_weighted(K, y, 1.0, loss, LpNorm(2.0), True)
     assert fit_weighted(K, y, np.full(20, 0.25), loss, LpNorm(2.0), True).status.ok
 
@@ -96,7 +106,10 @@ def test_refusals():
         (lambda: nu_from_one_class(np.zeros(3), 1.0), "a dual that is not zero"),
         *(
             (lambda nu=nu: mkl.LpMKLOneClass(nu=nu).fit(np.eye(3)), words)
-            for nu, words in ((1.5, "share of points left outside"), ("few", "nu must be None or a number"))
+            for nu, words in (
+                (1.5, "share of points left outside"),
+                ("few", "nu must be None or a number"),
+            )
         ),
         (lambda: lp_rademacher_bound(0.5, 8, 100), "must be 1 or more"),
         (lambda: lp_rademacher_bound(2, 1, 100), "need M > 1"),
@@ -106,11 +119,13 @@ def test_refusals():
     )
 
 
-# -- bounds ------------------------------------------------------------------------------------------------------------
+# -- bounds
+# ------------------------------------------------------------------------------------------------------------
 
 
 def test_bounds_rise_with_p_and_fall_with_n():
-    values = [lp_rademacher_bound(p, 64, 1000) for p in (2.0, 3.0, 4.0, 16.0)]  # ceil(p*) = 2 on all of these
+    # ceil(p*) = 2 on all of these
+    values = [lp_rademacher_bound(p, 64, 1000) for p in (2.0, 3.0, 4.0, 16.0)]
     assert all(a < b for a, b in pairwise(values))
     assert lp_rademacher_bound(1.0, 64, 1000) < lp_rademacher_bound(np.inf, 64, 1000)
     assert lp_rademacher_bound(2.0, 32, 1000) < values[0]
@@ -119,7 +134,9 @@ def test_bounds_rise_with_p_and_fall_with_n():
 
 
 def test_bounds_at_their_ends():
-    c, M, n = 23 / 22, 8, 500
+    c = 23 / 22
+    M = 8
+    n = 500
     assert lp_rademacher_bound(1, M, n) == pytest.approx(np.sqrt(c * np.e * np.ceil(np.log(M)) / n))
     assert lp_rademacher_bound(np.inf, M, n) == pytest.approx(np.sqrt(c * M / n))
     assert lp_rademacher_bound(1e9, M, n) == pytest.approx(np.sqrt(2 * c * M / n), rel=1e-6)
@@ -130,7 +147,8 @@ def test_bounds_at_their_ends():
     assert lp_conversion(0.3, 1.0, np.inf, 9) == pytest.approx(0.9)
 
 
-# -- properties over random problems -----------------------------------------------------------------------------------
+# -- properties over random problems
+# -----------------------------------------------------------------------------------
 
 
 @settings(max_examples=25, deadline=None, derandomize=True)
@@ -148,8 +166,11 @@ def test_edges_converge_or_warn_with_the_gap(seed, p, C, name):
     y = np.where(rng.random(20) > 0.4, 1.0, -1.0)
     y[:2] = 1.0, -1.0
     try:
-        fit = fit_weighted(np.ascontiguousarray(K), y, C, make_loss(name), LpNorm(p), True, max_iter=300)
-    except mkl.KernelError:  # a singular stack at such a C: which processor can carry it is a matter of rounding
+        fit = fit_weighted(
+            np.ascontiguousarray(K), y, C, make_loss(name), LpNorm(p), True, max_iter=300
+        )
+    except mkl.KernelError:
+        # a singular stack at such a C: which processor can carry it is a matter of rounding
         assert C == 1e8
         return
     assert fit.objective >= fit.dual_objective - 1e-6 * abs(fit.objective)

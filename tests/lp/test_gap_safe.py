@@ -1,4 +1,6 @@
-"""Screening at p = 1: no kernel of the optimum is ever ruled out, and off and on give the same answer."""
+"""Screening at p = 1: no kernel of the optimum is ever ruled out, and off and on give the same
+answer.
+"""
 
 import numpy as np
 import pytest
@@ -23,12 +25,18 @@ def problem(seed, M=14):
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((N, M))
     y = np.where(X[:, 0] + np.sin(2 * X[:, 1]) + 0.3 * rng.standard_normal(N) > 0, 1.0, -1.0)
-    K = np.array([np.exp(-((x[:, None] - x[None]) ** 2)) if m % 2 else np.outer(x, x) for m, x in enumerate(X.T)])
+    K = np.array(
+        [
+            np.exp(-((x[:, None] - x[None]) ** 2)) if m % 2 else np.outer(x, x)
+            for m, x in enumerate(X.T)
+        ]
+    )
     return K, y, rng
 
 
 def along(K, y, loss, values, screen, intercept=True, tol=1e-5):
-    fits, warm = [], None
+    fits = []
+    warm = None
     for C in values:
         fit = fit_weighted(K, y, C, loss, LpNorm(1.0), intercept, tol=tol, warm=warm, screen=screen)
         fits.append(fit)
@@ -41,7 +49,10 @@ def along(K, y, loss, values, screen, intercept=True, tol=1e-5):
 @every("seed", range(3))
 def test_no_kernel_of_the_optimum_is_ruled_out_from_any_dual(loss, intercept, seed):
     K, y, rng = problem(seed)
-    loss, penalty, norms, out = make_loss(loss), LpNorm(1.0), norms_of(Dense(K), intercept), 0
+    loss = make_loss(loss)
+    penalty = LpNorm(1.0)
+    norms = norms_of(Dense(K), intercept)
+    out = 0
     for C in (0.01, 0.1, 1.0, 10.0):
         task = Problem(K, y, C, loss, penalty, intercept)
         best = fit_weighted(K, y, C, loss, penalty, intercept, tol=1e-9)
@@ -50,8 +61,12 @@ def test_no_kernel_of_the_optimum_is_ruled_out_from_any_dual(loss, intercept, se
             noise = size * np.abs(best.dual_coef).max() * rng.standard_normal(N)
             a = task.feasible(best.dual_coef + noise)
             Q = task.K.quad(a)
-            radius = radius_of(best.objective - loss.dual(a, y, C) + penalty.dual_price(Q), best.objective, loss, C)
-            assert np.linalg.norm(best.dual_point - a) <= radius * (1 + 1e-6) + 1e-4 * np.linalg.norm(a)
+            radius = radius_of(
+                best.objective - loss.dual(a, y, C) + penalty.dual_price(Q), best.objective, loss, C
+            )
+            assert np.linalg.norm(best.dual_point - a) <= radius * (
+                1 + 1e-6
+            ) + 1e-4 * np.linalg.norm(a)
             gone = without_weight(np.sqrt(Q), norms, radius)
             assert not np.any(gone & used)
             out += int(gone.sum())
@@ -60,13 +75,17 @@ def test_no_kernel_of_the_optimum_is_ruled_out_from_any_dual(loss, intercept, se
 
 @every("loss", [name for name, kind in LOSSES.items() if kind.least_curvature > 0])
 def test_the_claimed_curvature_holds_on_the_box(loss):
-    loss, rng = make_loss(loss), np.random.default_rng(0)
+    loss = make_loss(loss)
+    rng = np.random.default_rng(0)
     y = np.sign(rng.standard_normal(200))
     for C in (0.3, 1.0, 20.0):
         low, high = (np.clip(end, -5.0 * C, 5.0 * C) for end in loss.box(y, C))
         a, b = (low + rng.random(200) * (high - low) for _ in range(2))
-        ends, middle = 0.5 * (loss.dual(a, y, C) + loss.dual(b, y, C)), loss.dual(0.5 * (a + b), y, C)
-        assert middle - ends >= loss.least_curvature / C / 8.0 * float(np.sum((a - b) ** 2)) * (1 - 1e-9)
+        ends = 0.5 * (loss.dual(a, y, C) + loss.dual(b, y, C))
+        middle = loss.dual(0.5 * (a + b), y, C)
+        assert middle - ends >= loss.least_curvature / C / 8.0 * float(np.sum((a - b) ** 2)) * (
+            1 - 1e-9
+        )
 
 
 @every("intercept", [True, False])
@@ -78,8 +97,19 @@ def test_off_and_on_give_the_same_path_and_its_certificates(loss, intercept):
         assert other.status.ok
         assert other.objective == pytest.approx(one.objective, rel=2e-5)
         np.testing.assert_allclose(other.weights, one.weights, atol=0.05)
-        parts = other.weights, other.dual_coef, other.intercept, loss, C, LpNorm(1.0), other.dual_point, intercept
-        assert certificate(K, y, *parts) == pytest.approx((other.objective, other.dual_objective), rel=1e-8)
+        parts = (
+            other.weights,
+            other.dual_coef,
+            other.intercept,
+            loss,
+            C,
+            LpNorm(1.0),
+            other.dual_point,
+            intercept,
+        )
+        assert certificate(K, y, *parts) == pytest.approx(
+            (other.objective, other.dual_objective), rel=1e-8
+        )
         assert one.screened is None
     counts = [(fit.screened, np.count_nonzero(fit.weights)) for fit in on[1:]]
     assert max(count.ruled_out for count, _ in counts) > 5
@@ -101,7 +131,8 @@ def test_kernels_that_are_not_stored_are_read_as_a_path_needs_them(loss):
     X = rng.standard_normal((60, 300))
     y = np.where(X[:, 0] - X[:, 1] > 0, 1.0, -1.0)
     rows = Rows.build(mkl.KernelDictionary.per_feature(mkl.Linear(), 300), X)
-    loss, values = make_loss(loss), (0.02, 0.03, 0.06)
+    loss = make_loss(loss)
+    values = (0.02, 0.03, 0.06)
     off, on = (along(rows, y, loss, values, screen, tol=1e-4) for screen in (False, True))
     for one, other in zip(off, on, strict=True):
         assert other.status.ok
@@ -123,7 +154,8 @@ def test_live_kernels_that_make_room_for_others_do_not_go_round_in_circles(tol, 
     for name, value in {"room_mb": 1e-3, "fewest": 20, "first": 20}.items():
         setting(monkeypatch, f"mklcore.lp.live.{name}", value)
     rng = np.random.default_rng(seed)
-    X, y = rng.standard_normal((N, 400)), np.where(np.arange(N) % 2, 1.0, -1.0)
+    X = rng.standard_normal((N, 400))
+    y = np.where(np.arange(N) % 2, 1.0, -1.0)
     X[:, :20] += 0.35 * y[:, None]
     kernels = mkl.KernelDictionary.per_feature(mkl.Linear(), 400)
     model = mkl.LpMKLClassifier(kernels=kernels, p=1.0, tol=tol, max_iter=30).fit(X, y)

@@ -1,5 +1,5 @@
-"""The interleaved solver, kernel rows and cutting planes: equal to the wrapper, inside their budget, refusing in
-words.
+"""The interleaved solver, kernel rows and cutting planes: equal to the wrapper, inside their
+budget, refusing in words.
 """
 
 import numpy as np
@@ -16,7 +16,9 @@ from mklcore.problem.penalties import LpNorm
 from mklcore.problem.problem import Problem
 from tests.helpers.every import every
 
-KERNELS = mkl.KernelDictionary.rbf_grid([0.5, 1, 2]) + mkl.KernelDictionary.per_feature(mkl.RBF(1.0, relative=True), 6)
+KERNELS = mkl.KernelDictionary.rbf_grid([0.5, 1, 2]) + mkl.KernelDictionary.per_feature(
+    mkl.RBF(1.0, relative=True), 6
+)
 
 
 @pytest.fixture(scope="module")
@@ -48,12 +50,15 @@ def test_an_unfinished_run_ends_with_the_best_point_it_saw(seed):
     squared = ((X[:, None] - X[None]) ** 2).sum(-1)
     K = np.stack([np.exp(-squared / width) for width in (4.0, 4.001, 4.01)])
     y = X[:, 0] + np.sin(2 * X[:, 1]) + 0.3 * rng.standard_normal(40)
-    loss, penalty = make_loss("epsilon_insensitive"), LpNorm(1.2)
+    loss = make_loss("epsilon_insensitive")
+    penalty = LpNorm(1.2)
     for most in (40, 60):
         fit = fit_weighted(K, y, 3e3, loss, penalty, True, solver="interleaved", max_iter=most)
         assert fit.n_iter <= most
         assert fit.objective <= min(record.objective for record in fit.history) * (1.0 + 1e-9)
-        reported = mkl.certificate(K, y, fit.weights, fit.dual_coef, fit.intercept, loss, 3e3, penalty, fit.dual_point)
+        reported = mkl.certificate(
+            K, y, fit.weights, fit.dual_coef, fit.intercept, loss, 3e3, penalty, fit.dual_point
+        )
         assert (fit.objective, fit.dual_objective) == pytest.approx(reported, rel=1e-9)
         assert fit.history[-1].objective == fit.objective
 
@@ -62,7 +67,8 @@ def test_rows_in_single_precision_are_left_where_a_large_C_would_show_their_roun
     rng = np.random.default_rng(2)
     X = rng.standard_normal((150, 3))
     y = np.sign(X[:, 0] + np.sin(2 * X[:, 1]) + 0.3 * rng.standard_normal(150))
-    rows, loss = Rows.build(mkl.KernelDictionary.rbf_grid([0.5, 1, 2]), X), make_loss("hinge")
+    rows = Rows.build(mkl.KernelDictionary.rbf_grid([0.5, 1, 2]), X)
+    loss = make_loss("hinge")
     fit = fit_weighted(rows, y, 1e6, loss, LpNorm(1.5), True)
     assert fit.status.ok
     assert fit.objective <= min(record.objective for record in fit.history)
@@ -73,7 +79,9 @@ def test_rows_in_single_precision_are_left_where_a_large_C_would_show_their_roun
 
 def test_estimators_never_build_a_stack(problem, monkeypatch):
     X, labels, _, _, _ = problem
-    monkeypatch.setattr(mkl.KernelDictionary, "grams", lambda *a, **k: pytest.fail("a stack was built"))
+    monkeypatch.setattr(
+        mkl.KernelDictionary, "grams", lambda *a, **k: pytest.fail("a stack was built")
+    )
     model = mkl.LpMKLClassifier(kernels=KERNELS, p=2.0, solver="interleaved").fit(X, labels)
     assert model.score(X, labels) > 0.8
     assert "interleaved" in model.fit_.solver
@@ -81,9 +89,13 @@ def test_estimators_never_build_a_stack(problem, monkeypatch):
 
 def test_a_true_answer_in_the_middle_of_a_step_ends_it_with_a_proof(problem, monkeypatch):
     _, labels, _, stack, rows = problem
-    loss, penalty, answers = make_loss("hinge"), LpNorm(2.0), iter([False, False])
+    loss = make_loss("hinge")
+    penalty = LpNorm(2.0)
+    answers = iter([False, False])
     monkeypatch.setattr("mklcore.lp.interleaved.EVERY", 4 * rows.diagonals().size)
-    fit = fit_weighted(rows, labels, 1.0, loss, penalty, True, callback=lambda record: next(answers, True))
+    fit = fit_weighted(
+        rows, labels, 1.0, loss, penalty, True, callback=lambda record: next(answers, True)
+    )
     assert fit.status is Status.CANCELLED
     parts = fit.weights, fit.dual_coef, fit.intercept, loss, 1.0, penalty, fit.dual_point
     found = mkl.certificate(stack.values, labels, *parts)
@@ -91,11 +103,16 @@ def test_a_true_answer_in_the_middle_of_a_step_ends_it_with_a_proof(problem, mon
 
 
 def test_a_cache_gives_the_rows_asked_for_whatever_it_has_given_up():
-    values, rng = np.random.default_rng(3).standard_normal((2, 30, 30)), np.random.default_rng(4)
+    values = np.random.default_rng(3).standard_normal((2, 30, 30))
+    rng = np.random.default_rng(4)
     cache = RowCache(Dense(values), budget_mb=1e-6, least=4)
     for _ in range(40):
         rows = rng.permutation(30)[: rng.integers(1, 5)]
-        assert cache.slab[cache.fetch(rows)] == pytest.approx(values[:, rows].transpose(1, 0, 2), rel=1e-6)
+        assert cache.slab[cache.fetch(rows)] == pytest.approx(
+            values[:, rows].transpose(1, 0, 2), rel=1e-6
+        )
         here = np.flatnonzero(cache.slot >= 0)
-        assert cache.slab[cache.slot[here]] == pytest.approx(values[:, here].transpose(1, 0, 2), rel=1e-6)
+        assert cache.slab[cache.slot[here]] == pytest.approx(
+            values[:, here].transpose(1, 0, 2), rel=1e-6
+        )
     assert len(cache.slab) == 4

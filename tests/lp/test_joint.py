@@ -1,5 +1,5 @@
-"""One set of kernel weights for several targets or classes: optima of an independent solver, certificates, shares of
-R2.
+"""One set of kernel weights for several targets or classes: optima of an independent solver,
+certificates, shares of R2.
 """
 
 from fractions import Fraction
@@ -15,15 +15,27 @@ from mklcore.problem.losses import make_loss
 from tests.helpers.every import every
 from tests.helpers.refusals import refused
 
-LOSSES = ("squared", "logistic", "hinge", "huber", "squared_hinge", "epsilon_insensitive", "pinball")
+LOSSES = (
+    "squared",
+    "logistic",
+    "hinge",
+    "huber",
+    "squared_hinge",
+    "epsilon_insensitive",
+    "pinball",
+)
 SIGNED = ("logistic", "hinge", "squared_hinge")
 
 
 def random_problem(seed):
     rng = np.random.default_rng(seed)
-    n, M, T = 10, int(rng.integers(2, 6)), int(rng.integers(1, 4))
+    n = 10
+    M = int(rng.integers(2, 6))
+    T = int(rng.integers(1, 4))
     factors = [rng.standard_normal((n, 3)) for _ in range(M)]
-    Y = np.array([factors[t % M] @ rng.standard_normal(3) for t in range(T)]) + 0.3 * rng.standard_normal((T, n))
+    Y = np.array(
+        [factors[t % M] @ rng.standard_normal(3) for t in range(T)]
+    ) + 0.3 * rng.standard_normal((T, n))
     loss = LOSSES[seed % len(LOSSES)]
     if loss in SIGNED:
         Y = np.where(np.median(Y, axis=1, keepdims=True) < Y, 1.0, -1.0)
@@ -32,11 +44,13 @@ def random_problem(seed):
 
 
 def optimum(factors, Y, loss, p, C):
-    """The whole problem in the block norms of all targets together, by Clarabel: 1/2 ||(||w_m||)_m||_r^2, r = 2p /
-    (p + 1).
+    """The whole problem in the block norms of all targets together, by Clarabel: 1/2
+    ||(||w_m||)_m||_r^2, r = 2p / (p + 1).
     """
-    W, b = [cp.Variable((factor.shape[1], len(Y))) for factor in factors], cp.Variable((1, len(Y)))
-    f, y = sum(factor @ w for factor, w in zip(factors, W, strict=True)) + np.ones((Y.shape[1], 1)) @ b, Y.T
+    W = [cp.Variable((factor.shape[1], len(Y))) for factor in factors]
+    b = cp.Variable((1, len(Y)))
+    f = sum(factor @ w for factor, w in zip(factors, W, strict=True)) + np.ones((Y.shape[1], 1)) @ b
+    y = Y.T
     errors = {
         "squared": lambda: cp.sum_squares(y - f) / 2,
         "huber": lambda: cp.sum(cp.huber(y - f)) / 2,
@@ -46,9 +60,12 @@ def optimum(factors, Y, loss, p, C):
         "epsilon_insensitive": lambda: cp.sum(cp.pos(cp.abs(y - f) - 0.1)),
         "pinball": lambda: cp.sum(cp.abs(y - f)) / 2,
     }[loss]()
-    norms, r = cp.hstack([cp.norm(w, "fro") for w in W]), 1 if p == 1 else 2 * p / (p + 1)
+    norms = cp.hstack([cp.norm(w, "fro") for w in W])
+    r = 1 if p == 1 else 2 * p / (p + 1)
     squared = (
-        sum(map(cp.sum_squares, W)) if p == np.inf else cp.square(cp.pnorm(norms, r, approx=r != Fraction(22, 21)))
+        sum(map(cp.sum_squares, W))
+        if p == np.inf
+        else cp.square(cp.pnorm(norms, r, approx=r != Fraction(22, 21)))
     )
     return C * float(cp.Problem(cp.Minimize(errors + squared / (2 * C))).solve(solver="CLARABEL"))
 
@@ -64,7 +81,15 @@ def test_optimum(seed):
     assert fit.dual_objective <= best * (1 + 1e-6)
     assert fit.gap <= 1.1e-4 * abs(best)
     again = joint_certificate(
-        K, Y, fit.weights, fit.dual_coef, fit.intercept, make_loss(loss), C, float(p), fit.dual_point
+        K,
+        Y,
+        fit.weights,
+        fit.dual_coef,
+        fit.intercept,
+        make_loss(loss),
+        C,
+        float(p),
+        fit.dual_point,
     )
     assert again == pytest.approx((fit.objective, fit.dual_objective), rel=1e-6)
 
@@ -73,7 +98,9 @@ def test_optimum(seed):
 def targets():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((80, 6))
-    Y = np.column_stack([X[:, 0] + X[:, 1], X[:, 0] - 2 * X[:, 1], X[:, 1]]) + 0.1 * rng.standard_normal((80, 3))
+    Y = np.column_stack(
+        [X[:, 0] + X[:, 1], X[:, 0] - 2 * X[:, 1], X[:, 1]]
+    ) + 0.1 * rng.standard_normal((80, 3))
     return X, Y
 
 
@@ -88,13 +115,16 @@ def test_several_targets_share_their_kernels_and_one_is_lp_norm_mkl(targets):
     assert model.dual_point_.shape == (3, 80)
     assert r2_score(Y, model.predict(X)) > 0.98
     shares = model.explained_by(X, Y, {"first": [0], "second": [1], "rest": [2, 3, 4, 5]})
-    assert sum(shares.values()) == pytest.approx(r2_score(Y, model.predict(X), multioutput="raw_values"), abs=1e-9)
+    assert sum(shares.values()) == pytest.approx(
+        r2_score(Y, model.predict(X), multioutput="raw_values"), abs=1e-9
+    )
     assert shares["first"][2] < 0.05
     assert shares["second"][2] > 0.9
     assert shares["first"][0] == pytest.approx(0.5, abs=0.2)
     assert set(model.explained_by(X, Y)) == set(model.kernel_names_)
     ours, theirs = (
-        kind(p=1.5, kernels=KERNELS, tol=1e-5).fit(X, Y[:, 0]) for kind in (mkl.JointMKLRegressor, mkl.LpMKLRegressor)
+        kind(p=1.5, kernels=KERNELS, tol=1e-5).fit(X, Y[:, 0])
+        for kind in (mkl.JointMKLRegressor, mkl.LpMKLRegressor)
     )
     assert ours.objective_ == pytest.approx(theirs.objective_, rel=2e-5)
     assert ours.predict(X) == pytest.approx(theirs.predict(X), abs=2e-2)
@@ -110,7 +140,8 @@ def test_classes_share_their_kernels(loss, p):
     assert model.weights_.shape == (4,)
     assert model.score(data.X, data.y) > 0.93
     assert model.relative_gap_ < 1e-3
-    assert model.objective_ >= apart.dual_objective_.sum() - 1e-6  # weights of one's own can only be better
+    # weights of one's own can only be better
+    assert model.objective_ >= apart.dual_objective_.sum() - 1e-6
     assert sum(model.explained_by(data.X, data.y).values()).shape == (3,)
 
 
@@ -123,7 +154,15 @@ def test_refusals(targets):
         (lambda: model.explained_by(X, np.ones_like(Y)), "constant"),
         (lambda: model.explained_by(X, Y, {"none": [9]}), "views name kernels"),
     )
-    parts = model.weights_, model.dual_coef_.T, model.intercept_, make_loss("squared"), 1.0, 1.0, np.ones((3, 80))
+    parts = (
+        model.weights_,
+        model.dual_coef_.T,
+        model.intercept_,
+        make_loss("squared"),
+        1.0,
+        1.0,
+        np.ones((3, 80)),
+    )
     assert joint_certificate(KERNELS.grams(X), Y.T, *parts)[1] == -np.inf
 
 

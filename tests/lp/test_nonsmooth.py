@@ -1,4 +1,6 @@
-"""p = 1 with a piecewise-linear loss: every problem ends certified, by its own published dual point."""
+"""p = 1 with a piecewise-linear loss: every problem ends certified, by its own published dual
+point.
+"""
 
 from dataclasses import replace
 
@@ -18,11 +20,21 @@ DRAWN_LOSSES = ("hinge", "epsilon_insensitive", "squared", "logistic")
 
 
 def draw(rng):
-    """A problem of 20 to 200 rows and up to 30 kernels, some of them nearly copies, as a loss with its own target."""
-    n, M = int(rng.integers(20, 201)), int(rng.integers(2, 31))
-    X, loss = rng.standard_normal((n, M)), make_loss(str(rng.choice(DRAWN_LOSSES)))
-    signal = X[:, : max(1, M // 5)].sum(axis=1) * rng.choice([0.0, 0.3, 2.0]) + rng.standard_normal(n)
-    y = signal if loss.name == "epsilon_insensitive" else np.where(signal > np.median(signal), 1.0, -1.0)
+    """A problem of 20 to 200 rows and up to 30 kernels, some of them nearly copies, as a loss with
+    its own target.
+    """
+    n = int(rng.integers(20, 201))
+    M = int(rng.integers(2, 31))
+    X = rng.standard_normal((n, M))
+    loss = make_loss(str(rng.choice(DRAWN_LOSSES)))
+    signal = X[:, : max(1, M // 5)].sum(axis=1) * rng.choice([0.0, 0.3, 2.0]) + rng.standard_normal(
+        n
+    )
+    y = (
+        signal
+        if loss.name == "epsilon_insensitive"
+        else np.where(signal > np.median(signal), 1.0, -1.0)
+    )
     kernels = [_kernel(X, m, rng) for m in range(M)]
     for m in range(1, M):
         if rng.random() < 0.25:
@@ -32,11 +44,14 @@ def draw(rng):
 
 
 def _kernel(X, m, rng):
-    kind, few = rng.integers(3), X[:, rng.integers(0, X.shape[1], 2)]
+    kind = rng.integers(3)
+    few = X[:, rng.integers(0, X.shape[1], 2)]
     if kind == 0:
         return np.outer(X[:, m], X[:, m])
     if kind == 1:
-        return np.exp(-((few[:, None] - few[None]) ** 2).sum(axis=2) / (2.0 * 10.0 ** rng.uniform(-1, 1)))
+        return np.exp(
+            -((few[:, None] - few[None]) ** 2).sum(axis=2) / (2.0 * 10.0 ** rng.uniform(-1, 1))
+        )
     low = rng.standard_normal((X.shape[0], 3))
     return low @ low.T
 
@@ -48,25 +63,42 @@ def _shaken(kernel, size, rng):
 
 
 def checked(problem, fit, tol):
-    """The gap is small as a share of R (or of what rounding leaves of it), by weights and dual point alone."""
-    K, loss, C, a, point = problem.K.values, problem.loss, problem.C, fit.dual_coef, fit.dual_point
+    """The gap is small as a share of R (or of what rounding leaves of it), by weights and dual
+    point alone.
+    """
+    K = problem.K.values
+    loss = problem.loss
+    C = problem.C
+    a = fit.dual_coef
+    point = fit.dual_point
     norms = fit.weights * np.sqrt(np.maximum(np.einsum("i,mij,j->m", a, K, a), 0.0))
     f = np.tensordot(fit.weights, K, 1) @ a + fit.intercept
     primal = C * float(loss.value(f, problem.y).sum()) + 0.5 * float(norms.sum()) ** 2
     price = 0.5 * float(np.einsum("i,mij,j->m", point, K, point).max())
     assert fit.status.ok
-    assert primal - (loss.dual(point, problem.y, C) - price) <= tol * (1 + 1e-6) * max(price, 1e-10 * abs(primal))
+    assert primal - (loss.dual(point, problem.y, C) - price) <= tol * (1 + 1e-6) * max(
+        price, 1e-10 * abs(primal)
+    )
 
 
 def tied(n, M, loss):
-    """One linear kernel per feature and a weak signal in many of them: dozens of kernels tie at the optimum."""
+    """One linear kernel per feature and a weak signal in many of them: dozens of kernels tie at the
+    optimum.
+    """
     rng = np.random.default_rng(0)
     y = np.where(np.arange(n) % 2, 1.0, -1.0)
     X = rng.normal(size=(n, M))
     X[:, : M // 5] += 0.35 * y[:, None]
     X = X - X.mean(axis=0) + (0.5 if "one_class" in loss else 0.0)
     K = np.ascontiguousarray(np.einsum("im,jm->mij", X, X))
-    return Problem(K, y, 1.0 if loss != "nu_one_class" else 2.0 / n, make_loss(loss), LpNorm(1.0), loss != "one_class")
+    return Problem(
+        K,
+        y,
+        1.0 if loss != "nu_one_class" else 2.0 / n,
+        make_loss(loss),
+        LpNorm(1.0),
+        loss != "one_class",
+    )
 
 
 @every("loss", ["hinge", "epsilon_insensitive"])
@@ -96,7 +128,8 @@ def test_the_path_inside_alone_is_certified_from_a_cold_start(loss, tol):
 
 
 def test_a_box_without_an_inside_is_left_to_newton():
-    K, y = np.eye(5)[None] * np.arange(1.0, 4.0)[:, None, None], np.ones(5)
+    K = np.eye(5)[None] * np.arange(1.0, 4.0)[:, None, None]
+    y = np.ones(5)
     problem = Problem(K, y, 1.0, make_loss("hinge"), LpNorm(1.0), True)
     assert not Interior.suits(problem)
     fit = run(by_newton(problem, tol=1e-3), tol=1e-3, max_iter=100)
@@ -114,7 +147,9 @@ def test_random_problems_end_certified(k):
 @every("loss", ["hinge", "epsilon_insensitive", "squared_hinge"])
 @every("values", [np.geomspace(1e-3, 10.0, 9), np.geomspace(10.0, 1e-3, 9)])
 def test_a_path_hands_live_kernels_on_and_every_point_is_certified_as_by_itself(loss, values):
-    task, warm, live = tied(120, 24, loss), None, []
+    task = tied(120, 24, loss)
+    warm = None
+    live = []
     for C in values:
         problem = replace(task, C=C)
         fit = fit_weighted(task.K, task.y, C, task.loss, task.penalty, True, tol=1e-5, warm=warm)
@@ -131,7 +166,15 @@ def test_a_path_hands_live_kernels_on_and_every_point_is_certified_as_by_itself(
 def test_pairs_that_stand_still_at_p_1_give_way_too(C):
     problem = replace(tied(200, 40, "hinge"), C=C)
     fit = fit_weighted(
-        problem.K, problem.y, C, problem.loss, problem.penalty, True, tol=1e-3, solver="interleaved", max_iter=100
+        problem.K,
+        problem.y,
+        C,
+        problem.loss,
+        problem.penalty,
+        True,
+        tol=1e-3,
+        solver="interleaved",
+        max_iter=100,
     )
     checked(problem, fit, 1e-3)
 
@@ -140,7 +183,9 @@ def test_pairs_that_stand_still_at_p_1_give_way_too(C):
 @every("C", [1e-4, 1e-2])
 def test_pairs_next_to_p_1_do_not_take_a_dual_at_rest_for_the_end(p, C):
     task = tied(120, 20, "hinge")
-    fit = fit_weighted(task.K, task.y, C, task.loss, LpNorm(p), True, tol=1e-3, solver="interleaved")
+    fit = fit_weighted(
+        task.K, task.y, C, task.loss, LpNorm(p), True, tol=1e-3, solver="interleaved"
+    )
     exact = fit_weighted(task.K, task.y, C, task.loss, LpNorm(p), True, tol=1e-6, solver="newton")
     assert fit.status.ok
     assert fit.dual_objective <= exact.objective * (1 + 1e-9)

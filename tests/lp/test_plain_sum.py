@@ -1,4 +1,6 @@
-"""p = infinity above the stack limit: one running sum and one machine, whatever the number of kernels."""
+"""p = infinity above the stack limit: one running sum and one machine, whatever the number of
+kernels.
+"""
 
 import numpy as np
 import pytest
@@ -35,11 +37,15 @@ def table():
 ])  # fmt: skip
 def test_above_the_limit_one_machine_is_the_optimum_of_the_stack(table, model, monkeypatch):
     X, y = table
-    y, decide = (y > 0, type(model).decision_function) if is_classifier(model) else (y, type(model).predict)
+    y, decide = (
+        (y > 0, type(model).decision_function) if is_classifier(model) else (y, type(model).predict)
+    )
     stored = clone(model).fit(X, y)
     with monkeypatch.context() as changed:
         changed.setattr("mklcore.kernels.dictionary.STACK_LIMIT_MB", 0.1)
-        changed.setattr(Rows, "rows", lambda self, rows: pytest.fail("rows of all kernels were asked for"))
+        changed.setattr(
+            Rows, "rows", lambda self, rows: pytest.fail("rows of all kernels were asked for")
+        )
         summed = clone(model).fit(X, y)
         assert summed.status_.ok
         assert summed.n_solves_ <= 4
@@ -49,15 +55,32 @@ def test_above_the_limit_one_machine_is_the_optimum_of_the_stack(table, model, m
 
 
 def test_where_hardly_a_slope_pays_the_certificate_reaches_its_tolerance_and_a_constant_is_one():
-    rng, hinge = np.random.default_rng(0), make_loss("hinge")
-    x, y = rng.normal(size=(300, 2)), np.where(np.arange(300) < 15, 1.0, -1.0)  # no column sees the rare class
+    rng = np.random.default_rng(0)
+    hinge = make_loss("hinge")
+    # no column sees the rare class
+    x = rng.normal(size=(300, 2))
+    y = np.where(np.arange(300) < 15, 1.0, -1.0)
     K = KernelDictionary.per_feature(RBF(1.0, relative=True), 2).grams(x).values
-    pairs = run(Reweighting(Problem(K, y, 100.0, hinge, LpNorm(np.inf), True), tol=1e-3), tol=1e-3, max_iter=50)
+    pairs = run(
+        Reweighting(Problem(K, y, 100.0, hinge, LpNorm(np.inf), True), tol=1e-3),
+        tol=1e-3,
+        max_iter=50,
+    )
     fit = fit_weighted(K, y, 100.0, hinge, LpNorm(np.inf), True)
     assert fit.status.ok
-    assert fit.gap < max(0.01 * pairs.gap, 1e-9 * fit.objective)  # pairs may stand still, as their rounding has it
-    assert pairs.dual_objective <= fit.objective <= 3000.0  # the constant errs on every row of the rare class
-    parts = fit.weights, fit.dual_coef, fit.intercept, "hinge", 100.0, LpNorm(np.inf), fit.dual_point
+    # pairs may stand still, as their rounding has it
+    assert fit.gap < max(0.01 * pairs.gap, 1e-9 * fit.objective)
+    # the constant errs on every row of the rare class
+    assert pairs.dual_objective <= fit.objective <= 3000.0
+    parts = (
+        fit.weights,
+        fit.dual_coef,
+        fit.intercept,
+        "hinge",
+        100.0,
+        LpNorm(np.inf),
+        fit.dual_point,
+    )
     assert certificate(K, y, *parts) == pytest.approx((fit.objective, fit.dual_objective), rel=1e-9)
     alone = fit_weighted(np.outer(x[:, 0], x[:, 0])[None], y, 100.0, hinge, LpNorm(np.inf), True)
     assert alone.status.ok

@@ -1,5 +1,5 @@
-"""What holds for every lp-norm problem, tried on problems that hypothesis draws: certificates, derivatives,
-reductions.
+"""What holds for every lp-norm problem, tried on problems that hypothesis draws: certificates,
+derivatives, reductions.
 """
 
 from typing import NamedTuple
@@ -36,36 +36,48 @@ class Drawn(NamedTuple):
 
 
 def draw(seed, loss, n=24, M=4):
-    """Kernels of unit mean diagonal (Gaussian of several widths, and one of low rank) and a target for the loss."""
+    """Kernels of unit mean diagonal (Gaussian of several widths, and one of low rank) and a target
+    for the loss.
+    """
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, 3))
     squared = ((X[:, None] - X[None]) ** 2).sum(-1)
-    K = np.stack([np.exp(-squared / width) for width in np.geomspace(0.5, 8.0, M - 1)] + [X @ X.T / 3])
+    K = np.stack(
+        [np.exp(-squared / width) for width in np.geomspace(0.5, 8.0, M - 1)] + [X @ X.T / 3]
+    )
     real = X[:, 0] + np.sin(X[:, 1]) + 0.3 * rng.standard_normal(n)
     labels = np.where(real > np.median(real), 1.0, -1.0)
-    y = {"hinge": labels, "logistic": labels, "squared_hinge": labels, "one_class": np.ones(n)}.get(loss, real)
+    y = {"hinge": labels, "logistic": labels, "squared_hinge": labels, "one_class": np.ones(n)}.get(
+        loss, real
+    )
     return Drawn(K, y, loss != "one_class")
 
 
 def feasible(rng, loss, y, C, balanced):
     """A dual inside its box, summing to zero where there is an intercept."""
     low, high = make_loss(loss).box(y, C)
-    low, high = np.maximum(low, -3.0 * C), np.minimum(high, 3.0 * C)
+    low = np.maximum(low, -3.0 * C)
+    high = np.minimum(high, 3.0 * C)
     a = low + rng.random(y.size) * (high - low)
     if not balanced:
         return a
-    up, down = a[a > 0].sum(), -a[a < 0].sum()
+    up = a[a > 0].sum()
+    down = -a[a < 0].sum()
     return np.where(a > 0, a * min(1.0, down / up), a * min(1.0, up / down))
 
 
 def solved(drawn, loss, C, theta):
     K = np.tensordot(theta, drawn.K, 1)
-    return machine_of(make_loss(loss))(K, drawn.y, C, make_loss(loss), drawn.intercept, accuracy=1e-12)
+    return machine_of(make_loss(loss))(
+        K, drawn.y, C, make_loss(loss), drawn.intercept, accuracy=1e-12
+    )
 
 
 def point_of(seed, loss, p, C):
     """A problem, and any weights, dual and intercept for it."""
-    drawn, rng, penalty = draw(seed, loss), np.random.default_rng(seed + 1), LpNorm(p)
+    drawn = draw(seed, loss)
+    rng = np.random.default_rng(seed + 1)
+    penalty = LpNorm(p)
     a = feasible(rng, loss, drawn.y, C, drawn.intercept)
     weights = penalty.scale(rng.random(len(drawn.K)) ** 3)
     b = float(rng.standard_normal()) if drawn.intercept else 0.0
@@ -89,9 +101,20 @@ def test_a_fit_lies_between_its_own_bounds_and_those_of_any_other_point(seed, lo
     slack = 1e-9 * abs(fit.objective)
     assert dual <= fit.objective + slack
     assert primal >= fit.dual_objective - slack
-    parts = fit.weights, fit.dual_coef, fit.intercept, loss, C, penalty, fit.dual_point, drawn.intercept
+    parts = (
+        fit.weights,
+        fit.dual_coef,
+        fit.intercept,
+        loss,
+        C,
+        penalty,
+        fit.dual_point,
+        drawn.intercept,
+    )
     proved = certificate(drawn.K, drawn.y, *parts)
-    assert proved == pytest.approx((fit.objective, fit.dual_objective), rel=1e-6, abs=1e-6 * abs(fit.objective))
+    assert proved == pytest.approx(
+        (fit.objective, fit.dual_objective), rel=1e-6, abs=1e-6 * abs(fit.objective)
+    )
     assert np.linalg.norm(fit.weights, p) == pytest.approx(1.0)
     assert np.all(fit.weights >= 0)
 
@@ -99,8 +122,11 @@ def test_a_fit_lies_between_its_own_bounds_and_those_of_any_other_point(seed, lo
 @often
 @given(seed=seeds, loss=losses, C=costs)
 def test_the_gradient_of_the_value_is_minus_half_the_forms(seed, loss, C):
-    drawn, rng = draw(seed, loss), np.random.default_rng(seed + 1)
-    theta, direction, h = rng.random(4) + 0.3, rng.standard_normal(4), 1e-5
+    drawn = draw(seed, loss)
+    rng = np.random.default_rng(seed + 1)
+    theta = rng.random(4) + 0.3
+    direction = rng.standard_normal(4)
+    h = 1e-5
     a = solved(drawn, loss, C, theta).dual
     slope = -0.5 * np.array([a @ K @ a for K in drawn.K]) @ direction
     after, before = (solved(drawn, loss, C, theta + s * direction).objective for s in (h, -h))
@@ -110,10 +136,16 @@ def test_the_gradient_of_the_value_is_minus_half_the_forms(seed, loss, C):
 
 @seldom
 @given(seed=seeds, loss=st.sampled_from(SMOOTH), C=st.floats(-1.0, 1.0).map(lambda e: 10.0**e))
-def test_the_hessian_of_newton_is_that_of_the_value_and_the_analytic_update_bounds_it(seed, loss, C):
-    drawn, rng = draw(seed, loss), np.random.default_rng(seed + 1)
-    theta, h = rng.random(4) + 0.3, 1e-4
-    method = Newton(Problem(drawn.K, drawn.y, C, make_loss(loss), LpNorm(2.0), drawn.intercept), tol=1e-12)
+def test_the_hessian_of_newton_is_that_of_the_value_and_the_analytic_update_bounds_it(
+    seed, loss, C
+):
+    drawn = draw(seed, loss)
+    rng = np.random.default_rng(seed + 1)
+    theta = rng.random(4) + 0.3
+    h = 1e-4
+    method = Newton(
+        Problem(drawn.K, drawn.y, C, make_loss(loss), LpNorm(2.0), drawn.intercept), tol=1e-12
+    )
     point = method.solve(theta, None, 1e-13)
     H = method._hessian(point)
 

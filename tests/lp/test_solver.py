@@ -24,22 +24,32 @@ def _fit(case, solver="auto", **more):
 
 @every("case", OPTIMA)
 def test_every_trusted_optimum(case):
-    fit, order = _fit(case), getattr(case.penalty, "p", None)
+    fit = _fit(case)
+    order = getattr(case.penalty, "p", None)
     assert fit.status.ok
     assert fit.objective == pytest.approx(case.objective, rel=1e-5 if order is None else 1e-6)
     assert fit.dual_objective <= case.lower + 1e-7 * case.objective
     assert fit.objective >= case.objective * (1 - 1e-7)
     if isinstance(case.penalty, EllipticNorm):
         assert fit.weights == pytest.approx(case.weights, abs=5e-3)
-    elif order and case.part == "generic" and not (np.isinf(order) and case.loss == "one_class"):  # they are unique
+    elif order and case.part == "generic" and not (np.isinf(order) and case.loss == "one_class"):
+        # they are unique
         assert fit.weights == pytest.approx(case.weights, abs=2e-3)
     if order:
         decision = np.tensordot(fit.weights, case.K, 1) @ fit.dual_coef + fit.intercept
-        loose = case.part == "dup" and case.loss == "hinge" and case.C == 0.1  # the intercept is an interval there
+        # the intercept is an interval there
+        loose = case.part == "dup" and case.loss == "hinge" and case.C == 0.1
         assert decision == pytest.approx(case.decision, abs=7e-3 if loose else 2e-3)
 
 
-@every("case", [c for c in OPTIMA if c.part == "generic" and c.C == 1.0 and getattr(c.penalty, "p", np.inf) <= 2.0])
+@every(
+    "case",
+    [
+        c
+        for c in OPTIMA
+        if c.part == "generic" and c.C == 1.0 and getattr(c.penalty, "p", np.inf) <= 2.0
+    ],
+)
 def test_newton_takes_few_steps_near_p_1_where_the_analytic_update_takes_many(case):
     fit = _fit(case, "newton")
     assert fit.status.ok
@@ -47,9 +57,14 @@ def test_newton_takes_few_steps_near_p_1_where_the_analytic_update_takes_many(ca
 
 
 def test_history_only_improves_and_a_callback_ends_it_with_the_best_point():
-    case = next(c for c in OPTIMA if (c.part, c.loss, c.C, c.penalty) == ("generic", "hinge", 10.0, LpNorm(1.0)))
+    case = next(
+        c
+        for c in OPTIMA
+        if (c.part, c.loss, c.C, c.penalty) == ("generic", "hinge", 10.0, LpNorm(1.0))
+    )
     records = _fit(case).history
-    pruned = 1e-6 * records[-1].objective  # zeroing negligible weights at the end may cost this much
+    # zeroing negligible weights at the end may cost this much
+    pruned = 1e-6 * records[-1].objective
     assert all(after.objective <= before.objective + pruned for before, after in pairwise(records))
     assert all(after.dual_objective >= before.dual_objective for before, after in pairwise(records))
     fit = _fit(case, callback=lambda record: record.iteration >= 1)
@@ -61,4 +76,6 @@ def test_history_only_improves_and_a_callback_ends_it_with_the_best_point():
 def test_a_wildly_scaled_problem_says_so_instead_of_returning_nonsense():
     case = OPTIMA[0]
     with pytest.raises(MKLError, match="badly scaled"), np.errstate(all="ignore"):
-        fit_weighted(case.K * 1e300, case.y * 1e200, 1e100, make_loss("squared"), LpNorm(2.0), False)
+        fit_weighted(
+            case.K * 1e300, case.y * 1e200, 1e100, make_loss("squared"), LpNorm(2.0), False
+        )

@@ -1,9 +1,9 @@
-"""Every loss at p = 1, 4/3 and infinity on both sides of each size at which a fit goes another way: the answers are
-alike.
+"""Every loss at p = 1, 4/3 and infinity on both sides of each size at which a fit goes another way:
+the answers are alike.
 
-The sizes are constants of the solvers; here each is moved to that of a small problem, which then stands on the other
-side of it, by one row or one kernel where the size counts these. On its own side every size stands in the fits compared
-with.
+The sizes are constants of the solvers; here each is moved to that of a small problem, which then
+stands on the other side of it, by one row or one kernel where the size counts these. On its own
+side every size stands in the fits compared with.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from mklcore.problem.problem import certificate
 from tests.helpers.every import every
 from tests.helpers.settings import setting
 
-N, D = 36, 6
+N = 36
+D = 6
 M = 2 * D
 TOL = 1e-5
 ORDERS = (1.0, 4 / 3, np.inf)
@@ -43,7 +44,10 @@ NOT_STORED = {
     "very many kernels on many rows": {"lp.schedule.crowd": M, "lp.schedule.crowd_rows": N - 1},
     "room for hardly any": {"lp.live.room_mb": 4.5 * MEGABYTES, "lp.live.fewest": 2},
     "fewer kernels to begin with": {"lp.live.fewest": 4, "lp.live.first": 4},
-    "rows that the cache does not hold": {"lp.interleaved.cache_mb": 0.0, "lp.interleaved.mixed_mb": 0.0},
+    "rows that the cache does not hold": {
+        "lp.interleaved.cache_mb": 0.0,
+        "lp.interleaved.mixed_mb": 0.0,
+    },
     "rows whose sum is not made": {"kernels.grams._SUMMED": N - 1},
 }
 FEATURES = {
@@ -56,13 +60,16 @@ FEATURES = {
 
 
 class Sizes:
-    """The problem as every way has it: kernels stored, in single precision, made again, and as features."""
+    """The problem as every way has it: kernels stored, in single precision, made again, and as
+    features.
+    """
 
     def __init__(self):
         rng = np.random.default_rng(4)
         X = rng.normal(size=(N, D))
         numbers = X[:, 0] - np.sin(2 * X[:, 1]) + 0.5 * X[:, 2] ** 2 + 0.3 * rng.normal(size=N)
-        self.numbers, self.labels = numbers, np.where(numbers > np.median(numbers), 1.0, -1.0)
+        self.numbers = numbers
+        self.labels = np.where(numbers > np.median(numbers), 1.0, -1.0)
         kernels = mkl.KernelDictionary.per_feature((mkl.Linear(), mkl.RBF(1.0)), D)
         self.stack = kernels.grams(X).values
         self.rows = Rows.build(kernels, X)
@@ -88,19 +95,42 @@ class Sizes:
 
     def fitted(self, K, name, p, C=None, tol=TOL, warm=None):
         """One fit."""
-        loss, C = make_loss(name), C or self.cost(name)
+        loss = make_loss(name)
+        C = C or self.cost(name)
         return fit_weighted(
-            K, self.target(name), C, loss, LpNorm(p), loss.takes_intercept, tol=tol, warm=warm, max_iter=2000
+            K,
+            self.target(name),
+            C,
+            loss,
+            LpNorm(p),
+            loss.takes_intercept,
+            tol=tol,
+            warm=warm,
+            max_iter=2000,
         )
 
     def checked(self, fit, name, p, C=None):
         """The fit is near the plain one, and its certificate holds on the stored stack."""
-        loss, y, C = make_loss(name), self.target(name), C or self.cost(name)
+        loss = make_loss(name)
+        y = self.target(name)
+        C = C or self.cost(name)
         assert fit.status.ok, (name, p, C, fit.solver, fit.status)
         parts = fit.weights, fit.dual_coef, fit.intercept
-        reported = certificate(self.stack, y, *parts, loss, C, LpNorm(p), fit.dual_point, loss.takes_intercept)
-        assert reported == pytest.approx((fit.objective, fit.dual_objective), rel=1e-5), (name, p, C, fit.solver)
-        assert fit.objective == pytest.approx(self.plain(name, p, C), rel=3 * TOL), (name, p, C, fit.solver)
+        reported = certificate(
+            self.stack, y, *parts, loss, C, LpNorm(p), fit.dual_point, loss.takes_intercept
+        )
+        assert reported == pytest.approx((fit.objective, fit.dual_objective), rel=1e-5), (
+            name,
+            p,
+            C,
+            fit.solver,
+        )
+        assert fit.objective == pytest.approx(self.plain(name, p, C), rel=3 * TOL), (
+            name,
+            p,
+            C,
+            fit.solver,
+        )
 
 
 @pytest.fixture(scope="module")
@@ -137,13 +167,16 @@ def test_features_across_a_size(sizes, way, monkeypatch):
 
 
 @every("name", LOSSES)
-def test_a_sum_that_is_too_large_to_store_is_done_without_or_refused_by_name(sizes, name, monkeypatch):
+def test_a_sum_that_is_too_large_to_store_is_done_without_or_refused_by_name(
+    sizes, name, monkeypatch
+):
     setting(monkeypatch, "mklcore.lp.schedule.largest_mb", 0.9 * MEGABYTES)
     loss = make_loss(name)
     if loss.piecewise_linear and not loss.total:
         sizes.checked(sizes.fitted(sizes.rows, name, np.inf), name, np.inf)
         return
     with pytest.raises(
-        KernelError, match=r"The sum of the kernels on 36 rows takes 0 MB, above the 0 MB that are stored"
+        KernelError,
+        match=r"The sum of the kernels on 36 rows takes 0 MB, above the 0 MB that are stored",
     ):
         sizes.fitted(sizes.rows, name, np.inf)

@@ -22,7 +22,8 @@ K = mkl.KernelDictionary.rbf_grid(mkl.log_grid(0.25, 4, 6)).grams(X).values
 @pytest.fixture
 def factors(monkeypatch):
     """Counts the Cholesky factors of weighted sums."""
-    sizes, factorised = list[int](), operators.factorised
+    sizes = list[int]()
+    factorised = operators.factorised
 
     def counted(system, shift=0.0):
         sizes.append(len(system))
@@ -41,7 +42,8 @@ def test_a_newton_step_solves_with_the_factor_of_its_machine(factors, p):
 
 
 def test_a_path_of_the_plain_sum_has_three_factors_and_the_points_of_single_fits(factors):
-    model, grid = mkl.UniformMKLRegressor(kernels="precomputed", tol=1e-8), np.geomspace(0.01, 100, 9)
+    model = mkl.UniformMKLRegressor(kernels="precomputed", tol=1e-8)
+    grid = np.geomspace(0.01, 100, 9)
     path = mkl.fit_path(model, K, Y, "C", grid)
     assert len(factors) == operators.FACTORS_BEFORE
     alone = [model.copy_with("C", C).fit(K, Y).objective_ for C in grid]
@@ -49,7 +51,8 @@ def test_a_path_of_the_plain_sum_has_three_factors_and_the_points_of_single_fits
 
 
 def test_systems_of_a_tridiagonal_matrix_are_solved_and_refused_like_those_of_a_factor():
-    total, rhs = K.sum(axis=0), np.column_stack([Y, X])
+    total = K.sum(axis=0)
+    rhs = np.column_stack([Y, X])
     found = operators.Tridiagonal(total)
     assert (total + 0.3 * np.eye(120)) @ found.solve(rhs, 0.3) == pytest.approx(rhs, abs=1e-9)
     assert found.solve(Y, 0.3) == pytest.approx(found.solve(rhs, 0.3)[:, 0])
@@ -60,27 +63,38 @@ def test_systems_of_a_tridiagonal_matrix_are_solved_and_refused_like_those_of_a_
 def test_smooth_kernels_are_decomposed_by_their_rank(monkeypatch):
     smooth = mkl.KernelDictionary.per_feature(mkl.RBF(1.0), 4).grams(X).values
     exact = [np.linalg.eigh(gram) for gram in smooth]
-    monkeypatch.setattr(np.linalg, "eigh", lambda gram: pytest.fail("all eigenvectors were asked for"))
+    monkeypatch.setattr(
+        np.linalg, "eigh", lambda gram: pytest.fail("all eigenvectors were asked for")
+    )
     found = Spectra.of(smooth)
     for m, (values, _) in enumerate(exact):
         part = found.rows(m)
-        vectors, own = found.vectors[part], found.values[part]
+        vectors = found.vectors[part]
+        own = found.values[part]
         assert (vectors.T * own) @ vectors == pytest.approx(smooth[m], abs=1e-11)
         assert vectors @ vectors.T == pytest.approx(np.eye(len(own)), abs=1e-11)
         assert own[:10] == pytest.approx(values[::-1][:10], rel=1e-9)
 
 
 def test_features_of_linear_kernels_cost_no_kernel_value(monkeypatch):
-    monkeypatch.setattr("mklcore.kernels.features.FeatureMap.plain", lambda *given: pytest.fail("values were made"))
+    monkeypatch.setattr(
+        "mklcore.kernels.features.FeatureMap.plain", lambda *given: pytest.fail("values were made")
+    )
     found = column_features(mkl.KernelDictionary.per_feature(mkl.Linear(), 4), X)
     assert found.cross(X).table == pytest.approx(found.table)
 
 
 def test_creeping_pairs_are_helped_by_no_more_factors_than_they_cost(monkeypatch):
-    free, factorised = [], svm.factorised
-    monkeypatch.setattr(svm, "factorised", lambda block, shift: free.append(len(block)) or factorised(block, shift))
-    total, target = K.sum(axis=0), 100.0 * Y
-    found = svm.solve_svm(total, target, 1e6, make_loss("epsilon_insensitive", epsilon=0.1), True, accuracy=1e-6)
+    free = []
+    factorised = svm.factorised
+    monkeypatch.setattr(
+        svm, "factorised", lambda block, shift: free.append(len(block)) or factorised(block, shift)
+    )
+    total = K.sum(axis=0)
+    target = 100.0 * Y
+    found = svm.solve_svm(
+        total, target, 1e6, make_loss("epsilon_insensitive", epsilon=0.1), True, accuracy=1e-6
+    )
     assert found.gap <= 1e-5 * found.regulariser
     assert svm.SETTINGS.factor * sum(size**3 for size in free) <= 2 * found.steps * len(Y)
 
@@ -89,9 +103,13 @@ def test_a_group_lasso_of_many_columns_is_solved_on_those_that_may_have_weight()
     wide = RNG.standard_normal((400, 900))
     target = wide[:, 3] - 2.0 * wide[:, 5] + 0.3 * RNG.standard_normal(400)
     kernels = mkl.KernelDictionary.per_feature(mkl.Linear(), 900)
-    model = mkl.LpMKLRegressor(kernels=kernels, p=1.0, loss="squared", C=0.02, tol=1e-5).fit(wide, target)
+    model = mkl.LpMKLRegressor(kernels=kernels, p=1.0, loss="squared", C=0.02, tol=1e-5).fit(
+        wide, target
+    )
     grams = kernels.grams(wide).values[model.weights_ > 0]
-    alone = mkl.LpMKLRegressor(p=1.0, loss="squared", C=0.02, tol=1e-6, kernels="precomputed").fit(grams, target)
+    alone = mkl.LpMKLRegressor(p=1.0, loss="squared", C=0.02, tol=1e-6, kernels="precomputed").fit(
+        grams, target
+    )
     assert model._map.copies
     assert model.status_.ok
     assert 2 <= len(grams) < 100

@@ -1,4 +1,6 @@
-"""Trusted values for greedy sparse MKL: cone-solver optima and directly computed paths, as small files."""
+"""Trusted values for greedy sparse MKL: cone-solver optima and directly computed paths, as small
+files.
+"""
 
 from __future__ import annotations
 
@@ -27,8 +29,8 @@ def _unit_diagonal(stack):
     return np.ascontiguousarray(stack / stack[:, :1, :1])
 
 
-# The problems: P1 truth {1, 4}, one RBF kernel per feature; P2 truth {0, 3}, rank-2 kernels; P3 ten copies and one; P5
-# hinge.
+# The problems: P1 truth {1, 4}, one RBF kernel per feature; P2 truth {0, 3}, rank-2 kernels; P3 ten
+# copies and one; P5 hinge.
 KERNELS = {
     "P1": _unit_diagonal(_GOMP["K_P1_Kvar"]),
     "P1var": _GOMP["K_P1_Kvar"],
@@ -37,12 +39,16 @@ KERNELS = {
     "P3two": np.ascontiguousarray(_GOMP["K_P3_K"][[0, 10]]),
     "P5": _square(DATA["P5_K"]),
 }
-TARGETS = {name: _GOMP[f"Y_{name[:2]}"][:, 0] for name in ("P1", "P1var", "P2", "P3", "P3two")} | {"P5": DATA["P5_y"]}
+TARGETS = {name: _GOMP[f"Y_{name[:2]}"][:, 0] for name in ("P1", "P1var", "P2", "P3", "P3two")} | {
+    "P5": DATA["P5_y"]
+}
 X3 = DATA["P3_X"]
 
 
 class Penalised(NamedTuple):
-    """An optimum of the l1 problem, and the path of Algorithm 1 to it: one row per kernel that entered."""
+    """An optimum of the l1 problem, and the path of Algorithm 1 to it: one row per kernel that
+    entered.
+    """
 
     name: str
     K: np.ndarray
@@ -66,7 +72,9 @@ def penalised():
         problem, lam = name.split("_lam")
         path = (DATA[f"alg1|{name}|{field}"] for field in ("picks", "objective", "grads", "norms"))
         optimum = (*DATA[key].tolist(), DATA[f"{key}|norms"], DATA[f"{key}|grads"])
-        found.append(Penalised(name, KERNELS[problem], TARGETS[problem], float(lam), *optimum, *path))
+        found.append(
+            Penalised(name, KERNELS[problem], TARGETS[problem], float(lam), *optimum, *path)
+        )
     return found
 
 
@@ -90,5 +98,7 @@ def descents():
         name = key.split("|")[1]
         problem, step = name.split("_")
         fields = (DATA[f"alg2|{name}|{field}"] for field in ("picks", "loss", "grads", "eta"))
-        found.append(Descent(name, KERNELS[problem], TARGETS[problem], step == "linesearch", *fields))
+        found.append(
+            Descent(name, KERNELS[problem], TARGETS[problem], step == "linesearch", *fields)
+        )
     return found

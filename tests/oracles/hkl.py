@@ -1,4 +1,6 @@
-"""Trusted optima of hierarchical kernel learning, made by a generic cone solver, and how to read them."""
+"""Trusted optima of hierarchical kernel learning, made by a generic cone solver, and how to read
+them.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ FILE = Path(__file__).parent / "hkl.npz"
 
 
 class HullOptimum(NamedTuple):
-    """One problem with its optimum: ``hull`` the active ones of the grid's ``nodes``, arrays along ``nodes``."""
+    """One problem with its optimum: ``hull`` the active ones of the grid's ``nodes``, arrays along
+    ``nodes``.
+    """
 
     name: str
     X: np.ndarray
@@ -52,10 +56,19 @@ def hull_optima():
     found = []
     for k, case in enumerate(fields["case"].tolist()):
         row = {key: values[k].item() for key, values in fields.items()}
-        settings = {key: row[key] for key in ("lam", "depth_weight", "root_weight", "fit_intercept")}
-        settings |= {"basis": bases[row["basis"]](row), "standardize": False, "normalize_basis": False}
-        run, nodes = f"{case}/{row['run']}", [tuple(node) for node in data[f"{case}/nodes"].tolist()]
-        X, y, X_test = data[f"{case}/X"], data[f"{case}/y"].astype(float), data[f"{case}/Xtest"]
+        settings = {
+            key: row[key] for key in ("lam", "depth_weight", "root_weight", "fit_intercept")
+        }
+        settings |= {
+            "basis": bases[row["basis"]](row),
+            "standardize": False,
+            "normalize_basis": False,
+        }
+        run = f"{case}/{row['run']}"
+        nodes = [tuple(node) for node in data[f"{case}/nodes"].tolist()]
+        X = data[f"{case}/X"]
+        y = data[f"{case}/y"].astype(float)
+        X_test = data[f"{case}/Xtest"]
         hull = {node for node, inside in zip(nodes, data[f"{run}/hull"], strict=True) if inside}
         found.append(
             HullOptimum(
@@ -76,11 +89,15 @@ def brute_descendant_sums(design, nodes, a, base):
     forms = {node: float(a @ design.gram(node) @ a) for node in grid(design)}
     sums = []
     for node in nodes:
-        low, total = np.array(levels(node, design.p)), 0.0
+        low = np.array(levels(node, design.p))
+        total = 0.0
         for below, form in forms.items():
             high = np.array(levels(below, design.p))
             if np.all(high >= low):
-                spans = [sum(base**level for level in range(i, j + 1)) for i, j in zip(low, high, strict=True)]
+                spans = [
+                    sum(base**level for level in range(i, j + 1))
+                    for i, j in zip(low, high, strict=True)
+                ]
                 total += form / float(np.prod(spans)) ** 2
         sums.append(total)
     return np.array(sums)

@@ -1,4 +1,7 @@
-"""Trusted optima as small files, and how to read them. Made by a generic cone solver, or exact linear algebra."""
+"""Trusted optima as small files, and how to read them.
+
+Made by a generic cone solver, or exact linear algebra.
+"""
 
 from __future__ import annotations
 
@@ -37,21 +40,29 @@ def lp_optima():
         data = dict(file)
     found = []
     for k, mode in enumerate(data["mode"]):
-        part, loss = str(data["part"][k]), str(data["loss"][k])
+        part = str(data["part"][k])
+        loss = str(data["loss"][k])
         if mode == "noniso":
             penalty: Penalty = EllipticNorm(data[f"E_{data['matrix'][k]}"])
         else:
             penalty = (LpNorm if mode == "lp" else BlockNorm)(float(data["order"][k]))
-        K, y = data[f"{part}_K"], data[f"{part}_classes" if loss in ("hinge", "logistic") else f"{part}_target"]
+        K = data[f"{part}_K"]
+        y = data[f"{part}_classes" if loss in ("hinge", "logistic") else f"{part}_target"]
         figures = (data[name][k].item() for name in ("objective", "lower"))
-        arrays = data["weights"][k, : len(K)], data["decision"][k, : len(y)], np.ascontiguousarray(K)
+        arrays = (
+            data["weights"][k, : len(K)],
+            data["decision"][k, : len(y)],
+            np.ascontiguousarray(K),
+        )
         y = np.ones_like(y) if loss == "one_class" else y
         found.append(Optimum(part, loss, float(data["C"][k]), penalty, *figures, *arrays, y))
     return found
 
 
 class GreedyPath(NamedTuple):
-    """One MKL-GOMP path: kernel picked, all scores before the pick, then objective, residual norm and dual after it."""
+    """One MKL-GOMP path: kernel picked, all scores before the pick, then objective, residual norm
+    and dual after it.
+    """
 
     name: str
     K: np.ndarray
@@ -71,7 +82,12 @@ def gomp_paths():
     found = []
     for key in (key for key in data if key.endswith("|picks")):
         problem, kernels, lam, _ = key.split("|")
-        fields = (data[key.replace("picks", field)] for field in ("picks", "scores", "objective", "residual", "alpha"))
+        fields = (
+            data[key.replace("picks", field)]
+            for field in ("picks", "scores", "objective", "residual", "alpha")
+        )
         K = np.ascontiguousarray(data[f"K_{kernels}"])
-        found.append(GreedyPath(f"{problem}-lam{lam}", K, data[f"Y_{problem}"], float(lam), *fields))
+        found.append(
+            GreedyPath(f"{problem}-lam{lam}", K, data[f"Y_{problem}"], float(lam), *fields)
+        )
     return found

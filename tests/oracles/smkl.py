@@ -16,7 +16,9 @@ TERMS = {"loggl": "log+gl"}
 
 
 class Run(NamedTuple):
-    """One run: weights after each of the first steps (k, M), r before them, L at every step, weights after pruning."""
+    """One run: weights after each of the first steps (k, M), r before them, L at every step,
+    weights after pruning.
+    """
 
     name: str
     loss: str
@@ -34,7 +36,9 @@ class Run(NamedTuple):
 
 
 class Optimum(NamedTuple):
-    """min ||f - y||^2 / (2 n) + lam sum_k ||f_k||: objective >= optimum >= lower, kernels of trace n."""
+    """min ||f - y||^2 / (2 n) + lam sum_k ||f_k||: objective >= optimum >= lower, kernels of trace
+    n.
+    """
 
     name: str
     K: np.ndarray
@@ -45,8 +49,11 @@ class Optimum(NamedTuple):
 
 
 def _problem(data, part):
-    """The stack (M, n, n) of trace one and the target; P3 is ten copies of one kernel, then another."""
-    y, flat = data[f"{part}_y"], data[f"{part}_K"]
+    """The stack (M, n, n) of trace one and the target; P3 is ten copies of one kernel, then
+    another.
+    """
+    y = data[f"{part}_y"]
+    flat = data[f"{part}_K"]
     flat = np.concatenate([np.repeat(flat[:1], COPIES, axis=0), flat[1:]]) if part == "P3" else flat
     K = np.empty((len(flat), y.size, y.size))
     rows, columns = np.triu_indices(y.size)
@@ -70,7 +77,11 @@ def smkl_runs():
         C, epsilon, tol, bias = data[f"{name}|settings"].tolist()
         figures = (data[f"{name}|{field}"] for field in ("beta", "r", "objective", "pruned"))
         problem = _problem(data, part)
-        found.append(Run(name, loss, TERMS.get(terms, terms), *problem, C, epsilon, tol, bool(bias), *figures))
+        found.append(
+            Run(
+                name, loss, TERMS.get(terms, terms), *problem, C, epsilon, tol, bool(bias), *figures
+            )
+        )
     return found
 
 

@@ -23,14 +23,27 @@ SAMPLES = ("iris", "diabetes")
 
 def csv(n, seed, kind):
     rng = np.random.default_rng(seed)
-    X, town = rng.standard_normal((n, 3)), rng.choice(["north", "south", "west"], n)
+    X = rng.standard_normal((n, 3))
+    town = rng.choice(["north", "south", "west"], n)
     f = np.sin(2 * X[:, 0]) + X[:, 1] + (town == "north") + 0.3 * rng.standard_normal(n)
-    y = {"number": f, "two": np.where(f > 0.3, "high", "low"), "three": np.digitize(f, [-0.3, 0.8])}[kind]
-    rows = [",".join([*(f"{v:.4f}" for v in x), t, str(target)]) for x, t, target in zip(X, town, y, strict=True)]
+    y = {
+        "number": f,
+        "two": np.where(f > 0.3, "high", "low"),
+        "three": np.digitize(f, [-0.3, 0.8]),
+    }[kind]
+    rows = [
+        ",".join([*(f"{v:.4f}" for v in x), t, str(target)])
+        for x, t, target in zip(X, town, y, strict=True)
+    ]
     return "\n".join(["a,b,c,town,y", *rows]).encode()
 
 
-MADE = {"number": (90, 1, "number"), "two": (90, 2, "two"), "three": (120, 3, "three"), "few": (40, 4, "number")}
+MADE = {
+    "number": (90, 1, "number"),
+    "two": (90, 2, "two"),
+    "three": (120, 3, "three"),
+    "few": (40, 4, "number"),
+}
 
 
 @pytest.fixture(autouse=True)
@@ -52,15 +65,21 @@ def saved(page):
 
 @every("name", [*SAMPLES, *MADE])
 def test_a_table_gets_the_librarys_numbers_on_any_number_of_threads(name):
-    data, params = mkl.load_sample(name) if name in SAMPLES else None, Params(data=name)
+    data = mkl.load_sample(name) if name in SAMPLES else None
+    params = Params(data=name)
     if data is None:
         content = csv(*MADE[name])
-        data, params = mkl.read_table(content, "y"), Params(data=keep_upload("table.csv", content), target="y")
+        data = mkl.read_table(content, "y")
+        params = Params(data=keep_upload("table.csv", content), target="y")
     assert answer.asked(params) == Asked()
     page = ready(answer.get(params))
     with threadpool_limits(1):
         library = mkl.explore(data)
-    assert (page.label, page.notes, str(page.verdict)) == (library.label, library.notes, str(library.verdict))
+    assert (page.label, page.notes, str(page.verdict)) == (
+        library.label,
+        library.notes,
+        str(library.verdict),
+    )
     assert [one.name for one in page.columns] == [one.name for one in library.columns]
     assert saved(page) == str(answer.best_known(params).verdict) == str(page.verdict)
     for get in (
@@ -99,7 +118,11 @@ def test_what_is_not_fixed_is_no_part_of_the_question():
 
 
 def test_a_ready_stack_ranks_its_kernels():
-    data = mkl.make_friedman(120, seed=1) if hasattr(mkl, "make_friedman") else mkl.load_sample("diabetes").drawn(120)
+    data = (
+        mkl.make_friedman(120, seed=1)
+        if hasattr(mkl, "make_friedman")
+        else mkl.load_sample("diabetes").drawn(120)
+    )
     stack = mkl.KernelDictionary.per_feature(mkl.RBF(1.0), 4).grams(data.X[:, :4])
     file = io.BytesIO()
     np.savez(file, K=stack.values, y=data.y, names=np.array(["one", "two", "three", "four"]))
@@ -126,8 +149,13 @@ def test_later_stages_are_values_of_their_own():
     assert set(more.baselines) == {"linear", "RBF", "forest", "boosting"}
     assert "Not yet compared" not in str(answer.best_known(params).verdict)
     could = ready(answer.chance(params))
-    assert {one.name: one.chance for one in more.columns} == could  # known to every copy of the answer
-    assert before.verdict.chance == more.verdict.chance == tuple(c.name for c in more.columns if could[c.name])
+    # known to every copy of the answer
+    assert {one.name: one.chance for one in more.columns} == could
+    assert (
+        before.verdict.chance
+        == more.verdict.chance
+        == tuple(c.name for c in more.columns if could[c.name])
+    )
     assert ready(answer.terms(params)) == before.terms
     assert ready(answer.intervals(params)) is before.conformal
 
@@ -137,7 +165,10 @@ def test_refusals_pass_as_sentences_with_their_repairs():
     few = Params(data=keep_upload("few.csv", b"a,b,y\n1,2,x\n2,1,z\n3,5,x\n4,4,z\n"), target="y")
     cases = {
         "needs at least 6": (few, ()),
-        "No cell of 'town' is a number": (replace(table, uses="4n"), ("Use 'town' as it was found",)),
+        "No cell of 'town' is a number": (
+            replace(table, uses="4n"),
+            ("Use 'town' as it was found",),
+        ),
         "'nothing'": (replace(table, target="nothing"), ()),
     }
     for words, (params, repairs) in cases.items():
@@ -161,7 +192,9 @@ def column(n: int, value: Callable[[int], object] = number, labels: str = "xz") 
     return "\n".join(["a,y", *(f"{value(i)},{labels[i % len(labels)]}" for i in range(n))]).encode()
 
 
-WIDE = b",".join([*(b"c%d" % j for j in range(60_000)), b"y"]) + b"\n" + (b"1," * 60_000 + b"x\n") * 6
+WIDE = (
+    b",".join([*(b"c%d" % j for j in range(60_000)), b"y"]) + b"\n" + (b"1," * 60_000 + b"x\n") * 6
+)
 BAD: dict[str, tuple[bytes, str, tuple[str, ...]]] = {
     "two rows": (column(2), "fewer rows than classes need, two each", ("Predict 'a'",)),
     "five rows": (column(5, labels="1243"), "an answer needs at least 6", ()),

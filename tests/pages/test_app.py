@@ -1,4 +1,6 @@
-"""The app without a browser: every page and sample, the link's refusals, what survives and what is dropped."""
+"""The app without a browser: every page and sample, the link's refusals, what survives and what is
+dropped.
+"""
 
 import gc
 import re
@@ -37,7 +39,9 @@ def test_a_link_whose_dictionary_does_not_fit_the_table_opens_every_page():
 @pytest.mark.threads
 @every("sample, room, algorithm", zip(SAMPLES, cycle(state.ROOMS), cycle(METHODS)))
 def test_every_page_opens_whatever_the_sample_and_the_algorithm(sample, room, algorithm):
-    app = open_app(f"pages/{room.file}.py", data=sample, **SMALL, algorithm=algorithm, lesson="copies")
+    app = open_app(
+        f"pages/{room.file}.py", data=sample, **SMALL, algorithm=algorithm, lesson="copies"
+    )
     assert words(app).strip() or room.file == "home"  # the first screen is one picture
     assert not app.error
 
@@ -52,7 +56,9 @@ def test_a_table_without_a_target_is_learnt_and_pages_that_need_one_say_so():
         ("hulls", "target"),
     ):
         assert said in words(go(app, f"pages/{page}.py")), page
-        assert page != "explore" or app.selectbox(key="field_algorithm").options == [METHODS["lp"].label]
+        assert page != "explore" or app.selectbox(key="field_algorithm").options == [
+            METHODS["lp"].label
+        ]
     app = upload(open_app(), table())
     put(app, "field_task", "novelty")
     put(app, "field_target", "")
@@ -62,7 +68,9 @@ def test_a_table_without_a_target_is_learnt_and_pages_that_need_one_say_so():
 @every("page", ["explore", "compare", "hulls"])
 def test_a_withheld_answer_is_reported_on_the_page(page):
     finding = "Invariant 'objective' is violated: a method tells 1, its own coefficients give 2."
-    app = upload(open_app(widths="1", each="none", degree="0", methods="lp;uniform"), table(target=page))
+    app = upload(
+        open_app(widths="1", each="none", degree="0", methods="lp;uniform"), table(target=page)
+    )
     with patch.object(driver, "check", side_effect=ProofError(finding)):
         said = words(go(app, f"pages/{page}.py")).replace("\\", "")
     assert "This answer is withheld" in said
@@ -159,9 +167,22 @@ def test_a_link_to_a_point_beyond_the_bounds_shows_the_nearest(path, at):
 
 
 def test_a_link_says_the_same_as_the_parameters_it_came_from():
-    params = Params(data="wine", validation=0.3, seed=7, linear=False, algorithm="gomp", path="lam", at=0.0123456789)
+    params = Params(
+        data="wine",
+        validation=0.3,
+        seed=7,
+        linear=False,
+        algorithm="gomp",
+        path="lam",
+        at=0.0123456789,
+    )
     params = replace(
-        params, hull_basis="gaussian", hull_columns="1,3,4", hull_pair="1,4", hull_node="1^2*4^1", hull_at=0.02
+        params,
+        hull_basis="gaussian",
+        hull_columns="1,3,4",
+        hull_pair="1,4",
+        hull_node="1^2*4^1",
+        hull_at=0.02,
     )
     params = (
         replace(params, moved="1=1e100", target="名 <b>")
@@ -232,7 +253,10 @@ def test_a_server_has_one_blas_thread_and_does_not_collect_what_it_imported():
 
 def test_a_file_that_cannot_be_used_gives_a_sentence():
     app = open_app()
-    for content, said in ((bytes(range(256)) * 40, "file is binary"), (b"a,y\n1,u\n2,v\n3,w\n", "No column can be")):
+    for content, said in (
+        (bytes(range(256)) * 40, "file is binary"),
+        (b"a,y\n1,u\n2,v\n3,w\n", "No column can be"),
+    ):
         assert [said in error.value for error in upload(app, content).error] == [True]
     for page in PAGES[1:]:
         go(app, page)
@@ -257,9 +281,18 @@ def test_a_link_to_a_file_resolves_only_where_the_file_was_uploaded():
 
 def test_rows_are_drawn_where_the_kernels_of_all_would_not_fit(monkeypatch):
     monkeypatch.setattr(dictionaries, "MEMORY_LIMIT_MB", 20.0)
-    app = open_app("pages/kernels.py", data="digits", widths="20", each="linear", validation="0.05", test="0.05")
+    app = open_app(
+        "pages/kernels.py",
+        data="digits",
+        widths="20",
+        each="linear",
+        validation="0.05",
+        test="0.05",
+    )
     assert not app.error
-    kernels, rows = map(int, re.search(r"\*\*(\d+)\*\* kernels on \*\*(\d+)\*\* training rows", words(app)).groups())
+    kernels, rows = map(
+        int, re.search(r"\*\*(\d+)\*\* kernels on \*\*(\d+)\*\* training rows", words(app)).groups()
+    )
     assert 100 < rows < 250
     assert 8 * kernels * rows**2 < 20e6
 
@@ -267,7 +300,8 @@ def test_rows_are_drawn_where_the_kernels_of_all_would_not_fit(monkeypatch):
 def test_a_run_that_lost_the_state_of_a_widget_is_drawn_again_and_a_fault_is_not_hidden(
     monkeypatch,
 ):
-    drawn, lost = frame.heading, [True]
+    drawn = frame.heading
+    lost = [True]
 
     def heading(question, **how):
         if lost and lost.pop(0):

@@ -1,5 +1,5 @@
-"""Files are counted as they come: a tab and the server have their shares, refusals are reported on the page, and what
-stops coming is ended.
+"""Files are counted as they come: a tab and the server have their shares, refusals are reported on
+the page, and what stops coming is ended.
 """
 
 import asyncio
@@ -24,7 +24,9 @@ def test_a_tab_and_the_server_have_their_shares():
     assert "this tab is sending 3 MB already" in counted.begin("a", 2 * MB)
     assert counted.begin("a", MB) == "", "many files of one tab are counted together"
     assert counted.begin("b", 2 * MB) == ""
-    assert "the server holds 6 MB of files and may hold 6 MB for everybody" in counted.begin("c", MB)
+    assert "the server holds 6 MB of files and may hold 6 MB for everybody" in counted.begin(
+        "c", MB
+    )
     counted.end("a", 3 * MB)
     held[0] = 3 * MB  # it has come
     assert "the server holds 6 MB" in counted.begin("c", MB)
@@ -50,14 +52,19 @@ def test_a_file_that_stops_coming_is_ended_and_no_longer_counted(kept, slow_body
             pass
 
     length = (b"content-length", b"3900000")
-    first, *_ = through_guard(app, "/_stcore/upload_file/a/1", length, method="PUT", receive=slow_body)
+    first, *_ = through_guard(
+        app, "/_stcore/upload_file/a/1", length, method="PUT", receive=slow_body
+    )
     assert first["status"] == 408
     assert (b"connection", b"close") in first["headers"]
     assert guard.ARRIVING.begin("a", 3.9 * MB) == ""
 
 
 def test_a_file_whose_sender_goes_away_is_no_longer_counted_and_needs_no_answer(kept):
-    messages = [{"type": "http.disconnect"}, {"type": "http.request", "body": b"x", "more_body": True}]
+    messages = [
+        {"type": "http.disconnect"},
+        {"type": "http.request", "body": b"x", "more_body": True},
+    ]
 
     async def receive():
         return messages.pop()
@@ -68,19 +75,23 @@ def test_a_file_whose_sender_goes_away_is_no_longer_counted_and_needs_no_answer(
         raise AssertionError("a part of a file was taken for the whole of it")
 
     length = (b"content-length", b"3900000")
-    assert through_guard(app, "/_stcore/upload_file/a/1", length, method="PUT", receive=receive) == []
+    assert (
+        through_guard(app, "/_stcore/upload_file/a/1", length, method="PUT", receive=receive) == []
+    )
     assert guard.ARRIVING.begin("a", 3.9 * MB) == ""
 
 
 def test_a_file_may_come_slowly_and_its_answer_is_waited_for():
-    now, pieces = [0.0], [b"x" * 30_000] * 20
+    now = [0.0]
+    pieces = [b"x" * 30_000] * 20
 
     async def receive():
         now[0] += 1.0
         return {"type": "http.request", "body": pieces.pop(), "more_body": bool(pieces)}
 
     async def take():
-        body, count = guard.paced(receive, lambda: now[0]), 0
+        body = guard.paced(receive, lambda: now[0])
+        count = 0
         while (await body())["more_body"]:
             count += 1
         return count
@@ -98,8 +109,8 @@ def kept(monkeypatch):
 
 
 def send(kept, tab, number, size):
-    """Send a file as a browser does, in two pieces, to a server that keeps what it is given; return that, or the
-    status.
+    """Send a file as a browser does, in two pieces, to a server that keeps what it is given; return
+    that, or the status.
     """
     border = "b"
     head = f'--{border}\r\nContent-Disposition: form-data; name="a.csv"; filename="a.csv"\r\n\r\n'.encode()
@@ -112,7 +123,9 @@ def send(kept, tab, number, size):
         form = await Request(scope, receive).form()
         (file,) = form.values()
         _, _, _, to, name = scope["path"].split("/")
-        kept.add_file(to, UploadedFileRec(name, file.filename, file.content_type or "", await file.read()))
+        kept.add_file(
+            to, UploadedFileRec(name, file.filename, file.content_type or "", await file.read())
+        )
         await file.close()
 
     async def receive():
@@ -123,7 +136,12 @@ def send(kept, tab, number, size):
         (b"content-length", str(len(whole)).encode()),
     )
     answers = through_guard(
-        app, f"/_stcore/upload_file/{tab}/{number}", *headers, method="PUT", receive=receive, query_string=b""
+        app,
+        f"/_stcore/upload_file/{tab}/{number}",
+        *headers,
+        method="PUT",
+        receive=receive,
+        query_string=b"",
     )
     return answers[0]["status"] if answers else kept.file_storage[tab][str(number)]
 

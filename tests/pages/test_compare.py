@@ -42,7 +42,9 @@ def path(name, param, values, **settings):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((40, 3))
     y = (X[:, 0] + 0.2 * rng.standard_normal(40) > 0).astype(int)
-    return fit_path(METHODS[name].estimator("binary", **settings), X[:30], y[:30], param, values, X[30:], y[30:])
+    return fit_path(
+        METHODS[name].estimator("binary", **settings), X[:30], y[:30], param, values, X[30:], y[30:]
+    )
 
 
 # Methods as text
@@ -50,7 +52,10 @@ def path(name, param, values, **settings):
 
 def test_every_method_over_every_path_survives_the_link():
     for name, over in [(key, one) for key in METHODS for one in METHODS[key].path_params]:
-        methods = (parameters.usual_method(name, over), MethodParams("uniform", settings=(("loss", "squared"),)))
+        methods = (
+            parameters.usual_method(name, over),
+            MethodParams("uniform", settings=(("loss", "squared"),)),
+        )
         params, refused = parameters.read_link({"methods": parameters.write_methods(methods)})
         assert refused == ()
         assert answer.methods(params) == methods
@@ -74,7 +79,10 @@ def test_methods_and_places_that_cannot_be_are_refused():
 
 
 def test_what_is_usual_or_moved_by_the_path_is_not_written():
-    assert parameters.write_methods(read("lp,p=1.0;lp:C,p=2.0;lp:p,p=2.0;smkl,n_starts=1")) == "lp;lp,p=2.0;lp:p;smkl"
+    assert (
+        parameters.write_methods(read("lp,p=1.0;lp:C,p=2.0;lp:p,p=2.0;smkl,n_starts=1"))
+        == "lp;lp,p=2.0;lp:p;smkl"
+    )
 
 
 def test_methods_are_named_by_what_parts_them():
@@ -91,7 +99,9 @@ def test_presets_are_sets_of_methods_a_link_can_hold(monkeypatch):
         assert len(found) >= 6
         for methods in found.values():
             assert read(parameters.write_methods(methods)) == methods
-    assert {method.algorithm for method in found["All methods and the uniform sum"]} == {*METHODS} - {
+    assert {method.algorithm for method in found["All methods and the uniform sum"]} == {
+        *METHODS
+    } - {
         "best",
         "aligned",
         "joint",
@@ -102,24 +112,29 @@ def test_presets_are_sets_of_methods_a_link_can_hold(monkeypatch):
 
 
 def test_methods_share_a_value_or_a_share_of_their_path():
-    wide, narrow = path("lp", "C", (0.01, 0.1, 1.0, 10.0)), path("lp", "C", (0.5, 5.0), p=2.0)
+    wide = path("lp", "C", (0.01, 0.1, 1.0, 10.0))
+    narrow = path("lp", "C", (0.5, 5.0), p=2.0)
     steps = player_data.shared_slider([wide, narrow], ["C", "C"])
     assert (steps.shared, steps.values[0], steps.values[-1]) == ("C", 0.01, 10.0)
     assert (steps.indices[0], steps.indices[-1]) == ((0, 0), (3, 1))
     best = players.shared_place(steps, [wide, narrow], "")
     assert best.best
     assert best.places == (wide.first_look, narrow.first_look)
-    assert players.shared_place(steps, [wide, narrow], "40%").best  # a share means nothing where a value is shared
+    # a share means nothing where a value is shared
+    assert players.shared_place(steps, [wide, narrow], "40%").best
     assert players.shared_place(steps, [wide, narrow], "0.1").places == (1.0, 0.0)
     assert players.shared_place(steps, [wide, narrow], "1e9").places == (3.0, 1.0)
-    falling, whole = path("smkl", "C", (10.0, 0.1)), path("gomp", "s", (1.0, 2.0, 3.0))
+    falling = path("smkl", "C", (10.0, 0.1))
+    whole = path("gomp", "s", (1.0, 2.0, 3.0))
     steps = player_data.shared_slider([falling, whole, None], ["C", "s", "C"])
     assert (steps.shared, steps.text(20.5)) == ("", "51.25%")
     here = players.shared_place(steps, [falling, whole, None], "25%")
-    assert here.places == (pytest.approx(0.75), 0.0, None)  # shares run from the least value to the largest
+    # shares run from the least value to the largest
+    assert here.places == (pytest.approx(0.75), 0.0, None)
     norms = path("lp", "p", (1.0, 2.0, np.inf))
     steps = player_data.shared_slider([norms, norms], ["p", "p"])
-    assert steps.value(1.5) == pytest.approx(2.0 * 2**0.5)  # infinity is drawn one doubling beyond the last norm
+    # infinity is drawn one doubling beyond the last norm
+    assert steps.value(1.5) == pytest.approx(2.0 * 2**0.5)
     assert players.shared_place(steps, [norms, norms], "inf").places == (2, 2)
 
 
@@ -129,7 +144,10 @@ def test_methods_share_a_value_or_a_share_of_their_path():
 def test_a_kernel_has_one_colour_and_one_scale_in_all_methods():
     paths = [path("lp", "C", (0.01, 0.1, 1.0)), path("lp", "C", (0.01, 0.1, 1.0), p=2.0)]
     steps = player_data.shared_slider([*paths, None], ["C"] * 3)
-    methods = [*(MethodView(str(k), one) for k, one in enumerate(paths)), MethodView("late", note="Not there yet.")]
+    methods = [
+        *(MethodView(str(k), one) for k, one in enumerate(paths)),
+        MethodView("late", note="Not there yet."),
+    ]
     drawn = player_data.methods_json(methods, steps, dark=False)
     first, second, late, *scores = drawn["chart"]["panels"]
     assert late["note"] == "Not there yet."
@@ -155,17 +173,25 @@ def test_methods_over_other_kernels_are_refused():
 def test_the_page_says_what_the_library_says():
     data = "diabetes"
     app = open_app(PAGE, data=data, methods="lp,p=2.0;gomp;uniform", seed="3")
-    params, answers = memory(app).params, {}
+    params = memory(app).params
+    answers = {}
     names = parameters.labels(answer.methods(params), mkl.load_sample(data).task)
     for name, method in zip(names, answer.methods(params), strict=True):
         asked = answer.asked(answer.method_params(params, method))
         assert (asked.method, asked.seed) == (method.algorithm, 3)
         answers[name] = answered(mkl.load_sample(data), asked)
-    found, shown = compare_answers(answers), rows(app)
+    found = compare_answers(answers)
+    shown = rows(app)
     assert str(found).split(" (")[-1] in words(app)
     assert list(shown["method"]) == [one.name for one in found.answers]
-    for name, figures in (("by folds", "score"), ("held out", "judged"), ("behind the first", "gap")):
-        np.testing.assert_allclose(shown[name], [getattr(one, figures) for one in found.answers], atol=1e-9)
+    for name, figures in (
+        ("by folds", "score"),
+        ("held out", "judged"),
+        ("behind the first", "gap"),
+    ):
+        np.testing.assert_allclose(
+            shown[name], [getattr(one, figures) for one in found.answers], atol=1e-9
+        )
     assert not app.error
     code = scripts.script(scripts.cells(params, "compare"))
     spoken: dict = {}
@@ -182,7 +208,9 @@ def test_a_release_moves_every_method_and_the_link():
     app = open_app(PAGE, data="iris", methods="lp,p=2.0;uniform")
     assert "Every method stands at its own best C" in words(app)
     assert "One C for all methods" not in words(app)
-    assert "One C for all methods." in words(open_app(PAGE, data="iris", methods="lp,p=2.0;uniform", methods_at="1.0"))
+    assert "One C for all methods." in words(
+        open_app(PAGE, data="iris", methods="lp,p=2.0;uniform", methods_at="1.0")
+    )
 
 
 def test_methods_are_added_changed_and_removed():
@@ -218,7 +246,8 @@ def test_a_method_that_fails_says_why_and_the_others_stay(monkeypatch):
 def test_uploads_and_ready_stacks_are_compared():
     app = go(upload(open_app(methods="gomp;uniform"), table()), PAGE)
     assert len(rows(app)) == 2
-    rng, buffer = np.random.default_rng(5), io.BytesIO()
+    rng = np.random.default_rng(5)
+    buffer = io.BytesIO()
     X = rng.standard_normal((80, 3))
     kernels = np.array([np.outer(x, x) + 0.1 * np.eye(80) for x in X.T])
     np.savez(buffer, K=kernels, y=(X[:, 0] > 0).astype(int))
@@ -229,7 +258,10 @@ def test_uploads_and_ready_stacks_are_compared():
 def test_a_file_of_methods_tells_each_problem_once_with_the_methods_that_solve_it():
     params = Params(data="iris", methods="lp,norm=block norm,q=4.0;lp;lp,p=2.0")
     methods = zip(("a", "b", "c"), answer.methods(params), strict=True)
-    drawn = [answer.ComparedMethod(name, method, answer.method_params(params, method)) for name, method in methods]
+    drawn = [
+        answer.ComparedMethod(name, method, answer.method_params(params, method))
+        for name, method in methods
+    ]
     block, plain = export.problems(drawn)
     assert (block.title, plain.title) == ("a", "b and c")
     assert plain.formula == METHODS["lp"].formula != block.formula

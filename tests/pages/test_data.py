@@ -1,4 +1,6 @@
-"""The Data page: what a person can change about reading, how it is reported, and what a link carries of it."""
+"""The Data page: what a person can change about reading, how it is reported, and what a link
+carries of it.
+"""
 
 import re
 
@@ -16,7 +18,17 @@ from pages.shared.parameters import Params
 from tests.data.test_excel import book
 from tests.data.test_reading import REFUSALS
 from tests.helpers.every import every
-from tests.helpers.pages import change, in_session, memory, open_app, press, put, table, upload, words
+from tests.helpers.pages import (
+    change,
+    in_session,
+    memory,
+    open_app,
+    press,
+    put,
+    table,
+    upload,
+    words,
+)
 
 N = 60
 VALUES = np.random.default_rng(0).standard_normal((N, 3)).round(3)
@@ -25,14 +37,19 @@ VALUES = np.random.default_rng(0).standard_normal((N, 3)).round(3)
 def rows(gap=(3, 17)):
     """A table with a row id, two prefixes, a gap, a category and a target of small whole numbers."""
     head = ["row id", "fou_1", "fou_2", "kar_1", "kar_2", "colour", "code", "grade"]
-    body = [[i + 1, *VALUES[i].tolist(), i * 0.5, ("red", "green", "blue")[i % 3], i % 4, i % 5] for i in range(N)]
+    body = [
+        [i + 1, *VALUES[i].tolist(), i * 0.5, ("red", "green", "blue")[i % 3], i % 4, i % 5]
+        for i in range(N)
+    ]
     for i in gap:
         body[i][2] = None
     return [head, *body]
 
 
 def csv(cells, delimiter=","):
-    return "\n".join(delimiter.join("" if v is None else str(v) for v in row) for row in cells).encode()
+    return "\n".join(
+        delimiter.join("" if v is None else str(v) for v in row) for row in cells
+    ).encode()
 
 
 MESSY = csv(rows())
@@ -50,7 +67,8 @@ def test_columns_are_used_as_asked():
     assert {"code=0", "code=1", "code=2", "code=3"} <= set(data.feature_names)
     assert any("Left out, as asked: 'fou_1'" in note for note in data.notes)
     with pytest.raises(
-        ParameterError, match="uses names 'text' for 'code'; expected one of number, category, left out"
+        ParameterError,
+        match="uses names 'text' for 'code'; expected one of number, category, left out",
     ):
         read_table(MESSY, "grade", uses={"code": "text"})
     with pytest.raises(DataError, match="No cell of 'colour' is a number"):
@@ -66,7 +84,8 @@ def test_missing_values_are_filled_marked_or_dropped():
     flag = marked.X[:, marked.feature_names.index("fou_2 missing")]
     assert flag.tolist() == [float(i in (3, 17)) for i in range(N)]
     np.testing.assert_array_equal(
-        marked.X[:, marked.feature_names.index("fou_2")], filled.X[:, filled.feature_names.index("fou_2")]
+        marked.X[:, marked.feature_names.index("fou_2")],
+        filled.X[:, filled.feature_names.index("fou_2")],
     )
     dropped = read_table(MESSY, "grade", missing="drop")
     assert dropped.n_samples == N - 2
@@ -74,9 +93,13 @@ def test_missing_values_are_filled_marked_or_dropped():
     assert any("Dropped 2 rows with a missing cell" in note for note in dropped.notes)
     assert not any("filled with the median" in note for note in dropped.notes)
     assert read_table(MESSY, "grade", missing="drop", uses={"fou_2": "left out"}).n_samples == N
-    with pytest.raises(ParameterError, match="missing is 'mean'; expected one of 'median', 'drop', 'indicator'"):
+    with pytest.raises(
+        ParameterError, match="missing is 'mean'; expected one of 'median', 'drop', 'indicator'"
+    ):
         read_table(MESSY, "grade", missing="mean")
-    everywhere = csv([["a", "b", "y"], *([None, i, i % 2] if i % 2 else [i, None, i % 2] for i in range(12))])
+    everywhere = csv(
+        [["a", "b", "y"], *([None, i, i % 2] if i % 2 else [i, None, i % 2] for i in range(12))]
+    )
     with pytest.raises(DataError, match="Every row has a missing cell"):
         read_table(everywhere, "y", missing="drop", uses={"a": "number", "b": "number"})
 
@@ -96,7 +119,12 @@ def test_rows_may_be_drawn_without_looking_at_classes():
 def test_columns_are_written_as_numbers_from_one():
     assert write_numbers((0, 1, 2, 6)) == "1-3,7"
     assert read_numbers("1-3, 7", 8) == (0, 1, 2, 6)
-    for text, said in (("0", "from 1 to 8"), ("9", "from 1 to 8"), ("5-2", "from 1 to 8"), ("a", "names no columns")):
+    for text, said in (
+        ("0", "from 1 to 8"),
+        ("9", "from 1 to 8"),
+        ("5-2", "from 1 to 8"),
+        ("a", "names no columns"),
+    ):
         with pytest.raises(DataError, match=said):
             read_numbers(text, 8)
 
@@ -132,17 +160,25 @@ def test_groups_survive_their_text():
 
 def test_a_table_after_edits():
     before = [{"a": 1, "b": "x"}, {"a": 2, "b": "y"}, {"a": 3, "b": "z"}]
-    change = {"edited_rows": {0: {"b": "new"}, 2: {"a": 9}}, "deleted_rows": [1], "added_rows": [{"a": 4}]}
+    change = {
+        "edited_rows": {0: {"b": "new"}, 2: {"a": 9}},
+        "deleted_rows": [1],
+        "added_rows": [{"a": 4}],
+    }
     assert listings.after(before, change) == [{"a": 1, "b": "new"}, {"a": 9, "b": "z"}, {"a": 4}]
     assert listings.after(before, {}) == before
 
 
 def test_uses_become_text_and_long_ones_are_refused():
-    data, summary = read_table(MESSY, "grade"), describe_table(MESSY)
+    data = read_table(MESSY, "grade")
+    summary = describe_table(MESSY)
     lines = listings.column_rows(summary, data, {"code": "category"})
     assert [line["use"] for line in lines] == ["as found"] * 6 + ["category", "as found"]
     assert [line["done"] for line in lines[-2:]] == ["used as a category, as you chose", "target"]
-    done = {how: listings.column_rows(summary, data, {}, how)[2]["done"] for how in ("median", "drop", "indicator")}
+    done = {
+        how: listings.column_rows(summary, data, {}, how)[2]["done"]
+        for how in ("median", "drop", "indicator")
+    }
     assert done["median"].startswith("2 missing cells filled with the median")
     assert done["drop"] == "its rows without a value are dropped"
     assert done["indicator"].endswith("a column of 0 and 1 says where")
@@ -157,7 +193,9 @@ def test_edited_groups_are_read_or_refused():
     lines = listings.group_rows(data.groups, data)
     assert listings.groups_text(lines, data) == "fou:1-2;kar:3-4;other columns:5-8"
     lines[1] = {"group": "picked", "columns": "kar_1; 1"}
-    assert listings.groups_text([*lines, {"group": None, "columns": None}], data).startswith("fou:1-2;picked:3,1;")
+    assert listings.groups_text([*lines, {"group": None, "columns": None}], data).startswith(
+        "fou:1-2;picked:3,1;"
+    )
     for bad, said in (
         ({"group": "fou", "columns": "1"}, "Two groups are called 'fou'"),
         ({"columns": "size"}, "'size' is no"),
@@ -170,7 +208,9 @@ def test_edited_groups_are_read_or_refused():
 # Notes and refusals in the words of the page
 
 
-OPTION = re.compile(r"\b(keep|uses|sentinels|task|delimiter|decimal|encoding|header|sheet|target|max_\w+)=")
+OPTION = re.compile(
+    r"\b(keep|uses|sentinels|task|delimiter|decimal|encoding|header|sheet|target|max_\w+)="
+)
 
 
 @every("case", REFUSALS)
@@ -184,7 +224,13 @@ def test_refusals_speak_to_a_person(case):
 def test_every_note_says_what_undoes_it():
     cells = rows()
     for i, row in enumerate(cells[1:]):
-        row += [7, f"free text {i % 37}", "" if i % 4 else i, "x" if i == 5 else i * 1.5, f"2020-01-{1 + i % 28:02d}"]
+        row += [
+            7,
+            f"free text {i % 37}",
+            "" if i % 4 else i,
+            "x" if i == 5 else i * 1.5,
+            f"2020-01-{1 + i % 28:02d}",
+        ]
     cells[0] += ["const", "remark", "gappy", "mixed", "when"]
     notes = [
         *read_table(csv(cells, ";").replace(b"colour", "größe".encode("cp1252"))).notes,
@@ -199,7 +245,9 @@ def test_every_note_says_what_undoes_it():
     silent = [
         note
         for note in notes
-        if not tables.advice(note) and not repairs_of(note) and not any(s in tables.said(note) for s in spoken)
+        if not tables.advice(note)
+        and not repairs_of(note)
+        and not any(s in tables.said(note) for s in spoken)
     ]
     assert silent == []
 
@@ -209,7 +257,10 @@ def test_every_note_says_what_undoes_it():
 
 def test_every_choice_about_a_file_is_in_the_link_and_undone_in_one_click():
     app = upload(open_app(), MESSY)
-    assert "**60** rows, **6** columns to learn from. Target **grade**: more than two classes" in words(app)
+    assert (
+        "**60** rows, **6** columns to learn from. Target **grade**: more than two classes"
+        in words(app)
+    )
     assert "target_0" not in {button.key for button in app.button}  # the guess is sure
     put(app, "field_task", "regression")
     put(app, "field_missing", "drop")
@@ -231,11 +282,18 @@ def test_every_choice_about_a_file_is_in_the_link_and_undone_in_one_click():
 def test_a_link_restores_the_reading_once_the_file_is_there():
     owner = upload(open_app(), MESSY)
     source = owner.query_params["data"]
-    stranger = open_app(data=source, uses="7c", missing="indicator", grouping="bands 2", stratified="no")
+    stranger = open_app(
+        data=source, uses="7c", missing="indicator", grouping="bands 2", stratified="no"
+    )
     assert "Upload the same file" in words(stranger)
     upload(stranger, MESSY)
     params = memory(stranger).params
-    assert (params.uses, params.missing, params.grouping, params.stratified) == ("7c", "indicator", "bands 2", False)
+    assert (params.uses, params.missing, params.grouping, params.stratified) == (
+        "7c",
+        "indicator",
+        "bands 2",
+        False,
+    )
     assert "2 groups: band 1" in words(stranger)
 
 
@@ -250,7 +308,8 @@ def test_another_table_drops_what_belonged_to_the_one_before():
 
 
 def test_the_cells_of_a_file_are_parsed_once_however_its_columns_are_used(monkeypatch):
-    parse, parsed = tables.as_table, []
+    parse = tables.as_table
+    parsed = []
     monkeypatch.setattr(tables, "as_table", lambda *given: parsed.append(1) or parse(*given))
     app = change(upload(open_app(), MESSY), uses="7c", target="colour", missing="indicator")
     assert len(parsed) == 1
@@ -291,7 +350,9 @@ def test_a_sample_shows_its_source_and_licence_and_an_upload_none():
 
 
 def test_settings_for_files_do_nothing_to_a_sample():
-    app: AppTest = open_app(data="iris", uses="1x", task="regression", clip="yes", sheet="A", missing="drop")
+    app: AppTest = open_app(
+        data="iris", uses="1x", task="regression", clip="yes", sheet="A", missing="drop"
+    )
     assert "**150** rows, **4** columns to learn from" in words(app)
     assert not app.error
 
@@ -310,7 +371,10 @@ def test_numbers_that_mean_missing_are_offered_with_one_click():
 UNSURE = csv(
     [
         ["length", "colour", "price a", "price b", "weight"],
-        *([i * 1.5, "rgb"[i % 3], i * 7 % 11 + 0.5, i * 5 % 13 + 0.5, i * 11 % 17 + 0.25] for i in range(N)),
+        *(
+            [i * 1.5, "rgb"[i % 3], i * 7 % 11 + 0.5, i * 5 % 13 + 0.5, i * 11 % 17 + 0.25]
+            for i in range(N)
+        ),
     ]
 )
 
@@ -326,13 +390,19 @@ def test_the_likeliest_targets_are_one_click_each_where_the_guess_is_unsure():
     assert app.query_params["target"] in (names[2], [names[2]])
     assert f"Target **{names[2]}**" in words(app)
     assert "Other likely targets:" in words(app)
-    assert [app.button(key=f"target_{place}").proto.type for place in range(3)] == ["secondary", "secondary", "primary"]
+    assert [app.button(key=f"target_{place}").proto.type for place in range(3)] == [
+        "secondary",
+        "secondary",
+        "primary",
+    ]
     put(app, "field_target", "colour")
     assert "target_0" not in {button.key for button in app.button}  # a person chose something else
 
 
 def test_the_target_on_the_page_is_the_one_that_was_read():
-    app = upload(open_app(), csv([["size", "kind", "y"], *([i * 1.5, i % 2, "ab"[i % 2]] for i in range(N))]))
+    app = upload(
+        open_app(), csv([["size", "kind", "y"], *([i * 1.5, i % 2, "ab"[i % 2]] for i in range(N))])
+    )
     assert app.selectbox(key="field_target").value == "y"
     put(app, "field_task", "regression")
     target = app.selectbox(key="field_target").value
@@ -347,7 +417,9 @@ def test_rows_of_one_owner_stay_together_once_the_column_is_named():
     assert "Hold the rows of an owner out together" in words(app)
     put(app, "field_owners", "patient")
     with in_session(app):
-        train, validation, test = (set(part.row_groups) for part in tables.split(memory(app).params))
+        train, validation, test = (
+            set(part.row_groups) for part in tables.split(memory(app).params)
+        )
     assert not (train & validation | train & test | validation & test)
     assert len(train | validation | test) == 30
     put(app, "field_weights", "a")

@@ -1,5 +1,5 @@
-"""Answers that come with the project: they are what would be computed, pages draw them at once, and nothing is built
-for it.
+"""Answers that come with the project: they are what would be computed, pages draw them at once, and
+nothing is built for it.
 """
 
 import numpy as np
@@ -21,26 +21,37 @@ def opened(page, **query):
 
 
 def agree(kept, again):
-    """Whether two paths answer the same questions: the same points, and optima that their gaps leave room for."""
-    top, room = np.max(again.weights), 10.0 * (np.nan_to_num(kept.dual_gap) + np.nan_to_num(again.dual_gap))
+    """Whether two paths answer the same questions: the same points, and optima that their gaps
+    leave room for.
+    """
+    top = np.max(again.weights)
+    room = 10.0 * (np.nan_to_num(kept.dual_gap) + np.nan_to_num(again.dual_gap))
     return (
         kept.kernel_names == again.kernel_names
         and np.allclose(kept.values, again.values, rtol=1e-6)
-        and bool(np.all(np.abs(kept.objective - again.objective) <= room + 1e-6 * np.abs(again.objective)))
+        and bool(
+            np.all(
+                np.abs(kept.objective - again.objective) <= room + 1e-6 * np.abs(again.objective)
+            )
+        )
         and np.allclose(kept.weights, again.weights, rtol=0, atol=0.1 * top)
         and np.allclose(kept.val_score, again.val_score, rtol=0, atol=0.05, equal_nan=True)
     )
 
 
 def shipped(found):
-    """What comes with the project, where it is about today's settings; the test of them all says so where it is not."""
+    """What comes with the project, where it is about today's settings; the test of them all says so
+    where it is not.
+    """
     if found is None:
         pytest.skip(f"The answers that come with the project are about other settings. {AGAIN}")
     return found
 
 
 def test_every_answer_is_about_the_settings_of_today():
-    assert [file.name for _, file, _ in build_earlier.everything() if not file.exists()] == [], AGAIN
+    assert [file.name for _, file, _ in build_earlier.everything() if not file.exists()] == [], (
+        AGAIN
+    )
 
 
 def test_the_first_table_is_what_would_be_read():
@@ -53,7 +64,8 @@ def test_the_first_table_is_what_would_be_read():
 
 @every("sample", ["iris"])
 def test_hulls_are_what_would_be_computed(sample):
-    there, again = shipped(kept.earlier_hulls(Params(data=sample))), build_earlier.solved_hulls(Params(data=sample))
+    there = shipped(kept.earlier_hulls(Params(data=sample)))
+    again = build_earlier.solved_hulls(Params(data=sample))
     assert vars(there.layout) == vars(again.layout), AGAIN
     assert agree(there.path, again.path), AGAIN
     assert len(there.states) == len(there.path)
@@ -83,7 +95,11 @@ def new(folder, monkeypatch):
 def test_another_setting_has_no_answer_from_earlier(new, monkeypatch):
     usual = Params(data="iris")
     assert kept.earlier_answer(usual) is not None, AGAIN
-    assert kept.earlier_answer(usual.with_setting("p", 3.0)) is kept.earlier_answer(Params(data="iris", seed=1)) is None
+    assert (
+        kept.earlier_answer(usual.with_setting("p", 3.0))
+        is kept.earlier_answer(Params(data="iris", seed=1))
+        is None
+    )
     assert kept.earlier_hulls(Params(data="iris", hull_degree=2)) is None
     monkeypatch.setattr(kept, "EARLIER", None)
     assert kept.earlier_answer(usual) is kept.earlier_hulls(usual) is None

@@ -1,5 +1,5 @@
-"""The Experiments page: every registered experiment, ours beside the reference, runs that go on, wait, end and are
-kept.
+"""The Experiments page: every registered experiment, ours beside the reference, runs that go on,
+wait, end and are kept.
 """
 
 import io
@@ -27,7 +27,8 @@ from pages.shared.inside import plain
 from tests.helpers.every import every
 from tests.helpers.pages import PATIENCE, go, open_app, press, put, quiet, wait_until, words
 
-ROWS, COLUMNS = ("first", "second"), ("ours alone", "with a reference")
+ROWS = ("first", "second")
+COLUMNS = ("ours alone", "with a reference")
 
 
 def measure(line):
@@ -41,8 +42,17 @@ TINY = Experiment(
     paper="Nobody (2020), Table 1",
     did="Nothing.",
     claims=(
-        Claim("The mean of the second column is ten.", "Table 1", (Check("between", COLUMNS[1:], low=5.0, high=15.0),)),
-        Claim("It is 90.", "Table 1", (Check("between", COLUMNS[1:], low=89.0, high=91.0),), why="Nobody measured it."),
+        Claim(
+            "The mean of the second column is ten.",
+            "Table 1",
+            (Check("between", COLUMNS[1:], low=5.0, high=15.0),),
+        ),
+        Claim(
+            "It is 90.",
+            "Table 1",
+            (Check("between", COLUMNS[1:], low=89.0, high=91.0),),
+            why="Nobody measured it.",
+        ),
     ),
     open_points="Everything.",
     row_name="row",
@@ -111,7 +121,11 @@ def test_differences_come_with_the_standard_error_of_both():
     welch = (1.0 + 0.0625) ** 2 / (1.0 / 1 + 0.0625**2 / 15)
     assert found.freedom[:, 1] == pytest.approx([welch, welch])
     assert found.reach(0.95)[0, 1] == pytest.approx(stats.t.ppf(0.975, welch) * np.sqrt(1.0625))
-    assert (found.compared, int(found.beyond(0.95).sum()), int(found.beyond(0.5).sum())) == (2, 0, 1)
+    assert (found.compared, int(found.beyond(0.95).sum()), int(found.beyond(0.5).sum())) == (
+        2,
+        0,
+        1,
+    )
     line = found.frame().iloc[3]
     assert (line["row"], line["column"], line["difference"]) == ("second", "with a reference", 3.0)
 
@@ -129,7 +143,9 @@ def test_a_run_is_foreseen_from_the_one_that_comes_with_the_project(monkeypatch)
 
 def test_an_unknown_spread_is_taken_to_be_ours_and_one_repetition_takes_theirs():
     def compare(experiment, *second):
-        return experiment.compare(Outcome("tiny", ROWS[:1], COLUMNS, np.array([[[1.0, value] for value in second]])))
+        return experiment.compare(
+            Outcome("tiny", ROWS[:1], COLUMNS, np.array([[[1.0, value] for value in second]]))
+        )
 
     plain = replace(TINY, spread={})
     found = compare(plain, 8.0, 12.0)
@@ -188,7 +204,9 @@ def test_a_file_that_is_no_outcome_is_refused(text):
 @every("experiment", mkl.EXPERIMENTS.values())
 def test_every_experiment_can_be_drawn_before_it_is_run(experiment):
     for title, part in experiment.groups():
-        figure = comparison_plot(experiment.alone(), part, y_title=title, row_name="row", ordered=experiment.ordered)
+        figure = comparison_plot(
+            experiment.alone(), part, y_title=title, row_name="row", ordered=experiment.ordered
+        )
         assert "reference" in figure.layout.meta["alt"]
     assert sum(part.stop - part.start for _, part in experiment.groups()) == len(experiment.columns)
     assert experiment.source
@@ -196,7 +214,9 @@ def test_every_experiment_can_be_drawn_before_it_is_run(experiment):
 
 def test_ours_is_filled_the_reference_hollow_and_lines_end_where_a_series_does():
     found = TINY.compare(TINY.run(4))
-    figure = comparison_plot(found, slice(0, 2), y_title="error", row_name="row", ordered=False, floor=1.0)
+    figure = comparison_plot(
+        found, slice(0, 2), y_title="error", row_name="row", ordered=False, floor=1.0
+    )
     looks = {trace.name: trace for trace in figure.data}
     assert looks["with a reference"].marker.symbol == "circle"
     assert looks["with a reference, reference"].marker.symbol == "diamond-open"
@@ -204,12 +224,16 @@ def test_ours_is_filled_the_reference_hollow_and_lines_end_where_a_series_does()
     assert "unknown" not in figure.layout.meta["alt"]
     experiment = mkl.EXPERIMENTS["hkl_fig2"]
     found = experiment.compare(record("hkl_fig2"))
-    figure = comparison_plot(found, slice(0, 3), y_title="error", row_name="p", marks=experiment.marks_of(found.rows))
+    figure = comparison_plot(
+        found, slice(0, 3), y_title="error", row_name="p", marks=experiment.marks_of(found.rows)
+    )
     (line,) = [trace for trace in figure.data if trace.name == "HKL"]
     assert np.flatnonzero(np.isnan(line.y)).tolist() == [6]  # between the two series
     assert line.y[np.isfinite(line.y)].tolist() == found.ours[:, 2].tolist()
     assert list(figure.layout.xaxis.ticktext) == ["4", "8", "16", "32", "64", "128"] * 2
-    assert {"<b>as drawn</b>", "<b>rotated</b>"} <= {note.text for note in figure.layout.annotations}
+    assert {"<b>as drawn</b>", "<b>rotated</b>"} <= {
+        note.text for note in figure.layout.annotations
+    }
 
 
 # The page
@@ -217,7 +241,8 @@ def test_ours_is_filled_the_reference_hollow_and_lines_end_where_a_series_does()
 
 @every("key", [*mkl.EXPERIMENTS][::4])
 def test_every_experiment_tells_its_story_before_it_is_run(key):
-    app, experiment = page(experiment=key), mkl.EXPERIMENTS[key]
+    app = page(experiment=key)
+    experiment = mkl.EXPERIMENTS[key]
     said = words(app)
     for reported in (experiment.did, experiment.source, experiment.open_points):
         assert reported in said
@@ -248,7 +273,10 @@ def test_a_new_experiment_needs_no_page_and_a_small_run_is_compared_and_kept(tin
     found = runs.kept("tiny")
     assert [outcome.repetitions for outcome in found] == [runs.SMALL]
     answers = published_answers(tiny.claims, tiny.compare(found[0]))
-    assert f"**{answers.count(AGREES)} of 2 numbers** are equal to the published ones up to chance" in said
+    assert (
+        f"**{answers.count(AGREES)} of 2 numbers** are equal to the published ones up to chance"
+        in said
+    )
     assert "With so few repetitions the standard errors are rough" in said
     reported = [one.claim.sentence for one in tiny.judge(found[0])]
     assert [said.index(plain(sentence)) for sentence in reported] == sorted(
@@ -268,17 +296,23 @@ def test_a_new_experiment_needs_no_page_and_a_small_run_is_compared_and_kept(tin
     assert [box.label for box in app.selectbox] == ["Run", "Paper"]
     runs.keep(tiny.run(runs.SMALL + 1))
     runs.keep(tiny.run(runs.SMALL, seed=7))
-    assert [outcome.repetitions for outcome in runs.kept("tiny")][:2] == [runs.SMALL + 1, runs.SMALL]
+    assert [outcome.repetitions for outcome in runs.kept("tiny")][:2] == [
+        runs.SMALL + 1,
+        runs.SMALL,
+    ]
 
 
 def test_what_was_found_survives_a_restart(tiny, monkeypatch, tmp_path):
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))  # where files go that have no other place
+    # where files go that have no other place
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setenv(HOME, str(tmp_path / "home"))
     for seed in (0, 5):
         app = page(experiment="tiny", experiment_seed=str(seed))
         press(app, "run_small")
         settled(app)
-    (tmp_path / "home" / "experiments" / "tiny" / "9-9.json").write_text('{"format": "mklcore experiment 9"}')
+    (tmp_path / "home" / "experiments" / "tiny" / "9-9.json").write_text(
+        '{"format": "mklcore experiment 9"}'
+    )
     before = runs.kept("tiny")
     assert [outcome.seed for outcome in before] == [5, 0]
     work.WORK.clear()
@@ -287,7 +321,8 @@ def test_what_was_found_survives_a_restart(tiny, monkeypatch, tmp_path):
 
 
 def test_only_the_newest_outcomes_stay_as_files(monkeypatch, tmp_path):
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))  # where files go that have no other place
+    # where files go that have no other place
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     run = Outcome("tiny", ROWS, COLUMNS, np.ones((2, 1, 2)))
     runs.write_down(run)  # switched off
     monkeypatch.setenv(HOME, str(tmp_path / "home"))
@@ -313,10 +348,14 @@ def test_the_files_hold_every_number(tiny):
 def test_an_opened_run_is_seen_by_its_session_alone(tiny):
     app = page(experiment="tiny")
     content = tiny.run(9, seed=3).to_json().encode()
-    app.file_uploader(key="experiment_file_tiny").upload("run.json", content, "application/json").run()
+    app.file_uploader(key="experiment_file_tiny").upload(
+        "run.json", content, "application/json"
+    ).run()
     assert "9 repetitions, seed 3" in words(app)
     assert "9 repetitions" not in words(page(experiment="tiny"))
-    app.file_uploader(key="experiment_file_tiny").upload("bad.json", b"{}", "application/json").run()
+    app.file_uploader(key="experiment_file_tiny").upload(
+        "bad.json", b"{}", "application/json"
+    ).run()
     assert "This is not an outcome of an experiment" in words(app)
 
 

@@ -1,4 +1,6 @@
-"""Explore without a browser: the sentence, one measure, what is left out, the cursor, what is asked for, refusals."""
+"""Explore without a browser: the sentence, one measure, what is left out, the cursor, what is asked
+for, refusals.
+"""
 
 import json
 from dataclasses import replace
@@ -18,10 +20,27 @@ from pages.shared.inside import plain
 from pages.shared.parameters import METHODS, Params
 from pages.shared.work import Failed, Pending, Ready
 from tests.helpers.every import every
-from tests.helpers.pages import FEW, answer_of, go, memory, open_app, press, put, quiet, table, upload, words
+from tests.helpers.pages import (
+    FEW,
+    answer_of,
+    go,
+    memory,
+    open_app,
+    press,
+    put,
+    quiet,
+    table,
+    upload,
+    words,
+)
 
 EXPLORE = "pages/explore.py"
-SAMPLES = {"regression": "diabetes", "binary": "mkl_toy_sparse", "multiclass": "iris", "novelty": "ring"}
+SAMPLES = {
+    "regression": "diabetes",
+    "binary": "mkl_toy_sparse",
+    "multiclass": "iris",
+    "novelty": "ring",
+}
 
 
 def explore(**query):
@@ -30,8 +49,14 @@ def explore(**query):
 
 def component(app, kind, **holds):
     """What the browser was sent for a player."""
-    every = [json.loads(one.proto.json) for one in app.get("bidi_component") if one.proto.component_name == kind]
-    return next(data for data in every if all(data.get(name) == value for name, value in holds.items()))
+    every = [
+        json.loads(one.proto.json)
+        for one in app.get("bidi_component")
+        if one.proto.component_name == kind
+    ]
+    return next(
+        data for data in every if all(data.get(name) == value for name, value in holds.items())
+    )
 
 
 def csv(y, X, **texts):
@@ -46,7 +71,9 @@ def test_the_screen_says_what_the_library_found_and_ranks_by_one_measure(task):
     app = explore(data=SAMPLES[task])
     found = mkl.explore(mkl.load_sample(SAMPLES[task])).compare()
     chance = found.could_be_chance
-    said = found.verdict.sentence(lambda name: f"**{plain(name)}**", plain(mkl.SAMPLES[SAMPLES[task]].label))
+    said = found.verdict.sentence(
+        lambda name: f"**{plain(name)}**", plain(mkl.SAMPLES[SAMPLES[task]].label)
+    )
     assert said in words(app)
     bars = component(app, "path_bars", set="columns")
     shown = [one.name for one in found.columns][:12]
@@ -55,16 +82,23 @@ def test_the_screen_says_what_the_library_found_and_ranks_by_one_measure(task):
         style.number(one.effect, digits=2) for one in found.columns[:12]
     ]
     np.testing.assert_allclose(
-        bars["weights"][found.index][: len(shown)], [one.share for one in found.columns[:12]], atol=1e-4
+        bars["weights"][found.index][: len(shown)],
+        [one.share for one in found.columns[:12]],
+        atol=1e-4,
     )
     assert bars["ticked"] == bars["index"] == found.index
     grey = max(
-        set(bars["colours"]), key=lambda hue: hue in [bars["colours"][shown.index(n)] for n in shown if chance[n]]
+        set(bars["colours"]),
+        key=lambda hue: hue in [bars["colours"][shown.index(n)] for n in shown if chance[n]],
     )
-    assert [bars["colours"][k] == grey for k in range(len(shown))] == [chance[name] for name in shown]
+    assert [bars["colours"][k] == grey for k in range(len(shown))] == [
+        chance[name] for name in shown
+    ]
     assert f"({sum(chance.values())} of {len(chance)})" in words(app)
     assert "✓ solved to" in words(app)
-    assert {"linear", "RBF machine", "random forest", "gradient boosting"} <= set(app.table[0].value.index)
+    assert {"linear", "RBF machine", "random forest", "gradient boosting"} <= set(
+        app.table[0].value.index
+    )
 
 
 @every("task, look", [*product(SAMPLES, ["path"]), ("regression", "inside"), ("novelty", "inside")])
@@ -79,7 +113,9 @@ def test_every_look_is_drawn_for_every_task(task, look):
 
 def test_where_there_is_no_sign_of_a_relation_nothing_is_ranked_and_what_could_help_is_said():
     rng = np.random.default_rng(0)
-    content = csv(rng.integers(0, 2, 90), rng.standard_normal((90, 3)), who=[f"person {k}" for k in range(90)])
+    content = csv(
+        rng.integers(0, 2, 90), rng.standard_normal((90, 3)), who=[f"person {k}" for k in range(90)]
+    )
     app = go(upload(open_app(), content), EXPLORE)
     assert "no sign of a relation" in words(app)
     assert "What could help" in words(app)
@@ -99,9 +135,14 @@ def test_a_point_between_two_is_solved_and_told_from_the_chosen_one():
     point = found.at(0.7)
     player = component(app, "path_player")
     share = found.effects_of(point.estimators)[0]
-    np.testing.assert_allclose(player["exact"]["sets"]["columns"][0:10], share / share.sum(), atol=1e-4)
+    np.testing.assert_allclose(
+        player["exact"]["sets"]["columns"][0:10], share / share.sum(), atol=1e-4
+    )
     chosen, other = (float(found.path.values[k]) for k in (found.index, found.index - 1))
-    assert f"You look at C = 0.7; the sentence is about C = {chosen:.3g}, which folds chose" in words(app)
+    assert (
+        f"You look at C = 0.7; the sentence is about C = {chosen:.3g}, which folds chose"
+        in words(app)
+    )
     put(app, "exact_C", other)
     assert component(app, "path_player")["exact"] is None
     assert f"You look at C = {other:.3g}" in words(app)
@@ -113,9 +154,14 @@ def test_the_words_about_a_column_follow_the_cursor(at):
     value = at or float(found.path.values[0])
     effects = found.effects_of(found.at(value).estimators)[0] if at else found.effects_along[0]
     name = found.columns[1].name
-    app = explore(data="diabetes", at=repr(value), column=str(found.learnt_from.feature_names.index(name) + 1))
+    app = explore(
+        data="diabetes", at=repr(value), column=str(found.learnt_from.feature_names.index(name) + 1)
+    )
     shown = component(app, "path_bars", set="columns")["numbers"][0][1]
-    said = f"**{name}** moves the prediction by **{rounded(effects[1], 2)}** on average at C = {value:.3g} "
+    said = (
+        f"**{name}** moves the prediction by **{rounded(effects[1], 2)}** on average at C = "
+        f"{value:.3g} "
+    )
     assert f"{said}({100 * effects[1] / effects.sum():.1f}\u00a0% of all effects)." in words(app)
     assert at or shown == style.number(effects[1], digits=2)
 
@@ -124,7 +170,9 @@ def test_a_column_is_looked_at_closely_with_the_pairs_it_is_in():
     app = explore(data="sparse_polynomial", column="3")
     assert app.selectbox(key="field_column").value == "x03"
     assert "**x03** moves the prediction by" in words(app)
-    pairs = [one for one in answer.terms(Params(data="sparse_polynomial")).value if len(one.columns) == 2]
+    pairs = [
+        one for one in answer.terms(Params(data="sparse_polynomial")).value if len(one.columns) == 2
+    ]
     mine = next(one for one in pairs if "x03" in one.columns)
     other = next(name for name in mine.columns if name != "x03")
     app = explore(data="sparse_polynomial", column="3", term=str(int(other[1:])))
@@ -155,7 +203,9 @@ def test_what_is_fixed_on_the_rail_is_taken_and_can_be_left_open_again():
     assert answer.asked(memory(app).params).is_open
 
 
-@pytest.mark.parametrize(("hold_out", "how"), [("random", "drawn at random"), ("last", "nearest to those held out")])
+@pytest.mark.parametrize(
+    ("hold_out", "how"), [("random", "drawn at random"), ("last", "nearest to those held out")]
+)
 def test_how_the_rows_of_the_path_were_drawn_is_known(hold_out, how):
     data = mkl.load_sample("iris")
     asked = Asked(hold_out=hold_out)
@@ -172,7 +222,10 @@ def test_the_score_that_was_chosen_measures_and_one_of_another_task_is_left_alon
     params, refused = parameters.read_link({"data": "iris", "scoring": "accurate"})
     assert params.scoring == ""
     assert "one of accuracy, balanced_accuracy" in refused[0]
-    assert parameters.read_link({"data": "iris", "scoring": "r2"}) == (Params(data="iris", scoring="r2"), ())
+    assert parameters.read_link({"data": "iris", "scoring": "r2"}) == (
+        Params(data="iris", scoring="r2"),
+        (),
+    )
 
 
 def test_the_released_cursor_and_the_number_box_choose_the_point():
@@ -192,7 +245,8 @@ def test_the_released_cursor_and_the_number_box_choose_the_point():
 
 def test_a_box_that_reports_what_it_was_drawn_with_moves_nothing():
     app = explore(data="iris", algorithm="best")
-    memory(app).drawn["exact_C"] = 0.5, ""  # as after a run that did not draw it, while the browser had it still
+    # as after a run that did not draw it, while the browser had it still
+    memory(app).drawn["exact_C"] = 0.5, ""
     quiet(app.number_input(key="exact_C").set_value(0.5).run())
     assert memory(app).params.at is None
     put(app, "exact_C", 0.6)
@@ -201,7 +255,9 @@ def test_a_box_that_reports_what_it_was_drawn_with_moves_nothing():
 
 @every("algorithm", ["gomp", "smkl", "joint"])
 def test_every_method_ends_with_its_certificate_or_says_that_it_has_none(algorithm):
-    app = explore(data="diabetes" if algorithm != "joint" else "iris", algorithm=algorithm, rows="100", **FEW)
+    app = explore(
+        data="diabetes" if algorithm != "joint" else "iris", algorithm=algorithm, rows="100", **FEW
+    )
     path = answer_of(app).path
     assert ("no certificate" in words(app)) == bool(np.isnan(path.relative_gap).all())
     assert any(captions.certificate(path, k)[0][1] in words(app) for k in range(len(path)))
@@ -223,7 +279,10 @@ def test_every_preset_sets_what_it_says_and_shows_itself(algorithm):
 
 def test_one_kernel_per_column_is_a_click_away_where_the_plain_machine_won(monkeypatch):
     found = answer.get(Params(data="iris")).value
-    found = replace(found, taken=replace(found.taken, said_by={"straight lines": 0.5, "all columns together": 0.5}))
+    found = replace(
+        found,
+        taken=replace(found.taken, said_by={"straight lines": 0.5, "all columns together": 0.5}),
+    )
     with monkeypatch.context() as patch:
         patch.setattr(answer, "get", lambda params, asked=True: Ready(found))
         patch.setattr(answer, "further", lambda params, asked=True: Pending(0.0, ""))
@@ -239,7 +298,9 @@ def unscored_path():
     return mkl.fit_path(mkl.UniformMKLClassifier(), iris.X, iris.y, "C", [0.1, 1.0, 10.0])
 
 
-def test_until_it_is_there_a_placeholder_says_what_is_done_and_a_refusal_can_be_tried_again(monkeypatch):
+def test_until_it_is_there_a_placeholder_says_what_is_done_and_a_refusal_can_be_tried_again(
+    monkeypatch,
+):
     told = Pending(0.4, "candidates")
     with monkeypatch.context() as patch:
         patch.setattr(answer, "get", lambda params, asked=True: told)
@@ -268,12 +329,15 @@ def test_a_sample_is_drawn_from_what_comes_with_the_project(monkeypatch):
 
 def test_a_date_among_kernels_of_all_columns_is_seen_over_its_hour() -> None:
     rng = np.random.default_rng(0)
-    hours, other = rng.integers(0, 24, 120), rng.normal(size=120)
+    hours = rng.integers(0, 24, 120)
+    other = rng.normal(size=120)
     lines = (f"2024-01-{1 + k % 28:02d} {hour}:00,{x:.3f},{np.sin(hour / 4) + 0.1 * x:.3f}"
              for k, (hour, x) in enumerate(zip(hours, other, strict=True)))  # fmt: skip
     content = "\n".join(["time,other,load", *lines]).encode()
     app = upload(open_app(), content)
-    memory(app).params = replace(memory(app).params, target="load", recipe="builders", widths=1, linear=False)
+    memory(app).params = replace(
+        memory(app).params, target="load", recipe="builders", widths=1, linear=False
+    )
     go(app, EXPLORE)
     assert any("over hour of time, " in chart.proto.alt for chart in app.get("plotly_chart"))
 
@@ -283,7 +347,9 @@ def test_a_day_is_drawn_as_a_date():
     lines = (f"{day},{np.sin(k / 9):.3f}" for k, day in enumerate(days))
     app = upload(open_app(), "\n".join(["day,load", *lines]).encode())
     memory(app).params = replace(memory(app).params, target="load")
-    (chart,) = [one for one in go(app, EXPLORE).get("plotly_chart") if "What a column" in one.proto.alt]
+    (chart,) = [
+        one for one in go(app, EXPLORE).get("plotly_chart") if "What a column" in one.proto.alt
+    ]
     drawn = json.loads(chart.proto.spec)
     assert drawn["layout"]["xaxis"]["title"]["text"] == "day"
     assert ", at 2019-" in chart.proto.alt
@@ -291,7 +357,12 @@ def test_a_day_is_drawn_as_a_date():
 
 def test_strings_and_ready_stacks_have_their_own_words():
     data, _ = mkl.make_sequences(90, 20, [("TATAAT", 6)], seed=0, mutation=0.0)
-    letters = "\n".join(["dna,y", *(f"{s},{y}" for s, y in zip(dict(data.sequences)["sequence"], data.y, strict=True))])
+    letters = "\n".join(
+        [
+            "dna,y",
+            *(f"{s},{y}" for s, y in zip(dict(data.sequences)["sequence"], data.y, strict=True)),
+        ]
+    )
     app = go(upload(open_app(), letters.encode()), EXPLORE)
     assert "The strongest words" in words(app)
 
@@ -302,10 +373,15 @@ def test_an_upload_is_predicted_and_a_number_of_kernels_is_bounded():
     other = explore(data=memory(app).params.data)
     assert "Predicting **label**" in words(upload(other, table(60)))  # on the spot
     app = explore(data="diabetes", algorithm="gomp", at="500")
-    assert component(app, "path_player")["index"] == len(component(app, "path_player")["labels"]) - 1
+    assert (
+        component(app, "path_player")["index"] == len(component(app, "path_player")["labels"]) - 1
+    )
 
 
 def test_a_difference_has_the_digits_its_error_leaves_it():
-    said = [drawing.with_error("R²", value, error) for value, error in ((0.0466, 0.0297), (-0.0002, 0.0207), (0.5, 0))]
+    said = [
+        drawing.with_error("R²", value, error)
+        for value, error in ((0.0466, 0.0297), (-0.0002, 0.0207), (0.5, 0))
+    ]
     assert said == ["0.047 ± 0.030", "0.000 ± 0.021", "0.5 ± 0.0"]
     assert drawing.with_error("accuracy", -0.0251, 0.005) == "−2.5 ± 0.5"

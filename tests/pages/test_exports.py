@@ -24,7 +24,15 @@ from mklcore.figures import style
 from pages.shared import answer, drawing, parameters, scripts
 from tests.figures.test_one_file import data_of
 from tests.helpers.every import every
-from tests.helpers.pages import answer_of, in_session, memory, open_app, quiet, wait_for_hulls, words
+from tests.helpers.pages import (
+    answer_of,
+    in_session,
+    memory,
+    open_app,
+    quiet,
+    wait_for_hulls,
+    words,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 HOSTILE = ['a"b', "c'd", "e`f", "g\\n", "$(rm)", "{h}", "__import__('os')", "<b>i</b>", "é ∞"]
@@ -77,10 +85,15 @@ def kernel():
 
 
 def run_notebook(book, kernel, folder):
-    book.cells.insert(0, nbformat.v4.new_code_cell('globals().pop("found", None)'))  # of the notebook before
+    # of the notebook before
+    book.cells.insert(0, nbformat.v4.new_code_cell('globals().pop("found", None)'))
     book.cells.append(nbformat.v4.new_code_cell(WANTED))
     client = NotebookClient(
-        book, km=kernel, timeout=900, startup_timeout=900, resources={"metadata": {"path": str(folder)}}
+        book,
+        km=kernel,
+        timeout=900,
+        startup_timeout=900,
+        resources={"metadata": {"path": str(folder)}},
     )
     try:
         client.execute()
@@ -99,7 +112,12 @@ def handed_out(params, page):
 FIXED = {
     "usual": {"seed": "3"},
     "loss over p": {"loss": "logistic", "path": "p"},
-    "kernels, block norm": {"widths": "2", "each": "linear", "normalise": "trace", "norm": "block norm"},
+    "kernels, block norm": {
+        "widths": "2",
+        "each": "linear",
+        "normalise": "trace",
+        "norm": "block norm",
+    },
     "gomp over lam": {"algorithm": "gomp", "path": "lam", "n_kernels": "3", "test": "0.4"},
     "low rank": {"way": "lowrank", "landmarks": "20"},
     "newest": {"data": "diabetes", "hold_out": "last", "p": "2.0", "rows": "80"},
@@ -121,7 +139,8 @@ def test_the_script_makes_the_answer_of_the_screen_whatever_is_fixed(fixed, tmp_
     assert names["index"] == place
     assert (tmp_path / "figure.html").stat().st_size > 10**6
     code = "\n".join(cell.source for cell in book.cells if cell.cell_type == "code")
-    assert ast.dump(without_last(code)) == ast.dump(without_last(script))  # which shows the figure, or writes it
+    # which shows the figure, or writes it
+    assert ast.dump(without_last(code)) == ast.dump(without_last(script))
 
 
 def without_last(code):
@@ -133,7 +152,9 @@ def test_one_file_says_and_draws_what_the_screen_says_and_draws(look):
     app = open_at("explore", data="iris", seed="3", look=look)
     found = answer_of(app)
     shown = data_of(found.page())
-    (sentence,) = ["".join(text for _, text in line) for line in shown["say"]["texts"][found.index][0]]
+    (sentence,) = [
+        "".join(text for _, text in line) for line in shown["say"]["texts"][found.index][0]
+    ]
     assert sentence == str(found.verdict)
     app = quiet(app.run())
     assert sentence in re.sub(r"[*\\\\]| in Iris", "", words(app))  # the file names its table below
@@ -142,18 +163,27 @@ def test_one_file_says_and_draws_what_the_screen_says_and_draws(look):
         (screen,) = [one for one in sent if alike(one, shown[place])]
         for name in ("names", "full", "weights", "numbers", "texts", "said", "index"):
             assert screen.get(name) == shown[place].get(name), (place, name)
-        assert lines_of(screen).items() <= lines_of(shown[place]).items()  # slow plain models may have come since
+        # slow plain models may have come since
+        assert lines_of(screen).items() <= lines_of(shown[place]).items()
 
 
 def alike(one, other):
-    """Whether both are the same kind of picture: bars or texts of as many columns, or panels of the same axes."""
+    """Whether both are the same kind of picture: bars or texts of as many columns, or panels of the
+    same axes.
+    """
     axes = [[panel["y"] for panel in picture.get("panels", [])] for picture in (one, other)]
-    counts = [[len(picture.get(name, ())) for name in ("names", "widths")] for picture in (one, other)]
+    counts = [
+        [len(picture.get(name, ())) for name in ("names", "widths")] for picture in (one, other)
+    ]
     return axes[0] == axes[1] and counts[0] == counts[1] and sum(counts[0]) + len(axes[0]) > 0
 
 
 def lines_of(picture):
-    return {line["name"]: tuple(line["ys"]) for panel in picture.get("panels", []) for line in panel["lines"]}
+    return {
+        line["name"]: tuple(line["ys"])
+        for panel in picture.get("panels", [])
+        for line in panel["lines"]
+    }
 
 
 def test_a_notebook_makes_the_numbers_of_the_screen(kernel, tmp_path):
@@ -177,7 +207,9 @@ def test_the_hulls_page_hands_out_its_hulls(kernel, tmp_path, monkeypatch):
 
 
 def test_the_methods_of_compare_come_out_of_the_script(tmp_path, monkeypatch):
-    app = open_at("compare", data="iris", widths="2", each="linear", methods="lp,p=2.0;gomp:lam,n_kernels=3")
+    app = open_at(
+        "compare", data="iris", widths="2", each="linear", methods="lp,p=2.0;gomp:lam,n_kernels=3"
+    )
     params = memory(app).params
     methods = [answer.method_params(params, method) for method in answer.methods(params)]
     found = [answer.get(method).value for method in methods]
@@ -186,7 +218,9 @@ def test_the_methods_of_compare_come_out_of_the_script(tmp_path, monkeypatch):
         np.testing.assert_array_equal(again.path.weights, one.path.weights)
 
 
-def test_a_point_between_the_solved_ones_and_a_row_with_changes_come_out_of_the_script(tmp_path, monkeypatch):
+def test_a_point_between_the_solved_ones_and_a_row_with_changes_come_out_of_the_script(
+    tmp_path, monkeypatch
+):
     app = open_at("explore", data="iris", seed="3")
     found = answer_of(app)
     between = float(np.sqrt(found.path.values[2] * found.path.values[3]))
@@ -195,7 +229,12 @@ def test_a_point_between_the_solved_ones_and_a_row_with_changes_come_out_of_the_
     script, _ = handed_out(memory(app).params, "predict")
     names = run_script(script, tmp_path, monkeypatch)
     assert names["point"].values.tolist() == [between]
-    assert names["row"].tolist() == [6.5, mkl.load_sample("iris").X[76, 1], 1.25, mkl.load_sample("iris").X[76, 3]]
+    assert names["row"].tolist() == [
+        6.5,
+        mkl.load_sample("iris").X[76, 1],
+        1.25,
+        mkl.load_sample("iris").X[76, 3],
+    ]
     np.testing.assert_allclose(names["values"][0].sum(axis=0) + names["base"],
                                found.model.decision_function(names["row"][None])[0])  # fmt: skip
 
@@ -227,7 +266,9 @@ def code_of(app):
 
 
 @pytest.mark.parametrize("name", ['my "table".csv', "../../etc/passwd.csv"])
-def test_the_script_of_an_upload_reads_that_file_and_no_other_whatever_its_names(name, tmp_path, monkeypatch):
+def test_the_script_of_an_upload_reads_that_file_and_no_other_whatever_its_names(
+    name, tmp_path, monkeypatch
+):
     content = hostile_table()
     app = with_upload(content, name, algorithm="gomp")
     script = code_of(app)
@@ -263,7 +304,9 @@ INJECTIONS = (
 
 
 def injected(names, target, classes):
-    """A table of 60 rows whose columns, target and two classes have these names, in Excel's own way of quoting."""
+    """A table of 60 rows whose columns, target and two classes have these names, in Excel's own way
+    of quoting.
+    """
     rng = np.random.default_rng(3)
     frame = pd.DataFrame(rng.standard_normal((60, len(names))).round(4), columns=list(names))
     frame[target] = np.array(classes)[(frame.iloc[:, 0] > 0).astype(int)]
@@ -280,18 +323,29 @@ def skeleton(script):
 
 
 def scripts_about(names, target, classes, group, file):
-    """The script of every page about such a table, its target and groups chosen by hand and a row changed."""
-    app = with_upload(injected(names, target, classes), file, "data", widths="1", each="linear", degree="0")
+    """The script of every page about such a table, its target and groups chosen by hand and a row
+    changed.
+    """
+    app = with_upload(
+        injected(names, target, classes), file, "data", widths="1", each="linear", degree="0"
+    )
     chosen = {"target": target, "grouping": f"{group}:1-3;rest:4-5", "uses": "2c", "moved": "1=1.5"}
     with in_session(app):
-        cells = {page: scripts.cells(replace(memory(app).params, **chosen), page) for page in scripts.PAGES}
+        cells = {
+            page: scripts.cells(replace(memory(app).params, **chosen), page)
+            for page in scripts.PAGES
+        }
     return {page: scripts.script(parts) for page, parts in cells.items()}
 
 
 def test_names_change_the_texts_of_a_script_and_nothing_else():
     clean = [clean_name(name) for name in INJECTIONS]
-    plain = scripts_about([f"column {k}" for k in range(len(clean))], "t", ("no", "yes"), "g", "table.csv")
-    evil = scripts_about(INJECTIONS, clean[0] + "t", INJECTIONS[1:3], clean[4], f"{INJECTIONS[3]}{INJECTIONS[0]}.csv")
+    plain = scripts_about(
+        [f"column {k}" for k in range(len(clean))], "t", ("no", "yes"), "g", "table.csv"
+    )
+    evil = scripts_about(
+        INJECTIONS, clean[0] + "t", INJECTIONS[1:3], clean[4], f"{INJECTIONS[3]}{INJECTIONS[0]}.csv"
+    )
     for page in scripts.PAGES:
         assert clean[0] in evil[page]
         assert skeleton(evil[page]) == skeleton(plain[page]), page
@@ -334,7 +388,11 @@ class Outside(html.parser.HTMLParser):
         self.found: list[str] = []
 
     def handle_starttag(self, tag, attrs):
-        self.found += [value or "" for name, value in attrs if name in ("src", "href", "srcset", "action", "data")]
+        self.found += [
+            value or ""
+            for name, value in attrs
+            if name in ("src", "href", "srcset", "action", "data")
+        ]
 
 
 # Figures

@@ -20,7 +20,8 @@ def test_a_session_is_over_once_its_tab_was_closed_for_long():
 
 
 def test_pages_are_drawn_in_turns_and_a_turn_that_is_given_back_is_the_next_ones():
-    turns, drawn = Turns(longest=30), []
+    turns = Turns(longest=30)
+    drawn = []
 
     def draw(name):
         with turns.taken():

@@ -1,4 +1,6 @@
-"""What stands before the server: addresses are sent to nobody, and nobody reads the server's own figures."""
+"""What stands before the server: addresses are sent to nobody, and nobody reads the server's own
+figures.
+"""
 
 from types import SimpleNamespace
 
@@ -8,13 +10,23 @@ from streamlit import config
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
 from pages.shared import inside
-from pages.shared.guard import FORBIDDEN, FRAMED_BY, LEFT_SECONDS, METRICS, MOST_LOGGED, Guard, LeftPage
+from pages.shared.guard import (
+    FORBIDDEN,
+    FRAMED_BY,
+    LEFT_SECONDS,
+    METRICS,
+    MOST_LOGGED,
+    Guard,
+    LeftPage,
+)
 from tests.helpers.asgi import everything, through_guard
 from tests.helpers.every import every
 
 
 def ask(path, **how):
-    """Status, headers and content that an application behind the guard answers with, or the guard itself."""
+    """Status, headers and content that an application behind the guard answers with, or the guard
+    itself.
+    """
     start, body = through_guard(everything, path, **how)
     return start["status"], dict(start["headers"]), body["body"]
 
@@ -22,7 +34,10 @@ def ask(path, **how):
 @pytest.fixture
 def options():
     """Options of the server, which are as before afterwards."""
-    before = {name: config.get_option(name) for name in ("server.allowedHosts", "server.corsAllowedOrigins")}
+    before = {
+        name: config.get_option(name)
+        for name in ("server.allowedHosts", "server.corsAllowedOrigins")
+    }
     yield before
     for name, value in before.items():
         config.set_option(name, value)
@@ -31,7 +46,11 @@ def options():
 def test_every_answer_forbids_to_send_the_address_on():
     status, headers, body = ask("/explore")
     assert (status, body) == (200, b"figures")
-    assert headers == {b"x-app": b"1", **dict(FORBIDDEN), b"content-security-policy": b"frame-ancestors 'self'"}
+    assert headers == {
+        b"x-app": b"1",
+        **dict(FORBIDDEN),
+        b"content-security-policy": b"frame-ancestors 'self'",
+    }
     assert headers[b"referrer-policy"] == b"no-referrer"
 
 
@@ -39,11 +58,18 @@ def test_who_may_show_the_app_in_a_frame_is_named_by_the_server(monkeypatch):
     monkeypatch.setenv(FRAMED_BY, "https://moodle.example.org  https://*.example.com:8443")
     for path in ("/explore", METRICS):
         policy = ask(path)[1][b"content-security-policy"]
-        assert policy == b"frame-ancestors 'self' https://moodle.example.org https://*.example.com:8443"
+        assert (
+            policy
+            == b"frame-ancestors 'self' https://moodle.example.org https://*.example.com:8443"
+        )
 
 
-@pytest.mark.parametrize("wrong", ["https://a.example/path", "*", "https://a.example;script-src", "'none'"])
-def test_a_frame_that_is_no_address_is_reported_and_no_other_page_shows_the_app(wrong, monkeypatch, caplog):
+@pytest.mark.parametrize(
+    "wrong", ["https://a.example/path", "*", "https://a.example;script-src", "'none'"]
+)
+def test_a_frame_that_is_no_address_is_reported_and_no_other_page_shows_the_app(
+    wrong, monkeypatch, caplog
+):
     monkeypatch.setenv(FRAMED_BY, f"https://moodle.example.org {wrong}")
     assert ask("/")[0] == 200
     assert ask("/")[1][b"content-security-policy"] == b"frame-ancestors 'self'"
@@ -56,10 +82,14 @@ def test_requests_to_other_hosts_are_refused_as_websockets_are(host):
     assert status == 403
     assert b"MKL_EXPLORER_HOSTS" in body
     assert b"content-security-policy" in headers
-    assert ask("/_stcore/health", host=host)[0] == 200, "those who look after a container ask by its number"
+    assert ask("/_stcore/health", host=host)[0] == 200, (
+        "those who look after a container ask by its number"
+    )
 
 
-def test_hosts_of_the_environment_are_answered_and_refused_ones_stand_in_the_log_once(caplog, options):
+def test_hosts_of_the_environment_are_answered_and_refused_ones_stand_in_the_log_once(
+    caplog, options
+):
     assert ask("/", host=b"mkl.example.org")[0] == 403
     assert caplog.messages == [
         "A request to the host 'mkl.example.org' was refused. To answer it, start the server with "
@@ -110,13 +140,16 @@ def test_nobody_reads_the_metrics(path):
         ("wss", b"mkl.example.org", b"https://mkl.example.org:443", True),
         ("wss", b"mkl.example.org", b"http://mkl.example.org", False),
         ("ws", b"mkl.example.org", b"https://mkl.example.org:8443", False),
-        ("ws", b"mkl.example.org", b"https://course.example.org:8443", True),  # as the server's options list
+        # as the server's options list
+        ("ws", b"mkl.example.org", b"https://course.example.org:8443", True),
     ],
 )
 def test_a_websocket_is_opened_by_pages_of_this_server_alone(scheme, host, origin, own, options):
     config.set_option("server.corsAllowedOrigins", ["https://course.example.org:8443"])
     headers = [] if origin is None else [(b"origin", origin)]
-    (first, *_) = through_guard(everything, "/_stcore/stream", *headers, host=host, type="websocket", scheme=scheme)
+    (first, *_) = through_guard(
+        everything, "/_stcore/stream", *headers, host=host, type="websocket", scheme=scheme
+    )
     assert (first["type"] != "websocket.close") is own
 
 
@@ -128,13 +161,15 @@ def test_what_is_no_request_passes():
 def said(page, fragment=""):
     """What a browser sends: it wants a page, or a part of one, drawn."""
     asked = BackMsg()
-    asked.rerun_script.page_script_hash, asked.rerun_script.fragment_id = page, fragment
+    asked.rerun_script.page_script_hash = page
+    asked.rerun_script.fragment_id = fragment
     return {"type": "websocket.receive", "bytes": asked.SerializeToString()}
 
 
 def heard(*messages):
     """Those that reach an application behind the guard."""
-    come, arrived = iter([*messages, {"type": "websocket.disconnect"}]), []
+    come = iter([*messages, {"type": "websocket.disconnect"}])
+    arrived = []
 
     async def take(scope, receive, send):
         while (message := await receive())["type"] != "websocket.disconnect":
@@ -148,12 +183,18 @@ def heard(*messages):
 
 
 def test_a_part_of_the_page_that_was_just_left_is_not_heard():
-    first, part, second = said("one"), said("one", "pocket"), said("two")
+    first = said("one")
+    part = said("one", "pocket")
+    second = said("two")
     assert heard(first, part, second, part, said("two", "bar"), said("two")) == [
         first, part, second, said("two", "bar"), said("two"),
     ]  # fmt: skip
-    assert heard(said(""), said("two"), part) == [said(""), said("two")]  # a link opened the first page
-    odd = [{"type": "websocket.receive", "text": "hello"}, {"type": "websocket.receive", "bytes": b"\xff\xff"}]
+    # a link opened the first page
+    assert heard(said(""), said("two"), part) == [said(""), said("two")]
+    odd = [
+        {"type": "websocket.receive", "text": "hello"},
+        {"type": "websocket.receive", "bytes": b"\xff\xff"},
+    ]
     assert heard(second, *odd) == [second, *odd]
 
 
@@ -197,7 +238,9 @@ def test_a_page_the_server_went_to_by_itself_is_heard_a_moment_later():
 
 
 def page(body, kind):
-    """Ask as a browser does for an application that answers with these pieces; return what it was asked, too."""
+    """Ask as a browser does for an application that answers with these pieces; return what it was
+    asked, too.
+    """
     asked: list[tuple[bytes, bytes]] = []
 
     async def app(scope, receive, send):
@@ -205,14 +248,21 @@ def page(body, kind):
         await send({"type": "http.response.start", "status": 200,
                     "headers": [(b"content-type", kind), (b"etag", b"1"), (b"content-length", b"9")]})  # fmt: skip
         for place, piece in enumerate(body, 1):
-            await send({"type": "http.response.body", "body": piece, "more_body": place < len(body)})
+            await send(
+                {"type": "http.response.body", "body": piece, "more_body": place < len(body)}
+            )
 
-    start, *rest = through_guard(app, "/lessons", (b"accept", b"text/html,*/*"), (b"if-none-match", b"1"))
+    start, *rest = through_guard(
+        app, "/lessons", (b"accept", b"text/html,*/*"), (b"if-none-match", b"1")
+    )
     return dict(start["headers"]), b"".join(one["body"] for one in rest), asked
 
 
 def test_the_first_page_names_the_root_of_the_server_so_that_the_browser_tries_no_other():
-    pieces = [b"<html><scr", b'ipt type="module" src="./a.js"></script><script type="module"></script>']
+    pieces = [
+        b"<html><scr",
+        b'ipt type="module" src="./a.js"></script><script type="module"></script>',
+    ]
     headers, body, asked = page(pieces, b"text/html; charset=utf-8")
     assert body.count(b"BACKEND_BASE_URL:new URL('.',location.href).href") == 1
     assert body.index(b"BACKEND_BASE_URL") < body.index(b'type="module"')

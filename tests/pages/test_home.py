@@ -54,7 +54,9 @@ def test_every_sample_has_a_picture_of_its_answer():
     shown = {card["name"]: card for card in view.cards()}
     assert set(shown) == set(SAMPLES)
     for name, card in shown.items():
-        assert card["bars"], f"Make the answers again: python -m sample_data.build_earlier answers ({name})"
+        assert card["bars"], (
+            f"Make the answers again: python -m sample_data.build_earlier answers ({name})"
+        )
         assert list(card["bars"]) == sorted(card["bars"], reverse=True)
         assert card["share"] == f"{100 * card['bars'][0]:.0f} %"
         assert "matter" in card["spoken"] or "Most unusual rows" in card["spoken"]

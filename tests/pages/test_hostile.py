@@ -1,5 +1,5 @@
-"""Files, links and names that mean harm or had bad luck: nothing of them is executed, obeyed or left to crash a
-page.
+"""Files, links and names that mean harm or had bad luck: nothing of them is executed, obeyed or
+left to crash a page.
 """
 
 import io
@@ -18,7 +18,18 @@ from mklcore.kernels.stacks import read_stack
 from pages.shared import drawing, listings, parameters, state
 from pages.shared.parameters import Params
 from tests.helpers.every import every
-from tests.helpers.pages import change, go, memory, open_app, press, quiet, table, upload, wait_until, words
+from tests.helpers.pages import (
+    change,
+    go,
+    memory,
+    open_app,
+    press,
+    quiet,
+    table,
+    upload,
+    wait_until,
+    words,
+)
 from tests.pages.test_stack_upload import NAMES, K, Y, npz, with_stack
 
 # Links
@@ -82,7 +93,18 @@ def test_texts_of_a_table_to_take_away_are_no_formulas():
         "'=kernel", "'=1+1", "'+cmd|x", "'-2+3", "'@sum", "'\t'=1", "-1.5", "+", "plain",
     ]  # fmt: skip
     late = pd.DataFrame(
-        {"label": [" =1+1", "\n=1+1", "＝1+1", "\u200b=1+1", "a;=1+1", "a; b", "=cmd|' /C calc'!A0", "−x"]}
+        {
+            "label": [
+                " =1+1",
+                "\n=1+1",
+                "＝1+1",
+                "\u200b=1+1",
+                "a;=1+1",
+                "a; b",
+                "=cmd|' /C calc'!A0",
+                "−x",
+            ]
+        }
     )
     back = pd.read_csv(io.StringIO(listings.csv(late)))["label"]
     assert list(back) == [
@@ -137,29 +159,39 @@ def test_a_path_beyond_the_usual_bounds_has_its_box(scale):
 @every("kind, labels", product((mkl.LpMKLClassifier, mkl.GreedyMKLClassifier), (2, 3)))
 def test_a_model_without_a_kernel_in_use_adds_nothing(kind, labels):
     X = np.random.default_rng(0).standard_normal((30, 2))
-    model = kind(kernels=mkl.KernelDictionary((mkl.RBF(1.0), mkl.Linear()))).fit(X, np.arange(30) % labels)
+    model = kind(kernels=mkl.KernelDictionary((mkl.RBF(1.0), mkl.Linear()))).fit(
+        X, np.arange(30) % labels
+    )
     everything = model.contributions(X[:4])
     assert model.contributions(X[:4], []).shape == (0, *everything.shape[1:])
 
 
 def test_predict_draws_a_model_that_uses_no_kernel():
-    app = open_app(data="iris", widths="1", algorithm="greedy", path="lam", at="1000", normalise="trace")
+    app = open_app(
+        data="iris", widths="1", algorithm="greedy", path="lam", at="1000", normalise="trace"
+    )
     app = go(app, "pages/predict.py")
     wait_until(lambda: "####" in words(app), app)
     assert not app.error
-    assert "no sign of a relation to the target, so its answer for a row is not explained" in words(app)
+    assert "no sign of a relation to the target, so its answer for a row is not explained" in words(
+        app
+    )
 
 
 def test_a_feature_called_like_the_target_column_of_the_screen_is_shown():
     raw = table(target="y").replace(b"a,b,c,y", b"y (target),b,c,y")
     app = upload(open_app(widths="1", each="none", degree="0"), raw)
-    assert any(list(frame.value.columns)[:2] == ["y (target) ", "y (target)"] for frame in app.dataframe)
+    assert any(
+        list(frame.value.columns)[:2] == ["y (target) ", "y (target)"] for frame in app.dataframe
+    )
 
 
 def test_columns_beyond_what_a_browser_counts_have_their_slider():
     rng = np.random.default_rng(0)
     rows = [f"{1e17 + 16 * (k % 14)!r},{rng.standard_normal():.3f},{k % 2}" for k in range(60)]
-    app = upload(open_app(widths="1", each="none", degree="0"), "\n".join(["a,b,y", *rows, ""]).encode())
+    app = upload(
+        open_app(widths="1", each="none", degree="0"), "\n".join(["a,b,y", *rows, ""]).encode()
+    )
     app = go(app, "pages/predict.py")
     wait_until(lambda: "####" in words(app), app)
     assert [slider.min for slider in app.slider if slider.label == "a"] == [1e17]
@@ -168,9 +200,13 @@ def test_columns_beyond_what_a_browser_counts_have_their_slider():
 @every("labels, refit", [(2, False), (3, True)])
 def test_a_hull_is_taken_apart_into_its_nodes(labels, refit):
     X = np.random.default_rng(0).standard_normal((40, 2))
-    model = mkl.HKLClassifier(refit=refit).fit(X, np.digitize(X[:, 0], [0.0] if labels == 2 else [-0.5, 0.5]))
+    model = mkl.HKLClassifier(refit=refit).fit(
+        X, np.digitize(X[:, 0], [0.0] if labels == 2 else [-0.5, 0.5])
+    )
     parts = model.contributions(X[:5])
     intercept = model.refit_intercept_ if refit else model.intercept_
     np.testing.assert_allclose(parts.sum(axis=0) + intercept, model.decision_function(X[:5]))
-    np.testing.assert_allclose(model.contributions(X[:5], [0])[0], model.component(model.hull_[0], X[:5]))
+    np.testing.assert_allclose(
+        model.contributions(X[:5], [0])[0], model.component(model.hull_[0], X[:5])
+    )
     assert model.contributions(X[:5], []).shape == (0, *parts.shape[1:])

@@ -53,14 +53,22 @@ def marks(figure):
     """Texts that plotly draws, and where a few tags count as markup."""
     reported = json.loads(figure.to_json())
     notes = [note.get("text") for note in reported["layout"].get("annotations", [])]
-    ticks = [axis.get("ticktext") or [] for key, axis in reported["layout"].items() if "axis" in key]
+    ticks = [
+        axis.get("ticktext") or [] for key, axis in reported["layout"].items() if "axis" in key
+    ]
     texts = [text for trace in reported["data"] for text in np.ravel(trace.get("text") or [])]
-    return [str(text) for text in (*notes, *texts, *(one for line in ticks for one in line)) if text is not None]
+    return [
+        str(text)
+        for text in (*notes, *texts, *(one for line in ticks for one in line))
+        if text is not None
+    ]
 
 
 @pytest.mark.earlier  # the lessons say nothing of the table: all of them would be computed here
 def test_no_page_takes_a_name_for_markup():
-    app = upload(open_app(widths="1", each="none", degree="0", rows="60"), table(NAMES), NAMES[0] + ".csv")
+    app = upload(
+        open_app(widths="1", each="none", degree="0", rows="60"), table(NAMES), NAMES[0] + ".csv"
+    )
     waits = {"explore": wait_for_path, "hulls": wait_for_hulls}
     for page in (room.file for room in state.ROOMS if room.file != "home"):
         app = waits.get(page, quiet)(go_to(app, f"pages/{page}.py"))
@@ -68,5 +76,7 @@ def test_no_page_takes_a_name_for_markup():
         assert [name for name in MARKUP if name in reported] == [], page
         for chart in app.get("plotly_chart"):
             drawn = json.loads(chart.proto.spec)["data"]
-            seen = json.dumps([{key: value for key, value in trace.items() if key != "name"} for trace in drawn])
+            seen = json.dumps(
+                [{key: value for key, value in trace.items() if key != "name"} for trace in drawn]
+            )
             assert not re.search(r"<(img|svg onload|iframe|script)", seen), page

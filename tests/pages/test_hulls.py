@@ -1,5 +1,5 @@
-"""The Hulls page without a browser: the chain of answers, the cursor, exact hulls, nodes, scores, settings,
-refusals.
+"""The Hulls page without a browser: the chain of answers, the cursor, exact hulls, nodes, scores,
+settings, refusals.
 """
 
 import json
@@ -53,7 +53,9 @@ def ready(**query):
 def data_of(app):
     """What the component in the browser was given."""
     found = [
-        element.proto for element in app.get("bidi_component") if element.proto.component_name.endswith("hull_player")
+        element.proto
+        for element in app.get("bidi_component")
+        if element.proto.component_name.endswith("hull_player")
     ]
     return json.loads(found[0].json)
 
@@ -71,7 +73,12 @@ def report(app, **said):
     """Let the browser speak: the cursor let go at an index, or a node clicked."""
     said_before = "hull_player" in app.session_state and app.session_state["hull_player"]
     stamped = {name: {**value, "time": time.monotonic()} for name, value in said.items()}
-    app.session_state["hull_player"] = {"report": None, "picked": None, **dict(said_before or {}), **stamped}
+    app.session_state["hull_player"] = {
+        "report": None,
+        "picked": None,
+        **dict(said_before or {}),
+        **stamped,
+    }
     return quiet(app.run())
 
 
@@ -95,12 +102,17 @@ def test_the_headline_is_the_verdict_on_held_out_rows_about_the_hull_that_was_ch
     app = ready(**SMALL)
     for _ in range(2):
         wait_until(lambda: "held-out rows)" in words(app), app)
-        params, path = memory(app).params, path_of(app)
-        train, rows = (part.select([2, 3, 8]) for part in (hulls.parts(params).train, hulls.held_out(params)))
+        params = memory(app).params
+        path = path_of(app)
+        train, rows = (
+            part.select([2, 3, 8]) for part in (hulls.parts(params).train, hulls.held_out(params))
+        )
         best = path.estimators[path.first_look]
         said = hull_verdict(best, train, rows)
         assert said.sentence(lambda name: f"**{name}**", "Diabetes") in words(app)
-        used = {name for name, level in zip(("bmi", "bp", "s5"), best.relevance_, strict=True) if level}
+        used = {
+            name for name, level in zip(("bmi", "bp", "s5"), best.relevance_, strict=True) if level
+        }
         assert {*said.chance, *(one.name for one in said.matters)} == used
         report(app, report={"index": 2, "turn": 1})
 
@@ -119,7 +131,8 @@ def test_a_large_table_has_its_rows_drawn_and_its_columns_ranked(monkeypatch):
     monkeypatch.setattr(hulls, "ROWS", 90)
     monkeypatch.setattr(hulls, "JUDGES", 50)
     app = ready(**SMALL, seed="31")  # samples' hulls are everybody's: no other test shall see these
-    params, said = memory(app).params, words(app)
+    params = memory(app).params
+    said = words(app)
     assert "Trained on 90 of 220 training rows, chosen on 50 of 111 validation rows" in said
     assert path_of(app).estimators[0].n_train_ == 90
     wait_until(lambda: "move the prediction most" in words(app), app)
@@ -132,7 +145,8 @@ def test_a_large_table_has_its_rows_drawn_and_its_columns_ranked(monkeypatch):
 
 @pytest.mark.threads
 def test_provisional_hulls_stand_until_the_certified_ones_are_there_and_are_not_scored(monkeypatch):
-    gate, fit = threading.Event(), hulls.fit_path
+    gate = threading.Event()
+    fit = hulls.fit_path
 
     def held(asked, *args, **more):
         if asked.search == "certified":
@@ -142,13 +156,16 @@ def test_provisional_hulls_stand_until_the_certified_ones_are_there_and_are_not_
     monkeypatch.setattr(hulls, "fit_path", held)
     app = at_hulls(**SMALL, seed="3")
     wait_until(lambda: "radio_button_unchecked: provisional]" in words(app), app)
-    said, drawn = words(app), data_of(app)
+    said = words(app)
+    drawn = data_of(app)
     assert "interactions can be missing altogether" in said
     assert "Not scored" in said
     assert "validation R²" not in said
     assert not any(button.key == "show_test" for button in app.button)
     assert app.number_input(key="hull_exact").disabled
-    assert {(state["badge"], state["certified"]) for state in drawn["states"]} == {("provisional", False)}
+    assert {(state["badge"], state["certified"]) for state in drawn["states"]} == {
+        ("provisional", False)
+    }
     assert not any("R²" in state["status"] for state in drawn["states"])
     gate.set()
     wait_for_hulls(app)
@@ -158,7 +175,12 @@ def test_provisional_hulls_stand_until_the_certified_ones_are_there_and_are_not_
 
 
 def test_a_hull_without_certificate_says_how_far_it_is_from_one_and_which_control_helps():
-    app = ready(data="diabetes", hull_columns="1,3,4,5,9", hull_degree="3", hull_more="max_nodes=10;depth_weight=2")
+    app = ready(
+        data="diabetes",
+        hull_columns="1,3,4,5,9",
+        hull_degree="3",
+        hull_more="max_nodes=10;depth_weight=2",
+    )
     path = path_of(app)
     index = next(k for k in range(len(path)) if not path.estimators[k].certified_)
     report(app, report={"index": index, "turn": 1})
@@ -189,9 +211,13 @@ def test_a_first_look_that_was_cut_short_does_not_claim_the_necessary_condition(
     with pytest.warns(NotConvergedWarning):
         model.fit(X, X[:, 0] * X[:, 1] + X[:, 2])
     assert model.status_ is Status.MAX_NODES
-    assert "not even the **necessary** condition holds" in certificate(path, model, 1e-5, provisional=True)
+    assert "not even the **necessary** condition holds" in certificate(
+        path, model, 1e-5, provisional=True
+    )
     whole = HKLRegressor(lam=0.1, search="necessary").fit(X, X[:, 0])
-    assert "only the **necessary** condition is checked" in certificate(path, whole, 0.1, provisional=True)
+    assert "only the **necessary** condition is checked" in certificate(
+        path, whole, 0.1, provisional=True
+    )
 
 
 def test_a_root_alone_is_reported_certified_or_not_with_the_sign_of_the_page(path):
@@ -200,7 +226,8 @@ def test_a_root_alone_is_reported_certified_or_not_with_the_sign_of_the_page(pat
     said = certificate(path, model, 1e4)
     assert "The optimum at this λ is the root alone" in said
     assert "Take a smaller λ" in said
-    model.certified_, model.status_ = False, Status.MAX_NODES
+    model.certified_ = False
+    model.status_ = Status.MAX_NODES
     model.notes_ = (model._root_alone(model.design_),)
     said = certificate(path, model, 1e4)
     assert "not certified" in said
@@ -213,7 +240,8 @@ def test_a_point_that_scores_higher_without_a_certificate_is_named_beside_the_ce
         shown = view(replace(path, val_score=np.array(scores), statuses=statuses))
         return hulls.higher_unsure(shown, hulls.at(shown, 0))
 
-    sure, unsure = Status.CONVERGED, Status.MAX_NODES
+    sure = Status.CONVERGED
+    unsure = Status.MAX_NODES
     assert said([0.2, 0.5, 0.4], sure, sure, sure) == ""
     expected = "λ = 1, not certified, scores higher on validation rows: 0.500"
     assert said([0.2, 0.5, 0.4], sure, unsure, unsure) == expected
@@ -229,11 +257,18 @@ def test_every_reason_to_stop_names_a_control_that_is_there(status):
 
 @every("basis", BASES)
 def test_every_basis_has_a_hull_a_component_and_a_true_name_for_its_root(basis):
-    app = ready(data="iris", hull_columns="1,2,4", hull_degree="2", hull_loss="squared", hull_basis=basis)
-    drawn, path = data_of(app), path_of(app)
+    app = ready(
+        data="iris", hull_columns="1,2,4", hull_degree="2", hull_loss="squared", hull_basis=basis
+    )
+    drawn = data_of(app)
+    path = path_of(app)
     constant = path.estimators[0].design_.root_is_constant
     assert constant == (basis not in ("gaussian", "kernel_pca"))
-    assert drawn["nodes"][0]["name"] == path.estimators[0].kernel_names_[0] == ("1" if constant else "level 0 of all")
+    assert (
+        drawn["nodes"][0]["name"]
+        == path.estimators[0].kernel_names_[0]
+        == ("1" if constant else "level 0 of all")
+    )
     for index in (0, len(path) - 1):
         report(app, report={"index": index, "turn": 1})
         assert len(components(app)) == 1 - ("Only the root is in the hull" in words(app))
@@ -263,13 +298,15 @@ def test_anova_nodes_on_digits_find_room_for_the_deeper_hulls():
 @pytest.mark.settling
 def test_a_release_moves_the_hull_once_and_never_beyond_the_ends():
     app = ready(**SMALL, seed="32")  # which no other test has with fewer points
-    path, first = path_of(app), data_of(app)
+    path = path_of(app)
+    first = data_of(app)
     assert len(first["states"]) == len(path) == hulls.POINTS >= 12
     assert "Save as one file" in {button.label for button in app.get("download_button")}
     assert memory(app).params.hull_at is None
     report(app, report={"index": 3, "turn": first["turn"]})
     assert app.query_params["hull_at"] == repr(float(path.values[3]))
-    assert data_of(app)["turn"] == first["turn"]  # the echo of its own report does not move the cursor
+    # the echo of its own report does not move the cursor
+    assert data_of(app)["turn"] == first["turn"]
     report(app, report={"index": 999, "turn": first["turn"]})
     assert memory(app).params.hull_at == float(path.values[-1])
     press(app, "undo")
@@ -293,7 +330,8 @@ def test_a_list_that_still_shows_what_was_written_over_chooses_no_node():
 
 def test_states_hold_what_the_fitted_hulls_say():
     app = ready(**SMALL)
-    drawn, path = data_of(app), path_of(app)
+    drawn = data_of(app)
+    path = path_of(app)
     names = [node["name"] for node in drawn["nodes"]]
     for state_, fitted in zip(drawn["states"], path.estimators, strict=True):
         assert [names[k] for k, *_ in state_["inside"]] == list(fitted.kernel_names_)
@@ -301,7 +339,9 @@ def test_states_hold_what_the_fitted_hulls_say():
         assert extreme == [fitted.design_.name(hull_node(v)) for v in fitted.extreme_points_]
         assert max(share for _, share, *_ in state_["inside"]) == 1
         shares = {fitted.design_.name(hull_node(v)): share for v, share in fitted.sources_.items()}
-        assert all(shares[names[k]] == pytest.approx(share, abs=1e-5) for k, share, *_ in state_["outside"])
+        assert all(
+            shares[names[k]] == pytest.approx(share, abs=1e-5) for k, share, *_ in state_["outside"]
+        )
         assert state_["badge"] == "certified"
         assert f"{len(fitted.hull_)} nodes" in state_["status"]
 
@@ -324,16 +364,23 @@ def test_any_lambda_is_solved_exactly_and_shown_when_it_is_there():
     assert drawn["exact"]["label"] == "λ = 0.0123"
     assert drawn["exact"]["certified"]
     params = memory(app).params
-    parts, chosen = tables.split(params), hulls.columns(params)
-    cold = hulls.estimator(params).set_params(lam=value).fit(parts.train.X[:, chosen], parts.train.y)
+    parts = tables.split(params)
+    chosen = hulls.columns(params)
+    cold = (
+        hulls.estimator(params).set_params(lam=value).fit(parts.train.X[:, chosen], parts.train.y)
+    )
     assert found.fitted.objective_ == pytest.approx(cold.objective_, rel=1e-3)
     assert found.fitted.hull_ == cold.hull_
-    assert found.validation == pytest.approx(cold.score(parts.validation.X[:, chosen], parts.validation.y), abs=1e-2)
+    assert found.validation == pytest.approx(
+        cold.score(parts.validation.X[:, chosen], parts.validation.y), abs=1e-2
+    )
     assert f"**{len(cold.hull_)}** nodes in the hull" in words(app)
 
 
 @pytest.mark.threads
-def test_the_last_certified_hull_stays_while_an_exact_one_is_solved_and_a_cancelled_one_says_so(monkeypatch):
+def test_the_last_certified_hull_stays_while_an_exact_one_is_solved_and_a_cancelled_one_says_so(
+    monkeypatch,
+):
     app = ready(**SMALL, seed="5")
     with monkeypatch.context() as patch:
         patch.setattr(work.WORK, "_compiled", lambda: False)
@@ -368,7 +415,9 @@ def test_a_clicked_node_shows_its_monomial_its_weight_and_what_it_adds():
     zeta = fitted.weights_[fitted.hull_.index((1, 0, 1))]
     assert "**bmi·s5**, depth 2" in said
     assert f"weight ζ **{style.number(zeta)}**" in said
-    assert components(app)[0].proto.alt.startswith("What bmi·s5 adds to the prediction over bmi and s5")
+    assert components(app)[0].proto.alt.startswith(
+        "What bmi·s5 adds to the prediction over bmi and s5"
+    )
     put(app, "field_hull_node", "9^1")
     assert "**s5**, depth 1" in words(app)
     outside = next(node for node in fitted.sources_)
@@ -383,7 +432,9 @@ def test_a_test_score_is_shown_once_it_is_asked_for_and_belongs_to_its_lambda():
     assert "test R²" not in words(app)
     press(app, "show_test")
     params = memory(app).params
-    parts, chosen, path = tables.split(params), hulls.columns(params), path_of(app)
+    parts = tables.split(params)
+    chosen = hulls.columns(params)
+    path = path_of(app)
     index = int(np.argmax(path.val_score))
     score = path.estimators[index].score(parts.test.X[:, chosen], parts.test.y)
     assert f"test R² **{style.number(score)}**" in words(app)
@@ -403,7 +454,8 @@ def test_other_models_on_the_same_kernels_stand_beside_the_hull_once_asked_for(m
     assert [one.model.name for one in found[1:]] == ["L2", "greedy", "lasso-alpha", "MKL"]
     shown = app.table[-1].value
     assert len(shown) == 5
-    path, rows = hulls.known(params), hulls.held_out(params)
+    path = hulls.known(params)
+    rows = hulls.held_out(params)
     best = path.estimators[path.first_look]
     assert shown.columns[0] == f"R² on {rows.n_samples} held-out rows"
     own = drawing.with_error("R²", best.score(rows.X[:, [2, 3, 8]], rows.y), found[0].score.error)
@@ -425,7 +477,9 @@ def test_how_stable_a_selection_is_stands_in_table_bars_and_words_once_asked_for
     params = memory(app).params
     index = players.place(path_of(app), params.hull_at).index
     train = hulls.parts(params).train
-    known = stability.selection_stability(path_of(app).estimators[index], train.X[:, [2, 3, 8]], train.y, seed=41)
+    known = stability.selection_stability(
+        path_of(app).estimators[index], train.X[:, [2, 3, 8]], train.y, seed=41
+    )
     shown = app.dataframe[0].value.set_index("column")["selected again"]
     assert shown[["bmi", "bp", "s5"]].tolist() == known.columns.tolist()
     drawn = data_of(app)
@@ -440,7 +494,8 @@ def test_tables_pictures_and_terms_of_a_hull_can_be_taken_away():
     app.session_state["hull_tables"] = True
     assert len(quiet(app.run()).dataframe) == before + 2
     fitted = path_of(app).estimators[-1]
-    inside, outside = hulls.nodes_table(fitted), hulls.sources_table(fitted)
+    inside = hulls.nodes_table(fitted)
+    outside = hulls.sources_table(fitted)
     assert set(inside["node"]) == set(fitted.kernel_names_)
     assert inside["‖β‖"].is_monotonic_decreasing
     assert len(outside) == len(fitted.sources_)
@@ -460,12 +515,20 @@ def test_every_advanced_control_of_the_registry_is_reachable_and_kept_in_the_lin
     put(app, "hull_setting_memory_mb", 300)
     put(app, "hull_setting_tol", 0.01)
     put(app, "hull_setting_refit", True)
-    assert set(app.query_params["hull_more"].split(";")) == {"refit=yes", "tol=0.01", "memory_mb=300"}
+    assert set(app.query_params["hull_more"].split(";")) == {
+        "refit=yes",
+        "tol=0.01",
+        "memory_mb=300",
+    }
     asked = hulls.estimator(memory(app).params)
     assert (asked.memory_mb, asked.tol, asked.refit) == (300, 0.01, True)
     assert "refitted by least squares" in words(wait_for_hulls(app))
     for name in ("tol", "refit", "memory_mb"):
-        drawn = {element.key for kind in (app.number_input, app.select_slider, app.toggle) for element in kind}
+        drawn = {
+            element.key
+            for kind in (app.number_input, app.select_slider, app.toggle)
+            for element in kind
+        }
         assert f"hull_setting_{name}" in drawn
     put(app, "hull_setting_memory_mb", int(hulls.control("memory_mb").default))
     assert "memory_mb" not in app.query_params["hull_more"]
@@ -474,7 +537,11 @@ def test_every_advanced_control_of_the_registry_is_reachable_and_kept_in_the_lin
 
 @every("basis", BASES)
 def test_settings_that_do_not_act_on_a_basis_are_not_handed_to_it(basis):
-    params = Params(data="diabetes", hull_basis=basis, hull_more="refit=yes;anova_b=0.5;width=2.0;gaussian_b=0.5")
+    params = Params(
+        data="diabetes",
+        hull_basis=basis,
+        hull_more="refit=yes;anova_b=0.5;width=2.0;gaussian_b=0.5",
+    )
     asked = hulls.estimator(params)
     assert asked.refit == (basis in COLUMN_BASES)
     shape = {"anova": ("b", 0.5), "kernel_pca": ("width", 2.0), "gaussian": ("b", 0.5)}
@@ -526,11 +593,15 @@ def test_levels_beyond_the_memory_are_refused_with_their_control(monkeypatch):
 
 
 def test_a_stack_is_refused():
-    assert "a stack has none: bring a table" in words(go(with_stack(npz(K=K, y=Y)), "pages/hulls.py"))
+    assert "a stack has none: bring a table" in words(
+        go(with_stack(npz(K=K, y=Y)), "pages/hulls.py")
+    )
 
 
 def test_widgets_carry_their_value_as_default_too():
-    """A browser that skips the run in which a widget's state was set must not answer with the first option."""
+    """A browser that skips the run in which a widget's state was set must not answer with the first
+    option.
+    """
     app = ready(**SMALL, hull_more="max_nodes=20;refit=yes;depth_weight=6;tol=0.01")
     quiet(app.run())
     assert app.number_input(key="hull_setting_max_nodes").proto.default == 20

@@ -77,25 +77,38 @@ def test_a_screen_comes_back_from_its_file():
 
 
 def test_a_saved_screen_opens_by_a_drop_with_table_path_and_model(monkeypatch):
-    app = go(upload(open_app(each="none", widths="2", recipe="builders"), TABLE), "pages/explore.py")
+    app = go(
+        upload(open_app(each="none", widths="2", recipe="builders"), TABLE), "pages/explore.py"
+    )
     made = []
-    monkeypatch.setattr(kept, "saving", lambda saving=kept.saving: made.append(saving()) or made[-1])
+    monkeypatch.setattr(
+        kept, "saving", lambda saving=kept.saving: made.append(saving()) or made[-1]
+    )
     app.session_state["link"] = True
     said = words(quiet(app.run()))
     assert "held-out rows" in said
     content = made[-1]()
-    assert load_model(io.BytesIO(zipfile.ZipFile(io.BytesIO(content)).read(kept.MODEL))).n_features_in_ == 3
+    assert (
+        load_model(io.BytesIO(zipfile.ZipFile(io.BytesIO(content)).read(kept.MODEL))).n_features_in_
+        == 3
+    )
     with monkeypatch.context() as patch:  # nothing can be computed yet
         patch.setattr(work.WORK, "inline", False)
         patch.setattr(work.WORK, "_compiled", lambda: False)
         other = open_app("pages/home.py")
-        quiet(other.file_uploader(key="uploader").upload("screen.mklx", content, "application/zip").run())
+        quiet(
+            other.file_uploader(key="uploader")
+            .upload("screen.mklx", content, "application/zip")
+            .run()
+        )
         assert memory(other).params == memory(app).params
         assert memory(other).page == "explore"
         assert kept.read(content).path.values.tolist() == memory(other).opened.path.values.tolist()
     assert words(go(other, "pages/explore.py")).splitlines()[0] == said.splitlines()[0]
     before = memory(other).params
-    go(other, "pages/home.py").file_uploader(key="uploader").upload("x.mklx", REFUSED["no table"][0]).run()
+    go(other, "pages/home.py").file_uploader(key="uploader").upload(
+        "x.mklx", REFUSED["no table"][0]
+    ).run()
     assert "bytes of it changed" in words(other)
     assert memory(other).params == before
 
@@ -119,7 +132,11 @@ def test_what_a_reload_finds_is_bounded_and_ends(monkeypatch):
     held.put("anna", "a", "x" * 60)
     held.put("anna", "b", Upload("b.csv", b"x" * 60))
     held.put("anna", "large", "x" * 101)
-    assert [held.get("anna", name) is not None for name in ("a", "b", "large")] == [False, True, False]
+    assert [held.get("anna", name) is not None for name in ("a", "b", "large")] == [
+        False,
+        True,
+        False,
+    ]
     monkeypatch.setattr(kept, "RELOAD_SECONDS", 0.0)
     ended = kept.Reloads(100)
     ended.put("anna", "a", "x")
@@ -127,7 +144,9 @@ def test_what_a_reload_finds_is_bounded_and_ends(monkeypatch):
 
 
 def kept_in(folder):
-    return sorted(file.name for file in folder.rglob("*") if file.is_file() and file.name != kept_files.MARK)
+    return sorted(
+        file.name for file in folder.rglob("*") if file.is_file() and file.name != kept_files.MARK
+    )
 
 
 def test_a_server_of_one_person_finds_a_table_after_a_restart(home, monkeypatch):
@@ -174,7 +193,9 @@ def test_a_folder_that_was_there_before_is_a_persons_own_and_does_not_count(home
     assert len(kept_in(home / "tables" / kept_files.APP)) == 2
     (home / "tables" / own[0].name).replace(home / "tables" / kept_files.APP / own[0].name)
     upload(open_app(), table(seed=3))
-    assert "a.csv" in kept_in(home / "tables" / kept_files.APP), "and nothing else in a folder of ours"
+    assert "a.csv" in kept_in(home / "tables" / kept_files.APP), (
+        "and nothing else in a folder of ours"
+    )
 
 
 def test_a_full_disk_costs_no_kept_table_and_its_person_is_told(home, monkeypatch):
@@ -213,7 +234,8 @@ def test_a_table_that_cannot_be_read_now_stays_and_is_named(number, home, monkey
 def test_only_what_fails_its_own_checksum_is_damaged(what, home, monkeypatch):
     upload(open_app(), TABLE)
     (name,) = kept_in(home)
-    file, before = home / "tables" / name, (home / "tables" / name).read_bytes()
+    file = home / "tables" / name
+    before = (home / "tables" / name).read_bytes()
     with monkeypatch.context() as patch:
         if what == "no memory":
             patch.setattr(kept.zipfile, "ZipFile", lambda *_: (_ for _ in ()).throw(MemoryError))
@@ -224,7 +246,9 @@ def test_only_what_fails_its_own_checksum_is_damaged(what, home, monkeypatch):
     file.write_bytes(before)
 
 
-def test_a_folder_of_another_account_is_left_for_a_temporary_one_and_its_repair_is_said(home, tmp_path, monkeypatch):
+def test_a_folder_of_another_account_is_left_for_a_temporary_one_and_its_repair_is_said(
+    home, tmp_path, monkeypatch
+):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
     (tmp_path / "temporary").mkdir()
     monkeypatch.setenv("HOME", str(tmp_path))

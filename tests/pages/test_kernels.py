@@ -1,4 +1,6 @@
-"""The Kernels page: builders, the dictionary as a table, what is flagged, and the one place for a large stack."""
+"""The Kernels page: builders, the dictionary as a table, what is flagged, and the one place for a
+large stack.
+"""
 
 from dataclasses import replace
 
@@ -98,7 +100,9 @@ def test_columns_are_said_and_read_as_people_do():
         assert columns_from_words(said, NAMES, GROUPS) == columns
     assert columns_from_words("a; right;1", NAMES, GROUPS) == (0, 2, 3)
     assert columns_from_words("left", NAMES) == (4,)
-    with pytest.raises(KernelError, match="'size' is no column or group of this table, nor numbers from 1 to 5"):
+    with pytest.raises(
+        KernelError, match="'size' is no column or group of this table, nor numbers from 1 to 5"
+    ):
         columns_from_words("a;size", NAMES)
 
 
@@ -106,7 +110,9 @@ def test_columns_are_said_and_read_as_people_do():
 
 
 def rows():
-    data = read_table(b"a,b,y\n" + b"\n".join(b"%d,%d,%d" % (i * 3, i * i % 7, i % 2) for i in range(20)))
+    data = read_table(
+        b"a,b,y\n" + b"\n".join(b"%d,%d,%d" % (i * 3, i * i % 7, i % 2) for i in range(20))
+    )
     entries = read_entries("rbf0.5m@*;pol2@*;~lin@1", 2)
     return table.rows_of(entries, data), data
 
@@ -177,13 +183,19 @@ def test_the_table_suggests_the_dictionary_unless_a_link_tells_builders(link, re
 @every("sample, paired", [("sparse_polynomial", True), ("diabetes", False)])
 def test_kernels_of_all_columns_are_not_offered_where_pairs_take_their_place(sample, paired):
     app = open_app("pages/kernels.py", data=sample, recipe="recommended", pairs="yes")
-    assert next(one for one in [*app.checkbox, *app.toggle] if one.key == "field_together").disabled is paired
+    assert (
+        next(one for one in [*app.checkbox, *app.toggle] if one.key == "field_together").disabled
+        is paired
+    )
 
 
 def test_a_suggested_dictionary_survives_its_text():
     rng = np.random.default_rng(0)
     data = Dataset(rng.normal(size=(30, 45)), rng.normal(size=30))
-    for table_of in (data, Dataset(data.X[:, :3], data.y, columns=(("colour", (0, 1)), ("size", (2,))))):
+    for table_of in (
+        data,
+        Dataset(data.X[:, :3], data.y, columns=(("colour", (0, 1)), ("size", (2,)))),
+    ):
         specs = KernelDictionary.recommended(table_of).specs
         several = {unit.name: unit.columns for unit in units(table_of) if len(unit.columns) > 1}
         text = write_entries(map(Entry, specs))
@@ -224,7 +236,15 @@ def test_a_long_table_is_named_by_what_it_holds(monkeypatch):
 
 
 def test_every_builder_adds_its_kernels_and_is_in_the_link():
-    app = open_app("pages/kernels.py", data="iris", widths="0", linear="no", degree="0", each="none", laplacians="3")
+    app = open_app(
+        "pages/kernels.py",
+        data="iris",
+        widths="0",
+        linear="no",
+        degree="0",
+        each="none",
+        laplacians="3",
+    )
     assert "**3** kernels" in words(app)
     put(app, "field_groups", True)
     put(app, "field_group_kernels", "both")
@@ -263,7 +283,9 @@ def test_bands_and_choices_of_columns_never_ask_for_more_than_there_are():
 # What is flagged
 
 
-TWINS = b"a,b,c,y\n" + b"\n".join(b"%.3f,%.3f,%.3f,%d" % (i % 7, 2 * (i % 7), i % 5, i % 2) for i in range(60))
+TWINS = b"a,b,c,y\n" + b"\n".join(
+    b"%.3f,%.3f,%.3f,%d" % (i % 7, 2 * (i % 7), i % 5, i % 2) for i in range(60)
+)
 
 
 def test_repeated_kernels_are_switched_off_in_one_click_and_undone():

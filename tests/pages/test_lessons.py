@@ -1,4 +1,6 @@
-"""Lessons and presentation: what is claimed holds for several seeds, every text is filled, and the three steps work."""
+"""Lessons and presentation: what is claimed holds for several seeds, every text is filled, and the
+three steps work.
+"""
 
 import json
 import re
@@ -35,16 +37,23 @@ def test_what_is_recorded_is_what_is_computed(again):
     for key, now in again.items():
         kept = LESSONS[key].found
         assert now.answer == kept.answer, key
-        assert (set(now.facts), len(now.at), now.pair) == (set(kept.facts), len(kept.at), kept.pair), key
+        assert (set(now.facts), len(now.at), now.pair) == (
+            set(kept.facts),
+            len(kept.at),
+            kept.pair,
+        ), key
         np.testing.assert_allclose(now.at, kept.at, rtol=1e-3, err_msg=key)
         for name, (labels, hues, table) in now.bars.items():
             assert [labels, hues] == kept.bars[name][:2], key
-            np.testing.assert_allclose(table, kept.bars[name][2], atol=0.05 * np.max(table), err_msg=f"{key} {name}")
+            np.testing.assert_allclose(
+                table, kept.bars[name][2], atol=0.05 * np.max(table), err_msg=f"{key} {name}"
+            )
         assert LessonResult.from_json(now.to_json()) == now, key
 
 
 def test_with_one_informative_feature_sparse_wins_and_with_all_of_them_the_plain_sum():
-    found, dense = numbers.sparse(draws=1), numbers.dense(draws=1, counts=(1, 50))
+    found = numbers.sparse(draws=1)
+    dense = numbers.dense(draws=1, counts=(1, 50))
     assert found.answer == "one"
     assert found.series["mean"][0] < found.series["bayes"][0] + 2
     one, infinity = series(dense, "one", "infinity")
@@ -63,7 +72,8 @@ def test_copies_change_the_split_and_never_the_optimum(again):
     np.testing.assert_allclose(*series(found, "objective", "copied"), rtol=1e-5)
     assert found.facts["gomp_kept"] == "2"
     assert {"0"} != {found.facts["one_only"], found.facts["two_only"]}
-    assert "$c^{1-1/p}$ times as large" in LESSONS["copies"].words["why"]  # see tests/lp/test_properties
+    # see tests/lp/test_properties
+    assert "$c^{1-1/p}$ times as large" in LESSONS["copies"].words["why"]
 
 
 def test_lambda_leaves_the_number_of_gomp_kernels_alone_and_lowers_that_of_l1(again):
@@ -81,7 +91,10 @@ def test_hulls_are_certified_after_a_look_at_few_kernels_and_beat_single_columns
         assert found.answer == "less"
         assert found.facts["certified"] == found.facts["points"]
         assert float(found.facts["r2"]) > float(found.facts["additive"]) + 0.2
-        entered = [any(a and b for a, b, kind, *_ in one["cells"] if kind != "next") for one in found.hull["states"]]
+        entered = [
+            any(a and b for a, b, kind, *_ in one["cells"] if kind != "next")
+            for one in found.hull["states"]
+        ]
         assert not entered[0]
         assert entered[-1]
 
@@ -136,7 +149,10 @@ def test_every_lesson_has_its_words_and_every_figure_in_them_is_computed():
         assert lesson.found.answer in words["options"], key
         sections = [lesson.said(name) for name in ("question", "reveal", "why", "look", "limits")]
         assert "⟨" not in "".join(sections), key
-        parts = [words[name] for name in ("title", "line", "question", "reveal", "why", "look", "limits", "link")]
+        parts = [
+            words[name]
+            for name in ("title", "line", "question", "reveal", "why", "look", "limits", "link")
+        ]
         written = re.sub(r"\$[^$]*\$|⟨\w+⟩", "", " ".join([*parts, *words["options"].values()]))
         assert not re.search(r"\d", written), f"{key}: a figure typed by hand"
         assert "!" not in written, key
@@ -165,13 +181,24 @@ def test_every_position_of_the_slider_has_its_picture_and_its_sentence():
         if "hull" in light:
             assert len(light["hull"]["states"]) == count
             continue
-        play, chart = light["play"], light["chart"]
-        assert len(play["x"]) == len(play["labels"]) == len(set(play["spoken"])) == len(chart["said"]) == count > 1, key
+        play = light["play"]
+        chart = light["chart"]
+        assert (
+            len(play["x"])
+            == len(play["labels"])
+            == len(set(play["spoken"]))
+            == len(chart["said"])
+            == count
+            > 1
+        ), key
         assert play["panels"], f"{key}: no panel has the slider's own axis"
         for panel in chart["panels"]:
             assert panel["title"], key
-            assert all(len(one["ys"]) == count for one in panel["lines"] + panel.get("bars", [])), key
-            low, high = panel["y"]["low"], panel["y"]["high"]
+            assert all(len(one["ys"]) == count for one in panel["lines"] + panel.get("bars", [])), (
+                key
+            )
+            low = panel["y"]["low"]
+            high = panel["y"]["high"]
             ys = [y for one in panel["lines"] + panel.get("bars", []) for y in one["ys"]]
             assert all(low <= y <= high * 1.001 for y in ys), (key, panel["title"])
         assert light != dark, key
@@ -181,7 +208,10 @@ def test_every_position_of_the_slider_has_its_picture_and_its_sentence():
 
 
 def link(app):
-    return {name: value if isinstance(value, str) else value[0] for name, value in app.query_params.items()}
+    return {
+        name: value if isinstance(value, str) else value[0]
+        for name, value in app.query_params.items()
+    }
 
 
 def test_the_gallery_shows_every_lesson_with_its_level_and_opens_it_at_its_question():
@@ -201,7 +231,8 @@ def test_the_gallery_shows_every_lesson_with_its_level_and_opens_it_at_its_quest
 
 
 def test_a_lesson_goes_from_guess_to_reveal_to_why_and_begins_again():
-    app, lesson = open_app(PAGE, lesson="bands"), LESSONS["bands"]
+    app = open_app(PAGE, lesson="bands")
+    lesson = LESSONS["bands"]
     options = lesson.words["options"]
     assert lesson.said("question") in words(app)
     press(app, "guess_all")
@@ -230,7 +261,9 @@ def test_a_link_restores_a_guess_and_what_it_gets_wrong_is_refused_or_left_out()
     app = open_app(PAGE, lesson="nonsense", lesson_step="later")
     assert len(app.warning) == 2
     assert "has to be one of" in app.warning[0].value
-    assert "Your guess" not in words(open_app(PAGE, lesson="bands", lesson_step="reveal", lesson_guess="elephant"))
+    assert "Your guess" not in words(
+        open_app(PAGE, lesson="bands", lesson_step="reveal", lesson_guess="elephant")
+    )
 
 
 def test_a_lesson_leads_to_its_page_with_its_preset_and_its_two_columns(monkeypatch):
@@ -252,7 +285,10 @@ def test_a_lesson_from_elsewhere_is_computed_when_it_is_opened(monkeypatch):
 reveal = 'It is ⟨result⟩.'\nformula = '1+1=2'\nwhy = ''\nlook = ''\nlimits = ''\nlink = 'Go on'
 [options]\ntwo = 'Two'\n[opens]\npage = 'explore'\nparams = {}"""
     small = Lesson(
-        "small", lambda seed=0: LessonResult("two", {"result": "two indeed"}, (0.0,), 0), {"sum": "1 + 1"}, text
+        "small",
+        lambda seed=0: LessonResult("two", {"result": "two indeed"}, (0.0,), 0),
+        {"sum": "1 + 1"},
+        text,
     )
     monkeypatch.setitem(LESSONS, "small", small)
     assert "open_small" in [button.key for button in open_app(PAGE).button]

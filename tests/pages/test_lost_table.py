@@ -40,7 +40,9 @@ def test_a_tab_that_begins_without_a_link_offers_the_table_of_its_browser_and_th
         assert "disconnected" not in words(app)
 
 
-@every("sent", ["", "3", "[1]", '{"name": "x"}', '{"name": "x", "link": {"data": "wine"}}', "[" * 9000])
+@every(
+    "sent", ["", "3", "[1]", '{"name": "x"}', '{"name": "x", "link": {"data": "wine"}}', "[" * 9000]
+)
 def test_a_browser_that_had_none_sees_the_sample(sent, cookie):
     cookie[kept.OWN_TABLE] = sent
     app = open_app("pages/lessons.py")
@@ -55,9 +57,13 @@ def test_a_link_and_the_start_page_show_what_they_say(cookie):
     assert named(open_app(data="upload:" + "0" * 64)) == "a file that is not here"
 
 
-def test_what_the_browser_shall_remember_is_its_own_table_until_it_takes_a_sample(home, monkeypatch):
+def test_what_the_browser_shall_remember_is_its_own_table_until_it_takes_a_sample(
+    home, monkeypatch
+):
     told = []
-    monkeypatch.setattr(kept, "own_table", lambda own=kept.own_table: told.append(own()) or told[-1])
+    monkeypatch.setattr(
+        kept, "own_table", lambda own=kept.own_table: told.append(own()) or told[-1]
+    )
     app = open_app()
     assert told[-1] is None
     upload(app, TABLE, "cars.csv")

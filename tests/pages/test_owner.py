@@ -1,5 +1,5 @@
-"""The name of a session, or the place of one of its files, opens nothing without the browser that began
-it.
+"""The name of a session, or the place of one of its files, opens nothing without the browser that
+began it.
 """
 
 import asyncio
@@ -29,13 +29,15 @@ def cookie(of):
     return [(b"host", b"localhost"), (b"cookie", sent.encode())]
 
 
-ANNA, BEN, NOBODY = b"a" * 16, b"b" * 16, b""
+ANNA = b"a" * 16
+BEN = b"b" * 16
+NOBODY = b""
 
 
 @pytest.fixture
 def sessions(monkeypatch):
-    """The sessions of a server that answers requests through the guard: ``connect(browser, name)`` is a tab that
-    opens.
+    """The sessions of a server that answers requests through the guard: ``connect(browser, name)``
+    is a tab that opens.
     """
     monkeypatch.setattr(websocket_session_manager, "AppSession", AppSession)
     starting.gather()
@@ -49,9 +51,13 @@ def sessions(monkeypatch):
         found: list[str] = []
 
         async def endpoint(scope, receive, send):
-            found.append(manager.connect_session(SimpleNamespace(), ScriptData("app.py", False), {}, name))
+            found.append(
+                manager.connect_session(SimpleNamespace(), ScriptData("app.py", False), {}, name)
+            )
 
-        await Guard(endpoint)({"type": "websocket", "path": "/_stcore/stream", "headers": cookie(of)}, None, None)
+        await Guard(endpoint)(
+            {"type": "websocket", "path": "/_stcore/stream", "headers": cookie(of)}, None, None
+        )
         return found[0]
 
     manager.connect = connect
@@ -97,4 +103,6 @@ def test_the_places_of_a_tabs_files_are_its_browsers(sessions, base):
     for way in ("PUT", "DELETE"):
         assert asked(place, BEN, way) == asked(place, NOBODY, way) == 404
     assert asked(place, ANNA, "DELETE") == 200
-    assert asked(f"{base}/_stcore/upload_file/unknown/1", BEN, "DELETE") == 200, "Streamlit says what is wrong with it"
+    assert asked(f"{base}/_stcore/upload_file/unknown/1", BEN, "DELETE") == 200, (
+        "Streamlit says what is wrong with it"
+    )

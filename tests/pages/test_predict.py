@@ -1,4 +1,6 @@
-"""Predict without a browser: the library's numbers, a row and its changes, whole files, refusals with a sentence."""
+"""Predict without a browser: the library's numbers, a row and its changes, whole files, refusals
+with a sentence.
+"""
 
 import json
 import re
@@ -54,17 +56,22 @@ def test_the_page_says_what_the_library_says(sample):
     app = open_app(PREDICT, data=sample, row="5", seed="3")
     data = mkl.load_sample(sample)
     known = mkl.explore(data, seed=3)
-    row, step = data.X[4:5], known.verdict.typical_error / 10
+    row = data.X[4:5]
+    step = known.verdict.typical_error / 10
     said = known.model.predict(row)[0]
     shown = style.rounded_to(float(said), step) if data.task == "regression" else said
     assert f"#### {data.target_name}: {shown}" in plain(app)
-    said = str(known.verdict).split(": ", 1)[1].partition(" Not yet")[0]  # the server may know what trees reach
+    # the server may know what trees reach
+    said = str(known.verdict).split(": ", 1)[1].partition(" Not yet")[0]
     assert said in plain(app).replace("**", "")
     values, base = known.model.shapley(row)
     if data.task == "multiclass":
         k = int(known.model.decision_function(row).argmax())
-        values, base = values[..., k], base[k]
-    total = style.rounded_to(float(base + values.sum()), step if data.task == "regression" else 0.01)
+        values = values[..., k]
+        base = base[k]
+    total = style.rounded_to(
+        float(base + values.sum()), step if data.task == "regression" else 0.01
+    )
     first = style.rounded_to(float(base), step if data.task == "regression" else 0.01)
     assert alt(app).startswith(f"From {first}, no column known, to the prediction {total}.")
     if data.task == "regression":
@@ -81,7 +88,8 @@ def test_sentence_and_bars_are_about_the_place_of_the_cursor():
     assert known.index != 0
     here = known.of_model(known.path.estimators[0])
     app = open_app(PREDICT, data="diabetes", at=repr(value))
-    said = str(here.verdict).split(": ", 1)[1].partition(" Not yet")[0]  # the server may know what trees reach
+    # the server may know what trees reach
+    said = str(here.verdict).split(": ", 1)[1].partition(" Not yet")[0]
     assert said in plain(app).replace("**", "")
     assert "the place of the cursor on Explore" in words(app)
     step = here.verdict.typical_error / 10
@@ -100,7 +108,8 @@ def test_a_method_that_explains_no_row_says_why():
 
 def test_moving_a_column_moves_the_answer_and_the_link():
     app = open_app(PREDICT, data="diabetes")
-    data, model = mkl.load_sample("diabetes"), found(app).model
+    data = mkl.load_sample("diabetes")
+    model = found(app).model
     assert {one.label.replace("\\", "") for one in app.slider} == set(data.feature_names)
     bmi = slider(app, "bmi")
     assert (bmi.min, bmi.max) == (data.X[:, 2].min(), data.X[:, 2].max())
@@ -131,11 +140,19 @@ def test_a_link_restores_the_row_and_the_way_back_drops_the_changes():
 
 def test_a_row_is_shown_as_the_table_has_it_and_the_page_says_whether_the_model_learned_from_it():
     rng = np.random.default_rng(0)
-    frame = pd.DataFrame({"year": rng.integers(1990, 2020, 120), "size": rng.integers(10_000, 99_999, 120) / 10})
+    frame = pd.DataFrame(
+        {"year": rng.integers(1990, 2020, 120), "size": rng.integers(10_000, 99_999, 120) / 10}
+    )
     frame["cost"] = frame["year"] * 3 + frame["size"] / 7 + rng.normal(size=120)
     app = uploaded(frame)
     known = answer_of(app)
-    learned = int(next(k for k, row in enumerate(frame[["year", "size"]].to_numpy()) if row in known.learnt_from.X))
+    learned = int(
+        next(
+            k
+            for k, row in enumerate(frame[["year", "size"]].to_numpy())
+            if row in known.learnt_from.X
+        )
+    )
     put(app, "what_row", learned + 1)
     assert "The model learned from this row, so its answer for it is no prediction" in words(app)
     assert f"Its cost is {style.as_given(frame['cost'][learned])}." in words(app)
@@ -161,7 +178,10 @@ def test_where_the_model_predicts_nothing_no_row_is_explained():
 def test_the_bars_of_a_class_begin_at_its_share_of_the_rows():
     app = open_app(PREDICT, data="mkl_toy_sparse")
     known = found(app)
-    probable = replace(known, model=mkl.LpMKLClassifier(probability=True).fit(known.learnt_from.X, known.learnt_from.y))
+    probable = replace(
+        known,
+        model=mkl.LpMKLClassifier(probability=True).fit(known.learnt_from.X, known.learnt_from.y),
+    )
     first, last = row.ends(known.learnt_from, probable.model, known.learnt_from.X[:2], 0)
     name = known.learnt_from.class_names[1]
     assert first == f"({np.mean(known.learnt_from.y.astype(str) == name):.0%} of the rows)"
@@ -172,12 +192,17 @@ def test_many_columns_can_be_searched():
     app = open_app(PREDICT, data="breast_cancer")
     assert len(app.slider) == 24
     put(app, "what_find", "concave")
-    assert {one.label for one in app.slider} == {"mean concave points", "concave points error", "worst concave points"}
+    assert {one.label for one in app.slider} == {
+        "mean concave points",
+        "concave points error",
+        "worst concave points",
+    }
 
 
 def test_without_a_target_a_row_is_ordinary_or_unusual():
     app = open_app(PREDICT, data="ring")
-    data, model = mkl.load_sample("ring"), found(app).model
+    data = mkl.load_sample("ring")
+    model = found(app).model
     said = ["unusual", "ordinary"][int(model.predict(data.X[:1])[0] > 0)]
     assert f"#### This row: {said}" in words(app)
     far = batch.answers(model, batch.NewRows(np.array([[9.0, 9.0]]), None, ()), data, None)
@@ -191,7 +216,8 @@ def test_without_a_target_a_row_is_ordinary_or_unusual():
 
 def table(n=120):
     rng = np.random.default_rng(1)
-    colour, size = rng.choice(["red", "green", "blue"], n), rng.standard_normal(n).round(3)
+    colour = rng.choice(["red", "green", "blue"], n)
+    size = rng.standard_normal(n).round(3)
     when = pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 24 * 300, n), "h")
     label = np.where(size + (colour == "red") + (when.hour > 12) > 0.8, "yes", "no")
     return pd.DataFrame({
@@ -231,12 +257,15 @@ def test_categories_and_dates_have_controls_that_set_all_their_features():
 
 
 def test_a_file_is_predicted_as_the_training_rows_are_and_scored_where_it_has_the_target():
-    frame, data = table(), mkl.read_table(csv(table()))
+    frame = table()
+    data = mkl.read_table(csv(table()))
     app = new_rows(uploaded(frame), csv(frame.iloc[::-1, ::-1]))
     model = mkl.explore(data).model
     shown = app.dataframe[0].value
     np.testing.assert_array_equal(shown["predicted label"], model.predict(data.X[::-1]))
-    np.testing.assert_allclose(shown["probability of yes"], model.predict_proba(data.X[::-1])[:, 1], atol=1e-9)
+    np.testing.assert_allclose(
+        shown["probability of yes"], model.predict_proba(data.X[::-1])[:, 1], atol=1e-9
+    )
     assert {"90% set", "label in the file"} <= set(shown.columns)
     share = float(np.mean(shown["predicted label"] == frame["label"].to_numpy()[::-1]))
     assert f"accuracy on 120 rows with a target: **{100 * share:.1f} %**" in words(app)
@@ -246,14 +275,17 @@ def test_a_file_is_predicted_as_the_training_rows_are_and_scored_where_it_has_th
 
 
 def test_what_is_taken_away_predicts_the_new_file_in_another_process(tmp_path):
-    rng, n = np.random.default_rng(1), 90
+    rng = np.random.default_rng(1)
+    n = 90
     frame = pd.DataFrame({
         "size": rng.normal(80, 20, n).round(1), "city": rng.choice(["Bonn", "Köln", "Ulm"], n),
         "sold": pd.Timestamp("2015-01-01") + pd.to_timedelta(rng.integers(0, 3000, n), "D"),
         "said": [" ".join(rng.choice(["bright", "quiet", "cellar", "garden", "attic"], 6)) for _ in range(n)],
     })  # fmt: skip
     frame["price"] = (2 * frame["size"] + 40 * (frame.city == "Ulm") + rng.normal(0, 4, n)).round(2)
-    frame.loc[:5, "size"], frame.loc[4:9, "city"], frame.loc[11, "sold"] = np.nan, None, None
+    frame.loc[:5, "size"] = np.nan
+    frame.loc[4:9, "city"] = None
+    frame.loc[11, "sold"] = None
     new = frame.drop(columns="price").assign(city="Rome").iloc[:7, ::-1]
     app = new_rows(uploaded(frame), csv(new))
     said = app.dataframe[0].value["predicted price"].to_numpy()
@@ -262,10 +294,14 @@ def test_what_is_taken_away_predicts_the_new_file_in_another_process(tmp_path):
     (tmp_path / "mine.csv").write_bytes(csv(new))
     (tmp_path / "predict.py").write_text(scripts.script(parts))
     cells = nbformat.reads(scripts.notebook(parts), 4).cells
-    (tmp_path / "cells.py").write_text("\n".join(cell.source for cell in cells if cell.cell_type == "code"))
+    (tmp_path / "cells.py").write_text(
+        "\n".join(cell.source for cell in cells if cell.cell_type == "code")
+    )
     both = "import runpy; runpy.run_path('predict.py'); runpy.run_path('cells.py')"
     command = [sys.executable, "-c", both]
-    printed = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    printed = subprocess.run(
+        command, cwd=tmp_path, capture_output=True, text=True, check=True
+    ).stdout
     assert printed.count("Predicting price") == 2
     numbers = [float(one) for part in re.findall(r"\[([^]]*)\]", printed) for one in part.split()]
     np.testing.assert_allclose(numbers, [*said, *said], rtol=1e-6)
@@ -274,9 +310,13 @@ def test_what_is_taken_away_predicts_the_new_file_in_another_process(tmp_path):
 
 
 def test_files_that_do_not_fit_are_refused():
-    app, frame = uploaded(table()), table()
+    app = uploaded(table())
+    frame = table()
     cases = [
-        (csv(frame.drop(columns=["size", "sex"])), "lacks 2 columns the model needs: 'size', 'sex'"),
+        (
+            csv(frame.drop(columns=["size", "sex"])),
+            "lacks 2 columns the model needs: 'size', 'sex'",
+        ),
         (csv(frame.assign(size="tall")), "'size' holds 'tall' in row 1, 120 such cells in all"),
         (csv(frame.assign(when="soon")), "which is no date written as in training"),
         (csv(frame.iloc[:0]), "header line only"),
@@ -308,7 +348,14 @@ def test_a_file_is_scored_by_the_score_that_was_chosen_or_says_why_not():
 
 
 def test_a_waterfall_adds_up_and_rounds_to_what_is_known():
-    figure = waterfall([520.0, -2030.0, 12.0], ["a", "b", "c"], 9000.0, step=150.0, ends=("", "(90 %)"), before=8000.0)
+    figure = waterfall(
+        [520.0, -2030.0, 12.0],
+        ["a", "b", "c"],
+        9000.0,
+        step=150.0,
+        ends=("", "(90 %)"),
+        before=8000.0,
+    )
     (bars,) = figure.data
     assert list(bars.x[1:-1]) == [520.0, -2030.0, 12.0]
     assert list(bars.base[1:-1]) == [9000.0, 9520.0, 7490.0]

@@ -1,5 +1,5 @@
-"""Check it yourself: the two files of a certificate pass the verifier as a command, and the page prints what it
-prints.
+"""Check it yourself: the two files of a certificate pass the verifier as a command, and the page
+prints what it prints.
 """
 
 import re
@@ -54,9 +54,13 @@ def laid(found, folder):
 
 def test_the_two_downloads_of_explore_pass_the_command_and_the_page_prints_its_lines(tmp_path):
     app = opened(open_app("pages/explore.py", data="iris"), "explore")
-    command = next(code.value for code in app.code if code.value.startswith("python -m mklcore.verify"))
+    command = next(
+        code.value for code in app.code if code.value.startswith("python -m mklcore.verify")
+    )
     found = proved(app)
-    assert command == found.command == "python -m mklcore.verify model.mkl training_rows.csv species"
+    assert (
+        command == found.command == "python -m mklcore.verify model.mkl training_rows.csv species"
+    )
     python, *rest = laid(found, tmp_path)
     done = subprocess.run(
         [sys.executable, *rest],
@@ -77,11 +81,15 @@ def test_the_two_downloads_of_explore_pass_the_command_and_the_page_prints_its_l
     }
 
 
-@pytest.mark.parametrize(("algorithm", "sample"), [("joint", "iris"), ("smkl", "breast_cancer"), ("gomp", "diabetes")])
+@pytest.mark.parametrize(
+    ("algorithm", "sample"), [("joint", "iris"), ("smkl", "breast_cancer"), ("gomp", "diabetes")]
+)
 def test_methods_of_explore_can_be_checked(algorithm, sample, tmp_path, capsys):
     app = open_app("pages/explore.py", data=sample, algorithm=algorithm, rows="100")
     found = proved(app)
-    arguments = [str(tmp_path / word) if "." in word else word for word in laid(found, tmp_path)[3:]]
+    arguments = [
+        str(tmp_path / word) if "." in word else word for word in laid(found, tmp_path)[3:]
+    ]
     assert main(arguments) == 0, capsys.readouterr().out
     assert "Everything holds." in capsys.readouterr().out
 
@@ -94,18 +102,25 @@ def test_an_upload_is_checked_against_its_own_file_too(tmp_path, capsys):
     laid(found, tmp_path)
     (tmp_path / "own.csv").write_bytes(content)
     for name in (found.table_name, "own.csv"):
-        assert main([str(tmp_path / export.MODEL), str(tmp_path / name), "label"]) == 0, capsys.readouterr().out
+        assert main([str(tmp_path / export.MODEL), str(tmp_path / name), "label"]) == 0, (
+            capsys.readouterr().out
+        )
 
 
 def test_rows_that_no_csv_brings_back_are_taken_as_arrays(tmp_path, capsys):
     rng = np.random.default_rng(0)
     values = rng.normal(size=(60, 2)).round(3)
-    rows = [f"{a},{b},{int(i == 7)},{'=up' if a + b > 0 else '=down'}" for i, (a, b) in enumerate(values)]
+    rows = [
+        f"{a},{b},{int(i == 7)},{'=up' if a + b > 0 else '=down'}"
+        for i, (a, b) in enumerate(values)
+    ]
     app = upload(open_app(), ("a,b,rare,label\n" + "\n".join(rows)).encode())
     found = proved(go(app, "pages/explore.py"))
     assert found.command == "python -m mklcore.verify model.mkl training_rows.npz"
     laid(found, tmp_path)
-    assert main([str(tmp_path / export.MODEL), str(tmp_path / found.table_name)]) == 0, capsys.readouterr().out
+    assert main([str(tmp_path / export.MODEL), str(tmp_path / found.table_name)]) == 0, (
+        capsys.readouterr().out
+    )
     assert "training target: that of the table" in capsys.readouterr().out
 
 
@@ -114,7 +129,9 @@ def test_a_stack_is_checked_on_its_training_block(tmp_path, capsys):
     found = proved(app)
     assert found.table_name == "training_stack.npz"
     laid(found, tmp_path)
-    assert main([str(tmp_path / export.MODEL), str(tmp_path / found.table_name)]) == 0, capsys.readouterr().out
+    assert main([str(tmp_path / export.MODEL), str(tmp_path / found.table_name)]) == 0, (
+        capsys.readouterr().out
+    )
 
 
 def test_a_hull_can_be_checked_and_the_page_prints_that_it_holds(tmp_path, capsys):
@@ -123,16 +140,17 @@ def test_a_hull_can_be_checked_and_the_page_prints_that_it_holds(tmp_path, capsy
     press(app, "proof_run_hulls")
     quiet(app.run())
     assert any(code.value.endswith("Everything holds.") for code in app.code)
-    params, path = memory(app).params, memory(app).hulls.path
+    params = memory(app).params
+    path = memory(app).hulls.path
     hull = hulls.HullView(float(path.values[-1]), path.estimators[-1], 0.0, 0.0)
     with in_session(app):
         found = export.files(export.of_hull(params, hull))
     laid(found, tmp_path)
     header = (tmp_path / found.table_name).read_text().splitlines()[0]
     assert header == "bmi,bp,s5,progression"
-    assert main([str(tmp_path / export.MODEL), str(tmp_path / found.table_name), "progression"]) == 0, (
-        capsys.readouterr().out
-    )
+    assert (
+        main([str(tmp_path / export.MODEL), str(tmp_path / found.table_name), "progression"]) == 0
+    ), capsys.readouterr().out
 
 
 @every("page, name", [("predict", "predict"), ("compare", "method_1")])
@@ -146,10 +164,18 @@ def test_the_other_certificates_lead_to_their_check(page, name):
 
 @pytest.fixture
 def copies(tmp_path):
-    """A model of rows of which each stands there twice, with targets of their own; and how it is checked."""
+    """A model of rows of which each stands there twice, with targets of their own; and how it is
+    checked.
+    """
     rng = np.random.default_rng(1)
-    X, y = np.repeat(rng.normal(size=(20, 2)), 2, axis=0), np.where(rng.random(40) > 0.5, "up", "down")
-    mkl.save_model(tmp_path / "model.mkl", mkl.LpMKLClassifier(kernels=mkl.KernelDictionary.rbf_grid([1.0])).fit(X, y))
+    X, y = (
+        np.repeat(rng.normal(size=(20, 2)), 2, axis=0),
+        np.where(rng.random(40) > 0.5, "up", "down"),
+    )
+    mkl.save_model(
+        tmp_path / "model.mkl",
+        mkl.LpMKLClassifier(kernels=mkl.KernelDictionary.rbf_grid([1.0])).fit(X, y),
+    )
 
     def check(**arrays):
         np.savez(tmp_path / "rows.npz", **{"X": X, "y": y, **arrays})

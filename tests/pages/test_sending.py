@@ -1,4 +1,6 @@
-"""What a page draws reaches the browser in order, many elements at a time, and the end of a run waits for nothing."""
+"""What a page draws reaches the browser in order, many elements at a time, and the end of a run
+waits for nothing.
+"""
 
 import asyncio
 from types import SimpleNamespace
@@ -13,16 +15,21 @@ from streamlit.runtime.scriptrunner import ScriptRunnerEvent
 from pages.shared import starting
 
 ELEMENTS = 30
-STARTED, STOPPED = ScriptRunnerEvent.SCRIPT_STARTED, ScriptRunnerEvent.SCRIPT_STOPPED_WITH_SUCCESS
+STARTED = ScriptRunnerEvent.SCRIPT_STARTED
+STOPPED = ScriptRunnerEvent.SCRIPT_STOPPED_WITH_SUCCESS
 
 
 @pytest.fixture
 def session(monkeypatch):
-    """A session without a server, the run it listens to, and what it takes: events, and how many elements at once."""
+    """A session without a server, the run it listens to, and what it takes: events, and how many
+    elements at once.
+    """
     monkeypatch.setattr(AppSession, "__init__", lambda self: None)
     found = starting.GatheringSession()
-    found.taken, found._state = [], AppSessionState.SHUTDOWN_REQUESTED
-    found._scriptrunner, found._browser_queue = object(), ForwardMsgQueue()
+    found.taken = []
+    found._state = AppSessionState.SHUTDOWN_REQUESTED
+    found._scriptrunner = object()
+    found._browser_queue = ForwardMsgQueue()
     found._message_enqueued_callback = lambda: found.taken.append(len(found._browser_queue))
 
     real = AppSession._handle_scriptrunner_event_on_event_loop
@@ -45,19 +52,25 @@ def draw(session, run, *reported):
             continue
         message = ForwardMsg()
         message.page_info_changed.query_string = str(one)
-        session._on_scriptrunner_event(run, ScriptRunnerEvent.ENQUEUE_FORWARD_MSG, forward_msg=message)
+        session._on_scriptrunner_event(
+            run, ScriptRunnerEvent.ENQUEUE_FORWARD_MSG, forward_msg=message
+        )
 
 
 def numbers(session):
-    return [int(message.page_info_changed.query_string) for message in session._browser_queue.flush()]
+    return [
+        int(message.page_info_changed.query_string) for message in session._browser_queue.flush()
+    ]
 
 
 def test_elements_come_together_between_the_start_and_the_end_of_their_run(session, monkeypatch):
-    monkeypatch.setattr(starting, "GATHERED_SECONDS", 3600.0)  # nothing but start and end bring them
+    # nothing but start and end bring them
+    monkeypatch.setattr(starting, "GATHERED_SECONDS", 3600.0)
 
     async def lesson():
         session._event_loop = asyncio.get_running_loop()
-        draw(session, session._scriptrunner, 0, STARTED, *range(1, ELEMENTS), STOPPED)  # nobody looks meanwhile
+        # nobody looks meanwhile
+        draw(session, session._scriptrunner, 0, STARTED, *range(1, ELEMENTS), STOPPED)
         await asyncio.sleep(0)
 
     asyncio.run(lesson())
@@ -70,14 +83,18 @@ def test_the_handler_of_streamlit_receives_everything_as_it_was_reported_and_a_f
     monkeypatch.undo()
     monkeypatch.setattr(starting, "GATHERED_SECONDS", 3600.0)
     monkeypatch.setattr(AppSession, "request_rerun", lambda self, _: self.taken.append("rerun"))
-    session._local_sources_watcher, failed = None, []
+    session._local_sources_watcher = None
+    failed = []
 
     async def lesson():
         session._event_loop, run = asyncio.get_running_loop(), session._scriptrunner
-        session._event_loop.set_exception_handler(lambda _, reported: failed.append(str(reported["exception"])))
+        session._event_loop.set_exception_handler(
+            lambda _, reported: failed.append(str(reported["exception"]))
+        )
         draw(session, run, 0)
         session._on_scriptrunner_event(run, STARTED)  # without its page
-        session._on_scriptrunner_event(run, ScriptRunnerEvent.ENQUEUE_FORWARD_MSG, ForwardMsg())  # by its place
+        # by its place
+        session._on_scriptrunner_event(run, ScriptRunnerEvent.ENQUEUE_FORWARD_MSG, ForwardMsg())
         draw(session, run, STOPPED)
         session.request_rerun(None)
 
@@ -112,7 +129,9 @@ def test_what_is_drawn_before_a_long_wait_is_seen_without_the_end(session, monke
 
 def test_a_replaced_run_is_heard_until_then(session, monkeypatch):
     monkeypatch.setattr(starting, "GATHERED_SECONDS", 3600.0)
-    monkeypatch.setattr(AppSession, "request_rerun", lambda self, _: setattr(self, "_scriptrunner", object()))
+    monkeypatch.setattr(
+        AppSession, "request_rerun", lambda self, _: setattr(self, "_scriptrunner", object())
+    )
 
     async def lesson():
         session._event_loop, before = asyncio.get_running_loop(), session._scriptrunner
@@ -130,6 +149,9 @@ def test_streamlit_begins_such_sessions_and_calls_what_they_change(monkeypatch):
     monkeypatch.setattr(websocket_session_manager, "AppSession", AppSession)
     starting.gather()
     assert websocket_session_manager.AppSession is starting.GatheringSession
-    assert "AppSession" in websocket_session_manager.WebsocketSessionManager.connect_session.__code__.co_names
+    assert (
+        "AppSession"
+        in websocket_session_manager.WebsocketSessionManager.connect_session.__code__.co_names
+    )
     assert "_on_scriptrunner_event" in AppSession._create_scriptrunner.__code__.co_names
     assert "request_rerun" in AppSession._handle_rerun_script_request.__code__.co_names

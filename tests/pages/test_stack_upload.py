@@ -1,4 +1,6 @@
-"""Ready kernel stacks: what a file may hold, what is refused, and how the pages work without columns."""
+"""Ready kernel stacks: what a file may hold, what is refused, and how the pages work without
+columns.
+"""
 
 import io
 import zipfile
@@ -45,7 +47,9 @@ def test_the_split_cuts_the_stack_by_rows():
     rows = [rows_of(part) for part in parts]
     assert sorted(np.concatenate(rows).tolist()) == list(range(80))
     np.testing.assert_array_equal(found.stack.take(rows[0]).values, K[:, rows[0]][:, :, rows[0]])
-    np.testing.assert_array_equal(block_of(found.stack, parts.test, parts.train), K[:, rows[2]][:, :, rows[0]])
+    np.testing.assert_array_equal(
+        block_of(found.stack, parts.test, parts.train), K[:, rows[2]][:, :, rows[0]]
+    )
     np.testing.assert_array_equal(parts.test.y, Y[rows[2]])
 
 
@@ -105,7 +109,9 @@ def test_a_stack_is_refused_by_its_headers_and_its_reading_can_be_ended():
 
 def test_only_so_many_rows_are_clipped(monkeypatch):
     monkeypatch.setattr(stacks, "MOST_CLIPPED", 6 * 79**3)
-    with pytest.raises(DataError, match="of 6 kernels are set to 0 on at most 79 rows, and K has 80"):
+    with pytest.raises(
+        DataError, match="of 6 kernels are set to 0 on at most 79 rows, and K has 80"
+    ):
         read_stack(npz(K=K - 0.1 * np.eye(80), y=Y), clip=True)
 
 
@@ -147,9 +153,15 @@ def bad_header(shape):
         (npz(K=K + 0j, y=Y), "K has the type complex128; expected numbers"),
         (npz(K=K, y=Y, names=np.arange(6)), "names has the type int64; expected texts"),
         (npz(K=K, y=Y, names=NAMES[:2]), "2 names for 6 kernels"),
-        (npz(K=K, y=np.array([None, 1] * 40, dtype=object)), "y holds Python objects, which can run code"),
+        (
+            npz(K=K, y=np.array([None, 1] * 40, dtype=object)),
+            "y holds Python objects, which can run code",
+        ),
         (npz(K=K, y=Y)[:400], r"archive is damaged \(BadZipFile\); save it again"),
-        (bad_header("(100000, 100000, 100000)"), "unpacks to 8,000,000,000 MB, above the limit of 400 MB"),
+        (
+            bad_header("(100000, 100000, 100000)"),
+            "unpacks to 8,000,000,000 MB, above the limit of 400 MB",
+        ),
         (bad_header("(5, 80, 80)"), "archive is damaged"),
         (bad_header(f"({10**400}, 8, 8)"), "damaged|cannot be read"),
         (bad_header("(2**9, 8, 8)"), "damaged|cannot be read"),
@@ -162,7 +174,8 @@ def test_other_archives_are_refused(raw, said):
 
 
 def test_damaged_archives_never_lead_to_another_error():
-    whole, chance = npz(K=K[:2, :20, :20], y=Y[:20]), np.random.default_rng(1)
+    whole = npz(K=K[:2, :20, :20], y=Y[:20])
+    chance = np.random.default_rng(1)
     for _ in range(60):
         raw = bytearray(whole)
         for place in chance.integers(4, len(raw), 4):

@@ -1,4 +1,6 @@
-"""The server's start: it finds the app, imports what a visit needs before anybody visits, and knows its own address."""
+"""The server's start: it finds the app, imports what a visit needs before anybody visits, and knows
+its own address.
+"""
 
 import asyncio
 import subprocess
@@ -32,15 +34,22 @@ def at_the_start(monkeypatch):
     monkeypatch.setattr(starting, "_importing", None)
     monkeypatch.setattr(server, "IMPORTED", threading.Event())
     server.IMPORTED.set()  # a thread that a page begins may wait for it
-    monkeypatch.setattr(starting.gc, "freeze", lambda: None)  # what the other tests leave stays to be collected
+    # what the other tests leave stays to be collected
+    monkeypatch.setattr(starting.gc, "freeze", lambda: None)
 
 
 @pytest.fixture
 def slow(tmp_path, monkeypatch):
-    """Modules that take until their gates open: one for the frame, one for tables, one for pages, one for the rest."""
-    gates = SimpleNamespace(**{name: threading.Event() for name in ("frame", "tables", "pages", "rest")})
+    """Modules that take until their gates open: one for the frame, one for tables, one for pages,
+    one for the rest.
+    """
+    gates = SimpleNamespace(
+        **{name: threading.Event() for name in ("frame", "tables", "pages", "rest")}
+    )
     for name in vars(gates):
-        (tmp_path / f"slow_{name}.py").write_text(f"import gates\ngates.{name}.wait(60)\nready = True\n")
+        (tmp_path / f"slow_{name}.py").write_text(
+            f"import gates\ngates.{name}.wait(60)\nready = True\n"
+        )
         monkeypatch.setattr(starting, name.upper(), (f"slow_{name}",))
     monkeypatch.setitem(sys.modules, "gates", gates)
     monkeypatch.syspath_prepend(tmp_path)
@@ -65,14 +74,18 @@ def test_a_visit_waits_until_the_server_has_imported_what_it_needs(slow, monkeyp
 
     async def serve():
         async with starting.serving(None):
-            assert not hasattr(sys.modules.get("slow_frame"), "ready"), "the server waits for no import"
+            assert not hasattr(sys.modules.get("slow_frame"), "ready"), (
+                "the server waits for no import"
+            )
             slow.frame.set()
             starting.wait()
             assert sys.modules["slow_frame"].ready
 
     asyncio.run(serve())
     assert PagesManager.uses_pages_directory is False
-    assert delta_generator._use_warning_has_been_displayed, "the first element looks through the files of all modules"
+    assert delta_generator._use_warning_has_been_displayed, (
+        "the first element looks through the files of all modules"
+    )
     assert not opened
 
 
@@ -104,7 +117,11 @@ def test_what_the_first_page_can_do_without_is_imported_after_it(slow, monkeypat
 
 
 @pytest.mark.parametrize(
-    "wait", [lambda: starting.first_page_drawn(comes_along=False), lambda: starting.wait_for("predict", True)]
+    "wait",
+    [
+        lambda: starting.first_page_drawn(comes_along=False),
+        lambda: starting.wait_for("predict", True),
+    ],
 )
 def test_what_does_not_come_with_the_project_waits_for_everything(slow, monkeypatch, wait):
     monkeypatch.setattr(starting, "BREATH_SECONDS", 0.0)
@@ -133,30 +150,39 @@ def test_a_first_page_that_never_ends_holds_nobody_up(slow, monkeypatch):
 
 
 def test_the_frame_needs_neither_tables_nor_scikit_learn_nor_linear_algebra():
-    heavy = {"sklearn", "pandas", "pyarrow", "scipy.linalg", "scipy.special", "scipy.stats", "scipy.optimize"}
+    heavy = {
+        "sklearn",
+        "pandas",
+        "pyarrow",
+        "scipy.linalg",
+        "scipy.special",
+        "scipy.stats",
+        "scipy.optimize",
+    }
     check = (
         "import sys; from importlib import import_module; from pages.shared import starting\n"
         "for name in starting.FRAME: import_module(name)\n"
         f"print(*sorted({heavy | {'mklcore.estimators.lp'}} & set(sys.modules)))"
     )
-    done = subprocess.run([sys.executable, "-c", check], cwd=ROOT, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", check], cwd=ROOT, capture_output=True, text=True, check=False
+    )
     assert (done.returncode, done.stdout.strip()) == (0, ""), done.stderr
 
 
 def test_what_comes_with_the_project_is_drawn_without_scikit_learn():
     check = (
-        "import os, sys, threading; from importlib import import_module; from pages.shared import starting\n"
-        "class Refusing:\n"
-        "    def find_spec(self, name, path=None, target=None):\n"
-        "        assert name != 'sklearn' or 'ScriptRunner' not in threading.current_thread().name\n"
-        "sys.meta_path.insert(0, Refusing())\n"
-        "from tests.helpers.pages import open_app\n"
-        "open_app()\n"
-        "for name in starting.PAGES: import_module(name)\n"
-        "for page in starting.USUAL: open_app(f'pages/{page}.py')\n"
-        "os._exit(0)"  # not waiting for the threads that go on in a server
+        "import os, sys, threading; from importlib import import_module; from "
+        "pages.shared import starting\nclass Refusing:\n    def find_spec(self, name, "
+        "path=None, target=None):\n        assert name != 'sklearn' or 'ScriptRunner' not "
+        "in threading.current_thread().name\nsys.meta_path.insert(0, Refusing())\nfrom "
+        "tests.helpers.pages import open_app\nopen_app()\nfor name in starting.PAGES: "
+        "import_module(name)\nfor page in starting.USUAL: "
+        "open_app(f'pages/{page}.py')\nos._exit(0)"
+    )  # not waiting for the threads that go on in a server
+    done = subprocess.run(
+        [sys.executable, "-c", check], cwd=ROOT, capture_output=True, text=True, check=False
     )
-    done = subprocess.run([sys.executable, "-c", check], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 
 
@@ -182,7 +208,10 @@ def test_only_the_first_page_of_a_server_takes_a_breath(monkeypatch):
     ("options", "url"),
     [
         ({"server.address": "127.0.0.1", "server.port": 8501}, "http://127.0.0.1:8501/"),
-        ({"server.address": "0.0.0.0", "server.port": 80, "server.baseUrlPath": "/mkl/"}, "http://localhost:80/mkl/"),
+        (
+            {"server.address": "0.0.0.0", "server.port": 80, "server.baseUrlPath": "/mkl/"},
+            "http://localhost:80/mkl/",
+        ),
         ({"browser.serverAddress": "mkl.example", "server.port": 8501}, "http://mkl.example:8501/"),
     ],
 )

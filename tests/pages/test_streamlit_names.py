@@ -1,4 +1,6 @@
-"""Names of Streamlit that it may change stand in one file, and the app works where one of them is missing."""
+"""Names of Streamlit that it may change stand in one file, and the app works where one of them is
+missing.
+"""
 
 import logging
 from contextlib import contextmanager
@@ -45,7 +47,10 @@ def test_this_streamlit_has_every_name(caplog):
 def test_the_app_works_without_a_name_and_says_what_it_loses(name, caplog):
     with lacking(name), caplog.at_level(logging.WARNING):
         inside.report_missing()
-        assert any(name.replace(":", ".") in said and inside.NAMES[name] in said for said in caplog.messages)
+        assert any(
+            name.replace(":", ".") in said and inside.NAMES[name] in said
+            for said in caplog.messages
+        )
         assert inside.left() == []
         inside.close("tab")
         assert inside.run_context() is None

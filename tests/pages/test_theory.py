@@ -1,4 +1,6 @@
-"""Theory: four bounds beside their measurements, in the library and on the page, and what each says for practice."""
+"""Theory: four bounds beside their measurements, in the library and on the page, and what each says
+for practice.
+"""
 
 import dataclasses
 import io
@@ -17,14 +19,21 @@ from tests.helpers.every import every
 from tests.helpers.pages import go, memory, open_app, press, put, quiet, wait_until, words
 from tests.oracles.greedy import KERNELS, TARGETS
 
-P1, P2, Y1 = KERNELS["P1"], KERNELS["P2"], TARGETS["P1"]
+P1 = KERNELS["P1"]
+P2 = KERNELS["P2"]
+Y1 = TARGETS["P1"]
 SMALL = {"data": "iris", "widths": "2", "each": "linear"}
 NORMS = [1.0, 4 / 3, 2.0, np.inf]
 PICTURES = ("lp", "gomp", "greedy", "hkl")
 
 
 def halves(K, y):
-    return np.ascontiguousarray(K[:, :28, :28]), y[:28], np.ascontiguousarray(K[:, 28:, :28]), y[28:]
+    return (
+        np.ascontiguousarray(K[:, :28, :28]),
+        y[:28],
+        np.ascontiguousarray(K[:, 28:, :28]),
+        y[28:],
+    )
 
 
 def settled(app):
@@ -42,11 +51,16 @@ def theory_page(picture, **query):
 
 @every("p", [1.0, 1.5, 2.0, np.inf])
 def test_the_complexity_is_the_largest_correlation_with_random_signs(p):
-    """sup of (1/n) sum_i s_i f(x_i) over ||w||_{2,q} <= 1, by the gradient of the dual norm, at each of the signs."""
-    n, q = P1.shape[1], 2.0 if np.isinf(p) else 2.0 * p / (p + 1.0)
-    signs, best = np.random.default_rng(0).choice([-1.0, 1.0], (n, 5)), []
+    """sup of (1/n) sum_i s_i f(x_i) over ||w||_{2,q} <= 1, by the gradient of the dual norm, at
+    each of the signs.
+    """
+    n = P1.shape[1]
+    q = 2.0 if np.isinf(p) else 2.0 * p / (p + 1.0)
+    signs = np.random.default_rng(0).choice([-1.0, 1.0], (n, 5))
+    best = []
     for s in signs.T:
-        norms = np.sqrt([s @ K @ s for K in P1])  # ||sum_i s_i phi_m(x_i)||: the best w_m points there
+        # ||sum_i s_i phi_m(x_i)||: the best w_m points there
+        norms = np.sqrt([s @ K @ s for K in P1])
         sizes = (norms == norms.max()) * 1.0 if q == 1 else norms ** (1 / (q - 1))
         best.append(sizes @ norms / np.linalg.norm(sizes, q) / n)
     found = theory.measure_complexity(P1, [p], draws=5)
@@ -55,7 +69,8 @@ def test_the_complexity_is_the_largest_correlation_with_random_signs(p):
 
 
 def test_the_complexity_is_below_its_bound():
-    found, R = theory.measure_complexity(P1, NORMS), theory.kernel_radius(P1)
+    found = theory.measure_complexity(P1, NORMS)
+    R = theory.kernel_radius(P1)
     assert pytest.approx(np.einsum("mii->mi", P1).max()) == R**2
     bounds = [theory.lp_rademacher_bound(p, len(P1), P1.shape[1], R) for p in NORMS]
     assert np.all(found.mean + 3 * found.error < bounds)
@@ -79,7 +94,8 @@ def test_gomp_measures_what_the_estimator_predicts():
 
 def test_the_rate_bound_holds_at_every_measured_step():
     for share in (0.02, 0.2):
-        found = theory.measure_greedy(P1 * 3.0, Y1, share)  # any scale: kernels are divided by their largest k(x, x)
+        # any scale: kernels are divided by their largest k(x, x)
+        found = theory.measure_greedy(P1 * 3.0, Y1, share)
         assert np.all(np.diff([found.start, *found.excess]) <= 1e-12)
         for d, excess in zip(found.d[1:], found.excess[1:], strict=True):
             assert excess <= theory.greedy_rate_bound(found.norm, int(d))
@@ -122,20 +138,30 @@ def test_a_bound_is_solid_where_it_speaks_and_dashed_where_it_is_vacuous(dark):
         Curve("the bound", np.array([0.5, 0.8, 2.0, 4.0])),
         Curve("error", np.full(4, 0.1), "test", np.full(4, 0.01)),
     ]
-    figure = figures.bound_curves([1, 2, 3, 4], curves, x_title="s", y_title="error", level=1.0, dark=dark)
+    figure = figures.bound_curves(
+        [1, 2, 3, 4], curves, x_title="s", y_title="error", level=1.0, dark=dark
+    )
     assert dashes(figure) == {"solid", "dash"}
     assert "A bound of 1 or more says nothing" in figure.layout.meta["alt"]
     assert "the bound from 0.5 to 4" in figure.layout.meta["alt"].lower()
-    assert dashes(figures.bound_curves([1, 2, 3, 4], curves, x_title="s", y_title="e", level=9.0)) == {"solid"}
-    assert dashes(figures.bound_curves([1, 2, 3, 4], curves, x_title="s", y_title="e", level=0.2)) == {"dash"}
-    nothing = figures.bound_curves([1, 2], [Curve("b", np.array([np.nan, np.inf]))], x_title="s", y_title="e")
+    assert dashes(
+        figures.bound_curves([1, 2, 3, 4], curves, x_title="s", y_title="e", level=9.0)
+    ) == {"solid"}
+    assert dashes(
+        figures.bound_curves([1, 2, 3, 4], curves, x_title="s", y_title="e", level=0.2)
+    ) == {"dash"}
+    nothing = figures.bound_curves(
+        [1, 2], [Curve("b", np.array([np.nan, np.inf]))], x_title="s", y_title="e"
+    )
     assert "Nothing to draw" in nothing.layout.meta["alt"]
 
 
 def test_the_axis_of_norms_ends_with_infinity():
     assert norm_positions([1, 16, np.inf]).tolist() == [1, 16, 32]
     curve = Curve("the bound", np.array([3.0, 1.0, 2.0]))
-    figure = figures.bound_curves([np.inf, 1.0, 16.0], [curve], x_title="p", y_title="Rad", kind="norm")
+    figure = figures.bound_curves(
+        [np.inf, 1.0, 16.0], [curve], x_title="p", y_title="Rad", kind="norm"
+    )
     assert figure.layout.xaxis.ticktext[-1] == "∞"
     assert list(figure.data[0].x) == [1, 16, 32]  # in order, whatever the order given
     assert list(figure.data[0].y) == [1, 2, 3]
@@ -144,15 +170,23 @@ def test_the_axis_of_norms_ends_with_infinity():
 # The page
 
 
-@every("picture, data", list(zip(PICTURES, ("diabetes", "iris", "iris", "breast_cancer"), strict=True)))
+@every(
+    "picture, data", list(zip(PICTURES, ("diabetes", "iris", "iris", "breast_cancer"), strict=True))
+)
 def test_every_picture_begins_with_what_is_seen_and_what_follows(picture, data):
     app = theory_page(picture, data=data, hull_columns="1,2,3")
     said = words(app)
     assert not app.error
     assert len(app.get("plotly_chart")) == 1
-    assert said.index("For practice:") < said.index("What is measured.") < said.index("What it cannot tell.")
+    assert (
+        said.index("For practice:")
+        < said.index("What is measured.")
+        < said.index("What it cannot tell.")
+    )
     sliders = {"gomp": "theory_lam", "greedy": "theory_share"}
-    assert {one.key for one in app.select_slider} == ({f"field_{sliders[picture]}"} if picture in sliders else set())
+    assert {one.key for one in app.select_slider} == (
+        {f"field_{sliders[picture]}"} if picture in sliders else set()
+    )
     of_class = [one.key for one in app.selectbox if one.key == "field_theory_class"]
     assert len(of_class) == (data == "iris" and picture != "lp")
 
@@ -183,8 +217,14 @@ def test_large_tables_are_measured_on_request_and_a_failure_is_reported(monkeypa
 @every(
     "query, said",
     [
-        ({"theory": "lp", "widths": "0", "linear": "no", "degree": "0", "each": "none"}, "The dictionary is empty"),
-        ({"theory": "lp", "widths": "1", "linear": "no", "degree": "0", "each": "none"}, "the dictionary holds one"),
+        (
+            {"theory": "lp", "widths": "0", "linear": "no", "degree": "0", "each": "none"},
+            "The dictionary is empty",
+        ),
+        (
+            {"theory": "lp", "widths": "1", "linear": "no", "degree": "0", "each": "none"},
+            "the dictionary holds one",
+        ),
     ],
 )
 def test_what_cannot_be_drawn_is_refused_in_a_sentence(query, said):
@@ -207,7 +247,9 @@ def test_a_kernel_stack_is_measured_like_any_dictionary():
 def test_a_table_without_a_target_has_the_picture_that_needs_none(monkeypatch):
     table = tables.table
     monkeypatch.setattr(
-        tables, "table", lambda params: dataclasses.replace(table(params), task="novelty", class_names=())
+        tables,
+        "table",
+        lambda params: dataclasses.replace(table(params), task="novelty", class_names=()),
     )
     for picture in ("lp", "hkl"):
         said = words(theory_page(picture))

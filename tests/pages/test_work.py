@@ -1,4 +1,6 @@
-"""Values by key: made once, shared, private, cancelled, given up, in order, bounded, and failures as sentences."""
+"""Values by key: made once, shared, private, cancelled, given up, in order, bounded, and failures
+as sentences.
+"""
 
 import gc
 import re
@@ -34,7 +36,8 @@ def until_ended(server, key):
 @pytest.fixture
 def hold():
     """Work that goes on until it is let go, or is no longer wanted."""
-    go_on, made = threading.Event(), []
+    go_on = threading.Event()
+    made = []
 
     def make(progress):
         made.append(1)
@@ -42,13 +45,16 @@ def hold():
             progress(0.5, "half")
         return "value"
 
-    make.go_on, make.made = go_on, made
+    make.go_on = go_on
+    make.made = made
     yield make
     go_on.set()
 
 
 def test_two_ask_and_it_is_made_once(hold):
-    server, first, second = Work(2, 1e6), Session(), Session()
+    server = Work(2, 1e6)
+    first = Session()
+    second = Session()
     assert isinstance(ask(server, "a", hold, first), Pending)
     found = ask(server, "a", hold, second)
     assert (found.share, found.text.startswith("half, ")) == (0.5, True)
@@ -62,7 +68,8 @@ def test_two_ask_and_it_is_made_once(hold):
 
 
 def test_cancelled_by_all_it_ends_and_is_made_again_when_dropped(hold):
-    server, session = Work(1, 1e6), Session()
+    server = Work(1, 1e6)
+    session = Session()
     ask(server, "a", hold, session)
     server.cancel(session, "a")
     until_ended(server, "a")
@@ -75,7 +82,8 @@ def test_cancelled_by_all_it_ends_and_is_made_again_when_dropped(hold):
 
 
 def test_work_ends_that_nobody_looks_at_or_asks_for_any_more(hold, monkeypatch):
-    server, session = Work(1, 1e6), Session()
+    server = Work(1, 1e6)
+    session = Session()
     ask(server, "a", hold, session)
     session.run += 1  # another page, which asks for something else
     ask(server, "long", hold, session, long=True)
@@ -104,7 +112,9 @@ def test_failures_are_sentences(caplog):
     assert "ZeroDivisionError" in caplog.text
     assert ask(server, "fault", lambda progress: 1) == Ready(1)  # another session is not told
     large = ask(server, "large", lambda progress: np.zeros(10_000))
-    assert large == Failed("The result is larger than what this server keeps. Use fewer rows or kernels.")
+    assert large == Failed(
+        "The result is larger than what this server keeps. Use fewer rows or kernels."
+    )
 
 
 def test_work_that_is_stopped_is_not_refused(hold):
@@ -116,7 +126,8 @@ def test_work_that_is_stopped_is_not_refused(hold):
         except CancelledError as error:
             raise DataError("The file is damaged.") from error
 
-    server, session = Work(1, 1e6), Session()
+    server = Work(1, 1e6)
+    session = Session()
     ask(server, "a", read, session)
     task = server.task("a")
     server.cancel(session, "a")
@@ -158,7 +169,9 @@ def test_values_of_a_session_leave_with_it():
 
 
 def test_who_is_next(hold):
-    """The shortest first, waiting counts, one of a session, what nobody asked for only while nobody waits."""
+    """The shortest first, waiting counts, one of a session, what nobody asked for only while nobody
+    waits.
+    """
     server, mine, order = Work(1, 1e6), Session(), []
 
     def add(key, seconds, session=None, waited=0.0, **how):
@@ -182,14 +195,23 @@ def test_who_is_next(hold):
 
 def test_one_of_a_session_runs_at_a_time_and_work_waits_for_its_solvers(hold):
     ready = [False]
-    server, mine = Work(3, 1e6, lambda: ready[0]), Session()
-    assert ask(server, "cold", hold).text == "the solvers are compiled first, once after an installation"
+    server = Work(3, 1e6, lambda: ready[0])
+    mine = Session()
+    assert (
+        ask(server, "cold", hold).text
+        == "the solvers are compiled first, once after an installation"
+    )
     for key in "ab":
         ask(server, key, hold, mine, compiled=False)
     assert [server.task(key).begun for key in ("cold", "a", "b")] == [False, True, False]
     ready[0] = True
     ask(server, "other", hold)
-    assert [server.task(key).begun for key in ("cold", "a", "b", "other")] == [True, True, False, True]
+    assert [server.task(key).begun for key in ("cold", "a", "b", "other")] == [
+        True,
+        True,
+        False,
+        True,
+    ]
 
 
 def test_work_that_waits_for_its_solvers_begins_with_the_next_look_at_it(hold):
@@ -202,9 +224,12 @@ def test_work_that_waits_for_its_solvers_begins_with_the_next_look_at_it(hold):
 
 
 def test_waiting_for_a_turn_to_draw_is_looking(hold, monkeypatch):
-    """On loaded cores twelve pages waited longer for their turns than work goes on unwatched, and began anew."""
+    """On loaded cores twelve pages waited longer for their turns than work goes on unwatched, and
+    began anew.
+    """
     monkeypatch.setattr(work, "UNWATCHED_SECONDS", 0.0)
-    server, session = Work(1, 1e6), Session()
+    server = Work(1, 1e6)
+    session = Session()
     with server.drawing(session):
         ask(server, "a", hold, session)
         task = server.task("a")
@@ -216,14 +241,23 @@ def test_waiting_for_a_turn_to_draw_is_looking(hold, monkeypatch):
 
 @every("fault", ["keeping", "the system has no more threads", "control of the run"])
 def test_a_thread_has_its_place_back_whatever_happens(fault, monkeypatch, caplog):
-    server, session = Work(1, 1e6), Session()
+    server = Work(1, 1e6)
+    session = Session()
     with monkeypatch.context() as patch:
         if fault == "keeping":
             patch.setattr(server, "_keep", lambda key, found: {}["gone"])
         elif fault == "the system has no more threads":
-            patch.setattr(work.threading.Thread, "start", lambda self: (_ for _ in ()).throw(RuntimeError("no thread")))
+            patch.setattr(
+                work.threading.Thread,
+                "start",
+                lambda self: (_ for _ in ()).throw(RuntimeError("no thread")),
+            )
         patch.setattr(work.threading, "excepthook", lambda hooked: None)
-        make = (lambda progress: (_ for _ in ()).throw(SystemExit)) if "run" in fault else lambda progress: 1
+        make = (
+            (lambda progress: (_ for _ in ()).throw(SystemExit))
+            if "run" in fault
+            else lambda progress: 1
+        )
         ask(server, "a", make, session)
         if (task := server.task("a")) is not None and task.begun:
             assert task.ended.wait(30)
@@ -260,7 +294,13 @@ def test_twelve_sessions_have_their_values_fifty_times():
             while time.monotonic() < until:
                 with server.drawing(session), turns.taken():
                     session.run += 1
-                    got = ask(server, key, lambda progress: progress(0.5) or 1, session, seconds=number / 10)
+                    got = ask(
+                        server,
+                        key,
+                        lambda progress: progress(0.5) or 1,
+                        session,
+                        seconds=number / 10,
+                    )
                     server.let_go(session)
                 if isinstance(got, Ready):
                     found.append(key)
@@ -284,7 +324,8 @@ def test_a_full_server_says_so(hold, monkeypatch):
     server = Work(2, 1e6)
     for key in "abc":
         found = ask(server, key, lambda progress: hold.go_on.wait(30), seconds=60.0)
-    said = r"The server is busy: 2 pieces of work wait or run, about (60|[1-5]\d) s of them\."  # less, if asked late
+    # less, if asked late
+    said = r"The server is busy: 2 pieces of work wait or run, about (60|[1-5]\d) s of them\."
     assert re.match(said, found.sentence)
 
 
@@ -307,7 +348,8 @@ def page():
     from tests.pages import test_work
 
     work.begin()
-    table, make = st.session_state["table"], test_work.MAKE[0]
+    table = st.session_state["table"]
+    make = test_work.MAKE[0]
     st.write(repr(work.get(("answer", table), make, title="The answer")))
     work.bar()
 
@@ -318,13 +360,17 @@ MAKE = [lambda progress: "value"]
 def test_a_page_shows_progress_cancels_and_has_the_value(hold, monkeypatch):
     monkeypatch.setattr(work, "WORK", server := Work(1, 1e6))
     monkeypatch.setattr("tests.pages.test_work.MAKE", [hold])
-    app, other = AppTest.from_function(page), AppTest.from_function(page)
+    app = AppTest.from_function(page)
+    other = AppTest.from_function(page)
     app.session_state["table"] = other.session_state["table"] = Table(is_upload=True)
     app.run()
     assert "Pending" in app.markdown[0].value
     app.button("cancel_0").click().run()
     app.run()
-    assert app.markdown[0].value == "Failed(sentence='The answer was cancelled.', repairs=(), again=True)"
+    assert (
+        app.markdown[0].value
+        == "Failed(sentence='The answer was cancelled.', repairs=(), again=True)"
+    )
     hold.go_on.set()
     assert other.run().markdown[0].value == "Ready(value='value')"
     assert "cancelled" in app.run().markdown[0].value  # an upload's value is its own session's

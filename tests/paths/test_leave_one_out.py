@@ -1,4 +1,6 @@
-"""Choosing C: exact leave-one-out against n refits, folds, refusals; xi-alpha of the experiments as a bound."""
+"""Choosing C: exact leave-one-out against n refits, folds, refusals; xi-alpha of the experiments as
+a bound.
+"""
 
 import numpy as np
 import pytest
@@ -43,13 +45,15 @@ def test_leave_one_out_is_what_n_refits_give(fit_intercept, C, table):
         fit = solve_ridge(part, y[rest], C, make_loss("squared"), fit_intercept)
         expected[i] = y[i] - (K[i, rest] @ fit.dual + fit.intercept)
     assert leave_one_out(K, y, C, fit_intercept=fit_intercept) == pytest.approx(expected, rel=1e-9)
-    assert leave_one_out(stack.values, y, C, weights=weights, fit_intercept=fit_intercept) == pytest.approx(expected)
+    assert leave_one_out(
+        stack.values, y, C, weights=weights, fit_intercept=fit_intercept
+    ) == pytest.approx(expected)
 
 
 @every("offset", [1e7, -1e9, 1e11])
 def test_leaving_one_out_far_from_zero_is_leaving_one_out_near_zero(offset, table):
-    """What the target itself has lost is no more than a half of eps times the offset, which a residual over 1 - h_ii
-    enlarges.
+    """What the target itself has lost is no more than a half of eps times the offset, which a
+    residual over 1 - h_ii enlarges.
     """
     X, y, _ = table
     K = KERNELS.grams(X, normalise="trace").values.sum(axis=0)
@@ -60,7 +64,9 @@ def test_leaving_one_out_far_from_zero_is_leaving_one_out_near_zero(offset, tabl
 
 
 def test_xi_alpha_by_hand():
-    K, y, a = np.diag([1.0, 2.0, 1.0]), np.array([1.0, -1.0, 1.0]), np.array([0.2, -0.1, 0.1])
+    K = np.diag([1.0, 2.0, 1.0])
+    y = np.array([1.0, -1.0, 1.0])
+    a = np.array([0.2, -0.1, 0.1])
     # f = (0.2, -0.2, 0.1), slack (0.8, 0.8, 0.9), 2 |a| R^2 = (0.8, 0.4, 0.4)
     assert xi_alpha(K, y, a) == pytest.approx(1.0)
     assert xi_alpha(K, y, a, 0.75) == pytest.approx(1 / 3)
@@ -69,11 +75,13 @@ def test_xi_alpha_by_hand():
 @every("name, C", [("rbf", 0.5), ("rbf", 5.0), ("linear", 0.05)])
 def test_xi_alpha_is_not_below_the_true_leave_one_out_error(name, C, table):
     if name == "rbf":
-        K, y = KernelDictionary.rbf_grid([0.5]).grams(table[0], normalise="spherical").values[0], table[2]
+        K = KernelDictionary.rbf_grid([0.5]).grams(table[0], normalise="spherical").values[0]
+        y = table[2]
     else:  # a linear kernel has negative entries: with R^2 = max K_ii the estimate is 0.50 here
         rng = np.random.default_rng(5)
         X = rng.standard_normal((24, 2))
-        K, y = X @ X.T, np.where(X[:, 0] + 1.5 * rng.standard_normal(24) > 0, 1.0, -1.0)
+        K = X @ X.T
+        y = np.where(X[:, 0] + 1.5 * rng.standard_normal(24) > 0, 1.0, -1.0)
     svc = SVC(kernel="precomputed", C=C, tol=1e-8)
     wrong = 1.0 - cross_val_score(svc, K, y, cv=LeaveOneOut()).mean()
     dual = np.zeros(y.size)
@@ -111,8 +119,10 @@ def test_ties_go_to_the_fewest_kernels_then_to_the_smallest_C(table):
 def test_several_classes_average_over_the_binary_machines():
     X, y = load_iris(return_X_y=True)
     kernels = KernelDictionary.per_feature(Linear(), 4)
-    K, model = kernels.grams(X, normalise="trace").values, SMKLClassifier(kernels=kernels, loss="squared")
-    pairs, wrong = model.copy_with("C", 10.0).fit(X, y), []
+    K = kernels.grams(X, normalise="trace").values
+    model = SMKLClassifier(kernels=kernels, loss="squared")
+    pairs = model.copy_with("C", 10.0).fit(X, y)
+    wrong = []
     for k, (part, target, dual, intercept) in enumerate(machines_of(pairs, K, y)):
         rows = np.flatnonzero(np.isin(y, pairs.pairs_[k]))
         assert part == pytest.approx(np.tensordot(pairs.weights_[k], K[:, rows][:, :, rows], 1))
@@ -120,7 +130,9 @@ def test_several_classes_average_over_the_binary_machines():
         assert np.array_equal(dual, pairs.dual_coef_[k][rows])
         assert intercept == pairs.intercept_[k]
         wrong.append(target * leave_one_out(part, target, 10.0) >= 1.0)
-    assert choose_C(model, X, y, [1.0, 10.0]).errors[1] == pytest.approx(np.mean(np.concatenate(wrong)))
+    assert choose_C(model, X, y, [1.0, 10.0]).errors[1] == pytest.approx(
+        np.mean(np.concatenate(wrong))
+    )
     rest = choose_C(LpMKLClassifier(kernels=kernels, loss="squared"), X, y, [1.0])
     assert rest.estimator.weights_.shape == (3, 4)
     assert 0.0 < rest.errors[0] < 0.5
@@ -128,13 +140,17 @@ def test_several_classes_average_over_the_binary_machines():
 
 def test_folds_choose_C_by_the_rows_they_leave_out(table):
     X, y, _ = table
-    grid, done = [0.1, 10.0], []
+    grid = [0.1, 10.0]
+    done = []
     model = SMKLRegressor(kernels=KERNELS, loss="epsilon_insensitive")
-    choice = choose_C(model, X, y, grid, n_splits=4, seed=1, callback=lambda *step: done.append(step))
+    choice = choose_C(
+        model, X, y, grid, n_splits=4, seed=1, callback=lambda *step: done.append(step)
+    )
     assert choice.rule == "kfold"
     assert done == [(k, 8) for k in range(9)]
     for place, C in enumerate(grid):
-        one, errors = model.copy_with("C", C), []
+        one = model.copy_with("C", C)
+        errors = []
         for rows, held in KFold(4, shuffle=True, random_state=1).split(X):
             errors.append(np.mean((one.fit(X[rows], y[rows]).predict(X[held]) - y[held]) ** 2))
         assert choice.errors[place] == pytest.approx(np.mean(errors))

@@ -1,4 +1,6 @@
-"""Paths: every point equals its own cold fit, scikit-learn scores, one build of the kernels, cancels take effect."""
+"""Paths: every point equals its own cold fit, scikit-learn scores, one build of the kernels,
+cancels take effect.
+"""
 
 import dataclasses
 from functools import partial
@@ -19,10 +21,19 @@ def table():
     rng = np.random.default_rng(1)
     X = rng.standard_normal((90, 4))
     score = X[:, 0] + np.sin(2 * X[:, 1]) + 0.4 * rng.standard_normal(90)
-    return X[:60], (score > 0).astype(int)[:60], score[:60], X[60:], (score > 0).astype(int)[60:], score[60:]
+    return (
+        X[:60],
+        (score > 0).astype(int)[:60],
+        score[:60],
+        X[60:],
+        (score > 0).astype(int)[60:],
+        score[60:],
+    )
 
 
-KERNELS = mkl.KernelDictionary.rbf_grid([0.5, 1.0, 2.0]) + mkl.KernelDictionary.per_feature(mkl.Linear(), 4)
+KERNELS = mkl.KernelDictionary.rbf_grid([0.5, 1.0, 2.0]) + mkl.KernelDictionary.per_feature(
+    mkl.Linear(), 4
+)
 RUNS = [
     (mkl.LpMKLClassifier(kernels=KERNELS, p=1.0), "C", mkl.log_grid(0.01, 100, 7)),
     (mkl.LpMKLClassifier(kernels=KERNELS, p=1.5, loss="squared"), "C", mkl.log_grid(0.01, 100, 5)),
@@ -68,7 +79,8 @@ def test_every_point_equals_its_cold_fit(model, param, values, table):
 )
 def test_points_predicted_together_predict_as_they_do_alone(model, table):
     X, _, score, X_val, _, _ = table
-    thirds = np.digitize(score, np.quantile(score, [1 / 3, 2 / 3]))  # three classes: several machines to a point
+    # three classes: several machines to a point
+    thirds = np.digitize(score, np.quantile(score, [1 / 3, 2 / 3]))
     blocks = KERNELS.grams(X).cross(X_val)
     points = [
         model.fit(X, thirds),
@@ -95,17 +107,28 @@ def test_what_a_certificate_was_computed_from_is_the_decision_about_the_training
     y = np.digitize(score, np.quantile(score, [1 / 3, 2 / 3])) if is_classifier(model) else score
     stack, target = model.training_stack(X, y)
     for point in model.along(stack, target, "C", [0.01, 0.011, 1.0], "C"):
-        assert point.training_decision == pytest.approx(point.decide_blocks(stack.values), rel=1e-9, abs=1e-9)
+        assert point.training_decision == pytest.approx(
+            point.decide_blocks(stack.values), rel=1e-9, abs=1e-9
+        )
 
 
 def test_stacks_and_tables_give_the_same_path(table):
     X, y, _, X_val, y_val, _ = table
-    stack, model = KERNELS.grams(X), mkl.LpMKLClassifier(kernels=KERNELS)
+    stack = KERNELS.grams(X)
+    model = mkl.LpMKLClassifier(kernels=KERNELS)
     before = dict(vars(model))
-    on_table, ready = (mkl.fit_path(model, rows, y, "C", [0.1, 1.0], X_val, y_val) for rows in (X, stack))
+    on_table, ready = (
+        mkl.fit_path(model, rows, y, "C", [0.1, 1.0], X_val, y_val) for rows in (X, stack)
+    )
     assert vars(model) == before
     on_stack = mkl.fit_path(
-        mkl.LpMKLClassifier(kernels="precomputed"), stack.values, y, "C", [0.1, 1.0], stack.cross(X_val), y_val
+        mkl.LpMKLClassifier(kernels="precomputed"),
+        stack.values,
+        y,
+        "C",
+        [0.1, 1.0],
+        stack.cross(X_val),
+        y_val,
     )
     assert on_stack.weights == pytest.approx(on_table.weights)
     assert ready.val_score == pytest.approx(on_table.val_score)
@@ -140,7 +163,8 @@ def test_progress_is_reported_and_an_exception_cancels(run, steps, table):
     ],
 )
 def test_a_grid_takes_a_table_as_a_path_does(model, params, table):
-    X, y = table[0], table[1]
+    X = table[0]
+    y = table[1]
     hkl = isinstance(model, mkl.HKLClassifier)
     built = model._stack(X) if hkl else KERNELS.grams(X, normalise=model.default_normalise)
     for param in params:
@@ -149,19 +173,27 @@ def test_a_grid_takes_a_table_as_a_path_does(model, params, table):
         assert grid == pytest.approx(path_grid(model, built, y, param, 5))
     assert not hasattr(model, "n_features_in_")
     if isinstance(model, mkl.LpMKLClassifier):
-        raw, by_rows = mkl.LpMKLClassifier(kernels="precomputed"), model.copy_with("solver", "interleaved")
-        for other, rows in ((raw, built.values), (by_rows, X)):  # too many kernels to keep: scaled by some of the rows
-            assert path_grid(other, rows, y, "C", 5) == pytest.approx(path_grid(model, X, y, "C", 5))
+        raw = mkl.LpMKLClassifier(kernels="precomputed")
+        by_rows = model.copy_with("solver", "interleaved")
+        # too many kernels to keep: scaled by some of the rows
+        for other, rows in ((raw, built.values), (by_rows, X)):
+            assert path_grid(other, rows, y, "C", 5) == pytest.approx(
+                path_grid(model, X, y, "C", 5)
+            )
 
 
 def test_a_grid_of_C_starts_where_hardly_a_point_has_left_its_bound(table):
-    X, y = KERNELS.grams(table[0]), table[1]
+    X = KERNELS.grams(table[0])
+    y = table[1]
     grid = path_grid(mkl.UniformMKLClassifier(), X, y, "C")
     bound = np.abs(mkl.UniformMKLClassifier(C=grid[0]).fit(X, y).dual_coef_)
     assert np.mean((bound > 0.001 * grid[0]) & (bound < 0.999 * grid[0])) < 0.05
 
 
-@every("value, index", [(1e-9, 0), (0.99, 0), (1.01, 1), (10.0, 1), (31.0, 1), (32.0, 2), (1e200, 3), (np.inf, 3)])
+@every(
+    "value, index",
+    [(1e-9, 0), (0.99, 0), (1.01, 1), (10.0, 1), (31.0, 1), (32.0, 2), (1e200, 3), (np.inf, 3)],
+)
 def test_the_nearest_point_is_nearest_by_ratio_whatever_the_order(table, value, index):
     values = np.array([0.1, 10.0, 100.0, np.inf])
     path = mkl.fit_path(mkl.LpMKLClassifier(kernels=KERNELS), table[0], table[1], "p", [1.0])
@@ -172,15 +204,23 @@ def test_the_nearest_point_is_nearest_by_ratio_whatever_the_order(table, value, 
 
 
 def test_refusals(table):
-    X, y = table[0], table[1]
-    stack, model, greedy = KERNELS.grams(X), mkl.LpMKLClassifier(kernels=KERNELS), mkl.GOMPClassifier(kernels=KERNELS)
-    fitted, other = mkl.LpMKLClassifier().fit(stack, y), mkl.GOMPClassifier().fit(stack, y)
+    X = table[0]
+    y = table[1]
+    stack, model, greedy = (
+        KERNELS.grams(X),
+        mkl.LpMKLClassifier(kernels=KERNELS),
+        mkl.GOMPClassifier(kernels=KERNELS),
+    )
+    fitted = mkl.LpMKLClassifier().fit(stack, y)
+    other = mkl.GOMPClassifier().fit(stack, y)
 
     def path(param, values, model=model):
         return lambda: mkl.fit_path(model, X, y, param, values)
 
     def started(start, rows):
-        return lambda: mkl.fit_path(mkl.LpMKLClassifier(), stack.take(rows), y[rows], "C", [1.0], start=start)
+        return lambda: mkl.fit_path(
+            mkl.LpMKLClassifier(), stack.take(rows), y[rows], "C", [1.0], start=start
+        )
 
     refused(
         (path("gamma", [1.0]), "runs over one of C, lam, p, s"),
@@ -191,13 +231,17 @@ def test_refusals(table):
         (path("s", [0.5], greedy), "whole, from 1 on"),
         (lambda: mkl.log_grid(1.0, 0.1, 5), "0 < low < high"),
         (lambda: path_grid(model, X, y, "width"), "A path runs over one of"),
-        (started(fitted, np.arange(40)), "starts from a fitted LpMKLClassifier on the same 40 rows"),
+        (
+            started(fitted, np.arange(40)),
+            "starts from a fitted LpMKLClassifier on the same 40 rows",
+        ),
         (started(other, np.arange(60)), "got a GOMPClassifier"),
     )
 
 
 def test_a_clone_of_a_point_does_not_answer_to_the_job_of_the_path():
-    X, y = np.random.default_rng(0).normal(size=(40, 3)), np.arange(40) % 2
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    y = np.arange(40) % 2
     job = {"over": False}
     asked = mkl.LpMKLClassifier(callback=lambda record: job["over"])
     path = mkl.fit_path(asked, X, y, "C", [0.1, 1.0])
@@ -221,15 +265,21 @@ def test_a_start_changes_the_work_and_not_the_answer(task, table):
     assert warm.statuses[0].ok
 
 
-# One kernel of one column is a matrix of rank one, on which exact steps meet systems that are nearly singular. Where no
-# weight pays, R of the stopping rule is rounding: such a point may end a share of 1e-11 short.
+# One kernel of one column is a matrix of rank one, on which exact steps meet systems that are
+# nearly singular. Where no weight pays, R of the stopping rule is rounding: such a point may end a
+# share of 1e-11 short.
 @pytest.mark.filterwarnings("ignore::mklcore.errors.NotConvergedWarning")
 @every("column", [0, 3])
 def test_the_dual_of_a_path_on_one_column_sums_to_zero(column):
     train, _ = mkl.load_sample("iris").split(0.5, 0)
-    model = mkl.BestKernelClassifier(kernels=mkl.KernelDictionary((mkl.Linear(features=(column,)),)))
+    model = mkl.BestKernelClassifier(
+        kernels=mkl.KernelDictionary((mkl.Linear(features=(column,)),))
+    )
     path = mkl.fit_path(model, train.X, train.y, "C", path_grid(model, train.X, train.y, "C", 7))
     for C, fitted in zip(path.values, path.estimators, strict=True):
-        assert np.abs(np.atleast_2d(fitted.dual_point_).sum(axis=1)).max() <= 1e-9 * C * train.n_samples
+        assert (
+            np.abs(np.atleast_2d(fitted.dual_point_).sum(axis=1)).max()
+            <= 1e-9 * C * train.n_samples
+        )
     assert (np.abs(path.relative_gap) <= 1e-3).all()
     assert (path.dual_gap >= -1e-9 * np.abs(path.objective)).all()

@@ -1,5 +1,5 @@
-"""Scores by name: they are scikit-learn's own, on tables and on stacks, along paths, over folds and over two
-parameters.
+"""Scores by name: they are scikit-learn's own, on tables and on stacks, along paths, over folds and
+over two parameters.
 """
 
 from functools import partial
@@ -38,7 +38,9 @@ from mklcore.paths.scoring import (
 from tests.helpers.every import every
 from tests.helpers.refusals import refused
 
-KERNELS = mkl.KernelDictionary.rbf_grid([0.5, 1.0]) + mkl.KernelDictionary.per_feature(mkl.Linear(), 3)
+KERNELS = mkl.KernelDictionary.rbf_grid([0.5, 1.0]) + mkl.KernelDictionary.per_feature(
+    mkl.Linear(), 3
+)
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +55,9 @@ WORDS = np.array(["a", "b", "c"])
 
 
 def judged_rows(k, labels=WORDS, seed=0, n=90):
-    """A target of ``k`` classes (0: numbers), decisions about it with ties among them, and a model of these classes."""
+    """A target of ``k`` classes (0: numbers), decisions about it with ties among them, and a model
+    of these classes.
+    """
     rng = np.random.default_rng(seed)
     if k == 0:
         return rng.standard_normal(n) * 3.0, rng.standard_normal(n), mkl.LpMKLRegressor()
@@ -68,7 +72,9 @@ def judged_rows(k, labels=WORDS, seed=0, n=90):
 def test_every_listed_score_is_scikit_learns(name, labels):
     for k in {"binary": (2,), "multiclass": (2, 3), "regression": (0,)}[SCORINGS[name].tasks[-1]]:
         y, decision, model = judged_rows(k, labels)
-        assert scored(model, decision, y, name) == get_scorer(name)(Decided(model, decision), None, y)
+        assert scored(model, decision, y, name) == get_scorer(name)(
+            Decided(model, decision), None, y
+        )
 
 
 @every("name, all_there, one_lacking, only_one", [
@@ -78,31 +84,41 @@ def test_every_listed_score_is_scikit_learns(name, labels):
     ("matthews_corrcoef", None, None, 0.0),
     ("roc_auc", None, None, 0.5),
 ])  # fmt: skip
-def test_every_score_of_classes_is_defined_where_rows_lack_a_class(name, all_there, one_lacking, only_one):
-    y, said = np.array(list("aaaabbbccc")), np.array(list("aabbbbbcaa"))
+def test_every_score_of_classes_is_defined_where_rows_lack_a_class(
+    name, all_there, one_lacking, only_one
+):
+    y = np.array(list("aaaabbbccc"))
+    said = np.array(list("aabbbbbcaa"))
     model = mkl.LpMKLClassifier()
     model.classes_ = np.array(["a", "b"] if name == "roc_auc" else ["a", "b", "c"])
     for rows, expected in ((y < "d", all_there), (y != "b", one_lacking), (y == "a", only_one)):
         if expected is not None:
             decided = np.linspace(-1, 1, rows.sum())
             assert scored(model, decided, y[rows], name, said[rows]) == pytest.approx(expected)
-            assert scorer_of(name)(Decided(model, decided, said[rows]), None, y[rows]) == pytest.approx(expected)
+            assert scorer_of(name)(
+                Decided(model, decided, said[rows]), None, y[rows]
+            ) == pytest.approx(expected)
 
 
 def test_choosing_C_by_a_score_goes_by_folds(table):
     X, y, _, _ = table
     model = mkl.LpMKLClassifier(kernels=KERNELS)
     found = mkl.choose_C(model, X, y > 0.5, [0.1, 1.0], n_splits=3, scoring="balanced_accuracy")
-    folds = mkl.cross_validate_path(model, X, y > 0.5, "C", [0.1, 1.0], n_splits=3, scoring="balanced_accuracy")
+    folds = mkl.cross_validate_path(
+        model, X, y > 0.5, "C", [0.1, 1.0], n_splits=3, scoring="balanced_accuracy"
+    )
     assert found.rule == "kfold"
     assert found.measure == "minus balanced accuracy"
     assert -found.errors == pytest.approx(folds.val_score)
     with pytest.raises(ParameterError, match="knows the error of its own loss only"):
-        mkl.choose_C(model.copy_with("loss", "squared"), X, y > 0.5, [1.0], rule="loo", scoring="accuracy")
+        mkl.choose_C(
+            model.copy_with("loss", "squared"), X, y > 0.5, [1.0], rule="loo", scoring="accuracy"
+        )
 
 
 def test_a_rare_class_asks_for_another_score_and_names_tell_tasks_apart():
-    X, y = np.random.default_rng(0).standard_normal((200, 2)), np.repeat(["no", "yes"], [170, 30])
+    X = np.random.default_rng(0).standard_normal((200, 2))
+    y = np.repeat(["no", "yes"], [170, 30])
     assert rarest(mkl.Dataset(X, y, task="binary")) == ("yes", 0.15)
     assert rarest(mkl.Dataset(X, np.repeat([0, 1], 100), task="binary")) is None
     assert set(scorings_for("binary")) > set(scorings_for("multiclass")) > {"accuracy"}
@@ -137,14 +153,18 @@ def test_a_path_is_scored_as_scikit_learn_would(table, model, edges, scoring, na
 
 
 def test_folds_take_a_score_and_a_splitter(table):
-    X, y, cv = table[0], table[1] > 0.5, StratifiedKFold(3, shuffle=True, random_state=5)
+    X = table[0]
+    y = table[1] > 0.5
+    cv = StratifiedKFold(3, shuffle=True, random_state=5)
     model = mkl.LpMKLClassifier(kernels=KERNELS)
     named = mkl.cross_validate_path(model, X, y, "C", [0.1, 1.0], cv=cv, scoring="roc_auc")
     assert named.scores.shape == (3, 2)
     assert named.score_name == "AUC"
     train, test = next(iter(cv.split(X, y)))
     alone = model.copy_with("C", 0.1).fit(X[train], y[train])
-    assert named.scores[0, 0] == pytest.approx(roc_auc_score(y[test], alone.decision_function(X[test])))
+    assert named.scores[0, 0] == pytest.approx(
+        roc_auc_score(y[test], alone.decision_function(X[test]))
+    )
 
 
 @every("model, params, fixed", [
@@ -158,11 +178,14 @@ def test_two_parameters_give_a_surface_whose_lines_are_those_of_one(table, model
     found = mkl.cross_validate_path(model, X, y, params=params, n_splits=2)
     assert found.params == tuple(params)
     ((along, values),) = ((name, values) for name, values in params.items() if name != fixed)
-    line = mkl.cross_validate_path(model.copy_with(fixed, params[fixed][1]), X, y, along, values, n_splits=2)
+    line = mkl.cross_validate_path(
+        model.copy_with(fixed, params[fixed][1]), X, y, along, values, n_splits=2
+    )
     place = found.params.index(fixed) + 1
     assert np.take(found.scores, 1, axis=place) == pytest.approx(line.scores)
     turned = mkl.cross_validate_path(model, X, y, params=dict(reversed(params.items())), n_splits=2)
-    assert turned.scores == pytest.approx(found.scores.transpose(0, 2, 1), abs=5e-3)  # from other starts
+    # from other starts
+    assert turned.scores == pytest.approx(found.scores.transpose(0, 2, 1), abs=5e-3)
     assert found.val_score[mkl.choose(found)] == pytest.approx(found.val_score.max())
     assert f"2 folds over {' and '.join(params)}" in found._repr_html_()
 
@@ -181,7 +204,10 @@ def test_what_cannot_be_scored_or_crossed_is_refused(table):
         (scored_by("acuracy"), "no scorer 'acuracy'"),
         (scored_by(3), "a scorer of scikit-learn or its name"),
         (scored_by("neg_log_loss"), "cannot judge"),
-        (lambda: mkl.fit_path(mkl.LpMKLOneClass(), X, None, "C", [1.0], scoring="accuracy"), "Without a target"),
+        (
+            lambda: mkl.fit_path(mkl.LpMKLOneClass(), X, None, "C", [1.0], scoring="accuracy"),
+            "Without a target",
+        ),
         (crossed(), "param and values, or one or two in params"),
         (crossed(params={"C": [1], "p": [1], "lam": [1]}), "one or two in params"),
         (crossed(params={"tau": [1], "C": [1]}), "A path runs over one of C, lam, p, s; got 'tau'"),
@@ -223,7 +249,9 @@ def test_intervals_of_r2_cover_the_gap_on_new_rows():
     covered = []
     for _ in range(40):
         X, y = rows(200)
-        found = compare_scores([predictions(models[0], X[:, :1]), predictions(models[1], X)], y, "r2")[1]
+        found = compare_scores(
+            [predictions(models[0], X[:, :1]), predictions(models[1], X)], y, "r2"
+        )[1]
         covered.append(abs(found.gap - truth) <= 2 * found.gap_error)
     assert 0.88 <= np.mean(covered) <= 1.0
 
@@ -237,7 +265,9 @@ def test_equal_models_are_level_few_rows_have_no_error_and_ranks_go_by_decisions
     assert np.isnan(few.error)
     assert few.place == "same"
     assert PairedScore(0.8, 0.01, -0.1, 0.02).place == "behind"
-    ours, other = compare_scores([said, Predictions(said.model, -said.decision, said.answers)], y, "roc_auc")
+    ours, other = compare_scores(
+        [said, Predictions(said.model, -said.decision, said.answers)], y, "roc_auc"
+    )
     assert other.score == pytest.approx(1.0 - ours.score)
     assert other.gap_error == pytest.approx(2 * ours.error)
     with pytest.raises(DataError, match="one answer for each"):

@@ -26,21 +26,34 @@ def table():
     return X, (score > 0).astype(int), score
 
 
-KERNELS = mkl.KernelDictionary.rbf_grid([0.5, 1.0, 2.0]) + mkl.KernelDictionary.per_feature(mkl.Linear(), 4)
-LAMS, SIZES = [1.0, 0.1, 0.01], [1, 2, 4]
+KERNELS = mkl.KernelDictionary.rbf_grid([0.5, 1.0, 2.0]) + mkl.KernelDictionary.per_feature(
+    mkl.Linear(), 4
+)
+LAMS = [1.0, 0.1, 0.01]
+SIZES = [1, 2, 4]
 
 
 # Validation curve
 
 
-@every("model", [mkl.GOMPClassifier(kernels=KERNELS), mkl.GreedyMKLClassifier(kernels=KERNELS), mkl.GOMPRegressor()])
+@every(
+    "model",
+    [
+        mkl.GOMPClassifier(kernels=KERNELS),
+        mkl.GreedyMKLClassifier(kernels=KERNELS),
+        mkl.GOMPRegressor(),
+    ],
+)
 def test_every_cell_is_its_own_fit(model, table):
     X, y, score = table
-    rows, new = X[:60], X[60:]
+    rows = X[:60]
+    new = X[60:]
     if isinstance(model, mkl.GOMPRegressor):  # a ready stack
-        y, rows = score, KERNELS.grams(rows)
+        y = score
+        rows = KERNELS.grams(rows)
         new = rows.cross(new)
-        model, rows = mkl.GOMPRegressor(kernels="precomputed"), rows.values
+        model = mkl.GOMPRegressor(kernels="precomputed")
+        rows = rows.values
     curve = mkl.validation_curve(model, rows, y[:60], new, y[60:], LAMS, SIZES)
     assert curve.scores.shape == curve.n_nonzero.shape == (3, 3)
     for (i, lam), (j, size) in product(enumerate(LAMS), enumerate(SIZES)):
@@ -57,7 +70,9 @@ def test_among_equal_cells_the_strongest_regularisation_is_taken(table):
     X, y, _ = table
     easy = np.column_stack([y + 0.0, X[:, 1:]])  # one column is the answer: every cell is perfect
     model = mkl.GOMPClassifier(kernels=mkl.KernelDictionary.per_feature(mkl.Linear(), 4))
-    curve = mkl.validation_curve(model, easy[:60], y[:60], easy[60:], y[60:], [0.001, 0.1, 0.01], [3, 1, 2])
+    curve = mkl.validation_curve(
+        model, easy[:60], y[:60], easy[60:], y[60:], [0.001, 0.1, 0.01], [3, 1, 2]
+    )
     assert curve.scores[:, 1].min() == 1.0
     assert (curve.lam, curve.size) == (0.1, 1)
 
@@ -67,7 +82,9 @@ def test_among_equal_cells_the_strongest_regularisation_is_taken(table):
 
 def test_folds_build_their_kernels_on_their_own_rows(table):
     X, y, _ = table
-    found = mkl.cross_validate_path(mkl.GOMPClassifier(kernels=KERNELS), X, y, "s", [1, 3], n_splits=3, seed=4)
+    found = mkl.cross_validate_path(
+        mkl.GOMPClassifier(kernels=KERNELS), X, y, "s", [1, 3], n_splits=3, seed=4
+    )
     for k, (train, test) in enumerate(cuts.folds(mkl.GOMPClassifier(), y, 3, 4)):
         for column, size in enumerate([1, 3]):
             model = mkl.GOMPClassifier(kernels=KERNELS, n_kernels=size).fit(X[train], y[train])
@@ -84,37 +101,58 @@ def test_stacks_are_cut(table):
     stack = KERNELS.grams(X)
     model = mkl.GreedyMKLRegressor(kernels="precomputed")
     on_array = mkl.cross_validate_path(model, stack.values, target, "lam", [0.1, 0.01], n_splits=3)
-    on_stack = mkl.cross_validate_path(mkl.GreedyMKLRegressor(), stack, target, "lam", [0.1, 0.01], n_splits=3)
+    on_stack = mkl.cross_validate_path(
+        mkl.GreedyMKLRegressor(), stack, target, "lam", [0.1, 0.01], n_splits=3
+    )
     assert on_array.scores == pytest.approx(on_stack.scores)
     for k, (train, test) in enumerate(cuts.folds(model, target, 3, 0)):
         K = stack.values[:, train[:, None], train]
         cold = mkl.GreedyMKLRegressor(kernels="precomputed", lam=0.01).fit(K, target[train])
-        assert on_array.scores[k, 1] == pytest.approx(cold.score(stack.values[:, test[:, None], train], target[test]))
+        assert on_array.scores[k, 1] == pytest.approx(
+            cold.score(stack.values[:, test[:, None], train], target[test])
+        )
 
 
 def test_frames_and_several_targets(table):
     X, y, target = table
     frame = pd.DataFrame(X, columns=list("abcd"))
-    a = mkl.cross_validate_path(mkl.UniformMKLClassifier(kernels=KERNELS), frame, y, "C", [1.0], n_splits=2)
-    b = mkl.cross_validate_path(mkl.UniformMKLClassifier(kernels=KERNELS), X, y, "C", [1.0], n_splits=2)
+    a = mkl.cross_validate_path(
+        mkl.UniformMKLClassifier(kernels=KERNELS), frame, y, "C", [1.0], n_splits=2
+    )
+    b = mkl.cross_validate_path(
+        mkl.UniformMKLClassifier(kernels=KERNELS), X, y, "C", [1.0], n_splits=2
+    )
     assert a.scores == pytest.approx(b.scores)
     both = np.column_stack([target, X[:, 0]])
-    assert mkl.cross_validate_path(mkl.GOMPRegressor(kernels=KERNELS), X, both, "s", [2], n_splits=2).scores.min() > 0.3
+    assert (
+        mkl.cross_validate_path(
+            mkl.GOMPRegressor(kernels=KERNELS), X, both, "s", [2], n_splits=2
+        ).scores.min()
+        > 0.3
+    )
 
 
 # Rules
 
 
 def crossed(param, values, means, errors, used):
-    spread = np.array([[1.0], [-1.0]]) * np.array(errors)  # two folds: the standard error is their half distance
-    return selection.CrossValidated((param,), (np.array(values),), np.array(means) + spread, np.array(used), "R²")
+    # two folds: the standard error is their half distance
+    spread = np.array([[1.0], [-1.0]]) * np.array(errors)
+    return selection.CrossValidated(
+        (param,), (np.array(values),), np.array(means) + spread, np.array(used), "R²"
+    )
 
 
 def test_rules_of_choice():
-    found = crossed("lam", [0.01, 0.1, 1.0, 10.0], [0.90, 0.91, 0.89, 0.5], [0.03] * 4, [5, 4, 4, 1])
+    found = crossed(
+        "lam", [0.01, 0.1, 1.0, 10.0], [0.90, 0.91, 0.89, 0.5], [0.03] * 4, [5, 4, 4, 1]
+    )
     costs = crossed("C", [0.1, 1.0, 10.0], [0.90, 0.91, 0.91], [0.02] * 3, [9, 3, 3])
-    scores = np.array([[[0.9, 0.8], [0.7, 0.5]], [[0.8, 0.88], [0.7, 0.5]], [[0.9, 0.9], [0.7, 0.5]]])
-    values, used = (np.array([0.1, 1.0]), np.array([1.0, 2.0])), np.array([[3.0, 1.0], [2.0, 2.0]])
+    scores = np.array(
+        [[[0.9, 0.8], [0.7, 0.5]], [[0.8, 0.88], [0.7, 0.5]], [[0.9, 0.9], [0.7, 0.5]]]
+    )
+    values = (np.array([0.1, 1.0]), np.array([1.0, 2.0]))
+    used = np.array([[3.0, 1.0], [2.0, 2.0]])
     surface = selection.CrossValidated(("lam", "s"), values, scores, used, "R²")
     for asked, expected in (
         ((found,), 1),
@@ -134,10 +172,14 @@ def test_rules_of_choice():
 
 def test_an_unfinished_point_never_beats_a_finished_one_silently(table):
     X, y, _ = table
-    path = mkl.fit_path(mkl.GOMPClassifier(kernels=KERNELS), X[:60], y[:60], "s", [1, 2, 3, 4], X[60:], y[60:])
+    path = mkl.fit_path(
+        mkl.GOMPClassifier(kernels=KERNELS), X[:60], y[:60], "s", [1, 2, 3, 4], X[60:], y[60:]
+    )
     statuses = [Status.COMPLETE, Status.OUT_OF_TIME, Status.COMPLETE, Status.MAX_ITER]
     mixed = replace(path, val_score=np.array([0.7, 0.9, 0.8, 0.8]), statuses=tuple(statuses))
-    with pytest.warns(NotConvergedWarning, match=r"At s = 2 the accuracy is 0.9, against 0.8 at the best of the"):
+    with pytest.warns(
+        NotConvergedWarning, match=r"At s = 2 the accuracy is 0.9, against 0.8 at the best of the"
+    ):
         assert mkl.choose(mixed) == 2
     assert mixed.first_look == 2
     assert list(mixed.finished) == [True, False, True, False]
@@ -159,7 +201,9 @@ def test_folds_tell_which_points_were_solved_in_all_of_them(table):
 
 def test_a_path_can_be_chosen_from(table):
     X, y, _ = table
-    path = mkl.fit_path(mkl.GOMPClassifier(kernels=KERNELS), X[:60], y[:60], "s", [1, 2, 3, 4], X[60:], y[60:])
+    path = mkl.fit_path(
+        mkl.GOMPClassifier(kernels=KERNELS), X[:60], y[:60], "s", [1, 2, 3, 4], X[60:], y[60:]
+    )
     assert path.val_score[mkl.choose(path)] == path.val_score.max()
     assert mkl.choose(path, "sparsest", slack=1.0) == 0
 
@@ -185,7 +229,10 @@ def test_what_cannot_be_chosen_or_crossed_is_refused(table):
         (folds(y[:80]), "X has 90 rows and the target has 80"),
         (lambda: mkl.choose(path, "1se"), "has no standard error: use cross_validate_path"),
         (lambda: mkl.choose(path, "luck"), "rule must be one of best, 1se, sparsest"),
-        (lambda: mkl.choose(path, "1se", slack=-1.0), "slack is a difference of scores.* 0 or more"),
+        (
+            lambda: mkl.choose(path, "1se", slack=-1.0),
+            "slack is a difference of scores.* 0 or more",
+        ),
         (lambda: mkl.choose(blind), "no validation scores to choose by"),
     )
 
@@ -199,12 +246,16 @@ def test_plain_models_are_chosen_on_validation_rows():
     seen = []
     found = {
         one.name: one
-        for one in plain_references(train, judge, "balanced_accuracy", lambda *reported: seen.append(reported))
+        for one in plain_references(
+            train, judge, "balanced_accuracy", lambda *reported: seen.append(reported)
+        )
     }
     assert list(found) == ["majority", "forest", "boosting"]
     assert found["majority"].score == pytest.approx(1 / 3)
     for one in found.values():
-        assert one.score == pytest.approx(balanced_accuracy_score(judge.y, one.model.predict(judge.X)))
+        assert one.score == pytest.approx(
+            balanced_accuracy_score(judge.y, one.model.predict(judge.X))
+        )
     assert seen == [(k, 3) for k in range(1, 4)]
 
 

@@ -1,5 +1,5 @@
-"""No answer leaves the driver unproved: a planted violation of every invariant, and what is refused instead of
-published.
+"""No answer leaves the driver unproved: a planted violation of every invariant, and what is refused
+instead of published.
 """
 
 from dataclasses import dataclass, replace
@@ -45,7 +45,9 @@ METHODS = {
     "live kernels": lambda: weighted(partial(LiveKernels, phases=NEWTON_THEN_INTERIOR), 1.0),
     "interleaved": lambda: weighted(Interleaved),
     "gomp": lambda: GOMP(DRAWN.K, DRAWN.y[:, None], 0.01, n_kernels=3, score_tol=0.0),
-    "algorithm 1": lambda: FunctionalGreedy(DRAWN.K, Spectra.of(DRAWN.K), DRAWN.y, 0.01, n_kernels=10),
+    "algorithm 1": lambda: FunctionalGreedy(
+        DRAWN.K, Spectra.of(DRAWN.K), DRAWN.y, 0.01, n_kernels=10
+    ),
     "algorithm 2": lambda: EmpiricalGreedy(
         DRAWN.K, DRAWN.y, n_steps=5, linesearch=False, divisors=unit_step_divisors(DRAWN.K)
     ),
@@ -54,7 +56,9 @@ METHODS = {
         HullTask(DRAWN.y, make_loss("squared"), 0.1, True),
         NodeWeights(4, 0.1),
     ),
-    "smkl": lambda: SMKL(Problem(DRAWN.K, DRAWN.y, 1.0, make_loss("hinge"), PENALTIES["log"](), True), tol=1e-3),
+    "smkl": lambda: SMKL(
+        Problem(DRAWN.K, DRAWN.y, 1.0, make_loss("hinge"), PENALTIES["log"](), True), tol=1e-3
+    ),
 }
 CERTIFIED = ("wrapper", "newton", "live kernels", "interleaved", "algorithm 1", "hkl")
 
@@ -72,7 +76,9 @@ def planted(method, **changes):
 def test_an_honest_method_passes_and_what_its_own_numbers_do_not_give_is_refused(name):
     assert np.isfinite(run(METHODS[name](), tol=1e-3, max_iter=50).objective)
     lowered = planted(METHODS[name](), objective=lambda p: p.objective - 1e-3 * abs(p.objective))
-    with pytest.raises(ProofError, match=r"Invariant '(objective|dual below primal)' is violated: .* tells .*"):
+    with pytest.raises(
+        ProofError, match=r"Invariant '(objective|dual below primal)' is violated: .* tells .*"
+    ):
         run(lowered, tol=1e-3, max_iter=50)
     with pytest.raises(ProofError, match="Invariant 'objective' is violated"):
         run(planted(METHODS[name](), dual=lambda p: 1.01 * p.dual), tol=1e-3, max_iter=50)
@@ -80,12 +86,18 @@ def test_an_honest_method_passes_and_what_its_own_numbers_do_not_give_is_refused
         method = METHODS[name]()
         certify = method.certify
         method.certify = lambda best, point: certify(best, 0.9 * point)
-        with pytest.raises(ProofError, match=r"'dual value' is violated: .* tells .* its own coefficients give"):
+        with pytest.raises(
+            ProofError, match=r"'dual value' is violated: .* tells .* its own coefficients give"
+        ):
             run(method, tol=1e-3, max_iter=200)
 
 
 def test_a_dual_value_without_a_point_is_refused():
-    method = planted(weighted(Reweighting), dual_point=lambda p: None, dual_objective=lambda p: p.dual_objective + 1e-9)
+    method = planted(
+        weighted(Reweighting),
+        dual_point=lambda p: None,
+        dual_objective=lambda p: p.dual_objective + 1e-9,
+    )
     with pytest.raises(ProofError, match="no point that proves it"):
         run(method, tol=1e-3, max_iter=50)
 
@@ -136,7 +148,9 @@ def test_a_gap_that_is_rounding_is_no_stall(rounding, gap, ends):
 
 
 def test_rows_no_fit_can_save_at_a_huge_C_end_where_digits_end():
-    """ "Relative gap reached 1e-10, tolerance asked 1e-3" was the warning: R is far below the objective."""
+    """ "Relative gap reached 1e-10, tolerance asked 1e-3" was the warning: R is far below the
+    objective.
+    """
     rng = np.random.default_rng(0)
     rows = rng.integers(0, 4, size=(4, 3)).astype(float)[rng.integers(0, 4, 40)]
     labels = rng.integers(0, 2, 40)
@@ -147,7 +161,8 @@ def test_rows_no_fit_can_save_at_a_huge_C_end_where_digits_end():
 
 @every("points, words", [
     ([(9.0, 1.0), (7.65, 8.35)], "'dual below primal' is violated: .* 8.35 above its objective 7.65"),
-    # Without a certificate the last point counts, as for greedy methods: it may not be worse than an earlier one.
+    # Without a certificate the last point counts, as for greedy methods: it may not be worse than
+    # an earlier one.
     ([(6.0, None), (3.0, None), (5.0, None)], "'history' is violated: scripted ends at 5, 2 above the best point"),
 ])  # fmt: skip
 def test_a_dual_value_above_the_objective_and_an_end_above_what_was_seen_are_refused(points, words):
@@ -183,8 +198,12 @@ def test_a_polish_that_costs_more_than_the_tolerance_is_undone_and_its_dual_is_h
 
 def test_round_off_that_explains_a_difference_is_reported_with_the_scales():
     method = weighted(Reweighting)
-    method.certify = lambda best, point: Certificate(1.1 * best.objective, best.dual_objective, best.objective)
-    with pytest.raises(KernelError, match=r"cannot be weighed in double precision: the kernels have mean diagonals"):
+    method.certify = lambda best, point: Certificate(
+        1.1 * best.objective, best.dual_objective, best.objective
+    )
+    with pytest.raises(
+        KernelError, match=r"cannot be weighed in double precision: the kernels have mean diagonals"
+    ):
         run(method, tol=1e-3, max_iter=50)
 
 

@@ -1,4 +1,6 @@
-"""Losses against their definitions: conjugates by maximisation, intercepts by a fine search, multiples by a grid."""
+"""Losses against their definitions: conjugates by maximisation, intercepts by a fine search,
+multiples by a grid.
+"""
 
 import numpy as np
 import pytest
@@ -17,10 +19,16 @@ C = 0.7
 
 def drawn(name, seed, n=9):
     """A loss, a target for it, and a dual inside its box."""
-    loss, rng = make_loss(name), np.random.default_rng(seed)
-    y = np.where(rng.random(n) > 0.4, 1.0, -1.0) if "regression" not in loss.tasks else rng.standard_normal(n)
+    loss = make_loss(name)
+    rng = np.random.default_rng(seed)
+    y = (
+        np.where(rng.random(n) > 0.4, 1.0, -1.0)
+        if "regression" not in loss.tasks
+        else rng.standard_normal(n)
+    )
     low, high = loss.box(y, C)
-    low, high = np.maximum(low, -2.0), np.minimum(high, 2.0)
+    low = np.maximum(low, -2.0)
+    high = np.minimum(high, 2.0)
     return loss, y, low + (high - low) * rng.uniform(0.05, 0.95, n), rng
 
 
@@ -29,7 +37,10 @@ def test_dual_is_minus_the_conjugate_inside_the_box_and_minus_infinity_outside(n
     loss, y, a, _ = drawn(name, 1)
     kinks = np.concatenate([y + shift for shift in (-1, -0.1, 0, 0.1, 1)])
     t = np.sort(np.concatenate([np.linspace(-60, 60, 240_001), kinks]))
-    conjugate = [np.max(-ai / C * t - loss.value(t, np.full_like(t, yi))) for ai, yi in zip(a, y, strict=True)]
+    conjugate = [
+        np.max(-ai / C * t - loss.value(t, np.full_like(t, yi)))
+        for ai, yi in zip(a, y, strict=True)
+    ]
     assert loss.dual(a, y, C) == pytest.approx(-C * np.sum(conjugate), rel=1e-6)
     low, high = loss.box(y, C)
     if name != "squared":
@@ -42,24 +53,35 @@ def test_dual_is_minus_the_conjugate_inside_the_box_and_minus_infinity_outside(n
 @every("name", [name for name in LOSSES if name != "one_class"])
 def test_best_intercept_minimises(name, seed, weighted):
     loss, y, _, rng = drawn(name, seed, n=20 + seed)
-    f, total = 2 * rng.standard_normal(y.size), 2.0  # of all costs, at which the nu form is stated
+    # of all costs, at which the nu form is stated
+    f = 2 * rng.standard_normal(y.size)
+    total = 2.0
     w = rng.uniform(0.0, 1.0, y.size) if weighted else np.ones(y.size)
     cost = w * total / w.sum() if weighted else total / y.size
     b = best_intercept(loss, f, y, cost)
     around = b + np.concatenate([np.linspace(-4, 4, 801), 1e-4 * np.linspace(-1, 1, 11)])
-    assert total_loss(loss, f, b, y, cost) <= min(total_loss(loss, f, c, y, cost) for c in around) + 1e-9
+    assert (
+        total_loss(loss, f, b, y, cost)
+        <= min(total_loss(loss, f, c, y, cost) for c in around) + 1e-9
+    )
 
 
 @every("loss, f, y, middle", [
     ("hinge", [0.0, 0.0], [1.0, -1.0], 0.0),
     ("huber", [0.0, 0.0], [-5.0, 7.0], 1.0),  # far apart: both residuals are clipped
-    ("squared_hinge", [5.0, -5.0], [1.0, -1.0], 0.0),  # one label of each sign: the interval starts at the first end
+    # one label of each sign: the interval starts at the first end
+    ("squared_hinge", [5.0, -5.0], [1.0, -1.0], 0.0),
     ("squared_hinge", [5.0, -3.0, -9.0], [1.0, -1.0, -1.0], -1.0),
-    ("squared_hinge", [5.0, 5.0, 7.0, -3.0, -3.0], [1.0, 1.0, 1.0, -1.0, -1.0], -1.0),  # both ends twice
+    # both ends twice
+    ("squared_hinge", [5.0, 5.0, 7.0, -3.0, -3.0], [1.0, 1.0, 1.0, -1.0, -1.0], -1.0),
     ("squared_hinge", [5.0, 7.0], [1.0, 1.0], -4.0),  # an interval without end: its end
 ])  # fmt: skip
-def test_where_an_interval_is_best_its_midpoint_is_taken_whatever_the_sign_of_the_labels(loss, f, y, middle):
-    loss, f, y = make_loss(loss), np.array(f), np.array(y)
+def test_where_an_interval_is_best_its_midpoint_is_taken_whatever_the_sign_of_the_labels(
+    loss, f, y, middle
+):
+    loss = make_loss(loss)
+    f = np.array(f)
+    y = np.array(y)
     assert loss.best_intercept(f, y) == middle
     assert loss.best_intercept(-f, -y) == -middle
 
@@ -67,7 +89,8 @@ def test_where_an_interval_is_best_its_midpoint_is_taken_whatever_the_sign_of_th
 @every("name", LOSSES)
 def test_the_best_multiple_is_the_best_of_a_grid(name):
     loss, y, a, _ = drawn(name, 3)
-    a, price = 0.5 * a, 0.3
+    a = 0.5 * a
+    price = 0.3
     s = loss.best_multiple(a, y, C, price)
     reached = loss.dual(s * a, y, C) - s * s * price
     least = -6 if name in ("squared", "huber", "pinball") else 0
@@ -96,7 +119,9 @@ def table():
 
 
 def test_huber_lies_between_the_squared_and_the_absolute_error(table):
-    """At a small delta, delta |r| - delta^2 / 2 at cost C / delta tends to C |r|: the tube of width zero."""
+    """At a small delta, delta |r| - delta^2 / 2 at cost C / delta tends to C |r|: the tube of width
+    zero.
+    """
     X, y = table
     K = mkl.KernelDictionary.rbf_grid([0.5, 2.0]).grams(X).values
     absolute = make_loss("epsilon_insensitive", epsilon=0.0)
@@ -104,9 +129,14 @@ def test_huber_lies_between_the_squared_and_the_absolute_error(table):
         (Huber(1e3), 2.0, make_loss("squared"), 2.0, 1e-5),
         (Huber(1e-4), 1e4, absolute, 1.0, 1e-3),
     ):
-        one, other = (fit_weighted(K, y, *asked, LpNorm(2.0), True, tol=1e-6) for asked in ((cost, huber), (C, limit)))
+        one, other = (
+            fit_weighted(K, y, *asked, LpNorm(2.0), True, tol=1e-6)
+            for asked in ((cost, huber), (C, limit))
+        )
         assert one.objective == pytest.approx(other.objective, rel=rel)
-    named, model, small = (mkl.LpMKLRegressor(loss=loss).fit(X, y) for loss in ("huber", Huber(1.0), Huber(0.1)))
+    named, model, small = (
+        mkl.LpMKLRegressor(loss=loss).fit(X, y) for loss in ("huber", Huber(1.0), Huber(0.1))
+    )
     assert small.objective_ < model.objective_ == named.objective_
     assert clone(model).loss == Huber(1.0)
 
@@ -114,8 +144,13 @@ def test_huber_lies_between_the_squared_and_the_absolute_error(table):
 @every("quantile", [0.1, 0.5, 0.8])
 def test_pinball_with_a_linear_kernel_at_a_large_cost_is_quantile_regression(table, quantile):
     X, y = table
-    kernels, loss = mkl.KernelDictionary((mkl.Linear(),), standardize=False), Pinball(quantile)
-    ours = mkl.LpMKLRegressor(kernels=kernels, normalise=None, C=1e4, loss=loss, tol=1e-8).fit(X, y).predict(X)
+    kernels = mkl.KernelDictionary((mkl.Linear(),), standardize=False)
+    loss = Pinball(quantile)
+    ours = (
+        mkl.LpMKLRegressor(kernels=kernels, normalise=None, C=1e4, loss=loss, tol=1e-8)
+        .fit(X, y)
+        .predict(X)
+    )
     theirs = QuantileRegressor(quantile=quantile, alpha=0.0).fit(X, y).predict(X)
     assert loss.value(ours, y).sum() == pytest.approx(loss.value(theirs, y).sum(), rel=1e-4)
     assert np.mean(y < ours - 1e-6) <= quantile <= np.mean(y <= ours + 1e-6)

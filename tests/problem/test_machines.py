@@ -21,7 +21,9 @@ def problem(seed, n=80, d=4):
 
 
 def solved(loss, K, y, C, fit_intercept=True, accuracy=1e-10, **more):
-    return machine_of(make_loss(loss))(K, y, C, make_loss(loss), fit_intercept, accuracy=accuracy, **more)
+    return machine_of(make_loss(loss))(
+        K, y, C, make_loss(loss), fit_intercept, accuracy=accuracy, **more
+    )
 
 
 def dual_of(svm, n):
@@ -36,21 +38,30 @@ def test_hinge_and_tube_equal_libsvm_in_dual_objective(epsilon, n, C):
     _, K, labels, target = problem(0, n)
     settings = {"C": C, "kernel": "precomputed", "tol": 1e-10}
     if epsilon is None:
-        loss, y, svm = "hinge", labels, SVC(**settings)
+        loss = "hinge"
+        y = labels
+        svm = SVC(**settings)
     else:
-        loss, y, svm = make_loss("epsilon_insensitive", epsilon=epsilon), target, SVR(epsilon=epsilon, **settings)
-    found, a = solved(loss, K, y, C), dual_of(svm.fit(K, y), n)
-    ours, theirs = (y @ v - (epsilon or 0.0) * np.abs(v).sum() - 0.5 * v @ K @ v for v in (found.dual, a))
+        loss = make_loss("epsilon_insensitive", epsilon=epsilon)
+        y = target
+        svm = SVR(epsilon=epsilon, **settings)
+    found = solved(loss, K, y, C)
+    a = dual_of(svm.fit(K, y), n)
+    ours, theirs = (
+        y @ v - (epsilon or 0.0) * np.abs(v).sum() - 0.5 * v @ K @ v for v in (found.dual, a)
+    )
     assert ours == pytest.approx(theirs, rel=1e-7)
     assert found.gap <= 1e-9 * found.objective
 
 
 @every("nu", [0.05, 0.23, 0.5, 0.9])
 def test_nu_form_equals_one_class_svm(nu):
-    K, n = problem(7)[1], 80
+    K = problem(7)[1]
+    n = 80
     found = solved(make_loss("nu_one_class", nu=nu), K, np.ones(n), 1 / (nu * n))
     svm = OneClassSVM(nu=nu, kernel="precomputed", tol=1e-10).fit(K)
-    a, total = dual_of(svm, n), svm.dual_coef_.sum()
+    a = dual_of(svm, n)
+    total = svm.dual_coef_.sum()
     assert found.dual @ K @ found.dual == pytest.approx(a @ K @ a / total**2, rel=1e-7)
     assert -found.intercept == pytest.approx(svm.offset_[0] / total, rel=1e-6)
 
@@ -59,7 +70,9 @@ def test_smooth_machines_equal_their_equations_and_the_linear_model():
     X, K, labels, target = problem(2)
     for C in (0.1, 10.0):
         found = solved("squared", K, target, C)
-        assert found.dual == pytest.approx(C * (target - K @ found.dual - found.intercept), abs=1e-9 * C)
+        assert found.dual == pytest.approx(
+            C * (target - K @ found.dual - found.intercept), abs=1e-9 * C
+        )
         assert abs(found.dual.sum()) < 1e-10
     found = solved("logistic", X @ X.T, labels, 2.0)
     linear = LogisticRegression(C=2.0, tol=1e-10, max_iter=10_000).fit(X, labels)
@@ -73,13 +86,21 @@ def test_gap_is_true_and_warm_equals_cold(name, fit_intercept):
     if name in ("one_class", "nu_one_class"):  # each form has or has not its offset
         fit_intercept = name == "nu_one_class"
     _, K, labels, target = problem(4)
-    y = target if "regression" in make_loss(name).tasks else np.ones(80) if "one_class" in name else labels
+    y = (
+        target
+        if "regression" in make_loss(name).tasks
+        else np.ones(80)
+        if "one_class" in name
+        else labels
+    )
     asked = name, K, y, 1.0 / (0.5 * 80) if name == "nu_one_class" else 1.0, fit_intercept
     sharp, rough = (solved(*asked, accuracy=accuracy) for accuracy in (1e-9, 1e-2))
     assert rough.objective - sharp.objective <= rough.gap + 1e-9
     assert sharp.gap <= 1e-9 * max(1.0, abs(sharp.objective))
     for warm in (rough.dual * 0.9, np.full(80, 50.0)):  # the second is brought into the box
-        assert solved(*asked, accuracy=1e-9, warm=warm).objective == pytest.approx(sharp.objective, rel=1e-7)
+        assert solved(*asked, accuracy=1e-9, warm=warm).objective == pytest.approx(
+            sharp.objective, rel=1e-7
+        )
 
 
 # A constant
@@ -87,15 +108,18 @@ def test_gap_is_true_and_warm_equals_cold(name, fit_intercept):
 
 def test_where_no_slope_pays_a_linear_program_finds_the_dual_of_the_constant():
     rng = np.random.default_rng(0)
-    x, y = rng.normal(size=300), np.where(np.arange(300) < 12, 1.0, -1.0)
-    K, C = np.outer(x, x), 10.0
+    x = rng.normal(size=300)
+    y = np.where(np.arange(300) < 12, 1.0, -1.0)
+    K = np.outer(x, x)
+    C = 10.0
     low, high = Hinge().box(y, C)
     a = without_slope(K, y, low, high, -0.9)
     assert np.all((low <= a) & (a <= high))
     assert a.sum() == pytest.approx(0.0, abs=1e-10)
     np.testing.assert_allclose(K @ a, 0.0, atol=1e-9)
     found = solve_svm(K, y, C, Hinge(), True)
-    assert found.objective == pytest.approx(24 * C, rel=1e-12)  # every row of the small class costs 2
+    # every row of the small class costs 2
+    assert found.objective == pytest.approx(24 * C, rel=1e-12)
     assert found.intercept == pytest.approx(-1.0)
     assert found.gap <= 1e-12 * found.objective
     assert found.steps < 1000

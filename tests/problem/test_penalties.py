@@ -1,5 +1,5 @@
-"""Norms of the kernel weights against their definitions: conjugates and smallest prices by maximisation, claims,
-reductions.
+"""Norms of the kernel weights against their definitions: conjugates and smallest prices by
+maximisation, claims, reductions.
 """
 
 from itertools import pairwise
@@ -31,7 +31,9 @@ NORMS = [
 @every("seed", range(4))
 @every("penalty", NORMS)
 def test_price_regulariser_and_update_belong_together(penalty, seed):
-    """dual_price is the conjugate of the regulariser, which is the least weighted price: the one after an update."""
+    """dual_price is the conjugate of the regulariser, which is the least weighted price: the one
+    after an update.
+    """
     n, pull = 10.0 ** np.random.default_rng(seed).uniform(-1, 0.6, (2, 3))
     price = penalty.dual_price(pull**2)
     assert pull @ n <= penalty.regulariser(n) + price + 1e-9
@@ -45,7 +47,9 @@ def test_price_regulariser_and_update_belong_together(penalty, seed):
         assert 0.5 * penalty.update(np.ones(3), pull**2) @ pull**2 == pytest.approx(price)
         return
     theta = penalty.update(np.ones(3), n**2)
-    assert 0.5 * np.sum(n**2 / theta) + penalty.cost(theta) == pytest.approx(penalty.regulariser(n), rel=1e-9)
+    assert 0.5 * np.sum(n**2 / theta) + penalty.cost(theta) == pytest.approx(
+        penalty.regulariser(n), rel=1e-9
+    )
     if not isinstance(penalty, ElasticNet):  # whose weights lie on no surface
         assert penalty.scale(theta) == pytest.approx(theta)
 
@@ -84,7 +88,10 @@ def test_the_elastic_net_keeps_fewer_kernels_the_fewer_its_squares_and_none_at_a
     rng = np.random.default_rng(1)
     X = rng.standard_normal((50, 6))
     y = X[:, 0] + np.sin(2 * X[:, 1]) + 0.2 * rng.standard_normal(50)
-    K = (mkl.KernelDictionary.per_feature(mkl.Linear(), 6) + mkl.KernelDictionary.rbf_grid([0.5, 1.0, 2.0])).grams(X)
+    K = (
+        mkl.KernelDictionary.per_feature(mkl.Linear(), 6)
+        + mkl.KernelDictionary.rbf_grid([0.5, 1.0, 2.0])
+    ).grams(X)
 
     def fitted(C, mu):
         return fit_weighted(K.values, y, C, make_loss("squared"), ElasticNet(mu), True)
@@ -108,16 +115,27 @@ def test_refusals():
         (lambda: EllipticNorm(np.array([[1.0, 0.5], [0.0, 1.0]])), "must be symmetric"),
         (lambda: EllipticNorm(np.ones((2, 2))), "must be positive definite"),
         (lambda: EllipticNorm(np.eye(2)).start(3), "E is for 2 kernels"),
-        *((lambda mu=mu: ElasticNet(mu), "share of the squared norms") for mu in (0.0, -1.0, 1.5, True, "half")),
+        *(
+            (lambda mu=mu: ElasticNet(mu), "share of the squared norms")
+            for mu in (0.0, -1.0, 1.5, True, "half")
+        ),
     )
 
 
 def test_a_penalty_that_is_not_homogeneous_gets_a_true_bound():
-    drawn, loss, price = draw(4, "hinge", n=30, M=10), make_loss("hinge"), ElasticNet(0.2)
-    a, K = 0.05 * drawn.y, drawn.K
+    drawn = draw(4, "hinge", n=30, M=10)
+    loss = make_loss("hinge")
+    price = ElasticNet(0.2)
+    a = 0.05 * drawn.y
+    K = drawn.K
     Q = np.einsum("i,mij,j->m", a, K, a)
     bound = Problem(K, drawn.y, 1.0, loss, price, True).bound(a, Q)
     forms = np.einsum("i,mij,j->m", bound.point, K, bound.point)
-    assert bound.value == pytest.approx(loss.dual(bound.point, drawn.y, 1.0) - price.dual_price(forms), rel=1e-9)
-    grid = [loss.dual(s * a, drawn.y, 1.0) - price.dual_price(s * s * Q) for s in np.linspace(0.0, 20.0, 2001)]
+    assert bound.value == pytest.approx(
+        loss.dual(bound.point, drawn.y, 1.0) - price.dual_price(forms), rel=1e-9
+    )
+    grid = [
+        loss.dual(s * a, drawn.y, 1.0) - price.dual_price(s * s * Q)
+        for s in np.linspace(0.0, 20.0, 2001)
+    ]
     assert bound.value == pytest.approx(max(grid), rel=1e-4)

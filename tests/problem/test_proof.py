@@ -1,4 +1,6 @@
-"""Every answer proves itself: what a fit publishes gives its objective, and its dual point gives its bound."""
+"""Every answer proves itself: what a fit publishes gives its objective, and its dual point gives
+its bound.
+"""
 
 import numpy as np
 import pytest
@@ -17,7 +19,16 @@ def proved(drawn, fit, loss, C, penalty):
     """The certificate of a fit, its dual point asked for the bound, against what the fit says."""
     assert fit.dual_point is not None
     primal, dual = certificate(
-        drawn.K, drawn.y, fit.weights, fit.dual_coef, fit.intercept, loss, C, penalty, fit.dual_point, drawn.intercept
+        drawn.K,
+        drawn.y,
+        fit.weights,
+        fit.dual_coef,
+        fit.intercept,
+        loss,
+        C,
+        penalty,
+        fit.dual_point,
+        drawn.intercept,
     )
     assert primal == pytest.approx(fit.objective, rel=1e-6)
     assert dual == pytest.approx(fit.dual_objective, rel=1e-6, abs=1e-6 * abs(fit.objective))
@@ -34,7 +45,8 @@ def test_a_path_and_its_warm_starts_keep_their_proofs():
 
 def test_several_classes_have_a_proof_each():
     rng = np.random.default_rng(SEED)
-    X, y = rng.normal(size=(45, 3)), np.arange(45) % 3
+    X = rng.normal(size=(45, 3))
+    y = np.arange(45) % 3
     X[:, 0] += y
     model = mkl.LpMKLClassifier(kernels=mkl.KernelDictionary.rbf_grid([0.5, 1.0, 2.0])).fit(X, y)
     K = mkl.KernelDictionary.rbf_grid([0.5, 1.0, 2.0]).grams(X).values
@@ -73,11 +85,17 @@ def test_balance_is_asked_for_by_the_intercept_that_was_free_and_not_by_its_valu
 def test_greedy_algorithm_1_has_a_proof(several):
     drawn = draw(SEED, "hinge", n=30)
     y = np.arange(30) % 3 if several else drawn.y
-    model = mkl.GreedyMKLClassifier(lam=0.02, kernels="precomputed", fit_intercept=True).fit(drawn.K, y)
+    model = mkl.GreedyMKLClassifier(lam=0.02, kernels="precomputed", fit_intercept=True).fit(
+        drawn.K, y
+    )
     published = zip(*map(np.atleast_1d, (model.dual_objective_, model.objective_)), strict=True)
-    for k, (theta, (dual, objective)) in enumerate(zip(np.atleast_2d(model.dual_point_), published, strict=True)):
+    for k, (theta, (dual, objective)) in enumerate(
+        zip(np.atleast_2d(model.dual_point_), published, strict=True)
+    ):
         labels = np.where(y == (k if several else model.classes_[1]), 1.0, -1.0)
-        assert theta @ (labels - labels.mean()) - 15 * theta @ theta == pytest.approx(dual, rel=1e-9)
+        assert theta @ (labels - labels.mean()) - 15 * theta @ theta == pytest.approx(
+            dual, rel=1e-9
+        )
         assert max(np.sqrt(theta @ kernel @ theta) for kernel in drawn.K) <= 0.02 * (1 + 1e-9)
         assert dual <= objective + 1e-12
 

@@ -1,4 +1,6 @@
-"""Rows that weigh more: a weight of two is the row twice, a weight of zero is no row, and the certificate knows."""
+"""Rows that weigh more: a weight of two is the row twice, a weight of zero is no row, and the
+certificate knows.
+"""
 
 import numpy as np
 import pytest
@@ -20,7 +22,14 @@ def repeated(drawn, w):
 
 def proves(drawn, model, loss, p, w):
     """Whether the certificate of a weighted fit is what the model says."""
-    parts = model.weights_, model.dual_coef_, model.intercept_, make_loss(loss), model.C, mkl.LpNorm(p)
+    parts = (
+        model.weights_,
+        model.dual_coef_,
+        model.intercept_,
+        make_loss(loss),
+        model.C,
+        mkl.LpNorm(p),
+    )
     found = mkl.certificate(drawn.K, drawn.y, *parts, model.dual_point_, sample_weight=w)
     return found == pytest.approx((model.objective_, model.dual_objective_), rel=1e-6)
 
@@ -28,9 +37,12 @@ def proves(drawn, model, loss, p, w):
 @every("p", [1.0, 2.0, np.inf])
 @every("loss", [*SIGNED, "squared", "epsilon_insensitive", "huber", "pinball"])
 def test_whole_weights_are_rows_given_as_often(loss, p):
-    drawn, w = draw(3, loss, n=24), np.random.default_rng(0).integers(0, 4, 24)
+    drawn = draw(3, loss, n=24)
+    w = np.random.default_rng(0).integers(0, 4, 24)
     kind = mkl.LpMKLClassifier if loss in SIGNED else mkl.LpMKLRegressor
-    weighted, often = (kind(loss=loss, kernels="precomputed", tol=1e-6, p=p, C=0.7) for _ in range(2))
+    weighted, often = (
+        kind(loss=loss, kernels="precomputed", tol=1e-6, p=p, C=0.7) for _ in range(2)
+    )
     weighted.fit(drawn.K, drawn.y, sample_weight=w)
     often.fit(*repeated(drawn, w))
     room = weighted.dual_gap_ + often.dual_gap_ + 1e-9 * abs(often.objective_)
@@ -42,7 +54,8 @@ def test_whole_weights_are_rows_given_as_often(loss, p):
 
 @every("solver", ["wrapper", "newton", "interleaved"])
 def test_every_solver_takes_weights_of_any_size(solver):
-    drawn, w = draw(5, "hinge", n=40), np.random.default_rng(1).uniform(0.1, 3.0, 40)
+    drawn = draw(5, "hinge", n=40)
+    w = np.random.default_rng(1).uniform(0.1, 3.0, 40)
     model = mkl.LpMKLClassifier(p=1.5, solver=solver, kernels="precomputed", tol=1e-5)
     assert proves(drawn, model.fit(drawn.K, drawn.y, sample_weight=w), "hinge", 1.5, w)
     assert model.relative_gap_ <= 1e-4
@@ -51,17 +64,23 @@ def test_every_solver_takes_weights_of_any_size(solver):
 
 @every("nu", [None, 0.4])
 def test_novelty_takes_weights(nu):
-    drawn, w = draw(6, "one_class", n=24), np.random.default_rng(2).integers(0, 3, 24)
+    drawn = draw(6, "one_class", n=24)
+    w = np.random.default_rng(2).integers(0, 3, 24)
     one = mkl.LpMKLOneClass(p=2.0, C=0.3, nu=nu, kernels="precomputed", tol=1e-6)
     weighted = one.fit(drawn.K, sample_weight=w).objective_
     assert weighted == pytest.approx(one.fit(repeated(drawn, w)[0]).objective_, rel=1e-5)
 
 
-@every("weights", [np.ones(5), -np.ones(24), np.zeros(24), np.full(24, np.nan), np.full(24, np.inf), None])
+@every(
+    "weights",
+    [np.ones(5), -np.ones(24), np.zeros(24), np.full(24, np.nan), np.full(24, np.inf), None],
+)
 def test_weights_that_make_no_sense_are_refused(weights):
-    drawn, words = draw(8, "hinge"), "sample_weight must be 24 finite numbers of 0 or more"
+    drawn = draw(8, "hinge")
+    words = "sample_weight must be 24 finite numbers of 0 or more"
     if weights is None:
-        weights, words = drawn.y > 0, "A class has no row of weight above 0"
+        weights = drawn.y > 0
+        words = "A class has no row of weight above 0"
     with pytest.raises(DataError, match=words):
         mkl.LpMKLClassifier(kernels="precomputed").fit(drawn.K, drawn.y, sample_weight=weights)
 
@@ -70,7 +89,8 @@ WEIGHED = {
     "default": mkl.KernelDictionary.default(4),
     "laplacian": mkl.KernelDictionary.per_feature(mkl.Laplacian(0.5, relative=True), 4),
     "interaction": mkl.KernelDictionary.interactions(
-        mkl.Dataset(np.random.default_rng(0).standard_normal((9, 4)), np.arange(9.0)), candidates=[("x0", "x2")]
+        mkl.Dataset(np.random.default_rng(0).standard_normal((9, 4)), np.arange(9.0)),
+        candidates=[("x0", "x2")],
     ),
 }
 
@@ -80,11 +100,20 @@ WEIGHED = {
 @every("kernels", WEIGHED)
 def test_kernels_of_weighted_rows_are_those_of_repeated_rows(kernels, normalise, center):
     rng = np.random.default_rng(4)
-    X, new, w = rng.standard_normal((18, 4)), rng.standard_normal((5, 4)), rng.integers(0, 4, 18)
-    X[0], w[0] = 50.0, 0  # a row of weight 0 that would set every scale
-    places, kept = np.repeat(np.arange(18), w), np.flatnonzero(w)
+    X = rng.standard_normal((18, 4))
+    new = rng.standard_normal((5, 4))
+    w = rng.integers(0, 4, 18)
+    # a row of weight 0 that would set every scale
+    X[0] = 50.0
+    w[0] = 0
+    places = np.repeat(np.arange(18), w)
+    kept = np.flatnonzero(w)
     first = np.searchsorted(places, kept)
     weighted = WEIGHED[kernels].grams(X, normalise, center, sample_weight=w.astype(float))
     repeated = WEIGHED[kernels].grams(X[places], normalise, center)
-    assert weighted.cross(new)[:, :, kept] == pytest.approx(repeated.cross(new)[:, :, first], rel=1e-9, abs=1e-11)
-    assert weighted.block(kept, kept) == pytest.approx(repeated.block(first, first), rel=1e-9, abs=1e-11)
+    assert weighted.cross(new)[:, :, kept] == pytest.approx(
+        repeated.cross(new)[:, :, first], rel=1e-9, abs=1e-11
+    )
+    assert weighted.block(kept, kept) == pytest.approx(
+        repeated.block(first, first), rel=1e-9, abs=1e-11
+    )

@@ -1,4 +1,6 @@
-"""Scales and order: what changes only them changes nothing else, and what double precision cannot carry is refused."""
+"""Scales and order: what changes only them changes nothing else, and what double precision cannot
+carry is refused.
+"""
 
 import numpy as np
 import pytest
@@ -20,10 +22,16 @@ often = settings(max_examples=10, deadline=None, derandomize=True)
 
 @often
 @given(seeds, losses, orders, costs, st.integers(-20, 20))
-def test_order_and_kernels_and_C_scaled_against_each_other_change_the_scale_only(seed, loss, p, C, power):
-    # f = sum theta_m K_m a with a = C (...) depends on C K alone, and the objective is proportional to C.
-    drawn, scale, rng = draw(seed, loss), 2.0**power, np.random.default_rng(seed)
-    rows, kernels = rng.permutation(drawn.y.size), rng.permutation(len(drawn.K))
+def test_order_and_kernels_and_C_scaled_against_each_other_change_the_scale_only(
+    seed, loss, p, C, power
+):
+    # f = sum theta_m K_m a with a = C (...) depends on C K alone, and the objective is proportional
+    # to C.
+    drawn = draw(seed, loss)
+    scale = 2.0**power
+    rng = np.random.default_rng(seed)
+    rows = rng.permutation(drawn.y.size)
+    kernels = rng.permutation(len(drawn.K))
     K = np.ascontiguousarray(scale * drawn.K[kernels][:, rows][:, :, rows])
     one, other = (
         fit_weighted(*asked, make_loss(loss), LpNorm(p), drawn.intercept, tol=1e-4)
@@ -46,8 +54,20 @@ def test_unnormalised_stacks_are_right_or_refused_with_two_scales(loss, span):
             refused += "has a mean diagonal of" in str(error)
             continue
         right += 1
-        found = certificate(K, drawn.y, fit.weights, fit.dual_coef, fit.intercept, loss, C, LpNorm(p), fit.dual_point)
-        assert found == pytest.approx((fit.objective, fit.dual_objective), rel=1e-6, abs=1e-6 * fit.objective)
+        found = certificate(
+            K,
+            drawn.y,
+            fit.weights,
+            fit.dual_coef,
+            fit.intercept,
+            loss,
+            C,
+            LpNorm(p),
+            fit.dual_point,
+        )
+        assert found == pytest.approx(
+            (fit.objective, fit.dual_objective), rel=1e-6, abs=1e-6 * fit.objective
+        )
         assert fit.dual_objective <= fit.objective * (1 + 1e-9)
     assert right + refused == 6
     assert refused == 0 or span > 3
@@ -61,20 +81,26 @@ def test_the_extreme_stack_is_no_longer_answered_with_zeros():
     K *= np.geomspace(1e-12, 1e12, 5)[:, None, None]
     y = np.where(X[:, 0] > np.median(X[:, 0]), 1.0, -1.0)
     with pytest.raises(
-        KernelError, match=r"kernel 0 has a mean diagonal of 1e-12, kernel 4 one of 1e\+12, C is 1e\+09"
+        KernelError,
+        match=r"kernel 0 has a mean diagonal of 1e-12, kernel 4 one of 1e\+12, C is 1e\+09",
     ):
         fit_weighted(np.ascontiguousarray(K), y, 1e9, make_loss("hinge"), LpNorm(2.0), True)
 
 
 @every("loss", ["hinge", "logistic", "squared"])
 def test_near_copies_at_a_huge_C_are_proved_or_refused(loss):
-    """Five kernels that are one but for rounding, or nearly: what rounding makes of their differences is never a
-    bound.
+    """Five kernels that are one but for rounding, or nearly: what rounding makes of their
+    differences is never a bound.
     """
-    rng, right = np.random.default_rng(0), 0
+    rng = np.random.default_rng(0)
+    right = 0
     X = rng.standard_normal((30, 3))
     squared = ((X[:, None] - X[None]) ** 2).sum(-1)
-    y = X[:, 0] + 0.3 * rng.standard_normal(30) if loss == "squared" else np.where(rng.random(30) < 0.5, 1.0, -1.0)
+    y = (
+        X[:, 0] + 0.3 * rng.standard_normal(30)
+        if loss == "squared"
+        else np.where(rng.random(30) < 0.5, 1.0, -1.0)
+    )
     lines = np.stack([X @ X.T + 1e-12 * np.outer(v, v) for v in rng.standard_normal((5, 30))])
     for apart in (1e-12, 1e-6, 1e-2):
         K = np.stack([np.exp(-squared / (2.0 * (1.0 + apart * m))) for m in range(5)])
@@ -84,31 +110,51 @@ def test_near_copies_at_a_huge_C_are_proved_or_refused(loss):
             except KernelError:
                 continue
             right += 1
-            found = certificate(K, y, fit.weights, fit.dual_coef, fit.intercept, loss, 1e9, LpNorm(p), fit.dual_point)
+            found = certificate(
+                K,
+                y,
+                fit.weights,
+                fit.dual_coef,
+                fit.intercept,
+                loss,
+                1e9,
+                LpNorm(p),
+                fit.dual_point,
+            )
             assert found == pytest.approx((fit.objective, fit.dual_objective), rel=1e-6)
             assert fit.dual_objective <= fit.objective
     assert right >= 7
-    if loss == "squared":  # three columns, thirty rows: what five copies of that differ by is rounding alone
-        with pytest.raises(KernelError, match="cannot be weighed in double precision: the kernels have mean diagonals"):
+    # three columns, thirty rows: what five copies of that differ by is rounding alone
+    if loss == "squared":
+        with pytest.raises(
+            KernelError,
+            match="cannot be weighed in double precision: the kernels have mean diagonals",
+        ):
             fit_weighted(lines, y, 1e9, make_loss(loss), LpNorm(2.0), True)
 
 
 def gap_in_long_double(K, y, C, fit):
     """Primal minus dual value for the Huber loss (delta 1) at p = 1.5."""
-    K, y, a, theta, point = (np.asarray(v, np.longdouble) for v in (K, y, fit.dual_coef, fit.weights, fit.dual_point))
+    K, y, a, theta, point = (
+        np.asarray(v, np.longdouble) for v in (K, y, fit.dual_coef, fit.weights, fit.dual_point)
+    )
     G = np.einsum("mij,j->mi", K, a)
     residuals = np.abs(theta @ G + fit.intercept - y)
     loss = C * np.where(residuals <= 1, residuals**2 / 2, residuals - 0.5).sum()
     norms = theta * np.sqrt(np.maximum(G @ a, 0))
     forms = np.maximum(np.einsum("i,mij,j->m", point, K, point), 0)
     primal = loss + np.sum(norms**1.2) ** (1 / np.longdouble(0.6)) / 2
-    return primal - (point @ y - point @ point / (2 * C) - np.sum(forms**3) ** (1 / np.longdouble(3)) / 2)
+    return primal - (
+        point @ y - point @ point / (2 * C) - np.sum(forms**3) ** (1 / np.longdouble(3)) / 2
+    )
 
 
 @every("copied", [False, True])
 @every("seed", range(3))
 def test_a_published_gap_is_not_finer_than_its_arithmetic(seed, copied):
-    """At C = 1e6 a kernel of one column leaves R fourteen digits below the sums that it is computed from."""
+    """At C = 1e6 a kernel of one column leaves R fourteen digits below the sums that it is computed
+    from.
+    """
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((100, 6))[rng.integers(0, 20, 100) if copied else slice(None)]
     y = X[:, 0] + np.sin(2 * X[:, 1]) + 0.3 * rng.standard_normal(100)
@@ -131,7 +177,9 @@ def test_kernels_of_one_scale_are_not_told_to_be_normalised():
 
 
 def test_a_block_with_hardly_any_norm_does_not_end_a_path():
-    """At q = 100 the dual sees next to nothing of one column: its form is rounding, and its weight was 10^7."""
+    """At q = 100 the dual sees next to nothing of one column: its form is rounding, and its weight
+    was 10^7.
+    """
     train, _ = mkl.load_sample("iris").split(test_size=0.3, seed=1)
     stack = mkl.KernelDictionary.default(4).grams(train.X)
     model = mkl.LpMKLClassifier(penalty=mkl.BlockNorm(100.0))

@@ -1,4 +1,6 @@
-"""lq-norm ridge MKL, the two-stage rule, the counterexample to it, and what the papers' problems have in common."""
+"""lq-norm ridge MKL, the two-stage rule, the counterexample to it, and what the papers' problems
+have in common.
+"""
 
 import numpy as np
 import pytest
@@ -9,7 +11,9 @@ from mklcore.sparse.variants import penalised_l1
 from tests.helpers.every import every
 from tests.oracles.greedy import DATA, KERNELS, TARGETS, X3, penalised
 
-K1, Y1, LAM = KERNELS["P1var"], TARGETS["P1var"], 0.01
+K1 = KERNELS["P1var"]
+Y1 = TARGETS["P1var"]
+LAM = 0.01
 
 
 # lq-norm ridge MKL
@@ -17,7 +21,8 @@ K1, Y1, LAM = KERNELS["P1var"], TARGETS["P1var"], 0.01
 
 @every("k", range(5))
 def test_every_trusted_optimum(k):
-    q, objective = float(DATA["lq|q"][k]), DATA["lq|objective"][k]
+    q = float(DATA["lq|q"][k])
+    objective = DATA["lq|objective"][k]
     fit = mkl.lq_mkl(K1, Y1, LAM, q)
     assert fit.objective == pytest.approx(objective, rel=1e-6)
     assert fit.dual_objective <= objective * (1 + 1e-6)
@@ -34,7 +39,8 @@ def test_every_trusted_optimum(k):
 
 @every("name", ["P1_lam0.1", "P2_lam0.02"])
 def test_the_penalised_problem_is_l1_ridge_mkl_at_another_lam(name):
-    """With the 1/2 in the loss: weights gamma_j = ||f_j|| / ||f*|| and lam' = lam / ||f*||; E_N + lam ||f*||^2 / (2
+    """With the 1/2 in the loss: weights gamma_j = ||f_j|| / ||f*|| and lam' = lam / ||f*||; E_N +
+    lam ||f*||^2 / (2
     ||f*||).
     """
     case = next(case for case in penalised() if case.name == name)
@@ -52,7 +58,8 @@ def test_the_penalised_problem_is_l1_ridge_mkl_at_another_lam(name):
 def test_the_symmetric_solver_reaches_every_optimum(case):
     fit = penalised_l1(case.K, case.y, case.lam, "symmetric", 1e-10)
     assert fit.objective == pytest.approx(case.objective, rel=1e-8)
-    assert fit.weights == pytest.approx(case.norms, abs=2e-5 * case.norms.max())  # also among copies: they share evenly
+    # also among copies: they share evenly
+    assert fit.weights == pytest.approx(case.norms, abs=2e-5 * case.norms.max())
 
 
 def test_two_stages_keep_the_largest_and_solve_again():
@@ -60,11 +67,14 @@ def test_two_stages_keep_the_largest_and_solve_again():
     fit = mkl.two_stage(case.K, case.y, case.lam, 2)
     assert fit.selected == (1, 4)
     assert set(np.flatnonzero(fit.weights)) == {1, 4}
-    assert fit.objective == pytest.approx(case.path_objective[1], rel=1e-9)  # the exact optimum on {1, 4}
+    # the exact optimum on {1, 4}
+    assert fit.objective == pytest.approx(case.path_objective[1], rel=1e-9)
     assert fit.dual_objective == pytest.approx(case.objective, rel=1e-8)
     assert 0 < fit.gap < 1e-4
     fitted = np.einsum("mij,mj->i", case.K, fit.dual_coef)
-    assert 0.5 * np.mean((case.y - fitted) ** 2) + case.lam * fit.weights.sum() == pytest.approx(fit.objective)
+    assert 0.5 * np.mean((case.y - fitted) ** 2) + case.lam * fit.weights.sum() == pytest.approx(
+        fit.objective
+    )
 
 
 # The counterexample

@@ -16,8 +16,12 @@ from tests.helpers.every import every
 def problem(seed, most=7):
     """Kernels of equal trace, some of rank one, some of them copies, and targets."""
     rng = np.random.default_rng(seed)
-    M, n, T = int(rng.integers(2, most + 1)), int(rng.integers(8, 24)), 1 + (seed % 4 == 0)
-    factors = [rng.normal(size=(n, 1 if seed % 3 == 0 else int(rng.integers(1, n + 1)))) for _ in range(M)]
+    M = int(rng.integers(2, most + 1))
+    n = int(rng.integers(8, 24))
+    T = 1 + (seed % 4 == 0)
+    factors = [
+        rng.normal(size=(n, 1 if seed % 3 == 0 else int(rng.integers(1, n + 1)))) for _ in range(M)
+    ]
     K = np.array([L @ L.T * (n / np.vdot(L, L)) for L in factors])
     if seed % 2:
         K[-1] = K[0]
@@ -39,7 +43,9 @@ def test_the_bound_is_below_the_best_choice_and_equal_where_it_is_proven(seed):
             found = search.search(k, most=most)
             assert found.bound <= best * (1 + 1e-9)
             assert best <= found.value * (1 + 1e-9)
-            assert min(proved_bound(K, Y, lam, k, found.proof), found.value) == pytest.approx(found.bound, rel=1e-8)
+            assert min(proved_bound(K, Y, lam, k, found.proof), found.value) == pytest.approx(
+                found.bound, rel=1e-8
+            )
         assert found.is_proven
         assert found.value == pytest.approx(best, rel=2e-6)
         shorn = found.proof._replace(decided=found.proof.decided[1:], places=found.proof.places[1:])
@@ -50,7 +56,9 @@ def test_the_bound_is_below_the_best_choice_and_equal_where_it_is_proven(seed):
 def test_a_pursuit_is_certified_against_every_choice_of_as_many_kernels(seed):
     K, Y, lam = problem(seed, 6)
     for k in range(1, len(K) + 1):
-        model = mkl.GOMPRegressor(lam=lam, n_kernels=k, score_tol=0.0, kernels="precomputed", keep_duplicates=True)
+        model = mkl.GOMPRegressor(
+            lam=lam, n_kernels=k, score_tol=0.0, kernels="precomputed", keep_duplicates=True
+        )
         model.fit(K, Y)
         best = lowest(K, Y - Y.mean(axis=0), lam, len(model.selected_))
         assert model.dual_objective_ <= best * (1 + 1e-9)
@@ -68,12 +76,15 @@ def test_every_size_along_a_path_has_the_bound_of_its_own_fit_and_other_losses_n
             assert np.isnan(path.dual_gap).all()
             continue
         alone = [mkl.GOMPClassifier(n_kernels=k).fit(data.X[::4], y[::4]) for k in (1, 2, 3)]
-        np.testing.assert_allclose(path.dual_gap, [one.dual_gap_ for one in alone], atol=1e-5 * path.objective.max())
+        np.testing.assert_allclose(
+            path.dual_gap, [one.dual_gap_ for one in alone], atol=1e-5 * path.objective.max()
+        )
 
 
 def test_a_path_of_the_best_k_kernels_is_proven_verified_and_the_same_in_other_units(tmp_path):
     data = mkl.load_sample("diabetes")
-    X, y = data.X[:60], data.y[:60]
+    X = data.X[:60]
+    y = data.y[:60]
     kernels = mkl.KernelDictionary.per_feature(mkl.RBF(1.0, relative=True), data.n_features)
     path = mkl.best_k_kernels(kernels, X, y, k=3, lam=0.1)
     greedy = mkl.fit_path(mkl.GOMPRegressor(lam=0.1, kernels=kernels), X, y, "s", [1, 2, 3])
@@ -106,25 +117,32 @@ def test_a_badge_says_solved_of_no_choice_that_may_not_be_the_best():
     data = mkl.load_sample("diabetes")
     kernels = mkl.KernelDictionary.per_feature(mkl.Linear(), data.n_features)
     best = mkl.best_k_kernels(kernels, data.X[:50], data.y[:50], k=2, lam=0.1)
-    greedy = mkl.fit_path(mkl.GOMPRegressor(lam=0.1, kernels=kernels), data.X[:50], data.y[:50], "s", [2])
+    greedy = mkl.fit_path(
+        mkl.GOMPRegressor(lam=0.1, kernels=kernels), data.X[:50], data.y[:50], "s", [2]
+    )
     assert captions.certificate(best, 1)[0][1] == "✓ proven best"
     assert captions.certificate(greedy, 0)[0][1].startswith("○ the best is at most ")
 
 
 def test_a_sentence_says_how_far_a_greedy_choice_is_from_the_best():
-    """y = a + b and a shadow of both that is nearer to y than either: the pursuit takes the shadow first."""
+    """y = a + b and a shadow of both that is nearer to y than either: the pursuit takes the shadow
+    first.
+    """
     rng = np.random.default_rng(0)
     a, b, noise = rng.normal(size=(3, 60))
     X = np.column_stack([a, b, a + b + 0.8 * noise])
     kernels = mkl.KernelDictionary.per_feature(mkl.Linear(), 3)
-    greedy = mkl.fit_path(mkl.GOMPRegressor(lam=0.1, kernels=kernels, score_tol=0.0), X, a + b, "s", [1, 2, 3])
+    greedy = mkl.fit_path(
+        mkl.GOMPRegressor(lam=0.1, kernels=kernels, score_tol=0.0), X, a + b, "s", [1, 2, 3]
+    )
     best = mkl.best_k_kernels(kernels, X, a + b, k=3, lam=0.1)
     names = captions.labels(best.kernel_names, best.kernel_families)
     said = behind_best(greedy, 1, best, named=str.upper)
     excess = greedy.objective[1] / best.objective[1] - 1.0
     assert excess > 0.01
     assert said.startswith(
-        f"The objective is {100 * excess:.3g} % above that of the best 2 kernels: it took {names[2].upper()} where "
+        f"The objective is {100 * excess:.3g} % above that of the best 2 kernels: it took "
+        f"{names[2].upper()} where "
     )
     assert said.endswith(" belongs.")
     assert behind_best(greedy, 2, best) == "The chosen 3 kernels are proven best."

@@ -1,4 +1,6 @@
-"""Gaussian kernels with a learned scale per column: slopes, falling objectives, bands that are kept, files."""
+"""Gaussian kernels with a learned scale per column: slopes, falling objectives, bands that are
+kept, files.
+"""
 
 import io
 
@@ -30,7 +32,9 @@ def method(loss="squared", seed=0):
     Z = (X - X.mean(axis=0)) / X.std(axis=0)
     y = y - y.mean() if loss == "squared" else np.where(y > np.median(y), 1.0, -1.0)
     members = [np.array(columns) for columns in groups.values()]
-    return FeatureScaling(Z, y[None], 5.0, make_loss(loss), make_terms("log+gl"), members, True, 1e-3)
+    return FeatureScaling(
+        Z, y[None], 5.0, make_loss(loss), make_terms("log+gl"), members, True, 1e-3
+    )
 
 
 @every("loss", ["squared", "logistic"])
@@ -59,7 +63,9 @@ def test_two_bands_of_ten_are_kept():
     model = max(models, key=lambda one: one.score(held_out, checked))
     assert model.selected_groups_ == ("band 2", "band 6")
     fresh, wanted, _ = banded(seed=2, n=200)
-    plain = max((SVR(C=C).fit(X, y) for C in (1.0, 3.0, 30.0)), key=lambda one: one.score(held_out, checked))
+    plain = max(
+        (SVR(C=C).fit(X, y) for C in (1.0, 3.0, 30.0)), key=lambda one: one.score(held_out, checked)
+    )
     assert model.score(fresh, wanted) > plain.score(fresh, wanted) + 0.05
     assert model.dual_gap_ is None
     assert np.flatnonzero(model.scales_).min() >= 6

@@ -38,7 +38,9 @@ def test_the_hinge_path_is_the_trusted_one():
     for k, point in enumerate(fit.points[1:]):
         total += KERNELS["P5"][point.selected[-1]]
         scored = np.isfinite(DATA["hinge|scores"][k])
-        assert point.state.scores[scored] == pytest.approx(DATA["hinge|scores"][k][scored], abs=1e-8)
+        assert point.state.scores[scored] == pytest.approx(
+            DATA["hinge|scores"][k][scored], abs=1e-8
+        )
         assert point.objective == pytest.approx(DATA["hinge|objective"][k], rel=1e-8)
         assert total @ point.dual[:, 0] == pytest.approx(DATA["hinge|f"][k], abs=1e-3)
 
@@ -50,7 +52,9 @@ def test_every_trusted_path(case):
     for k, point in enumerate(fit.points[1:]):
         scored = np.isfinite(point.state.scores)
         near = 1e-8 * case.scores[k].max()
-        assert point.state.scores[scored] == pytest.approx(case.scores[k][scored], rel=1e-8, abs=near)
+        assert point.state.scores[scored] == pytest.approx(
+            case.scores[k][scored], rel=1e-8, abs=near
+        )
         assert point.objective == pytest.approx(case.objective[k], rel=1e-8)
         residual = case.lam * len(case.Y) * np.linalg.norm(point.dual)
         assert residual == pytest.approx(case.residual[k], rel=1e-8)
@@ -58,7 +62,8 @@ def test_every_trusted_path(case):
 
 
 def test_first_scores_against_a_cone_solver():
-    K, y = KERNELS["P1var"], TARGETS["P1var"]
+    K = KERNELS["P1var"]
+    y = TARGETS["P1var"]
     scores = Spectra.of(K).scores(y[:, None], LAM * len(y), np.arange(len(K)))
     assert scores == pytest.approx(DATA["cvx_first"], abs=1e-7)
 
@@ -78,7 +83,9 @@ def test_how_it_ends():
     share = gains[2] * len(case.Y) / np.sum(case.Y**2)
     assert min(gains[:2]) > gains[2]
     assert [len(pursued(case, score_tol=edge * share).selected) for edge in (1.01, 0.99)] == [2, 3]
-    picks = [pursued(case, n_kernels=3, n_candidates=2, seed=seed).selected for seed in (0, 0, 1, 2, 3)]
+    picks = [
+        pursued(case, n_kernels=3, n_candidates=2, seed=seed).selected for seed in (0, 0, 1, 2, 3)
+    ]
     assert picks[0] == picks[1]
     assert len(set(picks)) > 1
 
@@ -88,8 +95,15 @@ def test_how_it_ends():
 
 def test_several_classes_share_their_kernels_under_hinge_loss():
     codes = np.where(TARGETS["P5"] > 0, 2, (np.arange(40) % 2))
-    model = mkl.GOMPClassifier(LAM, 3, loss="hinge", kernels="precomputed").fit(KERNELS["P5"], codes)
-    shapes = (model.weights_, model.dual_coef_, model.intercept_, model.decision_function(KERNELS["P5"]))
+    model = mkl.GOMPClassifier(LAM, 3, loss="hinge", kernels="precomputed").fit(
+        KERNELS["P5"], codes
+    )
+    shapes = (
+        model.weights_,
+        model.dual_coef_,
+        model.intercept_,
+        model.decision_function(KERNELS["P5"]),
+    )
     assert [array.shape for array in shapes] == [(6,), (40, 3), (3,), (40, 3)]
     Y = np.where(codes[:, None] == np.arange(3), 1.0, -1.0)
     fit = hinge_path(Y, n_kernels=3, score_tol=1e-4)
@@ -102,7 +116,8 @@ def test_several_classes_share_their_kernels_under_hinge_loss():
 
 
 def test_one_column_twice_changes_nothing_but_the_scale():
-    K, y = KERNELS["P1"], TARGETS["P1"]
+    K = KERNELS["P1"]
+    y = TARGETS["P1"]
     one = mkl.GOMPRegressor(LAM, 3, kernels="precomputed").fit(K, y)
     two = mkl.GOMPRegressor(LAM, 3, kernels="precomputed").fit(K, np.column_stack([y, 2 * y]))
     assert list(two.selected_) == list(one.selected_)
@@ -110,14 +125,18 @@ def test_one_column_twice_changes_nothing_but_the_scale():
     assert two.objective_ == pytest.approx(5 * one.objective_)
     assert two.intercept_ == pytest.approx([y.mean(), 2 * y.mean()])
     column = mkl.GOMPRegressor(LAM, 3, kernels="precomputed").fit(K, y[:, None])
-    assert column.predict(K) == pytest.approx(one.predict(K)[:, None])  # as scikit-learn's own regressors do
+    # as scikit-learn's own regressors do
+    assert column.predict(K) == pytest.approx(one.predict(K)[:, None])
     assert column.dual_coef_.shape == (40, 1)
 
 
 def test_what_cannot_be_pursued_is_refused():
     K, plain, x = KERNELS["P1"], mkl.GOMPRegressor(kernels="precomputed"), np.arange(-20.0, 20.0)
     refused(
-        (lambda: plain.fit(K, np.where(np.arange(80).reshape(40, 2) == 7, np.nan, 1.0)), "NaN or infinite"),
+        (
+            lambda: plain.fit(K, np.where(np.arange(80).reshape(40, 2) == 7, np.nan, 1.0)),
+            "NaN or infinite",
+        ),
         (lambda: plain.fit(K, np.empty((40, 0))), "no columns"),
         (lambda: plain.fit(K, np.ones((39, 2))), "must be the same rows"),
         (
@@ -131,18 +150,22 @@ def test_what_cannot_be_pursued_is_refused():
 
 
 def test_copies_are_left_out_with_a_note_and_multiples_are_none():
-    K, y = KERNELS["P3"], TARGETS["P3"]
+    K = KERNELS["P3"]
+    y = TARGETS["P3"]
     model = mkl.GOMPRegressor(0.1, score_tol=0, kernels="precomputed").fit(K, y)
     assert list(model.selected_) == [0, 10]
     (note,) = model.notes_
     assert note.startswith("kernel 1, kernel 2")
     assert "the same as kernel 0, left out. keep_duplicates=True" in note
     kept = mkl.GOMPRegressor(0.1, 3, 0, keep_duplicates=True, kernels="precomputed").fit(K, y)
-    assert list(kept.selected_) == [0, 10, 1]  # a copy halves the shrinkage, so its score stays positive
+    # a copy halves the shrinkage, so its score stays positive
+    assert list(kept.selected_) == [0, 10, 1]
     assert kept.notes_ == ()
     K = KERNELS["P1"][[0, 1, 0, 0]] * np.array([1.0, 1.0, 4.0, 1.0])[:, None, None]
     assert exact_copies(K) == ((0, 3),)
-    assert set(mkl.GOMPRegressor(0.1, score_tol=0, kernels="precomputed").fit(K, TARGETS["P1"]).selected_) == {0, 1, 2}
+    assert set(
+        mkl.GOMPRegressor(0.1, score_tol=0, kernels="precomputed").fit(K, TARGETS["P1"]).selected_
+    ) == {0, 1, 2}
 
 
 # Subsamples, paths, refusals
@@ -161,13 +184,19 @@ def test_hinge_paths_equal_cold_fits(param, attribute, values):
 @every("lam", [1e-8, 1e-12, 1e-16, 1e-100, 1e-300])
 @every("cls, more", [(mkl.GOMPRegressor, {}), (mkl.GOMPClassifier, {"loss": "hinge"})])
 @every(
-    "kernels", [mkl.KernelDictionary.per_feature(mkl.Linear(), 3), mkl.KernelDictionary.rbf_widths([1.0, 5.0, 20.0])]
+    "kernels",
+    [
+        mkl.KernelDictionary.per_feature(mkl.Linear(), 3),
+        mkl.KernelDictionary.rbf_widths([1.0, 5.0, 20.0]),
+    ],
 )
 def test_a_vanishing_lam_is_answered_honestly_or_refused(lam, cls, more, kernels):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((60, 3))
-    y, K = X[:, 0] + 0.3 * rng.standard_normal(60), kernels.grams(X).values
-    target, model = np.sign(y) if more else y, cls(lam, kernels="precomputed", fit_intercept=False, **more)
+    y = X[:, 0] + 0.3 * rng.standard_normal(60)
+    K = kernels.grams(X).values
+    target = np.sign(y) if more else y
+    model = cls(lam, kernels="precomputed", fit_intercept=False, **more)
     try:
         model.fit(K, target)
     except ParameterError as error:
@@ -176,17 +205,24 @@ def test_a_vanishing_lam_is_answered_honestly_or_refused(lam, cls, more, kernels
         return
     f = np.tensordot(model.weights_, K, 1) @ model.dual_coef_
     errors = np.maximum(0, 1 - target * f) if more else (target - f) ** 2
-    assert model.objective_ == pytest.approx(float(errors.mean()) + lam * float(model.dual_coef_ @ f), rel=1e-6)
+    assert model.objective_ == pytest.approx(
+        float(errors.mean()) + lam * float(model.dual_coef_ @ f), rel=1e-6
+    )
     assert model.objective_ <= min(record.objective for record in model.history_) * (1 + 1e-6)
 
 
 def test_the_hinge_takes_a_tolerance():
-    """A loose machine is cheaper and within it; the path of the choice is the same where scores are far apart."""
+    """A loose machine is cheaper and within it; the path of the choice is the same where scores are
+    far apart.
+    """
     rng = np.random.default_rng(0)
     X = rng.standard_normal((80, 3))
     y = np.where(X[:, 0] + 0.5 * X[:, 1] + 0.3 * rng.standard_normal(80) > 0, 1, 0)
     kernels = mkl.KernelDictionary.per_feature(mkl.Linear(), 3)
-    sharp, loose = (mkl.GOMPClassifier(0.01, loss="hinge", kernels=kernels, tol=tol).fit(X, y) for tol in (1e-10, 1e-2))
+    sharp, loose = (
+        mkl.GOMPClassifier(0.01, loss="hinge", kernels=kernels, tol=tol).fit(X, y)
+        for tol in (1e-10, 1e-2)
+    )
     assert sharp.objective_ <= loose.objective_ * (1 + 1e-9)
     assert loose.objective_ <= sharp.objective_ * (1 + 1e-2)
     assert sharp.selected_[0] == loose.selected_[0] == 0

@@ -1,4 +1,6 @@
-"""Greedy coordinate descent against certified optima, computed paths, optimality conditions and reductions."""
+"""Greedy coordinate descent against certified optima, computed paths, optimality conditions and
+reductions.
+"""
 
 import re
 from fractions import Fraction
@@ -32,11 +34,17 @@ each_descent = every("case", DESCENTS)
 
 def solved(K, y, lam, n_kernels=None, tol=1e-3):
     """Algorithm 1 with up to ``n_kernels`` kernels."""
-    return run(FunctionalGreedy(K, Spectra.of(K), y, lam, n_kernels=n_kernels or len(K)), tol=tol, max_iter=99)
+    return run(
+        FunctionalGreedy(K, Spectra.of(K), y, lam, n_kernels=n_kernels or len(K)),
+        tol=tol,
+        max_iter=99,
+    )
 
 
 def algorithm_2(K, y, n_steps=30, linesearch=False):
-    method = EmpiricalGreedy(K, y, n_steps=n_steps, linesearch=linesearch, divisors=unit_step_divisors(K))
+    method = EmpiricalGreedy(
+        K, y, n_steps=n_steps, linesearch=linesearch, divisors=unit_step_divisors(K)
+    )
     return run(method, tol=0.0, max_iter=10_000)
 
 
@@ -60,26 +68,35 @@ def test_every_optimum_is_reached_by_the_steps_of_the_oracle_and_certified(case)
     for k, point in enumerate(fit.points[1:]):
         assert point.state.norms == pytest.approx(case.path_gradients[k], rel=1e-5, abs=1e-7)
         assert point.objective == pytest.approx(case.path_objective[k], rel=1e-8)
-        assert point.weights == pytest.approx(case.path_norms[k], abs=1e-4 * case.path_norms[k].max())
+        assert point.weights == pytest.approx(
+            case.path_norms[k], abs=1e-4 * case.path_norms[k].max()
+        )
     for d, point in enumerate(fit.points[2:], start=2):  # the rate of Theorem 1
         assert point.objective - case.dual <= greedy_rate_bound(case.norms.sum(), d)
 
 
 def test_how_algorithm_1_ends():
     case = OPTIMA[0]
-    K, y = case.K, case.y
+    K = case.K
+    y = case.y
     assert solved(K, y, case.lam, n_kernels=1).status is Status.COMPLETE
     none = solved(K, y, 1.001 * critical_lam(K, y))
     assert none.selected == ()
     assert none.gap == 0.0
     assert solved(K, 0 * y, 0.1).objective == 0
-    assert solved(K[:2], y, 1e-4, n_kernels=9, tol=0.0).status in (Status.EXHAUSTED, Status.CONVERGED, Status.ROUNDED)
+    assert solved(K[:2], y, 1e-4, n_kernels=9, tol=0.0).status in (
+        Status.EXHAUSTED,
+        Status.CONVERGED,
+        Status.ROUNDED,
+    )
 
 
 def test_descent_that_does_not_settle_is_reported(monkeypatch):
     monkeypatch.setattr(greedy, "SETTINGS", greedy.GreedySettings(sweeps=1, max_sweeps=2))
     monkeypatch.setattr(BlockDescent, "_jump", lambda self, chosen: False)
-    with pytest.raises(MKLError, match=r"has not settled after .* sweeps .* Remove near-duplicates, or raise lam"):
+    with pytest.raises(
+        MKLError, match=r"has not settled after .* sweeps .* Remove near-duplicates, or raise lam"
+    ):
         solved(OPTIMA[0].K, OPTIMA[0].y, OPTIMA[0].lam)
 
 
@@ -101,7 +118,10 @@ def rbf_problem(seed, widths, d=1, n=60):
 
 def long_value(K, y, lam, fit):
     """The objective of the published coefficients, in extended precision."""
-    parts = [(K[j].astype(np.longdouble) @ a, a) for j, a in zip(fit.selected, fit.dual_coef, strict=True)]
+    parts = [
+        (K[j].astype(np.longdouble) @ a, a)
+        for j, a in zip(fit.selected, fit.dual_coef, strict=True)
+    ]
     norms = sum(np.sqrt(max(a @ f, np.longdouble(0))) for f, a in parts)
     r = y - sum(f for f, _ in parts)
     return float(r @ r / (2 * y.size) + lam * norms)
@@ -109,7 +129,8 @@ def long_value(K, y, lam, fit):
 
 PROBLEMS = [
     *(rbf_problem(seed, widths) for seed in range(2) for widths in ((1, 2, 4), (0.3, 1, 3), (5, 10, 20))),
-    doubled(2, 32), doubled(1, 50),  # descent is out of sweeps, between two rounds that both have settled
+    # descent is out of sweeps, between two rounds that both have settled
+    doubled(2, 32), doubled(1, 50),
 ]  # fmt: skip
 
 
@@ -124,9 +145,11 @@ def test_a_tiny_lam_is_answered_honestly_or_refused(lam, K, y):
         fit = solved(K, y, lam)
     except ParameterError as error:
         assert lam < 1e-6
-        assert re.search(r"lam=\S+ is too small for these kernels.* double precision .* ten times as", str(error))  # noqa: PT017
+        pattern = r"lam=\S+ is too small for these kernels.* double precision .* ten times as"
+        assert re.search(pattern, str(error))  # noqa: PT017
         return
-    again, theta = long_value(K, y, lam, fit), fit.dual_point
+    again = long_value(K, y, lam, fit)
+    theta = fit.dual_point
     assert fit.objective == pytest.approx(again, rel=1e-6)
     assert fit.dual_objective <= again * (1 + 1e-9)
     assert fit.dual_objective == pytest.approx(theta @ y - 0.5 * y.size * (theta @ theta), rel=1e-9)
@@ -137,8 +160,8 @@ def test_a_tiny_lam_is_answered_honestly_or_refused(lam, K, y):
 
 @every("seed", range(4))
 def test_under_a_vanishing_lam_the_answer_is_the_interpolant_of_least_norm(seed):
-    """There L is nearly lam times the least sum of norms, at every lam the same multiple; block descent alone stands
-    still.
+    """There L is nearly lam times the least sum of norms, at every lam the same multiple; block
+    descent alone stands still.
     """
     K, y = rbf_problem(seed, (0.5, 1.0, 2.0), d=3)
     larger, smaller = (solved(K, y, lam) for lam in (1e-8, 1e-10))
@@ -150,7 +173,9 @@ def test_under_a_vanishing_lam_the_answer_is_the_interpolant_of_least_norm(seed)
 def test_products_in_twice_the_precision():
     rng = np.random.default_rng(0)
     a, b = rng.standard_normal((2, 200)) * 10.0 ** rng.integers(-8, 9, (2, 200))
-    true = float(sum(Fraction(x) * Fraction(z) for x, z in zip(a.tolist(), b.tolist(), strict=True)))
+    true = float(
+        sum(Fraction(x) * Fraction(z) for x, z in zip(a.tolist(), b.tolist(), strict=True))
+    )
     assert exact_dot(a, b) == pytest.approx(true, rel=1e-15)
     u = rng.standard_normal(50)
     K = np.eye(50) - np.outer(u, u) / (u @ u)  # K u is nothing but rounding
@@ -174,14 +199,19 @@ def test_every_step_of_algorithm_2(case):
     assert fit.status is Status.COMPLETE
     assert fit.dual_objective is None
     step = "linesearch" if case.linesearch else "unit"
-    model = mkl.GreedyMKLRegressor("empirical", n_kernels=12, step=step, kernels="precomputed", fit_intercept=False)
+    model = mkl.GreedyMKLRegressor(
+        "empirical", n_kernels=12, step=step, kernels="precomputed", fit_intercept=False
+    )
     model.fit(case.K, case.y)
     assert list(model.steps_) == list(case.picks[:12])
-    assert 0.5 * np.mean((case.y - model.predict(case.K)) ** 2) == pytest.approx(case.loss[11], abs=1e-12)
+    assert 0.5 * np.mean((case.y - model.predict(case.K)) ** 2) == pytest.approx(
+        case.loss[11], abs=1e-12
+    )
 
 
 def test_large_kernels_are_rescaled_where_the_unit_step_would_diverge():
-    K, y = KERNELS["P1"], TARGETS["P1"]
+    K = KERNELS["P1"]
+    y = TARGETS["P1"]
     big = K * (3.0 * len(y) / np.linalg.eigvalsh(K)[:, -1])[:, None, None]
     assert unit_step_divisors(K) == pytest.approx(np.ones(8))
     assert unit_step_divisors(big) == pytest.approx(np.full(8, 3.0))
@@ -189,7 +219,9 @@ def test_large_kernels_are_rescaled_where_the_unit_step_would_diverge():
     assert run(free, tol=0, max_iter=99).objective > 100.0  # what happens without
     assert algorithm_2(big, y, 10).objective < 0.3
     assert algorithm_2(K, np.zeros(40)).status is Status.NO_GAIN
-    scaled, plain = (mkl.GreedyMKLRegressor("empirical", kernels="precomputed").fit(one, y) for one in (big, K))
+    scaled, plain = (
+        mkl.GreedyMKLRegressor("empirical", kernels="precomputed").fit(one, y) for one in (big, K)
+    )
     assert len(scaled.notes_) == 8
     assert all("lmax(K/n) is 3, above 1" in note for note in scaled.notes_)
     assert plain.notes_ == ()
@@ -225,11 +257,13 @@ def test_several_classes_are_one_against_the_rest_and_the_intercept_is_the_mean(
 @every("several", [False, True])
 def test_a_path_over_s_is_one_run_cut_short(criterion, several, table):
     X, codes, _ = table
-    y, sizes = codes if several else codes == 1, [3, 1, 2, 6]
+    y = codes if several else codes == 1
+    sizes = [3, 1, 2, 6]
     model = mkl.GreedyMKLClassifier(criterion, lam=0.01, tol=1e-6)
     path = mkl.fit_path(model, X[:50], y[:50], "s", sizes, X[50:], y[50:])
     for k, size in enumerate(sizes):
-        point, cold = path.estimators[k], model.copy_with("n_kernels", size).fit(X[:50], y[:50])
+        point = path.estimators[k]
+        cold = model.copy_with("n_kernels", size).fit(X[:50], y[:50])
         assert point.weights_ == pytest.approx(cold.weights_)
         assert path.objective[k] == pytest.approx(np.sum(cold.objective_))
         assert path.val_score[k] == cold.score(X[50:], y[50:])

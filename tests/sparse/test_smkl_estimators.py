@@ -1,4 +1,6 @@
-"""Sparse MKL as estimators: scikit-learn's conventions, one against one, explicit groups, starts, paths, refusals."""
+"""Sparse MKL as estimators: scikit-learn's conventions, one against one, explicit groups, starts,
+paths, refusals.
+"""
 
 import itertools
 import re
@@ -32,7 +34,9 @@ def table():
 @pytest.fixture(scope="module")
 def iris():
     X, y = load_iris(return_X_y=True)
-    model = SMKLClassifier(kernels=KernelDictionary.per_feature((Linear(), RBF(1.0, relative=True)), 4), C=10.0)
+    model = SMKLClassifier(
+        kernels=KernelDictionary.per_feature((Linear(), RBF(1.0, relative=True)), 4), C=10.0
+    )
     return X, y, model.fit(X, y)
 
 
@@ -48,7 +52,8 @@ def test_one_against_one_has_its_own_kernels_for_every_pair(iris):
     assert model.mean_kernels_ == pytest.approx(per_pair.mean())
     assert per_pair.max() <= model.n_kernels_ == len(model.selected_)
     assert model.score(X, y) > 0.93
-    stack, rows = model.kernels.grams(X, normalise="trace"), np.flatnonzero(y != 0)
+    stack = model.kernels.grams(X, normalise="trace")
+    rows = np.flatnonzero(y != 0)
     alone = SMKLClassifier(kernels="precomputed", C=10.0).fit(stack.block(rows, rows), y[rows])
     assert model.weights_[2] == pytest.approx(alone.weights_)
     assert model.dual_coef_[2][rows] == pytest.approx(alone.dual_coef_)
@@ -60,7 +65,8 @@ def test_votes_decide_and_margins_only_break_ties(iris):
     X, _, model = iris
     rng = np.random.default_rng(0)
     new = X.min(axis=0) + rng.uniform(size=(300, 4)) * np.ptp(X, axis=0)
-    scores, votes = model.contributions(new).sum(axis=0) + model.intercept_, np.zeros((300, 3))
+    scores = model.contributions(new).sum(axis=0) + model.intercept_
+    votes = np.zeros((300, 3))
     for k, pair in enumerate(model.pairs_):
         votes[np.arange(300), np.where(scores[:, k] > 0, pair[1], pair[0])] += 1
     decision = model.decision_function(new)
@@ -72,16 +78,24 @@ def test_votes_decide_and_margins_only_break_ties(iris):
 
 
 def test_explicit_groups_are_the_group_lasso():
-    """sum_k sqrt(d_k) ||w_k|| + C/2 ||y - X w||^2, by its optimality conditions on the columns themselves."""
+    """sum_k sqrt(d_k) ||w_k|| + C/2 ||y - X w||^2, by its optimality conditions on the columns
+    themselves.
+    """
     rng = np.random.default_rng(3)
     X = rng.standard_normal((60, 9))
     groups = [0, 1, 2, 3], [4, 5], [6], [7, 8]
     y = X[:, :4] @ [1.0, -1.0, 0.5, 2.0] + 1.5 * X[:, 6] + 0.1 * rng.standard_normal(60)
-    kernels = KernelDictionary(KernelDictionary.per_group(Linear(), groups).specs, standardize=False)
-    asked = SMKLRegressor("gl", C=0.3, kernels=kernels, normalise=None, fit_intercept=False, tol=1e-9, max_iter=5000)
-    model, etas = asked.fit(X, y), np.sqrt([4, 2, 1, 2])
+    kernels = KernelDictionary(
+        KernelDictionary.per_group(Linear(), groups).specs, standardize=False
+    )
+    asked = SMKLRegressor(
+        "gl", C=0.3, kernels=kernels, normalise=None, fit_intercept=False, tol=1e-9, max_iter=5000
+    )
+    model = asked.fit(X, y)
+    etas = np.sqrt([4, 2, 1, 2])
     assert group_sizes(kernels.grams(X, normalise=None)) == pytest.approx(etas)
-    residual, norms = y - X @ model.coef_, np.array([np.linalg.norm(model.coef_[columns]) for columns in groups])
+    residual = y - X @ model.coef_
+    norms = np.array([np.linalg.norm(model.coef_[columns]) for columns in groups])
     assert model.predict(X) == pytest.approx(X @ model.coef_)
     assert set(model.selected_) == {0, 2}
     for m, columns in enumerate(groups):
@@ -95,21 +109,27 @@ def test_explicit_groups_are_the_group_lasso():
 
 def test_linear_coefficients_are_there_only_for_linear_kernels(table):
     X, _, y = table
-    linear, Z = KernelDictionary.per_feature(Linear(), 4), (X - X.mean(axis=0)) / X.std(axis=0)
+    linear = KernelDictionary.per_feature(Linear(), 4)
+    Z = (X - X.mean(axis=0)) / X.std(axis=0)
     several = SMKLClassifier(kernels=linear, C=5.0).fit(X, np.digitize(y, [-0.5, 0.5]))
     assert several.coef_.shape == (3, 4)
     assert several.contributions(X).sum(axis=0) + several.intercept_ == pytest.approx(
         Z @ several.coef_.T + several.intercept_
     )
     curved = SMKLRegressor(kernels=KernelDictionary.rbf_grid([1.0]), C=5.0).fit(X, y)
-    for model, words in ((curved, "another kernel is in use"), (SMKLRegressor(), "needs a fit on a table")):
+    for model, words in (
+        (curved, "another kernel is in use"),
+        (SMKLRegressor(), "needs a fit on a table"),
+    ):
         with pytest.raises(AttributeError, match=words):
             _ = model.coef_
 
 
 def test_group_weights_count_columns_only_for_explicit_linear_groups(table):
     kernels = KernelDictionary.per_group((Linear(), RBF(1.0)), {"a": (0, 1, 2), "b": (3,)})
-    assert group_sizes(kernels.grams(table[0], normalise=None)) == pytest.approx((np.sqrt(3.0), 1.0, 1.0, 1.0))
+    assert group_sizes(kernels.grams(table[0], normalise=None)) == pytest.approx(
+        (np.sqrt(3.0), 1.0, 1.0, 1.0)
+    )
     assert group_sizes(kernels.grams(table[0], normalise="trace")) == 1.0
     assert group_sizes(GramStack.from_array(kernels.grams(table[0]).values)) == 1.0
     cheap = SMKLRegressor(kernels=kernels, C=5.0).fit(table[0], table[2])
@@ -121,7 +141,8 @@ def test_group_weights_count_columns_only_for_explicit_linear_groups(table):
 def test_several_starts_keep_the_best_and_tell_the_spread(table):
     X, _, y = table
     one, many, again = (
-        SMKLRegressor("log", C=5.0, kernels=KERNELS, n_starts=n, random_state=0).fit(X, y) for n in (1, 6, 6)
+        SMKLRegressor("log", C=5.0, kernels=KERNELS, n_starts=n, random_state=0).fit(X, y)
+        for n in (1, 6, 6)
     )
     found = many.start_objectives_
     assert found.shape == (6,)
@@ -132,7 +153,9 @@ def test_several_starts_keep_the_best_and_tell_the_spread(table):
     assert many.start_kernels_[np.argmin(found)] == many.n_kernels_
     assert "A local minimum, the best of 1 start;" in one._repr_html_()
     assert "the best of 6 starts, over which the objective spreads by" in many._repr_html_()
-    assert "every start ends in the same optimum" in SMKLRegressor("gl", C=5.0).fit(X, y)._repr_html_()
+    assert (
+        "every start ends in the same optimum" in SMKLRegressor("gl", C=5.0).fit(X, y)._repr_html_()
+    )
     assert np.array_equal(again.start_objectives_, found)
 
 
@@ -143,16 +166,22 @@ def twice(table):
     return np.concatenate([K, K])
 
 
-def test_of_exact_copies_the_first_or_cheapest_stands_for_all_and_those_that_compete_are_parted(table, twice):
+def test_of_exact_copies_the_first_or_cheapest_stands_for_all_and_those_that_compete_are_parted(
+    table, twice
+):
     """Equal weights of copies are a saddle: there half of the kernels could go and L would fall."""
 
     def fitted(**more):
         return SMKLRegressor(kernels="precomputed", C=5.0, **more).fit(twice, table[2])
 
-    model, apart = fitted(), fitted(tol=1e-6, init_jitter=0.1, random_state=0)
+    model = fitted()
+    apart = fitted(tol=1e-6, init_jitter=0.1, random_state=0)
     assert not model.weights_[2:].any()
     assert model.objective_ <= apart.objective_ + 1e-3
-    assert model.notes_[0] == "kernel 2: the same as kernel 0, left out. keep_duplicates=True lets every copy compete."
+    assert (
+        model.notes_[0]
+        == "kernel 2: the same as kernel 0, left out. keep_duplicates=True lets every copy compete."
+    )
     even = fitted(tol=1e-4, tol_mode="absolute")
     assert even.weights_[0] == pytest.approx(even.weights_[2])
     assert even.notes_ == ()
@@ -168,12 +197,18 @@ def test_of_exact_copies_the_first_or_cheapest_stands_for_all_and_those_that_com
 
 
 def test_near_copies_are_distinguished_at_the_usual_tolerance(table):
-    """Six widths that differ by 1e-4: settled at tol 1e-3 they share, and L is half as large again as with one of
-    them.
+    """Six widths that differ by 1e-4: settled at tol 1e-3 they share, and L is half as large again
+    as with one of them.
     """
     X, _, y = table
-    K = KernelDictionary.rbf_widths([1.0 + 1e-4 * k for k in range(6)]).grams(X, normalise="trace").values
-    usual, sharp = (SMKLRegressor(kernels="precomputed", C=50.0, tol=tol).fit(K, y) for tol in (1e-3, 1e-9))
+    K = (
+        KernelDictionary.rbf_widths([1.0 + 1e-4 * k for k in range(6)])
+        .grams(X, normalise="trace")
+        .values
+    )
+    usual, sharp = (
+        SMKLRegressor(kernels="precomputed", C=50.0, tol=tol).fit(K, y) for tol in (1e-3, 1e-9)
+    )
     assert usual.n_kernels_ == sharp.n_kernels_ == 1
     assert usual.objective_ == pytest.approx(sharp.objective_, rel=1e-3)
 
@@ -181,7 +216,10 @@ def test_near_copies_are_distinguished_at_the_usual_tolerance(table):
 def test_the_grid_of_a_path_starts_where_no_kernel_is_kept(table):
     stack = KERNELS.grams(table[0], normalise="trace")
     grid = path_grid(SMKLClassifier(kernels=KERNELS), stack, table[1], "C", 9)
-    kept = [SMKLClassifier(kernels=KERNELS, C=C).fit(table[0], table[1]).n_kernels_ for C in grid[[0, -1]]]
+    kept = [
+        SMKLClassifier(kernels=KERNELS, C=C).fit(table[0], table[1]).n_kernels_
+        for C in grid[[0, -1]]
+    ]
     assert kept[0] == 0
     assert kept[1] > 0
 
@@ -192,7 +230,11 @@ def _runaway(C, seed=1, terms="log"):
     rows = rng.standard_normal((32, 3))
     y = np.where(rows[:, 0] + np.sin(2 * rows[:, 1]) + 0.3 * rng.standard_normal(32) > 0, 1, -1)
     kernels = KernelDictionary.per_feature(RBF(1.0), 3)
-    return SMKLClassifier(terms=terms, C=C, loss="squared", normalise="trace", kernels=kernels), rows, y
+    return (
+        SMKLClassifier(terms=terms, C=C, loss="squared", normalise="trace", kernels=kernels),
+        rows,
+        y,
+    )
 
 
 @every("C, seed", [(25.0, 1), (50.0, 1), (100.0, 0)])
@@ -206,20 +248,28 @@ def test_a_weight_that_runs_away_ends_at_the_last_point_that_can_be_carried(C, s
     assert model.status_ is Status.RAN_AWAY
     assert model.objective_ < 0.6 * reported[0]
     assert min(reported) >= model.objective_  # nothing is reported of points that cannot be trusted
-    K, a = model.kernels.grams(rows, normalise="trace").values, model.dual_coef_
+    K = model.kernels.grams(rows, normalise="trace").values
+    a = model.dual_coef_
     f = np.einsum("m,mij,j->i", model.weights_, K, a) + model.intercept_
     price = LogTerm().value(model.weights_**2 * np.einsum("i,mij,j->m", a, K, a))
-    assert 0.5 * C * float(np.sum((y - f) ** 2)) + price == pytest.approx(model.objective_, rel=1e-4)
+    assert 0.5 * C * float(np.sum((y - f) ** 2)) + price == pytest.approx(
+        model.objective_, rel=1e-4
+    )
 
 
 def test_where_only_the_start_can_be_carried_or_nothing_that_is_said_and_the_group_lasso_holds_the_weight():
     for C in (1e7, 1e8):  # from 1e10 on it hangs on rounding whether the start can be carried
         model, rows, y = _runaway(C)
-        with pytest.warns(NotConvergedWarning, match="That last point is the start: .* say nothing about the kernels"):
+        with pytest.warns(
+            NotConvergedWarning,
+            match="That last point is the start: .* say nothing about the kernels",
+        ):
             model.fit(rows, y)
         assert model.status_ is Status.RAN_AWAY
         assert np.ptp(model.weights_) == 0.0
-    with pytest.raises(KernelError, match=r'terms="log" at C=1e\+13 a kernel weight has run to .*terms="log\+gl"'):
+    with pytest.raises(
+        KernelError, match=r'terms="log" at C=1e\+13 a kernel weight has run to .*terms="log\+gl"'
+    ):
         _runaway(1e13)[0].fit(rows, y)
     held = _runaway(25.0, terms="log+gl")[0].fit(rows, y)
     assert held.weights_.max() < 100
@@ -246,7 +296,11 @@ def test_every_pair_without_a_kernel_is_named_with_the_C_from_which_one_stays(ir
     kernels = KernelDictionary.per_feature(Linear(), 4)
     ask = {"kernels": kernels, "loss": "squared", "terms": "gl"}
     empty = SMKLClassifier(C=1e-4, **ask).fit(X, names)
-    without = [pair for pair, weights in zip(empty.pairs_, empty.weights_, strict=True) if not weights.any()]
+    without = [
+        pair
+        for pair, weights in zip(empty.pairs_, empty.weights_, strict=True)
+        if not weights.any()
+    ]
     assert len(without) == len(empty.notes_) > 0
     (first, second), note = without[0], empty.notes_[0]
     assert f"between {empty.classes_[first]} and {empty.classes_[second]}," in note

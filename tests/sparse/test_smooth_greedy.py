@@ -1,4 +1,6 @@
-"""The greedy methods with every loss that has a slope: scores, refits and minimisers against independent solvers."""
+"""The greedy methods with every loss that has a slope: scores, refits and minimisers against
+independent solvers.
+"""
 
 import warnings
 
@@ -15,12 +17,14 @@ from mklcore.sparse.gomp import LossGOMP
 from mklcore.sparse.greedy import EmpiricalGreedy, has_rate
 from tests.helpers.every import every
 
-SIGNED, LOSSES = ("logistic", "squared_hinge"), ("logistic", "squared_hinge", "huber")
+SIGNED = ("logistic", "squared_hinge")
+LOSSES = ("logistic", "squared_hinge", "huber")
 
 
 def random_problem(seed):
     rng = np.random.default_rng(seed)
-    n, M = 10, int(rng.integers(3, 6))
+    n = 10
+    M = int(rng.integers(3, 6))
     factors = [rng.standard_normal((n, 3)) / np.sqrt(3) for _ in range(M)]
     f = factors[0] @ rng.standard_normal(3) + 0.5 * factors[1] @ rng.standard_normal(3)
     name = LOSSES[seed % 3]
@@ -46,31 +50,41 @@ def solved(problem):
 def test_scores_and_refits_of_pursuit(seed):
     factors, y, name, lam = random_problem(seed)
     K = np.array([L @ L.T for L in factors])
-    method = LossGOMP(K, y[:, None], lam, n_kernels=2, score_tol=0.0, loss=make_loss(name), fit_intercept=True)
+    method = LossGOMP(
+        K, y[:, None], lam, n_kernels=2, score_tol=0.0, loss=make_loss(name), fit_intercept=True
+    )
     first, second, third = run(method, tol=0.0, max_iter=10).points
 
     def least(chosen, b):
         """The least loss over the factors of some kernels."""
         betas = [cp.Variable(L.shape[1]) for L in chosen]
         f = sum(L @ beta for L, beta in zip(chosen, betas, strict=True)) + b
-        return solved(cp.Problem(cp.Minimize(errors(name, f, y) + lam * sum(map(cp.sum_squares, betas)))))
+        return solved(
+            cp.Problem(cp.Minimize(errors(name, f, y) + lam * sum(map(cp.sum_squares, betas))))
+        )
 
     gains = [first.objective - least([L], float(first.state.intercepts[0])) for L in factors]
     assert second.state.scores == pytest.approx(gains, abs=2e-5)
     assert second.selected == (int(np.argmax(second.state.scores)),)
-    assert third.objective == pytest.approx(least([factors[j] for j in third.selected], cp.Variable()), abs=1e-5)
+    assert third.objective == pytest.approx(
+        least([factors[j] for j in third.selected], cp.Variable()), abs=1e-5
+    )
 
 
 @every("seed, name", enumerate(LOSSES))
 def test_algorithm_2_falls_towards_the_least_loss(seed, name):
     factors, y, _, _ = random_problem(seed)
-    K, loss = np.array([L @ L.T for L in factors]), make_loss(name)
-    method = EmpiricalGreedy(K, y, loss=loss, n_steps=60, divisors=np.ones(len(K)), fit_intercept=True)
+    K = np.array([L @ L.T for L in factors])
+    loss = make_loss(name)
+    method = EmpiricalGreedy(
+        K, y, loss=loss, n_steps=60, divisors=np.ones(len(K)), fit_intercept=True
+    )
     values = [point.objective for point in run(method, tol=0.0, max_iter=61).points]
     assert np.all(np.diff(values) <= 1e-12)
     whole = np.hstack([*factors, np.ones((len(y), 1))])
     least = scipy.optimize.minimize(
-        lambda beta: np.mean(loss.value(whole @ beta, y)) + 1e-3 * beta @ beta, np.zeros(whole.shape[1])
+        lambda beta: np.mean(loss.value(whole @ beta, y)) + 1e-3 * beta @ beta,
+        np.zeros(whole.shape[1]),
     )
     assert values[-1] < 0.5 * values[0] + 0.5 * least.fun
 
@@ -82,7 +96,9 @@ def test_algorithm_2_falls_towards_the_least_loss(seed, name):
 def test_classes(loss):
     data = mkl.load_sample("iris")
     kernels = mkl.KernelDictionary.per_feature(mkl.RBF(1.0, relative=True), 4)
-    pursuit = mkl.GOMPClassifier(lam=1e-3, n_kernels=2, loss=loss, fit_intercept=True, kernels=kernels)
+    pursuit = mkl.GOMPClassifier(
+        lam=1e-3, n_kernels=2, loss=loss, fit_intercept=True, kernels=kernels
+    )
     greedy = mkl.GreedyMKLClassifier("empirical", loss=loss, fit_intercept=True, kernels=kernels)
     for model in (pursuit, greedy):
         model.fit(data.X, data.y)
@@ -104,7 +120,8 @@ def test_rates_are_claimed_where_the_second_derivative_stays():
 
 def test_refusals():
     X = np.random.default_rng(0).standard_normal((30, 3))
-    y, signs = X[:, 0], np.sign(X[:, 0])
+    y = X[:, 0]
+    signs = np.sign(X[:, 0])
     refused = [
         (mkl.GOMPRegressor(loss="hinge"), y, "loss must be one of squared, huber here"),
         (mkl.GOMPClassifier(loss="huber"), signs, "loss must be one of"),
@@ -119,4 +136,6 @@ def test_refusals():
             model.fit(X, target)
     without_slope = make_loss("epsilon_insensitive")
     with pytest.raises(ParameterError, match="has none"):
-        LossGOMP(np.eye(3)[None], np.ones((3, 1)), 0.1, n_kernels=1, score_tol=0.0, loss=without_slope)
+        LossGOMP(
+            np.eye(3)[None], np.ones((3, 1)), 0.1, n_kernels=1, score_tol=0.0, loss=without_slope
+        )

@@ -1,10 +1,10 @@
 """Players: figures and tables that move with a slider in the browser, without a word from a server.
 
-A player is HTML, CSS and one ES module, whose default export is called with ``{parentElement, data, setStateValue}``:
-the element that holds the HTML, everything the slider can show, and whom to tell where it came to rest. Streamlit
-mounts it as a component; a page of its own calls it with a function that does nothing. Colours and type come from the
-custom properties ``--st-text-color``, ``--st-background-color``, ``--st-primary-color``, ``--st-border-color``,
-``--st-font``.
+A player is HTML, CSS and one ES module, whose default export is called with ``{parentElement, data,
+setStateValue}``: the element that holds the HTML, everything the slider can show, and whom to tell
+where it came to rest. Streamlit mounts it as a component; a page of its own calls it with a
+function that does nothing. Colours and type come from the custom properties ``--st-text-color``,
+``--st-background-color``, ``--st-primary-color``, ``--st-border-color``, ``--st-font``.
 
     elements, slider, cursor, axes       what players share: one slider, and one cursor over figures
     marks                                marks of a picture that are chosen by a click or by keys alone
@@ -36,7 +36,8 @@ PLAYERS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "chart": (("elements", "cursor", "axes"), ()),
     "playground": (("elements", "norms"), ("slider",)),
 }
-SHARED = ("elements", "norms", "slider", "cursor", "axes", "marks")  # in the order in which they depend on each other
+# in the order in which they depend on each other
+SHARED = ("elements", "norms", "slider", "cursor", "axes", "marks")
 
 
 class Player(NamedTuple):
@@ -54,12 +55,14 @@ def player(name: str) -> Player:
         raise ParameterError(f"There is no player {name!r}. Players: {', '.join(PLAYERS)}.")
     scripts, styles = PLAYERS[name]
     css = "".join(text_of(f"{part}.css") for part in (*styles, name))
-    return Player(text_of(f"{name}.html"), css, "\n".join(text_of(f"{part}.js") for part in (*scripts, name)))
+    return Player(
+        text_of(f"{name}.html"), css, "\n".join(text_of(f"{part}.js") for part in (*scripts, name))
+    )
 
 
 def bundle(names: Sequence[str]) -> str:
-    """Several players as one script for a page of its own: what they share once, then an object ``PLAYERS`` by their
-    names, each with its ``html``, its ``css`` and the function ``play``.
+    """Several players as one script for a page of its own: what they share once, then an object
+    ``PLAYERS`` by their names, each with its ``html``, its ``css`` and the function ``play``.
     """
     wanted = {part for name in names for part in PLAYERS[name][0]}
     parts = [text_of(f"{part}.js") for part in SHARED if part in wanted]

@@ -1,4 +1,6 @@
-"""A path whose cursor Python follows and can move: the page of the path in a frame, and a bridge of a few lines."""
+"""A path whose cursor Python follows and can move: the page of the path in a frame, and a bridge of
+a few lines.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ from mklcore.paths.path import Path
 
 
 class PathWidget(AnyWidget):
-    """The picture of a path. ``index`` is where its cursor stands; set it to lead the cursor, observe it to follow.
+    """The picture of a path.
+
+    ``index`` is where its cursor stands; set it to lead the cursor, observe it to follow.
 
     >>> from mklcore import LpMKLClassifier, fit_path, load_sample
     >>> data = load_sample("iris")
@@ -41,5 +45,7 @@ class PathWidget(AnyWidget):
     def _inside(self, proposal: Any) -> int:
         index = int(proposal["value"])
         if not 0 <= index < len(self.path):
-            raise ParameterError(f"The path has points 0 to {len(self.path) - 1}; got the index {index}.")
+            raise ParameterError(
+                f"The path has points 0 to {len(self.path) - 1}; got the index {index}."
+            )
         return index

@@ -1,7 +1,7 @@
 """Published experiments as library calls; ``EXPERIMENTS`` lists them by key.
 
-What the papers did and found is in ``published``, what was found here in ``recorded``, and how it is measured in one
-module per subject.
+What the papers did and found is in ``published``, what was found here in ``recorded``, and how it
+is measured in one module per subject.
 """
 
 from mklcore.gallery.experiments import greedy, hkl, lp, proteins, smkl, times

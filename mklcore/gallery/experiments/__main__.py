@@ -1,10 +1,12 @@
-"""Published experiments from the command line: run one small or in full, or list what comes with the project.
+"""Published experiments from the command line: run one small or in full, or list what comes with
+the project.
 
 python -m mklcore.gallery.experiments                           every key, with what was found and how long it took
 python -m mklcore.gallery.experiments lp_fig3 --small           less than a minute
 python -m mklcore.gallery.experiments hkl_table1 --data DIR --jobs 2 --out run.json
 
-What is to be kept with --out is kept line by line beside it: the same command again goes on where a run was cut short.
+What is to be kept with --out is kept line by line beside it: the same command again goes on where a
+run was cut short.
 """
 
 from __future__ import annotations
@@ -31,13 +33,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if asked.name is None:
         print("\n".join(map("\t".join, overview())))
         return 0
-    experiment, part = EXPERIMENTS[asked.name], f"{asked.out}.part"
+    experiment = EXPERIMENTS[asked.name]
+    part = f"{asked.out}.part"
     memory = Memory(part, verbose=0) if asked.out else None
     try:
         found = experiment.run(
-            asked.repetitions or (SMALL if asked.small else None), asked.rows or None, asked.seed, _tell,
-            quick=asked.small, data=asked.data, n_jobs=asked.jobs, memory=memory,
-        )  # fmt: skip
+            asked.repetitions or (SMALL if asked.small else None),
+            asked.rows or None,
+            asked.seed,
+            _tell,
+            quick=asked.small,
+            data=asked.data,
+            n_jobs=asked.jobs,
+            memory=memory,
+        )
     except MKLError as error:
         print(error, file=sys.stderr)
         return 1
@@ -53,18 +62,30 @@ def _parser() -> argparse.ArgumentParser:
         "python -m mklcore.gallery.experiments", description="Run a published experiment again."
     )
     parser.add_argument(
-        "name", nargs="?", choices=list(EXPERIMENTS), help="which; without it, what comes with the project"
+        "name",
+        nargs="?",
+        choices=list(EXPERIMENTS),
+        help="which; without it, what comes with the project",
     )
-    parser.add_argument("--small", action="store_true", help="few rows and repetitions, about a minute")
+    parser.add_argument(
+        "--small", action="store_true", help="few rows and repetitions, about a minute"
+    )
     parser.add_argument("--data", metavar="DIR", help="a folder of data files (or MKLCORE_DATA)")
-    parser.add_argument("--jobs", type=int, help="lines measured at a time, in processes; -1 for one a core")
+    parser.add_argument(
+        "--jobs", type=int, help="lines measured at a time, in processes; -1 for one a core"
+    )
     parser.add_argument("--repetitions", type=int)
-    parser.add_argument("--rows", action="append", help="one of the rows; may be given several times")
+    parser.add_argument(
+        "--rows", action="append", help="one of the rows; may be given several times"
+    )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument(
         "--out",
         metavar="FILE",
-        help="keep every sample as JSON, which the Experiments page opens; a run that was cut short goes on",
+        help=(
+            "keep every sample as JSON, which the Experiments page opens; a run that was cut "
+            "short goes on"
+        ),
     )
     return parser
 
@@ -78,14 +99,21 @@ def _reported(experiment: Experiment, found: Outcome) -> Iterable[str]:
     compared = experiment.compare(found)
     yield f"{experiment.paper}: {experiment.title}"
     yield f"Reference: {experiment.source}."
-    size = (f"{found.repetitions} repetitions", f"seed {found.seed}", found.took, "small" if found.quick else "")
+    size = (
+        f"{found.repetitions} repetitions",
+        f"seed {found.seed}",
+        found.took,
+        "small" if found.quick else "",
+    )
     yield ", ".join(filter(None, size))
     yield "\t".join([experiment.row_name, *found.columns])
     for i, row in enumerate(found.rows):
         yield "\t".join([row, *(_cell(compared, i, j) for j in range(len(found.columns)))])
     judged = experiment.judge(found)
     yield f"What the paper states: {counted(judged)}."
-    yield from (f"- {one.claim.sentence}\n  {one.answer.capitalize()}. {one.figures}" for one in judged)
+    yield from (
+        f"- {one.claim.sentence}\n  {one.answer.capitalize()}. {one.figures}" for one in judged
+    )
     far = [
         f"{compared.rows[i]}, {compared.columns[j]} ({compared.difference[i, j]:+.3g})"
         for i, j in np.argwhere(compared.beyond())
@@ -99,17 +127,28 @@ def _reported(experiment: Experiment, found: Outcome) -> Iterable[str]:
 
 
 def _cell(compared: PaperComparison, i: int, j: int) -> str:
-    ours, error, reference = compared.ours[i, j], compared.ours_error[i, j], compared.reference[i, j]
+    ours = compared.ours[i, j]
+    error = compared.ours_error[i, j]
+    reference = compared.reference[i, j]
     said = "-" if np.isnan(ours) else f"{ours:.4g}" + ("" if np.isnan(error) else f"±{error:.2g}")
     return said if np.isnan(reference) else f"{said} ({reference:.4g})"
 
 
 def overview() -> list[tuple[str, ...]]:
-    """A heading, then one line per run that comes with the project: verdicts, cells compared, those beyond three
-    standard errors (a dash where no number stands beside ours), and seconds.
+    """A heading, then one line per run that comes with the project: verdicts, cells compared, those
+    beyond three standard errors (a dash where no number stands beside ours), and seconds.
     """
     lines: list[tuple[str, ...]] = [
-        ("key", "published in", "rows", "repetitions", "claims", "compared", "beyond 3 s.e.", "took")
+        (
+            "key",
+            "published in",
+            "rows",
+            "repetitions",
+            "claims",
+            "compared",
+            "beyond 3 s.e.",
+            "took",
+        )
     ]
     for key, experiment in EXPERIMENTS.items():
         found = records(key)
@@ -119,7 +158,11 @@ def overview() -> list[tuple[str, ...]]:
             compared = experiment.compare(run)
             size = f"{run.repetitions}{', small' if run.quick else ''}"
             far = str(int(compared.beyond().sum())) if compared.compared else "–"
-            counts = (f"{len(run.rows)} of {len(experiment.rows)}", size, counted(experiment.judge(run)))
+            counts = (
+                f"{len(run.rows)} of {len(experiment.rows)}",
+                size,
+                counted(experiment.judge(run)),
+            )
             lines.append((key, experiment.paper, *counts, str(compared.compared), far, run.took))
     return lines
 

@@ -1,7 +1,9 @@
-"""What a published experiment is: the paper's numbers and claims as data, and a function that measures a line again.
+"""What a published experiment is: the paper's numbers and claims as data, and a function that
+measures a line again.
 
-The data are in ``published``, one file each: what the paper did, rows, columns and numbers of its table, what it states
-(see ``claims``), and what it leaves open. ``shared.toml`` holds sentences that several of them put in by name.
+The data are in ``published``, one file each: what the paper did, rows, columns and numbers of its
+table, what it states (see ``claims``), and what it leaves open. ``shared.toml`` holds sentences
+that several of them put in by name.
 """
 
 from __future__ import annotations
@@ -30,12 +32,14 @@ Progress = Callable[[int, int], Any] | None
 SMALL = 2  # repetitions of a small run: the fewest that have a standard error
 FOLDER = "MKLCORE_DATA"  # the folder of data files where none is named
 PUBLISHED = Path(__file__).with_name("published")
-_SPREADS = {"standard deviation": 0.0, "standard error": 1.0, "95 % interval": 1.96}  # in standard errors
+# in standard errors
+_SPREADS = {"standard deviation": 0.0, "standard error": 1.0, "95 % interval": 1.96}
 
 
 @dataclass(frozen=True)
 class TableLine:
-    """One line of a table to measure: the row, the seed, the how-manieth time, with few rows of data or not.
+    """One line of a table to measure: the row, the seed, the how-manieth time, with few rows of
+    data or not.
 
     ``folder`` of data files.
     """
@@ -56,23 +60,29 @@ class TableLine:
         if not self.folder or not path.is_file():
             where = f"it is not in {self.folder[:200]!r}" if self.folder else "no folder was named"
             raise DataError(
-                f"The file {name} is needed, and {where}. Put it into a folder and name that with --data or data=."
+                f"The file {name} is needed, and {where}. Put it into a folder and name "
+                "that with --data or data=."
             )
         return path
 
     def arrays(self, name: str, *wanted: str) -> list[Any]:
-        """The wanted arrays of an .npz file in the folder. DataError where one is missing or objects."""
+        """The wanted arrays of an .npz file in the folder.
+
+        DataError where one is missing or objects.
+        """
         path = self.file(name)
         try:
             with np.load(path, allow_pickle=False) as archive:
                 found = {key: archive[key] for key in wanted if key in archive}
         except Exception as error:  # a damaged archive leads its readers into any of them
             raise DataError(
-                f"{name} is no archive of plain arrays ({type(error).__name__}); write it with np.savez."
+                f"{name} is no archive of plain arrays ({type(error).__name__}); write it "
+                "with np.savez."
             ) from error
         if missing := [key for key in wanted if key not in found]:
             raise DataError(
-                f"{name} has no array {' or '.join(missing)}; expected {' and '.join(wanted)}, as np.savez writes them."
+                f"{name} has no array {' or '.join(missing)}; expected "
+                f"{' and '.join(wanted)}, as np.savez writes them."
             )
         return [found[key] for key in wanted]
 
@@ -89,19 +99,21 @@ Measure = Callable[[TableLine], Sequence[float]]
 class Experiment:
     """One published experiment.
 
-    ``did`` what the paper did, ``claims`` what it reports, each with checks on a run of ours (see ``judge``),
-    ``open_points`` what it leaves open and how that is settled here;
-    ``rows``, ``columns``, ``unit`` of the table; ``numbers`` of the rows that the paper has, NaN where a cell has none,
-    and ``source`` where they come from: the paper's table, or an independent replication where the paper has a figure
-    only; ``spread`` of these over the repetitions, as ``spread_is`` says; ``repetitions`` of the reference, and of a
-    run at full size; ``measure(line)`` one line of the table, in ``seconds`` of the processor.
+    ``did`` what the paper did, ``claims`` what it reports, each with checks on a run of ours (see
+    ``judge``), ``open_points`` what it leaves open and how that is settled here;
+    ``rows``, ``columns``, ``unit`` of the table; ``numbers`` of the rows that the paper has, NaN
+    where a cell has none, and ``source`` where they come from: the paper's table, or an independent
+    replication where the paper has a figure only; ``spread`` of these over the repetitions, as
+    ``spread_is`` says; ``repetitions`` of the reference, and of a run at full size;
+    ``measure(line)`` one line of the table, in ``seconds`` of the processor.
 
-    For pictures: ``panels`` cut the columns into groups of one unit, each (title, number of columns); ``ordered`` says
-    that the rows follow an order; ``floor`` is the error no method can beat. ``quick``: the rows of a small run, all by
-    default; ``files``: the file that a row needs in a folder of data. ``marks``: (series, tick) of every row where they
-    are of several series, for a picture with ``mark_name`` below its ticks. ``drawn``: repetitions of the reference,
-    where these are others than those of a run at full size. ``explained``: (row, column, why) of every cell of a full
-    run that differs by more than chance. ``quantities``: see ``PaperComparison``.
+    For pictures: ``panels`` cut the columns into groups of one unit, each (title, number of
+    columns); ``ordered`` says that the rows follow an order; ``floor`` is the error no method can
+    beat. ``quick``: the rows of a small run, all by default; ``files``: the file that a row needs
+    in a folder of data. ``marks``: (series, tick) of every row where they are of several series,
+    for a picture with ``mark_name`` below its ticks. ``drawn``: repetitions of the reference, where
+    these are others than those of a run at full size. ``explained``: (row, column, why) of every
+    cell of a full run that differs by more than chance. ``quantities``: see ``PaperComparison``.
     """
 
     key: str
@@ -133,12 +145,17 @@ class Experiment:
     quantities: Mapping[str, Quantity] = field(default_factory=dict)
 
     @classmethod
-    def read(cls, key: str, measure: Measure, quantities: Mapping[str, Quantity] | None = None) -> Self:
+    def read(
+        cls, key: str, measure: Measure, quantities: Mapping[str, Quantity] | None = None
+    ) -> Self:
         """The experiment whose data are in ``published``."""
         shared = tomllib.loads((PUBLISHED / "shared.toml").read_text(encoding="utf-8"))
         text = (PUBLISHED / f"{key}.toml").read_text(encoding="utf-8")
         found = _tuples(tomllib.loads(re.sub(r"\{(\w+)\}", lambda name: shared[name[1]], text)))
-        claims = [{**claim, "checks": tuple(Check(**check) for check in claim["checks"])} for claim in found["claims"]]
+        claims = [
+            {**claim, "checks": tuple(Check(**check) for check in claim["checks"])}
+            for claim in found["claims"]
+        ]
         found["claims"] = tuple(Claim(**claim) for claim in claims)
         found["explained"] = tuple(tuple(one.values()) for one in found.get("explained", ()))
         return cls(key=key, measure=measure, quantities=quantities or {}, **found)
@@ -156,7 +173,8 @@ class Experiment:
 
     def groups(self) -> list[tuple[str, slice]]:
         """The panels as (title, columns); all columns under ``unit`` when none are named."""
-        found, start = [], 0
+        found = []
+        start = 0
         for title, count in self.panels or ((self.unit, len(self.columns)),):
             found.append((title, slice(start, start + count)))
             start += count
@@ -180,35 +198,55 @@ class Experiment:
 
     def reasons(self, comparison: PaperComparison) -> list[str]:
         """Why cells differ by more than chance: a sentence for each that is explained."""
-        far = {(comparison.rows[i], comparison.columns[j]) for i, j in np.argwhere(comparison.beyond())}
-        return [f"{column} at {row}: {why}" for row, column, why in self.explained if (row, column) in far]
+        far = {
+            (comparison.rows[i], comparison.columns[j]) for i, j in np.argwhere(comparison.beyond())
+        }
+        return [
+            f"{column} at {row}: {why}"
+            for row, column, why in self.explained
+            if (row, column) in far
+        ]
 
     def compare(self, outcome: Outcome) -> PaperComparison:
         """Set an outcome beside the reference.
 
-        The joint standard error is sqrt(s^2 / n + t^2 / m) for n of our repetitions with standard deviation s and m of
-        the reference with t. Where the reference does not tell t, it is taken to be s; a single repetition of ours
-        takes t. Degrees of freedom are Welch's where both spreads were measured, those of the one there is elsewhere.
+        The joint standard error is sqrt(s^2 / n + t^2 / m) for n of our repetitions with standard
+        deviation s and m of the reference with t. Where the reference does not tell t, it is taken
+        to be s; a single repetition of ours takes t. Degrees of freedom are Welch's where both
+        spreads were measured, those of the one there is elsewhere.
         """
-        if outcome.key != self.key or outcome.columns != self.columns or not set(outcome.rows) <= set(self.rows):
-            raise ParameterError(f"The outcome is not one of {self.key}, or of another version of it.")
-        n, m = outcome.repetitions, self.drawn or self.repetitions
+        if (
+            outcome.key != self.key
+            or outcome.columns != self.columns
+            or not set(outcome.rows) <= set(self.rows)
+        ):
+            raise ParameterError(
+                f"The outcome is not one of {self.key}, or of another version of it."
+            )
+        n = outcome.repetitions
+        m = self.drawn or self.repetitions
         own = outcome.standard_error * np.sqrt(n)
-        theirs, known = own, np.full(own.shape, np.nan)
+        theirs = own
+        known = np.full(own.shape, np.nan)
         if self.spread:
             errors = _SPREADS[self.spread_is]
-            theirs = self._filled(self.spread, outcome.rows) * (np.sqrt(self.repetitions) / errors if errors else 1.0)
+            theirs = self._filled(self.spread, outcome.rows) * (
+                np.sqrt(self.repetitions) / errors if errors else 1.0
+            )
             known = theirs / np.sqrt(m)
         own = np.where(np.isfinite(own), own, theirs)
         freedom = np.full(own.shape, float(max(1, (m if self.spread else n) - 1)))
         if self.spread and n > 1:
-            ours, reference = own**2 / n, theirs**2 / m
+            ours = own**2 / n
+            reference = theirs**2 / m
             with np.errstate(divide="ignore", invalid="ignore"):
                 welch = (ours + reference) ** 2 / (ours**2 / (n - 1) + reference**2 / (m - 1))
             freedom = np.where(np.isfinite(welch), welch, float(n - 1))
         joint = np.sqrt(own**2 / n + theirs**2 / m)
         reference = self.reference(outcome.rows)
-        return PaperComparison(outcome, reference, known, joint, freedom, self.repetitions == 1, self.quantities)
+        return PaperComparison(
+            outcome, reference, known, joint, freedom, self.repetitions == 1, self.quantities
+        )
 
     def alone(self) -> PaperComparison:
         """The reference with nothing beside it yet."""
@@ -216,17 +254,24 @@ class Experiment:
         return self.compare(Outcome(self.key, self.rows, self.columns, empty))
 
     def judge(self, outcome: Outcome) -> list[ClaimVerdict]:
-        """The verdict of a run on every claim: those that disagree first, then those that agree, then the others."""
+        """The verdict of a run on every claim: those that disagree first, then those that agree,
+        then the others.
+        """
         compared = self.compare(outcome)
-        return sorted((claim.judge(compared) for claim in self.claims), key=lambda one: ANSWERS.index(one.answer))
+        return sorted(
+            (claim.judge(compared) for claim in self.claims),
+            key=lambda one: ANSWERS.index(one.answer),
+        )
 
     def rows_on_disk(self, data: str | Path | None = None, quick: bool = False) -> tuple[str, ...]:
-        """The rows that can be measured: all but those whose file is not in the folder ``data``, by default the one
-        that the environment names; of a small run where ``quick``.
+        """The rows that can be measured: all but those whose file is not in the folder ``data``, by
+        default the one that the environment names; of a small run where ``quick``.
         """
         folder = data if data is not None else os.environ.get(FOLDER)
         there = [
-            row for row in self.rows if row not in self.files or (folder and (Path(folder) / self.files[row]).is_file())
+            row
+            for row in self.rows
+            if row not in self.files or (folder and (Path(folder) / self.files[row]).is_file())
         ]
         few = [row for row in self.quick if row in there]
         return tuple(few or there) if quick else tuple(there)
@@ -243,37 +288,55 @@ class Experiment:
         n_jobs: int | None = None,
         memory: Memory | None = None,
     ) -> Outcome:
-        """Do it again. ``rows`` some of the row labels (by default all that are available, see ``rows_on_disk``);
-        ``callback(done, total)`` after each line may raise to cancel; inside a line `cancellation_scope` does.
+        """Do it again.
 
-        ``quick``: a small run, of the rows of a small run and with fewer rows of data where the experiment says so.
-        ``data``: a folder of data files. ``n_jobs``: lines measured at a time, as joblib has it. ``memory``: joblib's,
-        which keeps every line that was measured, so that a run that was cut short goes on. All rows of a repetition
-        come before the next. DataError where no row is available.
+        ``rows`` some of the row labels (by default all that are available, see ``rows_on_disk``);
+        ``callback(done, total)`` after each line may raise to cancel; inside a line
+        `cancellation_scope` does.
+
+        ``quick``: a small run, of the rows of a small run and with fewer rows of data where the
+        experiment says so. ``data``: a folder of data files. ``n_jobs``: lines measured at a time,
+        as joblib has it. ``memory``: joblib's, which keeps every line that was measured, so that a
+        run that was cut short goes on. All rows of a repetition come before the next. DataError
+        where no row is available.
         """
         count = self.repetitions if repetitions is None else repetitions
         check_whole("repetitions", count)
         chosen = self.rows_on_disk(data, quick) if rows is None else tuple(rows)
         if not chosen and rows is None:
             raise DataError(
-                f"{self.key} needs a folder with one of the files {', '.join(sorted(self.files.values()))}; "
-                "name it with --data or data=."
+                f"{self.key} needs a folder with one of the files "
+                f"{', '.join(sorted(self.files.values()))}; name it with --data or data=."
             )
         unknown = [row for row in chosen if row not in self.rows]
         if unknown or not chosen:
-            raise ParameterError(f"rows must be among {', '.join(self.rows)}; got {list(chosen)!r}.")
+            raise ParameterError(
+                f"rows must be among {', '.join(self.rows)}; got {list(chosen)!r}."
+            )
         folder = data if data is not None else os.environ.get(FOLDER)
         where = str(Path(folder).resolve()) if folder else ""
         lines = [TableLine(row, int(seed), k, quick, where) for k in range(count) for row in chosen]
         measured = _measured if memory is None else memory.cache(_measured)
-        values, seconds = [], 0.0
-        for done, (line, took) in enumerate(each(partial(measured, self.measure), lines, n_jobs), 1):
+        values = []
+        seconds = 0.0
+        for done, (line, took) in enumerate(
+            each(partial(measured, self.measure), lines, n_jobs), 1
+        ):
             values.append(line)
             seconds += took
             if callback is not None:
                 callback(done, len(lines))
         samples = np.array(values, dtype=float).reshape(count, len(chosen), -1).swapaxes(0, 1)
-        return Outcome(self.key, chosen, self.columns, samples, int(seed), seconds, quick, tuple(versions().items()))
+        return Outcome(
+            self.key,
+            chosen,
+            self.columns,
+            samples,
+            int(seed),
+            seconds,
+            quick,
+            tuple(versions().items()),
+        )
 
 
 def _measured(measure: Measure, line: TableLine) -> tuple[list[float], float]:

@@ -15,10 +15,11 @@ A claim is a sentence with rows of checks; a check puts quantities into a relati
     every         columns, columns                              never above, in any repetition, as theorems say
     published     columns (all by default)                      chance explains the difference to the printed number
 
-Columns and rows are patterns, "p = *"; without ``rows`` all that were measured. Each comparison is a number with its
-standard error over the repetitions, and the interval that the claim puts it into: it agrees where the 95 % confidence
-interval is inside, disagrees where it is outside, and is undecided in between. A claim agrees where all its comparisons
-do; it disagrees where one does, at the 95 % level of all together (Bonferroni).
+Columns and rows are patterns, "p = *"; without ``rows`` all that were measured. Each comparison is
+a number with its standard error over the repetitions, and the interval that the claim puts it into:
+it agrees where the 95 % confidence interval is inside, disagrees where it is outside, and is
+undecided in between. A claim agrees where all its comparisons do; it disagrees where one does, at
+the 95 % level of all together (Bonferroni).
 """
 
 from __future__ import annotations
@@ -63,8 +64,8 @@ class Check:
 class Claim:
     """A sentence or number of a paper: its ``text`` in our words, its ``place`` and its ``checks``.
 
-    ``mostly``: the paper says "mostly", so more than half of the comparisons decide. ``why``: the reason, where ours
-    disagrees.
+    ``mostly``: the paper says "mostly", so more than half of the comparisons decide. ``why``: the
+    reason, where ours disagrees.
     """
 
     text: str
@@ -87,17 +88,25 @@ class Claim:
         answers = [one.answer(1 if self.mostly else len(compared)) for one in compared]
         count = {answer: answers.count(answer) for answer in ANSWERS}
         if self.mostly:
-            answer = next((one for one in (AGREES, DISAGREES) if 2 * count[one] > len(compared)), UNSAID)
+            answer = next(
+                (one for one in (AGREES, DISAGREES) if 2 * count[one] > len(compared)), UNSAID
+            )
         else:
             answer = next((one for one in (DISAGREES, UNSAID) if count[one]), AGREES)
         figures = _figures(compared, answers, answer)
         if self.mostly:
             figures = f'{figures} The paper says "mostly": more than half decide.'
-        return ClaimVerdict(self, answer, f"{figures} Why: {self.why}" if answer == DISAGREES and self.why else figures)
+        return ClaimVerdict(
+            self,
+            answer,
+            f"{figures} Why: {self.why}" if answer == DISAGREES and self.why else figures,
+        )
 
 
 class ClaimVerdict(NamedTuple):
-    """What a run says of a claim, with the figures that it says so by and the reason where ours disagrees."""
+    """What a run says of a claim, with the figures that it says so by and the reason where ours
+    disagrees.
+    """
 
     claim: Claim
     answer: Answer
@@ -105,10 +114,11 @@ class ClaimVerdict(NamedTuple):
 
 
 class Estimate(NamedTuple):
-    """One comparison: ``center`` with ``error`` and ``freedom``, claimed to be between ``low`` and ``high``.
+    """One comparison: ``center`` with ``error`` and ``freedom``, claimed to be between ``low`` and
+    ``high``.
 
-    ``freedom`` is infinite where nothing is random. ``beyond``: whether it disagrees where that is decided elsewhere
-    (printed numbers); None where the interval decides.
+    ``freedom`` is infinite where nothing is random. ``beyond``: whether it disagrees where that is
+    decided elsewhere (printed numbers); None where the interval decides.
     """
 
     said: str
@@ -124,16 +134,26 @@ class Estimate(NamedTuple):
         """Half the width of the confidence interval."""
         if self.error == 0:
             return 0.0
-        return float(stdtrit(self.freedom, 0.5 + level / 2)) * self.error if self.freedom > 0 else np.inf
+        return (
+            float(stdtrit(self.freedom, 0.5 + level / 2)) * self.error
+            if self.freedom > 0
+            else np.inf
+        )
 
     def answer(self, together: int = 1) -> Answer:
-        """What this comparison says; a disagreement at the level of ``together`` comparisons at once."""
-        reach, wide = self.reach(), self.reach(1 - (1 - LEVEL) / together)
-        tie = TIE if np.isinf(self.freedom) else 0.0  # where nothing is random a tie contradicts "below"
+        """What this comparison says; a disagreement at the level of ``together`` comparisons at
+        once.
+        """
+        reach = self.reach()
+        wide = self.reach(1 - (1 - LEVEL) / together)
+        # where nothing is random a tie contradicts "below"
+        tie = TIE if np.isinf(self.freedom) else 0.0
         apart = self.center + wide < self.low + tie or self.center - wide > self.high - tie
         if apart if self.beyond is None else self.beyond:
             return DISAGREES
-        return AGREES if self.low < self.center - reach and self.center + reach < self.high else UNSAID
+        return (
+            AGREES if self.low < self.center - reach and self.center + reach < self.high else UNSAID
+        )
 
     def clearness(self) -> float:
         """How far from the nearer end of the interval that is claimed, in standard errors."""
@@ -142,18 +162,28 @@ class Estimate(NamedTuple):
 
     def text(self) -> str:
         """The figures: "p = ∞ − p = 1 at n = 60: −10 ± 3.1, claimed above 0"."""
-        reach, center = self.reach(), 0.0 if abs(self.center) < TIE else self.center
-        spread = "" if self.error == 0 else f" ± {reach:.2g}" if np.isfinite(reach) else " (no standard error)"
+        reach = self.reach()
+        center = 0.0 if abs(self.center) < TIE else self.center
+        spread = (
+            ""
+            if self.error == 0
+            else f" ± {reach:.2g}"
+            if np.isfinite(reach)
+            else " (no standard error)"
+        )
         claimed = self.claimed or (
-            f"above {self.low:.4g}" if np.isinf(self.high) else f"below {self.high:.4g}" if np.isinf(self.low)
+            f"above {self.low:.4g}"
+            if np.isinf(self.high)
+            else f"below {self.high:.4g}"
+            if np.isinf(self.low)
             else f"between {self.low:.4g} and {self.high:.4g}"
-        )  # fmt: skip
+        )
         return f"{self.said}: {center:.4g}{spread}, claimed {claimed}".replace(": -", ": −")
 
 
 def published_answers(claims: Sequence[Claim], found: PaperComparison) -> list[Answer]:
-    """What a run says of every printed number, as the claims about printed numbers judge it: whether ours is equal to
-    it up to chance.
+    """What a run says of every printed number, as the claims about printed numbers judge it:
+    whether ours is equal to it up to chance.
     """
     checks = [check for claim in claims for check in claim.checks if check.relation == "published"]
     compared = [one for check in checks or [Check("published")] for one in _published(check, found)]
@@ -161,9 +191,12 @@ def published_answers(claims: Sequence[Claim], found: PaperComparison) -> list[A
 
 
 def counted(verdicts: Sequence[ClaimVerdict]) -> str:
-    """How many claims have which verdict: "6 of 9 agree; 1 disagrees; 2 differences are too small to call"."""
+    """How many claims have which verdict: "6 of 9 agree; 1 disagrees; 2 differences are too small
+    to call".
+    """
     count = {answer: sum(one.answer == answer for one in verdicts) for answer in ANSWERS}
-    no, open_ = count[DISAGREES], count[UNSAID]
+    no = count[DISAGREES]
+    open_ = count[UNSAID]
     said = [f"{count[AGREES]} of {len(verdicts)} agree{'s' * (len(verdicts) == 1)}"]
     said += [f"{no} disagree{'s' * (no == 1)}"] * (no > 0)
     small = "1 difference is" if open_ == 1 else f"{open_} differences are"
@@ -174,8 +207,8 @@ def counted(verdicts: Sequence[ClaimVerdict]) -> str:
 
 
 def _figures(found: list[Estimate], answers: list[Answer], answer: Answer) -> str:
-    """The comparisons that decide: those with the answer of the whole, the farthest first; of all that hold the
-    closest.
+    """The comparisons that decide: those with the answer of the whole, the farthest first; of all
+    that hold the closest.
     """
     if len(found) == 1:
         return found[0].text() + "."
@@ -187,7 +220,11 @@ def _figures(found: list[Estimate], answers: list[Answer], answer: Answer) -> st
     head += f", {apart} disagree{'s' * (apart == 1)}" if apart else ""
     head += f", {answers.count(UNSAID)} too small to call" if answers.count(UNSAID) else ""
     name = {AGREES: "the closest", DISAGREES: "disagreeing", UNSAID: "not clear"}[answer]
-    more = f"; and {len(deciding) - len(shown)} more" if answer != AGREES and len(deciding) > len(shown) else ""
+    more = (
+        f"; and {len(deciding) - len(shown)} more"
+        if answer != AGREES and len(deciding) > len(shown)
+        else ""
+    )
     return f"{head}; {name}: {'; '.join(shown)}{more}." if shown else f"{head}."
 
 
@@ -198,7 +235,9 @@ def _put(found: PaperComparison, said: str, values: Array, low: float, high: flo
     """The mean of one number per repetition, and the interval it is claimed to be in."""
     n = values.size
     error = 0.0 if found.exact else float(values.std(ddof=1) / np.sqrt(n)) if n > 1 else np.nan
-    return Estimate(said, float(values.mean()), error, np.inf if found.exact else n - 1.0, low, high)
+    return Estimate(
+        said, float(values.mean()), error, np.inf if found.exact else n - 1.0, low, high
+    )
 
 
 def _pairs(check: Check, found: PaperComparison) -> Iterator[tuple[str, str, str, Array]]:
@@ -227,14 +266,22 @@ def _extreme(check: Check, found: PaperComparison) -> Iterator[Estimate]:
         for other in found.named(check.than):
             if other not in several:
                 low, high = (best, other)[::sign]
-                yield _put(found, f"{high} − {low} at {row}", found.of(row, high) - found.of(row, low), 0.0, np.inf)
+                yield _put(
+                    found,
+                    f"{high} − {low} at {row}",
+                    found.of(row, high) - found.of(row, low),
+                    0.0,
+                    np.inf,
+                )
 
 
 def _alike(check: Check, found: PaperComparison) -> Iterator[Estimate]:
     for row, one, other, apart in _pairs(check, found):
-        said, by = f"{other} − {one}", check.by
+        said = f"{other} − {one}"
+        by = check.by
         if check.share:
-            said, by = f"({said}) / mean {one}", check.share
+            said = f"({said}) / mean {one}"
+            by = check.share
             apart = apart / float(found.of(row, one).mean())
         yield _put(found, f"{said} at {row}", apart, -by, by)
 
@@ -242,7 +289,9 @@ def _alike(check: Check, found: PaperComparison) -> Iterator[Estimate]:
 def _every(check: Check, found: PaperComparison) -> Iterator[Estimate]:
     for row, one, other, above in _pairs(check, found):
         said = f"least of {other} − {one} at {row}"
-        yield Estimate(said, float(above.min()), 0.0, 1.0, -1e-9, np.inf, "at least 0 in every repetition")
+        yield Estimate(
+            said, float(above.min()), 0.0, 1.0, -1e-9, np.inf, "at least 0 in every repetition"
+        )
 
 
 def _between(check: Check, found: PaperComparison) -> Iterator[Estimate]:
@@ -259,7 +308,9 @@ def _along(check: Check, found: PaperComparison) -> Iterator[Estimate]:
                 yield _put(found, f"{column}, {b} − {a}", more, -check.by, check.by)
             else:
                 sign, name = (1.0, "rise") if check.relation == "rises" else (-1.0, "fall")
-                yield _put(found, f"{column}, {name} from {a} to {b}", sign * more, check.by, np.inf)
+                yield _put(
+                    found, f"{column}, {name} from {a} to {b}", sign * more, check.by, np.inf
+                )
 
 
 def _trend(check: Check, found: PaperComparison) -> Iterator[Estimate]:
@@ -268,25 +319,33 @@ def _trend(check: Check, found: PaperComparison) -> Iterator[Estimate]:
         return
     ends = (0.0, np.inf) if check.relation == "trend up" else (-np.inf, 0.0)
     for column in found.named(check.of):
-        values, said = np.array([found.of(row, column) for row in rows]), column
+        values = np.array([found.of(row, column) for row in rows])
+        said = column
         for minus in found.named(check.than):
-            values, said = values - np.array([found.of(row, minus) for row in rows]), f"{said} − {minus}"
+            values = values - np.array([found.of(row, minus) for row in rows])
+            said = f"{said} − {minus}"
         slopes = np.polyfit(np.arange(len(rows)), values, 1)[0]
         yield _put(found, f"{said}, per row from {rows[0]} to {rows[-1]}", slopes, *ends)
 
 
 def _published(check: Check, found: PaperComparison) -> Iterator[Estimate]:
-    """Where chance reaches farther than a share of the printed number (0.25) the run is too small to say anything."""
+    """Where chance reaches farther than a share of the printed number (0.25) the run is too small
+    to say anything.
+    """
     beyond = found.beyond()
     for row in found.chosen(check.rows):
         for column in (name for name in found.named(check.of) if name in found.columns):
             at = found.rows.index(row), found.columns.index(column)
-            printed, error = float(found.reference[at]), float(found.joint_error[at])
+            printed = float(found.reference[at])
+            error = float(found.joint_error[at])
             by = max((check.share or 0.25) * abs(printed), 1e-9)
             said = f"{column} at {row} less the reference {printed:g}"
             if np.isfinite(error):
-                center, freedom = float(found.difference[at]), float(found.freedom[at])
-                yield Estimate(said, center, error, freedom, -by, by, "equal up to chance", bool(beyond[at]))
+                center = float(found.difference[at])
+                freedom = float(found.freedom[at])
+                yield Estimate(
+                    said, center, error, freedom, -by, by, "equal up to chance", bool(beyond[at])
+                )
 
 
 RELATIONS: dict[str, Callable[[Check, PaperComparison], Iterator[Estimate]]] = {

@@ -1,16 +1,18 @@
-"""Greedy selection of kernels: MKL-GOMP against lq-norm MKL, and the geometric rate of greedy sparse MKL.
+"""Greedy selection of kernels: MKL-GOMP against lq-norm MKL, and the geometric rate of greedy
+sparse MKL.
 
-Fig. 1 of the MKL-GOMP paper: the two Gaussians of ``lp.toy``; one linear kernel per feature, variance-normalised;
-squared loss; lam for every method, and the number of kernels for MKL-GOMP, by the error on validation rows. With linear
-kernels a model is one weight per feature, w_j = gamma_j x_j'alpha / s_j, so that a whole grid of models is scored on
-10,000 rows by one product.
+Fig. 1 of the MKL-GOMP paper: the two Gaussians of ``lp.toy``; one linear kernel per feature,
+variance-normalised; squared loss; lam for every method, and the number of kernels for MKL-GOMP, by
+the error on validation rows. With linear kernels a model is one weight per feature, w_j = gamma_j
+x_j'alpha / s_j, so that a whole grid of models is scored on 10,000 rows by one product.
 
-The rate: 64 rows; 16 kernels of rank 4 whose spans are columns of a Hadamard matrix, so that they are orthogonal and
-k(x, x) = 1; the target is in all spans, a third of the size from one kernel to the next. Algorithm 2 with unit steps
-and with line search, Algorithm 1 at a small lambda. Exact copies of every kernel change nothing.
+The rate: 64 rows; 16 kernels of rank 4 whose spans are columns of a Hadamard matrix, so that they
+are orthogonal and k(x, x) = 1; the target is in all spans, a third of the size from one kernel to
+the next. Algorithm 2 with unit steps and with line search, Algorithm 1 at a small lambda. Exact
+copies of every kernel change nothing.
 
-Source: Sindhwani and Lozano (2011), Figure 1; Jin, Yang and Mahdavi (2013), Algorithms 1 and 2, Lemma 3;
-specifications, A.8, R and B.1 to B.5.
+Source: Sindhwani and Lozano (2011), Figure 1; Jin, Yang and Mahdavi (2013), Algorithms 1 and 2,
+Lemma 3; specifications, A.8, R and B.1 to B.5.
 """
 
 from __future__ import annotations
@@ -34,15 +36,20 @@ from mklcore.sparse.variants import lq_mkl
 
 LAMS = np.geomspace(1e-4, 1e4, 17)
 ORDERS = (1.0, 4.0 / 3.0, 2.0, 4.0, np.inf)
-N_ROWS, N_KERNELS, RANK = 64, 16, 4
-RATIO, LAM, SMALLEST = 1.0 / 3.0, 1e-6, 1e-16
-STEPS, COPIES = 12, "12, every kernel twice"
+N_ROWS = 64
+N_KERNELS = 16
+RANK = 4
+RATIO = 1.0 / 3.0
+LAM = 1e-6
+SMALLEST = 1e-16
+STEPS = 12
+COPIES = "12, every kernel twice"
 _TOL = 1e-4
 
 
 def sparsity(line: TableLine) -> list[float]:
-    """Test error in % of MKL-GOMP and of every lq norm, the kernels MKL-GOMP used, then the base-10 logarithms of every
-    chosen lam (the right half of the figure).
+    """Test error in % of MKL-GOMP and of every lq norm, the kernels MKL-GOMP used, then the base-10
+    logarithms of every chosen lam (the right half of the figure).
     """
     count = INFORMATIVE[line.row]
     seeds = [line.seed, count, line.repetition]
@@ -56,7 +63,9 @@ def sparsity(line: TableLine) -> list[float]:
     models, sizes = _gomp_models(stack, train.X, y)
     ways = [(models, np.repeat(LAMS, sizes.size // LAMS.size), sizes)]
     ways += [(_lq_models(stack, train.X, y, q), LAMS, np.zeros(LAMS.size)) for q in ORDERS]
-    tested, chosen, kernels_used = [], [], list[float]()
+    tested = []
+    chosen = []
+    kernels_used = list[float]()
     for models, lams, sizes in ways:
         best = np.lexsort((-lams, sizes, errors(models, validation.X, validation.y)))[0]
         tested.append(float(errors(models[:, [best]], test.X, test.y)[0]))
@@ -67,9 +76,13 @@ def sparsity(line: TableLine) -> list[float]:
 
 def _gomp_models(stack: GramStack, X: Array, y: Array) -> tuple[Array, Array]:
     """Weights (d, L S) of every lam and size, lam by lam, and the sizes (L S,)."""
-    spectra, columns, sizes = Spectra.of(stack.values), [], []
+    spectra = Spectra.of(stack.values)
+    columns = []
+    sizes = []
     for lam in LAMS:
-        method = GOMP(stack.values, y[:, None], lam, n_kernels=N_FEATURES, score_tol=0.0, spectra=spectra)
+        method = GOMP(
+            stack.values, y[:, None], lam, n_kernels=N_FEATURES, score_tol=0.0, spectra=spectra
+        )
         points = run(method, tol=0.0, max_iter=N_FEATURES + 1).points or ()
         steps = [*points[1:], *[points[-1]] * (N_FEATURES + 1 - len(points))]
         columns += [point.weights * (X.T @ point.dual[:, 0]) / stack.scales for point in steps]
@@ -79,7 +92,8 @@ def _gomp_models(stack: GramStack, X: Array, y: Array) -> tuple[Array, Array]:
 
 def _lq_models(stack: GramStack, X: Array, y: Array, q: float) -> Array:
     """Weights (d, L) of lq-norm MKL along lam."""
-    columns, fit = [], None
+    columns = []
+    fit = None
     for lam in LAMS[::-1]:
         fit = lq_mkl(stack, y, lam, q, tol=_TOL, warm=fit)
         columns.append(fit.weights * (X.T @ fit.dual_coef) / stack.scales)
@@ -87,18 +101,30 @@ def _lq_models(stack: GramStack, X: Array, y: Array, q: float) -> Array:
 
 
 def rate(line: TableLine) -> list[float]:
-    """Base-10 logarithms of E_N - E* after some steps: Algorithm 2 by unit steps and by line search, Algorithm 1, Lemma
+    """Base-10 logarithms of E_N - E* after some steps: Algorithm 2 by unit steps and by line
+    search, Algorithm 1, Lemma
     3.
     """
     steps = STEPS if line.row == COPIES else int(line.row)
     K, y = _problem(line.seed, line.repetition)
     K = np.repeat(K, 2, axis=0) if line.row == COPIES else K
     found = []
-    for criterion, step in (("empirical", "unit"), ("empirical", "linesearch"), ("functional", "unit")):
+    for criterion, step in (
+        ("empirical", "unit"),
+        ("empirical", "linesearch"),
+        ("functional", "unit"),
+    ):
         model = GreedyMKLRegressor(
-            criterion, lam=LAM, n_kernels=steps, step=step, kernels="precomputed", fit_intercept=False, tol=1e-10
+            criterion,
+            lam=LAM,
+            n_kernels=steps,
+            step=step,
+            kernels="precomputed",
+            fit_intercept=False,
+            tol=1e-10,
         )
-        with suppress_convergence_warnings():  # a number of steps is what is asked for, not a tolerance
+        # a number of steps is what is asked for, not a tolerance
+        with suppress_convergence_warnings():
             residual = y - model.fit(K, y).predict(K)
         found.append(float(residual @ residual) / (2 * len(y)))
     found.append(float(greedy_decay_bound(steps, _condition(min(2 * steps, N_KERNELS)), 0.0, 3.0)))
@@ -108,7 +134,9 @@ def rate(line: TableLine) -> list[float]:
 def _problem(seed: int, repetition: int) -> tuple[Array, Array]:
     """The kernels (16, 64, 64) and the target (64,), |y| <= 1, which is in their spans: E* = 0."""
     rng = np.random.default_rng([seed, repetition])
-    spans = (hadamard(N_ROWS) / np.sqrt(N_ROWS))[:, rng.permutation(N_ROWS)].reshape(N_ROWS, N_KERNELS, RANK)
+    spans = (hadamard(N_ROWS) / np.sqrt(N_ROWS))[:, rng.permutation(N_ROWS)].reshape(
+        N_ROWS, N_KERNELS, RANK
+    )
     K = np.einsum("imr,jmr->mij", spans, spans) * (N_ROWS / RANK)
     sizes = RATIO ** rng.permutation(N_KERNELS)
     y = np.einsum("imr,mr->i", spans, sizes[:, None] * rng.choice([-1.0, 1.0], (N_KERNELS, RANK)))

@@ -1,7 +1,8 @@
-"""What a run measured, as a record that is kept in JSON, and the same beside the numbers of the paper.
+"""What a run measured, as a record that is kept in JSON, and the same beside the numbers of the
+paper.
 
-Records that come with the project are in ``recorded``: small runs, and in ``recorded/full`` those at the paper's sizes.
-``python -m mklcore.gallery.experiments KEY --out FILE`` writes one.
+Records that come with the project are in ``recorded``: small runs, and in ``recorded/full`` those
+at the paper's sizes. ``python -m mklcore.gallery.experiments KEY --out FILE`` writes one.
 """
 
 from __future__ import annotations
@@ -33,9 +34,10 @@ _MOST_LABELS = 1000
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """Measured numbers: ``samples`` (rows, repetitions, columns), with the labels of rows and columns, ``seed`` and
-    ``seconds`` of the processor, summed over all lines wherever they ran, NaN where they are not known. ``quick``: a
-    small run, on fewer rows of data where the experiment says so; ``versions`` of what it was computed with.
+    """Measured numbers: ``samples`` (rows, repetitions, columns), with the labels of rows and
+    columns, ``seed`` and ``seconds`` of the processor, summed over all lines wherever they ran, NaN
+    where they are not known. ``quick``: a small run, on fewer rows of data where the experiment
+    says so; ``versions`` of what it was computed with.
     """
 
     key: str
@@ -69,7 +71,11 @@ class Outcome:
     def standard_error(self) -> Array:
         """Standard error of that mean; NaN after a single repetition."""
         n = self.samples.shape[1]
-        return self.samples.std(axis=1, ddof=1) / np.sqrt(n) if n > 1 else np.full(self.mean.shape, np.nan)
+        return (
+            self.samples.std(axis=1, ddof=1) / np.sqrt(n)
+            if n > 1
+            else np.full(self.mean.shape, np.nan)
+        )
 
     def to_json(self) -> str:
         """The outcome as JSON text, every sample in it; ``from_json`` reads it back."""
@@ -84,7 +90,8 @@ class Outcome:
                 "rows": list(self.rows),
                 "columns": list(self.columns),
                 "samples": [
-                    [[v if np.isfinite(v) else None for v in line] for line in row] for row in self.samples.tolist()
+                    [[v if np.isfinite(v) else None for v in line] for line in row]
+                    for row in self.samples.tolist()
                 ],
             }
         )
@@ -93,28 +100,46 @@ class Outcome:
     def from_json(cls, text: str | bytes) -> Self:
         """Read what ``to_json`` wrote. DataError for anything else."""
         if len(text) > _LONGEST_JSON:
-            raise DataError(f"The file has {len(text)} bytes; an outcome of an experiment has at most {_LONGEST_JSON}.")
+            raise DataError(
+                f"The file has {len(text)} bytes; an outcome of an experiment has at most "
+                f"{_LONGEST_JSON}."
+            )
         try:
             found = json.loads(text)
             if found["format"] != _FORMAT:
                 raise ValueError(found["format"])
             samples = np.array(found["samples"], dtype=np.float64)
             rows, columns = (tuple(map(str, found[name])) for name in ("rows", "columns"))
-            took, versions = found.get("cpu_seconds"), dict(found.get("versions") or {})
+            took = found.get("cpu_seconds")
+            versions = dict(found.get("versions") or {})
             read = cls(
-                str(found["experiment"]), rows, columns, samples, int(found["seed"]),
-                float("nan") if took is None else float(took), bool(found.get("quick", False)),
-                tuple((str(name)[:40], str(version)[:40]) for name, version in sorted(versions.items()))[:20],
-            )  # fmt: skip
+                str(found["experiment"]),
+                rows,
+                columns,
+                samples,
+                int(found["seed"]),
+                float("nan") if took is None else float(took),
+                bool(found.get("quick", False)),
+                tuple(
+                    (str(name)[:40], str(version)[:40])
+                    for name, version in sorted(versions.items())
+                )[:20],
+            )
         except (KeyError, TypeError, ValueError, RecursionError, OverflowError):
-            raise DataError("This is not an outcome of an experiment written by this library.") from None
+            raise DataError(
+                "This is not an outcome of an experiment written by this library."
+            ) from None
         if max(len(rows), len(columns)) > _MOST_LABELS or samples.ndim != 3 or samples.shape[1] < 1:
             raise DataError("The samples of an outcome are a table (rows, repetitions, columns).")
-        if len(set(rows)) < len(rows) or not (np.isnan(samples) | (np.abs(samples) <= LARGEST_VALUE)).all():
+        if (
+            len(set(rows)) < len(rows)
+            or not (np.isnan(samples) | (np.abs(samples) <= LARGEST_VALUE)).all()
+        ):
             raise DataError("An outcome has every row once, and its samples are finite numbers.")
         if (len(rows), len(columns)) != (samples.shape[0], samples.shape[2]):
             raise DataError(
-                f"The outcome names {len(rows)} rows and {len(columns)} columns; its samples are {samples.shape}."
+                f"The outcome names {len(rows)} rows and {len(columns)} columns; its "
+                f"samples are {samples.shape}."
             )
         return read
 
@@ -128,8 +153,8 @@ def versions() -> dict[str, str]:
 
 
 def records(key: str) -> tuple[Outcome, ...]:
-    """The runs of an experiment that come with the project: the one at full size first, then the small one, if there
-    are.
+    """The runs of an experiment that come with the project: the one at full size first, then the
+    small one, if there are.
     """
     paths = [place / f"{key}.json" for place in (HOME / "full", HOME)]
     return tuple(Outcome.from_json(path.read_bytes()) for path in paths if path.is_file())
@@ -145,11 +170,12 @@ Quantity = Callable[["PaperComparison", str], Array]
 
 @dataclass(frozen=True, eq=False)
 class PaperComparison:
-    """A run beside the numbers of the paper, arrays (rows, columns): ``reference`` with its standard error, NaN where
-    it is not known, the ``joint_error`` of ours minus the reference, and its degrees of ``freedom``.
+    """A run beside the numbers of the paper, arrays (rows, columns): ``reference`` with its
+    standard error, NaN where it is not known, the ``joint_error`` of ours minus the reference, and
+    its degrees of ``freedom``.
 
-    ``exact``: nothing in the run is random. ``quantities``: what claims speak of beside the columns, each a function
-    of the comparison and a row that gives one number per repetition.
+    ``exact``: nothing in the run is random. ``quantities``: what claims speak of beside the
+    columns, each a function of the comparison and a row that gives one number per repetition.
     """
 
     run: Outcome
@@ -206,8 +232,8 @@ class PaperComparison:
         return _matching(patterns or ("*",), self.rows)
 
     def reach(self, level: float = 0.95) -> Array:
-        """How far from 0 a difference can be by chance, (rows, columns): Student's t times the joint standard
-        error.
+        """How far from 0 a difference can be by chance, (rows, columns): Student's t times the
+        joint standard error.
         """
         reach: Array = student_t.ppf(0.5 + level / 2.0, self.freedom) * self.joint_error
         return reach
@@ -215,24 +241,31 @@ class PaperComparison:
     def in_errors(self) -> Array:
         """The difference in joint standard errors; NaN where there is none."""
         with np.errstate(divide="ignore", invalid="ignore"):
-            ratio: Array = self.difference / np.where(self.joint_error > 0, self.joint_error, np.nan)
+            ratio: Array = self.difference / np.where(
+                self.joint_error > 0, self.joint_error, np.nan
+            )
         return ratio
 
     def beyond(self, level: float = THREE_ERRORS) -> Mask:
-        """Which differences chance does not explain, (rows, columns): as rare as three standard errors of many
-        repetitions.
+        """Which differences chance does not explain, (rows, columns): as rare as three standard
+        errors of many repetitions.
 
-        Of few repetitions by Student's t, and never where the reference was only rounded to its last digit.
+        Of few repetitions by Student's t, and never where the reference was only rounded to its
+        last digit.
         """
         digits = [[_last_digit(value) for value in line] for line in self.reference]
         with np.errstate(invalid="ignore"):
-            found: Mask = np.abs(self.difference) > np.maximum(self.reach(level), 0.5 * np.array(digits) + 1e-12)
+            found: Mask = np.abs(self.difference) > np.maximum(
+                self.reach(level), 0.5 * np.array(digits) + 1e-12
+            )
         return found & np.isfinite(self.joint_error)
 
     def frame(self) -> pd.DataFrame:
         """One line per cell."""
         names = ("ours", "ours_error", "reference", "reference_error", "difference", "joint_error")
-        cells = {name: getattr(self, name).ravel() for name in names} | {"in_joint_errors": self.in_errors().ravel()}
+        cells = {name: getattr(self, name).ravel() for name in names} | {
+            "in_joint_errors": self.in_errors().ravel()
+        }
         places = pd.MultiIndex.from_product([self.rows, self.columns], names=["row", "column"])
         return pd.DataFrame(cells, places).reset_index()
 

@@ -1,12 +1,12 @@
-"""Run times against the numbers of rows and of kernels: Figure 7 of the lp-norm paper, and the growth stated for sparse
-MKL.
+"""Run times against the numbers of rows and of kernels: Figure 7 of the lp-norm paper, and the
+growth stated for sparse MKL.
 
-Twonorm in 20 dimensions stands in for the images of the first paper, which are not part of this project. RBF kernels
-whose squared widths grow by 1.2. Seconds are those of the processor, Gram matrices built before or, on the fly, kernel
-rows computed in between; machines differ, slopes less.
+Twonorm in 20 dimensions stands in for the images of the first paper, which are not part of this
+project. RBF kernels whose squared widths grow by 1.2. Seconds are those of the processor, Gram
+matrices built before or, on the fly, kernel rows computed in between; machines differ, slopes less.
 
-Source: Kloft et al. (2011), section 6.5, Figure 7; Subrahmanya and Shin (2010), section 4; specifications, sections 14
-and C.6.
+Source: Kloft et al. (2011), section 6.5, Figure 7; Subrahmanya and Shin (2010), section 4;
+specifications, sections 14 and C.6.
 """
 
 from __future__ import annotations
@@ -25,22 +25,36 @@ from mklcore.estimators.smkl import SMKLClassifier
 from mklcore.gallery.experiments.base import TableLine
 from mklcore.kernels.dictionary import KernelDictionary
 
-ROWS, KERNELS = (100, 200, 400, 800), (25, 50, 100, 200)
-QUICK_ROWS, QUICK_KERNELS, MANY_KERNELS = (100, 200, 400), (20, 40, 80), (400, 800, 1600)
-MANY_ROWS = (2500, 5000, 10000)  # where Gram matrices are too many to be stored: 40 GB for 10,000 rows and 50 kernels
+ROWS = (100, 200, 400, 800)
+KERNELS = (25, 50, 100, 200)
+QUICK_ROWS = (100, 200, 400)
+QUICK_KERNELS = (20, 40, 80)
+MANY_KERNELS = (400, 800, 1600)
+# where Gram matrices are too many to be stored: 40 GB for 10,000 rows and 50 kernels
+MANY_ROWS = (2500, 5000, 10000)
 GROWING = "rows n", "kernels K", "kernels K, many"
-FIXED_ROWS, FIXED_KERNELS = 100, 50
+FIXED_ROWS = 100
+FIXED_KERNELS = 50
 STORED: dict[str, Any] = {  # on Gram matrices that are made before the clock starts
     "p = ∞": lambda: UniformMKLClassifier(kernels="precomputed"),
-    "analytic, p = 2": lambda: LpMKLClassifier(p=2.0, solver="wrapper", max_iter=2000, kernels="precomputed"),
-    "analytic, p = 1": lambda: LpMKLClassifier(p=1.0, solver="wrapper", max_iter=2000, kernels="precomputed"),
+    "analytic, p = 2": lambda: LpMKLClassifier(
+        p=2.0, solver="wrapper", max_iter=2000, kernels="precomputed"
+    ),
+    "analytic, p = 1": lambda: LpMKLClassifier(
+        p=1.0, solver="wrapper", max_iter=2000, kernels="precomputed"
+    ),
     "newton, p = 2": lambda: LpMKLClassifier(p=2.0, solver="newton", kernels="precomputed"),
     "newton, p = 1": lambda: LpMKLClassifier(p=1.0, solver="newton", kernels="precomputed"),
-    "silp, p = 1": lambda: LpMKLClassifier(p=1.0, solver="silp", max_iter=100, kernels="precomputed"),
+    "silp, p = 1": lambda: LpMKLClassifier(
+        p=1.0, solver="silp", max_iter=100, kernels="precomputed"
+    ),
 }
-AFRESH: dict[str, Any] = {  # from the table: computing kernels is part of the time; interleaved stores no Gram matrix
+# from the table: computing kernels is part of the time; interleaved stores no Gram matrix
+AFRESH: dict[str, Any] = {
     "p = ∞, kernels included": lambda kernels: UniformMKLClassifier(kernels=kernels),
-    "interleaved, p = 2, on the fly": lambda kernels: LpMKLClassifier(p=2.0, solver="interleaved", kernels=kernels),
+    "interleaved, p = 2, on the fly": lambda kernels: LpMKLClassifier(
+        p=2.0, solver="interleaved", kernels=kernels
+    ),
 }
 SPARSE: dict[str, Any] = {
     "SMKL": lambda: SMKLClassifier(kernels="precomputed"),
@@ -65,8 +79,8 @@ def _clocked(model: Any, X: Any, y: Any) -> float:
 
 
 def kernels_of(M: int) -> KernelDictionary:
-    """RBF kernels with 2 sigma^2 = 1.2^0 to 1.2^(M - 1); above 50 of them in the range of 50, beyond which they are
-    constant.
+    """RBF kernels with 2 sigma^2 = 1.2^0 to 1.2^(M - 1); above 50 of them in the range of 50,
+    beyond which they are constant.
     """
     powers = np.arange(M) if M <= FIXED_KERNELS else np.linspace(0.0, FIXED_KERNELS - 1.0, M)
     return KernelDictionary.rbf_widths(np.sqrt(1.2**powers / 2.0).tolist())
@@ -74,12 +88,15 @@ def kernels_of(M: int) -> KernelDictionary:
 
 @cache
 def _compiled() -> None:
-    """Fit every way once with few kernels, so that no measurement pays for loading or compiling code."""
+    """Fit every way once with few kernels, so that no measurement pays for loading or compiling
+    code.
+    """
     _every_way(200, 0, kernels_of(5))
 
 
 def _every_way(n: int, draw: int, kernels: KernelDictionary) -> list[float]:
-    data, found = make_twonorm(n, draw)[0], [np.nan] * len(STORED)
+    data = make_twonorm(n, draw)[0]
+    found = [np.nan] * len(STORED)
     if n not in MANY_ROWS:
         K = kernels.grams(data.X).values
         found = [_clocked(make(), K, data.y) for make in STORED.values()]
@@ -87,7 +104,9 @@ def _every_way(n: int, draw: int, kernels: KernelDictionary) -> list[float]:
 
 
 def by_size(line: TableLine) -> list[float]:
-    """Base-10 logarithms of the seconds of every way; of those on the fly alone where matrices are too large."""
+    """Base-10 logarithms of the seconds of every way; of those on the fly alone where matrices are
+    too large.
+    """
     what, _, value = line.row.partition(" = ")
     n, M = (int(value), FIXED_KERNELS) if what == "n" else (FIXED_ROWS, int(value))
     _compiled()
@@ -99,6 +118,8 @@ def growth(line: TableLine) -> list[float]:
     """The exponent with which the seconds of SMKL and MKL grow, fitted on a log-log scale."""
     rows, kernels = (QUICK_ROWS, QUICK_KERNELS) if line.quick else (ROWS, KERNELS)
     sizes = dict(zip(GROWING, (rows, kernels, MANY_KERNELS), strict=True))[line.row]
-    grid = [seconds(line, *((size, 40) if line.row == GROWING[0] else (150, size))) for size in sizes]
+    grid = [
+        seconds(line, *((size, 40) if line.row == GROWING[0] else (150, size))) for size in sizes
+    ]
     slopes = np.polyfit(np.log(sizes), np.log(np.maximum(grid, 1e-6)), 1)[0]
     return [float(slope) for slope in slopes]

@@ -1,9 +1,10 @@
-"""Ten lessons: a question, a computation with one surprise, its answer, and a picture that can be dragged.
+"""Ten lessons: a question, a computation with one surprise, its answer, and a picture that can be
+dragged.
 
-``LESSONS[key].found`` is what was computed from a fixed seed and comes with the library, ``.compute(seed)`` computes it
-again; ``lesson_page`` tells a lesson in one HTML file. Texts are in ``text/``, one file each, with ⟨name⟩ where a
-figure of the result stands, and with the layout of the picture. ``python -m mklcore.gallery.lessons [KEY ...]`` writes
-``recorded/`` anew.
+``LESSONS[key].found`` is what was computed from a fixed seed and comes with the library,
+``.compute(seed)`` computes it again; ``lesson_page`` tells a lesson in one HTML file. Texts are in
+``text/``, one file each, with ⟨name⟩ where a figure of the result stands, and with the layout of
+the picture. ``python -m mklcore.gallery.lessons [KEY ...]`` writes ``recorded/`` anew.
 """
 
 from __future__ import annotations
@@ -16,7 +17,16 @@ from importlib import import_module
 from importlib.resources import files
 from typing import Any
 
-from mklcore.figures.one_file import About, SolvedProblem, explanation, inline, markdown, page, place, safe
+from mklcore.figures.one_file import (
+    About,
+    SolvedProblem,
+    explanation,
+    inline,
+    markdown,
+    page,
+    place,
+    safe,
+)
 from mklcore.gallery.lessons.found import LessonResult, drawn, fill
 
 __all__ = ["LESSONS", "Lesson", "LessonResult", "lesson_page"]
@@ -24,7 +34,8 @@ __all__ = ["LESSONS", "Lesson", "LessonResult", "lesson_page"]
 
 @dataclass(frozen=True)
 class Lesson:
-    """One lesson: its key, its computation, and ``given``: figures of the set-up that the question may speak of.
+    """One lesson: its key, its computation, and ``given``: figures of the set-up that the question
+    may speak of.
 
     A lesson added from elsewhere brings its ``text``, in the form of those in ``text/``.
     """
@@ -36,15 +47,23 @@ class Lesson:
 
     @cached_property
     def words(self) -> dict[str, Any]:
-        """Title, question, options, sections, layout of the picture and where the lesson leads on to."""
-        own = self.text or files(__name__).joinpath(f"text/{self.key}.toml").read_text(encoding="utf-8")
+        """Title, question, options, sections, layout of the picture and where the lesson leads on
+        to.
+        """
+        own = self.text or files(__name__).joinpath(f"text/{self.key}.toml").read_text(
+            encoding="utf-8"
+        )
         return tomllib.loads(own)
 
     @cached_property
     def found(self) -> LessonResult:
         """What the computation found: as it is recorded, or computed where it is not."""
         file = files(__name__).joinpath(f"recorded/{self.key}.json")
-        return LessonResult.from_json(file.read_text(encoding="utf-8")) if file.is_file() else self.compute()
+        return (
+            LessonResult.from_json(file.read_text(encoding="utf-8"))
+            if file.is_file()
+            else self.compute()
+        )
 
     @property
     def facts(self) -> dict[str, str]:
@@ -57,37 +76,61 @@ class Lesson:
 
     def drawn(self, *, dark: bool, **more: Any) -> dict[str, Any]:
         """What the players show, by their places; nothing where the text lays out no picture."""
-        return drawn(self.words, self.found, self.facts, dark=dark, **more) if "panels" in self.words else {}
+        return (
+            drawn(self.words, self.found, self.facts, dark=dark, **more)
+            if "panels" in self.words
+            else {}
+        )
 
 
 def lesson_page(lesson: Lesson) -> str:
-    """One HTML file that asks the question of a lesson, shows its picture once a person has guessed, and says why."""
+    """One HTML file that asks the question of a lesson, shows its picture once a person has
+    guessed, and says why.
+    """
     texts = lesson.words
     options = "".join(
-        f'<button type="button" data-option="{safe(key)}" aria-pressed="false"><span>{inline(text)}</span></button>'
+        (
+            f'<button type="button" data-option="{safe(key)}" '
+            f'aria-pressed="false"><span>{inline(text)}</span></button>'
+        )
         for key, text in texts["options"].items()
     )
-    headings = {"reveal": "", "why": "Why", "look": "What to look for", "limits": "What it cannot tell"}
+    headings = {
+        "reveal": "",
+        "why": "Why",
+        "look": "What to look for",
+        "limits": "What it cannot tell",
+    }
     prose = "".join(
-        f"{f'<h2>{head}</h2>' if head else ''}{markdown(lesson.said(name))}" for name, head in headings.items()
+        f"{f'<h2>{head}</h2>' if head else ''}{markdown(lesson.said(name))}"
+        for name, head in headings.items()
     )
     facts = (
         ("Level", texts["level"]),
         ("Data", "Drawn from a fixed seed: the same rows, and the same answer, for all."),
     )
-    about = About(texts["title"], facts, (SolvedProblem(formula=texts["formula"]),), f"lessons?lesson={lesson.key}")
+    about = About(
+        texts["title"],
+        facts,
+        (SolvedProblem(formula=texts["formula"]),),
+        f"lessons?lesson={lesson.key}",
+    )
     views = "".join(place(name) for name in lesson.drawn(dark=False))
     body = (
-        f'<div class="telling">{markdown(lesson.said("question"))}</div><div id="guess" role="group" '
-        f'aria-label="Your guess">{options}</div><p id="verdict" role="status"></p><div id="solution" hidden>{views}'
-        f'<div class="telling">{prose}</div>{explanation(about)}</div>'
+        f'<div class="telling">{markdown(lesson.said("question"))}</div><div id="guess" '
+        f'role="group" aria-label="Your guess">{options}</div><p id="verdict" '
+        f'role="status"></p><div id="solution" hidden>{views}<div '
+        f'class="telling">{prose}</div>{explanation(about)}</div>'
     )
-    answer, moral = lesson.found.answer, texts.get("moral", "")
+    answer = lesson.found.answer
+    moral = texts.get("moral", "")
     return page(about, body, lambda dark: lesson.drawn(dark=dark), moral=moral, answer=answer)
 
 
 def _of(name: str) -> Callable[..., LessonResult]:
-    """The function ``name`` of `numbers`, which is imported when it is called: what was found is recorded."""
+    """The function ``name`` of `numbers`, which is imported when it is called: what was found is
+    recorded.
+    """
 
     def compute(*seed: int) -> LessonResult:
         found: LessonResult = getattr(import_module("mklcore.gallery.lessons.numbers"), name)(*seed)
@@ -100,16 +143,44 @@ _TOY = {"features": "50", "rows": "50"}
 _LESSONS = (
     Lesson("sparse", _of("sparse"), _TOY),
     Lesson("dense", _of("dense"), _TOY),
-    Lesson("edge", _of("edge"), {"rows": "100", "bands": "10", "low": "0.001", "high": "0.1", "tried": "7"}),
+    Lesson(
+        "edge",
+        _of("edge"),
+        {"rows": "100", "bands": "10", "low": "0.001", "high": "0.1", "tried": "7"},
+    ),
     Lesson("copies", _of("copies"), {"most": "10"}),
-    Lesson("prices", _of("prices"), {"features": "50", "informative": "4", "asked": "10", "rows": "80",
-                                      "low": "0.001", "high": "10"}),
+    Lesson(
+        "prices",
+        _of("prices"),
+        {
+            "features": "50",
+            "informative": "4",
+            "asked": "10",
+            "rows": "80",
+            "low": "0.001",
+            "high": "10",
+        },
+    ),
     Lesson("greedy", _of("greedy"), {"rows": "100", "noise": "7", "allowed": "two"}),
-    Lesson("letters", _of("letters"), {"bands": "6", "length": "60", "band": "10", "word": "TATAAT", "most": "16",
-                                    "word_length": "4", "rows": "120"}),
-    Lesson("hull", _of("hull"), {"columns": "12", "levels": "4", "degree": "3", "kernels": "1.68 × 10⁷",
-                                  "rows": "250"}),
+    Lesson(
+        "letters",
+        _of("letters"),
+        {
+            "bands": "6",
+            "length": "60",
+            "band": "10",
+            "word": "TATAAT",
+            "most": "16",
+            "word_length": "4",
+            "rows": "120",
+        },
+    ),
+    Lesson(
+        "hull",
+        _of("hull"),
+        {"columns": "12", "levels": "4", "degree": "3", "kernels": "1.68 × 10⁷", "rows": "250"},
+    ),
     Lesson("bands", _of("bands"), {"bands": "10", "wavelengths": "150"}),
     Lesson("landmarks", _of("landmarks"), {"rows": "480", "kernels": "4", "near": "1"}),
-)  # fmt: skip
+)
 LESSONS: dict[str, Lesson] = {lesson.key: lesson for lesson in _LESSONS}

@@ -1,4 +1,6 @@
-"""Compute lessons again and record what they found: ``python -m mklcore.gallery.lessons [KEY ...]``."""
+"""Compute lessons again and record what they found: ``python -m mklcore.gallery.lessons [KEY
+...]``.
+"""
 
 import sys
 from pathlib import Path
@@ -13,7 +15,9 @@ def main(keys: list[str]) -> None:
     FOLDER.mkdir(exist_ok=True)
     for lesson in LESSONS.values():
         if not keys or lesson.key in keys:
-            (FOLDER / f"{lesson.key}.json").write_text(lesson.compute().to_json() + "\n", encoding="utf-8")
+            (FOLDER / f"{lesson.key}.json").write_text(
+                lesson.compute().to_json() + "\n", encoding="utf-8"
+            )
 
 
 if __name__ == "__main__":

@@ -20,11 +20,12 @@ MOST_TICKS = 18
 
 @dataclass(frozen=True)
 class LessonResult:
-    """The right ``answer``, the ``facts`` of the text, where the slider stands (``at``) and begins (``start``).
+    """The right ``answer``, the ``facts`` of the text, where the slider stands (``at``) and begins
+    (``start``).
 
-    ``series`` holds numbers or texts by name, one entry per position of the slider, or one list per entry for several
-    lines; ``bars`` names, hues and heights (L, B) of upright bars. A lesson about hulls has what the player ``hull``
-    shows instead, and the ``pair`` of its grid.
+    ``series`` holds numbers or texts by name, one entry per position of the slider, or one list per
+    entry for several lines; ``bars`` names, hues and heights (L, B) of upright bars. A lesson about
+    hulls has what the player ``hull`` shows instead, and the ``pair`` of its grid.
     """
 
     answer: str
@@ -47,12 +48,28 @@ class LessonResult:
         return cls(**kept | {"at": tuple(kept["at"]), "pair": tuple(kept["pair"])})
 
 
-def found(answer: str, facts: Mapping[str, str], at: Any, start: int, *, hull: Any = None,
-          pair: Sequence[int] = (), **series: Any) -> LessonResult:  # fmt: skip
-    """What a computation found, with its arrays as lists; a series (names, hues, heights) is one of bars."""
-    bars = {name: [*value[:2], _plain(value[2])] for name, value in series.items() if isinstance(value, tuple)}
+def found(
+    answer: str,
+    facts: Mapping[str, str],
+    at: Any,
+    start: int,
+    *,
+    hull: Any = None,
+    pair: Sequence[int] = (),
+    **series: Any,
+) -> LessonResult:
+    """What a computation found, with its arrays as lists; a series (names, hues, heights) is one of
+    bars.
+    """
+    bars = {
+        name: [*value[:2], _plain(value[2])]
+        for name, value in series.items()
+        if isinstance(value, tuple)
+    }
     lists = {name: _plain(value) for name, value in series.items() if name not in bars}
-    return LessonResult(answer, dict(facts), tuple(_plain(at)), int(start), lists, bars, hull, tuple(pair))
+    return LessonResult(
+        answer, dict(facts), tuple(_plain(at)), int(start), lists, bars, hull, tuple(pair)
+    )
 
 
 def _plain(value: Any) -> Any:
@@ -69,49 +86,85 @@ def fill(text: str, facts: Mapping[str, str]) -> str:
 
 
 def drawn(
-    layout: Mapping[str, Any], result: LessonResult, facts: Mapping[str, str], *, dark: bool, **more: Any
+    layout: Mapping[str, Any],
+    result: LessonResult,
+    facts: Mapping[str, str],
+    *,
+    dark: bool,
+    **more: Any,
 ) -> dict[str, Any]:
     """What the players of a lesson show, by their places, as the ``layout`` of its text says."""
     if result.hull is not None:
         hue = style.readable(style.family_hues()["hkl"], dark)
         return {"hull": result.hull | {"hue": hue, "index": result.start, "tells": True}}
     positions = [
-        {**facts, **{name: _written(values[k]) for name, values in result.series.items() if len(values) > k}}
+        {
+            **facts,
+            **{
+                name: _written(values[k])
+                for name, values in result.series.items()
+                if len(values) > k
+            },
+        }
         for k in range(len(result.at))
     ]
     said, labels = ([fill(layout[name], own) for own in positions] for name in ("said", "label"))
     x = _slider(layout["slider"], result)
     panels = [_panel(one, x, result, labels, facts, dark) for one in layout["panels"]]
-    return picture_json(x, result.at, labels, said, panels, start=result.start, columns=layout["columns"], **more)
+    return picture_json(
+        x, result.at, labels, said, panels, start=result.start, columns=layout["columns"], **more
+    )
 
 
 def _written(value: Any) -> str:
-    return value if isinstance(value, str) else "" if isinstance(value, list) else style.number(value)
+    return (
+        value if isinstance(value, str) else "" if isinstance(value, list) else style.number(value)
+    )
 
 
 def _slider(layout: Mapping[str, Any], result: LessonResult) -> Scale:
-    low, high = min(result.at), max(result.at)
+    low = min(result.at)
+    high = max(result.at)
     if "names" in layout:
         return named(layout["title"], result.series[layout["names"]])
     if "ticks" in layout:
-        return Scale(layout["title"], low, high, ticks=tuple((float(at), text) for at, text in layout["ticks"]))
+        return Scale(
+            layout["title"],
+            low,
+            high,
+            ticks=tuple((float(at), text) for at, text in layout["ticks"]),
+        )
     return logarithmic(layout["title"], [low, high])
 
 
-def _panel(layout: Mapping[str, Any], x: Scale, result: LessonResult, labels: Sequence[str], facts: Mapping[str, str],
-           dark: bool) -> dict[str, Any]:  # fmt: skip
-    title, more = fill(layout["title"], facts), {"span": layout.get("span", 1), "labels": list(labels)}
+def _panel(
+    layout: Mapping[str, Any],
+    x: Scale,
+    result: LessonResult,
+    labels: Sequence[str],
+    facts: Mapping[str, str],
+    dark: bool,
+) -> dict[str, Any]:
+    title = fill(layout["title"], facts)
+    more = {"span": layout.get("span", 1), "labels": list(labels)}
     if "bars" in layout:
         names, hues, table = result.bars[layout["bars"]]
         step = -(-len(names) // MOST_TICKS)
         short = [name.split(",")[0].removeprefix(layout.get("drop", "")) for name in names]
         ticks = ["" if k % step else text for k, text in enumerate(short)]
         return bar_panel(
-            title, (layout["x"], layout["y"]), names, table, [_hue(hue, dark) for hue in hues], ticks, **more
+            title,
+            (layout["x"], layout["y"]),
+            names,
+            table,
+            [_hue(hue, dark) for hue in hues],
+            ticks,
+            **more,
         )
     lines = [one for entry in layout["lines"] for one in _lines(entry, result, dark)]
     known = [y for one in lines for y in one["ys"] if y is not None]
-    low, high = min([layout.get("from", 0.0), *known]), max(known)
+    low = min([layout.get("from", 0.0), *known])
+    high = max(known)
     if layout.get("log"):
         y = logarithmic(layout["y"], [0.5 * min(known), 2.0 * high])
     else:
@@ -122,16 +175,27 @@ def _panel(layout: Mapping[str, Any], x: Scale, result: LessonResult, labels: Se
 
 
 def _lines(entry: Mapping[str, Any], result: LessonResult, dark: bool) -> list[dict[str, Any]]:
-    """The line of a series, or one for each of several series, or for each of some bars, grey ones first."""
-    of, look = entry["of"], {name: entry[name] for name in ("label", "width", "dash", "opacity") if name in entry}
+    """The line of a series, or one for each of several series, or for each of some bars, grey ones
+    first.
+    """
+    of = entry["of"]
+    look = {name: entry[name] for name in ("label", "width", "dash", "opacity") if name in entry}
     if of in result.bars:
-        every = sorted(zip(*result.bars[of][:2], zip(*result.bars[of][2], strict=True), strict=True),
-                       key=lambda one: one[1] != "grey")  # fmt: skip
-        return [line(name, ys, _hue(hue, dark), dark, **(look | _quiet(hue))) for name, hue, ys in every]
-    values, colour = result.series[of], _hue(entry.get("hue", "ink"), dark)
+        every = sorted(
+            zip(*result.bars[of][:2], zip(*result.bars[of][2], strict=True), strict=True),
+            key=lambda one: one[1] != "grey",
+        )
+        return [
+            line(name, ys, _hue(hue, dark), dark, **(look | _quiet(hue))) for name, hue, ys in every
+        ]
+    values = result.series[of]
+    colour = _hue(entry.get("hue", "ink"), dark)
     name = entry.get("name", entry.get("label", of))
     if isinstance(values[0], list):
-        return [line(f"{name} {k + 1}", ys, colour, dark, **look) for k, ys in enumerate(zip(*values, strict=True))]
+        return [
+            line(f"{name} {k + 1}", ys, colour, dark, **look)
+            for k, ys in enumerate(zip(*values, strict=True))
+        ]
     return [line(name, values, colour, dark, **look)]
 
 

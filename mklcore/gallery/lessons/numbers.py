@@ -1,9 +1,10 @@
 """The numbers of every lesson: one seeded computation each, with one surprise.
 
-Sources: Kloft, Brefeld, Sonnenburg, Zien (2011), section 6.1 (sparse, dense), equation (1) (edge) and section 6.2 with
-Sonnenburg, Rätsch and Rieck (2007) (letters); Jin, Yang and Mahdavi (2013), section 2 (copies); Sindhwani and Lozano
-(2011), equations (3)-(5) and algorithm 1 (prices, greedy); Bach (2008), sections 3 and 5 (hull); Subrahmanya and Shin
-(2010), near-infrared experiments (bands); Williams and Seeger (2001), with weak duality for the bound (landmarks).
+Sources: Kloft, Brefeld, Sonnenburg, Zien (2011), section 6.1 (sparse, dense), equation (1) (edge)
+and section 6.2 with Sonnenburg, Rätsch and Rieck (2007) (letters); Jin, Yang and Mahdavi (2013),
+section 2 (copies); Sindhwani and Lozano (2011), equations (3)-(5) and algorithm 1 (prices, greedy);
+Bach (2008), sections 3 and 5 (hull); Subrahmanya and Shin (2010), near-infrared experiments
+(bands); Williams and Seeger (2001), with weak duality for the bound (landmarks).
 """
 
 from __future__ import annotations
@@ -66,7 +67,8 @@ def _features(level: Level) -> tuple[list[str], list[str]]:
 
 
 def _norm_facts(level: Level) -> dict[str, str]:
-    one, infinite = level.at(1.0), level.at(np.inf)
+    one = level.at(1.0)
+    infinite = level.at(np.inf)
     return {
         "informative": str(level.informative), "draws": str(len(level.errors)), "bayes": number(level.bayes),
         "one": number(one.mean()), "two": number(level.at(2.0).mean()), "infinity": number(infinite.mean()),
@@ -86,7 +88,9 @@ def sparse(seed: int = 0, draws: int = 8) -> LessonResult:
 
 
 def dense(seed: int = 0, draws: int = 3, counts: Sequence[int] = (1, 4, 9, 28, 50)) -> LessonResult:
-    """From one to all of fifty features carry the class: errors at five norms over three draws each."""
+    """From one to all of fifty features carry the class: errors at five norms over three draws
+    each.
+    """
     levels = [draws_of(count, seed, draws, FEW_NORMS) for count in counts]
     best = [level.norms[level.best] for level in levels]
     facts = _norm_facts(levels[-1]) | {
@@ -106,11 +110,14 @@ def dense(seed: int = 0, draws: int = 3, counts: Sequence[int] = (1, 4, 9, 28, 5
 
 
 def copies(seed: int = 5) -> LessonResult:
-    """Two kernels, the better one two to ten times over; then two near copies on halves of the rows.
+    """Two kernels, the better one two to ten times over; then two near copies on halves of the
+    rows.
 
     At p > 1 the optimum moves as well: c copies act as one kernel c^(1 - 1/p) times as large.
     """
-    most, rows, resamples = 10, 80, 20
+    most = 10
+    rows = 80
+    resamples = 20
     examples = [duplicate_counterexample(copies=count) for count in range(2, most + 1)]
     rng = np.random.default_rng([seed, 1])
     shared = rng.standard_normal(rows)
@@ -134,13 +141,15 @@ def copies(seed: int = 5) -> LessonResult:
         "one_only": str(int((first > 0.99).sum())), "two_only": str(int((first < 0.01).sum())),
         "both": str(int(((first >= 0.01) & (first <= 0.99)).sum())),
     }  # fmt: skip
-    names, hues = [*(f"A{k + 1}" for k in range(most)), "B"], ["rbf"] * most + ["linear"]
+    names = [*(f"A{k + 1}" for k in range(most)), "B"]
+    hues = ["rbf"] * most + ["linear"]
 
     def padded(split: Any) -> Array:
         """Copies first, B last, zeros for the copies that are not there yet."""
         return np.array([np.r_[row[:-1], np.zeros(most + 1 - len(row)), row[-1]] for row in split])
 
-    symmetric, block = padded([e.symmetric for e in examples]), padded([e.block_descent for e in examples])
+    symmetric = padded([e.symmetric for e in examples])
+    block = padded([e.block_descent for e in examples])
     answers = set(last.two_stage.values())
     return found(
         "depends" if len(answers) > 1 else answers.pop().lower(), facts, range(len(examples)), len(examples) - 1,
@@ -152,31 +161,60 @@ def copies(seed: int = 5) -> LessonResult:
 
 
 def prices(seed: int = 0) -> LessonResult:
-    """MKL-GOMP with a fixed number of kernels and l1-norm ridge MKL along lambda, on one draw of the toy."""
-    informative, asked, lambdas = 4, 10, 10.0 ** np.linspace(-3.0, 1.0, 13)
+    """MKL-GOMP with a fixed number of kernels and l1-norm ridge MKL along lambda, on one draw of
+    the toy.
+    """
+    informative = 4
+    asked = 10
+    lambdas = 10.0 ** np.linspace(-3.0, 1.0, 13)
     (train, test), stack = toy_parts(informative, [seed, informative], 80, 2000)
     blocks = stack.cross(test.X)
     y, labels = (np.where(part.y == train.y.max(), 1.0, -1.0) for part in (train, test))
     rows = []
     for lam in lambdas:
-        path = fit_path(GOMPClassifier(lam=lam), stack, train.y, "s", [informative, asked], blocks, test.y)
+        path = fit_path(
+            GOMPClassifier(lam=lam), stack, train.y, "s", [informative, asked], blocks, test.y
+        )
         model = path.estimators[1]
         alpha = np.ravel(model.dual_coef_)
-        norms = model.weights_ * np.sqrt(np.maximum(np.einsum("i,mij,j->m", alpha, stack.values, alpha), 0.0))
+        norms = model.weights_ * np.sqrt(
+            np.maximum(np.einsum("i,mij,j->m", alpha, stack.values, alpha), 0.0)
+        )
         with suppress_convergence_warnings():
             fit = lq_mkl(stack.values, y, lam, 1.0, tol=1e-4)
-        wrong = 100.0 * np.mean(np.sign(np.einsum("m,mij,j->i", fit.weights, blocks, fit.dual_coef)) != labels)
-        rows.append((int(model.n_kernels_), *(100.0 * (1.0 - path.val_score)), _used(fit.weights)[0], wrong, norms))
-    used, small, error, l1_used, l1_error, norms = (np.array(column) for column in zip(*rows, strict=True))
+        wrong = 100.0 * np.mean(
+            np.sign(np.einsum("m,mij,j->i", fit.weights, blocks, fit.dual_coef)) != labels
+        )
+        rows.append(
+            (
+                int(model.n_kernels_),
+                *(100.0 * (1.0 - path.val_score)),
+                _used(fit.weights)[0],
+                wrong,
+                norms,
+            )
+        )
+    used, small, error, l1_used, l1_error, norms = (
+        np.array(column) for column in zip(*rows, strict=True)
+    )
     ever = np.flatnonzero(norms.max(axis=0) > 0)
-    kept = "same" if used[0] == used[-1] else "one" if used[-1] <= 1 else "half" if used[-1] < used[0] else "more"
+    kept = (
+        "same"
+        if used[0] == used[-1]
+        else "one"
+        if used[-1] <= 1
+        else "half"
+        if used[-1] < used[0]
+        else "more"
+    )
     facts = {
         "gomp_first": str(used[0]), "gomp_last": str(used[-1]), "l1_first": str(l1_used[0]),
         "l1_last": str(l1_used[-1]), "shrunk": number(norms[0].max() / max(norms[-1].max(), 1e-300)),
         "small_best": number(small.min()), "small_worst": number(small.max()), "l1_best": number(l1_error.min()),
         "l1_worst": number(l1_error.max()), "l1_at_best": str(l1_used[int(np.argmin(l1_error))]),
     }  # fmt: skip
-    names, hues = [f"x{j + 1}" for j in ever], ["linear" if j < informative else "grey" for j in ever]
+    names = [f"x{j + 1}" for j in ever]
+    hues = ["linear" if j < informative else "grey" for j in ever]
     return found(
         kept, facts, lambdas, int(np.argmax(np.abs(used - l1_used))), lam=lambdas, used=used, error=error, small=small,
         l1_used=l1_used, l1_error=l1_error, largest=norms.max(axis=1), norms=(names, hues, norms[:, ever]),
@@ -184,8 +222,13 @@ def prices(seed: int = 0) -> LessonResult:
 
 
 def greedy(seed: int = 0) -> LessonResult:
-    """The target is a + b; c is a noisy copy of that sum and looks best alone. MKL-GOMP, and l1-norm MKL along C."""
-    names, n, sizes = ["a", "b", "c", *(f"noise {k + 1}" for k in range(7))], 100, (1, 2, 3, 4, 5)
+    """The target is a + b; c is a noisy copy of that sum and looks best alone.
+
+    MKL-GOMP, and l1-norm MKL along C.
+    """
+    names = ["a", "b", "c", *(f"noise {k + 1}" for k in range(7))]
+    n = 100
+    sizes = (1, 2, 3, 4, 5)
     rng = np.random.default_rng([seed, 3])
     X = rng.standard_normal((2 * n, len(names)))
     total = X[:, 0] + X[:, 1]
@@ -194,7 +237,9 @@ def greedy(seed: int = 0) -> LessonResult:
     stack = _linear(len(names)).grams(X[:n], normalise="multiplicative")
     rest = (stack.cross(X[n:]), y[n:])
     with suppress_convergence_warnings():
-        gomp = fit_path(GOMPRegressor(lam=1e-3, fit_intercept=True), stack, y[:n], "s", sizes, *rest)
+        gomp = fit_path(
+            GOMPRegressor(lam=1e-3, fit_intercept=True), stack, y[:n], "s", sizes, *rest
+        )
         costs = 10.0 ** np.linspace(-3.0, 2.0, 21)
         convex = fit_path(LpMKLRegressor(p=1.0, tol=1e-5), stack, y[:n], "C", costs, *rest)
     held = [[int(m) for m in model.selected_] for model in gomp.estimators]
@@ -224,7 +269,9 @@ def greedy(seed: int = 0) -> LessonResult:
 
 
 def _spectral(seed: int, normalise: str) -> tuple[GramStack, Dataset, Dataset, tuple[int, ...]]:
-    """One linear kernel per band on half of the spectra, those rows, the others, and the bands that decide."""
+    """One linear kernel per band on half of the spectra, those rows, the others, and the bands that
+    decide.
+    """
     data, truth = make_spectra(200, 150, 3, seed)
     train, rest = data.split(0.5, seed)
     stack = KernelDictionary.per_group(Linear(), data.groups).grams(train.X, normalise=normalise)
@@ -240,11 +287,14 @@ def bands(seed: int = 0) -> LessonResult:
             values = path_grid(model, stack, train.y, "C", 17)
             return fit_path(model, stack, train.y, "C", values, stack.cross(check.X), check.y)
 
-    smkl, lp = path_of(SMKLRegressor(terms="log+gl")), path_of(LpMKLRegressor(p=1.0))
-    own, other = int(np.nanargmax(smkl.val_score)), int(np.nanargmax(lp.val_score))
+    smkl = path_of(SMKLRegressor(terms="log+gl"))
+    lp = path_of(LpMKLRegressor(p=1.0))
+    own = int(np.nanargmax(smkl.val_score))
+    other = int(np.nanargmax(lp.val_score))
     weights = np.asarray(smkl.weights)
     kept = [np.flatnonzero(w > USED * max(float(w.max()), 1e-300)).tolist() for w in weights]
-    chosen, count = set(kept[own]), _used(lp.weights[other])[0]
+    chosen = set(kept[own])
+    count = _used(lp.weights[other])[0]
     answer = "exact" if chosen == set(truth) else "fewer" if chosen < set(truth) else "more"
     facts = {
         "smkl_bands": str(len(chosen)), "smkl_r2": f"{smkl.val_score[own]:.3f}", "sparse_bands": str(count),
@@ -262,14 +312,20 @@ def bands(seed: int = 0) -> LessonResult:
 
 def edge(seed: int = 0) -> LessonResult:
     """A grid over C that ends too early, and the same path further on."""
-    tried, costs = 7, 10.0 ** np.linspace(-3.0, 2.0, 16)
+    tried = 7
+    costs = 10.0 ** np.linspace(-3.0, 2.0, 16)
     stack, train, rest, _ = _spectral(seed, "multiplicative")
     check, test = rest.split(0.5, seed)
     with suppress_convergence_warnings():
-        path = fit_path(LpMKLRegressor(p=1.0), stack, train.y, "C", costs, stack.cross(check.X), check.y)
+        path = fit_path(
+            LpMKLRegressor(p=1.0), stack, train.y, "C", costs, stack.cross(check.X), check.y
+        )
     final = stack.cross(test.X)
-    scores = np.array([fitted.path_score(fitted.predict_blocks(final), test.y) for fitted in path.estimators])
-    end, best = int(np.argmax(path.val_score[:tried])), int(np.argmax(path.val_score))
+    scores = np.array(
+        [fitted.path_score(fitted.predict_blocks(final), test.y) for fitted in path.estimators]
+    )
+    end = int(np.argmax(path.val_score[:tried]))
+    best = int(np.argmax(path.val_score))
     times = float(costs[best] / costs[tried - 1])
     before = float(path.val_score[tried - 1] - path.val_score[tried - 2])
     facts = {
@@ -288,30 +344,56 @@ def edge(seed: int = 0) -> LessonResult:
 
 
 def letters(seed: int = 0) -> LessonResult:
-    """Strings with one planted word whose place varies more and more; kernels of six bands of places, and of words."""
-    count, band, place, jitters = 6, 10, 23, (0, 1, 2, 3, 4, 8, 16)
-    cuts = [*((WeightedDegree(4), slice(k * band, (k + 1) * band)) for k in range(count)), (Spectrum(4), slice(None))]
+    """Strings with one planted word whose place varies more and more; kernels of six bands of
+    places, and of words.
+    """
+    count = 6
+    band = 10
+    place = 23
+    jitters = (0, 1, 2, 3, 4, 8, 16)
+    cuts = [
+        *((WeightedDegree(4), slice(k * band, (k + 1) * band)) for k in range(count)),
+        (Spectrum(4), slice(None)),
+    ]
 
     def at(jitter: int) -> tuple[Array, ...]:
-        """Shares of the weight at the best cost, and validation accuracies of both kinds, of places and of words."""
+        """Shares of the weight at the best cost, and validation accuracies of both kinds, of places
+        and of words.
+        """
         data = make_sequences(240, count * band, [("TATAAT", place)], seed, jitter=jitter)[0]
         train, check = data.split(0.5, seed)
         stacks = [
-            SequenceDictionary((spec,)).grams([text[cut] for text in train.sequences[0][1]]) for spec, cut in cuts
+            SequenceDictionary((spec,)).grams([text[cut] for text in train.sequences[0][1]])
+            for spec, cut in cuts
         ]
         new = [[text[cut] for text in check.sequences[0][1]] for _, cut in cuts]
-        blocks = np.concatenate([stack.cross(rows) for stack, rows in zip(stacks, new, strict=True)])
-        values, paths = np.concatenate([stack.values for stack in stacks]), []
+        blocks = np.concatenate(
+            [stack.cross(rows) for stack, rows in zip(stacks, new, strict=True)]
+        )
+        values = np.concatenate([stack.values for stack in stacks])
+        paths = []
         for kept in (slice(None), slice(0, count), slice(count, None)):
-            stack = GramStack.from_array(values[kept], [f"kernel {m + 1}" for m in range(len(values[kept]))])
+            stack = GramStack.from_array(
+                values[kept], [f"kernel {m + 1}" for m in range(len(values[kept]))]
+            )
             with suppress_convergence_warnings():
                 costs = 10.0 ** np.linspace(-1.0, 1.0, 5)
-                paths.append(fit_path(LpMKLClassifier(p=1.0), stack, train.y, "C", costs, blocks[kept], check.y))
+                paths.append(
+                    fit_path(
+                        LpMKLClassifier(p=1.0), stack, train.y, "C", costs, blocks[kept], check.y
+                    )
+                )
         weights = paths[0].weights[paths[0].first_look]
-        return 100 * weights / weights.sum(), *(100 * path.val_score[path.first_look] for path in paths)
+        return 100 * weights / weights.sum(), *(
+            100 * path.val_score[path.first_look] for path in paths
+        )
 
-    shares, both, places, words = (np.array(column) for column in zip(*map(at, jitters), strict=True))
-    own, planted, last = int(np.argmax(shares[0])), place // band, shares[-1]
+    shares, both, places, words = (
+        np.array(column) for column in zip(*map(at, jitters), strict=True)
+    )
+    own = int(np.argmax(shares[0]))
+    planted = place // band
+    last = shares[-1]
     turns = next((j for j, row in zip(jitters, shares, strict=True) if row[-1] > 50), jitters[-1])
     rest = "band" if last.max() > 50 else "bands" if last[-1] < 20 else "even"
     facts = {
@@ -334,28 +416,45 @@ def letters(seed: int = 0) -> LessonResult:
 
 
 def hull(seed: int = 4) -> LessonResult:
-    """Certified hulls along lambda on products of columns, and the best that a sum over single columns reaches."""
-    columns, n, degree = 12, 250, 3
+    """Certified hulls along lambda on products of columns, and the best that a sum over single
+    columns reaches.
+    """
+    columns = 12
+    n = 250
+    degree = 3
     data, truth = make_sparse_polynomial(2 * n, columns, seed)
-    train, check = data.take(range(n)), data.take(range(n, 2 * n))
+    train = data.take(range(n))
+    check = data.take(range(n, 2 * n))
     model = HKLRegressor(basis=PolynomialBasis(degree), memory_mb=400)
     design: Any = Design(train.X, model.basis, names=list(data.feature_names), memory_mb=400)
-    stack = KernelDictionary(tuple(KernelDictionary.per_feature(Polynomial(degree), columns))).grams(train.X)
+    stack = KernelDictionary(
+        tuple(KernelDictionary.per_feature(Polynomial(degree), columns))
+    ).grams(train.X)
     with suppress_convergence_warnings():
         values = path_grid(model, design, train.y, "lam", 12)[::-1]
         path = fit_path(model, design, train.y, "lam", values, check.X, check.y)
         costs = path_grid(LpMKLRegressor(p=1.0), stack, train.y, "C", 15)
-        alone = fit_path(LpMKLRegressor(p=1.0), stack, train.y, "C", costs, stack.cross(check.X), check.y)
+        alone = fit_path(
+            LpMKLRegressor(p=1.0), stack, train.y, "C", costs, stack.cross(check.X), check.y
+        )
 
     def enters(pair: Sequence[int]) -> int:
         """The first point whose hull holds a product of the two columns."""
-        inside = (k for k, one in enumerate(path.estimators) if any(v[pair[0]] and v[pair[1]] for v in one.hull_))
+        inside = (
+            k
+            for k, one in enumerate(path.estimators)
+            if any(v[pair[0]] and v[pair[1]] for v in one.hull_)
+        )
         return next(inside, len(path))
 
-    relevant = sorted(np.argsort(-np.asarray(path.estimators[-1].relevance_), kind="stable")[:2].tolist())
+    relevant = sorted(
+        np.argsort(-np.asarray(path.estimators[-1].relevance_), kind="stable")[:2].tolist()
+    )
     pair = min((m for m in truth.monomials if len(m) == 2), key=enters, default=tuple(relevant))
-    best, first = int(np.nanargmax(path.val_score)), enters(pair)
-    chosen, kernels = path.estimators[best], int(path.estimators[0].n_dag_kernels_)
+    best = int(np.nanargmax(path.val_score))
+    first = enters(pair)
+    chosen = path.estimators[best]
+    kernels = int(path.estimators[0].n_dag_kernels_)
     visited = max(int(one.n_visited_) for one in path.estimators)
     share = visited / kernels
     facts = {
@@ -368,18 +467,30 @@ def hull(seed: int = 4) -> LessonResult:
     }  # fmt: skip
     layout, states = hulls.drawn_along(path, data.feature_names, (int(pair[0]), int(pair[1])))
     drawn = hulls.hull_json(layout, states, range(1, columns + 1), dark=False)
-    answer = "all" if share > 0.5 else "tenth" if share > 0.03 else "hundredth" if share > 0.001 else "less"
+    answer = (
+        "all"
+        if share > 0.5
+        else "tenth"
+        if share > 0.03
+        else "hundredth"
+        if share > 0.001
+        else "less"
+    )
     return found(answer, facts, values, best, hull=drawn, pair=[int(j) for j in pair])
 
 
 def landmarks(seed: int = 0) -> LessonResult:
-    """lp-norm MKL with exact kernels, then with those of more and more landmark rows, and what these prove."""
-    widths, near = (0.25, 0.5, 1.0, 2.0), 1.0
+    """lp-norm MKL with exact kernels, then with those of more and more landmark rows, and what
+    these prove.
+    """
+    widths = (0.25, 0.5, 1.0, 2.0)
+    near = 1.0
     train, test = make_ringnorm(800, seed)[0].split(0.4, seed)
     counts = (2, 4, 8, 16, 32, 64, 128, 256, len(train.y))
     kernels = KernelDictionary.rbf_grid(widths)
     model = LpMKLClassifier(kernels=kernels, p=4.0 / 3.0, C=1.0)
-    K, y = kernels.grams(train.X, normalise="multiplicative").values, np.where(train.y == train.y.max(), 1.0, -1.0)
+    K = kernels.grams(train.X, normalise="multiplicative").values
+    y = np.where(train.y == train.y.max(), 1.0, -1.0)
     rows = []
     with suppress_convergence_warnings():
         exact = 100.0 * float(model.fit(train.X, train.y).score(test.X, test.y))
@@ -390,7 +501,11 @@ def landmarks(seed: int = 0) -> LessonResult:
                 model.penalty_in_use, model.dual_point_,
             )  # fmt: skip
             rows.append(
-                (100.0 * model.score(test.X, test.y), 100 * (primal - dual) / primal, model.approximation_error_)
+                (
+                    100.0 * model.score(test.X, test.y),
+                    100 * (primal - dual) / primal,
+                    model.approximation_error_,
+                )
             )
     accuracy, proved, lost = (np.array(column) for column in zip(*rows, strict=True))
     off = np.flatnonzero(accuracy < exact - near)

@@ -1,7 +1,8 @@
-"""What theory says about MKL-GOMP: its risk bound, and a coherence that describes when the right kernels can win.
+"""What theory says about MKL-GOMP: its risk bound, and a coherence that describes when the right
+kernels can win.
 
-Source: Sindhwani and Lozano (2011), Theorems 1 and 2, as corrected in the specification of greedy sparse MKL (A.7, E-A2
-to E-A6).
+Source: Sindhwani and Lozano (2011), Theorems 1 and 2, as corrected in the specification of greedy
+sparse MKL (A.7, E-A2 to E-A6).
 """
 
 from __future__ import annotations
@@ -20,18 +21,23 @@ from mklcore.sparse.gomp import Spectra
 
 _PINV_CUT = 1e-10
 _MEETING = 1e-6  # lower and upper bound agree to this share: the value is certified
-_STARTS, _ASCENT = 5, 500
+_STARTS = 5
+_ASCENT = 500
 
 
-def gomp_risk_bound(s: float, kappa: float, tau: float, n: int, M_bound: float, delta: float) -> float:
-    """How much the risk of the best f with s kernels and ||f||^2 <= tau on n rows can exceed the best possible (Theorem
+def gomp_risk_bound(
+    s: float, kappa: float, tau: float, n: int, M_bound: float, delta: float
+) -> float:
+    """How much the risk of the best f with s kernels and ||f||^2 <= tau on n rows can exceed the
+    best possible (Theorem
     1):
 
         R(f_hat) - R(f*) <= 8 L sqrt(s kappa tau / n) + 4 L^2 sqrt(log(3 / delta) / (2 n)),    L = M_bound + sqrt(s
             kappa tau)
 
-    with probability 1 - ``delta`` over the rows. ``kappa`` = sup k_j(x, x), |y| <= ``M_bound``. Squared loss; the bound
-    is for the minimiser over all sets of s kernels, which the greedy choice need not be.
+    with probability 1 - ``delta`` over the rows. ``kappa`` = sup k_j(x, x), |y| <= ``M_bound``.
+    Squared loss; the bound is for the minimiser over all sets of s kernels, which the greedy choice
+    need not be.
 
     Parameters
     ----------
@@ -58,19 +64,31 @@ def gomp_risk_bound(s: float, kappa: float, tau: float, n: int, M_bound: float, 
     Theorem 1, E-A4.
     """
     check_positive(s=s, kappa=kappa, tau=tau, n=n, M_bound=M_bound)
-    require(0 < delta < 1, f"delta is the probability that the bound fails, between 0 and 1; got {delta!r}.")
+    require(
+        0 < delta < 1,
+        f"delta is the probability that the bound fails, between 0 and 1; got {delta!r}.",
+    )
     L = M_bound + np.sqrt(s * kappa * tau)
-    return float(8 * L * np.sqrt(s * kappa * tau / n) + 4 * L**2 * np.sqrt(np.log(3 / delta) / (2 * n)))
+    return float(
+        8 * L * np.sqrt(s * kappa * tau / n) + 4 * L**2 * np.sqrt(np.log(3 / delta) / (2 * n))
+    )
 
 
-def gomp_rows_needed(target: float, s: float, kappa: float, tau: float, M_bound: float, delta: float) -> float:
-    """From how many rows on the bound of Theorem 1 is at most ``target``, everything else as in ``gomp_risk_bound``."""
+def gomp_rows_needed(
+    target: float, s: float, kappa: float, tau: float, M_bound: float, delta: float
+) -> float:
+    """From how many rows on the bound of Theorem 1 is at most ``target``, everything else as in
+    ``gomp_risk_bound``.
+    """
     check_positive(target=target)
-    return (gomp_risk_bound(s, kappa, tau, 1, M_bound, delta) / target) ** 2  # both of its terms fall as 1 / sqrt(n)
+    # both of its terms fall as 1 / sqrt(n)
+    return (gomp_risk_bound(s, kappa, tau, 1, M_bound, delta) / target) ** 2
 
 
 class Coherence(NamedTuple):
-    """mu of Theorem 2 with bounds ``lower`` <= mu <= ``upper``; ``value`` is the best that was found."""
+    """mu of Theorem 2 with bounds ``lower`` <= mu <= ``upper``; ``value`` is the best that was
+    found.
+    """
 
     value: float
     lower: float
@@ -86,28 +104,30 @@ class Coherence(NamedTuple):
         """What the number says, and what it does not say."""
         exact = "exact" if self.certified else f"between {self.lower:.4g} and {self.upper:.4g}"
         return (
-            f"Coherence {self.value:.4g} ({exact}). Below 1 the other kernels explain the residual of the good ones "
-            f"less well "
-            "than these do. It is a diagnostic, not a guarantee: the best good kernel may already be chosen."
+            f"Coherence {self.value:.4g} ({exact}). Below 1 the other kernels explain the "
+            "residual of the good ones less well than these do. It is a diagnostic, not a "
+            "guarantee: the best good kernel may already be chosen."
         )
 
 
 def gomp_coherence(K: Any, good: Sequence[int], lam: float) -> Coherence:
-    """The coherence of the kernels ``good`` with all others, mu = ||C||_(2,1) of Theorem 2 with the corrected factor
-    order:
+    """The coherence of the kernels ``good`` with all others, mu = ||C||_(2,1) of Theorem 2 with the
+    corrected factor order:
 
         C_ij = Q_i K_G (sum_{k in G} K_G Q_k^2 K_G)^+ K_G Q_j,   Q_j = (K_j (K_j + lam n I)^{-1})^{1/2},   i in G, j
             outside
         mu   = max_j max_{|v| = 1} sum_{i in G} ||C_ij v||
 
-    ``K`` (M, n, n) or a ``GramStack``, ``good`` indices G, ``lam`` > 0. Returns (value, lower, upper): the maximum is
-    convex and has no closed form for more than one good kernel, so ``lower`` is what an ascent reaches and ``upper`` is
-    sqrt(lmax(sum_i C_ij'C_ij / w_i)) at the weights w found there; where they agree mu is certified. O(M |G| n^3).
+    ``K`` (M, n, n) or a ``GramStack``, ``good`` indices G, ``lam`` > 0. Returns (value, lower,
+    upper): the maximum is convex and has no closed form for more than one good kernel, so ``lower``
+    is what an ascent reaches and ``upper`` is sqrt(lmax(sum_i C_ij'C_ij / w_i)) at the weights w
+    found there; where they agree mu is certified. O(M |G| n^3).
 
-    A DIAGNOSTIC, NOT A GUARANTEE. Below 1, as long as good kernels remain, the residual of Theorem 2 is explained
-    better by the best good kernel than by any bad one. But (E-A6) that best good kernel may be among those chosen
-    already, so that a bad one wins among the rest; and the theorem's residual f_hat - f is not the algorithm's y - f.
-    Of 669 random instances with mu < 1 the algorithm missed the support in 124.
+    A DIAGNOSTIC, NOT A GUARANTEE. Below 1, as long as good kernels remain, the residual of Theorem
+    2 is explained better by the best good kernel than by any bad one. But (E-A6) that best good
+    kernel may be among those chosen already, so that a bad one wins among the rest; and the
+    theorem's residual f_hat - f is not the algorithm's y - f. Of 669 random instances with mu < 1
+    the algorithm missed the support in 124.
 
     Parameters
     ----------
@@ -130,7 +150,9 @@ def gomp_coherence(K: Any, good: Sequence[int], lam: float) -> Coherence:
     values = as_stack(K)
     chosen = sorted({int(i) for i in good})
     if not chosen or chosen[0] < 0 or chosen[-1] >= len(values):
-        raise ParameterError(f"good must name kernels from 0 to {len(values) - 1}, at least one; got {list(good)!r}.")
+        raise ParameterError(
+            f"good must name kernels from 0 to {len(values) - 1}, at least one; got {list(good)!r}."
+        )
     check_positive(lam=lam)
     bounds = [(0.0, 0.0)]  # where no kernel is outside
     with one_blas_thread():
@@ -146,7 +168,8 @@ def gomp_coherence(K: Any, good: Sequence[int], lam: float) -> Coherence:
 def _root(spectra: Spectra, j: int, lam: float) -> Array:
     """Q_j."""
     part = spectra.rows(j)
-    U, d = spectra.vectors[part], spectra.values[part]
+    U = spectra.vectors[part]
+    d = spectra.values[part]
     return U.T @ (np.sqrt(d / (d + lam * spectra.n_samples))[:, None] * U)
 
 

@@ -1,10 +1,13 @@
-"""What theory says about greedy coordinate descent: rates, the correlation of kernels, and a risk bound.
+"""What theory says about greedy coordinate descent: rates, the correlation of kernels, and a risk
+bound.
 
-Kernels enter through K_j = U_j diag(d_j) U_j' (eigenvalues above 1e-10 of the largest) and B_J = [U_j diag(d_j / N)]_{j
-in J}. For Gaussian kernels every U_j spans everything: correlation 1, restricted condition infinite, and all that rests
-on it says nothing. The functions then return infinity, with ``words``.
+Kernels enter through K_j = U_j diag(d_j) U_j' (eigenvalues above 1e-10 of the largest) and B_J =
+[U_j diag(d_j / N)]_{j in J}. For Gaussian kernels every U_j spans everything: correlation 1,
+restricted condition infinite, and all that rests on it says nothing. The functions then return
+infinity, with ``words``.
 
-Source: Jin, Yang and Mahdavi (2013), as corrected in the specification of greedy sparse MKL (B.3, B.5, E-B1 to E-B6).
+Source: Jin, Yang and Mahdavi (2013), as corrected in the specification of greedy sparse MKL (B.3,
+B.5, E-B1 to E-B6).
 """
 
 from __future__ import annotations
@@ -23,12 +26,14 @@ from mklcore.parameters import check_positive
 
 SPAN_CUT = 1e-10
 _ENUMERATED = 2000  # sets of kernels looked at one by one
-_DEPENDENT = 1e-6  # bases are dependent below this smallest singular value: what the cut leaves of their accuracy
+# bases are dependent below this smallest singular value: what the cut leaves of their accuracy
+_DEPENDENT = 1e-6
 
 
 def _spans(K: Any) -> list[tuple[Array, Array]]:
     """(U_j, d_j / N) of every kernel."""
-    values, found = as_stack(K), []
+    values = as_stack(K)
+    found = []
     for kernel in values:
         d, U = np.linalg.eigh(kernel)
         keep = d > SPAN_CUT * max(float(d[-1]), 0.0)
@@ -41,7 +46,8 @@ def greedy_rate_bound(norm: float, d: int) -> Bound:
 
         L(f^d) - L(f*) <= 2 ||f*||^2 / (d - 1),   d >= 2
 
-    ``norm`` = sum_j ||f*_j||. An early exit gives the exact optimum. Infinite for d = 1. Checked on every stored path.
+    ``norm`` = sum_j ||f*_j||. An early exit gives the exact optimum. Infinite for d = 1. Checked on
+    every stored path.
 
     Parameters
     ----------
@@ -55,7 +61,10 @@ def greedy_rate_bound(norm: float, d: int) -> Bound:
     Bound
         The bound on the loss after so many steps.
     """
-    require(np.isfinite(norm) and norm >= 0, f"norm is the sum of the norms of f* and must be 0 or more; got {norm!r}.")
+    require(
+        np.isfinite(norm) and norm >= 0,
+        f"norm is the sum of the norms of f* and must be 0 or more; got {norm!r}.",
+    )
     require(d >= 1, f"d is a number of kernels and must be 1 or more; got {d!r}.")
     if d < 2:
         return Bound(np.inf, "Theorem 1 speaks from the second kernel on.")
@@ -63,9 +72,11 @@ def greedy_rate_bound(norm: float, d: int) -> Bound:
 
 
 def kernel_correlation(K: Any) -> float:
-    """delta(K) = max_{i < j} ||U_i'U_j||_2: the largest cosine between the spans of two kernels, 0 to 1 (E-B3).
+    """delta(K) = max_{i < j} ||U_i'U_j||_2: the largest cosine between the spans of two kernels, 0
+    to 1 (E-B3).
 
-    ``K`` (M, n, n) or a ``GramStack``. 1 when two spans share a direction, as full-rank (Gaussian) kernels always do.
+    ``K`` (M, n, n) or a ``GramStack``. 1 when two spans share a direction, as full-rank (Gaussian)
+    kernels always do.
 
     Parameters
     ----------
@@ -90,7 +101,9 @@ def kernel_correlation(K: Any) -> float:
 
 
 class Condition(NamedTuple):
-    """Bounds ``lower`` <= gamma(d, K) <= ``upper``; infinite where the spans of d kernels can overlap."""
+    """Bounds ``lower`` <= gamma(d, K) <= ``upper``; infinite where the spans of d kernels can
+    overlap.
+    """
 
     lower: float
     upper: float
@@ -99,15 +112,19 @@ class Condition(NamedTuple):
     def words(self) -> str:
         """What the bounds say here."""
         if np.isfinite(self.upper):
-            return f"gamma is between {self.lower:.4g} and {self.upper:.4g}: the rates that rest on it speak here."
+            return (
+                f"gamma is between {self.lower:.4g} and {self.upper:.4g}: the rates that rest "
+                "on it speak here."
+            )
         if np.isfinite(self.lower):
             return (
-                f"gamma is at least {self.lower:.4g}, and no upper bound is known: the rates that rest on it are "
-                f"vacuous."
+                f"gamma is at least {self.lower:.4g}, and no upper bound is known: the "
+                "rates that rest on it are vacuous."
             )
         return (
-            "gamma is infinite: the spans of the kernels overlap, as those of Gaussian kernels always do, so that "
-            "different kernels can make the same function on these rows. Rates that rest on gamma are vacuous here."
+            "gamma is infinite: the spans of the kernels overlap, as those of Gaussian "
+            "kernels always do, so that different kernels can make the same function on "
+            "these rows. Rates that rest on gamma are vacuous here."
         )
 
 
@@ -116,10 +133,10 @@ def restricted_condition(K: Any, d: int) -> Condition:
 
         1 / smin(B_J) <= gamma(0, J) <= sqrt|J| / smin(B_J),      B_J = [U_j diag(d_j / N)]_{j in J}
 
-    infinite when the columns of B_J are dependent. Returns (lower, upper). All sets of d kernels are looked at up to
-    2000 of them; beyond that the lower bound comes from pairs and single kernels, the upper one from all kernels
-    together, which needs a total rank of at most N. ``K`` (M, n, n) or a ``GramStack``, ``d`` from 1; d above M means
-    M.
+    infinite when the columns of B_J are dependent. Returns (lower, upper). All sets of d kernels
+    are looked at up to 2000 of them; beyond that the lower bound comes from pairs and single
+    kernels, the upper one from all kernels together, which needs a total rank of at most N. ``K``
+    (M, n, n) or a ``GramStack``, ``d`` from 1; d above M means M.
 
     Parameters
     ----------
@@ -133,7 +150,10 @@ def restricted_condition(K: Any, d: int) -> Condition:
     Condition
         Lower and upper bound.
     """
-    require(isinstance(d, (int, np.integer)) and d >= 1, f"d is a number of kernels, 1 or more; got {d!r}.")
+    require(
+        isinstance(d, (int, np.integer)) and d >= 1,
+        f"d is a number of kernels, 1 or more; got {d!r}.",
+    )
     with one_blas_thread():
         spans = [(U, s) for U, s in _spans(K) if s.size]
         if not spans:
@@ -160,7 +180,8 @@ def _smallest(spans: list[tuple[Array, Array]], chosen: tuple[int, ...]) -> floa
     B = np.hstack([spans[j][0] * spans[j][1] for j in chosen])
     if B.shape[1] > B.shape[0]:
         return 0.0
-    # Dependence is a matter of directions, not of how small the eigenvalues are: it is judged on the bases.
+    # Dependence is a matter of directions, not of how small the eigenvalues are: it is judged on
+    # the bases.
     directions = np.linalg.svd(np.hstack([spans[j][0] for j in chosen]), compute_uv=False)
     if directions[-1] <= _DEPENDENT:
         return 0.0
@@ -172,44 +193,60 @@ def condition_from_correlation(K: Any, d: int) -> Bound:
 
         gamma(d, K) <= sqrt(d) / (sqrt(1 - (d - 1) delta(K)) sigma_min+)
 
-    with sigma_min+ the smallest positive eigenvalue of any K_j / N. Infinite, with words, when delta is too large.
+    with sigma_min+ the smallest positive eigenvalue of any K_j / N. Infinite, with words, when
+    delta is too large.
     """
-    require(isinstance(d, (int, np.integer)) and d >= 1, f"d is a number of kernels, 1 or more; got {d!r}.")
+    require(
+        isinstance(d, (int, np.integer)) and d >= 1,
+        f"d is a number of kernels, 1 or more; got {d!r}.",
+    )
     delta = kernel_correlation(K)
     if d > 1 and not delta < 1.0 / (d - 1):
         return Bound(
             np.inf,
-            f"The kernels' correlation is {delta:.6g}, and Proposition 2 needs less than {1.0 / (d - 1):.4g} for {d} "
-            f"kernels: "
-            "it says nothing here. Gaussian kernels always have correlation 1.",
+            (
+                f"The kernels' correlation is {delta:.6g}, and Proposition 2 needs less than "
+                f"{1.0 / (d - 1):.4g} for {d} kernels: it says nothing here. Gaussian kernels "
+                "always have correlation 1."
+            ),
         )
     smallest = min(float(s.min()) for _, s in _spans(K) if s.size)
-    return Bound(np.sqrt(d) / (np.sqrt(1.0 - (d - 1) * delta) * smallest), f"From correlation {delta:.6g}.")
+    return Bound(
+        np.sqrt(d) / (np.sqrt(1.0 - (d - 1) * delta) * smallest), f"From correlation {delta:.6g}."
+    )
 
 
 def greedy_decay_bound(d: int, gamma: float, eps_star: float, mu: float) -> Bound:
-    """Lemma 3 (corrected: gamma squared, E-B1): after d steps of Algorithm 2, for any mu > 1 and |y| <= 1,
+    """Lemma 3 (corrected: gamma squared, E-B1): after d steps of Algorithm 2, for any mu > 1 and
+    |y| <= 1,
 
         E_N(f) - E_N(f*) <= max( mu eps*, 1/2 max(0, 1 - tau)^d ),    tau = (mu - 1)^2 / (8 mu (mu + 1) gamma(2d)^2)
 
-    f* minimises E_N over all kernels, ``eps_star`` = E_N(best f with d kernels) - E_N(f*), ``gamma`` = gamma(2d, K).
+    f* minimises E_N over all kernels, ``eps_star`` = E_N(best f with d kernels) - E_N(f*),
+    ``gamma`` = gamma(2d, K).
     """
     require(d >= 1, f"d is a number of steps and must be 1 or more; got {d!r}.")
     require(gamma > 0, f"gamma must be above 0 (infinity is allowed); got {gamma!r}.")
-    require(eps_star >= 0, f"eps_star is a difference of losses and must be 0 or more; got {eps_star!r}.")
+    require(
+        eps_star >= 0,
+        f"eps_star is a difference of losses and must be 0 or more; got {eps_star!r}.",
+    )
     require(mu > 1, f"mu must be above 1; got {mu!r}.")
     if not np.isfinite(gamma):
-        return Bound(np.inf, "gamma is infinite, so tau is 0 and Lemma 3 says nothing about the speed.")
+        return Bound(
+            np.inf, "gamma is infinite, so tau is 0 and Lemma 3 says nothing about the speed."
+        )
     tau = (mu - 1.0) ** 2 / (8.0 * mu * (mu + 1.0) * gamma**2)
     return Bound(max(mu * eps_star, 0.5 * max(0.0, 1.0 - tau) ** d), f"tau = {tau:.3g}.")
 
 
 def greedy_steps_bound(gamma: float, eps_star: float) -> Bound:
-    """Theorem 4 (corrected: gamma squared, E-B1): with d >= 16 gamma(2d)^2 ln(1 / (12 eps*)) steps E_N(f) - E_N(f*) <=
-    6 eps*.
+    """Theorem 4 (corrected: gamma squared, E-B1): with d >= 16 gamma(2d)^2 ln(1 / (12 eps*)) steps
+    E_N(f) - E_N(f*) <= 6 eps*.
 
-    Returns that number of steps for ``gamma`` = gamma(2d, K) at the d in question (the condition is implicit in d) and
-    ``eps_star`` > 0; 0 when eps* >= 1/12, where 6 eps* >= 1/2 holds anyway (|y| <= 1).
+    Returns that number of steps for ``gamma`` = gamma(2d, K) at the d in question (the condition is
+    implicit in d) and ``eps_star`` > 0; 0 when eps* >= 1/12, where 6 eps* >= 1/2 holds anyway (|y|
+    <= 1).
     """
     require(gamma > 0, f"gamma must be above 0 (infinity is allowed); got {gamma!r}.")
     check_positive(eps_star=eps_star)
@@ -218,21 +255,24 @@ def greedy_steps_bound(gamma: float, eps_star: float) -> Bound:
         return Bound(0.0, "6 eps* is at least 1/2, which E_N never exceeds for |y| <= 1.")
     if not np.isfinite(gamma):
         return Bound(np.inf, "gamma is infinite: no number of steps is enough for Theorem 4.")
-    return Bound(16.0 * gamma**2 * needed, "Steps after which the loss is within 6 eps* of the best.")
+    return Bound(
+        16.0 * gamma**2 * needed, "Steps after which the loss is within 6 eps* of the best."
+    )
 
 
 def greedy_risk_bound(radius: float, d: int, n_kernels: int, n: int, A: float = 2.0) -> Bound:
-    """What Theorem 5 adds to the training loss difference to bound the risk of Algorithm 2 after d STEPS, repeats
-    counted:
+    """What Theorem 5 adds to the training loss difference to bound the risk of Algorithm 2 after d
+    STEPS, repeats counted:
 
         either  ||f - f_R*|| <= 8 max(R, sqrt d) / sqrt N
         or      E(f) - E(f_R*) <= E_N(f) - E_N(f*) + 196 (R + sqrt d)^2 sqrt(A ln(M + 1) / N)
 
-    with probability at least 1 - (M + 1)^(1 - A), for ``radius`` R bounding sum ||f_j|| of the competitor f_R*, M =
-    ``n_kernels`` kernels with k(x, x) <= 1, N = ``n`` rows, |y| <= 1. Either one holds: where the two functions are as
-    close as the first says, nothing is said of the risks. The theorem is about Algorithm 2
-    (``criterion="empirical"``), whose f is bounded by its steps; Algorithm 1 has no such bound. It needs A > 1, M >= 3
-    and A ln(M + 1) <= N <= 2^(M + 1); elsewhere it is infinite, with words.
+    with probability at least 1 - (M + 1)^(1 - A), for ``radius`` R bounding sum ||f_j|| of the
+    competitor f_R*, M = ``n_kernels`` kernels with k(x, x) <= 1, N = ``n`` rows, |y| <= 1. Either
+    one holds: where the two functions are as close as the first says, nothing is said of the risks.
+    The theorem is about Algorithm 2 (``criterion="empirical"``), whose f is bounded by its steps;
+    Algorithm 1 has no such bound. It needs A > 1, M >= 3 and A ln(M + 1) <= N <= 2^(M + 1);
+    elsewhere it is infinite, with words.
 
     Parameters
     ----------
@@ -257,7 +297,10 @@ def greedy_risk_bound(radius: float, d: int, n_kernels: int, n: int, A: float = 
     >>> bool(greedy_risk_bound(radius=2.0, d=4, n_kernels=50, n=1000) > 100)  # vacuous for a loss of at most 1/2
     True
     """
-    require(np.isfinite(radius) and radius >= 0, f"radius must be a finite number of 0 or more; got {radius!r}.")
+    require(
+        np.isfinite(radius) and radius >= 0,
+        f"radius must be a finite number of 0 or more; got {radius!r}.",
+    )
     require(d >= 1, f"d is a number of steps and must be 1 or more; got {d!r}.")
     check_positive(n_kernels=n_kernels, n=n, A=A)
     log = A * np.log(n_kernels + 1.0)
@@ -269,8 +312,13 @@ def greedy_risk_bound(radius: float, d: int, n_kernels: int, n: int, A: float = 
     elif n < log:
         why = f"Theorem 5 needs at least A ln(M + 1) = {log:.3g} rows; there are {n}."
     elif np.log2(n) > n_kernels + 1:
-        why = f"Theorem 5 needs at most 2^(M + 1) = {2.0 ** (n_kernels + 1):.3g} rows; there are {n}."
+        why = (
+            f"Theorem 5 needs at most 2^(M + 1) = {2.0 ** (n_kernels + 1):.3g} rows; there are {n}."
+        )
     if why:
         return Bound(np.inf, why)
     chance = 1.0 - (n_kernels + 1.0) ** (1.0 - A)
-    return Bound(196.0 * (radius + np.sqrt(d)) ** 2 * np.sqrt(log / n), f"With probability at least {chance:.4g}.")
+    return Bound(
+        196.0 * (radius + np.sqrt(d)) ** 2 * np.sqrt(log / n),
+        f"With probability at least {chance:.4g}.",
+    )

@@ -1,6 +1,8 @@
-"""When hierarchical kernel learning finds the right hull: the two conditions on the covariance of the features.
+"""When hierarchical kernel learning finds the right hull: the two conditions on the covariance of
+the features.
 
-W the hull of the truth (or of an estimate), Sigma the covariance of the features, beta the coefficients on W:
+W the hull of the truth (or of an estimate), Sigma the covariance of the features, beta the
+coefficients on W:
 
     r_w = ( sum_{v in A(w)} d_v / ||beta_D(v)|| ) beta_w,     s = Sigma_WW^{-1} r_W
 
@@ -8,9 +10,10 @@ W the hull of the truth (or of an estimate), Sigma the covariance of the feature
     sufficient (Proposition 4)   max_{t in sources of W^c} sum_{w in D(t)} ||Sigma_wW s||^2 / (sum_{v in A(w) and D(t)}
                                  d_v)^2  <  1
 
-The paper prints r = Diag(d_v / ||beta_D(v)||) beta, without the sum over ancestors; that is the gradient of the norm
-only where the graph has no edges. With g = Phi_W s (centred), ||Sigma_wW s||^2 = g'K_w g / n^2, so the sum over
-exponentially many w is the same factorised sum that the certificate uses.
+The paper prints r = Diag(d_v / ||beta_D(v)||) beta, without the sum over ancestors; that is the
+gradient of the norm only where the graph has no edges. With g = Phi_W s (centred), ||Sigma_wW s||^2
+= g'K_w g / n^2, so the sum over exponentially many w is the same factorised sum that the
+certificate uses.
 
 Source: Bach (2008), Propositions 4 and 5; specification, section 7.
 """
@@ -31,8 +34,8 @@ _SINGULAR = 1e-10
 
 
 class HKLConsistency(NamedTuple):
-    """``necessary`` and ``sufficient``: the two maxima; ``*_at``: the source (levels) where each is reached, None if
-    the hull is the whole grid; ``verdict``: what follows.
+    """``necessary`` and ``sufficient``: the two maxima; ``*_at``: the source (levels) where each is
+    reached, None if the hull is the whole grid; ``verdict``: what follows.
     """
 
     necessary: float
@@ -50,11 +53,12 @@ def hkl_consistency(
     depth_weight: float | None = None,
     root_weight: float = 0.1,
 ) -> HKLConsistency:
-    """Both conditions for recovering the hull W, with the covariance of these rows in place of the population's: a
-    diagnostic.
+    """Both conditions for recovering the hull W, with the covariance of these rows in place of the
+    population's: a diagnostic.
 
-    The propositions are about the true hull, its coefficients and the population, as n grows. For an estimate on few
-    rows they tell whether recovery is plausible; they prove neither that it happens nor that it cannot.
+    The propositions are about the true hull, its coefficients and the population, as n grows. For
+    an estimate on few rows they tell whether recovery is plausible; they prove neither that it
+    happens nor that it cannot.
 
     Parameters
     ----------
@@ -81,26 +85,33 @@ def hkl_consistency(
     slope = norm_slope(Ancestry(design.order, nodes), beta, weights.of(nodes))
     features = design.columns_of(nodes)
     features = features - features.mean(axis=0)
-    moving = features.std(axis=0) > 0  # the constant root has no covariance; its norm term stays in the slope
+    # the constant root has no covariance; its norm term stays in the slope
+    moving = features.std(axis=0) > 0
     part = features[:, moving]
     covariance = part.T @ part / design.n
     spectrum = np.linalg.eigvalsh(covariance) if moving.any() else np.ones(1)
     if spectrum[0] < _SINGULAR * spectrum[-1]:
         raise ParameterError(
-            f"The features of the hull are collinear on these rows (eigenvalues from {spectrum[0]:.2g} to "
-            f"{spectrum[-1]:.2g}), "
-            "so the conditions are not defined. Use more rows than nodes, or a smaller hull."
+            "The features of the hull are collinear on these rows (eigenvalues from "
+            f"{spectrum[0]:.2g} to {spectrum[-1]:.2g}), so the conditions are not defined. "
+            "Use more rows than nodes, or a smaller hull."
         )
     g = part @ np.linalg.solve(covariance, slope[moving]) if moving.any() else np.zeros(design.n)
     outside = sorted(Hull(design.order, nodes).sources)
     if not outside:
-        return HKLConsistency(0.0, 0.0, None, None, "The hull is the whole grid: there is nothing left to exclude.")
+        return HKLConsistency(
+            0.0, 0.0, None, None, "The hull is the whole grid: there is nothing left to exclude."
+        )
     single = design.forms(outside, g / design.n) / weights.of(outside) ** 2
     summed = design.descendant_sums(outside, g / design.n, weights)
-    k, j = int(np.argmax(single)), int(np.argmax(summed))
-    necessary, sufficient = float(single[k]), float(summed[j])
+    k = int(np.argmax(single))
+    j = int(np.argmax(summed))
+    necessary = float(single[k])
+    sufficient = float(summed[j])
     places = design.order.key(outside[k]), design.order.key(outside[j])
-    return HKLConsistency(necessary, sufficient, *places, _verdict(design, necessary, sufficient, outside[k]))
+    return HKLConsistency(
+        necessary, sufficient, *places, _verdict(design, necessary, sufficient, outside[k])
+    )
 
 
 def norm_slope(ancestry: Ancestry, beta: Array, d: Array) -> Array:
@@ -111,35 +122,41 @@ def norm_slope(ancestry: Ancestry, beta: Array, d: Array) -> Array:
 
 def _check(design: Design, nodes: Sequence[Node], beta: Array) -> None:
     if not design.all_columns:
-        raise ParameterError("The conditions need features of finite dimension: use a polynomial basis.")
+        raise ParameterError(
+            "The conditions need features of finite dimension: use a polynomial basis."
+        )
     if len(nodes) == 0 or beta.shape != (len(nodes),):
         raise ParameterError(
-            f"One coefficient per node is needed; got {len(nodes)} nodes and coefficients {beta.shape}."
+            f"One coefficient per node is needed; got {len(nodes)} nodes and coefficients "
+            f"{beta.shape}."
         )
     if len(Hull(design.order, nodes)) != len(set(nodes)):
-        raise ParameterError("The nodes are no hull: every parent of a node must be among them. Add the missing ones.")
+        raise ParameterError(
+            "The nodes are no hull: every parent of a node must be among them. Add the "
+            "missing ones."
+        )
     if not np.all(np.isfinite(beta)) or np.any(Ancestry(design.order, nodes).down(beta**2) <= 0):
         raise ParameterError(
-            "Every node of the hull needs a coefficient other than zero at it or below it; drop the nodes that have "
-            "none."
+            "Every node of the hull needs a coefficient other than zero at it or below "
+            "it; drop the nodes that have none."
         )
 
 
 def _verdict(design: Design, necessary: float, sufficient: float, at: Node) -> str:
     if necessary > 1:
         return (
-            f"The necessary condition fails on these rows: {design.name(at)} looks too much like the hull "
-            f"({necessary:.3g}, at "
-            "most 1 is needed). A diagnostic, not a proof: were this hull the truth and the population like these "
-            "rows, more rows would not recover it. A larger depth_weight can help."
+            f"The necessary condition fails on these rows: {design.name(at)} looks too "
+            f"much like the hull ({necessary:.3g}, at most 1 is needed). A diagnostic, not "
+            "a proof: were this hull the truth and the population like these rows, more "
+            "rows would not recover it. A larger depth_weight can help."
         )
     if sufficient < 1:
         return (
-            f"The sufficient condition holds on these rows ({sufficient:.3g} < 1). A diagnostic, not a proof: were "
-            f"this hull the "
-            "truth and the population like these rows, it would be recovered as n grows."
+            f"The sufficient condition holds on these rows ({sufficient:.3g} < 1). A "
+            "diagnostic, not a proof: were this hull the truth and the population like "
+            "these rows, it would be recovered as n grows."
         )
     return (
-        f"Undecided on these rows: the necessary condition holds ({necessary:.3g} <= 1), the sufficient one does not "
-        f"({sufficient:.3g}, less than 1 is needed)."
+        f"Undecided on these rows: the necessary condition holds ({necessary:.3g} <= 1), "
+        f"the sufficient one does not ({sufficient:.3g}, less than 1 is needed)."
     )

@@ -1,14 +1,15 @@
 """Bounds of the lp-norm paper: how the price of learning the weights grows with p and M.
 
-M kernels with k_m(x, x) <= R^2, n points, the class ||w||_{2,q} <= 1 without an intercept; c = 23/22, natural
-logarithms. For the class ||w||_{2,q} <= B the complexity term is B times as large. Above 1 a bound on a loss in [0, 1]
-says nothing.
+M kernels with k_m(x, x) <= R^2, n points, the class ||w||_{2,q} <= 1 without an intercept; c =
+23/22, natural logarithms. For the class ||w||_{2,q} <= B the complexity term is B times as large.
+Above 1 a bound on a loss in [0, 1] says nothing.
 
-p, B, the margin and R are fixed before the rows are seen: the bounds hold for one class, not for the class that a fit
-on the same rows picks out. For a choice that looks at the rows, list k candidates beforehand and pass delta / k; then
-the bound holds for all of them at once.
+p, B, the margin and R are fixed before the rows are seen: the bounds hold for one class, not for
+the class that a fit on the same rows picks out. For a choice that looks at the rows, list k
+candidates beforehand and pass delta / k; then the bound holds for all of them at once.
 
-Source: Kloft, Brefeld, Sonnenburg, Zien (2011), Theorem 6, Corollaries 9, 10, 11; errata in the specification.
+Source: Kloft, Brefeld, Sonnenburg, Zien (2011), Theorem 6, Corollaries 9, 10, 11; errata in the
+specification.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ _C = 23.0 / 22.0
 
 
 def _multiplier(p: float, M: int, conservative: bool) -> float:
-    """min(e ceil(ln M), ceil(p*)), p* rounded up to an even integer when ``conservative`` (as Theorem 8 is quoted)."""
+    """min(e ceil(ln M), ceil(p*)), p* rounded up to an even integer when ``conservative`` (as
+    Theorem 8 is quoted).
+    """
     logarithmic = math.e * np.ceil(np.log(M))
     p_star = conjugate_exponent(p)
     whole = np.ceil(p_star - 1e-12)
@@ -37,15 +40,18 @@ def _multiplier(p: float, M: int, conservative: bool) -> float:
 def _check(M: int, n: int, R: float) -> None:
     if not (M > 1 and n >= 1 and R > 0):
         raise ParameterError(
-            f"The bounds need M > 1 kernels, n >= 1 points and R > 0; got M = {M!r}, n = {n!r}, R = {R!r}."
+            f"The bounds need M > 1 kernels, n >= 1 points and R > 0; got M = {M!r}, n = "
+            f"{n!r}, R = {R!r}."
         )
 
 
-def lp_rademacher_bound(p: float, M: int, n: int, R: float = 1.0, conservative: bool = False) -> float:
+def lp_rademacher_bound(
+    p: float, M: int, n: int, R: float = 1.0, conservative: bool = False
+) -> float:
     """Corollary 9: Rad <= sqrt(c M^(1/p*) R^2 min(e ceil(ln M), ceil(p*)) / n).
 
-    ``p`` in [1, inf]; ``M`` > 1 kernels; ``n`` points; ``R`` bounds the feature norms. ``conservative`` rounds up to
-    the even integers for which the inequality behind it is quoted.
+    ``p`` in [1, inf]; ``M`` > 1 kernels; ``n`` points; ``R`` bounds the feature norms.
+    ``conservative`` rounds up to the even integers for which the inequality behind it is quoted.
 
     Parameters
     ----------
@@ -72,7 +78,11 @@ def lp_rademacher_bound(p: float, M: int, n: int, R: float = 1.0, conservative: 
     """
     LpNorm(p)
     _check(M, n, R)
-    return float(np.sqrt(_C * M ** (1.0 / conjugate_exponent(p)) * R**2 * _multiplier(p, M, conservative) / n))
+    return float(
+        np.sqrt(
+            _C * M ** (1.0 / conjugate_exponent(p)) * R**2 * _multiplier(p, M, conservative) / n
+        )
+    )
 
 
 def lp_risk_bound(
@@ -87,12 +97,13 @@ def lp_risk_bound(
     delta: float = 0.05,
     conservative: bool = False,
 ) -> float:
-    """Corollary 10 (35): risk <= empirical + 4 L B Rad + sqrt(ln(2 / delta) / (2 n)), with probability 1 - ``delta``.
+    """Corollary 10 (35): risk <= empirical + 4 L B Rad + sqrt(ln(2 / delta) / (2 n)), with
+    probability 1 - ``delta``.
 
-    For a loss in [0, 1] with Lipschitz constant ``lipschitz`` and every model of the class ||w||_{2,q} <= ``B``, where
-    ``p``, ``B``, ``lipschitz`` and ``R`` are fixed before the rows are seen. Taking p or B from a model that was fitted
-    on the same rows is a choice among many classes: of k candidates each gets delta / k. Not clipped: a value of 1 or
-    more says nothing.
+    For a loss in [0, 1] with Lipschitz constant ``lipschitz`` and every model of the class
+    ||w||_{2,q} <= ``B``, where ``p``, ``B``, ``lipschitz`` and ``R`` are fixed before the rows are
+    seen. Taking p or B from a model that was fitted on the same rows is a choice among many
+    classes: of k candidates each gets delta / k. Not clipped: a value of 1 or more says nothing.
 
     Parameters
     ----------
@@ -122,7 +133,8 @@ def lp_risk_bound(
     """
     if not 0 < delta < 1:
         raise ParameterError(
-            f"delta is the probability that the bound fails and must be between 0 and 1; got {delta!r}."
+            "delta is the probability that the bound fails and must be between 0 and 1; "
+            f"got {delta!r}."
         )
     complexity = lp_rademacher_bound(p, M, n, R, conservative)
     confidence = np.sqrt(np.log(2.0 / delta) / (2.0 * n))
@@ -143,8 +155,8 @@ def lp_margin_bound(
 ) -> float:
     """Corollary 11 (36): error <= margin risk + (4 / margin) B Rad + sqrt(ln(2 / delta) / (2 n)).
 
-    ``margin_risk`` = mean of min(1, max(0, 1 - y t / margin)); otherwise as ``lp_risk_bound`` with L = 1 / ``margin``:
-    the margin, p and B are fixed before the rows are seen.
+    ``margin_risk`` = mean of min(1, max(0, 1 - y t / margin)); otherwise as ``lp_risk_bound`` with
+    L = 1 / ``margin``: the margin, p and B are fixed before the rows are seen.
 
     Parameters
     ----------
@@ -174,12 +186,26 @@ def lp_margin_bound(
     """
     if not margin > 0:
         raise ParameterError(f"margin must be above 0; got {margin!r}.")
-    return lp_risk_bound(margin_risk, p, M, n, lipschitz=1.0 / margin, B=B, R=R, delta=delta, conservative=conservative)
+    return lp_risk_bound(
+        margin_risk,
+        p,
+        M,
+        n,
+        lipschitz=1.0 / margin,
+        B=B,
+        R=R,
+        delta=delta,
+        conservative=conservative,
+    )
 
 
 def lp_conversion(bound_at_q: float, q: float, p: float, M: int) -> float:
-    """Theorem 6: Rad(p) <= sqrt(M^(1/q - 1/p)) Rad(q) for 1 <= q <= p: one norm's bound from another's."""
+    """Theorem 6: Rad(p) <= sqrt(M^(1/q - 1/p)) Rad(q) for 1 <= q <= p: one norm's bound from
+    another's.
+    """
     LpNorm(p), LpNorm(q)
     if not q <= p:
-        raise ParameterError(f"Theorem 6 goes from a smaller norm q to a larger p; got q = {q!r}, p = {p!r}.")
+        raise ParameterError(
+            f"Theorem 6 goes from a smaller norm q to a larger p; got q = {q!r}, p = {p!r}."
+        )
     return float(np.sqrt(M ** (1.0 / q - (0.0 if np.isinf(p) else 1.0 / p))) * bound_at_q)

@@ -1,4 +1,7 @@
-"""What a method is to a person: its paths, controls, presets, formula and words. ``registry`` lists all of them."""
+"""What a method is to a person: its paths, controls, presets, formula and words.
+
+``registry`` lists all of them.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,9 @@ NOVELTY = "novelty"
 
 
 class Live(Sequence[Any]):
-    """A tuple that is made anew whenever it is looked at: what the registries hold now, not when this was written."""
+    """A tuple that is made anew whenever it is looked at: what the registries hold now, not when
+    this was written.
+    """
 
     def __init__(self, make: Callable[[], Sequence[Any]]) -> None:
         self._make = make
@@ -28,17 +33,18 @@ class Live(Sequence[Any]):
         return len(self._make())
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(self._make())  # once, and not once for every place: a page walks through controls a hundred times
+        # once, and not once for every place: a page walks through controls a hundred times
+        return iter(self._make())
 
 
 @dataclass(frozen=True)
 class Control:
     """One parameter as a person moves it.
 
-    ``kind`` is "choice", "log" (positive, on a log scale), "p" (1 .. infinity), "integer" or "flag"; ``help`` says what
-    moving it does to the picture; ``tasks`` are the kinds of data for which it is shown. ``advanced`` controls are
-    folded away. ``when`` names another control and the values of it for which this one acts; ``paths`` the paths, all
-    by default.
+    ``kind`` is "choice", "log" (positive, on a log scale), "p" (1 .. infinity), "integer" or
+    "flag"; ``help`` says what moving it does to the picture; ``tasks`` are the kinds of data for
+    which it is shown. ``advanced`` controls are folded away. ``when`` names another control and the
+    values of it for which this one acts; ``paths`` the paths, all by default.
     """
 
     name: str
@@ -57,8 +63,8 @@ class Control:
 
 @dataclass(frozen=True)
 class Preset:
-    """A named state of an algorithm's controls: what it is called, what it shows, ``settings`` by name, the path to
-    draw.
+    """A named state of an algorithm's controls: what it is called, what it shows, ``settings`` by
+    name, the path to draw.
     """
 
     label: str
@@ -70,7 +76,9 @@ class Preset:
 
 @dataclass(frozen=True)
 class Variant:
-    """What is solved, what to look for and what it cannot tell where the control ``name`` has the value ``value``."""
+    """What is solved, what to look for and what it cannot tell where the control ``name`` has the
+    value ``value``.
+    """
 
     name: str
     value: Any
@@ -81,8 +89,8 @@ class Variant:
 
 @dataclass(frozen=True)
 class PathParameter:
-    """A parameter along which a path is drawn: its key ("C", "lam", "p" or "s"), the estimator's name for it, its
-    words.
+    """A parameter along which a path is drawn: its key ("C", "lam", "p" or "s"), the estimator's
+    name for it, its words.
     """
 
     key: str
@@ -93,16 +101,19 @@ class PathParameter:
 
 @dataclass(frozen=True)
 class Algorithm:
-    """One method: two estimators, its paths and controls, and what to tell about it. Formulas are LaTeX.
+    """One method: two estimators, its paths and controls, and what to tell about it.
 
-    ``on`` is what it learns from: "kernels" (a dictionary or a stack) or "table" (the columns themselves). ``prepare``
-    turns controls into the estimator's parameters where these are not the same. ``novelty`` is the estimator for a
-    table without a target, None where the method needs one, and ``novelty_words`` what to tell about it.
-    ``is_approximable``: the estimators also take kernels as features, by their parameter ``approximation``.
-    ``normalise``: how they scale kernels by themselves. ``offered_for``: the tasks whose lists of methods show it; for
-    others it can be the same as another method. Each of the estimators may be given as its place,
-    "package.module.Class": it is imported when somebody asks for it, so that a method can be listed and described
-    without scikit-learn.
+    Formulas are LaTeX.
+
+    ``on`` is what it learns from: "kernels" (a dictionary or a stack) or "table" (the columns
+    themselves). ``prepare`` turns controls into the estimator's parameters where these are not the
+    same. ``novelty`` is the estimator for a table without a target, None where the method needs
+    one, and ``novelty_words`` what to tell about it. ``is_approximable``: the estimators also take
+    kernels as features, by their parameter ``approximation``. ``normalise``: how they scale kernels
+    by themselves. ``offered_for``: the tasks whose lists of methods show it; for others it can be
+    the same as another method. Each of the estimators may be given as its place,
+    "package.module.Class": it is imported when somebody asks for it, so that a method can be listed
+    and described without scikit-learn.
     """
 
     key: str
@@ -139,19 +150,23 @@ class Algorithm:
         for path in self.paths:
             if path.key == key:
                 return path
-        raise ParameterError(f"{self.label} has no path over {key!r}; it has {', '.join(self.path_params)}.")
+        raise ParameterError(
+            f"{self.label} has no path over {key!r}; it has {', '.join(self.path_params)}."
+        )
 
     def fits(self, task: str) -> bool:
         """Whether the method can learn ``task``: all but a few need a target."""
         return task != NOVELTY or vars(self)["novelty"] is not None
 
     def is_offered(self, task: str, chosen: str = "") -> bool:
-        """Whether a list of methods for ``task`` shows it; the ``chosen`` one, by its key, is always shown."""
+        """Whether a list of methods for ``task`` shows it; the ``chosen`` one, by its key, is
+        always shown.
+        """
         return self.key == chosen or (self.fits(task) and task in self.offered_for)
 
     def words_for(self, values: Mapping[str, Any], task: str = "") -> Algorithm | Variant:
-        """Whose formula and words hold for ``task`` and these ``values`` of the controls: a variant's, or the
-        algorithm's own.
+        """Whose formula and words hold for ``task`` and these ``values`` of the controls: a
+        variant's, or the algorithm's own.
         """
         found = next((one for one in self.variants if values.get(one.name) == one.value), self)
         if task == NOVELTY and self.novelty_words is not None:
@@ -159,7 +174,9 @@ class Algorithm:
         return found
 
     def shown(self, task: str, path: str, values: Mapping[str, Any]) -> tuple[Control, ...]:
-        """The controls that act for ``task`` on a path over ``path``, given the ``values`` of the others by name."""
+        """The controls that act for ``task`` on a path over ``path``, given the ``values`` of the
+        others by name.
+        """
         attribute = self.path(path).attribute
         return tuple(
             control
@@ -171,20 +188,26 @@ class Algorithm:
         )
 
     def kind(self, task: str) -> Any:
-        """The class of estimators for ``task``. ParameterError where it needs a target and there is none."""
+        """The class of estimators for ``task``.
+
+        ParameterError where it needs a target and there is none.
+        """
         if not self.fits(task):
             raise ParameterError(
-                f"{self.label} needs a target, and this table has none. Choose a target or another method."
+                f"{self.label} needs a target, and this table has none. Choose a target or "
+                "another method."
             )
         if task == NOVELTY:
             return self.novelty
         return self.regressor if task in REGRESSION else self.classifier
 
-    def estimator(self, task: str, *, stack: Any = None, alignment: Any = None, **parameters: Any) -> Any:
+    def estimator(
+        self, task: str, *, stack: Any = None, alignment: Any = None, **parameters: Any
+    ) -> Any:
         """An unfitted estimator for ``task``; parameters that do not apply to it are left out.
 
-        ``stack`` the training ``GramStack`` and ``alignment`` its (M, M) alignment matrix or a function that returns
-        it, for controls whose meaning depends on the kernels.
+        ``stack`` the training ``GramStack`` and ``alignment`` its (M, M) alignment matrix or a
+        function that returns it, for controls whose meaning depends on the kernels.
         """
         kind = self.kind(task)
         if self.prepare is not None:
@@ -211,7 +234,8 @@ class _Imported:
         vars(owner)[self._name] = given
 
 
-for _name in ("classifier", "regressor", "novelty"):  # after the dataclass, which would take them for usual values
+# after the dataclass, which would take them for usual values
+for _name in ("classifier", "regressor", "novelty"):
     setattr(Algorithm, _name, _Imported(_name))
 
 
@@ -225,4 +249,6 @@ def _with_loss(parameters: dict[str, Any], known: Mapping[str, Any]) -> dict[str
 
 def _without_target(formula: str) -> str:
     """The problem with the loss of novelty detection in place of V, and without the free b."""
-    return formula.replace(r"V\big(y_i,f(x_i)\big)", r"\max\big(0,\,1-f(x_i)\big)").replace("{w,b", "{w")
+    return formula.replace(r"V\big(y_i,f(x_i)\big)", r"\max\big(0,\,1-f(x_i)\big)").replace(
+        "{w,b", "{w"
+    )

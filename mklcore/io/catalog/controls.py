@@ -27,10 +27,16 @@ COLUMN_BASES = ("polynomial",)  # every level a column, so that a hull has finit
 
 
 def penalty(parameters: dict[str, Any], stack: Any, alignment: Any) -> dict[str, Any]:
-    """The penalty object that the control "norm" and those of its numbers ask for, in place of them."""
+    """The penalty object that the control "norm" and those of its numbers ask for, in place of
+    them.
+    """
     kind = PENALTIES[parameters.pop("norm", LpNorm.name)]
-    values = {name: parameters[name] for name in ("p", *_numbers_of_penalties()) if name in parameters}
-    parameters = {name: value for name, value in parameters.items() if name == "p" or name not in values}
+    values = {
+        name: parameters[name] for name in ("p", *_numbers_of_penalties()) if name in parameters
+    }
+    parameters = {
+        name: value for name, value in parameters.items() if name == "p" or name not in values
+    }
     if kind is not LpNorm:
         parameters["penalty"] = kind.chosen(values, stack, alignment)
     return parameters
@@ -43,7 +49,9 @@ def _numbers_of_penalties() -> dict[str, tuple[Parameter, tuple[str, ...]]]:
     return found
 
 
-def _by_name(numbers: Mapping[str, Sequence[Parameter]]) -> dict[str, tuple[Parameter, tuple[str, ...]]]:
+def _by_name(
+    numbers: Mapping[str, Sequence[Parameter]],
+) -> dict[str, tuple[Parameter, tuple[str, ...]]]:
     """Every number by its name, as its first owner has it, with all owners."""
     found: dict[str, tuple[Parameter, tuple[str, ...]]] = {}
     for owner, parameters in numbers.items():
@@ -55,7 +63,15 @@ def _by_name(numbers: Mapping[str, Sequence[Parameter]]) -> dict[str, tuple[Para
 
 def _control_of(number: Parameter, **more: Any) -> Control:
     """The control of a number that a loss or a penalty has."""
-    own = (number.name, number.label, number.kind, number.default, number.help, number.low, number.high)
+    own = (
+        number.name,
+        number.label,
+        number.kind,
+        number.default,
+        number.help,
+        number.low,
+        number.high,
+    )
     return Control(*own, **more)
 
 
@@ -73,8 +89,8 @@ def of_losses() -> tuple[Control, ...]:
 
 
 def of_machine(*own: Control) -> tuple[Control, ...]:
-    """The controls of a machine on kernels whose weights are no part of its problem, with those of how they are
-    found.
+    """The controls of a machine on kernels whose weights are no part of its problem, with those of
+    how they are found.
     """
     return LOSS_CLASS, LOSS_REAL, C, *of_losses(), *own, INTERCEPT, TOL, MAX_ITER
 
@@ -89,14 +105,20 @@ def of_penalties() -> tuple[Control, ...]:
 
 def p_of_norms() -> Control:
     """The control of p, shown where the norm has one."""
-    owners = tuple(name for name in norms() if any(number.name == "p" for number in PENALTIES[name].parameters))
+    owners = tuple(
+        name for name in norms() if any(number.name == "p" for number in PENALTIES[name].parameters)
+    )
     number = next(number for number in LpNorm.parameters if number.name == "p")
     return _control_of(number, when=("norm", owners))
 
 
 def norm() -> Control:
     """The control of the penalty, with what each of them does."""
-    helps = [f"{name[0].upper()}{name[1:]}: {PENALTIES[name].help}." for name in norms() if PENALTIES[name].help]
+    helps = [
+        f"{name[0].upper()}{name[1:]}: {PENALTIES[name].help}."
+        for name in norms()
+        if PENALTIES[name].help
+    ]
     return Control(
         "norm",
         "Norm of the weights",
@@ -115,7 +137,11 @@ def _variants() -> tuple[Variant, ...]:
     start = {kind: r",\theta\ge 0" if r"\theta" in kind.problem else "" for kind in kinds}
     return tuple(
         Variant(
-            "norm", kind.name, rf"\min_{{w,b{start[kind]}}}\; {COST}+{kind.problem}", kind.look_for, kind.cannot_tell
+            "norm",
+            kind.name,
+            rf"\min_{{w,b{start[kind]}}}\; {COST}+{kind.problem}",
+            kind.look_for,
+            kind.cannot_tell,
         )
         for kind in kinds
     )
@@ -143,14 +169,19 @@ SHAPES = {
 
 
 def hull(parameters: dict[str, Any], stack: Any, alignment: Any) -> dict[str, Any]:
-    """The basis from its key, the number of its "levels" and its shape; "auto" leaves a choice to the library."""
+    """The basis from its key, the number of its "levels" and its shape; "auto" leaves a choice to
+    the library.
+    """
     shapes = {control: parameters.pop(control, "auto") for _, control in SHAPES.values()}
-    key, levels = parameters.get("basis"), parameters.pop("levels", None)
+    key = parameters.get("basis")
+    levels = parameters.pop("levels", None)
     if key in BASES:
         counted = () if levels is None or key in FIXED_LEVELS else (int(levels),)
         argument, control = SHAPES.get(key, ("", ""))
         value = shapes.get(control, "auto")
-        parameters["basis"] = BASES[key](*counted, **({} if value == "auto" else {argument: float(value)}))
+        parameters["basis"] = BASES[key](
+            *counted, **({} if value == "auto" else {argument: float(value)})
+        )
     if parameters.get("depth_weight") == "auto":
         parameters["depth_weight"] = None
     elif "depth_weight" in parameters:
@@ -161,14 +192,21 @@ def hull(parameters: dict[str, Any], stack: Any, alignment: Any) -> dict[str, An
 PATHS: dict[str, PathParameter] = {
     path.key: path
     for path in (
-        PathParameter("C", "C", "C, the cost of an error", "Larger C: the fit follows the data more closely."),
+        PathParameter(
+            "C", "C", "C, the cost of an error", "Larger C: the fit follows the data more closely."
+        ),
         PathParameter(
             "p",
             "p",
             "p, the norm of the weights",
             "Smaller p: the weight gathers on fewer kernels. 1 is sparse, ∞ is the plain sum.",
         ),
-        PathParameter("lam", "lam", "λ, the ridge penalty", "Larger λ: a smoother fit, and later kernels matter less."),
+        PathParameter(
+            "lam",
+            "lam",
+            "λ, the ridge penalty",
+            "Larger λ: a smoother fit, and later kernels matter less.",
+        ),
         PathParameter(
             "s",
             "n_kernels",
@@ -183,18 +221,30 @@ GREEDY_PATHS = (
         "s",
         "n_kernels",
         "s, the number of kernels",
-        "One step to the right lets the steepest kernel in; under the empirical criterion it is one more step.",
+        (
+            "One step to the right lets the steepest kernel in; under the empirical criterion "
+            "it is one more step."
+        ),
     ),
-    PathParameter("lam", "lam", "λ, the price of a kernel", "Larger λ: fewer kernels enter, and each is held smaller."),
+    PathParameter(
+        "lam",
+        "lam",
+        "λ, the price of a kernel",
+        "Larger λ: fewer kernels enter, and each is held smaller.",
+    ),
 )
-C = Control("C", "Cost C", "log", 1.0, "Larger C: the fit follows the data more closely.", 1e-4, 1e4)
+C = Control(
+    "C", "Cost C", "log", 1.0, "Larger C: the fit follows the data more closely.", 1e-4, 1e4
+)
 SOLVER = Control(
     "solver",
     "Solver",
     "choice",
     "auto",
-    "All end in the same optimum; watch solves and seconds. silp works at p = 1 only, newton at finite p, interleaved "
-    "with the hinge and ε-insensitive losses.",
+    (
+        "All end in the same optimum; watch solves and seconds. silp works at p = 1 only, "
+        "newton at finite p, interleaved with the hinge and ε-insensitive losses."
+    ),
     choices=Live(lambda: ("auto", *SOLVERS)),
     advanced=True,
 )
@@ -218,11 +268,19 @@ TOL = Control(
     advanced=True,
 )
 MAX_ITER = Control(
-    "max_iter", "Most iterations", "integer", 500, "A point stopped there is drawn dashed and says so.", 1, 5000,
+    "max_iter",
+    "Most iterations",
+    "integer",
+    500,
+    "A point stopped there is drawn dashed and says so.",
+    1,
+    5000,
     advanced=True,
-)  # fmt: skip
+)
 TOL_GREEDY = replace(TOL, when=("criterion", ("functional",)))
-TOL_SMKL = replace(TOL, help="Smaller: the weights settle further before it stops, and every point takes longer.")
+TOL_SMKL = replace(
+    TOL, help="Smaller: the weights settle further before it stops, and every point takes longer."
+)
 MEAN_CLASS = Control(
     "fit_intercept",
     "Subtract the mean",
@@ -247,20 +305,30 @@ NOVELTY_WORDS = Variant(
     "task",
     NOVELTY,
     "",
-    "Small C leaves many rows outside, large C few. Which kernels carry the boundary, and on Predict, whether rows you "
-    "know to be odd fall outside.",
-    "Without a target no score says which C, p or kernels are right: the share accepted tells how tight the boundary "
-    "is. Wide kernels, under which all rows look alike, reach their boundary cheaply and draw the weight at small p. A "
-    "row outside is unlike the training rows; that alone does not make it wrong.",
+    (
+        "Small C leaves many rows outside, large C few. Which kernels carry the boundary, and "
+        "on Predict, whether rows you know to be odd fall outside."
+    ),
+    (
+        "Without a target no score says which C, p or kernels are right: the share accepted "
+        "tells how tight the boundary is. Wide kernels, under which all rows look alike, "
+        "reach their boundary cheaply and draw the weight at small p. A row outside is unlike "
+        "the training rows; that alone does not make it wrong."
+    ),
 )
 STEPS_VARIANT = Variant(
     "criterion",
     "empirical",
     r"\min_f\;\tfrac1n\sum_i V\big(y_i,f(x_i)\big),\qquad f\leftarrow f+\text{a step along the steepest kernel},\qquad "
     r"V=\tfrac12(y-f)^2\text{ for squared loss}",
-    "How the training error falls step by step, and after how many steps the validation score turns.",
-    "There is no λ and no certificate: only the greedy order and the number of steps hold the fit back. "
-    "Copies of a kernel are never distinguished.",
+    (
+        "How the training error falls step by step, and after how many steps the validation "
+        "score turns."
+    ),
+    (
+        "There is no λ and no certificate: only the greedy order and the number of steps hold "
+        "the fit back. Copies of a kernel are never distinguished."
+    ),
 )
 CONVEX_VARIANTS = (
     Variant(
@@ -268,22 +336,36 @@ CONVEX_VARIANTS = (
         "gl",
         r"\min_{w,b}\; \sum_m\|w_m\|+" + COST,
         "How many kernels stay beside the concave prices: compare log at the same score.",
-        "The problem is convex, so starts do not matter, yet this solver gives no certificate: it stops when the "
-        "weights settle, and small weights fade slowly.",
+        (
+            "The problem is convex, so starts do not matter, yet this solver gives no "
+            "certificate: it stops when the weights settle, and small weights fade slowly."
+        ),
     ),
     Variant(
         "terms",
         "mkl",
         r"\min_{w,b}\; \tfrac12\Big(\sum_m\|w_m\|\Big)^2+" + COST,
-        "Under the same normalisation this is ℓp-norm MKL at p = 1: compare the weights, and how many stay.",
-        "The problem is convex, so starts do not matter, yet this solver gives no certificate: ℓp-norm MKL at p = 1 "
-        "does. Small weights fade slowly.",
+        (
+            "Under the same normalisation this is ℓp-norm MKL at p = 1: compare the weights, "
+            "and how many stay."
+        ),
+        (
+            "The problem is convex, so starts do not matter, yet this solver gives no "
+            "certificate: ℓp-norm MKL at p = 1 does. Small weights fade slowly."
+        ),
     ),
 )
 MACHINES = (
-    Preset("margin", "The hinge loss: rows beyond the margin are free.", (("loss", "hinge"),), tasks=CLASSIFICATION),
+    Preset(
+        "margin",
+        "The hinge loss: rows beyond the margin are free.",
+        (("loss", "hinge"),),
+        tasks=CLASSIFICATION,
+    ),
     Preset("ridge", "Squared errors of the labels.", (("loss", "squared"),), tasks=CLASSIFICATION),
-    Preset("tube", "Errors below ε are free.", (("loss", "epsilon_insensitive"),), tasks=REGRESSION),
+    Preset(
+        "tube", "Errors below ε are free.", (("loss", "epsilon_insensitive"),), tasks=REGRESSION
+    ),
     Preset("ridge", "Squared errors.", (("loss", "squared"),), tasks=REGRESSION),
 )
 MARGIN_VARIANTS = (
@@ -293,12 +375,25 @@ MARGIN_VARIANTS = (
         r"\mu_m\propto g^\top YK_mYg,\qquad g=\arg\min_g\;(1-\lambda)\,g^\top Y\sum_m K_m\,Yg+\lambda\|g\|^2,\quad "
         r"g\ge 0,\;"
         r"\sum_{y_i=+1}g_i=\sum_{y_i=-1}g_i=1",
-        "Which kernels part the nearest points of the two classes. Copies of a kernel each get their weight.",
-        "There is no certificate: the margin is that of the plain sum, and the weights are not those of any joint "
-        "problem (EasyMKL; Aiolli and Donini, 2015).",
+        (
+            "Which kernels part the nearest points of the two classes. Copies of a kernel "
+            "each get their weight."
+        ),
+        (
+            "There is no certificate: the margin is that of the plain sum, and the weights "
+            "are not those of any joint problem (EasyMKL; Aiolli and Donini, 2015)."
+        ),
     ),
 )
-LAM = Control("lam", "Ridge λ", "log", 0.01, "Larger λ: a smoother fit, and later kernels matter less.", 1e-8, 1e4)
+LAM = Control(
+    "lam",
+    "Ridge λ",
+    "log",
+    0.01,
+    "Larger λ: a smoother fit, and later kernels matter less.",
+    1e-8,
+    1e4,
+)
 LOSS_CLASS = Control(
     "loss",
     "Loss",
@@ -330,28 +425,52 @@ GREEDY_LOSS_REAL = Control(
 
 HULL_SHAPES = (
     Control(
-        "gaussian_b", "Gaussian b", "choice", "auto",
-        "Larger: narrower bumps in every column at once; with many columns nothing but a few rows is left inside all "
-        "of them. auto is a tenth over the spread of the rows' squared lengths.",
-        choices=("auto", "0.001", "0.01", "0.05", "0.1", "0.5", "1"), advanced=True, when=("basis", ("gaussian",)),
+        "gaussian_b",
+        "Gaussian b",
+        "choice",
+        "auto",
+        (
+            "Larger: narrower bumps in every column at once; with many columns nothing but a "
+            "few rows is left inside all of them. auto is a tenth over the spread of the "
+            "rows' squared lengths."
+        ),
+        choices=("auto", "0.001", "0.01", "0.05", "0.1", "0.5", "1"),
+        advanced=True,
+        when=("basis", ("gaussian",)),
     ),
     Control(
-        "anova_b", "ANOVA b", "log", 0.0625, "Larger b: what one column adds may bend more.", 0.01, 10.0, advanced=True,
+        "anova_b",
+        "ANOVA b",
+        "log",
+        0.0625,
+        "Larger b: what one column adds may bend more.",
+        0.01,
+        10.0,
+        advanced=True,
         when=("basis", ("anova",)),
     ),
     Control(
-        "width", "Kernel PCA width", "log", 1.0, "Smaller width: what one column adds may bend more.", 0.1, 10.0,
-        advanced=True, when=("basis", ("kernel_pca",)),
+        "width",
+        "Kernel PCA width",
+        "log",
+        1.0,
+        "Smaller width: what one column adds may bend more.",
+        0.1,
+        10.0,
+        advanced=True,
+        when=("basis", ("kernel_pca",)),
     ),
-)  # fmt: skip
+)
 HULL_PRICES = (
     Control(
         "depth_weight",
         "Price per step of depth",
         "choice",
         "auto",
-        "Larger: deep nodes are dearer, hulls stay flat and certificates close sooner. auto is 4, or √p − 1 rounded up "
-        "where that is more, for p columns.",
+        (
+            "Larger: deep nodes are dearer, hulls stay flat and certificates close sooner. "
+            "auto is 4, or √p − 1 rounded up where that is more, for p columns."
+        ),
         choices=("auto", "2", "4", "6", "8", "11", "16"),
         advanced=True,
     ),
@@ -374,35 +493,73 @@ HULL_PRICES = (
         advanced=True,
     ),
     Control(
-        "standardize", "Standardise the columns", "flag", True, "Off: columns enter in their own units.", advanced=True
+        "standardize",
+        "Standardise the columns",
+        "flag",
+        True,
+        "Off: columns enter in their own units.",
+        advanced=True,
     ),
-    Control("fit_intercept", "Free offset b", "flag", True, "Off: without nodes the fit is zero.", advanced=True),
+    Control(
+        "fit_intercept",
+        "Free offset b",
+        "flag",
+        True,
+        "Off: without nodes the fit is zero.",
+        advanced=True,
+    ),
     Control(
         "refit",
         "Refit by least squares",
         "flag",
         False,
-        "On: predictions come from plain least squares on the nodes of the hull; hull and certificate stay.",
+        (
+            "On: predictions come from plain least squares on the nodes of the hull; hull and "
+            "certificate stay."
+        ),
         advanced=True,
         when=("basis", COLUMN_BASES),
     ),
 )
 HULL_LIMITS = (
     Control(
-        "tol", "Tolerance", "log", 1e-3, "Smaller: the certificate tightens, and every λ takes longer.", 1e-6, 0.1,
+        "tol",
+        "Tolerance",
+        "log",
+        1e-3,
+        "Smaller: the certificate tightens, and every λ takes longer.",
+        1e-6,
+        0.1,
         advanced=True,
     ),
     Control(
-        "max_seconds", "Seconds per λ", "log", 10.0, "Larger: more λ end with a certificate, and the path may take "
-                                                     "longer.",
-        0.1, 500.0, advanced=True,
-    ),
-    Control(
-        "max_nodes", "Most nodes looked at", "integer", 5000, "Larger: certificates at small λ may still close.", 10,
-        100_000, advanced=True,
-    ),
-    Control(
-        "memory_mb", "Memory in MB", "integer", 800, "Larger: deeper hulls of ANOVA and Gaussian nodes fit.", 50, 1600,
+        "max_seconds",
+        "Seconds per λ",
+        "log",
+        10.0,
+        "Larger: more λ end with a certificate, and the path may take longer.",
+        0.1,
+        500.0,
         advanced=True,
     ),
-)  # fmt: skip
+    Control(
+        "max_nodes",
+        "Most nodes looked at",
+        "integer",
+        5000,
+        "Larger: certificates at small λ may still close.",
+        10,
+        100_000,
+        advanced=True,
+    ),
+    Control(
+        "memory_mb",
+        "Memory in MB",
+        "integer",
+        800,
+        "Larger: deeper hulls of ANOVA and Gaussian nodes fit.",
+        50,
+        1600,
+        advanced=True,
+    ),
+)
