@@ -285,7 +285,6 @@ def heading(question: str, *, tools: bool = True) -> DeltaGenerator:
             )
         with code:
             drawing.pocket("", "code", "screen", "The code that makes this screen", _code)
-        state.look_again()
     return progress
 
 

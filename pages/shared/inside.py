@@ -139,6 +139,11 @@ def run_context() -> Any:
     return None if context is None else context(suppress_warning=True)
 
 
+def went_through_history() -> bool:
+    """Tell whether the browser's Back or Forward caused this run; True where nobody can know."""
+    return getattr(run_context(), "is_history_navigation", True)
+
+
 def _server() -> Any:
     """Return the running server, None where there is none."""
     instance = find(RUNTIME)

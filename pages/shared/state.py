@@ -40,9 +40,7 @@ class Link:
 
     begun: bool = False
     written: dict[str, str] | None = None
-    written_at: float = -math.inf
     moved: bool = False  # a widget spoke in this run, so the link does not
-    doubt: bool = False  # the link may be one the browser had no time to replace
     turned: bool = False  # whether this run is the first on its page
     empty_means_usual: bool = False
     table: str = ""  # the secret of the table on the server's command line
@@ -224,7 +222,6 @@ def memory() -> Memory:
 
 
 REMEMBERED_STEPS = 50
-LINK_SECONDS = 1.0  # a run this soon after a change may still bring the link from before it
 # the browser learns of the page before its link, or Back finds the link on the page before
 PAGE_SECONDS = 0.05
 
@@ -237,11 +234,9 @@ def current() -> Params:
 def begin(page: str) -> None:
     """Bring link and parameters together; the first act of ``app.py`` in every run.
 
-    The link is read at the session's start, and again when the browser went back or forward: when
-    no widget spoke in this run and the link is not the one last written. Soon after a change it may
-    be one the browser had no time to replace: then the link is left alone, and :func:`look_again`
-    asks for another run that knows. Choosing a page in the menu empties the link and keeps the
-    parameters.
+    The link is read at the session's start, and again when the browser says that it went back or
+    forward. In every other run the link may be one that the browser had no time to replace, so it
+    is written and not read. Choosing a page in the menu empties the link and keeps the parameters.
     """
     mind = memory()
     link = memory().link
@@ -250,7 +245,6 @@ def begin(page: str) -> None:
     turned = mind.page != page
     mind.page = page
     link.moved = False
-    link.doubt = False
     link.turned = turned
     if not link.begun:
         link.begun = True
@@ -260,26 +254,10 @@ def begin(page: str) -> None:
         link.table = query.get(TABLE, "")
     elif turned and not query:
         link.empty_means_usual = current() == Params()
-    elif not moved and link.written is not None and query != link.written:
-        if time.monotonic() <= link.written_at + LINK_SECONDS:
-            link.doubt = True
-        elif query or link.empty_means_usual:
+    elif not moved and (turned or inside.went_through_history()):
+        means_something = query or link.empty_means_usual
+        if query != link.written and means_something:
             _replace_all(*read_link(query))
-
-
-def look_again() -> None:
-    """Ask for another run where this one cannot tell whether the person went back or the link was
-    behind.
-    """
-    if not memory().link.doubt:
-        return
-
-    @st.fragment(run_every=LINK_SECONDS)
-    def again() -> None:
-        if time.monotonic() > memory().link.written_at + LINK_SECONDS:
-            st.rerun()
-
-    again()
 
 
 def _replace_all(params: Params, refused: tuple[str, ...]) -> None:
@@ -306,15 +284,12 @@ def end() -> None:
     inside a fragment.
     """
     link = memory().link
-    if link.doubt:
-        return
     query = st.query_params.to_dict()
     want = link_text(current())
     if query != want:
         if link.turned:
             time.sleep(PAGE_SECONDS)
         st.query_params.from_dict(want)
-        link.written_at = time.monotonic()
     link.written = st.query_params.to_dict()
 
 
@@ -331,7 +306,7 @@ def set_params(params: Params) -> None:
     """Set all parameters at once, as a step that can be undone."""
     if params != current():
         _replace_all(params, ())
-    memory().link.moved, memory().link.doubt = True, False
+    memory().link.moved = True
 
 
 def undo() -> None:
@@ -354,7 +329,6 @@ def _step(source: list[Params], other: list[Params]) -> None:
         mind.params = source.pop()
         mind.refused = ()
     mind.link.moved = True
-    mind.link.doubt = False
 
 
 def rerun() -> None:
