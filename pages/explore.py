@@ -68,7 +68,7 @@ def waiting(params: Params, pending: Pending) -> None:
     """
     known = kept.earlier_answer(params)
     partial = pending.value
-    saved = kept.path_of(params)
+    saved_path = kept.path_of(params)
     if known is not None:
         st.markdown(known.sentence)
         here = players.place(known.path, params.at)
@@ -84,7 +84,9 @@ def waiting(params: Params, pending: Pending) -> None:
         for one in () if partial is None else partial.compared:
             st.caption(f"{plain(one.candidate.label)}: {number(one.score)}", width="content")
         found = (
-            partial.refit[0] if saved is None and partial is not None and partial.refit else saved
+            partial.refit[0]
+            if saved_path is None and partial is not None and partial.refit
+            else saved_path
         )
         if found is not None:
             view = pictures.path(found, players.place(found, params.at).index)
