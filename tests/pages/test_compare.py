@@ -174,13 +174,13 @@ def test_the_page_says_what_the_library_says():
     data = "diabetes"
     app = open_app(PAGE, data=data, methods="lp,p=2.0;gomp;uniform", seed="3")
     params = memory(app).params
-    answers = {}
+    by_name = {}
     names = parameters.labels(answer.methods(params), mkl.load_sample(data).task)
     for name, method in zip(names, answer.methods(params), strict=True):
         asked = answer.asked(answer.method_params(params, method))
         assert (asked.method, asked.seed) == (method.algorithm, 3)
-        answers[name] = answered(mkl.load_sample(data), asked)
-    found = compare_answers(answers)
+        by_name[name] = answered(mkl.load_sample(data), asked)
+    found = compare_answers(by_name)
     shown = rows(app)
     assert str(found).split(" (")[-1] in words(app)
     assert list(shown["method"]) == [one.name for one in found.answers]

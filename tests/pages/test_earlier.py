@@ -20,22 +20,22 @@ def opened(page, **query):
     return open_app(f"pages/{page}.py", **query)
 
 
-def agree(kept, again):
+def agree(stored, again):
     """Whether two paths answer the same questions: the same points, and optima that their gaps
     leave room for.
     """
     top = np.max(again.weights)
-    room = 10.0 * (np.nan_to_num(kept.dual_gap) + np.nan_to_num(again.dual_gap))
+    room = 10.0 * (np.nan_to_num(stored.dual_gap) + np.nan_to_num(again.dual_gap))
     return (
-        kept.kernel_names == again.kernel_names
-        and np.allclose(kept.values, again.values, rtol=1e-6)
+        stored.kernel_names == again.kernel_names
+        and np.allclose(stored.values, again.values, rtol=1e-6)
         and bool(
             np.all(
-                np.abs(kept.objective - again.objective) <= room + 1e-6 * np.abs(again.objective)
+                np.abs(stored.objective - again.objective) <= room + 1e-6 * np.abs(again.objective)
             )
         )
-        and np.allclose(kept.weights, again.weights, rtol=0, atol=0.1 * top)
-        and np.allclose(kept.val_score, again.val_score, rtol=0, atol=0.05, equal_nan=True)
+        and np.allclose(stored.weights, again.weights, rtol=0, atol=0.1 * top)
+        and np.allclose(stored.val_score, again.val_score, rtol=0, atol=0.05, equal_nan=True)
     )
 
 

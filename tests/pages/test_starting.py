@@ -13,7 +13,6 @@ from types import SimpleNamespace
 import pytest
 import streamlit as st
 from streamlit import delta_generator
-from streamlit.runtime.pages_manager import PagesManager
 from streamlit.web.server.app_discovery import discover_asgi_app
 
 from pages.shared import server, starting, tables
@@ -82,7 +81,6 @@ def test_a_visit_waits_until_the_server_has_imported_what_it_needs(slow, monkeyp
             assert sys.modules["slow_frame"].ready
 
     asyncio.run(serve())
-    assert PagesManager.uses_pages_directory is False
     assert delta_generator._use_warning_has_been_displayed, (
         "the first element looks through the files of all modules"
     )
