@@ -4,7 +4,7 @@ main script.
 
 import streamlit as st
 
-from pages.shared import starting
+from pages.shared.server import starting
 
 if __name__ == "__main__":
     starting.wait()
@@ -14,6 +14,6 @@ if __name__ == "__main__":
 else:
     from starlette.middleware import Middleware
 
-    from pages.shared.guard import Guard
+    from pages.shared.server.guard import Guard
 
     app = st.App(__file__, lifespan=starting.serving, middleware=[Middleware(Guard)])

@@ -14,8 +14,8 @@ from benchmarks.serving import ROOT, App, chromium, running_app, settled
 
 
 def addresses() -> list[str]:
-    """One address per page file, the last first."""
-    return sorted((path.stem for path in (ROOT / "pages").glob("[a-z]*.py")), reverse=True)
+    """One address per page, the last first."""
+    return sorted((path.parent.name for path in (ROOT / "pages").glob("*/page.py")), reverse=True)
 
 
 def opened(browser: Browser, app: App, name: str) -> list[str]:

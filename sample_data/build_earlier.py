@@ -16,9 +16,11 @@ from mklcore.answer.explore import explore
 from mklcore.data.samples import SAMPLES, load_sample
 from mklcore.paths.files import write_paths
 from mklcore.paths.path import Path
-from pages.of_hulls import player
-from pages.shared import hulls, kept, tables, work
-from pages.shared.parameters import Params
+from pages.hulls import player
+from pages.shared.export import saved
+from pages.shared.session.parameters import Params
+from pages.shared.values import hulls, tables
+from pages.shared.work import work
 
 Made = tuple[str, File, Callable[[], None]]
 
@@ -28,7 +30,7 @@ def everything(samples: Iterable[str] = SAMPLES) -> Iterator[Made]:
     for sample in samples:
         params = Params(data=sample)
         if tables.table(params).task != "novelty":
-            file = kept.hulls_file(params)
+            file = saved.hulls_file(params)
             yield (
                 f"hulls_{sample}",
                 file,
@@ -41,10 +43,10 @@ def everything(samples: Iterable[str] = SAMPLES) -> Iterator[Made]:
             lambda: tables.write_first(_folder() / "first_table.json.gz"),
         )
     file = _folder() / "answers.json.gz"
-    yield "answers", file, lambda file=file: kept.write_answers(file, answers(samples))
+    yield "answers", file, lambda file=file: saved.write_answers(file, answers(samples))
 
 
-def solved_hulls(params: Params) -> kept.EarlierHulls:
+def solved_hulls(params: Params) -> saved.EarlierHulls:
     """The certified hulls as the app's worker computes them, with what their player draws."""
     with work.inline():
         path = hulls.get(params).value
@@ -52,9 +54,11 @@ def solved_hulls(params: Params) -> kept.EarlierHulls:
     return player.to_keep(hulls.HullsView(path, params, waiting=False, provisional=False))
 
 
-def answers(samples: Iterable[str]) -> dict[str, kept.Seen]:
+def answers(samples: Iterable[str]) -> dict[str, saved.Seen]:
     """What Explore draws of every sample."""
-    return {name: kept.Seen.of(explore(load_sample(name)), SAMPLES[name].label) for name in samples}
+    return {
+        name: saved.Seen.of(explore(load_sample(name)), SAMPLES[name].label) for name in samples
+    }
 
 
 def _write_path(path: Path, file: File) -> None:
@@ -64,12 +68,12 @@ def _write_path(path: Path, file: File) -> None:
 def _write_hulls(params: Params, file: File) -> None:
     found = solved_hulls(params)
     _write_path(found.path, file.with_name(file.name.replace(".json.gz", ".npz")))
-    kept.write_hulls(file, found)
+    saved.write_hulls(file, found)
 
 
 def _folder() -> File:
-    assert kept.EARLIER is not None
-    return kept.EARLIER
+    assert saved.EARLIER is not None
+    return saved.EARLIER
 
 
 def main(names: list[str]) -> None:

@@ -85,7 +85,7 @@ NUMERICAL = (
     "sparse/test_*.py",
 )
 SMALL = (
-    ("pages.shared.hulls", "POINTS", 8),
+    ("pages.shared.values.hulls", "POINTS", 8),
     ("mklcore.paths.references", "TREES", 10),
     ("mklcore.paths.references", "STEPS", 10),
 )
@@ -256,7 +256,7 @@ def no_work_left_behind() -> Iterator[None]:
     process.
     """
     yield
-    work = sys.modules.get("pages.shared.work")
+    work = sys.modules.get("pages.shared.work.work")
     if work is not None:
         work.WORK.stop()
 
@@ -268,7 +268,7 @@ def inline_work(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
     What shows work under way (progress, Cancel, an older answer that waits) needs the threads: mark
     it ``threads``.
     """
-    work = sys.modules.get("pages.shared.work")
+    work = sys.modules.get("pages.shared.work.work")
     if work is not None and request.node.get_closest_marker("threads") is None:
         monkeypatch.setattr(work.WORK, "inline", True)
 
@@ -278,7 +278,7 @@ def nothing_earlier(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPa
     """Pages compute what they show, although answers come with the project: mark a test ``earlier``
     to have those.
     """
-    kept = sys.modules.get("pages.shared.kept")
+    kept = sys.modules.get("pages.shared.export.saved")
     if kept is not None and request.node.get_closest_marker("earlier") is None:
         monkeypatch.setattr(kept, "EARLIER", None)
 
@@ -301,7 +301,7 @@ def small_settling(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPat
 
 
 def _forget_what_is_shared() -> None:
-    work = sys.modules.get("pages.shared.work")
+    work = sys.modules.get("pages.shared.work.work")
     if work is not None:
         work.WORK.clear()
 

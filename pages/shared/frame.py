@@ -8,11 +8,16 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from mklcore.errors import MKLError
-from pages.shared import drawing, kept, parameters, server, starting, state, tables, work
-from pages.shared.inside import plain
-from pages.shared.parameters import Params
-from pages.shared.state import memory
-from pages.shared.work import PendingError
+from pages.shared.export import saved
+from pages.shared.private_streamlit import plain
+from pages.shared.server import starting
+from pages.shared.session import parameters, state
+from pages.shared.session.parameters import Params
+from pages.shared.session.state import memory
+from pages.shared.values import tables
+from pages.shared.widgets import drawing
+from pages.shared.work import compiling, turns, work
+from pages.shared.work.work import PendingError
 
 # Type has four sizes: 1.1875 rem for the title of the page, 1 rem for headings and text, 0.875 rem
 # for controls and captions, 0.75 rem inside figures. Formulas have the size of the text around
@@ -114,7 +119,7 @@ def watch_theme() -> None:
     """Have the browser say so where it shows another theme than the page is drawn for; the whole
     page then runs again.
     """
-    shown = {"dark": drawing.is_dark(), "table": kept.own_table()}
+    shown = {"dark": drawing.is_dark(), "table": saved.own_table()}
     _eye(key="theme_eye", data=shown, default={"dark": None}, on_dark_change=lambda: None)
 
 
@@ -197,7 +202,7 @@ def usable_table() -> bool:
             "the same file to go on."
         )
         if memory().page != "data":
-            kept.uploader("The file of this link")
+            saved.uploader("The file of this link")
             return False
     except PendingError as error:
         drawing.refusal(error, "refused")
@@ -297,7 +302,7 @@ def _name_of_table() -> str:
     if params.data in memory().uploads or not params.is_upload:
         name = drawing.name_of(params)
     else:
-        found = kept.remembered()
+        found = saved.remembered()
         name = (
             found[0]
             if found is not None and found[1]["data"] == params.data
@@ -314,11 +319,11 @@ def _address() -> None:
         st.caption(
             "The link does not hold your table: a person who opens it is asked for the file."
         )
-    if not kept.missing(state.current()):
+    if not saved.missing(state.current()):
         st.download_button(
             "Save",
-            kept.saving(),
-            f"screen.{kept.ENDING}",
+            saved.saving(),
+            f"screen.{saved.ENDING}",
             "application/zip",
             key="save",
             on_click="ignore",
@@ -331,7 +336,7 @@ def _address() -> None:
 
 
 def _code() -> None:
-    from pages.shared import scripts  # with scikit-learn, which a page can be drawn without
+    from pages.shared.export import scripts  # with scikit-learn, which a page can be drawn without
 
     scripts.draw(state.current(), memory().page)
 
@@ -349,7 +354,7 @@ def draw() -> None:
     A run that Streamlit stops may still end while the next one of its session draws, and take the
     state of a widget away from it: that one is drawn once more.
     """
-    with work.drawing(), server.PAGES.taken():
+    with work.drawing(), turns.PAGES.taken():
         try:
             _draw()
         except KeyError as error:
@@ -364,8 +369,8 @@ def _draw() -> None:
     work.begin()
     state.set_layout()
     page, room = state.menu()
-    state.begin(room.file)
-    kept.begin()
+    state.begin(room.address)
+    saved.begin()
     if room is state.START:
         state.leave_bare()
     else:
@@ -374,11 +379,10 @@ def _draw() -> None:
     progress = heading(room.question, tools=room is not state.START)
     notices = st.container()
     starting.wait_for(
-        room.file, comes_along=state.current() == Params() and tables.comes_along(Params())
+        room.address, comes_along=state.current() == Params() and tables.comes_along(Params())
     )
-    with state.running():
-        if not kept.offer():
-            page.run()
+    if not saved.offer():
+        page.run()
     way_out()
     # Last, so that what the page has just begun or made obsolete is shown in the same run.
     with notices:
@@ -387,7 +391,7 @@ def _draw() -> None:
     # nothing to show.
     with progress, st.container(gap=None, key="progress"):
         with st.container(gap=None, key="compiling"):
-            server.line(room.file)
+            compiling.line(room.address)
         with st.container(gap=None):
             work.bar()
     starting.drawn()

@@ -13,8 +13,8 @@ import pytest
 
 from mklcore import load_model
 from mklcore.figures.player_data import shared_slider
-from pages.shared.parameters import METHODS
-from pages.shared.players import shared_place
+from pages.shared.session.parameters import METHODS
+from pages.shared.widgets.players import shared_place
 from tests.browser.known import BATCH, KERNELS, SOURCES, known, model_of, path_of, point_of
 from tests.browser.steps import patiently
 from tests.browser.walker import (

@@ -18,10 +18,11 @@ from mklcore.answer.hulls import hull_verdict
 from mklcore.figures import captions, style
 from mklcore.figures.player_data import bars_first, shared_slider
 from mklcore.paths.path import fit_path
-from pages.of_compare import rail
-from pages.shared import answer, hulls, parameters
-from pages.shared.parameters import METHODS
-from pages.shared.players import place, shared_place
+from pages.compare import sidebar
+from pages.shared.session import parameters
+from pages.shared.session.parameters import METHODS
+from pages.shared.values import answers, hulls
+from pages.shared.widgets.players import place, shared_place
 from tests.browser.steps import patiently
 from tests.browser.test_walk import methods_shown
 from tests.browser.walker import assert_sound, let_go, near, number
@@ -53,7 +54,7 @@ class Numbers:
 @once
 def answer_to(params):
     """The library's answer for what a screen asks, away from the app."""
-    return answered(load_sample(params.data), answer.asked(params))
+    return answered(load_sample(params.data), answers.asked(params))
 
 
 def asked(visitor):
@@ -72,7 +73,7 @@ def assert_numbers(visitor, numbers):
     """All numbers of Explore are those of the point under the cursor."""
     params = asked(visitor)
     counted = Numbers()
-    found = answer_to(answer.key(params))
+    found = answer_to(answers.key(params))
     path = found.path
     k = place(found.path, params.at).index
     text = visitor.text()
@@ -162,8 +163,8 @@ def assert_compared(visitor, numbers):
     """Facts and weights of every method are those of its own place."""
     params = asked(visitor)
     counted = Numbers()
-    methods = answer.methods(params)
-    paths = [answer_to(answer.key(answer.method_params(params, one))).path for one in methods]
+    methods = answers.methods(params)
+    paths = [answer_to(answers.key(answers.method_params(params, one))).path for one in methods]
     here = shared_place(
         shared_slider(paths, [one.over for one in methods]), paths, params.methods_at
     )
@@ -193,7 +194,7 @@ def compare(visitor, numbers):
     for preset in PRESETS:
         visitor.choose("Preset", preset)
         visitor.page.wait_for_selector(".st-key-compare_chart .path-cursor line", state="attached")
-        assert answer.methods(asked(visitor)) == rail.presets(asked(visitor))[preset]
+        assert answers.methods(asked(visitor)) == sidebar.presets(asked(visitor))[preset]
         assert_compared(visitor, numbers)
         let_go(visitor, slider, 0.0)
         assert_compared(visitor, numbers)

@@ -5,7 +5,7 @@ from urllib.parse import parse_qs, urlparse
 import pytest
 
 from mklcore.gallery.lessons import LESSONS
-from pages.shared.state import ROOMS
+from pages.shared.session.state import ROOMS
 from tests.browser.known import KERNELS, path_of
 from tests.browser.steps import Visitor, assert_at, assert_reads, pull
 from tests.browser.walker import assert_named, assert_sound, assert_theme, resize
@@ -14,7 +14,7 @@ from tests.helpers.every import every
 # what fits 1280 pixels fits more
 WIDE = (1280, 720)
 NARROW = (390, 844)
-FILES = [room.file for room in ROOMS]
+FILES = [room.address for room in ROOMS]
 # By the button of that name, or by a link.
 MORE = (
     (FILES.index("explore"), "Path"),

@@ -5,8 +5,8 @@ import numpy as np
 from mklcore.data.columns import is_urgent, repairs_of
 from mklcore.data.reading import read_table
 from mklcore.errors import DataError, Repair
-from pages.shared import tables
-from pages.shared.parameters import Params
+from pages.shared.session.parameters import Params
+from pages.shared.values import tables
 from tests.helpers.every import every
 from tests.helpers.faults import FAULTS, N
 

@@ -159,15 +159,15 @@ def test_texts_without_a_word_that_two_rows_share_are_refused_with_a_repair():
 
 
 def test_pages_draw_its_words_and_have_a_box_for_it():
-    app = upload(open_app("pages/data.py"), reviews(), "reviews.csv")
-    said = words(go(app, "pages/explore.py"))
+    app = upload(open_app("pages/data/page.py"), reviews(), "reviews.csv")
+    said = words(go(app, "pages/explore/page.py"))
     assert "**review** (moves the decision by" in said
     assert "What a word adds to a text that has it" in said
-    go(app, "pages/predict.py")
+    go(app, "pages/predict/page.py")
     (box,) = [one for one in app.text_area if one.label == "review"]
     assert {"yes", "no"} >= {
         line.split()[-1] for line in words(app).splitlines() if line.startswith("#### ")
     }
     box.set_value("perfect, great, love it").run()
     assert "#### again: yes" in words(quiet(app))
-    assert "1 text" in words(go(app, "pages/kernels.py"))
+    assert "1 text" in words(go(app, "pages/kernels/page.py"))

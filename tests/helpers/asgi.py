@@ -2,7 +2,7 @@
 
 import asyncio
 
-from pages.shared.guard import Guard
+from pages.shared.server.guard import Guard
 
 
 async def everything(scope, receive, send):

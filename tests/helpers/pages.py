@@ -4,15 +4,18 @@ import json
 import time
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 from unittest.mock import patch
 
 import numpy as np
 from streamlit.components.v2 import manifest_scanner
 from streamlit.runtime.scriptrunner.script_cache import ScriptCache
 from streamlit.testing.v1 import AppTest, local_script_runner
+from streamlit.util import calc_hash
 
-from pages.shared import answer, work
-from pages.shared.state import KEY
+from pages.shared.session.state import KEY
+from pages.shared.values import answers
+from pages.shared.work import work
 
 # Each AppTest would look for components through every installed package: 0.1 s, and none comes
 # while tests run.
@@ -50,13 +53,15 @@ def wait_until(over, app=None):
             quiet(app.run())
 
 
-def open_app(page="pages/data.py", **query):
+def open_app(page="pages/data/page.py", **query):
     """Follow a link to a page, or to Data; what the app ran on the way costs every test its time."""
     app = AppTest.from_file("../../app.py", default_timeout=300)
     for name, value in query.items():
         app.query_params[name] = value
     if page:
         app.switch_page(page)
+        # before its first run AppTest knows no addresses, and takes the file's name for one
+        app._page_hash = calc_hash(Path(page).parent.name)
     return quiet(app.run())
 
 
@@ -125,7 +130,7 @@ def in_session(app):
 def answer_of(app):
     """The answer that the screen shows, with all that is known of it by now."""
     with in_session(app):
-        found = answer.best_known(memory(app).params)
+        found = answers.best_known(memory(app).params)
     assert found is not None, words(app)
     return found
 

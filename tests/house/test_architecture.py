@@ -15,11 +15,11 @@ CACHES = {"cache_data", "cache_resource", "lru_cache", "cache"}
 
 
 def test_tables_leave_as_csv_through_one_writer():
-    """A spreadsheet computes cells that begin like formulas; listings.csv writes them so that it
+    """A spreadsheet computes cells that begin like formulas; grids.csv writes them so that it
     only shows them.
     """
     writers = [file.name for file in FILES if ".to_csv" in file.read_text(encoding="utf-8")]
-    assert writers == ["listings.py"]
+    assert writers == ["grids.py"]
     config = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
     assert config["client"]["disableDataExport"] is True
 

@@ -22,8 +22,9 @@ from numba.misc import appdirs
 from mklcore._numba import cache, warmup
 from mklcore.io import private_folders
 from mklcore.io.private_folders import own_folder, why_not_own
-from pages.shared import kept_files, server
-from pages.shared.server import Preparation
+from pages.shared.session import table_files
+from pages.shared.work import compiling
+from pages.shared.work.compiling import Preparation
 
 ENTRY = (
     "from mklcore._numba.decorators import jit_entry\n@jit_entry()\ndef doubled(values):\n    "
@@ -224,12 +225,12 @@ def test_the_folder_is_the_named_one_or_beside_the_sources_of_a_checkout(fresh, 
 def test_an_account_without_a_home_folder_keeps_nothing_and_is_told(fresh, monkeypatch):
     monkeypatch.setattr(appdirs, "user_cache_dir", lambda *_, **__: "~/.cache/mklcore")
     monkeypatch.setattr(
-        kept_files, "user_data_path", lambda *_, **__: Path("~/.local/share/mkl-explorer")
+        table_files, "user_data_path", lambda *_, **__: Path("~/.local/share/mkl-explorer")
     )
     monkeypatch.delenv("MKL_EXPLORER_HOME", raising=False)
     with pytest.warns(RuntimeWarning, match="this account has no home folder"):
         assert cache.folder() is None
-    assert kept_files.default_home() is None
+    assert table_files.default_home() is None
 
 
 @contextmanager
@@ -269,7 +270,7 @@ def test_a_damaged_file_is_made_again(fresh):
 
 def test_the_compiler_ends_with_the_process_that_asked_for_it(tmp_path):
     ended = subprocess.run(
-        server.COMPILE, stdin=subprocess.DEVNULL, capture_output=True, timeout=120, check=False,
+        compiling.COMPILE, stdin=subprocess.DEVNULL, capture_output=True, timeout=120, check=False,
         env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": str(cache.PACKAGE.parent)},
     )  # fmt: skip
     assert (ended.returncode, ended.stderr) == (1, b"")
@@ -282,10 +283,10 @@ def test_the_server_follows_one_process_then_loads_and_waits_for_none_that_died(
     script = "print('something else')\nprint(3, 5, 1, flush=True)\n" + (
         "raise SystemExit(1)" if fails else "print(5, 5, 1)"
     )
-    monkeypatch.setattr(server, "COMPILE", [sys.executable, "-c", script])
-    monkeypatch.setattr(server, "BROWSER_SECONDS", 0.0)
-    monkeypatch.setattr(server, "calm", lambda: None)
-    server.IMPORTED.set()
+    monkeypatch.setattr(compiling, "COMPILE", [sys.executable, "-c", script])
+    monkeypatch.setattr(compiling, "BROWSER_SECONDS", 0.0)
+    monkeypatch.setattr(compiling, "calm", lambda: None)
+    compiling.IMPORTED.set()
     state, loaded = Preparation(), list[bool]()
     monkeypatch.setattr(warmup, "warm_up", lambda progress: loaded.append(state.ready()))
     state.after_drawing()
@@ -297,11 +298,11 @@ def test_the_server_follows_one_process_then_loads_and_waits_for_none_that_died(
 def test_what_is_compiled_is_reported_at_once_and_loaded_when_somebody_asks(monkeypatch):
     loaded = []
     state = Preparation()
-    monkeypatch.setattr(server, "BROWSER_SECONDS", 60.0)
-    monkeypatch.setattr(server, "calm", lambda: None)
+    monkeypatch.setattr(compiling, "BROWSER_SECONDS", 60.0)
+    monkeypatch.setattr(compiling, "calm", lambda: None)
     monkeypatch.setattr(cache, "is_filled", lambda: True)
     monkeypatch.setattr(warmup, "warm_up", loaded.append)
-    server.IMPORTED.set()
+    compiling.IMPORTED.set()
     thread = threading.Thread(target=state.go_through)
     thread.start()
     state.after_drawing()
@@ -323,11 +324,11 @@ def test_the_thread_that_loads_ends_before_the_server_does(monkeypatch):
             begun.set()
             progress(1, 2)
 
-    monkeypatch.setattr(server, "BROWSER_SECONDS", 0.0)
-    monkeypatch.setattr(server, "calm", lambda: None)
+    monkeypatch.setattr(compiling, "BROWSER_SECONDS", 0.0)
+    monkeypatch.setattr(compiling, "calm", lambda: None)
     monkeypatch.setattr(cache, "is_filled", lambda: True)
     monkeypatch.setattr(warmup, "warm_up", load)
-    server.IMPORTED.set()
+    compiling.IMPORTED.set()
     thread = threading.Thread(target=state.go_through, daemon=True)
     thread.start()
     state.after_drawing()

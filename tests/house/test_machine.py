@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from pages.shared import server
+from pages.shared.work import machine
 
 
 @pytest.mark.parametrize(
@@ -32,6 +32,6 @@ def test_the_container_bounds_memory_and_cores_where_there_is_one(
     for name, content in files.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(content + "\n")
-    monkeypatch.setattr(server.psutil, "virtual_memory", lambda: SimpleNamespace(total=8e9))
-    monkeypatch.setattr(server.os, "sched_getaffinity", lambda process: range(4), raising=False)
-    assert (server.memory_bytes(tmp_path), server.cores(tmp_path)) == (memory, cores)
+    monkeypatch.setattr(machine.psutil, "virtual_memory", lambda: SimpleNamespace(total=8e9))
+    monkeypatch.setattr(machine.os, "sched_getaffinity", lambda process: range(4), raising=False)
+    assert (machine.memory_bytes(tmp_path), machine.cores(tmp_path)) == (memory, cores)

@@ -25,7 +25,8 @@ from mklcore.lp.schedule import SOLVERS
 from mklcore.parameters import Parameter
 from mklcore.problem.losses import Loss
 from mklcore.problem.penalties import LpNorm, Penalty
-from pages.shared import parameters, scripts
+from pages.shared.export import scripts
+from pages.shared.session import parameters
 from tests.helpers.every import every
 from tests.helpers.pages import FEW, open_app, quiet, words
 
@@ -109,7 +110,7 @@ def test_a_kernel(monkeypatch, table, tmp_path, exported):
     again = saved(mkl.LpMKLRegressor(kernels=kernels).fit(X, y), tmp_path)
     assert again.kernels == kernels
 
-    page = open_app("pages/kernels.py", data="diabetes", others="scaled", each="scaled")
+    page = open_app("pages/kernels/page.py", data="diabetes", others="scaled", each="scaled")
     assert "scaled" in page.multiselect(key="field_others").options
     assert "scaled, every column" in page.selectbox(key="field_each").options
     shown = page.selectbox(key="field_shown").options
@@ -161,7 +162,7 @@ def test_a_loss(monkeypatch, table, tmp_path, exported):
         assert model.dual_gap_ >= 0
     assert saved(mkl.LpMKLRegressor(loss=Steep(3.0)).fit(X, y), tmp_path).loss == Steep(3.0)
 
-    page = open_app("pages/explore.py", loss="steep", **SMALL)
+    page = open_app("pages/explore/page.py", loss="steep", **SMALL)
     box = page.selectbox(key="open_loss")
     assert "steep" in box.options
     assert box.value == "steep"
@@ -216,7 +217,7 @@ def test_a_penalty(monkeypatch, table, tmp_path, exported):
     assert lp.estimator("regression", norm="tight", share=3.0).penalty == Tight(3.0)
     assert Tight.problem in lp.words_for({"norm": "tight"}).formula
 
-    page = open_app("pages/explore.py", data="diabetes", norm="tight")
+    page = open_app("pages/explore/page.py", data="diabetes", norm="tight")
     assert "tight" in page.selectbox(key="setting_norm_choice").options
     assert page.select_slider(key="setting_share_log").value == 2.0
 
@@ -239,7 +240,7 @@ def test_a_solver(monkeypatch, table, tmp_path, exported):
     )
     assert saved(model, tmp_path).solver == "plodding"
 
-    page = open_app("pages/explore.py", solver="plodding", **SMALL)
+    page = open_app("pages/explore/page.py", solver="plodding", **SMALL)
     assert page.selectbox(key="setting_solver_choice").value == "plodding"
     assert model_of(exported, solver="plodding", p="2.0", **SMALL).solver == "plodding"
 
@@ -278,7 +279,7 @@ def test_an_algorithm(monkeypatch, table, tmp_path, exported):
     X, y = table
     assert saved(Halved(share=0.25).fit(X, y), tmp_path).share == 0.25
 
-    page = open_app("pages/explore.py", data="diabetes", algorithm="halved")
+    page = open_app("pages/explore/page.py", data="diabetes", algorithm="halved")
     assert page.selectbox(key="field_algorithm").value == "halved"
     assert "Halved sum" in page.selectbox(key="field_algorithm").options
     assert page.select_slider(key="setting_share_log").value == 0.5
@@ -299,7 +300,7 @@ def test_a_sample(monkeypatch, exported):
         mkl.SAMPLES, "steps", Sample("Steps", "regression", "A jump and a slope.", steps)
     )
     assert mkl.load_sample("steps").feature_names == ("jump", "slope")
-    page = open_app("pages/data.py", data="steps")
+    page = open_app("pages/data/page.py", data="steps")
     assert "jump" in "\n".join(
         map(str, [words(page), *(frame.value.to_string() for frame in page.dataframe)])
     )
@@ -332,7 +333,7 @@ def test_an_experiment(monkeypatch):
     monkeypatch.setitem(EXPERIMENTS, "tiny_one", tiny)
     found = mkl.EXPERIMENTS["tiny_one"].run(2)
     assert Outcome.from_json(found.to_json()).mean == pytest.approx(found.mean)
-    page = open_app("pages/experiments.py", experiment="tiny_one")
+    page = open_app("pages/experiments/page.py", experiment="tiny_one")
     assert "Counted to one." in words(page)
     assert "Nobody (2000)" in page.selectbox(key="paper").options
     assert page.radio(key="field_experiment").options == ["A tiny one"]
@@ -363,6 +364,5 @@ def test_the_page_of_the_documentation_is_drawn():
     (code,) = re.findall(
         r"```python\n(.*?)```", (EXTEND / "page.md").read_text(encoding="utf-8"), re.S
     )
-    inside = "from pages.shared.state import memory\nmemory().runs_page = True\n"
-    page = quiet(AppTest.from_string(inside + code, default_timeout=300).run())
+    page = quiet(AppTest.from_string(code, default_timeout=300).run())
     assert len(page.dataframe[0].value) == mkl.load_sample("breast_cancer").n_features

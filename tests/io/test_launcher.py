@@ -14,8 +14,8 @@ import pytest
 
 from mklcore.errors import ParameterError
 from mklcore.io import launcher
-from pages.shared.parameters import UPLOAD
-from pages.shared.state import KEY
+from pages.shared.session.parameters import UPLOAD
+from pages.shared.session.state import KEY
 from tests.helpers.pages import open_app, words
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -127,9 +127,9 @@ def test_the_table_of_the_command_line_goes_to_one_visitor_with_its_secret(tmp_p
     secret = launcher.hand_over(file)
     assert launcher.first_page() == f"explore?table={secret}"
     assert len(secret) > 40
-    stranger = open_app("pages/data.py", table="x" * len(secret))
+    stranger = open_app("pages/data/page.py", table="x" * len(secret))
     assert "works once" in words(stranger)
-    first = open_app("pages/data.py", table=secret)
+    first = open_app("pages/data/page.py", table=secret)
     held = first.session_state[KEY]
     assert [(one.name, one.content) for one in held.uploads.values()] == [
         ("people.csv", ROWS.encode())
@@ -137,7 +137,7 @@ def test_the_table_of_the_command_line_goes_to_one_visitor_with_its_secret(tmp_p
     assert held.params.data.startswith(UPLOAD)
     assert "table" not in first.query_params
     assert launcher.first_page() == ""
-    assert "works once" in words(open_app("pages/data.py", table=secret))
+    assert "works once" in words(open_app("pages/data/page.py", table=secret))
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,9 @@ from mklcore.errors import ParameterError
 from mklcore.io import plugins
 from mklcore.io.catalog import ESTIMATORS
 from mklcore.kernels.functions import KERNELS
-from pages.shared import parameters, starting
-from pages.shared.parameters import METHODS
+from pages.shared.server import starting
+from pages.shared.session import parameters
+from pages.shared.session.parameters import METHODS
 
 MODULE = """
 from dataclasses import dataclass, replace

@@ -15,7 +15,7 @@ from mklcore.errors import ParameterError
 from mklcore.io.catalog import ESTIMATORS, EVERY_TASK
 from mklcore.io.catalog.controls import NORMS
 from mklcore.problem.penalties import column_prices, make_terms
-from pages.shared import parameters
+from pages.shared.session import parameters
 from tests.helpers.every import every
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -266,7 +266,7 @@ def test_a_first_answer_ranks_sequences_and_finds_the_planted_word():
 
 
 def test_the_kernels_page_has_sliders_for_sequences():
-    app = go(upload(open_app(), dna()), "pages/kernels.py")
+    app = go(upload(open_app(), dna()), "pages/kernels/page.py")
     assert "spectrum 3 dna" in app.selectbox(key="field_shown").options
     app.slider(key="field_spectrum").set_value(5).run()
     assert {"spectrum 5 dna", "weighted degree 5 dna"} <= set(
@@ -276,5 +276,5 @@ def test_the_kernels_page_has_sliders_for_sequences():
     composed = open_app(data="iris", edited="lin@1&rbf1m@2;~lin@1|pol2@*")
     assert (
         "(linear sepal length (cm)) × (RBF 1 × median, sepal width (cm))"
-        in go(composed, "pages/kernels.py").selectbox(key="field_shown").options
+        in go(composed, "pages/kernels/page.py").selectbox(key="field_shown").options
     )

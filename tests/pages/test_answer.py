@@ -10,10 +10,11 @@ from threadpoolctl import threadpool_limits
 
 import mklcore as mkl
 from mklcore.answer.folds import Asked
-from pages.shared import answer, work
-from pages.shared.parameters import Params
-from pages.shared.state import keep_upload
-from pages.shared.work import Failed, Ready
+from pages.shared.session.parameters import Params
+from pages.shared.session.state import keep_upload
+from pages.shared.values import answers
+from pages.shared.work import work
+from pages.shared.work.work import Failed, Ready
 from tests.figures.test_one_file import data_of
 from tests.helpers.every import every
 from tests.helpers.pages import go, open_app, upload
@@ -71,8 +72,8 @@ def test_a_table_gets_the_librarys_numbers_on_any_number_of_threads(name):
         content = csv(*MADE[name])
         data = mkl.read_table(content, "y")
         params = Params(data=keep_upload("table.csv", content), target="y")
-    assert answer.asked(params) == Asked()
-    page = ready(answer.get(params))
+    assert answers.asked(params) == Asked()
+    page = ready(answers.get(params))
     with threadpool_limits(1):
         library = mkl.explore(data)
     assert (page.label, page.notes, str(page.verdict)) == (
@@ -81,7 +82,7 @@ def test_a_table_gets_the_librarys_numbers_on_any_number_of_threads(name):
         str(library.verdict),
     )
     assert [one.name for one in page.columns] == [one.name for one in library.columns]
-    assert saved(page) == str(answer.best_known(params).verdict) == str(page.verdict)
+    assert saved(page) == str(answers.best_known(params).verdict) == str(page.verdict)
     for get in (
         lambda e: [one.effect for one in e.columns],
         lambda e: e.path.weights,
@@ -109,12 +110,12 @@ FIXED = [
 
 @every("params, of, expected", FIXED)
 def test_what_is_fixed_reaches_the_model(params, of, expected):
-    assert of(ready(answer.get(params))) == expected
+    assert of(ready(answers.get(params))) == expected
 
 
 def test_what_is_not_fixed_is_no_part_of_the_question():
-    assert answer.asked(USUAL) == Asked(seed=3)
-    assert answer.key(replace(USUAL, validation=0.1)) == answer.key(USUAL)
+    assert answers.asked(USUAL) == Asked(seed=3)
+    assert answers.key(replace(USUAL, validation=0.1)) == answers.key(USUAL)
 
 
 def test_a_ready_stack_ranks_its_kernels():
@@ -127,28 +128,28 @@ def test_a_ready_stack_ranks_its_kernels():
     file = io.BytesIO()
     np.savez(file, K=stack.values, y=data.y, names=np.array(["one", "two", "three", "four"]))
     params = Params(data=keep_upload("stack.npz", file.getvalue()))
-    found = ready(answer.get(params))
+    found = ready(answers.get(params))
     assert {one.name for one in found.columns} == {"one", "two", "three", "four"}
     assert sum(one.share for one in found.columns) == pytest.approx(1.0)
-    assert set(ready(answer.chance(params))) == {"one", "two", "three", "four"}
+    assert set(ready(answers.chance(params))) == {"one", "two", "three", "four"}
     assert found.effects_along.shape == (len(found.path), 4)
     assert any("Kernels are ranked, not columns" in note for note in found.notes)
     assert set(found.test_scores()) == {"ours"}
-    refused = answer.intervals(params)
+    refused = answers.intervals(params)
     assert isinstance(refused, Failed)
     assert "ready stack has no rows" in refused.sentence
 
 
 def test_later_stages_are_values_of_their_own():
     params = Params(data="iris")
-    assert answer.best_known(params) is None
-    before = ready(answer.get(params))
-    assert work.peek(("further", answer.key(params))) is None
-    assert "Not yet compared with a random forest" in str(answer.best_known(params).verdict)
-    more = ready(answer.further(params))
+    assert answers.best_known(params) is None
+    before = ready(answers.get(params))
+    assert work.peek(("further", answers.key(params))) is None
+    assert "Not yet compared with a random forest" in str(answers.best_known(params).verdict)
+    more = ready(answers.further(params))
     assert set(more.baselines) == {"linear", "RBF", "forest", "boosting"}
-    assert "Not yet compared" not in str(answer.best_known(params).verdict)
-    could = ready(answer.chance(params))
+    assert "Not yet compared" not in str(answers.best_known(params).verdict)
+    could = ready(answers.chance(params))
     # known to every copy of the answer
     assert {one.name: one.chance for one in more.columns} == could
     assert (
@@ -156,8 +157,8 @@ def test_later_stages_are_values_of_their_own():
         == more.verdict.chance
         == tuple(c.name for c in more.columns if could[c.name])
     )
-    assert ready(answer.terms(params)) == before.terms
-    assert ready(answer.intervals(params)) is before.conformal
+    assert ready(answers.terms(params)) == before.terms
+    assert ready(answers.intervals(params)) is before.conformal
 
 
 def test_refusals_pass_as_sentences_with_their_repairs():
@@ -172,11 +173,11 @@ def test_refusals_pass_as_sentences_with_their_repairs():
         "'nothing'": (replace(table, target="nothing"), ()),
     }
     for words, (params, repairs) in cases.items():
-        found = answer.get(params)
+        found = answers.get(params)
         assert isinstance(found, Failed), words
         assert words in found.sentence
         assert set(repairs) <= {one.label for one in found.repairs}
-    odd = answer.get(Params(data="iris", algorithm="gomp", settings=(("p", 2.0),)))
+    odd = answers.get(Params(data="iris", algorithm="gomp", settings=(("p", 2.0),)))
     assert isinstance(odd, Ready)  # a setting that the method lacks is none of its
 
 
@@ -208,9 +209,9 @@ BAD: dict[str, tuple[bytes, str, tuple[str, ...]]] = {
 
 
 def test_a_table_that_is_hardly_one_gets_a_sentence_and_its_repair() -> None:
-    app = open_app("pages/data.py")
+    app = open_app("pages/data/page.py")
     with work.inline():
         for name, (content, sentence, repairs) in BAD.items():
-            app = go(upload(go(app, "pages/data.py"), content), "pages/explore.py")
+            app = go(upload(go(app, "pages/data/page.py"), content), "pages/explore/page.py")
             assert sentence in "".join(one.value.replace("\\", "") for one in app.error), name
             assert set(repairs) <= {button.label for button in app.button}, name

@@ -16,13 +16,21 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from mklcore.data import SAMPLES
 from mklcore.errors import ProofError
 from mklcore.problem import driver
-from pages.shared import dictionaries, frame, parameters, server, state
-from pages.shared.parameters import ANSWER, GRAMS, METHODS, SEARCH, SPLIT, Params
+from pages.shared import frame
+from pages.shared.session import parameters, state
+from pages.shared.session.parameters import ANSWER, GRAMS, METHODS, SEARCH, SPLIT, Params
+from pages.shared.values import dictionaries
+from pages.shared.work import compiling
 from tests.helpers.every import every
 from tests.helpers.pages import FEW, go, memory, open_app, press, put, quiet, table, upload, words
 
 SMALL = {"widths": "2", "each": "none", **FEW}
-PAGES = ("pages/data.py", "pages/kernels.py", "pages/explore.py", "pages/hulls.py")
+PAGES = (
+    "pages/data/page.py",
+    "pages/kernels/page.py",
+    "pages/explore/page.py",
+    "pages/hulls/page.py",
+)
 
 
 # Every page and sample
@@ -31,18 +39,18 @@ PAGES = ("pages/data.py", "pages/kernels.py", "pages/explore.py", "pages/hulls.p
 def test_a_link_whose_dictionary_does_not_fit_the_table_opens_every_page():
     app = open_app(data="iris", edited="rbf0.5m@300")
     for room in state.ROOMS:
-        go(app, f"pages/{room.file}.py")
-        if room.file in ("kernels", "explore", "compare", "predict"):
-            assert "'300' is not among the columns" in words(app).replace("\\", ""), room.file
+        go(app, f"pages/{room.address}/page.py")
+        if room.address in ("kernels", "explore", "compare", "predict"):
+            assert "'300' is not among the columns" in words(app).replace("\\", ""), room.address
 
 
 @pytest.mark.threads
 @every("sample, room, algorithm", zip(SAMPLES, cycle(state.ROOMS), cycle(METHODS)))
 def test_every_page_opens_whatever_the_sample_and_the_algorithm(sample, room, algorithm):
     app = open_app(
-        f"pages/{room.file}.py", data=sample, **SMALL, algorithm=algorithm, lesson="copies"
+        f"pages/{room.address}/page.py", data=sample, **SMALL, algorithm=algorithm, lesson="copies"
     )
-    assert words(app).strip() or room.file == "home"  # the first screen is one picture
+    assert words(app).strip() or room.address == "home"  # the first screen is one picture
     assert not app.error
 
 
@@ -55,14 +63,14 @@ def test_a_table_without_a_target_is_learnt_and_pages_that_need_one_say_so():
         ("compare", "no target"),
         ("hulls", "target"),
     ):
-        assert said in words(go(app, f"pages/{page}.py")), page
+        assert said in words(go(app, f"pages/{page}/page.py")), page
         assert page != "explore" or app.selectbox(key="field_algorithm").options == [
             METHODS["lp"].label
         ]
     app = upload(open_app(), table())
     put(app, "field_task", "novelty")
     put(app, "field_target", "")
-    assert "Most unusual rows in" in words(go(app, "pages/explore.py"))
+    assert "Most unusual rows in" in words(go(app, "pages/explore/page.py"))
 
 
 @every("page", ["explore", "compare", "hulls"])
@@ -72,7 +80,7 @@ def test_a_withheld_answer_is_reported_on_the_page(page):
         open_app(widths="1", each="none", degree="0", methods="lp;uniform"), table(target=page)
     )
     with patch.object(driver, "check", side_effect=ProofError(finding)):
-        said = words(go(app, f"pages/{page}.py")).replace("\\", "")
+        said = words(go(app, f"pages/{page}/page.py")).replace("\\", "")
     assert "This answer is withheld" in said
     assert "standardise the target" in said
     assert "please report the method" in said
@@ -162,7 +170,9 @@ def test_a_link_that_leaves_no_training_rows_is_refused():
 
 @every("path, at", [("C", 1e9), ("p", 0.3)])
 def test_a_link_to_a_point_beyond_the_bounds_shows_the_nearest(path, at):
-    app = open_app("pages/explore.py", data="iris", widths="1", each="none", path=path, at=str(at))
+    app = open_app(
+        "pages/explore/page.py", data="iris", widths="1", each="none", path=path, at=str(at)
+    )
     assert not app.error
 
 
@@ -222,13 +232,13 @@ def test_pages_made_outside_of_a_run_are_not_kept():
 
 
 def test_choices_survive_a_change_of_page():
-    app = open_app("pages/kernels.py", data="iris")
+    app = open_app("pages/kernels/page.py", data="iris")
     assert not app.slider  # the table suggests the kernels
     put(app, "field_recipe", "builders")
     put(app, "field_widths", 7)
     put(app, "field_linear", False)
-    go(app, "pages/explore.py")
-    go(app, "pages/kernels.py")
+    go(app, "pages/explore/page.py")
+    go(app, "pages/kernels/page.py")
     assert app.slider(key="field_widths").value == 7
     assert app.toggle(key="field_linear").value is False
     assert memory(app).params == Params(data="iris", recipe="builders", widths=7, linear=False)
@@ -243,7 +253,7 @@ def test_a_server_has_one_blas_thread_and_does_not_collect_what_it_imported():
 
     with threadpool_limits(2, user_api="blas"):
         assert max(threads()) == 2  # a library may bring a BLAS without threads
-        server.calm()
+        compiling.calm()
         assert threads() == {1}
     assert gc.get_freeze_count() > 100_000
 
@@ -261,7 +271,7 @@ def test_a_file_that_cannot_be_used_gives_a_sentence():
     for page in PAGES[1:]:
         go(app, page)
         assert len(app.error) == 1
-    go(app, "pages/data.py")
+    go(app, "pages/data/page.py")
     press(app, "table_iris")
     assert "**150** rows" in words(app)
 
@@ -271,7 +281,7 @@ def test_a_link_to_a_file_resolves_only_where_the_file_was_uploaded():
     owner = upload(open_app(), content)
     link = owner.query_params["data"]
     stranger = open_app(data=link)
-    for page in (*PAGES, "pages/compare.py", "pages/predict.py"):
+    for page in (*PAGES, "pages/compare/page.py", "pages/predict/page.py"):
         go(stranger, page)
         assert "Upload the same file" in words(stranger)
         assert "60" not in words(stranger)
@@ -282,7 +292,7 @@ def test_a_link_to_a_file_resolves_only_where_the_file_was_uploaded():
 def test_rows_are_drawn_where_the_kernels_of_all_would_not_fit(monkeypatch):
     monkeypatch.setattr(dictionaries, "MEMORY_LIMIT_MB", 20.0)
     app = open_app(
-        "pages/kernels.py",
+        "pages/kernels/page.py",
         data="digits",
         widths="20",
         each="linear",
@@ -310,7 +320,7 @@ def test_a_run_that_lost_the_state_of_a_widget_is_drawn_again_and_a_fault_is_not
 
     monkeypatch.setattr(frame, "heading", heading)
     monkeypatch.setattr(frame, "AGAIN_SECONDS", 600.0)
-    app = open_app("pages/theory.py")
+    app = open_app("pages/theory/page.py")
     assert not lost
     assert app.title
     lost[:] = [True]

@@ -9,8 +9,10 @@ import pytest
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 
-from pages.shared import guard, inside, state
-from pages.shared.guard import MB, Arriving, Shares
+from pages.shared import private_streamlit
+from pages.shared.server import guard
+from pages.shared.server.guard import MB, Arriving, Shares
+from pages.shared.session import state
 from tests.helpers.asgi import through_guard
 from tests.helpers.pages import memory, open_app
 
@@ -103,7 +105,7 @@ def test_a_file_may_come_slowly_and_its_answer_is_waited_for():
 def kept(monkeypatch):
     """What Streamlit keeps of the files of a server, and shares that small files use up."""
     there = MemoryUploadedFileManager("/_stcore/upload_file")
-    monkeypatch.setattr(inside, "_manager", lambda: there)
+    monkeypatch.setattr(private_streamlit, "_manager", lambda: there)
     monkeypatch.setattr(guard, "ARRIVING", Arriving(guard.held, SHARES))
     return there
 
@@ -183,4 +185,4 @@ def test_streamlit_keeps_files_where_they_are_looked_for():
     there = MemoryUploadedFileManager("")
     there.add_file("a", UploadedFileRec("1", "n", "t", b"x"))
     assert there.file_storage["a"]["1"].data == b"x"
-    assert inside._manager() is None or inside.files() is not None
+    assert private_streamlit._manager() is None or private_streamlit.files() is not None

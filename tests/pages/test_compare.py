@@ -14,12 +14,16 @@ from mklcore.errors import ParameterError
 from mklcore.figures import player_data
 from mklcore.figures.player_data import MethodView, peak_shares
 from mklcore.paths.path import fit_path
-from pages.of_compare import rail
-from pages.shared import answer, export, parameters, players, scripts, work
-from pages.shared.parameters import METHODS, MethodParams, Params
+from pages.compare import sidebar
+from pages.shared.export import files, scripts
+from pages.shared.session import parameters
+from pages.shared.session.parameters import METHODS, MethodParams, Params
+from pages.shared.values import answers
+from pages.shared.widgets import players
+from pages.shared.work import work
 from tests.helpers.pages import go, memory, open_app, press, put, table, upload, words
 
-PAGE = "pages/compare.py"
+PAGE = "pages/compare/page.py"
 
 
 @pytest.fixture(autouse=True)
@@ -58,8 +62,8 @@ def test_every_method_over_every_path_survives_the_link():
         )
         params, refused = parameters.read_link({"methods": parameters.write_methods(methods)})
         assert refused == ()
-        assert answer.methods(params) == methods
-        assert methods[0].over == over == answer.method_params(params, methods[0]).path
+        assert answers.methods(params) == methods
+        assert methods[0].over == over == answers.method_params(params, methods[0]).path
 
 
 def test_methods_and_places_that_cannot_be_are_refused():
@@ -95,7 +99,7 @@ def test_methods_are_named_by_what_parts_them():
 
 def test_presets_are_sets_of_methods_a_link_can_hold(monkeypatch):
     for data in ("iris", "diabetes"):
-        found = rail.presets(Params(data=data))
+        found = sidebar.presets(Params(data=data))
         assert len(found) >= 6
         for methods in found.values():
             assert read(parameters.write_methods(methods)) == methods
@@ -175,9 +179,9 @@ def test_the_page_says_what_the_library_says():
     app = open_app(PAGE, data=data, methods="lp,p=2.0;gomp;uniform", seed="3")
     params = memory(app).params
     by_name = {}
-    names = parameters.labels(answer.methods(params), mkl.load_sample(data).task)
-    for name, method in zip(names, answer.methods(params), strict=True):
-        asked = answer.asked(answer.method_params(params, method))
+    names = parameters.labels(answers.methods(params), mkl.load_sample(data).task)
+    for name, method in zip(names, answers.methods(params), strict=True):
+        asked = answers.asked(answers.method_params(params, method))
         assert (asked.method, asked.seed) == (method.algorithm, 3)
         by_name[name] = answered(mkl.load_sample(data), asked)
     found = compare_answers(by_name)
@@ -216,7 +220,7 @@ def test_a_release_moves_every_method_and_the_link():
 def test_methods_are_added_changed_and_removed():
     app = open_app(PAGE, data="iris", methods="gomp;uniform")
     press(app, "method_add")
-    assert len(answer.methods(memory(app).params)) == 3
+    assert len(answers.methods(memory(app).params)) == 3
     put(app, "method_0_algorithm", "greedy")
     put(app, "method_0_path", "lam")
     assert memory(app).params.methods == "greedy:lam;uniform;lp"
@@ -230,14 +234,14 @@ def test_methods_are_added_changed_and_removed():
 
 
 def test_a_method_that_fails_says_why_and_the_others_stay(monkeypatch):
-    make = answer.stages
+    make = answers.stages
 
     def failing(data, asked, *rest):
         if asked.method == "greedy":
             raise ParameterError("This method has no answer.")
         return make(data, asked, *rest)
 
-    monkeypatch.setattr(answer, "stages", failing)
+    monkeypatch.setattr(answers, "stages", failing)
     app = open_app(PAGE, data="iris", seed="44", methods="gomp;greedy;uniform")
     assert ["This method has no answer" in error.value for error in app.error] == [True]
     assert len(rows(app)) == 2
@@ -257,12 +261,12 @@ def test_uploads_and_ready_stacks_are_compared():
 
 def test_a_file_of_methods_tells_each_problem_once_with_the_methods_that_solve_it():
     params = Params(data="iris", methods="lp,norm=block norm,q=4.0;lp;lp,p=2.0")
-    methods = zip(("a", "b", "c"), answer.methods(params), strict=True)
+    methods = zip(("a", "b", "c"), answers.methods(params), strict=True)
     drawn = [
-        answer.ComparedMethod(name, method, answer.method_params(params, method))
+        answers.ComparedMethod(name, method, answers.method_params(params, method))
         for name, method in methods
     ]
-    block, plain = export.problems(drawn)
+    block, plain = files.problems(drawn)
     assert (block.title, plain.title) == ("a", "b and c")
     assert plain.formula == METHODS["lp"].formula != block.formula
-    assert [one.title for one in export.problems(drawn[1:])] == [""]
+    assert [one.title for one in files.problems(drawn[1:])] == [""]

@@ -13,8 +13,11 @@ from mklcore.data.dataset import Dataset, three_way_split
 from mklcore.data.grouping import read_groups, read_numbers, regrouped, write_groups, write_numbers
 from mklcore.data.reading import describe_table, read_table
 from mklcore.errors import DataError, MKLError, ParameterError
-from pages.shared import kept, listings, parameters, tables
-from pages.shared.parameters import Params
+from pages.shared.export import saved
+from pages.shared.session import parameters
+from pages.shared.session.parameters import Params
+from pages.shared.values import tables
+from pages.shared.widgets import grids
 from tests.data.test_excel import book
 from tests.data.test_reading import REFUSALS
 from tests.helpers.every import every
@@ -165,35 +168,35 @@ def test_a_table_after_edits():
         "deleted_rows": [1],
         "added_rows": [{"a": 4}],
     }
-    assert listings.after(before, change) == [{"a": 1, "b": "new"}, {"a": 9, "b": "z"}, {"a": 4}]
-    assert listings.after(before, {}) == before
+    assert grids.after(before, change) == [{"a": 1, "b": "new"}, {"a": 9, "b": "z"}, {"a": 4}]
+    assert grids.after(before, {}) == before
 
 
 def test_uses_become_text_and_long_ones_are_refused():
     data = read_table(MESSY, "grade")
     summary = describe_table(MESSY)
-    lines = listings.column_rows(summary, data, {"code": "category"})
+    lines = grids.column_rows(summary, data, {"code": "category"})
     assert [line["use"] for line in lines] == ["as found"] * 6 + ["category", "as found"]
     assert [line["done"] for line in lines[-2:]] == ["used as a category, as you chose", "target"]
     done = {
-        how: listings.column_rows(summary, data, {}, how)[2]["done"]
+        how: grids.column_rows(summary, data, {}, how)[2]["done"]
         for how in ("median", "drop", "indicator")
     }
     assert done["median"].startswith("2 missing cells filled with the median")
     assert done["drop"] == "its rows without a value are dropped"
     assert done["indicator"].endswith("a column of 0 and 1 says where")
     lines[0]["use"] = "left out"
-    assert listings.uses_text(lines) == "1x,7c"
+    assert grids.uses_text(lines) == "1x,7c"
     with pytest.raises(ParameterError, match="more than the link can carry"):
-        listings.uses_text([{"use": "number"}] * 700)
+        grids.uses_text([{"use": "number"}] * 700)
 
 
 def test_edited_groups_are_read_or_refused():
     data = regrouped(read_table(MESSY, "grade"), "prefix")
-    lines = listings.group_rows(data.groups, data)
-    assert listings.groups_text(lines, data) == "fou:1-2;kar:3-4;other columns:5-8"
+    lines = grids.group_rows(data.groups, data)
+    assert grids.groups_text(lines, data) == "fou:1-2;kar:3-4;other columns:5-8"
     lines[1] = {"group": "picked", "columns": "kar_1; 1"}
-    assert listings.groups_text([*lines, {"group": None, "columns": None}], data).startswith(
+    assert grids.groups_text([*lines, {"group": None, "columns": None}], data).startswith(
         "fou:1-2;picked:3,1;"
     )
     for bad, said in (
@@ -201,8 +204,8 @@ def test_edited_groups_are_read_or_refused():
         ({"columns": "size"}, "'size' is no"),
     ):
         with pytest.raises(MKLError, match=said):
-            listings.groups_text([*lines, bad], data)
-    assert listings.groups_text([], data) == "none"
+            grids.groups_text([*lines, bad], data)
+    assert grids.groups_text([], data) == "none"
 
 
 # Notes and refusals in the words of the page
@@ -304,7 +307,7 @@ def test_another_table_drops_what_belonged_to_the_one_before():
     change(app, grouping="prefix", task="regression")
     press(app, "table_iris")
     assert memory(app).params == Params(data="iris")
-    assert set(kept.OF_THE_TABLE) <= set(Params.__dataclass_fields__)
+    assert set(saved.OF_THE_TABLE) <= set(Params.__dataclass_fields__)
 
 
 def test_the_cells_of_a_file_are_parsed_once_however_its_columns_are_used(monkeypatch):

@@ -5,9 +5,11 @@ nothing is built for it.
 import numpy as np
 import pytest
 
-from pages.shared import hulls, kept, tables, work
-from pages.shared.parameters import Params
-from pages.shared.server import Preparation
+from pages.shared.export import saved
+from pages.shared.session.parameters import Params
+from pages.shared.values import hulls, tables
+from pages.shared.work import work
+from pages.shared.work.compiling import Preparation
 from sample_data import build_earlier
 from tests.helpers.every import every
 from tests.helpers.pages import open_app
@@ -17,7 +19,7 @@ AGAIN = "Make the answers again: python -m sample_data.build_earlier"
 
 
 def opened(page, **query):
-    return open_app(f"pages/{page}.py", **query)
+    return open_app(f"pages/{page}/page.py", **query)
 
 
 def agree(stored, again):
@@ -64,7 +66,7 @@ def test_the_first_table_is_what_would_be_read():
 
 @every("sample", ["iris"])
 def test_hulls_are_what_would_be_computed(sample):
-    there = shipped(kept.earlier_hulls(Params(data=sample)))
+    there = shipped(saved.earlier_hulls(Params(data=sample)))
     again = build_earlier.solved_hulls(Params(data=sample))
     assert vars(there.layout) == vars(again.layout), AGAIN
     assert agree(there.path, again.path), AGAIN
@@ -79,7 +81,7 @@ def folder(tmp_path_factory):
     """The answers about one sample, as the script makes them."""
     made = tmp_path_factory.mktemp("earlier")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(kept, "EARLIER", made)
+        patch.setattr(saved, "EARLIER", made)
         for _, _, produce in build_earlier.everything(["iris"]):
             produce()
     return made
@@ -88,29 +90,29 @@ def folder(tmp_path_factory):
 @pytest.fixture
 def new(folder, monkeypatch):
     """A server on which nobody has looked at the sample yet."""
-    monkeypatch.setattr(kept, "EARLIER", folder)
+    monkeypatch.setattr(saved, "EARLIER", folder)
     work.WORK.clear()
 
 
 def test_another_setting_has_no_answer_from_earlier(new, monkeypatch):
     usual = Params(data="iris")
-    assert kept.earlier_answer(usual) is not None, AGAIN
+    assert saved.earlier_answer(usual) is not None, AGAIN
     assert (
-        kept.earlier_answer(usual.with_setting("p", 3.0))
-        is kept.earlier_answer(Params(data="iris", seed=1))
+        saved.earlier_answer(usual.with_setting("p", 3.0))
+        is saved.earlier_answer(Params(data="iris", seed=1))
         is None
     )
-    assert kept.earlier_hulls(Params(data="iris", hull_degree=2)) is None
-    monkeypatch.setattr(kept, "EARLIER", None)
-    assert kept.earlier_answer(usual) is kept.earlier_hulls(usual) is None
+    assert saved.earlier_hulls(Params(data="iris", hull_degree=2)) is None
+    monkeypatch.setattr(saved, "EARLIER", None)
+    assert saved.earlier_answer(usual) is saved.earlier_hulls(usual) is None
 
 
 def test_what_cannot_be_read_is_computed(tmp_path, monkeypatch):
-    monkeypatch.setattr(kept, "EARLIER", tmp_path)
+    monkeypatch.setattr(saved, "EARLIER", tmp_path)
     asked = Params(data="iris")
-    for file in (kept.hulls_file(asked), tmp_path / "answers.npz", tmp_path / "answers.json.gz"):
+    for file in (saved.hulls_file(asked), tmp_path / "answers.npz", tmp_path / "answers.json.gz"):
         file.write_bytes(b"no archive")
-    assert kept.earlier_answer(asked) is kept.earlier_hulls(asked) is None
+    assert saved.earlier_answer(asked) is saved.earlier_hulls(asked) is None
 
 
 @pytest.fixture

@@ -21,9 +21,10 @@ from mklcore.gallery.experiments import Experiment, Outcome
 from mklcore.gallery.experiments.claims import AGREES, Check, Claim, published_answers
 from mklcore.gallery.experiments.records import record
 from mklcore.io.launcher import HOME
-from pages.of_experiments import runs
-from pages.shared import listings, work
-from pages.shared.inside import plain
+from pages.experiments import runs
+from pages.shared.private_streamlit import plain
+from pages.shared.widgets import grids
+from pages.shared.work import work
 from tests.helpers.every import every
 from tests.helpers.pages import PATIENCE, go, open_app, press, put, quiet, wait_until, words
 
@@ -105,7 +106,7 @@ def settled(app):
 
 
 def page(**query):
-    return open_app("pages/experiments.py", **query)
+    return open_app("pages/experiments/page.py", **query)
 
 
 # Numbers
@@ -336,7 +337,7 @@ def test_only_the_newest_outcomes_stay_as_files(monkeypatch, tmp_path):
 
 def test_the_files_hold_every_number(tiny):
     found = tiny.run(3, seed=2)
-    lines = pd.read_csv(io.StringIO(listings.csv(runs.whole(tiny, found))))
+    lines = pd.read_csv(io.StringIO(grids.csv(runs.whole(tiny, found))))
     assert lines["ours"].tolist() == pytest.approx(found.mean.ravel().tolist())
     assert set(lines["repetitions"]) == {3}
     again = runs.read(tiny, runs.as_json(tiny, found).encode())
@@ -382,13 +383,13 @@ def test_a_full_run_goes_on_beside_the_work_of_other_pages(gated):
     app = page(experiment="tiny")
     press(app, "run_full")
     assert app.button(key="run_full").disabled
-    go(app, "pages/hulls.py")
-    quiet(go(app, "pages/data.py"))
+    go(app, "pages/hulls/page.py")
+    quiet(go(app, "pages/data/page.py"))
     (long,) = [task for task in work.WORK._tasks.values() if task.long]
     assert app.button(key="cancel_0")
     assert long.wanted_by
     gated.set()
-    assert "of 2 numbers**" in words(go(settled(app), "pages/experiments.py"))
+    assert "of 2 numbers**" in words(go(settled(app), "pages/experiments/page.py"))
     assert runs.kept("tiny")[0].repetitions == TINY.repetitions
 
 

@@ -15,10 +15,13 @@ from mklcore.answer.exploration import Exploration
 from mklcore.answer.folds import Asked
 from mklcore.answer.verdict import rounded
 from mklcore.figures import captions, style
-from pages.shared import answer, drawing, kept, parameters
-from pages.shared.inside import plain
-from pages.shared.parameters import METHODS, Params
-from pages.shared.work import Failed, Pending, Ready
+from pages.shared.export import saved
+from pages.shared.private_streamlit import plain
+from pages.shared.session import parameters
+from pages.shared.session.parameters import METHODS, Params
+from pages.shared.values import answers
+from pages.shared.widgets import drawing
+from pages.shared.work.work import Failed, Pending, Ready
 from tests.helpers.every import every
 from tests.helpers.pages import (
     FEW,
@@ -34,7 +37,7 @@ from tests.helpers.pages import (
     words,
 )
 
-EXPLORE = "pages/explore.py"
+EXPLORE = "pages/explore/page.py"
 SAMPLES = {
     "regression": "diabetes",
     "binary": "mkl_toy_sparse",
@@ -171,7 +174,9 @@ def test_a_column_is_looked_at_closely_with_the_pairs_it_is_in():
     assert app.selectbox(key="field_column").value == "x03"
     assert "**x03** moves the prediction by" in words(app)
     pairs = [
-        one for one in answer.terms(Params(data="sparse_polynomial")).value if len(one.columns) == 2
+        one
+        for one in answers.terms(Params(data="sparse_polynomial")).value
+        if len(one.columns) == 2
     ]
     mine = next(one for one in pairs if "x03" in one.columns)
     other = next(name for name in mine.columns if name != "x03")
@@ -197,10 +202,10 @@ def test_what_is_fixed_on_the_rail_is_taken_and_can_be_left_open_again():
     app = explore(data="diabetes")
     assert app.selectbox(key="open_loss").value == ""
     put(app, "open_loss", "epsilon_insensitive")
-    assert answer.get(memory(app).params).value.model.loss == "epsilon_insensitive"
+    assert answers.get(memory(app).params).value.model.loss == "epsilon_insensitive"
     put(app, "open_loss", "")
     assert memory(app).params.settings == ()
-    assert answer.asked(memory(app).params).is_open
+    assert answers.asked(memory(app).params).is_open
 
 
 @pytest.mark.parametrize(
@@ -273,24 +278,24 @@ def test_every_preset_sets_what_it_says_and_shows_itself(algorithm):
         params = Params(data=SAMPLES[task], algorithm=algorithm, path=preset.path)
         for name, value in preset.settings:
             params = params.with_setting(name, value)
-        assert answer.holds(preset, params, task)
-        assert not answer.holds(preset, Params(algorithm=algorithm), task) or algorithm != "lp"
+        assert answers.holds(preset, params, task)
+        assert not answers.holds(preset, Params(algorithm=algorithm), task) or algorithm != "lp"
 
 
 def test_one_kernel_per_column_is_a_click_away_where_the_plain_machine_won(monkeypatch):
-    found = answer.get(Params(data="iris")).value
+    found = answers.get(Params(data="iris")).value
     found = replace(
         found,
         taken=replace(found.taken, said_by={"straight lines": 0.5, "all columns together": 0.5}),
     )
     with monkeypatch.context() as patch:
-        patch.setattr(answer, "get", lambda params, asked=True: Ready(found))
-        patch.setattr(answer, "further", lambda params, asked=True: Pending(0.0, ""))
+        patch.setattr(answers, "get", lambda params, asked=True: Ready(found))
+        patch.setattr(answers, "further", lambda params, asked=True: Pending(0.0, ""))
         app = explore(data="iris")
     assert "on its way" in set(app.table[0].value["accuracy"])
     assert any("about half is straight lines" in one.value for one in app.caption)
     press(app, "one_per_column")
-    assert not answer.get(memory(app).params).value.taken.said_by
+    assert not answers.get(memory(app).params).value.taken.said_by
 
 
 def unscored_path():
@@ -303,11 +308,11 @@ def test_until_it_is_there_a_placeholder_says_what_is_done_and_a_refusal_can_be_
 ):
     told = Pending(0.4, "candidates")
     with monkeypatch.context() as patch:
-        patch.setattr(answer, "get", lambda params, asked=True: told)
+        patch.setattr(answers, "get", lambda params, asked=True: told)
         app = explore(data="iris")
         assert "candidates" in words(app)
         assert not app.get("plotly_chart")
-        told = Pending(0.6, "path", answer.Partial({"refit": (unscored_path(), 1, None)}))
+        told = Pending(0.6, "path", answers.Partial({"refit": (unscored_path(), 1, None)}))
         app = quiet(app.run())
         assert "Solution path" in words(app)
         assert "validation accuracy not measured" in words(app).replace("**", "")
@@ -319,8 +324,8 @@ def test_until_it_is_there_a_placeholder_says_what_is_done_and_a_refusal_can_be_
 
 @pytest.mark.earlier
 def test_a_sample_is_drawn_from_what_comes_with_the_project(monkeypatch):
-    monkeypatch.setattr(answer, "get", lambda params, asked=True: Pending(0.0, "waiting"))
-    seen = kept.earlier_answers()["breast_cancer"]
+    monkeypatch.setattr(answers, "get", lambda params, asked=True: Pending(0.0, "waiting"))
+    seen = saved.earlier_answers()["breast_cancer"]
     app = explore()
     assert seen.sentence in words(app)
     assert component(app, "path_bars", set="columns")["names"][0] == seen.columns[0].name

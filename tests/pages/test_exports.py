@@ -21,7 +21,10 @@ from nbclient import NotebookClient
 import mklcore as mkl
 from mklcore.data.columns import clean_name
 from mklcore.figures import style
-from pages.shared import answer, drawing, parameters, scripts
+from pages.shared.export import scripts
+from pages.shared.session import parameters
+from pages.shared.values import answers
+from pages.shared.widgets import drawing
 from tests.figures.test_one_file import data_of
 from tests.helpers.every import every
 from tests.helpers.pages import (
@@ -43,11 +46,11 @@ json.dumps({"weights": path.weights.tolist(), "scores": path.val_score.tolist(),
 
 
 def open_at(page, **query):
-    return open_app(f"pages/{page}.py", **query)
+    return open_app(f"pages/{page}/page.py", **query)
 
 
 def turn(app, page):
-    app.switch_page(f"pages/{page}.py").run()
+    app.switch_page(f"pages/{page}/page.py").run()
     assert [error.message for error in app.exception] == []
     return app
 
@@ -127,9 +130,9 @@ FIXED = {
 @pytest.mark.parametrize("fixed", FIXED)
 def test_the_script_makes_the_answer_of_the_screen_whatever_is_fixed(fixed, tmp_path, monkeypatch):
     params, _ = parameters.read_link({"data": "iris"} | FIXED[fixed])
-    for stage in (answer.get, answer.further, answer.chance):
+    for stage in (answers.get, answers.further, answers.chance):
         stage(params)
-    found = answer.best_known(params)
+    found = answers.best_known(params)
     place = len(found.path) - 1
     params = replace(params, at=float(found.path.values[place]))
     script, book = handed_out(params, "explore")
@@ -211,8 +214,8 @@ def test_the_methods_of_compare_come_out_of_the_script(tmp_path, monkeypatch):
         "compare", data="iris", widths="2", each="linear", methods="lp,p=2.0;gomp:lam,n_kernels=3"
     )
     params = memory(app).params
-    methods = [answer.method_params(params, method) for method in answer.methods(params)]
-    found = [answer.get(method).value for method in methods]
+    methods = [answers.method_params(params, method) for method in answers.methods(params)]
+    found = [answers.get(method).value for method in methods]
     names = run_script(handed_out(params, "compare")[0], tmp_path, monkeypatch)
     for one, again in zip(found, names["answers"].values(), strict=True):
         np.testing.assert_array_equal(again.path.weights, one.path.weights)

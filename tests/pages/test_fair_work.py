@@ -3,7 +3,8 @@
 import threading
 import time
 
-from pages.shared.server import Left, Turns
+from pages.shared.server.sessions import Left
+from pages.shared.work.turns import Turns
 
 
 def test_a_session_is_over_once_its_tab_was_closed_for_long():

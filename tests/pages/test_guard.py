@@ -9,8 +9,8 @@ import streamlit as st
 from streamlit import config
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
-from pages.shared import inside
-from pages.shared.guard import (
+from pages.shared import private_streamlit
+from pages.shared.server.guard import (
     FORBIDDEN,
     FRAMED_BY,
     LEFT_SECONDS,
@@ -95,7 +95,7 @@ def test_hosts_of_the_environment_are_answered_and_refused_ones_stand_in_the_log
         "A request to the host 'mkl.example.org' was refused. To answer it, start the server with "
         'MKL_EXPLORER_HOSTS="mkl.example.org".'
     ]
-    inside.answer_hosts("mkl.example.org *.hf.space")
+    private_streamlit.answer_hosts("mkl.example.org *.hf.space")
     answered = {b"mkl.example.org": 200, b"me.hf.space:7860": 200, b"hf.space.evil.example": 403}
     assert {host: ask("/", host=host)[0] for host in answered} == answered
     allowed = [*options["server.allowedHosts"], "mkl.example.org", "*.hf.space"]
@@ -112,8 +112,8 @@ def test_the_log_takes_few_refused_hosts_and_none_twice(caplog):
 
 
 def test_a_request_without_a_host_is_refused():
-    assert not inside.host_is_allowed(None)
-    assert inside.host_is_allowed(b"127.0.0.1:8501")
+    assert not private_streamlit.host_is_allowed(None)
+    assert private_streamlit.host_is_allowed(b"127.0.0.1:8501")
 
 
 def test_no_page_of_another_host_is_listened_to():
@@ -208,14 +208,24 @@ def test_what_no_page_of_ours_says_is_not_heard():
         assert len(heard({"type": "websocket.receive", "bytes": asked.SerializeToString()})) == 1
 
 
-@every("what", [inside.OWNER, inside.TOKEN, "a newer release", "another way to keep sessions"])
+@every(
+    "what",
+    [
+        private_streamlit.OWNER,
+        private_streamlit.TOKEN,
+        "a newer release",
+        "another way to keep sessions",
+    ],
+)
 def test_without_what_protects_sessions_this_machine_alone_is_answered(what, monkeypatch):
-    find = inside.find
-    monkeypatch.setattr(inside, "find", lambda name: None if name == what else find(name))
+    find = private_streamlit.find
+    monkeypatch.setattr(
+        private_streamlit, "find", lambda name: None if name == what else find(name)
+    )
     if what == "a newer release":
         monkeypatch.setattr(st, "__version__", "1.68.0")
     if what == "another way to keep sessions":
-        monkeypatch.setattr(inside, "_server", SimpleNamespace)
+        monkeypatch.setattr(private_streamlit, "_server", SimpleNamespace)
     here = {"client": ("127.0.0.1", 5000)}
     assert ask("/explore", **here)[0] == 200
     for away in ({"client": ("10.0.0.7", 5000)}, {"host": b"mkl.example.org", **here}, {}):

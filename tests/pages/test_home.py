@@ -5,13 +5,13 @@ import pytest
 
 import mklcore as mkl
 from mklcore.data.samples import SAMPLES
-from pages.of_home import view
-from pages.shared import kept
+from pages.home import view
+from pages.shared.export import saved
 from tests.helpers.every import every
 from tests.helpers.pages import memory, open_app, quiet, table, upload, words
 
 pytestmark = pytest.mark.earlier
-HOME = "pages/home.py"
+HOME = "pages/home/page.py"
 
 
 def test_the_first_screen_is_a_playground_and_needs_no_rail():
@@ -65,8 +65,8 @@ def test_every_sample_has_a_picture_of_its_answer():
 
 @every("name", ["iris", "ring"])
 def test_the_pictures_are_what_explore_shows(name):
-    there = kept.earlier_answers()[name]
-    again = kept.Seen.of(mkl.explore(mkl.load_sample(name)), SAMPLES[name].label)
+    there = saved.earlier_answers()[name]
+    again = saved.Seen.of(mkl.explore(mkl.load_sample(name)), SAMPLES[name].label)
     assert (there.sentence, there.index) == (again.sentence, again.index)
     np.testing.assert_allclose(there.along, again.along, rtol=1e-3, atol=1e-6 * np.max(again.along))
     assert [one.name for one in there.columns] == [one.name for one in again.columns]

@@ -15,8 +15,9 @@ from mklcore.data.columns import are_texts
 from mklcore.errors import DataError
 from mklcore.figures import style
 from mklcore.kernels.stacks import read_stack
-from pages.shared import drawing, listings, parameters, state
-from pages.shared.parameters import Params
+from pages.shared.session import parameters, state
+from pages.shared.session.parameters import Params
+from pages.shared.widgets import drawing, grids
 from tests.helpers.every import every
 from tests.helpers.pages import (
     change,
@@ -88,7 +89,7 @@ def test_texts_of_a_table_to_take_away_are_no_formulas():
             "weight": [-1.5, 0.25, 1e-12, 0, 0, 0, 0, np.nan],
         }
     )
-    lines = listings.csv(frame).splitlines()
+    lines = grids.csv(frame).splitlines()
     assert [line.split(",")[0] for line in lines] == [
         "'=kernel", "'=1+1", "'+cmd|x", "'-2+3", "'@sum", "'\t'=1", "-1.5", "+", "plain",
     ]  # fmt: skip
@@ -106,11 +107,11 @@ def test_texts_of_a_table_to_take_away_are_no_formulas():
             ]
         }
     )
-    back = pd.read_csv(io.StringIO(listings.csv(late)))["label"]
+    back = pd.read_csv(io.StringIO(grids.csv(late)))["label"]
     assert list(back) == [
         "' =1+1", "'\n'=1+1", "'＝1+1", "'\u200b=1+1", "a;'=1+1", "a; b", "'=cmd|' /C calc'!A0", "'−x",
     ]  # fmt: skip
-    assert listings.csv(frame[["weight"]]) == frame[["weight"]].to_csv(index=False)
+    assert grids.csv(frame[["weight"]]) == frame[["weight"]].to_csv(index=False)
 
 
 # Archives
@@ -149,7 +150,7 @@ def test_a_path_beyond_the_usual_bounds_has_its_box(scale):
     app = with_stack(npz(K=scale * K, y=Y, names=NAMES))
     memory(app).params = replace(memory(app).params, path="C")
     memory(app).link.moved = True
-    go(app, "pages/explore.py")
+    go(app, "pages/explore/page.py")
     wait_until(lambda: any(item.key == "exact_C" for item in app.number_input), app)
     found = app.number_input(key="exact_C")
     assert found.min < 1e-6 or found.max > 1e6
@@ -170,7 +171,7 @@ def test_predict_draws_a_model_that_uses_no_kernel():
     app = open_app(
         data="iris", widths="1", algorithm="greedy", path="lam", at="1000", normalise="trace"
     )
-    app = go(app, "pages/predict.py")
+    app = go(app, "pages/predict/page.py")
     wait_until(lambda: "####" in words(app), app)
     assert not app.error
     assert "no sign of a relation to the target, so its answer for a row is not explained" in words(
@@ -192,7 +193,7 @@ def test_columns_beyond_what_a_browser_counts_have_their_slider():
     app = upload(
         open_app(widths="1", each="none", degree="0"), "\n".join(["a,b,y", *rows, ""]).encode()
     )
-    app = go(app, "pages/predict.py")
+    app = go(app, "pages/predict/page.py")
     wait_until(lambda: "####" in words(app), app)
     assert [slider.min for slider in app.slider if slider.label == "a"] == [1e17]
 

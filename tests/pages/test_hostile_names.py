@@ -14,7 +14,8 @@ import pytest
 from mklcore.data.reading import read_table
 from mklcore.errors import DataError
 from mklcore.figures import weight_path, weights_bar
-from pages.shared import drawing, state
+from pages.shared.session import state
+from pages.shared.widgets import drawing
 from tests.figures.test_one_file import a_path
 from tests.helpers.hostile_names import FURTHER, HOSTILE, NAMES, table
 from tests.helpers.pages import go as go_to
@@ -70,8 +71,8 @@ def test_no_page_takes_a_name_for_markup():
         open_app(widths="1", each="none", degree="0", rows="60"), table(NAMES), NAMES[0] + ".csv"
     )
     waits = {"explore": wait_for_path, "hulls": wait_for_hulls}
-    for page in (room.file for room in state.ROOMS if room.file != "home"):
-        app = waits.get(page, quiet)(go_to(app, f"pages/{page}.py"))
+    for page in (room.address for room in state.ROOMS if room.address != "home"):
+        app = waits.get(page, quiet)(go_to(app, f"pages/{page}/page.py"))
         reported = words(app)
         assert [name for name in MARKUP if name in reported] == [], page
         for chart in app.get("plotly_chart"):

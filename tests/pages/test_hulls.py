@@ -20,8 +20,10 @@ from mklcore.io.catalog.controls import COLUMN_BASES
 from mklcore.paths import references
 from mklcore.paths.path import fit_path
 from mklcore.problem.driver import Status
-from pages.shared import drawing, hulls, players, tables, work
-from pages.shared.parameters import Params
+from pages.shared.session.parameters import Params
+from pages.shared.values import hulls, tables
+from pages.shared.widgets import drawing, players
+from pages.shared.work import work
 from tests.helpers.every import every
 from tests.helpers.pages import (
     PATIENCE,
@@ -43,7 +45,7 @@ SMALL = {"data": "diabetes", "hull_columns": "3,4,9", "hull_degree": "2"}
 
 
 def at_hulls(**query):
-    return open_app("pages/hulls.py", **query)
+    return open_app("pages/hulls/page.py", **query)
 
 
 def ready(**query):
@@ -120,7 +122,7 @@ def test_the_headline_is_the_verdict_on_held_out_rows_about_the_hull_that_was_ch
 def test_pure_noise_is_no_sign_of_a_relation():
     rng = np.random.default_rng(0)
     lines = [",".join(map("{:.3f}".format, row)) for row in rng.standard_normal((160, 4))]
-    app = go(upload(open_app(), "\n".join(["a,b,c,y", *lines]).encode()), "pages/hulls.py")
+    app = go(upload(open_app(), "\n".join(["a,b,c,y", *lines]).encode()), "pages/hulls/page.py")
     app = wait_for_hulls(app)
     wait_until(lambda: "held-out rows)" in words(app), app)
     assert "no sign of a relation" in words(app)
@@ -565,15 +567,15 @@ def test_grid_and_node_are_in_the_link_and_old_hulls_stay_until_new_ones(monkeyp
         assert data_of(app)["waiting"]
         assert app.number_input(key="hull_exact").disabled
         assert "over all **27** kernels" in words(app)
-        go(app, "pages/explore.py")
-        go(app, "pages/hulls.py")
+        go(app, "pages/explore/page.py")
+        go(app, "pages/hulls/page.py")
     wait_for_hulls(app)
     assert "over all **8** kernels" in words(app)
     assert not data_of(app)["waiting"]
 
 
 def test_the_hulls_of_an_uploaded_table_stay_in_their_session():
-    app = go(upload(open_app(), table(seed=5)), "pages/hulls.py")
+    app = go(upload(open_app(), table(seed=5)), "pages/hulls/page.py")
     assert "nodes in the hull" in words(wait_for_hulls(app))
     assert work.peek(("hulls", hulls.key(memory(app).params))) is None  # of another session
 
@@ -594,7 +596,7 @@ def test_levels_beyond_the_memory_are_refused_with_their_control(monkeypatch):
 
 def test_a_stack_is_refused():
     assert "a stack has none: bring a table" in words(
-        go(with_stack(npz(K=K, y=Y)), "pages/hulls.py")
+        go(with_stack(npz(K=K, y=Y)), "pages/hulls/page.py")
     )
 
 

@@ -14,16 +14,19 @@ import pytest
 from mklcore.errors import DataError
 from mklcore.io import private_folders
 from mklcore.io.models import load_model
-from pages.shared import inside, kept, kept_files, state, work
-from pages.shared.kept import Screen
-from pages.shared.state import Upload
+from pages.shared import private_streamlit
+from pages.shared.export import saved
+from pages.shared.export.saved import Screen
+from pages.shared.session import state, table_files
+from pages.shared.session.state import Upload
+from pages.shared.work import work
 from tests.helpers.every import every
 from tests.helpers.faults import refusing
 from tests.helpers.pages import go, memory, open_app, press, quiet, table, upload, words
 
 TABLE = table(seed=5)
-LINK = {"data": kept.fingerprint(TABLE), "seed": "4"}
-GOOD = kept.write(Screen("explore", LINK, "cars.csv", TABLE, "lin@1;"))
+LINK = {"data": saved.fingerprint(TABLE), "seed": "4"}
+GOOD = saved.write(Screen("explore", LINK, "cars.csv", TABLE, "lin@1;"))
 
 
 def archive(**parts):
@@ -44,7 +47,7 @@ def foreign():
     return file.getvalue()
 
 
-SCREEN = kept.SCREEN
+SCREEN = saved.SCREEN
 REFUSED = {
     "empty": (b"", "damaged"),
     "truncated": (GOOD[: len(GOOD) // 2], "damaged"),
@@ -58,7 +61,7 @@ REFUSED = {
     "values without end": (archive(**{SCREEN: b"[" * 1_000_000}), "damaged|values"),
     "other format": (archive(**{SCREEN: b'{"format": "x"}'}), "its format is 'x'"),
     "no object": (archive(**{SCREEN: b"3"}), "damaged"),
-    "path": (archive(**{kept.PATH: foreign()}), "Paths cannot be read"),
+    "path": (archive(**{saved.PATH: foreign()}), "Paths cannot be read"),
 }
 
 
@@ -66,35 +69,37 @@ REFUSED = {
 def test_other_files_are_refused_in_a_sentence(what):
     content, why = REFUSED[what]
     with pytest.raises(DataError, match=f"This saved screen cannot be opened: .*({why})"):
-        kept.read(content)
+        saved.read(content)
 
 
 def test_a_screen_comes_back_from_its_file():
-    assert kept.is_screen(GOOD)
-    assert not kept.is_screen(foreign())
-    assert kept.read(GOOD) == Screen("explore", LINK, "cars.csv", TABLE, "lin@1;")
+    assert saved.is_screen(GOOD)
+    assert not saved.is_screen(foreign())
+    assert saved.read(GOOD) == Screen("explore", LINK, "cars.csv", TABLE, "lin@1;")
 
 
 def test_a_saved_screen_opens_by_a_drop_with_table_path_and_model(monkeypatch):
     app = go(
-        upload(open_app(each="none", widths="2", recipe="builders"), TABLE), "pages/explore.py"
+        upload(open_app(each="none", widths="2", recipe="builders"), TABLE), "pages/explore/page.py"
     )
     made = []
     monkeypatch.setattr(
-        kept, "saving", lambda saving=kept.saving: made.append(saving()) or made[-1]
+        saved, "saving", lambda saving=saved.saving: made.append(saving()) or made[-1]
     )
     app.session_state["link"] = True
     said = words(quiet(app.run()))
     assert "held-out rows" in said
     content = made[-1]()
     assert (
-        load_model(io.BytesIO(zipfile.ZipFile(io.BytesIO(content)).read(kept.MODEL))).n_features_in_
+        load_model(
+            io.BytesIO(zipfile.ZipFile(io.BytesIO(content)).read(saved.MODEL))
+        ).n_features_in_
         == 3
     )
     with monkeypatch.context() as patch:  # nothing can be computed yet
         patch.setattr(work.WORK, "inline", False)
         patch.setattr(work.WORK, "_compiled", lambda: False)
-        other = open_app("pages/home.py")
+        other = open_app("pages/home/page.py")
         quiet(
             other.file_uploader(key="uploader")
             .upload("screen.mklx", content, "application/zip")
@@ -102,10 +107,10 @@ def test_a_saved_screen_opens_by_a_drop_with_table_path_and_model(monkeypatch):
         )
         assert memory(other).params == memory(app).params
         assert memory(other).page == "explore"
-        assert kept.read(content).path.values.tolist() == memory(other).opened.path.values.tolist()
-    assert words(go(other, "pages/explore.py")).splitlines()[0] == said.splitlines()[0]
+        assert saved.read(content).path.values.tolist() == memory(other).opened.path.values.tolist()
+    assert words(go(other, "pages/explore/page.py")).splitlines()[0] == said.splitlines()[0]
     before = memory(other).params
-    go(other, "pages/home.py").file_uploader(key="uploader").upload(
+    go(other, "pages/home/page.py").file_uploader(key="uploader").upload(
         "x.mklx", REFUSED["no table"][0]
     ).run()
     assert "bytes of it changed" in words(other)
@@ -114,7 +119,7 @@ def test_a_saved_screen_opens_by_a_drop_with_table_path_and_model(monkeypatch):
 
 def test_a_reload_finds_table_and_dictionary_in_the_same_browser_alone(monkeypatch):
     browser = ["anna"]
-    monkeypatch.setattr(inside, "browser", lambda: browser[0])
+    monkeypatch.setattr(private_streamlit, "browser", lambda: browser[0])
     app = upload(open_app(), TABLE)
     text = "lin@1;" * 400
     name = state.KEPT + "0" * 64
@@ -127,7 +132,7 @@ def test_a_reload_finds_table_and_dictionary_in_the_same_browser_alone(monkeypat
 
 
 def test_what_a_reload_finds_is_bounded_and_ends(monkeypatch):
-    held = kept.Reloads(100)
+    held = saved.Reloads(100)
     held.put("anna", "a", "x" * 60)
     held.put("anna", "b", Upload("b.csv", b"x" * 60))
     held.put("anna", "large", "x" * 101)
@@ -136,15 +141,15 @@ def test_what_a_reload_finds_is_bounded_and_ends(monkeypatch):
         True,
         False,
     ]
-    monkeypatch.setattr(kept, "RELOAD_SECONDS", 0.0)
-    ended = kept.Reloads(100)
+    monkeypatch.setattr(saved, "RELOAD_SECONDS", 0.0)
+    ended = saved.Reloads(100)
     ended.put("anna", "a", "x")
     assert ended.get("anna", "a") is None
 
 
 def kept_in(folder):
     return sorted(
-        file.name for file in folder.rglob("*") if file.is_file() and file.name != kept_files.MARK
+        file.name for file in folder.rglob("*") if file.is_file() and file.name != table_files.MARK
     )
 
 
@@ -167,21 +172,21 @@ def test_a_server_of_one_person_finds_a_table_after_a_restart(home, monkeypatch)
 
 
 def test_the_table_that_was_used_longest_ago_goes_and_is_named(home, monkeypatch, caplog):
-    monkeypatch.setattr(kept, "TABLES", replace(kept.TABLES, most=2))
-    monkeypatch.setattr(kept_files.time, "time_ns", lambda: 10**18 - 10**12 * next(back))
+    monkeypatch.setattr(saved, "TABLES", replace(saved.TABLES, most=2))
+    monkeypatch.setattr(table_files.time, "time_ns", lambda: 10**18 - 10**12 * next(back))
     back = count()  # a clock that is set back again and again
     for seed, title in enumerate(("old.csv", "used.csv", "new.csv")):
         app = upload(open_app(), table(seed=seed), title)
         if seed == 1:
-            open_app(data=kept.fingerprint(table(seed=0)))  # the older one is used once more
-    left = {kept._title(file) for file in kept.TABLES.files()}
+            open_app(data=saved.fingerprint(table(seed=0)))  # the older one is used once more
+    left = {saved._title(file) for file in saved.TABLES.files()}
     assert left == {"old.csv", "new.csv"}
     assert r"used\.csv, used longest ago, made room" in words(app)
     assert "(used.csv) was removed" in caplog.text
 
 
 def test_a_folder_that_was_there_before_is_a_persons_own_and_does_not_count(home, monkeypatch):
-    monkeypatch.setattr(kept, "TABLES", replace(kept.TABLES, most=2))
+    monkeypatch.setattr(saved, "TABLES", replace(saved.TABLES, most=2))
     (home / "tables").mkdir(parents=True)
     own = [home / "tables" / name for name in ("a.csv", "b.csv", "c.csv", "f" * 64 + ".mklx")]
     for file in own:
@@ -189,17 +194,17 @@ def test_a_folder_that_was_there_before_is_a_persons_own_and_does_not_count(home
     for seed in range(3):
         upload(open_app(), table(seed=seed))
     assert [file.read_bytes() for file in own] == [b"mine"] * 4
-    assert len(kept_in(home / "tables" / kept_files.APP)) == 2
-    (home / "tables" / own[0].name).replace(home / "tables" / kept_files.APP / own[0].name)
+    assert len(kept_in(home / "tables" / table_files.APP)) == 2
+    (home / "tables" / own[0].name).replace(home / "tables" / table_files.APP / own[0].name)
     upload(open_app(), table(seed=3))
-    assert "a.csv" in kept_in(home / "tables" / kept_files.APP), (
+    assert "a.csv" in kept_in(home / "tables" / table_files.APP), (
         "and nothing else in a folder of ours"
     )
 
 
 def test_a_full_disk_costs_no_kept_table_and_its_person_is_told(home, monkeypatch):
-    kept_tables = replace(kept.TABLES, most=3)
-    monkeypatch.setattr(kept, "TABLES", kept_tables)
+    kept_tables = replace(saved.TABLES, most=3)
+    monkeypatch.setattr(saved, "TABLES", kept_tables)
     for seed in range(3):
         kept_tables.keep(f"{seed:064x}.mklx", GOOD)
     before = kept_in(home)
@@ -209,7 +214,7 @@ def test_a_full_disk_costs_no_kept_table_and_its_person_is_told(home, monkeypatc
         assert words(app).count("The disk is full: this table lives as long as this tab.") == 2
         assert "after a restart" not in words(app)
         for seed in range(25):
-            with pytest.raises(kept_files.NotKeptError, match="the disk is full"):
+            with pytest.raises(table_files.NotKeptError, match="the disk is full"):
                 kept_tables.keep(f"{3 + seed:064x}.mklx", GOOD)
         assert kept_in(home) == before
     kept_tables.keep(f"{99:064x}.mklx", GOOD)
@@ -221,7 +226,7 @@ def test_a_table_that_cannot_be_read_now_stays_and_is_named(number, home, monkey
     upload(open_app(), TABLE)
     (name,) = kept_in(home)
     with monkeypatch.context() as patch:
-        patch.setattr(kept_files, "read_whole", refusing(number))
+        patch.setattr(table_files, "read_whole", refusing(number))
         said = words(open_app(**LINK))
         assert f"cannot be read now ({os.strerror(number)})" in said.replace("\\", "")
         assert name[:64] in said
@@ -237,7 +242,7 @@ def test_only_what_fails_its_own_checksum_is_damaged(what, home, monkeypatch):
     before = (home / "tables" / name).read_bytes()
     with monkeypatch.context() as patch:
         if what == "no memory":
-            patch.setattr(kept.zipfile, "ZipFile", lambda *_: (_ for _ in ()).throw(MemoryError))
+            patch.setattr(saved.zipfile, "ZipFile", lambda *_: (_ for _ in ()).throw(MemoryError))
         else:
             file.write_bytes(REFUSED[what][0])
         assert "left where it is" in words(open_app(**LINK))
@@ -298,7 +303,7 @@ def test_redo_takes_back_an_undo_until_something_new_is_chosen():
 def test_a_step_back_is_read_however_soon_it_follows_a_change(monkeypatch):
     app = open_app(data="iris")
     press(app, "table_wine")
-    monkeypatch.setattr(inside, "went_through_history", lambda: True)
+    monkeypatch.setattr(private_streamlit, "went_through_history", lambda: True)
     app.query_params["data"] = "iris"
     quiet(app.run())
     assert memory(app).params.data == "iris"

@@ -21,10 +21,10 @@ from mklcore.kernels.notation import (
     read_entries,
     write_entries,
 )
-from pages.of_kernels import table
-from pages.shared import parameters, state
-from pages.shared.inside import plain
-from pages.shared.parameters import Params
+from pages.kernels import table
+from pages.shared.private_streamlit import plain
+from pages.shared.session import parameters, state
+from pages.shared.session.parameters import Params
 from tests.helpers.every import every
 from tests.helpers.pages import go, memory, open_app, press, put, upload, words
 
@@ -33,7 +33,7 @@ NAMES = ("a", "b", "c", "d", "left")
 
 
 def kernels(app):
-    return words(go(app, "pages/kernels.py"))
+    return words(go(app, "pages/kernels/page.py"))
 
 
 # The dictionary as text
@@ -182,7 +182,7 @@ def test_the_table_suggests_the_dictionary_unless_a_link_tells_builders(link, re
 
 @every("sample, paired", [("sparse_polynomial", True), ("diabetes", False)])
 def test_kernels_of_all_columns_are_not_offered_where_pairs_take_their_place(sample, paired):
-    app = open_app("pages/kernels.py", data=sample, recipe="recommended", pairs="yes")
+    app = open_app("pages/kernels/page.py", data=sample, recipe="recommended", pairs="yes")
     assert (
         next(one for one in [*app.checkbox, *app.toggle] if one.key == "field_together").disabled
         is paired
@@ -214,7 +214,7 @@ def test_a_suggested_dictionary_survives_its_text():
     ],
 )
 def test_a_link_to_a_table_that_cannot_be_is_reported(edited, said):
-    app = open_app("pages/kernels.py", data="iris", edited=edited)
+    app = open_app("pages/kernels/page.py", data="iris", edited=edited)
     assert said in app.error[0].value.replace("\\", "")
     press(app, "builders_back")
     assert not app.error
@@ -237,7 +237,7 @@ def test_a_long_table_is_named_by_what_it_holds(monkeypatch):
 
 def test_every_builder_adds_its_kernels_and_is_in_the_link():
     app = open_app(
-        "pages/kernels.py",
+        "pages/kernels/page.py",
         data="iris",
         widths="0",
         linear="no",
@@ -265,7 +265,7 @@ def test_every_builder_adds_its_kernels_and_is_in_the_link():
 
 
 def test_the_box_names_the_kernel_of_the_figure_when_other_kernels_take_its_place():
-    app = open_app("pages/kernels.py", data="iris")
+    app = open_app("pages/kernels/page.py", data="iris")
     before = app.selectbox(key="field_shown").options[0]
     put(app, "field_recipe", "builders")
     box = app.selectbox(key="field_shown")

@@ -12,11 +12,11 @@ from mklcore.data.samples import SAMPLES
 from mklcore.gallery.lessons import LESSONS, Lesson, LessonResult, numbers
 from mklcore.gallery.lessons.found import fill
 from mklcore.gallery.lessons.toy import Level
-from pages.shared import parameters, state
-from pages.shared.parameters import Params
+from pages.shared.session import parameters, state
+from pages.shared.session.parameters import Params
 from tests.helpers.pages import memory, open_app, press, words
 
-PAGE = "pages/lessons.py"
+PAGE = "pages/lessons/page.py"
 
 
 def series(found, *names):
@@ -166,7 +166,7 @@ def test_every_lesson_has_its_words_and_every_figure_in_them_is_computed():
 def test_the_page_a_lesson_leads_to_exists_and_its_preset_is_a_link():
     for key, lesson in LESSONS.items():
         opens = lesson.words["opens"]
-        assert opens["page"] in {room.file for room in state.ROOMS}, key
+        assert opens["page"] in {room.address for room in state.ROOMS}, key
         params, refused = parameters.read_link(parameters.link_text(Params(**opens["params"])))
         assert (params, refused) == (Params(**opens["params"]), ()), key
         assert params.data in SAMPLES, key
@@ -309,7 +309,7 @@ def test_presentation_is_entered_and_left_by_a_button_and_is_part_of_the_link():
     press(app, "leave_below")
     assert "present" not in link(app)
     assert "leave_below" not in {button.key for button in app.button}
-    app = open_app("pages/kernels.py", data="iris", widths="2", present="yes")
+    app = open_app("pages/kernels/page.py", data="iris", widths="2", present="yes")
     dressed = [html.proto.body for html in app.get("html")]
     assert any("stSidebar" in body and "stHeader" in body for body in dressed)
     assert "leave_below" in {button.key for button in app.button}

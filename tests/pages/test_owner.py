@@ -15,8 +15,9 @@ from streamlit.runtime.script_data import ScriptData
 from streamlit.runtime.scriptrunner.script_cache import ScriptCache
 from streamlit.web.server.starlette.starlette_app_utils import generate_xsrf_token_string
 
-from pages.shared import inside, starting
-from pages.shared.guard import Guard
+from pages.shared import private_streamlit
+from pages.shared.server import starting
+from pages.shared.server.guard import Guard
 from tests.helpers.asgi import everything, through_guard
 from tests.helpers.every import every
 
@@ -45,7 +46,7 @@ def sessions(monkeypatch):
         MemorySessionStorage(), MemoryUploadedFileManager("/up"), ScriptCache(), None
     )
     server = MagicMock(_session_mgr=manager)
-    monkeypatch.setattr(inside, "_server", lambda: server)
+    monkeypatch.setattr(private_streamlit, "_server", lambda: server)
 
     async def connect(of, name=None):
         found: list[str] = []

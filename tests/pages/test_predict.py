@@ -15,12 +15,14 @@ import pytest
 
 import mklcore as mkl
 from mklcore.figures import style, waterfall
-from pages.of_predict import batch, row
-from pages.shared import answer, export, scripts, work
+from pages.predict import batch, row
+from pages.shared.export import files, scripts
+from pages.shared.values import answers
+from pages.shared.work import work
 from tests.helpers.every import every
 from tests.helpers.pages import answer_of, go, memory, open_app, press, put, quiet, upload, words
 
-PREDICT = "pages/predict.py"
+PREDICT = "pages/predict/page.py"
 
 
 @pytest.fixture(autouse=True)
@@ -31,7 +33,7 @@ def at_once():
 
 def found(app):
     """The answer that the page is drawn from."""
-    return answer.get(memory(app).params).value
+    return answers.get(memory(app).params).value
 
 
 def alt(app):
@@ -231,7 +233,7 @@ def csv(frame):
 
 
 def uploaded(frame):
-    return go(upload(open_app("pages/data.py"), csv(frame)), PREDICT)
+    return go(upload(open_app("pages/data/page.py"), csv(frame)), PREDICT)
 
 
 def new_rows(app, content):
@@ -290,7 +292,7 @@ def test_what_is_taken_away_predicts_the_new_file_in_another_process(tmp_path):
     app = new_rows(uploaded(frame), csv(new))
     said = app.dataframe[0].value["predicted price"].to_numpy()
     parts = scripts.use_cells("answer.mkl", answer_of(app).learnt_from, "mine.csv")
-    (tmp_path / "answer.mkl").write_bytes(export.saved(answer_of(app)))
+    (tmp_path / "answer.mkl").write_bytes(files.saved(answer_of(app)))
     (tmp_path / "mine.csv").write_bytes(csv(new))
     (tmp_path / "predict.py").write_text(scripts.script(parts))
     cells = nbformat.reads(scripts.notebook(parts), 4).cells

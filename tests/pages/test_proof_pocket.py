@@ -13,7 +13,8 @@ import pytest
 
 import mklcore as mkl
 from mklcore.verify import main
-from pages.shared import export, hulls
+from pages.shared.export import files
+from pages.shared.values import hulls
 from tests.helpers.every import every
 from tests.helpers.pages import (
     answer_of,
@@ -42,18 +43,18 @@ def proved(app):
     """The chosen model, as its pocket offers it."""
     found = answer_of(app)
     with in_session(app):
-        return export.files(export.of_answer(memory(app).params, found, found.model))
+        return files.files(files.of_answer(memory(app).params, found, found.model))
 
 
 def laid(found, folder):
     """Lay both files into a folder as their downloads do; the words of the command."""
-    (folder / export.MODEL).write_bytes(found.model())
+    (folder / files.MODEL).write_bytes(found.model())
     (folder / found.table_name).write_bytes(found.table())
     return shlex.split(found.command)
 
 
 def test_the_two_downloads_of_explore_pass_the_command_and_the_page_prints_its_lines(tmp_path):
-    app = opened(open_app("pages/explore.py", data="iris"), "explore")
+    app = opened(open_app("pages/explore/page.py", data="iris"), "explore")
     command = next(
         code.value for code in app.code if code.value.startswith("python -m mklcore.verify")
     )
@@ -85,7 +86,7 @@ def test_the_two_downloads_of_explore_pass_the_command_and_the_page_prints_its_l
     ("algorithm", "sample"), [("joint", "iris"), ("smkl", "breast_cancer"), ("gomp", "diabetes")]
 )
 def test_methods_of_explore_can_be_checked(algorithm, sample, tmp_path, capsys):
-    app = open_app("pages/explore.py", data=sample, algorithm=algorithm, rows="100")
+    app = open_app("pages/explore/page.py", data=sample, algorithm=algorithm, rows="100")
     found = proved(app)
     arguments = [
         str(tmp_path / word) if "." in word else word for word in laid(found, tmp_path)[3:]
@@ -96,13 +97,13 @@ def test_methods_of_explore_can_be_checked(algorithm, sample, tmp_path, capsys):
 
 def test_an_upload_is_checked_against_its_own_file_too(tmp_path, capsys):
     content = table(80)
-    app = go(upload(open_app(), content), "pages/explore.py")
+    app = go(upload(open_app(), content), "pages/explore/page.py")
     assert "Your own file does as well" in words(opened(app, "explore"))
     found = proved(app)
     laid(found, tmp_path)
     (tmp_path / "own.csv").write_bytes(content)
     for name in (found.table_name, "own.csv"):
-        assert main([str(tmp_path / export.MODEL), str(tmp_path / name), "label"]) == 0, (
+        assert main([str(tmp_path / files.MODEL), str(tmp_path / name), "label"]) == 0, (
             capsys.readouterr().out
         )
 
@@ -115,27 +116,27 @@ def test_rows_that_no_csv_brings_back_are_taken_as_arrays(tmp_path, capsys):
         for i, (a, b) in enumerate(values)
     ]
     app = upload(open_app(), ("a,b,rare,label\n" + "\n".join(rows)).encode())
-    found = proved(go(app, "pages/explore.py"))
+    found = proved(go(app, "pages/explore/page.py"))
     assert found.command == "python -m mklcore.verify model.mkl training_rows.npz"
     laid(found, tmp_path)
-    assert main([str(tmp_path / export.MODEL), str(tmp_path / found.table_name)]) == 0, (
+    assert main([str(tmp_path / files.MODEL), str(tmp_path / found.table_name)]) == 0, (
         capsys.readouterr().out
     )
     assert "training target: that of the table" in capsys.readouterr().out
 
 
 def test_a_stack_is_checked_on_its_training_block(tmp_path, capsys):
-    app = go(with_stack(npz(K=K, y=Y)), "pages/explore.py")
+    app = go(with_stack(npz(K=K, y=Y)), "pages/explore/page.py")
     found = proved(app)
     assert found.table_name == "training_stack.npz"
     laid(found, tmp_path)
-    assert main([str(tmp_path / export.MODEL), str(tmp_path / found.table_name)]) == 0, (
+    assert main([str(tmp_path / files.MODEL), str(tmp_path / found.table_name)]) == 0, (
         capsys.readouterr().out
     )
 
 
 def test_a_hull_can_be_checked_and_the_page_prints_that_it_holds(tmp_path, capsys):
-    app = open_app("pages/hulls.py", data="diabetes", hull_columns="3,4,9", hull_degree="2")
+    app = open_app("pages/hulls/page.py", data="diabetes", hull_columns="3,4,9", hull_degree="2")
     app = opened(wait_for_hulls(app), "hulls")
     press(app, "proof_run_hulls")
     quiet(app.run())
@@ -144,18 +145,18 @@ def test_a_hull_can_be_checked_and_the_page_prints_that_it_holds(tmp_path, capsy
     path = memory(app).hulls.path
     hull = hulls.HullView(float(path.values[-1]), path.estimators[-1], 0.0, 0.0)
     with in_session(app):
-        found = export.files(export.of_hull(params, hull))
+        found = files.files(files.of_hull(params, hull))
     laid(found, tmp_path)
     header = (tmp_path / found.table_name).read_text().splitlines()[0]
     assert header == "bmi,bp,s5,progression"
     assert (
-        main([str(tmp_path / export.MODEL), str(tmp_path / found.table_name), "progression"]) == 0
+        main([str(tmp_path / files.MODEL), str(tmp_path / found.table_name), "progression"]) == 0
     ), capsys.readouterr().out
 
 
 @every("page, name", [("predict", "predict"), ("compare", "method_1")])
 def test_the_other_certificates_lead_to_their_check(page, name):
-    app = open_app(f"pages/{page}.py", data="iris", methods="gomp;uniform")
+    app = open_app(f"pages/{page}/page.py", data="iris", methods="gomp;uniform")
     app.session_state["predict_tabs"] = "Take away"
     app = opened(quiet(app.run()), name)
     press(app, f"proof_run_{name}")

@@ -12,7 +12,7 @@ from streamlit.runtime.app_session import AppSession, AppSessionState
 from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
 from streamlit.runtime.scriptrunner import ScriptRunnerEvent
 
-from pages.shared import starting
+from pages.shared.server import starting
 
 ELEMENTS = 30
 STARTED = ScriptRunnerEvent.SCRIPT_STARTED

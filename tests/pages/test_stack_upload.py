@@ -13,7 +13,8 @@ from mklcore.data.dataset import three_way_split
 from mklcore.errors import DataError, KernelError, MKLError, cancellation_scope
 from mklcore.kernels import grams, stacks
 from mklcore.kernels.stacks import block_of, is_stack, read_stack, rows_of, subset
-from pages.shared import state, work
+from pages.shared.session import state
+from pages.shared.work import work
 from tests.helpers.every import every
 from tests.helpers.pages import go, memory, open_app, press, put, quiet, wait_until, words
 
@@ -220,10 +221,10 @@ def test_a_stack_goes_through_the_pages():
     app = with_stack(npz(K=K, y=Y, names=NAMES))
     assert "**6** kernels on **80** rows, without columns" in words(app)
     params = memory(app).params
-    go(app, "pages/kernels.py")
+    go(app, "pages/kernels/page.py")
     assert "**6** kernels on **40** training rows" in words(app)
     assert "1 kernel repeats another one up to a factor: one again" in words(app)
-    go(app, "pages/explore.py")
+    go(app, "pages/explore/page.py")
     wait_for(app, "kernels used")
     assert not app.error
     assert [secret != "" for secret, key in work.WORK._kept if key[0] == "stack"] == [True]
@@ -231,7 +232,7 @@ def test_a_stack_goes_through_the_pages():
 
 
 def test_kernels_of_a_stack_are_switched_off_and_on_again():
-    app = go(with_stack(npz(K=K, y=Y, names=NAMES)), "pages/kernels.py")
+    app = go(with_stack(npz(K=K, y=Y, names=NAMES)), "pages/kernels/page.py")
     press(app, "off_duplicates")
     assert app.query_params["edited"] == "stack@1-5"
     assert "**5** kernels on" in words(app)

@@ -15,7 +15,9 @@ import streamlit as st
 from streamlit import delta_generator
 from streamlit.web.server.app_discovery import discover_asgi_app
 
-from pages.shared import server, starting, tables
+from pages.shared.server import starting
+from pages.shared.values import tables
+from pages.shared.work import compiling
 from tests.helpers.pages import open_app, words
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -31,8 +33,8 @@ def at_the_start(monkeypatch):
     for event in ("_framed", "_tables", "_pages", "_first_page", "_free"):
         monkeypatch.setattr(starting, event, threading.Event())
     monkeypatch.setattr(starting, "_importing", None)
-    monkeypatch.setattr(server, "IMPORTED", threading.Event())
-    server.IMPORTED.set()  # a thread that a page begins may wait for it
+    monkeypatch.setattr(compiling, "IMPORTED", threading.Event())
+    compiling.IMPORTED.set()  # a thread that a page begins may wait for it
     # what the other tests leave stays to be collected
     monkeypatch.setattr(starting.gc, "freeze", lambda: None)
 
@@ -53,19 +55,18 @@ def slow(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "gates", gates)
     monkeypatch.syspath_prepend(tmp_path)
     at_the_start(monkeypatch)
-    server.IMPORTED.clear()
+    compiling.IMPORTED.clear()
     yield gates
     for gate in vars(gates).values():
         gate.set()
     if starting._importing is not None:
         starting._importing.join()
-    server.IMPORTED.set()
+    compiling.IMPORTED.set()
     for name in vars(gates):
         sys.modules.pop(f"slow_{name}", None)
 
 
 def test_a_visit_waits_until_the_server_has_imported_what_it_needs(slow, monkeypatch):
-    monkeypatch.setattr(PagesManager, "uses_pages_directory", True)
     monkeypatch.setattr(delta_generator, "_use_warning_has_been_displayed", False)
     monkeypatch.setattr(st, "get_option", {"server.headless": True}.get)
     opened: list[str] = []
@@ -107,11 +108,11 @@ def test_what_the_first_page_can_do_without_is_imported_after_it(slow, monkeypat
     assert not hasattr(sys.modules.get("slow_rest"), "ready"), (
         "what comes with the project is drawn before anything can compute"
     )
-    assert not server.IMPORTED.is_set()
+    assert not compiling.IMPORTED.is_set()
     slow.rest.set()
     starting.wait_for("explore", comes_along=False)
     assert sys.modules["slow_rest"].ready
-    assert server.IMPORTED.is_set()
+    assert compiling.IMPORTED.is_set()
 
 
 @pytest.mark.parametrize(
@@ -158,7 +159,7 @@ def test_the_frame_needs_neither_tables_nor_scikit_learn_nor_linear_algebra():
         "scipy.optimize",
     }
     check = (
-        "import sys; from importlib import import_module; from pages.shared import starting\n"
+        "import sys; from importlib import import_module; from pages.shared.server import starting\n"
         "for name in starting.FRAME: import_module(name)\n"
         f"print(*sorted({heavy | {'mklcore.estimators.lp'}} & set(sys.modules)))"
     )
@@ -171,12 +172,12 @@ def test_the_frame_needs_neither_tables_nor_scikit_learn_nor_linear_algebra():
 def test_what_comes_with_the_project_is_drawn_without_scikit_learn():
     check = (
         "import os, sys, threading; from importlib import import_module; from "
-        "pages.shared import starting\nclass Refusing:\n    def find_spec(self, name, "
+        "pages.shared.server import starting\nclass Refusing:\n    def find_spec(self, name, "
         "path=None, target=None):\n        assert name != 'sklearn' or 'ScriptRunner' not "
         "in threading.current_thread().name\nsys.meta_path.insert(0, Refusing())\nfrom "
         "tests.helpers.pages import open_app\nopen_app()\nfor name in starting.PAGES: "
         "import_module(name)\nfor page in starting.USUAL: "
-        "open_app(f'pages/{page}.py')\nos._exit(0)"
+        "open_app(f'pages/{page}/page.py')\nos._exit(0)"
     )  # not waiting for the threads that go on in a server
     done = subprocess.run(
         [sys.executable, "-c", check], cwd=ROOT, capture_output=True, text=True, check=False
@@ -197,7 +198,7 @@ def test_only_the_first_page_of_a_server_takes_a_breath(monkeypatch):
         starting.first_page_drawn(comes_along=True)
     assert slept == [starting.BREATH_SECONDS]
     at_the_start(monkeypatch)
-    open_app("pages/lessons.py")  # another first page
+    open_app("pages/lessons/page.py")  # another first page
     starting.first_page_drawn(comes_along=True)
     assert len(slept) == 1
 

@@ -14,7 +14,8 @@ from mklcore.estimators.gomp import GOMPRegressor
 from mklcore.figures import Curve
 from mklcore.figures.axes import norm_positions
 from mklcore.gallery import theory
-from pages.shared import tables, work
+from pages.shared.values import tables
+from pages.shared.work import work
 from tests.helpers.every import every
 from tests.helpers.pages import go, memory, open_app, press, put, quiet, wait_until, words
 from tests.oracles.greedy import KERNELS, TARGETS
@@ -43,7 +44,7 @@ def settled(app):
 
 
 def theory_page(picture, **query):
-    return settled(open_app("pages/theory.py", theory=picture, **{**SMALL, **query}))
+    return settled(open_app("pages/theory/page.py", theory=picture, **{**SMALL, **query}))
 
 
 # What is measured
@@ -228,7 +229,7 @@ def test_large_tables_are_measured_on_request_and_a_failure_is_reported(monkeypa
     ],
 )
 def test_what_cannot_be_drawn_is_refused_in_a_sentence(query, said):
-    app = settled(open_app("pages/theory.py", **{**SMALL, **query}))
+    app = settled(open_app("pages/theory/page.py", **{**SMALL, **query}))
     assert said in words(app).replace("\\", "")
 
 
@@ -239,7 +240,7 @@ def test_a_kernel_stack_is_measured_like_any_dictionary():
     np.savez(file, K=np.einsum("im,jm->mij", X, X), y=(X[:, 0] > 0).astype(int))
     app = open_app(theory="gomp")
     app.file_uploader(key="uploader").upload("stack.npz", file.getvalue(), "application/zip").run()
-    assert "is smallest at s =" in words(settled(go(quiet(app), "pages/theory.py")))
+    assert "is smallest at s =" in words(settled(go(quiet(app), "pages/theory/page.py")))
     put(app, "field_theory", "hkl")
     assert "A hull is built from columns, and this upload has none" in words(app)
 

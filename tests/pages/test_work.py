@@ -15,9 +15,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from mklcore.errors import DataError
-from pages.shared import work
-from pages.shared.server import Turns
-from pages.shared.work import Failed, Pending, Ready, Session, Task, Work
+from pages.shared.work import work
+from pages.shared.work.turns import Turns
+from pages.shared.work.work import Failed, Pending, Ready, Session, Task, Work
 from tests.helpers.every import every
 
 pytestmark = pytest.mark.threads
@@ -344,7 +344,7 @@ class Table:
 def page():
     import streamlit as st
 
-    from pages.shared import work
+    from pages.shared.work import work
     from tests.pages import test_work
 
     work.begin()

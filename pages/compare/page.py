@@ -1,0 +1,225 @@
+"""Compare: two to five methods side by side on the same rows and kernels, under one slider."""
+
+from collections.abc import Callable, Sequence
+
+import pandas as pd
+import streamlit as st
+
+from mklcore.answer.verdict import Comparison, compare_answers
+from mklcore.errors import MKLError
+from mklcore.figures import captions, player_data, style
+from pages.compare import sidebar
+from pages.shared import frame
+from pages.shared.export import files
+from pages.shared.private_streamlit import plain
+from pages.shared.session import state
+from pages.shared.session.parameters import METHODS, Params
+from pages.shared.values import answers, tables
+from pages.shared.values.answers import ComparedMethod
+from pages.shared.widgets import drawing, grids, players
+from pages.shared.widgets.drawing import text
+from pages.shared.widgets.norm_map import map_of_norms
+from pages.shared.work import work
+from pages.shared.work.work import Ready
+
+LINE = 64  # pixels of the sentence that is not there yet
+
+
+def sentence(drawn: Sequence[ComparedMethod]) -> Comparison | None:
+    """Draw what the comparison comes to, or how many methods it waits for; None until it is there."""
+    ready = {one.label: one.found for one in drawn if one.found is not None}
+    waiting = [one for one in drawn if one.found is None and one.failed is None]
+    place = st.container(
+        key="compare_sentence", height=LINE if waiting else "content", border=False
+    )
+    if waiting:
+        place.caption(f"{len(ready)} of {style.counted(len(drawn), 'method')} are there.")
+        return None
+    if len(ready) < 2:
+        return None
+    key = "comparison", *(answers.key(one.params) for one in drawn if one.found is not None)
+    match work.get(
+        key, lambda progress: compare_answers(ready), title="Comparison", compiled=False
+    ):
+        case Ready(found):
+            place.markdown(f"**{found.sentence(called(list(ready)))}**")
+            return found
+    return None
+
+
+def called(labels: Sequence[str]) -> Callable[[str], str]:
+    """How a sentence names methods: by what parts them alone where they are of one kind."""
+    kinds = {label.partition(", ")[0] for label in labels}
+
+    def name(label: str) -> str:
+        kind, _, rest = label.partition(", ")
+        if not rest:
+            return plain(kind)
+        return plain(rest) if len(kinds) == 1 else f"{plain(kind)} ({plain(rest)})"
+
+    return name
+
+
+def slider_sets(shared: str, best: bool) -> str:
+    """What the slider sets, and where the methods stand while each is at its best."""
+    if not shared:
+        return "The methods have different parameters: the slider sets a share of each path."
+    name = captions.symbol(shared)
+    if best:
+        return (
+            f"Every method stands at its own best {name}; the slider sets one {name} for all "
+            "of them."
+        )
+    return f"One {name} for all methods."
+
+
+@st.fragment
+def draw_players(drawn: Sequence[ComparedMethod], said: str) -> None:
+    """Draw the shared slider, the picture of every method and what follows the slider; a release
+    runs only this.
+    """
+    every = [one.path for one in drawn]
+    found = player_data.shared_slider(every, [one.method.over for one in drawn])
+    name = tuple((answers.key(one.params), one.path is None, one.found is None) for one in drawn)
+    players.listen_methods(found, name)
+    here = players.shared_place(found, every, state.current().methods_at)
+    made = players.drawn(drawn, found)
+    if any(every):
+        lead, best = st.columns([6, 1.6], gap="small", vertical_alignment="center")
+        with lead:
+            players.slider(
+                made, found, here, name, scored=all(one.path is None or one.found for one in drawn)
+            )
+        best.button(
+            "Each at its best",
+            key="compare_best",
+            on_click=lambda: state.change(methods_at=""),
+            disabled=here.best,
+            help="Moves every method to the point of its path that the folds chose.",
+        )
+        st.caption(slider_sets(found.shared, here.best))
+    with st.container(key="compare_figure"):
+        players.methods_chart(made)
+        if any(every):
+            players.table(made)
+    if any(every):
+        files.methods_file(state.current(), drawn, said, round(here.position))
+    state.end()
+
+
+def results(found: Comparison, drawn: Sequence[ComparedMethod]) -> None:
+    """Draw one row per method, to sort and to take away, and plain models on the same rows."""
+    known = {one.label: one for one in drawn}
+    rows = []
+    for one in found.answers:
+        own = known[one.name].found
+        assert own is not None  # it was compared
+        path = own.path
+        k = own.index
+        rows.append(
+            {
+                "method": one.name,
+                "at": players.where(path, k),
+                "by folds": one.score,
+                "held out": one.judged,
+                "± held out": one.error,
+                "behind the first": one.gap,
+                "± behind": one.gap_error,
+                "kernels used": one.kernels,
+                "gap": float(path.relative_gap[k]),
+                "solved": path.statuses[k].ok,
+                "seconds of the path": float(path.seconds.sum()),
+            }
+        )
+    listed = pd.DataFrame(rows)
+    score = found.score_name
+    number = st.column_config.NumberColumn
+    form = "percent" if score in captions.SHARES else "%.3f"
+    where = "held out" if found.held_out else "by folds, again"
+    named = {
+        "by folds": f"{score} by folds",
+        "held out": f"{score}, {where}",
+        "behind the first": "behind",
+    }
+    config = {name: number(named.get(name, name), format=form) for name in list(listed)[2:7]}
+    config |= {
+        "method": st.column_config.TextColumn(pinned=True),
+        "gap": number(
+            format="percent", help="How far from the optimum at most. Empty: no certificate."
+        ),
+        "seconds of the path": number("seconds", format="%.1f", help="Of the whole path."),
+    }
+    st.dataframe(
+        listed,
+        hide_index=True,
+        column_config=config,
+        alt="One row per method, the best by folds first",
+    )
+    recipes = listed.assign(settings=[known[one.name].method.text() for one in found.answers])
+    take, said = st.columns([1.3, 7], vertical_alignment="center")
+    grids.take(recipes, "compare", "csv_compare", place=take)
+    first = known[found.answers[0].name].found
+    beside = {} if first is None else first.baselines
+    lines = [f"{name} {captions.score(score, value)}" for name, value in beside.items()]
+    said.caption(
+        f"Differences are paired on {found.rows:,} rows. Plain models by folds: "
+        f"{', '.join(lines) or 'none'}."
+    )
+
+
+def explanation(drawn: Sequence[ComparedMethod]) -> None:
+    """Draw what the picture is, how to read it, what it cannot tell, and the problem each method
+    solves.
+    """
+    what, look, limits = st.columns(3, gap="large")
+    what.markdown(text("compare"))
+    look.markdown(text("compare_look"))
+    limits.markdown(text("compare_cannot"))
+    with st.expander("What each method solves", icon=":material/functions:"):
+        solves = [(METHODS[one.method.algorithm], answers.words_for(one.params)) for one in drawn]
+        for method, solved in dict.fromkeys(solves):
+            st.markdown(f"**{method.label}.** {method.one_line}")
+            st.latex(solved.formula)
+            st.markdown(f"{solved.look_for} {solved.cannot_tell}")
+            st.caption(method.paper)
+    with st.expander("What the certificate says", icon=":material/verified:"):
+        st.markdown(text("certificate"))
+
+
+def page(params: Params) -> None:
+    """Draw the page for a table with a target."""
+    with st.sidebar:
+        sidebar.draw()
+    drawn = answers.shown(params)
+    found = sentence(drawn)
+    drawing.headline(f"{drawing.about(params)}, every method on the same rows and kernels.", params)
+    draw_players(drawn, "" if found is None else str(found))
+    for place, one in enumerate(drawn):
+        if one.failed is not None:
+            st.markdown(f"**{plain(one.label)}**")
+            drawing.refusal(one.failed, f"compare_refused_{place}")
+    if found is not None:
+        results(found, drawn)
+        for place, one in enumerate(drawn):
+            if one.found is not None and answers.has_map(one.found):
+                st.markdown(f"**{plain(one.label)}**, over p and C")
+                map_of_norms(one.params, one.found, f"norm_map_{place}")
+    for place, one in enumerate(drawn):
+        if one.found is not None:
+            proved = files.of_answer(one.params, one.found, one.found.model)
+            files.pocket(proved, f"method_{place}", f"Check {plain(one.label)} yourself")
+    explanation(drawn)
+
+
+if frame.usable_table():
+    if tables.table(state.current()).task == "novelty":
+        st.info(
+            "This table has no target, so there is no score to compare. Choose a target "
+            "on the Data page."
+        )
+        state.link("data", "Go to Data")
+    else:
+        try:
+            page(state.current())
+        except MKLError as error:
+            drawing.refusal(error, "compare_refused")

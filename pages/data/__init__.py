@@ -1,0 +1,1 @@
+"""Data: which table the model learns from, and how its columns are read."""

@@ -1,0 +1,183 @@
+"""Data: which table the model learns from, what was read, and how its rows are divided."""
+
+from contextlib import suppress
+
+import streamlit as st
+
+from mklcore.data.columns import is_urgent, repairs_of
+from mklcore.data.dataset import Dataset, Split
+from mklcore.data.samples import SAMPLES
+from mklcore.errors import MKLError
+from pages.data import columns, sidebar
+from pages.shared import frame
+from pages.shared.export import saved
+from pages.shared.private_streamlit import plain
+from pages.shared.server import starting
+from pages.shared.session import state
+from pages.shared.session.state import memory
+from pages.shared.values import tables
+from pages.shared.widgets import drawing, grids
+from pages.shared.work.work import PendingError
+
+SAMPLES_A_ROW = 4
+TASKS = {
+    "binary": "two classes",
+    "multiclass": "more than two classes",
+    "regression": "a number (regression)",
+}
+
+
+def gallery() -> None:
+    """Draw the samples, and the files of this session, with one line each."""
+    offered = {name: (sample.label, sample.teaches) for name, sample in SAMPLES.items()}
+    for name, file in memory().uploads.items():
+        what = "Your kernel stack" if file.is_stack else "Your file"
+        offered[name] = (plain(file.name), f"{what}. No other session sees it.")
+    box = st.container(key="samples")
+    for place, (name, (label, line)) in enumerate(offered.items()):
+        if place % SAMPLES_A_ROW == 0:
+            row = box.columns(SAMPLES_A_ROW, gap="small")
+        with row[place % SAMPLES_A_ROW]:
+            st.button(
+                label,
+                key=f"table_{name}",
+                width="stretch",
+                on_click=saved.choose,
+                args=(name,),
+                type="primary" if name == state.current().data else "secondary",
+            )
+            st.caption(line)
+
+
+def facts(table: Dataset, parts: Split) -> None:
+    """Say in one line what the table is."""
+    rows = [len(part.y) for part in parts]
+    if tables.on_stack(state.current()):
+        kernels = tables.stack_file(state.current()).stack.n_kernels
+        what = f"**{kernels}** kernels on **{table.n_samples:,}** rows, without columns"
+    else:
+        sources = len({name for name, _ in (*table.columns, *table.strings)})
+        what = f"**{plain(drawing.name_of(state.current()))}**: **{table.n_samples:,}** rows"
+        what += f", **{sources}** column{'s' * (sources > 1)} to learn from"
+    target = "No target: one-class (anomaly detection)"
+    if table.task != "novelty":
+        target = f"Target **{plain(table.target_name)}**: {TASKS[table.task]}"
+    st.markdown(
+        f"{what}. {target}. Rows for training **{rows[0]:,}**, validation **{rows[1]:,}**, "
+        f"test **{rows[2]:,}**."
+    )
+    sample = SAMPLES.get(state.current().data)
+    if sample is not None:
+        st.caption(f"Source: {plain(sample.source)}. Licence: {plain(sample.licence)}.")
+    if table.task == "novelty":
+        st.info(
+            (
+                "This table has no target: the model learns where most rows are. Explore "
+                "shows which columns tell unusual rows from the others, Predict says whether "
+                "a row is unusual. Hulls, Compare and most of Theory need a target."
+            ),
+            icon=":material/info:",
+        )
+
+
+def changes(table: Dataset) -> None:
+    """Say what was changed on import, with a button for each setting that undoes it."""
+    st.subheader("Changes made on import", anchor=False)
+    shown = [note for note in table.notes if not is_urgent(note)]
+    for place, note in enumerate(shown or ["No changes."]):
+        advice = tables.advice(note)
+        st.markdown(f"- {plain(tables.said(note))}" + (f" *{advice}*" if advice else ""))
+        drawing.beside(repairs_of(note), f"note_{place}")
+
+
+def warnings(table: Dataset) -> None:
+    """Draw what is probably wrong with the table as it was read, with what mends it."""
+    for place, note in enumerate(table.notes):
+        if is_urgent(note):
+            st.warning(plain(tables.said(note)), icon=":material/rule:")
+            drawing.beside(repairs_of(note), f"warning_{place}", plain=False)
+
+
+def show(table: Dataset, parts: Split) -> None:
+    """Draw what was read."""
+    dark = drawing.is_dark()
+    stack = tables.on_stack(state.current())
+    left, right = st.columns([3, 2], gap="large")
+    with left:
+        if stack:
+            st.subheader("Kernels of the stack", anchor=False)
+            three_digits = st.column_config.NumberColumn(format="%.3g")
+            st.dataframe(
+                grids.stack(tables.stack_file(state.current()).stack),
+                height=248,
+                hide_index=True,
+                alt="Name and range of each kernel",
+                column_config=dict.fromkeys(("smallest", "mean", "largest"), three_digits),
+            )
+            st.caption(
+                "Explore, Compare and Kernels work on a stack; the other pages need columns."
+            )
+        else:
+            st.subheader("First rows", anchor=False)
+            st.dataframe(
+                grids.first_rows(table),
+                height=248,
+                hide_index=True,
+                alt="The first rows, target first",
+            )
+    with right:
+        st.subheader("Target", anchor=False)
+        drawing.show(drawing.target_figure(table, parts, dark=dark), "target_chart")
+    left, right = st.columns([3, 2], gap="large")
+    with left:
+        if not stack:
+            columns.columns(table)
+            columns.groups(table)
+    with right:
+        changes(table)
+        state.link("kernels", "Choose its kernels")
+        state.link("explore", "See which columns matter")
+
+
+def is_refused() -> bool:
+    """Whether the table cannot be had, and not only is on its way."""
+    try:
+        tables.table(state.current())
+    except PendingError:
+        return False
+    except (MKLError, state.MissingFileError):
+        pass
+    return True
+
+
+with st.sidebar:
+    saved.uploader()
+    with suppress(state.MissingFileError):  # the page itself says so
+        if tables.on_stack(state.current()):
+            sidebar.stack_controls()
+        elif state.current().is_upload:
+            sidebar.table_controls()
+    sidebar.division()
+
+answer = st.empty()
+if starting.is_first():  # what is below keeps its place
+    answer.markdown("Reading the table.")
+if state.current().is_upload:
+    with st.expander("Other tables", key="other_tables"):
+        gallery()
+else:
+    gallery()
+starting.first_page_drawn(comes_along=tables.comes_along(state.current()))
+if frame.usable_table():
+    try:
+        with answer.container():
+            facts(tables.table(state.current()), tables.split(state.current()))
+            drawing.offer_targets()
+            warnings(tables.table(state.current()))
+            drawing.leaks("data")
+        show(tables.table(state.current()), tables.split(state.current()))
+    except MKLError as error:
+        drawing.refusal(error, "data")
+elif is_refused():
+    with answer.container():
+        drawing.offer_targets(ask=True)

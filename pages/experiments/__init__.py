@@ -1,0 +1,1 @@
+"""Experiments: the tables and figures of the papers, run and recorded."""

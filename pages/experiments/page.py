@@ -1,0 +1,127 @@
+"""Experiments: what the papers did and found, and the same done again beside it."""
+
+import streamlit as st
+
+from mklcore.errors import MKLError
+from mklcore.gallery.experiments import EXPERIMENTS, Experiment, Outcome
+from pages.experiments import runs
+from pages.shared.private_streamlit import plain
+from pages.shared.session import state
+from pages.shared.session.state import memory
+from pages.shared.work.work import Failed, Pending
+
+UPLOAD_MB = 2
+
+
+def story(experiment: Experiment) -> None:
+    """Draw what the paper did."""
+    st.markdown(f"**What the paper did.** {experiment.did}")
+    st.caption(f"Reference numbers: {experiment.source}.")
+
+
+def buttons(experiment: Experiment) -> None:
+    """Draw the two ways to run it, and how the last run ended if it did not end well."""
+    seed = state.current().experiment_seed
+    run = runs.run()
+    busy = isinstance(run, Pending)
+    small, full, note = st.columns([2.4, 2.8, 4], vertical_alignment="center")
+    small.button(
+        f"Run small ({runs.foreseen(experiment, runs.SMALL)})",
+        key="run_small",
+        type="primary",
+        on_click=runs.ask,
+        args=(experiment, runs.SMALL, seed),
+        disabled=busy,
+        help=(
+            f"{runs.SMALL} repetitions of every row. The time is that of the processor on one core."
+        ),
+    )
+    full.button(
+        f"Run full size ({runs.foreseen(experiment, experiment.repetitions)})",
+        key="run_full",
+        on_click=runs.ask,
+        args=(experiment, experiment.repetitions, seed),
+        disabled=busy,
+        help=(
+            f"{experiment.repetitions} repetitions, in the background: it goes on while you "
+            "use the other pages. The time is that of the processor on one core."
+        ),
+    )
+    if busy:
+        note.caption("A run is on its way; its progress is at the top of every page.")
+    elif isinstance(run, Failed):
+        note.warning(plain(run.sentence))
+
+
+def outcome_of(experiment: Experiment) -> Outcome | None:
+    """Draw the list of runs that are kept, if there are several, and return the one to show."""
+    kept = runs.kept(experiment.key)
+    if len(kept) < 2:
+        return kept[0] if kept else None
+    return st.selectbox(
+        "Run",
+        kept,
+        format_func=runs.label,
+        key=f"run_{experiment.key}_{runs.label(kept[0])}",
+        width=380,
+        help=(
+            "Runs of many repetitions stand first. CPU s: seconds of the processor, summed "
+            "over all processes."
+        ),
+    )
+
+
+def reopen(experiment: Experiment) -> None:
+    """Draw the place for a run that was downloaded before."""
+    box = st.expander("Open a run you downloaded", icon=":material/upload_file:")
+    file = box.file_uploader(
+        "JSON of a run",
+        type=["json"],
+        key=f"experiment_file_{experiment.key}",
+        max_upload_size=UPLOAD_MB,
+    )
+    if file is None or memory().experiment_file == file.file_id:
+        return
+    if refused := state.refusal(file):
+        box.error(refused)
+        return
+    memory().experiment_file = file.file_id
+    try:
+        runs.keep(runs.read(experiment, file.getvalue()), own=True)
+    except MKLError as error:
+        box.error(plain(error))
+    else:
+        state.rerun()
+
+
+def show(experiment: Experiment) -> None:
+    """Draw the experiment: what it is, how to run it, and what came out."""
+    st.subheader(experiment.title, anchor=False)
+    buttons(experiment)
+    outcome = outcome_of(experiment)
+    comparison = experiment.alone() if outcome is None else experiment.compare(outcome)
+    runs.picture(experiment, comparison)
+    if outcome is None:
+        st.caption("Only the reference is drawn so far. Run the experiment to see ours beside it.")
+        runs.stated(experiment)
+    else:
+        runs.claims(experiment, outcome)
+        runs.verdict(experiment, comparison, outcome)
+        for reason in experiment.reasons(comparison):
+            st.markdown(f"**Beyond chance:** {plain(reason)}")
+        runs.numbers(experiment, comparison, outcome)
+    story(experiment)
+    st.markdown(f"**What it leaves open, and how that is settled here.** {experiment.open_points}")
+    reopen(experiment)
+
+
+try:
+    with st.sidebar:
+        runs.rail()
+    asked = EXPERIMENTS.get(state.current().experiment)
+    if asked is None:
+        name = plain(state.current().experiment)
+        st.warning(f"There is no experiment called {name}. The first one is shown.")
+    show(asked or next(iter(EXPERIMENTS.values())))
+except MKLError as error:
+    st.error(plain(error))

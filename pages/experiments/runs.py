@@ -1,0 +1,429 @@
+"""Experiments: what was recorded, what runs here, and what it came to.
+
+What was computed here is about made data: it is in everybody's, and in the folder for data, so that
+a restart brings it back.
+"""
+
+import json
+import logging
+import math
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from mklcore.errors import DataError, MKLError
+from mklcore.figures import comparison_plot, style
+from mklcore.gallery.experiments import EXPERIMENTS, Experiment, Outcome, PaperComparison
+from mklcore.gallery.experiments.base import SMALL
+from mklcore.gallery.experiments.claims import (
+    ABSENT,
+    AGREES,
+    DISAGREES,
+    UNSAID,
+    ClaimVerdict,
+    counted,
+    published_answers,
+)
+from mklcore.gallery.experiments.records import THREE_ERRORS, records
+from pages.shared.private_streamlit import plain
+from pages.shared.session import state
+from pages.shared.session.state import memory
+from pages.shared.session.table_files import KeptFiles, NotKeptError, default_home
+from pages.shared.widgets import controls, drawing, grids
+from pages.shared.work import work
+from pages.shared.work.work import Failed, Pending, Ready
+
+MOST_KEPT = 8
+MOST_BYTES = 2**24  # of a file
+
+
+def by_paper() -> dict[str, list[str]]:
+    """Return the keys of the experiments, grouped by the paper they are from."""
+    papers: dict[str, list[str]] = {}
+    for key, experiment in EXPERIMENTS.items():
+        papers.setdefault(experiment.article, []).append(key)
+    return papers
+
+
+# What is kept
+
+
+def keep(outcome: Outcome, own: bool = False) -> None:
+    """Keep an outcome, the newest first; an earlier one of the same size and seed is replaced.
+
+    ``own``: it came from a file of this session, so it is this session's; what was computed here is
+    everybody's.
+    """
+    name = _list(outcome.key, own)
+    known = work.now(name, lambda: () if own else _written(outcome.key))
+    work.drop(name)
+    work.now(
+        name, lambda: (outcome, *(old for old in known if _name(old) != _name(outcome)))[:MOST_KEPT]
+    )
+
+
+def kept(key: str) -> tuple[Outcome, ...]:
+    """Return the outcomes of one experiment: those this session opened, those computed here, the
+    newest first, then those that come with the project, the largest first. Small runs follow all
+    others, so that none replaces an answer of many repetitions.
+    """
+    mine = (*work.now(_list(key, True), tuple), *work.now(_list(key, False), lambda: _written(key)))
+    known = set(map(_name, mine))
+    every = (*mine, *(given for given in records(key) if _name(given) not in known))
+    return tuple(sorted(every, key=lambda one: one.repetitions <= SMALL))
+
+
+def _list(key: str, own: bool) -> tuple[str, str, str]:
+    return "experiments", key, work.mine() if own else ""
+
+
+def _written(key: str) -> tuple[Outcome, ...]:
+    """Return what earlier starts of the server wrote down."""
+    return tuple(one for file in _files(key) if (one := _read_file(key, file)) is not None)
+
+
+def write_down(outcome: Outcome) -> None:
+    """Keep an outcome beyond a restart as a file, where the server keeps anything, and the newest
+    of them alone.
+    """
+    if default_home() is None:
+        return
+    try:
+        _folder(outcome.key).keep(
+            f"{outcome.repetitions}-{outcome.seed}.json", outcome.to_json().encode()
+        )
+    except NotKeptError as error:
+        logging.getLogger(__name__).warning("The run is not kept for a restart: %s", error)
+
+
+def _folder(key: str) -> KeptFiles:
+    return KeptFiles(f"experiments/{key}", re.compile(r"\d+-\d+\.json"), MOST_KEPT, MOST_BYTES)
+
+
+def _files(key: str) -> list[Path]:
+    """Return the files of an experiment, the newest first."""
+    return [] if default_home() is None else _folder(key).files()
+
+
+def _read_file(key: str, file: Path) -> Outcome | None:
+    try:
+        return read(EXPERIMENTS[key], _folder(key).read(file))
+    except (OSError, MemoryError, MKLError) as error:
+        # damaged, of another release, or not to be read now
+        logging.getLogger(__name__).warning(
+            "The run %s is left out, and left where it is: %s", file, error
+        )
+    return None
+
+
+def _name(outcome: Outcome) -> tuple[Any, ...]:
+    return outcome.rows, outcome.repetitions, outcome.seed
+
+
+def read(experiment: Experiment, content: str | bytes) -> Outcome:
+    """Read an outcome that was downloaded before. Raises ``MKLError``."""
+    outcome = Outcome.from_json(content)
+    if outcome.key != experiment.key:
+        raise DataError(
+            f"The file is about {outcome.key[:40]}, and this is {experiment.key}. Choose "
+            "that experiment first."
+        )
+    experiment.compare(outcome)
+    return outcome
+
+
+# Runs
+
+
+def ask(experiment: Experiment, repetitions: int, seed: int) -> None:
+    """Have an experiment run: a small run while its page is looked at, a full one whatever page is."""
+    memory().experiment_run = experiment.key, repetitions, seed
+    work.drop(("experiment", memory().experiment_run))
+
+
+def run() -> Ready | Pending | Failed | None:
+    """Return the run that this session asked for last, or how far it is; None where it asked for
+    none.
+    """
+    asked = memory().experiment_run
+    if asked is None or asked[0] not in EXPERIMENTS:
+        return None
+    experiment, (_, repetitions, seed) = EXPERIMENTS[asked[0]], asked
+    count = len(_rows(experiment, repetitions)) * repetitions
+    quick = repetitions <= SMALL
+
+    def make(progress: Callable[..., None]) -> Outcome:
+        outcome = experiment.run(
+            repetitions,
+            seed=seed,
+            quick=quick,
+            callback=lambda done, total: progress(done / total, f"{done} of {count}"),
+        )
+        keep(outcome)
+        write_down(outcome)
+        return outcome
+
+    seconds = _per_line(experiment, quick) * count
+    found = work.get(
+        ("experiment", asked), make, title="Experiment", seconds=seconds, long=not quick
+    )
+    if isinstance(found, Ready):
+        memory().experiment_run = None
+    return found
+
+
+def _rows(experiment: Experiment, repetitions: int) -> tuple[str, ...]:
+    """Return the rows of a run of that size, or of one whose files are missing: it says so when it
+    is asked for.
+    """
+    quick = repetitions <= SMALL
+    return experiment.rows_on_disk(None, quick) or (quick and experiment.quick) or experiment.rows
+
+
+def foreseen(experiment: Experiment, repetitions: int) -> str:
+    """Return how long a run takes on one core, roughly: as long as the one that comes with the
+    project, line by line.
+    """
+    seconds = (
+        _per_line(experiment, repetitions <= SMALL)
+        * len(_rows(experiment, repetitions))
+        * repetitions
+    )
+    return (
+        f"about {max(seconds, 1):.0f} s"
+        if seconds < 100
+        else f"about {math.ceil(seconds / 60)} min"
+    )
+
+
+def _per_line(experiment: Experiment, quick: bool) -> float:
+    """Return the seconds of the processor for one repetition of one row."""
+    alike = [
+        run for run in records(experiment.key) if run.quick == quick and math.isfinite(run.seconds)
+    ]
+    return alike[0].seconds / alike[0].samples[:, :, 0].size if alike else experiment.seconds
+
+
+# Numbers
+
+
+def label(outcome: Outcome) -> str:
+    """Return what a run is called in a list."""
+    count = "1 repetition" if outcome.repetitions == 1 else f"{outcome.repetitions} repetitions"
+    return f"{count}, seed {outcome.seed}{', ' * bool(outcome.took)}{outcome.took}"
+
+
+def whole(experiment: Experiment, outcome: Outcome) -> pd.DataFrame:
+    """Return the table of a run with its comparison and how it was made."""
+    table = experiment.compare(outcome).frame().rename(columns={"row": experiment.row_name})
+    return table.assign(repetitions=outcome.repetitions, seed=outcome.seed)
+
+
+def as_json(experiment: Experiment, outcome: Outcome) -> str:
+    """Return every sample of a run as JSON, which this page opens again."""
+    content = json.loads(outcome.to_json())
+    return json.dumps(
+        content | {"paper": experiment.paper, "unit": experiment.unit}, ensure_ascii=False, indent=1
+    )
+
+
+# What it came to
+
+
+LONGEST = 20  # letters at the head of the first column
+SAID = {AGREES: "Agrees", DISAGREES: "Disagrees", UNSAID: "Too small to call", ABSENT: "No number"}
+ICONS = {
+    AGREES: ":material/check:",
+    DISAGREES: ":material/close:",
+    UNSAID: ":material/question_mark:",
+    ABSENT: ":material/remove:",
+}
+
+
+def picture(experiment: Experiment, comparison: PaperComparison) -> None:
+    """Draw ours and the reference, one group of columns at a time."""
+    panels, place = experiment.groups(), state.current().experiment_panel
+    if len(panels) > 1:
+        controls.field_view(
+            "Measured",
+            "experiment_panel",
+            kind=st.segmented_control,
+            options=range(len(panels)),
+            required=True,
+            format_func=lambda k: panels[k][0],
+            to=lambda k: min(k, len(panels) - 1),
+            label_visibility="collapsed",
+        )
+    title, part = panels[min(place, len(panels) - 1)]
+    floor = experiment.floor if part.start == 0 else None
+    figure = comparison_plot(
+        comparison,
+        part,
+        y_title=title,
+        row_name=experiment.mark_name or experiment.row_name,
+        ordered=experiment.ordered,
+        floor=floor,
+        marks=experiment.marks_of(comparison.rows),
+        dark=drawing.is_dark(),
+    )
+    drawing.show(figure, "experiment_figure")
+    st.caption(_read_as(comparison, part, floor is not None))
+
+
+def _read_as(comparison: PaperComparison, part: slice, with_floor: bool) -> str:
+    """Say what the marks in the picture mean, those that are there."""
+    sentences = ["Filled: ours, with one standard error."] * bool(
+        np.isfinite(comparison.ours[:, part]).any()
+    )
+    sentences += ["Hollow: the reference."] * bool(np.isfinite(comparison.reference[:, part]).any())
+    return " ".join([*sentences, *["Dotted: the error no method can beat."] * with_floor])
+
+
+def claims(experiment: Experiment, outcome: Outcome) -> None:
+    """Draw what the paper states, each claim with what this run says of it; what disagrees stands
+    first.
+    """
+    judged = experiment.judge(outcome)
+    lines = [
+        (
+            f"- {ICONS[one.answer]} **{said_of(one)}:** {plain(one.claim.sentence)}  \n  "
+            f"{plain(one.figures)}"
+        )
+        for one in judged
+    ]
+    st.markdown(
+        "\n".join(
+            [f"**What the paper states, and what this run finds: {counted(judged)}.**\n", *lines]
+        )
+    )
+
+
+def said_of(one: ClaimVerdict) -> str:
+    """What a run says of a claim; where the paper says "mostly", some comparisons may disagree."""
+    return "Mostly agrees" if one.claim.mostly and one.answer == AGREES else SAID[one.answer]
+
+
+def stated(experiment: Experiment) -> None:
+    """Draw what the paper states, where there is no run to judge it by."""
+    lines = [f"- {plain(claim.sentence)}" for claim in experiment.claims]
+    st.markdown("\n".join(["**What the paper states.**\n", *lines]))
+
+
+def verdict(experiment: Experiment, comparison: PaperComparison, outcome: Outcome) -> None:
+    """Say in one sentence how many numbers are equal to the printed ones up to chance, judged as
+    claims are.
+    """
+    run = f"{label(outcome)[:1].upper()}{label(outcome)[1:]}"
+    answers = published_answers(experiment.claims, comparison)
+    if not answers:
+        st.markdown(f"There is no published number to set beside these. {run}.")
+        return
+    equal, apart, open_ = (answers.count(one) for one in (AGREES, DISAGREES, UNSAID))
+    text = f"**{equal} of {len(answers)} numbers** are equal to the published ones up to chance"
+    text += f", {open_} are too rough to tell" * (open_ > 0)
+    if apart:
+        beyond = comparison.beyond()
+        reach = comparison.reach(THREE_ERRORS)
+        differences = np.where(
+            beyond, np.abs(comparison.difference) / np.where(reach > 0, reach, np.nan), -1.0
+        )
+        i, j = np.unravel_index(int(np.nanargmax(differences)), differences.shape)
+        difference = style.minus(f"{comparison.difference[i, j]:+.3g}")
+        far = plain(f"{comparison.columns[j]} at {comparison.rows[i]}")
+        text += f", {apart} differ{'s' * (apart == 1)}, most of all {far}: {difference}"
+        text += f" ± {comparison.joint_error[i, j]:.2g}"
+    rough = (
+        " With so few repetitions the standard errors are rough."
+        if outcome.repetitions <= SMALL
+        else ""
+    )
+    st.markdown(f"{text}. {run}.{rough}")
+
+
+def numbers(experiment: Experiment, comparison: PaperComparison, outcome: Outcome) -> None:
+    """Draw every number beside the reference, and the files to take away."""
+    table = (
+        comparison.frame()
+        .rename(columns={"row": experiment.row_name})
+        .dropna(axis="columns", how="all")
+    )
+    two = st.column_config.NumberColumn
+    name = experiment.row_name
+    label = name if len(name) <= LONGEST else name.partition(",")[0]
+    st.dataframe(
+        table,
+        hide_index=True,
+        height=300,
+        alt="Every number of the run beside the reference",
+        column_config={
+            name: st.column_config.TextColumn(
+                label, width=None if len(label) > LONGEST else "small", help=name
+            ),
+            "ours": two("ours", format="%.4g"),
+            "ours_error": two("± standard error", format="%.2g"),
+            "reference": two("reference", format="%.4g"),
+            "reference_error": two("± standard error ", format="%.2g"),
+            "difference": two("difference", format="%+.3g"),
+            "joint_error": two("± joint", format="%.2g"),
+            "in_joint_errors": two("in joint errors", format="%+.1f"),
+        },
+    )
+    st.caption(
+        "Difference: ours minus the reference, with the standard error of both together. "
+        "Where the paper gives no spread, ours is used for both. Chance is judged by "
+        "Student's t: with few repetitions it allows more."
+    )
+    left, right, _ = st.columns([1, 1.4, 3])
+    grids.take(lambda: whole(experiment, outcome), experiment.key, "experiment_csv", place=left)
+    right.download_button(
+        "All samples as JSON",
+        lambda: as_json(experiment, outcome),
+        f"{experiment.key}.json",
+        "application/json",
+        key="experiment_json",
+        icon=":material/download:",
+        on_click="ignore",
+    )
+
+
+# The rail
+
+
+def _briefly(article: str) -> str:
+    """Return an article by its first author where it has more than two."""
+    authors, _, year = article.rpartition(" ")
+    return f"{authors.split(',')[0]} et al. {year}" if authors.count(",") > 1 else article
+
+
+def rail() -> None:
+    """Draw them."""
+    papers, shown = (
+        by_paper(),
+        EXPERIMENTS.get(state.current().experiment, next(iter(EXPERIMENTS.values()))),
+    )
+    controls.view(
+        st.selectbox,
+        "Paper",
+        "paper",
+        shown.article,
+        lambda paper: state.change(experiment=papers[paper][0]),
+        options=list(papers),
+        format_func=_briefly,
+    )
+    keys = papers[shown.article]
+    controls.field_view(
+        "Experiment",
+        "experiment",
+        kind=st.radio,
+        options=keys,
+        format_func=lambda key: EXPERIMENTS[key].place,
+        captions=[EXPERIMENTS[key].title for key in keys],
+        to=lambda key: key if key in keys else keys[0],
+    )
+    controls.field_view("Seed", "experiment_seed")
+    st.caption("Another seed: other made data, and numbers that differ by their standard errors.")

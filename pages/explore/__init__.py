@@ -1,0 +1,1 @@
+"""Explore: which columns matter, how sure that is, and the model along a path."""

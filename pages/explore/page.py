@@ -1,0 +1,493 @@
+"""Explore: which columns matter for a target, how sure that is, and the model behind it along a
+path one can drag.
+"""
+
+from dataclasses import replace
+from typing import Any
+
+import streamlit as st
+
+from mklcore.answer.exploration import Exploration
+from mklcore.answer.verdict import NONE
+from mklcore.data.dataset import Dataset
+from mklcore.errors import MKLError
+from mklcore.figures import captions, style
+from mklcore.figures.style import counted, number
+from mklcore.io.catalog import NOVELTY, Control, Preset
+from mklcore.paths.path import Path
+from pages.explore import pictures, questions
+from pages.shared import frame
+from pages.shared.export import saved
+from pages.shared.private_streamlit import plain
+from pages.shared.session import state
+from pages.shared.session.parameters import ANSWER, LOW_RANK, METHODS, MOST_LANDMARKS, Params
+from pages.shared.values import answers, tables
+from pages.shared.values.answers import LANDMARKS
+from pages.shared.widgets import controls, drawing, players
+from pages.shared.widgets.norm_map import map_of_norms
+from pages.shared.widgets.players import View
+from pages.shared.work import work
+from pages.shared.work.work import Failed, Pending, Ready
+
+LOOKS = {"columns": "Columns", "path": "Path", "inside": "Inside"}
+TALL = 620  # pixels of an answer, which its placeholder has as well
+
+
+def usable() -> bool:
+    """Whether the method in use can learn from the table; if not, say what to do."""
+    if not frame.usable_table():
+        return False
+    params = state.current()
+    task = tables.table(params).task
+    if METHODS[params.algorithm].fits(task):
+        return True
+    st.info(
+        f"{METHODS[params.algorithm].label} needs a target, and this table has none. Take "
+        "a method that learns without one, or choose a target on the Data page."
+    )
+    for name in METHODS.offered(task):
+        st.button(
+            f"Take {METHODS[name].label}",
+            key=f"take_{name}",
+            type="primary",
+            on_click=state.change,
+            kwargs={"algorithm": name, "path": "", "at": None},
+        )
+    state.link("data", "Go to Data")
+    return False
+
+
+# While the answer is made
+
+
+def waiting(params: Params, pending: Pending) -> None:
+    """Draw what is known of a sample, or the path as far as it is there; else a placeholder of the
+    same size.
+    """
+    known = saved.earlier_answer(params)
+    partial = pending.value
+    saved_path = saved.path_of(params)
+    if known is not None:
+        st.markdown(known.sentence)
+        here = players.place(known.path, params.at)
+        _, view = pictures.columns(known, here.index)
+        cursor_of(known.path, "earlier", [view])
+        st.caption(saved.COMPUTED_EARLIER)
+        return
+    with st.container(
+        height=TALL, border=True, horizontal_alignment="center", vertical_alignment="center"
+    ):
+        st.markdown(f"**{METHODS[params.algorithm].label}** on {plain(drawing.name_of(params))}")
+        st.caption(plain(pending.text), width="content")
+        for one in () if partial is None else partial.compared:
+            st.caption(f"{plain(one.candidate.label)}: {number(one.score)}", width="content")
+        found = (
+            partial.refit[0]
+            if saved_path is None and partial is not None and partial.refit
+            else saved_path
+        )
+        if found is not None:
+            view = pictures.path(found, players.place(found, params.at).index)
+            cursor_of(found, ("partial", answers.key(params)), [view])
+
+
+def cursor_of(path: Path, name: object, follows: list[View]) -> None:
+    """Draw the slider of a path whose answer is still to come, and what is known at its points."""
+    players.listen(path, name)
+    here = players.place(path, state.current().at)
+    players.player(path, name, here, None, [*follows, FACTS])
+    players.texts(FACTS, path, here.index, WIDTHS)
+
+
+# The answer
+
+
+def show(found: Exploration, params: Params) -> None:
+    """Draw the sentence, one of three looks with its cursor, and what stands behind it."""
+    chance = answers.chance(params, asked=False) if found.learnt_from.task != NOVELTY else None
+    later = (
+        None if chance is None or tables.on_stack(params) else answers.further(params, asked=False)
+    )
+    beside = later.value if isinstance(later, Ready) else found
+    says(beside, params)
+    unranked = found.verdict.relation == NONE
+    with st.container(
+        key="explore_looks", horizontal=True, vertical_alignment="center", gap="small"
+    ):
+        controls.view(
+            st.segmented_control,
+            "What to look at",
+            "field_look",
+            params.look,
+            lambda look: state.change(look=look),
+            options=LOOKS,
+            required=True,
+            label_visibility="collapsed",
+        )
+        if not params.present:
+            st.caption("Go on:", width="content")
+            state.link("compare", "Compare")
+            state.link("predict", "Predict")
+    here = players.place(found.path, params.at)
+    follows: list[View] = []
+    if params.look == "path":
+        follows = [pictures.path(found.path, here.index, tuple(found.baselines.items()))]
+    elif params.look == "columns" and unranked:
+        could_help(found)
+    elif params.look == "columns":
+        left, right = st.columns([1.35, 1], gap="large")
+        with left:
+            seen = saved.Seen.of(found, drawing.name_of(params))
+            count, view = pictures.columns(seen, here.index, picked(found))
+            follows = [view]
+            st.caption(legend(count, len(found.columns), isinstance(chance, Pending)))
+            questions.left_out(params)
+        with right:
+            questions.compared(beside, params, isinstance(later, Pending))
+            questions.how_sure(found, params)
+    cursor(found, tables.table(params), follows, params.of(*ANSWER), unranked)
+    questions.notes(found)
+    questions.splits(params)
+    map_of_norms(params.of(*ANSWER), found, "norm_map")
+    method = METHODS[params.algorithm]
+    with st.expander(
+        "The problem that is solved, and how to read it",
+        icon=":material/functions:",
+        type="compact",
+    ):
+        acts = {name: getattr(found.model, name, None) for name in ("loss", "p")}
+        drawing.explanation(method, method.words_for(acts, found.learnt_from.task))
+
+
+def says(found: Exploration, params: Params) -> None:
+    """Draw the one sentence, with the target a click away."""
+    drawing.headline(found.verdict.sentence(pictures.bold, plain(drawing.name_of(params))), params)
+    drawing.offer_targets(ask=found.verdict.relation == NONE)
+    drawing.leaks("explore")
+
+
+def could_help(found: Exploration) -> None:
+    """Say what to try where there is no sign of a relation."""
+    st.markdown("**What could help**")
+    rows = found.learnt_from.n_samples
+    st.markdown(
+        f"- More rows: there are {counted(rows, 'row')} to learn from, and a weak effect "
+        "needs more.\n- Columns that have to do with "
+        f"{pictures.bold(found.learnt_from.target_name)}.\n- Another target: a related "
+        "column may be easier to predict."
+    )
+    questions.left_out(state.current())
+
+
+def legend(grey: int, count: int, pending: bool) -> str:
+    """What a bar, its tick and its colour say."""
+    bars = (
+        "Bar: how far the column moves the prediction (mean absolute Shapley value). Tick: "
+        "the same, alone. "
+    )
+    if pending:
+        return f"{bars}Which columns could be chance follows."
+    if grey:
+        return (
+            f"{bars}Grey: shuffling this column does not clearly hurt the model ({grey} of "
+            f"{count})."
+        )
+    return f"{bars}Click a bar to look at its column."
+
+
+def picked(found: Exploration) -> dict[str, int]:
+    """The number under which a link knows a column, by name."""
+    learnt = found.learnt_from
+    names = [*(name for name, _ in learnt.columns), *(name for name, _ in learnt.sequences)]
+    shown = [one.name for one in found.columns]
+    return {name: k for k, name in enumerate(names if set(shown) <= set(names) else shown, 1)}
+
+
+# The cursor
+
+
+FACTS = View("facts", captions.facts)
+WIDTHS = (1.4, 1, 1.35)
+
+
+@st.fragment
+def cursor(
+    found: Exploration, table: Dataset, follows: list[View], asked: Params, unranked: bool
+) -> None:
+    """Draw the slider, a box for any value, and what is known there; a release runs only this."""
+    path = found.path
+    name = (asked, len(found.path))
+    players.listen(path, name)
+    params = state.current()
+    if params.of(*ANSWER) != asked:
+        state.rerun()
+    wanted = here = players.place(path, params.at)
+    row = st.container(key="explore_cursor")
+    below = st.container()
+    exact = None
+    if here.exact:
+        with below:
+            exact = between(found, asked, here.value)
+        here = here if exact else players.place(path, float(path.values[here.index]))
+    point, index = (path, here.index) if exact is None else (exact[0], 0)
+    with row:
+        left, right = st.columns([1, 3], gap="medium", vertical_alignment="center")
+        with left:
+            players.exact_box(
+                path, wanted.value, lambda value: state.change(at=value), f"exact_{path.param}"
+            )
+        with right:
+            views = [
+                view if exact is None else pictures.with_point(view, found, exact[1])
+                for view in follows
+            ]
+            players.player(path, name, here, exact and exact[0], [*views, FACTS])
+    state.end()
+    with below:
+        players.texts(FACTS, path, here.index, WIDTHS)
+        st.caption(where(found, point, index))
+        if params.look == "columns" and not unranked:
+            effects = found.effects_along[index] if exact is None else exact[1]
+            spot = players.where(point, index)
+            pictures.column(found, point.estimators[index], params, picked(found), effects, spot)
+        elif params.look == "inside":
+            pictures.inside(found, point, index, params)
+        players.weights_table(point, path, index)
+        questions.take(found, table, point, index, params)
+
+
+def between(found: Exploration, asked: Params, value: float) -> tuple[Path, list[float]] | None:
+    """The answer between the points of the path, once it is solved, with the effects of the columns
+    there.
+    """
+    now = work.get(
+        ("explore at", asked, value),
+        lambda progress: questions.solved_at(found, value),
+        title=f"Solving at {captions.label(found.path.param, value)}",
+    )
+    if isinstance(now, Failed):
+        drawing.refusal(now, "explore_point")
+    elif isinstance(now, Pending):
+        st.info(f"At {captions.label(found.path.param, value)} nothing is solved yet. Solving.")
+    return now.value if isinstance(now, Ready) else None
+
+
+def where(found: Exploration, point: Path, index: int) -> str:
+    """Where the cursor is, and whether the sentence is about this point."""
+    here = players.where(point, index)
+    rows = found.rows
+    fitted = f"fitted on {rows.of:,} rows"
+    if rows.used < rows.of:
+        fitted = f"fitted on {rows.used:,} of {rows.of:,} rows ({rows.how})"
+    chosen = players.where(found.path, found.index)
+    if not found.path.can_choose:
+        return f"You look at {here}, {fitted}. Without a target no score can choose a point."
+    if point is found.path and index == found.index:
+        about = (
+            f"The sentence is about this point, {chosen}: {found.label}, {fitted}. Validation: "
+            "mean over folds."
+        )
+        return f"{about}{edge(found)}"
+    return (
+        f"You look at {here}; the sentence is about {chosen}, which folds chose. The path is "
+        f"{fitted}."
+    )
+
+
+def edge(found: Exploration) -> str:
+    """Whether the best value may be beyond those tried."""
+    path = found.path
+    k = found.index
+    if len(path) < 2 or path.param in ("p", "s") or k not in (0, len(path) - 1):
+        return ""
+    if not path.val_score[k] > path.val_score[1 if k == 0 else k - 1]:  # flat at the end
+        return ""
+    end = "below" if path.values[k] == min(path.values) else "above"
+    return (
+        f" The best {captions.symbol(path.param)} may lie {end} the range tried. Type a value "
+        "of it to look there."
+    )
+
+
+# The rail
+
+
+CHOSEN = "chosen for you"
+STEPS = (20, 50, 100, 200, 500, MOST_LANDMARKS)
+
+
+def rail() -> None:
+    """Draw method, presets and loss; under "More" all other parameters but the one the path runs
+    over.
+    """
+    params = state.current()
+    task = tables.table(params).task
+    method = METHODS[params.algorithm]
+    controls.view(
+        st.selectbox,
+        "Algorithm",
+        "field_algorithm",
+        params.algorithm,
+        lambda name: state.change(algorithm=name, path="", at=None),
+        options=METHODS.offered(task, params.algorithm),
+        format_func=lambda name: METHODS[name].label,
+        help=method.one_line,
+    )
+    acting = answers.acting(params)
+    first = [control for control in acting if control.name == "loss"]
+    offered = [preset for preset in method.presets if task in preset.tasks]
+    if offered:
+        presets(params, offered, task)
+    else:
+        path_over(params)
+    for control in first:
+        setting(params, control)
+    with st.expander("More", icon=":material/tune:", key="more_settings"):
+        if offered:
+            path_over(params)
+        for advanced in (False, True):
+            for control in acting:
+                if control not in first and control.advanced is advanced:
+                    setting(params, control)
+            if not advanced:
+                controls.scoring()
+                rows_used(params)
+
+
+def presets(params: Params, offered: list[Preset], task: str) -> None:
+    """Draw presets, each of which sets several parameters at once."""
+    by_name = {preset.label: preset for preset in offered}
+    active = next((preset.label for preset in offered if answers.holds(preset, params, task)), None)
+
+    def take(name: str | None) -> None:
+        if name is None:
+            return
+        now = state.current()
+        for setting, value in by_name[name].settings:
+            now = now.with_setting(setting, value)
+        state.set_params(replace(now, path=by_name[name].path or now.path, at=None))
+
+    controls.view(
+        st.pills,
+        "Presets",
+        f"preset_{params.algorithm}",
+        active,
+        take,
+        options=list(by_name),
+        help=by_name[active].help if active else "A preset sets several parameters at once.",
+    )
+
+
+def path_over(params: Params) -> None:
+    """Draw what the path runs over, where there is a choice."""
+    method = METHODS[params.algorithm]
+    if len(method.path_params) > 1:
+        controls.view(
+            st.segmented_control,
+            "Path over",
+            "field_path",
+            answers.runs_over(params).key,
+            lambda name: state.change(path="" if name == method.path_params[0] else name, at=None),
+            options=list(method.path_params),
+            format_func=captions.symbol,
+            required=True,
+            help=answers.runs_over(params).help,
+        )
+
+
+def setting(params: Params, control: Control) -> None:
+    """Draw a control; one that is open begins with the choice that leaves it so."""
+    if not answers.is_open(params, control):
+        controls.setting(control)
+        return
+
+    def keep(value: Any) -> None:
+        now = state.current()
+        kept = tuple(pair for pair in now.settings if pair[0] != control.name)
+        state.set_params(
+            replace(now, settings=kept) if value == "" else now.with_setting(control.name, value)
+        )
+
+    value = dict(params.settings).get(control.name, "")
+    if control.kind == "choice":
+        options: list[Any] = ["", *control.choices]
+        named = lambda one: CHOSEN if one == "" else one.replace("_", "-")  # noqa: E731
+        controls.view(
+            st.selectbox,
+            control.label,
+            f"open_{control.name}",
+            value,
+            keep,
+            options=options,
+            format_func=named,
+            help=control.help or None,
+        )
+        return
+    steps = (
+        controls.NORMS if control.kind == "p" else controls.human_steps(control.low, control.high)
+    )
+    options = ["", *sorted({*steps, *([] if value == "" else [value])})]
+    controls.view(
+        st.select_slider,
+        control.label,
+        f"open_{control.name}",
+        value,
+        keep,
+        options=options,
+        format_func=lambda one: CHOSEN if one == "" else style.number(one),
+        help=control.help or None,
+    )
+
+
+def rows_used(params: Params) -> None:
+    """Draw how many rows are learned from, and whether through features at a few landmarks."""
+    whole = tables.table(params).n_samples
+    controls.field_view(
+        "Most rows to learn from",
+        "rows",
+        max_value=whole,
+        step=max(1, min(500, whole // 10)),
+        to=lambda rows: min(rows, whole),
+        help="0: all of them. Fewer rows: a quicker and less sure answer.",
+    )
+    if not METHODS[params.algorithm].is_approximable or tables.on_stack(params):
+        return
+    controls.view(
+        st.toggle,
+        "Low rank",
+        "field_low_rank",
+        params.way == LOW_RANK,
+        lambda on: state.change(way=LOW_RANK if on else "", at=None),
+        help=(
+            "On: every kernel becomes features at a few landmark rows, so that more rows are "
+            "learned from."
+        ),
+    )
+    if params.way == LOW_RANK:
+        now = params.landmarks or LANDMARKS
+        controls.view(
+            st.select_slider,
+            "Landmarks",
+            "field_landmarks",
+            now,
+            lambda count: state.change(landmarks=count),
+            options=sorted({*STEPS, now}),
+            help="More landmarks: less of each kernel is lost, and it takes longer.",
+        )
+
+
+if usable():
+    params = state.current()
+    with st.sidebar:
+        rail()
+    with st.container(key="explore-answer"):
+        try:
+            match answers.get(params):
+                case Ready(found):
+                    show(found, params)
+                case Pending() as pending:
+                    waiting(params, pending)
+                case failed:
+                    drawing.refusal(failed, "explore_refused")
+        except MKLError as error:
+            drawing.refusal(error, "explore_refused")

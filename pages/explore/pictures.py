@@ -1,0 +1,495 @@
+"""Explore, its pictures: columns as bars, one of them closely, the path, and the model taken apart."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from mklcore.answer.exploration import Exploration
+from mklcore.answer.terms import (
+    column_effect,
+    decision_surface,
+    is_day,
+    positional_importance,
+    problem_names,
+    term_effect,
+    weights_by_class,
+)
+from mklcore.answer.verdict import rounded
+from mklcore.data.dataset import Dataset
+from mklcore.errors import MKLError
+from mklcore.estimators.calibration import reliability
+from mklcore.figures import (
+    captions,
+    class_weights,
+    column_dots,
+    column_figure,
+    confusion_figure,
+    gram_heatmap,
+    player_data,
+    positions_figure,
+    reliability_figure,
+    residual_figure,
+    roc_figure,
+    score_path,
+    style,
+    surface_plot,
+    term_plot,
+    weight_path,
+    word_bars,
+)
+from mklcore.io.catalog import NOVELTY
+from mklcore.paths.path import Path
+from pages.shared.export.saved import Seen
+from pages.shared.private_streamlit import plain
+from pages.shared.session import state
+from pages.shared.session.parameters import ANSWER, Params
+from pages.shared.values import answers
+from pages.shared.widgets import controls, drawing, grids, players
+from pages.shared.widgets.players import View
+from pages.shared.work import work
+from pages.shared.work.work import Pending, Ready
+
+# bars, and letters of their names
+MOST = 12
+NAME = 32
+COLUMNS = "columns"
+LEFT = 1.4
+RIGHT = (2.0, 1.1)
+DOTS = 150
+MOST_CURVES = 6
+MOST_PAIRS = 5
+GRAM_ROWS = 160
+Numbers = Mapping[str, int]
+
+
+def bold(name: str) -> str:
+    """A name of the table in a sentence."""
+    return f"**{plain(name)}**"
+
+
+# Columns
+
+
+def columns(seen: Seen, index: int, numbers: Numbers | None = None) -> tuple[int, View]:
+    """Draw a bar for every column with its effect; return how many could be chance, and what
+    follows the cursor.
+    """
+    dark = drawing.is_dark()
+    drawn = player_data.column_bars(
+        seen.path, seen.columns, seen.along, index=index, dark=dark, at=seen.index
+    )
+    if numbers is None:
+        drawn["picks"] = None
+    players.bars(
+        COLUMNS, drawn, lambda name: state.change(column=(numbers or {}).get(name, 0), term="")
+    )
+    view = View(COLUMNS, lambda path: drawn["weights"])
+    return sum(bool(one.chance) for one in seen.columns), view
+
+
+def with_point(view: View, found: Exploration, effects: Sequence[float]) -> View:
+    """What follows the cursor where it stands between the points of the path."""
+    if view.name != COLUMNS:
+        return view
+    order = player_data.bars_first(found.columns, found.effects_along)
+    return View(COLUMNS, lambda _: player_data.column_shares([np.asarray(effects)[order]]).tolist())
+
+
+def column(
+    found: Exploration,
+    model: Any,
+    params: Params,
+    numbers: Numbers,
+    effects: Sequence[float],
+    where: str,
+) -> None:
+    """Draw one column closely at the place of the cursor, ``where`` the columns have these
+    ``effects``: its curve, or its letters, and the pairs it is part of.
+    """
+    names = [one.name for one in found.columns]
+    if not names or found.model.kernels == "precomputed":
+        return
+    now = next((name for name in names if numbers.get(name) == params.column), names[0])
+    left, right = st.columns([1, 1.6], gap="large")
+    with left:
+        controls.view(
+            st.selectbox,
+            "One column closely",
+            "field_column",
+            now,
+            lambda name: state.change(column=numbers.get(name, 0), term=""),
+            options=names,
+        )
+        moved = "the prediction" if found.learnt_from.task == "regression" else "the decision"
+        effect = float(effects[names.index(now)])
+        total = float(np.sum(effects)) or 1.0
+        st.markdown(
+            f"{bold(now)} moves {moved} by **{rounded(effect, 2)}** on average at {where} "
+            f"({100 * effect / total:.1f}\u00a0% of all effects)."
+        )
+        pair = pairs(found, params, now, numbers)
+    with right:
+        learnt = found.learnt_from
+        if now in dict(learnt.sequences):
+            letters(found, model, now)
+        elif now in dict(learnt.texts):
+            words_of(found, now)
+        elif pair:
+            surface(found, params, (now, pair))
+        elif now in dict(learnt.columns):
+            curve(model, learnt, params, now)
+
+
+def pairs(found: Exploration, params: Params, name: str, numbers: Numbers) -> str:
+    """Draw what the column says only together with others; return the other column of the pair that
+    is looked at.
+    """
+    if found.learnt_from.task == NOVELTY:
+        return ""
+    later = answers.terms(params, asked=False)
+    if isinstance(later, Pending):
+        st.caption("Which columns act together with it follows.")
+    terms = later.value if isinstance(later, Ready) else ()
+    own = [one for one in terms if len(one.columns) == 2 and name in one.columns][:MOST_PAIRS]
+    if not own:
+        return ""
+    others = {next(other for other in one.columns if other != name): one for one in own}
+    now = next((other for other in others if str(numbers.get(other)) == params.term), None)
+    called = dict(zip(others, style.cuts(list(others), 16), strict=True))
+    controls.view(
+        st.pills,
+        f"Acts together with, at {players.where(found.path, found.index)}",
+        "field_term",
+        now,
+        lambda other: state.change(term="" if other is None else str(numbers[other])),
+        options=list(others),
+        format_func=called.__getitem__,
+    )
+    return now or ""
+
+
+def curve(model: Any, learnt: Dataset, params: Params, name: str) -> None:
+    """Draw what a column adds with all others at their means: for several classes to the one it
+    moves most.
+    """
+    made = [column_effect(model, learnt, name, output=k) for k in outputs(model)]
+    drawn = [one for one in made if one is not None]
+    if not drawn:
+        try:
+            dots(model, learnt, params, name)
+        except MKLError as error:  # a kernel that is no product over columns
+            st.caption(plain(error))
+        return
+    k = int(np.argmax([np.ptp(one.values) for one in drawn]))
+    make = partial(column_figure, drawn[k], decided(model, learnt, k))
+    drawing.figure(make, f"What {name} adds", "column_effect")
+
+
+def dots(model: Any, learnt: Dataset, params: Params, name: str) -> None:
+    """Draw what a column without a curve adds for every row, over that of its features that tells
+    most about it.
+    """
+    rows, members = learnt.drawn(DOTS, params.seed), dict(learnt.columns)[name]
+    place = [source for source, _ in model.source_columns_].index(name)
+
+    def make() -> tuple[np.ndarray, int]:
+        added = np.atleast_3d(model.shapley(rows.table)[0])[:, place]
+        k = int(np.argmax(np.std(added, axis=0)))
+        return added[:, k], k
+
+    added, k = work.now(("explore dots", params.of(*ANSWER), params.at, name), make)
+    feature = max(members, key=lambda j: explained(rows.X[:, j], added))
+    is_date = is_day(rows, name, feature)
+    draw = partial(
+        column_dots,
+        rows.X[:, feature],
+        added,
+        name if is_date else rows.feature_names[feature],
+        decided(model, learnt, k),
+        is_date=is_date,
+    )
+    drawing.figure(draw, f"What {name} adds", "column_effect")
+    st.caption(
+        "A dot for every row: exact Shapley values. They spread where other columns matter as well."
+    )
+
+
+def explained(x: np.ndarray, values: np.ndarray) -> float:
+    """The share of the variance of ``values`` between tenths of ``x``."""
+    values = values - values.mean()
+    tenth = np.searchsorted(np.unique(np.quantile(x, np.linspace(0.1, 0.9, 9))), x)
+    return sum(np.sum(tenth == k) * values[tenth == k].mean() ** 2 for k in np.unique(tenth))
+
+
+def surface(found: Exploration, params: Params, pair: tuple[str, str]) -> None:
+    """Draw what two columns add beyond what each adds alone: for several classes to the one they
+    move most.
+    """
+
+    def make() -> tuple[Any, int]:
+        rows = found.learnt_from.drawn(500, found.seed)
+        every = [term_effect(found.model, rows, pair, output=k) for k in outputs(found.model)]
+        k = int(np.argmax([np.std(one.values) for one in every]))
+        return every[k], k
+
+    effect, k = work.now(("explore pair", params.of(*ANSWER), pair), make)
+    draw = partial(term_plot, effect, decided(found.model, found.learnt_from, k))
+    drawing.figure(draw, f"What {pair[0]} and {pair[1]} add", "term")
+    st.caption(
+        f"Beyond what each of the two adds alone, at {players.where(found.path, found.index)}."
+    )
+
+
+def outputs(model: Any) -> range:
+    """The decisions of a model: one, or as many as classes."""
+    return range(max(1, len(problem_names(model))))
+
+
+def decided(model: Any, learnt: Dataset, k: int) -> str:
+    """What an output is called on an axis."""
+    if learnt.task == "binary":
+        return f"the decision for {style.short(learnt.class_names[1], 14)}"
+    names = problem_names(model)
+    return (
+        f"the decision for {style.short(names[k].split(' against ')[0], 14)}"
+        if names
+        else "the prediction"
+    )
+
+
+def letters(found: Exploration, model: Any, name: str) -> None:
+    """Draw which letters of a sequence move the decision at which place, and the strongest words."""
+    place = [sequence for sequence, _ in found.learnt_from.sequences].index(name)
+    try:
+        seen = positional_importance(model, found.test or found.learnt_from, sequence=place)
+    except MKLError as error:
+        st.caption(plain(error))
+        return
+    drawing.figure(partial(positions_figure, seen, name), f"Letters of {name}", "positions")
+    listed = ", ".join(
+        f"{one.word} at place {one.place + 1} ({one.effect:+.2g})" for one in seen.words[:3]
+    )
+    st.caption(f"What a letter adds to the decision. The strongest words: {plain(listed)}.")
+
+
+def words_of(found: Exploration, name: str) -> None:
+    """Draw the words of a text that move the decision most: for several classes to the one the
+    strongest word moves most.
+    """
+    strongest = found.words(name)
+    if not strongest:
+        st.caption("No word of it moves the decision.")
+        return
+    k = int(np.argmax(np.abs(strongest[0].effect)))
+    draw = partial(word_bars, strongest, name, decided(found.model, found.learnt_from, k), k)
+    drawing.figure(draw, f"Words of {name}", "words")
+    st.caption(
+        "What a word adds to a text that has it, at the chosen point; the strongest over "
+        "all rows first."
+    )
+
+
+# Path
+
+
+def path(along: Path, index: int, plain: tuple[tuple[str, float], ...] = ()) -> View:
+    """Draw the weights as bars that follow the cursor, beside weights and scores along the path,
+    with ``plain`` models' scores.
+    """
+    dark = drawing.is_dark()
+    shown = player_data.order(along)
+    kernels = View("kernels", lambda p: np.round(player_data.heights(p.weights, shown), 6).tolist())
+    left, right = st.columns((LEFT, sum(RIGHT)), gap="medium")
+    with left:
+        players.bars("kernels", player_data.weight_bars(along, index=index, dark=dark))
+    cursor = {"chart": players.CHART}
+    pictures = {
+        players.CHART: (
+            "Solution path",
+            player_data.weights_chart(along, dark, figure=players.CHART, **cursor),
+            partial(weight_path, along),
+        ),
+        players.SCORES: (
+            along.score_name.capitalize(),
+            player_data.scores_chart(
+                along, dark, figure=players.SCORES, references=plain, **cursor
+            ),
+            partial(score_path, along, references=plain),
+        ),
+    }
+    with right:
+        for place, (key, (title, drawn, make)) in zip(
+            st.columns(RIGHT, gap="small"), pictures.items(), strict=True
+        ):
+            with place:
+                take = lambda make=make: make(players.place(along, state.current().at).index)  # noqa: E731
+                drawing.titled(f":small[**{title}**]", take, title)
+                if drawn is not None:
+                    players.chart(key, drawn)
+    return kernels
+
+
+# Inside
+
+
+def inside(found: Exploration, point: Path, index: int, params: Params) -> None:
+    """Draw the errors of the model at the cursor, its kernel, its weights per class and the surface
+    over two columns.
+    """
+    model = point.estimators[index]
+    where = players.where(point, index)
+    errors(found, model, where)
+    table = weights_by_class(model)
+    if table is not None:
+        called = captions.labels(found.path.kernel_names, found.path.kernel_families)
+        draw = partial(class_weights, table[1], table[0], called)
+        drawing.figure(
+            draw,
+            "Kernel weights per class",
+            "class_weights",
+            f"**Kernel weights per class** at {where}",
+        )
+    starts = grids.starts(model, problem_names(model))
+    if starts is not None:
+        st.markdown(f"**Where each start ended** at {where}")
+        st.dataframe(
+            starts,
+            hide_index=True,
+            height=280,
+            alt=f"Objective at the end of every start, at {where}",
+        )
+        st.caption(
+            "The lowest objective is the model; starts that end far above it are local "
+            "minima it avoided."
+        )
+    if model.kernels == "precomputed":
+        st.info("This table is a ready kernel stack: it knows kernels, not columns.")
+        return
+    left, right = st.columns(2, gap="large")
+    with left:
+        gram(found, point, index)
+    with right:
+        if found.learnt_from.n_features > 1:
+            over_two(found, model, params)
+
+
+def gram(found: Exploration, point: Path, index: int) -> None:
+    """Draw the kernel of the model: the sum of its kernels with their weights."""
+    rows = found.learnt_from.drawn(GRAM_ROWS, found.seed)
+    stack = found.dictionary.grams(rows)
+    weights = np.asarray(point.weights[index], dtype=float)
+    if len(stack.values) != len(weights):
+        return
+    K = np.tensordot(weights, stack.values, axes=1)
+    draw = partial(gram_heatmap, K, None if rows.task in ("regression", NOVELTY) else rows.y)
+    drawing.figure(draw, "The kernel of the model", "model_gram", small=True)
+    st.caption(f"All kernels with their weights, on {style.counted(rows.n_samples, 'row')}.")
+
+
+def over_two(found: Exploration, model: Any, params: Params) -> None:
+    """Draw the model over two columns, all others at their means."""
+    learnt = found.learnt_from
+    names = found.learnt_from.feature_names
+    chosen = tuple(int(part) - 1 for part in params.over.split(",")) if params.over else ()
+    if len(set(chosen)) < 2 or max(chosen) >= len(names) or min(chosen) < 0:
+        members = dict(learnt.columns)
+        first = [j for one in found.columns for j in members.get(one.name, ())]
+        chosen = tuple(dict.fromkeys([*first, *range(len(names))]))[:2]
+
+    def keep(k: int, j: int) -> None:
+        state.change(over=",".join(str((j if i == k else chosen[i]) + 1) for i in (0, 1)))
+
+    for k, (box, label) in enumerate(zip(st.columns(2), ("Across", "Up"), strict=True)):
+        with box:
+            controls.view(
+                st.selectbox,
+                label,
+                f"field_over_{k}",
+                chosen[k],
+                partial(keep, k),
+                options=[j for j in range(len(names)) if j != chosen[1 - k]],
+                format_func=names.__getitem__,
+            )
+    rows = learnt.drawn(500, found.seed)
+    labels = (
+        np.where(model.predict(rows.X) > 0, "inside", "outside")
+        if learnt.task == NOVELTY
+        else rows.y
+    )
+    draw = partial(
+        surface_plot, decision_surface(model, (chosen[0], chosen[1])), names, rows.X, labels
+    )
+    drawing.figure(draw, "The model over two columns", "surface", small=True)
+    st.caption(
+        "Marks: rows. All other columns are held at their means, so rows that differ "
+        "there can be elsewhere."
+    )
+
+
+def errors(found: Exploration, model: Any, where: str) -> None:
+    """Draw the errors on held-out rows: confusion matrix, ROC and calibration, or residuals."""
+    rows = found.test
+    if rows is None or rows.task == NOVELTY:
+        return
+    read = found.read(rows)
+    said = np.asarray(model.predict(read))
+    st.markdown(f"**Errors** at {where}, on {style.counted(rows.n_samples, 'held-out row')}")
+    if rows.task == "regression":
+        draw = partial(residual_figure, said, rows.y, rows.target_name)
+        drawing.figure(draw, "Residuals against prediction", "residuals", small=True)
+        st.caption(
+            "A bend says that something is not learnt yet; a funnel, that errors grow "
+            "with the prediction."
+        )
+        return
+    from sklearn.metrics import confusion_matrix  # which the page of a sample is drawn without
+
+    names = rows.class_names
+    classes = model.classes_
+    left, middle, right = st.columns(3, gap="medium")
+    with left:
+        counts = confusion_matrix(rows.y, said, labels=classes)
+        drawing.figure(
+            partial(confusion_figure, counts, names), "Confusion matrix", "confusion", small=True
+        )
+        st.caption("Each row of the picture is a true class; shades are shares of that class.")
+    with middle:
+        decisions = np.asarray(model.decision_function(read)).reshape(len(rows.y), -1)
+        if drawn := curves(decisions, rows, classes):
+            drawing.figure(partial(roc_figure, drawn), "ROC", "roc", small=True)
+            st.caption("AUC: how often a row of the class is ranked above another. 0.5 is chance.")
+    with right:
+        try:
+            sure = found.model.predict_proba(read)
+        except (MKLError, AttributeError) as error:
+            st.caption(plain(error))
+            return
+        bins = reliability(sure[:, -1], np.asarray(rows.y == classes[-1]))
+        drawing.figure(
+            partial(reliability_figure, *bins, names[-1]), "Calibration", "calibration", small=True
+        )
+        st.caption(
+            "Of the chosen model. On the diagonal, what it calls 70 % sure comes true for "
+            "70 % of the rows."
+        )
+
+
+def curves(
+    decisions: np.ndarray, rows: Dataset, classes: Any
+) -> list[tuple[str, np.ndarray, np.ndarray, float]]:
+    """One ROC curve for two classes, one class against the rest for more; the smallest areas first."""
+    from sklearn.metrics import auc, roc_curve  # as above
+
+    if decisions.shape[1] not in (1, len(classes)):
+        return []
+    found = []
+    positives = [len(classes) - 1] if decisions.shape[1] == 1 else range(len(classes))
+    for values, k in zip(decisions.T, positives, strict=True):
+        truth = rows.y == classes[k]
+        if 0 < truth.sum() < truth.size:
+            false, true, _ = roc_curve(truth, values)
+            found.append((rows.class_names[k], false, true, float(auc(false, true))))
+    return sorted(found, key=lambda one: one[3])[:MOST_CURVES]

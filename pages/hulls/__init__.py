@@ -1,0 +1,1 @@
+"""Hulls: hierarchical kernel learning on a graph of kernels."""

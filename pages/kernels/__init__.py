@@ -1,0 +1,1 @@
+"""Kernels: which views of the data the model may combine."""

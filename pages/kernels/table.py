@@ -1,0 +1,529 @@
+"""Kernels, the tables: what each kernel is worth, and the dictionary itself, which can be edited."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from mklcore.answer.terms import kernels_by_columns
+from mklcore.data.dataset import Dataset, Groups, counted, joined
+from mklcore.data.grouping import write_numbers
+from mklcore.errors import KernelError, ParameterError
+from mklcore.kernels.functions import KERNELS, MAX_DEGREE, Composed, KernelEntry, KernelSpec
+from mklcore.kernels.grams import (
+    alignment_matrix,
+    constant_kernels,
+    duplicates,
+    effective_rank,
+    effective_rows,
+    eigenvalues,
+    target_alignment,
+)
+from mklcore.kernels.notation import (
+    MOST_ROWS,
+    Entry,
+    columns_as_words,
+    columns_from_words,
+    on_columns,
+    read_entries,
+    write_entries,
+)
+from mklcore.kernels.sequences import SEQUENCE_KERNELS, SequenceKernel
+from mklcore.parameters import Parameter
+from pages.shared.private_streamlit import plain
+from pages.shared.session import parameters, state
+from pages.shared.session.parameters import GRAMS, Params
+from pages.shared.session.state import memory
+from pages.shared.values import dictionaries, tables
+from pages.shared.values.dictionaries import dictionary, grams, made_of, normalisation, parts
+from pages.shared.values.tables import on_stack, table
+from pages.shared.widgets import controls, grids
+from pages.shared.widgets.grids import Row
+from pages.shared.work import work
+
+# What is measured on the kernels
+
+
+FEW_ROWS = 5  # a kernel that depends on fewer rows than this
+FEW_SHARE = 0.1  # of all, in small tables
+
+
+@dataclass(frozen=True, eq=False)
+class Measures:
+    """How the kernels agree with each other (M, M) and with the target (M,), which is NaN where
+    there is no target.
+    """
+
+    between: np.ndarray
+    target: np.ndarray
+
+
+def measured(params: Params) -> Measures:
+    """Return the alignments of the kernels in use."""
+
+    stack, train = grams(params), parts(params).train
+
+    def compare(progress: Callable[..., None]) -> Measures:
+        if train.task == "novelty":
+            return Measures(alignment_matrix(stack), np.full(stack.n_kernels, np.nan))
+        return Measures(alignment_matrix(stack), target_alignment(stack, train.y, train.task))
+
+    return work.value(("measures", *_kernels(params)), compare, title="Comparing the kernels")
+
+
+def _kernels(params: Params) -> tuple[object, ...]:
+    return params.of(*GRAMS), normalisation(params)
+
+
+@dataclass(frozen=True, eq=False)
+class Traits:
+    """What stands out about the kernels in use.
+
+    ranks (M,): effective ranks. twin: the kernel that each repeats, by index, None where it repeats
+    none. constant: which kernels are the same number everywhere. lost: names of kernels of the
+    dictionary that were left out as constant. rows (M,): how many training rows each kernel depends
+    on; few: which depend on next to none.
+    """
+
+    ranks: np.ndarray
+    twin: tuple[int | None, ...]
+    constant: tuple[bool, ...]
+    lost: tuple[str, ...]
+    rows: np.ndarray
+    few: tuple[bool, ...]
+
+
+def looked_at(params: Params) -> Traits:
+    """Return effective ranks, repeated and constant kernels."""
+
+    stack = grams(params)
+    lost = (
+        ()
+        if on_stack(params)
+        else tuple(n for n in dictionary(params).names if n not in set(stack.names))
+    )
+
+    def look(progress: Callable[..., None]) -> Traits:
+        first = {m: group[0] for group in duplicates(stack) for m in group[1:]}
+        twins = tuple(first.get(m) for m in range(stack.n_kernels))
+        constant = constant_kernels(stack)
+        rows = effective_rows(stack)
+        few = ~constant & (rows < min(FEW_ROWS, FEW_SHARE * stack.n_samples))
+        return Traits(
+            effective_rank(stack), twins, tuple(constant.tolist()), lost, rows, tuple(few.tolist())
+        )
+
+    return work.value(("traits", *_kernels(params)), look, title="Looking at the kernels")
+
+
+def spectrum(params: Params, index: int) -> np.ndarray:
+    """Return the eigenvalues of one kernel on the training rows, and of the mean of all, (2, n),
+    the largest first.
+    """
+
+    def make() -> np.ndarray:
+        every = grams(params).values
+        return np.array([eigenvalues(every[index]), eigenvalues(np.mean(every, axis=0))])
+
+    return work.now(("spectrum", *_kernels(params), index), make)
+
+
+def by_column(params: Params) -> dict[str, list[int]]:
+    """Return the kernels of every column, or group of columns, by its name; of a ready stack every
+    kernel alone.
+    """
+    stack = grams(params)
+    if on_stack(params):
+        return {name: [m] for m, name in enumerate(stack.names)}
+    units = [(unit.name, unit.columns) for unit in made_of(params)]
+    return kernels_by_columns(stack.specs or (), units, table(params).source_names)
+
+
+MADE_OF_OTHERS = {
+    "Product": "lin@1&rbf1m@2",
+    "Sum": "lin@1|rbf1m@2",
+    "Interaction": "^lin@1^rbf1m@2",
+}
+
+
+def labels() -> dict[str, KernelEntry]:
+    """Return the kernels there are, by what the table calls them."""
+    return {entry.label: entry for entry in _entries()}
+
+
+def _entries() -> tuple[KernelEntry, ...]:
+    strings = tables.table(state.current()).strings
+    return (*KERNELS.values(), *(SEQUENCE_KERNELS.values() if strings else ()))
+
+
+def numbers() -> dict[str, tuple[Parameter, tuple[str, ...]]]:
+    """Return the columns of numbers: each with its parameter and the kernels that have it; widths
+    come first.
+    """
+    found: dict[str, tuple[Parameter, tuple[str, ...]]] = {}
+    for entry in _entries():
+        for parameter in entry.parameters:
+            _, owners = found.get(parameter.name, (parameter, ()))
+            found[parameter.name] = (parameter, (*owners, entry.label))
+    return dict(sorted(found.items(), key=lambda item: item[0] != "width"))
+
+
+# What each kernel is worth
+
+
+def overview(shown: int) -> None:
+    """Draw the kernels with what stands out about each; the row a person clicks is the kernel
+    shown.
+    """
+    params = state.current()
+    stack = dictionaries.grams(params)
+    measures = measured(params)
+    traits = looked_at(params)
+    warnings = [_warning(traits, stack.names, m) for m in range(stack.n_kernels)]
+    frame = pd.DataFrame(
+        {
+            "kernel": stack.names,
+            "look out": warnings,
+            "alignment": measures.target,
+            "rank": traits.ranks,
+        }
+    )
+    pointless = [
+        ("look out", not any(warnings)),
+        ("alignment", bool(pd.isna(measures.target).all())),
+    ]
+    frame = frame.drop(columns=[name for name, empty in pointless if empty])
+    key = _overview_key(stack.names, shown)
+    st.dataframe(
+        frame,
+        key=key,
+        hide_index=True,
+        height=300,
+        selection_mode=["single-row", "single-cell"],
+        on_select=lambda: pick(key),
+        selection_default={"selection": {"rows": [shown], "columns": [], "cells": []}},
+        alt=(
+            f"{len(frame)} kernels with alignment with the target and effective rank; the row "
+            "chosen is the kernel shown"
+        ),
+        column_config={
+            "kernel": st.column_config.TextColumn(width="medium"),
+            "alignment": st.column_config.ProgressColumn(
+                width="small", format="%.3f", min_value=0.0, max_value=1.0, help="With the target"
+            ),
+            "rank": st.column_config.NumberColumn(
+                width="small", format="%.1f", help="Effective rank"
+            ),
+            "look out": st.column_config.TextColumn(
+                width="small", help="Repeats another, constant, or depends on a few rows"
+            ),
+        },
+    )
+    grids.take(frame, "kernels", "csv_kernels")
+
+
+def _warning(traits: Traits, names: Sequence[str], m: int) -> str:
+    twin = traits.twin[m]
+    if twin is not None:
+        return f"repeats {names[twin]}"
+    if traits.few[m]:
+        return f"depends on {counted(round(traits.rows[m]), 'row')}"
+    return "constant" if traits.constant[m] else ""
+
+
+def _overview_key(names: Sequence[str], shown: int) -> str:
+    """The widget begins anew when another control chose the kernel: its own selection would then be
+    out of date.
+    """
+    overview = memory().overview
+    seen = (hash(tuple(names)), shown)
+    if overview.seen != seen:
+        overview.turn = overview.turn + 1
+        overview.seen = seen
+    return f"overview_{overview.turn}"
+
+
+def pick(key: str) -> None:
+    """Show the kernel whose row was clicked."""
+    shown = state.current().shown
+    new = next((row for row in controls.clicked(key) if row != shown), None)
+    if new is not None:
+        state.change(shown=new)
+
+
+# One click
+
+
+def look_out() -> None:
+    """Say which kernels repeat others, are constant or depend on a few rows, each with a button
+    that switches them off.
+    """
+    params = state.current()
+    names = dictionaries.grams(params).names
+    traits = looked_at(params)
+    repeated = [names[m] for m, twin in enumerate(traits.twin) if twin is not None]
+    constant = [
+        *traits.lost,
+        *(name for name, is_one in zip(names, traits.constant, strict=True) if is_one),
+    ]
+    if repeated:
+        verb = "repeats" if len(repeated) == 1 else "repeat"
+        _offer(
+            repeated,
+            "duplicates",
+            (
+                f"{counted(len(repeated), 'kernel')} {verb} another one up to a factor: {{}}. "
+                "Which of them a sparse model keeps is chance."
+            ),
+        )
+    if constant:
+        verb = "holds" if len(constant) == 1 else "hold"
+        out = (
+            f" {counted(len(traits.lost), 'kernel')} left out of the stack." if traits.lost else ""
+        )
+        _offer(
+            constant,
+            "constant",
+            (
+                f"{counted(len(constant), 'kernel')} {verb} the same number for all training "
+                f"rows, so it cannot help: {{}}.{out}"
+            ),
+        )
+    if few := {m: name for m, name in enumerate(names) if traits.few[m]}:
+        verb = "depends" if len(few) == 1 else "depend"
+        _offer(
+            [f"{name} ({counted(round(traits.rows[m]), 'row')})" for m, name in few.items()],
+            "few",
+            (
+                f"{counted(len(few), 'kernel')} {verb} on a few training rows that are far "
+                "from all others: {}. What it says may be about these rows alone."
+            ),
+            tuple(few.values()),
+        )
+
+
+def _offer(names: list[str], what: str, sentence: str, off: Sequence[str] = ()) -> None:
+    """Say it of these kernels, and offer to switch them off, or those named ``off``."""
+    text, button = st.columns([5, 1], vertical_alignment="center", gap="small")
+    text.info(sentence.format(plain(joined(names, 4))), icon=":material/content_copy:")
+    button.button(
+        "Switch off",
+        key=f"off_{what}",
+        on_click=switch_off,
+        args=(tuple(off or names),),
+        width="stretch",
+    )
+
+
+def switch_off(names: tuple[str, ...]) -> None:
+    """Switch kernels off by name."""
+    params = state.current()
+    if tables.on_stack(params):
+        every = tables.stack_file(params).stack.names
+        keep_chosen([m for m in dictionaries.chosen_kernels(params) if every[m] not in names])
+        return
+    entries = list(dictionaries.entries(params))
+    places = [place for place, entry in enumerate(entries) if entry.on]
+    for place, name in zip(places, dictionaries.dictionary(params).names, strict=True):
+        if name in names:
+            entries[place] = Entry(entries[place].spec, on=False)
+    keep(entries)
+
+
+# The dictionary as a table
+
+
+def edit() -> None:
+    """Draw the dictionary as a table to edit: kernels on or off, their family, width or degree, and
+    columns.
+    """
+    params = state.current()
+    if tables.on_stack(params):
+        _edit_stack(params)
+        return
+    data = tables.table(params)
+    grids.editor(
+        rows_of(dictionaries.entries(params), data),
+        "dictionary",
+        (params.data, params.edited),
+        lambda rows: keep(entries_of(rows, data, dictionaries.named_columns(params))),
+        {
+            "on": st.column_config.CheckboxColumn("on", default=True, width="small"),
+            "family": st.column_config.SelectboxColumn(
+                "family", options=[*labels(), *MADE_OF_OTHERS], default="Linear"
+            ),
+            **_number_columns(),
+            "columns": st.column_config.TextColumn(
+                "columns",
+                default="all",
+                width="medium",
+                help=(
+                    "all; a column or a group by name; several with ; between; or numbers "
+                    "such as 1-3,7. Of a product or a sum its kernels: lin@1&rbf1m@2 or "
+                    "lin@1|rbf1m@2"
+                ),
+            ),
+        },
+        height=320,
+        dynamic=True,
+    )
+    if params.edited.startswith(state.KEPT):
+        st.caption(
+            "This table is too long for a link. It stays in this session; the link of "
+            "this screen does not carry it."
+        )
+
+
+def _edit_stack(params: parameters.Params) -> None:
+    stack = tables.stack_file(params).stack
+    chosen = set(dictionaries.chosen_kernels(params))
+    grids.editor(
+        [{"on": m in chosen, "kernel": name} for m, name in enumerate(stack.names)],
+        "dictionary",
+        (params.data, params.edited),
+        lambda rows: keep_chosen([m for m, row in enumerate(rows) if row["on"]]),
+        {
+            "on": st.column_config.CheckboxColumn("on", width="small"),
+            "kernel": st.column_config.TextColumn("kernel"),
+        },
+        height=320,
+        fixed=("kernel",),
+    )
+
+
+def _number_columns() -> dict[str, Any]:
+    """Return the columns of numbers as the editor wants them; whether widths count medians stands
+    beside the widths.
+    """
+    columns: dict[str, Any] = {}
+    for name, (parameter, owners) in numbers().items():
+        step = 1 if parameter.kind == "integer" else None
+        columns[name] = st.column_config.NumberColumn(
+            parameter.label[0].lower() + parameter.label[1:],
+            step=step,
+            help=f"Of {joined(owners)}",
+            min_value=1 if step else 0.0,
+            max_value=MAX_DEGREE if step else None,
+            format=None if step else "%.4g",
+        )
+        if name == "width":
+            columns["median"] = st.column_config.CheckboxColumn(
+                "× median",
+                default=True,
+                help="On: the width counts median distances between training rows",
+            )
+    return columns
+
+
+def rows_of(entries: Sequence[Entry], data: Dataset) -> list[Row]:
+    """Return the entries as rows to edit."""
+    labelled = {
+        entry.spec: entry.label for entry in (*KERNELS.values(), *SEQUENCE_KERNELS.values())
+    }
+    rows = []
+    for entry in entries:
+        spec: Any = entry.spec
+        if isinstance(spec, Composed):
+            row = {
+                "on": entry.on,
+                "family": type(spec).__name__,
+                "columns": write_entries([Entry(spec)]),
+            }
+            # every row has every cell, or none is a check box
+            rows.append(dict.fromkeys((*numbers(), "median")) | row)
+            continue
+        found = {"on": entry.on, "family": labelled[type(spec)]}
+        for name in numbers():
+            found[name] = getattr(spec, name, None)
+            if name == "width":
+                found["median"] = None if found[name] is None else spec.relative
+        strings = data.strings[spec.place][0] if isinstance(spec, SequenceKernel) else ""
+        rows.append(found | {"columns": strings or columns_as_words(spec, data.feature_names)})
+    return rows
+
+
+def entries_of(rows: Sequence[Row], data: Dataset, named: Groups = ()) -> list[Entry]:
+    """Return what edited rows mean, ``named`` the columns that have a name together.
+
+    Raises ``MKLError`` for a family, a number or columns that cannot be.
+    """
+    if len(rows) > MOST_ROWS:
+        raise KernelError(
+            f"The table has {len(rows):,} kernels, more than {MOST_ROWS:,}; remove some."
+        )
+    entries = []
+    strings = [name for name, _ in data.strings]
+    for row in rows:
+        if row.get("family") in MADE_OF_OTHERS:
+            entries.append(_composed(row, data))
+            continue
+        kernel = _spec(row)
+        listed = str(row.get("columns") or "")
+        if isinstance(kernel, SequenceKernel):
+            number = strings.index(listed) if listed in strings else 0
+            entries.append(Entry(replace(kernel, sequence=number), row.get("on") is not False))  # type: ignore[call-arg]
+            continue
+        columns = columns_from_words(
+            str(row.get("columns") or "all"), data.feature_names, named or data.groups
+        )
+        spec = on_columns(_spec(row), columns, named or data.groups)
+        entries.append(Entry(spec, row.get("on") is not False))
+    return entries
+
+
+def _composed(row: Row, data: Dataset) -> Entry:
+    """Return the product or the sum that a row tells in the letters of links."""
+    kind = str(row["family"])
+    text = str(row.get("columns") or "").strip()
+    try:
+        found = read_entries(text, data.n_features)
+    except KernelError:
+        found = ()
+    if len(found) != 1 or type(found[0].spec).__name__ != kind:
+        raise KernelError(
+            f"{kind} is written into the cell of its columns, as in "
+            f"{MADE_OF_OTHERS[kind]}; got {text[:40]!r}."
+        )
+    return Entry(found[0].spec, row.get("on") is not False)
+
+
+def _spec(row: Row) -> KernelSpec:
+    entry = labels().get(row.get("family") or "", KERNELS["linear"])
+    kind: Any = entry.spec
+    given = {
+        parameter.name: _given(parameter, row.get(parameter.name)) for parameter in entry.parameters
+    }
+    return kind(**given, **({"relative": row.get("median") is not False} if entry.relative else {}))
+
+
+def _given(parameter: Parameter, value: Any) -> float:
+    number = parameter.default if value is None else float(value)
+    if parameter.kind != "integer":
+        return number
+    if number != int(number):
+        raise ParameterError(
+            f"A {parameter.label.lower()} is a whole number from 1 on, got {number:g}."
+        )
+    return int(number)
+
+
+def keep(entries: Sequence[Entry]) -> None:
+    """Make these entries the dictionary. Raises ``MKLError`` where it would be empty."""
+    if not any(entry.on for entry in entries):
+        raise KernelError("The dictionary would be empty. Keep at least one kernel switched on.")
+    text = write_entries(entries)
+    params = state.current()
+    same = text == write_entries(map(Entry, dictionaries.built(params)))
+    state.change(edited="" if same else state.keep_text(text, parameters.LONGEST_TABLE))
+
+
+def keep_chosen(kernels: Sequence[int]) -> None:
+    """Make these kernels of a stack the ones in use. Raises ``KernelError`` where there is none."""
+    if not kernels:
+        raise KernelError("No kernel of the stack is switched on; keep at least one.")
+    every = len(kernels) == tables.stack_file(state.current()).stack.n_kernels
+    text = state.ON_STACK + write_numbers(kernels)
+    state.change(edited="" if every else state.keep_text(text, parameters.LONGEST_TABLE))

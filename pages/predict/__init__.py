@@ -1,0 +1,1 @@
+"""Predict: one new row, or a file of them."""

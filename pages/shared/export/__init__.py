@@ -1,0 +1,1 @@
+"""What leaves the app and what it saves: scripts, files, uploads and screens."""

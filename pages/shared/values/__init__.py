@@ -1,0 +1,1 @@
+"""Parameters in, objects of the library out. It draws nothing."""

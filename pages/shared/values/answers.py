@@ -1,0 +1,381 @@
+"""The library's answer for what a page asks: the same pipeline as `mkl.explore`, with what the
+person fixed.
+
+    match answer.get(params):
+        case Ready(found): draw(found)                    # an `Exploration`
+        case Pending(share, text, part): draw what the stages in `part` have found
+        case Failed(sentence, repairs): st.error(sentence)
+
+What takes longer is work of its own on the finished answer: `further`, `chance`, `intervals`,
+`terms`, `norm_map`.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+from sklearn.base import clone
+
+from mklcore.answer.exploration import Exploration
+from mklcore.answer.explore import STAGES, stages
+from mklcore.answer.folds import Asked, Judged, machine
+from mklcore.arrays import one_blas_thread
+from mklcore.data.dataset import Dataset
+from mklcore.errors import MKLError, suppress_convergence_warnings
+from mklcore.io.catalog import Algorithm, Control, PathParameter, Preset, Variant
+from mklcore.kernels.dictionary import KernelDictionary
+from mklcore.kernels.features import Nystroem
+from mklcore.paths.choosing import CrossValidated, cross_validate_path
+from mklcore.paths.path import Path, path_grid
+from pages.shared.session import parameters
+from pages.shared.session.parameters import (
+    ANSWER,
+    LOW_RANK,
+    METHODS,
+    MethodParams,
+    Params,
+    Setting,
+    applicable,
+)
+from pages.shared.values import dictionaries, tables
+from pages.shared.work import work
+from pages.shared.work.work import Failed, Pending, Ready
+
+# The method
+
+
+OPEN = ("p", "loss")  # what is chosen unless a person fixes it
+BASELINES = ("uniform", "best", "aligned")
+
+
+def algorithm(params: Params) -> Algorithm:
+    """Return the algorithm in use."""
+    return METHODS[params.algorithm]
+
+
+def runs_over(params: Params) -> PathParameter:
+    """Return the parameter the path runs over."""
+    method = algorithm(params)
+    return method.path(params.path if params.path in method.path_params else method.path_params[0])
+
+
+def acting(params: Params) -> tuple[Control, ...]:
+    """Return the controls that have an effect under these parameters: not the path's own, nor what
+    another switches off.
+    """
+    method = algorithm(params)
+    task = tables.table(params).task
+    values: dict[str, Setting] = {
+        control.name: params.setting(control) for control in applicable(method, task)
+    }
+    return method.shown(task, runs_over(params).key, values)
+
+
+def words_for(params: Params) -> Algorithm | Variant:
+    """Return whose formula and words hold under these parameters: a control may change what is
+    solved.
+    """
+    acts = {control.name: params.setting(control) for control in acting(params)}
+    return algorithm(params).words_for(acts, tables.table(params).task)
+
+
+def holds(preset: Preset, params: Params, task: str) -> bool:
+    """Whether the parameters are those of the preset."""
+    fixed = dict(params.settings)
+    acting = applicable(METHODS[params.algorithm], task)
+    usual = {control.name: control.default for control in acting if not is_open(params, control)}
+    path = not preset.path or preset.path == runs_over(params).key
+    return path and all((usual | fixed).get(name) == value for name, value in preset.settings)
+
+
+def is_open(params: Params, control: Control) -> bool:
+    """Whether folds choose a parameter unless a person fixes it."""
+    return params.algorithm == "lp" and control.name in OPEN
+
+
+LANDMARKS = 100
+SECONDS = 3.0  # of an answer, about
+# of the processor between two stages that are shown: every one draws the page again
+SHOWN_SECONDS = 1.0
+# controls that the pipeline calls by name
+FIXED = {"p": "p", "C": "C", "lam": "lam", "n_kernels": "s", "loss": "loss"}
+USUAL = Params()
+TABLE_SUGGESTS = ("together", "curved", "pairs", "spectrum", "places", "shift", "edited")
+Found = Ready | Pending | Failed
+
+
+@dataclass(frozen=True)
+class Partial:
+    """What the stages that are over have found, by name."""
+
+    found: dict[str, Any]
+
+    @property
+    def compared(self) -> list[Judged]:
+        """The candidates with their scores, () before."""
+        return self.found.get("path", [])
+
+    @property
+    def refit(self) -> tuple[Path, int, Any] | None:
+        """The path, the point that was chosen, and the model."""
+        return self.found.get("refit")
+
+    @property
+    def columns(self) -> Any:
+        """The columns that matter, and a note; None before."""
+        return self.found.get("columns that matter")
+
+
+def asked(params: Params) -> Asked:
+    """What the person fixed; all else is chosen. Raises ``MKLError``."""
+    method = algorithm(params)
+    ready = tables.on_stack(params)
+    given = {control.name: params.setting(control) for control in acting(params)}
+    given = {name: given[name] for name, _ in params.settings if name in given}
+    fixed: dict[str, Any] = {FIXED[name]: given.pop(name) for name in tuple(given) if name in FIXED}
+    if method.key != "lp" or params.path or given:
+        fixed["method"] = method.key
+    if params.way == LOW_RANK and method.is_approximable:
+        fixed["approximation"] = Nystroem(params.landmarks or LANDMARKS, params.seed)
+    if params.normalise != "auto":
+        fixed["normalise"] = None if params.normalise == "none" else params.normalise
+    if ready:
+        fixed["stack"] = dictionaries.chosen_stack(params)
+    elif not params.recommended or any(
+        getattr(params, name) != getattr(USUAL, name) for name in TABLE_SUGGESTS
+    ):
+        fixed["kernels"] = dictionaries.dictionary(params)
+    return Asked(
+        **fixed,
+        scoring=params.scoring or None,
+        max_rows=params.rows or None,
+        seed=params.seed,
+        test_size=None if params.test == USUAL.test else params.test,
+        over=params.path or None,
+        settings=tuple(given.items()),
+        center=params.center,
+        hold_out=params.hold_out,
+    )
+
+
+_asked = asked  # where an argument has its name
+
+
+def key(params: Params) -> Params:
+    """The parameters that the answer depends on, all others at their usual values."""
+    return replace(params.of(*ANSWER), validation=USUAL.validation, stratified=True)
+
+
+def get(params: Params, asked: bool = True) -> Found:
+    """The `Exploration`, the share and the `Partial` of the one in the making, or why there is
+    none.
+    """
+    try:
+        data = tables.table(params)
+        what = _asked(params)
+    except MKLError as error:
+        return Failed(str(error), error.repairs)
+    # the usual way compiles a few functions, sooner than another process all of them
+    compiled = not what.is_open
+    return work.get(
+        ("answer", key(params)),
+        _make(data, what),
+        title="Answer",
+        asked=asked,
+        seconds=SECONDS,
+        compiled=compiled,
+    )
+
+
+def _make(data: Dataset, what: Asked) -> Callable[[Callable[..., None]], Exploration]:
+
+    def make(progress: Callable[..., None]) -> Exploration:
+        found = dict[str, Any]()
+        shown = time.thread_time()
+
+        def tick(done: int, total: int) -> None:
+            progress(done / total, STAGES[done])
+
+        with one_blas_thread():
+            for name, value in stages(data, what, tick):
+                if isinstance(value, Exploration):
+                    progress(0.95, STAGES[-1])
+                    value.effects_along  # noqa: B018  for the bars
+                    value.verdict.score  # noqa: B018  plain models are fitted for it, here and not while a page is drawn
+                    return value
+                found[name] = value
+                path_asked_for = name == "refit" and not what.is_open
+                if path_asked_for or time.thread_time() - shown > SHOWN_SECONDS:
+                    progress(None, "", Partial(dict(found)))
+                    shown = time.thread_time()
+        raise AssertionError("stages end with an answer")
+
+    return make
+
+
+# Later stages, each on the finished answer
+
+
+def further(params: Params, asked: bool = True) -> Found:
+    """The answer with a forest and boosted trees beside it."""
+
+    def compare(found: Exploration) -> Exploration:
+        more = found.compare()
+        more.verdict.score  # noqa: B018  as above
+        return more
+
+    return _later(params, "further", compare, "Forest and boosted trees", asked)
+
+
+def chance(params: Params, asked: bool = True) -> Found:
+    """Whether each column could be chance, by name."""
+    return _later(
+        params, "chance", lambda found: found.could_be_chance, "What could be chance", asked
+    )
+
+
+def intervals(params: Params, asked: bool = True) -> Found:
+    """What tells how sure a prediction is: `Conformal` around the model."""
+    return _later(params, "intervals", lambda found: found.conformal, "Intervals", asked)
+
+
+def terms(params: Params, asked: bool = True) -> Found:
+    """What single columns and pairs say."""
+    return _later(params, "terms", lambda found: found.terms, "Columns and pairs", asked)
+
+
+MAP_NORMS = tuple(
+    1.0 / share if share else math.inf for share in (1.0, 5 / 6, 2 / 3, 0.5, 1 / 3, 1 / 6, 0.0)
+)
+MAP_COSTS = 9
+MAP_ROWS = 400
+MAP_FOLDS = 3
+
+
+def has_map(found: Exploration) -> bool:
+    """Whether the model has a norm and C, and rows that can be cut into folds."""
+    return {"p", "C"} <= found.model.get_params().keys() and found.asked.stack is None
+
+
+def mapped(found: Exploration) -> Any:
+    """The model whose map is drawn: that of the answer, or, where it has one kernel and no norm has
+    an effect, one of a kernel per column and width.
+    """
+    if len(found.path.kernel_names) > 1:
+        return clone(found.model)
+    data = found.learnt_from
+    return machine(data.task, KernelDictionary.recommended(data, whole=False), 2.0)
+
+
+def norm_map(params: Params, asked: bool = True) -> Found:
+    """Validation scores of the model over p and C, by folds of some of its rows: `CrossValidated`."""
+    whole = get(params, asked)
+    if not isinstance(whole, Ready):
+        return whole
+    found: Exploration = whole.value
+
+    def make(progress: Callable[..., None]) -> CrossValidated:
+        rows = found.asked.some(found.dragged, MAP_ROWS)
+        model = mapped(found)
+        costs = path_grid(model, rows, rows.y, "C", MAP_COSTS)
+        grids: dict[str, Any] = {"p": MAP_NORMS, "C": costs}
+
+        def tick(done: int, total: int) -> None:
+            progress(done / total, f"{done} of {total} norms on folds")
+
+        with one_blas_thread(), suppress_convergence_warnings():
+            return cross_validate_path(
+                model,
+                rows,
+                rows.y,
+                params=grids,
+                n_splits=MAP_FOLDS,
+                seed=found.seed,
+                callback=tick,
+                scoring=found.asked.scoring,
+            )
+
+    return work.get(
+        ("norm map", key(params)), make, title="Map of p and C", asked=asked, seconds=20.0
+    )
+
+
+def _later(
+    params: Params, name: str, make: Callable[[Exploration], Any], title: str, asked: bool
+) -> Found:
+    # what a released cursor looks at once more
+    if (known := work.peek((name, key(params)))) is not None:
+        return known
+    whole = get(params, asked)
+    if not isinstance(whole, Ready):
+        return whole
+    return work.get(
+        (name, key(params)),
+        lambda progress: make(whole.value),
+        title=title,
+        asked=asked,
+        compiled=False,
+    )
+
+
+def best_known(params: Params) -> Exploration | None:
+    """The answer as far as it is known by now: with trees beside it once they are there."""
+    found = work.peek(("further", key(params))) or work.peek(("answer", key(params)))
+    return None if found is None else found.value
+
+
+# The methods of Compare
+
+
+@dataclass(frozen=True, eq=False)
+class ComparedMethod:
+    """What one method has to show: its name and parameters, its answer, its path as soon as that is
+    there, and where it is or why there is none.
+    """
+
+    label: str
+    method: MethodParams
+    params: Params
+    found: Exploration | None = None
+    path: Path | None = None
+    note: str = ""
+    failed: Failed | None = None
+
+
+@lru_cache(maxsize=64)
+def methods(params: Params) -> tuple[MethodParams, ...]:
+    """The methods that the parameters ask for."""
+    return parameters.read_methods(params.methods)
+
+
+@lru_cache(maxsize=256)
+def method_params(params: Params, method: MethodParams) -> Params:
+    """The parameters of a method's answer: that its path is named fixes the method."""
+    return replace(
+        params.of(*ANSWER), algorithm=method.algorithm, path=method.over, settings=method.settings
+    )
+
+
+def shown(params: Params) -> list[ComparedMethod]:
+    """What there is to show, method by method; what is not there is asked for."""
+    asked = methods(params)
+    every = list[ComparedMethod]()
+    for method, label in zip(
+        asked, parameters.labels(asked, tables.table(params).task), strict=True
+    ):
+        one = ComparedMethod(label, method, method_params(params, method))
+        match get(one.params):
+            case Ready(found):
+                one = replace(one, found=found, path=found.path)
+            case Pending(_, _, part):
+                path = part.refit[0] if part is not None and part.refit else None
+                one = replace(one, path=path, note="On its way.")
+            case failed:
+                one = replace(one, note=failed.sentence, failed=failed)
+        every.append(one)
+    return every

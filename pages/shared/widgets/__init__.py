@@ -1,0 +1,1 @@
+"""What pages draw with: controls, grids, figures and players."""

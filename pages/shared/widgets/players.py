@@ -1,0 +1,401 @@
+"""Cursors: where one stands on a path or several, and the players that move it in the browser
+without the server.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import streamlit as st
+
+from mklcore.figures import axes, captions, player_data, players
+from mklcore.figures.captions import label, symbol
+from mklcore.figures.player_data import MethodView, Places, SharedSlider
+from mklcore.paths.path import Path
+from pages.shared.session import state
+from pages.shared.session.state import memory
+from pages.shared.widgets import controls, drawing, grids
+
+if TYPE_CHECKING:
+    from pages.shared.values.answers import ComparedMethod  # not at start-up
+
+# Where a cursor stands: on one path, at a solved value or between two, or on several paths at once
+
+
+# where an exact value may be
+BOUNDS = {"C": (1e-6, 1e6), "lam": (1e-10, 1e6), "p": (1.0, math.inf)}
+
+
+@dataclass(frozen=True)
+class CursorPlace:
+    """Where the cursor stands: the index of the nearest solved value, and the value itself if it is
+    between them.
+    """
+
+    index: int
+    value: float
+    exact: bool
+
+
+def bounds(param: str, values: Sequence[float]) -> tuple[float, float]:
+    """Return between which values an exact one may be: the usual bounds, or those of a path that
+    kernels of another scale lead beyond them.
+    """
+    low, high = BOUNDS.get(param, (1e-10, 1e10))
+    return min([low, *values]), max([high, *values])
+
+
+def where(path: Path, index: int) -> str:
+    """Return what the point of a path is called, as in "C = 1"."""
+    return label(path.param, float(path.values[index]))
+
+
+def place(path: Path, at: float | None) -> CursorPlace:
+    """Return where ``at`` is on the path; None stands for the best validation score, or the middle
+    where none can choose.
+
+    A value outside its bounds becomes the nearest bound; a number of kernels is whole, from one to
+    all of them.
+    """
+    values = np.asarray(path.values, dtype=float)
+    if at is not None and path.param == "s":
+        at = float(min(max(round(at), 1), max(len(path.kernel_names), int(values.max()))))
+    if at is None:
+        index = path.first_look
+        return CursorPlace(index, float(values[index]), exact=False)
+    low, high = bounds(path.param, values.tolist())
+    at = min(max(at, low), high)
+    index = path.nearest(at)
+    on_grid = bool(values[index] == at or abs(values[index] - at) <= 1e-9 * at)
+    return CursorPlace(index, float(values[index]) if on_grid else at, exact=not on_grid)
+
+
+# One cursor of several methods
+
+
+@dataclass(frozen=True)
+class SliderPlace:
+    """The position of the slider, and the place of each method on its path, between two points
+    where it is no whole number; ``best``: each method stands at its chosen point.
+    """
+
+    position: float
+    places: Places
+    best: bool = False
+
+
+def shared_place(found: SharedSlider, paths: Sequence[Path | None], at: str) -> SliderPlace:
+    """Where ``at`` puts the methods: "" each at its best, a share of each path, or a value of the
+    shared parameter.
+
+    A value means nothing to methods without a shared parameter, nor a share to the others: both
+    fall back to the best.
+    """
+    if not at or at.endswith("%") == bool(found.shared):
+        indices = tuple(None if path is None else path.first_look for path in paths)
+        return SliderPlace(found.nearest_to(indices), indices, best=True)
+    position = found.position(float(at.removesuffix("%")))
+    return SliderPlace(position, found.at(position))
+
+
+# One path
+#
+# Inline components over constant figures: the player moves lines laid over the charts and reports
+# once, on release or when the keys rest; bars and texts listen to the player inside the browser,
+# where everything along the path is known. The session remembers the last report, so that Python
+# moves the cursor only when it chose a new place itself (undo, a link, the number box, a new path).
+
+
+FINE = ("C", "lam", "p")  # parameters whose slider stops between solved points
+CHART = "path_chart"
+SCORES = "score_chart"
+KEY = "player"
+_player = st.components.v2.component("path_player", **players.player("path")._asdict())
+_bars = st.components.v2.component("path_bars", **players.player("bars")._asdict())
+_texts = st.components.v2.component("path_texts", **players.player("texts")._asdict())
+_hull = st.components.v2.component("hull_picture", **players.player("hull")._asdict())
+_playground = st.components.v2.component("playground", **players.player("playground")._asdict())
+_chart = st.components.v2.component("path_chart", **players.player("chart")._asdict())
+
+
+def listen(path: Path, name: object) -> None:
+    """Take the browser's last report about the path called ``name`` into the parameters, once, and
+    never beyond its ends.
+    """
+    cursor = memory().cursors.path
+    report = controls.report(KEY)
+    if cursor.is_new(report) and cursor.name == name:
+        cursor.said = _reported(path, report)
+        state.change(at=cursor.said)
+
+
+def _reported(path: Path, report: dict[str, Any]) -> float:
+    """Return the value where the thumb was released: that of a solved point, or one between two of
+    them.
+    """
+    last = len(path.values) - 1
+    index = min(max(int(report["index"]), 0), last)
+    position = report.get("position", index)
+    if path.param not in FINE or not isinstance(position, int | float) or position == index:
+        return float(path.values[index])
+    values = np.asarray(path.values, dtype=float)
+    place = min(max(float(position), 0.0), float(last))
+    low = min(int(place), last - 1)
+    ends = values[low : low + 2]
+    part = place - low
+    value = (
+        (1.0 - part) * ends[0] + part * ends[1]
+        if path.param == "p"
+        else ends[0] ** (1.0 - part) * ends[1] ** part
+    )
+    return float(f"{value:.4g}")
+
+
+@dataclass(frozen=True)
+class View:
+    """What a component shows at every point of a path: its name, and the entries of any path of the
+    same kernels.
+    """
+
+    name: str
+    of: Callable[[Path], Sequence[Any]]
+
+
+def bars(name: str, drawn: dict[str, Any], pick: Callable[[str], None] | None = None) -> None:
+    """Draw bars that follow the cursor, ``drawn`` by ``player_data``; ``pick`` is called with what
+    was clicked of its ``picks``.
+    """
+    key = f"bars_{name}"
+
+    def picked() -> None:
+        if pick is not None and (report := controls.report(key, "picked")):
+            pick(str(report["name"]))
+
+    _bars(key=key, data={**drawn, "chart": CHART, "set": name}, on_picked_change=picked)
+
+
+def texts(view: View, path: Path, index: int, widths: Sequence[float]) -> None:
+    """Draw texts that follow the cursor: columns of lines of runs (class, text), as ``captions``
+    makes them.
+    """
+    _texts(
+        key=f"texts_{view.name}",
+        data=player_data.texts(CHART, view.of(path), widths, index) | {"set": view.name},
+    )
+
+
+def chart(key: str, drawn: dict[str, Any]) -> None:
+    """Draw the panels of a figure, over which the cursor stands, without the title that the page
+    says above it.
+    """
+    panels = [one | {"title": ""} for one in drawn["panels"]]
+    _chart(key=key, data={**drawn, "panels": panels})
+
+
+def playground() -> None:
+    """Draw the truth that one makes: it is solved in the visitor's browser, and costs this server
+    nothing.
+    """
+    with st.container(key="playground"):
+        _playground(key="playground_picture", data={})
+
+
+def picture(drawn: dict[str, dict[str, Any]], name: str) -> None:
+    """Draw panels above a slider of their own, or hulls, as ``player_data.picture_json`` lays them
+    out.
+    """
+    if "hull" in drawn:
+        _hull(
+            key=name,
+            data=drawn["hull"],
+            default={"report": None, "picked": None},
+            on_report_change=lambda: None,
+            on_picked_change=lambda: None,
+        )
+        return
+    _chart(key=f"{name}_chart", data=drawn["chart"])
+    _player(key=name, data=drawn["play"], default={"report": None}, on_report_change=lambda: None)
+    _texts(key=f"{name}_said", data=drawn["say"])
+
+
+def _between(path: Path, value: float) -> float:
+    """Return the place of a value among the points of the path, as the slider counts them."""
+    places = np.arange(len(path), dtype=float)
+    values = np.asarray(path.values, dtype=float)
+    scale = np.log if path.param != "p" and values.min() > 0 else np.asarray
+    known = scale(values)
+    asked = float(scale(np.float64(value)))
+    order = np.argsort(known)
+    return round(float(np.interp(asked, known[order], places[order])), 4)
+
+
+def player(
+    path: Path, name: object, here: CursorPlace, exact: Path | None, views: Sequence[View]
+) -> None:
+    """Draw the cursor's slider.
+
+    ``exact`` is the one-point path solved between the path's own values.
+    """
+    between: dict[str, Any] | None = None
+    if exact is not None:
+        between = {
+            "x": axes.parameter_axis(path).at(here.value),
+            "position": _between(path, here.value),
+            "label": label(path.param, here.value),
+            "spoken": f"{label(path.param, here.value)}, {captions.spoken(exact, 0)}",
+            "sets": {view.name: view.of(exact)[0] for view in views},
+            "hollow": not exact.statuses[0].ok,
+        }
+    _player(
+        key=KEY,
+        data={
+            "chart": CHART,
+            "charts": [CHART, SCORES],
+            **player_data.slider(path, index=here.index),
+            "exact": between,
+            "smooth": path.param in FINE and len(path) > 1 and bool(np.isfinite(path.values).all()),
+            "log": path.param != "p",
+            "sign": symbol(path.param),
+            "turn": memory().cursors.path.turns(name, state.current().at),
+        },
+        default={"report": None},
+        on_report_change=lambda: None,
+    )
+
+
+# Several methods
+#
+# The session remembers the browser's last report, so that Python moves the cursor only when it
+# chose a new place itself: the best point of each method, undo, a link, other methods.
+
+
+METHODS_CHART = "compare_chart"
+METHODS_KEY = "compare_player"
+_slider = st.components.v2.component("compare_player", **players.player("compare")._asdict())
+_table = st.components.v2.component("compare_table", **players.player("methods")._asdict())
+_methods_chart = st.components.v2.component("compare_chart", **players.player("chart")._asdict())
+Drawn = dict[str, dict[str, Any]]
+
+
+def listen_methods(found: SharedSlider, name: object) -> None:
+    """Take the browser's last report about the methods called ``name`` into the parameters, once."""
+    cursor = memory().cursors.methods
+    report = controls.report(METHODS_KEY)
+    if cursor.is_new(report) and cursor.name == name:
+        text = found.text(float(report.get("position", report["index"])))
+        cursor.said = text
+        state.change(methods_at=text)
+
+
+def drawn(shown: Sequence[ComparedMethod], found: SharedSlider) -> Drawn:
+    """What the players show: a path, or a note, of every method."""
+    kinds = {one.label.partition(", ")[0] for one in shown}
+    # what parts them alone
+    named = [(len(kinds) == 1 and one.label.partition(", ")[2]) or one.label for one in shown]
+    methods = [MethodView(name, one.path, one.note) for name, one in zip(named, shown, strict=True)]
+    return player_data.methods_json(methods, found, dark=drawing.is_dark(), chart=METHODS_CHART)
+
+
+def slider(made: Drawn, found: SharedSlider, here: SliderPlace, name: object, scored: bool) -> None:
+    """Draw the slider that leads the lines over the figure; ``scored``: every path that is drawn
+    has its best point.
+    """
+    label = f"{found.value(here.position):.4g} % of each path"
+    if here.best:
+        label = "each at its best" if scored else "scores follow"
+    elif found.shared:
+        label = captions.label(found.shared, found.value(here.position))
+    place = {"step": here.position, "free": here.best, "places": list(here.places), "label": label}
+    turn = memory().cursors.methods.turns(name, state.current().methods_at)
+    _slider(
+        key=METHODS_KEY,
+        data={**made["lead"], "place": place, "turn": turn},
+        default={"report": None},
+        on_report_change=lambda: None,
+    )
+
+
+def methods_chart(made: Drawn) -> None:
+    """Draw weights above scores of every method."""
+    _methods_chart(key=METHODS_CHART, data=made["chart"])
+
+
+def table(made: Drawn) -> None:
+    """Draw facts and kernel weights of every method, which follow the slider."""
+    _table(key=f"{METHODS_KEY}_table", data=made["methods"])
+
+
+# What stands behind a cursor
+
+
+STEPS = {"C": 0.01, "lam": 0.001, "p": 0.1}
+
+
+def exact_box(path: Path, now: float, keep: Callable[[float], None], key: str, **more: Any) -> None:
+    """Draw the box for an exact value of the path's own parameter, which ``keep`` takes; an empty
+    box stands for an infinite norm.
+    """
+    param, values = path.param, path.values.tolist()
+    low, high = bounds(param, values)
+    limits: dict[str, Any] = {
+        "min_value": low,
+        "max_value": high,
+        "step": STEPS.get(param, 0.1),
+        "format": "%.4g",
+    }
+    shown: float | None = now
+    if param == "s":
+        most = int(max([len(path.kernel_names), *values]))
+        shown = int(now)
+        limits = {"min_value": 1, "max_value": most, "step": 1}
+    elif param == "p":
+        shown = None if now > 1e6 else now
+        limits |= {"max_value": 1e6, "value": None, "placeholder": "∞"}
+
+    def take(chosen: float | None) -> None:
+        if chosen is not None or param == "p":
+            keep(math.inf if chosen is None else float(chosen))
+
+    controls.view(
+        st.number_input,
+        f"{symbol(param)}, exactly",
+        key,
+        shown,
+        take,
+        help=f"Solves at any {symbol(param)}, also between the points of the path.",
+        **limits,
+        **more,
+    )
+
+
+def weights_table(point: Path, path: Path, index: int) -> None:
+    """Draw the weights of one point as a table, once it is opened; they and the whole path can be
+    taken away.
+    """
+    here = where(point, index)
+    label = f"All weights at {here}, as a table"
+    opened = st.expander(
+        label, icon=":material/table_rows:", key="weights_table", type="compact", on_change="rerun"
+    )
+    if not opened.open:
+        return
+    frame = grids.weights(point, index)
+    opened.dataframe(
+        frame,
+        hide_index=True,
+        height=280,
+        alt=f"Kernel weights at {here}",
+        column_config={
+            "weight": st.column_config.NumberColumn(format="%.6f"),
+            "share": st.column_config.ProgressColumn(
+                format="percent", min_value=0.0, max_value=1.0
+            ),
+        },
+    )
+    one, whole, _ = opened.columns([1, 1, 3])
+    grids.take(frame, "weights", "csv_weights", "Weights as CSV", one)
+    grids.take(lambda: grids.along(path), "path", "csv_path", "Path as CSV", whole)

@@ -1,0 +1,1 @@
+"""Theory: bounds and rates, with this table's numbers."""
