@@ -78,10 +78,12 @@ def draw(lesson: Lesson, params: Params) -> None:
     moral = f": {texts['moral']}" if "moral" in texts and params.lesson_step != "guess" else ""
     title.markdown(f"**{texts['title']}{moral}** :small[:gray[  {texts['level']}]]")
     with steps:
+        # Every step has a control of its own. A browser that is busy drawing the next step still
+        # reports what the control of the last one shows, which must not lead back to it.
         controls.view(
             st.segmented_control,
             "Step",
-            "field_lesson_step",
+            f"field_lesson_step_{params.lesson_step}",
             params.lesson_step,
             lambda step: state.change(lesson_step=step or params.lesson_step),
             options=STEPS,

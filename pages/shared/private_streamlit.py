@@ -23,6 +23,7 @@ SESSION = "streamlit.runtime.app_session:AppSession"
 SESSIONS = "streamlit.runtime.websocket_session_manager:AppSession"
 OWNER = "streamlit.runtime.app_session:AppSession.matches_user_info"
 MESSAGE = "streamlit.proto.BackMsg_pb2:BackMsg"
+PAGES = "streamlit.runtime.pages_manager:PagesManager.uses_pages_directory"
 NOTEBOOK = "streamlit.delta_generator:_use_warning_has_been_displayed"
 COOKIE = "streamlit.web.server.starlette.starlette_server_config:XSRF_COOKIE_NAME"
 OPTION = "streamlit.config:set_option"
@@ -46,6 +47,7 @@ NAMES = {
         "a page may stay empty after a quick change of pages, and any browser may empty "
         "everybody's caches"
     ),
+    PAGES: "the first link to a page is reported as unknown to the browser's console",
     NOTEBOOK: "the first page takes up to 0.3 s longer",
     COOKIE: "a reload asks for the table again, and the app answers this machine alone",
     OPTION: "hosts are answered by server.allowedHosts alone",

@@ -13,6 +13,7 @@ from types import SimpleNamespace
 import pytest
 import streamlit as st
 from streamlit import delta_generator
+from streamlit.runtime.pages_manager import PagesManager
 from streamlit.web.server.app_discovery import discover_asgi_app
 
 from pages.shared.server import starting
@@ -67,6 +68,7 @@ def slow(tmp_path, monkeypatch):
 
 
 def test_a_visit_waits_until_the_server_has_imported_what_it_needs(slow, monkeypatch):
+    monkeypatch.setattr(PagesManager, "uses_pages_directory", True)
     monkeypatch.setattr(delta_generator, "_use_warning_has_been_displayed", False)
     monkeypatch.setattr(st, "get_option", {"server.headless": True}.get)
     opened: list[str] = []
@@ -82,6 +84,7 @@ def test_a_visit_waits_until_the_server_has_imported_what_it_needs(slow, monkeyp
             assert sys.modules["slow_frame"].ready
 
     asyncio.run(serve())
+    assert PagesManager.uses_pages_directory is False
     assert delta_generator._use_warning_has_been_displayed, (
         "the first element looks through the files of all modules"
     )

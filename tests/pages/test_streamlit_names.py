@@ -64,8 +64,8 @@ def test_the_app_works_without_a_name_and_says_what_it_loses(name, caplog):
         assert guard.may_ask("tab", b"") is True
         assert not LeftPage().speaks(b"no message")
         starting.gather()
-        flag = private_streamlit.NOTEBOOK
-        private_streamlit.set_flag(flag, bool(private_streamlit.find(flag)))
+        for flag in (private_streamlit.PAGES, private_streamlit.NOTEBOOK):
+            private_streamlit.set_flag(flag, bool(private_streamlit.find(flag)))
 
 
 @every(

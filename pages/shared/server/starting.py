@@ -224,6 +224,8 @@ async def serving(_: st.App) -> AsyncIterator[None]:
     # Before its first element Streamlit looks whether this is a notebook, through the files of all
     # modules: 0.1 to 0.3 s.
     private_streamlit.set_flag(private_streamlit.NOTEBOOK, True)
+    # There is a folder ``pages``, but what it holds are packages: the menu alone names the pages.
+    private_streamlit.set_flag(private_streamlit.PAGES, False)
     opens = address() + launcher.first_page()
     if opens != address():
         print(f"  Your table: {opens}", flush=True)
