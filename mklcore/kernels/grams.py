@@ -24,7 +24,7 @@ from mklcore.arrays import Array, Indices, Mask, one_blas_thread, read_only
 from mklcore.errors import DataError, KernelError, ParameterError, check_cancelled
 from mklcore.kernels.functions import KernelSpec
 from mklcore.kernels.maps import KernelMap, normalised, pieces
-from mklcore.kernels.operators import NO_FUNCTIONS, Capability, Dense, DenseSum
+from mklcore.kernels.operators import NO_FUNCTIONS, Capability, Dense, DenseSum, grams_among
 
 DUPLICATE_TOLERANCE = 1e-10
 SAME_SCALE = 1e-9  # share by which the scales of exact copies may differ
@@ -175,7 +175,7 @@ class GramStack(Dense):
         """
         left = self._indices(rows)
         right = self._indices(columns)
-        return np.ascontiguousarray(self.values[:, left[:, None], right])
+        return grams_among(self.values, left, right)
 
     def take(self, rows: Any) -> GramStack:
         """The stack on some of its rows (indices or a boolean mask); `cross` then refers to these

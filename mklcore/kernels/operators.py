@@ -345,7 +345,7 @@ class Dense:
 
     def take(self, rows: Indices) -> Dense:
         """The kernels among some of the rows, copied."""
-        return Dense(np.ascontiguousarray(self.values[:, rows][:, :, rows]))
+        return Dense(grams_among(self.values, rows, rows))
 
     def cross(self, X_new: Any) -> Array:
         """KernelError: an array does not know its kernel functions."""
@@ -354,6 +354,17 @@ class Dense:
     def blocks(self, X_new: Any = None) -> Array:
         """Kernel values of new rows, or among the training rows."""
         return self.values if X_new is None else self.cross(X_new)
+
+
+def grams_among(K: Array, rows: Indices, columns: Indices) -> Array:
+    """Kernel values (M, a, b) of some rows and columns of K (M, n, n), as a new array.
+
+    One kernel after another: choosing in all of them at once takes four times as long.
+    """
+    found = np.empty((len(K), rows.size, columns.size))
+    for gram, part in zip(K, found, strict=True):
+        np.take(gram[rows], columns, axis=1, out=part, mode="wrap")  # "raise" copies once more
+    return found
 
 
 @jit_entry({"contract"}, numpy=by_numpy.add_up)

@@ -19,7 +19,7 @@ from mklcore.arrays import Array, Indices, Labels, one_blas_thread
 from mklcore.data.dataset import Dataset, count_rows
 from mklcore.data.splitting import codes_of, fold_rows, half_rows, rare_note
 from mklcore.errors import DataError, ParameterError
-from mklcore.kernels.operators import is_operator
+from mklcore.kernels.operators import grams_among, is_operator
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -78,7 +78,7 @@ def cut(X: Any, train: Indices, test: Indices, n: int) -> tuple[Any, Any]:
         return X.take(train), X.block(test, train)
     if np.ndim(X) == 3:
         stack = np.asarray(X)
-        return np.ascontiguousarray(stack[:, train[:, None], train]), stack[:, test[:, None], train]
+        return grams_among(stack, train, train), grams_among(stack, test, train)
     return (
         (X.iloc[train], X.iloc[test])
         if hasattr(X, "iloc")

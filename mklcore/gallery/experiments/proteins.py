@@ -34,6 +34,7 @@ from mklcore.estimators.lp import LpMKLClassifier
 from mklcore.gallery.experiments.base import TableLine
 from mklcore.kernels.functions import RBF
 from mklcore.kernels.grams import GramStack, alignment_matrix, as_stack, check_gram
+from mklcore.kernels.operators import grams_among
 from mklcore.paths.choosing import choose, cross_validate_path
 from mklcore.paths.path import fit_path
 
@@ -142,8 +143,8 @@ def _split(line: TableLine) -> tuple[GramStack, Array, Labels, Labels]:
     )
     K = multiplicative(K, train)
     return (
-        GramStack.from_array(K[:, train[:, None], train]),
-        K[:, test[:, None], train],
+        GramStack.from_array(grams_among(K, train, train)),
+        grams_among(K, test, train),
         y[train],
         y[test],
     )
@@ -174,7 +175,7 @@ def _kernels(name: str, K: Any) -> Array:
 
 def multiplicative(K: Array, train: Indices) -> Array:
     """Every kernel divided by its variance over the training rows (Kloft et al. 2011, equation 27)."""
-    own = K[:, train[:, None], train]
+    own = grams_among(K, train, train)
     squares = np.einsum("mii->m", own) / len(train)
     scales = squares - own.mean(axis=(1, 2))
     kept = scales > 1e-12 * np.maximum(squares, 1e-300)
