@@ -36,7 +36,9 @@ import mklcore as mkl
 
 INFORMATIVE = (1, 10, 50)
 NORMS = (1.0, 4 / 3, 2.0, 4.0, np.inf)
-kernels = mkl.KernelDictionary(mkl.KernelDictionary.per_feature(mkl.Linear(), 50).specs, standardize=False)
+kernels = mkl.KernelDictionary(
+    mkl.KernelDictionary.per_feature(mkl.Linear(), 50).specs, standardize=False
+)
 data, truth = mkl.make_mkl_toy(50, 10, seed=0)
 data""",
     Words("""## Error against p
@@ -53,7 +55,9 @@ rows, over 3 draws. The Bayes error, which no rule can beat, is the same everywh
     found = []
     for p in NORMS:
         model = mkl.LpMKLClassifier(p=p, kernels=kernels)
-        path = mkl.fit_path(model, stack, train.y, "C", mkl.log_grid(0.01, 10, 5), blocks, validation.y)
+        path = mkl.fit_path(
+            model, stack, train.y, "C", mkl.log_grid(0.01, 10, 5), blocks, validation.y
+        )
         best = path.estimators[int(np.argmax(path.val_score))]
         found.append(np.mean(best.predict_blocks(held_out) != test.y))
     return found
@@ -82,7 +86,9 @@ objective lower by more than that."""),
 for p in (1, 2):
     model = mkl.LpMKLClassifier(p=p, C=1.0, kernels=kernels, tol=1e-4).fit(train.X, train.y)
     certified = model.relative_gap_ < 1e-3
-    print(f"p = {p}: {model.n_kernels_} of {len(model.weights_)} kernels, within 0.1 % of the optimum: {certified}")""",
+    print(
+        f"p = {p}: {model.n_kernels_} of {len(model.weights_)} kernels, within 0.1 % of the optimum: {certified}"
+    )""",
     """model = mkl.LpMKLClassifier(p=1, kernels=kernels)
 path = mkl.fit_path(model, train.X, train.y, "p", [1, 1.05, 1.1, 1.2, 4 / 3, 1.5, 2, 3, 4, np.inf])
 mkl.figures.weight_path(path)""",
@@ -107,7 +113,10 @@ import mklcore as mkl
 
 data, truth = mkl.make_sparse_polynomial(280, 12, seed=4)
 train, test = data.split(test_size=0.25, seed=0)
-print("products in the truth:", ", ".join("·".join(data.feature_names[j] for j in sorted(m)) for m in truth.monomials))""",
+print(
+    "products in the truth:",
+    ", ".join("·".join(data.feature_names[j] for j in sorted(m)) for m in truth.monomials),
+)""",
     Words("""## Hulls along λ
 
 A smaller λ lets more in. Every point is certified over all products, in use or not."""),
@@ -118,7 +127,9 @@ path = mkl.fit_path(model, design, train.y, "lam", values, test.X, test.y)
 print(f"{path.estimators[0].n_dag_kernels_:,} products in all")
 for point, score in zip(path.estimators, path.val_score, strict=True):
     sure = "certified" if point.certified_ else "not certified"
-    print(f"lam = {point.lam:.2g}: {len(point.hull_):3d} in the hull, {sure}, R² on new rows {score:.2f}")""",
+    print(
+        f"lam = {point.lam:.2g}: {len(point.hull_):3d} in the hull, {sure}, R² on new rows {score:.2f}"
+    )""",
     Words("""Drag λ and see what comes in; click a node to read what it is."""),
     """path.explore(names=data.feature_names)""",
     Words("""## One hull
@@ -131,8 +142,13 @@ mkl.figures.hull_graph(point, data.feature_names)""",
 The relevance of a column adds up all products it takes part in."""),
     """mkl.figures.relevance_bars(point.relevance_, data.feature_names)""",
     """order = np.argsort(-point.relevance_)[: len(truth.variables)]
-found, wanted = {data.feature_names[j] for j in order}, {data.feature_names[j] for j in truth.variables}
-print(f"{len(found & wanted)} of the {len(wanted)} columns of the truth are among the {len(order)} most relevant")""",
+found, wanted = (
+    {data.feature_names[j] for j in order},
+    {data.feature_names[j] for j in truth.variables},
+)
+print(
+    f"{len(found & wanted)} of the {len(wanted)} columns of the truth are among the {len(order)} most relevant"
+)""",
     Words("""## What one product adds
 
 The largest product of two columns in the hull, over both of them."""),
@@ -168,7 +184,13 @@ import mklcore as mkl
 rng = np.random.default_rng(3)
 size, floor, age = rng.uniform(30, 140, 240), rng.integers(0, 8, 240), rng.integers(1, 90, 240)
 heating, street = rng.choice(["gas", "oil", "heat pump"], 240), rng.normal(60, 8, 240)
-rent = 200 + 9 * size + 2.5 * (age - 45) ** 2 / 10 + 150 * (heating == "heat pump") + rng.normal(0, 60, 240)
+rent = (
+    200
+    + 9 * size
+    + 2.5 * (age - 45) ** 2 / 10
+    + 150 * (heating == "heat pump")
+    + rng.normal(0, 60, 240)
+)
 
 
 def cell(value):
@@ -177,7 +199,14 @@ def cell(value):
 
 rows = [
     ";".join(
-        ["" if k % 29 == 0 else cell(size[k]), str(floor[k]), str(age[k]), heating[k], cell(street[k]), cell(rent[k])]
+        [
+            "" if k % 29 == 0 else cell(size[k]),
+            str(floor[k]),
+            str(age[k]),
+            heating[k],
+            cell(street[k]),
+            cell(rent[k]),
+        ]
     )
     for k in range(240)
 ]
@@ -195,7 +224,9 @@ or takes the simple ones alone where they are as good by folds, tells by how muc
     """found = mkl.explore(data)
 found""",
     """for one in found.columns:
-    print(f"{one.name} moves the rent by {one.effect:.0f} on average, {one.share:.0%} of all effects")
+    print(
+        f"{one.name} moves the rent by {one.effect:.0f} on average, {one.share:.0%} of all effects"
+    )
 print(found.verdict)""",
     Words("""How sure is the fit itself? Every point of the path has a certificate: no other weights can have an objective lower by
 more than its gap."""),
