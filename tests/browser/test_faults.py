@@ -5,6 +5,7 @@ click.
 import re
 
 from tests.browser.steps import upload
+from tests.helpers.every import EVERY_CASE
 from tests.helpers.faults import FAULTS
 
 KINDS = (  # all others: tests/data/test_faults.py
@@ -20,7 +21,7 @@ TASKS = {0: "a number (regression)", 2: "two classes", 3: "more than two classes
 def test_every_fault_is_read_rightly_or_mended_by_one_click(server, visit):
     visitor = visit(server.url)
     visitor.open("data?widths=1&each=none&degree=0")
-    for fault in map(FAULTS.get, KINDS):
+    for fault in map(FAULTS.get, KINDS if EVERY_CASE else KINDS[1:3]):
         upload(visitor, fault.content, "table.csv")
         if fault.button:
             visitor.page.get_by_role(

@@ -2,8 +2,12 @@
 
 import functools
 import inspect
+import os
 
 import pytest
+
+# What the suite has no time for on two cores: EVERY_CASE=1 python -m pytest.
+EVERY_CASE = bool(os.environ.get("EVERY_CASE"))
 
 
 def every(names, cases):
