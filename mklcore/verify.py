@@ -25,8 +25,8 @@ from mklcore.data import read_table
 from mklcore.data.dataset import Dataset, row_fingerprints
 from mklcore.data.sequences import cut
 from mklcore.errors import DataError
-from mklcore.estimators.base import signs
 from mklcore.estimators.calibration import held_out_decisions
+from mklcore.estimators.targets import signs
 from mklcore.hkl.search import hkl_certificate
 from mklcore.io.models import load_model
 from mklcore.lp.newton import joint_certificate

@@ -30,7 +30,7 @@ from mklcore.arrays import Array, Indices, Labels, Mask
 from mklcore.data.dataset import Dataset
 from mklcore.data.splitting import codes_of, fold_rows, split_rows
 from mklcore.errors import DataError, ParameterError
-from mklcore.estimators.base import target_of
+from mklcore.estimators.training_table import target_of
 from mklcore.parameters import set_together
 
 HELD_OUT = 0.25  # share of the rows that cv="split" holds out

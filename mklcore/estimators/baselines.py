@@ -28,8 +28,8 @@ import numpy as np
 from mklcore.arrays import Array
 from mklcore.documented import documented
 from mklcore.errors import ParameterError
-from mklcore.estimators.base import KernelClassifier, KernelRegressor
 from mklcore.estimators.lp import LpSupervised
+from mklcore.estimators.targets import KernelClassifier, KernelRegressor
 from mklcore.kernels.features import Nystroem
 from mklcore.kernels.operators import Capability, Dense, cached
 from mklcore.parameters import check_choice

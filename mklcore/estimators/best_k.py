@@ -14,13 +14,9 @@ import numpy as np
 from mklcore.arrays import Array
 from mklcore.documented import documented
 from mklcore.errors import check_cancelled
-from mklcore.estimators.base import (
-    KernelClassifier,
-    KernelEstimator,
-    KernelSettings,
-    SeveralTargets,
-    target_of,
-)
+from mklcore.estimators.base import KernelEstimator
+from mklcore.estimators.targets import KernelClassifier, SeveralTargets
+from mklcore.estimators.training_table import KernelSettings, target_of
 from mklcore.kernels.grams import GramStack
 from mklcore.parameters import check_positive, check_whole
 from mklcore.paths.path import Path, fit_path

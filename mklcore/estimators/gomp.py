@@ -10,8 +10,9 @@ import numpy as np
 from mklcore.arrays import Array
 from mklcore.documented import documented
 from mklcore.errors import ParameterError
-from mklcore.estimators.base import KernelClassifier, KernelSettings, SeveralTargets
 from mklcore.estimators.greedy import BudgetedEstimator, greedy_loss, truncated
+from mklcore.estimators.targets import KernelClassifier, SeveralTargets
+from mklcore.estimators.training_table import KernelSettings
 from mklcore.kernels.features import Features, Nystroem
 from mklcore.kernels.grams import GramStack
 from mklcore.kernels.operators import Capability

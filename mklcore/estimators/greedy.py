@@ -14,12 +14,9 @@ import numpy as np
 from mklcore.arrays import Array
 from mklcore.documented import documented
 from mklcore.errors import ParameterError
-from mklcore.estimators.base import (
-    KernelClassifier,
-    KernelEstimator,
-    KernelRegressor,
-    KernelSettings,
-)
+from mklcore.estimators.base import KernelEstimator
+from mklcore.estimators.targets import KernelClassifier, KernelRegressor
+from mklcore.estimators.training_table import KernelSettings
 from mklcore.kernels.grams import GramStack
 from mklcore.kernels.operators import Capability
 from mklcore.parameters import check_choice, check_positive, check_whole

@@ -16,7 +16,8 @@ from mklcore.arrays import Array
 from mklcore.data.dataset import Dataset
 from mklcore.documented import documented
 from mklcore.errors import DataError, KernelError, ParameterError
-from mklcore.estimators.base import _BLOCK_MB, KernelClassifier, KernelEstimator, KernelRegressor
+from mklcore.estimators.base import _BLOCK_MB, KernelEstimator
+from mklcore.estimators.targets import KernelClassifier, KernelRegressor
 from mklcore.hkl.bases import Basis
 from mklcore.hkl.design import Design, HullRows, Matrices
 from mklcore.hkl.graph import Graph, Hull, Node, NodeWeights

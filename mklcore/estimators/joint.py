@@ -15,12 +15,9 @@ from sklearn.utils.validation import check_is_fitted
 from mklcore.arrays import Array
 from mklcore.documented import documented
 from mklcore.errors import DataError, ParameterError
-from mklcore.estimators.base import (
-    KernelClassifier,
-    KernelEstimator,
-    KernelSettings,
-    SeveralTargets,
-)
+from mklcore.estimators.base import KernelEstimator
+from mklcore.estimators.targets import KernelClassifier, SeveralTargets
+from mklcore.estimators.training_table import KernelSettings
 from mklcore.kernels.features import Nystroem
 from mklcore.lp.newton import fit_joint
 from mklcore.parameters import check_positive, check_whole

@@ -15,13 +15,9 @@ from mklcore.arrays import Array, Labels
 from mklcore.data.dataset import Dataset
 from mklcore.documented import documented
 from mklcore.errors import DataError, ParameterError
-from mklcore.estimators.base import (
-    KernelClassifier,
-    KernelEstimator,
-    KernelRegressor,
-    KernelSettings,
-    target_of,
-)
+from mklcore.estimators.base import KernelEstimator
+from mklcore.estimators.targets import KernelClassifier, KernelRegressor
+from mklcore.estimators.training_table import KernelSettings, target_of
 from mklcore.kernels.features import Nystroem
 from mklcore.kernels.operators import as_operator, is_operator, is_stored
 from mklcore.lp.interleaved import lacking

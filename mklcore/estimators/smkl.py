@@ -15,13 +15,9 @@ from sklearn.utils import check_random_state
 from mklcore.arrays import Array, Indices
 from mklcore.documented import documented
 from mklcore.errors import DataError, ParameterError, suppress_convergence_warnings
-from mklcore.estimators.base import (
-    KernelClassifier,
-    KernelEstimator,
-    KernelRegressor,
-    KernelSettings,
-    signs,
-)
+from mklcore.estimators.base import KernelEstimator
+from mklcore.estimators.targets import KernelClassifier, KernelRegressor, signs
+from mklcore.estimators.training_table import KernelSettings
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.functions import RBF, Linear
 from mklcore.kernels.grams import GramStack

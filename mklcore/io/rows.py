@@ -34,8 +34,8 @@ from sklearn.base import is_classifier
 from mklcore._lazy import import_extra
 from mklcore.arrays import Array, one_blas_thread
 from mklcore.errors import DataError, MKLError, ParameterError
-from mklcore.estimators.base import signs
 from mklcore.estimators.lp import LpMKLClassifier, LpMKLRegressor
+from mklcore.estimators.targets import signs
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.features import FeatureMap, Features, Nystroem
 from mklcore.lp.reweighting import certifies
