@@ -1,17 +1,66 @@
-"""How far a choice of few kernels is from the best choice of as many, in words."""
+"""How far a choice of few kernels is from the best choice of as many: searched, and in words."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
+from mklcore.arrays import Array
 from mklcore.figures import captions, style
-from mklcore.paths.path import Path
+from mklcore.io.catalog import ESTIMATORS
+from mklcore.paths.path import Path, fit_path
 
 _SAME = 1e-6  # share of an objective by which equal ones may differ
 _NAMED = 3  # most kernels that a sentence names on one side
+_OF_PURSUIT = ("n_kernels", "loss")  # parameters of MKL-GOMP that a search has otherwise
+MOST_SIZES = 10  # sizes of a path whose best choices are searched for
 Named = Callable[[str], str]
+
+
+def is_searched(path: Path) -> bool:
+    """Whether the best choices of as many kernels can be searched for: along s, with squared loss
+    and kernels that are not approximated.
+    """
+    model = path.estimators[0]
+    is_exact = getattr(model, "approximation", None) is None
+    return path.param == "s" and is_exact and bool(np.isfinite(path.dual_gap).any())
+
+
+def best_choices(path: Path, X: Any, y: Any, callback: Callable[[int, int], Any]) -> Path:
+    """The best kernels for the sizes of a path of MKL-GOMP, on the rows ``X`` and the target ``y``
+    that it was fitted on: the smallest ``MOST_SIZES`` sizes, with the relaxations of a page.
+    """
+    model = path.estimators[0]
+    task = "binary" if hasattr(model, "classes_") else "regression"
+    shared = {name: own for name, own in model.get_params().items() if name not in _OF_PURSUIT}
+    unfitted = ESTIMATORS["best_k"].estimator(task, **shared)
+    sizes = np.unique(path.n_nonzero[path.n_nonzero > 0])[:MOST_SIZES]
+    return fit_path(unfitted, X, y, "s", sizes.tolist(), callback=callback)
+
+
+def excesses(best: Path, X: Any, y: Any, other: Path) -> Array:
+    """By which share the objective of the first k kernels of another method is above that of the
+    best k, for every size k of ``best`` (L,); NaN where no point of ``other`` uses as many.
+
+    ``X`` and ``y`` are the rows of ``best``. The first k kernels are the k largest weights at the
+    point of ``other`` that uses the fewest kernels, but at least k; the nearest to the point that
+    folds chose where several use as few. They are learned anew with the problem of ``best``.
+    """
+    found = np.full(len(best), np.nan)
+    if best.kernel_names != other.kernel_names:
+        return found
+    model = best.estimators[0]
+    problem = model.problem(*model.training_stack(X, y))
+    away = np.abs(np.arange(len(other)) - other.first_look)
+    for place, size in enumerate(best.n_nonzero):
+        enough = np.flatnonzero(other.n_nonzero >= size)
+        if enough.size:
+            point = min(enough, key=lambda k: (other.n_nonzero[k], away[k]))
+            first = np.argsort(-other.weights[point], kind="stable")[:size]
+            found[place] = problem.value(first) / best.objective[place] - 1.0
+    return np.maximum(found, 0.0)
 
 
 def behind_best(path: Path, index: int, best: Path | None = None, named: Named = str) -> str:
@@ -70,11 +119,17 @@ def _same_problem(path: Path, index: int, best: Path) -> int | None:
     """The point of ``best`` that solves the problem of this point, None where there is none."""
     if path.kernel_names != best.kernel_names:
         return None
-    lam = getattr(path.estimators[index], "lam", None)
-    for place, model in enumerate(best.estimators):
-        if model.lam == lam and best.n_nonzero[place] == path.n_nonzero[index]:
+    asked = _settings(path, index)
+    for place in range(len(best)):
+        if _settings(best, place) == asked and best.n_nonzero[place] == path.n_nonzero[index]:
             return place
     return None
+
+
+def _settings(path: Path, index: int) -> tuple[Any, ...]:
+    """What the problem of a point depends on, beside rows and kernels."""
+    model = path.estimators[index]
+    return getattr(model, "lam", None), getattr(model, "fit_intercept", None)
 
 
 def _exchanged(path: Path, index: int, best: Path, place: int, named: Named) -> str:

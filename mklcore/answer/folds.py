@@ -576,6 +576,8 @@ def _estimator_folds(
         estimator = estimator.copy_with("kernels", beside(estimator.kernels, few))
     if getattr(estimator, "tol", ROUGHLY) < ROUGHLY:
         estimator = estimator.copy_with("tol", ROUGHLY)
+    if one.way == "best_k":  # what a search proves is no matter of folds
+        estimator = estimator.copy_with("max_relaxations", 1)
 
     def fold(k: int) -> tuple[Array, Callable[[int], Array]]:
         train, left_out = known.folds[k]

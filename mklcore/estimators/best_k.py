@@ -63,17 +63,27 @@ class _BestSet(KernelSettings, KernelEstimator):
         settled = [int(value) for value in values] if param == "s" else values
         yield from super().along(stack, y, param, settled, attribute, start)
 
+    def problem(self, stack: Any, y: Array) -> BestK:
+        """Values and bounds of choices, for kernels and targets as ``training_stack`` gives them."""
+        Y, shift = self._columns(y)
+        problem = BestK(stack, Y - shift, self.lam)
+        problem.pulse = check_cancelled
+        return problem
+
+    def _columns(self, y: Array) -> tuple[Array, Array]:
+        """The target columns (n, T), and the means (T,) that are taken out of them."""
+        Y = np.column_stack(self._targets(y))
+        return Y, Y.mean(axis=0) if self.fit_intercept else np.zeros(Y.shape[1])
+
     def _solve(self, stack: GramStack, y: Array, warm: Any) -> None:
         """``warm`` is a fitted neighbour with another number of kernels: its choice is where the
         search starts.
         """
         started = time.perf_counter()
-        Y = np.column_stack(self._targets(y))
-        shift = Y.mean(axis=0) if self.fit_intercept else np.zeros(Y.shape[1])
+        Y, shift = self._columns(y)
         carried = getattr(warm, "_carry", None)
         is_same = isinstance(carried, BestK) and warm.lam == self.lam
-        problem = carried if is_same and carried is not None else BestK(stack, Y - shift, self.lam)
-        problem.pulse = check_cancelled
+        problem = carried if is_same and carried is not None else self.problem(stack, y)
         k = min(self.n_kernels, stack.n_kernels)
         starts = [] if warm is None else [problem.extended(warm.selected_.tolist(), k)]
         found = problem.search(k, starts, self.max_relaxations)

@@ -12,6 +12,7 @@ from mklcore.figures.bars import (
 from mklcore.figures.curves import (
     Curve as Curve,
     bound_curves as bound_curves,
+    choice_band as choice_band,
     comparison_plot as comparison_plot,
     eigenvalue_decay as eigenvalue_decay,
     gap_convergence as gap_convergence,

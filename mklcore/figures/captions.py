@@ -22,7 +22,7 @@ from mklcore.paths.scoring import ACCEPTED
 from mklcore.paths.scoring import SHARES as SHARES_OF_ROWS
 
 _CHOSEN = ("COMPLETE", "NO_GAIN", "EXHAUSTED", "BOUNDED")  # statuses of methods that choose kernels
-_PROVEN = 1e-6  # relative gap below which nothing is left to prove
+PROVEN = 1e-6  # relative gap below which nothing is left to prove
 
 SHARES = SHARES_OF_ROWS | {ACCEPTED}  # scores that are shares of rows
 SYMBOLS = {"lam": "λ"}
@@ -77,7 +77,7 @@ def certificate(path: Any, index: int) -> Line:
     if status.name == "PROVEN":
         return [["badge good", "✓ proven best"]]
     # kernels were chosen; another choice may be better
-    if status.name in _CHOSEN and gap > _PROVEN:
+    if status.name in _CHOSEN and gap > PROVEN:
         return [["badge none", f"○ the best is at most {style.percent(gap)} below"]]
     if status.ok:
         return [["badge good", f"✓ solved to {style.percent(gap)}"]]

@@ -204,6 +204,72 @@ def _still(path: Any, drawn: dict[str, Any], index: int | None, dark: bool) -> g
     return figure
 
 
+def choice_band(
+    path: Any, index: int | None = None, *, best: Any = None, dark: bool = False
+) -> go.Figure:
+    """The objective of a choice of s kernels along a path over s, and the bound that no choice of
+    as many is below.
+
+    The best choice lies in the band between the two. Filled marks are proven best; diamonds are the
+    values of ``best``, a path of the best k kernels for the same problem.
+    """
+    known = np.isfinite(np.asarray(path.dual_gap, dtype=float))
+    if not known.any():
+        return style.empty_figure("This method has no bound on the best choice.", dark)
+    order = np.flatnonzero(known)[np.argsort(np.asarray(path.values)[known], kind="stable")]
+    sizes = np.asarray(path.values, dtype=float)[order]
+    values = np.asarray(path.objective, dtype=float)[order]
+    bounds = values - np.asarray(path.dual_gap, dtype=float)[order]
+    gaps = np.asarray(path.relative_gap, dtype=float)[order]
+    is_proven = gaps <= captions.PROVEN
+    alt = (
+        f"Objective and bound over s from {style.number(sizes[0])} to {style.number(sizes[-1])}: "
+        f"the best choice is at most {style.percent(float(gaps.max()))} below; "
+        f"{int(is_proven.sum())} of {style.counted(len(sizes), 'choice')} proven best."
+    )
+    margin = {"l": 56, "r": 24, "t": 16, "b": 44}
+    figure = style.new_figure(alt, dark, style.SMALL_HEIGHT, margin=margin)
+    _band(figure, sizes, bounds, values, dark)
+    tone = style.theme(dark)
+    hover = "%{y:.4g} for %{x} kernels<extra></extra>"
+    dashes = {"color": tone.muted, "width": 1.5, "dash": "dash"}
+    _line(figure, sizes, bounds, "bound", dashes, hovertemplate=hover)
+    symbols = np.where(is_proven, "circle", "circle-open").tolist()
+    marker = {"symbol": symbols, "size": 8, "color": tone.ink}
+    solid = {"color": tone.ink, "width": 2}
+    look = {"mode": "lines+markers", "marker": marker, "hovertemplate": hover}
+    _line(figure, sizes, values, "value", solid, **look)
+    if best is not None:
+        figure.add_scatter(
+            x=best.n_nonzero,
+            y=best.objective,
+            mode="markers",
+            name="best found",
+            marker={"symbol": "diamond-open", "size": 13, "color": tone.ink},
+            hovertemplate="best found: %{y:.4g} for %{x} kernels<extra></extra>",
+        )
+    figure.layout.xaxis = axes.whole("kernels s", sizes[0], sizes[-1]).plotly(dark)
+    figure.layout.yaxis = style.axis("objective", dark)
+    if index is not None:
+        place = float(path.values[captions.checked(path, index)])
+        figure.add_vline(place, name="cursor", line={"color": tone.ink, "width": 1.5})
+    return figure
+
+
+def _band(figure: go.Figure, x: Array, low: Array, high: Array, dark: bool) -> None:
+    """Shade what lies between two lines."""
+    figure.add_scatter(
+        x=np.append(x, x[::-1]),
+        y=np.append(high, low[::-1]),
+        fill="toself",
+        fillcolor=style.faded(style.theme(dark).grey, 0.3),
+        line={"width": 0},
+        mode="lines",
+        hoverinfo="skip",
+        name="the best is in here",
+    )
+
+
 # One fit, one matrix, one model
 
 

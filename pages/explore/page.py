@@ -250,6 +250,8 @@ def cursor(
             effects = found.effects_along[index] if exact is None else exact[1]
             spot = players.where(point, index)
             pictures.column(found, point.estimators[index], params, picked(found), effects, spot)
+        elif params.look == "path":
+            pictures.choices(found, params.of(*ANSWER), point, index)
         elif params.look == "inside":
             pictures.inside(found, point, index, params)
         players.weights_table(point, path, index)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
+from mklcore.answer.choices import alternatives, behind_best, is_searched
 from mklcore.answer.exploration import Exploration
 from mklcore.answer.terms import (
     column_effect,
@@ -23,6 +24,7 @@ from mklcore.errors import MKLError
 from mklcore.estimators.calibration import reliability
 from mklcore.figures import (
     captions,
+    choice_band,
     class_weights,
     column_dots,
     column_figure,
@@ -330,6 +332,81 @@ def path(along: Path, index: int, plain: tuple[tuple[str, float], ...] = ()) -> 
                 if drawn is not None:
                     players.chart(key, drawn)
     return kernels
+
+
+def choices(found: Exploration, params: Params, point: Path, index: int) -> None:
+    """Draw how far the kernels at the cursor are from the best choice of as many, and the choices
+    that are nearly as good.
+    """
+    along = found.path
+    if along.param != "s" or not np.isfinite(point.relative_gap[index]):
+        return
+    is_search = hasattr(point.estimators[index], "alternatives_")
+    place = st.container()
+    best = None
+    if not is_search and is_searched(along):
+        best = searched(params)
+    known = point if is_search else best
+    with place:
+        said = behind_best(point, index, best, bold)
+        st.markdown(f"**How far from the best choice?** {said}")
+        cursor = index if point is along else None
+        make = partial(choice_band, along, cursor, best=best)
+        drawing.figure(make, "Value and bound", "choice_band", small=True)
+        diamonds = "" if best is None else " Diamonds: the best choices that were found."
+        st.caption(
+            "Line: the objective of the chosen kernels. Dashes: no choice of as many is below. "
+            f"Filled: proven best.{diamonds} This is about the rows that were learned from: the "
+            "best choice need not predict better."
+        )
+    if known is None:
+        return
+    sizes = known.n_nonzero.tolist()
+    size = int(point.n_nonzero[index])
+    if size in sizes:
+        nearly_as_good(known, sizes.index(size))
+
+
+def searched(params: Params) -> Path | None:
+    """The best choices, where they are known; else the button that asks for them."""
+    known = answers.known_choices(params)
+    found: list[Path] = []
+    if known is not None:
+        return known
+    drawing.request(
+        "Search for the best choices",
+        "best_choices",
+        answers.best_choices,
+        params,
+        found.append,
+        icon=":material/search:",
+        help="Branch and bound over all choices of as many kernels, for every size of the path.",
+    )
+    return found[0] if found else None
+
+
+def nearly_as_good(best: Path, index: int) -> None:
+    """List the choices within 1 % of the best that a search has met."""
+    model = best.estimators[index]
+    found = alternatives(best, index)
+    if best.statuses[index].name != "PROVEN":
+        st.caption(
+            f"The search ended after {style.counted(model.max_relaxations, 'relaxation')}: the "
+            "method **Best k kernels** takes more where you ask for them, under More."
+        )
+    if len(found) < 2:
+        st.caption("The search met no other choice of as many kernels within 1 % of this one.")
+        return
+    others = len(found) - 1
+    do = "choice of as many kernels does" if others == 1 else "choices of as many kernels do"
+    st.markdown(
+        f"**{others} other {do} nearly as well**: within 1 % of the best, among those that the "
+        "search met."
+    )
+    rows = [{"kernels": ", ".join(names), "above the best": share} for names, share in found]
+    config = {"above the best": st.column_config.NumberColumn(format="percent")}
+    alt = "Choices of kernels within 1 % of the best, the best first"
+    st.dataframe(rows, hide_index=True, column_config=config, alt=alt)
 
 
 # Inside

@@ -44,6 +44,14 @@ def toy_path(n_values=5, families=("rbf",) * 3 + ("linear",) * 6, stopped=(), **
     )
 
 
+def bounded(gaps=(0.0, 0.1, np.nan)) -> Fields:
+    """Choices of one, two and three kernels, one of them proven best, and one without a bound."""
+    objective = np.array([3.0, 2.0, 1.0])
+    gaps = np.array(gaps)
+    more = {"dual_gap": gaps * objective, "relative_gap": gaps, "n_nonzero": np.arange(1, 4)}
+    return toy_path(3, values=np.arange(1.0, 4.0), objective=objective, **more)
+
+
 def history(*gaps: float | None) -> list[Fields]:
     return [
         Fields(iteration=k, relative_gap=gap, solves=2, seconds=0.1) for k, gap in enumerate(gaps)
@@ -134,6 +142,7 @@ def every_figure(dark: bool) -> dict[str, go.Figure]:
         "class_weights": figures.class_weights([[0.5, 0.0, 0.2], [0.1, 0.7, 0.0]], "ab", NAMES, dark=dark),
         "weight_path": figures.weight_path(path, 2, dark=dark),
         "score_path": figures.score_path(path, 2, references=[("linear", 0.8)], dark=dark),
+        "choice_band": figures.choice_band(bounded(), 1, best=bounded(), dark=dark),
         "gap_convergence": figures.gap_convergence(history(0.5, 0.01), dark=dark),
         "gram_heatmap": figures.gram_heatmap(gram, [0, 1, 0, 1, 0, 1], dark=dark),
         "alignment_heatmap": figures.alignment_heatmap(gram, "abcdef", dark=dark),
@@ -265,6 +274,7 @@ def test_what_does_not_fit_together_is_refused_and_nothing_is_said_in_words():
         (figures.term_bars([]), "no column has a share"),
         (figures.gap_convergence(history(None)), "no certificate"),
         (figures.gap_convergence([]), "no certificate"),
+        (figures.choice_band(bounded([np.nan] * 3)), "no bound"),
     ):
         assert words in figure.layout.meta["alt"]
         assert words in figure.layout.annotations[0].text

@@ -11,10 +11,12 @@ import numpy as np
 import pytest
 
 import mklcore as mkl
+from mklcore.answer.choices import behind_best
 from mklcore.answer.exploration import Exploration
 from mklcore.answer.folds import Asked
 from mklcore.answer.verdict import rounded
 from mklcore.figures import captions, style
+from pages.explore import pictures
 from pages.shared.export import saved
 from pages.shared.private_streamlit import plain
 from pages.shared.session import parameters
@@ -269,6 +271,20 @@ def test_every_method_ends_with_its_certificate_or_says_that_it_has_none(algorit
     assert METHODS[algorithm].cannot_tell in words(app)
     if algorithm == "gomp":
         assert "needs a target" in words(explore(data="ring", algorithm=algorithm))
+
+
+def test_a_greedy_choice_has_its_bound_and_the_best_choices_are_searched_for_on_request():
+    app = explore(data="diabetes", algorithm="gomp", look="path", rows="100", **FEW)
+    path = answer_of(app).path
+    index = path.first_look
+    assert behind_best(path, index, None, pictures.bold) in words(app)
+    assert "nearly as" not in words(app)
+    press(app, "best_choices")
+    best = answers.best_choices(memory(app).params.of(*parameters.ANSWER)).value
+    assert best.kernel_names == path.kernel_names
+    assert np.all(best.objective <= path.objective[: len(best)] * (1 + 1e-9))
+    assert behind_best(path, index, best, pictures.bold) in words(app)
+    assert ("nearly as well" in words(app)) != ("met no other choice" in words(app))
 
 
 @every("algorithm", ["lp", "gomp", "smkl"])

@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 
 import mklcore as mkl
-from mklcore.answer.choices import alternatives, behind_best
+from mklcore.answer.choices import (
+    alternatives,
+    behind_best,
+    best_choices,
+    excesses,
+    is_searched,
+)
 from mklcore.figures import captions
 from mklcore.sparse.best_k import BestK, proved_bound
 from mklcore.verify import report
@@ -152,3 +158,13 @@ def test_a_sentence_says_how_far_a_greedy_choice_is_from_the_best():
     assert alone.startswith("The objective of the best 2 kernels is at most ")
     assert behind_best(greedy, 1, other) == alone
     assert alternatives(best, 1)[0] == (names[:2], 0.0)
+    assert is_searched(greedy)
+    searched = best_choices(greedy, X, a + b, lambda *_: None)
+    np.testing.assert_allclose(searched.objective, best.objective)
+    above = excesses(best, X, a + b, greedy)
+    np.testing.assert_allclose(above, greedy.objective / best.objective - 1.0, atol=1e-12)
+    cut = mkl.fit_path(
+        mkl.GOMPRegressor(lam=0.1, kernels=kernels, n_kernels=2), X, a + b, "lam", [0.1]
+    )
+    assert not is_searched(cut)
+    assert np.isnan(excesses(best, X, a + b, cut)).tolist() == [False, False, True]

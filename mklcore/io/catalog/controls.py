@@ -161,6 +161,14 @@ def jitter(parameters: dict[str, Any], stack: Any, alignment: Any) -> dict[str, 
     return parameters
 
 
+RELAXATIONS = 20  # of a search for one size: a page answers in seconds
+
+
+def relaxations(parameters: dict[str, Any], stack: Any, alignment: Any) -> dict[str, Any]:
+    """A page takes fewer relaxations than the library does, unless a person asks for more."""
+    return {"max_relaxations": RELAXATIONS} | parameters
+
+
 SHAPES = {
     "gaussian": ("b", "gaussian_b"),
     "anova": ("b", "anova_b"),

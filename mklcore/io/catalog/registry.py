@@ -244,7 +244,7 @@ ESTIMATORS: dict[str, Algorithm] = {
                     "max_relaxations",
                     "Relaxations",
                     "integer",
-                    200,
+                    controls.RELAXATIONS,
                     "More: the search goes on for longer, and proves more choices to be the best.",
                     1,
                     5000,
@@ -279,6 +279,7 @@ ESTIMATORS: dict[str, Algorithm] = {
                     "s",
                 ),
             ),
+            prepare=controls.relaxations,
         ),
         Algorithm(
             "greedy",

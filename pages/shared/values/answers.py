@@ -21,6 +21,7 @@ from typing import Any
 
 from sklearn.base import clone
 
+from mklcore.answer import choices
 from mklcore.answer.exploration import Exploration
 from mklcore.answer.explore import STAGES, stages
 from mklcore.answer.folds import Asked, Judged, machine
@@ -327,6 +328,43 @@ def best_known(params: Params) -> Exploration | None:
     """The answer as far as it is known by now: with trees beside it once they are there."""
     found = work.peek(("further", key(params))) or work.peek(("answer", key(params)))
     return None if found is None else found.value
+
+
+def known_choices(params: Params) -> Path | None:
+    """The best choices of as many kernels as MKL-GOMP takes, where they are known by now: from
+    `best_choices`, or from the answer of "Best k kernels".
+    """
+    found = work.peek(("best choices", key(params)))
+    if found is not None:
+        path: Path = found.value
+        return path
+    shared = {control.name for control in METHODS["best_k"].controls}
+    settings = tuple(pair for pair in params.settings if pair[0] in shared)
+    for over in ("", "s"):
+        beside = replace(params, algorithm="best_k", path=over, settings=settings)
+        known = best_known(beside)
+        if known is not None and known.path.param == "s":
+            return known.path
+    return None
+
+
+def best_choices(params: Params, asked: bool = True) -> Found:
+    """The best choices of as many kernels as MKL-GOMP takes along its path: a `Path`."""
+    whole = get(params, asked)
+    if not isinstance(whole, Ready):
+        return whole
+    found: Exploration = whole.value
+
+    def make(progress: Callable[..., None]) -> Path:
+        def tick(done: int, total: int) -> None:
+            progress(done / total, f"{done} of {total} sizes")
+
+        rows = found.dragged
+        with one_blas_thread(), suppress_convergence_warnings():
+            return choices.best_choices(found.path, found.asked.given(rows), rows.y, tick)
+
+    name = ("best choices", key(params))
+    return work.get(name, make, title="Best choices", asked=asked, seconds=10.0)
 
 
 # The methods of Compare
