@@ -33,7 +33,7 @@ HULL_PENALTIES = (0.3, 0.1, 0.03)
 MOST_LEVELS = 40  # of a category that are offered for a row
 
 
-class Session:
+class OpenedTable:
     """One table on the page: ``open`` or ``sample`` it, ``answer`` it, ask for a ``row``, the
     ``hull`` and the model.
 

@@ -1,4 +1,4 @@
-"""The page without a server: what is written, what is refused, and what its session in Python
+"""The page without a server: what is written, what is refused, and what the opened table in Python
 answers.
 """
 
@@ -12,7 +12,7 @@ import pandas
 import pytest
 
 import mklcore as mkl
-from mklcore.answer.in_browser import Session
+from mklcore.answer.in_browser import OpenedTable
 from mklcore.errors import DataError, ParameterError
 from mklcore.io import launcher
 
@@ -35,14 +35,14 @@ def mixed(target="kind"):
 
 @pytest.fixture(scope="module")
 def answered():
-    session = Session()
+    opened_table = OpenedTable()
     stages = []
-    opened = json.loads(session.open(mixed()))
-    found = json.loads(session.answer("kind", "owner", lambda *stage: stages.append(stage)))
-    return session, opened, found, stages
+    opened = json.loads(opened_table.open(mixed()))
+    found = json.loads(opened_table.answer("kind", "owner", lambda *stage: stages.append(stage)))
+    return opened_table, opened, found, stages
 
 
-def test_a_session_answers_as_explore_does(answered):
+def test_an_opened_table_answers_as_explore_does(answered):
     _, opened, found, stages = answered
     assert opened == {
         "columns": ["size", "colour", "day", "gaps", "owner", "kind"],
@@ -58,28 +58,28 @@ def test_a_session_answers_as_explore_does(answered):
 
 
 def test_a_row_is_taken_apart_and_the_model_comes_back_from_its_file(answered):
-    session, _, found, _ = answered
+    opened_table, _, found, _ = answered
     said = json.loads(
-        session.row(json.dumps({field["name"]: field["value"] for field in found["row"]}))
+        opened_table.row(json.dumps({field["name"]: field["value"] for field in found["row"]}))
     )
-    X = session.table.X
+    X = opened_table.table.X
     whole = said["base"] + sum(value for _, value in said["parts"])
-    assert said["prediction"] == session.found.model.predict(X[:1])[0]
+    assert said["prediction"] == opened_table.found.model.predict(X[:1])[0]
     np.testing.assert_allclose(
-        whole, session.found.model.decision_function(X[:1])[0], rtol=1e-6, atol=1e-9
+        whole, opened_table.found.model.decision_function(X[:1])[0], rtol=1e-6, atol=1e-9
     )
-    again = mkl.load_model(io.BytesIO(session.model()))
-    np.testing.assert_array_equal(again.predict(X), session.found.model.predict(X))
+    again = mkl.load_model(io.BytesIO(opened_table.model()))
+    np.testing.assert_array_equal(again.predict(X), opened_table.found.model.predict(X))
 
 
-def test_a_session_draws_a_hull_and_refuses_in_sentences(answered):
-    session, _, found, _ = answered
+def test_an_opened_table_draws_a_hull_and_refuses_in_sentences(answered):
+    opened_table, _, found, _ = answered
     assert found["hull"]
-    assert "hull" in json.loads(session.hull())["page"]
+    assert "hull" in json.loads(opened_table.hull())["page"]
     with pytest.raises(DataError, match="column"):
-        session.row('{"size": "1"}')
+        opened_table.row('{"size": "1"}')
     with pytest.raises(DataError):
-        Session().open(b"\x00\x01" * 40)
+        OpenedTable().open(b"\x00\x01" * 40)
 
 
 def pyodide(folder, missing=""):

@@ -134,9 +134,12 @@ class Playground {
       return;
     }
     if (id <= this.shown) return;
+    const isFirst = !this.answer;
     Object.assign(this, { shown: id, answer: message, others: null, folds: null });
     this.times[kind].push(message.ms);
     if (kind === "coarse") this.draws = message.ms > SLOW ? DRAWS / 2 : DRAWS;
+    // A guess can be revealed before there is an answer.
+    if (isFirst && this.state.mode === "revealed") this.toBest();
     if (this.state.along) this.state.k = message.ks[this.bestCost(nearest(message.ps, this.state.i))];
     this.draw();
     if (kind === "fine") this.times.release.push(performance.now() - this.released);
@@ -301,6 +304,13 @@ class Playground {
     if (along && this.answer) k = this.answer.ks[this.bestCost(nearest(this.answer.ps, i))];
     Object.assign(this.state, { i, k: k ?? this.state.k, along });
     this.draw();
+  }
+
+  // Go to the best point, where it is known.
+  toBest() {
+    if (!this.answer) return;
+    const { i, k } = this.least(this.curve());
+    Object.assign(this.state, { i, k, along: true });
   }
 
   get mapTop() {
@@ -599,10 +609,10 @@ class Playground {
     this.by(".first").onclick = () => {
       const { mode, guess } = this.state;
       if (mode !== "guessing") Object.assign(this.state, { mode: "guessing", guess: null });
-      else if (guess === null || !this.answer) this.state.mode = "";
+      else if (guess === null) this.state.mode = "";
       else {
-        const { i, k } = this.least(this.curve());
-        Object.assign(this.state, { mode: "revealed", i, k, along: true });
+        this.state.mode = "revealed";
+        this.toBest();
       }
       this.draw();
       this.remember();

@@ -12,7 +12,7 @@ async function workerOf() {
   return new Worker(URL.createObjectURL(new Blob([source], { type: "text/javascript" })));
 }
 
-// Call the session in Python; only the newest call is listened to.
+// Call the opened table in Python; only the newest call is listened to.
 async function call(method, ...values) {
   const id = ++calls;
   document.body.classList.add("stale");

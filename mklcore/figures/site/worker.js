@@ -1,12 +1,12 @@
 // Python in a worker: it loads Pyodide and the library once, and answers one call after the other.
-let session;
+let opened;
 async function begin({ pyodide, packages, archive, origin }) {
   importScripts(new URL(pyodide + "pyodide.js", origin));
   const python = await loadPyodide({ indexURL: String(new URL(pyodide, origin)) });
   await python.loadPackage(packages, { messageCallback: () => {} });
   const library = await (await fetch(new URL(archive, origin))).arrayBuffer();
   python.unpackArchive(library, "zip", { extractDir: "/home/pyodide" });
-  return { python, session: python.runPython("from mklcore.answer.in_browser import Session; Session()") };
+  return { python, table: python.runPython("from mklcore.answer.in_browser import OpenedTable; OpenedTable()") };
 }
 
 // An error of the library is a sentence for a person; of any other the last line is shown, as a fault of ours.
@@ -20,13 +20,13 @@ function sentence(error) {
 
 onmessage = async ({ data: { id, name, values, settings } }) => {
   try {
-    session ??= begin(settings);
-    const { python, session: own } = await session;
+    opened ??= begin(settings);
+    const { python, table } = await opened;
     postMessage({ id, stage: ["", 0, 1] });
     const given = [...values];
     if (name === "open") given[0] = python.globals.get("bytes")(python.toPy(given[0]));
     if (name === "answer") given.push((done, total, stage) => postMessage({ id, stage: [stage, done, total] }));
-    const found = own[name](...given);
+    const found = table[name](...given);
     const value = typeof found === "string" ? JSON.parse(found) : found.toJs();
     postMessage({ id, value });
   } catch (error) {
