@@ -1,8 +1,8 @@
-"""Arrays in, plotly figures out: nothing is shown here, and nothing is solved.
+"""Plotly figures of arrays: nothing is displayed here, and nothing is solved.
 
-Every function takes ``dark`` for the theme and leaves its alternative text in
-``figure.layout.meta["alt"]``. What moves in a browser is in ``player_data`` and ``hulls`` as JSON
-for the ``players``, and as whole pages in ``one_file``.
+Every function takes ``dark`` for the theme and stores its alternative text in
+``figure.layout.meta["alt"]``. ``player_data`` and ``hulls`` hold the JSON of the interactive
+``players``, and ``one_file`` whole pages of them.
 """
 
 from mklcore._lazy import lazily as _lazily

@@ -1,4 +1,4 @@
-"""Arrays in, plotly figures out: nothing is shown here, and nothing is solved."""
+"""Plotly figures of arrays: nothing is displayed here, and nothing is solved."""
 
 from mklcore.figures.bars import (
     compare_weights as compare_weights,

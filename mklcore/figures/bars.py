@@ -1,6 +1,4 @@
-"""Bars and marks, one row each: kernel weights, terms, relevance of columns, one prediction taken
-apart.
-"""
+"""Horizontal bars and marks in rows: kernels, terms, columns, and parts of one prediction."""
 
 from __future__ import annotations
 
@@ -22,15 +20,16 @@ MOST_TERMS = 15
 MOST_COLUMNS = 16
 MOST_STEPS = 12
 MOST_VARIABLES = 20
-WORDS = {"rbf": "RBF", "hkl": "node of a hull"}  # families under another word
+FAMILY_WORDS = {"rbf": "RBF", "hkl": "node of a hull"}
 BASE = "no column known"
+NEGLIGIBLE = 5e-4  # largest share of all other kernels that is not worth a row
 
 
 def row_bars(
     alt: str,
     values: Any,
     names: Sequence[str],
-    hues: Sequence[str],
+    colours: Sequence[str],
     title: str,
     hover: str,
     dark: bool,
@@ -39,24 +38,30 @@ def row_bars(
     limits: Sequence[float] | None = None,
     **bars: Any,
 ) -> go.Figure:
-    """A horizontal bar per row with its name beside it, cut to ``letters``; ``hover`` knows the
-    whole name, %{text}.
-    """
-    bars = {"text": [style.short(name, 60) for name in names], "textposition": "none", **bars}
+    """A bar per row beside its name, cut to ``letters``; %{text} of ``hover`` is the whole name."""
+    height = 70 + ROW_HEIGHT * len(names)
     figure = style.new_figure(
-        alt, dark, height=70 + ROW_HEIGHT * len(names), bargap=0.3, margin={"l": 8, "t": 8}
+        alt,
+        dark,
+        height,
+        bargap=0.3,
+        margin={"l": 8, "t": 8},
     )
+    defaults = {"text": [style.short(name, 60) for name in names], "textposition": "none"}
     figure.add_bar(
         x=values,
         y=np.arange(len(names)),
         orientation="h",
         hovertemplate=hover,
-        marker={"color": list(hues), "line": {"width": 0}},
-        **bars,
+        marker={"color": list(colours), "line": {"width": 0}},
+        **defaults | bars,
     )
     figure.layout.xaxis = style.axis(title, dark, range=limits)
     figure.layout.yaxis = style.row_axis(style.shorts(names, letters), dark)
     return figure
+
+
+# Kernels
 
 
 def weights_bar(
@@ -71,35 +76,27 @@ def weights_bar(
 ) -> go.Figure:
     """Kernel weights θ as horizontal bars, the largest on top.
 
-    ``weights`` (M,); ``peaks`` (M,) or (L, M), the weights along a path: they fix the order, the
-    colours and the axis. At most ``limit`` bars are drawn and the alternative text counts the
-    others. Weights that are not ``certified`` are drawn hollow. Raises ``ParameterError`` where the
-    lengths disagree.
+    ``weights`` (M,); ``peaks`` (M,) or (L, M) are the weights along a path, which determine the
+    order, the colours and the axis. At most ``limit`` bars are drawn, and the alternative text
+    counts the others. Weights that are not ``certified`` are drawn hollow. Raises
+    ``ParameterError`` where the lengths disagree.
     """
     theta = style.shaped("Weights", weights, len(names))
     if theta.size == 0:
         return style.empty_figure("No kernel yet. Add one on the Kernels page.", dark)
     highest = style.peak_weights(theta if peaks is None else peaks, theta.size)
     used = int(np.count_nonzero(theta > 0))
+    have = "has" if used == 1 else "have"
+    alt = (
+        f"Kernel weights. {used} of {style.counted(theta.size, 'kernel')} {have} a positive "
+        f"weight; the largest are {leaders(theta, names)}."
+    )
+    if theta.size > limit:
+        alt += f" {style.counted(theta.size - limit, 'smaller kernel')} left out."
+    if not certified:
+        alt += " These weights are provisional: the solver has not reached its tolerance."
     shown = np.argsort(-highest, kind="stable")[:limit]
     colours = style.kernel_colours(families, highest, dark)
-    alt = (
-        (
-            f"Kernel weights. {used} of {style.counted(theta.size, 'kernel')} "
-            f"{'has' if used == 1 else 'have'} a positive weight; the largest are "
-            f"{leaders(theta, names)}."
-        )
-        + (
-            f" {style.counted(theta.size - limit, 'smaller kernel')} left out."
-            if theta.size > limit
-            else ""
-        )
-        + (
-            ""
-            if certified
-            else " These weights are provisional: the solver has not reached its tolerance."
-        )
-    )
     figure = row_bars(
         alt,
         theta[shown],
@@ -108,14 +105,11 @@ def weights_bar(
         "weight θ",
         "%{text}<br>θ = %{x:.3g}<extra></extra>",
         dark,
-        limits=[0, 1.05 * (float(highest.max()) or 1.0)],
+        limits=[0, 1.05 * style.positive_or_one(highest)],
     )
     if not certified:
-        bars = figure.data[0]
-        bars.marker = {
-            "color": style.TRANSPARENT,
-            "line": {"color": bars.marker.color, "width": 1.5},
-        }
+        outline = {"color": figure.data[0].marker.color, "width": 1.5}
+        figure.update_traces(marker={"color": style.TRANSPARENT, "line": outline})
     return figure
 
 
@@ -128,20 +122,19 @@ def kernels_by_column(
     *,
     dark: bool = False,
 ) -> go.Figure:
-    """One row per column with a mark per kernel of it at its entry of ``values`` (M,); the largest
-    columns first.
+    """A row per column of the table with a mark per kernel of it, at its entry of ``values`` (M,).
 
-    ``groups`` name the kernels of every column, ``title`` is that of the axis. A family has one hue
-    and one mark.
+    ``groups`` holds the kernels of each column; columns with the largest entries come first.
+    ``title`` is that of the axis. A family has one hue and one mark.
     """
-    heights = np.nan_to_num(style.shaped("Values", values, len(names)))
-    ranked = sorted(groups, key=lambda name: -max(heights[m] for m in groups[name]))
+    places = np.nan_to_num(style.shaped("Values", values, len(names)))
+    largest = {name: max(places[m] for m in members) for name, members in groups.items()}
+    ranked = sorted(groups, key=lambda name: -largest[name])
     shown = ranked[:MOST_COLUMNS]
-    rest = len(ranked) - MOST_COLUMNS
-    alt = (
-        f"Kernels of {style.counted(len(ranked), 'column')}, {title}: the largest are "
-        f"{leaders(heights, names)}.{f' {rest} columns with smaller ones are left out.' if rest > 0 else ''}"
-    )
+    count = style.counted(len(ranked), "column")
+    alt = f"Kernels of {count}, {title}: the largest are {leaders(places, names)}."
+    if len(ranked) > len(shown):
+        alt += f" {len(ranked) - len(shown)} columns with smaller ones are left out."
     figure = style.new_figure(
         alt,
         dark,
@@ -150,41 +143,146 @@ def kernels_by_column(
         showlegend=True,
         legend={"orientation": "h", "x": 0, "y": 1.0, "yanchor": "bottom", "yref": "paper"},
     )
-    place = {m: row for row, name in enumerate(shown) for m in groups[name]}
+    rows: dict[int, int] = {}
+    for row, name in enumerate(shown):
+        rows |= dict.fromkeys(groups[name], row)
     for family, symbol in zip(dict.fromkeys(families), cycle(style.GLYPHS), strict=False):
-        mine = [m for m in place if families[m] == family]
-        if mine:
-            figure.add_scatter(
-                x=heights[mine],
-                y=[place[m] for m in mine],
-                mode="markers",
-                name=WORDS.get(family, family),
-                marker={"symbol": symbol, "size": 9, "color": style.family_shade(family, 0, dark)},
-                customdata=mine,
-                text=[style.short(names[m], 60) for m in mine],
-                hovertemplate="%{text}: %{x:.3f}<extra></extra>",
-            )
+        members = [m for m in rows if families[m] == family]
+        if not members:
+            continue
+        colour = style.family_shade(family, 0, dark)
+        figure.add_scatter(
+            x=places[members],
+            y=[rows[m] for m in members],
+            mode="markers",
+            name=FAMILY_WORDS.get(family, family),
+            marker={"symbol": symbol, "size": 9, "color": colour},
+            customdata=members,
+            text=[style.short(names[m], 60) for m in members],
+            hovertemplate="%{text}: %{x:.3f}<extra></extra>",
+        )
     figure.layout.xaxis = style.axis(title, dark, rangemode="tozero")
-    figure.layout.yaxis = {**style.row_axis(style.shorts(list(shown), 34), dark), "showgrid": True}
+    figure.layout.yaxis = style.row_axis(style.shorts(shown, 34), dark) | {"showgrid": True}
     return figure
 
 
-def relevance_bars(relevance: Any, names: Sequence[str], *, dark: bool = False) -> go.Figure:
-    """How much each variable carries, as shares: sum of ||beta_v||^2 over the nodes that touch it,
-    ``relevance`` (p,).
+def compare_weights(
+    models: Mapping[str, Any],
+    *,
+    most: int = 12,
+    dark: bool = False,
+) -> go.Figure:
+    """The shares of kernels in each of several models, comparable across methods.
 
-    An interaction counts for each of its variables, so shares may add up to more than one.
+    ``models`` maps names to fitted estimators or answers. Weights of different methods have
+    different units (the weight of a kernel, the norm of a function, one per class). So a share is
+    that of the standard deviations of f_m over the background rows of a model, or that of the
+    weights for models of precomputed Gram matrices. The ``most`` kernels with the largest shares
+    are drawn, and the sum of the others is one row.
+    """
+    shares = {}
+    families: dict[str, str] = {}
+    for label, answer_or_model in models.items():
+        model = getattr(answer_or_model, "model", answer_or_model)
+        shares[label] = kernel_shares(model)
+        families |= dict(zip(model.kernel_names_, model.kernel_families_, strict=True))
+    if not shares:
+        raise ParameterError(
+            "compare_weights takes fitted models by name, as in {'p = 1': model}; got none."
+        )
+    largest: dict[str, float] = {}
+    for of_model in shares.values():
+        for name, share in of_model.items():
+            largest[name] = max(largest.get(name, 0.0), share)
+    used = [name for name in largest if largest[name] > 0.0]
+    shown = sorted(used, key=lambda name: -largest[name])[:most]
+    table = {}
+    others = {}
+    sentences = []
+    for label, of_model in shares.items():
+        row = [of_model.get(name, 0.0) for name in shown]
+        table[label] = row
+        others[label] = 1.0 - sum(row)
+        sentences.append(f"{label}: {leaders(np.array(row), shown)}.")
+    rows = list(shown)
+    colours = [style.family_shade(families[name], 0, dark) for name in shown]
+    if max(others.values()) > NEGLIGIBLE:
+        rows.append("all others")
+        colours.append(style.theme(dark).grey)
+    figure = style.new_figure(
+        f"Shares of kernels. {' '.join(sentences)}",
+        dark,
+        90 + ROW_HEIGHT * len(rows),
+        margin={"l": 8, "r": 16, "t": 40, "b": 40},
+    )
+    limits = [0.0, 1.05 * max(*largest.values(), *others.values())]
+    width = 1.0 / len(shares)
+    for k, (label, row) in enumerate(table.items()):
+        suffix = str(k + 1) if k else ""
+        figure.add_bar(
+            x=[*row, others[label]][: len(rows)],
+            y=list(range(len(rows))),
+            orientation="h",
+            marker={"color": colours},
+            xaxis=f"x{suffix}",
+            name=label,
+            customdata=[style.short(name, 60) for name in rows],
+            showlegend=False,
+            hovertemplate="%{customdata}: %{x:.1%}<extra></extra>",
+        )
+        left = k * width + (0.02 if k else 0.0)
+        scale = {
+            "range": limits,
+            "tickformat": ".0%",
+            "nticks": 4,
+            "domain": [left, (k + 1) * width],
+        }
+        figure.layout[f"xaxis{suffix}"] = style.axis(style.short(label, 28), dark, **scale)
+    figure.layout.yaxis = style.row_axis([style.short(name, 34) for name in rows], dark)
+    return figure
+
+
+def kernel_shares(model: Any) -> dict[str, float]:
+    """The share of every kernel, by name, in the decision of a fitted model; they sum to 1."""
+    rows = getattr(model, "background_", None)
+    if rows is None:
+        sizes = np.atleast_2d(np.asarray(model.weights_, dtype=float)).mean(axis=0)
+    else:
+        columns = getattr(model, "feature_names_in_", None)
+        if columns is not None:
+            rows = DataFrame(rows, columns=columns)
+        parts = np.asarray(model.contributions(rows))
+        per_class = parts.reshape(*parts.shape[:2], -1)
+        sizes = per_class.std(axis=1).mean(axis=1)
+    shares = sizes / (float(sizes.sum()) or 1.0)
+    return dict(zip(model.kernel_names_, shares.tolist(), strict=True))
+
+
+# Columns, terms and words
+
+
+def relevance_bars(
+    relevance: Any,
+    names: Sequence[str],
+    *,
+    dark: bool = False,
+) -> go.Figure:
+    """Relevance (p,) of each variable of a hull, as a share of the largest.
+
+    The relevance is the sum of ||beta_v||^2 over the nodes that contain the variable. An
+    interaction counts for each of its variables, so relative shares may add up to more than one.
     """
     values = style.shaped("Relevance", relevance, len(names))
     order = np.argsort(-values, kind="stable")[:MOST_VARIABLES]
     used = int(np.count_nonzero(values > 0))
-    shares = values / (float(values.max(initial=0.0)) or 1.0)
+    shares = values / style.positive_or_one(values)
+    alt = (
+        f"Relevance of variables. {used} of {style.counted(values.size, 'variable')} "
+        f"{'is' if used == 1 else 'are'} in the hull; the largest shares are "
+        f"{leaders(shares, names)}."
+    )
     return row_bars(
-        (
-            f"Relevance of variables. {used} of {style.counted(values.size, 'variable')} "
-            f"{'is' if used == 1 else 'are'} in the hull; the largest shares are "
-            f"{leaders(shares, names)}."
-        ),
+        alt,
         shares[order],
         [names[i] for i in order],
         [style.family_shade("hkl", 0, dark)] * len(order),
@@ -196,41 +294,41 @@ def relevance_bars(relevance: Any, names: Sequence[str], *, dark: bool = False) 
 
 
 def term_bars(terms: Sequence[Any], *, dark: bool = False) -> go.Figure:
-    """Columns and sets of columns that act together, sorted by share of variance, the largest on
-    top.
+    """Shares of the variance of columns and of sets of columns that act together.
 
-    ``terms`` with ``columns`` and ``share``, as `decompose` returns them; many of them end in one
-    bar.
+    ``terms`` have ``columns`` and ``share``, the largest first, as ``decompose`` returns them. The
+    sum of all terms after the first fifteen is one bar.
     """
     if not terms:
         return style.empty_figure("The model is constant: no column has a share.", dark)
-    shown = list(terms[:MOST_TERMS])
-    rest = list(terms[MOST_TERMS:])
-    names = [" × ".join(term.columns) for term in shown]
-    shares = [float(term.share) for term in shown]
-    alone = [len(term.columns) == 1 and term.columns != ("higher order",) for term in terms]
-    hues = [
-        style.family_shade("linear" if single else "rbf", 0, dark) for single in alone[:MOST_TERMS]
-    ]
-    if rest:
-        names = [*names, style.counted(len(rest), "other")]
-        hues = [*hues, style.theme(dark).grey]
-        shares.append(float(sum(term.share for term in rest)))
-    together = sum(
-        float(term.share) for term, single in zip(terms, alone, strict=True) if not single
+    names = []
+    shares = []
+    colours = []
+    together = 0.0
+    for term in terms:
+        share = float(term.share)
+        alone = len(term.columns) == 1 and term.columns != ("higher order",)
+        if not alone:
+            together += share
+        names.append(" × ".join(term.columns))
+        shares.append(share)
+        colours.append(style.family_shade("linear" if alone else "rbf", 0, dark))
+    largest = zip(names[:5], shares, strict=False)
+    listed = style.joined([f"{name} {style.percent(share)}" for name, share in largest])
+    alt = (
+        f"Share of the variance of {style.counted(len(terms), 'term')}: {listed}. Sets of columns "
+        f"that act together have {style.percent(together) if together else 'none'} of it."
     )
-    listed = [
-        f"{' × '.join(term.columns)} {style.percent(float(term.share))}" for term in shown[:5]
-    ]
+    n_others = len(terms) - MOST_TERMS
+    if n_others > 0:
+        names[MOST_TERMS:] = [style.counted(n_others, "other")]
+        shares[MOST_TERMS:] = [sum(shares[MOST_TERMS:])]
+        colours[MOST_TERMS:] = [style.theme(dark).grey]
     figure = row_bars(
-        (
-            f"Share of the variance of {style.counted(len(terms), 'term')}: "
-            f"{style.joined(listed)}. Sets of columns that act together have "
-            f"{style.percent(together) if together else 'none'} of it."
-        ),
+        alt,
         shares,
         names,
-        hues,
+        colours,
         "share of the variance",
         "%{customdata}<br>%{x:.1%}<extra></extra>",
         dark,
@@ -239,111 +337,43 @@ def term_bars(terms: Sequence[Any], *, dark: bool = False) -> go.Figure:
         cliponaxis=False,
         customdata=[style.short(name, 80) for name in names],
         text=[style.percent(share) for share in shares],
+        textposition="outside",
     )
     figure.layout.margin.r = 56
-    return figure.update_traces(textposition="outside").update_xaxes(tickformat=".0%", nticks=5)
-
-
-def compare_weights(models: Mapping[str, Any], *, most: int = 12, dark: bool = False) -> go.Figure:
-    """How much every kernel says in each of several models, as shares that can be compared across
-    methods.
-
-    ``models`` name -> fitted estimator, or answer. Weights of methods have different units (the
-    weight of a kernel, the norm of a function, one per class), so a share is that of the standard
-    deviations of f_m over the rows that a model keeps as its background; of models of ready stacks
-    it is that of their weights. The ``most`` kernels with the largest shares are drawn, the others
-    together are one row.
-    """
-    shares = {name: kernel_shares(getattr(model, "model", model)) for name, model in models.items()}
-    if not shares:
-        raise ParameterError(
-            "compare_weights takes fitted models by name, as in {'p = 1': model}; got none."
-        )
-    top: dict[str, float] = {}
-    families: dict[str, str] = {}
-    for model, own in zip(models.values(), shares.values(), strict=True):
-        fitted = getattr(model, "model", model)
-        families |= dict(zip(fitted.kernel_names_, fitted.kernel_families_, strict=True))
-        for name, share in own.items():
-            top[name] = max(top.get(name, 0.0), share)
-    shown = sorted((name for name in top if top[name] > 0.0), key=lambda name: -top[name])[:most]
-    rest = {label: 1.0 - sum(own.get(name, 0.0) for name in shown) for label, own in shares.items()}
-    rows = [*shown, "all others"] if max(rest.values()) > 5e-4 else shown
-    alt = "Shares of kernels. " + " ".join(
-        f"{label}: {leaders(np.array([own.get(name, 0.0) for name in shown]), shown)}."
-        for label, own in shares.items()
-    )
-    figure = style.new_figure(
-        alt, dark, 90 + ROW_HEIGHT * len(rows), margin={"l": 8, "r": 16, "t": 40, "b": 40}
-    )
-    width = 1.0 / len(shares)
-    hues = [style.family_shade(families[name], 0, dark) for name in shown]
-    hues += [style.theme(dark).grey] * (len(rows) - len(shown))
-    for k, (label, own) in enumerate(shares.items()):
-        values = [own.get(name, 0.0) for name in shown]
-        values += [rest[label]] * (len(rows) - len(shown))
-        axis = "" if k == 0 else str(k + 1)
-        figure.add_bar(
-            x=values,
-            y=list(range(len(rows))),
-            orientation="h",
-            marker={"color": hues},
-            xaxis=f"x{axis}",
-            name=label,
-            customdata=[style.short(name, 60) for name in rows],
-            showlegend=False,
-            hovertemplate="%{customdata}: %{x:.1%}<extra></extra>",
-        )
-        domain = [k * width + 0.02 * (k > 0), (k + 1) * width]
-        title = style.short(label, 28)
-        limits = [0.0, 1.05 * max(*top.values(), *rest.values())]
-        scale = style.axis(title, dark, range=limits, tickformat=".0%", nticks=4)
-        figure.layout[f"xaxis{axis}"] = {**scale, "domain": domain}
-    figure.layout.yaxis = style.row_axis([style.short(name, 34) for name in rows], dark)
-    return figure
-
-
-def kernel_shares(model: Any) -> dict[str, float]:
-    """The share of every kernel, by name, in what a fitted model says: they sum to 1."""
-    names = list(model.kernel_names_)
-    rows = getattr(model, "background_", None)
-    if rows is None:
-        sizes = np.atleast_2d(np.asarray(model.weights_, dtype=float)).mean(axis=0)
-    else:
-        if (columns := getattr(model, "feature_names_in_", None)) is not None:
-            rows = DataFrame(rows, columns=columns)
-        parts = np.asarray(model.contributions(rows))
-        sizes = parts.reshape(*parts.shape[:2], -1).std(axis=1).mean(axis=1)
-    return dict(zip(names, (sizes / (float(sizes.sum()) or 1.0)).tolist(), strict=True))
+    return figure.update_xaxes(tickformat=".0%", nticks=5)
 
 
 def word_bars(
-    ranked: Sequence[Any],
+    words: Sequence[Any],
     name: str,
-    said: str = "the decision",
+    target: str = "the decision",
     output: int = 0,
     *,
     dark: bool = False,
 ) -> go.Figure:
-    """What words of a text, as `strongest_words` gives them, add to ``said``; two colours for more
-    and less.
+    """What ``words`` of a text add to the ``target``, in two colours for more and for less.
+
+    ``words`` are those of ``strongest_words``, ``output`` is the number of the class.
     """
-    values = np.array([one.effect[output] for one in ranked])
+    values = np.array([word.effect[output] for word in words])
     hues = style.six_hues(dark)
-    colours = [style.readable(hues[0 if value >= 0.0 else 2], dark) for value in values]
-    listed = style.joined(
-        [f"{one.word} {value:+.2g}" for one, value in zip(ranked[:5], values, strict=False)]
-    )
+    more = style.readable(hues[0], dark)
+    less = style.readable(hues[2], dark)
+    strongest = zip(words[:5], values, strict=False)
+    listed = style.joined([f"{word.word} {value:+.2g}" for word, value in strongest])
     return row_bars(
-        f"Words of {name} and what they add to {said}: {listed}.",
+        f"Words of {name} and what they add to {target}: {listed}.",
         values,
-        [one.word for one in ranked],
-        colours,
-        f"added to {said}",
+        [word.word for word in words],
+        [more if value >= 0.0 else less for value in values],
+        f"added to {target}",
         "%{text}: %{x:+.3g}, in %{customdata:.0%} of the texts<extra></extra>",
         dark,
-        customdata=[one.rows for one in ranked],
+        customdata=[word.rows for word in words],
     )
+
+
+# One prediction
 
 
 def waterfall(
@@ -357,37 +387,43 @@ def waterfall(
     title: str = "f(x)",
     dark: bool = False,
 ) -> go.Figure:
-    """A waterfall from the base to the prediction, one bar per column of the table, in the given
-    order.
+    """A waterfall from the base to the prediction, one bar per column of the table.
 
-    ``values`` (d,) the Shapley values of the columns ``names``: texts, or the ``source_columns_``
-    of the model, of which a category is one; ``base`` the prediction with every column drawn by
-    itself; ``ends`` what stands at both ends beside their numbers, as a probability; ``before`` the
-    prediction at an earlier row, a dotted line. Numbers are rounded to ``step``. Beyond twelve,
-    columns are one bar. ParameterError where lengths disagree.
+    ``values`` (d,) are the Shapley values of the columns ``names``, which are texts, or the
+    ``source_columns_`` of the model, which may name a category. ``base`` is the prediction that
+    knows no column, ``ends`` are texts beside the numbers at both ends, such as probabilities, and
+    ``before`` is the prediction for an earlier row, drawn as a dotted line. Numbers are rounded to
+    ``step``. All columns after the first twelve are one bar. Raises ``ParameterError`` where the
+    lengths disagree.
     """
-    called = [name if isinstance(name, str) else str(name[0]) for name in names]
-    parts = style.shaped("Shapley values", values, len(called))
-    rest = parts.size - MOST_STEPS
-    if rest > 1:
+    columns = [name if isinstance(name, str) else str(name[0]) for name in names]
+    parts = style.shaped("Shapley values", values, len(columns))
+    n_others = parts.size - MOST_STEPS
+    if n_others > 1:
         parts = np.append(parts[:MOST_STEPS], parts[MOST_STEPS:].sum())
-        called = [*called[:MOST_STEPS], f"{rest} others together"]
+        columns[MOST_STEPS:] = [f"{n_others} others together"]
+    changes = [style.rounded_to(part, step, sign=True) for part in parts]
     reached = base + np.concatenate([[0.0], np.cumsum(parts)])
     end = float(reached[-1])
-    tone = style.theme(dark)
-    said = [style.rounded_to(value, step) for value in (base, end)]
-    up, down = (style.readable(hue, dark) for hue in (style.PALETTE[0], style.PALETTE[2]))
-    # room for what stands at both ends
+    base_text = style.rounded_to(base, step)
+    end_text = style.rounded_to(end, step)
+    largest = np.argsort(-np.abs(parts), kind="stable")[:3]
+    listed = [f"{columns[j]} {changes[j]}" for j in largest if parts[j] != 0.0]
+    alt = f"From {base_text}, {BASE}, to the prediction {end_text}. " + (
+        f"The largest parts: {style.joined(listed)}." if listed else "No column adds anything."
+    )
     low, high = style.around(reached, 0.5 if any(ends) else 0.25)
-    mark = 0.006 * (high - low)  # both ends are marks, not bars from a zero that may be far away
-    order = [j for j in np.argsort(-np.abs(parts), kind="stable")[:3] if parts[j] != 0.0]
-    largest = [f"{called[j]} {style.rounded_to(parts[j], step, sign=True)}" for j in order]
+    # Both ends are thin marks: a bar from zero could start far outside the picture.
+    mark = 0.006 * (high - low)
+    tone = style.theme(dark)
+    rising = style.readable(style.PALETTE[0], dark)
+    falling = style.readable(style.PALETTE[2], dark)
+    labels = [BASE, *columns, "prediction"]
     figure = row_bars(
-        f"From {said[0]}, {BASE}, to the prediction {said[1]}. "
-        f"{f'The largest parts: {style.joined(largest)}.' if largest else 'No column adds anything.'}",
+        alt,
         [mark, *parts, mark],
-        [BASE, *called, "prediction"],
-        [tone.grey, *(up if part >= 0 else down for part in parts), tone.ink],
+        labels,
+        [tone.grey, *(rising if part >= 0 else falling for part in parts), tone.ink],
         title,
         "%{customdata}: %{text}<extra></extra>",
         dark,
@@ -397,14 +433,10 @@ def waterfall(
         cliponaxis=False,
         constraintext="none",
         textfont={"color": tone.ink, "size": style.LABEL_SIZE},
-        text=[
-            f"{said[0]} {ends[0]}".strip(),
-            *(style.rounded_to(part, step, sign=True) for part in parts),
-            f"{said[1]} {ends[1]}".strip(),
-        ],
-        customdata=[style.short(label, 60) for label in (BASE, *called, "prediction")],
+        text=[f"{base_text} {ends[0]}".strip(), *changes, f"{end_text} {ends[1]}".strip()],
+        textposition="outside",
+        customdata=[style.short(label, 60) for label in labels],
     )
-    figure.update_traces(textposition="outside")
     if before is not None:
         figure.add_vline(x=before, line={"dash": "dot", "width": 2, "color": tone.muted})
     return figure

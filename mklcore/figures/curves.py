@@ -1,10 +1,9 @@
-"""Static lines over one axis: along a path, over iterations, and what was measured beside what it
-is compared with.
+"""Static lines: along a path, over iterations, and measurements beside what they are compared with.
 
-Figures of a path read it by its fields alone: ``param``, ``values`` (L,), ``weights`` (L, M),
-``statuses``, ``train_score``, ``val_score``, ``score_name``, ``kernel_names``, ``kernel_families``.
-A line is solid between two points that are certain (solved to tolerance; a bound that says
-something) and dashed elsewhere.
+Figures of a path read its fields alone: ``param``, ``values`` (L,), ``weights`` (L, M),
+``statuses``, ``train_score``, ``val_score``, ``score_name``, ``kernel_names`` and
+``kernel_families``. A line is solid between two certain points (solved to tolerance, or a bound
+that is not vacuous) and dashed elsewhere.
 """
 
 from __future__ import annotations
@@ -17,102 +16,46 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mklcore.arrays import Array, Mask
+from mklcore.arrays import Array, Indices, Mask
 from mklcore.figures import axes, captions, player_data, style
-from mklcore.figures.axes import norm_positions
-from mklcore.figures.captions import symbol
+from mklcore.figures.axes import Scale, norm_positions
+from mklcore.figures.player_data import ChartJson
 from mklcore.figures.style import graph_objects as go
 
 NO_PATH = "No path yet. Choose a range and press Compute."
+OTHER_KERNELS = "the other kernels"
 MANY_POINTS = 20
 DASHES = {"solid": "———", "dash": "– – –", "dot": "· · ·", "dashdot": "–·–·", "longdash": "—— ——"}
-# of the distance of two rows: ours to the left; room between two series
-SHIFT = 0.035
-GAP = 0.6
-SPREAD = 0.7  # of the distance of two rows that the markers of one take
-# px at least
+# The names of dashes in plotly, by their lengths in players.
+DASH_NAMES = {(): "solid", (6, 4): "dash", (2, 3): "dot"}
+# Units of a comparison are the distance of two rows.
+SHIFT = 0.035  # our marks are this far to the left of the row, those of the reference to the right
+SERIES_GAP = 0.6  # additional room between two series
+SPREAD = 0.7  # how much of the distance the markers of one row take
+# Pixels of a comparison whose rows stand one below the other, at least.
 ROW_HEIGHT = 34
 MARK_HEIGHT = 14
-LABEL_GAP = 14  # px between two labels at line ends
+LABEL_GAP = 14  # least distance of two labels at line ends, in pixels
 LEGEND = {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"}
-
-
-def _line(
-    figure: go.Figure,
-    x: Array,
-    y: Array,
-    name: str,
-    line: dict[str, Any],
-    *,
-    sure: Mask | None = None,
-    **more: Any,
-) -> None:
-    """One line over ``x`` (L,), or several of one look parted by gaps, ``y`` (L,) or (L, K), dashed
-    where it is not ``sure`` (L,).
-    """
-    table = y[:, None] if y.ndim == 1 else y
-    certain = np.ones(len(x), dtype=bool) if sure is None else sure
-    beside = ~certain | np.append(~certain[1:], False) | np.append(False, ~certain[:-1])
-    places = np.tile(np.append(x, np.nan), table.shape[1])[:-1]
-    more = {"mode": "lines" if len(x) > 1 else "markers", **more}
-    for dash, kept in ((line.get("dash", "solid"), certain), ("dash", beside)):
-        values = np.where(kept[:, None], table, np.nan)
-        if np.isfinite(values).any():
-            heights = np.pad(values, ((0, 1), (0, 0)), constant_values=np.nan).T.ravel()[:-1]
-            figure.add_scatter(x=places, y=heights, name=name, line={**line, "dash": dash}, **more)
-
-
-class _EndLabel(NamedTuple):
-    """A label at the right end of a line that ends at height ``y``, and at ``x``, as plotly has it
-    for annotations, unless it ends at the right edge.
-    """
-
-    text: str
-    y: float
-    colour: str
-    x: float | None = None
-
-
-def _label_ends(figure: go.Figure, labels: Sequence[_EndLabel], dark: bool) -> None:
-    """Write each label to the right of its line's end on a logarithmic axis, moved where two would
-    overlap.
-    """
-    margin, (low, high) = figure.layout.margin, figure.layout.yaxis.range
-    gap = LABEL_GAP / (figure.layout.height - margin.t - margin.b)
-    places = style.spread(
-        [(np.log10(label.y) - low) / (high - low) for label in labels], gap, 0.0, 1.0
-    )
-    figure.layout.annotations += tuple(
-        _end(
-            label.text,
-            style.readable(label.colour, dark, style.TEXT_CONTRAST),
-            float(place),
-            label.x,
-        )
-        for label, place in zip(labels, places, strict=True)
-    )  # all at once: plotly looks at every one again when one is added
-
-
-def _end(text: str, colour: str, y: float, x: float | None = None) -> dict[str, Any]:
-    """A label at the share ``y`` of the height, beside the right edge or ``x``."""
-    at = {"x": 1.0, "xref": "x domain"} if x is None else {"x": x, "xref": "x"}
-    beside = {"xanchor": "left", "xshift": 6, "yref": "y domain", "yanchor": "middle"}
-    return style.words(text, colour, name="end label", y=y, **at, **beside)
 
 
 # Along a path
 
 
-def weight_path(path: Any, index: int | None = None, *, dark: bool = False) -> go.Figure:
-    """Kernel weights θ along the path, one line per kernel, with a cursor at the ``index``-th
-    value.
+def weight_path(
+    path: Any,
+    index: int | None = None,
+    *,
+    dark: bool = False,
+) -> go.Figure:
+    """Kernel weights θ along the path, one line per kernel, with a cursor at the point ``index``.
 
-    The six kernels largest anywhere on the path are drawn in their colours and named at the line's
-    end; the rest step back to grey. Raises ``ParameterError`` for an index outside the path.
+    The six kernels with the largest weights anywhere on the path have colours and labels; the
+    others are grey. Raises ``ParameterError`` for an index outside the path.
     """
     if len(path.values) == 0:
         return style.empty_figure(NO_PATH, dark)
-    return _still(path, player_data.weights_chart(path, dark), index, dark)
+    return _static(path, player_data.weights_chart(path, dark), index, dark)
 
 
 def score_path(
@@ -122,30 +65,24 @@ def score_path(
     references: Sequence[tuple[str, float]] = (),
     dark: bool = False,
 ) -> go.Figure:
-    """Training (grey) and validation (dashed) score along the path, with a cursor at the
-    ``index``-th value.
+    """Training (grey) and validation (dashed) scores along the path, with a cursor at ``index``.
 
-    Points not solved to tolerance are hollow. ``references``: scores of other models by name, as
-    dotted lines; those far away are stated at the end of the scale.
+    Points not solved to tolerance are hollow. ``references`` are scores of other models by name,
+    drawn as dotted lines; one that is far away is written at the end of the scale instead.
     """
-    drawn = (
-        player_data.scores_chart(path, dark, references=references) if len(path.values) else None
-    )
+    if len(path.values) == 0:
+        return style.empty_figure(NO_PATH, dark)
+    drawn = player_data.scores_chart(path, dark, references=references)
     if drawn is None:
-        return style.empty_figure(
-            NO_PATH if not len(path.values) else "No score was measured on this path.", dark
-        )
-    figure = _still(path, drawn, index, dark)
-    short_of = ~captions.solved(path)
-    if short_of.any():
-        values = next(
-            np.asarray(values)
-            for _, values in reversed(captions.scores(path))
-            if np.isfinite(values).any()
-        )
+        return style.empty_figure("No score was measured on this path.", dark)
+    figure = _static(path, drawn, index, dark)
+    unsolved = ~captions.solved(path)
+    if unsolved.any():
+        scores = [np.asarray(values) for _, values in captions.scores(path)]
+        measured = [values for values in scores if np.isfinite(values).any()]
         figure.add_scatter(
-            x=norm_positions(path.values)[short_of],
-            y=values[short_of],
+            x=norm_positions(path.values)[unsolved],
+            y=measured[-1][unsolved],
             name="not solved to tolerance",
             mode="markers",
             marker={"symbol": "circle-open", "size": 7, "color": style.theme(dark).ink},
@@ -154,77 +91,83 @@ def score_path(
     return figure
 
 
-def _still(path: Any, drawn: dict[str, Any], index: int | None, dark: bool) -> go.Figure:
-    """The picture of a player of ``path`` with its cursor at a point."""
+def _static(
+    path: Any,
+    drawn: ChartJson,
+    index: int | None,
+    dark: bool,
+) -> go.Figure:
+    """The first panel of a player of ``path`` as a static figure, with its cursor at a point."""
     panel = drawn["panels"][0]
-    places = norm_positions(path.values)
-    order = np.argsort(places, kind="stable")
+    positions = norm_positions(path.values)
+    order = np.argsort(positions, kind="stable")
     at = int(order[-1]) if index is None else captions.checked(path, index)
     alt = f"{drawn['alt']} {drawn['said'][at]}"
-    margin = {"l": 52, "r": 130, "t": 16, "b": 44}
-    figure, (low, high) = (
-        style.new_figure(alt, dark, margin=margin),
-        (panel["y"][end] for end in ("low", "high")),
-    )
-    x = places[order]
-    sure = captions.solved(path)[order]
-    named = [one for one in panel["lines"] if one.get("label")]
-    rest = [one for one in panel["lines"] if not one.get("label")]
-    for name, lines in [("the other kernels", rest)] * bool(rest) + [
-        (one["name"], [one]) for one in named
-    ]:
-        table = np.array([one["ys"] for one in lines], dtype=float).T[order]
-        called = np.repeat([style.short(one["name"], 60) for one in lines], len(x) + 1).tolist()[
-            :-1
-        ]
-        dash = {6: "dash", 2: "dot"}.get(lines[0].get("dash", [0])[0], "solid")
-        look = {"color": lines[0]["colour"], "width": lines[0]["width"], "dash": dash}
-        hover = f"%{{text}}<br>%{{y:.3g}} at {symbol(path.param)} = %{{x:.3g}}<extra></extra>"
-        certain = None if dash == "dot" else sure  # another model is no point of the path
-        _line(figure, x, table, name, look, sure=certain, text=called, hovertemplate=hover)
-    ends = (
-        _end(style.short(one["label"], 40), one["label_colour"], one["label_at"]) for one in named
-    )
-    figure.layout.annotations = list(ends)
-    figure.layout.xaxis = axes.parameter_axis(path).plotly(dark)
-    values, texts = zip(
-        *((low + at * (high - low), text) for at, text in panel["y"]["ticks"]), strict=True
-    )
-    ticks = {
-        "tickvals": values,
-        "ticktext": texts,
-        "range": [low - 0.01 * (high - low), high],
-        "zeroline": True,
-    }
-    figure.layout.yaxis = style.axis(panel["y"]["title"] or panel["title"], dark, **ticks)
-    if index is not None:
-        figure.add_vline(
-            float(places[at]), name="cursor", line={"color": style.theme(dark).ink, "width": 1.5}
+    figure = style.new_figure(alt, dark, margin={"l": 52, "r": 130, "t": 16, "b": 44})
+    labelled = [line for line in panel["lines"] if line.get("label")]
+    # Lines without a label are one trace: hundreds of traces would make plotly slow.
+    groups = [(line["name"], [line]) for line in labelled]
+    others = [line for line in panel["lines"] if not line.get("label")]
+    if others:
+        groups.insert(0, (OTHER_KERNELS, others))
+    solved = captions.solved(path)[order]
+    symbol = captions.symbol(path.param)
+    for name, lines in groups:
+        first = lines[0]
+        dash = DASH_NAMES[tuple(first.get("dash", ()))]
+        names = [style.short(line["name"], 60) for line in lines]
+        _line(
+            figure,
+            positions[order],
+            np.array([line["ys"] for line in lines], dtype=float).T[order],
+            name,
+            {"color": first["colour"], "width": first["width"], "dash": dash},
+            # A dotted line is another model, and its score has no certificate.
+            certain=None if dash == "dot" else solved,
+            text=np.repeat(names, len(order) + 1).tolist()[:-1],
+            hovertemplate=f"%{{text}}<br>%{{y:.3g}} at {symbol} = %{{x:.3g}}<extra></extra>",
         )
+    figure.layout.annotations = [
+        _end_label(style.short(line["label"], 40), line["label_colour"], line["label_at"], None)
+        for line in labelled
+    ]
+    y = panel["y"]
+    span = y["high"] - y["low"]
+    ticks = {
+        "tickvals": [y["low"] + place * span for place, _ in y["ticks"]],
+        "ticktext": [text for _, text in y["ticks"]],
+    }
+    limits = [y["low"] - 0.01 * span, y["high"]]
+    title = y["title"] or panel["title"]
+    figure.layout.xaxis = axes.parameter_axis(path).plotly(dark)
+    figure.layout.yaxis = style.axis(title, dark, range=limits, zeroline=True, **ticks)
+    if index is not None:
+        cursor = {"color": style.theme(dark).ink, "width": 1.5}
+        figure.add_vline(float(positions[at]), name="cursor", line=cursor)
     return figure
 
 
 def choice_band(
     path: Any, index: int | None = None, *, best: Any = None, dark: bool = False
 ) -> go.Figure:
-    """The objective of a choice of s kernels along a path over s, and the bound that no choice of
-    as many is below.
+    """The objective of choices of s kernels along a path over s, and the bound of the best choice.
 
-    The best choice lies in the band between the two. Filled marks are proven best; diamonds are the
-    values of ``best``, a path of the best k kernels for the same problem.
+    The best choice of as many kernels lies in the band between the two. Filled marks are proven
+    best; diamonds are the values of ``best``, a path of the best k kernels for the same problem.
     """
-    known = np.isfinite(np.asarray(path.dual_gap, dtype=float))
+    gaps = np.asarray(path.dual_gap, dtype=float)
+    known = np.isfinite(gaps)
     if not known.any():
         return style.empty_figure("This method has no bound on the best choice.", dark)
     order = np.flatnonzero(known)[np.argsort(np.asarray(path.values)[known], kind="stable")]
     sizes = np.asarray(path.values, dtype=float)[order]
     values = np.asarray(path.objective, dtype=float)[order]
-    bounds = values - np.asarray(path.dual_gap, dtype=float)[order]
-    gaps = np.asarray(path.relative_gap, dtype=float)[order]
-    is_proven = gaps <= captions.PROVEN
+    bounds = values - gaps[order]
+    relative_gaps = np.asarray(path.relative_gap, dtype=float)[order]
+    is_proven = relative_gaps <= captions.PROVEN
     alt = (
         f"Objective and bound over s from {style.number(sizes[0])} to {style.number(sizes[-1])}: "
-        f"the best choice is at most {style.percent(float(gaps.max()))} below; "
+        f"the best choice is at most {style.percent(float(relative_gaps.max()))} below; "
         f"{int(is_proven.sum())} of {style.counted(len(sizes), 'choice')} proven best."
     )
     margin = {"l": 56, "r": 24, "t": 16, "b": 44}
@@ -232,13 +175,19 @@ def choice_band(
     _band(figure, sizes, bounds, values, dark)
     tone = style.theme(dark)
     hover = "%{y:.4g} for %{x} kernels<extra></extra>"
-    dashes = {"color": tone.muted, "width": 1.5, "dash": "dash"}
-    _line(figure, sizes, bounds, "bound", dashes, hovertemplate=hover)
+    dashed = {"color": tone.muted, "width": 1.5, "dash": "dash"}
+    _line(figure, sizes, bounds, "bound", dashed, hovertemplate=hover)
     symbols = np.where(is_proven, "circle", "circle-open").tolist()
-    marker = {"symbol": symbols, "size": 8, "color": tone.ink}
-    solid = {"color": tone.ink, "width": 2}
-    look = {"mode": "lines+markers", "marker": marker, "hovertemplate": hover}
-    _line(figure, sizes, values, "value", solid, **look)
+    _line(
+        figure,
+        sizes,
+        values,
+        "value",
+        {"color": tone.ink, "width": 2},
+        mode="lines+markers",
+        marker={"symbol": symbols, "size": 8, "color": tone.ink},
+        hovertemplate=hover,
+    )
     if best is not None:
         figure.add_scatter(
             x=best.n_nonzero,
@@ -257,7 +206,7 @@ def choice_band(
 
 
 def _band(figure: go.Figure, x: Array, low: Array, high: Array, dark: bool) -> None:
-    """Shade what lies between two lines."""
+    """Shade the area between two lines."""
     figure.add_scatter(
         x=np.append(x, x[::-1]),
         y=np.append(high, low[::-1]),
@@ -270,6 +219,76 @@ def _band(figure: go.Figure, x: Array, low: Array, high: Array, dark: bool) -> N
     )
 
 
+def _line(
+    figure: go.Figure,
+    x: Array,
+    y: Array,
+    name: str,
+    line: dict[str, Any],
+    *,
+    certain: Mask | None = None,
+    **options: Any,
+) -> None:
+    """Add lines of one look over ``x`` (L,), with ``y`` (L,) or (L, K) for several of them.
+
+    They are dashed beside points that are not ``certain`` (L,), and one trace with gaps between
+    them.
+    """
+    table = y[:, None] if y.ndim == 1 else y
+    solid = np.ones(len(x), dtype=bool) if certain is None else certain
+    uncertain = ~solid
+    dashed = uncertain.copy()
+    dashed[:-1] |= uncertain[1:]
+    dashed[1:] |= uncertain[:-1]
+    positions = np.tile(np.append(x, np.nan), table.shape[1])[:-1]
+    options = {"mode": "lines" if len(x) > 1 else "markers", **options}
+    for dash, drawn in ((line.get("dash", "solid"), solid), ("dash", dashed)):
+        values = np.where(drawn[:, None], table, np.nan)
+        if np.isfinite(values).any():
+            with_gaps = np.pad(values, ((0, 1), (0, 0)), constant_values=np.nan)
+            heights = with_gaps.T.ravel()[:-1]
+            look = {**line, "dash": dash}
+            figure.add_scatter(x=positions, y=heights, name=name, line=look, **options)
+
+
+class _EndLabel(NamedTuple):
+    """The label of a line that ends at ``y``, and at ``x`` unless it ends at the right edge.
+
+    Both are in units of the axis; ``x`` is a logarithm where that axis is logarithmic.
+    """
+
+    text: str
+    y: float
+    colour: str
+    x: float | None = None
+
+
+def _label_ends(figure: go.Figure, labels: Sequence[_EndLabel], dark: bool) -> None:
+    """Write labels to the right of line ends on a logarithmic axis, apart from each other."""
+    margin = figure.layout.margin
+    low, high = figure.layout.yaxis.range
+    gap = LABEL_GAP / (figure.layout.height - margin.t - margin.b)
+    ends = [(np.log10(label.y) - low) / (high - low) for label in labels]
+    annotations = []
+    for label, place in zip(labels, style.spread(ends, gap, 0.0, 1.0), strict=True):
+        colour = style.readable(label.colour, dark, style.TEXT_CONTRAST)
+        annotations.append(_end_label(label.text, colour, float(place), label.x))
+    # All at once: plotly validates every annotation again when one is added.
+    figure.layout.annotations += tuple(annotations)
+
+
+def _end_label(
+    text: str,
+    colour: str,
+    y: float,
+    x: float | None,
+) -> dict[str, Any]:
+    """A label at the share ``y`` of the height, to the right of ``x`` or of the right edge."""
+    place = {"x": 1.0, "xref": "x domain"} if x is None else {"x": x, "xref": "x"}
+    place |= {"xanchor": "left", "xshift": 6, "yref": "y domain", "yanchor": "middle"}
+    return style.annotation(text, colour, name="end label", y=y, **place)
+
+
 # One fit, one matrix, one model
 
 
@@ -278,182 +297,193 @@ def gap_convergence(history: Sequence[Any], *, dark: bool = False) -> go.Figure:
 
     ``history`` holds records with ``iteration``, ``relative_gap``, ``solves`` and ``seconds``.
     """
-    gaps = np.array([np.nan if r.relative_gap is None else float(r.relative_gap) for r in history])
-    known = gaps[np.isfinite(gaps)]
-    if not known.size:
+    gaps = np.array([record.relative_gap for record in history], dtype=float)
+    finite = gaps[np.isfinite(gaps)]
+    if not finite.size:
         return style.empty_figure(
             "This method has no certificate, so there is no gap to follow.", dark
         )
+    last = history[-1]
     alt = (
-        f"Relative duality gap, on a logarithmic axis: {style.percent(known[0])} of the "
-        f"optimum at the start and {style.percent(known[-1])} after "
-        f"{style.counted(history[-1].iteration, 'iteration')} and "
-        f"{style.counted(history[-1].solves, 'machine solve')}."
+        f"Relative duality gap, on a logarithmic axis: {style.percent(finite[0])} of the "
+        f"optimum at the start and {style.percent(finite[-1])} after "
+        f"{style.counted(last.iteration, 'iteration')} and "
+        f"{style.counted(last.solves, 'machine solve')}."
     )
-    shown = 100 * np.maximum(gaps, np.finfo(float).eps)
+    percents = 100 * np.maximum(gaps, np.finfo(float).eps)
     figure = style.new_figure(alt, dark, margin={"l": 56, "r": 72, "t": 16, "b": 44})
-    iterations = np.array([r.iteration for r in history], dtype=float)
     _line(
         figure,
-        iterations,
-        shown,
+        np.array([record.iteration for record in history], dtype=float),
+        percents,
         "relative gap",
         {"color": style.theme(dark).ink, "width": 2},
         mode="lines+markers",
         marker={"size": 5},
-        customdata=[[r.solves, r.seconds] for r in history],
+        customdata=[[record.solves, record.seconds] for record in history],
         hovertemplate="iteration %{x}: %{y:.2g} % of the optimum"
         "<br>%{customdata[0]} solves, %{customdata[1]:.1f} s<extra></extra>",
     )
+    y = axes.logarithmic("gap, % of the optimum", percents, 0.06)
     figure.layout.xaxis = style.axis("iteration", dark, tickformat="d", rangemode="tozero")
-    figure.layout.yaxis = axes.logarithmic("gap, % of the optimum", shown, 0.06).plotly(
-        dark, showgrid=True
-    )
+    figure.layout.yaxis = y.plotly(dark, showgrid=True)
     return figure
 
 
 def eigenvalue_decay(
-    values: Any, names: Sequence[str], *, colours: Sequence[str] | None = None, dark: bool = False
+    values: Any,
+    names: Sequence[str],
+    *,
+    colours: Sequence[str] | None = None,
+    dark: bool = False,
 ) -> go.Figure:
     """Eigenvalues of one Gram matrix (n,) or several (M, n), largest first, on a logarithmic axis.
 
-    Eigenvalues below n machine epsilons of the largest are numerical zeros and left out; the text
-    tells how many stay. ``colours`` are those of these kernels in their dictionary
-    (``kernel_colours``); six hues and grey without them.
+    Eigenvalues below n machine epsilons of the largest are numerically zero and left out; the
+    alternative text counts the others. ``colours`` are those of the kernels in their dictionary
+    (``kernel_colours``); without them, the first six have distinct colours and the others are grey.
     """
     table = np.atleast_2d(np.asarray(values, dtype=float))
-    spectra = np.sort(style.shaped("Spectra", table, len(names), table.shape[1]), axis=1)[:, ::-1]
+    spectra = style.shaped("Spectra", table, len(names), table.shape[1])
+    spectra = np.sort(spectra, axis=1)[:, ::-1]
     if colours is None:
         colours = style.distinct_colours(-np.arange(float(len(names))), dark)
-    kept = [row[row > row.size * np.finfo(float).eps * max(float(row[0]), 0.0)] for row in spectra]
-    sentences = [
-        _decay_as_text(*one)
-        for one in list(zip(names, kept, spectra, strict=True))[: style.N_NAMED]
-    ]
+    positive = []
+    for spectrum in spectra:
+        zero = spectrum.size * np.finfo(float).eps * max(float(spectrum[0]), 0.0)
+        positive.append(spectrum[spectrum > zero])
+    described = list(zip(names, positive, strict=True))[: style.N_NAMED]
+    sentences = [_decay_alt(name, kept, table.shape[1]) for name, kept in described]
     alt = "Eigenvalue decay on a logarithmic axis. " + " ".join(sentences)
     figure = style.new_figure(alt, dark, margin={"l": 56, "r": 120, "t": 16, "b": 44})
     ends = []
-    for name, row, colour in zip(names, kept, colours, strict=True):
-        _line(
-            figure,
-            np.arange(1.0, row.size + 1),
-            row,
-            name,
-            {"color": colour, "width": 2},
-            hovertemplate=f"{style.short(name, 60)}<br>eigenvalue %{{x}}: %{{y:.3g}}<extra></extra>",
-        )
-        if row.size:
-            ends.append(_EndLabel(style.short(name), float(row[-1]), colour, x=float(row.size)))
+    for name, spectrum, colour in zip(names, positive, colours, strict=True):
+        hover = f"{style.short(name, 60)}<br>eigenvalue %{{x}}: %{{y:.3g}}<extra></extra>"
+        ranks = np.arange(1.0, spectrum.size + 1)
+        line = {"color": colour, "width": 2}
+        _line(figure, ranks, spectrum, name, line, hovertemplate=hover)
+        if spectrum.size:
+            end = float(spectrum[-1])
+            ends.append(_EndLabel(style.short(name), end, colour, x=float(spectrum.size)))
+    y = axes.logarithmic("eigenvalue", np.concatenate(positive), axes.PAD)
     figure.layout.xaxis = style.axis("rank of the eigenvalue", dark)
-    figure.layout.yaxis = axes.logarithmic("eigenvalue", np.concatenate(kept), axes.PAD).plotly(
-        dark, showgrid=True
-    )
+    figure.layout.yaxis = y.plotly(dark, showgrid=True)
     _label_ends(figure, ends[: style.N_NAMED], dark)
     return figure
 
 
-def _decay_as_text(name: str, kept: Array, spectrum: np.ndarray) -> str:
-    if kept.size == 0:
+def _decay_alt(name: str, positive: Array, n: int) -> str:
+    if positive.size == 0:
         return f"{name} has no positive eigenvalue."
-    half = int(np.searchsorted(np.cumsum(kept), 0.5 * kept.sum())) + 1
+    half = int(np.searchsorted(np.cumsum(positive), 0.5 * positive.sum())) + 1
     first = "the first one holds" if half == 1 else f"the first {half} hold"
-    return (
-        f"{name} keeps {kept.size} of {spectrum.size} eigenvalues, and {first} half of the trace."
-    )
+    count = f"{positive.size} positive eigenvalues of {n}"
+    return f"{name} has {count}, and {first} half of the trace."
 
 
 def roc_figure(
     curves: Sequence[tuple[str, Array, Array, float]], *, dark: bool = False
 ) -> go.Figure:
-    """Share of a class that is found against share of the others taken for it; ``curves`` (name,
-    false, true, AUC).
+    """ROC curves: the true positive rate against the false positive rate.
+
+    ``curves`` are (name, false positive rates, true positive rates, area under the curve).
     """
-    tone = style.theme(dark)
-    looks = list(DASHES.items())
-    areas = "; ".join(f"{name} {area:.3f}" for name, _, _, area in curves)
-    figure = _shares(
-        f"ROC curves, area under each: {areas}.", "false positive rate", "true positive rate", dark
-    )
-    lines = []
+    ink = style.theme(dark).ink
+    areas = "; ".join(f"{name} {area:.3f}" for name, *_, area in curves)
+    alt = f"ROC curves, area under each: {areas}."
+    figure = _shares(alt, "false positive rate", "true positive rate", dark)
     labels = style.shorts([str(name) for name, *_ in curves], 16)
+    dashes = list(DASHES.items())
+    legend = []
     for k, (name, false, true, area) in enumerate(curves):
-        dash, mark = looks[k % len(looks)]
-        lines.append(f"{mark} {labels[k]}: AUC {area:.3f}")
-        hover = (
-            f"{style.short(str(name), 60)}<br>%{{y:.1%}} found, %{{x:.1%}} of the others taken "
-            "for it"
-        )
-        look = {"color": tone.ink, "width": 2, "dash": dash}
+        dash, sign = dashes[k % len(dashes)]
+        legend.append(f"{sign} {labels[k]}: AUC {area:.3f}")
+        rates = "%{y:.1%} found, %{x:.1%} of the others mistaken for it"
         _line(
             figure,
             np.asarray(false),
             np.asarray(true),
             str(name),
-            look,
-            hovertemplate=f"{hover}<extra></extra>",
+            {"color": ink, "width": 2, "dash": dash},
+            hovertemplate=f"{style.short(str(name), 60)}<br>{rates}<extra></extra>",
         )
-    place = {
-        "xref": "x domain",
-        "yref": "y domain",
-        "xanchor": "right",
-        "yanchor": "bottom",
-        "align": "right",
-    }
-    figure.add_annotation(
-        style.words("<br>".join(lines), tone.ink, name="curves", x=0.98, y=0.03, **place)
-    )
+    place = {"x": 0.98, "y": 0.03, "xref": "x domain", "yref": "y domain", "name": "curves"}
+    place |= {"xanchor": "right", "yanchor": "bottom", "align": "right"}
+    figure.add_annotation(style.annotation("<br>".join(legend), ink, **place))
     return figure
 
 
 def reliability_figure(
-    said: Array, share: Array, counts: Array, name: str, *, dark: bool = False
+    predicted: Array, share: Array, counts: Array, name: str, *, dark: bool = False
 ) -> go.Figure:
-    """How often it was class ``name`` where the model said so with a probability: bins (b,), their
-    rows as areas of marks.
+    """How often rows belonged to the class ``name``, against the probability that was predicted.
+
+    ``predicted`` and ``share`` (b,) are means over bins; the areas of marks are the ``counts`` of
+    their rows.
     """
     rows = np.asarray(counts, dtype=float)
     ink = style.theme(dark).ink
-    off = float(np.average(np.abs(np.asarray(said) - share), weights=rows)) if rows.size else 0.0
+    errors = np.abs(np.asarray(predicted) - share)
+    mean_error = float(np.average(errors, weights=rows)) if rows.size else 0.0
     alt = (
-        f"Calibration for {name} over {int(rows.sum())} rows: shares are off by {off:.1%} on "
-        "average."
+        f"Calibration for {name} over {int(rows.sum())} rows: shares are off by {mean_error:.1%} "
+        "on average."
     )
-    figure = _shares(
-        alt, f"predicted probability of {style.short(name, 16)}", "observed share", dark
-    )
-    size = 6 + 16 * np.sqrt(rows / max(float(rows.max(initial=1)), 1.0))
+    title = f"predicted probability of {style.short(name, 16)}"
+    figure = _shares(alt, title, "observed share", dark)
+    sizes = 6 + 16 * np.sqrt(rows / max(float(rows.max(initial=1)), 1.0))
     _line(
         figure,
-        np.asarray(said),
+        np.asarray(predicted),
         np.asarray(share),
         name,
         {"color": ink, "width": 1},
         mode="lines+markers",
         customdata=rows,
-        marker={"color": ink, "size": size},
+        marker={"color": ink, "size": sizes},
         hovertemplate="predicted %{x:.0%}, observed %{y:.0%} of %{customdata} rows<extra></extra>",
     )
     return figure
 
 
-def residual_figure(predicted: Array, target: Array, name: str, *, dark: bool = False) -> go.Figure:
-    """Target minus prediction against the prediction, (n,) each, with the line of no error."""
-    tone = style.theme(dark)
-    rest = np.asarray(target, dtype=float) - predicted
-    figure = style.new_figure(
-        (
-            f"Residuals of {name} over {rest.size} rows: mean "
-            f"{style.number(float(rest.mean()))}, standard deviation "
-            f"{style.number(float(rest.std()))}, largest "
-            f"{style.number(float(np.abs(rest).max()))}."
-        ),
-        dark,
-        style.SMALL_HEIGHT,
-        margin=style.SMALL_MARGIN,
+def _shares(alt: str, x_title: str, y_title: str, dark: bool) -> go.Figure:
+    """An empty figure with two axes of shares and their diagonal."""
+    figure = style.new_figure(alt, dark, style.SMALL_HEIGHT, margin=style.SMALL_MARGIN)
+    line = {"color": style.theme(dark).grey, "width": 1, "dash": "dot"}
+    figure.add_scatter(
+        x=[0, 1],
+        y=[0, 1],
+        mode="lines",
+        line=line,
+        hoverinfo="skip",
     )
+    ends = {"range": [-0.03, 1.03], "tickformat": ".0%"}
+    figure.layout.xaxis = style.axis(x_title, dark, **ends)
+    figure.layout.yaxis = style.axis(y_title, dark, **ends)
+    return figure
+
+
+def residual_figure(
+    predicted: Array,
+    target: Array,
+    name: str,
+    *,
+    dark: bool = False,
+) -> go.Figure:
+    """Target minus prediction against the prediction, (n,) each, with a line where both agree."""
+    tone = style.theme(dark)
+    residuals = np.asarray(target, dtype=float) - predicted
+    mean = style.number(float(residuals.mean()))
+    deviation = style.number(float(residuals.std()))
+    largest = style.number(float(np.abs(residuals).max()))
+    alt = (
+        f"Residuals of {name} over {residuals.size} rows: mean {mean}, standard deviation "
+        f"{deviation}, largest {largest}."
+    )
+    figure = style.new_figure(alt, dark, style.SMALL_HEIGHT, margin=style.SMALL_MARGIN)
     figure.add_scatter(
         x=predicted,
-        y=rest,
+        y=residuals,
         mode="markers",
         marker={"color": tone.ink, "size": 6, "opacity": 0.5},
         hovertemplate="predicted %{x:.4g}, off by %{y:.4g}<extra></extra>",
@@ -464,24 +494,14 @@ def residual_figure(predicted: Array, target: Array, name: str, *, dark: bool = 
     return figure
 
 
-def _shares(alt: str, x_title: str, y_title: str, dark: bool) -> go.Figure:
-    """Two axes of shares with their diagonal."""
-    figure = style.new_figure(alt, dark, style.SMALL_HEIGHT, margin=style.SMALL_MARGIN)
-    line = {"color": style.theme(dark).grey, "width": 1, "dash": "dot"}
-    figure.add_scatter(x=[0, 1], y=[0, 1], mode="lines", line=line, hoverinfo="skip")
-    ends = {"range": [-0.03, 1.03], "tickformat": ".0%"}
-    return figure.update_layout(
-        xaxis=style.axis(x_title, dark, **ends), yaxis=style.axis(y_title, dark, **ends)
-    )
-
-
-# Beside what it is compared with
+# Bounds
 
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """One line: ``y`` (L,) with ``error`` (L,) standard errors; ``role`` is "bound", "other",
-    "train" or "test".
+    """One line ``y`` (L,), with standard errors ``error`` (L,) where they are known.
+
+    ``role`` is "bound", "other" (a bound of less interest), "train" or "test".
     """
 
     name: str
@@ -501,106 +521,109 @@ def bound_curves(
     kind: str = "count",
     dark: bool = False,
 ) -> go.Figure:
-    """Draw ``curves`` over ``x`` (L,) on a log scale, with the ``level`` from which on a bound is
-    vacuous.
+    """Draw ``curves`` over ``x`` (L,) on a log scale; bounds above ``level`` are vacuous.
 
     ``kind`` of the x axis: "norm" (p from 1 to infinity), "count" (whole numbers) or "log".
     """
     order = np.argsort(np.asarray(x, dtype=float), kind="stable")
     values = np.asarray(x, dtype=float)[order]
-    tone = style.theme(dark)
-    where = axes.norm_positions(values) if kind == "norm" else values
-    shown = [np.asarray(curve.y, dtype=float)[order] for curve in curves]
-    shown = [np.where(np.isfinite(y) & (y > 0), y, np.nan) for y in shown]
-    every = np.concatenate([*shown, [level] if level else []])
-    if not np.isfinite(every).any():
+    heights = []
+    for curve in curves:
+        y = np.asarray(curve.y, dtype=float)[order]
+        heights.append(np.where(np.isfinite(y) & (y > 0), y, np.nan))
+    extent = np.concatenate([*heights, [level] if level else []])
+    if not np.isfinite(extent).any():
         return style.empty_figure("Nothing to draw yet. Choose other values on the left.", dark)
-    figure = style.new_figure(
-        _bounds_alt(values, curves, shown, x_title, level),
-        dark,
-        380,
-        margin={"l": 60, "r": 100, "t": 14, "b": 46},
-    )
-    if kind == "log":
-        scale = axes.logarithmic(x_title, values, axes.PAD)
-    else:
-        scale = (
-            axes.norms(x_title, values)
-            if kind == "norm"
-            else axes.whole(x_title, where[0], where[-1])
-        )
-    up = axes.logarithmic(y_title, every, 0.08)
+    alt = _bounds_alt(values, curves, heights, x_title, level)
+    margin = {"l": 60, "r": 100, "t": 14, "b": 46}
+    figure = style.new_figure(alt, dark, 380, margin=margin)
+    positions, scale = _bound_axis(kind, x_title, values)
+    y_scale = axes.logarithmic(y_title, extent, 0.08)
     figure.layout.xaxis = scale.plotly(dark)
-    figure.layout.yaxis = up.plotly(dark, showgrid=True)
+    figure.layout.yaxis = y_scale.plotly(dark, showgrid=True)
     if level:
-        _vacuous(figure, level, up.high, f"{level_name} {style.number(level)}", dark)
-    looks = {
-        "bound": (tone.muted, 4),
-        "other": (tone.muted, 1.5),
-        "train": (tone.grey, 2),
-        "test": (tone.ink, 2),
-    }
+        text = f"{level_name} {style.number(level)}"
+        _shade_vacuous(figure, level, y_scale.high, text, dark)
+    tone = style.theme(dark)
+    colours = {"train": tone.grey, "test": tone.ink}
+    widths = {"bound": 4, "other": 1.5}
     ends = []
-    for curve, y in zip(curves, shown, strict=True):
-        (colour, width), known = looks[curve.role], np.flatnonzero(np.isfinite(y))
-        more: dict[str, Any] = {"customdata": [style.number(value) for value in values]}
-        more["hovertemplate"] = (
-            f"{style.short(curve.name, 40)} %{{y:.3g}} at %{{customdata}}<extra></extra>"
-        )
-        if curve.role == "test" or known.size == 1:
-            size = 8 if where.size == 1 else 6 if where.size <= MANY_POINTS else 4
-            more |= {"mode": "lines+markers", "marker": {"size": size, "color": colour}}
+    for curve, y in zip(curves, heights, strict=True):
+        drawn = np.flatnonzero(np.isfinite(y))
+        colour = colours.get(curve.role, tone.muted)
+        options: dict[str, Any] = {
+            "customdata": [style.number(value) for value in values],
+            "hovertemplate": (
+                f"{style.short(curve.name, 40)} %{{y:.3g}} at %{{customdata}}<extra></extra>"
+            ),
+        }
+        if curve.role == "test" or drawn.size == 1:
+            size = 6 if len(values) <= MANY_POINTS else 4
+            marker = {"size": 8 if len(values) == 1 else size, "color": colour}
+            options |= {"mode": "lines+markers", "marker": marker}
         if curve.error is not None:
-            more["error_y"] = {
-                "type": "data",
-                "array": np.asarray(curve.error)[order],
-                "thickness": 1,
-                "width": 0,
-            }
-        sure = y < level if level and curve.role in ("bound", "other") else None
-        _line(figure, where, y, curve.name, {"color": colour, "width": width}, sure=sure, **more)
-        if known.size:
-            last = float(where[known[-1]])
-            at = (
-                None
-                if known[-1] == where.size - 1
-                else float(np.log10(last))
-                if scale.log
-                else last
-            )
-            ends.append(_EndLabel(style.short(curve.name, 24), float(y[known[-1]]), colour, at))
+            errors = np.asarray(curve.error)[order]
+            options["error_y"] = {"type": "data", "array": errors, "thickness": 1, "width": 0}
+        certain = y < level if level and curve.role in ("bound", "other") else None
+        line = {"color": colour, "width": widths.get(curve.role, 2)}
+        _line(figure, positions, y, curve.name, line, certain=certain, **options)
+        if drawn.size:
+            last = drawn[-1]
+            end = None
+            if last < len(values) - 1:
+                end = float(np.log10(positions[last]) if scale.log else positions[last])
+            ends.append(_EndLabel(style.short(curve.name, 24), float(y[last]), colour, end))
     _label_ends(figure, ends, dark)
     return figure
 
 
+def _bound_axis(kind: str, title: str, values: Array) -> tuple[Array, Scale]:
+    """Where rising ``values`` are drawn, and their axis."""
+    if kind == "norm":
+        return axes.norm_positions(values), axes.norms(title, values)
+    if kind == "log":
+        return values, axes.logarithmic(title, values, axes.PAD)
+    return values, axes.whole(title, float(values[0]), float(values[-1]))
+
+
 def _bounds_alt(
-    values: Array, curves: Sequence[Curve], shown: Sequence[Array], title: str, level: float | None
+    values: Array,
+    curves: Sequence[Curve],
+    heights: Sequence[Array],
+    title: str,
+    level: float | None,
 ) -> str:
-    ends = [(curve.name, y[np.isfinite(y)]) for curve, y in zip(curves, shown, strict=True)]
-    said = style.joined(
-        [f"{n} from {style.number(y[0])} to {style.number(y[-1])}" for n, y in ends if y.size]
-    )
-    over = f"over {title} from {style.number(values[0])} to {style.number(values[-1])}"
-    more = f" A bound of {style.number(level)} or more says nothing." if level else ""
-    return f"{said[:1].upper()}{said[1:]}, {over}.{more}"
+    ends = []
+    for curve, y in zip(curves, heights, strict=True):
+        finite = y[np.isfinite(y)]
+        if finite.size:
+            first = style.number(finite[0])
+            ends.append(f"{curve.name} from {first} to {style.number(finite[-1])}")
+    listed = style.joined(ends)
+    low = style.number(values[0])
+    high = style.number(values[-1])
+    alt = f"{listed[:1].upper()}{listed[1:]}, over {title} from {low} to {high}."
+    return f"{alt} A bound of {style.number(level)} or more says nothing." if level else alt
 
 
-def _vacuous(figure: go.Figure, level: float, top: float, text: str, dark: bool) -> None:
-    """Shade what is above ``level``, and say so."""
+def _shade_vacuous(
+    figure: go.Figure,
+    level: float,
+    top: float,
+    text: str,
+    dark: bool,
+) -> None:
+    """Shade everything above ``level``, with a ``text`` at its lower edge."""
     tone = style.theme(dark)
-    figure.add_hrect(
-        y0=level, y1=top, fillcolor=style.faded(tone.grey, 0.13), line_width=0, layer="below"
-    )
+    shade = style.faded(tone.grey, 0.13)
+    figure.add_hrect(y0=level, y1=top, fillcolor=shade, line_width=0, layer="below")
     figure.add_hline(y=level, line={"color": tone.muted, "width": 1})
-    place = {
-        "x": 0.0,
-        "xref": "x domain",
-        "xanchor": "left",
-        "xshift": 4,
-        "yref": "y",
-        "yanchor": "bottom",
-    }
-    figure.add_annotation(style.words(text, tone.muted, y=float(np.log10(level)), **place))
+    place = {"x": 0.0, "xref": "x domain", "xanchor": "left", "xshift": 4}
+    place |= {"y": float(np.log10(level)), "yref": "y", "yanchor": "bottom"}
+    figure.add_annotation(style.annotation(text, tone.muted, **place))
+
+
+# Experiments
 
 
 def comparison_plot(
@@ -614,97 +637,114 @@ def comparison_plot(
     marks: Sequence[tuple[str, str]] | None = None,
     dark: bool = False,
 ) -> go.Figure:
-    """Draw the columns ``part`` of a comparison over its rows: ours filled, the reference hollow,
-    with standard errors.
+    """Draw columns of a comparison over its rows: ours filled, the reference hollow, with errors.
 
     ``comparison`` has ``rows``, ``columns``, and (rows, columns) arrays ``ours``, ``ours_error``,
-    ``reference`` and ``reference_error``. Lines join the rows where they follow an order, else rows
-    stand one below the other; ``floor`` is the error that no method can beat; ``marks`` are
-    (series, tick) of every row, and lines end where a series does.
+    ``reference`` and ``reference_error``, of which the columns ``part`` are drawn. Lines join the
+    rows where they are ``ordered``; otherwise rows stand one below the other. ``floor`` is the
+    error that no method can beat. ``marks`` are (series, tick) for every row, and lines end where a
+    series ends.
     """
     marks = marks or [("", row) for row in comparison.rows]
+    series = [name for name, _ in marks]
+    breaks = np.flatnonzero([before != after for before, after in pairwise(series)]) + 1
+    rows = np.arange(len(marks))
+    places = rows + SERIES_GAP * np.searchsorted(breaks, rows, side="right")
     columns = comparison.columns[part]
-    cuts = np.flatnonzero([before[0] != after[0] for before, after in pairwise(marks)]) + 1
-    places = np.arange(float(len(marks))) + GAP * np.searchsorted(
-        cuts, np.arange(len(marks)), side="right"
-    )
-    height = 400 if ordered else 110 + max(MARK_HEIGHT * len(columns), ROW_HEIGHT) * len(marks)
-    margin = {"l": 52, "r": 16, "t": 48, "b": 48}
+    height = 400
+    if not ordered:
+        height = 110 + max(MARK_HEIGHT * len(columns), ROW_HEIGHT) * len(marks)
     figure = style.new_figure(
         _comparison_alt(comparison, part, y_title),
         dark,
         height,
         showlegend=True,
         legend=LEGEND,
-        margin=margin,
+        margin={"l": 52, "r": 16, "t": 48, "b": 48},
     )
     hues = [style.readable(hue, dark) for hue in style.family_hues().values()]
-    for k, column in enumerate(columns):
+    for k, column in enumerate(range(len(comparison.columns))[part]):
         hue = hues[k] if k < len(hues) else style.theme(dark).grey
-        for who, marker, shift in (
-            ("ours", "circle", -SHIFT),
-            ("reference", "diamond-open", SHIFT),
-        ):
-            aside = 0.0 if ordered else SPREAD * ((k + 0.5) / len(columns) - 0.5)
-            values, errors = (
-                getattr(comparison, who + more)[:, part][:, k] for more in ("", "_error")
-            )
-            at, values, errors = (
-                np.insert(one, cuts, np.nan) for one in (places + aside + shift, values, errors)
-            )
-            bars = {"array": np.nan_to_num(errors), "thickness": 1.2, "width": 3, "color": hue}
-            value, across = ("y", "x") if ordered else ("x", "y")
-            figure.add_scatter(
-                **{
-                    value: values,
-                    across: at,
-                    f"error_{value}": bars if np.nan_to_num(errors).any() else None,
-                },
-                name=style.short(column, 30) + (", reference" if shift > 0 else ""),
-                showlegend=shift < 0,
-                mode="lines+markers" if ordered else "markers",
-                marker={"size": 8, "symbol": marker, "color": hue},
-                line={
-                    "color": hue,
-                    "width": 1 if shift > 0 else 2,
-                    "dash": "dash" if shift > 0 else "solid",
-                },
-                customdata=np.insert(np.array(comparison.rows, dtype=object), cuts, "").tolist(),
-                hovertemplate=(
-                    f"{style.short(column, 40)}, {who}: %{{{value}:.3g}} at "
-                    "%{customdata}<extra></extra>"
-                ),
-            )
+        # Rows that stand one below the other have a line for each column.
+        offset = 0.0 if ordered else SPREAD * ((k + 0.5) / len(columns) - 0.5)
+        _add_comparison(figure, comparison, column, places + offset, breaks, ordered, hue)
     ticks = {
         "tickvals": places,
         "ticktext": style.shorts([tick for _, tick in marks], 26 if ordered else 48),
     }
-    upright = style.axis(y_title, dark, rangemode="tozero" if ordered else "normal")
-    along = style.axis(
-        row_name, dark, showgrid=not ordered, autorange=True if ordered else "reversed", **ticks
-    )
-    figure.layout.xaxis, figure.layout.yaxis = (along, upright) if ordered else (upright, along)
+    if ordered:
+        figure.layout.xaxis = style.axis(row_name, dark, showgrid=False, **ticks)
+        figure.layout.yaxis = style.axis(y_title, dark, rangemode="tozero")
+    else:
+        figure.layout.xaxis = style.axis(y_title, dark)
+        figure.layout.yaxis = style.axis(row_name, dark, autorange="reversed", **ticks)
     if floor is not None:
         line = {"color": style.theme(dark).grey, "width": 1, "dash": "dot"}
+        note = {"text": "Bayes error", "font": {"color": style.theme(dark).muted}}
         draw = figure.add_hline if ordered else figure.add_vline
-        said = {"text": "Bayes error", "font": {"color": style.theme(dark).muted}}
-        draw(floor, line=line, annotation=said, annotation_position="top left")
-    for name in dict.fromkeys(name for name, _ in marks if len(cuts)):
-        middle = float(places[[one == name for one, _ in marks]].mean())
-        place = {"x": middle, "y": 1.0, "yref": "paper", "yanchor": "top"}
-        figure.add_annotation(style.words(f"<b>{escape(name)}</b>", style.theme(dark).ink, **place))
+        draw(floor, line=line, annotation=note, annotation_position="top left")
+    if len(breaks):
+        for name in dict.fromkeys(series):
+            middle = float(places[[other == name for other in series]].mean())
+            place = {"x": middle, "y": 1.0, "yref": "paper", "yanchor": "top"}
+            text = f"<b>{escape(name)}</b>"
+            figure.add_annotation(style.annotation(text, style.theme(dark).ink, **place))
     return figure
 
 
-def _comparison_alt(comparison: Any, part: slice, title: str) -> str:
-    def cell(row: str, ours: float, theirs: float) -> str:
-        both = ((ours, ""), (theirs, "reference "))
-        known = [f"{who}{style.number(value)}" for value, who in both if np.isfinite(value)]
-        return f"{row} {' against '.join(known) or 'unknown'}"
+def _add_comparison(
+    figure: go.Figure,
+    comparison: Any,
+    column: int,
+    places: Array,
+    breaks: Indices,
+    ordered: bool,
+    hue: str,
+) -> None:
+    """Draw one column of a comparison, ours and the reference, at the ``places`` of its rows."""
+    name = comparison.columns[column]
+    rows = np.insert(np.array(comparison.rows, dtype=object), breaks, "").tolist()
+    value_axis, row_axis = ("y", "x") if ordered else ("x", "y")
+    for source, symbol, dash, width, shift in (
+        ("ours", "circle", "solid", 2, -SHIFT),
+        ("reference", "diamond-open", "dash", 1, SHIFT),
+    ):
+        # A gap in the values ends the line of a series.
+        values = np.insert(getattr(comparison, source)[:, column], breaks, np.nan)
+        errors = getattr(comparison, f"{source}_error")[:, column]
+        errors = np.nan_to_num(np.insert(errors, breaks, np.nan))
+        bars = {"array": errors, "thickness": 1.2, "width": 3, "color": hue}
+        is_ours = source == "ours"
+        coordinates = {
+            value_axis: values,
+            row_axis: np.insert(places + shift, breaks, np.nan),
+            f"error_{value_axis}": bars if errors.any() else None,
+        }
+        figure.add_scatter(
+            **coordinates,
+            name=style.short(name, 30) + ("" if is_ours else ", reference"),
+            showlegend=is_ours,
+            mode="lines+markers" if ordered else "markers",
+            marker={"size": 8, "symbol": symbol, "color": hue},
+            line={"color": hue, "width": width, "dash": dash},
+            customdata=rows,
+            hovertemplate=(
+                f"{style.short(name, 40)}, {source}: %{{{value_axis}:.3g}} at "
+                "%{customdata}<extra></extra>"
+            ),
+        )
 
-    columns = [
-        f"{comparison.columns[k]}: "
-        + ", ".join(map(cell, comparison.rows, comparison.ours[:, k], comparison.reference[:, k]))
-        for k in range(len(comparison.columns))[part]
-    ]
+
+def _comparison_alt(comparison: Any, part: slice, title: str) -> str:
+    columns = []
+    for k in range(len(comparison.columns))[part]:
+        cells = []
+        for row, ours, reference in zip(
+            comparison.rows, comparison.ours[:, k], comparison.reference[:, k], strict=True
+        ):
+            values = [style.number(ours)] if np.isfinite(ours) else []
+            if np.isfinite(reference):
+                values.append(f"reference {style.number(reference)}")
+            cells.append(f"{row} {' against '.join(values) or 'unknown'}")
+        columns.append(f"{comparison.columns[k]}: {', '.join(cells)}")
     return f"{title[:1].upper()}{title[1:]}, ours and the reference. {'; '.join(columns)}."

@@ -1,4 +1,4 @@
-"""What a model does with its columns: the curve of one, the map over two, letters at their places."""
+"""What a model does with its columns: curves over one, maps over two, letters of a sequence."""
 
 from __future__ import annotations
 
@@ -13,71 +13,71 @@ from mklcore.errors import ParameterError
 from mklcore.figures import style
 from mklcore.figures.style import graph_objects as go
 
-SPLIT = 0.26  # share of the height for the values below a curve
-TITLE_LETTERS = 22  # of a line beside a curve, which has a good half of the height
-# bars of a histogram; whole numbers that have a bar each
-BINS = 30
-MOST_VALUES = 40
+SPLIT = 0.26  # share of the height for the histogram below a curve
+TITLE_LETTERS = 22  # of a line beside a curve, which has more than half of the height
+N_BINS = 30
+MOST_VALUES = 40  # whole numbers that have a bar each in a histogram
 MOST_POINTS = 400
 MILLISECONDS = 86_400_000  # of a day
-APART = 0.02  # of an axis: how far the outermost of many rows at one place is moved
+JITTER = 0.02  # how far rows at one place are moved at most, as a share of an axis
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x")
-CLASS_HUES = ("linear", "rbf", "polynomial", "laplacian", "hkl", "precomputed")
+CLASS_FAMILIES = ("linear", "rbf", "polynomial", "laplacian", "hkl", "precomputed")
 
 
 # One column
 
 
-def column_figure(effect: Any, said: str = "the score", *, dark: bool = False) -> go.Figure:
-    """What a column does to a model, all others at their means, with the training rows' values
-    below.
+def column_figure(effect: Any, target: str = "the score", *, dark: bool = False) -> go.Figure:
+    """The effect of a column on a model, all others at their means, above a histogram of its rows.
 
-    ``effect`` as `column_effect` returns it, ``said`` what the model's value is called.
+    ``effect`` is the result of ``column_effect``, ``target`` the name of the model's value.
     """
-    (axis,), values = effect.axes, np.asarray(effect.values, dtype=float)
+    axis = effect.axes[0]
+    values = np.asarray(effect.values, dtype=float)
     alt = (
-        f"What {axis.name} adds to {said} with all other columns at their means: "
+        f"What {axis.name} adds to {target} with all other columns at their means: "
         f"{_ends(axis, values)}."
     )
-    # a sum over kernels of several families has the hue of none
-    return _curve_above_rows(axis, values, said, alt, style.theme(dark).ink, dark)
+    # The curve is a sum over kernels of several families, so it has the hue of none.
+    return _curve_above_rows(axis, values, target, alt, style.theme(dark).ink, dark)
 
 
 def column_dots(
     x: Any,
     added: Any,
     feature: str,
-    said: str = "the prediction",
+    target: str = "the prediction",
     *,
     is_date: bool = False,
     dark: bool = False,
 ) -> go.Figure:
-    """What a column adds to ``said`` for every row, ``added`` (n,), over one of its features ``x``
-    (n,): numbers, or days since 1970 of a column of dates.
+    """What a column adds to ``target`` in every row, ``added`` (n,), over one of its features.
+
+    ``x`` (n,) are the values of the feature; days since 1970 where the column holds dates.
     """
-    least = int(np.argmin(added))
-    most = int(np.argmax(added))
-    ends = [style.date(x[k]) if is_date else style.as_given(float(x[k])) for k in (least, most)]
-    alt = (
-        f"What a column adds to {said} over {feature}, {len(x)} rows: least, "
-        f"{style.number(added[least])}, at {ends[0]}, most, {style.number(added[most])}, "
-        f"at {ends[1]}."
-    )
+    ends = []
+    for word, k in _extremes(np.asarray(added)):
+        place = style.date(x[k]) if is_date else style.as_given(float(x[k]))
+        ends.append(f"{word}, {style.number(added[k])}, at {place}")
+    alt = f"What a column adds to {target} over {feature}, {len(x)} rows: {', '.join(ends)}."
     figure = style.new_figure(alt, dark)
-    mark = {"color": style.family_shade("linear", 0, dark), "size": 6, "opacity": 0.7}
-    shown = _dates(x) if is_date else x
-    hover = f"{_hover_of(is_date)}: %{{y:+.3g}}<extra></extra>"
-    figure.add_scatter(x=shown, y=added, mode="markers", marker=mark, hovertemplate=hover)
+    figure.add_scatter(
+        x=_dates(x) if is_date else x,
+        y=added,
+        mode="markers",
+        marker={"color": style.family_shade("linear", 0, dark), "size": 6, "opacity": 0.7},
+        hovertemplate=f"{_x_hover(is_date)}: %{{y:+.3g}}<extra></extra>",
+    )
     figure.layout.xaxis = style.axis(style.short(feature, 40), dark)
-    figure.layout.yaxis = style.axis(f"adds to {said}", dark, zeroline=True)
+    figure.layout.yaxis = style.axis(f"adds to {target}", dark, zeroline=True)
     return figure
 
 
-def term_plot(effect: Any, said: str = "the score", *, dark: bool = False) -> go.Figure:
+def term_plot(effect: Any, target: str = "the score", *, dark: bool = False) -> go.Figure:
     """What a term adds: a curve over one column above its training values, or a map over two.
 
-    ``effect`` as `term_effect` returns it, ``said`` what the model's value is called.
-    ParameterError for a term of more columns.
+    ``effect`` is the result of ``term_effect``, ``target`` the name of the model's value. Raises
+    ``ParameterError`` for a term of more columns.
     """
     values = np.asarray(effect.values, dtype=float)
     axes = effect.axes
@@ -86,35 +86,34 @@ def term_plot(effect: Any, said: str = "the score", *, dark: bool = False) -> go
             f"A term of {len(axes)} columns cannot be drawn; take one of one or two columns."
         )
     if len(axes) == 1:
-        alt = f"What {axes[0].name} adds to {said} on its own: {_ends(axes[0], values)}."
+        alt = f"What {axes[0].name} adds to {target} on its own: {_ends(axes[0], values)}."
         hue = style.family_shade("linear", 0, dark)
-        return _curve_above_rows(axes[0], values, said, alt, hue, dark)
+        return _curve_above_rows(axes[0], values, target, alt, hue, dark)
     first, second = axes
-
-    def at(flat: int) -> str:
-        row, column = divmod(flat, values.shape[1])
-        return f"{first.name} {_place(first, column)} and {second.name} {_place(second, row)}"
-
+    ends = []
+    for word, k in _extremes(values):
+        row, column = divmod(k, values.shape[1])
+        place = f"{first.name} {_place(first, column)} and {second.name} {_place(second, row)}"
+        ends.append(f"{word}, {style.number(values[row, column])}, at {place}")
     alt = (
-        f"What {first.name} and {second.name} add to {said} together, beyond what each "
-        f"adds alone: least, {style.number(values.min())}, at {at(int(values.argmin()))}, "
-        f"most, {style.number(values.max())}, at {at(int(values.argmax()))}."
+        f"What {first.name} and {second.name} add to {target} together, beyond what each adds "
+        f"alone: {', '.join(ends)}."
     )
-    names = [style.short(axis.name) for axis in axes]
     places = [style.shorts(axis.names, 14) if axis.names else axis.at for axis in axes]
+    hover = f"{style.short(first.name)} %{{x}}, {style.short(second.name)} %{{y}}"
     figure = _map(
         alt,
         places[0],
         places[1],
         values,
-        [axis.name for axis in axes],
+        [first.name, second.name],
         dark,
         signed=True,
-        colorbar=style.colour_bar(f"adds to {said}", dark, title_side="right"),
-        hovertemplate=f"{names[0]} %{{x}}, {names[1]} %{{y}}<br>%{{z:+.3g}}<extra></extra>",
+        colorbar=style.colour_bar(f"adds to {target}", dark, title_side="right"),
+        hovertemplate=f"{hover}<br>%{{z:+.3g}}<extra></extra>",
     )
-    for axis, own in zip((figure.layout.xaxis, figure.layout.yaxis), axes, strict=True):
-        axis.type = "category" if own.names else None
+    figure.layout.xaxis.type = "category" if first.names else None
+    figure.layout.yaxis.type = "category" if second.names else None
     return figure
 
 
@@ -129,38 +128,29 @@ def component_plot(
 ) -> go.Figure:
     """What one node of a hull adds to the prediction: a line over one variable, or a map over two.
 
-    ``axes`` one or two arrays of positions, ``values`` (m,) or (m2, m1) at them, ``names`` of the
-    variables, ``title`` of the node. Without a certificate the line is dashed and the text says so.
-    Raises ParameterError for shapes that disagree.
+    ``axes`` are one or two arrays of positions, ``values`` (m,) or (m2, m1) the values there,
+    ``names`` those of the variables, and ``title`` that of the node. Without a certificate the line
+    is dashed and the alternative text says so. Raises ``ParameterError`` where shapes disagree.
     """
     grids = [np.asarray(axis, dtype=float) for axis in axes[: len(names)]]
     table = style.shaped("A component", values, *(grid.size for grid in reversed(grids)))
     alt = (
         f"What {title} adds to the prediction over {' and '.join(names)}: from "
         f"{style.number(table.min())} to {style.number(table.max())}."
-    ) + ("" if certified else " Not certified.")
+    )
+    if not certified:
+        alt += " Not certified."
     if len(grids) == 2:
-        return _map(
-            alt,
-            grids[0],
-            grids[1],
-            table,
-            names,
-            dark,
-            colorbar=style.colour_bar("added", dark),
-            hovertemplate="%{x:.3g}, %{y:.3g}: %{z:.3g}<extra></extra>",
-        )
+        hover = "%{x:.3g}, %{y:.3g}: %{z:.3g}<extra></extra>"
+        bar = style.colour_bar("added", dark)
+        return _map(alt, grids[0], grids[1], table, names, dark, colorbar=bar, hovertemplate=hover)
     figure = style.new_figure(alt, dark)
-    line = {
-        "color": style.family_shade("hkl", 0, dark),
-        "width": 2,
-        "dash": "solid" if certified else "dash",
-    }
+    dash = "solid" if certified else "dash"
     figure.add_scatter(
         x=grids[0],
         y=table,
         mode="lines",
-        line=line,
+        line={"color": style.family_shade("hkl", 0, dark), "width": 2, "dash": dash},
         hovertemplate="%{x:.3g}: %{y:.3g}<extra></extra>",
     )
     figure.layout.xaxis = style.axis(style.short(names[0], 30), dark)
@@ -169,12 +159,10 @@ def component_plot(
 
 
 def _curve_above_rows(
-    axis: Any, values: Array, said: str, alt: str, hue: str, dark: bool
+    axis: Any, values: Array, target: str, alt: str, hue: str, dark: bool
 ) -> go.Figure:
-    """What a column adds, ``values`` (m,) at the places of its ``axis``, above its training rows."""
-    tone = style.theme(dark)
-    name = axis.name
-    title = "<br>".join(wrap(f"adds to {said}", TITLE_LETTERS))
+    """What a column adds, ``values`` (m,) along its ``axis``, above a histogram of its rows."""
+    title = "<br>".join(wrap(f"adds to {target}", TITLE_LETTERS))
     figure = style.new_figure(
         alt,
         dark,
@@ -183,53 +171,44 @@ def _curve_above_rows(
         bargap=0.05,
         yaxis=style.axis(title, dark, domain=[SPLIT + 0.06, 1], zeroline=True, nticks=5),
         yaxis2=style.axis("rows", dark, domain=[0, SPLIT], nticks=2, showgrid=False),
-        xaxis=style.axis(style.short(name, 40), dark, anchor="y2", showgrid=False),
+        xaxis=style.axis(style.short(axis.name, 40), dark, anchor="y2", showgrid=False),
     )
+    rows: dict[str, Any] = {"yaxis": "y2", "marker": {"color": style.theme(dark).grey}}
     if axis.names:
-        shown = style.shorts(axis.names, 14)
-        figure.add_bar(
-            x=shown,
-            y=values,
-            marker={"color": hue},
-            hovertemplate=f"%{{x}}<br>%{{y:+.3g}} to {said}<extra></extra>",
-        )
-        below: dict[str, Any] = {
-            "x": shown,
-            "y": axis.rows,
-            "hovertemplate": "%{x}: %{y} rows<extra></extra>",
-        }
-    else:
-        place = _hover_of(axis.is_date)
-        figure.add_scatter(
-            x=_dates(axis.at) if axis.is_date else axis.at,
-            y=values,
-            mode="lines",
-            line={"color": hue, "width": 2},
-            name="term",
-            hovertemplate=f"{style.short(name)} = {place}<br>%{{y:+.3g}} to {said}<extra></extra>",
-        )
-        rows = np.asarray(axis.rows, dtype=float)
-        counts, edges = np.histogram(rows, bins=histogram_bins(rows))
-        middles = (edges[:-1] + edges[1:]) / 2
-        widths = np.diff(edges)
-        below = {
-            "x": middles,
-            "y": counts,
-            "width": widths,
-            "hovertemplate": f"{place}: %{{y}} rows<extra></extra>",
-        }
-        if axis.is_date:
-            below |= {"x": _dates(middles), "width": widths * MILLISECONDS}
-    figure.add_bar(yaxis="y2", marker={"color": tone.grey}, **below)
-    return figure
+        labels = style.shorts(axis.names, 14)
+        hover = f"%{{x}}<br>%{{y:+.3g}} to {target}<extra></extra>"
+        figure.add_bar(x=labels, y=values, marker={"color": hue}, hovertemplate=hover)
+        row_hover = "%{x}: %{y} rows<extra></extra>"
+        return figure.add_bar(x=labels, y=axis.rows, hovertemplate=row_hover, **rows)
+    place = _x_hover(axis.is_date)
+    figure.add_scatter(
+        x=_dates(axis.at) if axis.is_date else axis.at,
+        y=values,
+        mode="lines",
+        line={"color": hue, "width": 2},
+        name="term",
+        hovertemplate=(
+            f"{style.short(axis.name)} = {place}<br>%{{y:+.3g}} to {target}<extra></extra>"
+        ),
+    )
+    known = np.asarray(axis.rows, dtype=float)
+    counts, edges = np.histogram(known, bins=histogram_bins(known))
+    middles = (edges[:-1] + edges[1:]) / 2
+    widths = np.diff(edges)
+    if axis.is_date:
+        middles = _dates(middles)
+        widths = widths * MILLISECONDS
+    row_hover = f"{place}: %{{y}} rows<extra></extra>"
+    return figure.add_bar(x=middles, y=counts, width=widths, hovertemplate=row_hover, **rows)
 
 
 def histogram_bins(rows: Array) -> Any:
-    """One bar per value of few whole numbers: equal bins beside them would be empty in turn."""
+    """One bin per value of a few whole numbers, where equal bins would be empty in turn."""
     low = float(rows.min())
     high = float(rows.max())
-    few = high - low < MOST_VALUES and bool((rows == np.round(rows)).all())
-    return np.arange(low - 0.5, high + 1.0) if few else BINS
+    if high - low < MOST_VALUES and bool((rows == np.round(rows)).all()):
+        return np.arange(low - 0.5, high + 1.0)
+    return N_BINS
 
 
 def _dates(days: Any) -> Any:
@@ -237,24 +216,27 @@ def _dates(days: Any) -> Any:
     return (np.asarray(days, dtype=float) * MILLISECONDS).astype("datetime64[ms]")
 
 
-def _hover_of(is_date: bool) -> str:
+def _x_hover(is_date: bool) -> str:
     return "%{x|%Y-%m-%d}" if is_date else "%{x:.10~g}"
 
 
 def _place(axis: Any, k: int) -> str:
+    """The ``k``-th position of an axis in a sentence."""
     if axis.names:
         return str(axis.names[k])
     return style.date(axis.at[k]) if axis.is_date else style.as_given(float(f"{axis.at[k]:.4g}"))
 
 
+def _extremes(values: Array) -> tuple[tuple[str, int], tuple[str, int]]:
+    """Where the smallest and the largest value are."""
+    return ("least", int(values.argmin())), ("most", int(values.argmax()))
+
+
 def _ends(axis: Any, values: Array) -> str:
-    low = int(values.argmin())
-    high = int(values.argmax())
-    ends = (
-        (word, style.number(float(values[k])), _place(axis, k))
-        for word, k in (("least", low), ("most", high))
-    )
-    return ", ".join(f"{word}, {value}, at {place}" for word, value, place in ends)
+    ends = []
+    for word, k in _extremes(values):
+        ends.append(f"{word}, {style.number(float(values[k]))}, at {_place(axis, k)}")
+    return ", ".join(ends)
 
 
 # Maps
@@ -270,57 +252,53 @@ def _map(
     *,
     signed: bool = False,
     height: int = 380,
-    **more: Any,
+    **options: Any,
 ) -> go.Figure:
-    """Values over two axes; ``signed`` ones from one hue over the background, where they are 0, to
-    another.
-    """
-    figure = style.new_figure(alt, dark, height, margin={"l": 56, "r": 12, "t": 12, "b": 44})
+    """Values over two axes; ``signed`` values have two hues, which meet in the background at 0."""
+    figure = style.new_figure(
+        alt,
+        dark,
+        height,
+        margin={"l": 56, "r": 12, "t": 12, "b": 44},
+    )
     look: dict[str, Any] = {"colorscale": style.SEQUENTIAL}
     if signed:
-        reach, (cold, warm) = (
-            float(np.abs(table).max()) or 1.0,
-            (_class_colour(k, dark) for k in (0, 1)),
-        )
+        bound = float(np.abs(table).max()) or 1.0
+        negative = _class_colour(0, dark)
+        positive = _class_colour(1, dark)
+        middle = style.theme(dark).paper
         look = {
-            "zmin": -reach,
-            "zmax": reach,
-            "colorscale": [[0, cold], [0.5, style.theme(dark).paper], [1, warm]],
+            "zmin": -bound,
+            "zmax": bound,
+            "colorscale": [[0, negative], [0.5, middle], [1, positive]],
         }
-    figure.add_heatmap(x=x, y=y, z=table, **{**look, **more})
-    figure.layout.xaxis = style.axis(
-        style.short(names[0], 40), dark, showgrid=False, hoverformat=".3g"
-    )
-    figure.layout.yaxis = style.axis(
-        style.short(names[1], 40), dark, showgrid=False, hoverformat=".3g"
-    )
+    figure.add_heatmap(x=x, y=y, z=table, **look | options)
+    for axis, name in (("xaxis", names[0]), ("yaxis", names[1])):
+        title = style.short(name, 40)
+        figure.layout[axis] = style.axis(title, dark, showgrid=False, hoverformat=".3g")
     return figure
 
 
 def surface_plot(
-    surface: Any, names: Sequence[str], rows: Any, labels: Any, *, dark: bool = False
+    surface: Any,
+    names: Sequence[str],
+    rows: Any,
+    labels: Any,
+    *,
+    dark: bool = False,
 ) -> go.Figure:
     """A model over two columns as a map, with the training rows on it.
 
-    ``surface`` with ``columns``, ``x``, ``y``, ``values`` (m, m), ``classes`` and ``kind``;
-    ``names`` (d,) of the columns, ``rows`` (n, d) and ``labels`` (n,) of the training rows. Two
-    classes: the signed score, its border at 0 drawn as a line; more: the class that wins; a number:
-    the prediction.
+    ``surface`` has ``columns``, ``x``, ``y``, ``values`` (m, m), ``classes`` and ``kind``;
+    ``names`` (d,) are those of all columns, ``rows`` (n, d) and ``labels`` (n,) the training rows.
+    The map shows the signed score for two classes, with a line where it is 0; the predicted class
+    for more classes; and the prediction for a numeric target.
     """
     table = style.shaped("A surface", surface.values, len(surface.y), len(surface.x))
-    T = len(surface.classes)
     hover = "%{x:.3g}, %{y:.3g}<br>"
     if surface.kind == "class":
-        colours = [_class_colour(k, dark) for k in range(T)]
-        look: dict[str, Any] = {
-            "colorscale": [[place, colours[k]] for k in range(T) for place in (k / T, (k + 1) / T)],
-            "opacity": 0.35,
-            "zmin": -0.5,
-            "zmax": T - 0.5,
-            "showscale": False,
-            "hovertemplate": f"{hover}%{{text}}<extra></extra>",
-            "text": [[style.short(surface.classes[int(k)], 30) for k in row] for row in table],
-        }
+        look = _class_map(surface.classes, table, dark)
+        look["hovertemplate"] = f"{hover}%{{text}}<extra></extra>"
     else:
         what = "score" if surface.kind == "score" else "prediction"
         look = {
@@ -353,115 +331,145 @@ def surface_plot(
             contours={"start": 0, "end": 0, "size": 1, "coloring": "lines"},
             colorscale=[[0, ink], [1, ink]],
         )
-    _rows_on_map(figure, surface, np.asarray(rows, dtype=float), np.asarray(labels), dark)
+    _add_rows(
+        figure,
+        surface,
+        np.asarray(rows, dtype=float),
+        np.asarray(labels),
+        dark,
+    )
     return figure
 
 
+def _class_map(
+    classes: Sequence[str],
+    table: Array,
+    dark: bool,
+) -> dict[str, Any]:
+    """The look of a map of class numbers: one colour per class."""
+    count = len(classes)
+    scale = []
+    for k in range(count):
+        colour = _class_colour(k, dark)
+        scale += [[k / count, colour], [(k + 1) / count, colour]]
+    return {
+        "colorscale": scale,
+        "opacity": 0.35,
+        "zmin": -0.5,
+        "zmax": count - 0.5,
+        "showscale": False,
+        "text": [[style.short(classes[int(k)], 30) for k in row] for row in table],
+    }
+
+
 def _class_colour(k: int, dark: bool) -> str:
-    return style.family_shade(CLASS_HUES[k % len(CLASS_HUES)], 0, dark)
+    return style.family_shade(CLASS_FAMILIES[k % len(CLASS_FAMILIES)], 0, dark)
 
 
-def _rows_on_map(figure: go.Figure, surface: Any, rows: Array, labels: Array, dark: bool) -> None:
+def _add_rows(
+    figure: go.Figure,
+    surface: Any,
+    rows: Array,
+    labels: Array,
+    dark: bool,
+) -> None:
+    """Draw training rows on a map, coloured by class or by numeric target."""
     step = max(1, len(rows) // MOST_POINTS)
-    at = _apart(rows[::step][:, list(surface.columns)])
-    called = labels[::step]
+    points = _separated(rows[::step][:, list(surface.columns)])
+    labels = labels[::step]
+    tone = style.theme(dark)
     if surface.kind == "number":
-        low = float(np.min(surface.values))
-        high = float(np.max(surface.values))
-        marker = {
-            "size": 7,
-            "color": called.astype(float),
-            "cmin": low,
-            "cmax": high,
-            "colorscale": style.SEQUENTIAL,
-            "line": {"width": 1, "color": style.theme(dark).ink},
-        }
         figure.add_scatter(
-            x=at[:, 0],
-            y=at[:, 1],
+            x=points[:, 0],
+            y=points[:, 1],
             mode="markers",
             name="training rows",
-            text=[style.number(v) for v in called],
-            marker=marker,
+            text=[style.number(value) for value in labels],
+            marker={
+                "size": 7,
+                "color": labels.astype(float),
+                "cmin": float(np.min(surface.values)),
+                "cmax": float(np.max(surface.values)),
+                "colorscale": style.SEQUENTIAL,
+                "line": {"width": 1, "color": tone.ink},
+            },
             hovertemplate="row with target %{text}<extra></extra>",
         )
         return
-    edge = {"width": 1, "color": style.theme(dark).paper}
     for k, name in enumerate(surface.classes):
-        mine = called.astype(str) == name
+        members = labels.astype(str) == name
         figure.add_scatter(
-            x=at[mine, 0],
-            y=at[mine, 1],
+            x=points[members, 0],
+            y=points[members, 1],
             mode="markers",
             name=style.short(name, 30),
             marker={
                 "symbol": SYMBOLS[k % len(SYMBOLS)],
                 "size": 7,
                 "color": _class_colour(k, dark),
-                "line": edge,
+                "line": {"width": 1, "color": tone.paper},
             },
             hovertemplate=f"{style.short(name, 30)}<extra></extra>",
         )
 
 
-def _apart(at: Array) -> Array:
-    """Points (m, 2) with those at the same place moved a little, so that none hides another."""
-    _, home, counts = np.unique(at, axis=0, return_inverse=True, return_counts=True)
-    moved = np.random.default_rng(0).uniform(-APART, APART, at.shape) * (
-        np.ptp(at, axis=0) if len(at) else 1.0
-    )
-    return np.where(counts[home.ravel(), None] > 1, at + moved, at)
+def _separated(points: Array) -> Array:
+    """Points (m, 2) where those at one place are moved a little, so that none hides another."""
+    if not len(points):
+        return points
+    _, group, counts = np.unique(points, axis=0, return_inverse=True, return_counts=True)
+    jitter = np.random.default_rng(0).uniform(-JITTER, JITTER, points.shape)
+    moved = points + jitter * np.ptp(points, axis=0)
+    return np.where(counts[group.ravel(), None] > 1, moved, points)
 
 
 def _surface_alt(surface: Any, names: Sequence[str], table: Array) -> str:
-    first, second = (names[j] for j in surface.columns)
-    over = (
-        f"over {first} from {style.number(surface.x[0])} to {style.number(surface.x[-1])} and "
-        f"{second} from "
-    )
-    over += f"{style.number(surface.y[0])} to {style.number(surface.y[-1])}"
+    ranges = []
+    for j, grid in zip(surface.columns, (surface.x, surface.y), strict=True):
+        ranges.append(f"{names[j]} from {style.number(grid[0])} to {style.number(grid[-1])}")
+    over = f"over {' and '.join(ranges)}"
     if surface.kind == "number":
-        return (
-            f"Prediction {over}: from {style.number(table.min())} to {style.number(table.max())}."
-        )
+        low = style.number(table.min())
+        return f"Prediction {over}: from {low} to {style.number(table.max())}."
     if surface.kind == "score":
-        won = 100 * float(np.mean(table > 0))
-        return (
-            f"Score {over}. {surface.classes[1]} wins on {won:.0f} % of the map, "
-            f"{surface.classes[0]} on the rest."
-        )
-    shares = [
-        f"{name} on {100 * float(np.mean(table == k)):.0f} %"
-        for k, name in enumerate(surface.classes)
-    ]
+        first, second = surface.classes
+        share = 100 * float(np.mean(table > 0))
+        return f"Score {over}. {second} wins on {share:.0f} % of the map, {first} on the rest."
+    shares = []
+    for k, name in enumerate(surface.classes):
+        shares.append(f"{name} on {100 * float(np.mean(table == k)):.0f} %")
     return f"Class that wins {over}: {style.joined(shares)} of the map."
 
 
-def positions_figure(found: Any, name: str, *, dark: bool = False) -> go.Figure:
-    """What every letter of a sequence adds to the decision at every place: blue less, red more.
+# Sequences
 
-    ``found`` with ``letters`` (A,), ``values`` (A, L) and ``words``, as `estimators.positions`
-    makes it; ``name`` of the sequence. Places are counted from 1.
+
+def positions_figure(effects: Any, name: str, *, dark: bool = False) -> go.Figure:
+    """What every letter of the sequence ``name`` adds to the decision: blue for less, red for more.
+
+    ``effects`` has ``letters`` (A,), ``values`` (A, L) and ``words``, as ``estimators.positions``
+    returns them. Places are counted from 1.
     """
-    values = np.asarray(found.values, dtype=float)
-    words = ", ".join(
-        f"{one.word} at place {one.place + 1} ({one.effect:+.3g})" for one in found.words[:3]
+    values = np.asarray(effects.values, dtype=float)
+    words = [
+        f"{word.word} at place {word.place + 1} ({word.effect:+.3g})" for word in effects.words[:3]
+    ]
+    alt = (
+        f"What letters of {name} add to the decision, place by place. The strongest words: "
+        f"{', '.join(words)}."
     )
-    reach = float(np.abs(values).max()) or 1.0
+    bound = float(np.abs(values).max()) or 1.0
     figure = _map(
-        (
-            f"What letters of {name} add to the decision, place by place. The strongest words: "
-            f"{words}."
-        ),
+        alt,
         np.arange(1, values.shape[1] + 1),
-        list(found.letters),
+        list(effects.letters),
         values,
         [f"place in {name}", ""],
         dark,
-        height=max(170, 22 * len(found.letters) + 80),
+        height=max(170, 22 * len(effects.letters) + 80),
         colorscale="RdBu_r",
-        zmin=-reach,
-        zmax=reach,
+        zmin=-bound,
+        zmax=bound,
         colorbar=style.colour_bar("", dark, nticks=5),
         hovertemplate="%{y} at place %{x}: %{z:+.3g}<extra></extra>",
     )

@@ -1,6 +1,4 @@
-"""Static maps of tables: a Gram matrix, alignments of kernels, weights per class, a confusion
-matrix.
-"""
+"""Static maps: a Gram matrix, alignments, weights per class, confusion, and scores over p and C."""
 
 from __future__ import annotations
 
@@ -15,38 +13,48 @@ from mklcore.figures import captions, style
 from mklcore.figures.style import graph_objects as go
 from mklcore.figures.style import leaders
 
-# of a Gram matrix
-MOST_CELLS = 160
-MOST_CLASSES = 10
-# kernels that are named; classes up to which every cell carries its number
-MOST_NAMES = 30
-MOST_NUMBERS = 12
+MOST_CELLS = 160  # rows of a Gram matrix that are drawn one by one
+MOST_CLASSES = 10  # classes of a Gram matrix that are marked
+MOST_NAMES = 30  # kernels with a label
+MOST_NUMBERS = 12  # classes up to which every cell shows its number
 MOST_KERNELS = 20
 ROW_HEIGHT = 23
-DEEPEST = 0.6  # of the grey of a cell, on which its number can still be read
+DEEPEST = 0.6  # opacity of the darkest cell on which a number can still be read
 
 
-def gram_heatmap(K: Any, labels: Any = None, *, dark: bool = False) -> go.Figure:
+# Kernels
+
+
+def gram_heatmap(
+    K: Any,
+    labels: Any = None,
+    *,
+    dark: bool = False,
+) -> go.Figure:
     """One Gram matrix K (n, n) as a heat map.
 
     With ``labels`` (n,) the rows are sorted by them, so that a kernel that fits the target shows
     blocks. A matrix of more than 160 rows is drawn as the means of equal blocks, and the axis title
-    says how large they are.
+    states their size.
     """
-    gram = style.shaped("A Gram matrix", K, *2 * (len(K),))
+    gram = style.shaped("A Gram matrix", K, len(K), len(K))
     n = gram.shape[0]
     order, classes = _sorting(labels, n)
     cells, edges = block_means(gram[np.ix_(order, order)])
     size = -(-n // len(cells))
-    middles = (edges[:-1] + 1 + edges[1:]) / 2
-    title = "training row" + (", sorted by target" if labels is not None else "")
-    title += f"<br>each cell: mean of about {size} × {size} entries" if size > 1 else ""
+    title = "training row" if labels is None else "training row, sorted by target"
+    if size > 1:
+        title += f"<br>each cell: mean of about {size} × {size} entries"
+    low = style.number(gram.min())
+    high = style.number(gram.max())
     alt = (
-        f"Heat map of a Gram matrix of {style.counted(n, 'row')}. Entries run from "
-        f"{style.number(gram.min())} to {style.number(gram.max())} with mean "
-        f"{style.number(gram.mean())}."
-    ) + (f" Rows are sorted by target: {style.joined([c for c, _ in classes])}." if classes else "")
-    figure = _matrix(
+        f"Heat map of a Gram matrix of {style.counted(n, 'row')}. Entries run from {low} to {high} "
+        f"with mean {style.number(gram.mean())}."
+    )
+    if classes:
+        alt += f" Rows are sorted by target: {style.joined([name for name, _ in classes])}."
+    middles = (edges[:-1] + 1 + edges[1:]) / 2
+    figure = _square(
         alt,
         cells,
         "k(x, z)",
@@ -55,26 +63,57 @@ def gram_heatmap(K: Any, labels: Any = None, *, dark: bool = False) -> go.Figure
         x=middles,
         y=middles,
         hovertemplate="rows %{y:.0f} and %{x:.0f}<br>k(x, z) = %{z:.3g}<extra></extra>",
-    ).update_xaxes(title_text=title)
+    )
     for _, end in classes[:-1]:
         figure.add_vline(end + 0.5, line={"color": "#FFFFFF", "width": 1})
         figure.add_hline(end + 0.5, line={"color": "#FFFFFF", "width": 1})
-    return figure
+    return figure.update_xaxes(title_text=title)
 
 
-def alignment_heatmap(A: Any, names: Sequence[str], *, dark: bool = False) -> go.Figure:
-    """Alignment between kernels, A (M, M) with entries from 0 (nothing in common) to 1 (the same up
-    to a factor).
-    """
+def block_means(table: Array, most: int = MOST_CELLS) -> tuple[Array, Array]:
+    """Means over at most ``most`` x ``most`` equal blocks, and the edges (blocks + 1,)."""
+    n = table.shape[0]
+    edges = np.linspace(0, n, min(n, most) + 1).round().astype(int)
+    row_sums = np.add.reduceat(table, edges[:-1], axis=0)
+    sums = np.add.reduceat(row_sums, edges[:-1], axis=1)
+    sizes = np.diff(edges)
+    return sums / np.outer(sizes, sizes), edges
+
+
+def _sorting(
+    labels: Any,
+    n: int,
+) -> tuple[Indices, list[tuple[str, int]]]:
+    """The order of rows, and the last row of each class unless there are too many classes."""
+    if labels is None:
+        return np.arange(n), []
+    target = np.asarray(labels)
+    if target.shape != (n,):
+        raise ParameterError(
+            f"A Gram matrix of {n} rows needs {n} labels, got shape {target.shape}."
+        )
+    names, counts = np.unique(target, return_counts=True)
+    ends = np.cumsum(counts).tolist()
+    classes = list(zip(map(str, names), ends, strict=True))
+    return np.argsort(target, kind="stable"), classes if len(names) <= MOST_CLASSES else []
+
+
+def alignment_heatmap(
+    A: Any,
+    names: Sequence[str],
+    *,
+    dark: bool = False,
+) -> go.Figure:
+    """Alignment of kernels, A (M, M): from 0 (orthogonal) to 1 (equal up to a factor)."""
     M = len(names)
     table = style.shaped("An alignment matrix", A, M, M)
     alt = f"Alignment between {style.counted(M, 'kernel')}."
-    labels = style.shorts(names, 28)
     if M > 1:
-        below = np.tril(table, -1) + np.triu(np.full_like(table, -np.inf))
-        i, j = (int(k) for k in np.unravel_index(int(np.argmax(below)), table.shape))
+        below = np.where(np.tri(M, k=-1) > 0, table, -np.inf)
+        i, j = divmod(int(np.argmax(below)), M)
         alt += f" The closest pair is {names[j]} and {names[i]} with {style.number(table[i, j])}."
-    figure = _matrix(
+    labels = style.shorts(names, 28)
+    figure = _square(
         alt,
         table,
         "alignment",
@@ -83,101 +122,115 @@ def alignment_heatmap(A: Any, names: Sequence[str], *, dark: bool = False) -> go
         text=[[f"{row}<br>{column}" for column in labels] for row in labels],
         hovertemplate="%{text}<br>alignment %{z:.3g}<extra></extra>",
     )
-    if M <= MOST_NAMES:  # columns have the order of rows
+    if M <= MOST_NAMES:  # columns are in the order of rows
         figure.update_yaxes(showticklabels=True, tickvals=list(range(M)), ticktext=labels)
     return figure
 
 
-def norm_map(found: Any, *, dark: bool = False) -> go.Figure:
-    """Validation scores over the norm p and C, with the points within one standard error of the
-    best outlined.
-
-    ``found`` : scores of folds (F, P, S) over ("p", "C"), as ``cross_validate_path`` gives them: it
-    has ``params``, ``grids``, ``val_score``, ``standard_error`` and ``score_name``. Norms are
-    evenly spaced in 1/p, C in its logarithm. Raises ``ParameterError`` for other parameters.
-    """
-    if tuple(found.params) != ("p", "C"):
-        raise ParameterError(
-            f"A map is drawn over the parameters p and C, in this order; got {tuple(found.params)}."
-        )
-    (norms, costs), scores, best = found.grids, found.val_score, best_of_map(found)
-    inside = within_one_error(found)
-    alt = norm_map_said(found)
-    percent = found.score_name in captions.SHARES
-    what = f"{found.score_name}{', %' if percent else ''}"
-    cells = (100.0 if percent else 1.0) * scores.T
-    places = np.arange(len(norms))
-    heights = np.arange(len(costs))
-    texts = [[f"p = {style.number(p)}, C = {style.number(c)}" for p in norms] for c in costs]
-    figure = style.new_figure(alt, dark, height=360).add_heatmap(
+def _square(
+    alt: str,
+    cells: Array,
+    what: str,
+    limits: tuple[float, float],
+    dark: bool,
+    **options: Any,
+) -> go.Figure:
+    """A map with equal axes, whose colours run over ``limits``."""
+    figure = style.new_figure(alt, dark, height=420).add_heatmap(
         z=cells,
-        x=places,
-        y=heights,
+        colorscale=style.SEQUENTIAL,
+        zmin=limits[0],
+        zmax=limits[1],
+        colorbar=style.colour_bar(what, dark),
+        **options,
+    )
+    hidden = {"showgrid": False, "showticklabels": False, "constrain": "domain"}
+    figure.layout.xaxis = style.axis("", dark, **hidden)
+    figure.layout.yaxis = style.axis("", dark, autorange="reversed", scaleanchor="x", **hidden)
+    return figure
+
+
+# Scores over p and C
+
+
+def norm_map(scores: Any, *, dark: bool = False) -> go.Figure:
+    """Validation scores over p and C; points within one standard error of the best are outlined.
+
+    ``scores`` are those of folds (F, P, S) over ("p", "C"), as ``cross_validate_path`` returns
+    them, with ``params``, ``grids``, ``val_score``, ``standard_error`` and ``score_name``. Norms
+    are evenly spaced in 1/p, C in its logarithm. Raises ``ParameterError`` for other parameters.
+    """
+    params = tuple(scores.params)
+    if params != ("p", "C"):
+        raise ParameterError(
+            f"A map is drawn over the parameters p and C, in this order; got {params}."
+        )
+    norms, costs = (list(map(style.number, grid)) for grid in scores.grids)
+    is_share = scores.score_name in captions.SHARES
+    what = f"{scores.score_name}, %" if is_share else scores.score_name
+    figure = style.new_figure(norm_map_said(scores), dark, height=360).add_heatmap(
+        z=(100.0 if is_share else 1.0) * scores.val_score.T,
+        x=np.arange(len(norms)),
+        y=np.arange(len(costs)),
         colorscale=style.SEQUENTIAL,
         colorbar=style.colour_bar(what, dark),
-        text=texts,
-        hovertemplate="%{text}<br>" + f"{what} %{{z:.4g}}<extra></extra>",
+        text=[[f"p = {p}, C = {cost}" for p in norms] for cost in costs],
+        hovertemplate=f"%{{text}}<br>{what} %{{z:.4g}}<extra></extra>",
     )
     ink = style.theme(dark).ink
     paper = style.theme(dark).paper
+    xs, ys = _outline(within_one_error(scores))
     for colour, width in ((paper, 4.0), (ink, 1.5)):
-        xs, ys = _outline(inside)
-        figure.add_scatter(
-            x=xs, y=ys, mode="lines", line={"color": colour, "width": width}, hoverinfo="skip"
-        )
+        line = {"color": colour, "width": width}
+        figure.add_scatter(x=xs, y=ys, mode="lines", line=line, hoverinfo="skip")
+    row, column = best_of_map(scores)
     mark = {"symbol": "diamond", "size": 12, "color": paper, "line": {"color": ink, "width": 1.75}}
-    figure.add_scatter(x=[best[0]], y=[best[1]], mode="markers", marker=mark, hoverinfo="skip")
-    named = {"tickvals": places, "ticktext": [style.number(p) for p in norms], "showgrid": False}
-    figure.layout.xaxis = style.axis(
-        "norm p of the weights: few kernels at 1, all alike at ∞", dark, **named
+    figure.add_scatter(
+        x=[row],
+        y=[column],
+        mode="markers",
+        marker=mark,
+        hoverinfo="skip",
     )
-    named = {"tickvals": heights, "ticktext": [style.number(c) for c in costs], "showgrid": False}
-    figure.layout.yaxis = style.axis("C (log scale)", dark, **named)
-    return figure.update_layout(showlegend=False)
+    title = "norm p of the weights: few kernels at 1, all alike at ∞"
+    figure.layout.xaxis = style.axis(title, dark, **style.category_ticks(norms))
+    figure.layout.yaxis = style.axis("C (log scale)", dark, **style.category_ticks(costs))
+    return figure
 
 
-def best_of_map(found: Any) -> tuple[int, int]:
-    """The place (row, column) of the best mean score: of equal ones the sparser norm, then the
-    smaller C.
-    """
-    place = int(np.argmax(found.val_score >= found.val_score.max() - 1e-12))
-    row, column = np.unravel_index(place, found.val_score.shape)
-    return int(row), int(column)
+def best_of_map(scores: Any) -> tuple[int, int]:
+    """The best mean score; of equal ones that with the sparser norm, then with the smaller C."""
+    best = int(np.argmax(scores.val_score >= scores.val_score.max() - 1e-12))
+    n_columns: int = scores.val_score.shape[1]
+    return divmod(best, n_columns)
 
 
-def within_one_error(found: Any) -> Mask:
+def within_one_error(scores: Any) -> Mask:
     """Which points (P, S) score within one standard error of the best."""
-    best = best_of_map(found)
-    inside: Mask = found.val_score >= found.val_score[best] - found.standard_error[best]
+    best = best_of_map(scores)
+    inside: Mask = scores.val_score >= scores.val_score[best] - scores.standard_error[best]
     return inside
 
 
-def norm_map_said(found: Any) -> str:
-    """What the map shows: the best point, how many others are as good, and whether it is at the
-    edge.
-    """
-    (norms, costs), best = found.grids, best_of_map(found)
-    count = found.val_score.size
-    inside = int(within_one_error(found).sum())
-    where = f"p = {style.number(norms[best[0]])} and C = {style.number(costs[best[1]])}"
-    edge = (
-        " The best C is at the edge of the map."
-        if best[1] in (0, len(costs) - 1) and len(costs) > 1
-        else ""
+def norm_map_said(scores: Any) -> str:
+    """The best point, how many others are as good, and whether it lies at the edge of the map."""
+    norms, costs = scores.grids
+    row, column = best_of_map(scores)
+    best = captions.score(scores.score_name, float(scores.val_score[row, column]))
+    place = f"p = {style.number(norms[row])} and C = {style.number(costs[column])}"
+    inside = int(within_one_error(scores).sum())
+    text = (
+        f"The best {scores.score_name}, {best} over {style.counted(len(scores.scores), 'fold')}, "
+        f"is at {place}. {inside} of {scores.val_score.size} points, outlined, are within one "
+        "standard error of it."
     )
-    folds = style.counted(len(found.scores), "fold")
-    return (
-        f"The best {found.score_name}, "
-        f"{captions.score(found.score_name, float(found.val_score[best]))} over {folds}, "
-        f"is at {where}. {inside} of {count} points, outlined, are within one standard "
-        f"error of it.{edge}"
-    )
+    if len(costs) > 1 and column in (0, len(costs) - 1):
+        text += " The best C is at the edge of the map."
+    return text
 
 
 def _outline(inside: Mask) -> tuple[list[float | None], list[float | None]]:
-    """The sides of cells that are ``inside`` (P, S) and have a neighbour that is not, as broken
-    lines.
-    """
+    """The sides between cells ``inside`` (P, S) and all other cells, as lines with gaps."""
     xs = list[float | None]()
     ys = list[float | None]()
     framed = np.pad(inside, 1)
@@ -192,119 +245,72 @@ def _outline(inside: Mask) -> tuple[list[float | None], list[float | None]]:
     return xs, ys
 
 
-def _matrix(
-    alt: str, cells: Array, what: str, limits: tuple[float, float], dark: bool, **more: Any
-) -> go.Figure:
-    figure = style.new_figure(alt, dark, height=420).add_heatmap(
-        z=cells,
-        colorscale=style.SEQUENTIAL,
-        zmin=limits[0],
-        zmax=limits[1],
-        colorbar=style.colour_bar(what, dark),
-        **more,
-    )
-    hidden = {"showgrid": False, "showticklabels": False, "constrain": "domain"}
-    figure.layout.xaxis = style.axis("", dark, **hidden)
-    figure.layout.yaxis = style.axis("", dark, autorange="reversed", scaleanchor="x", **hidden)
-    return figure
-
-
-def block_means(table: Array, most: int = MOST_CELLS) -> tuple[Array, Array]:
-    """Means over blocks of at most ``most`` x ``most`` equal parts, and the (parts + 1,) edges of
-    the parts.
-    """
-    n = table.shape[0]
-    edges = np.linspace(0, n, min(n, most) + 1).round().astype(int)
-    sums = np.add.reduceat(np.add.reduceat(table, edges[:-1], axis=0), edges[:-1], axis=1)
-    sizes = np.diff(edges)
-    return sums / np.outer(sizes, sizes), edges
-
-
-def _sorting(labels: Any, n: int) -> tuple[Indices, list[tuple[str, int]]]:
-    """Row order, and where each class ends; no classes without labels or where there are too many
-    to tell apart.
-    """
-    if labels is None:
-        return np.arange(n), []
-    target = np.asarray(labels)
-    if target.shape != (n,):
-        raise ParameterError(
-            f"A Gram matrix of {n} rows needs {n} labels, got shape {target.shape}."
-        )
-    found, counts = np.unique(target, return_counts=True)
-    ends = np.cumsum(counts)
-    classes = (
-        [(str(c), int(e)) for c, e in zip(found, ends, strict=True)]
-        if len(found) <= MOST_CLASSES
-        else []
-    )
-    return np.argsort(target, kind="stable"), classes
+# Classes
 
 
 def class_weights(
     weights: Any, problems: Sequence[str], names: Sequence[str], *, dark: bool = False
 ) -> go.Figure:
-    """Kernel weights of every one-vs-rest or one-vs-one problem as a heat map, ``weights`` (T, M),
-    the largest on top.
-    """
+    """Kernel weights (T, M) of every one-vs-rest or one-vs-one problem, the largest on top."""
     table = style.shaped("Weights", weights, len(problems), len(names))
     peaks = table.max(axis=0)
-    shown = [int(m) for m in np.argsort(-peaks, kind="stable")[:MOST_KERNELS] if peaks[m] > 0] or [
-        0
-    ]
-    sentences = [
-        f"{problem}: {leaders(row, names, 1)}" for problem, row in zip(problems, table, strict=True)
-    ]
-    left_out = style.counted(len(names) - len(shown), "kernel")
+    largest = np.argsort(-peaks, kind="stable")[:MOST_KERNELS]
+    shown = [int(m) for m in largest if peaks[m] > 0] or [0]
+    sentences = []
+    for problem, row in zip(problems, table, strict=True):
+        sentences.append(f"{problem}: {leaders(row, names, 1)}")
+    others = style.counted(len(names) - len(shown), "kernel")
     figure = style.new_figure(
-        f"Largest kernel weight per problem. {'; '.join(sentences)}. {left_out} not drawn.",
+        f"Largest kernel weight per problem. {'; '.join(sentences)}. {others} not drawn.",
         dark,
         110 + ROW_HEIGHT * len(shown),
         margin={"r": 12, "t": 12, "b": 60},
     )
+    columns = [style.short(problem, 30) for problem in problems]
+    rows = [style.short(names[m], 60) for m in shown]
     figure.add_heatmap(
         z=table[:, shown].T,
         zmin=0.0,
-        zmax=float(table.max()) or 1.0,
+        zmax=style.positive_or_one(table),
         colorscale=style.SEQUENTIAL,
         xgap=1,
         ygap=1,
         colorbar=style.colour_bar("weight θ", dark),
-        text=[
-            [f"{style.short(names[m], 60)}<br>{style.short(one, 30)}" for one in problems]
-            for m in shown
-        ],
+        text=[[f"{row}<br>{column}" for column in columns] for row in rows],
         hovertemplate="%{text}: θ = %{z:.3g}<extra></extra>",
     )
-    called = style.shorts(problems, 30)
-    ticks = {"tickvals": list(range(len(called))), "ticktext": called}
-    figure.layout.xaxis = style.axis("", dark, showgrid=False, **ticks)
+    ticks = style.category_ticks(style.shorts(problems, 30))
+    figure.layout.xaxis = style.axis("", dark, **ticks)
     figure.layout.yaxis = style.row_axis(style.shorts([names[m] for m in shown], 26), dark)
     return figure
 
 
-def confusion_figure(counts: Array, names: Sequence[str], *, dark: bool = False) -> go.Figure:
-    """Rows of each class (down) by the class the model says (across): ``counts`` (k, k), shades by
-    share of the row.
+def confusion_figure(
+    counts: Array,
+    names: Sequence[str],
+    *,
+    dark: bool = False,
+) -> go.Figure:
+    """A confusion matrix ``counts`` (k, k): true classes down, predicted classes across.
+
+    Shades are shares of the rows of a true class.
     """
     table = style.shaped("Counts", counts, len(names), len(names))
-    share = table / np.maximum(table.sum(axis=1, keepdims=True), 1.0)
-    right = float(np.trace(table)) / max(float(table.sum()), 1.0)
-    worst = int(np.argmin(np.diag(share)))
-    figure = style.new_figure(
-        (
-            f"Confusion matrix over {int(table.sum())} rows: {right:.1%} on the diagonal; the "
-            f"class found least often is {names[worst]}, {share[worst, worst]:.1%} of its "
-            f"{int(table[worst].sum())} rows."
-        ),
-        dark,
-        style.SMALL_HEIGHT,
-        margin=style.SMALL_MARGIN,
+    sizes = table.sum(axis=1)
+    shares = table / np.maximum(sizes[:, None], 1.0)
+    total = float(table.sum())
+    correct = float(np.trace(table)) / max(total, 1.0)
+    worst = int(np.argmin(np.diag(shares)))
+    alt = (
+        f"Confusion matrix over {int(total)} rows: {correct:.1%} on the diagonal; the class found "
+        f"least often is {names[worst]}, {shares[worst, worst]:.1%} of its {int(sizes[worst])} "
+        "rows."
     )
-    called = style.shorts([str(name) for name in names], 14)
+    figure = style.new_figure(alt, dark, style.SMALL_HEIGHT, margin=style.SMALL_MARGIN)
+    labels = style.shorts([str(name) for name in names], 14)
     tone = style.theme(dark)
     figure.add_heatmap(
-        z=share,
+        z=shares,
         zmin=0.0,
         zmax=1.0,
         showscale=False,
@@ -313,14 +319,12 @@ def confusion_figure(counts: Array, names: Sequence[str], *, dark: bool = False)
         ygap=2,
         colorscale=[[0.0, tone.grid], [1.0, style.faded(tone.grey, DEEPEST)]],
         texttemplate="%{text}",
-        text=[[f"{int(n)}" for n in row] for row in table] if len(called) <= MOST_NUMBERS else None,
+        text=table.astype(int).astype(str) if len(labels) <= MOST_NUMBERS else None,
         textfont={"color": tone.ink},
         hovertemplate="%{customdata:.0f} rows, %{z:.1%} of their class<extra></extra>",
     )
-    # two names may be cut alike
-    ticks = {"tickvals": list(range(len(called))), "ticktext": called, "showgrid": False}
+    ticks = style.category_ticks(labels)
     figure.layout.xaxis = style.axis("predicted class", dark, **ticks)
-    figure.update_yaxes(
-        style.axis("true class", dark, autorange="reversed", **ticks), title_standoff=14
-    )
+    figure.layout.yaxis = style.axis("true class", dark, autorange="reversed", **ticks)
+    figure.layout.yaxis.title.standoff = 14
     return figure

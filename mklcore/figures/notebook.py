@@ -1,10 +1,8 @@
-"""In a notebook: paths and hulls that can be dragged there, alone or with Python listening.
+"""Paths and hulls as interactive outputs of notebook cells.
 
-path.explore()                      the player as the output of a cell: no server, no kernel, also where a notebook
-                                    is kept
-path.explore(widget=True).index     the same, sent to Python where the cursor comes to rest (pip install
-                                    'mklcore[notebook]')
-hull.explore()                      one fitted hull; a path of hulls explores itself, as any path
+``path.explore()`` shows a player that needs neither a server nor a kernel, so it also moves in a
+saved notebook. ``path.explore(widget=True)`` reports its cursor to Python as ``index`` (pip install
+'mklcore[notebook]'). ``hull.explore()`` shows one fitted hull.
 """
 
 from __future__ import annotations
@@ -28,8 +26,7 @@ _TITLE = re.compile(r"<title>(.*?)</title>", re.DOTALL)
 
 @dataclass(frozen=True)
 class Explorable:
-    """A page that can be dragged, as the output of a cell; ``plain`` is HTML for a viewer that
-    shows no frames.
+    """A page of players as the output of a cell; ``plain`` is HTML for viewers without frames.
 
     ``page`` is one whole HTML file, as ``figures.one_file`` makes it.
     """
@@ -44,37 +41,41 @@ class Explorable:
         return f"Explorable({title(self.page)!r})"
 
     def save(self, file: str | File) -> None:
-        """Write the page as one HTML file, which opens without a server."""
+        """Write the page to one HTML file, which opens without a server."""
         File(file).write_text(self.page, encoding="utf-8")
 
 
 def framed(page: str, plain: str = "") -> str:
-    """Markup for a cell: the page in a frame that may run its own script and reach nothing else,
-    and ``plain`` folded below.
+    """Markup for a cell: the page in a frame, and ``plain`` folded below.
+
+    The frame may run the script of the page and cannot reach anything outside of it.
     """
+    size = f"width: 100%; height: {HEIGHT}px; border: 0"
     frame = (
         f'<iframe srcdoc="{escape(page)}" sandbox="allow-scripts" '
-        f'title="{escape(title(page))}" loading="lazy" style="width: 100%; height: '
-        f'{HEIGHT}px; border: 0"></iframe>'
+        f'title="{escape(title(page))}" loading="lazy" style="{size}"></iframe>'
     )
-    return frame + (f"<details><summary>As a table</summary>{plain}</details>" if plain else "")
+    return f"{frame}<details><summary>As a table</summary>{plain}</details>" if plain else frame
 
 
 def title(page: str) -> str:
-    """The title of a page, as text of its markup."""
-    found = _TITLE.search(page)
-    return found[1] if found else ""
+    """The title of a page, as it stands in its markup."""
+    match = _TITLE.search(page)
+    return match[1] if match else ""
 
 
 def explore_path(
-    path: Any, *, index: int | None = None, names: Sequence[str] | None = None, widget: bool = False
+    path: Any,
+    *,
+    index: int | None = None,
+    names: Sequence[str] | None = None,
+    widget: bool = False,
 ) -> Any:
-    """A path to drag along in a notebook: weights, scores and certificate follow one cursor; hulls,
-    where it is one of hulls.
+    """A path in a notebook: weights, scores and certificate, or hulls, follow one cursor.
 
     ``index`` is where the cursor begins, ``names`` (d,) are those of a hull's columns. Returns an
-    ``Explorable``; with ``widget=True`` a ``PathWidget``, whose ``index`` follows the cursor and
-    leads it, and whose ``model`` is the one there.
+    ``Explorable``, or with ``widget=True`` a ``PathWidget``: its ``index`` follows the cursor and
+    moves it, and its ``model`` is the fitted model at the cursor.
     """
     if any(hasattr(model, "hull_") for model in path.estimators):
         page = hulls_page(path, names=names, index=index)
@@ -83,7 +84,7 @@ def explore_path(
     if not widget:
         return Explorable(page, path._repr_html_())
     try:
-        from mklcore.figures.players.widget import PathWidget  # an extra
+        from mklcore.figures.players.widget import PathWidget  # needs an optional package
     except ImportError:
         raise ParameterError(
             "A cursor that Python follows needs the package anywidget: pip install "
@@ -93,7 +94,7 @@ def explore_path(
 
 
 def explore_hull(model: Any, *, names: Sequence[str] | None = None) -> Explorable:
-    """One fitted hull to walk through in a notebook; ``names`` (d,) are those of its columns."""
+    """One fitted hull in a notebook; ``names`` (d,) are those of its columns."""
     path = SimpleNamespace(
         values=np.array([model.lam]),
         estimators=(model,),

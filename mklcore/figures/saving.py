@@ -1,4 +1,4 @@
-"""Figures as files: pages that move without anything else, and pictures by Plotly's own export."""
+"""Figures as files: interactive HTML pages, and pictures by Plotly's export."""
 
 from __future__ import annotations
 
@@ -9,24 +9,27 @@ from typing import Any
 
 from mklcore.errors import ParameterError
 
-PICTURES = (".png", ".svg", ".pdf", ".jpeg", ".webp")
+PICTURE_FORMATS = (".png", ".svg", ".pdf", ".jpeg", ".webp")
 
 
-def save(figure: Any, path: str | os.PathLike[str], **size: Any) -> None:
-    """Write a figure into a file, in the format that its name ends in: .html, or .png, .svg and
-    .pdf.
+def save(
+    figure: Any,
+    path: str | os.PathLike[str],
+    **size: Any,
+) -> None:
+    """Write a figure to a file, in the format of its name: .html, or .png, .svg, .pdf and others.
 
-    ``size`` : ``width``, ``height`` and ``scale`` of a picture. Pictures are drawn by Kaleido,
+    ``size`` holds ``width``, ``height`` and ``scale`` of a picture. Pictures are drawn by Kaleido,
     which is installed by ``pip install 'mklcore[export]'`` and needs Chrome or Chromium on this
-    machine. ParameterError, by name, for what is missing.
+    machine. Raises ``ParameterError``, which names what is missing.
     """
     file = Path(path)
     if file.suffix.lower() == ".html":
         figure.write_html(file, include_plotlyjs=True)
         return
-    if file.suffix.lower() not in PICTURES:
+    if file.suffix.lower() not in PICTURE_FORMATS:
         raise ParameterError(
-            f"A figure is written as .html or {', '.join(PICTURES)}; got {file.name[:80]!r}."
+            f"A figure is written as .html or {', '.join(PICTURE_FORMATS)}; got {file.name[:80]!r}."
         )
     if find_spec("kaleido") is None:
         raise ParameterError(
@@ -35,10 +38,10 @@ def save(figure: Any, path: str | os.PathLike[str], **size: Any) -> None:
         )
     try:
         figure.write_image(file, **size)
-    except RuntimeError as error:  # how Plotly and Kaleido say that there is no browser
-        said = str(error).strip().splitlines()
+    except RuntimeError as error:  # Plotly and Kaleido found no browser
+        lines = str(error).strip().splitlines()
+        reason = lines[0][:200] if lines else type(error).__name__
         raise ParameterError(
-            "The picture cannot be drawn: "
-            f"{said[0][:200] if said else type(error).__name__} Kaleido needs Chrome or "
-            "Chromium; set BROWSER_PATH to it, or write an .html file."
+            f"The picture cannot be drawn: {reason} Kaleido needs Chrome or Chromium; set "
+            "BROWSER_PATH to it, or write an .html file."
         ) from error

@@ -307,7 +307,7 @@ def path(along: Path, index: int, plain: tuple[tuple[str, float], ...] = ()) -> 
     left, right = st.columns((LEFT, sum(RIGHT)), gap="medium")
     with left:
         players.bars("kernels", player_data.weight_bars(along, index=index, dark=dark))
-    cursor = {"chart": players.CHART}
+    cursor = {"cursor": players.CHART}
     pictures = {
         players.CHART: (
             "Solution path",

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mklcore.figures import player_data
+from mklcore.figures import axes, player_data
 from mklcore.figures.players import PLAYERS, player
 from tests.helpers.every import every
 
@@ -21,9 +21,9 @@ BEGIN = """async ({name, js, data}) => {
   return typeof module.default;
 }"""
 POSITIONS = [0.0, 1.0, 2.0, 4.0]
-AXIS = player_data.Scale("x", 0.0, 4.0)
-CHART = player_data._chart("chart", "chart", [player_data.panel(
-    AXIS, player_data.linear("y", 0.0, 9.0), [player_data.line("squares", [0, 1, 4, 9], "#005585", False, label="end")],
+AXIS = axes.Scale("x", 0.0, 4.0)
+CHART = player_data.chart("chart", "chart", [player_data.panel(
+    AXIS, axes.linear("y", 0.0, 9.0), [player_data.line("squares", [0, 1, 4, 9], "#005585", False, label="end")],
     POSITIONS, "abcd", title="Squares",
 )], "Squares.", list("abcd"))  # fmt: skip
 PATH: dict[str, Any] = {

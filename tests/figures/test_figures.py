@@ -16,9 +16,10 @@ import pytest
 import mklcore
 from mklcore import figures
 from mklcore.answer.terms import WordEffect
-from mklcore.figures import axes, captions, player_data, style
+from mklcore.figures import axes, captions, style
 from mklcore.figures.hulls import kernel_count, way
 from mklcore.figures.matrices import block_means, norm_map_said, within_one_error
+from mklcore.figures.player_data.charts import LABEL_ROOM
 from mklcore.paths.choosing import CrossValidated
 from mklcore.problem.driver import Status
 from tests.figures.test_hulls import hull_model
@@ -457,7 +458,7 @@ def test_six_largest_kernels_are_named_and_the_rest_step_back(dark):
         )
     path.weights[-1] = 0.5  # all end together: labels are moved apart
     heights = sorted(label.y for label in labels(figures.weight_path(path, dark=dark)))
-    assert np.all(np.diff(heights) >= player_data.LABEL_ROOM - 1e-3)
+    assert np.all(np.diff(heights) >= LABEL_ROOM - 1e-3)
 
 
 def test_the_axis_of_every_parameter():
@@ -591,9 +592,12 @@ def test_eigenvalues_fall_on_a_log_axis_and_numerical_zeros_are_left_out():
     np.testing.assert_array_equal(figure.data[0].y, [4, 1])
     assert figure.layout.yaxis.type == "log"
     assert (
-        "thin keeps 2 of 4 eigenvalues, and the first one holds half of the trace."
+        "thin has 2 positive eigenvalues of 4, and the first one holds half of the trace."
         in figure.layout.meta["alt"]
     )
-    assert "full keeps 4 of 4 eigenvalues, and the first 2 hold half" in figure.layout.meta["alt"]
+    assert (
+        "full has 4 positive eigenvalues of 4, and the first 2 hold half"
+        in figure.layout.meta["alt"]
+    )
     assert [a.x for a in labels(figure)] == [2, 4]
     assert figure.data[0].line.color == "#0072B2"

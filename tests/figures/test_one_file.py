@@ -27,6 +27,7 @@ from mklcore.figures.one_file import (
     methods_page,
     path_page,
 )
+from mklcore.figures.player_data.bars import N_BARS
 from mklcore.gallery.lessons import LESSONS, lesson_page
 from mklcore.io.catalog import ESTIMATORS
 from mklcore.paths.path import Path
@@ -154,7 +155,7 @@ def test_the_bar_of_the_others_is_grey_where_all_of_them_could_be_chance():
     for chances in (0, 2, 3):
         columns = [
             SimpleNamespace(name=f"x{j}", effect=1.0, alone=1.0, chance=j < chances)
-            for j in reversed(range(player_data.N_BARS + 3))
+            for j in reversed(range(N_BARS + 3))
         ]
         along = np.ones((len(path), len(columns)))
         bars = player_data.column_bars(path, columns, along, index=0, dark=False)

@@ -120,7 +120,7 @@ def test_an_address_of_pyodide_is_the_only_other_one_that_the_page_may_ask(tmp_p
     policy = re.search(r'Policy" content="([^"]+)"', page)[1]
     assert set(re.findall(r"https?://[^ ;]+", policy)) == {"https://example.org"}
     assert '"pyodide":"https://example.org/py/"' in page
-    assert "and to https://example.org, from where Python comes" in page
+    assert "and to https://example.org, which serves Python" in page
 
 
 def test_a_place_without_pyodide_is_refused(tmp_path, capsys):

@@ -1,20 +1,21 @@
-"""Players: figures and tables that move with a slider in the browser, without a word from a server.
+"""Players: figures and tables that follow a slider in the browser, without asking a server.
 
-A player is HTML, CSS and one ES module, whose default export is called with ``{parentElement, data,
-setStateValue}``: the element that holds the HTML, everything the slider can show, and whom to tell
-where it came to rest. Streamlit mounts it as a component; a page of its own calls it with a
-function that does nothing. Colours and type come from the custom properties ``--st-text-color``,
-``--st-background-color``, ``--st-primary-color``, ``--st-border-color``, ``--st-font``.
+A player is HTML, CSS and one ES module. Its default export is called with ``{parentElement, data,
+setStateValue}``: the element that holds the HTML, everything the slider can show, and a function
+that receives the position where the cursor was released. Streamlit mounts a player as a component;
+a page of one file calls it with a function that does nothing. Colours and type come from the custom
+properties ``--st-text-color``, ``--st-background-color``, ``--st-primary-color``,
+``--st-border-color`` and ``--st-font``.
 
-    elements, slider, cursor, axes       what players share: one slider, and one cursor over figures
-    marks                                marks of a picture that are chosen by a click or by keys alone
-    path, bars, texts                    a slider along a path; bars and texts that follow it from elsewhere on the page
-    chart                                panels of lines and bars
-    compare, methods                     one slider over several paths, and the table that follows it
-    hull                                 hulls along lambda
-    norms, playground                    a solver in the browser, and a truth that one makes for it
-    shell                                the page around players that stand alone
-    bridge, widget.py                    a path in a notebook whose cursor Python follows
+    elements, slider, cursor, axes  shared parts: a slider, and a cursor over figures
+    marks                           marks of a picture, selected with a click or with the keyboard
+    path, bars, texts               a slider along a path, and bars and texts that follow it
+    chart                           panels of lines and bars
+    compare, methods                a slider over several paths, and the table that follows it
+    hull                            hulls along lambda
+    norms, playground               a solver in the browser, and data that a person makes for it
+    shell                           the page around players without a server
+    bridge, widget.py               a path in a notebook whose cursor Python can read and move
 """
 
 import json
@@ -25,7 +26,7 @@ from typing import NamedTuple
 
 from mklcore.errors import ParameterError
 
-# Player -> the scripts and style sheets in front of its own, without their endings.
+# The scripts and the style sheets before those of each player, without their endings.
 PLAYERS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "path": (("elements", "slider", "cursor"), ("slider",)),
     "bars": (("elements", "cursor"), ("rows",)),
@@ -36,7 +37,7 @@ PLAYERS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "chart": (("elements", "cursor", "axes"), ()),
     "playground": (("elements", "norms"), ("slider",)),
 }
-# in the order in which they depend on each other
+# In the order in which they depend on each other.
 SHARED = ("elements", "norms", "slider", "cursor", "axes", "marks")
 
 
@@ -50,19 +51,19 @@ class Player(NamedTuple):
 
 @cache
 def player(name: str) -> Player:
-    """The texts of the player called ``name``, one of ``PLAYERS``; ParameterError for any other."""
+    """The texts of the player ``name``; raises ``ParameterError`` if there is no such player."""
     if name not in PLAYERS:
         raise ParameterError(f"There is no player {name!r}. Players: {', '.join(PLAYERS)}.")
     scripts, styles = PLAYERS[name]
     css = "".join(text_of(f"{part}.css") for part in (*styles, name))
-    return Player(
-        text_of(f"{name}.html"), css, "\n".join(text_of(f"{part}.js") for part in (*scripts, name))
-    )
+    js = "\n".join(text_of(f"{part}.js") for part in (*scripts, name))
+    return Player(text_of(f"{name}.html"), css, js)
 
 
 def bundle(names: Sequence[str]) -> str:
-    """Several players as one script for a page of its own: what they share once, then an object
-    ``PLAYERS`` by their names, each with its ``html``, its ``css`` and the function ``play``.
+    """Several players as one script: their shared parts once, then an object ``PLAYERS``.
+
+    It holds for every name the ``html``, the ``css`` and the function ``play``.
     """
     wanted = {part for name in names for part in PLAYERS[name][0]}
     parts = [text_of(f"{part}.js") for part in SHARED if part in wanted]
@@ -75,5 +76,5 @@ def bundle(names: Sequence[str]) -> str:
 
 
 def text_of(file: str) -> str:
-    """The text of one of the files beside this one."""
+    """The text of a file in this folder."""
     return files(__name__).joinpath(file).read_text(encoding="utf-8")

@@ -1,6 +1,4 @@
-"""A path whose cursor Python follows and can move: the page of the path in a frame, and a bridge of
-a few lines.
-"""
+"""A widget for notebooks: the page of a path, with a cursor that Python can read and move."""
 
 from __future__ import annotations
 
@@ -11,13 +9,12 @@ import traitlets
 from anywidget import AnyWidget
 
 from mklcore.errors import ParameterError
-from mklcore.paths.path import Path
 
 
 class PathWidget(AnyWidget):
-    """The picture of a path.
+    """The picture of a path, whose cursor stands at the point ``index``.
 
-    ``index`` is where its cursor stands; set it to lead the cursor, observe it to follow.
+    Set ``index`` to move the cursor, and observe it to follow the cursor.
 
     >>> from mklcore import LpMKLClassifier, fit_path, load_sample
     >>> data = load_sample("iris")
@@ -32,7 +29,7 @@ class PathWidget(AnyWidget):
     page = traitlets.Unicode().tag(sync=True)
     index = traitlets.Int().tag(sync=True)
 
-    def __init__(self, path: Path, page: str, index: int | None = None) -> None:
+    def __init__(self, path: Any, page: str, index: int | None = None) -> None:
         self.path = path
         super().__init__(page=page, index=path.first_look if index is None else index)
 
@@ -42,7 +39,7 @@ class PathWidget(AnyWidget):
         return self.path.estimators[self.index]
 
     @traitlets.validate("index")
-    def _inside(self, proposal: Any) -> int:
+    def _checked(self, proposal: Any) -> int:
         index = int(proposal["value"])
         if not 0 <= index < len(self.path):
             raise ParameterError(

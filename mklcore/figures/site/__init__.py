@@ -1,9 +1,8 @@
-"""A page that computes: answers in the visitor's own browser, as a folder of files that any file
-server hosts.
+"""A page that computes in the visitor's browser, as a folder that any file server can host.
 
-The page runs this library in Pyodide, in a worker that is made from a blob, so that it inherits the
-policy of the page: the browser itself refuses every connection but to the page's own address and to
-the place of Pyodide.
+The page runs this library in Pyodide, in a worker that is made from a blob, so that the worker
+inherits the policy of the page: the browser refuses every connection except to the page's address
+and to that of Pyodide.
 """
 
 from __future__ import annotations
@@ -26,9 +25,8 @@ from mklcore.figures.players import text_of as player_text
 PYODIDE = "https://cdn.jsdelivr.net/pyodide/v0.27.7/full/"
 FOLDER = "pyodide"
 ARCHIVE = "library.zip"
-# what the library imports, by Pyodide's names
-LOADED = ("numpy", "scipy", "pandas", "scikit-learn")
-PURE = ("latex2mathml",)  # what it needs besides, without compiled code
+LOADED = ("numpy", "scipy", "pandas", "scikit-learn")  # dependencies by Pyodide's names
+PURE = ("latex2mathml",)  # other dependencies, in pure Python
 PACKAGE = Path(__file__).resolve().parents[2]
 APP = "_app"
 RUNTIME = (
@@ -42,27 +40,27 @@ SAMPLE_NAMES = ("iris", "wine", "breast_cancer", "diabetes")
 
 
 def static_site(directory: str | Path, pyodide: str | Path | None = None) -> Path:
-    """A folder of files with which a browser answers tables by itself, without a server.
+    """Write a folder of files with which a browser fits and explains tables without a server.
 
     Parameters
     ----------
     directory : path
-        Folder to write to; it is made where it is missing, and other files in it stay.
+        Folder to write to; it is created if it does not exist, and other files in it are kept.
     pyodide : path or address or None, default None
-        Where Pyodide lies: a folder that holds ``pyodide.js``, which is copied into the site, for
-        rooms without a network; or an address, which is used as it is. None is Pyodide's own
-        distribution.
+        Where Pyodide is: a folder that holds ``pyodide.js``, which is copied into the site, for
+        rooms without a network; or an address, which is used as it is. None is the address of
+        Pyodide's distribution.
 
     Returns
     -------
     Path
-        The page, ``index.html`` in the folder. It has to be opened through a file server, such as
-        ``python -m http.server``: browsers start no worker from a file.
+        The page, ``index.html`` in the folder. Open it through a file server such as
+        ``python -m http.server``, because browsers start no worker from a file.
 
     Raises
     ------
     ParameterError
-        for a place that is no Pyodide, and a folder that cannot be written
+        If there is no Pyodide at ``pyodide``, or the folder cannot be written.
     """
     place = str(pyodide or PYODIDE)
     size = 0
@@ -88,9 +86,9 @@ def static_site(directory: str | Path, pyodide: str | Path | None = None) -> Pat
 
 
 def _copied(source: Path, target: Path) -> int:
-    """Copy what the page needs of Pyodide; returns its bytes.
+    """Copy the parts of Pyodide that the page needs, and return their size in bytes.
 
-    ParameterError where something is missing.
+    Raises ``ParameterError`` where a part is missing.
     """
     lock = source / "pyodide-lock.json"
     if not (source / "pyodide.js").is_file() or not lock.is_file():
@@ -99,19 +97,25 @@ def _copied(source: Path, target: Path) -> int:
             "with Pyodide, or an address that begins with https://."
         )
     packages = json.loads(lock.read_text(encoding="utf-8"))["packages"]
-    wanted = list(LOADED)
-    known = set[str]()
-    while wanted:
-        if (name := wanted.pop()) in known:
+    stack = list(LOADED)
+    needed = set[str]()
+    missing = []
+    while stack:
+        name = stack.pop()
+        if name in needed:
             continue
-        known.add(name)
-        wanted += packages.get(name, {"depends": ()})["depends"]
-    names = [*RUNTIME, *(packages[name]["file_name"] for name in sorted(known) if name in packages)]
-    gone = [name for name in LOADED if name not in packages]
-    gone += [name for name in names if not (source / name).is_file()]
-    if gone:
+        needed.add(name)
+        if name in packages:
+            stack += packages[name]["depends"]
+        elif name in LOADED:
+            missing.append(name)
+    names = list(RUNTIME)
+    names += [packages[name]["file_name"] for name in sorted(needed) if name in packages]
+    missing += [name for name in names if not (source / name).is_file()]
+    if missing:
         raise ParameterError(
-            f"The Pyodide in {str(source)!r} lacks {', '.join(gone)}; take one with all packages."
+            f"The Pyodide in {str(source)!r} lacks {', '.join(missing)}; take one with all "
+            "packages."
         )
     target.mkdir(exist_ok=True)
     for name in names:
@@ -120,24 +124,24 @@ def _copied(source: Path, target: Path) -> int:
 
 
 def _archive() -> bytes:
-    """This library and what it needs in pure Python, as they are installed here."""
-    made = io.BytesIO()
-    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+    """A ZIP archive of this library and of its pure Python dependencies, as installed here."""
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as archive:
         for file in sorted(PACKAGE.rglob("*")):
-            inside = file.relative_to(PACKAGE)
-            if file.is_file() and "__pycache__" not in inside.parts and inside.parts[0] != APP:
-                archive.write(file, Path(PACKAGE.name) / inside)
-        for name in PURE:
+            name = file.relative_to(PACKAGE)
+            if file.is_file() and "__pycache__" not in name.parts and name.parts[0] != APP:
+                archive.write(file, Path(PACKAGE.name) / name)
+        for package in PURE:
             try:
-                parts = distribution(name).files or ()
+                parts = distribution(package).files or ()
             except PackageNotFoundError:
                 raise ParameterError(
-                    f"The site needs the package {name}: pip install 'mklcore[app]'."
+                    f"The site needs the package {package}: pip install 'mklcore[app]'."
                 ) from None
             for part in parts:
                 if part.suffix != ".pyc" and ".." not in part.parts:
                     archive.write(Path(str(part.locate())), part)
-    return made.getvalue()
+    return data.getvalue()
 
 
 def _page(place: str, host: str, size: int) -> str:
@@ -148,26 +152,26 @@ def _page(place: str, host: str, size: int) -> str:
         "'unsafe-inline'; img-src data:; frame-src 'self'; base-uri 'none'; form-action "
         "'none'"
     )
-    elsewhere = f" and to {host}, from where Python comes" if host else ""
+    elsewhere = f" and to {host}, which serves Python" if host else ""
     options = "".join(
         f'<option value="{name}">{safe(SAMPLES[name].label)}</option>' for name in SAMPLE_NAMES
     )
     loading = f"Loading Python, once: {size / 1e6:.0f} MB" if size else "Loading Python, once"
     settings = {"pyodide": place, "packages": LOADED, "archive": ARCHIVE, "loading": loading}
-    said = {
+    parts = {
         "POLICY": policy,
         "STYLE": player_text("shell.css") + Palette().css() + _text("site.css"),
         "PROMISE": (
             "Your table stays in this browser. Nothing of it is sent anywhere: your browser "
-            f"itself refuses every connection but to this page's own address{elsewhere}. "
-            "Cancel ends the computation and starts Python anew."
+            f"refuses every connection except to this page's address{elsewhere}. "
+            "Cancel stops the computation and restarts Python."
         ),
         "SAMPLES": options,
         "SETTINGS": as_json(settings),
         "SCRIPT": f"(() => {{\n{bundle(['playground'])}\n{_text('site.js')}}})();",
     }
     page = _text("index.html")
-    for name, text in said.items():
+    for name, text in parts.items():
         page = page.replace(f"<!--{name}-->", text)
     return page
 

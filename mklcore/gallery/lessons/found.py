@@ -12,7 +12,14 @@ import numpy as np
 
 from mklcore.figures import style
 from mklcore.figures.axes import Scale, linear, logarithmic, named
-from mklcore.figures.player_data import bar_panel, line, panel, picture_json
+from mklcore.figures.player_data import (
+    LineJson,
+    PanelJson,
+    bar_panel,
+    line,
+    panel,
+    picture_json,
+)
 
 DIGITS = 5  # of a number that is kept
 MOST_TICKS = 18
@@ -144,7 +151,7 @@ def _panel(
     labels: Sequence[str],
     facts: Mapping[str, str],
     dark: bool,
-) -> dict[str, Any]:
+) -> PanelJson:
     title = fill(layout["title"], facts)
     more = {"span": layout.get("span", 1), "labels": list(labels)}
     if "bars" in layout:
@@ -174,7 +181,7 @@ def _panel(
     return panel(x, y, lines, result.at, title=title, **more)
 
 
-def _lines(entry: Mapping[str, Any], result: LessonResult, dark: bool) -> list[dict[str, Any]]:
+def _lines(entry: Mapping[str, Any], result: LessonResult, dark: bool) -> list[LineJson]:
     """The line of a series, or one for each of several series, or for each of some bars, grey ones
     first.
     """

@@ -123,7 +123,7 @@ def _classes(parts: Split, dark: bool) -> go.Figure:
             hovertemplate=f"%{{customdata}}, {part}: %{{x}} rows<extra></extra>",
         )
     figure.layout.annotations = [
-        style.words(
+        style.annotation(
             f"{total} ({100 * total / n_rows:.0f} %)",
             tone.muted,
             x=total,

@@ -5,7 +5,7 @@ without the server.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -165,7 +165,7 @@ class View:
     of: Callable[[Path], Sequence[Any]]
 
 
-def bars(name: str, drawn: dict[str, Any], pick: Callable[[str], None] | None = None) -> None:
+def bars(name: str, drawn: Mapping[str, Any], pick: Callable[[str], None] | None = None) -> None:
     """Draw bars that follow the cursor, ``drawn`` by ``player_data``; ``pick`` is called with what
     was clicked of its ``picks``.
     """
@@ -188,7 +188,7 @@ def texts(view: View, path: Path, index: int, widths: Sequence[float]) -> None:
     )
 
 
-def chart(key: str, drawn: dict[str, Any]) -> None:
+def chart(key: str, drawn: Mapping[str, Any]) -> None:
     """Draw the panels of a figure, over which the cursor stands, without the title that the page
     says above it.
     """
@@ -297,7 +297,7 @@ def drawn(shown: Sequence[ComparedMethod], found: SharedSlider) -> Drawn:
     # what parts them alone
     named = [(len(kinds) == 1 and one.label.partition(", ")[2]) or one.label for one in shown]
     methods = [MethodView(name, one.path, one.note) for name, one in zip(named, shown, strict=True)]
-    return player_data.methods_json(methods, found, dark=drawing.is_dark(), chart=METHODS_CHART)
+    return player_data.methods_json(methods, found, dark=drawing.is_dark(), cursor=METHODS_CHART)
 
 
 def slider(made: Drawn, found: SharedSlider, here: SliderPlace, name: object, scored: bool) -> None:
