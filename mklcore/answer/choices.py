@@ -12,7 +12,7 @@ from mklcore.figures import captions, style
 from mklcore.io.catalog import ESTIMATORS
 from mklcore.paths.path import Path, fit_path
 
-_SAME = 1e-6  # share of an objective by which equal ones may differ
+SAME = 1e-6  # share of an objective by which equal ones may differ
 _NAMED = 3  # most kernels that a sentence names on one side
 _OF_PURSUIT = ("n_kernels", "loss")  # parameters of MKL-GOMP that a search has otherwise
 MOST_SIZES = 10  # sizes of a path whose best choices are searched for
@@ -42,7 +42,8 @@ def best_choices(path: Path, X: Any, y: Any, callback: Callable[[int, int], Any]
 
 def excesses(best: Path, X: Any, y: Any, other: Path) -> Array:
     """By which share the objective of the first k kernels of another method is above that of the
-    best k, for every size k of ``best`` (L,); NaN where no point of ``other`` uses as many.
+    best k, for every size k of ``best`` (L,); NaN where no point of ``other`` uses as many, or
+    weighs the kernel after them alike.
 
     ``X`` and ``y`` are the rows of ``best``. The first k kernels are the k largest weights at the
     point of ``other`` that uses the fewest kernels, but at least k; the nearest to the point that
@@ -58,8 +59,10 @@ def excesses(best: Path, X: Any, y: Any, other: Path) -> Array:
         enough = np.flatnonzero(other.n_nonzero >= size)
         if enough.size:
             point = min(enough, key=lambda k: (other.n_nonzero[k], away[k]))
-            first = np.argsort(-other.weights[point], kind="stable")[:size]
-            found[place] = problem.value(first) / best.objective[place] - 1.0
+            order = np.argsort(-other.weights[point], kind="stable")
+            last, following = np.append(other.weights[point][order], 0.0)[size - 1 : size + 1]
+            if last > following:  # else they are not the largest alone
+                found[place] = problem.value(order[:size]) / best.objective[place] - 1.0
     return np.maximum(found, 0.0)
 
 
@@ -80,14 +83,14 @@ def behind_best(path: Path, index: int, best: Path | None = None, named: Named =
     are = "are" if size > 1 else "is"
     place = None if best is None else _same_problem(path, index, best)
     if best is None or place is None:
-        if gap <= _SAME:
+        if gap <= SAME:
             return f"The chosen {kernels} {are} proven best."
         return f"The objective of the best {kernels} is at most {style.percent(gap)} lower."
     lowest = float(best.objective[place])
     bound = max(value * (1.0 - gap), lowest * (1.0 - float(best.relative_gap[place])))
-    is_proven = bound >= lowest * (1.0 - _SAME)
+    is_proven = bound >= lowest * (1.0 - SAME)
     excess = value / lowest - 1.0
-    if excess <= _SAME:
+    if excess <= SAME:
         if is_proven:
             return f"The chosen {kernels} {are} proven best."
         left = style.percent(1.0 - bound / value)

@@ -1,13 +1,17 @@
-"""Compare: two to five methods side by side on the same rows and kernels, under one slider."""
+"""Compare: two to six methods side by side on the same rows and kernels, under one slider."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
+from mklcore.answer.choices import SAME, excesses
 from mklcore.answer.verdict import Comparison, compare_answers
 from mklcore.errors import MKLError
 from mklcore.figures import captions, player_data, style
+from mklcore.paths.path import Path
 from pages.compare import sidebar
 from pages.shared import frame
 from pages.shared.export import files
@@ -167,6 +171,62 @@ def results(found: Comparison, drawn: Sequence[ComparedMethod]) -> None:
     )
 
 
+def behind_best(drawn: Sequence[ComparedMethod]) -> None:
+    """Draw how far the first k kernels of every method are from the best k, where these are
+    searched for.
+    """
+    ready = [one for one in drawn if one.found is not None]
+    searches = [one for one in ready if one.method.algorithm == "best_k"]
+    along = [one for one in searches if one.found.path.param == "s"]
+    if not along or len(ready) < 2:
+        return
+    best = along[0].found
+    others = {one.label: one.found.path for one in ready if one not in searches}
+
+    def make(progress: object) -> dict[str, Any]:
+        rows = best.dragged
+        given = best.asked.given(rows)
+        return {label: excesses(best.path, given, rows.y, other) for label, other in others.items()}
+
+    key = "behind the best", *(answers.key(one.params) for one in ready)
+    match work.get(key, make, title="Beside the best kernels", compiled=False):
+        case Ready(found):
+            excess_table(best.path, found)
+
+
+def excess_table(best: Path, found: Mapping[str, Any]) -> None:
+    """Draw one row per method and one column per number of kernels."""
+    place = best.first_look
+    size = int(best.n_nonzero[place])
+    is_proven = best.statuses[place].name == "PROVEN"
+    said = [
+        f"{plain(label)} {'takes them' if above[place] <= SAME else above_by(above[place])}"
+        for label, above in found.items()
+        if np.isfinite(above[place])
+    ]
+    kernels = f"{size} kernels" if size > 1 else "kernel"
+    which = kernels if is_proven else f"{kernels} that were found"
+    compared = style.joined(said) if said else "no other method says which kernels are first"
+    st.markdown(f"**How far from the best {which}?** {compared}.")
+    sizes = [f"k = {int(count)}" for count in best.n_nonzero]
+    table = pd.DataFrame(dict(found), index=sizes).T.rename_axis("method").reset_index()
+    column = st.column_config.NumberColumn
+    config = {name: column(format="percent") for name in sizes}
+    alt = "By how much the first k kernels of each method are above the best k"
+    st.dataframe(table, hide_index=True, column_config=config, alt=alt)
+    st.caption(
+        "By how much the objective of the first k kernels of a method, learned anew, is above that "
+        "of the best k; its first k have the largest weights at the point of its path that uses "
+        "the fewest kernels, but k or more. Empty: no point says which k are first. This is about the "
+        "rows that were learned from."
+    )
+
+
+def above_by(share: float) -> str:
+    """How far an objective is above the best one."""
+    return f"is {style.percent(share)} above"
+
+
 def explanation(drawn: Sequence[ComparedMethod]) -> None:
     """Draw what the picture is, how to read it, what it cannot tell, and the problem each method
     solves.
@@ -200,6 +260,7 @@ def page(params: Params) -> None:
             drawing.refusal(one.failed, f"compare_refused_{place}")
     if found is not None:
         results(found, drawn)
+        behind_best(drawn)
         for place, one in enumerate(drawn):
             if one.found is not None and answers.has_map(one.found):
                 st.markdown(f"**{plain(one.label)}**, over p and C")

@@ -76,6 +76,11 @@ def test_a_table_is_answered_in_the_browser_and_nothing_is_sent_anywhere(site, c
         atol=1e-6,
     )
 
+    page.get_by_role("button", name="Hull of the columns that matter most").click()
+    hulls = page.frame_locator("#page").get_by_text("Hulls of the columns that matter most")
+    expect(hulls.first).to_be_visible(timeout=MINUTES)
+    expect(page.locator("#refused")).to_be_hidden()
+
     page.select_option("#target", "size")
     expect(sentence).to_contain_text("Predicting size", timeout=MINUTES)
     page.select_option("#target", "kind")

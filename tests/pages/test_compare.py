@@ -21,7 +21,7 @@ from pages.shared.session.parameters import METHODS, MethodParams, Params
 from pages.shared.values import answers
 from pages.shared.widgets import players
 from pages.shared.work import work
-from tests.helpers.pages import go, memory, open_app, press, put, table, upload, words
+from tests.helpers.pages import FEW, go, memory, open_app, press, put, table, upload, words
 
 PAGE = "pages/compare/page.py"
 
@@ -231,6 +231,16 @@ def test_methods_are_added_changed_and_removed():
     assert memory(app).params.methods == "greedy:lam;lp,p=2.0"
     put(app, "methods_preset", "Kernel by kernel")
     assert memory(app).params.methods == "gomp;best_k;greedy"
+
+
+def test_the_first_kernels_of_every_method_stand_beside_the_best_ones():
+    app = open_app(PAGE, data="diabetes", rows="100", methods="gomp;best_k;uniform", **FEW)
+    (table,) = (one.value for one in app.dataframe if "k = 1" in one.value)
+    assert table["method"].tolist() == ["MKL-GOMP", "Uniform sum"]
+    assert table.loc[0, "k = 1"] == pytest.approx(0.0, abs=1e-6)
+    assert table.loc[1].isna().sum() == table.shape[1] - 1
+    said = next(line for line in words(app).splitlines() if "How far from the best" in line)
+    assert ("GOMP takes them" in said) != ("GOMP is " in said)
 
 
 def test_a_method_that_fails_says_why_and_the_others_stay(monkeypatch):

@@ -24,6 +24,7 @@ from mklcore.data.synthetic import (
     make_spectra,
 )
 from mklcore.errors import suppress_convergence_warnings
+from mklcore.estimators.best_k import BestSetRegressor
 from mklcore.estimators.gomp import GOMPClassifier, GOMPRegressor
 from mklcore.estimators.hkl import HKLRegressor
 from mklcore.estimators.lp import LpMKLClassifier, LpMKLRegressor
@@ -242,8 +243,18 @@ def greedy(seed: int = 0) -> LessonResult:
         )
         costs = 10.0 ** np.linspace(-3.0, 2.0, 21)
         convex = fit_path(LpMKLRegressor(p=1.0, tol=1e-5), stack, y[:n], "C", costs, *rest)
+        search = BestSetRegressor(lam=1e-3, fit_intercept=True)
+        best_sets = fit_path(search, stack, y[:n], "s", sizes[:3])
     held = [[int(m) for m in model.selected_] for model in gomp.estimators]
     shares = 100.0 * convex.weights / convex.weights.sum(axis=1, keepdims=True)
+    choices = search.problem(stack, y[:n])
+    above = np.empty((len(costs), 6))  # greedy and convex for one, two and three kernels
+    for k, lowest in enumerate(best_sets.objective):
+        largest = np.argsort(-shares, axis=1, kind="stable")[:, : k + 1]
+        convex_choices = np.array([choices.value(chosen) for chosen in largest])
+        above[:, 2 * k] = gomp.objective[k] / lowest - 1.0
+        above[:, 2 * k + 1] = convex_choices / lowest - 1.0
+    above = np.round(100.0 * np.maximum(above, 0.0), 6)
     best = int(np.argmax(convex.val_score))
     top = sorted(np.argsort(-shares[best], kind="stable")[:2].tolist())
     right = {0, 1} == set(held[1]), top == [0, 1]
@@ -255,6 +266,10 @@ def greedy(seed: int = 0) -> LessonResult:
         "decoy_best": number(shares[best, 2]), "best_C": number(costs[best]),
         "best_r2": f"{convex.val_score[best]:.2f}", "best_used": str(convex.n_nonzero[best]),
         "steps": ", then ".join(names[m] for m in held[2]),
+        "best_pair": " and ".join(names[m] for m in best_sets.estimators[1].selected_),
+        "proven": "proven" if best_sets.finished.all() else "not proven",
+        "greedy_above": number(above[0, 2]), "greedy_then": number(above[0, 4]),
+        "convex_above": number(above[best, 3]),
     }  # fmt: skip
     a, b, c = shares[:, :3].T
     return found(
@@ -262,6 +277,7 @@ def greedy(seed: int = 0) -> LessonResult:
         best, C=costs, a=a, b=b, c=c, noise=shares[:, 3:].sum(axis=1), used=convex.n_nonzero, r2=convex.val_score,
         two=np.full(len(costs), gomp.val_score[1]), three=np.full(len(costs), gomp.val_score[2]),
         shares=(names, ["linear", "linear", "rbf", *["grey"] * 7], shares),
+        above=([f"{way} {k}" for k in (1, 2, 3) for way in ("greedy", "ℓ1")], ["grey", "linear"] * 3, above),
     )  # fmt: skip
 
 
