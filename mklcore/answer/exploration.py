@@ -21,6 +21,7 @@ from mklcore.answer.conformal import Conformal
 from mklcore.answer.folds import Asked, FoldedTable, Judged, shown, standard_error, targets
 from mklcore.answer.raw_rows import AnswersRows
 from mklcore.answer.terms import HIGHER_ORDER, Term, WordEffect, decompose, strongest_words
+from mklcore.answer.thresholds import USUAL, ErrorsByThreshold
 from mklcore.answer.verdict import MOST_OF_ONE, ColumnEffect, ComparedReference, Verdict
 from mklcore.arrays import Array, Indices, Labels, one_blas_thread
 from mklcore.data.dataset import Dataset
@@ -107,7 +108,7 @@ class Exploration(AnswersRows):
     the point that folds chose, and its validation scores are the means over folds. ``columns`` are
     sorted by effect, ``baselines`` name -> validation score, ``label`` says which kind of model was
     taken, ``notes`` why. ``known``, ``asked``, ``taken``: the rows with their folds, what was
-    fixed, and the scores of the model that was taken.
+    fixed, and the scores of the model that was taken. ``threshold`` parts two classes, see `errors`.
     """
 
     known: FoldedTable
@@ -120,6 +121,7 @@ class Exploration(AnswersRows):
     _effects: tuple[ColumnEffect, ...]
     _plain: dict[str, Baseline]
     _later: dict[str, Any] = field(default_factory=dict)
+    threshold: float = USUAL
 
     @property
     def label(self) -> str:
@@ -414,6 +416,27 @@ class Exploration(AnswersRows):
             return Predictions(self.model, said, self.model.label(said))
         return predictions(self.model, self.read(self.judge))
 
+    @cached_property
+    def errors(self) -> ErrorsByThreshold:
+        """The errors of two classes at every threshold, and what they cost, on the rows that judge.
+
+        DataError for numbers, for more classes, and for a table without a target.
+        """
+        rows = self.judge
+        if rows.task != "binary":
+            raise DataError(
+                f"Errors at a threshold are those of two classes, and {rows.target_name!r} has "
+                f"{_kind_of(rows)}."
+            )
+        return ErrorsByThreshold(
+            (str(self.model.classes_[0]), str(self.model.classes_[1])),
+            np.asarray(self.judged.decision, dtype=float).ravel(),
+            np.asarray(rows.y == self.model.classes_[1]),
+            self.test is not None,
+            rows.row_groups,
+            self.seed,
+        )
+
     @later
     def conformal(self) -> Conformal:
         """CV+ around the model: kernel weights are learned anew in each of five folds, C stays as
@@ -546,7 +569,7 @@ class Exploration(AnswersRows):
         with one_blas_thread():
             found, _ = columns_that_matter(self.known, model, self.asked)
         index = self.path.nearest(getattr(model, PATH_ATTRIBUTES[self.path.param]))
-        return replace(self, model=model, index=index, _effects=found, _later={})
+        return replace(self, model=model, index=index, _effects=found, _later={}, threshold=USUAL)
 
     def read(self, rows: Dataset, model: Any = None) -> Any:
         """``rows`` as a model takes them: their features, or their block of the ready stack."""
@@ -592,6 +615,12 @@ class Exploration(AnswersRows):
         return framed(
             self.page(), f"<p><b>{escape(str(self.verdict))}</b></p>{table}<ul>{notes}</ul>"
         )
+
+
+def _kind_of(rows: Dataset) -> str:
+    """What a target has that is not of two classes."""
+    known = {"regression": "numbers", "novelty": "none"}
+    return known.get(rows.task, f"{len(rows.class_names)} classes")
 
 
 def typical_error(answers: Labels, y: Labels, task: str) -> float:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import replace
+from typing import Any, Self, cast
 
 import numpy as np
 
+from mklcore.answer.thresholds import USUAL, check_threshold
 from mklcore.arrays import Array, Labels, Mask
 from mklcore.data.dataset import Dataset
 from mklcore.errors import DataError, ParameterError
@@ -29,6 +31,17 @@ def encoded(model: Any, rows: Any) -> Any:
     return encoder.read(rows).table
 
 
+def predicted(model: Any, rows: Any, threshold: float) -> Labels:
+    """What a model predicts (n_new,) of rows as it takes them, with its own threshold of two
+    classes.
+    """
+    if threshold == USUAL:
+        usual: Labels = model.predict(rows)
+        return usual
+    found: Labels = model.label(model.decision_function(rows) - threshold)
+    return found
+
+
 class AnswersRows:
     """What an answer says of new rows.
 
@@ -40,11 +53,20 @@ class AnswersRows:
 
     model: Any
     conformal: Any
+    threshold: float
 
     def predict(self, rows: Any) -> Labels:
-        """What the model predicts (n_new,) of new rows: numbers, or classes."""
-        found: Labels = self.model.predict(encoded(self.model, rows))
-        return found
+        """What the model predicts (n_new,) of new rows: numbers, or classes; of two classes the
+        second where the decision is above ``threshold``.
+        """
+        return predicted(self.model, encoded(self.model, rows), self.threshold)
+
+    def with_threshold(self, threshold: float) -> Self:
+        """The same answer, whose model calls a row the second of two classes where its decision is
+        above ``threshold``; the verdict stays that at 0. ParameterError for other models.
+        """
+        found: Any = replace(cast(Any, self), threshold=check_threshold(self.model, threshold))
+        return cast(Self, found)
 
     def predict_proba(self, rows: Any) -> Array:
         """Probabilities (n_new, n_classes) of the classes of new rows, in the order of
@@ -76,6 +98,9 @@ class AnswersRows:
         probability ``level``, see `Conformal`.
         """
         found: Mask = self._sure.predict_set(encoded(self.model, rows), level)
+        if self.threshold != USUAL:  # a set holds the class that is predicted
+            said = np.searchsorted(self.model.classes_, self.predict(rows))
+            found[np.arange(len(found)), said] = True
         return found
 
     @property

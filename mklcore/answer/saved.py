@@ -12,6 +12,7 @@ from mklcore.answer.auto import AutoMKLClassifier, AutoMKLRegressor
 from mklcore.answer.conformal import Conformal
 from mklcore.answer.exploration import Exploration
 from mklcore.answer.raw_rows import AnswersRows
+from mklcore.answer.thresholds import USUAL, check_threshold
 from mklcore.answer.verdict import ColumnEffect, ComparedReference, Verdict
 from mklcore.errors import DataError
 from mklcore.paths.files import read_paths, write_paths
@@ -28,8 +29,8 @@ class SavedAnswer(AnswersRows):
     that one told.
 
     ``model``, ``verdict``, ``columns``, ``path`` (its figures, without the fitted models),
-    ``index``, ``notes`` and ``label`` are those of the `Exploration`; ``conformal`` is None where
-    no intervals were known.
+    ``index``, ``notes``, ``label`` and ``threshold`` are those of the `Exploration`; ``conformal``
+    is None where no intervals were known.
     """
 
     model: Any
@@ -40,6 +41,7 @@ class SavedAnswer(AnswersRows):
     notes: tuple[str, ...]
     label: str
     conformal: Any = None
+    threshold: float = USUAL
 
     @classmethod
     def of(cls, found: Exploration) -> SavedAnswer:
@@ -70,6 +72,7 @@ class SavedAnswer(AnswersRows):
             found.notes,
             found.label,
             sure,
+            found.threshold,
         )
 
     def __repr__(self) -> str:
@@ -112,6 +115,8 @@ def check(value: Any) -> None:
             and hasattr(found.model, "kernel_names_")
             and isinstance(found.conformal, Conformal | None)
         )
+        if fits and found.threshold != USUAL:
+            check_threshold(found.model, found.threshold)
     if not fits:
         raise DataError("The file holds parts of an answer that do not fit together.")
 

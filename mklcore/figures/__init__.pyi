@@ -48,3 +48,4 @@ from mklcore.figures.site import (
 from mklcore.figures.style import (
     kernel_colours as kernel_colours,
 )
+from mklcore.figures.thresholds import threshold_figure as threshold_figure

@@ -15,7 +15,7 @@ from mklcore.figures import captions, style
 from mklcore.figures.style import counted, number
 from mklcore.io.catalog import NOVELTY, Control, Preset
 from mklcore.paths.path import Path
-from pages.explore import pictures, questions
+from pages.explore import errors, pictures, questions
 from pages.shared import frame
 from pages.shared.export import saved
 from pages.shared.private_streamlit import plain
@@ -29,7 +29,7 @@ from pages.shared.widgets.players import View
 from pages.shared.work import work
 from pages.shared.work.work import Failed, Pending, Ready
 
-LOOKS = {"columns": "Columns", "path": "Path", "inside": "Inside"}
+LOOKS = {"columns": "Columns", "path": "Path", "inside": "Inside", "errors": "Errors"}
 TALL = 620  # pixels of an answer, which its placeholder has as well
 
 
@@ -103,7 +103,7 @@ def cursor_of(path: Path, name: object, follows: list[View]) -> None:
 
 
 def show(found: Exploration, params: Params) -> None:
-    """Draw the sentence, one of three looks with its cursor, and what stands behind it."""
+    """Draw the sentence, one of the looks with its cursor, and what stands behind it."""
     chance = answers.chance(params, asked=False) if found.learnt_from.task != NOVELTY else None
     later = (
         None if chance is None or tables.on_stack(params) else answers.further(params, asked=False)
@@ -111,6 +111,8 @@ def show(found: Exploration, params: Params) -> None:
     beside = later.value if isinstance(later, Ready) else found
     says(beside, params)
     unranked = found.verdict.relation == NONE
+    offered = [name for name in LOOKS if name != "errors" or found.learnt_from.task == "binary"]
+    look = params.look if params.look in offered else offered[0]
     with st.container(
         key="explore_looks", horizontal=True, vertical_alignment="center", gap="small"
     ):
@@ -118,9 +120,10 @@ def show(found: Exploration, params: Params) -> None:
             st.segmented_control,
             "What to look at",
             "field_look",
-            params.look,
+            look,
             lambda look: state.change(look=look),
-            options=LOOKS,
+            options=offered,
+            format_func=LOOKS.__getitem__,
             required=True,
             label_visibility="collapsed",
         )
@@ -130,11 +133,11 @@ def show(found: Exploration, params: Params) -> None:
             state.link("predict", "Predict")
     here = players.place(found.path, params.at)
     follows: list[View] = []
-    if params.look == "path":
+    if look == "path":
         follows = [pictures.path(found.path, here.index, tuple(found.baselines.items()))]
-    elif params.look == "columns" and unranked:
+    elif look == "columns" and unranked:
         could_help(found)
-    elif params.look == "columns":
+    elif look == "columns":
         left, right = st.columns([1.35, 1], gap="large")
         with left:
             seen = saved.Seen.of(found, drawing.name_of(params))
@@ -145,7 +148,10 @@ def show(found: Exploration, params: Params) -> None:
         with right:
             questions.compared(beside, params, isinstance(later, Pending))
             questions.how_sure(found, params)
-    cursor(found, tables.table(params), follows, params.of(*ANSWER), unranked)
+    if look == "errors":
+        errors.view(found, tables.table(params), params.of(*ANSWER))
+    else:
+        cursor(found, tables.table(params), follows, params.of(*ANSWER), look, unranked)
     questions.notes(found)
     questions.splits(params)
     map_of_norms(params.of(*ANSWER), found, "norm_map")
@@ -212,7 +218,12 @@ WIDTHS = (1.4, 1, 1.35)
 
 @st.fragment
 def cursor(
-    found: Exploration, table: Dataset, follows: list[View], asked: Params, unranked: bool
+    found: Exploration,
+    table: Dataset,
+    follows: list[View],
+    asked: Params,
+    look: str,
+    unranked: bool,
 ) -> None:
     """Draw the slider, a box for any value, and what is known there; a release runs only this."""
     path = found.path
@@ -246,13 +257,13 @@ def cursor(
     with below:
         players.texts(FACTS, path, here.index, WIDTHS)
         st.caption(where(found, point, index))
-        if params.look == "columns" and not unranked:
+        if look == "columns" and not unranked:
             effects = found.effects_along[index] if exact is None else exact[1]
             spot = players.where(point, index)
             pictures.column(found, point.estimators[index], params, picked(found), effects, spot)
-        elif params.look == "path":
+        elif look == "path":
             pictures.choices(found, params.of(*ANSWER), point, index)
-        elif params.look == "inside":
+        elif look == "inside":
             pictures.inside(found, point, index, params)
         players.weights_table(point, path, index)
         questions.take(found, table, point, index, params)

@@ -12,6 +12,8 @@ import pandas as pd
 import streamlit as st
 
 from mklcore.answer.conformal import Conformal
+from mklcore.answer.raw_rows import predicted
+from mklcore.answer.thresholds import USUAL
 from mklcore.data.dataset import Dataset, counted
 from mklcore.data.reading import NewRows, TableEncoder
 from mklcore.errors import DataError, ParameterError
@@ -61,6 +63,7 @@ def draw(
     encoder: TableEncoder,
     scoring: Scoring,
     sure: Conformal | None,
+    threshold: float = USUAL,
 ) -> None:
     """Draw the upload and the table of answers; ``key`` names the model."""
     st.file_uploader(
@@ -81,7 +84,7 @@ def draw(
 
     def make(progress: Callable[..., None]) -> Batch:
         new = encoder.read(file.content)
-        return answers(model, new, table, scoring, sure, progress)
+        return answers(model, new, table, scoring, sure, progress, threshold)
 
     name = (work.mine(), "batch", key, hashlib.sha256(file.content).hexdigest(), sure is None)
     match work.get(name, make, title="Predictions", compiled=False):
@@ -107,9 +110,10 @@ def answers(
     scoring: Scoring,
     sure: Conformal | None = None,
     progress: Callable[..., None] = lambda *_: None,
+    threshold: float = USUAL,
 ) -> Batch:
     """The prediction of every row, its decision values or probabilities, and how sure it is, some
-    rows at a time.
+    rows at a time; ``threshold`` parts two classes.
     """
     rows = new.table
     if len(rows) > MOST_ROWS:
@@ -120,7 +124,7 @@ def answers(
     parts: list[dict[str, np.ndarray]] = []
     for first in range(0, len(rows), AT_A_TIME):
         progress(first / len(rows), f"row {first:,} of {len(rows):,}")
-        parts.append(_answers(model, rows[first : first + AT_A_TIME], table, sure))
+        parts.append(_answers(model, rows[first : first + AT_A_TIME], table, sure, threshold))
     found = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
     said = found.pop("said")
     decision = found.pop("decision")
@@ -149,9 +153,9 @@ def answers(
 
 
 def _answers(
-    model: Any, rows: np.ndarray, table: Dataset, sure: Conformal | None
+    model: Any, rows: np.ndarray, table: Dataset, sure: Conformal | None, threshold: float
 ) -> dict[str, np.ndarray]:
-    said = np.asarray(model.predict(rows))
+    said = np.asarray(predicted(model, rows, threshold))
     if table.task == "regression":
         found = {"said": said, "decision": said, f"predicted {table.target_name}": said}
         if sure is not None:
@@ -181,7 +185,8 @@ def _answers(
         found |= {f"decision value {name}".strip(): each[:, k] for k, name in enumerate(names)}
     if sure is not None:
         every = np.array(table.class_names, dtype=object)
-        sets = [" or ".join(every[chosen]) for chosen in sure.predict_set(rows)]
+        likely = sure.predict_set(rows) | (said[:, None] == sure.classes_)
+        sets = [" or ".join(every[chosen]) for chosen in likely]
         found[f"{LEVEL:.0%} set"] = np.array(sets, dtype=object)
     return found
 

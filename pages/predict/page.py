@@ -10,6 +10,8 @@ import streamlit as st
 
 from mklcore.answer.conformal import Conformal
 from mklcore.answer.exploration import Exploration
+from mklcore.answer.raw_rows import predicted
+from mklcore.answer.thresholds import USUAL
 from mklcore.answer.verdict import NONE
 from mklcore.data.dataset import Dataset
 from mklcore.data.reading import TableEncoder, encoder_of
@@ -67,8 +69,8 @@ def says(found: Exploration, model: Any, params: Params) -> Exploration | None:
 @dataclass(frozen=True, eq=False)
 class PredictView:
     """The table and how rows of it are read, the answer, the model at the cursor, what explains it
-    (None where nothing does), what says how sure it is (None until then), and how far numbers are
-    known.
+    (None where nothing does), what says how sure it is (None until then), how far numbers are
+    known, and the threshold of two classes.
     """
 
     table: Dataset
@@ -78,6 +80,7 @@ class PredictView:
     explain: Explainer | None
     sure: Conformal | None
     step: float
+    threshold: float
 
 
 @st.fragment
@@ -188,11 +191,12 @@ def draw_answer(shown: PredictView, columns: list[RowColumn], here: TableRow) ->
     explain = shown.explain
     step = shown.step
     both = np.stack([here.now, here.before])
-    now, before = (rounded(table, label, step) for label in model.predict(both))
+    labels = predicted(model, both, shown.threshold)
+    now, before = (rounded(table, label, step) for label in labels)
     name = "This row" if table.task == "novelty" else plain(table.target_name)
     was = f" :gray[before the changes {before}]" if here.moves else ""
     st.markdown(f"#### {name}: {now}{was}")
-    st.markdown(sureness(table, shown.sure, here.now[None], step) or " ")
+    st.markdown(sureness(table, shown.sure, here.now[None], step, labels[:1]) or " ")
     decision = np.asarray(getattr(model, "decision_function", model.predict)(both), dtype=float)
     output = outcome(table, int(decision[0].argmax())) if decision.ndim > 1 else 0
     if shown.found.verdict.relation == NONE:
@@ -220,7 +224,11 @@ def draw_answer(shown: PredictView, columns: list[RowColumn], here: TableRow) ->
         ends=ends(shown.found.learnt_from, model, both[:1], output),
         step=step,
         before=float(decision[1]) if here.moves else None,
-        title=table.target_name if table.task == "regression" else decided(table, output),
+        title=(
+            table.target_name
+            if table.task == "regression"
+            else decided(table, output, shown.threshold)
+        ),
         dark=drawing.is_dark(),
     )
     drawing.show(figure, "waterfall")
@@ -237,8 +245,10 @@ def rounded(table: Dataset, label: Any, step: float) -> str:
     return plain(("unusual", "ordinary")[int(label > 0)] if table.task == "novelty" else label)
 
 
-def sureness(table: Dataset, sure: Conformal | None, rows: np.ndarray, step: float) -> str:
-    """What about nine in ten similar new rows have."""
+def sureness(
+    table: Dataset, sure: Conformal | None, rows: np.ndarray, step: float, labels: np.ndarray
+) -> str:
+    """What about nine in ten similar new rows have; a set holds the class that is predicted."""
     if sure is None:
         return ""
     if table.task == "regression":
@@ -247,7 +257,8 @@ def sureness(table: Dataset, sure: Conformal | None, rows: np.ndarray, step: flo
             for end in sure.predict_interval(rows, batch.LEVEL)[0]
         )
         return f"About 9 in 10 similar new rows fall inside **{low}** to **{high}**."
-    names = np.array(table.class_names)[sure.predict_set(rows, batch.LEVEL)[0]]
+    likely = sure.predict_set(rows, batch.LEVEL)[0] | (sure.classes_ == labels[0])
+    names = np.array(table.class_names)[likely]
     return f"About 9 in 10 similar new rows are among: **{', '.join(map(plain, names))}**."
 
 
@@ -269,8 +280,11 @@ def outcome(table: Dataset, winner: int) -> int:
     return winner if chosen == 0 else chosen - 1
 
 
-def decided(table: Dataset, output: int) -> str:
+def decided(table: Dataset, output: int, threshold: float) -> str:
     """What the decision is called."""
+    if threshold != USUAL:
+        name = table.class_names[1]
+        return f"decision: above {style.number(threshold)} a row is called {name}"
     if table.task == "novelty":
         return "decision: above 0 a row is ordinary"
     return f"decision for {table.class_names[1 if table.task == 'binary' else output]}"
@@ -350,6 +364,13 @@ def show(params: Params, found: Exploration) -> None:
                 sure = value
             case Failed(sentence):
                 st.caption(f"No intervals: {plain(sentence)}")
+    threshold = answers.threshold(params, found) if chosen else USUAL
+    if threshold != USUAL:
+        st.caption(
+            f"A row is called {plain(table.class_names[1])} where its decision is above "
+            f"{style.number(threshold)}, as it was chosen on Explore under Errors; the sentence "
+            "above is about 0."
+        )
     step = (said or found).verdict.typical_error / 10 if table.task == "regression" else 0.01
     row, file, take = st.tabs(TABS, key="predict_tabs", on_change="rerun")
     if row.open:
@@ -369,6 +390,7 @@ def show(params: Params, found: Exploration) -> None:
                     explain,
                     sure,
                     step if np.isfinite(step) else 0.0,
+                    threshold,
                 )
             )
             with st.expander("How to read the bars", icon=":material/help:"):
@@ -376,7 +398,8 @@ def show(params: Params, found: Exploration) -> None:
     if file.open:
         with file:
             scoring = params.scoring or ("r2" if table.task == "regression" else "accuracy")
-            batch.draw((answers.key(params), params.at), model, table, encoder, scoring, sure)
+            name = answers.key(params), params.at, threshold
+            batch.draw(name, model, table, encoder, scoring, sure, threshold)
     if take.open:
         with take:
             away(params, found, model, index)

@@ -16,6 +16,7 @@ import pytest
 import mklcore
 from mklcore import figures
 from mklcore.answer.terms import WordEffect
+from mklcore.answer.thresholds import ErrorsByThreshold
 from mklcore.figures import axes, captions, style
 from mklcore.figures.hulls import kernel_count, way
 from mklcore.figures.matrices import block_means, norm_map_said, within_one_error
@@ -95,6 +96,7 @@ KIND = Fields(
     is_date=False, name="kind", at=np.arange(2.0), names=("a", "b"), rows=np.array([3, 4])
 )
 TERMS = [Fields(columns=("a",), share=0.6), Fields(columns=("a", "b"), share=0.4)]
+ERRORS = ErrorsByThreshold(("no", "yes"), np.linspace(-1, 1, 9), np.arange(9) % 3 > 0)
 TABLE = Fields(rows=("1", "2", "3"), columns=("ours", "theirs"), **{
     name: RNG.uniform(1, 9, (3, 2)) for name in ("ours", "ours_error", "reference", "reference_error")
 })  # fmt: skip
@@ -151,6 +153,7 @@ def every_figure(dark: bool) -> dict[str, go.Figure]:
         "norm_map": figures.norm_map(folds(), dark=dark),
         "confusion_figure": figures.confusion_figure(gram[:2, :2], "ab", dark=dark),
         "roc_figure": figures.roc_figure([("a", gram[0], gram[0], 0.8)], dark=dark),
+        "threshold_figure": figures.threshold_figure(ERRORS, 0.5, dark=dark),
         "reliability_figure": figures.reliability_figure(gram[0], gram[1], np.arange(1, 7), "a", dark=dark),
         "residual_figure": figures.residual_figure(gram[0], gram[1], "a", dark=dark),
         "column_figure": figures.column_figure(Fields(axes=(AXIS,), values=np.arange(5.0)), dark=dark),

@@ -171,6 +171,24 @@ def test_the_words_about_a_column_follow_the_cursor(at):
     assert at or shown == style.number(effects[1], digits=2)
 
 
+def test_a_threshold_of_two_classes_is_dragged_and_the_cheapest_is_taken():
+    app = explore(data="mkl_toy_sparse", look="errors", cost_missed="5")
+    errors = answer_of(app).errors
+    steps = errors.steps(errors.cheapest(1.0, 5.0), 0.0)
+    shown = component(app, "path_texts", chart="picture")
+    assert shown["texts"][shown["index"]][3][0][0][1] == errors.says(0.0, 1.0, 5.0)
+    assert plain(errors.advice(1.0, 5.0)) in words(app)
+    app.session_state["threshold_player"] = {"report": {"index": 2, "time": 1, "turn": 1}}
+    quiet(app.run())
+    assert memory(app).params.threshold == steps[2]
+    assert "Predict, the script and the saved model use this threshold" in words(app)
+    press(app, "threshold_take")
+    assert memory(app).params.threshold == errors.cheapest(1.0, 5.0)
+    put(app, "open_loss", "hinge")
+    assert memory(app).params.threshold is None
+    assert "Errors" not in explore(data="diabetes", look="errors").button_group[0].options
+
+
 def test_a_column_is_looked_at_closely_with_the_pairs_it_is_in():
     app = explore(data="sparse_polynomial", column="3")
     assert app.selectbox(key="field_column").value == "x03"

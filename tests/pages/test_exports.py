@@ -123,6 +123,7 @@ FIXED = {
     },
     "gomp over lam": {"algorithm": "gomp", "path": "lam", "n_kernels": "3", "test": "0.4"},
     "low rank": {"way": "lowrank", "landmarks": "20"},
+    "threshold": {"data": "mkl_toy_sparse", "threshold": "-0.2", "cost_missed": "5"},
     "newest": {"data": "diabetes", "hold_out": "last", "p": "2.0", "rows": "80"},
 }
 
@@ -140,6 +141,7 @@ def test_the_script_makes_the_answer_of_the_screen_whatever_is_fixed(fixed, tmp_
     names = run_script(script, tmp_path, monkeypatch)
     agree(names, found)
     assert names["index"] == place
+    assert names["found"].threshold == (params.threshold or 0.0)
     assert (tmp_path / "figure.html").stat().st_size > 10**6
     code = "\n".join(cell.source for cell in book.cells if cell.cell_type == "code")
     # which shows the figure, or writes it

@@ -53,6 +53,18 @@ def plain(app):
 # One row
 
 
+def test_the_threshold_that_was_chosen_parts_the_classes():
+    app = open_app(PREDICT, data="mkl_toy_sparse", row="5")
+    decision = float(
+        found(app).model.decision_function(mkl.load_sample("mkl_toy_sparse").X[4:5])[0]
+    )
+    names = mkl.load_sample("mkl_toy_sparse").class_names
+    for threshold, name in ((decision - 0.1, names[1]), (decision + 0.1, names[0])):
+        app = open_app(PREDICT, data="mkl_toy_sparse", row="5", threshold=repr(threshold))
+        assert f": {name}" in plain(app).split("####")[1]
+        assert f"above {style.number(threshold)}" in plain(app)
+
+
 @every("sample", ["iris", "diabetes"])
 def test_the_page_says_what_the_library_says(sample):
     app = open_app(PREDICT, data=sample, row="5", seed="3")

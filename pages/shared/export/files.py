@@ -15,6 +15,7 @@ import numpy as np
 import streamlit as st
 
 from mklcore.answer.exploration import Exploration
+from mklcore.answer.thresholds import USUAL
 from mklcore.data.dataset import Dataset, Split, row_fingerprints
 from mklcore.data.reading import read_table
 from mklcore.errors import MKLError
@@ -268,6 +269,9 @@ def model_button(proof: ProofRecord, found: Exploration) -> str:
     """
     whole = proof.fitted is found.model and proof.stack is None
     name = ANSWER_FILE if whole else MODEL
+    threshold = answers.threshold(proof.params, found)
+    if whole and threshold != USUAL:
+        found = found.with_threshold(threshold)
     st.download_button(
         "Model",
         lambda: saved(found) if whole else model_file(proof),

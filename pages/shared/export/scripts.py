@@ -250,6 +250,15 @@ def _answer_cells(params: Params) -> list[Cell]:
             else ["found = found.compare()  # with a forest and boosted trees"]
         )
     lines += ["print(found.verdict)", "print(pd.DataFrame(found.columns).to_string())"]
+    known = answers.best_known(params)
+    threshold = 0.0 if known is None else answers.threshold(params, known)
+    if threshold:
+        costs = f"{params.cost_false!r}, {params.cost_missed!r}"
+        lines += [
+            f"found = found.with_threshold({threshold!r})  # chosen under Errors",
+            f"print(found.errors.says(found.threshold, {costs}))",
+            f"print(found.errors.advice({costs}))",
+        ]
     return [*_section("## Which columns matter", *lines), *_point_cells(params)]
 
 
@@ -328,7 +337,7 @@ def _row_cells(params: Params) -> list[Cell]:
     lines = [f"row = data.{_rows_of(params)}[{here.number - 1}].copy()"]
     lines += [f"row[{j}] = {code(value)}" for j, value in sorted(here.moves.items())]
     lines += [
-        "print(found.model.predict(row[None])[0])",
+        "print(found.predict(row[None])[0])",
         "values, base = found.model.shapley(row[None])  # what each column adds to base",
         "print(values[0], base)",
     ]

@@ -495,7 +495,10 @@ class ExploreParams:
     """What Explore shows of an answer."""
 
     at: float | None = _param(None, POSITION)
-    look: str = _param("columns", choice("columns", "path", "inside"))
+    look: str = _param("columns", choice("columns", "path", "inside", "errors"))
+    threshold: float | None = _param(None, number(-1e9, 1e9))
+    cost_false: float = _param(1.0, number(0.0, 1e6))
+    cost_missed: float = _param(1.0, number(0.0, 1e6))
     column: int = _param(0, whole(0, 99999))
     term: str = _param(
         "", matching(r"\d{1,5}(,\d{1,5})?", "one or two numbers of columns, as in 3,5")

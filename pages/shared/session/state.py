@@ -25,7 +25,7 @@ from mklcore.io.launcher import TABLE
 from mklcore.kernels import stacks
 from mklcore.paths.path import Path
 from pages.shared import private_streamlit
-from pages.shared.session.parameters import BUILDERS, UPLOAD, Params, link_text, read_link
+from pages.shared.session.parameters import ANSWER, BUILDERS, UPLOAD, Params, link_text, read_link
 
 KEY = "memory"
 
@@ -138,6 +138,7 @@ class Cursors:
 
     path: Cursor = field(default_factory=Cursor)
     methods: Cursor = field(default_factory=Cursor)
+    threshold: Cursor = field(default_factory=Cursor)
     hull: Cursor = field(default_factory=Cursor)
     cards: Cursor = field(default_factory=Cursor)
 
@@ -301,7 +302,12 @@ def change(**values: Any) -> None:
 
 
 def set_params(params: Params) -> None:
-    """Set all parameters at once, as a step that can be undone."""
+    """Set all parameters at once, as a step that can be undone.
+
+    A threshold belongs to the decisions of one answer: another answer begins at the usual one.
+    """
+    if params.of(*ANSWER) != current().of(*ANSWER):
+        params = replace(params, threshold=None)
     if params != current():
         _replace_all(params, ())
     memory().link.moved = True

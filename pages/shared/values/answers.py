@@ -25,6 +25,7 @@ from mklcore.answer import choices
 from mklcore.answer.exploration import Exploration
 from mklcore.answer.explore import STAGES, stages
 from mklcore.answer.folds import Asked, Judged, machine
+from mklcore.answer.thresholds import USUAL as USUAL_THRESHOLD
 from mklcore.arrays import one_blas_thread
 from mklcore.data.dataset import Dataset
 from mklcore.errors import MKLError, suppress_convergence_warnings
@@ -365,6 +366,12 @@ def best_choices(params: Params, asked: bool = True) -> Found:
 
     name = ("best choices", key(params))
     return work.get(name, make, title="Best choices", asked=asked, seconds=10.0)
+
+
+def threshold(params: Params, found: Exploration) -> float:
+    """The threshold at which the chosen model parts two classes; the usual one for other targets."""
+    is_of_two = found.learnt_from.task == "binary"
+    return params.threshold if is_of_two and params.threshold else USUAL_THRESHOLD
 
 
 # The methods of Compare

@@ -222,6 +222,34 @@ def picture(drawn: dict[str, dict[str, Any]], name: str) -> None:
     _texts(key=f"{name}_said", data=drawn["say"])
 
 
+# The threshold of two classes
+
+
+THRESHOLD_KEY = "threshold_player"
+
+
+def listen_threshold(steps: Sequence[float], name: object) -> None:
+    """Take the threshold at which the slider called ``name`` was let go into the parameters, once."""
+    cursor = memory().cursors.threshold
+    index = cursor.let_go(controls.report(THRESHOLD_KEY), name, len(steps))
+    if index is not None:
+        cursor.said = float(steps[index])
+        state.change(threshold=cursor.said or None)
+
+
+def threshold(drawn: dict[str, dict[str, Any]], name: object, now: float) -> None:
+    """Draw the slider of a threshold, its three panels and the table of errors."""
+    turn = memory().cursors.threshold.turns(name, now)
+    _chart(key="threshold_chart", data=drawn["chart"])
+    _player(
+        key=THRESHOLD_KEY,
+        data={**drawn["play"], "turn": turn},
+        default={"report": None},
+        on_report_change=lambda: None,
+    )
+    _texts(key="threshold_said", data=drawn["say"])
+
+
 def _between(path: Path, value: float) -> float:
     """Return the place of a value among the points of the path, as the slider counts them."""
     places = np.arange(len(path), dtype=float)

@@ -1,0 +1,117 @@
+"""The errors of two classes along the threshold that parts them: a figure, and what moves in a
+browser.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mklcore.arrays import Array
+from mklcore.figures import style
+from mklcore.figures.axes import linear
+from mklcore.figures.captions import runs
+from mklcore.figures.player_data import LineJson, line, panel, picture_json
+from mklcore.figures.style import graph_objects as go
+
+MIDDLE = 0.58  # of the width, where the second panel begins
+SHARES = (-0.03, 1.03)
+LETTERS = 18  # of a class in an axis
+SHADE = 0.006  # of the axis, on both sides of the cheapest threshold
+TIE = 1e-8  # of an axis, between points that stand above each other
+
+
+def threshold_figure(errors: Any, threshold: float = 0.0, *, dark: bool = False) -> go.Figure:
+    """ROC and precision-recall curves of two classes, with a mark where ``threshold`` is.
+
+    ``errors`` as `Exploration.errors` has them.
+    """
+    first, second = errors.classes
+    wrong, found = errors.roc
+    precision = errors.precision
+    at = int(np.argmin(np.abs(errors.thresholds - threshold)))
+    alt = (
+        f"ROC curve, area {errors.area:.3f}, and precision-recall curve, average precision "
+        f"{errors.average_precision:.3f}. At a threshold of {style.number(threshold)} "
+        f"{found[at]:.1%} of the rows of {second} are found, and {wrong[at]:.1%} of the rows of "
+        f"{first} are called {second}."
+    )
+    figure = style.new_figure(alt, dark, style.SMALL_HEIGHT + 60, margin=style.SMALL_MARGIN)
+    tone = style.theme(dark)
+    grey = {"color": tone.grey, "width": 1, "dash": "dot"}
+    base = float(np.mean(errors.is_second))
+    curves = (("", wrong, found, [0, 1]), ("2", found, precision, [base, base]))
+    for suffix, x, y, chance in curves:
+        axes = {"xaxis": f"x{suffix}", "yaxis": f"y{suffix}", "hoverinfo": "skip"}
+        figure.add_scatter(x=[0, 1], y=chance, mode="lines", line=grey, **axes)
+        ink = {"color": tone.ink, "width": 2, "shape": "linear"}
+        hover = {"hovertemplate": "%{x:.1%}, %{y:.1%}<extra></extra>", "hoverinfo": "all"}
+        figure.add_scatter(x=x, y=y, mode="lines", line=ink, **axes | hover)
+        mark = {"color": tone.ink, "size": 11, "symbol": "circle-open", "line": {"width": 2}}
+        figure.add_scatter(x=x[[at]], y=y[[at]], mode="markers", marker=mark, **axes)
+    ends = {"range": list(SHARES), "tickformat": ".0%"}
+    names = _axes(errors.classes)
+    figure.layout.xaxis = style.axis(names[0], dark, domain=[0, 1 - MIDDLE], **ends)
+    figure.layout.yaxis = style.axis(names[1], dark, **ends)
+    figure.layout.xaxis2 = style.axis(names[1], dark, domain=[MIDDLE, 1], anchor="y2", **ends)
+    figure.layout.yaxis2 = style.axis(names[2], dark, anchor="x2", **ends)
+    return figure
+
+
+def _axes(classes: tuple[str, str]) -> tuple[str, str, str]:
+    """What the shares of both curves are called."""
+    first, second = style.shorts(list(classes), LETTERS)
+    return f"{first} called {second}", f"{second} found", f"called {second} that are"
+
+
+def thresholds_json(
+    errors: Any, steps: Array, costs: tuple[float, float], *, start: int, dark: bool
+) -> dict[str, Any]:
+    """What the players show of ``errors`` along the rising thresholds ``steps`` (L,): the cost of a
+    row, both curves with a mark, and the confusion table.
+
+    ``costs`` are those of a false positive and of a false negative, ``start`` the step under the
+    cursor.
+    """
+    ink = style.theme(dark).ink
+    at = np.minimum(np.searchsorted(errors.thresholds, steps), len(errors.thresholds) - 1)
+    wrong, found = (values[at] for values in errors.roc)
+    precision = errors.precision[at]
+    names = _axes(errors.classes)
+    x = linear("threshold of the decision", float(steps[0]), float(steps[-1]))
+    wrong_axis, found_axis, right_axis = (linear(name, *SHARES, "%") for name in names)
+    paid = errors.costs(*costs, steps)
+    cost_axis = linear("cost of a row", 0.0, 1.08 * float(paid.max()) or 1.0)
+    labels = [f"threshold {style.number(float(value))}" for value in steps]
+    said = [errors.says(float(value), *costs) for value in steps]
+
+    def curve(name: str, ys: Array) -> list[LineJson]:
+        return [line(name, ys, ink, dark, dot=True)]
+
+    least = x.at(errors.cheapest(*costs))
+    areas = (f"ROC, area {errors.area:.3f}", f"Precision {errors.average_precision:.3f} on average")
+    panels = [
+        panel(x, cost_axis, curve("cost of a row", paid), steps, labels, title="Cost"),
+        panel(wrong_axis, found_axis, curve(names[1], found), wrong, labels, title=areas[0]),
+        panel(found_axis, right_axis, curve(names[2], precision), found, labels, title=areas[1]),
+    ]
+    panels[0]["shade"] = [least - SHADE, least + SHADE]
+    for one in panels[1:]:  # where a curve rises upright, the larger threshold comes first
+        one["xs"] = [place - TIE * k for k, place in enumerate(one["xs"])]
+    made = picture_json(x, steps.tolist(), labels, said, panels, start=start)
+    made["play"]["panels"] = [""]
+    beside = zip(steps.tolist(), said, strict=True)
+    made["say"] |= {"texts": [_table(errors, *one) for one in beside], "widths": [1, 1, 1, 3]}
+    return made
+
+
+def _table(errors: Any, threshold: float, said: str) -> list[Any]:
+    """The confusion table and a sentence as columns of lines, for the player ``texts``."""
+    first, second = style.shorts(list(errors.classes), LETTERS)
+    table = errors.confusion(threshold).astype(int)
+    columns = [[runs("**rows of**"), runs(first), runs(second)]]
+    for k, name in enumerate((first, second)):
+        counts = [runs(str(own)) for own in table[:, k]]
+        columns.append([runs(f"called {name}", "b"), *counts])
+    return [*columns, [runs(said)]]
