@@ -1,47 +1,179 @@
-"""Draw the pictures of the site: one path per method, and a hull, solved here and written as SVG by
-Chromium.
+"""Draw the pictures of the site: of each method one that moves along its path, solved here and
+written as SVG whose bars or nodes are animated by a style sheet; and the stages of an answer.
 
-python -m docs.pictures
+python -m docs.pictures [NAME ...]
+
+Who asked the system for less motion sees the last point of the path.
 """
 
 from __future__ import annotations
 
-import json
+import sys
+from collections.abc import Sequence
+from html import escape
 from pathlib import Path
-from urllib.parse import unquote
+from typing import Any
 
-import plotly.graph_objects as go
-from playwright.sync_api import Page
-from plotly.offline import get_plotlyjs
+import numpy as np
 
 import mklcore as mkl
-from benchmarks.serving import chromium
 from mklcore.answer import explore
+from mklcore.arrays import Array
+from mklcore.figures import captions, style
 from mklcore.io.catalog import ESTIMATORS
 from mklcore.paths.path import path_grid
 
 HERE = Path(__file__).parent / "pictures"
-DRAW = "figure => Plotly.toImage(figure, {format: 'svg', width: 760, height: 380})"
-PATHS = {"lp": ("C", {"p": 4 / 3}), "gomp": ("s", {}), "greedy": ("s", {}), "smkl": ("C", {})}
+# of each method what its path runs over, its settings, and the ends where it has no grid of its own
+PATHS: dict[str, tuple[str, dict[str, float], tuple[float, float] | None]] = {
+    "lp": ("p", {"C": 1.0}, None),
+    "gomp": ("s", {}, None),
+    "greedy": ("s", {}, None),
+    "smkl": ("C", {}, (0.6, 3.0)),
+}
+COLUMNS = 12  # of the toy problem, of which five carry
+CARRY = 5
+POINTS = 25
+SECONDS = 12
+REST = 0.15  # of the time that the last point is shown
+WIDTH = 760
+INK = "#7a7a7a"  # which can be read on white and on black
+SIGNAL = style.family_hues()["linear"]
+LEVELS = 4  # of the hull's polynomial
 
 
-def path_picture(key: str) -> go.Figure:
-    """The weights along the method's own path on the toy problem."""
-    data, _ = mkl.make_mkl_toy(120, 5, seed=0, n_features=12)
-    kernels = mkl.KernelDictionary.per_feature(mkl.Linear(), data.n_features)
-    param, settings = PATHS[key]
-    model = ESTIMATORS[key].classifier(kernels=kernels, **settings)
-    path = mkl.fit_path(
-        model, data.X, data.y, param, path_grid(model, kernels.grams(data.X), data.y, param, 25)
+def frames(values: Sequence[float], write: str) -> str:
+    """The key frames of one animation: a value at each point of the path, written by a format."""
+    shares = np.linspace(0.0, 100.0 * (1.0 - REST), len(values))
+    written = [write.format(value) for value in values]
+    parts = [f"{share:.3g}%{{{text}}}" for share, text in zip(shares, written, strict=True)]
+    return f"{''.join(parts)}100%{{{written[-1]}}}"
+
+
+def moving(body: str, rules: str, labels: Sequence[str], height: int, alt: str) -> str:
+    """An SVG picture: ``body``, whose parts the style ``rules`` move, under one of ``labels`` at
+    every point of the path.
+    """
+    step = 24
+    shown = "".join(
+        f'<text x="0" y="{16 + step * k}">{escape(text)}</text>' for k, text in enumerate(labels)
     )
-    return mkl.figures.weight_path(path)
+    last = step * (len(labels) - 1)
+    places = [step * float(k) for k in range(len(labels))]
+    sheet = (
+        f"text{{font:14px sans-serif;fill:{INK}}}"
+        f".moves{{animation-duration:{SECONDS}s;animation-iteration-count:infinite}}"
+        "#labels{animation-name:labels;animation-timing-function:step-end;"
+        f"transform:translateY(-{last}px)}}"
+        f"@keyframes labels{{{frames(places, 'transform:translateY(-{:g}px)')}}}{rules}"
+        "@media(prefers-reduced-motion:reduce){.moves{animation:none!important}}"
+    )
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" '
+        f'height="{height}" role="img"><title>{escape(alt)}</title><style>{sheet}</style>'
+        f'<svg x="90" y="4" width="{WIDTH - 90}" height="{step}">'
+        f'<g id="labels" class="moves">{shown}</g></svg>{body}</svg>\n'
+    )
 
 
-def hull_picture() -> go.Figure:
-    """The hull of a polynomial of which two columns act together."""
-    data, _ = mkl.make_sparse_polynomial(150, 6, seed=0)
-    model = mkl.HKLRegressor(basis=mkl.PolynomialBasis(4), lam=1e-3).fit(data.X, data.y)
-    return mkl.figures.hull_graph(model, data.feature_names)
+def path_picture(key: str) -> str:
+    """The weights along the method's own path on the toy problem, a bar for each column."""
+    data, _ = mkl.make_mkl_toy(120, CARRY, seed=0, n_features=COLUMNS)
+    kernels = mkl.KernelDictionary.per_feature(mkl.Linear(), data.n_features)
+    param, settings, ends = PATHS[key]
+    model = ESTIMATORS[key].classifier(kernels=kernels, **settings)
+    grid = (
+        path_grid(model, kernels.grams(data.X), data.y, param, POINTS)
+        if ends is None
+        else mkl.log_grid(*ends, POINTS)
+    )
+    path = mkl.fit_path(model, data.X, data.y, param, grid)
+    weights = np.asarray(path.weights, dtype=float)
+    lengths = weights / np.maximum(weights.max(axis=1, keepdims=True), 1e-300)
+    labels = [
+        f"{captions.label(param, float(value))}: {count} of {COLUMNS} kernels"
+        for value, count in zip(path.values, path.n_nonzero, strict=True)
+    ]
+    alt = (
+        f"Kernel weights of {COLUMNS} columns {captions.along(path)}. The first {CARRY} carry the "
+        f"signal; at the end {path.n_nonzero[-1]} have weight."
+    )
+    return bars(lengths, labels, alt)
+
+
+def bars(lengths: Array, labels: Sequence[str], alt: str) -> str:
+    """A bar for each column of ``lengths`` (L, M), from 0 to 1, the first ``CARRY`` in the colour of a signal."""
+    room = WIDTH - 110
+    body = []
+    rules = []
+    for k, along in enumerate(lengths.T):
+        y = 34 + 22 * k
+        name = f"x{k}" + (" ●" if k < CARRY else "")
+        body.append(
+            f'<text x="8" y="{y + 13}">{name}</text><rect id="b{k}" class="moves" x="90" y="{y}" '
+            f'width="{room}" height="16" fill="{SIGNAL if k < CARRY else INK}"/>'
+        )
+        scaled = np.round(along, 4)
+        rules.append(
+            f"#b{k}{{animation-name:b{k};transform-origin:90px 0;transform:scaleX({scaled[-1]:g})}}"
+            f"@keyframes b{k}{{{frames(scaled, 'transform:scaleX({:g})')}}}"
+        )
+    height = 34 + 22 * lengths.shape[1] + 30
+    words = "● carries the signal. Bars: kernel weights, beside the largest of the moment."
+    foot = f'<text x="8" y="{height - 8}">{words}</text>'
+    return moving("".join(body) + foot, "".join(rules), labels, height, alt)
+
+
+def hull_picture() -> str:
+    """The hull of a polynomial of which two columns act together, while the penalty falls."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((150, 2))
+    y = X[:, 0] + X[:, 0] * X[:, 1] ** 2 + 0.1 * rng.standard_normal(150)
+    model = mkl.HKLRegressor(basis=mkl.PolynomialBasis(LEVELS))
+    path = mkl.fit_path(model, X, y, "lam", mkl.log_grid(1e-7, 1e-1, POINTS)[::-1])
+    nodes = [(i, j) for i in range(LEVELS + 1) for j in range(LEVELS + 1)]
+    inside = np.array([[node in set(found.hull_) for node in nodes] for found in path.estimators])
+    labels = [
+        f"{captions.label('lam', float(found.lam))}: {len(found.hull_)} of {len(nodes)} products"
+        for found in path.estimators
+    ]
+    alt = (
+        f"The {len(nodes)} products of powers of two columns as a grid, filled where they are in the "
+        f"hull: {inside[0].sum()} at the largest penalty, {inside[-1].sum()} at the smallest. None "
+        "is filled without those below and to the left."
+    )
+    return grid(nodes, inside, labels, alt)
+
+
+def grid(nodes: Sequence[tuple[int, int]], inside: Array, labels: Sequence[str], alt: str) -> str:
+    """A square for each node (x up to the right, y upwards), filled at the points where it is
+    ``inside`` (L, N).
+    """
+    size = 44
+    foot = 40 + size * LEVELS
+    body = []
+    rules = []
+    for k, (i, j) in enumerate(nodes):
+        place = f'x="{90 + size * i}" y="{foot - size * j}" width="{size - 6}" height="{size - 6}"'
+        body.append(
+            f'<rect {place} rx="4" fill="none" stroke="{INK}"/>'
+            f'<rect id="n{k}" class="moves" {place} rx="4" fill="{SIGNAL}"/>'
+        )
+        shown = inside[:, k].astype(float)
+        rules.append(
+            f"#n{k}{{animation-name:n{k};animation-timing-function:step-end;opacity:{shown[-1]:g}}}"
+            f"@keyframes n{k}{{{frames(shown, 'opacity:{:g}')}}}"
+        )
+    axes = "".join(
+        f'<text x="{100 + size * k}" y="{foot + 58}">{k}</text>'
+        f'<text x="66" y="{foot - size * k + 24}">{k}</text>'
+        for k in range(LEVELS + 1)
+    )
+    names = (
+        f'<text x="{110 + size * (LEVELS + 1)}" y="{foot + 58}">power of x0</text>'
+        '<text x="8" y="40">of x1</text>'
+    )
+    return moving("".join(body) + axes + names, "".join(rules), labels, foot + 74, alt)
 
 
 def stages_picture() -> str:
@@ -74,24 +206,20 @@ def stages_picture() -> str:
     return f'{head}<g fill="currentColor">{"".join(boxes)}</g></svg>\n'
 
 
-def write(page: Page, name: str, figure: go.Figure) -> None:
-    """Have the browser draw one figure and keep it as SVG."""
-    url = page.evaluate(DRAW, json.loads(figure.to_json()))
-    (HERE / f"{name}.svg").write_text(unquote(url.split(",", 1)[1]), encoding="utf-8")
+def picture(name: str) -> str:
+    """One picture as SVG, by its name."""
+    made: dict[str, Any] = {"answer": stages_picture, "hkl": hull_picture}
+    text: str = made[name]() if name in made else path_picture(name)
+    return text
 
 
-def main() -> None:
+def main(names: Sequence[str]) -> None:
+    """Write the pictures with these names, or all."""
     HERE.mkdir(exist_ok=True)
-    (HERE / "answer.svg").write_text(stages_picture(), encoding="utf-8")
-    with chromium() as browser:
-        page = browser.new_page()
-        page.set_content("<html><body></body></html>")
-        page.add_script_tag(content=get_plotlyjs())
-        for key in PATHS:
-            write(page, key, path_picture(key))
-        write(page, "hkl", hull_picture())
-    print(f"Wrote {len(PATHS) + 2} pictures to {HERE}.")
+    for name in names or ("answer", "hkl", *PATHS):
+        (HERE / f"{name}.svg").write_text(picture(name), encoding="utf-8")
+        print(name, flush=True)
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

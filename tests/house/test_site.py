@@ -89,7 +89,12 @@ def test_every_method_has_a_page_with_problem_options_certificate_and_picture(ke
         True
     ] * 3
     assert "certificate" in text
-    assert (DOCS / "pictures" / f"{key}.svg").is_file()
+    assert "| symbol | meaning |" in text
+    picture = (DOCS / "pictures" / f"{key}.svg").read_text(encoding="utf-8")
+    assert {"@keyframes", "prefers-reduced-motion"} <= set(
+        re.findall(r"@keyframes|prefers[-\w]+", picture)
+    )
+    assert len(picture) < 40_000
 
 
 def test_pages_are_filled_from_the_registry():
