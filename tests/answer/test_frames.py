@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 import mklcore as mkl
+from mklcore import verify
 from mklcore.errors import DataError
 from tests.helpers.every import every
 
@@ -66,7 +67,7 @@ def test_raw_rows_are_predicted_as_they_come_and_again_from_a_file(found, tmp_pa
         again.predict_proba(new)
 
 
-def test_weights_of_rows_are_a_column_or_numbers_and_act_in_the_model():
+def test_weights_of_rows_are_a_column_or_numbers_and_act_in_the_model_and_its_proof(tmp_path):
     frame = houses()[["size", "city", "price"]]
     w = np.arange(90) % 3.0
     given = {"kernels": mkl.KernelDictionary((mkl.Linear(),)), "C": 1.0}
@@ -83,6 +84,9 @@ def test_weights_of_rows_are_a_column_or_numbers_and_act_in_the_model():
     assert (
         np.abs(mkl.explore(frame, "price", **given).predict(new) - named.predict(new)).max() > 0.01
     )
+    mkl.save_model(tmp_path / "answer.mkl", named)
+    frame.assign(w=w).to_csv(tmp_path / "table.csv", index=False)
+    assert verify.main([str(tmp_path / "answer.mkl"), str(tmp_path / "table.csv"), "price"]) == 0
     with pytest.raises(DataError, match="'city' holds weights of rows, and row 1 has none"):
         mkl.explore(frame, "price", sample_weight="city")
     with pytest.raises(mkl.ParameterError, match="GOMPRegressor takes no sample_weight"):
