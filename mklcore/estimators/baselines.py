@@ -20,6 +20,7 @@ algorithm".
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -69,6 +70,8 @@ class UniformMKLClassifier(_Uniform, KernelClassifier):
     _: KW_ONLY
     approximation: Nystroem | None = None
     probability: bool = False
+    class_weight: Mapping[Any, float] | str | None = None
+    n_jobs: int | None = None
 
 
 @documented
@@ -255,6 +258,7 @@ class BestKernelClassifier(_BestKernel, KernelClassifier):
     select: str = "objective"
     _: KW_ONLY
     probability: bool = False
+    class_weight: Mapping[Any, float] | str | None = None
 
 
 @documented
@@ -280,13 +284,16 @@ class _Aligned(_Uniform):
     """One machine on the sum of the kernels, weighted in one step by ``rule``."""
 
     requires: ClassVar[frozenset[Capability]] = frozenset({Capability.DENSE})
+    weighs_rows: ClassVar[bool] = False  # the weights of kernels know none of rows
     rule: str = "aligned"
     mix: float = 0.0
 
-    def fit(self, X: Any, y: Any = None) -> Self:  # type: ignore[override]  # the weights of kernels know none of rows
+    def fit(self, X: Any, y: Any = None, **refused: Any) -> Self:  # type: ignore[override]  # takes no weights
         """Fit on a table X (n, d) or, with ``kernels="precomputed"``, on a stack (M, n, n), and a
         target y (n,).
         """
+        if refused:
+            self._refuse_weights(next(iter(refused)))
         return super().fit(X, y)
 
     def _check_parameters(self) -> None:

@@ -195,14 +195,32 @@ def test_weights_of_classes_are_weights_of_rows_on_paths_and_in_processes():
     for other in (balanced.fit(X, CLASSES), path.estimators[0], at_once):
         np.testing.assert_allclose(other.dual_coef_, plain.dual_coef_, atol=1e-9)
     assert mkl.fit_path(mkl.GOMPRegressor(kernels=FEW), X, Y, "n_kernels", [1, 2]).param == "s"
-    for fit in (
-        lambda: mkl.GOMPRegressor().fit(X, Y, sample_weight=weights),
-        lambda: mkl.SMKLRegressor().fit(mkl.Dataset(X, Y, sample_weight=weights)),
-    ):
-        with pytest.raises(ParameterError, match="takes no sample_weight: every row counts once"):
-            fit()
+    for kind in (mkl.UniformMKLClassifier, mkl.BestKernelClassifier):
+        by_rows = kind(kernels=FEW).fit(X, CLASSES, sample_weight=weights)
+        by_class = kind(kernels=FEW, class_weight="balanced").fit(X, CLASSES)
+        np.testing.assert_allclose(by_class.dual_coef_, by_rows.dual_coef_, atol=1e-9)
     with pytest.raises(AttributeError, match="pass probability=True"):
         _ = plain.predict_proba
+
+
+@every(
+    "kind",
+    [
+        mkl.GOMPRegressor,
+        mkl.GreedyMKLRegressor,
+        mkl.SMKLRegressor,
+        mkl.HKLRegressor,
+        mkl.AlignedMKLRegressor,
+        mkl.JointMKLRegressor,
+        mkl.FeatureScalingRegressor,
+    ],
+)
+def test_a_method_that_cannot_weigh_rows_says_so_by_name(kind):
+    refused = f"{kind.__name__} takes no sample_weight: every row counts once"
+    for given in ((X, Y), (mkl.Dataset(X, Y, sample_weight=np.ones(60)),)):
+        more = {"sample_weight": np.ones(60)} if len(given) == 2 else {}
+        with pytest.raises(ParameterError, match=refused):
+            kind().fit(*given, **more)
 
 
 def test_the_command_writes_the_answer_as_one_page(tmp_path, capsys):
