@@ -5,20 +5,23 @@ cells.
 from __future__ import annotations
 
 import os
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 
+from mklcore._lazy import import_extra
 from mklcore.data.columns import ReadOptions, distinct_names
 from mklcore.data.files import Table, parse, settled_names, with_marks
 from mklcore.errors import DataError
 
 
 def is_frame(source: Any) -> bool:
-    """Whether this is a data frame: of pandas, or of another library with the interchange protocol,
-    such as polars.
+    """Whether this is a data frame: of pandas, or of another library, such as polars, that hands
+    over its columns by Arrow's protocol or by the older one for data frames.
     """
-    return hasattr(source, "__dataframe__")
+    by_arrow = hasattr(source, "__arrow_c_stream__") and hasattr(source, "columns")
+    return by_arrow or hasattr(source, "__dataframe__")
 
 
 def is_raw(source: Any) -> bool:
@@ -31,7 +34,7 @@ def frame_cells(frame: Any) -> Table:
     import pandas as pd  # not at start-up
 
     if not isinstance(frame, pd.DataFrame):
-        frame = pd.api.interchange.from_dataframe(frame)
+        frame = _of_other_library(frame)
     if not frame.shape[0] or not frame.shape[1]:
         raise DataError(
             f"The data frame has {frame.shape[0]} rows and {frame.shape[1]} columns; "
@@ -41,6 +44,20 @@ def frame_cells(frame: Any) -> Table:
     names = settled_names([str(name) for name in frame.columns], notes)
     cells = [_cells(name, column) for name, (_, column) in zip(names, frame.items(), strict=True)]
     return Table(names, tuple(cells), notes=tuple(notes))
+
+
+def _of_other_library(frame: Any) -> Any:
+    """A data frame of another library as one of pandas: by Arrow's protocol where that is there,
+    for pandas gives up the older one, which works without pyarrow.
+    """
+    import pandas as pd  # not at start-up
+
+    by_arrow = hasattr(frame, "__arrow_c_stream__") and find_spec("pyarrow") is not None
+    if not by_arrow and hasattr(frame, "__dataframe__"):
+        return pd.api.interchange.from_dataframe(frame)
+    return (
+        import_extra("pyarrow", "tables", "Data frames of other libraries").table(frame).to_pandas()
+    )
 
 
 def _cells(name: str, column: Any) -> np.ndarray:

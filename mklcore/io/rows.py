@@ -33,6 +33,10 @@ from sklearn.base import is_classifier
 
 from mklcore._lazy import import_extra
 from mklcore.arrays import Array, one_blas_thread
+from mklcore.data.columns import ReadOptions
+from mklcore.data.dataset import Dataset
+from mklcore.data.frames import as_table, is_frame
+from mklcore.data.reading import encoder_of, read_parsed
 from mklcore.errors import DataError, MKLError, ParameterError
 from mklcore.estimators.lp import LpMKLClassifier, LpMKLRegressor
 from mklcore.estimators.targets import signs
@@ -48,6 +52,7 @@ from mklcore.problem.problem import WarmStart
 
 LOSSES = ("squared", "logistic", "squared_hinge")
 _SAMPLE = 10_000  # rows for landmarks, widths and scales
+_TARGET = "\0target"  # of a table in memory, beside whose columns it is no name
 _BLOCK = 100_000  # rows of a Parquet block, unless one row group has more
 _BYTES = 2**25  # of a CSV block
 _PIECE = 4096  # rows whose features are made at a time
@@ -64,7 +69,7 @@ Blocks: TypeAlias = Iterable[tuple[pandas.DataFrame, Any]]
 
 def fit_rows(
     source: Any,
-    target: Any,
+    target: Any = None,
     *,
     kernels: KernelDictionary,
     p: float = 4 / 3,
@@ -79,12 +84,13 @@ def fit_rows(
 
     Parameters
     ----------
-    source : str, path, list of them, or Dask DataFrame or array
-        A folder of Parquet or CSV files, such files, or a Dask collection. All columns but the
-        target are numbers.
+    source : str, path, list of them, Dask DataFrame or array, DataFrame or Dataset
+        A folder of Parquet or CSV files, such files, or a Dask collection, whose columns but the
+        target are numbers; or a table in memory: a data frame, which is read as `read_table` does,
+        or what that has read. The model of such a table predicts its raw rows.
     target : str, int or Dask array
         Name of the target's column; of a Dask array the number of its column, or another Dask array
-        (n,).
+        (n,). A `Dataset` has its own.
     kernels : KernelDictionary
         The kernels to combine, of which Nystroem features are made.
     p : float, default 4/3
@@ -117,7 +123,8 @@ def fit_rows(
         Without Dask, or for another loss.
     DataError
         By the name of the file: other columns or types than in the first one, targets that are
-        missing, a single class or more than two, values that are missing, infinite or no numbers.
+        missing, a single class or more than two, values that are missing, infinite or no numbers;
+        for a table with texts, sequences or weights of rows, and one without a target.
 
     Notes
     -----
@@ -139,12 +146,23 @@ def fit_rows(
         positive = model.classes_[1] if is_classifier(model) else None
         fit = _from_sums if loss == "squared" else _by_newton
         fit(model, stack, y if positive is None else signs(y, 1), positive, table)
+    if table.data is not None:
+        _know_table(model, table.data)
     model.dual_coef_ = _NONE
     model.dual_point_ = None
     model.n_train_ = table.n
     model.training_target_ = None
     model.row_fingerprints_ = None
     return model
+
+
+def _know_table(model: Any, data: Dataset) -> None:
+    """Have a model that saw numbers know the columns and classes of the table they are from."""
+    del model.feature_names_in_
+    model.encoder_ = encoder_of(data)
+    model.source_columns_ = data.columns
+    if is_classifier(model):
+        model.classes_ = np.unique(data.y)
 
 
 # The table: blocks, each with the name of where it is from
@@ -193,8 +211,8 @@ class _DrawnRows(NamedTuple):
 
 @dataclass(eq=False)
 class _RowSource:
-    """Blocks of rows, each with the name of where it is from and what makes its frames; and the
-    columns in order.
+    """Blocks of rows, each with the name of where it is from and what makes its frames; the columns
+    in order; and the table in memory, where there is one.
     """
 
     blocks: list[tuple[str, Any]]
@@ -202,16 +220,23 @@ class _RowSource:
     target: Any
     callback: Progress
     n: int = 0
+    data: Dataset | None = None
 
     @classmethod
     def of(cls, source: Any, target: Any, callback: Progress) -> _RowSource:
-        """The blocks of files or of a Dask collection."""
+        """The blocks of files, of a Dask collection, or of a table in memory."""
         try:
             from dask import array, dataframe  # an extra
         except ImportError:
             raise ParameterError(
                 "fit_rows needs Dask, which is not installed: pip install 'mklcore[dask]'."
             ) from None
+        if isinstance(source, Dataset) or (
+            is_frame(source) and not isinstance(source, dataframe.DataFrame)
+        ):
+            data = _table_in_memory(source, target)
+            blocks, columns = _blocks_of(data)
+            return cls(blocks, columns, _TARGET, callback, data=data)
         if isinstance(source, array.Array):
             if isinstance(target, array.Array):
                 parts = [source, target.rechunk(source.chunks[:1])[:, None]]
@@ -294,6 +319,48 @@ def _threads() -> int:
 
         count = CPU_COUNT
     return count
+
+
+# A table in memory
+
+
+def _table_in_memory(source: Any, target: Any) -> Dataset:
+    """The table in a data frame or `Dataset`. DataError for one that sums over rows cannot learn
+    from.
+    """
+    if isinstance(source, Dataset):
+        data = source
+    elif isinstance(target, str):
+        data = read_parsed(as_table(source, ReadOptions()), ReadOptions(target=target))
+    else:
+        raise DataError(
+            "Which column is to be predicted? Name it, as in fit_rows(frame, 'price', kernels=...)."
+        )
+    if target not in (None, data.target_name):
+        raise DataError(
+            f"The Dataset predicts {data.target_name!r}; to predict {target!r}, name it where the "
+            f"table is read: read_table(source, {target!r})."
+        )
+    lacks = {
+        "has no target": data.task == "novelty",
+        "has texts or sequences, which are no numbers": bool(data.strings),
+        "has weights of rows, and fit_rows counts every row once": data.sample_weight is not None,
+        f"has {len(np.unique(data.y))} classes, and fit_rows learns two": data.task == "multiclass",
+    }
+    for why in (why for why, holds in lacks.items() if holds):
+        raise DataError(f"fit_rows cannot learn from this table: it {why}.")
+    return data
+
+
+def _blocks_of(data: Dataset) -> tuple[list[tuple[str, Any]], list[Any]]:
+    """The blocks of a table, its target beside its columns: classes as the texts of their codes."""
+    y: Any = data.y
+    if data.task != "regression":
+        y = np.unique(data.y, return_inverse=True)[1].astype(str).astype(object)
+    frame = pandas.DataFrame(data.X, columns=list(data.feature_names)).assign(**{_TARGET: y})
+    starts = range(0, len(frame), _BLOCK)
+    blocks = [("The table", frame.iloc[first : first + _BLOCK]) for first in starts]
+    return blocks, list(data.feature_names)
 
 
 # Files

@@ -15,6 +15,7 @@ import pytest
 
 import mklcore as mkl
 from mklcore.io import rows
+from tests.helpers.every import every
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::DeprecationWarning", "ignore::FutureWarning", "ignore::ResourceWarning"
@@ -81,6 +82,57 @@ def test_a_model_from_sums_is_the_model_of_all_rows(tmp_path, p):
     mkl.save_model(tmp_path / "m.mkl", model)
     again = mkl.load_model(tmp_path / "m.mkl")
     assert np.array_equal(again.predict(TABLE[COLUMNS]), model.predict(TABLE[COLUMNS]))
+
+
+class Interchanged:
+    """A data frame of another library, of which only the interchange protocol is known."""
+
+    def __init__(self, frame):
+        self.__dataframe__ = frame.__dataframe__
+
+
+class ByArrow:
+    """One of which Arrow's protocol and the names of its columns are known, as of polars."""
+
+    def __init__(self, frame):
+        self.columns = list(frame.columns)
+        self.__arrow_c_stream__ = frame.__arrow_c_stream__
+
+
+@every("wrap", [lambda frame: frame, Interchanged, ByArrow, "Dataset"])
+def test_a_table_in_memory_is_learnt_and_its_raw_rows_are_predicted(wrap, tmp_path):
+    table = CLASSES.assign(city=np.where(TABLE.bmi > TABLE.bmi.median(), "Bonn", "Ulm"))
+    data = mkl.read_table(table, "y")
+    given = data if wrap == "Dataset" else wrap(table)
+    kernels = mkl.KernelDictionary.per_feature(mkl.Linear(), data.n_features)
+    model = mkl.fit_rows(given, "y", kernels=kernels, n_components=20, loss="logistic")
+    assert model.relative_gap_ < 1e-3
+    assert any("city" in name for name in model.kernel_names_)
+    assert dict(model.source_columns_).keys() == {*COLUMNS, "city"}
+    mkl.save_model(tmp_path / "m.mkl", model)
+    rows_out = table.drop(columns="y").iloc[:9, ::-1]
+    said = mkl.load_model(tmp_path / "m.mkl").predict(rows_out)
+    assert set(said) <= {"high", "low"}
+    np.testing.assert_array_equal(said, model.predict(data.X[:9]))
+
+
+LETTERS = mkl.Dataset(np.ones((4, 1)), np.arange(4.0), sequences=(("s", tuple("ACGT")),))
+
+
+@every(
+    "source, target, sentence",
+    [
+        (TABLE, None, "Which column is to be predicted"),
+        (DATA, "y", "The Dataset predicts 'progression"),
+        (DATA.with_sample_weight(np.ones(442)), None, "weights of rows, and fit_rows counts every"),
+        (mkl.load_sample("iris"), None, "has 3 classes, and fit_rows learns two"),
+        (mkl.load_sample("ring"), None, "has no target"),
+        (LETTERS, None, "texts or sequences"),
+    ],
+)
+def test_a_table_in_memory_that_sums_cannot_learn_from_is_refused(source, target, sentence):
+    with pytest.raises(mkl.DataError, match=sentence):
+        mkl.fit_rows(source, target, kernels=KERNELS)
 
 
 @pytest.mark.parametrize(("loss", "p", "C"), [
