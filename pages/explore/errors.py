@@ -93,10 +93,11 @@ def where(found: Exploration, params: Params, now: float) -> None:
             on_click=state.change,
             kwargs={"at": None},
         )
-    elif now != USUAL:
-        st.caption(
-            f"{about} Predict, the script and the saved model use this threshold. The sentence "
-            "above and the scores are those at 0."
-        )
+        return
+    users = "Predict, the script and the saved model use"
+    if found.asked.stack is not None:
+        users = "The script uses"
+    if now == USUAL:
+        st.caption(f"{about} {users} a threshold that you choose.")
     else:
-        st.caption(f"{about} A threshold that you choose goes along to Predict, script and model.")
+        st.caption(f"{about} {users} this threshold; the sentence above is about 0.")
