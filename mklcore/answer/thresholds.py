@@ -167,7 +167,9 @@ class ErrorsByThreshold:
         wrong, missed = self._counts(self.thresholds)
         right = self.is_second.sum() - missed
         called = right + wrong
-        return np.divide(right, called, out=np.full(called.size, np.nan), where=called > 0)
+        found: Array = np.full(called.size, np.nan)
+        np.divide(right, called, out=found, where=called > 0)
+        return found
 
     @property
     def average_precision(self) -> float:

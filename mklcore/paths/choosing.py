@@ -400,7 +400,7 @@ def _fold_surface(
     ((outer, rows), (inner, columns)), ((part, left_out), train, test) = axes, fold
     if (outer, inner) == ("lam", "s") and hasattr(estimator, "along_grid"):
         found = validation_curve(
-            estimator,
+            estimator,  # type: ignore[arg-type]  # it has along_grid
             part,
             y[train],
             left_out,
@@ -408,7 +408,7 @@ def _fold_surface(
             rows,
             columns,
             tick,
-            scoring,  # type: ignore[arg-type]  # it has along_grid
+            scoring,
         )
         return found.scores, found.n_nonzero
     scores, used = np.empty((2, rows.size, columns.size))
