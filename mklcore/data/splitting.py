@@ -1,5 +1,4 @@
-"""Splitters: how rows are drawn into training, validation and test rows, into folds, halves and
-samples.
+"""Splitters: how rows are drawn into training, validation and test rows, into folds and samples.
 
 All of them share one rule for classes. Rows are drawn class by class in their shares. A class with
 fewer rows than there are parts is too rare to be held out: all its rows stay in training. A class
@@ -13,8 +12,7 @@ same part. An owner who alone has rows of some class stays in training.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -302,30 +300,6 @@ def _without_last_of_a_class(codes: Indices, owners: Indices, held: Indices) -> 
         needed = owners[held[codes[held] == code]][0]
         kept = kept[owners[kept] != needed]
     return kept
-
-
-def half_rows(
-    codes: Indices | None, n_rows: int, n: int, seed: int
-) -> Iterator[tuple[Indices, Indices]]:
-    """``n`` random cuts of the rows in two halves, class by class where there are classes: each
-    first half has every class.
-    """
-    from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit  # not at start-up
-
-    if n_rows < 4:
-        raise DataError(f"Halves need at least 4 rows; there are {n_rows}.")
-    given = np.zeros(n_rows, dtype=np.intp) if codes is None else codes
-    rows, aside = _parted(np.arange(n_rows), given, 1 if codes is None else 2)
-    n_classes = len(np.unique(given[rows]))
-    if len(rows) < 4 or len(rows) // 2 < len(np.unique(given)):
-        raise DataError(
-            f"Half of {n_rows} rows cannot hold the {len(np.unique(given))} classes; add "
-            "rows or merge small classes."
-        )
-    make: Any = ShuffleSplit if codes is None or n_classes < 2 else StratifiedShuffleSplit
-    for half, rest in make(n, train_size=0.5, random_state=seed).split(rows, given[rows]):
-        first, second = _with_every_class(np.concatenate([rows[half], aside]), [rows[rest]], given)
-        yield first, second
 
 
 def _parted(rows: Indices, codes: Indices, least: int) -> tuple[Indices, Indices]:

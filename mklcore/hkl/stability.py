@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 
-from mklcore.arrays import Array, Indices, Labels, one_blas_thread
+from mklcore.arrays import Array, Labels, one_blas_thread
+from mklcore.data.splitting import codes_of, split_rows
 from mklcore.errors import DataError, suppress_convergence_warnings
 from mklcore.hkl.graph import Node
 
@@ -46,6 +47,7 @@ def selection_stability(
     *,
     rounds: int | None = None,
     seed: int = 0,
+    row_groups: Labels | None = None,
     callback: Callable[[int, int], None] | None = None,
 ) -> Stability:
     """How often would the same columns and extreme points be selected if the rows were others?
@@ -65,6 +67,8 @@ def selection_stability(
         Number of half samples, ``HALVES`` (20) unless given.
     seed : int, default 0
         Seed of the draws.
+    row_groups : array of shape (n,), optional
+        Groups of rows that belong together: all rows of a group are in a sample, or none of them.
     callback : callable, optional
         Called as ``callback(done, total)`` after every fit. Raise an exception in it to cancel.
 
@@ -76,7 +80,7 @@ def selection_stability(
     Raises
     ------
     DataError
-        for fewer than ``FEWEST_ROWS`` rows
+        for fewer than ``FEWEST_ROWS`` rows, and for groups that cannot be cut in two halves
 
     References
     ----------
@@ -99,12 +103,13 @@ def selection_stability(
             f"Half of {n} rows says nothing about a selection; {FEWEST_ROWS} rows are needed."
         )
     rng = np.random.default_rng(seed)
-    classes = np.asarray(y) if hasattr(model, "classes_") else np.zeros(n)
+    classes = codes_of(y) if is_classifier(model) else None
     columns = np.zeros(X.shape[1])
     counts = dict[Node, int]()
     with one_blas_thread(), suppress_convergence_warnings():
         for done in range(count):
-            rows = _half(classes, rng)
+            draw = int(rng.integers(2**31))
+            rows = np.sort(split_rows(classes, n, [0.5], draw, groups=row_groups)[0])
             fitted = clone(model).set_params(callback=None).fit(X[rows], y[rows])
             columns += np.any(np.array(fitted.hull_).reshape(-1, X.shape[1]), axis=0)
             for node in fitted.extreme_points_:
@@ -113,12 +118,3 @@ def selection_stability(
                 callback(done + 1, count)
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     return Stability(columns / count, {node: times / count for node, times in ordered}, count)
-
-
-def _half(classes: Labels, rng: np.random.Generator) -> Indices:
-    """Half of the rows, with every class in its share and none left out."""
-    kept: list[Indices] = []
-    for name in np.unique(classes):
-        own = rng.permutation(np.flatnonzero(classes == name))
-        kept.append(own[: max(1, len(own) // 2)])
-    return np.sort(np.concatenate(kept))

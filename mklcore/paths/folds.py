@@ -15,9 +15,9 @@ from typing import Any, TypeVar
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
-from mklcore.arrays import Array, Indices, Labels, one_blas_thread
+from mklcore.arrays import Indices, Labels, one_blas_thread
 from mklcore.data.dataset import Dataset, count_rows
-from mklcore.data.splitting import codes_of, fold_rows, half_rows, rare_note
+from mklcore.data.splitting import codes_of, fold_rows, rare_note
 from mklcore.errors import DataError, ParameterError
 from mklcore.kernels.operators import grams_among, is_operator
 
@@ -84,13 +84,6 @@ def cut(X: Any, train: Indices, test: Indices, n: int) -> tuple[Any, Any]:
         if hasattr(X, "iloc")
         else (np.asarray(X)[train], np.asarray(X)[test])
     )
-
-
-def halves(estimator: Any, y: Array, n: int, seed: int) -> Iterator[tuple[Indices, Indices]]:
-    """``n`` random cuts of the rows in two halves, class by class where there are classes; the
-    first has all of them.
-    """
-    yield from half_rows(_classes(estimator, y), y.shape[0], n, seed)
 
 
 def is_parallel(n_jobs: int | None) -> bool:

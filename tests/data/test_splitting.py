@@ -4,14 +4,14 @@ scikit-learn draws.
 
 import numpy as np
 import pytest
-from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit, train_test_split
+from sklearn.model_selection import StratifiedKFold, train_test_split
 
 import mklcore as mkl
 from mklcore.data.dataset import Dataset, three_way_split
 from mklcore.data.splitting import rare_note
-from mklcore.errors import DataError, ParameterError
+from mklcore.errors import ParameterError
 from mklcore.estimators.calibration import calibrate, sigmoids
-from mklcore.paths.folds import folds, halves
+from mklcore.paths.folds import folds
 from mklcore.paths.scoring import scorings_for
 from tests.helpers.every import every
 
@@ -44,12 +44,9 @@ def test_where_no_class_is_rare_the_rows_are_those_of_scikit_learn(counts):
     for size in (0.25, int(np.ceil(n / 4))):
         assert data.split(size, 3)[1] == parts.test
     np.testing.assert_array_equal(data.drawn(20, 3).X, data.X[cut(np.arange(n), 20)[1]])
-    for ours, theirs in (
-        (folds(MODEL, y, 5, 3), StratifiedKFold(5, shuffle=True, random_state=3)),
-        (halves(MODEL, y, 3, 3), StratifiedShuffleSplit(3, train_size=0.5, random_state=3)),
-    ):
-        for one, other in zip(ours, theirs.split(y, y), strict=True):
-            np.testing.assert_array_equal(np.concatenate(one), np.concatenate(other))
+    theirs = StratifiedKFold(5, shuffle=True, random_state=3).split(y, y)
+    for one, other in zip(folds(MODEL, y, 5, 3), theirs, strict=True):
+        np.testing.assert_array_equal(np.concatenate(one), np.concatenate(other))
 
 
 @every(
@@ -101,15 +98,6 @@ def test_every_fold_trains_on_every_class(n_splits):
     for train, test in folds(MODEL, classes(3, 3, 3), 7, 0):
         assert (len(train) + len(test), len(test) >= 1) == (9, True)
         assert len(set(classes(3, 3, 3)[train])) == 3
-
-
-def test_every_first_half_has_every_class():
-    y = classes(9, 5, 2, 1)
-    for half, rest in halves(MODEL, y, 6, 0):
-        assert set(y[half]) == set(y)
-        assert sorted(np.concatenate([half, rest])) == list(range(17))
-    with pytest.raises(DataError, match="Half of 6 rows cannot hold the 4 classes"):
-        list(halves(MODEL, np.array([0, 0, 1, 1, 2, 3]), 1, 0))
 
 
 def test_a_note_names_class_count_and_what_was_done():

@@ -38,6 +38,24 @@ def test_every_class_is_in_every_half():
     assert found.rounds == 2
 
 
+def test_rows_that_belong_together_are_drawn_together(monkeypatch):
+    X, y = made(60)
+    owners = np.random.default_rng(1).integers(12, size=60)
+    drawn = []
+    fit = HKLRegressor.fit
+    monkeypatch.setattr(
+        HKLRegressor, "fit", lambda model, X, y: drawn.append(set(y)) or fit(model, X, y)
+    )
+    selection_stability(HKLRegressor(lam=0.3), X, y, rounds=4, row_groups=owners)
+    of_owners = [set(y[owners == owner]) for owner in np.unique(owners)]
+    for half in drawn:
+        assert all(rows <= half or not rows & half for rows in of_owners)
+        assert 20 <= len(half) <= 40
+    assert len({frozenset(half) for half in drawn}) == 4
+    with pytest.raises(DataError, match="name another column, or none"):
+        selection_stability(HKLRegressor(), X, y, row_groups=np.zeros(60))
+
+
 def test_it_reports_every_half_and_ends_when_it_is_told_to():
     done = []
 

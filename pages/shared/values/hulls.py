@@ -397,7 +397,12 @@ def stability(shown: HullsView, hull: HullView) -> Ready | Pending | Failed:
     def make(progress: Callable[..., None]) -> Stability:
         tick = work.counted(progress, "half samples")
         return selection_stability(
-            hull.fitted, train.X[:, chosen], train.y, seed=params.seed, callback=tick
+            hull.fitted,
+            train.X[:, chosen],
+            train.y,
+            seed=params.seed,
+            row_groups=train.row_groups,
+            callback=tick,
         )
 
     return work.get(
