@@ -1,13 +1,30 @@
-"""Names of a package, and packages of an extra, that are imported when they are first used."""
+"""What is made when it is first used: names of a package, packages of an extra, properties."""
 
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Callable
+from contextlib import nullcontext
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+class cached_property(functools.cached_property[T]):
+    """A property that is computed once.
+
+    Before Python 3.12, that of functools has one lock for all objects of a class: while one
+    visitor's answer fits the models beside it, the answers of all others would wait.
+    """
+
+    def __init__(self, compute: Callable[[Any], T]) -> None:
+        super().__init__(compute)
+        self.lock = nullcontext()
 
 
 def lazily(package: str, file: str) -> tuple[Callable[[str], object], dict[str, str]]:

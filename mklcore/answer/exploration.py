@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from html import escape
 from typing import Any, NamedTuple, TypeVar
 
@@ -16,6 +15,7 @@ from sklearn.base import clone
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.feature_extraction.text import TfidfVectorizer
 
+from mklcore._lazy import cached_property
 from mklcore.answer.chance import LEVEL, judge, p_value_of_refits
 from mklcore.answer.conformal import Conformal
 from mklcore.answer.folds import Asked, FoldedTable, Judged, shown, standard_error, targets

@@ -11,11 +11,11 @@ import hashlib
 import html
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 
+from mklcore._lazy import cached_property
 from mklcore.arrays import Array, Indices, Labels
 from mklcore.data import sequences as strings_of
 from mklcore.data import splitting

@@ -26,12 +26,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial, reduce
+from functools import partial, reduce
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from mklcore._lazy import cached_property
 from mklcore.arrays import Array
 from mklcore.errors import KernelError, check_cancelled
 from mklcore.kernels.blends import Blend, Ranked

@@ -20,13 +20,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from mklcore._lazy import cached_property
 from mklcore.arrays import Array, Indices, one_blas_thread
 from mklcore.errors import check_cancelled
 from mklcore.kernels.grams import kernel_table

@@ -23,11 +23,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from mklcore._lazy import cached_property
 from mklcore.arrays import Array, Indices, Mask
 from mklcore.data.dataset import Dataset
 from mklcore.data.sequences import as_strings, letters

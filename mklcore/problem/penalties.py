@@ -45,11 +45,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields
-from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from mklcore._lazy import cached_property
 from mklcore.arrays import Array
 from mklcore.errors import ParameterError
 from mklcore.kernels.grams import alignment_matrix

@@ -6,6 +6,7 @@ import ast
 import os
 import subprocess
 import sys
+import threading
 import tomllib
 from operator import attrgetter
 from pathlib import Path
@@ -13,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import mklcore
+from mklcore._lazy import cached_property
 from tests.helpers.every import every
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -27,6 +29,21 @@ def test_public_names_are_sorted_strings_that_exist():
     )
     assert list(names) == constants_classes_functions
     assert [name for name in names if not hasattr(mklcore, name)] == []
+
+
+def test_a_property_that_computes_keeps_no_other_object_waiting():
+    class Answer:
+        @cached_property
+        def verdict(self):
+            return together.wait(30)
+
+    together = threading.Barrier(2)
+    answers = Answer(), Answer()
+    other = threading.Thread(target=lambda: answers[1].verdict)
+    other.start()
+    here = answers[0].verdict
+    other.join()
+    assert here + answers[1].verdict == 1
 
 
 def test_what_people_rely_on_is_public_and_nothing_else_is():

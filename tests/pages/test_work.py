@@ -193,6 +193,59 @@ def test_who_is_next(hold):
     assert order == ["patient", "short", "long", "unasked"]
 
 
+def test_everybodys_first_part_comes_before_anybodys_later_ones():
+    server = Work(1, 1e6)
+    mine = Session()
+    order = []
+    others_wait = threading.Event()
+
+    def make(name):
+        def answer(progress):
+            order.append(f"path of {name}")
+            progress(0.5, "verdict", "path")
+            others_wait.wait(30)
+            progress(0.6)
+            order.append(f"verdict of {name}")
+            return name
+
+        return answer
+
+    ask(server, "a", make("a"), mine)
+    first = server.task("a")
+    for name in "bc":
+        ask(server, name, make(name), seconds=60.0)
+    ask(server, "cancelled", lambda progress: order.append("cancelled"), gone := Session())
+    server.cancel(gone, "cancelled")
+    tasks = [first, *(server.task(name) for name in "bc")]
+    others_wait.set()
+    assert all(task.ended.wait(30) for task in tasks)
+    assert order[:3] == ["path of a", "path of b", "path of c"]
+    assert order[3:] == ["verdict of c", "verdict of a", "verdict of b"]
+
+
+def test_work_that_left_its_thread_shows_its_part_and_can_be_cancelled(hold):
+    server = Work(1, 1e6)
+    mine = Session()
+
+    def answer(progress):
+        progress(0.5, "verdict", "path")
+        while True:
+            progress(0.6)
+
+    ask(server, "a", answer, mine)
+    ask(server, "b", hold)
+    task = server.task("a")
+    while task.runs:
+        time.sleep(0.001)
+    found = server.pending(task)
+    assert (found.share, found.value) == (0.6, "path")
+    assert found.text.startswith("waiting, 1 before you")
+    server.cancel(mine, "a")
+    assert task.ended.wait(30)
+    assert server.peek("a") is None
+    assert server.task("b").runs
+
+
 def test_one_of_a_session_runs_at_a_time_and_work_waits_for_its_solvers(hold):
     ready = [False]
     server = Work(3, 1e6, lambda: ready[0])

@@ -12,11 +12,11 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from importlib import import_module
 from importlib.resources import files
 from typing import Any
 
+from mklcore._lazy import cached_property
 from mklcore.figures.one_file import (
     About,
     SolvedProblem,

@@ -8,9 +8,10 @@
 
 The key is the tuple of all that is used. Whoever asks for the same key gets the same value; a value
 about a file that was uploaded belongs to its session and leaves with it. What is next is decided
-whenever a thread is free: the shortest expected work first, a second of waiting counting like a
-second less of work; one piece of work of a session at a time; what nobody asked for only while
-nobody waits.
+whenever a thread is free: what has nothing on the screen yet, and of that the shortest expected
+work first, a second of waiting counting like a second less of work; one piece of work of a session
+at a time; what nobody asked for only while nobody waits. Work that has shown a part of its value,
+a path without its verdict, leaves its thread to work that has shown nothing.
 """
 
 from __future__ import annotations
@@ -49,6 +50,7 @@ PATIENCE_SECONDS = 0.2
 # between two looks at work: thirty people who look are work as well
 OFTEN_SECONDS = 0.5
 SELDOM_SECONDS = 2.0
+LOOK_SECONDS = 0.1  # between two looks of work that waits in its thread
 MOST_WAITING = 60
 SHARE = 0.25  # of the memory, for values that are kept
 SAMPLED_TEXTS = 1000  # of an array, by which its bytes are told
@@ -136,11 +138,18 @@ class Task:
     entered: float = field(default_factory=time.monotonic)
     seen: float = field(default_factory=time.monotonic)
     ended: threading.Event = field(default_factory=threading.Event)
+    # set while its thread may go on
+    resumed: threading.Event = field(default_factory=threading.Event)
 
     @property
     def begun(self) -> bool:
-        """Whether a thread is at it."""
+        """Whether a thread is at it, or was."""
         return math.isfinite(self.started)
+
+    @property
+    def runs(self) -> bool:
+        """Whether a thread is at it now."""
+        return self.begun and self.resumed.is_set()
 
     def unwanted(self) -> bool:
         """Whether it should end: everybody cancelled it, or nobody has looked for too long."""
@@ -173,9 +182,14 @@ class Task:
             else max(0.0, self.seconds - passed)
         )
 
-    def rank(self) -> tuple[bool, float, float]:
+    def rank(self) -> tuple[bool, bool, float, float]:
         """Its place among those that wait: the least is next."""
-        return not self.asked, self.seconds - (time.monotonic() - self.entered), self.entered
+        waited = time.monotonic() - self.entered
+        return *self.stage(), self.seconds - waited, self.entered
+
+    def stage(self) -> tuple[bool, bool]:
+        """Whether it can wait for all that is not so: nobody asked for it, or a part of it is shown."""
+        return not self.asked, self.value is not None
 
 
 class Work:
@@ -261,6 +275,7 @@ class Work:
             session.waits[key] = session.run, task.version
             if self.inline and not task.begun:
                 task.started = time.monotonic()
+                task.resumed.set()
             else:
                 self._begin()
         if self.inline:
@@ -337,7 +352,7 @@ class Work:
 
     def pending(self, task: Task) -> Pending:
         """How far a task is."""
-        if task.begun:
+        if task.runs:
             left = f", {duration(task.seconds_left())} left" if task.share > 0.05 else ""
             return Pending(task.share, f"{task.text or 'running'}{left}", task.value)
         if task.compiled and not self._compiled():
@@ -347,7 +362,7 @@ class Work:
             self._begin()
         before = self._before(task)
         waits = f", {len(before)} before you, about {self._seconds(before)}" if before else ""
-        return Pending(0.0, f"waiting{waits}")
+        return Pending(task.share, f"waiting{waits}", task.value)
 
     def seconds_until(self, task: Task) -> float:
         """In how many seconds a task will be over, about."""
@@ -362,10 +377,10 @@ class Work:
                 one
                 for one in self._tasks.values()
                 if one is not task
-                and not task.begun
+                and not task.runs
                 and one.long == task.long
                 and not one.unwanted()
-                and (one.begun or one.rank() < task.rank())
+                and (one.runs or one.rank() < task.rank())
             ]
 
     def _seconds(self, tasks: list[Task]) -> str:
@@ -387,6 +402,9 @@ class Work:
             self._end(given_up)
         self._forget_left()
         while (task := self._next(long=False) or self._next(long=True)) is not None:
+            task.resumed.set()
+            if task.begun:
+                continue
             task.started = time.monotonic()
             try:
                 threading.Thread(
@@ -395,15 +413,16 @@ class Work:
             except RuntimeError as error:
                 # the system gives no more threads now: the next look tries again
                 task.started = math.nan
+                task.resumed.clear()
                 logging.getLogger(__name__).warning("%s waits: %s", task.title, error)
                 return
 
     def _next(self, long: bool) -> Task | None:
         tasks = [task for task in self._tasks.values() if task.long == long]
         most = 1 if long else self._threads
-        begun = [task for task in tasks if task.begun]
+        begun = [task for task in tasks if task.runs]
         waiting = [
-            task for task in tasks if not task.begun and (not task.compiled or self._compiled())
+            task for task in tasks if not task.runs and (not task.compiled or self._compiled())
         ]
         if len(begun) >= most:
             return None
@@ -414,17 +433,36 @@ class Work:
         may = [task for task in waiting if task.owner not in busy and (task.asked or quiet)]
         return min(may, key=Task.rank, default=None)
 
+    def _leave_thread(self, task: Task) -> None:
+        """Wait while work of an earlier stage needs the thread of this one."""
+        if self.inline or len(self._tasks) <= self._threads:
+            return
+        with self._lock:
+            task.resumed.clear()
+            following = self._next(task.long)
+            if following is None or not following.stage() < task.stage():
+                task.resumed.set()
+                return
+            self._begin()
+        while not task.resumed.wait(LOOK_SECONDS):
+            task.progress()
+
     def _run(self, task: Task) -> None:
         """Make a value and keep it; whatever happens, the thread's place is free afterwards."""
         before = getattr(_HERE, "task", None)
         _HERE.task = task
+
+        def progress(*how_far: Any, **more: Any) -> None:
+            task.progress(*how_far, **more)
+            self._leave_thread(task)
+
         try:
             task.progress(0.0)
             with (
                 cancellation_scope(task.progress),
                 suppress_convergence_warnings(),
             ):  # the screen shows the gap of whatever stops short
-                found = Ready(task.make(task.progress))
+                found = Ready(task.make(progress))
             task.result = self._keep(task.key, found)
         except CancelledError:
             pass
