@@ -127,16 +127,18 @@ def test_what_is_drawn_before_a_long_wait_is_seen_without_the_end(session, monke
     assert numbers(session) == [0, 1, 2, 3]
 
 
-def test_a_replaced_run_is_heard_until_then(session, monkeypatch):
+@pytest.mark.parametrize("replace", ["request_rerun", "_create_scriptrunner"])
+def test_a_replaced_run_is_heard_until_then(replace, session, monkeypatch):
+    """Streamlit forgets a run when it begins the next one, and its events with it."""
     monkeypatch.setattr(starting, "GATHERED_SECONDS", 3600.0)
     monkeypatch.setattr(
-        AppSession, "request_rerun", lambda self, _: setattr(self, "_scriptrunner", object())
+        AppSession, replace, lambda self, _: setattr(self, "_scriptrunner", object())
     )
 
     async def lesson():
         session._event_loop, before = asyncio.get_running_loop(), session._scriptrunner
         draw(session, before, 0, 1)
-        session.request_rerun(None)
+        getattr(session, replace)(None)
         draw(session, before, 2, 3)
         draw(session, session._scriptrunner, 4, STOPPED)
         await asyncio.sleep(0)
