@@ -408,11 +408,14 @@ def used_as(
     `missing_cells` takes them; beside numbers alone such a text is missing all the same.
     """
     cells = as_texts(cells) if use == "category" else cells
-    missing, blank = _missing_and_blank(cells, values)
     if use == "category":
-        return None, missing, 0, cells
+        return None, missing_cells(cells, values), 0, cells
     numbers = to_numbers(cells, decimal)
-    good = np.isfinite(numbers) & ~blank
+    good = np.isfinite(numbers)
+    if good.all():  # no word for a missing cell is a number
+        return numbers, ~good, 0, cells
+    missing, blank = _missing_and_blank(cells, values)
+    good &= ~blank
     if use == "number":
         if not good.any():
             raise DataError(

@@ -20,14 +20,17 @@ from typing import IO, Any
 
 import numpy as np
 
+from mklcore._lazy import cached_property
 from mklcore.data.columns import (
     MAX_NAME,
     MISSING,
     Note,
+    Profile,
     ReadOptions,
     clean_name,
     distinct_names,
     missing_cells,
+    profile,
     to_numbers,
 )
 from mklcore.data.dataset import counted, listed
@@ -138,6 +141,12 @@ class Table:
     @property
     def n_rows(self) -> int:
         return len(self.columns[0])
+
+    @cached_property
+    def profiles(self) -> list[Profile]:
+        """What every column is; found out once for the summary of a table and for its data set."""
+        named = endable(zip(self.names, self.columns, strict=True))
+        return [profile(name, cells, self.decimal, values=self.values) for name, cells in named]
 
 
 def parse(source: Source, form: ReadOptions) -> Table:

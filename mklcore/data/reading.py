@@ -103,7 +103,7 @@ def describe_table(source: Any, **options: Any) -> TableSummary:
     """
     how = ReadOptions(**options)
     table = as_table(source, how)
-    profiles = _looked_at(table)
+    profiles = table.profiles
     rows = min(PREVIEW_ROWS, table.n_rows)
     candidates = rank_targets(table.names, profiles, table.header, how.task)
     return TableSummary(
@@ -176,7 +176,7 @@ def read_parsed(table: Table, settings: ReadOptions, given: TargetValues | None 
         raise DataError(_one_column(table), repairs=_for_one_column(table))
     uses = {table.names[_named(table.names, name)]: use for name, use in settings.uses.items()}
     settings = replace(settings, uses=uses)
-    every = _looked_at(table)
+    every = table.profiles
     notes = list[str]()
     place = None
     if given is None:
@@ -523,17 +523,11 @@ def _named(names: Sequence[str], wanted: str) -> int:
     return place
 
 
-def _looked_at(table: Table) -> list[Profile]:
-    """What every column of a table is."""
-    named = endable(zip(table.names, table.columns, strict=True))
-    return [profile(name, cells, table.decimal, values=table.values) for name, cells in named]
-
-
 def _marks_in(table: Table) -> tuple[str, ...]:
     """The texts, other than the empty one, that stand for a missing value in some column."""
     found: set[str] = set()
-    for cells in table.columns:
-        if cells.dtype.kind != "f":
+    for cells, item in zip(table.columns, table.profiles, strict=True):
+        if cells.dtype.kind != "f" and (item.numbers is None or item.column.missing):
             found |= missing_texts(set(cells.tolist()), table.values)
     return tuple(sorted(found - {""}))
 
@@ -881,8 +875,9 @@ def _numbers(
     """
     first = features[0]
     numbers = to_numbers(cells, decimal)
-    blank = missing_cells(cells, values=())
-    stray = np.flatnonzero(np.isnan(numbers) & ~blank)
+    gone = np.isnan(numbers)
+    blank = missing_cells(cells, values=()) if gone.any() else gone
+    stray = np.flatnonzero(gone & ~blank)
     if stray.size and not first.lenient:
         raise DataError(
             f"The column {first.column!r} holds {clean_name(str(cells[stray[0]]))!r} in "
