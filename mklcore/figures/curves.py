@@ -153,7 +153,8 @@ def choice_band(
     """The objective of choices of s kernels along a path over s, and the bound of the best choice.
 
     The best choice of as many kernels lies in the band between the two. Filled marks are proven
-    best; diamonds are the values of ``best``, a path of the best k kernels for the same problem.
+    best; diamonds are the values of ``best``, a path of the best k kernels for the same problem,
+    whose bounds count as well.
     """
     gaps = np.asarray(path.dual_gap, dtype=float)
     known = np.isfinite(gaps)
@@ -163,7 +164,11 @@ def choice_band(
     sizes = np.asarray(path.values, dtype=float)[order]
     values = np.asarray(path.objective, dtype=float)[order]
     bounds = values - gaps[order]
-    relative_gaps = np.asarray(path.relative_gap, dtype=float)[order]
+    if best is not None:
+        proved = dict(zip(best.n_nonzero, best.objective - best.dual_gap, strict=True))
+        counts = np.asarray(path.n_nonzero)[order]
+        bounds = np.maximum(bounds, [proved.get(count, -np.inf) for count in counts])
+    relative_gaps = (values - bounds) / np.where(values > 0.0, values, 1.0)
     is_proven = relative_gaps <= captions.PROVEN
     alt = (
         f"Objective and bound over s from {style.number(sizes[0])} to {style.number(sizes[-1])}: "
@@ -189,12 +194,14 @@ def choice_band(
         hovertemplate=hover,
     )
     if best is not None:
+        is_best = np.asarray(best.relative_gap) <= captions.PROVEN
+        diamonds = np.where(is_best, "diamond", "diamond-open").tolist()
         figure.add_scatter(
             x=best.n_nonzero,
             y=best.objective,
             mode="markers",
             name="best found",
-            marker={"symbol": "diamond-open", "size": 13, "color": tone.ink},
+            marker={"symbol": diamonds, "size": 13, "color": tone.ink},
             hovertemplate="best found: %{y:.4g} for %{x} kernels<extra></extra>",
         )
     figure.layout.xaxis = axes.whole("kernels s", sizes[0], sizes[-1]).plotly(dark)

@@ -403,8 +403,18 @@ def nearly_as_good(best: Path, index: int) -> None:
         f"**{others} other {do} nearly as well**: within 1 % of the best, among those that the "
         "search met."
     )
-    rows = [{"kernels": ", ".join(names), "above the best": share} for names, share in found]
-    config = {"above the best": st.column_config.NumberColumn(format="percent")}
+    common = set.intersection(*(set(names) for names, _ in found))
+    shared = [bold(name) for name in found[0][0] if name in common]
+    if shared:
+        st.markdown(f"In all of them: {style.joined(shared)}.")
+    rows = [
+        {
+            "the other kernels": ", ".join(name for name in names if name not in common),
+            "above the best": share,
+        }
+        for names, share in found
+    ]
+    config = {"above the best": st.column_config.NumberColumn(format="percent", width="small")}
     alt = "Choices of kernels within 1 % of the best, the best first"
     st.dataframe(rows, hide_index=True, column_config=config, alt=alt)
 

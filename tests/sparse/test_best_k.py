@@ -16,7 +16,7 @@ from mklcore.answer.choices import (
 from mklcore.figures import captions
 from mklcore.sparse.best_k import BestK, proved_bound
 from mklcore.verify import report
-from tests.helpers.every import every
+from tests.helpers.every import EVERY_CASE, every
 
 
 def problem(seed, most=7):
@@ -39,10 +39,11 @@ def lowest(K, Y, lam, k):
     return min(every_choice.value(chosen) for chosen in combinations(range(len(K)), k))
 
 
-@every("seed", range(8))
+@every("seed", range(300 if EVERY_CASE else 8))
 def test_the_bound_is_below_the_best_choice_and_equal_where_it_is_proven(seed):
-    K, Y, lam = problem(seed)
+    K, Y, lam = problem(seed, 12 if EVERY_CASE else 7)
     search = BestK(K, Y, lam)
+    units = [BestK(c * K, unit * Y, c * lam) for unit, c in ((1e6, 1.0), (1.0, 1e6), (1e-6, 1e-6))]
     for k in range(1, len(K) + 1):
         best = lowest(K, Y, lam, k)
         for most in (1, 500):
@@ -56,6 +57,8 @@ def test_the_bound_is_below_the_best_choice_and_equal_where_it_is_proven(seed):
         assert found.value == pytest.approx(best, rel=2e-6)
         shorn = found.proof._replace(decided=found.proof.decided[1:], places=found.proof.places[1:])
         assert proved_bound(K, Y, lam, k, shorn) == -np.inf
+        if k == len(K) // 2:
+            assert all(other.search(k).is_proven for other in units)
 
 
 @every("seed", range(6))

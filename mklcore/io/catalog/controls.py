@@ -161,7 +161,7 @@ def jitter(parameters: dict[str, Any], stack: Any, alignment: Any) -> dict[str, 
     return parameters
 
 
-RELAXATIONS = 20  # of a search for one size: a page answers in seconds
+RELAXATIONS = 10  # of a search for one size: a page answers in seconds
 
 
 def relaxations(parameters: dict[str, Any], stack: Any, alignment: Any) -> dict[str, Any]:
