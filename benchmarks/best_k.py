@@ -1,0 +1,211 @@
+"""How far several choices of k kernels are from the best k, and how soon the best k are proven.
+
+    python -m benchmarks.best_k [DIR] [--seeds 0 1] [--record FILE] [--page FILE]
+
+Samples of the library, and tables of DIR where it holds ``targets.csv``; at most ``ROWS`` rows to
+learn from, a quarter of the table held out. One linear and one RBF kernel per column, centred and
+scaled alike; lam of MKL-GOMP with five kernels by three folds. The first k kernels of a method are
+those of `mklcore.answer.choices.excesses`; the best known choice is that of the longest search.
+Seconds are those of one thread. The record keeps what was measured; ``--page`` writes the tables
+between their marks, from the record.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+import mklcore as mkl
+from benchmarks.tables import HELD_OUT
+from mklcore.answer.choices import excesses
+from mklcore.data.dataset import Dataset
+from mklcore.data.reading import read_table
+from mklcore.errors import suppress_convergence_warnings
+from mklcore.io.catalog import ESTIMATORS
+
+SAMPLES = ("breast_cancer", "wine", "diabetes")
+FILES = ("sonar.csv", "ionosphere.csv", "heart-statlog.csv")
+ROWS = 150
+SIZES = (1, 2, 3, 5, 10)
+SHOWN = (3, 5, 10)  # sizes of which the tables tell
+BUDGETS = (1, 50, 300)  # relaxations
+NEAR = 1e-3  # relative gap that counts as proven
+SAME = 1e-6
+LAMS = (0.01, 0.03, 0.1, 0.3)
+COSTS = 10.0 ** np.linspace(-2.5, 1.5, 9)
+CHOICES = {
+    "relaxation and swaps": ("best_k", "s", {"max_relaxations": 1}),
+    "MKL-GOMP": ("gomp", "s", {"score_tol": 0.0}),
+    "greedy descent": ("greedy", "s", {"n_kernels": SIZES[-1]}),
+    "ℓ1, largest k": ("lp", "C", {"p": 1.0, "loss": "squared"}),
+    "SMKL, largest k": ("smkl", "C", {"loss": "squared"}),
+}
+NORMS = {"ℓ1": 1.0, "p = 4/3": 4 / 3}
+MARKS = "<!-- measured -->", "<!-- /measured -->"
+
+
+def tables(folder: Path | None) -> dict[str, Any]:
+    """What reads each table, by name."""
+    found: dict[str, Any] = {name: (mkl.load_sample, name) for name in SAMPLES}
+    if folder is not None:
+        with (folder / "targets.csv").open(encoding="utf-8", newline="") as lines:
+            targets = {row["file"]: row["target"] for row in csv.DictReader(lines)}
+        for file in FILES:
+            found[Path(file).stem] = (read_table, folder / file, targets[file])
+    return found
+
+
+def measured(data: Dataset, seed: int) -> dict[str, Any]:
+    """Everything about one split of a table."""
+    train, test = data.split(HELD_OUT, seed)
+    train = train.drawn(ROWS, seed)
+    columns = mkl.KernelDictionary.per_feature
+    kernels = mkl.KernelDictionary(
+        (
+            *columns(mkl.Linear(), data.n_features),
+            *columns(mkl.RBF(1.0, relative=True), data.n_features),
+        )
+    )
+    stack = kernels.grams(train.X, normalise="multiplicative")
+    rest = stack.cross(test.X), test.y
+    task = train.task
+
+    def path(name: str, param: str, values: Sequence[float], **settings: Any) -> Any:
+        model = ESTIMATORS[name].estimator(task, kernels="precomputed", **settings)
+        return mkl.fit_path(model, stack, train.y, param, values, *rest)
+
+    pursuit = ESTIMATORS["gomp"].estimator(task, kernels="precomputed", n_kernels=5)
+    folds = mkl.cross_validate_path(pursuit, stack, train.y, "lam", LAMS, n_splits=3)
+    lam = float(LAMS[int(np.argmax(folds.scores.mean(axis=0)))])
+    gaps = {}
+    seconds = {}
+    for most in BUDGETS:
+        began = time.process_time()
+        best = path("best_k", "s", SIZES, lam=lam, max_relaxations=most)
+        seconds[most] = time.process_time() - began
+        gaps[most] = best.relative_gap.tolist()
+    above = {}
+    for label, (name, param, settings) in CHOICES.items():
+        values = SIZES if param == "s" else COSTS
+        more = {"lam": lam} if param == "s" else {}
+        other = path(name, param, values, **settings, **more)
+        above[label] = excesses(best, stack, train.y, other).tolist()
+        if label == "MKL-GOMP":
+            greedy_score = other.val_score[SIZES.index(5)]
+    scores = {"best five": best.val_score[SIZES.index(5)], "MKL-GOMP, five": greedy_score}
+    for label, p in NORMS.items():
+        model = mkl.LpMKLClassifier if task != "regression" else mkl.LpMKLRegressor
+        machine = model(p=p, loss="squared", kernels="precomputed")
+        by_folds = mkl.cross_validate_path(machine, stack, train.y, "C", COSTS, n_splits=3)
+        place = int(np.argmax(by_folds.scores.mean(axis=0)))
+        scores[label] = path("lp", "C", COSTS[[place]], p=p, loss="squared").val_score[0]
+    return {
+        "rows": train.n_samples,
+        "kernels": len(kernels),
+        "task": task,
+        "lam": lam,
+        "gaps": gaps,
+        "seconds": seconds,
+        "above": above,
+        "scores": {label: float(score) for label, score in scores.items()},
+    }
+
+
+def of_tables(record: Mapping[str, Any]) -> list[str]:
+    """A row per table: its size, the seconds of a search, and how far bounds were from values."""
+    lines = [
+        "| table | rows | kernels | λ | CPU s of five relaxations with swaps | gap at the root, k = "
+        f"{', '.join(map(str, SHOWN))} | proven after {BUDGETS[1]} relaxations | after "
+        f"{BUDGETS[2]} |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    places = [SIZES.index(k) for k in SHOWN]
+    for name, runs in record.items():
+        every = list(runs.values())
+        root, middle, last = (
+            np.array([run["gaps"][str(most)] for run in every]) for most in BUDGETS
+        )
+        gaps = ", ".join(f"{100 * gap:.1f} %" for gap in root[:, places].mean(axis=0))
+        lams = ", ".join(f"{lam:g}" for lam in sorted({run["lam"] for run in every}))
+        seconds = np.mean([run["seconds"]["1"] for run in every])
+        shares = [f"{100 * np.mean(found <= NEAR):.0f} %" for found in (middle, last)]
+        size = f"{every[0]['rows']} | {every[0]['kernels']} | {lams} | {seconds:.2f}"
+        lines.append(f"| {name} | {size} | {gaps} | {' | '.join(shares)} |")
+    return lines
+
+
+def of_choices(record: Mapping[str, Any]) -> list[str]:
+    """A row per way to choose k kernels: how often it finds the best known, and its mean excess."""
+    runs = [run for one in record.values() for run in one.values()]
+    places = [SIZES.index(k) for k in SHOWN]
+    lines = [
+        f"| choice of k = {', '.join(map(str, SHOWN))} kernels | is the best known | mean excess |",
+        "|---|---|---|",
+    ]
+    for label in CHOICES:
+        found = np.array([np.array(run["above"][label], dtype=float)[places] for run in runs])
+        known = found[np.isfinite(found)]
+        share = 100 * np.mean(known <= SAME)
+        lines.append(f"| {label} | {share:.0f} % | {100 * known.mean():.2g} % |")
+    return lines
+
+
+def of_scores(record: Mapping[str, Any]) -> list[str]:
+    """Held-out accuracies, their mean over tables with classes and splits."""
+    runs = [run for one in record.values() for run in one.values() if run["task"] != "regression"]
+    labels = list(runs[0]["scores"])
+    means = [f"{100 * np.mean([run['scores'][label] for run in runs]):.1f} %" for label in labels]
+    head = f"| held-out accuracy | {' | '.join(labels)} |"
+    return [head, f"|{'---|' * (len(labels) + 1)}", f"| mean | {' | '.join(means)} |"]
+
+
+def page_of(record: Mapping[str, Any]) -> str:
+    """The three tables in Markdown, with what they rest on."""
+    splits = max(len(runs) for runs in record.values())
+    said = (
+        f"{len(record)} tables, {splits} splits each. Proven: a gap of at most {100 * NEAR:g} %. "
+        f"Best known: the best choice that the search of {BUDGETS[2]} relaxations met."
+    )
+    parts = of_tables(record), of_choices(record), of_scores(record)
+    return "\n\n".join([*("\n".join(lines) for lines in parts), said])
+
+
+def main() -> None:
+    """Measure what is not in the record yet, and print the tables."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n\n")[0])
+    parser.add_argument("folder", metavar="DIR", type=Path, nargs="?")
+    parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1])
+    parser.add_argument("--record", type=Path, default=Path("benchmarks/records/best_k.json"))
+    parser.add_argument("--page", type=Path)
+    asked = parser.parse_args()
+    record: dict[str, Any] = {}
+    if asked.record.exists():
+        record = json.loads(asked.record.read_text("utf-8"))
+    for seed in asked.seeds:
+        for name, (read, *arguments) in tables(asked.folder).items():
+            runs = record.setdefault(name, {})
+            if str(seed) in runs:
+                continue
+            with suppress_convergence_warnings(), threadpool_limits(1):
+                runs[str(seed)] = json.loads(json.dumps(measured(read(*arguments), seed)))
+            asked.record.write_text(json.dumps(record) + "\n", encoding="utf-8")
+            print(name, seed, runs[str(seed)], flush=True)
+    found = page_of(record)
+    print(found)
+    if asked.page is not None:
+        before, _, rest = asked.page.read_text("utf-8").partition(MARKS[0])
+        after = rest.partition(MARKS[1])[2]
+        shown = f"{before}{MARKS[0]}\n{found}\n{MARKS[1]}{after}"
+        asked.page.write_text(shown, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
