@@ -251,7 +251,8 @@ def stages(data: Dataset, asked: Asked, callback: Tick | None = None) -> Iterato
     are asked for, as the last two do.
 
     Where one method is asked for, its path is there first, as "refit" without scores, and again
-    once folds have scored it.
+    once folds have scored it. Where the path is fitted on some of many rows, it is there as "refit"
+    before the model on all of them.
     """
     done = 0
 
@@ -301,7 +302,12 @@ def stages(data: Dataset, asked: Asked, callback: Tick | None = None) -> Iterato
         yield over("choice", taken)
         tick()
         notes = (*notes, *summary(taken, compared))
-        fitted, index, model = refit(known, taken, asked, first)
+        fitted = scored_path(known, taken, asked, first)
+        index = taken.best
+        if fitted.estimators[index].n_train_ < known.learn.n_samples:
+            yield "refit", (fitted, index, fitted.estimators[index])
+            tick()
+        model = refit(known, taken, asked, fitted)
     yield over("refit", (fitted, index, model))
     tick()
     effect, note = columns_that_matter(known, model, asked)
@@ -574,18 +580,20 @@ def solved_path(
         )
 
 
-def refit(
-    known: FoldedTable, taken: Judged, asked: Asked, drawn: Path | None = None
-) -> tuple[Path, int, Any]:
-    """The certified path of the choice, its point, and the model on all rows to learn from;
-    ``drawn``: that path.
+def scored_path(known: FoldedTable, taken: Judged, asked: Asked, drawn: Path | None = None) -> Path:
+    """The certified path of the choice with the scores of the folds; ``drawn``: that path."""
+    found = drawn or solved_path(known, taken.candidate, taken.param, taken.values, asked)
+    return replace(found, val_score=taken.scores.mean(axis=0), chosen=taken.best)
+
+
+def refit(known: FoldedTable, taken: Judged, asked: Asked, found: Path) -> Any:
+    """The model of the chosen point of the path on all rows to learn from, calibrated where there
+    are classes.
     """
     learn = known.learn
-    index = taken.best
     way = taken.candidate.way
-    found = drawn or solved_path(known, taken.candidate, taken.param, taken.values, asked)
     with suppress_convergence_warnings():
-        model = found.estimators[index]
+        model = found.estimators[taken.best]
         if model.n_train_ < learn.n_samples:
             model = clone(model)
             if learn.n_samples > EXACT and way != "low rank":
@@ -602,7 +610,7 @@ def refit(
         judged = np.isfinite(taken.decisions).all(axis=1)
         with suppress(DataError):  # too few rows of two classes
             model.calibrate(shown(taken.decisions[judged]), known.few.y[judged])
-    return replace(found, val_score=taken.scores.mean(axis=0), chosen=index), index, model
+    return model
 
 
 def one_class(known: FoldedTable, asked: Asked) -> tuple[Judged, Path, int]:

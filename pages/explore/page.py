@@ -89,6 +89,8 @@ def waiting(params: Params, pending: Pending) -> None:
         if found is not None:
             view = pictures.path(found, players.place(found, params.at).index)
             cursor_of(found, ("partial", answers.key(params)), [view])
+        if partial is not None and partial.sampled:
+            st.caption(partial.sampled, width="content")
 
 
 def cursor_of(path: Path, name: object, follows: list[View]) -> None:

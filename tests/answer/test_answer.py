@@ -281,7 +281,11 @@ def test_many_rows_are_compared_on_some_and_the_model_has_landmarks(monkeypatch)
     data = Dataset(X, (np.sin(4 * X[:, 0]) * np.sin(4 * X[:, 1]) > 0).astype(int), task="binary")
     for name, count in {"CHOSEN_ON": 300, "EXACT": 400, "DRAGGED": 200}.items():
         monkeypatch.setattr(pipeline, name, count)
-    found = mkl.explore(data)
+    every = list(stages(data, Asked()))
+    first, last = (value for name, value in every if name == "refit")
+    found = dict(every)["references"]
+    assert first[2].n_train_ == 200  # the path is there before the model on all rows
+    assert last[0] is first[0] is found.path
     assert found.label == ONE
     assert (found.rows.used, found.rows.of, found.model.n_train_) == (200, 675, 675)
     assert found.model.approximation is not None

@@ -238,6 +238,15 @@ def test_how_the_rows_of_the_path_were_drawn_is_known(hold_out, how):
     assert Exploration.rows.fget(found) == (40, 150, how)
 
 
+def test_a_path_of_some_rows_says_so_while_the_model_on_all_is_made():
+    path = SimpleNamespace(estimators=[SimpleNamespace(training_target_=np.zeros(1200))])
+    learn = SimpleNamespace(n_samples=75_000)
+    partial = answers.Partial({"table": SimpleNamespace(learn=learn), "refit": (path, 0, None)})
+    assert partial.sampled.startswith("The path is fitted on 1,200 of 75,000 rows;")
+    learn.n_samples = 1200
+    assert partial.sampled == answers.Partial({}).sampled == ""
+
+
 def test_the_score_that_was_chosen_measures_and_one_of_another_task_is_left_alone():
     app = explore(data="iris")
     assert app.selectbox(key="field_scoring").value == "accuracy"

@@ -128,6 +128,18 @@ class Partial:
         return self.found.get("refit")
 
     @property
+    def sampled(self) -> str:
+        """On which rows a path is fitted whose model on all rows is on its way; "" where on all."""
+        if self.refit is None:
+            return ""
+        used = len(self.refit[0].estimators[0].training_target_)
+        of = self.found["table"].learn.n_samples
+        if used == of:
+            return ""
+        rows = f"{used:,} of {of:,} rows"
+        return f"The path is fitted on {rows}; the model on all of them is on its way."
+
+    @property
     def columns(self) -> Any:
         """The columns that matter, and a note; None before."""
         return self.found.get("columns that matter")
