@@ -129,7 +129,8 @@ def written(record: dict[str, dict[str, Any]]) -> str:
         ),
         "|---|---|---|---|---|",
     ]
-    for name in dict.fromkeys(key.partition(" / ")[0] for key in record):
+    names = dict.fromkeys(key.partition(" / ")[0] for key in record)
+    for name in sorted(names, key=lambda name: [*TABLES, name].index(name)):
         own = [one for key, one in record.items() if key.partition(" / ")[0] == name]
         before = np.mean([one["before"] for one in own])
         related = np.mean([one["relation"] != "none" for one in own])
