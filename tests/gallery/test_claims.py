@@ -15,6 +15,7 @@ from mklcore.gallery.experiments.claims import (
     ABSENT,
     AGREES,
     DISAGREES,
+    EQUAL,
     RELATIONS,
     UNSAID,
     Check,
@@ -113,6 +114,72 @@ def test_what_chance_may_turn_round_cannot_be_said():
     )
 
 
+@pytest.mark.parametrize(
+    ("printed", "equal", "samples", "answer"),
+    [
+        ((5.0, 5.0), 0.5, (0.1, -0.1), EQUAL),  # nil, to within what was written down
+        ((5.0, 6.0), 0.0, (0.1, -0.1), EQUAL),  # nil, to within half of the printed difference
+        ((5.0, 5.0), 0.0, (0.1, -0.1), UNSAID),  # no margin: more runs would decide
+        ((5.0, 6.0), 0.0, (9.0, -9.0), UNSAID),  # chance reaches beyond the margin
+        ((5.0, 6.0), 0.0, (0.21, 0.19), AGREES),  # clear, however small
+        ((5.0, 6.0), 0.0, (-0.21, -0.19), DISAGREES),  # clear, and the other way round
+    ],
+)
+@pytest.mark.parametrize("relation", ["below", "order", "lowest", "rises"])
+def test_a_difference_that_is_nil_is_equal(relation, printed, equal, samples, answer):
+    """Two columns, or for "rises" two rows, whose difference is ``samples`` in turn."""
+    apart = np.tile(samples, 8)
+    cells = np.stack([np.zeros(16), apart])
+    numbers = {"first": printed}
+    if relation == "rises":
+        numbers = {"first": printed[:1], "second": printed[1:]}
+    rows = tuple(numbers)
+    shown = cells[:, :, None] if relation == "rises" else cells.T[None]
+    columns = ("low", "high")[: shown.shape[2]]
+    experiment = replace(MADE, rows=rows, columns=columns, numbers=numbers, quantities={})
+    of = ("low", "high") if relation == "order" else ("low",)
+    one = check(relation, *of, than=columns, equal=equal)
+    if relation == "below":
+        one = replace(one, than=("high",))
+    found = judged(one, experiment=experiment, run=Outcome("made", rows, columns, shown))
+    assert found.answer == answer
+    assert ("nil to within 0.5." in found.figures) == (answer == EQUAL)
+
+
+def test_a_claim_is_equal_where_its_other_comparisons_agree():
+    nil = check("below", "low", than=("wild",), rows=("first",), equal=50.0)
+    low = check("order", "low", "high")
+    assert judged(nil, low).answer == EQUAL
+    assert judged(nil, check("order", "high", "low")).answer == DISAGREES
+    assert judged(nil, low, mostly=True).answer == AGREES
+    assert counted([judged(nil, low)]) == "0 of 1 agrees; 1 is equal"
+
+
+def test_a_stand_in_is_judged_where_the_paper_has_no_number_and_counted_apart():
+    claims = (
+        Claim("A.", "Figure 1", (check("order", "low", "high"),)),
+        Claim("B.", "Figure 2", (check("order", "low", "high", rows=("second",)),)),
+    )
+    experiment = replace(MADE, claims=claims, stand_ins=("second",))
+    found = experiment.judge(RUN)
+    assert [(one.claim.text, one.stand_in) for one in found] == [("A.", False), ("B.", True)]
+    assert "low at first" in found[0].figures
+    assert "1 of 1 rows" in experiment.coverage(RUN)
+    assert experiment.covered(replace(RUN, quick=True)) == (0, 1)
+    assert "no row is about data" in replace(experiment, stand_ins=("*",)).coverage(RUN)
+    best = replace(experiment, method="low", rivals=("high", "higher"))
+    assert best.coverage(RUN).endswith("paper's data; low is best or level on 1.")
+    assert replace(best, method="high", rivals=("low",)).best_or_level(RUN) == 0
+
+
+def test_rows_that_were_repeated_less_often_are_judged_by_what_they_have():
+    samples = np.where(np.arange(9)[:, None] < 6, SAMPLES, np.nan)
+    short = replace(RUN, samples=np.stack([SAMPLES[0], samples[1]]))
+    assert short.size == "6 to 9 repetitions"
+    for one in (check("order", "low", "high"), check("rises", "low"), check("trend up", "low")):
+        assert judged(one, run=short).answer == AGREES
+
+
 def test_a_tie_contradicts_only_where_nothing_is_random():
     tie = replace(RUN, samples=np.ones((2, 2, 4)))
     low = check("order", "low", "high")
@@ -160,7 +227,7 @@ def test_disagreements_stand_first_with_their_reason():
 def test_the_command_tells_the_verdicts(monkeypatch):
     experiment = replace(MADE, claims=(Claim("A.", "Figure 1", (check("order", "low", "high"),)),))
     reported = "\n".join(command._reported(experiment, RUN))
-    assert "What the paper states: 1 of 1 agrees." in reported
+    assert "What the paper states, on its data: 1 of 1 agrees." in reported
     assert (
         "- A. (Figure 1)\n  Agrees. 2 of 2 comparisons agree; the closest: high − low at"
         in reported

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from joblib import Memory
 
 import mklcore as mkl
 from mklcore.data.dataset import Dataset
@@ -15,7 +14,6 @@ from mklcore.errors import DataError, ParameterError
 from mklcore.estimators.baselines import UniformMKLRegressor
 from mklcore.gallery.experiments import Experiment, Outcome, TableLine, greedy, hkl, smkl, times
 from mklcore.gallery.experiments import __main__ as command
-from mklcore.gallery.experiments.base import _measured
 from mklcore.gallery.experiments.claims import Check, Claim
 from mklcore.gallery.experiments.lp import INFORMATIVE
 from mklcore.gallery.experiments.records import record, records
@@ -63,28 +61,41 @@ def test_seconds_are_those_of_the_processor_and_an_outcome_tells_what_it_was_com
     small = replace(slept, seconds=np.nan, quick=True)
     assert (now.took, small.took) == ("73.0 CPU s", "")
     sizes = [list(command._reported(TINY, run))[2] for run in (now, small)]
-    assert sizes == ["1 repetitions, seed 0, 73.0 CPU s", "1 repetitions, seed 0, small"]
+    assert sizes == ["1 repetition, seed 0, 73.0 CPU s", "1 repetition, seed 0, small"]
     for run in (now, small):
         again = Outcome.from_json(run.to_json())
         assert (again.took, again.quick) == (run.took, run.quick)
         assert {"numpy", "numba", "mklcore"} <= dict(again.versions).keys()
 
 
-def test_a_run_that_was_cut_short_goes_on_and_keeps_what_it_measured(tmp_path, monkeypatch):
-    def stop(done, total):
-        if done == 3:
-            raise KeyboardInterrupt
+def test_a_run_that_was_cut_short_goes_on_and_keeps_what_it_measured(tmp_path, monkeypatch, capsys):
+    calls = []
 
-    rows = ["made", "made too"]
-    memory = Memory(tmp_path / "run.json.part", verbose=0)
+    def cut(line: TableLine) -> list[float]:
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        calls.append((line.row, line.repetition))
+        return [0.0, 5.0 + line.repetition]
+
+    experiment = replace(TINY, measure=cut, rows=TINY.rows[:2], files={})
+    monkeypatch.setitem(mkl.EXPERIMENTS, "tiny", experiment)
+    out = tmp_path / "run.json"
     with pytest.raises(KeyboardInterrupt):
-        TINY.run(2, rows, callback=stop, memory=memory)
-    lines = [TableLine(row, 0, k) for k in range(2) for row in rows]
-    kept = memory.cache(_measured)
-    assert [kept.check_call_in_cache(measure, line) for line in lines] == [True] * 3 + [False]
-    found = TINY.run(2, rows, memory=memory)
-    assert found.samples[:, :, 1].tolist() == [[0.0, 1.0], [0.0, 1.0]]
-    assert found.seconds == sum(kept(measure, line)[1] for line in lines)
+        command.main(["tiny", "--out", str(out)])
+    part = Outcome.from_json(out.read_text())
+    assert part.size == "1 to 2 repetitions"
+    assert part.mean[:, 1].tolist() == [5.5, 5.0]
+    assert part.standard_error[0, 1] == 0.5
+    assert np.isnan(part.standard_error[1]).all()
+    for rows, measured in (([], 1), (["--rows", "made"], 0)):  # the rest; nothing
+        calls.clear()
+        assert command.main(["tiny", *rows, "--out", str(out)]) == 0
+        assert len(calls) == measured
+        whole = Outcome.from_json(out.read_text())
+        assert whole.rows == experiment.rows
+        assert whole.samples[:, :, 1].tolist() == [[5.0, 6.0], [5.0, 6.0]]
+    assert command.main(["tiny", "--seed", "1", "--out", str(out)]) == 1
+    assert "only a run of the same seed and size can go on" in capsys.readouterr().err
 
 
 def test_greedy_steps_fall_geometrically_below_their_bound_and_copies_change_nothing():
@@ -267,8 +278,11 @@ def test_a_full_record_stands_before_the_small_one(monkeypatch, tmp_path):
     assert record("tiny").repetitions == 3
     # nothing compared: no count that looks like agreement
     small = "0 of 1 agrees; 1 has no number in this run"
-    rows = [("1 of 3", "3", small, "0", "–"), ("1 of 3", "2, small", small, "0", "–")]
-    assert [line[2:7] for line in command.overview()[1:]] == rows
+    rows = [
+        ("1 of 3", "3", small, "nothing", "0", "–"),
+        ("0 of 3", "2, small", small, "nothing", "0", "–"),
+    ]
+    assert [line[2:8] for line in command.overview()[1:]] == rows
 
 
 # What every registered experiment owes its reader, and Fig. 1 of pursuit

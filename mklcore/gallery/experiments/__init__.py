@@ -12,7 +12,7 @@ _MEASURES: dict[str, Measure] = {
     "lp_fig1": lp.bounds,
     "lp_fig3": lp.toy,
     "lp_table1": proteins.norms,
-    "lp_fig4_fig5": lp.sequences,
+    "lp_fig4_fig5": lp.sites,
     "lp_table2_fig6": proteins.enzymes,
     "lp_fig7": times.by_size,
     "gomp_fig1": greedy.sparsity,

@@ -5,25 +5,24 @@ python -m mklcore.gallery.experiments                           every key, with 
 python -m mklcore.gallery.experiments lp_fig3 --small           less than a minute
 python -m mklcore.gallery.experiments hkl_table1 --data DIR --jobs 2 --out run.json
 
-What is to be kept with --out is kept line by line beside it: the same command again goes on where a
-run was cut short.
+--out writes the file anew after every line that was measured: the same command again goes on where
+a run was cut short, with more repetitions or other rows it adds to the file.
 """
 
 from __future__ import annotations
 
 import argparse
-import shutil
 import sys
 from collections.abc import Iterable, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
-from joblib import Memory
 
 from mklcore.errors import MKLError
 from mklcore.gallery.experiments import EXPERIMENTS, Experiment, Outcome, PaperComparison
 from mklcore.gallery.experiments.base import SMALL
-from mklcore.gallery.experiments.claims import counted
+from mklcore.gallery.experiments.claims import by_data, counted
 from mklcore.gallery.experiments.records import records
 
 
@@ -34,9 +33,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("\n".join(map("\t".join, overview())))
         return 0
     experiment = EXPERIMENTS[asked.name]
-    part = f"{asked.out}.part"
-    memory = Memory(part, verbose=0) if asked.out else None
+    out = Path(asked.out) if asked.out else None
     try:
+        start = Outcome.from_json(out.read_bytes()) if out and out.is_file() else None
         found = experiment.run(
             asked.repetitions or (SMALL if asked.small else None),
             asked.rows or None,
@@ -45,16 +44,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
             quick=asked.small,
             data=asked.data,
             n_jobs=asked.jobs,
-            memory=memory,
+            start=start,
+            keep=partial(_write, out) if out else _forget,
         )
     except MKLError as error:
         print(error, file=sys.stderr)
         return 1
     print("\n".join(_reported(experiment, found)))
-    if asked.out:
-        Path(asked.out).write_text(found.to_json(), encoding="utf-8")
-        shutil.rmtree(part)
     return 0
+
+
+def _write(out: Path, found: Outcome) -> None:
+    """Replace the file at once, so that it is whole whenever the run is cut short."""
+    part = out.with_name(f"{out.name}.part")
+    part.write_text(found.to_json(), encoding="utf-8")
+    part.replace(out)
+
+
+def _forget(_: Outcome) -> None:
+    """Keep nothing."""
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -83,8 +91,8 @@ def _parser() -> argparse.ArgumentParser:
         "--out",
         metavar="FILE",
         help=(
-            "keep every sample as JSON, which the Experiments page opens; a run that was cut "
-            "short goes on"
+            "keep every sample as JSON, which the Experiments page opens; what the file holds "
+            "already is not measured again"
         ),
     )
     return parser
@@ -100,7 +108,7 @@ def _reported(experiment: Experiment, found: Outcome) -> Iterable[str]:
     yield f"{experiment.paper}: {experiment.title}"
     yield f"Reference: {experiment.source}."
     size = (
-        f"{found.repetitions} repetitions",
+        found.size,
         f"seed {found.seed}",
         found.took,
         "small" if found.quick else "",
@@ -110,10 +118,13 @@ def _reported(experiment: Experiment, found: Outcome) -> Iterable[str]:
     for i, row in enumerate(found.rows):
         yield "\t".join([row, *(_cell(compared, i, j) for j in range(len(found.columns)))])
     judged = experiment.judge(found)
-    yield f"What the paper states: {counted(judged)}."
-    yield from (
-        f"- {one.claim.sentence}\n  {one.answer.capitalize()}. {one.figures}" for one in judged
-    )
+    yield experiment.coverage(found)
+    for heading, verdicts in by_data(judged):
+        yield f"{heading}: {counted(verdicts)}."
+        yield from (
+            f"- {one.claim.sentence}\n  {one.answer.capitalize()}. {one.figures}"
+            for one in verdicts
+        )
     far = [
         f"{compared.rows[i]}, {compared.columns[j]} ({compared.difference[i, j]:+.3g})"
         for i, j in np.argwhere(compared.beyond())
@@ -142,9 +153,10 @@ def overview() -> list[tuple[str, ...]]:
         (
             "key",
             "published in",
-            "rows",
+            "rows on the paper's data",
             "repetitions",
-            "claims",
+            "claims on the paper's data",
+            "claims on stand-ins",
             "compared",
             "beyond 3 s.e.",
             "took",
@@ -153,15 +165,16 @@ def overview() -> list[tuple[str, ...]]:
     for key, experiment in EXPERIMENTS.items():
         found = records(key)
         if not found:
-            lines.append((key, experiment.paper, "no record", "", "", "", "", ""))
+            lines.append((key, experiment.paper, "no record", "", "", "", "", "", ""))
         for run in found:
             compared = experiment.compare(run)
-            size = f"{run.repetitions}{', small' if run.quick else ''}"
+            size = f"{run.size.partition(' repetition')[0]}{', small' if run.quick else ''}"
             far = str(int(compared.beyond().sum())) if compared.compared else "–"
+            measured, every = experiment.covered(run)
             counts = (
-                f"{len(run.rows)} of {len(experiment.rows)}",
+                f"{measured} of {every}",
                 size,
-                counted(experiment.judge(run)),
+                *(counted(verdicts) for _, verdicts in by_data(experiment.judge(run))),
             )
             lines.append((key, experiment.paper, *counts, str(compared.compared), far, run.took))
     return lines

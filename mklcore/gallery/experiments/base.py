@@ -13,17 +13,24 @@ import re
 import time
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-from joblib import Memory
 
 from mklcore.arrays import Array
 from mklcore.errors import DataError, ParameterError
-from mklcore.gallery.experiments.claims import ANSWERS, Check, Claim, ClaimVerdict
+from mklcore.gallery.experiments.claims import (
+    ABSENT,
+    ANSWERS,
+    DISAGREES,
+    Check,
+    Claim,
+    ClaimVerdict,
+)
 from mklcore.gallery.experiments.records import Outcome, PaperComparison, Quantity, versions
 from mklcore.parameters import check_whole
 from mklcore.paths.folds import each
@@ -114,6 +121,8 @@ class Experiment:
     for a picture with ``mark_name`` below its ticks. ``drawn``: repetitions of the reference, where
     these are others than those of a run at full size. ``explained``: (row, column, why) of every
     cell of a full run that differs by more than chance. ``quantities``: see ``PaperComparison``.
+    ``stand_ins``: patterns of the rows that are not measured on the paper's data. ``method``: the
+    column that the paper proposes, beside ``rivals``, where the least number is best.
     """
 
     key: str
@@ -143,6 +152,9 @@ class Experiment:
     mark_name: str = ""
     explained: tuple[tuple[str, str, str], ...] = ()
     quantities: Mapping[str, Quantity] = field(default_factory=dict)
+    stand_ins: tuple[str, ...] = ("*a stand-in",)
+    method: str = ""
+    rivals: tuple[str, ...] = ()
 
     @classmethod
     def read(
@@ -223,7 +235,7 @@ class Experiment:
             raise ParameterError(
                 f"The outcome is not one of {self.key}, or of another version of it."
             )
-        n = outcome.repetitions
+        n = np.maximum(outcome.counts, 1)
         m = self.drawn or self.repetitions
         own = outcome.standard_error * np.sqrt(n)
         theirs = own
@@ -235,13 +247,13 @@ class Experiment:
             )
             known = theirs / np.sqrt(m)
         own = np.where(np.isfinite(own), own, theirs)
-        freedom = np.full(own.shape, float(max(1, (m if self.spread else n) - 1)))
-        if self.spread and n > 1:
+        freedom = np.maximum(1.0, (np.full_like(own, m) if self.spread else n) - 1.0)
+        if self.spread:
             ours = own**2 / n
             reference = theirs**2 / m
             with np.errstate(divide="ignore", invalid="ignore"):
                 welch = (ours + reference) ** 2 / (ours**2 / (n - 1) + reference**2 / (m - 1))
-            freedom = np.where(np.isfinite(welch), welch, float(n - 1))
+            freedom = np.where(n > 1, np.where(np.isfinite(welch), welch, n - 1.0), freedom)
         joint = np.sqrt(own**2 / n + theirs**2 / m)
         reference = self.reference(outcome.rows)
         return PaperComparison(
@@ -254,14 +266,50 @@ class Experiment:
         return self.compare(Outcome(self.key, self.rows, self.columns, empty))
 
     def judge(self, outcome: Outcome) -> list[ClaimVerdict]:
-        """The verdict of a run on every claim: those that disagree first, then those that agree,
+        """The verdict of a run on every claim, by its rows on the paper's data; where these have no
+        number for it, by those on stand-ins. Those that disagree come first, then those that agree,
         then the others.
         """
-        compared = self.compare(outcome)
-        return sorted(
-            (claim.judge(compared) for claim in self.claims),
-            key=lambda one: ANSWERS.index(one.answer),
-        )
+        verdicts = [claim.judge(self.compare(self._kind(outcome, False))) for claim in self.claims]
+        made = self.compare(self._kind(outcome, True))
+        for place, one in enumerate(verdicts):
+            if one.answer == ABSENT:
+                verdicts[place] = one.claim.judge(made)._replace(stand_in=bool(made.rows))
+        return sorted(verdicts, key=lambda one: ANSWERS.index(one.answer))
+
+    def is_stand_in(self, row: str) -> bool:
+        """Whether a row was measured on other data than the paper's."""
+        return any(fnmatchcase(row, pattern) for pattern in self.stand_ins)
+
+    def covered(self, outcome: Outcome | None) -> tuple[int, int]:
+        """How many rows of the paper were measured on its data and at its size, and of how many."""
+        own = [row for row in self.rows if not self.is_stand_in(row)]
+        full = outcome is not None and not outcome.quick
+        return sum(full and row in outcome.rows for row in own), len(own)
+
+    def coverage(self, outcome: Outcome) -> str:
+        """What a run covers of the paper's table, and how its method does there: "Table 1: 19 of
+        20 rows measured at full size on the paper's data; HKL is best or level on 17".
+        """
+        measured, every = self.covered(outcome)
+        said = f"{measured} of {every} rows measured at full size on the paper's data"
+        if not every:
+            said = "no row is about data that can be had; stand-ins run"
+        level = self.best_or_level(outcome) if self.method and measured else None
+        more = f"; {self.method} is best or level on {level}" if level is not None else ""
+        return f"{self.place}: {said}{more}."
+
+    def best_or_level(self, outcome: Outcome) -> int:
+        """On how many rows of the paper's data no rival errs less than the method: none is below it
+        at the 95 % level.
+        """
+        found = self.compare(self._kind(outcome, False))
+        check = Check("below", (self.method,), self.rivals)
+        below = (Claim("", "", (replace(check, rows=(row,)),)).judge(found) for row in found.rows)
+        return sum(one.answer != DISAGREES for one in below)
+
+    def _kind(self, outcome: Outcome, stand_in: bool) -> Outcome:
+        return outcome.part([row for row in outcome.rows if self.is_stand_in(row) == stand_in])
 
     def rows_on_disk(self, data: str | Path | None = None, quick: bool = False) -> tuple[str, ...]:
         """The rows that can be measured: all but those whose file is not in the folder ``data``, by
@@ -286,7 +334,8 @@ class Experiment:
         quick: bool = False,
         data: str | Path | None = None,
         n_jobs: int | None = None,
-        memory: Memory | None = None,
+        start: Outcome | None = None,
+        keep: Callable[[Outcome], Any] = lambda _: None,
     ) -> Outcome:
         """Do it again.
 
@@ -296,9 +345,9 @@ class Experiment:
 
         ``quick``: a small run, of the rows of a small run and with fewer rows of data where the
         experiment says so. ``data``: a folder of data files. ``n_jobs``: lines measured at a time,
-        as joblib has it. ``memory``: joblib's, which keeps every line that was measured, so that a
-        run that was cut short goes on. All rows of a repetition come before the next. DataError
-        where no row is available.
+        as joblib has it. ``start``: an earlier run of the same seed, whose lines are kept and not
+        measured again; ``keep`` receives the outcome so far after each line. All rows of a
+        repetition come before the next. DataError where no row is available.
         """
         count = self.repetitions if repetitions is None else repetitions
         check_whole("repetitions", count)
@@ -315,28 +364,44 @@ class Experiment:
             )
         folder = data if data is not None else os.environ.get(FOLDER)
         where = str(Path(folder).resolve()) if folder else ""
-        lines = [TableLine(row, int(seed), k, quick, where) for k in range(count) for row in chosen]
-        measured = _measured if memory is None else memory.cache(_measured)
-        values = []
-        seconds = 0.0
-        for done, (line, took) in enumerate(
-            each(partial(measured, self.measure), lines, n_jobs), 1
-        ):
-            values.append(line)
-            seconds += took
+        found = self._joined(chosen, count, int(seed), quick, start)
+        lines = [
+            TableLine(row, int(seed), k, quick, where)
+            for k in range(count)
+            for row in chosen
+            if np.isnan(found.samples[found.rows.index(row), k]).all()
+        ]
+        measured = each(partial(_measured, self.measure), lines, n_jobs)
+        for done, (line, (values, took)) in enumerate(zip(lines, measured, strict=True), 1):
+            found.samples[found.rows.index(line.row), line.repetition] = values
+            found = replace(found, seconds=found.seconds + took)
+            keep(found)
             if callback is not None:
                 callback(done, len(lines))
-        samples = np.array(values, dtype=float).reshape(count, len(chosen), -1).swapaxes(0, 1)
-        return Outcome(
-            self.key,
-            chosen,
-            self.columns,
-            samples,
-            int(seed),
-            seconds,
-            quick,
-            tuple(versions().items()),
-        )
+        return found
+
+    def _joined(
+        self, rows: Sequence[str], count: int, seed: int, quick: bool, start: Outcome | None
+    ) -> Outcome:
+        """A run of some rows with nothing measured but what ``start`` has."""
+        if start is None:
+            samples = np.full((len(rows), count, len(self.columns)), np.nan)
+            computed_with = tuple(versions().items())
+            return Outcome(
+                self.key, tuple(rows), self.columns, samples, seed, 0.0, quick, computed_with
+            )
+        self.compare(start)
+        if (start.seed, start.quick) != (seed, quick):
+            raise ParameterError(
+                f"The run so far has seed {start.seed} and is {'' if start.quick else 'not '}a "
+                "small one; only a run of the same seed and size can go on."
+            )
+        every = tuple(row for row in self.rows if row in {*rows, *start.rows})
+        shape = len(every), max(count, start.repetitions), len(self.columns)
+        samples = np.full(shape, np.nan)
+        for row, values in zip(start.rows, start.samples, strict=True):
+            samples[every.index(row), : start.repetitions] = values
+        return replace(start, rows=every, samples=samples)
 
 
 def _measured(measure: Measure, line: TableLine) -> tuple[list[float], float]:

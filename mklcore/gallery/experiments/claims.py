@@ -20,6 +20,11 @@ a number with its standard error over the repetitions, and the interval that the
 it agrees where the 95 % confidence interval is inside, disagrees where it is outside, and is
 undecided in between. A claim agrees where all its comparisons do; it disagrees where one does, at
 the 95 % level of all together (Bonferroni).
+
+A difference may also be nil. Where a claim is about the sign of a difference and the interval is
+within a margin around 0, the two are equal: the margin is half of the printed difference, or
+``equal``, which is written down before the run; the larger one where there are both. A claim is
+equal where at least one of its comparisons is and all others agree.
 """
 
 from __future__ import annotations
@@ -35,12 +40,13 @@ from scipy.special import stdtrit
 from mklcore.arrays import Array
 from mklcore.gallery.experiments.records import PaperComparison
 
-Answer = Literal["agrees", "disagrees", "undecided", "without a number"]
+Answer = Literal["agrees", "equal", "disagrees", "undecided", "without a number"]
 AGREES: Answer = "agrees"
+EQUAL: Answer = "equal"  # the difference is nil, to within a margin
 DISAGREES: Answer = "disagrees"
 UNSAID: Answer = "undecided"
 ABSENT: Answer = "without a number"  # the run has not measured what the claim is about
-ANSWERS = (DISAGREES, AGREES, UNSAID, ABSENT)  # in the order they are shown
+ANSWERS = (DISAGREES, AGREES, EQUAL, UNSAID, ABSENT)  # in the order they are shown
 LEVEL = 0.95
 TIE = 1e-12
 _MOST_SHOWN = 3
@@ -58,6 +64,7 @@ class Check:
     share: float = 0.0
     low: float = -np.inf
     high: float = np.inf
+    equal: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -88,11 +95,10 @@ class Claim:
         answers = [one.answer(1 if self.mostly else len(compared)) for one in compared]
         count = {answer: answers.count(answer) for answer in ANSWERS}
         if self.mostly:
-            answer = next(
-                (one for one in (AGREES, DISAGREES) if 2 * count[one] > len(compared)), UNSAID
-            )
+            called = (AGREES, DISAGREES, EQUAL)
+            answer = next((one for one in called if 2 * count[one] > len(compared)), UNSAID)
         else:
-            answer = next((one for one in (DISAGREES, UNSAID) if count[one]), AGREES)
+            answer = next((one for one in (DISAGREES, UNSAID, EQUAL) if count[one]), AGREES)
         figures = _figures(compared, answers, answer)
         if self.mostly:
             figures = f'{figures} The paper says "mostly": more than half decide.'
@@ -105,12 +111,13 @@ class Claim:
 
 class ClaimVerdict(NamedTuple):
     """What a run says of a claim, with the figures that it says so by and the reason where ours
-    disagrees.
+    disagrees; ``stand_in`` where none of its rows is on the paper's data.
     """
 
     claim: Claim
     answer: Answer
     figures: str
+    stand_in: bool = False
 
 
 class Estimate(NamedTuple):
@@ -118,7 +125,8 @@ class Estimate(NamedTuple):
     ``high``.
 
     ``freedom`` is infinite where nothing is random. ``beyond``: whether it disagrees where that is
-    decided elsewhere (printed numbers); None where the interval decides.
+    decided elsewhere (printed numbers); None where the interval decides. ``equal``: the margin
+    around ``low`` within which it is nil.
     """
 
     said: str
@@ -129,6 +137,7 @@ class Estimate(NamedTuple):
     high: float
     claimed: str = ""
     beyond: bool | None = None
+    equal: float = 0.0
 
     def reach(self, level: float = LEVEL) -> float:
         """Half the width of the confidence interval."""
@@ -151,16 +160,16 @@ class Estimate(NamedTuple):
         apart = self.center + wide < self.low + tie or self.center - wide > self.high - tie
         if apart if self.beyond is None else self.beyond:
             return DISAGREES
-        return (
-            AGREES if self.low < self.center - reach and self.center + reach < self.high else UNSAID
-        )
+        if self.low < self.center - reach and self.center + reach < self.high:
+            return AGREES
+        return EQUAL if abs(self.center - self.low) + reach < self.equal else UNSAID
 
     def clearness(self) -> float:
         """How far from the nearer end of the interval that is claimed, in standard errors."""
         nearest = min(abs(self.center - end) for end in (self.low, self.high))
         return nearest / self.error if self.error > 0 else np.inf if nearest else 0.0
 
-    def text(self) -> str:
+    def text(self, answer: Answer = UNSAID) -> str:
         """The figures: "p = ∞ − p = 1 at n = 60: −10 ± 3.1, claimed above 0"."""
         reach = self.reach()
         center = 0.0 if abs(self.center) < TIE else self.center
@@ -178,7 +187,8 @@ class Estimate(NamedTuple):
             if np.isinf(self.low)
             else f"between {self.low:.4g} and {self.high:.4g}"
         )
-        return f"{self.said}: {center:.4g}{spread}, claimed {claimed}".replace(": -", ": −")
+        nil = f", nil to within {self.equal:.2g}" if answer == EQUAL else ""
+        return f"{self.said}: {center:.4g}{spread}, claimed {claimed}{nil}".replace(": -", ": −")
 
 
 def published_answers(claims: Sequence[Claim], found: PaperComparison) -> list[Answer]:
@@ -197,8 +207,11 @@ def counted(verdicts: Sequence[ClaimVerdict]) -> str:
     count = {answer: sum(one.answer == answer for one in verdicts) for answer in ANSWERS}
     no = count[DISAGREES]
     open_ = count[UNSAID]
+    if not verdicts:
+        return "nothing"
     said = [f"{count[AGREES]} of {len(verdicts)} agree{'s' * (len(verdicts) == 1)}"]
     said += [f"{no} disagree{'s' * (no == 1)}"] * (no > 0)
+    said += [f"{count[EQUAL]} {'is' if count[EQUAL] == 1 else 'are'} equal"] * (count[EQUAL] > 0)
     small = "1 difference is" if open_ == 1 else f"{open_} differences are"
     said += [f"{small} too small to call"] * (open_ > 0)
     missing = count[ABSENT]
@@ -206,20 +219,31 @@ def counted(verdicts: Sequence[ClaimVerdict]) -> str:
     return "; ".join(said)
 
 
+def by_data(verdicts: Sequence[ClaimVerdict]) -> list[tuple[str, list[ClaimVerdict]]]:
+    """The verdicts on the paper's data, and those on stand-ins, each under its heading."""
+    headings = ("What the paper states, on its data", "What it states, on stand-ins")
+    return [
+        (heading, [one for one in verdicts if one.stand_in == stand_in])
+        for stand_in, heading in enumerate(headings)
+    ]
+
+
 def _figures(found: list[Estimate], answers: list[Answer], answer: Answer) -> str:
     """The comparisons that decide: those with the answer of the whole, the farthest first; of all
     that hold the closest.
     """
     if len(found) == 1:
-        return found[0].text() + "."
+        return found[0].text(answer) + "."
     deciding = [one for one, said in zip(found, answers, strict=True) if said == answer]
     deciding.sort(key=lambda one: one.clearness() if answer == AGREES else -one.clearness())
-    shown = [one.text() for one in deciding[: 1 if answer == AGREES else _MOST_SHOWN]]
+    shown = [one.text(answer) for one in deciding[: 1 if answer == AGREES else _MOST_SHOWN]]
     head = f"{answers.count(AGREES)} of {len(found)} comparisons agree"
     apart = answers.count(DISAGREES)
     head += f", {apart} disagree{'s' * (apart == 1)}" if apart else ""
+    head += f", {answers.count(EQUAL)} equal" if answers.count(EQUAL) else ""
     head += f", {answers.count(UNSAID)} too small to call" if answers.count(UNSAID) else ""
-    name = {AGREES: "the closest", DISAGREES: "disagreeing", UNSAID: "not clear"}[answer]
+    names = {AGREES: "the closest", DISAGREES: "disagreeing", UNSAID: "not clear", EQUAL: "equal"}
+    name = names[answer]
     more = (
         f"; and {len(deciding) - len(shown)} more"
         if answer != AGREES and len(deciding) > len(shown)
@@ -231,13 +255,35 @@ def _figures(found: list[Estimate], answers: list[Answer], answer: Answer) -> st
 # Relations
 
 
-def _put(found: PaperComparison, said: str, values: Array, low: float, high: float) -> Estimate:
+def _put(
+    found: PaperComparison,
+    said: str,
+    values: Array,
+    low: float,
+    high: float = np.inf,
+    equal: float = 0.0,
+) -> Estimate:
     """The mean of one number per repetition, and the interval it is claimed to be in."""
+    values = values[np.isfinite(values)]
     n = values.size
-    error = 0.0 if found.exact else float(values.std(ddof=1) / np.sqrt(n)) if n > 1 else np.nan
-    return Estimate(
-        said, float(values.mean()), error, np.inf if found.exact else n - 1.0, low, high
-    )
+    error = float(values.std(ddof=1) / np.sqrt(n)) if n > 1 else np.nan
+    freedom = n - 1.0
+    if found.exact:
+        error = 0.0
+        freedom = np.inf
+    center = float(values.mean()) if n else np.nan
+    return Estimate(said, center, error, freedom, low, high, equal=equal)
+
+
+Cell = tuple[str, str]  # row, column
+
+
+def _nil(check: Check, found: PaperComparison, one: Cell, other: Cell) -> float:
+    """The margin within which the difference of two cells is nil: half of the printed one, or
+    what the check says, where it is more.
+    """
+    printed = abs(found.printed(*one) - found.printed(*other)) / 2.0
+    return 0.0 if check.by else float(np.fmax(printed, check.equal))
 
 
 def _pairs(check: Check, found: PaperComparison) -> Iterator[tuple[str, str, str, Array]]:
@@ -250,7 +296,8 @@ def _pairs(check: Check, found: PaperComparison) -> Iterator[tuple[str, str, str
 
 def _below(check: Check, found: PaperComparison) -> Iterator[Estimate]:
     for row, one, other, above in _pairs(check, found):
-        yield _put(found, f"{other} − {one} at {row}", above, check.by, np.inf)
+        nil = _nil(check, found, (row, one), (row, other))
+        yield _put(found, f"{other} − {one} at {row}", above, check.by, equal=nil)
 
 
 def _order(check: Check, found: PaperComparison) -> Iterator[Estimate]:
@@ -262,17 +309,13 @@ def _extreme(check: Check, found: PaperComparison) -> Iterator[Estimate]:
     sign = 1 if check.relation == "lowest" else -1
     several = found.named(check.of)
     for row in found.chosen(check.rows):
-        best = several[int(np.argmin([sign * found.of(row, one).mean() for one in several]))]
+        best = several[int(np.argmin([sign * np.nanmean(found.of(row, one)) for one in several]))]
         for other in found.named(check.than):
             if other not in several:
                 low, high = (best, other)[::sign]
-                yield _put(
-                    found,
-                    f"{high} − {low} at {row}",
-                    found.of(row, high) - found.of(row, low),
-                    0.0,
-                    np.inf,
-                )
+                above = found.of(row, high) - found.of(row, low)
+                nil = _nil(check, found, (row, low), (row, high))
+                yield _put(found, f"{high} − {low} at {row}", above, 0.0, equal=nil)
 
 
 def _alike(check: Check, found: PaperComparison) -> Iterator[Estimate]:
@@ -282,16 +325,15 @@ def _alike(check: Check, found: PaperComparison) -> Iterator[Estimate]:
         if check.share:
             said = f"({said}) / mean {one}"
             by = check.share
-            apart = apart / float(found.of(row, one).mean())
+            apart = apart / float(np.nanmean(found.of(row, one)))
         yield _put(found, f"{said} at {row}", apart, -by, by)
 
 
 def _every(check: Check, found: PaperComparison) -> Iterator[Estimate]:
     for row, one, other, above in _pairs(check, found):
         said = f"least of {other} − {one} at {row}"
-        yield Estimate(
-            said, float(above.min()), 0.0, 1.0, -1e-9, np.inf, "at least 0 in every repetition"
-        )
+        least = float(np.nanmin(above))
+        yield Estimate(said, least, 0.0, 1.0, -1e-9, np.inf, "at least 0 in every repetition")
 
 
 def _between(check: Check, found: PaperComparison) -> Iterator[Estimate]:
@@ -308,9 +350,9 @@ def _along(check: Check, found: PaperComparison) -> Iterator[Estimate]:
                 yield _put(found, f"{column}, {b} − {a}", more, -check.by, check.by)
             else:
                 sign, name = (1.0, "rise") if check.relation == "rises" else (-1.0, "fall")
-                yield _put(
-                    found, f"{column}, {name} from {a} to {b}", sign * more, check.by, np.inf
-                )
+                nil = _nil(check, found, (a, column), (b, column))
+                said = f"{column}, {name} from {a} to {b}"
+                yield _put(found, said, sign * more, check.by, equal=nil)
 
 
 def _trend(check: Check, found: PaperComparison) -> Iterator[Estimate]:
@@ -324,7 +366,8 @@ def _trend(check: Check, found: PaperComparison) -> Iterator[Estimate]:
         for minus in found.named(check.than):
             values = values - np.array([found.of(row, minus) for row in rows])
             said = f"{said} − {minus}"
-        slopes = np.polyfit(np.arange(len(rows)), values, 1)[0]
+        values = values[:, np.isfinite(values).all(axis=0)]
+        slopes = np.polyfit(np.arange(len(rows)), values, 1)[0] if values.size else values[0]
         yield _put(found, f"{said}, per row from {rows[0]} to {rows[-1]}", slopes, *ends)
 
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from importlib import metadata
 from pathlib import Path
@@ -21,7 +21,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import t as student_t
 
-from mklcore.arrays import Array, Mask
+from mklcore.arrays import Array, Indices, Mask
 from mklcore.data.dataset import LARGEST_VALUE
 from mklcore.errors import DataError
 
@@ -34,10 +34,11 @@ _MOST_LABELS = 1000
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """Measured numbers: ``samples`` (rows, repetitions, columns), with the labels of rows and
-    columns, ``seed`` and ``seconds`` of the processor, summed over all lines wherever they ran, NaN
-    where they are not known. ``quick``: a small run, on fewer rows of data where the experiment
-    says so; ``versions`` of what it was computed with.
+    """Measured numbers: ``samples`` (rows, repetitions, columns), NaN where a row was repeated less
+    often than others, with the labels of rows and columns, ``seed`` and ``seconds`` of the
+    processor, summed over all lines wherever they ran, NaN where they are not known. ``quick``: a
+    small run, on fewer rows of data where the experiment says so; ``versions`` of what it was
+    computed with.
     """
 
     key: str
@@ -58,24 +59,40 @@ class Outcome:
 
     @property
     def repetitions(self) -> int:
-        """How often each row was measured."""
+        """How often the rows were measured, at most."""
         return int(self.samples.shape[1])
+
+    @property
+    def counts(self) -> Indices:
+        """How often each cell was measured, (rows, columns)."""
+        return np.isfinite(self.samples).sum(axis=1)
+
+    @property
+    def size(self) -> str:
+        """The number of repetitions in words: "3 to 10 repetitions" where rows differ."""
+        rows = self.counts.max(axis=1)
+        least = f"{rows.min()} to " * bool(rows.min() < self.repetitions)
+        return f"{least}{self.repetitions} repetition{'s' * (self.repetitions != 1)}"
 
     @property
     def mean(self) -> Array:
         """Mean over the repetitions, (rows, columns)."""
-        mean: Array = self.samples.mean(axis=1)
+        counts = np.where(self.counts > 0, self.counts, np.nan)
+        mean: Array = np.nansum(self.samples, axis=1) / counts
         return mean
 
     @property
     def standard_error(self) -> Array:
         """Standard error of that mean; NaN after a single repetition."""
-        n = self.samples.shape[1]
-        return (
-            self.samples.std(axis=1, ddof=1) / np.sqrt(n)
-            if n > 1
-            else np.full(self.mean.shape, np.nan)
-        )
+        counts = np.where(self.counts > 1, self.counts, np.nan)
+        squares = np.nansum((self.samples - self.mean[:, None]) ** 2, axis=1)
+        error: Array = np.sqrt(squares / (counts - 1) / counts)
+        return error
+
+    def part(self, rows: Sequence[str]) -> Outcome:
+        """The same run with some of its rows alone."""
+        samples = self.samples[[self.rows.index(row) for row in rows]]
+        return replace(self, rows=tuple(rows), samples=samples)
 
     def to_json(self) -> str:
         """The outcome as JSON text, every sample in it; ``from_json`` reads it back."""
@@ -223,6 +240,15 @@ class PaperComparison:
         values: Array = self.run.samples[self.rows.index(row), :, self.columns.index(name)]
         return values
 
+    def printed(self, row: str, name: str) -> float:
+        """The printed number of a cell; NaN where there is none."""
+        known = name in self.columns
+        return (
+            float(self.reference[self.rows.index(row), self.columns.index(name)])
+            if known
+            else np.nan
+        )
+
     def named(self, patterns: tuple[str, ...]) -> list[str]:
         """The columns and quantities that patterns such as "p = *" name."""
         return _matching(patterns, (*self.columns, *self.quantities))
@@ -253,11 +279,10 @@ class PaperComparison:
         Of few repetitions by Student's t, and never where the reference was only rounded to its
         last digit.
         """
-        digits = [[_last_digit(value) for value in line] for line in self.reference]
+        digits = np.array([_last_digit(value) for value in self.reference.ravel()])
+        rounding = 0.5 * digits.reshape(self.reference.shape) + 1e-12
         with np.errstate(invalid="ignore"):
-            found: Mask = np.abs(self.difference) > np.maximum(
-                self.reach(level), 0.5 * np.array(digits) + 1e-12
-            )
+            found: Mask = np.abs(self.difference) > np.maximum(self.reach(level), rounding)
         return found & np.isfinite(self.joint_error)
 
     def frame(self) -> pd.DataFrame:
