@@ -2,9 +2,8 @@
 none is typed twice.
 
 A line ``{{ formula lp }}``, ``{{ words lp }}`` or ``{{ options lp }}`` in a page is replaced from
-``ESTIMATORS``, a line ``{{ published all }}`` or ``{{ published hkl }}`` from ``EXPERIMENTS`` and
-the runs that come with the project, a line ``{{ example sparse_or_not }}`` from the script of the
-gallery with that name.
+``ESTIMATORS``, a line ``{{ example sparse_or_not }}`` from the script of the gallery with that
+name. Published numbers are in a page of their own, which ``docs.replication`` writes.
 """
 
 import ast
@@ -15,13 +14,8 @@ import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-import numpy as np
 from latex2mathml.converter import convert
 
-from mklcore.gallery.experiments import EXPERIMENTS, Experiment
-from mklcore.gallery.experiments.__main__ import overview
-from mklcore.gallery.experiments.claims import ClaimVerdict, counted
-from mklcore.gallery.experiments.records import record
 from mklcore.gallery.lessons import LESSONS
 from mklcore.io.catalog import ESTIMATORS, Control
 
@@ -70,83 +64,8 @@ def _value(value: object) -> str:
     return str(value)
 
 
-def published(key: str) -> str:
-    """The runs of experiments that come with the project: of ``all`` a line each, of one every
-    number beside the paper's.
-    """
-    if key == "all":
-        lines = overview()
-        return "\n".join(
-            _row(line) + ("\n" + _row(("---",) * len(line)) if not place else "")
-            for place, line in enumerate(lines)
-        )
-    return "\n\n".join(
-        _section(name, EXPERIMENTS[name])
-        for name in EXPERIMENTS
-        if name == key or name.startswith(f"{key}_")
-    )
-
-
-def _section(key: str, experiment: Experiment) -> str:
-    """What was found beside what was published: one line per cell that has a published number."""
-    run = record(key)
-    head = (
-        f"### `{key}`: {experiment.paper}\n\n{experiment.title}. "
-        f"{experiment.did}\n\nReference: {experiment.source}."
-    )
-    if run is None:
-        return f"{head} No run comes with the project."
-    compared = experiment.compare(run)
-    names = (experiment.row_name, "measured", "published", "ours", "± s.e.", "difference in s.e.")
-    cells = [
-        (
-            row,
-            column,
-            *(f"{value:.4g}" for value in (compared.reference[i, j], compared.ours[i, j])),
-            *(_or_dash(value) for value in (compared.ours_error[i, j], compared.in_errors()[i, j])),
-        )
-        for i, row in enumerate(run.rows)
-        for j, column in enumerate(run.columns)
-        if np.isfinite(compared.reference[i, j])
-    ]
-    said = (
-        f"{run.repetitions} repetitions",
-        "small" if run.quick else "",
-        f"seed {run.seed}",
-        run.took,
-    )
-    size = ", ".join(filter(None, said))
-    table = (
-        "\n".join(map(_row, (names, ("---",) * len(names), *cells)))
-        if cells
-        else "No number of the paper to compare with."
-    )
-    reasons = "".join(f"\n\nBeyond chance: {reason}" for reason in experiment.reasons(compared))
-    verdicts = _verdicts(experiment.judge(run))
-    return (
-        f"{head}\n\nRun: {size}.\n\n{verdicts}\n\n{table}{reasons}\n\nWhat differs: "
-        f"{experiment.open_points}"
-    )
-
-
-def _verdicts(judged: Sequence[ClaimVerdict]) -> str:
-    """What the run says of every claim of the paper, disagreements first."""
-    reported = [
-        (
-            f"- {html.escape(one.claim.sentence)}<br>**{one.answer.capitalize()}.** "
-            f"{html.escape(one.figures)}"
-        )
-        for one in judged
-    ]
-    return "\n".join([f"What the paper states: {counted(judged)}.\n", *reported])
-
-
 def _row(cells: Sequence[str]) -> str:
     return f"| {' | '.join(html.escape(cell).replace('|', '&#124;') for cell in cells)} |"
-
-
-def _or_dash(value: float) -> str:
-    return f"{value:.2g}" if math.isfinite(value) else "–"
 
 
 def example(key: str) -> str:
@@ -175,7 +94,6 @@ ANSWERS: dict[str, Callable[[str], str]] = {
     "formula": formula,
     "words": words,
     "options": options,
-    "published": published,
     "example": example,
     "lessons": lessons,
 }

@@ -11,6 +11,7 @@ from mklcore.figures.bars import (
 )
 from mklcore.figures.curves import (
     Curve as Curve,
+    agreement_plot as agreement_plot,
     bound_curves as bound_curves,
     choice_band as choice_band,
     comparison_plot as comparison_plot,

@@ -36,6 +36,7 @@ SPREAD = 0.7  # how much of the distance the markers of one row take
 ROW_HEIGHT = 34
 MARK_HEIGHT = 14
 LABEL_GAP = 14  # least distance of two labels at line ends, in pixels
+SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x", "star")
 LEGEND = {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"}
 
 
@@ -755,3 +756,80 @@ def _comparison_alt(comparison: Any, part: slice, title: str) -> str:
             cells.append(f"{row} {' against '.join(values) or 'unknown'}")
         columns.append(f"{comparison.columns[k]}: {', '.join(cells)}")
     return f"{title[:1].upper()}{title[1:]}, ours and the reference. {'; '.join(columns)}."
+
+
+def agreement_plot(comparison: Any, part: slice, *, title: str, dark: bool = False) -> go.Figure:
+    """Draw the columns ``part`` of a comparison as one dot per cell, the reference across and ours
+    upwards, each with its standard error, and the diagonal where both are the same.
+
+    ``comparison`` as for ``comparison_plot``. Both axes are logarithmic where the numbers are above
+    0 and differ by more than a factor of 20.
+    """
+    both = np.stack([comparison.reference[:, part], comparison.ours[:, part]])
+    known = np.isfinite(both).all(axis=0)
+    values = both[:, known]
+    if not values.size:
+        return style.empty_figure("No cell has a number of ours and of the reference.", dark)
+    log = bool(values.min() > 0 and values.max() > 20.0 * values.min())
+    figure = style.new_figure(
+        _agreement_alt(comparison, part, known, title),
+        dark,
+        430,
+        showlegend=True,
+        legend=LEGEND,
+        margin={"l": 60, "r": 16, "t": 48, "b": 52},
+    )
+    ends = [float(values.min()), float(values.max())]
+    tone = style.theme(dark)
+    figure.add_scatter(
+        x=ends,
+        y=ends,
+        mode="lines",
+        line={"color": tone.grey, "width": 1},
+        hoverinfo="skip",
+        showlegend=False,
+    )
+    hues = style.six_hues(dark)
+    for k, column in enumerate(comparison.columns[part]):
+        kept = known[:, k]
+        if not kept.any():
+            continue
+        hue = hues[k % len(hues)]
+        bars = {
+            f"error_{axis}": {
+                "array": np.nan_to_num(error[:, part][kept, k]),
+                "thickness": 1,
+                "width": 0,
+                "color": style.faded(hue, 0.6),
+            }
+            for axis, error in (("x", comparison.reference_error), ("y", comparison.ours_error))
+        }
+        figure.add_scatter(
+            x=both[0, kept, k],
+            y=both[1, kept, k],
+            **bars,
+            name=style.short(column, 30),
+            mode="markers",
+            marker={"size": 8, "symbol": SYMBOLS[k % len(SYMBOLS)], "color": hue},
+            customdata=np.array(comparison.rows, dtype=object)[kept].tolist(),
+            hovertemplate=f"{style.short(column, 40)} at %{{customdata}}: ours %{{y:.3g}}, "
+            "reference %{x:.3g}<extra></extra>",
+        )
+    kind = {"type": "log"} if log else {}
+    figure.layout.xaxis = style.axis(f"reference: {title}", dark, **kind)
+    figure.layout.yaxis = style.axis(f"ours: {title}", dark, **kind)
+    return figure
+
+
+def _agreement_alt(comparison: Any, part: slice, known: Mask, title: str) -> str:
+    ours = comparison.ours[:, part]
+    reference = comparison.reference[:, part]
+    apart = np.where(known, np.abs(ours - reference), -1.0)
+    row, column = np.unravel_index(int(np.argmax(apart)), apart.shape)
+    numbers = [style.number(table[row, column]) for table in (ours, reference)]
+    return (
+        f"{title[:1].upper()}{title[1:]}: ours against the reference in {known.sum()} cells, with "
+        f"the diagonal where both are the same. The farthest from it is "
+        f"{comparison.columns[part][column]} at {comparison.rows[row]}: ours {numbers[0]}, "
+        f"reference {numbers[1]}."
+    )

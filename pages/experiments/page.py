@@ -61,12 +61,12 @@ def outcome_of(experiment: Experiment) -> Outcome | None:
     return st.selectbox(
         "Run",
         kept,
-        format_func=runs.label,
+        format_func=runs.in_list,
         key=f"run_{experiment.key}_{runs.label(kept[0])}",
         width=380,
         help=(
-            "Runs of many repetitions stand first. CPU s: seconds of the processor, summed "
-            "over all processes."
+            "The record that comes with the project stands first, and no other run replaces it. "
+            "CPU s: seconds of the processor, summed over all processes."
         ),
     )
 
@@ -97,15 +97,20 @@ def reopen(experiment: Experiment) -> None:
 def show(experiment: Experiment) -> None:
     """Draw the experiment: what it is, how to run it, and what came out."""
     st.subheader(experiment.title, anchor=False)
+    runs.counts(experiment)
     buttons(experiment)
     outcome = outcome_of(experiment)
     comparison = experiment.alone() if outcome is None else experiment.compare(outcome)
-    runs.picture(experiment, comparison)
+    runs.panels(experiment)
+    runs.agreement(experiment, comparison)
     if outcome is None:
+        runs.picture(experiment, comparison)
         st.caption("Only the reference is drawn so far. Run the experiment to see ours beside it.")
         runs.stated(experiment)
     else:
         runs.claims(experiment, outcome)
+        runs.beside(experiment, outcome)
+        runs.picture(experiment, comparison)
         runs.verdict(experiment, comparison, outcome)
         for reason in experiment.reasons(comparison):
             st.markdown(f"**Beyond chance:** {plain(reason)}")

@@ -9,6 +9,7 @@ import logging
 import math
 import re
 from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -17,19 +18,21 @@ import pandas as pd
 import streamlit as st
 
 from mklcore.errors import DataError, MKLError
-from mklcore.figures import comparison_plot, style
+from mklcore.figures import agreement_plot, comparison_plot, style
 from mklcore.gallery.experiments import EXPERIMENTS, Experiment, Outcome, PaperComparison
 from mklcore.gallery.experiments.base import SMALL
 from mklcore.gallery.experiments.claims import (
     ABSENT,
     AGREES,
     DISAGREES,
+    EQUAL,
     UNSAID,
     ClaimVerdict,
+    by_data,
     counted,
     published_answers,
 )
-from mklcore.gallery.experiments.records import THREE_ERRORS, records
+from mklcore.gallery.experiments.records import THREE_ERRORS, record, records
 from pages.shared.private_streamlit import plain
 from pages.shared.session import state
 from pages.shared.session.state import memory
@@ -68,14 +71,29 @@ def keep(outcome: Outcome, own: bool = False) -> None:
 
 
 def kept(key: str) -> tuple[Outcome, ...]:
-    """Return the outcomes of one experiment: those this session opened, those computed here, the
-    newest first, then those that come with the project, the largest first. Small runs follow all
-    others, so that none replaces an answer of many repetitions.
+    """Return the outcomes of one experiment: the record that comes with the project, which nothing
+    replaces; those this session opened and those computed here, the newest first and small runs
+    last; then the small record.
     """
     mine = (*work.now(_list(key, True), tuple), *work.now(_list(key, False), lambda: _written(key)))
-    known = set(map(_name, mine))
-    every = (*mine, *(given for given in records(key) if _name(given) not in known))
-    return tuple(sorted(every, key=lambda one: one.repetitions <= SMALL))
+    given = recorded(EXPERIMENTS[key])
+    ours = sorted(mine, key=lambda one: one.repetitions <= SMALL)
+    return (*given[:1], *ours, *given[1:])
+
+
+@lru_cache(maxsize=64)
+def recorded(experiment: Experiment) -> tuple[Outcome, ...]:
+    """Return the runs that come with the project, the largest first."""
+    return records(experiment.key)
+
+
+@lru_cache(maxsize=64)
+def _on_record(experiment: Experiment) -> tuple[str, list[ClaimVerdict]]:
+    """Return what the record covers of the paper's table, and its verdicts."""
+    run = record(experiment.key)
+    if run is None:
+        return f"{experiment.place}: no run comes with the project.", []
+    return experiment.coverage(run), experiment.judge(run)
 
 
 def _list(key: str, own: bool) -> tuple[str, str, str]:
@@ -214,8 +232,13 @@ def _per_line(experiment: Experiment, quick: bool) -> float:
 
 def label(outcome: Outcome) -> str:
     """Return what a run is called in a list."""
-    count = "1 repetition" if outcome.repetitions == 1 else f"{outcome.repetitions} repetitions"
-    return f"{count}, seed {outcome.seed}{', ' * bool(outcome.took)}{outcome.took}"
+    return f"{outcome.size}, seed {outcome.seed}{', ' * bool(outcome.took)}{outcome.took}"
+
+
+def in_list(outcome: Outcome) -> str:
+    """Return what a run is called in the list of all, where the record says that it is one."""
+    on_record = any(outcome is one for one in recorded(EXPERIMENTS[outcome.key]))
+    return f"{'On record: ' * on_record}{label(outcome)}"
 
 
 def whole(experiment: Experiment, outcome: Outcome) -> pd.DataFrame:
@@ -236,18 +259,66 @@ def as_json(experiment: Experiment, outcome: Outcome) -> str:
 
 
 LONGEST = 20  # letters at the head of the first column
-SAID = {AGREES: "Agrees", DISAGREES: "Disagrees", UNSAID: "Too small to call", ABSENT: "No number"}
+SAID = {
+    AGREES: "Agrees",
+    EQUAL: "Equal",
+    DISAGREES: "Disagrees",
+    UNSAID: "Too small to call",
+    ABSENT: "No number",
+}
 ICONS = {
     AGREES: ":material/check:",
+    EQUAL: ":material/equal:",
     DISAGREES: ":material/close:",
     UNSAID: ":material/question_mark:",
     ABSENT: ":material/remove:",
 }
 
 
-def picture(experiment: Experiment, comparison: PaperComparison) -> None:
-    """Draw ours and the reference, one group of columns at a time."""
-    panels, place = experiment.groups(), state.current().experiment_panel
+def counts(experiment: Experiment) -> None:
+    """Draw what the records hold of the whole paper, a line per table or figure: the verdicts on
+    the paper's data, and those on stand-ins apart.
+    """
+    lines = []
+    for key in by_paper()[experiment.article]:
+        covered, verdicts = _on_record(EXPERIMENTS[key])
+        line = f"- {plain(covered)}"
+        for heading, some in by_data(verdicts):
+            line += f" {heading}: {counted(some)}." if some else ""
+        lines.append(line)
+    st.markdown("\n".join([f"**{plain(experiment.article)}, as recorded**\n", *lines]))
+
+
+def agreement(experiment: Experiment, comparison: PaperComparison) -> None:
+    """Draw ours against the published numbers, a dot per cell, where there are any."""
+    title, part = _panel(experiment)
+    if not np.isfinite(comparison.difference[:, part]).any():
+        return
+    figure = agreement_plot(comparison, part, title=title, dark=drawing.is_dark())
+    drawing.show(figure, "agreement_figure")
+    st.caption(
+        "One dot per cell, with one standard error of ours and of the reference. On the line both "
+        "are the same."
+    )
+
+
+def beside(experiment: Experiment, shown: Outcome) -> None:
+    """Draw what other runs say than the one that is shown, a line each."""
+    others = [run for run in kept(experiment.key) if run is not shown]
+    lines = [f"- {label(run)}: {counted(experiment.judge(run))}." for run in others]
+    if lines:
+        st.markdown("\n".join(["**Other runs, beside it**\n", *lines]))
+
+
+def _panel(experiment: Experiment) -> tuple[str, slice]:
+    """Return the group of columns that is looked at."""
+    panels = experiment.groups()
+    return panels[min(state.current().experiment_panel, len(panels) - 1)]
+
+
+def panels(experiment: Experiment) -> None:
+    """Draw the choice of a group of columns, where there are several."""
+    panels = experiment.groups()
     if len(panels) > 1:
         controls.field_view(
             "Measured",
@@ -259,7 +330,11 @@ def picture(experiment: Experiment, comparison: PaperComparison) -> None:
             to=lambda k: min(k, len(panels) - 1),
             label_visibility="collapsed",
         )
-    title, part = panels[min(place, len(panels) - 1)]
+
+
+def picture(experiment: Experiment, comparison: PaperComparison) -> None:
+    """Draw ours and the reference over the rows, one group of columns at a time."""
+    title, part = _panel(experiment)
     floor = experiment.floor if part.start == 0 else None
     figure = comparison_plot(
         comparison,
@@ -288,19 +363,15 @@ def claims(experiment: Experiment, outcome: Outcome) -> None:
     """Draw what the paper states, each claim with what this run says of it; what disagrees stands
     first.
     """
-    judged = experiment.judge(outcome)
-    lines = [
-        (
-            f"- {ICONS[one.answer]} **{said_of(one)}:** {plain(one.claim.sentence)}  \n  "
-            f"{plain(one.figures)}"
-        )
-        for one in judged
-    ]
-    st.markdown(
-        "\n".join(
-            [f"**What the paper states, and what this run finds: {counted(judged)}.**\n", *lines]
-        )
-    )
+    for heading, judged in by_data(experiment.judge(outcome)):
+        if judged:
+            lines = map(_line, judged)
+            st.markdown("\n".join([f"**{heading}: {counted(judged)}.**\n", *lines]))
+
+
+def _line(one: ClaimVerdict) -> str:
+    sentence = f"**{said_of(one)}:** {plain(one.claim.sentence)}"
+    return f"- {ICONS[one.answer]} {sentence}  \n  {plain(one.figures)}"
 
 
 def said_of(one: ClaimVerdict) -> str:

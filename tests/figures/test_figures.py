@@ -172,6 +172,7 @@ def every_figure(dark: bool) -> dict[str, go.Figure]:
         "comparison_plot, table": figures.comparison_plot(
             TABLE, slice(None), row_name="", ordered=False, floor=4.0, **titles
         ),
+        "agreement_plot": figures.agreement_plot(TABLE, slice(None), title="error in %", dark=dark),
         "hull_graph": figures.hull_graph(hull_model(), dark=dark),
         **{f"bound_curves, {kind}": figures.bound_curves(
             np.arange(1.0, 6), curve, x_title="n", level=4.0, kind=kind, **titles
@@ -206,6 +207,8 @@ def mark_colours(figure: go.Figure, paper: str) -> set[str]:
 
 # Every figure
 
+WITH_LEGEND = ("kernels_by_column", "comparison_plot", "agreement_plot")
+
 
 @THEMES
 def test_every_public_figure_keeps_the_house_style_and_can_be_read(dark):
@@ -221,7 +224,7 @@ def test_every_public_figure_keeps_the_house_style_and_can_be_read(dark):
         layout = figure.layout
         assert layout.paper_bgcolor == layout.plot_bgcolor == "rgba(0,0,0,0)", name
         assert layout.font.family is None, name
-        assert layout.showlegend is name.startswith(("kernels_by_column", "comparison_plot")), name
+        assert layout.showlegend is name.startswith(WITH_LEGEND), name
         assert 100 <= layout.height <= 700, name
         assert re.fullmatch(r"(?s)[A-Z].*\d.*\.", layout.meta["alt"]), name
         assert "nan" not in layout.meta["alt"], name

@@ -3,7 +3,6 @@ for is there.
 """
 
 import doctest
-import html
 import importlib
 import inspect
 import pkgutil
@@ -13,9 +12,8 @@ from pathlib import Path
 import pytest
 
 import mklcore
-from docs import hooks
+from docs import hooks, replication
 from docs.gallery_pictures import run
-from mklcore.gallery.experiments.records import record
 from mklcore.io.catalog import ESTIMATORS
 from tests.helpers.every import every
 
@@ -128,21 +126,8 @@ def test_every_page_is_in_the_navigation_and_every_picture_has_a_text():
         assert "![](" not in hooks.on_page_markdown(page.read_text(encoding="utf-8")), page
 
 
-def test_published_numbers_are_read_from_the_runs_that_come_with_the_project():
-    text = hooks.on_page_markdown((DOCS / "published.md").read_text(encoding="utf-8"))
-    assert all(f"### `{key}`: {one.paper}" in text for key, one in mklcore.EXPERIMENTS.items())
-    assert "{{" not in text
-    run = record("lp_fig3")
-    compared = mklcore.EXPERIMENTS["lp_fig3"].compare(run)
-    judged = mklcore.EXPERIMENTS["lp_fig3"].judge(run)
-    assert all(
-        f"<br>**{one.answer.capitalize()}.** {html.escape(one.figures)}" in text for one in judged
-    )
-    cells = (
-        compared.reference[0, 0],
-        run.mean[0, 0],
-        run.standard_error[0, 0],
-        compared.in_errors()[0, 0],
-    )
-    shown = [f"{value:.{digits}g}" for value, digits in zip(cells, (4, 4, 2, 2), strict=True)]
-    assert f"| {run.rows[0]} | {run.columns[0]} | {' | '.join(shown)} |" in text
+def test_the_replication_report_is_what_the_records_say():
+    text = (DOCS / "published.md").read_text(encoding="utf-8")
+    assert text == replication.report(), "write it anew: python -m docs.replication pictures"
+    for name, *_ in replication.pictured():
+        assert (DOCS / "pictures" / f"{name}.svg").stat().st_size < 150_000

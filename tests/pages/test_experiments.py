@@ -16,9 +16,15 @@ from scipy import stats
 
 import mklcore as mkl
 from mklcore.errors import DataError, ParameterError, cancellation_scope
-from mklcore.figures import comparison_plot
+from mklcore.figures import agreement_plot, comparison_plot
 from mklcore.gallery.experiments import Experiment, Outcome
-from mklcore.gallery.experiments.claims import AGREES, Check, Claim, published_answers
+from mklcore.gallery.experiments.claims import (
+    AGREES,
+    Check,
+    Claim,
+    counted,
+    published_answers,
+)
 from mklcore.gallery.experiments.records import record
 from mklcore.io.launcher import HOME
 from pages.experiments import runs
@@ -237,6 +243,23 @@ def test_ours_is_filled_the_reference_hollow_and_lines_end_where_a_series_does()
     }
 
 
+def test_dots_of_agreement_are_cells_with_both_numbers_on_axes_of_one_kind():
+    found = TINY.compare(TINY.run(4))
+    figure = agreement_plot(found, slice(0, 2), title="error in %")
+    diagonal, dots = figure.data
+    assert list(diagonal.x) == list(diagonal.y)
+    assert dots.name == "with a reference"
+    assert np.array_equal(dots.x, found.reference[:, 1])
+    assert np.array_equal(dots.y, found.ours[:, 1])
+    assert np.array_equal(dots.error_y.array, found.ours_error[:, 1])
+    assert figure.layout.xaxis.type is None
+    assert "in 2 cells" in figure.layout.meta["alt"]
+    wide = replace(TINY, numbers={"first": (np.nan, 0.1), "second": (np.nan, 11.0)})
+    figure = agreement_plot(wide.compare(found.run), slice(0, 2), title="error in %")
+    assert figure.layout.xaxis.type == figure.layout.yaxis.type == "log"
+    assert "No cell has" in agreement_plot(found, slice(0, 1), title="u").layout.meta["alt"]
+
+
 # The page
 
 
@@ -247,7 +270,7 @@ def test_every_experiment_tells_its_story_before_it_is_run(key):
     said = words(app)
     for reported in (experiment.did, experiment.source, experiment.open_points):
         assert reported in said
-    assert len(app.get("plotly_chart")) == 1
+    assert app.get("plotly_chart")
     assert not app.error
 
 
@@ -284,7 +307,7 @@ def test_a_new_experiment_needs_no_page_and_a_small_run_is_compared_and_kept(tin
         said.index(plain(sentence)) for sentence in reported
     )
     counts = "0 of 2 agree; 1 disagrees; 1 difference is too small to call"
-    assert f"**What the paper states, and what this run finds: {counts}.**" in said
+    assert f"**What the paper states, on its data: {counts}.**" in said
     assert plain("Why: Nobody measured it.") in said
     shown = app.dataframe[0].value
     assert shown["ours"].tolist() == [float(v) for v in tiny.compare(found[0]).ours.ravel()]
@@ -301,6 +324,29 @@ def test_a_new_experiment_needs_no_page_and_a_small_run_is_compared_and_kept(tin
         runs.SMALL + 1,
         runs.SMALL,
     ]
+
+
+def test_a_small_run_stands_beside_the_record_and_never_replaces_it():
+    experiment = mkl.EXPERIMENTS["greedy_rate"]
+    kept = record("greedy_rate")
+    small = replace(kept, samples=kept.samples[:, :2], quick=True)
+    for run in (small, kept):  # the second is of the record's own size and seed
+        runs.keep(run)
+        app = page(experiment="greedy_rate")
+        said = words(app)
+        assert app.selectbox[0].value.to_json() == kept.to_json()
+        assert app.selectbox[0].options[0] == f"On record: {runs.label(kept)}"
+        assert f"- {runs.label(run)}: {counted(experiment.judge(run))}." in said
+    assert "**Jin, Yang, Mahdavi (2013), as recorded**" in said
+    assert plain(experiment.coverage(kept)) in said
+    work.WORK.clear()
+
+
+def test_the_first_picture_is_ours_against_theirs_where_both_have_numbers():
+    for key, both in (("hkl_table2", True), ("hkl_fig2", False)):
+        app = page(experiment=key)
+        assert len(app.get("plotly_chart")) == 1 + both
+        assert ("On the line both are the same" in words(app)) is both
 
 
 def test_what_was_found_survives_a_restart(tiny, monkeypatch, tmp_path):

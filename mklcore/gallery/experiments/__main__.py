@@ -116,7 +116,7 @@ def _reported(experiment: Experiment, found: Outcome) -> Iterable[str]:
     yield ", ".join(filter(None, size))
     yield "\t".join([experiment.row_name, *found.columns])
     for i, row in enumerate(found.rows):
-        yield "\t".join([row, *(_cell(compared, i, j) for j in range(len(found.columns)))])
+        yield "\t".join([row, *(cell(compared, i, j) for j in range(len(found.columns)))])
     judged = experiment.judge(found)
     yield experiment.coverage(found)
     for heading, verdicts in by_data(judged):
@@ -137,7 +137,8 @@ def _reported(experiment: Experiment, found: Outcome) -> Iterable[str]:
     yield f"What differs: {experiment.open_points}"
 
 
-def _cell(compared: PaperComparison, i: int, j: int) -> str:
+def cell(compared: PaperComparison, i: int, j: int) -> str:
+    """Ours with its standard error, and the published number in brackets: "12.3±0.4 (12.1)"."""
     ours = compared.ours[i, j]
     error = compared.ours_error[i, j]
     reference = compared.reference[i, j]

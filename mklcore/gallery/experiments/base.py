@@ -273,8 +273,9 @@ class Experiment:
         verdicts = [claim.judge(self.compare(self._kind(outcome, False))) for claim in self.claims]
         made = self.compare(self._kind(outcome, True))
         for place, one in enumerate(verdicts):
-            if one.answer == ABSENT:
-                verdicts[place] = one.claim.judge(made)._replace(stand_in=bool(made.rows))
+            other = one.claim.judge(made) if one.answer == ABSENT else one
+            if other.answer != one.answer:
+                verdicts[place] = other._replace(stand_in=True)
         return sorted(verdicts, key=lambda one: ANSWERS.index(one.answer))
 
     def is_stand_in(self, row: str) -> bool:
