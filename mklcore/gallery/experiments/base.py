@@ -285,8 +285,8 @@ class Experiment:
     def covered(self, outcome: Outcome | None) -> tuple[int, int]:
         """How many rows of the paper were measured on its data and at its size, and of how many."""
         own = [row for row in self.rows if not self.is_stand_in(row)]
-        full = outcome is not None and not outcome.quick
-        return sum(full and row in outcome.rows for row in own), len(own)
+        measured = () if outcome is None or outcome.quick else outcome.rows
+        return sum(row in measured for row in own), len(own)
 
     def coverage(self, outcome: Outcome) -> str:
         """What a run covers of the paper's table, and how its method does there: "Table 1: 19 of

@@ -65,7 +65,8 @@ class Outcome:
     @property
     def counts(self) -> Indices:
         """How often each cell was measured, (rows, columns)."""
-        return np.isfinite(self.samples).sum(axis=1)
+        counts: Indices = np.isfinite(self.samples).sum(axis=1)
+        return counts
 
     @property
     def size(self) -> str:
