@@ -9,15 +9,17 @@ Chromium.
 from __future__ import annotations
 
 import html
+import json
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from urllib.parse import unquote
 
 import numpy as np
 from plotly.offline import get_plotlyjs
 
 from benchmarks.serving import chromium
-from docs.pictures import write
+from docs.gallery_pictures import DRAW
 from mklcore.figures import agreement_plot
 from mklcore.gallery.experiments import EXPERIMENTS, Experiment, Outcome
 from mklcore.gallery.experiments.__main__ import cell
@@ -218,7 +220,10 @@ def draw() -> None:
         page.add_script_tag(content=get_plotlyjs())
         for name, experiment, run in pictured():
             title, part = experiment.groups()[0]
-            write(page, name, agreement_plot(experiment.compare(run), part, title=title))
+            figure = agreement_plot(experiment.compare(run), part, title=title)
+            drawing = page.evaluate(DRAW, json.loads(figure.to_json()))
+            picture = unquote(drawing.split(",", 1)[1])
+            (HERE / "pictures" / f"{name}.svg").write_text(picture, encoding="utf-8")
 
 
 if __name__ == "__main__":

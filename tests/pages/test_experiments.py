@@ -337,7 +337,7 @@ def test_a_small_run_stands_beside_the_record_and_never_replaces_it():
         assert app.selectbox[0].value.to_json() == kept.to_json()
         assert app.selectbox[0].options[0] == f"On record: {runs.label(kept)}"
         assert f"- {runs.label(run)}: {counted(experiment.judge(run))}." in said
-    assert "**Jin, Yang, Mahdavi (2013), as recorded**" in said
+    assert f"**{plain('Jin, Yang, Mahdavi (2013)')}, as recorded**" in said
     assert plain(experiment.coverage(kept)) in said
     work.WORK.clear()
 
