@@ -32,7 +32,7 @@ def view(found: Exploration, table: Dataset, asked: Params) -> None:
     costs = (params.cost_false, params.cost_missed)
     steps = errors.steps(errors.cheapest(*costs), params.threshold or USUAL)
     name = (asked, costs, len(steps))
-    players.listen_threshold(steps, name)
+    players.listen_threshold(steps.tolist(), name)
     params = state.current()
     if params.of(*ANSWER) != asked:
         state.rerun()
