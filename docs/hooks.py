@@ -20,6 +20,8 @@ from mklcore.gallery.lessons import LESSONS
 from mklcore.io.catalog import ESTIMATORS, Control
 
 GALLERY = Path(__file__).parent / "gallery"
+CODE = re.compile(r"(```.*?```|`[^`\n]*`)", re.DOTALL)
+MATHEMATICS = re.compile(r"\$\$(?P<block>.+?)\$\$|\$(?P<line>[^$]+?)\$", re.DOTALL)
 ASKED = re.compile(r"^\{\{ (\w+) (\w+) \}\}$", re.MULTILINE)
 
 
@@ -100,5 +102,15 @@ ANSWERS: dict[str, Callable[[str], str]] = {
 
 
 def on_page_markdown(markdown: str, **_: object) -> str:
-    """Fill in what a page asks the library for."""
-    return ASKED.sub(lambda asked: ANSWERS[asked[1]](asked[2]), markdown)
+    """Fill in what a page asks the library for, and write its mathematics as MathML."""
+    filled = ASKED.sub(lambda asked: ANSWERS[asked[1]](asked[2]), markdown)
+    parts = CODE.split(filled)
+    parts[::2] = [MATHEMATICS.sub(_mathematics, words) for words in parts[::2]]
+    return "".join(parts)
+
+
+def _mathematics(found: re.Match[str]) -> str:
+    """A formula of a page, in a line of its own or among words."""
+    if found["block"] is not None:
+        return f"<p>{convert(found['block'].strip(), display='block')}</p>"
+    return f"<span>{convert(found['line'])}</span>"  # else a line that begins with it is a block

@@ -123,7 +123,12 @@ def test_every_page_is_in_the_navigation_and_every_picture_has_a_text():
     menu = (DOCS.parent / "mkdocs.yml").read_text(encoding="utf-8").split("\nnav:\n")[1]
     assert [str(page) for page in PAGES if page.relative_to(DOCS).as_posix() not in menu] == []
     for page in PAGES:
-        assert "![](" not in hooks.on_page_markdown(page.read_text(encoding="utf-8")), page
+        filled = hooks.on_page_markdown(page.read_text(encoding="utf-8"))
+        assert "![](" not in filled, page
+        formulas = re.findall(r"<math.*?</math>", filled, re.DOTALL)
+        assert [one for one in formulas if "\\" in one] == [], page  # all of it was understood
+        words = re.sub(r"```.*?```|`[^`\n]*`", "", filled, flags=re.DOTALL)
+        assert "$" not in words, page
 
 
 def test_the_replication_report_is_what_the_records_say():
