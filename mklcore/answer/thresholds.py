@@ -204,15 +204,22 @@ class ErrorsByThreshold:
         least = self.cheapest(false_positive, false_negative)
         own, usual = self.costs(false_positive, false_negative, [least, USUAL])
         said = (
-            f"On these rows the threshold {style.number(least)} is cheapest, "
-            f"{style.number(float(own))} a row; 0 costs {style.number(float(usual))}."
+            f"On these rows 0, the usual threshold, is cheapest: {style.number(float(own))} a row."
         )
+        if least != USUAL:
+            said = (
+                f"On these rows the threshold {style.number(least)} is cheapest, "
+                f"{style.number(float(own))} a row; 0 costs {style.number(float(usual))}."
+            )
         elsewhere = self.cost_elsewhere(false_positive, false_negative)
         if elsewhere is None:
             return f"{said} They are too few to tell what it costs on others."
+        outlook = "expect about that of new rows"
+        if not self.held_out:
+            outlook = "new rows may cost more, for these have also chosen the model"
         return (
             f"{said} Chosen by four fifths of them and tried on the rest, the cheapest threshold "
-            f"costs {style.number(elsewhere)} a row: expect about that of new rows."
+            f"costs {style.number(elsewhere)} a row: {outlook}."
         )
 
     @property

@@ -39,7 +39,8 @@ def test_the_cheapest_threshold_is_chosen_and_its_cost_is_told_from_that_of_othe
     assert found.costs(1, 5, least)[0] == min(every_cut)
     assert found.cheapest(5, 1) > least
     assert found.cost_elsewhere(1, 5) > found.costs(1, 5, least)[0]
-    assert "costs 0." in found.advice(1, 5)
+    assert "expect about that of new rows" in found.advice(1, 5)
+    assert "also chosen the model" in errors(200, held_out=False).advice(1, 5)
     few = ErrorsByThreshold(("no", "yes"), np.arange(6.0), np.arange(6) > 3)
     assert few.cost_elsewhere() is None
     assert "too few to tell" in few.advice()
