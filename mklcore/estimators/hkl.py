@@ -304,7 +304,7 @@ class _HKLBase(KernelEstimator):
                 if inner.omega > 0
                 else 0.0 * zeta
             )
-            own = zeta * np.sqrt(inner.answer.forms)
+            own = zeta * np.sqrt(inner.machine.quadratic_forms)
             tables[:, k, [place[node] for node in part.nodes]] = zeta, eta, inner.norms, own
             for node, share in part.sources.items():
                 if node not in hull:
@@ -328,7 +328,7 @@ class _HKLBase(KernelEstimator):
         self.beta_ = None if inner is None else inner.T * self.weights_
         self.n_dag_kernels_ = order.size
         self.n_visited_, self.n_visited_on_path_ = (
-            max(getattr(p, n) for p in parts) for n in ("looked_at", "ever")
+            max(getattr(p, n) for p in parts) for n in ("visited", "visited_on_path")
         )
         self.certified_ = self.status_ is Status.CONVERGED
         alone = len(nodes) == 1 and self.graph is None

@@ -1,9 +1,12 @@
-"""What hierarchical kernel learning is compared with: four models on the same grid of kernels.
+"""Four models on the same grid of kernels, to compare hierarchical kernel learning with.
 
-    hkl_l2           1/2n ||y - K a - b||^2 + lam/2 a'K a, K = sum_v K_v = prod_i sum_j K_ij: every kernel, no selection
-    hkl_greedy       add argmax a_t / tr K_t among the sources of the complement, fit with equal weights, repeat
+    hkl_l2           1/2n ||y - K a - b||^2 + lam/2 a'K a,  K = sum_v K_v = prod_i sum_j K_ij:
+                     every kernel, no selection
+    hkl_greedy       add argmax a_t / tr K_t among the sources of the complement, fit with equal
+                     weights, repeat
     hkl_lasso_alpha  1/2n ||y - K a - b||^2 + lam ||a||_1: few rows instead of few kernels
-    hkl_flat_mkl     lp-norm MKL at p = 1 on the p sums K_i = sum_{j >= 1} K_ij: selection without interactions
+    hkl_flat_mkl     lp-norm MKL at p = 1 on the p sums K_i = sum_{j >= 1} K_ij: selection without
+                     interactions
 
 Source: Bach (2008), section 5; specification, section 8 (the number of greedy kernels is chosen on
 validation rows).
@@ -33,35 +36,36 @@ from mklcore.problem.penalties import LpNorm
 
 _LASSO_STEPS = 100_000
 _LASSO_TOL = 1e-6
-# filters are the process's: who changes them two at a time leaves the other's behind
-_ONE_FILTER = threading.Lock()
+# Warning filters belong to the process: two threads that change them together would not restore
+# them.
+_FILTER_LOCK = threading.Lock()
 
 
 class FullKernel:
-    """The sum of all kernels of a grid, K = prod_i sum_j B^(-2j) K_ij, over ``size``: made once,
-    for every lam.
+    """The sum of all kernels of a grid, K = prod_i sum_j B^(-2j) K_ij, for every lam.
 
-    ``depth_weight`` B: 1 for the plain sum, which is nearly diagonal where p is large; above 1 a
-    product of |v| factors is as dear as under the prices d_v = B^|v| of hierarchical kernel
-    learning. ``size`` is the mean diagonal of K, centred, where ``scaled``, else 1; ``gram`` (n,
-    n).
+    ``depth_weight`` B is 1 for the plain sum, which is nearly diagonal where p is large. With B > 1
+    a product of |v| factors costs as much as under the weights d_v = B^|v| of hierarchical kernel
+    learning. K is divided by ``size``: the mean diagonal of the centred sum where ``scaled``, else
+    1. ``gram`` is K (n, n).
     """
 
     def __init__(self, design: Design, depth_weight: float = 1.0, scaled: bool = False) -> None:
         check_positive(depth_weight=depth_weight)
         self.design = design
-        self.shares = np.array([float(depth_weight) ** (-2.0 * j) for j in range(design.q + 1)])
+        self.shares = float(depth_weight) ** (-2.0 * np.arange(design.q + 1))
         self.gram = design.values.full_gram(self.shares)
         self.size = 1.0
-        spread = float(np.trace(self.gram) / design.n - self.gram.mean())
-        if scaled and spread > 0:
-            self.gram = self.gram / spread
-            self.size = spread
+        variance = float(np.trace(self.gram) / design.n - self.gram.mean())
+        if scaled and variance > 0:
+            self.gram = self.gram / variance
+            self.size = variance
         self._last: tuple[Any, Array] | None = None
 
     def cross(self, X: Any) -> Array:
-        """K between new rows X (m, p) and the training rows, (m, n); kept until other rows are
-        asked for.
+        """K between new rows X (m, p) and the training rows, (m, n).
+
+        The last result is saved, because many models predict the same rows.
         """
         if self._last is None or self._last[0] is not X:
             self._last = X, self.design.cross(X).full_gram(self.shares) / self.size
@@ -70,9 +74,7 @@ class FullKernel:
 
 @dataclass(frozen=True, eq=False)
 class FullKernelModel:
-    """f = K(., training) dual + b, K the sum of all ``kernel``s; ``dual`` (n,), ``objective`` of
-    its own problem.
-    """
+    """f = K(., training) dual + b with the full ``kernel`` K, and its ``objective``."""
 
     name: str
     kernel: FullKernel
@@ -87,8 +89,9 @@ class FullKernelModel:
 
 @dataclass(frozen=True, eq=False)
 class GreedyModel:
-    """The greedy path: ``order`` nodes (levels) by entry; ``duals`` (s, n), ``intercepts``,
-    ``objectives`` (s,) after each.
+    """The greedy path of s models: ``nodes`` by entry, and of every model what follows.
+
+    ``duals`` (s, n), ``intercepts`` (s,) and ``objectives`` (s,).
     """
 
     name: str
@@ -100,6 +103,7 @@ class GreedyModel:
 
     @property
     def order(self) -> tuple[tuple[int, ...], ...]:
+        """The levels of the nodes, by entry."""
         return tuple(map(self.design.order.key, self.nodes))
 
     def predict(self, X: Any, size: int | None = None) -> Array:
@@ -111,15 +115,15 @@ class GreedyModel:
             )
         rows = self.design.cross(X)
         dual = self.duals[size - 1]
-        values = sum((rows.product(v, dual) for v in self.nodes[:size]), np.zeros(rows.size))
-        return values + float(self.intercepts[size - 1])
+        values = np.full(rows.size, self.intercepts[size - 1])
+        for node in self.nodes[:size]:
+            values += rows.product(node, dual)
+        return values
 
 
 @dataclass(frozen=True, eq=False)
 class FlatModel:
-    """f = sum_i weights_i K_i(., training) dual + b over variables: ``weights`` (p,), ``dual``
-    (n,), with its certificate.
-    """
+    """f = sum_i weights_i K_i(., training) dual + b over the p variables, with its certificate."""
 
     name: str
     design: Design
@@ -132,10 +136,11 @@ class FlatModel:
     def predict(self, X: Any) -> Array:
         """Decision values (m,) at new rows X (m, p)."""
         rows = self.design.cross(X)
-        used = np.flatnonzero(self.weights)
-        above_zero = np.sign(np.arange(self.design.q + 1.0))
-        parts = (self.weights[i] * (rows.weighed(int(i), above_zero) @ self.dual) for i in used)
-        return self.intercept + sum(parts, np.zeros(rows.size))
+        values = np.full(rows.size, self.intercept)
+        for i in map(int, np.flatnonzero(self.weights)):
+            gram = rows.weighted_levels(i, _above_zero(self.design))
+            values += self.weights[i] * (gram @ self.dual)
+        return values
 
 
 @documented
@@ -153,9 +158,9 @@ def hkl_l2(
 
         min_{f, b}  (1/n) sum_i l(y_i, f(x_i) + b) + lam/2 ||f||^2,   K = prod_i sum_j B^(-2j) K_ij
 
-    ``X`` (n, p), a ``Design`` or a ``FullKernel``, which serves many lams; ``y`` (n,) (labels -1 /
-    +1 for hinge and logistic); ``options`` as in ``Design``. K grows like a number to the power p,
-    and with it the lam that matters: ``FullKernel`` scales and weighs it.
+    ``X`` is a table (n, p), a ``Design``, or a ``FullKernel``, which serves many lams; ``y`` (n,)
+    holds labels -1 / +1 for hinge and logistic; ``options`` are those of ``Design``. K grows like a
+    number to the power p, and the lams that matter grow with it; ``FullKernel`` can scale K.
 
     Returns
     -------
@@ -181,8 +186,9 @@ def hkl_lasso_alpha(
     fit_intercept: bool = True,
     **options: Any,
 ) -> FullKernelModel:
-    """Few support rows instead of few kernels: min 1/2n ||y - K a - b||^2 + lam ||a||_1 with the
-    full kernel K.
+    """Few support rows instead of few kernels: the lasso on the columns of the full kernel K.
+
+        min_{a, b}  1/2n ||y - K a - b||^2 + lam ||a||_1
 
     Returns
     -------
@@ -194,7 +200,7 @@ def hkl_lasso_alpha(
 
     kernel, task, centre = _full_problem(X, y, lam, basis, "squared", fit_intercept, options)
     K = kernel.gram
-    # With K'K a coefficient that does not move costs one look, not a product with a column.
+    # With K'K a coefficient that does not move costs one comparison, not a product with a column.
     lasso = Lasso(
         alpha=lam,
         precompute=True,
@@ -202,19 +208,20 @@ def hkl_lasso_alpha(
         max_iter=_LASSO_STEPS,
         tol=_LASSO_TOL,
     )
-    with _ONE_FILTER, warnings.catch_warnings():
+    with _FILTER_LOCK, warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         lasso.fit(K, task.y)
-    # what scikit-learn measures its gap by
+    # scikit-learn measures its gap relative to this.
     power = float(np.var(task.y) if fit_intercept else np.mean(task.y**2))
-    if lasso.n_iter_ >= _LASSO_STEPS and lasso.dual_gap_ > _LASSO_TOL * power:
+    allowed = _LASSO_TOL * power
+    if lasso.n_iter_ >= _LASSO_STEPS and lasso.dual_gap_ > allowed:
         warn_short(
             f"lasso-alpha stopped after {_LASSO_STEPS:,} steps with a duality gap of "
-            f"{lasso.dual_gap_:.1e}, where {_LASSO_TOL * power:.1e} was asked for; raise "
-            "lam."
+            f"{lasso.dual_gap_:.1e}, where at most {allowed:.1e} is allowed; raise lam."
         )
     residual = task.y - K @ lasso.coef_ - lasso.intercept_
-    objective = 0.5 * float(np.mean(residual**2)) + lam * float(np.abs(lasso.coef_).sum())
+    norm = float(np.abs(lasso.coef_).sum())
+    objective = 0.5 * float(np.mean(residual**2)) + lam * norm
     return FullKernelModel(
         "lasso-alpha", kernel, lasso.coef_, float(lasso.intercept_) + centre, objective
     )
@@ -232,10 +239,10 @@ def hkl_greedy(
     fit_intercept: bool = True,
     **options: Any,
 ) -> GreedyModel:
-    """Grow a hull greedily, all kernels with weight one: every size from 1 to ``n_kernels`` is
-    kept.
+    """Grow a hull greedily, with weight one for all kernels.
 
-    The next node is argmax a'K_t a / tr(K_t centred) among the sources of the complement.
+    The next node is argmax a'K_t a / tr(K_t centred) among the sources of the complement. The
+    models of every size from 1 to ``n_kernels`` are returned.
 
     Returns
     -------
@@ -245,24 +252,25 @@ def hkl_greedy(
     check_whole("n_kernels", n_kernels)
     design, task, centre = _problem(X, y, lam, basis, loss, fit_intercept, options)
     hull = Hull(design.order)
+    warm = None
     duals: list[Array] = []
     intercepts: list[float] = []
     objectives: list[float] = []
     while True:
         nodes = hull.nodes
-        found = machine_for(design, task, nodes).solve(
-            np.ones(len(nodes)), duals[-1] if duals else None, 1e-8
-        )
-        duals.append(found.dual)
-        intercepts.append(found.intercept + centre)
-        objectives.append(task.primal(found.decision, found.intercept, float(found.forms.sum())))
+        machine = machine_for(design, task, nodes)
+        point = machine.solve(np.ones(len(nodes)), warm, 1e-8)
+        warm = point.dual
+        squared_norm = float(point.quadratic_forms.sum())
+        duals.append(point.dual)
+        intercepts.append(point.intercept + centre)
+        objectives.append(task.primal(point.decision, point.intercept, squared_norm))
         if len(nodes) >= n_kernels or not hull.sources:
             break
         sources = sorted(hull.sources)
-        spread = np.array([_centred_trace(design, node) for node in sources])
-        gains = np.divide(
-            design.forms(sources, found.dual), spread, out=np.zeros(spread.size), where=spread > 0
-        )
+        traces = np.array([_centred_trace(design, node) for node in sources])
+        forms = design.quadratic_forms(sources, point.dual)
+        gains = np.divide(forms, traces, out=np.zeros(traces.size), where=traces > 0)
         hull.add([sources[int(np.argmax(gains))]])
     return GreedyModel(
         "greedy", design, tuple(nodes), np.array(duals), np.array(intercepts), np.array(objectives)
@@ -281,10 +289,9 @@ def hkl_flat_mkl(
     tol: float = 1e-3,
     **options: Any,
 ) -> FlatModel:
-    """Sparse MKL over the p variables, no interactions: min (1/n) sum l + lam/2 (sum_i ||f_i||)^2,
-    K_i = sum_{j>=1} K_ij.
+    """Sparse MKL over the p variables, without interactions, certified to ``tol``.
 
-    Certified to ``tol`` as every lp-norm fit.
+        min  (1/n) sum l + lam/2 (sum_i ||f_i||)^2,   K_i = sum_{j>=1} K_ij
 
     Returns
     -------
@@ -299,8 +306,8 @@ def hkl_flat_mkl(
             f"memory_mb={design.memory_mb:g}. Raise memory_mb or use fewer rows."
         )
     K = np.empty((design.p, design.n, design.n))
-    for i in range(design.p):  # a stack of a list would be there twice
-        K[i] = design.values.weighed(i, np.sign(np.arange(design.q + 1.0)))
+    for i in range(design.p):
+        K[i] = design.values.weighted_levels(i, _above_zero(design))
     fit = fit_weighted(K, task.y, task.C, task.loss, LpNorm(1.0), fit_intercept, tol=tol)
     gap = float("nan") if fit.relative_gap is None else fit.relative_gap
     return FlatModel(
@@ -323,9 +330,12 @@ def _full_problem(
     fit_intercept: bool,
     options: dict[str, Any],
 ) -> tuple[FullKernel, HullTask, float]:
-    rows = X.design if isinstance(X, FullKernel) else X
-    design, task, centre = _problem(rows, y, lam, basis, loss, fit_intercept, options)
-    return X if isinstance(X, FullKernel) else FullKernel(design), task, centre
+    """The full kernel, and the problem as ``_problem`` gives it."""
+    if isinstance(X, FullKernel):
+        _, task, centre = _problem(X.design, y, lam, basis, loss, fit_intercept, options)
+        return X, task, centre
+    design, task, centre = _problem(X, y, lam, basis, loss, fit_intercept, options)
+    return FullKernel(design), task, centre
 
 
 def _problem(
@@ -337,14 +347,12 @@ def _problem(
     fit_intercept: bool,
     options: dict[str, Any],
 ) -> tuple[Design, HullTask, float]:
-    """The kernels, the target without its centre, and the centre, which every model adds to its
-    intercept.
-    """
+    """The kernels, the target without its centre, and the centre, to be added to intercepts."""
     check_positive(lam=lam)
     if isinstance(X, Design) and (options or basis is not None):
         raise ParameterError(
             "A Design already has its basis and options; got "
-            f"{', '.join(options) or 'basis'} beside it. Make another Design."
+            f"{', '.join(options) or 'basis'} as well. Make another Design."
         )
     design = X if isinstance(X, Design) else Design(np.asarray(X, dtype=float), basis, **options)
     target = np.asarray(y, dtype=float)
@@ -354,6 +362,13 @@ def _problem(
         )
     centre = centre_of(make_loss(loss), target, fit_intercept)
     return design, HullTask(target - centre, make_loss(loss), float(lam), fit_intercept), centre
+
+
+def _above_zero(design: Design) -> Array:
+    """Shares of one for all levels but level 0."""
+    shares = np.ones(design.q + 1)
+    shares[0] = 0.0
+    return shares
 
 
 def _centred_trace(design: Design, node: Node) -> float:

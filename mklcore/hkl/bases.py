@@ -1,11 +1,11 @@
-"""One-dimensional kernels by level: what a node multiplies.
+"""One-dimensional kernels by level, whose products are the kernels of a grid.
 
 A basis gives every variable q + 1 kernels k_0 .. k_q; the kernel of node v is prod_i k_{i, v_i}. A
 level is a column (a kernel of rank one, k(x, z) = f(x) f(z)) or a whole block. ``parts`` computes
-both for training and for new values.
+both, for training values and for new ones.
 
-Source: Bach (2008), section 2.1 and 5; specification, section 5 (the Gaussian series with the
-constant the paper omits).
+Source: Bach (2008), sections 2.1 and 5; specification, section 5 (the Gaussian series with the
+constant that the paper omits).
 """
 
 from __future__ import annotations
@@ -21,15 +21,18 @@ from mklcore.errors import ParameterError
 from mklcore.parameters import check_positive, check_whole
 
 _MOST_LEVELS = 60
-# b sd(||x||^2), the spread of the logarithm of all bumps together, where b is chosen from the rows
-_LEVELLED = 0.1
-_TERMS = 60  # of the remainder of the Gaussian series, where it is summed: below
-_SHORT = 0.2  # this ratio of neighbouring terms; above it the remainder is subtracted
+_BUMP_SPREAD = 0.1  # b sd(||x||^2) where b is chosen from the rows
+# Where neighbouring terms of the Gaussian series have a ratio below _SUMMED_BELOW, the remainder is
+# the sum of its first _REMAINDER_TERMS terms; otherwise it is the kernel minus the leading terms.
+_SUMMED_BELOW = 0.2
+_REMAINDER_TERMS = 60
 _SMALLEST_SHARE = 1e-12  # an eigenvalue below this share of the largest is rounding
+_SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+_SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 
 class Basis(Protocol):
-    """The interface of a basis: ``q`` the highest level, ``key`` and ``label`` for people."""
+    """The interface of a basis: its highest level ``q``, and a ``key`` and ``label`` to name it."""
 
     key: ClassVar[str]
     label: ClassVar[str]
@@ -38,35 +41,20 @@ class Basis(Protocol):
     def q(self) -> int: ...
 
     def fit(self, x: Array) -> Any:
-        """What has to be remembered of the training values (n,) of one variable; None for most."""
+        """Return what to remember of the training values (n,) of one variable; often None."""
 
     def parts(self, state: Any, new: Array, x: Array) -> list[Array]:
-        """The q + 1 levels at ``new`` (m,): a column (m,), or a block (m, n) against the training
-        values ``x`` (n,).
+        """Compute the q + 1 levels at ``new`` (m,).
+
+        A level is a column (m,), or a block (m, n) against the training values ``x`` (n,).
         """
 
     def level_name(self, name: str, level: int) -> str:
-        """How the level of a variable called ``name`` is written."""
+        """Write the level of the variable called ``name``."""
 
 
-_SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
-_SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
-
-
-def hermite_functions(x: Array, count: int) -> list[Array]:
-    """H_k(x) / sqrt(2^k k!) for k = 0 .. count - 1 (physicists' polynomials), by a recurrence that
-    does not overflow.
-    """
-    found = [np.ones_like(x), math.sqrt(2.0) * x]
-    for k in range(1, count - 1):
-        found.append(
-            x * math.sqrt(2.0 / (k + 1)) * found[k] - math.sqrt(k / (k + 1)) * found[k - 1]
-        )
-    return found[:count]
-
-
-class _Levels:
-    """Nothing is remembered of the training values, and the level is written as an index."""
+class _IndexedLevels:
+    """A basis that remembers nothing of the training values and writes its levels as indices."""
 
     def fit(self, x: Array) -> Any:
         return None
@@ -76,7 +64,7 @@ class _Levels:
 
 
 @dataclass(frozen=True)
-class PolynomialBasis(_Levels):
+class PolynomialBasis(_IndexedLevels):
     """Monomials: k_j(x, z) = binom(q, j) (x z)^j, j = 0 .. degree. They add up to (1 + x z)^degree.
 
     Parameters
@@ -97,14 +85,33 @@ class PolynomialBasis(_Levels):
         return self.degree
 
     def parts(self, state: Any, new: Array, x: Array) -> list[Array]:
-        return [math.sqrt(math.comb(self.degree, j)) * new**j for j in range(self.degree + 1)]
+        levels = range(self.degree + 1)
+        return [math.sqrt(math.comb(self.degree, j)) * new**j for j in levels]
 
     def level_name(self, name: str, level: int) -> str:
         return name if level == 1 else f"{name}{str(level).translate(_SUPERSCRIPTS)}"
 
 
-def _decay(b: float, sigma2: float) -> tuple[float, float, float]:
-    """a, c and b / A, the ratio of neighbouring eigenvalues of the series."""
+def _gaussian(new: Array, x: Array, b: float) -> Array:
+    """The block exp(-b (x - z)^2) (m, n) between new and training values."""
+    kernel: Array = np.exp(-b * (new[:, None] - x) ** 2)
+    return kernel
+
+
+def _hermite_functions(x: Array, count: int) -> list[Array]:
+    """H_k(x) / sqrt(2^k k!) for k < ``count``, with the physicists' polynomials H_k.
+
+    The recurrence does not overflow.
+    """
+    functions = [np.ones_like(x), math.sqrt(2.0) * x]
+    for k in range(1, count - 1):
+        rising = x * math.sqrt(2.0 / (k + 1)) * functions[k]
+        functions.append(rising - math.sqrt(k / (k + 1)) * functions[k - 1])
+    return functions[:count]
+
+
+def _series_constants(b: float, sigma2: float) -> tuple[float, float, float]:
+    """The constants a, c and b / A of the series; the last is the ratio of its eigenvalues."""
     a = 1.0 / (4.0 * sigma2)
     c = math.sqrt(a * a + 2.0 * a * b)
     return a, c, b / (a + b + c)
@@ -116,33 +123,30 @@ def gaussian_series(x: Array, count: int, b: float, sigma2: float) -> list[Array
     a = 1 / (4 sigma2), c = sqrt(a^2 + 2 a b), A = a + b + c,
     phi_k(x) = (1 - (b/A)^2)^(1/4) sqrt((b/A)^k / (2^k k!)) exp(-(b/A)(a + c) x^2) H_k(sqrt(2c) x)
     """
-    a, c, ratio = _decay(b, sigma2)
+    a, c, ratio = _series_constants(b, sigma2)
     bump = (1.0 - ratio**2) ** 0.25 * np.exp(-ratio * (a + c) * x**2)
-    return [
-        ratio ** (k / 2) * bump * h
-        for k, h in enumerate(hermite_functions(math.sqrt(2.0 * c) * x, count))
-    ]
+    functions = _hermite_functions(math.sqrt(2.0 * c) * x, count)
+    return [ratio ** (k / 2) * bump * function for k, function in enumerate(functions)]
 
 
 @dataclass(frozen=True)
-class GaussianBasis(_Levels):
-    """exp(-b (x - z)^2) cut into the first q terms of its Hermite series and the remainder: q + 1
-    kernels.
+class GaussianBasis(_IndexedLevels):
+    """The Gaussian kernel exp(-b (x - z)^2), cut into q terms of its series and a remainder.
 
-    ``sigma2`` is the variance of the inputs the series is adapted to (1 after standardising). Level
-    0 is a bump, about exp(-b x^2), not a constant, and every node is multiplied by it in every
-    variable it does not touch: over p variables exp(-b ||x||^2), whose logarithm varies over the
-    rows by b sd(||x||^2), sd = sqrt(2 p) for independent normal columns. Where that is much above 1
-    a few rows near the middle are all that any kernel sees. ``b`` None chooses b = 0.1 /
-    sd(||x||^2) from the training rows: the bumps are level, and the higher levels still bend.
+    The series is adapted to inputs of variance ``sigma2`` (1 after standardising). Level 0 is a
+    bump, about exp(-b x^2), not a constant, and it multiplies a node in every variable that the
+    node does not touch: over p variables exp(-b ||x||^2). The logarithm of this product varies over
+    the rows by b sd(||x||^2), where sd = sqrt(2 p) for independent normal columns. If that is much
+    above 1, every kernel sees only the rows near the middle. With ``b`` None, b = 0.1 / sd(||x||^2)
+    is chosen from the training rows: the bumps are then level, and the higher levels still bend.
 
     Parameters
     ----------
     q : int, default 3
         Number of terms of the series, from 1.
     b : float or None, default None
-        Decay of the kernel, > 0; None for a tenth over the spread of the squared lengths of the
-        rows.
+        Decay of the kernel, > 0; None for a tenth divided by the spread of the squared lengths of
+        the rows.
     sigma2 : float, default 1.0
         Variance of the inputs that the series is adapted to.
     """
@@ -160,37 +164,38 @@ class GaussianBasis(_Levels):
         check_positive(sigma2=self.sigma2)
 
     def scaled_to(self, X: Array) -> GaussianBasis:
-        """This basis with ``b`` chosen from rows ``X`` (n, p) as they enter the series, where it is
-        None.
-        """
+        """This basis with a ``b`` of None replaced by the one for the standardised rows (n, p)."""
         if self.b is not None:
             return self
         spread = float(np.sum(X**2, axis=1).std())
-        return replace(self, b=_LEVELLED / spread if spread > 0 else _LEVELLED)
+        return replace(self, b=_BUMP_SPREAD / spread if spread > 0 else _BUMP_SPREAD)
 
     def parts(self, state: Any, new: Array, x: Array) -> list[Array]:
         if self.b is None:
             raise ParameterError(
-                "b is None, to be chosen from all columns: call scaled_to(X) first, or "
+                "b is None, so it must be chosen from all columns: call scaled_to(X) first, or "
                 "give a number."
             )
-        summed = _decay(self.b, self.sigma2)[2] < _SHORT
-        count = self.q + _TERMS if summed else self.q
-        ours, theirs = (gaussian_series(v, count, self.b, self.sigma2) for v in (new, x))
-        if summed:  # positive terms only: at a small b subtracting would leave nothing but rounding
-            remainder = np.column_stack(ours[self.q :]) @ np.column_stack(theirs[self.q :]).T
-            return [*ours[: self.q], remainder]
-        remainder = np.exp(-self.b * (new[:, None] - x[None, :]) ** 2)
-        for left, right in zip(ours, theirs, strict=True):
-            remainder -= left[:, None] * right[None, :]
-        return [*ours, remainder]
+        ratio = _series_constants(self.b, self.sigma2)[2]
+        summed = ratio < _SUMMED_BELOW
+        count = self.q + _REMAINDER_TERMS if summed else self.q
+        left = gaussian_series(new, count, self.b, self.sigma2)
+        right = gaussian_series(x, count, self.b, self.sigma2)
+        if summed:  # all terms are positive; for a small b a difference would be mostly rounding
+            terms = np.column_stack(right[self.q :])
+            remainder = np.column_stack(left[self.q :]) @ terms.T
+            return [*left[: self.q], remainder]
+        remainder = _gaussian(new, x, self.b)
+        for new_term, term in zip(left, right, strict=True):
+            remainder -= new_term[:, None] * term[None, :]
+        return [*left, remainder]
 
 
 @dataclass(frozen=True)
-class ANOVABasis(_Levels):
-    """Subsets of variables: k_0 = 1, k_1(x, z) = exp(-b (x - z)^2).
+class ANOVABasis(_IndexedLevels):
+    """Subsets of variables: k_0 = 1 and k_1(x, z) = exp(-b (x - z)^2).
 
-    A node is a subset; their sum is prod (1 + k_1).
+    A node is a subset; the sum of all nodes is prod (1 + k_1).
 
     Parameters
     ----------
@@ -210,16 +215,17 @@ class ANOVABasis(_Levels):
         return 1
 
     def parts(self, state: Any, new: Array, x: Array) -> list[Array]:
-        return [np.ones_like(new), np.exp(-self.b * (new[:, None] - x[None, :]) ** 2)]
+        return [np.ones_like(new), _gaussian(new, x, self.b)]
 
     def level_name(self, name: str, level: int) -> str:
         return name
 
 
 @dataclass(frozen=True)
-class KernelPCABasis(_Levels):
-    """exp(-(x - z)^2 / (2 width^2)) cut along its principal components on the training rows: q of
-    them and the rest.
+class KernelPCABasis(_IndexedLevels):
+    """The kernel exp(-(x - z)^2 / (2 width^2)), cut into q principal components and the rest.
+
+    The components are those of the training rows.
 
     Parameters
     ----------
@@ -239,32 +245,30 @@ class KernelPCABasis(_Levels):
         check_positive(width=self.width)
 
     def _kernel(self, new: Array, x: Array) -> Array:
-        return np.exp(-((new[:, None] - x[None, :]) ** 2) / (2.0 * self.width**2))
+        return _gaussian(new, x, 1.0 / (2.0 * self.width**2))
 
     def fit(self, x: Array) -> Array:
-        """The coefficients (n, q) that turn kernel values into components; columns of zeros where
-        there is none.
+        """The coefficients (n, q) that turn kernel values into components.
+
+        A component that the training rows do not have is a column of zeros.
         """
         values, vectors = np.linalg.eigh(self._kernel(x, x))
         values = values[::-1][: self.q]
         vectors = vectors[:, ::-1][:, : self.q]
-        signs = np.where(
-            vectors[np.argmax(np.abs(vectors), axis=0), np.arange(values.size)] < 0, -1.0, 1.0
-        )
-        kept = values > _SMALLEST_SHARE * values[0]
-        scale = np.divide(
-            1.0, np.sqrt(values, where=kept, out=np.ones_like(values)), where=kept, out=0.0 * values
-        )
-        found = np.zeros((x.size, self.q))
-        found[:, : values.size] = vectors * signs * scale
-        return found
+        largest = vectors[np.argmax(np.abs(vectors), axis=0), np.arange(values.size)]
+        signs = np.where(largest < 0, -1.0, 1.0)
+        scale = np.zeros_like(values)
+        present = values > _SMALLEST_SHARE * values[0]
+        scale[present] = 1.0 / np.sqrt(values[present])
+        coefficients = np.zeros((x.size, self.q))
+        coefficients[:, : values.size] = vectors * signs * scale
+        return coefficients
 
     def parts(self, state: Any, new: Array, x: Array) -> list[Array]:
-        rest = self._kernel(new, x)
-        ours = rest @ state
-        theirs = self._kernel(x, x) @ state
-        rest -= ours @ theirs.T
-        return [*(np.ascontiguousarray(column) for column in ours.T), rest]
+        remainder = self._kernel(new, x)
+        components = remainder @ state
+        remainder -= components @ (self._kernel(x, x) @ state).T
+        return [*(np.ascontiguousarray(column) for column in components.T), remainder]
 
 
 BASES: dict[str, type] = {

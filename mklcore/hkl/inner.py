@@ -1,28 +1,35 @@
-"""The problem on a hull J: machines at given weights, and two ways to move the weights, certified
-at every step.
+"""The problem on a hull J: machines at given weights, and two certified methods for the weights.
 
-    min_{eta in H} min_{beta, b}  (1/n) sum_i l(y_i, f(x_i) + b) + lam/2 sum_{w in J} ||beta_w||^2 / zeta_w(eta)
-        (2), (3)
+    min_{eta in H} min_{beta, b}                                                          (2), (3)
+        (1/n) sum_i l(y_i, f(x_i) + b) + lam/2 sum_{w in J} ||beta_w||^2 / zeta_w(eta)
 
-    H = {eta >= 0, sum_v d_v^2 eta_v <= 1},   1/zeta_w = sum_{v in A(w)} 1/eta_v,   x_v = d_v^2 eta_v in the simplex
+    H = {eta >= 0, sum_v d_v^2 eta_v <= 1},   1/zeta_w = sum_{v in A(w)} 1/eta_v
+    x_v = d_v^2 eta_v lies in the simplex
 
-At given zeta it is one kernel machine,   lam [ C sum_i l + 1/2 a'K a ],   K = sum_w zeta_w K_w,   C = 1/(n lam).
+At a given zeta this is one kernel machine,
 
-``ColumnMachine``   every node has rank one and there are fewer nodes than rows: algebra of the size of the hull.
+    lam [ C sum_i l + 1/2 a'K a ],   K = sum_w zeta_w K_w,   C = 1/(n lam).
+
+``ColumnMachine``   every node has rank one and there are fewer nodes than rows: linear algebra of
+                    the size of the hull.
 ``GramMachine``     anything else, by the kernel machines of the library.
 
-With a_w = a'K_w a at the machine's dual a, kappa_vw = zeta_w / eta_v (its columns sum to one), h_v
-= sum_w kappa_vw zeta_w a_w:
+With a_w = a'K_w a at the machine's dual a, kappa_vw = zeta_w / eta_v (its columns sum to one), and
+h_v = sum_w kappa_vw zeta_w a_w:
 
     sum_v h_v = sum_w zeta_w a_w  <=  Omega*_J(a)^2  <=  max_v h_v / x_v
 
-``EtaFixedPoint``   x_v <- sqrt(x_v h_v) / sum: exact block minimisation of (2), never goes up; shrinks zeros slowly.
-``Barrier``         Newton steps on F(x) - tau sum_v log x_v over the simplex, F the value of (2) in x: 1e-9 in 15 to
-25.
+``EtaFixedPoint``   x_v <- sqrt(x_v h_v) / sum: exact block minimisation of (2). It never increases
+                    the objective, but shrinks zeros slowly.
+``Barrier``         Newton steps on F(x) - tau sum_v log x_v over the simplex, where F is the value
+                    of (2) in x: a gap of 1e-9 in 15 to 25 steps.
 
-Second derivatives (specification, section 6): d2F / dzeta_w dzeta_u = lam (K_w a)'C^{-1}(K_u a),
-with C = K + n lam / W and the intercept projected out; W = 1 for the squared loss, s (1 - s) for
-the logistic one, and the curvature of the interior point for the hinge.
+Second derivatives (specification, section 6):
+
+    d2F / dzeta_w dzeta_u = lam (K_w a)'C^{-1}(K_u a),   C = K + n lam / W,
+
+with the intercept projected out; W = 1 for the squared loss, s (1 - s) for the logistic one, and
+the curvature of the interior point for the hinge.
 
 Source: Bach (2008), equations (2), (3), Proposition 1; specification, sections 2 and 6.
 """
@@ -31,6 +38,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -46,56 +54,56 @@ from mklcore.problem.machines import machine_of
 from mklcore.problem.problem import LowerBound
 from mklcore.problem.solution import dual_gap, feasible_start
 
-# of a loss, for a machine on a hull
+# What a loss must be, so that a hull has a machine for it.
 NEEDED = "being quadratic, smooth, or piecewise linear and signed"
 
-_FLOOR = 1e-13  # the smallest share of the simplex
-_SHARPEST = 1e-13  # no machine is asked for a smaller relative gap
+_FLOOR = 1e-13  # the smallest share of a node
+_SHARPEST = 1e-13  # the smallest relative gap that a machine has to reach
 _MIX_BELOW = 1e-10  # a start with smaller shares (new nodes have none) is moved inwards
-_PATIENCE = 10  # steps of the barrier that do not halve the gap
-# gap to which the fixed point goes before the barrier, and its steps at most
-_LOOSE = 1e-2
-_FIRST = 20
-_MOST_STEPS = 200  # of the barrier
-_TO_THE_WALL = 0.95  # of the way to the boundary of the simplex is the longest step
-_HALVINGS = 12  # of a step that does not gain
-_NEWTON = 60  # Newton steps of a smooth machine at most
-# interior point steps at most, and in a row that do not lower the gap
+_PATIENCE = 10  # the barrier stops after this many steps that do not halve the gap
+_ROUGH_TOL = 1e-2  # the fixed point hands over to the barrier at this gap,
+_FIXED_POINT_STEPS = 20  # or after this many steps
+_BARRIER_STEPS = 200
+_TO_THE_WALL = 0.95  # share of the way to the boundary of the simplex that a step may go
+_HALVINGS = 12  # how often a step that gains nothing is halved
+_NEWTON_STEPS = 60  # of a smooth machine
 _HINGE_STEPS = 80
-_HINGE_PATIENCE = 3
-_OFF_PATH = 100.0  # gaps of so many n mu are not those of the central path
-_FAR = 1e-9  # share of the objective: a gap that another start may close
-_INSIDE = 1e-3  # a warm start is moved this far into the box
-_TO_THE_BOX = 0.99  # of the way to the boundary of the box is the longest step
+_HINGE_PATIENCE = 3  # the interior point stops after this many steps that do not lower the gap
+_OFF_PATH = 100.0  # a gap above this many n mu is not a gap of the central path
+_FAR = 1e-9  # a gap above this share of the objective may be closed from another start
+_INWARDS = 1e-3  # a warm start is moved this far into the box
+_TO_THE_BOX = 0.99  # share of the way to the boundary of the box that a step may go
 
 Solver = Callable[[Array], Array]
 
 
 def suits_hulls(loss: Loss | type[Loss]) -> bool:
-    """Whether a hull has a machine for ``loss``: a linear system, derivatives, or the interior
-    point of the hinge.
+    """Whether a hull has a machine for ``loss``.
+
+    The machines are a linear system, Newton's method, and the interior point of the hinge.
     """
     return loss.quadratic or loss.smooth or (loss.piecewise_linear and loss.signed)
 
 
 @dataclass(frozen=True, eq=False)
 class MachinePoint:
-    """A solved machine: dual (n,), intercept, decision (n,) = K a, and a'K_w a for every node of
-    the hull (m,).
+    """A solved machine.
 
-    ``diagonal`` (n,): what the hinge machine adds to K in its last step, None for the others.
+    ``dual`` (n,), ``intercept``, ``decision`` (n,) = K a, and ``quadratic_forms`` (m,): a'K_w a for
+    every node of the hull. ``diagonal`` (n,) is what the hinge machine adds to K in its last step,
+    None for the other machines.
     """
 
     dual: Array
     intercept: float
     decision: Array
-    forms: Array
+    quadratic_forms: Array
     diagonal: Array | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class HullTask:
-    """One target under one loss at one lambda: ``y`` (n,) (labels -1 / +1 for hinge and logistic)."""
+    """One target ``y`` (n,) (-1 / +1 for hinge and logistic) under one loss at one lambda."""
 
     y: Array
     loss: Loss
@@ -104,86 +112,105 @@ class HullTask:
 
     @property
     def interior(self) -> bool:
-        """Whether the machine is the interior point of the hinge: the dual is to vary smoothly with
-        the kernel weights.
-        """
+        """Whether the machine is the interior point of the hinge, whose dual is smooth in zeta."""
         return self.loss.piecewise_linear and self.loss.signed
 
     @property
     def C(self) -> float:
-        """The cost of one unit of loss for a machine whose regulariser is 1/2 ||f||^2."""
+        """The weight of the loss in a machine whose regulariser is 1/2 ||f||^2."""
         return 1.0 / (self.y.size * self.lam)
 
     def intercept(self, decision: Array) -> float:
-        """The best intercept; 0 where it is fixed."""
+        """The best intercept; 0 without one."""
         return self.loss.best_intercept(decision, self.y) if self.fit_intercept else 0.0
 
     def feasible(self, dual: Array) -> Array:
-        """``dual`` moved into the box, and to the sum 0 that a free intercept asks for."""
+        """``dual`` moved into the box, and to the sum 0 that a free intercept requires."""
         return feasible_start(dual, *self.loss.box(self.y, self.C), self.fit_intercept)
 
     def primal(self, decision: Array, intercept: float, squared_norm: float) -> float:
         """(1/n) sum l + lam/2 squared_norm."""
-        return (
-            total_loss(self.loss, decision, intercept, self.y, 1.0 / self.y.size)
-            + 0.5 * self.lam * squared_norm
-        )
+        mean_loss = total_loss(self.loss, decision, intercept, self.y, 1.0 / self.y.size)
+        return mean_loss + 0.5 * self.lam * squared_norm
 
     def bound(self, a: Array, squared_norm: float) -> LowerBound:
-        """max_s  -(1/n) sum phi*(-n lam s a) - lam/2 s^2 squared_norm, and the s a that has it: any
-        bound on Omega*^2 will do.
+        """max_s -(1/n) sum phi*(-n lam s a) - lam/2 s^2 squared_norm, and the s a that attains it.
+
+        Any upper bound on Omega*(a)^2 can be the ``squared_norm``.
         """
         half = 0.5 * squared_norm
-        s = self.loss.best_multiple(a, self.y, self.C, half)
-        value, t = max(
-            (self.loss.dual(t * a, self.y, self.C) - t * t * half, t) for t in (1.0, s, 0.0)
-        )
-        return LowerBound(self.lam * value, t * a, self.lam * half)
+        best = -np.inf
+        factor = 1.0
+        for s in (1.0, self.loss.best_multiple(a, self.y, self.C, half), 0.0):
+            value = self.loss.dual(s * a, self.y, self.C) - s * s * half
+            if (value, s) > (best, factor):
+                best = value
+                factor = s
+        return LowerBound(self.lam * best, factor * a, self.lam * half)
 
-    def second_derivative(self, answer: MachinePoint) -> Array:
-        """W (n,): the curvature of the loss at the machine's optimum."""
+    def second_derivative(self, point: MachinePoint) -> Array:
+        """W (n,): the curvature of the loss at the optimum of the machine."""
         if self.loss.quadratic:
-            return np.ones_like(answer.dual)
-        if answer.diagonal is not None:
-            return self.y.size * self.lam / answer.diagonal
-        return np.maximum(1.0 / (self.C * self.loss.curvature(answer.dual, self.y, self.C)), 1e-12)
+            return np.ones_like(point.dual)
+        if point.diagonal is not None:
+            return self.y.size * self.lam / point.diagonal
+        curvature = self.loss.curvature(point.dual, self.y, self.C)
+        return np.maximum(1.0 / (self.C * curvature), 1e-12)
 
 
 def machine_for(
     design: Design, task: HullTask, nodes: Sequence[Node]
 ) -> ColumnMachine | GramMachine:
-    """The cheaper machine of one hull that can do it: ``solve`` at zeta (m,) from a ``warm`` dual
-    to an ``accuracy`` (duality gap over 1/2 a'K a), ``hessian`` (m, m) of its value in zeta at an
-    answer.
+    """The cheapest machine for a hull.
+
+    ``solve`` returns the machine at zeta (m,) from a ``warm`` dual, to an ``accuracy`` (duality gap
+    over 1/2 a'K a); ``hessian`` (m, m) is that of its value in zeta.
     """
-    thin = len(nodes) < design.n and all(design.is_column(node) for node in nodes)
-    return ColumnMachine(design, task, nodes) if thin else GramMachine(design, task, nodes)
+    if len(nodes) < design.n and all(design.is_column(node) for node in nodes):
+        return ColumnMachine(design, task, nodes)
+    return GramMachine(design, task, nodes)
 
 
 class ColumnMachine:
-    """All nodes of rank one: O(m^3) per solve once the (m, m) products of columns are there."""
+    """The machine for nodes of rank one, which solves systems of the size m of the hull."""
 
     def __init__(self, design: Design, task: HullTask, nodes: Sequence[Node]) -> None:
         self.task = task
         self.columns = design.columns_of(nodes)
-        # With 1'a = 0 the centred columns say the same, without the cancellation a constant column
-        # brings.
-        self._centred = (
-            self.columns - self.columns.mean(axis=0) if task.fit_intercept else self.columns
-        )
+        # With 1'a = 0 centred columns give the same K a up to a constant, without the cancellation
+        # that a constant column brings.
+        means = self.columns.mean(axis=0)
+        self._centred = self.columns - means if task.fit_intercept else self.columns
         self._gram = self._centred.T @ self._centred if task.loss.quadratic else None
 
     def solve(self, zeta: Array, warm: Array | None, accuracy: float) -> MachinePoint:
         if self._gram is not None:
-            return self._answer(zeta, self._ridge(zeta, self._gram))
+            return self._point(zeta, self._ridge(zeta, self._gram))
         if not self.task.interior:
             return self._smooth(zeta, warm, accuracy)
         scaled = self._centred * np.sqrt(zeta)
-        hinge = _HingeMachine(
-            self.task, lambda a: scaled @ (scaled.T @ a), lambda h: _woodbury(scaled, h)
-        )
+
+        def product(a: Array) -> Array:
+            image: Array = scaled @ (scaled.T @ a)
+            return image
+
+        hinge = _HingeMachine(self.task, product, partial(_woodbury, scaled))
         dual, diagonal = hinge.solve(warm, accuracy)
-        return replace(self._answer(zeta, dual), diagonal=diagonal)
+        return replace(self._point(zeta, dual), diagonal=diagonal)
+
+    def hessian(self, zeta: Array, point: MachinePoint) -> Array:
+        task = self.task
+        gram = self._gram
+        if gram is None:
+            weight = task.second_derivative(point)
+            columns = self.columns
+            if task.fit_intercept:
+                columns = columns - (weight @ columns) / weight.sum()
+            gram = (columns * weight[:, None]).T @ columns
+        side = gram * np.sqrt(zeta)
+        inner = self.columns.T @ point.dual
+        rest: Array = gram - side @ factorised(self._system(gram, zeta))(side.T)
+        return task.lam * task.C * rest * inner[:, None] * inner
 
     def _system(self, gram: Array, zeta: Array) -> Array:
         """diag(zeta)^(1/2) gram diag(zeta)^(1/2) + n lam."""
@@ -193,52 +220,55 @@ class ColumnMachine:
         return system
 
     def _ridge(self, zeta: Array, gram: Array) -> Array:
+        """The dual of the squared loss, from one linear system."""
         task = self.task
-        root = np.sqrt(zeta)
         y = task.y - task.y.mean() if task.fit_intercept else task.y
-        beta = root * factorised(self._system(gram, zeta))(root * (self._centred.T @ y))
-        dual = (y - self._centred @ beta) / (y.size * task.lam)
+        root = np.sqrt(zeta)
+        right = root * (self._centred.T @ y)
+        coefficients = root * factorised(self._system(gram, zeta))(right)
+        dual = (y - self._centred @ coefficients) / (y.size * task.lam)
         return dual - dual.mean() if task.fit_intercept else dual
 
-    def _answer(self, zeta: Array, dual: Array) -> MachinePoint:
-        """The primal point that this dual gives, so that what is certified is what predicts."""
-        inner = self.columns.T @ dual
-        decision = self.columns @ (zeta * inner)
-        return MachinePoint(dual, self.task.intercept(decision), decision, inner**2)
-
     def _smooth(self, zeta: Array, warm: Array | None, accuracy: float) -> MachinePoint:
-        """Newton's method in the coefficients v of the scaled columns; the intercept is one more,
-        without a price.
+        """Newton's method in the coefficients v of the scaled columns.
+
+        The intercept is one more coefficient, without a penalty.
         """
         task = self.task
-        y = self.task.y
-        loss = self.task.loss
-        C = self.task.C
+        y = task.y
+        loss = task.loss
+        C = task.C
         scaled = self.columns * np.sqrt(zeta)
-        price = np.append(np.ones(zeta.size), np.zeros(int(task.fit_intercept)))
-        features = np.column_stack([scaled, np.ones((y.size, price.size - zeta.size))])
+        intercepts = int(task.fit_intercept)
+        penalty = np.append(np.ones(zeta.size), np.zeros(intercepts))
+        features = np.column_stack([scaled, np.ones((y.size, intercepts))])
 
         def placed(v: Array) -> tuple[float, Array, Array]:
             t = features @ v
-            return C * float(loss.value(t, y).sum()) + 0.5 * float(price @ v**2), v, t
+            regulariser = 0.5 * float(penalty @ v**2)
+            return C * float(loss.value(t, y).sum()) + regulariser, v, t
 
-        # The dual of another hull can be worse than nothing: where every row is saturated, no
-        # Newton step leads back.
-        starts = [np.zeros(zeta.size)] if warm is None else [np.zeros(zeta.size), scaled.T @ warm]
-        value, v, t = min(
-            (placed(np.append(v, [task.intercept(scaled @ v)])[: price.size]) for v in starts),
-            key=lambda found: found[0],
-        )
-        for _ in range(_NEWTON):
+        def started(v: Array) -> tuple[float, Array, Array]:
+            return placed(np.append(v, [task.intercept(scaled @ v)] * intercepts))
+
+        value, v, t = started(np.zeros(zeta.size))
+        if warm is not None:
+            # The dual of another hull can be worse than zero: where every row is saturated, no
+            # Newton step leads back.
+            warm_start = started(scaled.T @ warm)
+            if warm_start[0] < value:
+                value, v, t = warm_start
+        for _ in range(_NEWTON_STEPS):
             pull = -loss.derivative(t, y)
             dual = task.feasible(C * pull)
-            answer = self._answer(zeta, dual)
-            objective, gap = dual_gap(dual, answer.decision, answer.intercept, y, C, loss)
-            if gap <= max(accuracy * 0.5 * float(dual @ answer.decision), 1e-14 * objective):
+            point = self._point(zeta, dual)
+            objective, gap = dual_gap(dual, point.decision, point.intercept, y, C, loss)
+            size = 0.5 * float(dual @ point.decision)
+            if gap <= max(accuracy * size, 1e-14 * objective):
                 break
             weight = C * np.maximum(loss.second_derivative(t, y), 1e-12)
-            system = (features * weight[:, None]).T @ features + np.diag(price)
-            step = np.linalg.solve(system, C * (features.T @ pull) - price * v)
+            system = (features * weight[:, None]).T @ features + np.diag(penalty)
+            step = np.linalg.solve(system, C * (features.T @ pull) - penalty * v)
             length = 1.0
             while length > 1e-8:
                 trial = placed(v + length * step)
@@ -248,21 +278,13 @@ class ColumnMachine:
             else:
                 break
             value, v, t = trial
-        return answer
+        return point
 
-    def hessian(self, zeta: Array, answer: MachinePoint) -> Array:
-        task = self.task
-        gram = self._gram
-        if gram is None:
-            weight = task.second_derivative(answer)
-            columns = self.columns
-            if task.fit_intercept:
-                columns = columns - (weight @ columns) / weight.sum()
-            gram = (columns * weight[:, None]).T @ columns
-        side = gram * np.sqrt(zeta)
-        inner = self.columns.T @ answer.dual
-        rest: Array = gram - side @ factorised(self._system(gram, zeta))(side.T)
-        return task.lam * task.C * rest * inner[:, None] * inner
+    def _point(self, zeta: Array, dual: Array) -> MachinePoint:
+        """The primal point of this dual, so that what is certified is what predicts."""
+        inner = self.columns.T @ dual
+        decision = self.columns @ (zeta * inner)
+        return MachinePoint(dual, self.task.intercept(decision), decision, inner**2)
 
 
 def _woodbury(scaled: Array, h: Array) -> Solver:
@@ -273,64 +295,68 @@ def _woodbury(scaled: Array, h: Array) -> Solver:
     try:
         solve = factorised(system)
     except scipy.linalg.LinAlgError:  # the 1 is below the rounding of the rest
-        # With B = h^{-1/2} A and [B; I] = [Q; P] R it is h^{-1/2} (I - Q Q') h^{-1/2}.
+        # With B = h^{-1/2} A and [B; I] = [Q; P] R the inverse is h^{-1/2} (I - Q Q') h^{-1/2}.
         root = np.sqrt(h)
-        Q = np.linalg.qr(np.vstack([scaled / root[:, None], np.eye(scaled.shape[1])]))[0][: h.size]
+        stacked = np.vstack([scaled / root[:, None], np.eye(scaled.shape[1])])
+        Q = np.linalg.qr(stacked)[0][: h.size]
         return lambda right: (right / root - Q @ (Q.T @ (right / root))) / root
     return lambda right: right / h - part @ solve(part.T @ right)
 
 
 class GramMachine:
-    """Nodes of any rank by their Gram matrices; columns stay columns."""
+    """The machine for nodes of any rank, on Gram matrices; nodes of rank one remain columns."""
 
     def __init__(self, design: Design, task: HullTask, nodes: Sequence[Node]) -> None:
         self.task = task
-        thin = np.array([design.is_column(node) for node in nodes])
-        self._thin = np.flatnonzero(thin)
-        self._thick = np.flatnonzero(~thin)
-        self.columns = design.columns_of([nodes[int(k)] for k in self._thin])
-        values = np.empty((self._thick.size, design.n, design.n))
-        for place, k in enumerate(self._thick):
+        is_column = np.array([design.is_column(node) for node in nodes])
+        self._column_nodes = np.flatnonzero(is_column)
+        self._gram_nodes = np.flatnonzero(~is_column)
+        self.columns = design.columns_of([nodes[int(k)] for k in self._column_nodes])
+        values = np.empty((self._gram_nodes.size, design.n, design.n))
+        for place, k in enumerate(self._gram_nodes):
             values[place] = design.gram(nodes[int(k)])
         self.kernels = Dense(values)
 
     def _combined(self, zeta: Array) -> Array:
-        total = self.kernels.combine(np.ascontiguousarray(zeta[self._thick])).matrix
-        if self._thin.size:
-            total += (self.columns * zeta[self._thin]) @ self.columns.T
+        weights = np.ascontiguousarray(zeta[self._gram_nodes])
+        total = self.kernels.combine(weights).matrix
+        if self._column_nodes.size:
+            total += (self.columns * zeta[self._column_nodes]) @ self.columns.T
         return total
 
     def solve(self, zeta: Array, warm: Array | None, accuracy: float) -> MachinePoint:
         task = self.task
         K = self._combined(zeta)
         diagonal = None
-        K.flat[:: K.shape[0] + 1] += 1e-14 * float(np.trace(K)) / K.shape[0]
+        n = K.shape[0]
+        K.flat[:: n + 1] += 1e-14 * float(np.trace(K)) / n
         if task.interior:
             hinge = _HingeMachine(task, K.__matmul__, lambda h: factorised(K + np.diag(h)))
             dual, diagonal = hinge.solve(warm, accuracy)
         else:
             machine = machine_of(task.loss)
-            dual = machine(
+            solution = machine(
                 K, task.y, task.C, task.loss, task.fit_intercept, warm=warm, accuracy=accuracy
-            ).dual
-        forms = np.empty(zeta.size)
+            )
+            dual = solution.dual
         decision = K @ dual
-        forms[self._thin] = (self.columns.T @ dual) ** 2
-        forms[self._thick] = self.kernels.quad(dual)
+        forms = np.empty(zeta.size)
+        forms[self._column_nodes] = (self.columns.T @ dual) ** 2
+        forms[self._gram_nodes] = self.kernels.quad(dual)
         return MachinePoint(dual, task.intercept(decision), decision, forms, diagonal)
 
-    def hessian(self, zeta: Array, answer: MachinePoint) -> Array:
+    def hessian(self, zeta: Array, point: MachinePoint) -> Array:
         task = self.task
-        a = answer.dual
-        weight = self.task.second_derivative(answer)
+        a = point.dual
         images = np.empty((a.size, zeta.size))  # K_w a
-        images[:, self._thin] = self.columns * (self.columns.T @ a)
-        images[:, self._thick] = self.kernels.matvec(a).T
-        root = np.sqrt(weight)
+        images[:, self._column_nodes] = self.columns * (self.columns.T @ a)
+        images[:, self._gram_nodes] = self.kernels.matvec(a).T
+        root = np.sqrt(task.second_derivative(point))
         system = self._combined(zeta) * root[:, None] * root
-        system.flat[:: a.size + 1] += a.size * task.lam + 1e-13 * float(np.trace(system)) / a.size
-        left = images * root[:, None]
+        ridge = a.size * task.lam + 1e-13 * float(np.trace(system)) / a.size
+        system.flat[:: a.size + 1] += ridge
         solve = factorised(system)
+        left = images * root[:, None]
         solved = solve(left)
         if task.fit_intercept:
             across = solve(root)
@@ -343,7 +369,7 @@ class GramMachine:
 
 
 class _BoxPoint(NamedTuple):
-    """z in the open box, the multipliers s of z >= 0 and w of z <= 1, the intercept, and f = K a."""
+    """z in the open box, multipliers s of z >= 0 and w of z <= 1, the intercept b, and f = K a."""
 
     z: Array
     s: Array
@@ -353,7 +379,7 @@ class _BoxPoint(NamedTuple):
 
 
 class _HingeDual(NamedTuple):
-    """A dual (n,) with its duality gap and objective, and the diagonal that bends around it."""
+    """A dual (n,) with its duality gap, its objective, and the diagonal h (n,) of its last step."""
 
     gap: float
     objective: float
@@ -363,16 +389,15 @@ class _HingeDual(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class _HingeMachine:
-    """The hinge machine by an interior point: a dual strictly inside its box, which varies smoothly
-    with the kernel weights.
+    """The hinge machine by an interior point: a dual strictly inside its box.
 
         max_a  y'a - 1/2 a'K a,   a = C y z,  0 <= z <= 1,  1'a = 0 with a free intercept
         w - s = 1 - y (K a + b),   z s = (1 - z) w = mu / C
 
     At mu = 0 this is the support vector machine, whose dual jumps where several duals are optimal:
-    then no single one certifies the kernel weights. At mu > 0 the dual is unique, the duality gap
-    is 2 n mu, and mu falls with the accuracy asked. ``product(a)`` is K a; ``solver(h)`` gives
-    right -> (K + diag h)^{-1} right.
+    then no single dual certifies the kernel weights. At mu > 0 the dual is unique and varies
+    smoothly with the kernel weights, and the duality gap is 2 n mu; mu is chosen for the required
+    accuracy. ``product(a)`` is K a; ``solver(h)`` gives right -> (K + diag h)^{-1} right.
     """
 
     task: HullTask
@@ -380,89 +405,95 @@ class _HingeMachine:
     solver: Callable[[Array], Solver]
 
     def solve(self, warm: Array | None, accuracy: float) -> tuple[Array, Array]:
-        """The dual (n,) to a gap of ``accuracy`` times 1/2 a'K a, and the diagonal h (n,) that
-        bends around it.
-        """
-        found = self._followed(self._start(warm), accuracy)
+        """The dual (n,) to a gap of ``accuracy`` times 1/2 a'K a, and the diagonal h (n,) there."""
+        best = self._follow_path(self._start(warm), accuracy)
         # A warm start can be far off where the kernel has changed.
-        if warm is not None and found.gap > _FAR * found.objective:
-            found = min(found, self._followed(self._start(None), accuracy), key=lambda one: one.gap)
-        return found.dual, found.diagonal
+        if warm is not None and best.gap > _FAR * best.objective:
+            cold = self._follow_path(self._start(None), accuracy)
+            best = cold if cold.gap < best.gap else best
+        return best.dual, best.diagonal
 
     def _start(self, warm: Array | None) -> _BoxPoint:
         y = self.task.y
         C = self.task.C
-        z = np.full(y.size, 0.5) if warm is None else np.clip(y * warm / C, _INSIDE, 1.0 - _INSIDE)
+        z = np.full(y.size, 0.5)
+        if warm is not None:
+            z = np.clip(y * warm / C, _INWARDS, 1.0 - _INWARDS)
         f = self.product(C * y * z)
         b = self.task.intercept(f)
         excess = 1.0 - y * (f + b)
         w = 0.5 * (excess + np.hypot(excess, 0.2))
         return _BoxPoint(z, w - excess, w, b, f)
 
-    def _followed(self, now: _BoxPoint, accuracy: float) -> _HingeDual:
-        """The dual of the smallest gap on the way from ``now`` to ``accuracy``."""
+    def _follow_path(self, point: _BoxPoint, accuracy: float) -> _HingeDual:
+        """The dual with the smallest gap on the path from ``point``."""
         task = self.task
-        n = self.task.y.size
-        C = self.task.C
-        best = _HingeDual(np.inf, np.inf, now.z, now.z)
+        n = task.y.size
+        C = task.C
+        best = _HingeDual(np.inf, np.inf, point.z, point.z)
         idle = 0
         for _ in range(_HINGE_STEPS):
-            h = (now.s / now.z + now.w / (1.0 - now.z)) / C
-            dual = task.feasible(C * task.y * now.z)
+            z = point.z
+            h = (point.s / z + point.w / (1.0 - z)) / C
+            dual = task.feasible(C * task.y * z)
             f = self.product(dual)
             objective, gap = dual_gap(dual, f, task.intercept(f), task.y, C, task.loss)
             goal = max(accuracy * 0.5 * float(dual @ f), 1e-14 * objective)
-            mu = 0.5 * C * float(np.mean(now.z * now.s + (1.0 - now.z) * now.w))
-            # On the central path the gap is 2 n mu; what is far above and does not fall is
-            # rounding, and grows.
+            mu = 0.5 * C * float(np.mean(z * point.s + (1.0 - z) * point.w))
+            # On the central path the gap is 2 n mu. A gap far above that which does not fall is
+            # due to rounding, and will grow.
             idle = idle + 1 if gap > max(0.9 * best.gap, _OFF_PATH * n * mu) else 0
             if gap <= best.gap:
                 best = _HingeDual(gap, objective, dual, h)
             if gap <= goal or mu <= 1e-16 * objective / n or idle >= _HINGE_PATIENCE:
                 break
-            following = self._step(now, h, max(0.15 * mu, 0.2 * goal / n))
-            if following is None:  # rounding has eaten the step
+            next_point = self._step(point, h, max(0.15 * mu, 0.2 * goal / n))
+            if next_point is None:
                 break
-            now = following
+            point = next_point
         return best
 
-    def _step(self, now: _BoxPoint, h: Array, mu: float) -> _BoxPoint | None:
-        """One Newton step towards the centre at ``mu``:
+    def _step(self, point: _BoxPoint, h: Array, mu: float) -> _BoxPoint | None:
+        """One Newton step towards the central path at ``mu``; None where rounding spoils it.
 
         (K + diag h) da + db = y - f - b + y mu/C (1/z - 1/(1-z)),   1'(a + da) = 0
         """
         y = self.task.y
         C = self.task.C
-        z = now.z
+        z, s, w, b, f = point
         solve = self.solver(h)
         share = mu / C
-        da = solve(y - now.f - now.b + y * share * (1.0 / z - 1.0 / (1.0 - z)))
+        da = solve(y - f - b + y * share * (1.0 / z - 1.0 / (1.0 - z)))
         db = 0.0
         if self.task.fit_intercept:
             unit = solve(np.ones_like(y))
             total = float(unit.sum())
-            db = float(da.sum() + (C * y * z).sum()) / total if total > 0 else np.nan
+            excess = float(da.sum() + (C * y * z).sum())
+            db = excess / total if total > 0 else np.nan
             da = da - db * unit
         if not (np.all(np.isfinite(da)) and np.isfinite(db)):
             return None
         dz = y * da / C
-        ds = (share - z * now.s - now.s * dz) / z
-        dw = (share - (1.0 - z) * now.w + now.w * dz) / (1.0 - z)
-        room = min(_room(z, dz), _room(1.0 - z, -dz), _room(now.s, ds), _room(now.w, dw))
-        length = min(1.0, _TO_THE_BOX * room)
-        z = np.clip(z + length * dz, np.finfo(float).tiny, 1.0 - np.finfo(float).epsneg)
-        return _BoxPoint(
-            z,
-            now.s + length * ds,
-            now.w + length * dw,
-            now.b + length * db,
-            self.product(C * y * z),
+        ds = (share - z * s - s * dz) / z
+        dw = (share - (1.0 - z) * w + w * dz) / (1.0 - z)
+        longest = min(
+            _longest_step(z, dz),
+            _longest_step(1.0 - z, -dz),
+            _longest_step(s, ds),
+            _longest_step(w, dw),
         )
+        length = min(1.0, _TO_THE_BOX * longest)
+        z = np.clip(z + length * dz, np.finfo(float).tiny, 1.0 - np.finfo(float).epsneg)
+        f = self.product(C * y * z)
+        return _BoxPoint(z, s + length * ds, w + length * dw, b + length * db, f)
 
 
-def _room(v: Array, d: Array) -> float:
-    falling = d < 0
-    return float(np.min(-v[falling] / d[falling])) if falling.any() else np.inf
+def _longest_step(values: Array, direction: Array) -> float:
+    """The longest step along ``direction`` that leaves no value below zero."""
+    falling = direction < 0
+    if not falling.any():
+        return np.inf
+    return float(np.min(-values[falling] / direction[falling]))
 
 
 # Weights
@@ -470,13 +501,16 @@ def _room(v: Array, d: Array) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Inner:
-    """What an inner iterate carries: shares x, h, a_w, the bound on Omega*_J^2, Omega,
-    ||beta_D(v)||, own dual, own F.
+    """The state of an iterate on a hull.
+
+    Shares ``x`` (m,) and their ``h`` (m,), the solved ``machine``, the ``bound`` on Omega*_J^2,
+    ``omega``, the ``norms`` ||beta_D(v)|| (m,), the dual value and the value F of this iterate
+    alone, and the barrier parameter ``tau`` at which it was computed.
     """
 
     x: Array
     h: Array
-    answer: MachinePoint
+    machine: MachinePoint
     bound: float
     omega: float
     norms: Array
@@ -486,8 +520,9 @@ class Inner:
 
     @property
     def gap_share(self) -> float:
-        """This iterate's own gap as a share of its value."""
-        return (self.value - self.dual_objective) / max(abs(self.value), np.finfo(float).tiny)
+        """The gap of this iterate alone, as a share of its value."""
+        gap = self.value - self.dual_objective
+        return gap / max(abs(self.value), np.finfo(float).tiny)
 
 
 class Reduced:
@@ -508,37 +543,36 @@ class Reduced:
         x = x / x.sum()
         eta = x / self.d**2
         zeta = self.ancestry.zeta(eta)
-        answer = self.machine.solve(zeta, warm, accuracy)
-        below = self.ancestry.down(zeta**2 * answer.forms)
-        h = below / eta
-        norms = np.sqrt(below)
+        point = self.machine.solve(zeta, warm, accuracy)
+        squared_norms = self.ancestry.down(zeta**2 * point.quadratic_forms)
+        norms = np.sqrt(squared_norms)
+        h = squared_norms / eta
         omega = float(self.d @ norms)
         bound = float(np.max(h / x))
-        objective = task.primal(answer.decision, answer.intercept, omega**2)
-        value = task.primal(answer.decision, answer.intercept, float(zeta @ answer.forms))
-        proved = task.bound(answer.dual, bound)
+        proved = task.bound(point.dual, bound)
+        squared_size = float(zeta @ point.quadratic_forms)
+        value = task.primal(point.decision, point.intercept, squared_size)
+        objective = task.primal(point.decision, point.intercept, omega**2)
         return Iterate(
             zeta,
-            answer.dual,
-            answer.intercept,
+            point.dual,
+            point.intercept,
             objective,
             proved.value,
             abs(objective),
-            state=Inner(x, h, answer, bound, omega, norms, proved.value, value),
+            state=Inner(x, h, point, bound, omega, norms, proved.value, value),
             dual_point=proved.point,
         )
 
 
 class EtaFixedPoint(Method[Inner]):
-    """The fixed point of the weights as the driver's method; ``x`` (m,) starts it, ``dual`` (n,)
-    warms the machine.
+    """The fixed point of the weights, from shares ``x`` (m,) and a warm ``dual`` (n,).
 
-    ``sharpest`` is the iterate with the smallest gap of its own: its dual, not another's, is what a
-    search goes on with.
+    ``sharpest`` is the iterate whose own gap is smallest: the search continues with its dual.
     """
 
     name = "HKL eta fixed point"
-    descends = False  # it ends on its sharpest point, which need not have its lowest objective
+    descends = False  # the sharpest point need not have the lowest objective
     sharpest: AnyIterate
 
     def __init__(self, problem: Reduced, x: Array, dual: Array | None, *, tol: float) -> None:
@@ -559,31 +593,33 @@ class EtaFixedPoint(Method[Inner]):
         return self.sharpest
 
     def _fixed_point(self, last: AnyIterate) -> AnyIterate:
-        shares = np.sqrt(last.state.x * last.state.h)
+        state = last.state
+        shares = np.sqrt(state.x * state.h)
         total = float(shares.sum())
-        x = shares / total if total > 0 else last.state.x
-        return self._seen(self.problem.evaluate(x, last.dual, self._accuracy(last.state.gap_share)))
+        x = shares / total if total > 0 else state.x
+        point = self.problem.evaluate(x, last.dual, self._accuracy(state.gap_share))
+        return self._recorded(point)
 
     def _accuracy(self, gap_share: float) -> float:
         if self.problem.task.interior:
-            return float(np.clip(0.02 * gap_share, max(0.01 * self.tol, _SHARPEST), 1e-4))
-        # The bound on the dual norm feels the machine's error to first order, the machine's own gap
-        # to second.
+            smallest = max(0.01 * self.tol, _SHARPEST)
+            return float(np.clip(0.02 * gap_share, smallest, 1e-4))
+        # The bound on the dual norm depends on the machine's error to first order, the machine's
+        # own gap only to second.
         return float(np.clip((0.03 * gap_share) ** 2, _SHARPEST, 1e-4))
 
-    def _seen(self, point: AnyIterate) -> AnyIterate:
+    def _recorded(self, point: AnyIterate) -> AnyIterate:
+        """``point``, after noting whether its gap is the smallest so far."""
         gap = point.state.gap_share
-        least = self.sharpest.state.gap_share
-        self._idle = 0 if gap < 0.5 * least else self._idle + 1
-        if gap < least:
+        smallest = self.sharpest.state.gap_share
+        self._idle = 0 if gap < 0.5 * smallest else self._idle + 1
+        if gap < smallest:
             self.sharpest = point
         return point
 
 
 class Barrier(EtaFixedPoint):
-    """Log-barrier Newton on the simplex of shares; where a step does not pay, the fixed point takes
-    its turn.
-    """
+    """Log-barrier Newton on the simplex; the fixed point replaces steps that gain nothing."""
 
     name = "HKL log-barrier Newton"
 
@@ -591,69 +627,70 @@ class Barrier(EtaFixedPoint):
         if self._idle >= _PATIENCE:
             return Status.STALLED
         state = last.state
-        gap = max(state.value - state.dual_objective, 1e-16 * abs(state.value))
-        tau = 0.15 * gap / state.x.size
-        # lower the barrier only near its own centre, where the gap is about m tau
-        if state.tau > 0:
-            tau = min(tau, 0.5 * state.tau) if gap <= 3.0 * state.tau * state.x.size else state.tau
+        tau = self._next_tau(state)
         direction = self._direction(last, tau)
         if direction is None:
             return self._fixed_point(last)
-        old = state.value - tau * float(np.sum(np.log(state.x)))
+        before = state.value - tau * float(np.sum(np.log(state.x)))
         length = min(1.0, _TO_THE_WALL / max(float(np.max(-direction)), 1e-300))
         for _ in range(_HALVINGS):
             x = state.x * (1.0 + length * direction)
             trial = self.problem.evaluate(x, last.dual, self._accuracy(state.gap_share))
-            new = trial.state.value - tau * float(np.sum(np.log(trial.state.x)))
-            if (
-                new <= old + 1e-12 * abs(state.value)
-                or trial.state.gap_share < 0.5 * state.gap_share
-            ):
-                return self._seen(replace(trial, state=replace(trial.state, tau=tau)))
+            after = trial.state.value - tau * float(np.sum(np.log(trial.state.x)))
+            descends = after <= before + 1e-12 * abs(state.value)
+            if descends or trial.state.gap_share < 0.5 * state.gap_share:
+                return self._recorded(replace(trial, state=replace(trial.state, tau=tau)))
             length *= 0.5
         return self._fixed_point(last)
 
+    def _next_tau(self, state: Inner) -> float:
+        """A share of the gap; the barrier is lowered only where the gap is about m tau."""
+        size = state.x.size
+        gap = max(state.value - state.dual_objective, 1e-16 * abs(state.value))
+        tau = 0.15 * gap / size
+        if state.tau <= 0:
+            return tau
+        return min(tau, 0.5 * state.tau) if gap <= 3.0 * state.tau * size else state.tau
+
     def _direction(self, last: AnyIterate, tau: float) -> Array | None:
-        """Relative step ds with x'ds = 0 that solves the Newton system, everything scaled by x."""
+        """The relative Newton step ds with x'ds = 0; everything is scaled by x."""
         problem = self.problem
         state = last.state
         zeta = last.weights
         lam = problem.task.lam
-        forms = state.answer.forms
-        kappa = problem.ancestry.matrix() * zeta / (state.x / problem.d**2)[:, None]
+        eta = state.x / problem.d**2
+        kappa = problem.ancestry.matrix() * zeta / eta[:, None]
         side = kappa * zeta
         right = np.column_stack([0.5 * lam * state.h + tau, state.x])
         try:
-            hessian = problem.machine.hessian(zeta, state.answer)
-            system = side @ hessian @ side.T - lam * (kappa * (zeta * forms)) @ kappa.T
+            hessian = problem.machine.hessian(zeta, state.machine)
+            curved = lam * (kappa * (zeta * state.machine.quadratic_forms)) @ kappa.T
+            system = side @ hessian @ side.T - curved
             system.flat[:: state.x.size + 1] += lam * state.h + tau
-            solved = np.linalg.solve(system, right)
+            free, along = np.linalg.solve(system, right).T
         except np.linalg.LinAlgError:
             return None
-        across = float(state.x @ solved[:, 1])
-        if not (np.all(np.isfinite(solved)) and across > 0):
+        across = float(state.x @ along)
+        if not (np.all(np.isfinite(free + along)) and across > 0):
             return None
-        return solved[:, 0] - solved[:, 1] * float(state.x @ solved[:, 0]) / across
+        return free - along * float(state.x @ free) / across
 
 
 def solve_reduced(
     problem: Reduced, x: Array, dual: Array | None, *, tol: float
 ) -> tuple[AnyIterate, int]:
-    """The reduced problem (3) to a relative gap of ``tol``, from shares ``x`` (m,): point and
-    machine solves.
+    """Solve problem (3) to a relative gap of ``tol``, from shares ``x`` (m,).
+
+    Returns the point and the number of machines that were solved.
     """
     if float(x.min()) < _MIX_BELOW:
         x = 0.9 * x + 0.1 / x.size
-    solves = 0
-    for kind, goal, steps in (
-        (EtaFixedPoint, max(tol, _LOOSE), _FIRST),
-        (Barrier, tol, _MOST_STEPS),
-    ):
-        method = kind(problem, x, dual, tol=goal)
-        solves += run(method, tol=goal, max_iter=steps).solves
+    rough = max(tol, _ROUGH_TOL)
+    method = EtaFixedPoint(problem, x, dual, tol=rough)
+    solves = run(method, tol=rough, max_iter=_FIXED_POINT_STEPS).solves
+    point = method.sharpest
+    if point.state.gap_share > tol:
+        method = Barrier(problem, point.state.x, point.dual, tol=tol)
+        solves += run(method, tol=tol, max_iter=_BARRIER_STEPS).solves
         point = method.sharpest
-        if point.state.gap_share <= tol:
-            break
-        x = point.state.x
-        dual = point.dual
     return point, solves

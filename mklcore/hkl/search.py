@@ -1,31 +1,41 @@
 """Hierarchical kernel learning over the whole grid: train on a small hull, certify on a large one.
 
-    min_{beta, b}  (1/n) sum_i l(y_i, f(x_i) + b) + lam/2 ( sum_v d_v ||beta_D(v)|| )^2,  f = sum_v <beta_v, Phi_v>  (1)
+    min_{beta, b}  (1/n) sum_i l(y_i, f(x_i) + b) + lam/2 ( sum_v d_v ||beta_D(v)|| )^2        (1)
+    with f = sum_v <beta_v, Phi_v>
 
-As printed                                         HKL2 (specification, section 6), the default ``search="certified"``
-    J <- {root}                                        J <- {root}, C <- J
-    repeat  solve (3) on J                             repeat  solve (3) on J
-            if N_J fails: J += largest violators               if N_J fails: J += largest violators
-            else if S_J fails: J += the same                   else C += sources with S_t above the threshold; if the
-                                                               dual norm over C fails: J += nodes that make it fail
-    until   S_J holds or |J| >= Q                      until   bound over C and S outside hold, or |C| >= Q
+The algorithm as printed:
 
-``search="necessary"`` stops when N_J holds: quick, provisional, and possibly wrong in kind, because
-an interaction without main effects is found by the S phase only. Polished to 1e-7 and better before
-a hull is declared.
+    J <- {root}
+    repeat
+        solve (3) on J
+        if N_J fails:       J += the largest violators
+        else if S_J fails:  J += the largest violators
+    until S_J holds or |J| >= Q
 
-For any dual a and any hull C, with kappa from shares x on C and kappa_vw = d_v / sum_{v' in A(w)
-outside C} d_v' outside,
+HKL2 (specification, section 6), the default ``search="certified"``:
+
+    J <- {root}, C <- J
+    repeat
+        solve (3) on J
+        if N_J fails:  J += the largest violators
+        else:          C += sources with S_t above the threshold
+                       if the dual norm over C fails:  J += the nodes that make it fail
+    until the bound over C and S outside hold, or |C| >= Q
+
+C is where the bound is taken, J where the model is trained: a bound over a large C costs scalars
+a_w only. ``search="necessary"`` stops when N_J holds. This is quick but provisional, and can be
+wrong in kind, because an interaction without main effects is only found by the S phase. The hull
+is polished to 1e-7 or better before it is published.
+
+For any dual a and any hull C, with kappa from shares x on C, and kappa_vw = d_v / sum_{v' in A(w)
+outside C} d_v' outside:
 
     Omega*(a)^2  <=  max( max_{v in C} h_v / x_v ,  max_{t in sources of the complement of C} S_t )
     full gap     <=  gap_J + lam/2 [ that bound - bound on Omega*_J(a)^2 ]_+
 
 N_J (necessary, Proposition 2)   a_t / d_t^2 <= delta^2 for every source t
-S_J (sufficient, Proposition 3)  S_t <= delta^2 + 2 eps / lam for every source t; the printed eps / lam is a factor 2
-too strict
-
-C is where the bound is taken, J where the model is trained: a bound over a large C costs scalars
-a_w only.
+S_J (sufficient, Proposition 3)  S_t <= delta^2 + 2 eps / lam for every source t; the printed
+                                 eps / lam is a factor 2 too strict
 
 Source: Bach (2008), Propositions 2 and 3, algorithm of section 4; specification, sections 3, 4, 6
 and 10.
@@ -51,22 +61,20 @@ from mklcore.problem.losses import total_loss
 SEARCHES = ("certified", "printed", "necessary")
 ACTIVE = 1e-5  # a node is in the hull when ||beta_D(v)|| is above this share of the largest
 
-# accuracy of a hull on the way at most, and at the end
-_ROUGH = 1e-6
-_SHARP = 1e-9
-# nodes and sources that enter together, as printed
-_VIOLATORS = 10
-_SOURCES = 40
-_STRICT = 1e-6  # relative room for rounding in N_J
-_ROUNDS = 25  # of polishing, and of the bound behind ``largest_lambda``
+_ROUGH = 1e-6  # the relative gap of a hull is at most this during the search,
+_SHARP = 1e-9  # and this at the end
+_VIOLATORS = 10  # how many nodes enter together in the printed algorithm,
+_SOURCES = 40  # and how many sources
+_N_TOLERANCE = 1e-6  # relative tolerance for rounding in N_J
+_ROUNDS = 25  # of polishing, and steps of the bound behind ``largest_lambda``
 _PER_VARIABLE = 3  # nodes per variable for ``largest_lambda``
-_STEPS = 150  # of one certificate at most
+_STEPS = 150  # of one bound on the dual norm
 _MIXES = (1e-3, 1e-2, 1e-4, 1e-1)  # weight of new nodes in the first shares, in the order tried
-_UNRELATED = 8.0 * np.finfo(float).eps  # times n: a correlation that is rounding
+_UNRELATED = 8.0 * np.finfo(float).eps  # times n: a correlation that is only rounding
 
 
 def _seconds() -> float:
-    """Seconds of this thread; a browser has one thread, and no clock of its own for it."""
+    """Processor seconds of this thread; a browser has one thread and only a clock for processes."""
     return float(getattr(time, "thread_time", time.process_time)())
 
 
@@ -81,31 +89,31 @@ class NormBounds(NamedTuple):
 def dual_norm(
     ancestry: Ancestry, d: Array, forms: Array, start: Array, threshold: float, steps: int = 0
 ) -> NormBounds:
-    """Bounds on Omega*_C(a)^2 over a hull C, tightened until it is known on which side of
-    ``threshold`` it is.
+    """Bounds on Omega*_C(a)^2 over a hull C.
 
-    ``d`` (m,) are the prices and ``forms`` (m,) a'K_w a of its nodes; ``start`` (m,) shares to
-    start from, zero for new nodes. x <- sqrt(x h) never lowers the lower bound. At least ``steps``
-    steps are made.
+    They are tightened until it is known on which side of ``threshold`` the norm is, by at least
+    ``steps`` steps. ``d`` (m,) are the weights of the nodes and ``forms`` (m,) their a'K_w a;
+    ``start`` (m,) are the first shares, zero for new nodes. x <- sqrt(x h) never lowers the lower
+    bound.
     """
     known = start / start.sum() if start.sum() > 0 else np.zeros(d.size)
-    fresh = np.where(known > 0, 0.0, d)
-    fresh = fresh / fresh.sum() if fresh.any() else known
+    new = np.where(known > 0, 0.0, d)
+    new = new / new.sum() if new.any() else known
     lower = 0.0
     upper = np.inf
     best = known
     for mix in _MIXES if known.any() else (1.0,):
-        x = (1.0 - mix) * known + mix * fresh
+        x = (1.0 - mix) * known + mix * new
         for step in range(_STEPS):
             x = np.maximum(x, 1e-14)
             x /= x.sum()
             eta = x / d**2
             zeta = ancestry.zeta(eta)
             h = ancestry.down(zeta**2 * forms) / eta
-            top = float(np.max(h / x))
             lower = max(lower, float(zeta @ forms))
-            if top < upper:
-                upper = top
+            largest = float(np.max(h / x))
+            if largest < upper:
+                upper = largest
                 best = x
             if step >= steps and (upper <= threshold or lower > threshold):
                 return NormBounds(lower, upper, x if lower > threshold else best)
@@ -114,29 +122,29 @@ def dual_norm(
 
 
 class HullProof(NamedTuple):
-    """The hull C and the shares x (m,) on it with which a bound on Omega*(a)^2 can be computed
-    again.
-    """
+    """The hull C and shares x (m,) on it, from which a bound on Omega*(a)^2 can be recomputed."""
 
     nodes: tuple[Node, ...]
     shares: Array
 
     def bound(self, design: Design, weights: NodeWeights, a: Array) -> float:
-        """max( max_{v in C} h_v / x_v, max_t S_t ) >= Omega*(a)^2 over the whole grid, for any dual
-        ``a`` (n,).
+        """max( max_{v in C} h_v / x_v, max_t S_t ) >= Omega*(a)^2 over the whole grid.
+
+        The bound holds for any dual ``a`` (n,).
         """
         ancestry = Ancestry(design.order, self.nodes)
         eta = self.shares / weights.of(self.nodes) ** 2
-        h = ancestry.down(ancestry.zeta(eta) ** 2 * design.forms(self.nodes, a)) / eta
-        outside = list(Hull(design.order, self.nodes).sources)
-        return float(
-            np.max(design.descendant_sums(outside, a, weights), initial=np.max(h / self.shares))
-        )
+        forms = design.quadratic_forms(self.nodes, a)
+        h = ancestry.down(ancestry.zeta(eta) ** 2 * forms) / eta
+        sources = list(Hull(design.order, self.nodes).sources)
+        sums = design.descendant_sums(sources, a, weights)
+        return float(np.max(sums, initial=np.max(h / self.shares)))
 
     @property
     def arrays(self) -> tuple[Indices, Array]:
-        """What a file holds of it: (k, 3) rows of node, variable and level above 0, and the shares
-        (m,).
+        """The proof as a file stores it.
+
+        Rows (k, 3) of the position of a node, a variable and a level above 0, and the shares (m,).
         """
         rows = [(place, i, level) for place, node in enumerate(self.nodes) for i, level in node]
         table: Indices = np.array(rows, dtype=np.int64).reshape(-1, 3)
@@ -144,7 +152,7 @@ class HullProof(NamedTuple):
 
     @classmethod
     def of(cls, arrays: tuple[Indices, Array]) -> HullProof:
-        """The proof that ``arrays`` were made from."""
+        """The proof that is stored in ``arrays``."""
         table, shares = arrays
         nodes: list[list[tuple[int, int]]] = [[] for _ in shares]
         for place, variable, level in table.tolist():
@@ -152,34 +160,38 @@ class HullProof(NamedTuple):
         return cls(tuple(map(tuple, nodes)), shares)
 
 
-# A certificate from what a model publishes
+# A certificate from the published parts of a model
 
 
 def hkl_certificate(model: Any, X: Any, y: Any) -> tuple[Any, Any]:
-    """Primal and dual value of a fitted hull, computed again from its training rows and what it
-    publishes, nothing else:
+    """Primal and dual value of a fitted hull, recomputed from its rows and published parts.
 
-        primal  (1/n) sum_i l(y_i, f(x_i)) + lam/2 Omega(beta)^2          from weights_, dual_coef_, intercept_
-        dual    -(1/n) sum_i phi_i*(-n lam a_i) - lam/2 bound            from a = dual_point_, the bound from proof_
+        primal  (1/n) sum_i l(y_i, f(x_i)) + lam/2 Omega(beta)^2
+                from weights_, dual_coef_ and intercept_
+        dual    -(1/n) sum_i phi_i*(-n lam a_i) - lam/2 bound
+                from a = dual_point_, with the bound that proof_ gives
 
     ``proof_`` holds the nodes and shares from which the sufficient condition bounds Omega*(a)^2
-    over the whole grid. ``X`` (n, p) or Gram matrices (p, q+1, n, n), and ``y`` (n,), are what
-    ``model`` was fitted on. Returns two floats, or two arrays over the one-vs-rest problems; the
-    dual is minus infinity where the search left no proof, or the dual is infeasible.
+    over the whole grid. The dual value is minus infinity where the search left no proof, or where
+    the dual is infeasible.
 
     Parameters
     ----------
     model : fitted estimator
         Fitted model of this library.
     X : array-like of shape (n, d)
-        Rows of the table, or Gram matrices where the kernels are precomputed.
+        The rows that it was fitted on, or their Gram matrices (p, q+1, n, n).
     y : array-like of shape (n,)
-        Target: numbers for a regression, labels of any kind for classes.
+        Their target: numbers for a regression, labels of any kind for classes.
 
     Returns
     -------
     tuple of float
-        Primal and dual value.
+        Primal and dual value; two arrays where there are several one-vs-rest problems.
+
+    References
+    ----------
+    Bach (2008), Proposition 3; specification, sections 2 and 3.
 
     Examples
     --------
@@ -190,30 +202,25 @@ def hkl_certificate(model: Any, X: Any, y: Any) -> tuple[Any, Any]:
     >>> primal, dual = hkl_certificate(model, data.X[:100, :3], data.y[:100])
     >>> bool(dual <= primal <= dual * (1 + 2e-3))
     True
-
-    Source: Bach (2008), Proposition 3; specification, sections 2 and 3.
     """
     design, weights, tasks = model.problems(X, y)
-    proofs = (
-        [None] * len(tasks)
-        if model.proof_ is None
-        else [HullProof.of(arrays) for arrays in model.proof_]
-    )
-    points = [None] * len(tasks) if model.dual_point_ is None else np.atleast_2d(model.dual_point_)
     nodes = [design.order.node_of(key) for key in model.hull_]
-    fitted = (
-        np.atleast_2d(model.weights_),
-        np.atleast_2d(model.dual_coef_),
-        np.atleast_1d(model.intercept_),
-    )
+    zetas = np.atleast_2d(model.weights_)
+    duals = np.atleast_2d(model.dual_coef_)
+    intercepts = np.atleast_1d(model.intercept_)
     values = []
-    for task, proof, point, zeta, a, b in zip(tasks, proofs, points, *fitted, strict=True):
-        # the same problem, without the digits of a far target
+    for k, task in enumerate(tasks):
+        intercept = float(intercepts[k])
         if model.fit_intercept and task.loss.of_residuals:
-            task = replace(task, y=task.y - b)
-            b = 0.0
-        primal = primal_of(design, weights, task, nodes, zeta, a, float(b))
-        values.append((primal, dual_of(design, weights, task, point, proof)))
+            # The same problem, but its sums do not lose the digits that a far target takes.
+            task = replace(task, y=task.y - intercept)
+            intercept = 0.0
+        primal = primal_of(design, weights, task, nodes, zetas[k], duals[k], intercept)
+        dual = -np.inf
+        if model.proof_ is not None and model.dual_point_ is not None:
+            point = np.atleast_2d(model.dual_point_)[k]
+            dual = dual_of(design, weights, task, point, HullProof.of(model.proof_[k]))
+        values.append((primal, dual))
     return values[0] if len(tasks) == 1 else tuple(np.array(values).T)
 
 
@@ -226,41 +233,42 @@ def primal_of(
     a: Array,
     intercept: float,
 ) -> float:
-    """(1/n) sum_i l + lam/2 Omega(beta)^2 of the coefficients ``zeta`` (m,) of ``nodes``, ``a``
-    (n,) and the intercept.
-    """
+    """(1/n) sum_i l + lam/2 Omega(beta)^2 for zeta (m,) of the ``nodes``, a (n,), and intercept."""
     rows = design.values
     decision = np.zeros(design.n)
     for node, weight in zip(nodes, zeta, strict=True):
         if weight > 0:
             decision += weight * rows.product(node, a)
-    norms = np.sqrt(Ancestry(design.order, nodes).down(zeta**2 * design.forms(nodes, a)))
+    forms = design.quadratic_forms(nodes, a)
+    norms = np.sqrt(Ancestry(design.order, nodes).down(zeta**2 * forms))
     return task.primal(decision, intercept, float(weights.of(nodes) @ norms) ** 2)
 
 
 def dual_of(
-    design: Design, weights: NodeWeights, task: HullTask, a: Array | None, proof: HullProof | None
+    design: Design, weights: NodeWeights, task: HullTask, a: Array, proof: HullProof | None
 ) -> float:
-    """The dual value of ``a`` (n,) with the bound on Omega*(a)^2 that ``proof`` gives; minus
-    infinity where there is none.
+    """The dual value of ``a`` (n,) with the bound on Omega*(a)^2 that ``proof`` gives.
+
+    Minus infinity without a proof, or where ``a`` is infeasible.
     """
-    if (
-        a is None
-        or proof is None
-        or (task.fit_intercept and abs(a.sum()) > 1e-9 * max(np.abs(a).sum(), 1e-300))
-    ):
+    size = max(np.abs(a).sum(), 1e-300)
+    infeasible = task.fit_intercept and abs(a.sum()) > 1e-9 * size
+    if proof is None or infeasible:
         return -np.inf
     a = np.ascontiguousarray(a)
-    return task.lam * (task.loss.dual(a, task.y, task.C) - 0.5 * proof.bound(design, weights, a))
+    regulariser = 0.5 * proof.bound(design, weights, a)
+    return task.lam * (task.loss.dual(a, task.y, task.C) - regulariser)
 
 
 # A certificate during a search
 
 
 class Certification(NamedTuple):
-    """What a certification found: a ``bound`` on Omega*(a)^2 over the whole grid with its ``proof``
-    (None: the bound fails on the certificate set itself), the nodes that ought to be trained on
-    where it is above the threshold, and whether the certificate set is ``full``.
+    """The result of a certification.
+
+    A ``bound`` on Omega*(a)^2 over the whole grid with its ``proof`` (None where the bound fails on
+    the certificate set itself), the ``wanted`` nodes that should be trained on where the bound is
+    above the threshold, and whether the certificate set is ``full``.
     """
 
     bound: float | None
@@ -270,10 +278,7 @@ class Certification(NamedTuple):
 
 
 class Certifier:
-    """Bounds Omega*(a)^2 over all kernels of the grid.
-
-    Keeps its certificate set from one dual to the next.
-    """
+    """Bounds Omega*(a)^2 over all kernels of the grid, with one certificate set for many duals."""
 
     def __init__(
         self,
@@ -288,15 +293,13 @@ class Certifier:
         self.max_nodes = max_nodes
         self.pulse = pulse
         self.set = Hull(design.order)
-        self.looked_at: set[Node] = set()
+        self.visited: set[Node] = set()
 
     def violations(self, hull: Hull, a: Array) -> dict[Node, float]:
-        """a_t / d_t^2 for every source t of the hull's complement: condition N_J compares it with
-        delta^2.
-        """
+        """a_t / d_t^2 for every source t of the hull's complement; N_J compares it with delta^2."""
         sources = list(hull.sources)
-        self.looked_at.update(sources)
-        found = self.design.forms(sources, a) / self.weights.of(sources) ** 2
+        self.visited.update(sources)
+        found = self.design.quadratic_forms(sources, a) / self.weights.of(sources) ** 2
         return dict(zip(sources, found.tolist(), strict=True))
 
     def certify(
@@ -306,46 +309,53 @@ class Certifier:
 
         ``trained`` maps the nodes of J to their shares.
 
-        With ``grow`` the certificate set takes in every source with S_t above the threshold, layer
-        by layer, until none is left, the bound fails on the set itself (then the ``most`` nodes
-        that make it fail are wanted), or the set reaches ``max_nodes``. Without, it is J, and the
-        sources above the threshold are wanted (the printed algorithm).
+        With ``grow`` the certificate set grows by every source with S_t above the threshold, layer
+        by layer, until none is left, or the bound fails on the set itself (then the ``most`` nodes
+        that make it fail are wanted), or the set reaches ``max_nodes``. Without ``grow`` the set is
+        J, and the sources above the threshold are wanted (the printed algorithm).
         """
         if not grow:
             self.set = Hull(self.design.order, trained)
         self.set.add(trained)
         sums = dict[Node, float]()
         forms = dict[Node, float]()
-        start = dict(trained)
+        shares = dict(trained)
         while True:
+            bounds = self._set_bounds(a, threshold, shares, forms)
             nodes = self.set.nodes
-            missing = [node for node in nodes if node not in forms]
-            forms.update(zip(missing, self.design.forms(missing, a).tolist(), strict=True))
-            bounds = dual_norm(
-                Ancestry(self.design.order, nodes),
-                self.weights.of(nodes),
-                np.array([forms[v] for v in nodes]),
-                np.array([start.get(v, 0.0) for v in nodes]),
-                threshold,
-            )
-            start = dict(zip(nodes, bounds.x.tolist(), strict=True))
+            shares = dict(zip(nodes, bounds.x.tolist(), strict=True))
             if bounds.upper > threshold:
                 new = [node for node in nodes if node not in trained]
-                return Certification(
-                    None, None, sorted(new, key=start.__getitem__, reverse=True)[:most]
-                )
-            fresh = [t for t in self.set.sources if t not in sums]
-            self.looked_at.update(fresh)
-            found = self.design.descendant_sums(fresh, a, self.weights, self.pulse)
-            sums.update(zip(fresh, found.tolist(), strict=True))
-            above = _above({t: sums[t] for t in self.set.sources}, threshold)
+                new.sort(key=shares.__getitem__, reverse=True)
+                return Certification(None, None, new[:most])
+            missing = [t for t in self.set.sources if t not in sums]
+            self.visited.update(missing)
+            found = self.design.descendant_sums(missing, a, self.weights, self.pulse)
+            sums.update(zip(missing, found.tolist(), strict=True))
+            outside = {t: sums[t] for t in self.set.sources}
+            above = _above(outside, threshold)
             room = self.max_nodes - len(self.set)
             if not above or not grow or room <= 0:
-                bound = max([bounds.upper, *(sums[t] for t in self.set.sources)])
-                return Certification(
-                    bound, HullProof(tuple(nodes), bounds.x), above[:most], grow and bool(above)
-                )
+                bound = max(bounds.upper, *outside.values(), 0.0)
+                proof = HullProof(tuple(nodes), bounds.x)
+                return Certification(bound, proof, above[:most], grow and bool(above))
             self.set.add(above[:room])
+
+    def _set_bounds(
+        self, a: Array, threshold: float, shares: dict[Node, float], forms: dict[Node, float]
+    ) -> NormBounds:
+        """Bounds over the certificate set; ``forms`` receives a'K_v a of its new nodes."""
+        nodes = self.set.nodes
+        missing = [node for node in nodes if node not in forms]
+        found = self.design.quadratic_forms(missing, a)
+        forms.update(zip(missing, found.tolist(), strict=True))
+        return dual_norm(
+            Ancestry(self.design.order, nodes),
+            self.weights.of(nodes),
+            np.array([forms[node] for node in nodes]),
+            np.array([shares.get(node, 0.0) for node in nodes]),
+            threshold,
+        )
 
 
 # The search
@@ -353,19 +363,18 @@ class Certifier:
 
 @dataclass(frozen=True, eq=False)
 class SearchPoint:
-    """What a point of the search carries: the trained nodes, the inner iterate, and, at the end,
-    who stands outside.
+    """The state of a point of the search: the trained nodes and the iterate on them.
 
-    ``sources``: a_t / (d_t^2 delta^2) for every source; 1 is where it enters. ``looked_at`` counts
-    the nodes this search computed anything for, ``ever`` those of the searches it was started from
-    as well.
+    At the end ``sources`` maps every source to a_t / (d_t^2 delta^2), which is 1 where the node
+    would enter; ``visited`` counts the nodes for which this search computed anything, and
+    ``visited_on_path`` also those of the searches that it was started from.
     """
 
     nodes: tuple[Node, ...]
     inner: Inner
     sources: dict[Node, float]
-    looked_at: int = 0
-    ever: int = 0
+    visited: int = 0
+    visited_on_path: int = 0
 
     @property
     def shares(self) -> dict[Node, float]:
@@ -375,11 +384,10 @@ class SearchPoint:
 
 @dataclass(frozen=True, eq=False)
 class WarmHull:
-    """Where a neighbouring lambda ended: shares of its trained nodes, its dual, its certificate
-    set.
+    """The end of the search at a neighbouring lambda.
 
-    ``seen`` are the hashes of all nodes looked at so far: one set for a whole path, because nodes
-    themselves are large.
+    Shares of its trained nodes, its dual, and its certificate set. ``seen`` holds the hashes of all
+    nodes visited so far, one set for a whole path, because the nodes themselves are large.
     """
 
     shares: dict[Node, float]
@@ -389,16 +397,14 @@ class WarmHull:
 
 
 class _OutOfTime(Exception):
-    """Raised between stretches of a certification that has had its seconds."""
+    """Raised within a certification that has used up its seconds."""
 
 
 class HullSearch(Method[object]):
-    """The search as the driver's method.
+    """The search, as a method of the driver: a step either grows the hull and trains, or certifies.
 
-    A step either grows the hull and trains again, or certifies.
-
-    ``max_nodes`` bounds the certificate set (J as printed), ``max_seconds`` the time of this
-    thread's processor.
+    ``max_nodes`` bounds the certificate set (J in the printed algorithm), ``max_seconds`` the
+    processor time of this thread.
     """
 
     def __init__(
@@ -423,28 +429,27 @@ class HullSearch(Method[object]):
         self.name = f"HKL ({search} search)"
         self._end = _seconds() + (np.inf if max_seconds is None else max_seconds)
         self.certifier = Certifier(design, weights, max_nodes=max_nodes, pulse=self._check_time)
-        # what bounds every dual point there is a value for
+        # Every dual point that has a value, with its proof and the value.
         self._proofs: list[tuple[Array, HullProof, float]] = []
-        self._wanted: list[Node] = []
-        self._certified = self._full = False  # of this hull; of the certificate set
+        self._wanted: list[Node] = []  # nodes that the last certification wants to be trained on
+        self._certified = False  # whether this hull has been certified
+        self._full = False  # whether the certificate set is full
         self._rough = float(np.clip(0.1 * tol, _SHARP, _ROUGH))
 
     def _check_time(self) -> None:
         if _seconds() > self._end:
             raise _OutOfTime
 
-    # -- the driver's three calls
-    # ------------------------------------------------------------------------------------
-
+    # -- the calls of the driver
     def init(self) -> AnyIterate:
         self.hull = Hull(self.design.order)
         if self.warm is None:
             return self._train(dict.fromkeys(self.hull.nodes, 1.0), None, self._rough)
         self.hull.add(self.warm.shares)
         self.certifier.set.add(self.warm.certificate)
-        # A neighbour's dual moved into this lambda's box: the smooth machines start from it,
-        # exactness is theirs.
-        dual = np.clip(self.warm.dual, *self.task.loss.box(self.task.y, self.task.C))
+        # The neighbour's dual is moved into the box of this lambda, as a start for the machines.
+        box = self.task.loss.box(self.task.y, self.task.C)
+        dual = np.clip(self.warm.dual, *box)
         return self._train(self.warm.shares, dual, self._rough)
 
     def step(self, best: AnyIterate, last: AnyIterate, trace: Trace) -> AnyIterate | Status:
@@ -467,63 +472,47 @@ class HullSearch(Method[object]):
             return Status.PROVISIONAL
         if self._certified:
             return Status.MAX_NODES if self._full else Status.STALLED
-        most = _SOURCES if self.search == "printed" else self._batch
         grow = self.search != "printed"
-        verdict = self.certifier.certify(
-            last.state.shares, last.dual, self._threshold(last), grow=grow, most=most
+        result = self.certifier.certify(
+            last.state.shares,
+            last.dual,
+            self._threshold(last),
+            grow=grow,
+            most=self._batch if grow else _SOURCES,
         )
         self._certified = True
-        self._full = verdict.full
-        self._wanted = [] if verdict.full else verdict.wanted
-        return self._proved(
-            replace(last, dual_objective=None, dual_point=None, solves=0),
-            verdict.bound,
-            verdict.proof,
-        )
+        self._full = result.full
+        self._wanted = [] if result.full else result.wanted
+        unproved = replace(last, dual_objective=None, dual_point=None, solves=0)
+        return self._proved(unproved, result.bound, result.proof)
 
     def polish(self, best: AnyIterate) -> AnyIterate:
-        """Polish, take in what N_J still asks for, prune to the active nodes, and bound the gap if
-        nobody has.
-        """
-        point = self._polished(best)
-        norms = point.state.inner.norms
-        active = [
-            node
-            for node, norm in zip(point.state.nodes, norms, strict=True)
-            if norm > ACTIVE * norms.max()
-        ]
-        if 0 < len(active) < len(norms):
-            self.hull = Hull(self.design.order, active)
-            pruned = self._train(point.state.shares, point.dual, _SHARP)
-            worth = pruned.objective <= point.objective + 0.1 * self.tol * abs(point.objective)
-            solves = pruned.solves + point.solves
-            point = replace(pruned if worth else point, solves=solves)
-            self.hull = Hull(self.design.order, point.state.nodes)
+        """Train sharply, prune to the active nodes, and bound the gap if that was not done yet."""
+        point = self._pruned(self._polished(best))
         if self.search != "necessary" and not self._proofs:
-            # A full gap for the model as it stands, whatever it comes to: C is J, one pass over its
-            # sources.
+            # Bound the full gap of the model as it is: C is J, one pass over its sources.
             self.certifier.pulse = never_asked
-            verdict = self.certifier.certify(
+            result = self.certifier.certify(
                 point.state.shares, point.dual, np.inf, grow=False, most=0
             )
-            point = self._proved(point, verdict.bound, verdict.proof)
+            point = self._proved(point, result.bound, result.proof)
         bound = point.state.inner.bound
-        outside = self.certifier.violations(self.hull, point.dual)
-        sources = {node: value / bound if bound > 0 else 0.0 for node, value in outside.items()}
-        looked_at = (
-            self.certifier.looked_at | set(self.certifier.set.members) | set(self.hull.members)
-        )
+        sources = self.certifier.violations(self.hull, point.dual)
+        for node, value in sources.items():
+            sources[node] = value / bound if bound > 0 else 0.0
+        visited = {*self.certifier.visited, *self.certifier.set.members, *self.hull.members}
         self._seen = set() if self.warm is None else self.warm.seen
-        self._seen.update(map(hash, looked_at))
+        self._seen.update(map(hash, visited))
         state = replace(
-            point.state, sources=sources, looked_at=len(looked_at), ever=len(self._seen)
+            point.state, sources=sources, visited=len(visited), visited_on_path=len(self._seen)
         )
         self.found = replace(point, state=state)
         return self.found
 
     def certify(self, best: AnyIterate, dual_point: Array | None) -> Certificate:
-        """Objective and dual value of published parts from scratch, as ``hkl_certificate`` computes
-        them; with their rounding where it is seen.
+        """Recompute objective and dual value from the published parts, as ``hkl_certificate`` does.
+
+        Where the values differ from those of the search, the rounding is estimated as well.
         """
         design = self.design
         task = self.task
@@ -531,60 +520,58 @@ class HullSearch(Method[object]):
             design, self.weights, task, best.state.nodes, best.weights, best.dual, best.intercept
         )
         dual = None
-        off = abs(objective - best.objective)
+        difference = abs(objective - best.objective)
         if dual_point is not None:
-            dual = dual_of(design, self.weights, task, dual_point, self.proof_of(dual_point))
-            # what rounding may have of sums
+            proof = self.proof_of(dual_point)
+            dual = dual_of(design, self.weights, task, dual_point, proof)
+            # How much the sums over the entries of the Gram matrices may have been rounded.
             summed = 0.5 * task.lam * ROUNDING * float(np.abs(dual_point).sum()) ** 2
-            off = max(
-                off,
-                EXACT * summed,
-                *(abs(dual - value) for one, _, value in self._proofs if one is dual_point),
-            )
-        if off <= EXACT * abs(objective):
+            difference = max(difference, EXACT * summed)
+            for point, _, value in self._proofs:
+                if point is dual_point:
+                    difference = max(difference, abs(dual - value))
+        if difference <= EXACT * abs(objective):
             return Certificate(objective, dual)
+        return Certificate(objective, dual, self._rounding(best, objective))
+
+    def _rounding(self, best: AnyIterate, objective: float) -> float:
+        """How much rounding may have changed the objective."""
+        task = self.task
+        n = self.design.n
         size = np.abs(best.dual)
-        noise = np.zeros(design.n)
+        noise = np.zeros(n)
         for node, weight in zip(best.state.nodes, best.weights, strict=True):
-            root = np.sqrt(np.diag(design.gram(node)))
+            root = np.sqrt(np.diag(self.design.gram(node)))
             noise += ROUNDING * weight * float(root @ size) * root
-        at = best.state.inner.answer.decision + best.intercept
-        values = [
-            total_loss(task.loss, at + shift, 0.0, task.y, 1.0 / task.y.size)
-            for shift in (0.0, noise, -noise)
-        ]
-        moved = (
-            abs(values[1] - values[0]) + abs(values[2] - values[0]) + task.lam * float(size @ noise)
-        )
-        return Certificate(objective, dual, moved + ROUNDING * design.n * abs(objective))
+        decision = best.state.inner.machine.decision + best.intercept
+
+        def mean_loss(shift: Array | float) -> float:
+            return total_loss(task.loss, decision + shift, 0.0, task.y, 1.0 / n)
+
+        exact = mean_loss(0.0)
+        moved = abs(mean_loss(noise) - exact) + abs(mean_loss(-noise) - exact)
+        return moved + task.lam * float(size @ noise) + ROUNDING * n * abs(objective)
 
     @property
     def scales(self) -> str:
-        """What the numbers of the problem are made of, for a refusal."""
+        """The scales of the problem, for an error message."""
         return (
             f"lam is {self.task.lam:.3g}, and C = 1/(n lam) is {self.task.C:.3g}, smaller "
             "where lam is larger"
         )
 
     def proof_of(self, dual_point: Array | None) -> HullProof | None:
-        """Nodes and shares from which the bound behind the value of a dual point of this search can
-        be computed again.
-        """
+        """The proof behind the value of a dual point of this search, None without a value."""
         return next((proof for point, proof, _ in self._proofs if point is dual_point), None)
 
     def warm_start(self) -> WarmHull:
-        """What the next lambda starts from."""
-        return WarmHull(
-            self.found.state.shares, self.found.dual, tuple(self.certifier.set.nodes), self._seen
-        )
+        """The start for the next lambda."""
+        certificate = tuple(self.certifier.set.nodes)
+        return WarmHull(self.found.state.shares, self.found.dual, certificate, self._seen)
 
     # -- training and conditions
-    # -------------------------------------------------------------------------------------
-
     def _train(self, shares: dict[Node, float], dual: Array | None, tol: float) -> AnyIterate:
-        """Solve (3) on the present hull; the full gap is not known yet, unless the hull is
-        everything.
-        """
+        """Solve (3) on the present hull; only a hull without sources has a proof at once."""
         nodes = sorted(self.hull.members, key=self.design.order.rank)
         x = np.array([shares.get(node, 0.0) for node in nodes])
         x = x / x.sum() if x.sum() > 0 else np.full(len(nodes), 1.0 / len(nodes))
@@ -592,16 +579,16 @@ class HullSearch(Method[object]):
         point, solves = solve_reduced(problem, x, dual, tol=tol)
         self._certified = False
         self._wanted = []
-        found = SearchPoint(tuple(nodes), point.state, {})
-        trained = replace(point, solves=solves, state=found, dual_objective=None, dual_point=None)
+        state = SearchPoint(tuple(nodes), point.state, {})
+        trained = replace(point, solves=solves, state=state, dual_objective=None, dual_point=None)
         if self.hull.sources:
             return trained
-        return self._proved(trained, point.state.bound, HullProof(found.nodes, point.state.x))
+        return self._proved(trained, point.state.bound, HullProof(state.nodes, point.state.x))
 
     def _proved(
         self, point: AnyIterate, bound: float | None, proof: HullProof | None
     ) -> AnyIterate:
-        """``point`` with the dual value that a bound on Omega*(a)^2 gives; its proof is kept."""
+        """``point`` with the dual value that a bound on Omega*(a)^2 gives; the proof is saved."""
         if bound is None or proof is None:
             return point
         found = self.task.bound(point.dual, bound)
@@ -609,74 +596,83 @@ class HullSearch(Method[object]):
         return replace(point, dual_objective=found.value, dual_point=found.point)
 
     def _polished(self, best: AnyIterate) -> AnyIterate:
+        """Train sharply, and add nodes for as long as N_J fails."""
         self.hull.add(best.state.nodes)
         point = self._train(best.state.shares, best.dual, _SHARP)
         for _ in range(_ROUNDS):
             wanted = self._necessary(point)
-            full = len(self.hull) >= self.max_nodes or not self.design.fits(
-                [*self.hull.members, *wanted]
-            )
-            if not wanted or full or _seconds() > self._end:
+            if not wanted or len(self.hull) >= self.max_nodes or _seconds() > self._end:
+                break
+            if not self.design.fits([*self.hull.members, *wanted]):
                 break
             self.hull.add(wanted)
-            following = self._train(point.state.shares, point.dual, _SHARP)
-            point = replace(following, solves=following.solves + point.solves)
+            larger = self._train(point.state.shares, point.dual, _SHARP)
+            point = replace(larger, solves=larger.solves + point.solves)
         return point
+
+    def _pruned(self, point: AnyIterate) -> AnyIterate:
+        """Train again on the active nodes alone, unless that costs more than a tenth of ``tol``."""
+        norms = point.state.inner.norms
+        active = [point.state.nodes[k] for k in np.flatnonzero(norms > ACTIVE * norms.max())]
+        if not 0 < len(active) < len(norms):
+            return point
+        self.hull = Hull(self.design.order, active)
+        pruned = self._train(point.state.shares, point.dual, _SHARP)
+        costs = pruned.objective - point.objective
+        chosen = pruned if costs <= 0.1 * self.tol * abs(point.objective) else point
+        self.hull = Hull(self.design.order, chosen.state.nodes)
+        return replace(chosen, solves=pruned.solves + point.solves)
 
     def _necessary(self, point: AnyIterate) -> list[Node]:
         """The largest violators of N_J."""
-        limit = point.state.inner.bound * (1.0 + _STRICT)
+        limit = point.state.inner.bound * (1.0 + _N_TOLERANCE)
         values = self.certifier.violations(self.hull, point.dual)
         return _above(values, limit)[: self._batch]
 
     @property
     def _batch(self) -> int:
-        """As printed, or a third of the hull where that is more and the search is our own."""
+        """How many nodes enter together; outside the printed algorithm at least a third of J."""
         return _VIOLATORS if self.search == "printed" else max(_VIOLATORS, len(self.hull) // 3)
 
     def _threshold(self, point: AnyIterate) -> float:
-        """Omega*(a)^2 up to here keeps the full gap within the tolerance."""
+        """The largest Omega*(a)^2 with which the full gap is within the tolerance."""
         inner: Inner = point.state.inner
-        spare = self.tol * abs(point.objective) * (1.0 - 1e-9) - (
-            point.objective - inner.dual_objective
-        )
+        allowed = self.tol * abs(point.objective) * (1.0 - 1e-9)
+        spare = allowed - (point.objective - inner.dual_objective)
         return inner.bound + 2.0 * spare / self.task.lam
 
 
 def _above(values: dict[Node, float], limit: float) -> list[Node]:
     """The nodes above ``limit``, the largest first."""
-    return sorted(
-        (t for t, value in values.items() if value > limit), key=values.__getitem__, reverse=True
-    )
+    above = [node for node, value in values.items() if value > limit]
+    return sorted(above, key=values.__getitem__, reverse=True)
 
 
 def largest_lambda(design: Design, y: Array, weights: NodeWeights) -> float:
-    """Up to where lambda matters: 100 Omega*(Phi'(y - mean)/n)^2 / var(y), where the fit is within
-    1 % of none.
+    """The largest lambda that matters: 100 Omega*(Phi'(y - mean)/n)^2 / var(y).
 
-    Omega* is that of a hull grown by the necessary condition. There is no lambda with an empty
-    hull, because Omega is squared: the largest lambdas keep the nodes at which the dual norm is
-    attained. Where the target is constant, or related to no kernel by more than rounding, no lambda
-    matters: 1.
+    There the fit is within 1 % of the mean. Omega* is that of a hull grown by the necessary
+    condition. No lambda makes the hull empty, because Omega is squared: the largest lambdas keep
+    the nodes at which the dual norm is attained. Where the target is constant, or related to no
+    kernel by more than rounding, no lambda matters, and the result is 1.
     """
     centred = y - y.mean()
-    spread = float(np.mean(centred**2))
-    if spread <= 0.0:
+    variance = float(np.mean(centred**2))
+    if variance <= 0.0:
         return 1.0
     a = centred / y.size
     hull = Hull(design.order)
     certifier = Certifier(design, weights, max_nodes=0)
     hull.add(list(hull.sources))
     while True:
-        forms = design.forms(hull.nodes, a)
+        forms = design.quadratic_forms(hull.nodes, a)
+        ancestry = Ancestry(design.order, hull.nodes)
         d = weights.of(hull.nodes)
-        bounds = dual_norm(
-            Ancestry(design.order, hull.nodes), d, forms, np.zeros(len(hull)), np.inf, _ROUNDS
-        )
+        bounds = dual_norm(ancestry, d, forms, np.zeros(len(hull)), np.inf, _ROUNDS)
         above = _above(certifier.violations(hull, a), bounds.lower)
         if not above or len(hull) > _PER_VARIABLE * design.p:
             break
         hull.add(above[:_SOURCES])
-    if bounds.lower <= (_UNRELATED * y.size) ** 2 * spread:
+    if bounds.lower <= (_UNRELATED * y.size) ** 2 * variance:
         return 1.0
-    return 100.0 * bounds.lower / spread
+    return 100.0 * bounds.lower / variance

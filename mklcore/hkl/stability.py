@@ -1,6 +1,4 @@
-"""How stable a selection is: how often the same columns and extreme points are selected on other
-rows.
-"""
+"""How stable a selection is: how often it comes out the same on other rows."""
 
 from __future__ import annotations
 
@@ -16,8 +14,8 @@ from mklcore.data.splitting import codes_of, split_rows
 from mklcore.errors import DataError, suppress_convergence_warnings
 from mklcore.hkl.graph import Node
 
-HALVES = 20  # half samples
-FEWEST_ROWS = 20  # half of fewer rows says nothing about a selection
+HALVES = 20  # how many half samples are drawn
+FEWEST_ROWS = 20  # half of fewer rows would be too small to judge a selection
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,10 +25,10 @@ class Stability:
     Parameters
     ----------
     columns : ndarray of shape (p,)
-        Share of the half samples on which a node of the hull sees the column.
+        Share of the half samples on which a node of the hull uses the column.
     extreme_points : dict
-        Node -> share of the half samples on which it is an extreme point, the largest share first;
-        nodes that never were are not in it.
+        Node -> share of the half samples on which it is an extreme point, in falling order; nodes
+        that were never extreme points are left out.
     rounds : int
         Number of half samples.
     """
@@ -50,7 +48,7 @@ def selection_stability(
     row_groups: Labels | None = None,
     callback: Callable[[int, int], None] | None = None,
 ) -> Stability:
-    """How often would the same columns and extreme points be selected if the rows were others?
+    """How often would the same columns and extreme points be selected on other rows?
 
     The model is fitted again, with its lam and all other parameters, on samples of half the rows,
     drawn without replacement and with every class in its share.
@@ -100,7 +98,8 @@ def selection_stability(
     count = HALVES if rounds is None else rounds
     if n < FEWEST_ROWS:
         raise DataError(
-            f"Half of {n} rows says nothing about a selection; {FEWEST_ROWS} rows are needed."
+            f"Half of {n} rows is too small a sample to judge a selection; at least "
+            f"{FEWEST_ROWS} rows are needed."
         )
     rng = np.random.default_rng(seed)
     classes = codes_of(y) if is_classifier(model) else None
@@ -117,4 +116,5 @@ def selection_stability(
             if callback is not None:
                 callback(done + 1, count)
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    return Stability(columns / count, {node: times / count for node, times in ordered}, count)
+    extreme_points = {node: times / count for node, times in ordered}
+    return Stability(columns / count, extreme_points, count)

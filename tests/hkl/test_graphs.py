@@ -107,7 +107,7 @@ def test_optimum_and_sums_over_all_nodes(seed):
     space = Design(None, graph=graph)
     a = y - y.mean()
     forms = [float(np.sum((factor.T @ a) ** 2)) for factor in factors]
-    assert space.forms(space.order.nodes, a) == pytest.approx(forms)
+    assert space.quadratic_forms(space.order.nodes, a) == pytest.approx(forms)
     reach = [above(parents, w) for w in range(len(parents))]
     sums = [
         sum(
@@ -234,7 +234,7 @@ def test_a_saved_graph_is_verified_from_its_definition_or_its_matrices(tmp_path)
     "parents, options, words",
     [
         ([], {}, "at least one node"),
-        ([(1,), (0,)], {}, "circle"),
+        ([(1,), (0,)], {}, "cycle"),
         ([(0,)], {}, "not itself"),
         ([(), (5,)], {}, "from 0 to 1"),
         ([(), 0], {}, "list of nodes"),

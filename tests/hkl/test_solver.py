@@ -94,7 +94,7 @@ def test_forms_sums_and_grams_are_those_of_listed_nodes(basis, normalize, rows):
     nodes = grid(design)
     weights = NodeWeights(2.5, 0.3)
     grams = [design.gram(node) for node in nodes]
-    assert design.forms(nodes, a) == pytest.approx(
+    assert design.quadratic_forms(nodes, a) == pytest.approx(
         [max(a @ gram @ a, 0) for gram in grams], rel=1e-9, abs=1e-10
     )
     assert design.values.full_gram(np.ones(design.q + 1)) == pytest.approx(
@@ -208,7 +208,7 @@ def test_the_dual_norm_bounds_close_on_the_dual_norm_of_the_whole_grid(rows):
     rng = np.random.default_rng(0)
     ancestry = Ancestry(design.order, everything)
     d = weights.of(everything)
-    forms = design.forms(everything, a)
+    forms = design.quadratic_forms(everything, a)
     loose = dual_norm(ancestry, d, forms, np.zeros(27), np.inf)
     middle = 0.5 * (loose.lower + loose.upper)
     tight = dual_norm(ancestry, d, forms, loose.x, middle)
@@ -402,7 +402,7 @@ def test_bad_bases_weights_and_levels_are_refused(rows):
         (lambda: GaussianBasis(2, sigma2=-1), "sigma2 must be a finite number above 0"),
         (
             lambda: GaussianBasis(2).parts(None, rows[0], rows[0]),
-            "b is None, to be chosen from all",
+            "b is None, so it must be chosen from all",
         ),
         (lambda: KernelPCABasis(True), "q must be a whole number"),
         (lambda: ANOVABasis(float("nan")), "b must be a finite number above 0"),

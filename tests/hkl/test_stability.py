@@ -56,7 +56,7 @@ def test_rows_that_belong_together_are_drawn_together(monkeypatch):
         selection_stability(HKLRegressor(), X, y, row_groups=np.zeros(60))
 
 
-def test_it_reports_every_half_and_ends_when_it_is_told_to():
+def test_it_reports_every_half_and_can_be_cancelled():
     done = []
 
     def stop(k, of):
@@ -68,5 +68,5 @@ def test_it_reports_every_half_and_ends_when_it_is_told_to():
     with pytest.raises(KeyboardInterrupt):
         selection_stability(HKLRegressor(lam=0.1), X, y, rounds=9, callback=stop)
     assert done == [(1, 9), (2, 9)]
-    with pytest.raises(DataError, match="Half of 12 rows says nothing"):
+    with pytest.raises(DataError, match="Half of 12 rows is too small"):
         selection_stability(HKLRegressor(), X[:12], y[:12])

@@ -102,7 +102,7 @@ def hkl_consistency(
         return HKLConsistency(
             0.0, 0.0, None, None, "The hull is the whole grid: there is nothing left to exclude."
         )
-    single = design.forms(outside, g / design.n) / weights.of(outside) ** 2
+    single = design.quadratic_forms(outside, g / design.n) / weights.of(outside) ** 2
     summed = design.descendant_sums(outside, g / design.n, weights)
     k = int(np.argmax(single))
     j = int(np.argmax(summed))
