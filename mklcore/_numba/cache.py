@@ -20,7 +20,7 @@ from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 
-from mklcore.io.private_folders import own_or_temporary
+from mklcore.io.user_folders import own_or_temporary
 
 PACKAGE = Path(__file__).resolve().parents[1]
 NAMED = "NUMBA_CACHE_DIR"

@@ -185,7 +185,7 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):
         seed = self.random_state or 0
         codes = codes_of(y) if classes and y.ndim == 1 else None
         if share is not None:
-            train, held = split_rows(codes, n, (share,), seed, groups=owners)
+            train, held = split_rows(codes, n, (share,), seed, row_groups=owners)
             return [(train, held)]
         if isinstance(self.cv, (int, np.integer)):
             return fold_rows(

@@ -1,13 +1,13 @@
-"""Data: one frozen table, how it is read from files, the samples, and generators with known truth."""
+"""Data: a frozen table, how it is read from files, the samples, and generators with known truth."""
 
-from mklcore.data.columns import Column, ReadOptions
-from mklcore.data.dataset import TASKS, Dataset, Split, three_way_split
-from mklcore.data.grouping import (
+from mklcore.data.column_groups import (
     standardise_spectra,
     wavelengths,
     with_bands,
     with_second_differences,
 )
+from mklcore.data.columns import Column, ReadOptions
+from mklcore.data.dataset import TASKS, Dataset, Split, three_way_split
 from mklcore.data.reading import TableSummary, describe_table, read_table
 from mklcore.data.samples import SAMPLES, Sample, load_sample
 from mklcore.data.synthetic import (

@@ -1,11 +1,11 @@
-"""Packed files: Parquet, workbooks, arrays and JSON, with a bound on what each unpacks to.
+"""Packed files: Parquet, workbooks, arrays and JSON, with a bound on the size that each unpacks to.
 
-Nothing is executed and nothing is unpickled. What a packed file unpacks to is bounded before it is
-unpacked. A text that stands in every row is a few bytes of a Parquet file and gigabytes in memory:
-headers of all pages are read first, texts are read as a dictionary and the number of the entry in
-each row, and what they come to row by row is counted. A reader of workbooks takes memory for every
-cell that a sheet spans and for every text as often as it stands there: the parts of a packed
-workbook are unpacked here first, whatever they say of themselves.
+Nothing is executed and nothing is unpickled. The size of a packed file is bounded before it is
+unpacked. A text that is repeated in every row takes a few bytes of a Parquet file and gigabytes in
+memory: therefore the headers of all pages are read first, texts are read as a dictionary and the
+number of the entry in each row, and their size row by row is counted. A reader of workbooks takes
+memory for every cell that a sheet spans and for every occurrence of a text: therefore the parts of
+a packed workbook are unpacked here first, whatever sizes they claim.
 """
 
 from __future__ import annotations
@@ -39,14 +39,13 @@ from mklcore.errors import DataError, Repair, check_cancelled
 
 MAX_CELLS = 10_000_000
 MAX_EXPANSION = 10  # unpacked size of a packed file, in multiples of max_bytes
-# all texts of a packed file, row by row, in multiples of max_bytes; in memory each is written out
-MAX_TEXT = 3
+MAX_TEXT = 3  # all texts of a packed file, row by row, in multiples of max_bytes
 
 T = TypeVar("T")
 
 
 def endable(parts: Iterable[T], every: int = 1) -> Iterator[T]:
-    """The same parts one after the other; before every so many of them the work may be ended."""
+    """The same parts one by one; the work can be cancelled before every ``every``-th part."""
     for place, part in enumerate(parts):
         if place % every == 0:
             check_cancelled()
@@ -69,7 +68,7 @@ def check_cells(n_rows: int, n_columns: int) -> None:
 
 
 def as_text(value: object) -> str:
-    """A cell as a person reads it: 3 and not 3.0; empty where there is none."""
+    """A cell as a person reads it: 3 and not 3.0; "" without a value."""
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
         return str(int(value))
     if isinstance(value, bytes):
@@ -77,13 +76,13 @@ def as_text(value: object) -> str:
     return "" if value is None else str(value).strip()
 
 
-MAX_HEADER_BYTES = 10_000  # of an array, as NumPy itself has it
-MOST_VALUES = 1_000_000  # of a JSON text: one takes up to 230 bytes once it is read
+MAX_HEADER_BYTES = 10_000  # of an array, as in NumPy
+MOST_VALUES = 1_000_000  # of a JSON text: each takes up to 230 bytes of memory
 
 
 @dataclass(frozen=True)
 class ArrayHeader:
-    """What an array says of itself before its numbers, which begin at byte ``start``."""
+    """The header of an array, whose numbers begin at byte ``start``."""
 
     shape: tuple[int, ...]
     fortran: bool
@@ -97,10 +96,9 @@ class ArrayHeader:
 
 
 def array_header(file: IO[bytes]) -> ArrayHeader:
-    """The header of an array in NumPy's format; DataError where it says that it is longer than any
-    of ours.
+    """The header of an array in NumPy's format; DataError where it is too long.
 
-    NumPy reads a header whole, gigabytes too, before it looks at it.
+    NumPy would read a header of gigabytes before checking it.
     """
     version = np.lib.format.read_magic(file)
     there = file.tell()
@@ -121,7 +119,7 @@ def array_header(file: IO[bytes]) -> ArrayHeader:
 
 
 def array_content(name: str, file: IO[bytes]) -> np.ndarray:
-    """The numbers or texts of an array whose header was looked at."""
+    """The numbers or texts of an array whose header has been checked."""
     check_cancelled()
     file.seek(0)
     found: np.ndarray = np.lib.format.read_array(file, allow_pickle=False)
@@ -134,9 +132,7 @@ def array_content(name: str, file: IO[bytes]) -> np.ndarray:
 
 
 def bounded_json(raw: bytes) -> Any:
-    """The value of a JSON text; DataError where it has more than ``MOST_VALUES`` parts, counted
-    before it is read.
-    """
+    """The value of a JSON text; DataError for more than ``MOST_VALUES`` parts."""
     parts = sum(raw.count(sign) for sign in (b",", b"[", b"{"))
     if parts > MOST_VALUES:
         raise DataError(f"Its description has {parts:,} values, more than {MOST_VALUES:,}.")
@@ -149,8 +145,8 @@ def _no_constant(name: str) -> Any:
 
 Columns = tuple[list[str], tuple[np.ndarray, ...], list[str]]
 
-_INCREMENTAL = 7  # DELTA_BYTE_ARRAY: a text in a few bytes by what it shares with the one before
-_HEADER = 500  # bytes that a page counts beside what it unpacks to, so that there are not too many
+_INCREMENTAL = 7  # DELTA_BYTE_ARRAY: a text is stored as its difference to the text before
+_HEADER = 500  # bytes that are added for every page, so that there are not too many pages
 _INDEX = re.compile(r"__index_level_\d+__")
 
 
@@ -222,7 +218,7 @@ def _arrow(module: str) -> ModuleType:
 
 
 def _cells(name: str, column: Any, size: int, form: ReadOptions) -> tuple[np.ndarray, int]:
-    """The column as float64, missing cells as NaN, or as texts; and the bytes of all texts so far."""
+    """The column as float64 (NaN where missing) or as texts, and the bytes of all texts so far."""
     pa = _arrow("pyarrow")
     compute = _arrow("pyarrow.compute")
     kind = column.type
@@ -248,7 +244,7 @@ def _cells(name: str, column: Any, size: int, form: ReadOptions) -> tuple[np.nda
 
 
 def _check_texts(name: str, size: int, form: ReadOptions) -> None:
-    """Refuse texts by what they come to row by row."""
+    """Refuse texts that are too long in total, counted row by row."""
     if size > MAX_TEXT * form.max_bytes:
         raise DataError(
             f"The texts come to {size / 1e6:,.0f} MB with the column {clean_name(name)!r}, "
@@ -257,11 +253,11 @@ def _check_texts(name: str, size: int, form: ReadOptions) -> None:
         )
 
 
-# What pages unpack to: the headers between them, in Thrift's compact protocol
+# The sizes of pages, from the headers between them, in Thrift's compact protocol
 
 
 def _check_pages(raw: bytes, meta: Any, most: int) -> None:
-    """Refuse a file by what the headers of its pages say that they unpack to."""
+    """Refuse a file whose pages, by their headers, unpack to too many bytes."""
     total = 0
     for group in range(meta.num_row_groups):
         for place in range(meta.num_columns):
@@ -323,12 +319,11 @@ def _value(raw: bytes, at: int, kind: int) -> tuple[Any, int]:
 
 
 OLD_EXCEL = b"\xd0\xcf\x11\xe0"
-# cells of a sheet, empty ones among them: a reader takes a hundred bytes for each
-MAX_SPAN = 4_000_000
-# rows by which a sheet is known to hold a table: so many with several cells, and half
-LOOKED_AT = 30
+MAX_SPAN = 4_000_000  # cells of a sheet, empty ones included: a reader takes 100 bytes for each
+# A sheet holds a table if among its first rows half, and at least so many, have several cells.
+FIRST_ROWS = 30
 LEAST_ROWS = 3
-MAX_TEXTS = 3e8  # characters of all cells of a sheet, were each text as long as the longest
+MAX_TEXTS = 3e8  # characters of all cells of a sheet, if each text were as long as the longest
 
 _SAVE = "save the part with the table as CSV"
 _TOKEN = re.compile(
@@ -337,7 +332,7 @@ _TOKEN = re.compile(
 _EMPTY_CELL = re.compile(rb'<c(?: [a-z]+="\w*")*\s*/>')
 _REFERENCE = re.compile(rb"([A-Z]{0,3})([0-9]{0,7})")
 
-Sheets = dict[str, bool]  # by name, and whether one sees it
+Sheets = dict[str, bool]  # names of sheets, and whether they are visible
 Read = Callable[[str], Iterable[Iterable[object]]]
 
 
@@ -349,81 +344,79 @@ def is_workbook(raw: bytes) -> bool:
 def workbook_rows(
     raw: bytes, form: ReadOptions
 ) -> tuple[list[list[str]], tuple[str, ...], list[str]]:
-    """One sheet as equal rows of cells, the names of the sheets, and notes.
+    """One sheet as rows of equal length, the names of the visible sheets, and notes.
 
     Raises DataError for other archives.
     """
     sheets, read = _opened(raw, form.max_bytes)
-    seen = _seen(sheets)
-    name = form.sheet or _sheet_with_a_table(seen, read, form)
+    visible = _visible(sheets)
+    name = form.sheet or _sheet_with_a_table(visible, read, form)
     if name not in sheets:
         raise DataError(
             f"The workbook has no sheet {clean_name(name)!r}; it has "
-            f"{listed(map(clean_name, seen))}."
+            f"{listed(map(clean_name, visible))}."
         )
     rows = _filled(endable(_rows(read, name), 200), form)
     if not rows:
         other = (
             "choose another sheet, or put the table there"
-            if len(seen) > 1
+            if len(visible) > 1
             else "put the table there"
         )
         raise DataError(f"The sheet {clean_name(name)!r} of the workbook is empty; {other}.")
     width = max(map(len, rows))
     check_cells(len(rows), width)
-    one = f"The workbook has {counted(len(seen), 'sheet')}; {clean_name(name)!r} was read."
+    one = f"The workbook has {counted(len(visible), 'sheet')}; {clean_name(name)!r} was read."
     others = [
         Repair.of(f"Read the sheet {clean_name(other)!r}", sheet=other)
-        for other in seen
+        for other in visible
         if other != name
     ]
     notes: list[str] = (
         [Note(f"{one} To read another, name it with sheet=.", others[:3])] if others else []
     )
-    return [row + [""] * (width - len(row)) for row in rows], seen, notes
+    return [row + [""] * (width - len(row)) for row in rows], visible, notes
 
 
-def _sheet_with_a_table(seen: Sequence[str], read: Read, form: ReadOptions) -> str:
-    """The first sheet with rows of several cells each, so that a page of words before it is passed
-    over; else the first sheet.
-    """
-    if len(seen) < 2:
-        return (*seen, "")[0]
-    for name in seen:
+def _sheet_with_a_table(visible: Sequence[str], read: Read, form: ReadOptions) -> str:
+    """The first visible sheet with rows of several cells each, else the first visible sheet."""
+    if len(visible) < 2:
+        return (*visible, "")[0]
+    for name in visible:
         first = [
-            sum(map(bool, map(as_text, cells))) for cells in islice(_rows(read, name), LOOKED_AT)
+            sum(map(bool, map(as_text, cells))) for cells in islice(_rows(read, name), FIRST_ROWS)
         ]
         several = [count for count in first if count > 1]
         if len(several) >= LEAST_ROWS and len(several) >= 0.5 * sum(map(bool, first)):
             return name
-    return seen[0]
+    return visible[0]
 
 
 def usual_sheet(raw: bytes) -> str:
-    """The sheet that is read where none is named; "" for what is no workbook that can be opened."""
+    """The sheet that is read where none is named; "" if no workbook can be opened."""
     try:
         sheets, read = _opened(raw, ReadOptions().max_bytes)
-        return _sheet_with_a_table(_seen(sheets), read, ReadOptions())
+        return _sheet_with_a_table(_visible(sheets), read, ReadOptions())
     except DataError:
         return ""
 
 
 def workbook_sheets(raw: bytes) -> tuple[str, ...]:
-    """The names of the visible sheets; none for what is no workbook that can be opened."""
+    """The names of the visible sheets; none if no workbook can be opened."""
     try:
-        return _seen(_opened(raw, ReadOptions().max_bytes)[0]) if is_workbook(raw) else ()
+        return _visible(_opened(raw, ReadOptions().max_bytes)[0]) if is_workbook(raw) else ()
     except DataError:
         return ()
 
 
-def _seen(sheets: Sheets) -> tuple[str, ...]:
-    return tuple(name for name, is_seen in sheets.items() if is_seen) or tuple(sheets)
+def _visible(sheets: Sheets) -> tuple[str, ...]:
+    return tuple(name for name, is_visible in sheets.items() if is_visible) or tuple(sheets)
 
 
 def _filled(rows: Iterable[Iterable[object]], form: ReadOptions) -> list[list[str]]:
     """The rows that are not blank, each up to its last cell, within the limits."""
     found: list[list[str]] = []
-    known: dict[str, str] = {}  # a text that stands in many cells is kept once
+    known: dict[str, str] = {}  # a text that occurs in many cells is stored once
     characters = 0
     for values in rows:
         cells = [known.setdefault(text, text) for text in map(as_text, values)]
@@ -449,7 +442,7 @@ def _rows(read: Read, name: str) -> Iterator[Iterable[object]]:
 
 @contextmanager
 def _reported() -> Iterator[None]:
-    """Say that a workbook is damaged where its reader fails, or panics beside all exceptions."""
+    """Report a damaged workbook where its reader fails, even if the compiled reader panics."""
     try:
         yield
     except (DataError, KeyboardInterrupt, GeneratorExit):
@@ -459,7 +452,7 @@ def _reported() -> Iterator[None]:
 
 
 def _opened(raw: bytes, max_bytes: int) -> tuple[Sheets, Read]:
-    """The sheets of a workbook, and what reads one by its name."""
+    """The sheets of a workbook, and a function that reads one by its name."""
     python_calamine = import_extra("python_calamine", "tables", "Excel workbooks")
     with _reported():
         if raw[:4] == OLD_EXCEL:
@@ -478,7 +471,7 @@ def _opened(raw: bytes, max_bytes: int) -> tuple[Sheets, Read]:
 
 
 def _check_parts(raw: bytes, left: int) -> None:
-    """Refuse archives that are no workbooks, and workbooks by what their parts come to."""
+    """Refuse archives that are no workbooks, and workbooks whose parts are too large."""
     longest = texts = 0
     try:
         archive = zipfile.ZipFile(io.BytesIO(raw))
@@ -494,7 +487,7 @@ def _check_parts(raw: bytes, left: int) -> None:
         if "xl/workbook.xml" not in names:
             raise DataError("The file is a zip archive, not a table; unpack it first.")
         for member in archive.infolist():
-            member.file_size = 2**40  # what it says is not believed
+            member.file_size = 2**40  # the size that the archive claims may be false
             part = archive.open(member).read(left + 1)
             left -= len(part)
             if left < 0:
@@ -521,7 +514,7 @@ def _check_parts(raw: bytes, left: int) -> None:
 
 
 def _count_texts(xml: bytes) -> int:
-    """How many cells of a sheet hold a shared text; DataError where the sheet spans too many cells."""
+    """The number of cells of a sheet with a shared text; DataError where the sheet is too large."""
     row = column = height = width = texts = 0
     is_cell = False
     for kind, place, shared in (one.groups() for one in _TOKEN.finditer(_EMPTY_CELL.sub(b"", xml))):

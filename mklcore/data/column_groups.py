@@ -1,9 +1,9 @@
 """Groups of columns: by prefix, by category, in equal bands, by wavelength, or by hand as text.
 
 Text counts columns from 1 and is short enough for a link: "petal:3-4;rest:1,2". A spectrum is a row
-of a table whose column names are wavelengths, which `wavelengths` reads; steps take a `Dataset` and
-give one, with a note: standardise, append second differences, cut into bands, which become the
-groups of the data set.
+of a table whose column names are wavelengths, which `wavelengths` reads. The functions on spectra
+take a `Dataset` and return one, with a note: they standardise, append second differences, and cut
+into bands, which become the groups of the data set.
 
 Source: Subrahmanya and Shin (2010), the near-infrared experiments; constants as in the
 specification of sparse MKL, C.5.
@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from itertools import groupby, pairwise
+from itertools import chain, groupby, pairwise
 
 import numpy as np
 
@@ -91,35 +91,33 @@ def read_groups(text: str, n_columns: int) -> Groups:
 
 
 def by_prefix(names: Sequence[str]) -> Groups:
-    """Columns whose names share what stands before the first _ . or : ; at least two make a group."""
+    """Columns whose names agree up to the first _ . or : ; at least two make a group."""
     return _of_keys(
         [match[1] if (match := re.match(r"([^_.:]+)[_.:]", name)) else "" for name in names]
     )
 
 
-LEAST_SHARING = 3  # columns that a prefix has to cover before it is believed to name a family
+LEAST_SHARING = 3  # so many columns have to share a prefix before they count as a family
 
 
 def families(columns: Groups) -> Groups:
-    """Source columns that share a prefix, as groups of features; none unless several prefixes cover
-    three columns each.
+    """Source columns that share a prefix, as groups of features.
 
-    What belongs to no family makes a last group, so that the groups together hold every feature.
+    There are none unless several prefixes cover three columns each. All other columns make a last
+    group, so that the groups together hold every feature.
     """
-    prefixes = [
-        (name, places) for name, places in by_prefix([name for name, _ in columns]) if name != REST
-    ]
-    shared = [(prefix, places) for prefix, places in prefixes if len(places) >= LEAST_SHARING]
-    if len(shared) < 2:
+    members = [places for _, places in columns]
+    groups = []
+    for prefix, places in by_prefix([name for name, _ in columns]):
+        if prefix != REST and len(places) >= LEAST_SHARING:
+            groups.append((prefix, tuple(chain.from_iterable(members[k] for k in places))))
+    if len(groups) < 2:
         return ()
-    groups = [
-        (prefix, tuple(j for k in places for j in columns[k][1])) for prefix, places in shared
-    ]
-    return _with_rest(groups, [j for _, members in columns for j in members])
+    return _with_rest(groups, chain.from_iterable(members))
 
 
 def by_category(names: Sequence[str]) -> Groups:
-    """The columns of 0 and 1 that one category became: colour=red, colour=blue."""
+    """The columns of 0 and 1 of one category, such as colour=red and colour=blue."""
     return _of_keys([name.partition("=")[0] if "=" in name else "" for name in names])
 
 
@@ -135,8 +133,9 @@ def equal_bands(n_columns: int, count: int) -> Groups:
 
 
 def regrouped(data: Dataset, how: str) -> Dataset:
-    """The same table in other groups: "none", "prefix", "categories", "bands N" or text as in
-    `read_groups`.
+    """The same table in the groups ``how``: "none", "prefix", "categories", "bands N" or text.
+
+    Text is as in `read_groups`.
 
     Where nothing shares a prefix or comes from a category there are no groups. Raises DataError.
     """
@@ -154,7 +153,7 @@ def regrouped(data: Dataset, how: str) -> Dataset:
 
 
 def _of_keys(keys: Sequence[str]) -> Groups:
-    """Columns with the same key, where two or more have it; what is left makes a last group."""
+    """Columns with the same key, where at least two share it; all others make a last group."""
     members: dict[str, list[int]] = {}
     for column, key in enumerate(keys):
         members.setdefault(key, []).append(column)
@@ -163,25 +162,27 @@ def _of_keys(keys: Sequence[str]) -> Groups:
 
 
 def _with_rest(groups: list[tuple[str, tuple[int, ...]]], every: Iterable[int]) -> Groups:
-    """The groups, and one of what they leave out of ``every`` column; no groups stay none."""
+    """The groups and one of all remaining columns; without groups there are none."""
     grouped = {column for _, columns in groups for column in columns}
     rest = tuple(column for column in every if column not in grouped)
     if not groups or not rest:
         return tuple(groups)
-    return (*groups, (REST if all(name != REST for name, _ in groups) else f"{REST} (rest)", rest))
+    is_used = any(name == REST for name, _ in groups)
+    return (*groups, (f"{REST} (rest)" if is_used else REST, rest))
 
 
 SECOND = "Δ²"  # second differences are called Δ²850 after the wavelength in their middle
-LEAST = 3  # fewer numeric names are no spectrum
+LEAST = 3  # a spectrum has at least so many wavelengths
 _NAME = re.compile(
     r"(?P<before>[^\W\d_]*[ _.\-]?)(?P<number>\d+(\.\d+)?([eE][+-]?\d+)?)(?P<after> ?[^\W\d]*)"
 )
 
 
 def wavelengths(data: Dataset | Sequence[str]) -> Array:
-    """Positions (d,) of the columns, read from their names: "850", "850.5 nm", "nm850", "w001", and
-    "Δ²850" for second differences. DataError where a name holds no number, or where the names are
-    not alike.
+    """Positions (d,) of the columns, read from their names.
+
+    Names are "850", "850.5 nm", "nm850", "w001", or "Δ²850" for second differences. DataError where
+    a name holds no number, or where the names are not alike.
     """
     names = data.feature_names if isinstance(data, Dataset) else tuple(data)
     plain = [str(name).removeprefix(SECOND) for name in names]
@@ -197,15 +198,14 @@ def wavelengths(data: Dataset | Sequence[str]) -> Array:
 
 
 def standardise_spectra(*parts: Dataset) -> tuple[Dataset, ...]:
-    """Every row brought to mean 0 and standard deviation 1 by itself; a flat spectrum is only
-    centred.
-    """
+    """Every row scaled to mean 0 and standard deviation 1; a flat spectrum is only centred."""
     return tuple(_each_row(part) for part in parts)
 
 
 def with_second_differences(data: Dataset) -> Dataset:
-    """x_{j+1} - 2 x_j + x_{j-1} appended for every inner wavelength j: curvature, free of offset
-    and slope.
+    """The table with x_{j+1} - 2 x_j + x_{j-1} appended for every inner wavelength j.
+
+    This is curvature, which does not depend on offset and slope.
 
     The new columns are called Δ² and the wavelength of j, and join the band and the source column
     of j.
@@ -238,8 +238,9 @@ def with_second_differences(data: Dataset) -> Dataset:
 
 
 def measured_columns(data: Dataset) -> list[int]:
-    """The columns that were measured along an axis, in its order, where most of the table was; none
-    elsewhere: x1, x2, x3 are numbered, not measured, and so are attribute2, attribute3, attribute4.
+    """The columns that were measured along an axis, in its order, if they are most of the table.
+
+    Columns that are numbered are not measured: x1, x2, x3, or attribute2, attribute3, attribute4.
     """
     names = [name.removeprefix(SECOND) for name in data.feature_names]
     family = sorted(spectral_columns(names))
@@ -247,14 +248,13 @@ def measured_columns(data: Dataset) -> list[int]:
         return []
     places = wavelengths([names[j] for j in family])
     whole = bool(np.all(places == np.round(places))) and 0.0 <= places.min() <= len(places)
-    # some may have been left out, the first among them
+    # Numbered columns may have been left out, even the first.
     numbered = whole and float(np.ptp(places)) < 2 * len(places)
     return [] if numbered else [family[k] for k in np.argsort(places, kind="stable")]
 
 
 def with_bands(data: Dataset, n_bands: int) -> Dataset:
-    """The same data with `n_bands` nearly equal bands of neighbouring wavelengths as groups, called
-    "850–868".
+    """The same data with `n_bands` nearly equal bands of wavelengths as groups, such as "850–868".
 
     Second differences go to the band of the wavelength in their middle.
     """
@@ -264,8 +264,8 @@ def with_bands(data: Dataset, n_bands: int) -> Dataset:
     groups = []
     for k in range(n_bands):
         band = distinct[k * distinct.size // n_bands : (k + 1) * distinct.size // n_bands]
-        inside = np.flatnonzero((places >= band[0]) & (places <= band[-1]))
-        groups.append((f"{band[0]:g}–{band[-1]:g}", tuple(int(j) for j in inside)))
+        members = np.flatnonzero((places >= band[0]) & (places <= band[-1]))
+        groups.append((f"{band[0]:g}–{band[-1]:g}", tuple(int(j) for j in members)))
     return replace(data, groups=tuple(groups))
 
 

@@ -1,10 +1,9 @@
-"""One column at a time: from cells to numbers, what kind of column it is, and how it enters the
-features.
+"""One column at a time: its numbers or texts, its kind, and how it enters the features.
 
-Beside it what a column may hide: dates, numbers that stand for a missing value (-200, -999, zeros
-that a measured quantity cannot take), owners of several rows each, which a split at random tears
-apart. Reported, never changed without a request: a `Note` is a sentence with the settings that undo
-or change it, `ReadOptions` what a person settles.
+A column may also hide something: dates, numbers that stand for a missing value (-200, -999, zeros
+that a measured quantity cannot take), or owners of several rows each, whom a random split would
+divide. This is reported, and only changed on request: a `Note` is a sentence with the settings that
+undo or change it, and `ReadOptions` holds the settings that a person has chosen.
 """
 
 from __future__ import annotations
@@ -53,9 +52,9 @@ def repairs_of(note: str) -> tuple[Repair, ...]:
 
 
 DATE = re.compile(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}([ T]\d{1,2}:.*)?")
-_LOOKED_AT = 1000  # cells that tell whether a column holds dates
+_DATE_CELLS = 1000  # so many cells decide whether a column holds dates
 PARTS = ("hour", "weekday", "month", "year", "day")
-# which of the three numbers of a date comes first
+# The number of a date that is written first.
 YEAR = "year first"
 DAY = "day first"
 MONTH = "month first"
@@ -65,17 +64,19 @@ _ORDERS = {
     MONTH: ("month", "day", "year"),
 }
 _NUMBER = re.compile(r"\d{1,4}")
-_CENTURY = 69  # two digits from here on are of the last century
+_CENTURY = 69  # years of two digits from here on belong to the last century
 
 
 def order_of(labels: Labels) -> str:
-    """In which order the dates of a column are written; month first where nothing else is sure, but
-    with dots.
+    """The order in which the dates of a column are written.
+
+    Where nothing else is certain, it is month first, or day first for dates with dots.
     """
-    found = [_NUMBER.findall(text) for text in labels.tolist() if DATE.fullmatch(text)]
-    if any(len(one[0]) > 2 for one in found):
+    dates = [_NUMBER.findall(text) for text in labels.tolist() if DATE.fullmatch(text)]
+    if any(len(numbers[0]) > 2 for numbers in dates):
         return YEAR
-    first, second = (max((int(one[k]) for one in found), default=0) for k in (0, 1))
+    first = max((int(numbers[0]) for numbers in dates), default=0)
+    second = max((int(numbers[1]) for numbers in dates), default=0)
     dotted = any("." in text for text in labels.tolist())
     return DAY if first > 12 or (second <= 12 and dotted) else MONTH
 
@@ -84,29 +85,32 @@ def parts_of(labels: Labels, order: str) -> Array:
     """The ``PARTS`` (n, 5) of dates that are written in this order; NaN for a cell that is none."""
     from pandas import DataFrame, to_datetime  # not at start-up
 
-    none = [np.nan] * 6
-    rows = [
-        [*map(int, _NUMBER.findall(text)), 0, 0, 0][:6] if DATE.fullmatch(text) else none
-        for text in labels.tolist()
-    ]
+    rows = list[list[float]]()
+    for text in labels.tolist():
+        if DATE.fullmatch(text):
+            rows.append([*map(float, _NUMBER.findall(text)), 0.0, 0.0, 0.0][:6])
+        else:
+            rows.append([np.nan] * 6)
     table = DataFrame(rows, columns=[*_ORDERS[order], "hour", "minute", "second"], dtype=float)
-    table["year"] += np.select([table["year"] > 99, table["year"] >= _CENTURY], [0, 1900], 2000)
+    years = table["year"]
+    table["year"] = years + np.select([years > 99, years >= _CENTURY], [0, 1900], 2000)
     moments = to_datetime(table, errors="coerce")
     at = moments.dt
+    hours = at.hour + at.minute / 60.0
     days = (moments - np.datetime64("1970-01-01")) / np.timedelta64(1, "D")
-    parts = (at.hour + at.minute / 60.0, at.day_of_week, at.month, at.year, days)
+    parts = (hours, at.day_of_week, at.month, at.year, days)
     return np.column_stack([np.asarray(part, dtype=np.float64) for part in parts])
 
 
 CODES = (-1.0, -9.0, -99.0, -200.0, -999.0, -9999.0, 99.0, 999.0, 9999.0, 99999.0, 999999.0)
-FEWEST = 3  # cells with the value, so that one odd measurement is none
-APART = 0.25  # of the range of all other values, at least that far from them
-MOST_ZEROS = 0.5  # where more are zero, zero is the usual value
-STEPS = 5  # steps between neighbouring values that a code, or zero, is away from all others
+FEWEST = 3  # a sentinel occurs at least so often; a single odd measurement is not one
+APART = 0.25  # its distance from all other values, as a share of their range
+MOST_ZEROS = 0.5  # with a larger share of zeros, zero is an ordinary value
+STEPS = 5  # its distance from all other values, in steps between neighbouring values
 
 
 class Sentinel(NamedTuple):
-    """A value of a column that probably says "missing": how often it stands there."""
+    """A value of a column that probably means "missing", and the number of cells that hold it."""
 
     column: str
     value: float
@@ -114,26 +118,25 @@ class Sentinel(NamedTuple):
 
 
 def sentinel_of(name: str, numbers: Array) -> Sentinel | None:
-    """The value of a numeric column (n,) that probably stands for a missing one; NaN cells are
-    passed over.
+    """The value of a numeric column (n,) that probably stands for a missing one; NaN is ignored.
 
-    A known code at the edge of the range, far from all other values and further than these are from
-    each other: -1 after 0, 1, 2 only goes on. Or zero where every other value is positive, well
-    above zero, and close to its neighbours.
+    It is a known code at the edge of the range, far from all other values and further than these
+    are from each other: -1 after 0, 1, 2 only continues the values. Or it is zero where every other
+    value is positive, well above zero, and close to its neighbours.
     """
     values, counts = np.unique(numbers[np.isfinite(numbers)], return_counts=True)
     if len(values) < 6:
         return None
-    for edge, others in ((0, values[1:]), (-1, values[:-1])):
+    for edge, rest in ((0, values[1:]), (-1, values[:-1])):
         value = float(values[edge])
         count = int(counts[edge])
-        away = float(np.abs(value - others[[0, -1]]).min())
-        far = max(APART * float(np.ptp(others)), STEPS * float(np.median(np.diff(others))))
+        away = float(np.abs(value - rest[[0, -1]]).min())
+        far = max(APART * float(np.ptp(rest)), STEPS * float(np.median(np.diff(rest))))
         if value in CODES and count >= FEWEST and away > far:
             return Sentinel(name, value, count)
     zeros = int(counts[0])
-    others = values[1:]
-    is_gap = len(others) >= 20 and others[0] > STEPS * np.median(np.diff(others))
+    rest = values[1:]
+    is_gap = len(rest) >= 20 and rest[0] > STEPS * np.median(np.diff(rest))
     if values[0] == 0.0 and FEWEST <= zeros <= MOST_ZEROS * counts.sum() and is_gap:
         return Sentinel(name, 0.0, zeros)
     return None
@@ -142,8 +145,9 @@ def sentinel_of(name: str, numbers: Array) -> Sentinel | None:
 def sentinel_note(
     values: str, rule: str, as_missing: str, as_numbers: str, urgent: bool = False
 ) -> Note:
-    """What became of ``values`` that probably say "missing", by ``rule``, and the label of what
-    changes it.
+    """A note on ``values`` that probably mean "missing", by the ``rule`` that was applied to them.
+
+    ``as_missing`` and ``as_numbers`` are the labels of the repairs.
     """
     if rule == "missing":
         return Note(f"Read as missing: {values}.", [Repair.of(as_numbers, sentinels="keep")])
@@ -174,12 +178,11 @@ MISSING = (
     | {"#DIV/0!", "#VALUE!", "#REF!", "#NUM!", "#NAME?", "#NULL!"}
 )
 WORDS = frozenset({"None", "none"})  # missing among numbers, a category among words
-MARKS = frozenset({"?", "-", "--", "."})  # missing where the other values of the column say so
+MARKS = frozenset({"?", "-", "--", "."})  # missing or not, depending on the rest of the column
 MAX_NAME = 60
 MAX_LEVELS = 20
-# rows whose dates are compared, and different dates that make an order
-DATED = 1000
-LEAST_DATES = 10
+DATED = 1000  # so many rows are compared to find out whether dates sort the rows,
+LEAST_DATES = 10  # and so many different dates are needed
 MISSING_LEVEL = "missing"
 OTHER_LEVEL = "other"
 LEFT_OUT = ("text", "identifier", "constant", "empty", "dropped")
@@ -193,7 +196,8 @@ _GROUPED = {  # by the decimal sign: thousands are set apart by the other one
     ",": re.compile(r"[+-]?\d{1,3}(\.\d{3})+(,\d*)?", re.ASCII),
 }
 _ID_NAME = re.compile(
-    r"(^|.*[\s_.\-:])(id|ids|idx|index|key|no|nr|num|number|row|rownames?|uuid|guid)|#|unnamed.*|column \d+",
+    r"(^|.*[\s_.\-:])(id|ids|idx|index|key|no|nr|num|number|row|rownames?|uuid|guid)"
+    r"|#|unnamed.*|column \d+",
     re.I,
 )
 _ID_CAMEL = re.compile(r".*[a-z](Id|ID|No|Nr)")
@@ -201,12 +205,12 @@ _ID_CAMEL = re.compile(r".*[a-z](Id|ID|No|Nr)")
 
 @dataclass(frozen=True)
 class Column:
-    """What one column of a table is, and what reading does with it.
+    """What one column of a table is, and how it is used.
 
     kind : "number", "category", "sequence", "words" (free text), "text" (other text with too many
-    values), "identifier", "date", "constant", "empty" or "dropped" (as asked).
+    values), "identifier", "date", "constant", "empty" or "dropped" (on request).
     missing, distinct : counts of cells and of different values. example : the first value. done :
-    what happens to the column.
+    what reading makes of the column.
     """
 
     name: str
@@ -223,9 +227,9 @@ class Column:
 
 @dataclass(frozen=True, eq=False)
 class Profile:
-    """A column with its values: `numbers` (NaN where missing) for numeric ones, `labels` ("" where
-    missing) for texts.
+    """A column with its values.
 
+    `numbers` (NaN where missing) belong to numeric columns, `labels` ("" where missing) to texts.
     stray : cells that are no numbers, in a numeric column or in one that is mostly numbers.
     counter : whole numbers that only count the rows. sentinel : the number that was read as
     missing.
@@ -247,58 +251,57 @@ class Profile:
 
 
 def clean_name(raw: str) -> str:
-    """A name on one line, without control or direction signs, at most MAX_NAME characters."""
-    letters = (
-        " " if c in "\t\r\n" else c for c in unicodedata.normalize("NFC", raw[: 20 * MAX_NAME])
-    )
-    name = " ".join(
-        "".join(
-            c for c in letters if unicodedata.category(c) not in ("Cc", "Cf", "Cs", "Co", "Cn")
-        ).split()
-    )
+    """A name on one line of at most MAX_NAME characters, without control characters."""
+    letters = []
+    for letter in unicodedata.normalize("NFC", raw[: 20 * MAX_NAME]):
+        if letter in "\t\r\n":
+            letters.append(" ")
+        elif unicodedata.category(letter) not in ("Cc", "Cf", "Cs", "Co", "Cn"):
+            letters.append(letter)
+    name = " ".join("".join(letters).split())
     return name if len(name) <= MAX_NAME else name[: MAX_NAME - 1] + "…"
 
 
 def shown(cell: object) -> str:
-    """A cell in a sentence."""
+    """A cell as it is written in a sentence."""
     return f"{cell:g}" if isinstance(cell, float) else clean_name(str(cell))
 
 
 def distinct_names(names: Iterable[str], cut: int = sys.maxsize) -> list[str]:
-    """The names made all different: those that came before get a number, a, a (2), a (3).
+    """The names made different: repeated ones get a number, as in a, a (2), a (3).
 
-    ``cut`` : letters kept before it.
-
-    How far the numbers of a name have come is remembered, so that ten thousand equal names are not
-    tried fifty million times.
+    ``cut`` is the number of letters before the number. The last number of every name is remembered,
+    so that ten thousand equal names do not take fifty million comparisons.
     """
-    taken: dict[str, None] = {}
+    found: dict[str, None] = {}
     used = Counter[str]()
     for name in names:
         stem = name[:cut]
-        while name in taken:
+        while name in found:
             used[stem] += 1
             name = f"{stem} ({used[stem] + 1})"
-        taken[name] = None
-    return list(taken)
+        found[name] = None
+    return list(found)
 
 
 def are_texts(array: np.ndarray) -> bool:
-    """Whether every sign of an array of texts that came from outside exists: turning others into
-    texts fails.
+    """Whether an array of texts can be read: all of its characters exist.
+
+    Converting an array with other characters, which only comes from outside, fails.
     """
     if array.dtype.kind != "U" or array.size == 0 or array.dtype.itemsize == 0:
         return True
-    signs = np.ascontiguousarray(array).reshape(-1).view(f"{array.dtype.str[0]}u4")
-    return bool(signs.max() <= sys.maxunicode)
+    codes = np.ascontiguousarray(array).reshape(-1).view(f"{array.dtype.str[0]}u4")
+    return bool(codes.max() <= sys.maxunicode)
 
 
 def missing_cells(cells: Labels, values: Collection[str] | None = None) -> Mask:
-    """True where a cell is missing: NaN among numbers, an agreed word such as NA or ? among texts.
+    """True where a cell is missing: NaN among numbers, a usual mark such as NA or ? among texts.
 
-    ``values`` : the texts that are values of this column although they often stand for a missing
-    one; None finds them among its cells: a mark (?, -, --, .) that is one of two values is one, and
-    so is a sign such as - where all other values are signs, too (+, -, *).
+    ``values`` are the texts that are values of this column although they often stand for a missing
+    one. With None they are found among its cells: a mark (?, -, --, .) is a value if the column has
+    only one other value, and so is a sign such as - where all other values are signs as well (+, -,
+    *).
     """
     if cells.dtype.kind == "f":
         usable: Mask = np.abs(cells) <= LARGEST_VALUE
@@ -308,9 +311,7 @@ def missing_cells(cells: Labels, values: Collection[str] | None = None) -> Mask:
 
 
 def missing_texts(found: set[str], values: Collection[str] | None = None) -> set[str]:
-    """Return which of the texts of a column stand for a missing value; ``values`` : as
-    `missing_cells` takes them.
-    """
+    """The texts of a column that stand for a missing value; ``values`` is as in `missing_cells`."""
     gone = found & MISSING
     if values is not None:
         return gone - (set(values) - {""})
@@ -326,9 +327,7 @@ def _which_are(texts: list[str], wanted: set[str]) -> Mask:
 
 
 def _missing_and_blank(cells: Labels, values: Collection[str] | None) -> tuple[Mask, Mask]:
-    """Return where `missing_cells` is true, and where it is when no text is a value, with one look
-    at the cells.
-    """
+    """Where cells are missing, and where they would be if no mark were a value of the column."""
     if cells.dtype.kind == "f":
         missing = missing_cells(cells)
         return missing, missing
@@ -350,7 +349,7 @@ def _marks_that_are_values(found: set[str], marks: set[str]) -> set[str]:
 
 
 def levels_of(values: Array | Labels) -> Array | Labels:
-    """Return the different values in order; of texts that repeat sooner than by sorting them all."""
+    """The different values in order; repeated texts are removed before sorting."""
     if values.dtype.kind != "O":
         return np.unique(values)
     return np.array(sorted(set(values.tolist())), dtype=object)
@@ -365,11 +364,11 @@ def to_numbers(cells: np.ndarray, decimal: str = ".") -> np.ndarray:
         return np.where(np.abs(cells) <= LARGEST_VALUE, cells, np.nan)
     texts = cells.tolist()
     letters = "".join(texts)
-    # Python alone reads 1_000 as a number
+    # Python reads 1_000 as a number, but no table means one.
     if decimal == "." and letters.isascii() and "_" not in letters:
         try:
             numbers = cells.astype(object).astype(np.float64)
-        except ValueError:  # gaps and other things among the numbers
+        except ValueError:  # there are gaps or texts among the numbers
             numbers = _each_number(texts, decimal)
     else:
         numbers = _each_number(texts, decimal)
@@ -377,7 +376,7 @@ def to_numbers(cells: np.ndarray, decimal: str = ".") -> np.ndarray:
 
 
 def _each_number(texts: Iterable[str], decimal: str) -> Array:
-    """Each text as a number, NaN where it is none."""
+    """Each text as a number, NaN if it is none."""
     other = "." if decimal == "," else ","
     is_plain = _PLAIN.fullmatch
     numbers = []
@@ -399,13 +398,12 @@ def used_as(
     use: str | None = None,
     values: Collection[str] | None = None,
 ) -> tuple[np.ndarray | None, np.ndarray, int, np.ndarray]:
-    """Numbers (None for labels), where a cell is missing, how many are stray, and the cells, as
-    ``use`` settles it.
+    """Numbers (None for labels), where cells are missing, how many are stray, and the cells.
 
-    Unless it does, they are numbers when (nearly) all present cells are: at most 5 % stray texts
-    beside more than MAX_LEVELS different numbers; the strays then count as missing. Where most
-    cells are numbers, but not nearly all, the strays are only counted. ``values`` : as
-    `missing_cells` takes them; beside numbers alone such a text is missing all the same.
+    ``use`` settles it. Otherwise they are numbers when (nearly) all present cells are: there may be
+    5 % stray texts beside more than MAX_LEVELS different numbers; the stray cells then count as
+    missing. Where most cells are numbers, but not nearly all, stray cells are only counted.
+    ``values`` is as in `missing_cells`; beside numbers alone such a text is missing all the same.
     """
     cells = as_texts(cells) if use == "category" else cells
     if use == "category":
@@ -431,11 +429,10 @@ def used_as(
     good &= ~missing
     present = int((~missing).sum())
     stray = present - int(good.sum())
-    if present and not good.any():  # a column of words: there "none" is an ordinary word
+    if present and not good.any():  # in a column of words "none" is an ordinary word
         missing = missing & ~np.isin(cells, list(WORDS))
-    if present and (
-        stray == 0 or (stray <= 0.05 * present and len(np.unique(numbers[good])) > MAX_LEVELS)
-    ):
+    nearly_all = stray <= 0.05 * present and len(np.unique(numbers[good])) > MAX_LEVELS
+    if present and (stray == 0 or nearly_all):
         return np.where(good, numbers, np.nan), ~good, stray, cells
     return None, missing, stray if 2 * stray < present else 0, cells
 
@@ -447,9 +444,9 @@ def profile(
     use: str | None = None,
     values: Collection[str] | None = None,
 ) -> Profile:
-    """Find out what a column is; `Column.done` says it. ``use`` (one of `USES`) settles it instead.
+    """The kind of a column, unless ``use`` (one of `USES`) settles it; `Column.done` describes it.
 
-    ``values`` : as `missing_cells` takes them.
+    ``values`` is as in `missing_cells`.
     """
     numbers, missing, stray, cells = used_as(name, cells, decimal, use, values)
     present = ~missing
@@ -473,7 +470,7 @@ def profile(
 
 
 def with_missing(item: Profile, value: float) -> Profile:
-    """A column of numbers whose cells with ``value`` are missing."""
+    """A column of numbers with ``value`` read as missing."""
     assert item.numbers is not None
     numbers = np.where(item.numbers == value, np.nan, item.numbers)
     return replace(
@@ -482,12 +479,11 @@ def with_missing(item: Profile, value: float) -> Profile:
 
 
 def as_texts(cells: np.ndarray) -> np.ndarray:
-    """Cells as texts, so that numbers can be read as categories: 3.0 is "3"."""
+    """Cells as texts, so that numbers can be categories: 3.0 is "3"."""
     if cells.dtype.kind != "f":
         return cells
-    return np.array(
-        ["" if np.isnan(cell) else f"{cell:.12g}" for cell in cells.tolist()], dtype=object
-    )
+    texts = ["" if np.isnan(cell) else f"{cell:.12g}" for cell in cells.tolist()]
+    return np.array(texts, dtype=object)
 
 
 def missing_rows(item: Profile) -> Mask:
@@ -500,7 +496,7 @@ def missing_rows(item: Profile) -> Mask:
 
 
 def notes_on_use(profiles: list[Profile], indicator: bool = False) -> list[str]:
-    """The notes for the reader: one sentence per kind of change, the columns by name."""
+    """The notes on how columns are used: one sentence for each kind of change, with the names."""
     used = [item for item in profiles if item.column.used]
     numeric = [item for item in used if item.numbers is not None]
     split = [item for item in used if item.numbers is None and item.column.kind not in _READ_AS]
@@ -589,16 +585,16 @@ _READ_AS = {  # a kind, what the note says before and after the names, and the l
 
 
 def newest_rows(dates: Labels) -> str:
-    """Where the newest rows of a column of dates stand: "last", "first", or "" where the rows are
-    in no order.
-    """
-    few = dates[np.unique(np.linspace(0, len(dates) - 1, DATED).astype(int))]
-    days = parts_of(few, order_of(dates))[:, PARTS.index("day")]
+    """Where the newest rows of a column of dates are: "last", "first", or "" without an order."""
+    rows = np.unique(np.linspace(0, len(dates) - 1, DATED).astype(int))
+    days = parts_of(dates[rows], order_of(dates))[:, PARTS.index("day")]
     days = days[np.isfinite(days)]
     if len(np.unique(days)) < LEAST_DATES:
         return ""
     steps = np.diff(days)
-    return "last" if (steps >= 0.0).all() else "first" if (steps <= 0.0).all() else ""
+    if (steps >= 0.0).all():
+        return "last"
+    return "first" if (steps <= 0.0).all() else ""
 
 
 _REASONS = {
@@ -622,16 +618,14 @@ _HOW_TO_KEEP = {
 
 
 def looks_like_id(name: str) -> bool:
-    """Whether a name is one that identifiers and row numbers have: id, customer_id, rownames,
-    Unnamed: 0.
-    """
+    """Whether a name is typical of identifiers: id, customer_id, rownames, Unnamed: 0."""
     return bool(_ID_NAME.fullmatch(name) or _ID_CAMEL.fullmatch(name))
 
 
 def _counts_rows(values: np.ndarray) -> bool:
-    return (
-        len(values) > 2 and bool((np.diff(values) == 1).all()) and values[0] == np.round(values[0])
-    )
+    if len(values) <= 2 or values[0] != np.round(values[0]):
+        return False
+    return bool((np.diff(values) == 1).all())
 
 
 def _kind_of_numbers(name: str, values: np.ndarray, distinct: int, counter: bool) -> str:
@@ -639,9 +633,8 @@ def _kind_of_numbers(name: str, values: np.ndarray, distinct: int, counter: bool
         return "constant"
     whole = bool((values == np.round(values)).all())
     nearly_unique = distinct >= 0.9 * len(values) and len(values) > 2
-    return (
-        "identifier" if counter or (whole and nearly_unique and looks_like_id(name)) else "number"
-    )
+    names_rows = whole and nearly_unique and looks_like_id(name)
+    return "identifier" if counter or names_rows else "number"
 
 
 def _kind_of_texts(name: str, values: np.ndarray, distinct: int, gaps: bool) -> str:
@@ -659,15 +652,16 @@ def _kind_of_texts(name: str, values: np.ndarray, distinct: int, gaps: bool) -> 
 
 
 def hold_dates(values: np.ndarray) -> bool:
-    """Whether nearly all texts are written as dates, and most of these are some: not 32.01.2020."""
+    """Whether nearly all texts are written as dates, and most of these exist: not 32.01.2020."""
     if sum(bool(DATE.fullmatch(value)) for value in values) <= 0.95 * len(values):
         return False
-    few = values[:_LOOKED_AT]
-    return bool(np.isfinite(parts_of(few, order_of(few))[:, 0]).mean() > 0.5)
+    first = values[:_DATE_CELLS]
+    exists = np.isfinite(parts_of(first, order_of(first))[:, 0])
+    return bool(exists.mean() > 0.5)
 
 
 def _levels_as_text(distinct: int, gaps: bool) -> str:
-    """What `encode` makes of a category: the mirror image of a column is left out."""
+    """The columns that a category becomes; the mirror image of a column is left out."""
     if distinct == 1:
         return "a column of 0 and 1: 0 where the value is missing" if gaps else "a column of 1"
     if distinct == 2 and not gaps:
@@ -716,22 +710,24 @@ OWNERS = frozenset(
     }
     | {"pid", "plot", "sample", "specimen", "subject", "user"}
 )
-MOST_SHARE = 0.9  # of the rows: with more owners than this hardly any has two
-LEAST = 0.02
+# Owners of several rows each are a share of the rows between these two.
+MOST_SHARE = 0.9
+LEAST_SHARE = 0.02
 
 
 def rows_together(profiles: Sequence[Profile]) -> list[str]:
-    """A warning per column that names owners of several rows each: text that repeats without
-    blanks, or a telling name.
+    """A warning for every column that names owners of several rows each.
 
-    Whether a row is in training or test is drawn row by row; a model then knows the others of an
-    owner, and its scores say less about new owners than they seem to.
+    Such a column holds text that repeats without blanks, or has a typical name.
+
+    Training and test rows are drawn row by row: the model then knows other rows of the same owner,
+    and its scores are too high for new owners.
     """
     notes = list[str]()
     for item in profiles:
         name = item.column.name
         distinct = item.column.distinct
-        repeats = distinct > MAX_LEVELS and LEAST < distinct / len(item.values) <= MOST_SHARE
+        repeats = distinct > MAX_LEVELS and LEAST_SHARE < distinct / len(item.values) <= MOST_SHARE
         if (
             item.column.kind not in ("text", "number")
             or item.column.missing
@@ -760,12 +756,9 @@ def _names_owners(item: Profile) -> bool:
 
 
 def words_of(name: str) -> list[str]:
-    """The words of a name in small letters: of customer_id, customerId and customer-id the same
-    two.
-    """
-    return re.split(
-        r"[\s_.\-:]+", re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", name).strip(" _.-:").lower()
-    )
+    """The words of a name in small letters: customer_id and customerId have the same two."""
+    spaced = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", name)
+    return re.split(r"[\s_.\-:]+", spaced.strip(" _.-:").lower())
 
 
 MAX_BYTES = 20 * 2**20
@@ -784,14 +777,15 @@ RULES = {
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """How `read_table` reads a file, and what becomes of its columns, rows and target; None means:
-    find out.
+    """How `read_table` reads a file and uses its columns, rows and target.
+
+    None means that `read_table` finds out.
 
     Parameters
     ----------
     target : str, int or None, default None
-        Name or index of the target column; None takes one with a telling name (target, label, class, y, outcome, price,
-        ...), else the likeliest by its values.
+        Name or index of the target column; None takes one with a typical name (target, label,
+        class, y, outcome, price, ...), else the likeliest by its values.
     task : str or None, default None
         "binary", "multiclass", "regression", "novelty", or "classification" for as many classes as
         there are values; None finds out. "novelty" without a target makes every column a feature
@@ -887,8 +881,6 @@ class ReadOptions:
             )
 
     def use_of(self, name: str) -> str | None:
-        """What the target is to be read as; one that is left out as a feature may still be a
-        target.
-        """
+        """How the target is read; a column that is left out may still be the target."""
         use = self.uses.get(name)
         return None if use == "left out" else use

@@ -152,18 +152,16 @@ class Dataset:
 
     @property
     def strings(self) -> Sequences:
-        """Sequences, then texts: what stands beside X in ``table``."""
+        """Sequences, then texts: what follows X in ``table``."""
         return (*self.sequences, *self.texts)
 
     @cached_property
     def table(self) -> Array:
-        """X, and where there are sequences or texts their letters beside it (n, d + W S): the rows
-        that kernels are made of.
-        """
+        """The rows for kernels: X and the letters of sequences and texts (n, d + W S)."""
         return self.with_letters()
 
     def with_letters(self, width: int = 0) -> Array:
-        """The same with room for strings of at least ``width`` letters; read-only."""
+        """``table`` with room for strings of at least ``width`` letters; read-only."""
         if not self.strings:
             return self.X
         sequences, texts = (
@@ -174,9 +172,7 @@ class Dataset:
         return found
 
     def letter_columns(self, name: str) -> tuple[int, ...]:
-        """The columns of ``table`` that hold the letters of a sequence or text; none where there is
-        none.
-        """
+        """The columns of ``table`` with the letters of a sequence or text, else ()."""
         names = [known for known, _ in self.strings]
         if name not in names:
             return ()
@@ -213,50 +209,45 @@ class Dataset:
 
     def take(self, rows: Sequence[int] | np.ndarray) -> Dataset:
         """The given rows, in the given order; the class names of the whole table stay."""
-        chosen = np.arange(self.n_samples)[rows].tolist() if self.strings else []
-        kept = [
-            tuple((name, tuple(strings[i] for i in chosen)) for name, strings in kind)
-            for kind in (self.sequences, self.texts)
-        ]
-        owners = None if self.row_groups is None else self.row_groups[rows]
-        weights = None if self.sample_weight is None else self.sample_weight[rows]
+        places = np.arange(self.n_samples)[rows].tolist() if self.strings else []
         return replace(
             self,
             X=self.X[rows],
             y=self.y[rows],
-            sequences=kept[0],
-            texts=kept[1],
-            row_groups=owners,
-            sample_weight=weights,
+            sequences=_rows_of(self.sequences, places),
+            texts=_rows_of(self.texts, places),
+            row_groups=None if self.row_groups is None else self.row_groups[rows],
+            sample_weight=None if self.sample_weight is None else self.sample_weight[rows],
         )
 
     def select(self, features: Iterable[int | str]) -> Dataset:
-        """The given columns, by index or by name, in the given order; groups follow, and empty ones
-        go.
+        """The given columns, by index or by name, in the given order.
+
+        Groups keep the columns that stay, and are left out where they become empty.
         """
         columns = [self._column(feature) for feature in features]
         if not columns and not self.strings:
             raise DataError("No feature is selected; keep at least one.")
+        names = tuple(self.feature_names[j] for j in columns)
         place = {column: new for new, column in enumerate(columns)}
         return replace(
             self,
             X=self.X[:, columns],
-            feature_names=tuple(self.feature_names[j] for j in columns),
+            feature_names=names,
             groups=_moved(self.groups, place),
             columns=_moved(self.columns, place),
-            encoder=None
-            if self.encoder is None
-            else self.encoder.select([self.feature_names[j] for j in columns]),
+            encoder=None if self.encoder is None else self.encoder.select(names),
         )
 
     def drop(self, features: Iterable[int | str]) -> Dataset:
         """Every column but the given ones, which are indices or names."""
-        gone = {self._column(feature) for feature in features}
-        return self.select(j for j in range(self.n_features) if j not in gone)
+        dropped = {self._column(feature) for feature in features}
+        return self.select(j for j in range(self.n_features) if j not in dropped)
 
     def with_row_groups(self, owners: Any) -> Dataset:
-        """The same table with an owner per row, or with those that a column names, which is no
-        feature from then on.
+        """The same table with an owner for every row.
+
+        ``owners`` (n,), or the name of a column that holds them, which then is no feature any more.
         """
         if not isinstance(owners, str):
             return replace(self, row_groups=owners)
@@ -267,8 +258,9 @@ class Dataset:
         return replace(self.drop(known[owners]), row_groups=codes.ravel())
 
     def with_sample_weight(self, weights: Any) -> Dataset:
-        """The same table with a weight per row, or with those that a column of numbers holds, which
-        is no feature from then on.
+        """The same table with a weight for every row.
+
+        ``weights`` (n,), or the name of a column of numbers, which then is no feature any more.
         """
         if not isinstance(weights, str):
             return replace(self, sample_weight=weights)
@@ -278,26 +270,27 @@ class Dataset:
     def split(
         self, test_size: float = 0.3, seed: int = 0, hold_out: str = splitting.RANDOM
     ) -> tuple[Dataset, Dataset]:
-        """Training and test part: `test_size` is a share of the rows in (0, 1) or a number of rows;
-        ``hold_out`` as in `three_way_split`.
+        """Training and test part.
 
-        Classification is stratified. A class with one row stays in training, which a note of both
-        parts says. Rows of one of ``row_groups`` stay together, so that sizes are met as nearly as
-        these allow. Raises DataError where training would have fewer rows than classes.
+        `test_size` is a share of the rows in (0, 1) or a number of rows; ``hold_out`` is as in
+        `three_way_split`. Classification is stratified. A class with one row stays in training, and
+        a note of both parts says so. Rows of one of ``row_groups`` stay together, so that sizes are
+        met as nearly as possible. Raises DataError where training would have fewer rows than
+        classes.
         """
         train, test = _cut(self, (test_size,), seed, hold_out=hold_out)
         return train, test
 
     def drawn(self, count: int, seed: int = 0) -> Dataset:
-        """``count`` of the rows, or all where there are no more: every class in its share, and with
-        one row at least, for which there are more than ``count`` where there are more classes; at
-        random where there are no classes. Of ``row_groups`` whole ones, as many as have room.
+        """``count`` of the rows at random, or all where there are no more.
+
+        Every class has its share and at least one row, even if there are more than ``count``
+        classes. Of ``row_groups`` whole ones are drawn, as many as have room.
         """
         if self.n_samples <= count:
             return self
-        return self.take(
-            splitting.draw_rows(_strata(self), self.n_samples, count, seed, self.row_groups)
-        )
+        codes = _strata(self)
+        return self.take(splitting.draw_rows(codes, self.n_samples, count, seed, self.row_groups))
 
     def _column(self, feature: int | str) -> int:
         if isinstance(feature, str):
@@ -330,17 +323,16 @@ def three_way_split(
     stratify: bool = True,
     hold_out: str = splitting.RANDOM,
 ) -> Split:
-    """Training, validation and test part, drawn without overlap; sizes are shares of ALL rows, or
-    numbers of rows.
+    """Training, validation and test part, drawn without overlap.
 
-    Classification is stratified unless ``stratify`` is False: then rows are drawn blindly. Training
-    has rows of every class. Rows of one of ``row_groups`` stay together. A class with fewer than
-    three rows stays in training, which a note of every part says. Raises DataError where training
-    would have fewer rows than classes.
+    Sizes are shares of ALL rows, or numbers of rows. Classification is stratified unless
+    ``stratify`` is False: then rows are drawn blindly. Training has rows of every class. Rows of
+    one of ``row_groups`` stay together. A class with fewer than three rows stays in training, and a
+    note of every part says so. Raises DataError where training would have fewer rows than classes.
 
-    ``hold_out`` "random"; or "last" where rows are in the order of time: the last rows are the test
-    part, those before them the validation part, and only a row of a class that training lacks
-    changes its place; "first" where the newest rows stand first.
+    ``hold_out`` is "random"; or "last" where rows are in the order of time: the last rows are the
+    test part, those before them the validation part, and only a row of a class that training lacks
+    changes its place; or "first" where the newest rows come first.
     """
     train, held_out, tested = _cut(data, (validation, test), seed, stratify, hold_out)
     return Split(train, held_out, tested)
@@ -500,7 +492,7 @@ def _checked_groups(groups: Iterable[tuple[str, Iterable[int]]], n_features: int
 def _checked_columns(
     columns: Iterable[tuple[str, Iterable[int]]], names: tuple[str, ...]
 ) -> Groups:
-    """One source column per feature unless given; given ones hold every feature once."""
+    """The source columns: one per feature unless given; given ones hold every feature once."""
     settled = _checked_groups(columns, len(names))
     if not settled:
         return tuple((name, (j,)) for j, name in enumerate(names))
@@ -514,7 +506,7 @@ def _checked_columns(
 
 
 def _checked_owners(given: Any, n_rows: int) -> Labels | None:
-    """The owner of every row. DataError where there are too few to hold one out."""
+    """The owner of every row; DataError for another shape."""
     if given is None:
         return None
     owners = np.array(given)
@@ -527,7 +519,7 @@ def _checked_owners(given: Any, n_rows: int) -> Labels | None:
 
 
 def _checked_weights(given: Any, n_rows: int) -> Array | None:
-    """How much every row counts, as numbers."""
+    """The weight of every row, as numbers."""
     if given is None:
         return None
     weights = np.array(given, dtype=np.float64)
@@ -544,8 +536,13 @@ def _checked_weights(given: Any, n_rows: int) -> Array | None:
     return weights
 
 
+def _rows_of(strings: Sequences, rows: Sequence[int]) -> Sequences:
+    """The same rows of every column of strings."""
+    return tuple((name, tuple(texts[row] for row in rows)) for name, texts in strings)
+
+
 def _moved(groups: Groups, place: dict[int, int]) -> Groups:
-    """Groups on the columns that stay, at their new places; empty ones go."""
+    """Groups on the columns that stay, at their new positions, without those that become empty."""
     found = ((name, tuple(place[j] for j in members if j in place)) for name, members in groups)
     return tuple(group for group in found if group[1])
 
@@ -589,9 +586,7 @@ def _cut(
     stratify: bool = True,
     hold_out: str = splitting.RANDOM,
 ) -> list[Dataset]:
-    """The training part and one part per size; where a class is too rare to be in all of them, a
-    note says so.
-    """
+    """The training part and one part per size; a note names classes that are too rare."""
     codes = _strata(data)
     rows = splitting.split_rows(
         codes, data.n_samples, sizes, seed, stratify, hold_out, data.row_groups
@@ -629,10 +624,8 @@ def count_rows(X: Any) -> int:
 
 
 def row_fingerprints(rows: Array) -> Array:
-    """64 bits of the SHA-256 of every row of a table (n, d) of float64: which rows a model was
-    fitted on, and in which order.
-    """
-    # one zero, not two
+    """64 bits of the SHA-256 of every row (n, d): the rows of a model, in their order."""
+    # Adding zero turns -0.0 into 0.0.
     plain = np.asarray(rows, dtype="<f8") + 0.0
     found = bytearray()
     for row in plain:

@@ -1,7 +1,6 @@
-"""From bytes to columns of cells: the encoding, delimiter, decimal sign, header and names of a
-table are found out.
+"""From bytes to columns of cells: encoding, delimiter, decimal sign, header and names.
 
-The content decides, not the file's name; packed files are read by `packed`. Every refusal is a
+The content decides, not the name of the file; packed files are read by `bounds`. Every refusal is a
 `DataError` with the line it is about.
 """
 
@@ -21,6 +20,14 @@ from typing import IO, Any
 import numpy as np
 
 from mklcore._lazy import cached_property
+from mklcore.data.bounds import (
+    check_cells,
+    endable,
+    is_workbook,
+    parquet_columns,
+    too_many,
+    workbook_rows,
+)
 from mklcore.data.columns import (
     MAX_NAME,
     MISSING,
@@ -34,14 +41,6 @@ from mklcore.data.columns import (
     to_numbers,
 )
 from mklcore.data.dataset import counted, listed
-from mklcore.data.packed import (
-    check_cells,
-    endable,
-    is_workbook,
-    parquet_columns,
-    too_many,
-    workbook_rows,
-)
 from mklcore.errors import DataError, Repair
 
 Source = str | os.PathLike[str] | bytes | bytearray | memoryview | IO[Any]
@@ -65,8 +64,9 @@ _JSON = re.compile(rb'\s*[{\[]\s*["{\[]')
 
 
 def refuse_other_files(raw: bytes) -> None:
-    """A DataError for everything that is no text: archives, pictures, pickles, web pages, binary
-    content.
+    """Raise a DataError for everything that is no text.
+
+    These are archives, pictures, pickles, web pages and binary content.
     """
     for signature, what in _SIGNATURES.items():
         if raw.startswith(signature):
@@ -98,13 +98,13 @@ def refuse_other_files(raw: bytes) -> None:
 Rows = list[list[str]]
 
 MAX_QUOTED_LINES = 100
-HEAD_ROWS = 1000  # from which the decimal sign is read, and whether there is a header
+HEAD_ROWS = 1000  # the decimal sign and the header are found in so many rows
 MOST_TITLES = 10  # lines above a header
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "spaces"}
-# after which reading may be ended: of a thousand cells each they take a tenth of a second
+# Reading can be cancelled after so many rows: with a thousand cells each they take 0.1 seconds.
 ROWS_AT_A_TIME = 200
 
-_LEAST_POSITIONS = 8  # numbers that rise from column to column, before they count as names
+_LEAST_POSITIONS = 8  # so many numbers that rise from column to column may be names
 _NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)*|[.,]\d+)([eE][+-]?\d+)?")
 _WITH_SIGN = {
     sign: re.compile(
@@ -122,8 +122,7 @@ _EMPTY = "The file is empty; expected a table with a header line and at least on
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Columns of cells: texts (object arrays of str) or float64, with what was found out about the
-    file.
+    """Columns of cells (object arrays of str, or float64), and facts about the file.
 
     values : texts that are values although they often stand for a missing one.
     """
@@ -144,7 +143,7 @@ class Table:
 
     @cached_property
     def profiles(self) -> list[Profile]:
-        """What every column is; found out once for the summary of a table and for its data set."""
+        """The kind of every column, computed once for the summary of a table and its data set."""
         named = endable(zip(self.names, self.columns, strict=True))
         return [profile(name, cells, self.decimal, values=self.values) for name, cells in named]
 
@@ -155,9 +154,7 @@ def parse(source: Source, form: ReadOptions) -> Table:
 
 
 def with_marks(table: Table, form: ReadOptions) -> Table:
-    """The table with the texts that were named as marks of a missing value, where some were, read
-    so.
-    """
+    """The table with the texts of ``missing_marks`` read as missing, where they are given."""
     if form.missing_marks is None:
         return table
     marks = frozenset(form.missing_marks)
@@ -168,7 +165,7 @@ def with_marks(table: Table, form: ReadOptions) -> Table:
 
 
 def _without_marks(cells: np.ndarray, marks: frozenset[str], decimal: str) -> np.ndarray:
-    """The cells, those that are a mark or the number that a mark writes empty."""
+    """The cells, with those empty that hold a mark or the number that a mark writes."""
     numbers = to_numbers(np.array(sorted(marks), dtype=object), decimal)
     gone = np.isin(to_numbers(cells, decimal), numbers[np.isfinite(numbers)])
     if cells.dtype.kind == "f":
@@ -241,7 +238,7 @@ def _bytes_of(source: Source, max_bytes: int) -> bytes:
 
 
 def _decoded(raw: bytes, encoding: str | None, notes: list[str]) -> tuple[str, str]:
-    """Text without a mark of its byte order, with line ends as \\n, and its encoding."""
+    """The text without a byte order mark and with line ends \\n, and its encoding."""
     found = encoding or ("utf-16" if raw[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8")
     try:
         text = raw.decode(found)
@@ -304,9 +301,7 @@ def _records(
 
 
 def _sniffed(text: str) -> str:
-    """The delimiter under which the first lines have equal numbers of cells, and the most cells are
-    numbers.
-    """
+    """The delimiter that cuts the first lines into equally many cells, most of them numbers."""
     scores = {delimiter: _score(text, delimiter) for delimiter in DELIMITERS}
     best = max(scores, key=lambda delimiter: scores[delimiter])
     return best if scores[best][0] > 0 else ","
@@ -325,12 +320,12 @@ def _score(text: str, delimiter: str) -> tuple[float, int]:
         cell for row in rows[1:] or rows if len(row) == width for cell in row if cell not in MISSING
     ]
     numeric = sum(bool(_NUMBER.fullmatch(cell)) for cell in cells) / max(len(cells), 1)
-    doubt = 0.5 if delimiter == " " else 1.0  # spaces also stand inside texts
+    doubt = 0.5 if delimiter == " " else 1.0  # spaces also occur within texts
     return doubt * count / len(rows) * (0.05 + numeric), width
 
 
 def _collected(text: str, skipped: int, form: ReadOptions) -> tuple[list[int], Rows]:
-    """The lines that hold a record, and their cells."""
+    """The numbers of the lines that hold a record, and their cells."""
     if not text.strip():
         raise _nothing_below(form)
     lines: list[int] = []
@@ -370,9 +365,7 @@ def _nothing_below(form: ReadOptions) -> DataError:
 
 
 def _squared(rows: Rows, lines: list[int], text: str, form: ReadOptions, notes: list[str]) -> Rows:
-    """Rows of one length; empty cells past the first line's length are cut, other differences are
-    refused.
-    """
+    """Rows of one length: empty cells past the first line's length are cut; others are refused."""
     rows = _below_title(rows, form, notes)
     lines = lines[len(lines) - len(rows) :]
     width = len(rows[0])
@@ -423,9 +416,7 @@ def _squared(rows: Rows, lines: list[int], text: str, form: ReadOptions, notes: 
 
 
 def _below_title(rows: Rows, form: ReadOptions, notes: list[str]) -> Rows:
-    """The rows without lines above the header that hold one text and nothing else: a title, a
-    source, a date.
-    """
+    """The rows without a title, a source or a date: lines above the header with a single text."""
     if not rows:
         raise _nothing_below(form)
     count = next((k for k, row in enumerate(rows) if sum(map(bool, row)) != 1), 0)
@@ -495,16 +486,17 @@ def _decimal_sign(rows: Rows, delimiter: str | None) -> str:
     commas, points = (
         sum(bool(_WITH_SIGN[sign].fullmatch(cell)) for cell in cells) for sign in ",."
     )
-    # 1,234 between semicolons: they are there to free the comma
+    # Where semicolons separate, 1,234 is a decimal number: they leave the comma free for it.
     if commas == points == 0 and delimiter == ";":
         commas = sum(bool(_UNCLEAR.fullmatch(cell)) for cell in cells)
     return "," if commas > points else "."
 
 
 def _has_header(rows: Rows, decimal: str) -> bool:
-    """The first line is a header unless it holds numbers wherever the rows below do; numbers that
-    rise from column to column, as wavelengths do, are names where the rows below do not rise as
-    well.
+    """Whether the first line is a header.
+
+    It is none if it holds numbers wherever the rows below do. But numbers that rise from column to
+    column, as wavelengths do, are names if the rows below do not rise as well.
     """
     cells = np.array([cell for row in rows for cell in row], dtype=object)
     numbers = to_numbers(cells, decimal).reshape(len(rows), -1)
@@ -524,7 +516,7 @@ def _has_header(rows: Rows, decimal: str) -> bool:
 
 
 def settled_names(cells: Sequence[str], notes: list[str]) -> tuple[str, ...]:
-    """Names of columns, cleaned, cut and all different."""
+    """The names of columns: cleaned, cut and all different."""
     count = Counter(" ".join(cell.split()) for cell in cells)
     doubled = [name for name, times in count.items() if name and times > 1]
     names = distinct_names(

@@ -1,6 +1,4 @@
-"""Data frames as tables of cells: numbers as they are, everything else as text, gaps as empty
-cells.
-"""
+"""Data frames as tables of cells: numbers, texts for everything else, and empty cells for gaps."""
 
 from __future__ import annotations
 
@@ -17,8 +15,9 @@ from mklcore.errors import DataError
 
 
 def is_frame(source: Any) -> bool:
-    """Whether this is a data frame: of pandas, or of another library, such as polars, that hands
-    over its columns by Arrow's protocol or by the older one for data frames.
+    """Whether this is a data frame of pandas, or of another library such as polars.
+
+    Other libraries give their columns by Arrow's protocol or by the older one for data frames.
     """
     by_arrow = hasattr(source, "__arrow_c_stream__") and hasattr(source, "columns")
     return by_arrow or hasattr(source, "__dataframe__")
@@ -47,17 +46,18 @@ def frame_cells(frame: Any) -> Table:
 
 
 def _of_other_library(frame: Any) -> Any:
-    """A data frame of another library as one of pandas: by Arrow's protocol where that is there,
-    for pandas gives up the older one, which works without pyarrow.
+    """A data frame of another library as one of pandas.
+
+    Arrow's protocol is used where it exists, because pandas drops the older one, which works without
+    pyarrow.
     """
     import pandas as pd  # not at start-up
 
     by_arrow = hasattr(frame, "__arrow_c_stream__") and find_spec("pyarrow") is not None
     if not by_arrow and hasattr(frame, "__dataframe__"):
         return pd.api.interchange.from_dataframe(frame)
-    return (
-        import_extra("pyarrow", "tables", "Data frames of other libraries").table(frame).to_pandas()
-    )
+    arrow = import_extra("pyarrow", "tables", "Data frames of other libraries")
+    return arrow.table(frame).to_pandas()
 
 
 def _cells(name: str, column: Any) -> np.ndarray:

@@ -1,9 +1,8 @@
-"""From a table in a file to a `Dataset`: the target, the task, the features, and notes on
-everything that changed.
+"""From a table in a file to a `Dataset`, with notes on everything that was changed.
 
-`describe_table` looks at every column before a target is chosen; `read_table` makes the data set,
-whose ``encoder`` reads new rows alike: medians, categories and marks of missing values are those of
-the training table, and new rows never change them.
+`describe_table` describes every column before a target is chosen; `read_table` makes the data set.
+Its ``encoder`` reads new rows in the same way: medians, categories and marks of missing values are
+those of the training table, and new rows never change them.
 """
 
 from __future__ import annotations
@@ -16,6 +15,8 @@ from typing import Any
 import numpy as np
 
 from mklcore.arrays import Array, Labels
+from mklcore.data.bounds import MAX_CELLS, endable
+from mklcore.data.column_groups import families
 from mklcore.data.columns import (
     MAX_LEVELS,
     MISSING,
@@ -48,8 +49,6 @@ from mklcore.data.columns import (
 from mklcore.data.dataset import Dataset, Groups, counted, joined, listed
 from mklcore.data.files import DELIMITERS, Table, delimiter_as_text
 from mklcore.data.frames import as_table
-from mklcore.data.grouping import families
-from mklcore.data.packed import MAX_CELLS, endable
 from mklcore.data.sequences import composition, cut, share_of
 from mklcore.data.sequences import letters as letters_of
 from mklcore.data.target import (
@@ -65,7 +64,8 @@ from mklcore.data.target import (
 from mklcore.errors import DataError, Repair
 
 AS_NOVELTY = Repair.of("Look for unusual rows, without a target", task="novelty", target=None)
-# without any of them a table read for novelty has no target
+WITH_MEDIANS = Repair.of("Fill missing cells with the median", missing="median")
+# A table that is read for novelty has a target only if a column has one of these names.
 SURE_NAMES = ("target", "label", "class", "y")
 PREVIEW_ROWS = 10
 ROLES = {"row_groups": "which rows belong together", "sample_weight": "how much rows count"}
@@ -76,10 +76,8 @@ class TableSummary:
     """What a table holds, before a target is chosen.
 
     target : the column `read_table` takes when none is named, "" where none can be one. candidates
-    : the three
-        likeliest
-    targets, `target` first, each with what speaks for it and a confidence. marks : the texts that
-    stand for a missing value in some column.
+    : the three likeliest targets, `target` first, each with its reasons and a confidence. marks :
+    the texts that stand for a missing value in some column.
     """
 
     n_rows: int
@@ -98,19 +96,20 @@ class TableSummary:
 
 
 def describe_table(source: Any, **options: Any) -> TableSummary:
-    """Types, missing values and the first rows of a table; ``options`` : the fields of
-    `ReadOptions`.
+    """Types, missing values and the first rows of a table.
+
+    ``options`` are the fields of `ReadOptions`.
     """
     how = ReadOptions(**options)
     table = as_table(source, how)
     profiles = table.profiles
-    rows = min(PREVIEW_ROWS, table.n_rows)
     candidates = rank_targets(table.names, profiles, table.header, how.task)
+    columns = [[shown(cell) for cell in cells[:PREVIEW_ROWS]] for cells in table.columns]
     return TableSummary(
         n_rows=table.n_rows,
         columns=tuple(item.column for item in profiles),
         target=candidates[0].name if candidates else "",
-        preview=tuple(tuple(shown(column[row]) for column in table.columns) for row in range(rows)),
+        preview=tuple(zip(*columns, strict=True)),
         delimiter=table.delimiter,
         encoding=table.encoding,
         decimal=table.decimal,
@@ -135,7 +134,7 @@ def read_table(source: Any, target: str | int | None = None, **options: Any) -> 
     ----------
     source : DataFrame, path, bytes or file
         The table: a data frame of pandas or of a library with the interchange protocol, a path,
-        bytes, or an open file read from where it stands.
+        bytes, or an open file, which is read from its present position.
     target : str, int or None, default None
         Name or index of the target column; None finds one.
     **options
@@ -146,12 +145,12 @@ def read_table(source: Any, target: str | int | None = None, **options: Any) -> 
     Returns
     -------
     Dataset
-        The table with its target and notes on what was read how.
+        The table with its target, and notes on how it was read.
 
     Raises
     ------
     DataError
-        Where no data set results, with what to do and the arguments that mend it (``repairs``).
+        If the table gives no data set; the error carries the arguments that help (``repairs``).
 
     Examples
     --------
@@ -165,88 +164,69 @@ def read_table(source: Any, target: str | int | None = None, **options: Any) -> 
 
 
 def read_parsed(table: Table, settings: ReadOptions, given: TargetValues | None = None) -> Dataset:
-    """The data set of a parsed table, with the encoder of its columns.
+    """The data set of a parsed table, with the encoder of its columns; DataError if there is none.
 
-    DataError where there is none.
-
-    ``given`` : a target that is no column of the table, whose name is ``settings.target``.
+    ``given`` is a target that is no column of the table; its name is ``settings.target``.
     """
-    table, aside = _set_aside(table, settings)
+    table, role_cells = _set_aside(table, settings)
     if len(table.names) == 1 and settings.task != "novelty" and given is None:
         raise DataError(_one_column(table), repairs=_for_one_column(table))
-    uses = {table.names[_named(table.names, name)]: use for name, use in settings.uses.items()}
-    settings = replace(settings, uses=uses)
+    settings = _with_full_names(table, settings)
     every = table.profiles
-    notes = list[str]()
-    place = None
-    if given is None:
-        place, found = _found_target(table, settings, every, notes)
-        name = "y" if place is None else table.names[place]
-    else:
-        found = given
-        name = str(settings.target)
-    profiles, stay = _profiles(table, place, found.rows, settings, every)
-    notes += found.notes
-    if gone := len(found.values) - len(stay):
-        text = f"Dropped {counted(gone, 'row')} with a missing cell in a column that is used."
-        notes.append(
-            Note(text, [Repair.of("Fill missing cells with the median", missing="median")])
-        )
-    profiles = _settle_sentinels(profiles, settings.sentinels, notes)
-    used = [item for item in profiles if item.column.used]
-    indicator = settings.missing == "indicator"
-    encoder = TableEncoder.fit(used, indicator, lenient=settings.missing == "drop")
-    _check_features(profiles, encoder, len(stay))
-    rows = found.rows[stay]
-    X, strings = encoder.transform(
-        replace(table, columns=tuple(cells[rows] for cells in table.columns)), []
-    )
-    notes = [
-        *_how_read(table),
-        *table.notes,
-        *notes,
-        *notes_on_use(profiles, indicator),
-        *rows_together(profiles),
-    ]
-    if groups := families(encoder.columns):
-        notes.append(
-            f"Columns whose names begin alike are groups: {listed([name for name, _ in groups])}."
-        )
-    data = Dataset(
-        X,
-        found.values[stay],
-        tuple(feature.name for feature in encoder.features),
-        name,
-        found.task,
-        groups=groups,
-        notes=tuple(notes),
-        columns=encoder.columns,
-        sequences=tuple((one, strings[one]) for one in encoder.sequences),
-        texts=tuple((one, strings[one]) for one in encoder.texts),
-        row_groups=_owners(aside.get("row_groups"), rows),
+    target = _found_target(table, settings, every, given)
+    features = _found_features(table, settings, every, target)
+    encoder = _fitted_encoder(features, settings)
+    data = _encoded(table, target, features, encoder, _notes(table, settings, target, features))
+    data = replace(
+        data,
+        row_groups=_owners(role_cells.get("row_groups"), features.rows),
         sample_weight=_row_weights(
-            settings.sample_weight, aside.get("sample_weight"), rows, table.decimal
+            settings.sample_weight, role_cells.get("sample_weight"), features.rows, table.decimal
         ),
     )
-    marks = settings.missing_marks
     encoder = replace(
         encoder,
-        target_name=name,
+        target_name=target.name,
         task=data.task,
         width=data.width,
         classes=data.class_names,
-        missing_marks=marks,
+        missing_marks=settings.missing_marks,
     )
     return replace(data, encoder=encoder)
 
 
-def _found_target(
-    table: Table, settings: ReadOptions, every: list[Profile], notes: list[str]
-) -> tuple[int | None, TargetValues]:
-    """Where the target is, None without one, and its values.
+# The steps of reading, in their order
 
-    DataError, with repairs, where no column can be one.
+
+@dataclass(frozen=True, eq=False)
+class _Target:
+    """The target of a table: its name, its column (None for no column), and its values."""
+
+    name: str
+    place: int | None
+    values: TargetValues
+    notes: list[str]
+
+
+@dataclass(frozen=True, eq=False)
+class _Features:
+    """The columns that may become features, and the rows of the table that are used.
+
+    kept : the positions of these rows among the values of the target.
     """
+
+    profiles: list[Profile]
+    rows: np.ndarray
+    kept: np.ndarray
+    notes: list[str]
+
+
+def _found_target(
+    table: Table, settings: ReadOptions, every: list[Profile], given: TargetValues | None
+) -> _Target:
+    """The target that was given, named or found; DataError, with repairs, if there is none."""
+    if given is not None:
+        return _Target(str(settings.target), None, given, [])
     ranked = rank_targets(table.names, every, table.header, settings.task)
     guess: TargetValues | None = None
     while settings.target is None and len(ranked) > 1:
@@ -254,22 +234,25 @@ def _found_target(
         if guess is not None:
             break
         ranked = ranked[1:]
+    notes = list[str]()
     try:
         place = _target_place(table, settings, every, ranked, notes)
         if place is not None:
-            return place, guess or read_target(table, place, settings)
+            values = guess or read_target(table, place, settings)
+            return _Target(table.names[place], place, values, notes)
     except DataError as error:
-        others = _predict(one for one in ranked if one.name != settings.target)
-        if not others and settings.task is not None:
-            others = [FIND_TASK]
-        error.repairs = tuple(dict.fromkeys((*error.repairs, *others[:2])))
+        repairs = _predict(one for one in ranked if one.name != settings.target)
+        if not repairs and settings.task is not None:
+            repairs = [FIND_TASK]
+        error.repairs = tuple(dict.fromkeys((*error.repairs, *repairs[:2])))
         raise
     ones = np.ones(table.n_rows, dtype=np.int64)
-    return None, TargetValues(ones, np.arange(table.n_rows), "novelty", [])
+    values = TargetValues(ones, np.arange(table.n_rows), "novelty", [])
+    return _Target("y", None, values, notes)
 
 
 def _if_readable(table: Table, place: int, settings: ReadOptions) -> TargetValues | None:
-    """Return the values of a column as the target, None where it is refused."""
+    """The values of a column as the target, or None where it is refused."""
     try:
         return read_target(table, place, settings)
     except DataError:
@@ -277,70 +260,77 @@ def _if_readable(table: Table, place: int, settings: ReadOptions) -> TargetValue
 
 
 def _set_aside(table: Table, settings: ReadOptions) -> tuple[Table, dict[str, np.ndarray]]:
-    """The table without the columns that say which rows belong together and how much they count,
-    and their cells.
-    """
+    """The table without the columns of ``ROLES``, and the cells of these columns."""
     cells = dict[str, np.ndarray]()
-    gone = set[int]()
-    for role in ("row_groups", "sample_weight"):
-        if (name := getattr(settings, role)) is not None:
-            place = _named(table.names, name)
-            if isinstance(settings.target, str) and place_of(table.names, settings.target) == place:
-                raise DataError(
-                    f"{name!r} is the target, so it cannot say {ROLES[role]}; name another column."
-                )
-            cells[role] = table.columns[place]
-            gone.add(place)
-    kept = [j for j in range(len(table.names)) if j not in gone]
-    if not kept:
+    places = set[int]()
+    for role, meaning in ROLES.items():
+        name = getattr(settings, role)
+        if name is None:
+            continue
+        place = _named(table.names, name)
+        if isinstance(settings.target, str) and place_of(table.names, settings.target) == place:
+            raise DataError(
+                f"{name!r} is the target, so it cannot say {meaning}; name another column."
+            )
+        cells[role] = table.columns[place]
+        places.add(place)
+    if not places:
+        return table, cells
+    rest = [j for j in range(len(table.names)) if j not in places]
+    if not rest:
         raise DataError(
             "No column is left to learn from: name other columns as row_groups and sample_weight."
         )
-    names = tuple(table.names[j] for j in kept)
-    columns = tuple(table.columns[j] for j in kept)
-    return (replace(table, names=names, columns=columns) if gone else table), cells
+    names = tuple(table.names[j] for j in rest)
+    columns = tuple(table.columns[j] for j in rest)
+    return replace(table, names=names, columns=columns), cells
+
+
+def _with_full_names(table: Table, settings: ReadOptions) -> ReadOptions:
+    """The settings with the names of ``uses`` as the table writes them."""
+    uses = {table.names[_named(table.names, name)]: use for name, use in settings.uses.items()}
+    return replace(settings, uses=uses)
 
 
 def _owners(cells: np.ndarray | None, rows: np.ndarray) -> Labels | None:
-    """The owner of every row, as text; a row without one stands alone."""
+    """The owner of every row, as text; a row without an owner gets one of its own."""
     if cells is None:
         return None
-    alone = missing_cells(cells[rows], values=())
-    names = [shown(cell) for cell in cells[rows]]
-    return np.array(
-        [
-            f"row {k}" if own else name
-            for k, (own, name) in enumerate(zip(alone, names, strict=True))
-        ],
-        object,
-    )
+    without = missing_cells(cells[rows], values=())
+    owners = np.empty(len(rows), dtype=object)
+    for k, cell in enumerate(cells[rows]):
+        owners[k] = f"row {k}" if without[k] else shown(cell)
+    return owners
 
 
 def _row_weights(
     name: str | None, cells: np.ndarray | None, rows: np.ndarray, decimal: str
 ) -> Array | None:
-    """How much every row counts. DataError for a cell that is no number."""
+    """The weight of every row; DataError for a cell that is no number."""
     if cells is None:
         return None
     weights: Array = to_numbers(cells, decimal)[rows]
-    if (strange := np.flatnonzero(np.isnan(weights))).size:
+    missing = rows[np.isnan(weights)]
+    if missing.size:
         raise DataError(
-            f"{name!r} holds weights of rows, and row {rows[strange[0]] + 1} has none: "
-            f"{shown(cells[rows[strange[0]]])!r}. Fill it with a number, 0 to leave the row out."
+            f"{name!r} holds weights of rows, and row {missing[0] + 1} has none: "
+            f"{shown(cells[missing[0]])!r}. Fill it with a number, 0 to leave the row out."
         )
     return weights
 
 
-def _check_features(profiles: list[Profile], encoder: TableEncoder, n_rows: int) -> None:
-    """Refuse a table without a feature, or with more cells than are accepted."""
+def _fitted_encoder(features: _Features, settings: ReadOptions) -> TableEncoder:
+    """The encoder of the columns that are used; DataError without features, or with too many."""
+    profiles = features.profiles
+    used = [item for item in profiles if item.column.used]
+    indicator = settings.missing == "indicator"
+    encoder = TableEncoder.fit(used, indicator, lenient=settings.missing == "drop")
     if not (encoder.features or encoder.sequences or encoder.texts):
         raise DataError(_nothing_left(profiles), repairs=_to_use(profiles))
+    n_rows = len(features.rows)
     if len(encoder.features) * n_rows > MAX_CELLS:
-        without = tuple(
-            (item.column.name, "left out")
-            for item in profiles
-            if item.column.used and item.numbers is None
-        )
+        categories = [item.column.name for item in used if item.numbers is None]
+        without = tuple((name, "left out") for name in categories)
         raise DataError(
             (
                 f"With categories as columns of 0 and 1 the table has {n_rows:,} x "
@@ -349,6 +339,44 @@ def _check_features(profiles: list[Profile], encoder: TableEncoder, n_rows: int)
             ),
             repairs=[Repair.of("Leave out the categories", uses=without)],
         )
+    return encoder
+
+
+def _notes(table: Table, settings: ReadOptions, target: _Target, features: _Features) -> list[str]:
+    """The notes on the file, the target and the columns."""
+    return [
+        *_how_read(table),
+        *table.notes,
+        *target.notes,
+        *target.values.notes,
+        *features.notes,
+        *notes_on_use(features.profiles, settings.missing == "indicator"),
+        *rows_together(features.profiles),
+    ]
+
+
+def _encoded(
+    table: Table, target: _Target, features: _Features, encoder: TableEncoder, notes: list[str]
+) -> Dataset:
+    """The data set of the rows that are used."""
+    columns = tuple(cells[features.rows] for cells in table.columns)
+    X, strings = encoder.transform(replace(table, columns=columns), [])
+    groups = families(encoder.columns)
+    if groups:
+        families_found = listed(name for name, _ in groups)
+        notes.append(f"Columns whose names begin alike are groups: {families_found}.")
+    return Dataset(
+        X,
+        target.values.values[features.kept],
+        tuple(feature.name for feature in encoder.features),
+        target.name,
+        target.values.task,
+        groups=groups,
+        notes=tuple(notes),
+        columns=encoder.columns,
+        sequences=tuple((name, strings[name]) for name in encoder.sequences),
+        texts=tuple((name, strings[name]) for name in encoder.texts),
+    )
 
 
 def _target_place(
@@ -358,7 +386,7 @@ def _target_place(
     ranked: Sequence[TargetCandidate],
     notes: list[str],
 ) -> int | None:
-    """Where the target is, None without one; the notes say what was guessed.
+    """The column of the target, None without one; the notes say what was guessed.
 
     DataError where no column can be one.
     """
@@ -404,8 +432,7 @@ def _passed_over(
     ranked: Sequence[TargetCandidate],
     settings: ReadOptions,
 ) -> list[str]:
-    """Why a column whose name says that it is the target could not be guessed, with what would make
-    it one.
+    """Notes on columns that are named like a target but cannot be one, and how they could.
 
     DataError where such a column holds one value: no other takes its place.
     """
@@ -436,48 +463,61 @@ def _passed_over(
     return found
 
 
-def _profiles(
-    table: Table,
-    place: int | None,
-    rows: np.ndarray,
-    settings: ReadOptions,
-    seen: Sequence[Profile],
-) -> tuple[list[Profile], np.ndarray]:
-    """What each column but the target in ``place`` is, and which of ``rows`` stay.
+def _found_features(
+    table: Table, settings: ReadOptions, every: Sequence[Profile], target: _Target
+) -> _Features:
+    """The kinds of the columns but the target, and the rows that are used, by the settings."""
+    notes = list[str]()
+    profiles, kept = _complete_rows(table, settings, every, target)
+    if dropped := len(target.values.values) - len(kept):
+        text = f"Dropped {counted(dropped, 'row')} with a missing cell in a column that is used."
+        notes.append(Note(text, [WITH_MEDIANS]))
+    profiles = _settle_sentinels(profiles, settings.sentinels, notes)
+    return _Features(profiles, target.values.rows[kept], kept, notes)
 
-    Dropping rows may turn a column into another kind, so it goes on until no row in use has a gap.
-    ``seen`` : what is known about columns on all rows.
+
+def _complete_rows(
+    table: Table, settings: ReadOptions, every: Sequence[Profile], target: _Target
+) -> tuple[list[Profile], np.ndarray]:
+    """The kinds of the columns but the target, and which of the target's rows are kept.
+
+    With missing="drop", rows are dropped until no column in use has a gap: each time a column may
+    turn into another kind. ``every`` holds the kinds of all columns on all rows.
     """
-    stay = np.arange(len(rows))
-    columns = list(zip(table.names, table.columns, seen, strict=True))
-    if place is not None:
-        del columns[place]
+    rows = target.values.rows
+    kept = np.arange(len(rows))
+    columns = list(zip(table.names, table.columns, every, strict=True))
+    if target.place is not None:
+        del columns[target.place]
     while True:
-        profiles = [
-            known
-            if name not in settings.uses and len(known.values) == len(stay)
-            else profile(
-                name, cells[rows[stay]], table.decimal, settings.uses.get(name), table.values
-            )
-            for name, cells, known in endable(columns)
-        ]
-        if not any(item.column.used for item in profiles):  # alone, what counts rows is the feature
-            profiles = [
-                profile(one.column.name, one.values, use="number") if one.counter else one
-                for one in profiles
-            ]
+        profiles = list[Profile]()
+        for name, cells, known in endable(columns):
+            use = settings.uses.get(name)
+            if use is not None or len(known.values) != len(kept):
+                known = profile(name, cells[rows[kept]], table.decimal, use, table.values)
+            profiles.append(known)
+        if not any(item.column.used for item in profiles):
+            profiles = list(map(_counter_as_number, profiles))
         gaps = [missing_rows(item) for item in profiles if item.column.used]
-        if settings.missing != "drop" or not gaps or not (gap := np.logical_or.reduce(gaps)).any():
-            return profiles, stay
-        if gap.all():
+        if settings.missing != "drop" or not gaps:
+            return profiles, kept
+        has_gap = np.logical_or.reduce(gaps)
+        if not has_gap.any():
+            return profiles, kept
+        if has_gap.all():
             raise DataError(
                 (
                     "Every row has a missing cell in a column that is used; fill them with "
                     "the median instead."
                 ),
-                repairs=[Repair.of("Fill missing cells with the median", missing="median")],
+                repairs=[WITH_MEDIANS],
             )
-        stay = stay[~gap]
+        kept = kept[~has_gap]
+
+
+def _counter_as_number(item: Profile) -> Profile:
+    """A column that counts the rows as a number: where it is the only column, it is the feature."""
+    return profile(item.column.name, item.values, use="number") if item.counter else item
 
 
 def _how_read(table: Table) -> list[str]:
@@ -487,7 +527,7 @@ def _how_read(table: Table) -> list[str]:
 
 
 def _for_one_column(table: Table) -> list[Repair]:
-    """Delimiters that stand in the one name, and the task that needs no target."""
+    """Delimiters that occur in the only name, and the task that needs no target."""
     signs = [sign for sign in DELIMITERS if sign in table.names[0] and sign != table.delimiter]
     named = [
         Repair.of(f"Separate columns by {delimiter_as_text(sign)}", delimiter=sign)
@@ -508,15 +548,14 @@ def _one_column(table: Table) -> str:
 
 def _near(names: Sequence[str], wanted: str) -> str:
     folded = {name.casefold(): name for name in names}
-    close = [
-        folded[name]
-        for name in difflib.get_close_matches(wanted.casefold(), list(folded), n=3, cutoff=0.5)
-    ]
-    return f"close to it: {listed(close)}" if close else f"the columns are {listed(names, most=10)}"
+    matches = difflib.get_close_matches(wanted.casefold(), list(folded), n=3, cutoff=0.5)
+    if not matches:
+        return f"the columns are {listed(names, most=10)}"
+    return f"close to it: {listed(folded[match] for match in matches)}"
 
 
 def _named(names: Sequence[str], wanted: str) -> int:
-    """The place of a column, by its name or, if only one fits, by its name in other capitals."""
+    """The position of a column, by its name or by its name in other capitals if only one fits."""
     place = place_of(names, name := clean_name(wanted))
     if place is None:
         raise DataError(f"There is no column {name!r}; {_near(names, name)}.")
@@ -539,15 +578,20 @@ def _kind(item: Profile) -> str:
 
 def _sentinels(profiles: Sequence[Profile]) -> tuple[Sentinel, ...]:
     """The values that probably stand for a missing one, column by column."""
-    found = (
-        sentinel_of(item.column.name, item.numbers) for item in profiles if item.numbers is not None
-    )
-    return tuple(sentinel for sentinel in found if sentinel is not None)
+    found = list[Sentinel]()
+    for item in profiles:
+        sentinel = None
+        if item.numbers is not None:
+            sentinel = sentinel_of(item.column.name, item.numbers)
+        if sentinel is not None:
+            found.append(sentinel)
+    return tuple(found)
 
 
 def _settle_sentinels(profiles: list[Profile], rule: str, notes: list[str]) -> list[Profile]:
-    """The profiles with noticed sentinels read as ``rule`` says, and a note about them."""
-    found = {one.column: one for one in _sentinels([item for item in profiles if item.column.used])}
+    """The profiles with suspected sentinels read by ``rule``, and a note on them."""
+    used = [item for item in profiles if item.column.used]
+    found = {sentinel.column: sentinel for sentinel in _sentinels(used)}
     if not found:
         return profiles
     values = joined(
@@ -556,22 +600,25 @@ def _settle_sentinels(profiles: list[Profile], rule: str, notes: list[str]) -> l
     notes.append(
         sentinel_note(values, rule, "Read these numbers as missing", "Keep them as numbers")
     )
-    return [
-        with_missing(item, found[item.column.name].value)
-        if rule == "missing" and item.column.name in found
-        else item
-        for item in profiles
-    ]
+    if rule != "missing":
+        return profiles
+    settled = []
+    for item in profiles:
+        sentinel = found.get(item.column.name)
+        settled.append(item if sentinel is None else with_missing(item, sentinel.value))
+    return settled
 
 
 def _to_use(profiles: list[Profile]) -> list[Repair]:
-    """Columns that were left out and could be used as they are, the one with fewest values first."""
+    """Repairs that use two of the columns that were left out, those with the fewest values."""
     usable = [one for one in profiles if one.column.kind in ("text", "identifier", "dropped")]
     usable.sort(key=lambda one: one.column.distinct)
-    pairs = [
-        (one.column.name, "category" if one.numbers is None else "number") for one in usable[:2]
-    ]
-    return [Repair.of(f"Use {name!r} as a {use}", uses=((name, use),)) for name, use in pairs]
+    repairs = []
+    for item in usable[:2]:
+        name = item.column.name
+        use = "category" if item.numbers is None else "number"
+        repairs.append(Repair.of(f"Use {name!r} as a {use}", uses=((name, use),)))
+    return repairs
 
 
 def _nothing_left(profiles: list[Profile]) -> str:
@@ -589,18 +636,18 @@ def _nothing_left(profiles: list[Profile]) -> str:
     )
 
 
-# -- the encoder, fitted on the training table and the same for new rows
+# The encoder, which is fitted on the training table and reads new rows in the same way
 
 
 @dataclass(frozen=True)
 class Feature:
-    """What one feature is made from: ``column`` of the file, filled with ``median`` where missing,
-    or 1 for a ``level``.
+    """How one feature is made from a ``column`` of the file.
 
-    role : "number", "gap" (1 where a number is missing), "date" (its part ``level``, written in the
-    order ``known``), "share" (of a letter in a sequence), "level" (of a category), "other" (any
-    level not in ``known``) or "missing".
-    lenient : whether things that are no numbers count as missing. sentinel : the number that was
+    role : "number" (missing cells are filled with ``median``), "gap" (1 where a number is missing),
+    "date" (its part ``level``, written in the order ``known``), "share" (of a letter in a
+    sequence), "level" (1 for the ``level`` of a category), "other" (any level not in ``known``) or
+    "missing".
+    lenient : whether cells that are no numbers count as missing. sentinel : the number that was
     read as missing.
     words : the categories that elsewhere stand for a missing value.
     """
@@ -617,41 +664,50 @@ class Feature:
 
 
 def features_of(item: Profile, indicator: bool = False, lenient: bool = False) -> list[Feature]:
-    """What a column becomes: itself and where it has gaps, parts of dates, shares of letters, or 0
-    and 1 per level.
+    """The features that a column becomes.
+
+    They are a number and an indicator of its gaps, parts of dates, shares of letters, or 0 and 1
+    for every level of a category.
     """
     name = item.column.name
     if item.numbers is not None:
         lenient = lenient or item.stray > 0
         median = float(np.nanmedian(item.numbers))
-        found = [Feature(name, name, median=median, lenient=lenient, sentinel=item.sentinel)]
+        number = Feature(name, name, median=median, lenient=lenient, sentinel=item.sentinel)
         if indicator and item.column.missing:
-            found.append(replace(found[0], name=f"{name} {MISSING_LEVEL}", role="gap"))
-        return found
+            return [number, replace(number, name=f"{name} {MISSING_LEVEL}", role="gap")]
+        return [number]
     assert item.labels is not None
     if item.column.kind == "words":
         return []
     if item.column.kind == "date":
         return _date_features(name, item.labels)
     if item.column.kind == "sequence":
-        letters = composition(as_strings(item.labels))
-        return [
-            Feature(f"share of {a} in {name}" if a else f"length of {name}", name, "share", level=a)
-            for a in letters
-        ]
-    levels, counts = np.unique(item.labels[item.labels != ""], return_counts=True)
+        found = []
+        for letter in composition(as_strings(item.labels)):
+            title = f"share of {letter} in {name}" if letter else f"length of {name}"
+            found.append(Feature(title, name, "share", level=letter))
+        return found
+    return _category_features(name, item.labels)
+
+
+def _category_features(name: str, labels: Labels) -> list[Feature]:
+    """A feature for every frequent level, one for all others, and one for missing cells."""
+    levels, counts = np.unique(labels[labels != ""], return_counts=True)
     is_cut = len(levels) > MAX_LEVELS
-    often = sorted(map(str, levels[np.argsort(-counts, kind="stable")[:MAX_LEVELS]]))
-    known = tuple(level for level in often if not is_cut or level != OTHER_LEVEL)
-    made = [("level", level) for level in known] + [("other", OTHER_LEVEL)] * is_cut
-    if (item.labels == "").any():
-        made.append(("missing", MISSING_LEVEL))
-    if len(made) == 2:  # the other column would be its mirror image
-        made = made[:1] if made[1][0] == "missing" else made[1:]
+    frequent = sorted(map(str, levels[np.argsort(-counts, kind="stable")[:MAX_LEVELS]]))
+    known = tuple(level for level in frequent if not is_cut or level != OTHER_LEVEL)
+    roles = [("level", level) for level in known]
+    if is_cut:
+        roles.append(("other", OTHER_LEVEL))
+    if (labels == "").any():
+        roles.append(("missing", MISSING_LEVEL))
+    if len(roles) == 2:  # the other column would be its mirror image
+        roles = roles[:1] if roles[1][0] == "missing" else roles[1:]
     words = MISSING.intersection(levels.tolist())
     return [
         Feature(f"{name}={level}", name, role, level=level, known=known, words=words)
-        for role, level in made
+        for role, level in roles
     ]
 
 
@@ -659,25 +715,19 @@ def _date_features(name: str, labels: Labels) -> list[Feature]:
     """The parts of a column of dates that vary on the training table."""
     order = order_of(labels)
     parts = parts_of(labels, order)
-    known = ~np.isnan(parts[:, 0])
-    is_whole = bool(known[labels != ""].all())
-    return [
-        Feature(
-            f"{part} of {name}",
-            name,
-            "date",
-            float(np.median(column)),
-            part,
-            (order,),
-            not is_whole,
-        )
-        for part, column in zip(PARTS, parts[known].T, strict=True)
-        if np.ptp(column) > 0.0
-    ]
+    is_date = ~np.isnan(parts[:, 0])
+    lenient = not is_date[labels != ""].all()
+    found = []
+    for part, column in zip(PARTS, parts[is_date].T, strict=True):
+        if np.ptp(column) > 0.0:
+            title = f"{part} of {name}"
+            median = float(np.median(column))
+            found.append(Feature(title, name, "date", median, part, (order,), lenient))
+    return found
 
 
 def as_strings(labels: Labels) -> tuple[str, ...]:
-    """Sequences in capitals; where one is missing (""), unknown letters of the usual length."""
+    """Sequences in capitals; a missing one ("") becomes unknown letters of the median length."""
     found = [str(label).strip().upper() for label in labels.tolist()]
     usual = "N" * int(np.median([len(text) for text in found if text] or [1]))
     return tuple(text or usual for text in found)
@@ -685,10 +735,10 @@ def as_strings(labels: Labels) -> tuple[str, ...]:
 
 @dataclass(frozen=True, eq=False)
 class NewRows:
-    """Rows to predict: ``X`` (m, d), ``target`` (m,) as text or numbers where the file has it (else
-    None), and notes.
+    """Rows to predict: the features ``X`` (m, d), and notes.
 
-    ``table`` is X with the letters of sequences beside it, as ``Dataset.table`` has them.
+    ``target`` (m,) holds texts or numbers where the file has the target, else it is None. ``table``
+    is X with the letters of sequences, as in ``Dataset.table``.
     """
 
     X: np.ndarray
@@ -698,7 +748,7 @@ class NewRows:
 
     @property
     def table(self) -> np.ndarray:
-        """The rows that a model of the training table takes, (m, d) or (m, d + W S)."""
+        """The rows as a model of the training table takes them, (m, d) or (m, d + W S)."""
         return self.X if self.letters is None else np.hstack([self.X, self.letters])
 
 
@@ -719,32 +769,33 @@ class TableEncoder:
     def fit(
         cls, profiles: Iterable[Profile], indicator: bool = False, lenient: bool = False
     ) -> TableEncoder:
-        """What these columns become, with different names of features."""
-        used = tuple(profiles)
-        every = [feature for item in used for feature in features_of(item, indicator, lenient)]
-        names = distinct_names(clean_name(feature.name) for feature in every)
-        renamed = (replace(feature, name=name) for feature, name in zip(every, names, strict=True))
-        sequences, texts = (
-            tuple(one.column.name for one in used if one.column.kind == kind)
-            for kind in ("sequence", "words")
-        )
-        return cls(tuple(renamed), sequences=sequences, texts=texts)
+        """The encoder of these columns, with different names for all features."""
+        features = list[Feature]()
+        strings: dict[str, list[str]] = {"sequence": [], "words": []}
+        for item in profiles:
+            features += features_of(item, indicator, lenient)
+            if item.column.kind in strings:
+                strings[item.column.kind].append(item.column.name)
+        names = distinct_names(clean_name(feature.name) for feature in features)
+        renamed = [replace(one, name=name) for one, name in zip(features, names, strict=True)]
+        sequences = tuple(strings["sequence"])
+        return cls(tuple(renamed), sequences=sequences, texts=tuple(strings["words"]))
 
     @classmethod
     def plain(cls, data: Dataset) -> TableEncoder:
-        """Of a table whose columns were numbers from the start, as those of the samples are."""
+        """The encoder of a table whose columns were numbers from the start, as in the samples."""
         medians = zip(data.feature_names, np.median(data.X, axis=0).tolist(), strict=True)
         features = tuple(Feature(name, name, median=median) for name, median in medians)
         return cls(features, data.target_name, data.task, classes=data.class_names)
 
     def select(self, names: Sequence[str]) -> TableEncoder:
-        """The encoder of some of the features."""
-        made = {one.name: one for one in self.features}
-        return replace(self, features=tuple(made[name] for name in names))
+        """The encoder of these features alone."""
+        by_name = {one.name: one for one in self.features}
+        return replace(self, features=tuple(by_name[name] for name in names))
 
     @property
     def columns(self) -> Groups:
-        """The columns of the file, each with the places of its features."""
+        """The columns of the file, each with the positions of its features."""
         found: dict[str, list[int]] = {}
         for place, feature in enumerate(self.features):
             found.setdefault(feature.column, []).append(place)
@@ -755,9 +806,7 @@ class TableEncoder:
         return dict.fromkeys((*dict(self.columns), *self.sequences, *self.texts))
 
     def transform(self, table: Table, notes: list[str]) -> tuple[Array, dict[str, tuple[str, ...]]]:
-        """The features (rows, d) of a table that has all columns, and its sequences and texts by
-        name.
-        """
+        """The features (rows, d) of a table with all columns, and its strings by name."""
         X = np.empty((table.n_rows, len(self.features)))
         strings = {}
         cells_of = dict(zip(table.names, table.columns, strict=True))
@@ -770,68 +819,60 @@ class TableEncoder:
                 strings[name] = as_strings(_labels(cells))
             if places := list(places_of.get(name, ())):
                 features = [self.features[j] for j in places]
-                X[:, places] = _MADE_BY[features[0].role](features, cells, table.decimal, notes)
+                X[:, places] = _ENCODED_BY[features[0].role](features, cells, table.decimal, notes)
         return X, strings
 
     def read(self, source: Any, **how: Any) -> NewRows:
-        """The rows of another file or data frame with the features of the training table; other
-        columns are left out.
+        """The rows of another file or data frame, with the features of the training table.
 
-        Missing numbers become the training median. DataError names columns that are missing, and
-        the first cell of a column of numbers that holds something else. how : what `read_table`
-        takes about the file.
+        Other columns are left out, and missing numbers become the training median. DataError names
+        columns that are missing, and the first cell of a column of numbers that holds something
+        else. ``how`` takes the options of `read_table` about the file.
         """
         return self.of_table(as_table(source, ReadOptions(missing_marks=self.missing_marks, **how)))
 
     def of_table(self, table: Table) -> NewRows:
         """The same for a table that is already parsed."""
-        places = {
-            name: place
-            for name in self._needed
-            if (place := place_of(table.names, name)) is not None
-        }
-        if gone := [name for name in self._needed if name not in places]:
+        found = {name: place_of(table.names, name) for name in self._needed}
+        places = {name: place for name, place in found.items() if place is not None}
+        if missing := [name for name in self._needed if name not in places]:
             raise DataError(
-                f"The table lacks {counted(len(gone), 'column')} the model needs: "
-                f"{listed(gone, most=10)}. It has {listed(table.names, most=10)}. Add the "
+                f"The table lacks {counted(len(missing), 'column')} the model needs: "
+                f"{listed(missing, most=10)}. It has {listed(table.names, most=10)}. Add the "
                 "columns, or check the header line."
             )
         notes: list[str] = []
-        ours = replace(
-            table, names=tuple(places), columns=tuple(table.columns[at] for at in places.values())
-        )
-        X, strings = self.transform(ours, notes)
-        for name in self.sequences:
-            sizes = [len(text) for text in strings[name]]
-            if max(sizes) > self.width:
-                raise DataError(
-                    f"The sequence {name!r} has {max(sizes):,} letters in row "
-                    f"{sizes.index(max(sizes)) + 1}; the longest of the training table has "
-                    f"{self.width:,}. Cut it."
-                )
-        at = place_of(table.names, self.target_name)
-        if idle := [
-            name for k, name in enumerate(table.names) if k not in places.values() and k != at
-        ]:
-            notes.append(f"Not needed and left out: {listed(idle)}.")
-        target = (
-            None
-            if at is None or at in places.values()
-            else self._target(table.columns[at], table.decimal)
-        )
-        sequences, texts = (
-            [strings[name] for name in names] for names in (self.sequences, self.texts)
-        )
-        letters = (
-            letters_of(sequences, self.width, [cut(one, self.width) for one in texts])
-            if strings
-            else None
-        )
+        columns = tuple(table.columns[place] for place in places.values())
+        X, strings = self.transform(replace(table, names=tuple(places), columns=columns), notes)
+        letters = self._letters(strings) if strings else None
+        target_place = place_of(table.names, self.target_name)
+        read = {*places.values(), target_place}
+        if unread := [name for k, name in enumerate(table.names) if k not in read]:
+            notes.append(f"Not needed and left out: {listed(unread)}.")
+        target = None
+        if target_place is not None and target_place not in places.values():
+            target = self._target(table.columns[target_place], table.decimal)
         return NewRows(X, target, tuple(notes), letters)
 
+    def _letters(self, strings: dict[str, tuple[str, ...]]) -> np.ndarray:
+        """The letters of sequences and texts; DataError for a sequence that is too long."""
+        for name in self.sequences:
+            sizes = [len(text) for text in strings[name]]
+            longest = max(sizes)
+            if longest > self.width:
+                raise DataError(
+                    f"The sequence {name!r} has {longest:,} letters in row "
+                    f"{sizes.index(longest) + 1}; the longest of the training table has "
+                    f"{self.width:,}. Cut it."
+                )
+        sequences = [strings[name] for name in self.sequences]
+        texts = [cut(strings[name], self.width) for name in self.texts]
+        return letters_of(sequences, self.width, texts)
+
     def _target(self, cells: np.ndarray, decimal: str) -> np.ndarray | None:
-        """The target as the training table has it: numbers (NaN where missing), or class names (""
-        where missing).
+        """The target as in the training table, or None where all cells are missing.
+
+        It holds numbers (NaN where missing), or names of classes ("" where missing).
         """
         values = self.classes if self.task != "regression" else ()
         numbers, missing, _, cells = used_as(self.target_name, cells, decimal, None, values)
@@ -839,27 +880,24 @@ class TableEncoder:
             return None
         if self.task == "regression":
             return numbers
-        if numbers is not None:
-            texts = [
-                f"{value:g}" if value != np.round(value) else str(int(value))
-                for value in np.nan_to_num(numbers)
-            ]
-        else:
-            texts = [clean_name(str(cell)) or "(blank)" for cell in cells]
-        return np.array(
-            ["" if gone else text for text, gone in zip(texts, missing, strict=True)], dtype=object
-        )
+        labels = np.empty(len(cells), dtype=object)
+        for row, cell in enumerate(cells if numbers is None else numbers):
+            if missing[row]:
+                labels[row] = ""
+            elif numbers is None:
+                labels[row] = clean_name(str(cell)) or "(blank)"
+            else:
+                labels[row] = f"{cell:g}" if cell != np.round(cell) else str(int(cell))
+        return labels
 
 
 def encoder_of(data: Dataset) -> TableEncoder:
-    """What makes the features of new rows: that of the reading, or for columns that were numbers
-    from the start, each as it is.
-    """
+    """The encoder of the reading, or one that takes every column as it is."""
     return data.encoder if isinstance(data.encoder, TableEncoder) else TableEncoder.plain(data)
 
 
 def place_of(names: Sequence[str], wanted: str) -> int | None:
-    """Where a column is, by its name or, if only one fits, by its name in other capitals."""
+    """The position of a column, by its name or by its name in other capitals if only one fits."""
     if wanted in names:
         return list(names).index(wanted)
     same = [k for k, name in enumerate(names) if name.casefold() == wanted.casefold()]
@@ -869,9 +907,9 @@ def place_of(names: Sequence[str], wanted: str) -> int | None:
 def _numbers(
     features: Sequence[Feature], cells: np.ndarray, decimal: str, notes: list[str]
 ) -> Array:
-    """Numbers, medians where one is missing, and where it is.
+    """Numbers with medians for missing cells, and indicators of missing cells.
 
-    DataError for other cells where training had none.
+    DataError for cells that are no numbers, if the training table had none.
     """
     first = features[0]
     numbers = to_numbers(cells, decimal)
@@ -882,7 +920,7 @@ def _numbers(
         raise DataError(
             f"The column {first.column!r} holds {clean_name(str(cells[stray[0]]))!r} in "
             f"row {stray[0] + 1}, {counted(stray.size, 'such cell')} in all; the model "
-            "learnt it as numbers. Mend or empty the cells."
+            "learnt it as numbers. Correct or empty the cells."
         )
     gone = blank | np.isnan(numbers) | (numbers == first.sentinel)
     if gone.any():
@@ -896,9 +934,9 @@ def _numbers(
 
 
 def _dates(features: Sequence[Feature], cells: np.ndarray, decimal: str, notes: list[str]) -> Array:
-    """The parts of dates, medians where one is missing.
+    """The parts of dates, with medians for missing cells.
 
-    DataError for a cell that is no date where none was in training.
+    DataError for a cell that is no date, if the training table had none.
     """
     labels = _labels(cells)
     order = features[0].known[0]
@@ -915,9 +953,7 @@ def _dates(features: Sequence[Feature], cells: np.ndarray, decimal: str, notes: 
 
 
 def _labels(cells: np.ndarray, words: frozenset[str] = frozenset()) -> Labels:
-    """A column of texts, "" where one is missing; ``words`` are values here although they often say
-    so.
-    """
+    """A column of texts, "" where a cell is missing; ``words`` are values of this column."""
     texts = as_texts(cells)
     return np.where(missing_cells(texts, words), "", texts)
 
@@ -933,7 +969,7 @@ def _shares(
 def _levels(
     features: Sequence[Feature], cells: np.ndarray, decimal: str, notes: list[str]
 ) -> Array:
-    """Where the levels are that a category's features stand for; what is none of them is reported."""
+    """1 where a cell has the level of a feature, else 0; unknown levels are noted."""
     first = features[0]
     labels = _labels(cells, first.words)
     gone = labels == ""
@@ -949,7 +985,7 @@ def _levels(
     return np.column_stack([where.get(one.role, labels == one.level) for one in features])
 
 
-_MADE_BY = {
+_ENCODED_BY = {
     "number": _numbers,
     "gap": _numbers,
     "date": _dates,

@@ -27,9 +27,7 @@ KARHUNEN = 16
 
 
 def digit_views(pictures: Array) -> dict[str, tuple[tuple[str, ...], Array]]:
-    """Column names and columns (n, d) of every view of ``pictures`` (n, 8, 8) with pixels from 0 to
-    16.
-    """
+    """Column names and columns (n, d) of every view of ``pictures`` (n, 8, 8) from 0 to 16."""
     found = {
         "fourier": _fourier(pictures),
         "profiles": _profiles(pictures),
@@ -45,9 +43,7 @@ def digit_views(pictures: Array) -> dict[str, tuple[tuple[str, ...], Array]]:
 
 
 def _fourier(pictures: Array) -> Array:
-    """Sizes of the coefficients of the two-dimensional transform; the other half is their mirror
-    image.
-    """
+    """Absolute coefficients of the two-dimensional transform, without their mirror images."""
     sizes: Array = np.abs(np.fft.rfft2(pictures))
     return sizes.reshape(len(pictures), -1)
 
@@ -63,7 +59,7 @@ def _profiles(pictures: Array) -> Array:
 
 
 def _karhunen(pictures: Array) -> Array:
-    """The first principal components; every sign makes the largest entry of its direction positive."""
+    """The first principal components, with signs that make the largest loadings positive."""
     rows = pictures.reshape(len(pictures), -1)
     centred = rows - rows.mean(axis=0)
     _, directions = np.linalg.eigh(centred.T @ centred)
@@ -74,9 +70,7 @@ def _karhunen(pictures: Array) -> Array:
 
 
 def _moments(pictures: Array) -> Array:
-    """Central moments up to the fourth order, each by the power of the ink that makes it free of
-    scale.
-    """
+    """Central moments up to the fourth order, each free of scale."""
     ink, row, column = _centres(pictures)
     down = np.arange(SIDE)[None, :, None] - row[:, None, None]
     across = np.arange(SIDE)[None, None, :] - column[:, None, None]
@@ -90,9 +84,7 @@ def _moments(pictures: Array) -> Array:
 
 
 def _shape(pictures: Array) -> Array:
-    """Ink, its centre, how far it reaches down and across, and how often a line through the middle
-    meets it.
-    """
+    """Ink, its centre, its extent, and how often a line through the middle meets it."""
     ink, row, column = _centres(pictures)
     dark = pictures >= 4.0
     reach = [dark.any(axis=axis).sum(axis=1) for axis in (2, 1)]
@@ -155,8 +147,9 @@ def load_sample(name: str) -> Dataset:
 
 
 def _rounded(data: Dataset) -> Dataset:
-    """A computed table without its last digits, which differ from processor to processor: its
-    fingerprint does not.
+    """A computed table without its last digits.
+
+    These differ from processor to processor; the fingerprint of the rounded table does not.
     """
     y = np.round(data.y, DECIMALS) if data.task == "regression" else data.y
     return replace(data, X=np.round(data.X, DECIMALS) + 0.0, y=y)  # without -0.0

@@ -1,5 +1,4 @@
-"""Sequences and texts beside a table, as numbers a kernel can compare, and how a column is known to
-hold some.
+"""Sequences and texts as numbers that a kernel can compare, and how columns of them are recognised.
 
 A table of rows is made of them where kernels need one: for S sequences per row, letter p of
 sequence s is the column p S + s, its code point, and 0 behind the end of a string. So rows with
@@ -105,8 +104,9 @@ def strings_in(rows: Any) -> tuple[str, ...] | None:
 def letters(
     sequences: Sequence[Sequence[str]], width: int = 0, texts: Sequence[Sequence[str]] = ()
 ) -> Array:
-    """The strings of every sequence, then of every free text as `data.texts` packs it, as one table
-    (n, W S), W the longest or ``width``; DataError beyond the limits.
+    """The strings of all sequences and of all free texts, as `data.texts` packs them, as a table.
+
+    The table is (n, W S), where W is the longest string or ``width``; DataError beyond the limits.
     """
     longest = max([2, width, *(len(text) for strings in sequences for text in strings)])
     n = len([*sequences, *texts][0])
@@ -137,8 +137,7 @@ def lengths(table: Array) -> Array:
 
 
 def look_like_sequences(texts: Sequence[str]) -> bool:
-    """Whether texts look like DNA, RNA or proteins: letters only, no spaces, long, and of such an
-    alphabet.
+    """Whether texts look like DNA, RNA or proteins: long words without spaces in such an alphabet.
 
     Words of a language fail: either they are short, or capitals and small letters are mixed within
     them.
@@ -165,9 +164,7 @@ def look_like_sequences(texts: Sequence[str]) -> bool:
 
 
 def composition(strings: Sequence[str]) -> list[str]:
-    """What numbers tell of strings: "" for their length, and the frequent letters; those alike in
-    all are left out.
-    """
+    """What is computed of strings: "" for their length, and frequent letters whose shares vary."""
     total: Counter[str] = sum(map(Counter, strings), Counter())
     return [
         letter
@@ -239,9 +236,7 @@ def cut(texts: Sequence[str], width: int) -> list[str]:
 
 
 def look_like_texts(values: Sequence[str]) -> bool:
-    """Whether texts are made of words: several each, of which most rows share some with a few
-    others, not all.
-    """
+    """Whether texts are made of words: several each, which most rows share with a few others."""
     some = values[:: max(1, len(values) // LOOKED_AT)]
     word_sets = [set(_WORD.findall(text.lower())) for text in some]
     if not word_sets or sum(map(len, word_sets)) < WORDS * len(word_sets):

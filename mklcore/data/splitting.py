@@ -1,18 +1,18 @@
-"""Splitters: how rows are drawn into training, validation and test rows, into folds and samples.
+"""Splitters draw rows into training, validation and test rows, folds and samples.
 
-All of them share one rule for classes. Rows are drawn class by class in their shares. A class with
-fewer rows than there are parts is too rare to be held out: all its rows stay in training. A class
-with one row is in no fold but in the training rows of all of them. What is learnt from, a sample
-included, has at least one row of every class. Where a class is not rare, the rows are those that
-scikit-learn's splitters draw with the same seed.
+All of them share one rule for classes. Rows are drawn class by class, in the shares of the classes.
+A class with fewer rows than there are parts is too rare to be held out: all its rows stay in
+training. A class with one row is in no fold but in the training rows of all of them. Training rows,
+and samples, have at least one row of every class. Where a class is not rare, the rows are those
+that scikit-learn's splitters draw with the same seed.
 
-Where rows have owners (``groups``: patients, customers, plots), all rows of an owner are in the
+Where rows have owners (``row_groups``: patients, customers, plots), all rows of an owner are in the
 same part. An owner who alone has rows of some class stays in training.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -22,8 +22,8 @@ from mklcore.errors import DataError, ParameterError, Repair
 RANDOM = "random"
 HOLD_OUT = (RANDOM, "last", "first")  # which rows are held out
 MOST_NAMED = 6  # rare classes that a note names
-# in which owners are drawn; the one with the shares of classes nearest to those of all rows is
-# taken
+# Owners are drawn in so many orders; the one whose shares of classes are closest to those of all
+# rows is used.
 ORDERS = 20
 
 
@@ -34,7 +34,7 @@ def codes_of(y: Labels) -> Indices:
 
 
 def repeated(y: Labels) -> Mask:
-    """Of every label (n,) whether another row has it, too."""
+    """For every label (n,), whether another row has it as well."""
     _, place, counts = np.unique(y, return_inverse=True, return_counts=True)
     found: Mask = counts[place] > 1
     return found
@@ -43,24 +43,18 @@ def repeated(y: Labels) -> Mask:
 def rare_note(
     y: Labels, parts: int, doing: str = "their rows stay in training, and no score counts them"
 ) -> str:
-    """Which classes have fewer rows than ``parts``, and what is done with them, as one sentence; ""
-    where there are none.
-    """
+    """A sentence on the classes with fewer rows than ``parts``; "" if there are none."""
     labels, counts = np.unique(y, return_counts=True)
-    rare = [
-        (label, int(count))
-        for label, count in zip(labels.tolist(), counts, strict=True)
-        if count < parts
-    ]
-    if not rare:
+    rare = counts < parts
+    if not rare.any():
         return ""
-    named = [
-        f"'{label}' ({count} {'row' if count == 1 else 'rows'})"
-        for label, count in rare[:MOST_NAMED]
-    ]
-    more = f" and {len(rare) - MOST_NAMED} more" if len(rare) > MOST_NAMED else ""
+    named = []
+    for label, count in zip(labels[rare][:MOST_NAMED], counts[rare], strict=False):
+        named.append(f"'{label}' ({count} {'row' if count == 1 else 'rows'})")
+    many = int(rare.sum())
+    more = f" and {many - MOST_NAMED} more" if many > MOST_NAMED else ""
     return (
-        f"Too rare to be held out: {'class' if len(rare) == 1 else 'classes'} "
+        f"Too rare to be held out: {'class' if many == 1 else 'classes'} "
         f"{', '.join(named)}{more}; {doing}."
     )
 
@@ -72,41 +66,36 @@ def split_rows(
     seed: int,
     stratify: bool = True,
     hold_out: str = RANDOM,
-    groups: Labels | None = None,
+    row_groups: Labels | None = None,
 ) -> list[Indices]:
-    """Row numbers of the training part and of one held-out part per size, in this order; the last
-    part is drawn first.
+    """Row numbers of the training part and of one held-out part per size, in this order.
 
-    ``codes`` (n_rows,) class numbers, or None without classes. ``sizes``: shares of the rows that
-    can be held out, or numbers of rows. Without ``stratify`` rows are drawn blindly. ``hold_out``
-    as in `three_way_split`. ``groups`` (n,) the owner of every row. DataError where training would
-    have fewer rows than classes.
+    The last part is drawn first. ``codes`` (n_rows,) are class numbers, or None without classes.
+    ``sizes`` are shares of the rows that can be held out, or numbers of rows. Without ``stratify``
+    rows are drawn blindly. ``hold_out`` is as in `three_way_split`. ``row_groups`` (n,) is the
+    owner of every row. DataError where training would have fewer rows than classes.
     """
     if hold_out not in HOLD_OUT:
         raise ParameterError(
             f"hold_out must be one of {', '.join(map(repr, HOLD_OUT))}; got {hold_out!r}."
         )
     given = np.zeros(n_rows, dtype=np.intp) if codes is None else codes
-    if groups is not None:
-        return _whole_groups(
-            given,
-            codes_of(groups),
-            [_row_count(size, n_rows, n_rows) for size in sizes],
-            seed,
-            hold_out,
-        )
+    if row_groups is not None:
+        counts = [_row_count(size, n_rows, n_rows) for size in sizes]
+        return _whole_groups(given, codes_of(row_groups), counts, seed, hold_out)
     blind = codes is None or not stratify or hold_out != RANDOM
     rows, aside = _parted(np.arange(n_rows), given, 1 if blind else len(sizes) + 1)
     counts = [_row_count(size, n_rows, len(rows)) for size in sizes]
     n_classes = len(np.unique(given))
     remaining = n_rows - sum(counts)
     if remaining < n_classes or len(rows) <= sum(counts):
-        parts = " + ".join(str(count) for count in (remaining, *counts))
+        parts = " + ".join(map(str, (remaining, *counts)))
+        needed = "one row" if n_classes == 1 else f"one row of each of the {n_classes} classes"
         raise DataError(
             (
                 f"{n_rows:,} {'row' if n_rows == 1 else 'rows'} cannot be cut into "
                 f"{parts}: the first part, for training, needs at least "
-                f"{'one row' if n_classes == 1 else f'one row of each of the {n_classes} classes'}, "
+                f"{needed}, "
                 "and the others rows of classes that have one for every part. Add rows or "
                 "change the shares."
             ),
@@ -129,7 +118,7 @@ def split_rows(
 
 
 def _in_order(codes: Indices, counts: Sequence[int], hold_out: str) -> list[Indices]:
-    """Parts of so many rows, one after the other as the rows stand, or from the last row backwards."""
+    """Parts of the given sizes in the order of the rows, or from the last row backwards."""
     rows = np.arange(sum(counts))
     first, *others = np.split(rows if hold_out == "last" else rows[::-1], np.cumsum(counts)[:-1])
     return [np.sort(part) for part in _with_every_class(first, others, codes)]
@@ -138,50 +127,62 @@ def _in_order(codes: Indices, counts: Sequence[int], hold_out: str) -> list[Indi
 def _whole_groups(
     codes: Indices, owners: Indices, counts: Sequence[int], seed: int, hold_out: str = RANDOM
 ) -> list[Indices]:
-    """Training part and a part of about so many rows per count, in each of them whole owners."""
-    free = _movable(codes, owners)
-    if len(free) <= len(counts):
+    """A training part and a part of about ``count`` rows for every count, with whole owners."""
+    movable = _movable(codes, owners)
+    if len(movable) <= len(counts):
         raise DataError(
-            f"Rows that belong together have {len(free)} owners that can be held out, and "
+            f"Rows that belong together have {len(movable)} owners that can be held out, and "
             f"{len(counts) + 1} parts need more than that: name another column, or none."
         )
     sizes = np.bincount(owners)
-    whole = np.bincount(codes) / len(codes)
-    rng = np.random.default_rng(seed)
-    least = np.inf
+    shares = np.bincount(codes) / len(codes)
+    smallest = np.inf
     best: list[Indices] = []
-    newest = np.zeros(len(sizes))
-    np.maximum.at(
-        newest, owners, np.arange(len(owners)) * (1 if hold_out == "last" else -1) + len(owners)
-    )
-    for _ in range(ORDERS if hold_out == RANDOM else 1):
-        order = (
-            rng.permutation(free)
-            if hold_out == RANDOM
-            else free[np.argsort(-newest[free], kind="stable")]
-        )
-        part_of = np.zeros(len(sizes), dtype=np.intp)
-        place = 0
-        for part in range(len(counts), 0, -1):
-            ends = np.cumsum(sizes[order[place : len(order) - part]])
-            many = max(1, int(np.argmin(np.abs(np.append(0, ends) - counts[part - 1]))))
-            part_of[order[place : place + many]] = part
-            place += many
-        found: list[Indices] = [
-            np.flatnonzero(part_of[owners] == part) for part in range(len(counts) + 1)
-        ]
-        shares = [np.bincount(codes[part], minlength=len(whole)) / len(part) for part in found]
-        far = float(np.abs(np.array(shares) - whole).sum()) + 10.0 * np.count_nonzero(
-            shares[0] == 0.0
-        )
-        if far < least:
-            best = found
-            least = far
-    if least >= 10.0:
+    for order in _orders(movable, owners, seed, hold_out):
+        part_of = _parts_of_owners(order, sizes, counts)
+        parts: list[Indices] = []
+        part_shares = []
+        for part in range(len(counts) + 1):
+            rows = np.flatnonzero(part_of[owners] == part)
+            parts.append(rows)
+            part_shares.append(np.bincount(codes[rows], minlength=len(shares)) / len(rows))
+        # A class that training lacks counts more than all other distances.
+        lacking = np.count_nonzero(part_shares[0] == 0.0)
+        distance = float(np.abs(np.array(part_shares) - shares).sum()) + 10.0 * lacking
+        if distance < smallest:
+            best = parts
+            smallest = distance
+    if smallest >= 10.0:
         raise DataError(
             "Training would lack a class: its rows belong to few owners. Hold out fewer rows."
         )
     return best
+
+
+def _orders(movable: Indices, owners: Indices, seed: int, hold_out: str) -> Iterator[Indices]:
+    """The orders in which owners are drawn: at random, or the newest first."""
+    if hold_out == RANDOM:
+        rng = np.random.default_rng(seed)
+        for _ in range(ORDERS):
+            yield rng.permutation(movable)
+        return
+    rows = np.arange(len(owners))
+    newest = np.full(owners.max() + 1, -len(owners))
+    np.maximum.at(newest, owners, rows if hold_out == "last" else -rows)
+    yield movable[np.argsort(-newest[movable], kind="stable")]
+
+
+def _parts_of_owners(order: Indices, sizes: Indices, counts: Sequence[int]) -> Indices:
+    """The part of every owner: owners enter the last part first, until it has about its count."""
+    part_of = np.zeros(len(sizes), dtype=np.intp)
+    place = 0
+    for part in range(len(counts), 0, -1):
+        ends = np.cumsum(sizes[order[place : len(order) - part]])
+        distances = np.abs(np.append(0, ends) - counts[part - 1])
+        many = max(1, int(np.argmin(distances)))
+        part_of[order[place : place + many]] = part
+        place += many
+    return part_of
 
 
 def _movable(codes: Indices, owners: Indices) -> Indices:
@@ -202,18 +203,19 @@ def _for_a_split(counts: Sequence[int], n_rows: int, blind: bool) -> list[Repair
 
 
 def draw_rows(
-    codes: Indices | None, n_rows: int, count: int, seed: int, groups: Labels | None = None
+    codes: Indices | None, n_rows: int, count: int, seed: int, row_groups: Labels | None = None
 ) -> Indices:
-    """The numbers of ``count`` rows of ``n_rows``, every class in its share; more where there are
-    more classes than that. Of ``groups`` whole ones, about as many rows, where owners have few
-    enough.
+    """The numbers of ``count`` rows of ``n_rows``, every class in its share.
+
+    There are more rows where there are more classes than ``count``. Of ``row_groups`` whole ones
+    are drawn, with about as many rows, where no owner has too many.
     """
     given = np.zeros(n_rows, dtype=np.intp) if codes is None else codes
     count = max(count, len(np.unique(given)))
     if count >= n_rows:
         return np.arange(n_rows)
-    if groups is not None:
-        owners = codes_of(groups)
+    if row_groups is not None:
+        owners = codes_of(row_groups)
         if len(_movable(given, owners)) > 1 and np.bincount(owners).max() <= count // 2:
             return _whole_groups(given, owners, [n_rows - count], seed)[0]
     rest, drawn = _two_parts(np.arange(n_rows), given, count, seed, codes is None)
@@ -221,19 +223,18 @@ def draw_rows(
 
 
 def fold_rows(
-    codes: Indices | None, n_rows: int, n_splits: int, seed: int, groups: Labels | None = None
+    codes: Indices | None, n_rows: int, n_splits: int, seed: int, row_groups: Labels | None = None
 ) -> list[tuple[Indices, Indices]]:
-    """Row numbers to learn from and row numbers held out, a pair per fold: shuffled, and class by
-    class where there are classes. Rows of one of ``groups`` are held out together, in as many folds
-    as there are owners at most.
+    """A pair per fold: the row numbers to learn from, and the row numbers that are held out.
 
-    ParameterError where ``n_splits`` is not a whole number from 2 to the number of rows that can be
-    held out.
+    Rows are shuffled, class by class where there are classes. Rows of one of ``row_groups`` are
+    held out together, in at most as many folds as there are owners. ParameterError where
+    ``n_splits`` is not a whole number from 2 to the number of rows that can be held out.
     """
     from sklearn.model_selection import KFold, StratifiedKFold  # not at start-up
 
-    if groups is not None and n_splits >= 2:
-        return _group_folds(codes, codes_of(groups), n_splits, seed)
+    if row_groups is not None and n_splits >= 2:
+        return _group_folds(codes, codes_of(row_groups), n_splits, seed)
     given = np.zeros(n_rows, dtype=np.intp) if codes is None else codes
     held, _ = _parted(np.arange(n_rows), given, 1 if codes is None else 2)
     whole = isinstance(n_splits, (int, np.integer)) and not isinstance(n_splits, bool)
@@ -251,19 +252,19 @@ def fold_rows(
         cut = StratifiedKFold(n_splits, shuffle=True, random_state=seed)
         for k, (_, test) in enumerate(cut.split(given[often], given[often])):
             fold[often[test]] = k
-    # neighbours of one class go to different folds
+    # Rows of one class that follow each other go to different folds.
     rare = rare[np.argsort(given[rare], kind="stable")]
-    fold[rare] = np.random.default_rng(seed).permutation(n_splits)[np.arange(len(rare)) % n_splits]
+    order = np.random.default_rng(seed).permutation(n_splits)
+    fold[rare] = order[np.arange(len(rare)) % n_splits]
     return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(n_splits)]
 
 
 def _group_folds(
     codes: Indices | None, owners: Indices, n_splits: int, seed: int
 ) -> list[tuple[Indices, Indices]]:
-    """Folds of whole owners; training has every class.
+    """Folds of whole owners; the training rows have every class.
 
-    Owners go to folds one after the other, those with most rows first, each to the fold that has
-    least of its classes.
+    Owners with most rows come first, and each goes to the fold that has least of its classes.
     """
     given = np.zeros(len(owners), dtype=np.intp) if codes is None else codes
     free = _movable(given, owners)
@@ -293,17 +294,17 @@ def _group_folds(
 
 
 def _without_last_of_a_class(codes: Indices, owners: Indices, held: Indices) -> Indices:
-    """The held-out rows without owners whom training needs for a class that only these rows have."""
-    kept = held
+    """The held-out rows without one owner of every class that training would lack."""
+    rows = held
     outside = np.bincount(codes) - np.bincount(codes[held], minlength=codes.max() + 1)
     for code in np.flatnonzero(outside == 0):
         needed = owners[held[codes[held] == code]][0]
-        kept = kept[owners[kept] != needed]
-    return kept
+        rows = rows[owners[rows] != needed]
+    return rows
 
 
 def _parted(rows: Indices, codes: Indices, least: int) -> tuple[Indices, Indices]:
-    """Those of the rows whose class has at least ``least`` of them, and the others."""
+    """The rows whose class has at least ``least`` of them, and all other rows."""
     members = np.bincount(codes[rows]) if len(rows) else np.zeros(1, dtype=np.intp)
     enough = members[codes[rows]] >= least
     return rows[enough], rows[~enough]
@@ -312,8 +313,9 @@ def _parted(rows: Indices, codes: Indices, least: int) -> tuple[Indices, Indices
 def _two_parts(
     rows: Indices, codes: Indices, count: int, seed: int, blind: bool
 ) -> tuple[Indices, Indices]:
-    """The rows that are left, and ``count`` of them drawn: class by class, or blindly where a part
-    has no room for all.
+    """The remaining rows, and ``count`` drawn ones.
+
+    They are drawn class by class, or blindly where a part has no room for all classes.
     """
     from sklearn.model_selection import train_test_split  # not at start-up
 
@@ -327,22 +329,30 @@ def _two_parts(
 
 
 def _with_every_class(first: Indices, others: Iterable[Indices], codes: Indices) -> list[Indices]:
-    """The same parts, where ``first`` has a row of every class: one comes from the part with most
-    of them, and one of the class that ``first`` has most of goes there in its place.
+    """The same parts, changed so that ``first`` has a row of every class.
+
+    A missing class comes from the part with most of it, in exchange for a row of the class that
+    ``first`` has most of.
     """
     parts = [first, *others]
     missing = np.setdiff1d(np.concatenate([codes[part] for part in parts]), codes[first])
     for code in missing:
-        donor = 1 + int(np.argmax([np.count_nonzero(codes[part] == code) for part in parts[1:]]))
+        counts = [np.count_nonzero(codes[part] == code) for part in parts[1:]]
+        donor = 1 + int(np.argmax(counts))
+        most = np.bincount(codes[parts[0]]).argmax()
         wanted = int(np.flatnonzero(codes[parts[donor]] == code)[0])
-        spare = int(np.flatnonzero(codes[parts[0]] == np.bincount(codes[parts[0]]).argmax())[0])
-        parts[0], parts[donor] = parts[0].copy(), parts[donor].copy()
-        parts[0][spare], parts[donor][wanted] = parts[donor][wanted], parts[0][spare]
+        spare = int(np.flatnonzero(codes[parts[0]] == most)[0])
+        training = parts[0].copy()
+        giving = parts[donor].copy()
+        training[spare] = parts[donor][wanted]
+        giving[wanted] = parts[0][spare]
+        parts[0] = training
+        parts[donor] = giving
     return parts
 
 
 def _row_count(size: float, n_rows: int, n_free: int) -> int:
-    """A share of the rows that can be held out as a number of rows, or such a number as it is."""
+    """A share of the rows that can be held out as a number of rows; a number of rows as it is."""
     whole = isinstance(size, (int, np.integer)) and not isinstance(size, bool)
     if whole and 0 < size < n_rows:
         return int(size)

@@ -1,5 +1,4 @@
-"""Seeded generators whose truth is known: each returns a `Dataset` and a named tuple that says what
-is in it.
+"""Seeded generators with known truth: each returns a `Dataset` and a named tuple with the truth.
 
 Sources: the toy of the lp-norm experiment (Kloft, Brefeld, Sonnenburg and Zien, JMLR 2011, section
 6.1), the sparse polynomial of hierarchical kernel learning (Bach, NIPS 2008), ringnorm and twonorm
@@ -31,9 +30,7 @@ RING_GAP = 0.75
 
 
 class ToyTruth(NamedTuple):
-    """`theta` (d,) is 1 on the informative features; class y has mean y * `mean`; errors are shares
-    of points.
-    """
+    """`theta` (d,) is 1 on informative features; class y has mean y * `mean`; errors are shares."""
 
     informative: tuple[int, ...]
     theta: Array
@@ -42,8 +39,9 @@ class ToyTruth(NamedTuple):
 
 
 class PolynomialTruth(NamedTuple):
-    """y = `signal` + noise, signal = sum of coefficients[k] * product of the columns monomials[k]
-    before rotation.
+    """y = `signal` + noise, where the signal is a sum of monomials.
+
+    signal = sum of coefficients[k] * product of the columns monomials[k] before the rotation.
     """
 
     monomials: tuple[tuple[int, ...], ...]
@@ -55,8 +53,9 @@ class PolynomialTruth(NamedTuple):
 
 
 class SpectraTruth(NamedTuple):
-    """y = `concentrations` (n, 10) @ `coefficients` (10,) + noise; coefficients are 0 outside the
-    informative bands.
+    """y = `concentrations` (n, 10) @ `coefficients` (10,) + noise.
+
+    Coefficients are 0 outside the informative bands.
     """
 
     informative_bands: tuple[int, ...]
@@ -67,8 +66,9 @@ class SpectraTruth(NamedTuple):
 
 
 class RingTruth(NamedTuple):
-    """`outside` (n,) is true for the rows away from the ring of this `radius`; the others are
-    `noise_std` from it.
+    """`outside` (n,) is true for the rows away from the ring of this `radius`.
+
+    The other rows are about `noise_std` from it.
     """
 
     outside: Mask
@@ -77,9 +77,7 @@ class RingTruth(NamedTuple):
 
 
 class NormTruth(NamedTuple):
-    """Class +1 is N(means[0], variances[0] I), class -1 is N(means[1], variances[1] I); both
-    equally likely.
-    """
+    """Class +1 is N(means[0], variances[0] I), class -1 N(means[1], variances[1] I)."""
 
     means: Array
     variances: tuple[float, float]
@@ -102,8 +100,9 @@ def make_sequences(
     jitter: int = 0,
     mutation: float = 0.1,
 ) -> tuple[Dataset, SequencesTruth]:
-    """DNA with planted motifs: n strings of ``length`` random letters, half of them, class +1, with
-    every motif inside.
+    """DNA with planted motifs: n strings of ``length`` random letters, half with the motifs.
+
+    The strings of class +1 contain every motif.
 
     ``motifs``: strings, each planted anywhere; or pairs (string, position), planted there, moved by
     up to ``jitter`` places. Every letter of a motif mutates with probability ``mutation``. Rows of
@@ -183,8 +182,7 @@ def _shuffled(word: Labels, rng: np.random.Generator) -> Labels:
 def make_mkl_toy(
     n: int, n_informative: int, seed: int, n_features: int = 50, rho: float = 1.75
 ) -> tuple[Dataset, ToyTruth]:
-    """x = y rho theta / ||theta||_2 + N(0, I), theta = 1 on the first `n_informative` features, 0
-    elsewhere.
+    """x = y rho theta / ||theta||_2 + N(0, I), with theta = 1 on `n_informative` features, else 0.
 
     y is -1 or +1 in equal numbers. Whatever the sparsity, the Bayes error is Phi(-rho): 4.006 % for
     rho = 1.75.
@@ -238,8 +236,9 @@ def make_mkl_toy(
 def make_sparse_polynomial(
     n: int, p: int, seed: int, rotate: bool = False
 ) -> tuple[Dataset, PolynomialTruth]:
-    """A regression target of at most eight monomials of degree 1 to 4 in at most eight of p
-    correlated variables.
+    """A regression target of a few monomials in a few of p correlated variables.
+
+    There are at most eight monomials of degree 1 to 4 in at most eight variables.
 
     X is normal with the covariance S'S (S 1024 x 1024 standard normal) scaled to a unit diagonal,
     first p coordinates. A monomial is a product of distinct variables with coefficient +-1 / its
@@ -298,8 +297,7 @@ def make_sparse_polynomial(
 def make_spectra(
     n: int, n_wavelengths: int, informative_bands: int | Sequence[int], seed: int
 ) -> tuple[Dataset, SpectraTruth]:
-    """Smooth absorption spectra with ten equal bands of wavelengths, of which few decide the
-    target.
+    """Smooth absorption spectra with ten equal bands of wavelengths; a few bands decide the target.
 
     Each band holds one absorption peak (a Gaussian over wavelength) whose height is the
     concentration of one substance, uniform on [0, 1]; offset and slope of the baseline vary between
@@ -348,8 +346,9 @@ def make_spectra(
 
 
 def make_ringnorm(n: int, seed: int) -> tuple[Dataset, NormTruth]:
-    """Breiman's ringnorm in 20 dimensions: class +1 is N(0, 4 I), class -1 is N((a, ..., a), I), a
-    = 2 / sqrt(20).
+    """Breiman's ringnorm in 20 dimensions: a normal distribution inside another one.
+
+    Class +1 is N(0, 4 I), class -1 is N((a, ..., a), I), a = 2 / sqrt(20).
 
     Classes in equal numbers. The exact Bayes error is 1.24 % (Breiman reports 1.3 %): the log ratio
     of the densities is a squared distance from 4/3 of the mean, which is noncentral chi-squared
@@ -381,8 +380,9 @@ def make_ringnorm(n: int, seed: int) -> tuple[Dataset, NormTruth]:
 
 
 def make_twonorm(n: int, seed: int) -> tuple[Dataset, NormTruth]:
-    """Breiman's twonorm in 20 dimensions: N((a, ..., a), I) against N((-a, ..., -a), I), a = 2 /
-    sqrt(20).
+    """Breiman's twonorm in 20 dimensions: two normal distributions side by side.
+
+    They are N((a, ..., a), I) and N((-a, ..., -a), I), a = 2 / sqrt(20).
 
     Classes in equal numbers. The Bayes rule is linear and its error is Phi(-2) = 2.275 %.
 
@@ -407,8 +407,9 @@ def make_twonorm(n: int, seed: int) -> tuple[Dataset, NormTruth]:
 
 
 def make_ring(n: int, n_outside: int, seed: int) -> tuple[Dataset, RingTruth]:
-    """A table without a target: ``n - n_outside`` rows near a ring of radius 2 in the plane, the
-    others well away from it.
+    """A table without a target: rows near a ring in the plane, and rows away from it.
+
+    There are ``n - n_outside`` rows near the ring of radius 2.
 
     Distances from the ring are N(0, 0.15^2); rows outside are uniform on the square from -3 to 3,
     at least 0.75 from the ring.
@@ -490,9 +491,7 @@ def _chosen_bands(wanted: int | Sequence[int], rng: np.random.Generator) -> tupl
 
 
 def _peaks(wavelengths: Array, bands: Sequence[Indices]) -> Array:
-    """(10, n_wavelengths): one peak in the middle of each band, three standard deviations inside
-    it.
-    """
+    """(10, n_wavelengths): one peak in each band, with three standard deviations inside it."""
     middles = np.array([wavelengths[band].mean() for band in bands])
     width = (wavelengths[-1] - wavelengths[0]) / N_BANDS / 6.0
     peaks: Array = np.exp(-0.5 * ((wavelengths - middles[:, None]) / width) ** 2)

@@ -1,14 +1,15 @@
-"""The target: which column it is when nobody says, its values and classes, and what may give it
-away.
+"""The target: which column it is, its values and classes, and columns that may give it away.
 
 Guessed by name, place and two values, each with its reason. Every refusal of a target carries its
 repairs: a mark that is a class, classes merged or left out, another task. Columns that may give the
 target away, or the order of the rows, are reported before the scores:
 
-explains   one column alone predicts held-out rows nearly without error: a logarithm of the target, a status
+explains   one column alone predicts held-out rows nearly without error: a logarithm of the target,
+a status
                written afterwards
 parts      a number is the sum, up to rounding, of up to three columns with fixed factors
-order      a column rises or falls all along the rows: a row number, an identifier, a date that sorts them
+order      a column rises or falls all along the rows: a row number, an identifier, a date that
+sorts them
 """
 
 from __future__ import annotations
@@ -46,10 +47,10 @@ from mklcore.data.splitting import codes_of, fold_rows, rare_note, repeated
 from mklcore.errors import DataError, Repair
 
 MAX_CLASSES = 100
-SHOWN = 3  # candidates beside each other
-SURE = 0.8  # from this confidence on a guess is not called unsure
-ROWS_A_CLASS = 5  # words of more than 20 kinds are classes if each has so many rows
-AMOUNT = 20  # a measured quantity has more different values
+SHOWN = 3  # so many candidates are shown
+SURE = 0.8  # with this confidence or more, a guess is not called unsure
+ROWS_A_CLASS = 5  # words of more than 20 kinds are classes if each kind has so many rows
+AMOUNT = 20  # a measured quantity has more different values than this
 
 
 def _words(text: str) -> tuple[str, ...]:
@@ -88,9 +89,9 @@ OUTCOMES = _words(
     "alive/dead fail/pass healthy/sick abnormal/normal down/up approved/denied "
     "accepted/rejected ham/spam case/control n/p"
 )
-# whole numbers in such a column are classes
+# Whole numbers in a column with such a name are classes.
 CLASS_NAMES = _words("label labels class classes klasse classe clase")
-# R writes it before the first column, which is often the target
+# R writes such a name before the first column, which is often the target.
 INDEX_NAMES = ("rownames", "row.names", "column 1")
 UNUSABLE = ("empty", "constant", "identifier", "date", "sequence", "words")
 UNNAMED = re.compile(r"column \d+|unnamed: \d+", re.I)  # a column without a name is no target
@@ -113,8 +114,7 @@ class TargetCandidate:
 def rank_targets(
     names: Sequence[str], profiles: Sequence[Profile], header: bool = True, task: str | None = None
 ) -> tuple[TargetCandidate, ...]:
-    """The likeliest targets of a table, at most three, the likeliest first; none where no column
-    can be the target.
+    """The likeliest targets of a table, at most three; none if no column can be one.
 
     Every column that can be read as a target of ``task`` (any if None) gets points for its name
     (class, price, is_fraud), for its place (last, or first) and for two values (good and bad).
@@ -148,7 +148,7 @@ def rank_targets(
 
 
 def as_text(candidates: Sequence[TargetCandidate]) -> str:
-    """The note about a guess: what was taken and why, and what else is likely where that is unsure."""
+    """The note on a guess: what was chosen and why, and what else is likely if it is unsure."""
     best, *others = candidates
     text = f"No target was named: the column {best.name!r} was chosen, {best.reason}."
     if not is_sure(candidates):
@@ -166,7 +166,7 @@ Point = tuple[float, str]  # how much it counts, and why
 
 
 def _by_name(name: str, others: set[str], item: Profile) -> Point:
-    """What a name says for or against its column; a unit and what stands in brackets do not count."""
+    """Points for the name of a column; a unit and anything in brackets do not count."""
     bare = re.sub(r"\s*[(\[][^)\]]*[)\]]", "", name) or name
     words = words_of(bare)
     words = words[:-1] if len(words) > 1 and words[-1] in UNITS else words
@@ -282,7 +282,7 @@ class TargetValues(NamedTuple):
 
 
 def read_target(table: Table, place: int, settings: ReadOptions) -> TargetValues:
-    """The target in column ``place`` of a table. DataError, with repairs, where it cannot be one."""
+    """The target in column ``place`` of a table; DataError, with repairs, if it cannot be one."""
     name = table.names[place]
     cells = table.columns[place]
     numbers, missing, stray, cells = used_as(
@@ -544,8 +544,9 @@ DIFFERENT = 0.5  # share of rows with values of their own in a column that may s
 
 
 class Leak(NamedTuple):
-    """A source column, why it is reported ("explains", "parts" or "order"), how strongly (0 to 1),
-    and a sentence.
+    """A source column that may give the target away, with the reason and a sentence.
+
+    The reason is "explains", "parts" or "order", the strength a number from 0 to 1.
     """
 
     column: str
@@ -555,16 +556,15 @@ class Leak(NamedTuple):
 
 
 def find_leaks(data: Dataset) -> tuple[Leak, ...]:
-    """Columns of ``data`` that may give its target away, the strongest first, and those that sort
-    its rows.
+    """Columns of ``data`` that may give its target away, the strongest first, or that sort rows.
 
     At most 1000 rows are looked at and the 200 columns that go with the target most; nothing is
     said of fewer than 30 rows. What is reported may be right to use: whether a value is known
     before the target is, only a person can say.
 
     >>> rows = np.random.default_rng(0).uniform(1.0, 9.0, (100, 2))
-    >>> [leak.column for leak in find_leaks(Dataset(rows, np.exp(rows[:, 1]), ("a", "b"), "y", "regression"))]
-    ['b']
+    >>> [leak.column for leak in find_leaks(Dataset(rows, np.exp(rows[:, 1]), ("a", "b"), "y",
+    "regression"))] ['b']
     """
     if data.n_samples < FEWEST or not data.columns:
         return ()
@@ -576,9 +576,7 @@ def find_leaks(data: Dataset) -> tuple[Leak, ...]:
 
 
 def rows_in_order(data: Dataset) -> str:
-    """Where the newest rows stand if a column sorts the rows as a time does: "last", "first", or ""
-    where none does.
-    """
+    """Where the newest rows are if a column sorts the rows by time: "last", "first", or ""."""
     for leak in _ordering(data) if data.n_samples >= FEWEST else ():
         values = _along_rows(data, leak.column, dict(data.columns)[leak.column])
         return "last" if values[-1] > values[0] else "first"
@@ -626,8 +624,9 @@ def _going_along(values: Array, y: Labels) -> float:
 
 
 def _alone(values: Array, y: Labels, folds: Sequence[Any], regression: bool) -> float:
-    """What a tree on these columns alone scores on held-out rows: R² of ranks, or the mean share of
-    right rows.
+    """The score of a tree on these columns alone on held-out rows.
+
+    It is R² of ranks, or the mean over classes of the share of right rows.
     """
     from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor  # not at start-up
 
@@ -675,9 +674,7 @@ def _parts(data: Dataset) -> list[Leak]:
 
 
 def _along_rows(data: Dataset, name: str, members: Sequence[int]) -> Array:
-    """The values of a column (n,), of a date its days; 0 where neither can sort rows, as for a
-    category.
-    """
+    """The values of a column (n,), for dates their days; 0 if it cannot sort rows."""
     days = [j for j in members if data.feature_names[j] == f"day of {name}"]
     if len(members) > 1 and not days:
         return np.where(np.arange(data.n_samples) % 2, 1.0, 0.0)

@@ -673,7 +673,8 @@ class Barrier(EtaFixedPoint):
         across = float(state.x @ along)
         if not (np.all(np.isfinite(free + along)) and across > 0):
             return None
-        return free - along * float(state.x @ free) / across
+        direction: Array = free - along * float(state.x @ free) / across
+        return direction
 
 
 def solve_reduced(

@@ -1,6 +1,4 @@
-"""Models and code in files: archives without pickle, checks of what is read, scripts that make an
-object again.
-"""
+"""Models and code in files: archives without pickle, and scripts that make objects."""
 
 from mklcore._lazy import lazily as _lazily
 

@@ -7,9 +7,9 @@
 With ``--out`` no server starts: the answer of the table is written as one page, and its sentence is
 printed.
 
-A table named on the command line is read and checked before the server starts. The server hands it
-to the one visitor whose link carries a secret made for it; the link works once, so nobody else who
-reaches the server gets the table.
+A table named on the command line is read and checked before the server starts. The server gives it
+to the one visitor whose link carries a secret; the link works once, so that nobody else who reaches
+the server gets the table.
 """
 
 from __future__ import annotations
@@ -28,46 +28,46 @@ from pathlib import Path
 from mklcore.errors import DataError, MKLError, ParameterError
 
 HOME = "MKL_EXPLORER_HOME"
-# names under which the server answers; where it is set, it listens on every address
+# The names under which the server answers; with any, it listens on every address.
 HOSTS = "MKL_EXPLORER_HOSTS"
 ADDRESS = "STREAMLIT_SERVER_ADDRESS"
 SHOWN = "STREAMLIT_BROWSER_SERVER_ADDRESS"
 TABLE = "table"  # the part of a link that is the secret of the table on the command line
-_handed: dict[str, tuple[str, bytes]] = {}
+_waiting: dict[str, tuple[str, bytes]] = {}
 _lock = threading.Lock()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Start the app as the command line asks; returns the exit code."""
+    """Start the app with these arguments of the command line; returns the exit code."""
     parser = _parser()
-    asked = parser.parse_args(arguments)
-    if asked.pyodide is not None and asked.static is None:
+    given = parser.parse_args(arguments)
+    if given.pyodide is not None and given.static is None:
         parser.error(
             "--pyodide says where the Pyodide of a page without a server lies: name its "
             "folder with --static"
         )
     try:
-        if asked.static is not None:
-            return _write_site(asked.static, asked.pyodide)
-        if asked.out is not None:
-            print(_written(asked.file, asked.out, asked.target, asked.row_groups))
+        if given.static is not None:
+            return _write_site(given.static, given.pyodide)
+        if given.out is not None:
+            print(_written(given.file, given.out, given.target, given.row_groups))
             return 0
-        if asked.target is not None or asked.row_groups is not None:
+        if given.target is not None or given.row_groups is not None:
             raise ParameterError(
                 "--target and --row-groups say how a page is written: name it with --out PAGE.html."
             )
         script = app()
         _check_packages()
-        if asked.port is not None:
-            _check_port(asked.port)
-        if asked.home is not None:
-            os.environ[HOME] = _home(asked.home)
-        if asked.file is not None:
-            hand_over(Path(asked.file))
+        if given.port is not None:
+            _check_port(given.port)
+        if given.home is not None:
+            os.environ[HOME] = _home(given.home)
+        if given.file is not None:
+            hand_over(Path(given.file))
     except MKLError as error:
         print(f"mkl-explorer: {error}", file=sys.stderr)
         return 2
-    return _serve(script, asked.port, asked.open)
+    return _serve(script, given.port, given.open)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -131,7 +131,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _write_site(directory: str, pyodide: str | None) -> int:
-    """Write the page without a server, and say how to look at it."""
+    """Write the page that needs no server, and print how to open it."""
     page = import_module("mklcore.figures").static_site(directory, pyodide)
     print(
         f"{page} is written. Look at it by: python -m http.server --directory {str(page.parent)!r}"
@@ -214,14 +214,14 @@ def _home(named: str) -> str:
 
 
 def hand_over(path: Path) -> str:
-    """Read a file as an upload is read and keep it for the link with the secret that is returned.
+    """Read a file like an upload, and hold it for the link with the secret that is returned.
 
-    Raises DataError for what is no table or stack of Gram matrices, or too large.
+    Raises DataError if it is no table or stack of Gram matrices, or too large.
     """
     content = _content(path)
     secret = secrets.token_urlsafe(32)
     with _lock:
-        _handed[secret] = path.name, content
+        _waiting[secret] = path.name, content
     return secret
 
 
@@ -250,31 +250,25 @@ def _content(path: Path) -> bytes:
 
 
 def take(secret: str) -> tuple[str, bytes] | None:
-    """The name and the bytes of the table for this secret, once; None for any other secret, and for
-    everybody who comes later.
-    """
+    """The name and the bytes of the table for this secret, once; None for any other secret."""
     with _lock:
         found = next(
-            (one for one in _handed if secrets.compare_digest(one.encode(), secret.encode())), ""
+            (one for one in _waiting if secrets.compare_digest(one.encode(), secret.encode())), ""
         )
-        return _handed.pop(found, None)
+        return _waiting.pop(found, None)
 
 
 def first_page() -> str:
-    """Where a browser opens: Explore on the table of the command line, or the start of the app as
-    "".
-    """
+    """The page on which a browser opens: Explore for a table of the command line, else ""."""
     with _lock:
-        return "".join(f"explore?{TABLE}={secret}" for secret in list(_handed)[:1])
+        return "".join(f"explore?{TABLE}={secret}" for secret in list(_waiting)[:1])
 
 
 # The server
 
 
 def _serve(script: Path, port: int | None, opens: bool | None) -> int:
-    """Run the server in this process, so that what ends the one ends the other; it ends its own
-    processes.
-    """
+    """Run the server in this process, so that both end together."""
     if named := os.environ.get(HOSTS, "").split():
         os.environ.setdefault(ADDRESS, "0.0.0.0")
         # Without a name to print Streamlit asks another host for this machine's address.

@@ -2,7 +2,7 @@
 
 Nothing in it is ever executed.
 
-    model.json       format, version, and the estimator: its parameters, and what fitting left behind
+    model.json       format, version, and the estimator: its parameters and fitted attributes
     arrays/k.npy     the arrays the text refers to, in NumPy's own format without objects
 
 `load_model` rebuilds every part through the class it belongs to, so that a part out of its range is
@@ -31,14 +31,14 @@ import numpy as np
 import pandas
 
 from mklcore import estimators
-from mklcore.data.packed import array_content, array_header, bounded_json
+from mklcore.data.bounds import array_content, array_header, bounded_json
 from mklcore.data.reading import Feature, TableEncoder
 from mklcore.errors import DataError, ParameterError
 from mklcore.hkl.bases import BASES
 from mklcore.hkl.design import Design, Kernels, Matrices, TableLevels
 from mklcore.hkl.graph import Graph
 from mklcore.io import catalog
-from mklcore.io.private_folders import write_whole
+from mklcore.io.user_folders import write_whole
 from mklcore.kernels.blends import ColumnCurve, Ranked
 from mklcore.kernels.dictionary import Band, KernelDictionary, RandomColumns, SequenceDictionary
 from mklcore.kernels.features import FeatureMap, Nystroem
@@ -57,11 +57,10 @@ MAX_BYTES = 2**30
 MAX_TEXT = 64 * 2**20
 MAX_ARRAYS = 20_000
 MAX_DEPTH = 40
-MOST_LETTERS = 600  # of a refusal
+MOST_LETTERS = 600  # of an error message
 _TEXT = "model.json"
-_SAME_DAY = (1980, 1, 1, 0, 0, 0)  # the same model makes the same bytes
-# which stands above, and is imported where a file or a value asks for it
-_ANSWER = "mklcore.answer.saved"
+_SAME_DAY = (1980, 1, 1, 0, 0, 0)  # so that the same model makes the same bytes
+_ANSWER = "mklcore.answer.saved"  # a higher layer, which is imported only when it is needed
 _OF_ANSWERS = ("SavedAnswer", "Exploration", "AutoMKLClassifier", "AutoMKLRegressor", "Conformal")
 _PRIVATE = ("_map",)  # besides the public attributes with a trailing underscore
 _NO_MODEL = "The file is no saved model; expected one that save_model wrote."
@@ -70,17 +69,16 @@ Target = str | os.PathLike[str] | IO[bytes]
 
 
 def save_model(path: Target, estimator: Any) -> None:
-    """Write a fitted estimator of this library, or an answer, into one file: a path, or a file open
-    for writing bytes.
+    """Write a fitted estimator of this library, or an answer, into one file.
 
     ParameterError for an estimator of another library; scikit-learn's NotFittedError for one that
-    is not fitted. An answer (`explore`) is kept with its model, the encoder of its table, its
+    is not fitted. An answer (`explore`) is saved with its model, the encoder of its table, its
     verdict, columns and path, and with its intervals for tables of at most 5,000 rows or where they
     were computed; `AutoMKLClassifier` and `AutoMKLRegressor` hold one.
-    ``callback`` is not kept, nor a ``random_state`` that is no number. The model that comes back
-    predicts the same. The file also holds what proves the answer: the training target, a
+    ``callback`` is not saved, nor a ``random_state`` that is no number. The loaded model makes the
+    same predictions. The file also holds the proof of the answer: the training target, a
     fingerprint of every training row, sample weights and the dual point. ``python -m mklcore.verify
-    MODEL.mkl TABLE.csv`` computes everything again from them.
+    MODEL.mkl TABLE.csv`` recomputes everything from them.
 
     Parameters
     ----------
@@ -132,8 +130,7 @@ def _write(file: IO[bytes], text: bytes, arrays: list[np.ndarray]) -> None:
 
 
 def load_model(path: Target, *, max_bytes: int = MAX_BYTES) -> Any:
-    """The fitted estimator or answer in a file that `save_model` wrote: a path, or a file open for
-    reading bytes.
+    """Load the fitted estimator or answer from a file that `save_model` wrote.
 
     Raises DataError, with what is wrong, for every other file: another format or version, damage,
     unknown classes or parameters, arrays that do not fit together, values that are not finite, more
@@ -149,7 +146,7 @@ def load_model(path: Target, *, max_bytes: int = MAX_BYTES) -> Any:
     Returns
     -------
     estimator or SavedAnswer
-        What was saved; an answer predicts raw rows of the table as before.
+        The saved object; an answer predicts raw rows of the table as before.
     """
     try:
         if isinstance(path, (str, os.PathLike)):
@@ -171,9 +168,7 @@ def load_model(path: Target, *, max_bytes: int = MAX_BYTES) -> Any:
 
 
 def _in_short(sentence: str) -> str:
-    """A refusal that can be shown although it may quote the file: what is quoted may be long, or no
-    text at all.
-    """
+    """An error message that can be shown although it quotes the file, which may hold anything."""
     shown = sentence if len(sentence) <= MOST_LETTERS else f"{sentence[:MOST_LETTERS]}..."
     return shown.encode("utf-8", "replace").decode("utf-8")
 
@@ -214,13 +209,11 @@ def _read(file: IO[bytes], max_bytes: int) -> Any:
         return _Reader(archive, sizes, max_bytes).whole(text.get("model"))
 
 
-# What a file may hold
+# The parts that a file may hold
 
 
 class _Part(NamedTuple):
-    """A class by its name: what is kept of an object, by name, and how an object is made of it
-    again.
-    """
+    """A class by its name: how its objects are taken apart, and made again."""
 
     kind: type
     take: Callable[[Any], dict[str, Any]]
@@ -229,8 +222,9 @@ class _Part(NamedTuple):
 
 
 def _estimators() -> dict[str, type]:
-    """Every estimator a file may hold, by the name of its class: those of the library and those of
-    the registry.
+    """Every estimator a file may hold, by the name of its class.
+
+    They are those of the library and those that have been registered.
     """
     from sklearn.base import BaseEstimator  # not at start-up
 
@@ -245,8 +239,9 @@ def _estimators() -> dict[str, type]:
 
 
 def _parts(max_bytes: int) -> dict[str, _Part]:
-    """Every part a file may hold, by the name of its class: what the registries list now, and a few
-    more.
+    """Every part a file may hold, by the name of its class.
+
+    They are the present entries of the registries, and a few more.
     """
     specs = (entry.spec for entry in (*KERNELS.values(), *SEQUENCE_KERNELS.values()))
     registered = (
@@ -267,16 +262,10 @@ def _parts(max_bytes: int) -> dict[str, _Part]:
     )
     makers = {KernelMap: _kernel_map, FeatureMap: _feature_map}
     dataclasses = (*registered, *more, SumOfTerms, Fit, Record, *makers)
-    found = [
-        _Part(
-            kind,
-            _init_fields,
-            makers.get(kind, kind),
-            frozenset(f.name for f in fields(kind) if f.init),
-        )
-        for kind in dataclasses
-        if is_dataclass(kind)
-    ]
+    found = []
+    for kind in filter(is_dataclass, dataclasses):
+        names = frozenset(field.name for field in fields(kind) if field.init)
+        found.append(_Part(kind, _init_fields, makers.get(kind, kind), names))
     found += [
         _Part(Design, _of_design, partial(_design, max_bytes)),
         _Part(Kernels, _of_kernels, _kernels),
@@ -285,7 +274,7 @@ def _parts(max_bytes: int) -> dict[str, _Part]:
 
 
 def _know_answers(file: _Writer | _Reader) -> None:
-    """Add the parts of an answer, and the estimators that hold one."""
+    """Add the parts of an answer, and the estimators that contain one."""
     saved = import_module(_ANSWER)
     found = [
         _Part(kind, _init_fields, kind, frozenset(f.name for f in fields(kind)))
@@ -301,32 +290,28 @@ def _know_answers(file: _Writer | _Reader) -> None:
 
 
 def _init_fields(value: Any) -> dict[str, Any]:
-    """The fields that make a dataclass again; of a fit nothing that only a neighbouring fit would
-    start from.
-    """
+    """The fields that make a dataclass; for a fit, without the start of a neighbouring fit."""
     if isinstance(value, Fit):
         value = replace(value, points=None, carry=None, screened=None)
     return {field.name: getattr(value, field.name) for field in fields(value) if field.init}
 
 
 def _of_design(design: Design) -> dict[str, Any]:
-    """The rows, the Gram matrices (p, q+1, n, n), or the kernels of a graph that make a design
-    again.
-    """
+    """The parts that make a design: rows, Gram matrices (p, q+1, n, n), or kernels of a graph."""
     levels = design.levels
-    kept = {
+    common = {
         "names": tuple(design.names),
         "normalize": design.normalize,
         "memory_mb": design.memory_mb,
     }
     if isinstance(levels, Kernels):
         assert design.graph is not None
-        return kept | {"X": levels, "graph": replace(design.graph, kernels=None)}
+        return common | {"X": levels, "graph": replace(design.graph, kernels=None)}
     if isinstance(levels, Matrices):
-        return kept | {"X": levels.K}
+        return common | {"X": levels.K}
     finite = np.where(np.isfinite(levels.scale), levels.scale, 0.0)
     standardize = bool(np.any(levels.mean != 0.0) or np.any(levels.scale != 1.0))
-    return kept | {
+    return common | {
         "X": levels.X.T * finite + levels.mean,
         "basis": levels.basis,
         "standardize": standardize,
@@ -360,18 +345,16 @@ def _design(max_bytes: int, **parts: Any) -> Design:
 
 
 def _of_kernels(kernels: Kernels) -> dict[str, Any]:
-    """What the kernels of a graph need to predict: their map to new rows."""
+    """The parts of the kernels of a graph that are needed to predict."""
     return {name: getattr(kernels, name) for name in ("labels", "place", "transform", "n")}
 
 
 def _kernels(labels: Any, place: Any, transform: Any, n: Any) -> Kernels:
-    known = (
-        len(transform.specs)
-        if isinstance(transform, KernelMap)
-        else len(labels)
-        if transform is None
-        else 0
-    )
+    known = 0
+    if transform is None:
+        known = len(labels)
+    elif isinstance(transform, KernelMap):
+        known = len(transform.specs)
     fits = np.shape(place) == (len(labels),) and place.dtype.kind in "iu" and (place < known).all()
     _expect(fits, "The kernels in the model file do not fit their graph.")
     _expect(isinstance(n, int) and n > 0, f"The kernels in the model file are of {n!r} rows.")
@@ -382,7 +365,7 @@ def _kernels(labels: Any, place: Any, transform: Any, n: Any) -> Kernels:
 
 
 class _Writer:
-    """Turns a fitted estimator into JSON; arrays are laid aside and numbered."""
+    """Turns a fitted estimator into JSON; arrays are numbered and written apart."""
 
     def __init__(self, arrays: list[np.ndarray]) -> None:
         self.arrays = arrays
@@ -400,7 +383,7 @@ class _Writer:
         return self.estimator(value)
 
     def estimator(self, estimator: Any) -> dict[str, Any]:
-        """A fitted estimator; one that was written before by its number."""
+        """A fitted estimator, or the number of one that was written before."""
         from sklearn.utils.validation import check_is_fitted  # not at start-up
 
         if id(estimator) in self._written:
@@ -413,9 +396,8 @@ class _Writer:
         check_is_fitted(estimator)
         parameters = estimator.get_params(deep=False)
         for name in {"callback", "random_state"} & set(parameters):
-            parameters[name] = (
-                parameters[name] if isinstance(parameters[name], (int, np.integer)) else None
-            )
+            if not isinstance(parameters[name], (int, np.integer)):
+                parameters[name] = None
         fitted = {
             name: value
             for name, value in vars(estimator).items()
@@ -437,7 +419,7 @@ class _Writer:
             return value
         if isinstance(value, enum.Enum):
             return {"is": kind, "of": value.name}
-        # JSON readers stop at some length; hexadecimal text has no limit
+        # JSON readers limit the length of numbers; hexadecimal text has no limit.
         if isinstance(value, int):
             return value if abs(value) < 2**53 else {"is": "int", "of": hex(value)}
         if isinstance(value, float):
@@ -481,7 +463,7 @@ class _Writer:
 
 
 class _Reader:
-    """Rebuilds what `_Writer` described, each part through its own class, which checks its values."""
+    """Rebuilds what `_Writer` wrote, each part through its own class, which checks its values."""
 
     def __init__(self, archive: zipfile.ZipFile, sizes: Mapping[str, int], max_bytes: int) -> None:
         self._archive = archive
@@ -551,13 +533,9 @@ class _Reader:
             return self._plain[name](of)
         if name in ("tuple", "list", "objects"):
             items = [self.value(item, depth + 1) for item in of or ()]
-            return (
-                tuple(items)
-                if name == "tuple"
-                else items
-                if name == "list"
-                else _objects(items, node["shape"])
-            )
+            if name == "objects":
+                return _objects(items, node["shape"])
+            return tuple(items) if name == "tuple" else items
         if name == "dict":
             return {
                 self.value(key, depth + 1): self.value(value, depth + 1) for key, value in of or ()
@@ -574,7 +552,7 @@ class _Reader:
     def _array(self, k: Any) -> np.ndarray:
         member = f"arrays/{k}.npy"
         _expect(member in self._sizes, f"The model file lacks its array {k!r}.")
-        # An array read again and again takes more than the file says.
+        # An array that is read repeatedly would take more memory than the size of the file.
         _expect(member in self._unread, f"The model file uses its array {k!r} twice.")
         self._unread.remove(member)
         with self._archive.open(member) as file:
@@ -601,7 +579,7 @@ def _named(node: Any) -> str:
     return repr(node.get("is"))[:80] if isinstance(node, dict) else "something"
 
 
-# What has to fit together before anything is computed from it
+# Checks that everything fits together, before anything is computed from it
 
 
 def _expect(holds: Any, sentence: str) -> None:
@@ -619,8 +597,9 @@ def _numbers(name: str, value: Any, ndim: int, dtype: Any = np.float64) -> np.nd
 
 
 def _fitting(parts: dict[str, Any], shapes: str, **sizes: int) -> dict[str, int]:
-    """Check the arrays of ``parts`` against shapes such as "rows:nd scales:M", in which a letter is
-    one size.
+    """Check the arrays of ``parts`` against shapes such as "rows:nd scales:M".
+
+    Every letter of a shape stands for one size.
     """
     for item in shapes.split():
         name, axes = item.split(":")
@@ -767,7 +746,7 @@ def _check_fitted(estimator: Any) -> None:
 
 
 def _check_prediction(estimator: Any) -> None:
-    """Predict once: what does not fit together in a way no check foresees shows here."""
+    """Predict once, which shows what does not fit together in a way that no check foresees."""
     design = getattr(estimator, "design_", None)
     found = getattr(estimator, "_map", None) or getattr(
         getattr(design, "levels", None), "transform", None
@@ -775,13 +754,8 @@ def _check_prediction(estimator: Any) -> None:
     if found is not None:
         rows: Any = found.rows[:1] * found.column_scales + found.column_means
     elif design is None or design.graph is not None:
-        rows = np.zeros(
-            (
-                len(estimator.kernel_names_ if design is None else design.names),
-                1,
-                estimator.n_train_,
-            )
-        )
+        kernels = estimator.kernel_names_ if design is None else design.names
+        rows = np.zeros((len(kernels), 1, estimator.n_train_))
     elif isinstance(design.levels, TableLevels):
         rows = np.zeros((1, design.p))
     else:
@@ -789,7 +763,6 @@ def _check_prediction(estimator: Any) -> None:
     if (names := getattr(estimator, "feature_names_in_", None)) is not None:
         rows = pandas.DataFrame(rows, columns=names)
     decision = estimator._decisions(rows)
-    fits = (
-        decision.shape[0] == 1 and np.isfinite(decision).all() and len(estimator.predict(rows)) == 1
-    )
+    finite = decision.shape[0] == 1 and np.isfinite(decision).all()
+    fits = finite and len(estimator.predict(rows)) == 1
     _expect(fits, "The model in the file does not predict one finite number or class per row.")

@@ -1,19 +1,20 @@
-"""Many rows: lp-norm MKL on tables that no memory holds, block by block, in this process or on a
-Dask cluster.
+"""Many rows: lp-norm MKL on tables that do not fit in memory, block by block, here or with Dask.
 
-    min_{v, b, theta}  C sum_i V(phi_i'v + b, y_i) + 1/2 sum_m ||v_m||^2 / theta_m     over  ||theta||_p <= 1
+    min_{v, b, theta}  C sum_i V(phi_i'v + b, y_i) + 1/2 sum_m ||v_m||^2 / theta_m
+    over  ||theta||_p <= 1
 
 phi_i are Nystroem features: landmarks, widths and scales come from a sample of the rows, the rest
-is exact over all of them. Squared loss needs Z'1 and Z'Z of Z = [Phi, y], one pass: any table with
-the same sums has the same solutions, so the usual solvers work on the D + 1 rows of a root of Z'Z.
-Logistic loss and squared hinge go by Newton's method: one pass at (v, b) gives value, gradient and
-Hessian of the sum of losses, and the next point is the optimum with this quadratic in their place,
-again a problem of D + 1 rows, halved back where the objective does not fall.
+is exact over all of them. The squared loss needs Z'1 and Z'Z of Z = [Phi, y], which is one pass:
+any table with the same sums has the same solutions, so that the usual solvers work on the D + 1
+rows of a root of Z'Z. The logistic loss and the squared hinge are solved by Newton's method: one
+pass at (v, b) gives value, gradient and Hessian of the sum of losses, and the next point is the
+optimum of this quadratic model, again a problem of D + 1 rows. The step is halved while the
+objective does not decrease.
 
-Each of these passes is a certificate as well: its slopes are a dual, a_i = -C V'(t_i). A free
-intercept asks that a sums to zero, so that the duals of the heavier class are taken times r <= 1;
-the dual terms are concave and zero at zero, so that theirs are worth at least r times what they
-were.
+Each of these passes also gives a certificate: its slopes are a dual, a_i = -C V'(t_i). A free
+intercept requires that a sums to zero, so that the duals of the heavier class are multiplied by
+r <= 1. The dual terms are concave and zero at zero, so that they keep at least the share r of their
+value.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ from mklcore.estimators.targets import signs
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.features import FeatureMap, Features, Nystroem
 from mklcore.lp.reweighting import certifies
-from mklcore.lp.schedule import fit_weighted, root_of
+from mklcore.lp.schedule import fit_weighted, on_root
 from mklcore.parameters import check_choice
 from mklcore.problem.driver import Iterate, Method, Status, Trace, run, warn_unless_converged
 from mklcore.problem.losses import Loss, make_loss
@@ -52,18 +53,17 @@ from mklcore.problem.problem import WarmStart
 
 LOSSES = ("squared", "logistic", "squared_hinge")
 _SAMPLE = 10_000  # rows for landmarks, widths and scales
-_TARGET = "\0target"  # of a table in memory, beside whose columns it is no name
+_TARGET = "\0target"  # the target of a table in memory, a name that no column has
 _BLOCK = 100_000  # rows of a Parquet block, unless one row group has more
 _BYTES = 2**25  # of a CSV block
-_PIECE = 4096  # rows whose features are made at a time
-# of Newton: share of the gap asked of its quadratic problem, and steps
-_SHARE = 0.03
-_LEAST = 1e-12
-_HALVINGS = 12
-_CUT = 1e-14  # of the largest eigenvalue: directions below it are rounding
+_PIECE = 4096  # rows whose features are computed at a time
+_SHARE = 0.03  # the quadratic model of a Newton step is solved to this share of the gap,
+_LEAST = 1e-12  # but no further than this
+_HALVINGS = 12  # of a Newton step
+_CUT = 1e-14  # directions below this share of the largest eigenvalue are rounding
 _NONE = np.empty(0)
 Progress: TypeAlias = Callable[[int, int], Any] | None
-# of a block: columns (n, d) and target (n,)
+# The columns (n, d) and the target (n,) of parts of a block.
 Blocks: TypeAlias = Iterable[tuple[pandas.DataFrame, Any]]
 
 
@@ -136,7 +136,7 @@ def fit_rows(
     check_choice("loss", loss, LOSSES)
     table = _RowSource.of(source, target, callback)
     with one_blas_thread():
-        drawn = table.look(random_state, loss)
+        drawn = table.sample(random_state, loss)
         how = {"p": p, "C": C, "tol": tol, "kernels": kernels, "loss": loss}
         kind: Any = LpMKLClassifier if drawn.classes.size else LpMKLRegressor
         model = kind(
@@ -157,7 +157,7 @@ def fit_rows(
 
 
 def _know_table(model: Any, data: Dataset) -> None:
-    """Have a model that saw numbers know the columns and classes of the table they are from."""
+    """Give a model of numbers the columns and classes of the table they come from."""
     del model.feature_names_in_
     model.encoder_ = encoder_of(data)
     model.source_columns_ = data.columns
@@ -165,14 +165,13 @@ def _know_table(model: Any, data: Dataset) -> None:
         model.classes_ = np.unique(data.y)
 
 
-# The table: blocks, each with the name of where it is from
+# The table as blocks, each with the name of its source
 
 
 class _DrawnRows(NamedTuple):
-    """Rows drawn from n: each has a random key, and those with the smallest are kept, in their
-    order.
+    """A random sample from n rows: each row has a random key, and the smallest keys win.
 
-    The first row of every class, where there are classes, has a key below zero.
+    The first row of every class has a key below zero, so that it stays. The rows keep their order.
     """
 
     n: int
@@ -186,7 +185,7 @@ class _DrawnRows(NamedTuple):
         keys = rng.random(len(y))
         if loss != "squared" or not _is_number(y):
             keys[np.unique(y, return_index=True)[1]] -= 1.0
-        return cls(len(y), keys, X, y)._kept()
+        return cls(len(y), keys, X, y)._smallest()
 
     def __add__(self, other: _DrawnRows) -> _DrawnRows:  # type: ignore[override]
         other.keys[(other.keys < 0) & np.isin(other.y, self.classes)] += 1.0
@@ -195,9 +194,9 @@ class _DrawnRows(NamedTuple):
             pandas.concat([self.X, other.X]),
             np.append(self.y, other.y),
         )
-        return _DrawnRows(self.n + other.n, *pairs)._kept()
+        return _DrawnRows(self.n + other.n, *pairs)._smallest()
 
-    def _kept(self) -> _DrawnRows:
+    def _smallest(self) -> _DrawnRows:
         if len(self.keys) <= _SAMPLE:
             return self
         rows = np.sort(np.argpartition(self.keys, _SAMPLE)[:_SAMPLE])
@@ -205,14 +204,15 @@ class _DrawnRows(NamedTuple):
 
     @property
     def classes(self) -> Any:
-        """What classes there are."""
+        """The classes that have occurred."""
         return self.y[self.keys < 0]
 
 
 @dataclass(eq=False)
 class _RowSource:
-    """Blocks of rows, each with the name of where it is from and what makes its frames; the columns
-    in order; and the table in memory, where there is one.
+    """Blocks of rows, each with the name of its source and a way to its frames, and the columns.
+
+    ``data`` is the table in memory, if there is one.
     """
 
     blocks: list[tuple[str, Any]]
@@ -259,26 +259,25 @@ class _RowSource:
         return cls(blocks, [name for name in columns if name != target], target, callback)
 
     def each(self, task: Callable[..., Any]) -> Iterator[Any]:
-        """``task`` of every block in order, computed by as many threads as there are."""
+        """``task`` of every block in order, computed by all threads."""
         import dask  # an extra
 
-        asked = dask.delayed(partial(_asked, task, self.columns, self.target), traverse=False)
+        delayed = dask.delayed(partial(_of_block, task, self.columns, self.target), traverse=False)
         at_once = _threads()
         count = len(self.blocks)
         for top in range(0, count, at_once):
             window = range(top, min(top + at_once, count))
-            for k, found in zip(
-                window, dask.compute(*(asked(k, *self.blocks[k]) for k in window)), strict=True
-            ):
-                yield found
+            results = dask.compute(*(delayed(k, *self.blocks[k]) for k in window))
+            for k, result in zip(window, results, strict=True):
+                yield result
                 if self.callback is not None:
                     self.callback(k + 1, count)
 
-    def look(self, seed: int, loss: str) -> _DrawnRows:
+    def sample(self, seed: int, loss: str) -> _DrawnRows:
         """Check every row, and draw a sample."""
         drawn: _DrawnRows | None = None
         full = list[tuple[str, Any]]()
-        for block, found in zip(self.blocks, self.each(partial(_looked, seed, loss)), strict=True):
+        for block, found in zip(self.blocks, self.each(partial(_sampled, seed, loss)), strict=True):
             if found is None:
                 continue
             full.append(block)
@@ -325,9 +324,7 @@ def _threads() -> int:
 
 
 def _table_in_memory(source: Any, target: Any) -> Dataset:
-    """The table in a data frame or `Dataset`. DataError for one that sums over rows cannot learn
-    from.
-    """
+    """The table in a data frame or `Dataset`; DataError where sums over rows cannot learn from it."""
     if isinstance(source, Dataset):
         data = source
     elif isinstance(target, str):
@@ -347,13 +344,14 @@ def _table_in_memory(source: Any, target: Any) -> Dataset:
         "has weights of rows, and fit_rows counts every row once": data.sample_weight is not None,
         f"has {len(np.unique(data.y))} classes, and fit_rows learns two": data.task == "multiclass",
     }
-    for why in (why for why, holds in lacks.items() if holds):
-        raise DataError(f"fit_rows cannot learn from this table: it {why}.")
+    for why, holds in lacks.items():
+        if holds:
+            raise DataError(f"fit_rows cannot learn from this table: it {why}.")
     return data
 
 
 def _blocks_of(data: Dataset) -> tuple[list[tuple[str, Any]], list[Any]]:
-    """The blocks of a table, its target beside its columns: classes as the texts of their codes."""
+    """The blocks of a table with its target as a column: classes are the texts of their codes."""
     y: Any = data.y
     if data.task != "regression":
         y = np.unique(data.y, return_inverse=True)[1].astype(str).astype(object)
@@ -369,15 +367,12 @@ def _blocks_of(data: Dataset) -> tuple[list[tuple[str, Any]], list[Any]]:
 def _files(source: Any) -> tuple[list[tuple[str, Any]], list[str]]:
     """The blocks of Parquet and CSV files, and the columns, which all files share."""
     given = [source] if isinstance(source, (str, Path)) else list(source)
-    files = [
-        file
-        for one in map(Path, given)
-        for file in (
-            sorted(path for path in one.rglob("*") if path.suffix in _READERS)
-            if one.is_dir()
-            else [one]
-        )
-    ]
+    files = list[Path]()
+    for path in map(Path, given):
+        if path.is_dir():
+            files += sorted(file for file in path.rglob("*") if file.suffix in _READERS)
+        else:
+            files.append(path)
     if not files:
         raise DataError(
             f"{str(source)[:200]!r} holds no file that ends in {' or '.join(_READERS)}; "
@@ -407,7 +402,7 @@ def _files(source: Any) -> tuple[list[tuple[str, Any]], list[str]]:
 
 
 def _read_errors() -> tuple[type[Exception], ...]:
-    """What the readers of files raise; pyarrow's own errors where it has been loaded."""
+    """The errors of the readers of files; pyarrow's own ones if it has been loaded."""
     arrow = sys.modules.get("pyarrow")
     return (OSError, ValueError) if arrow is None else (OSError, ValueError, arrow.ArrowException)
 
@@ -450,19 +445,19 @@ def _lines(content: bytes, columns: list[str], header: int | None) -> Any:
     try:
         return pandas.read_csv(BytesIO(content), names=columns, header=header)
     except ValueError as error:
-        return error  # which is raised where the name of the file is known
+        return error  # it is raised later, where the name of the file is known
 
 
 _READERS = {".parquet": _parquet, ".csv": _csv}
 
 
-# What is computed of one block
+# Computations on one block
 
 
-def _asked(
+def _of_block(
     task: Callable[..., Any], columns: list[Any], target: Any, k: int, name: str, frames: Any
 ) -> Any:
-    """``task`` of block k and its checked rows, a part after the other."""
+    """``task`` of block k and its checked rows, part by part."""
     try:
         parts = frames([*columns, target]) if callable(frames) else [frames]
         return task(k, (_checked(name, frame, columns, target) for frame in parts))
@@ -486,8 +481,8 @@ def _checked(
             )
     X = frame[columns].astype(np.float64)
     y = frame[target]
-    own = pandas.api.types.is_numeric_dtype(y.dtype)
-    missing = ~np.isfinite(y.astype(np.float64)) if own else y.isna()
+    is_number = pandas.api.types.is_numeric_dtype(y.dtype)
+    missing = ~np.isfinite(y.astype(np.float64)) if is_number else y.isna()
     if missing.any():
         raise DataError(
             f"{name} has no target ({target!r}) in {int(missing.sum())} rows. Fill them, "
@@ -501,7 +496,7 @@ def _checked(
         )
     labels = (
         y.to_numpy(dtype=getattr(y.dtype, "numpy_dtype", y.dtype))
-        if own
+        if is_number
         else y.astype(str).to_numpy(object)
     )
     return X, labels
@@ -511,7 +506,7 @@ def _is_number(y: Any) -> bool:
     return y.dtype.kind in "iuf"
 
 
-def _looked(seed: int, loss: str, k: int, parts: Blocks) -> _DrawnRows | None:
+def _sampled(seed: int, loss: str, k: int, parts: Blocks) -> _DrawnRows | None:
     """A sample of the block; None without rows."""
     rng = np.random.default_rng([seed, k])
     drawn = [_DrawnRows.of(X, y, rng, loss) for X, y in parts if len(y)]
@@ -519,15 +514,16 @@ def _looked(seed: int, loss: str, k: int, parts: Blocks) -> _DrawnRows | None:
 
 
 def _features(transform: FeatureMap, positive: Any, parts: Blocks) -> Iterator[tuple[Array, Array]]:
-    """Features (n, D) and target (n,) of some rows at a time; the label ``positive`` is +1, any
-    other -1.
+    """Features (n, D) and target (n,), a few rows at a time.
+
+    The label ``positive`` becomes +1, any other -1; None keeps the target.
     """
     for X, y in parts:
         rows = X.to_numpy()
-        own = y if positive is None else np.where(y == positive, 1.0, -1.0)
+        targets = y if positive is None else np.where(y == positive, 1.0, -1.0)
         for top in range(0, len(rows), _PIECE):
             part = slice(top, top + _PIECE)
-            yield transform.cross(rows[part]).table.astype(np.float64), own[part]
+            yield transform.cross(rows[part]).table.astype(np.float64), targets[part]
 
 
 def _added(first: Any, second: Any) -> Any:
@@ -540,8 +536,9 @@ def _added(first: Any, second: Any) -> Any:
 def _squares(
     transform: FeatureMap, positive: Any, near: Array, k: int, parts: Blocks
 ) -> tuple[Array, Array]:
-    """Z'1 (D + 1,) and Z'Z (D + 1, D + 1) of Z = [Phi, y] - near: far from zero, squares have no
-    digits left.
+    """Z'1 (D + 1,) and Z'Z (D + 1, D + 1) of Z = [Phi, y] - near.
+
+    Far from zero, the differences of squares would have no correct digits.
     """
     ones = np.zeros(near.size)
     squares = np.zeros((near.size, near.size))
@@ -553,25 +550,25 @@ def _squares(
 
 
 def _from_sums(model: Any, stack: Features, y: Array, positive: Any, table: _RowSource) -> None:
+    """Fit the squared loss from the sums over all rows, centred by hand."""
     near = np.append(stack.table.mean(axis=0, dtype=np.float64), y.mean())
     ones, squares = reduce(_added, table.each(partial(_squares, stack.transform, positive, near)))
-    few, target = root_of(squares - np.outer(ones, ones / table.n))
-    like: Any = stack  # a root is in double precision, which features are not
-    model.set_params(fit_intercept=False).fit_signed(replace(like, table=few), target)
+    root, target = on_root(stack, squares - np.outer(ones, ones / table.n))
+    model.set_params(fit_intercept=False).fit_signed(root, target)
     model.set_params(fit_intercept=True)
     means = near + ones / table.n
-    model.intercept_ = float(
-        means[-1] - means[:-1] @ (stack.spread(model.weights_) * model.feature_coef_)
-    )
+    coefficients = stack.spread(model.weights_) * model.feature_coef_
+    model.intercept_ = float(means[-1] - means[:-1] @ coefficients)
 
 
 # Logistic loss and squared hinge
 
 
 class _Losses(NamedTuple):
-    """What rows say at one (v, b), for C = 1: the sum of losses, and per class of the target -1, +1
-    the slopes Phi'a (2, D), sums of |a| and dual terms (2,); and the sum of V'' z z' of z = (phi,
-    1), (D + 1, D + 1).
+    """Sums over the rows at one (v, b), for C = 1.
+
+    The sum of losses; for each class of the target -1, +1 the slopes Phi'a (2, D), the sums of |a|
+    and the dual terms (2,); and the sum of V'' z z' of z = (phi, 1), (D + 1, D + 1).
     """
 
     value: float
@@ -605,9 +602,9 @@ def _summed(loss: Loss, v: Array, b: float, pieces: Iterable[tuple[Array, Array]
         )
         found = (
             float(loss.value(t, y).sum()),
-            np.array([a[own] @ features[own] for own in classes]),
-            np.array([float(np.abs(a[own]).sum()) for own in classes]),
-            np.array([loss.dual(a[own], y[own], 1.0) for own in classes]),
+            np.array([a[of_class] @ features[of_class] for of_class in classes]),
+            np.array([float(np.abs(a[of_class]).sum()) for of_class in classes]),
+            np.array([loss.dual(a[of_class], y[of_class], 1.0) for of_class in classes]),
             Z.T @ Z,
         )
         total = _added(total, found)
@@ -616,28 +613,26 @@ def _summed(loss: Loss, v: Array, b: float, pieces: Iterable[tuple[Array, Array]
 
 @dataclass(frozen=True, eq=False)
 class _At:
-    """Where a pass was made, and what it found."""
+    """The point of a pass, and the sums there."""
 
     v: Array
     sums: _Losses
 
 
 class _RowsNewton(Method[_At]):
-    """Newton's method as the driver runs it; ``ask(v, b)`` is one pass over all rows, ``start``
-    where it begins.
-    """
+    """Newton's method for the driver, from ``start``; ``sums_at(v, b)`` is one pass over rows."""
 
     def __init__(
         self,
         stack: Features,
-        ask: Callable[[Array, float], _Losses],
+        sums_at: Callable[[Array, float], _Losses],
         C: float,
         penalty: Penalty,
         tol: float,
         start: tuple[Array, float],
     ) -> None:
         self.stack = stack
-        self.ask = ask
+        self.sums_at = sums_at
         self.C = C
         self.penalty = penalty
         self.tol = tol
@@ -648,16 +643,14 @@ class _RowsNewton(Method[_At]):
         return self._pass(*self.start)
 
     def step(self, best: Iterate[_At], last: Iterate[_At], trace: Trace) -> Iterate[_At] | Status:
-        """The optimum of the quadratic problem at the best point, or nearer to that point where it
-        is no better.
-        """
+        """The optimum of the quadratic model at the best point, or a shorter step."""
         share = trace.gap / trace.scale if trace.scale > 0.0 else 1.0
-        at = best.state
-        v, b = self._ahead(best, float(np.clip(_SHARE * share, max(0.1 * self.tol, _LEAST), 1e-2)))
+        smallest = max(0.1 * self.tol, _LEAST)
+        v, b = self._optimum_ahead(best, float(np.clip(_SHARE * share, smallest, 1e-2)))
+        v_step = v - best.state.v
+        b_step = b - best.intercept
         for length in 0.5 ** np.arange(_HALVINGS):
-            point = self._pass(
-                at.v + length * (v - at.v), best.intercept + length * (b - best.intercept)
-            )
+            point = self._pass(best.state.v + length * v_step, best.intercept + length * b_step)
             if point.objective < best.objective or certifies(point, trace):
                 return point
         return Status.STALLED
@@ -668,11 +661,11 @@ class _RowsNewton(Method[_At]):
 
     def _pass(self, v: Array, b: float) -> Iterate[_At]:
         """The point with its certificate."""
-        sums = self.ask(v, b)
+        sums = self.sums_at(v, b)
         by_kernel = self.stack.by_kernel
         penalty = self.penalty
         balance = sums.sizes.min() / np.maximum(sums.sizes, 1e-300)
-        price = penalty.dual_price(by_kernel((self.C * (balance @ sums.slopes)) ** 2))
+        regulariser = penalty.dual_price(by_kernel((self.C * (balance @ sums.slopes)) ** 2))
         norms = np.sqrt(by_kernel(v * v))
         weights = (
             penalty.update(np.ones(norms.size), norms**2)
@@ -680,42 +673,42 @@ class _RowsNewton(Method[_At]):
             else penalty.start(norms.size)
         )
         objective = self.C * sums.value + penalty.regulariser(norms)
-        dual = self.C * float(balance @ sums.linear) - price
-        return Iterate(weights, _NONE, b, objective, dual, price, state=_At(v, sums))
+        dual = self.C * float(balance @ sums.linear) - regulariser
+        return Iterate(weights, _NONE, b, objective, dual, regulariser, state=_At(v, sums))
 
-    def _ahead(self, best: Iterate[_At], tol: float) -> tuple[Array, float]:
-        """The optimum with the losses by slope and Hessian, the intercept eliminated."""
+    def _optimum_ahead(self, best: Iterate[_At], tol: float) -> tuple[Array, float]:
+        """The optimum with the losses replaced by slope and Hessian, the intercept eliminated."""
         sums = best.state.sums
         H = best.state.sums.hessian
         downhill = np.append(sums.slopes.sum(axis=0), sums.sizes[1] - sums.sizes[0])
         right = H @ np.append(best.state.v, best.intercept) + downhill
         across = H[:-1, -1]
-        own = max(float(H[-1, -1]), 1e-300)
-        S = H[:-1, :-1] - np.outer(across, across / own)
-        c = right[:-1] - across * (right[-1] / own)
+        curvature = max(float(H[-1, -1]), 1e-300)
+        S = H[:-1, :-1] - np.outer(across, across / curvature)
+        c = right[:-1] - across * (right[-1] / curvature)
         values, vectors = np.linalg.eigh(S)
-        live = values > _CUT * values[-1]
-        roots = np.sqrt(values[live])
-        vectors = vectors[:, live]
+        positive = values > _CUT * values[-1]
+        roots = np.sqrt(values[positive])
+        vectors = vectors[:, positive]
         like = cast(Any, self.stack)
-        few = replace(like, table=np.ascontiguousarray(roots[:, None] * vectors.T))
+        root = replace(like, table=np.ascontiguousarray(roots[:, None] * vectors.T))
         target = (c @ vectors) / roots
         warm = WarmStart(best.weights, np.zeros(roots.size), self.C)
         fit = fit_weighted(
-            few, target, self.C, make_loss("squared"), self.penalty, False, tol=tol, warm=warm
+            root, target, self.C, make_loss("squared"), self.penalty, False, tol=tol, warm=warm
         )
-        v = few.spread(fit.weights) * few.coefficients(fit.dual_coef)
-        return v, (float(right[-1]) - float(across @ v)) / own
+        v = root.spread(fit.weights) * root.coefficients(fit.dual_coef)
+        return v, (float(right[-1]) - float(across @ v)) / curvature
 
 
 def _by_newton(model: Any, stack: Features, y: Array, positive: Any, table: _RowSource) -> None:
-    """First on the sample alone, then on all rows from there."""
+    """Solve on the sample alone, then on all rows from there."""
     loss = model.loss_in_use
     penalty = model.penalty_in_use
     tol = model.tol
-    some = partial(_summed, loss, pieces=[(stack.table.astype(np.float64), y)])
-    nothing = np.zeros(stack.table.shape[1]), 0.0
-    near = _RowsNewton(stack, some, model.C * table.n / y.size, penalty, tol, nothing)
+    sample_sums = partial(_summed, loss, pieces=[(stack.table.astype(np.float64), y)])
+    zero = np.zeros(stack.table.shape[1]), 0.0
+    near = _RowsNewton(stack, sample_sums, model.C * table.n / y.size, penalty, tol, zero)
     run(near, tol=tol, max_iter=model.max_iter)
 
     def all_rows(v: Array, b: float) -> _Losses:

@@ -1,9 +1,8 @@
-"""Python that makes things of the library again: values, kernels, dictionaries, estimators and
-their paths, as text.
+"""Python code, as text, that makes things of the library again.
 
-Everything is written by its fields and parameters, so that a new class needs no line here. The text
-expects ``import numpy as np`` and ``import mklcore as mkl``; texts in it are written by ``repr``,
-whatever they hold.
+These are values, kernels, dictionaries, estimators and their paths. Everything is written by its
+fields and parameters, so that a new class needs no line here. The code expects ``import numpy as
+np`` and ``import mklcore as mkl``; texts in it are written by ``repr``, whatever they contain.
 """
 
 from __future__ import annotations
@@ -24,12 +23,13 @@ from mklcore.problem.losses import LOSSES
 from mklcore.problem.penalties import PENALTIES
 
 LONGEST_LINE = 110
-SHORTEST_RUN = 4  # of neighbours that become one line
+SHORTEST_RUN = 4  # so many similar kernels in a row become one line
 
 
 def code(value: Any) -> str:
-    """``value`` as an expression that makes it again: numbers, texts, arrays, tuples, dicts, and
-    frozen dataclasses.
+    """``value`` as an expression that makes it again.
+
+    It may be a number, a text, an array, a tuple, a dict, or a frozen dataclass.
     """
     if isinstance(value, np.ndarray):
         return f"np.array({code(value.tolist())})"
@@ -41,13 +41,11 @@ def code(value: Any) -> str:
     if isinstance(value, dict):
         return "{" + ", ".join(f"{code(k)}: {code(v)}" for k, v in value.items()) + "}"
     if is_dataclass(value) and not isinstance(value, type):
-        arguments = {f.name: getattr(value, f.name) for f in fields(value) if f.init}
-        usual = {f.name: f.default for f in fields(value)}
-        given = [
-            f"{name}={code(part)}"
-            for name, part in arguments.items()
-            if not _same(part, usual[name])
-        ]
+        given = []
+        for field in fields(value):
+            part = getattr(value, field.name)
+            if field.init and not _same(part, field.default):
+                given.append(f"{field.name}={code(part)}")
         return f"{_place(type(value))}({', '.join(given)})"
     return repr(value.item() if isinstance(value, np.generic) else value)
 
@@ -57,60 +55,47 @@ def _same(value: Any, usual: Any) -> bool:
 
 
 def _place(kind: type) -> str:
-    """How a class is reached: by the front door where it stands there, else by its module."""
-    # always there when this runs; to import it here would be a circle
-    front = sys.modules["mklcore"]
+    """How code names a class: by the package if it is public there, else by its module."""
+    front = sys.modules["mklcore"]  # importing the package here would be circular
     if getattr(front, kind.__name__, None) is kind:
         return f"mkl.{kind.__name__}"
     package, _, rest = kind.__module__.partition(".")
-    return (
-        f"mkl.{rest}.{kind.__name__}"
-        if package == "mklcore"
-        else f"{kind.__module__}.{kind.__name__}"
-    )
+    module = f"mkl.{rest}" if package == "mklcore" else kind.__module__
+    return f"{module}.{kind.__name__}"
 
 
 def imports_for(text: str) -> str:
-    """Lines that import what ``text`` speaks of and the registries have from elsewhere, by its
-    class or by its name there.
+    """Lines that import the parts of ``text`` that other packages have registered.
+
+    A part occurs by its class or by its name in a registry.
     """
-    classes: list[Any] = [entry.spec for entry in KERNELS.values()] + [
-        *LOSSES.values(),
-        *PENALTIES.values(),
-    ]
-    named = [
-        *LOSSES.items(),
-        *PENALTIES.items(),
-        *SOLVERS.items(),
-        *((key, one.load) for key, one in SAMPLES.items()),
-    ]
+    classes: list[Any] = [entry.spec for entry in KERNELS.values()]
+    classes += [*LOSSES.values(), *PENALTIES.values()]
+    named = [*LOSSES.items(), *PENALTIES.items(), *SOLVERS.items()]
+    named += [(key, sample.load) for key, sample in SAMPLES.items()]
     for key, method in ESTIMATORS.items():
-        kinds = [
-            kind
-            for kind in (method.classifier, method.regressor, method.novelty)
-            if kind is not None
-        ]
-        classes += kinds
-        named += [(key, kind) for kind in kinds]
-    found = {kind.__module__ for kind in classes if f"{kind.__module__}.{kind.__name__}(" in text}
-    found |= {made.__module__ for key, made in named if repr(key) in text}
-    return "".join(
-        f"import {module}\n" for module in sorted(found) if not module.startswith("mklcore.")
-    )
+        for kind in (method.classifier, method.regressor, method.novelty):
+            if kind is not None:
+                classes.append(kind)
+                named.append((key, kind))
+    modules = {kind.__module__ for kind in classes if f"{kind.__module__}.{kind.__name__}(" in text}
+    modules |= {part.__module__ for key, part in named if repr(key) in text}
+    foreign = [module for module in sorted(modules) if not module.startswith("mklcore.")]
+    return "".join(f"import {module}\n" for module in foreign)
 
 
 def call(name: str, *parts: str, **named: str) -> str:
-    """The call of ``name`` with arguments that are expressions, on one line where it fits."""
+    """The call of ``name`` with expressions as arguments, on one line if it fits."""
     inner = [*parts, *(f"{key}={value}" for key, value in named.items())]
     line = f"{name}({', '.join(inner)})"
     return line if len(line) <= LONGEST_LINE else f"{name}(\n    " + ",\n    ".join(inner) + ",\n)"
 
 
 def dictionary_code(kernels: KernelDictionary, feature_names: str | None = None) -> str:
-    """Lines that make ``kernels``; neighbours that differ in their column only become one line.
+    """Lines that make ``kernels``; neighbours that only differ in their column become one line.
 
-    ``feature_names``: an expression for the names of the columns where the dictionary has them;
-    None writes them out.
+    ``feature_names`` is an expression for the names of the columns; None writes them out.
+
     """
     lines = [f"    {line}," for line in _specs(kernels.specs)]
     plain = "" if kernels.standardize else ",\n    standardize=False"
@@ -141,7 +126,7 @@ def _specs(specs: Sequence[KernelSpec]) -> Iterable[str]:
 
 
 def _run(specs: Sequence[KernelSpec], place: int) -> int:
-    """How many kernels from ``place`` on are one kernel on single neighbouring columns."""
+    """How many kernels from ``place`` on are the same kernel on single neighbouring columns."""
     first = specs[place]
     if not isinstance(first.features, tuple) or len(first.features) != 1:
         return 0
@@ -154,11 +139,10 @@ def _run(specs: Sequence[KernelSpec], place: int) -> int:
 
 
 def model_code(estimator: Any, *, omit: Sequence[str] = ("callback",), **written: str) -> str:
-    """A line that makes an unfitted ``estimator``: its parameters where they are not the usual
-    ones.
+    """A line that makes an unfitted ``estimator``, with the parameters that are not the default.
 
-    ``omit`` : parameters to omit; ``written`` : expressions that stand for parameters, such as
-    kernels="kernels"
+    ``omit`` are parameters to leave out; ``written`` are expressions for parameters, such as
+    kernels="kernels".
     """
     usual = type(estimator)().get_params(deep=False)
     named = {
@@ -180,11 +164,10 @@ def path_code(
     falling: bool = False,
     scoring: str | None = None,
 ) -> str:
-    """Lines that make the path of ``model`` over ``param`` on the grid of ``n`` values that the
-    data suggest.
+    """Lines that compute the path of ``model`` over ``param`` on a grid of ``n`` values.
 
-    Arguments are expressions; ``X`` a stack or a design, whose training rows the grid is scaled by.
-    ``falling`` solves the largest value first. ``scoring``: the name of a score other than the
+    Arguments are expressions; ``X`` is a stack or a design, whose training rows scale the grid.
+    ``falling`` solves the largest value first. ``scoring`` is the name of a score other than the
     estimator's own.
     """
     order = "[::-1]  # the largest first: each starts the next" if falling else ""

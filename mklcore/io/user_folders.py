@@ -1,13 +1,10 @@
-"""Whether a folder belongs to this account alone, so that what is in it can be trusted because of
-its place.
+"""Folders that belong to the user's account alone, and files that are written whole or not at all.
 
-Compiled functions are unpickled by numba and kept work is read as ours: a file that another account
-of the same machine put there would be code, or words, of a stranger. Owner and mode are looked at
-along the whole path, because an account that may write in a folder may also put another one in the
-place of those below it.
+numba unpickles compiled functions, and saved work is read as ours: a file that another account of
+the same machine put there could be a stranger's code or words. Owner and mode are checked along the
+whole path, because an account that may write in a folder may also replace the folders below it.
 
-Files are written and read here, too, where they have to survive a full disk, a killed process and a
-planted link.
+Files are written and read so that they survive a full disk, a killed process and a planted link.
 """
 
 from __future__ import annotations
@@ -28,12 +25,11 @@ LINKS = 40  # symbolic links that are followed, as the system itself does
 
 
 def why_not_own(folder: Path, *, named: bool = False) -> str:
-    """Return why others could put files into a folder, which need not exist yet; "" where nobody
-    can but this account.
+    """Why others could put files into a folder, which need not exist yet; "" where nobody else can.
 
-    ``named``: a person has named this folder, so links on the way are followed and a group may
-    share it. Otherwise no link is followed but those that the system's own account has made. Where
-    the system knows no owners (Windows) nothing is said.
+    ``named``: a person has named this folder, so that links on the path are followed and a group
+    may share it. Otherwise only links of the system's own account are followed. On systems without
+    owners (Windows) the answer is always "".
     """
     if not hasattr(os, "getuid"):
         return ""
@@ -46,7 +42,7 @@ def why_not_own(folder: Path, *, named: bool = False) -> str:
             except FileNotFoundError:  # it will be made in a folder that passed
                 return ""
             except OSError as error:
-                return f"{part} cannot be looked at ({error.strerror})"
+                return f"{part} cannot be examined ({error.strerror})"
             if stat.S_ISLNK(found.st_mode) and found.st_uid == SYSTEM:
                 place = Path(os.path.realpath(part)) / place.relative_to(part)
                 break
@@ -70,19 +66,17 @@ def _why_not(part: Path, found: os.stat_result, writers: int, is_last: bool) -> 
 
 
 def own_folder(folder: Path, *, named: bool = False) -> str:
-    """Make a folder that only this account may enter, unless it is there; return why it cannot be
-    used, "" where it can.
-    """
+    """Make a folder that only this account may enter; return why it cannot be used, or ""."""
     why = why_not_own(folder, named=named) or _not_made(folder)
-    # somebody was faster, where all may make folders
+    # Where all accounts may make folders, another one may have been faster.
     return why or why_not_own(folder, named=named)
 
 
 def _not_made(folder: Path) -> str:
-    """Make a folder unless it is there; return why it takes no files, "" where it does.
+    """Make a folder unless it exists; return why it takes no files, "" where it does.
 
-    A file is made in it and removed again: permissions alone do not tell of a disk without room for
-    one more file.
+    A file is made in it and removed again, because permissions alone do not show whether the disk
+    has room for one more file.
     """
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -93,10 +87,9 @@ def _not_made(folder: Path) -> str:
         trial.open("xb").close()
         trial.unlink()
     except PermissionError as error:
-        return (
-            f"{folder} "
-            f"{'belongs to another account' if _is_foreign(folder) else f'takes no files ({error.strerror})'}"
-        )
+        if _is_foreign(folder):
+            return f"{folder} belongs to another account"
+        return f"{folder} takes no files ({error.strerror})"
     except OSError as error:
         return f"{folder} takes no files ({error.strerror})"
     return ""
@@ -105,28 +98,27 @@ def _not_made(folder: Path) -> str:
 def own_or_temporary(
     folder: Path, name: str, part: str, *, trust: Literal["", "named", "sources"] = ""
 ) -> tuple[Path | None, str]:
-    """Return a folder that only this account can write, and a sentence where it is not the one that
-    was asked for.
+    """A folder that only this account can write, and a sentence if it is not the requested one.
 
     Parameters
     ----------
     folder : Path
-        Folder to use. One start with ``sudo`` is enough to leave it to another account.
+        Folder to use. A single start with ``sudo`` can leave it to another account.
     name : str
         Name of the folder in the temporary directory that is used instead.
     part : str
         Name of the folder inside of either that is returned.
     trust : {"", "named", "sources"}, default ""
-        Why less is asked of the folder: a person has named it, as for ``why_not_own``, or whoever
-        writes in it may write the sources beside it as well.
+        Why fewer conditions apply: a person has named the folder, as in ``why_not_own``, or
+        everybody who may write in it may also write the sources beside it.
 
     Returns
     -------
     place : Path or None
         Folder to use; None where the temporary directory has none either.
     sentence : str
-        Why another folder is used, which one, and the command that repairs the first; "" where it
-        is used itself.
+        Why another folder is used, which one, and the command that repairs the first; "" where the
+        requested one is used.
     """
     for place in (folder, folder / part):
         why = _not_made(place) if trust == "sources" else own_folder(place, named=trust == "named")
@@ -134,17 +126,15 @@ def own_or_temporary(
             break
     else:
         return folder / part, ""
-    mends = _repair(place)
+    repair = _repair(place)
     other = temporary_folder(name)
     if other is not None and not own_folder(other) and not own_folder(other / part):
-        return other / part, f"{why}. {other} is used instead. {mends}"
-    return None, f"{why}. {mends}"
+        return other / part, f"{why}. {other} is used instead. {repair}"
+    return None, f"{why}. {repair}"
 
 
 def temporary_folder(name: str) -> Path | None:
-    """Return the folder of this account in the temporary directory; None where there is no such
-    directory.
-    """
+    """The folder of this account in the temporary directory; None without such a directory."""
     account = os.getuid() if hasattr(os, "getuid") else "own"
     with suppress(OSError):
         return Path(os.path.realpath(tempfile.gettempdir())) / f"{name}-{account}"
@@ -156,9 +146,7 @@ def _is_foreign(folder: Path) -> bool:
 
 
 def _repair(folder: Path) -> str:
-    """Return what a person can do about a folder that cannot be used, with the command where one is
-    safe to give.
-    """
+    """What a person can do about a folder that cannot be used, with a command if one is safe."""
     found = next(
         (part for part in (folder, *folder.parents) if part.exists() or part.is_symlink()), folder
     )
@@ -176,9 +164,9 @@ def _repair(folder: Path) -> str:
 
 
 def write_whole(place: Path, write: Callable[[IO[bytes]], object], mode: int = 0o666) -> None:
-    """Write a file beside its place, and put it there when every byte is on the disk.
+    """Write a file beside its place, and move it there when every byte is on the disk.
 
-    A failure raises what it is and leaves what was there before; a process that is killed leaves a
+    A failure raises its error and leaves the old file unchanged. A process that is killed leaves a
     file beside it, which the next call for the same place removes. A link at the place is replaced
     and never followed.
 
@@ -189,7 +177,7 @@ def write_whole(place: Path, write: Callable[[IO[bytes]], object], mode: int = 0
     write : callable
         Called as ``write(file)`` with the file that is open for writing bytes.
     mode : int, default 0o666
-        Permissions of the file, less those that the account's mask takes away.
+        Permissions of the file, less those that the account's mask removes.
     """
     remove_left_behind(place.parent, place.name)
     part = _beside(place)
@@ -209,9 +197,9 @@ def write_whole(place: Path, write: Callable[[IO[bytes]], object], mode: int = 0
 
 
 def read_whole(place: Path, most_bytes: int) -> bytes:
-    """Return the bytes of a file.
+    """The bytes of a file.
 
-    OSError for what is no file, as a link, and for more than ``most_bytes``.
+    OSError for anything that is no file, such as a link, and for more than ``most_bytes``.
     """
     flags = (
         os.O_RDONLY
@@ -238,12 +226,12 @@ PART = re.compile(r"\.(.+)\.(\d+)\.\d+\.part", re.DOTALL)
 
 
 def _beside(place: Path) -> Path:
-    """Return the file in which this thread writes what belongs at ``place``."""
+    """The file in which this thread writes what will be moved to ``place``."""
     return place.with_name(f".{place.name}.{os.getpid()}.{threading.get_ident()}.part")
 
 
 def remove_left_behind(folder: Path, name: str = "") -> None:
-    """Remove what processes that have ended left of the file ``name``, or of any file, in a folder."""
+    """Remove what ended processes left in a folder of the file ``name``, or of any file."""
     with suppress(OSError):
         for file in folder.iterdir():
             part = PART.fullmatch(file.name)
@@ -252,9 +240,7 @@ def remove_left_behind(folder: Path, name: str = "") -> None:
 
 
 def _has_ended(number: int, file: Path) -> bool:
-    """Tell whether the process of this number that began ``file`` has ended; its number may be
-    another's by now.
-    """
+    """Whether the process that began ``file`` has ended; its number may be used again."""
     try:
         import psutil  # not at start-up; it comes with the app
     except ImportError:

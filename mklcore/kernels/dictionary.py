@@ -18,8 +18,8 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from mklcore.arrays import Array, one_blas_thread
+from mklcore.data.column_groups import measured_columns, wavelengths, with_bands
 from mklcore.data.dataset import Dataset, joined, listed
-from mklcore.data.grouping import measured_columns, wavelengths, with_bands
 from mklcore.data.sequences import as_strings, letters
 from mklcore.errors import KernelError, ParameterError, check_cancelled
 from mklcore.kernels.fills import exponential_sums, finish_block, mirror, write_exponential

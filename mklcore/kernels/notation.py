@@ -28,8 +28,8 @@ from typing import Any
 
 import numpy as np
 
+from mklcore.data.column_groups import NUMBERS, read_numbers, write_numbers
 from mklcore.data.dataset import Groups, counted, listed
-from mklcore.data.grouping import NUMBERS, read_numbers, write_numbers
 from mklcore.errors import DataError, KernelError
 from mklcore.kernels.dictionary import BAND_KERNELS, KernelDictionary
 from mklcore.kernels.functions import (

@@ -458,13 +458,15 @@ def fit_sum(
 _CUT = 1e-14  # of the largest eigenvalue: directions below it are rounding
 
 
-def root_of(scatter: Array) -> tuple[Array, Array]:
-    """A table (D + 1, D) and a target (D + 1,) whose squares and products are ``scatter`` (D + 1, D
-    + 1).
+def on_root(stack: Features, scatter: Array) -> tuple[Features, Array]:
+    """Features and a target on D + 1 rows with the squares and products ``scatter``.
+
+    Squared loss on them has the same solutions as on the rows of the (D + 1, D + 1) ``scatter``.
     """
     values, vectors = np.linalg.eigh(scatter)
     root = np.sqrt(np.where(values > _CUT * values[-1], values, 0.0))[:, None] * vectors.T
-    return np.ascontiguousarray(root[:, :-1]), np.ascontiguousarray(root[:, -1])
+    features: Any = stack  # a root is in double precision, which features need not be
+    return replace(features, table=np.ascontiguousarray(root[:, :-1])), root[:, -1].copy()
 
 
 def scatter_of(stack: Features, y: Array, w: Array, centred: bool) -> Array:
@@ -487,9 +489,8 @@ def from_sums(task: Problem, *, tol: float, warm: WarmStart | None = None) -> Wa
     stack: Any = task.K.source
     C: Array = np.broadcast_to(np.asarray(task.C, dtype=np.float64), task.y.shape)
     cost = float(C.mean())
-    table, target = root_of(scatter_of(stack, task.y, C / cost, task.fit_intercept))
-    few = CachedOperator(replace(stack, table=table))
-    alone = replace(task, K=few, y=target, C=cost, fit_intercept=False)
+    root, target = on_root(stack, scatter_of(stack, task.y, C / cost, task.fit_intercept))
+    alone = replace(task, K=CachedOperator(root), y=target, C=cost, fit_intercept=False)
     start = None if warm is None else WarmStart(warm.weights, np.zeros(target.size), cost)
     method = Newton if task.order < np.inf else Reweighting
     fit = run(method(alone, tol=0.1 * tol, warm=start), tol=0.1 * tol, max_iter=500)

@@ -9,8 +9,8 @@ import pandas as pd
 import streamlit as st
 
 from mklcore.answer.terms import kernels_by_columns
+from mklcore.data.column_groups import write_numbers
 from mklcore.data.dataset import Dataset, Groups, counted, joined
-from mklcore.data.grouping import write_numbers
 from mklcore.errors import KernelError, ParameterError
 from mklcore.kernels.functions import KERNELS, MAX_DEGREE, Composed, KernelEntry, KernelSpec
 from mklcore.kernels.grams import (

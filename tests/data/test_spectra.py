@@ -8,14 +8,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from mklcore.data.dataset import Dataset
-from mklcore.data.grouping import (
+from mklcore.data.column_groups import (
     measured_columns,
     standardise_spectra,
     wavelengths,
     with_bands,
     with_second_differences,
 )
+from mklcore.data.dataset import Dataset
 from mklcore.errors import DataError, ParameterError
 from mklcore.kernels.dictionary import BAND_KERNELS, KernelDictionary
 from mklcore.kernels.functions import Polynomial

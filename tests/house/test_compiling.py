@@ -20,8 +20,8 @@ import pytest
 from numba.misc import appdirs
 
 from mklcore._numba import cache, warmup
-from mklcore.io import private_folders
-from mklcore.io.private_folders import own_folder, why_not_own
+from mklcore.io import user_folders
+from mklcore.io.user_folders import own_folder, why_not_own
 from pages.shared.session import table_files
 from pages.shared.work import compiling
 from pages.shared.work.compiling import Preparation
@@ -97,8 +97,8 @@ def planted(folder, monkeypatch, how):
     if how == "link":
         (folder.parent / "elsewhere").mkdir()
         folder.symlink_to(folder.parent / "elsewhere")
-        if os.getuid() == private_folders.SYSTEM:  # whose links are followed
-            monkeypatch.setattr(private_folders, "SYSTEM", -1)
+        if os.getuid() == user_folders.SYSTEM:  # whose links are followed
+            monkeypatch.setattr(user_folders, "SYSTEM", -1)
         return "is a symbolic link"
     folder.mkdir()
     if how == "mode":
@@ -150,7 +150,7 @@ def test_a_folder_that_takes_no_files_is_left_for_one_that_does_and_its_repair_i
     fresh, monkeypatch, number, said
 ):
     monkeypatch.setattr(Path, "open", failing(number, fresh / "cache"))
-    monkeypatch.setattr(private_folders, "_is_foreign", lambda folder: number == errno.EACCES)
+    monkeypatch.setattr(user_folders, "_is_foreign", lambda folder: number == errno.EACCES)
     mends = "sudo chown -R" if number == errno.EACCES else "Free some room"
     with pytest.warns(
         RuntimeWarning,

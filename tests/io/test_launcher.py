@@ -28,8 +28,8 @@ serve = launcher._serve
 
 
 @pytest.fixture(autouse=True)
-def nothing_handed(monkeypatch):
-    monkeypatch.setattr(launcher, "_handed", {})
+def nothing_waiting(monkeypatch):
+    monkeypatch.setattr(launcher, "_waiting", {})
     monkeypatch.setattr(
         launcher, "_serve", lambda script, port, opens: served.append((script, port, opens)) or 0
     )

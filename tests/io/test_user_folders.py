@@ -8,8 +8,8 @@ import threading
 
 import pytest
 
-from mklcore.io import private_folders
-from mklcore.io.private_folders import read_whole, write_whole
+from mklcore.io import user_folders
+from mklcore.io.user_folders import read_whole, write_whole
 from tests.helpers.every import every
 from tests.helpers.faults import refusing
 
@@ -24,7 +24,7 @@ def test_a_write_that_fails_leaves_what_was_there_and_nothing_beside_it(
     place = tmp_path / "model"
     write_whole(place, lambda file: file.write(OLD))
     with monkeypatch.context() as patch:
-        patch.setattr(private_folders.os, name, refusing(errno.ENOSPC))
+        patch.setattr(user_folders.os, name, refusing(errno.ENOSPC))
         with pytest.raises(OSError, match="No space left"):
             write_whole(place, lambda file: file.write(NEW))
     assert place.read_bytes() == OLD
@@ -36,7 +36,7 @@ def test_what_a_killed_process_left_is_removed_by_the_next_and_what_others_write
 ):
     place = tmp_path / "model.mkl"
     script = (
-        "import sys, time; from pathlib import Path; from mklcore.io.private_folders "
+        "import sys, time; from pathlib import Path; from mklcore.io.user_folders "
         "import write_whole\nwrite_whole(Path(sys.argv[1]), lambda file: (print('begun', "
         "flush=True), time.sleep(60)))"
     )
@@ -84,6 +84,6 @@ def test_no_more_is_read_than_asked_for_and_no_less_than_there_is(tmp_path, monk
         with pytest.raises(OSError, match="is no file"):
             read_whole(tmp_path / "pipe", 100)
     size = os.stat_result([0o100600, *[0] * 5, len(NEW) + 1, *[0] * 3])
-    monkeypatch.setattr(private_folders.os, "fstat", lambda number: size)
+    monkeypatch.setattr(user_folders.os, "fstat", lambda number: size)
     with pytest.raises(OSError, match="gave 11 of its 12 bytes"):
         read_whole(place, 100)

@@ -8,9 +8,15 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from mklcore.data.column_groups import (
+    read_groups,
+    read_numbers,
+    regrouped,
+    write_groups,
+    write_numbers,
+)
 from mklcore.data.columns import repairs_of
 from mklcore.data.dataset import Dataset, three_way_split
-from mklcore.data.grouping import read_groups, read_numbers, regrouped, write_groups, write_numbers
 from mklcore.data.reading import describe_table, read_table
 from mklcore.errors import DataError, MKLError, ParameterError
 from pages.shared.export import saved

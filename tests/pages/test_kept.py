@@ -12,12 +12,13 @@ import numpy as np
 import pytest
 
 from mklcore.errors import DataError
-from mklcore.io import private_folders
+from mklcore.io import user_folders
 from mklcore.io.models import load_model
 from pages.shared import private_streamlit
 from pages.shared.export import saved
 from pages.shared.export.saved import Screen
 from pages.shared.session import state, table_files
+from pages.shared.session.parameters import upload_name
 from pages.shared.session.state import Upload
 from pages.shared.work import work
 from tests.helpers.every import every
@@ -25,7 +26,7 @@ from tests.helpers.faults import refusing
 from tests.helpers.pages import go, memory, open_app, press, quiet, table, upload, words
 
 TABLE = table(seed=5)
-LINK = {"data": saved.fingerprint(TABLE), "seed": "4"}
+LINK = {"data": upload_name(TABLE), "seed": "4"}
 GOOD = saved.write(Screen("explore", LINK, "cars.csv", TABLE, "lin@1;"))
 
 
@@ -178,7 +179,7 @@ def test_the_table_that_was_used_longest_ago_goes_and_is_named(home, monkeypatch
     for seed, title in enumerate(("old.csv", "used.csv", "new.csv")):
         app = upload(open_app(), table(seed=seed), title)
         if seed == 1:
-            open_app(data=saved.fingerprint(table(seed=0)))  # the older one is used once more
+            open_app(data=upload_name(table(seed=0)))  # the older one is used once more
     left = {saved._title(file) for file in saved.TABLES.files()}
     assert left == {"old.csv", "new.csv"}
     assert r"used\.csv, used longest ago, made room" in words(app)
@@ -209,7 +210,7 @@ def test_a_full_disk_costs_no_kept_table_and_its_person_is_told(home, monkeypatc
         kept_tables.keep(f"{seed:064x}.mklx", GOOD)
     before = kept_in(home)
     with monkeypatch.context() as patch:
-        patch.setattr(private_folders.os, "fsync", refusing(errno.ENOSPC))
+        patch.setattr(user_folders.os, "fsync", refusing(errno.ENOSPC))
         app = upload(open_app(), TABLE)
         assert words(app).count("The disk is full: this table lives as long as this tab.") == 2
         assert "after a restart" not in words(app)
@@ -256,11 +257,11 @@ def test_a_folder_of_another_account_is_left_for_a_temporary_one_and_its_repair_
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
     (tmp_path / "temporary").mkdir()
     monkeypatch.setenv("HOME", str(tmp_path))
-    made = private_folders._not_made
+    made = user_folders._not_made
     taken = lambda folder: "it is another's" if folder == home else made(folder)  # noqa: E731
     home.mkdir()
-    monkeypatch.setattr(private_folders, "_not_made", taken)
-    monkeypatch.setattr(private_folders, "_is_foreign", lambda folder: True)
+    monkeypatch.setattr(user_folders, "_not_made", taken)
+    monkeypatch.setattr(user_folders, "_is_foreign", lambda folder: True)
     said = words(upload(open_app(), TABLE)).replace("\\", "")
     assert f"sudo chown -R $(id -un) {home}" in said
     (name,) = kept_in(tmp_path / "temporary")

@@ -6,11 +6,12 @@ import pytest
 
 from pages.shared import private_streamlit
 from pages.shared.export import saved
+from pages.shared.session.parameters import upload_name
 from tests.helpers.every import every
 from tests.helpers.pages import go, memory, open_app, press, quiet, table, upload, words
 
 TABLE = table(seed=5)
-LINK = {"data": saved.fingerprint(TABLE), "seed": "4"}
+LINK = {"data": upload_name(TABLE), "seed": "4"}
 
 
 @pytest.fixture

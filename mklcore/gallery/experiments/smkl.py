@@ -34,14 +34,14 @@ from sklearn.cross_decomposition import PLSRegression
 from sklearn.model_selection import GridSearchCV, KFold, train_test_split
 
 from mklcore.arrays import Array, Indices, Labels
-from mklcore.data.dataset import Dataset
-from mklcore.data.grouping import (
+from mklcore.data.column_groups import (
     spectral_columns,
     standardise_spectra,
     wavelengths,
     with_bands,
     with_second_differences,
 )
+from mklcore.data.dataset import Dataset
 from mklcore.data.reading import read_table
 from mklcore.data.synthetic import make_spectra
 from mklcore.errors import DataError, suppress_convergence_warnings

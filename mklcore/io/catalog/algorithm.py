@@ -1,6 +1,6 @@
-"""What a method is to a person: its paths, controls, presets, formula and words.
+"""How a method is presented: its paths, controls, presets, formula and descriptions.
 
-``registry`` lists all of them.
+``registry`` lists all methods.
 """
 
 from __future__ import annotations
@@ -19,9 +19,7 @@ NOVELTY = "novelty"
 
 
 class Live(Sequence[Any]):
-    """A tuple that is made anew whenever it is looked at: what the registries hold now, not when
-    this was written.
-    """
+    """A tuple that is computed on every access, so that it always agrees with the registries."""
 
     def __init__(self, make: Callable[[], Sequence[Any]]) -> None:
         self._make = make
@@ -33,13 +31,13 @@ class Live(Sequence[Any]):
         return len(self._make())
 
     def __iter__(self) -> Iterator[Any]:
-        # once, and not once for every place: a page walks through controls a hundred times
+        # Computed once, and not for every index: a page iterates over controls a hundred times.
         return iter(self._make())
 
 
 @dataclass(frozen=True)
 class Control:
-    """One parameter as a person moves it.
+    """One parameter as a person changes it.
 
     ``kind`` is "choice", "log" (positive, on a log scale), "p" (1 .. infinity), "integer" or
     "flag"; ``help`` says what moving it does to the picture; ``tasks`` are the kinds of data for
@@ -63,8 +61,9 @@ class Control:
 
 @dataclass(frozen=True)
 class Preset:
-    """A named state of an algorithm's controls: what it is called, what it shows, ``settings`` by
-    name, the path to draw.
+    """A named state of an algorithm's controls.
+
+    ``help`` describes what it shows, ``settings`` are values by name, ``path`` is the path to draw.
     """
 
     label: str
@@ -76,9 +75,7 @@ class Preset:
 
 @dataclass(frozen=True)
 class Variant:
-    """What is solved, what to look for and what it cannot tell where the control ``name`` has the
-    value ``value``.
-    """
+    """The problem and its description where the control ``name`` has the value ``value``."""
 
     name: str
     value: Any
@@ -89,8 +86,9 @@ class Variant:
 
 @dataclass(frozen=True)
 class PathParameter:
-    """A parameter along which a path is drawn: its key ("C", "lam", "p" or "s"), the estimator's
-    name for it, its words.
+    """A parameter along which a path is drawn.
+
+    ``key`` is "C", "lam", "p" or "s", ``attribute`` the parameter of the estimator.
     """
 
     key: str
@@ -101,7 +99,7 @@ class PathParameter:
 
 @dataclass(frozen=True)
 class Algorithm:
-    """One method: two estimators, its paths and controls, and what to tell about it.
+    """One method: its estimators, paths, controls and description.
 
     Formulas are LaTeX.
 
@@ -138,11 +136,11 @@ class Algorithm:
     offered_for: tuple[str, ...] = (*EVERY_TASK, NOVELTY)
 
     def __hash__(self) -> int:
-        return hash(self.key)  # the usual one asks for the classes
+        return hash(self.key)  # the hash of all fields would import the classes
 
     @property
     def path_params(self) -> tuple[str, ...]:
-        """Keys of the parameters a path may run along."""
+        """Keys of the parameters that a path may follow."""
         return tuple(path.key for path in self.paths)
 
     def path(self, key: str) -> PathParameter:
@@ -155,43 +153,39 @@ class Algorithm:
         )
 
     def fits(self, task: str) -> bool:
-        """Whether the method can learn ``task``: all but a few need a target."""
+        """Whether the method can learn ``task``: most methods need a target."""
         return task != NOVELTY or vars(self)["novelty"] is not None
 
     def is_offered(self, task: str, chosen: str = "") -> bool:
-        """Whether a list of methods for ``task`` shows it; the ``chosen`` one, by its key, is
-        always shown.
-        """
+        """Whether a list of methods for ``task`` shows it, as it does for the ``chosen`` key."""
         return self.key == chosen or (self.fits(task) and task in self.offered_for)
 
     def words_for(self, values: Mapping[str, Any], task: str = "") -> Algorithm | Variant:
-        """Whose formula and words hold for ``task`` and these ``values`` of the controls: a
-        variant's, or the algorithm's own.
+        """The formula and description for ``task`` and these ``values`` of the controls.
+
+        They are those of a variant, or of the algorithm.
         """
-        found = next((one for one in self.variants if values.get(one.name) == one.value), self)
+        described = next((one for one in self.variants if values.get(one.name) == one.value), self)
         if task == NOVELTY and self.novelty_words is not None:
-            return replace(self.novelty_words, formula=_without_target(found.formula))
-        return found
+            return replace(self.novelty_words, formula=_without_target(described.formula))
+        return described
 
     def shown(self, task: str, path: str, values: Mapping[str, Any]) -> tuple[Control, ...]:
-        """The controls that act for ``task`` on a path over ``path``, given the ``values`` of the
-        others by name.
+        """The controls that act for ``task`` on a path over ``path``.
+
+        ``values`` are those of the other controls, by name.
         """
         attribute = self.path(path).attribute
-        return tuple(
-            control
-            for control in self.controls
-            if task in control.tasks
-            and control.name != attribute
-            and (not control.paths or path in control.paths)
-            and (control.when is None or values.get(control.when[0]) in control.when[1])
-        )
+        shown = list[Control]()
+        for control in self.controls:
+            on_path = not control.paths or path in control.paths
+            acts = control.when is None or values.get(control.when[0]) in control.when[1]
+            if task in control.tasks and control.name != attribute and on_path and acts:
+                shown.append(control)
+        return tuple(shown)
 
     def kind(self, task: str) -> Any:
-        """The class of estimators for ``task``.
-
-        ParameterError where it needs a target and there is none.
-        """
+        """The class of estimators for ``task``; ParameterError without the target that it needs."""
         if not self.fits(task):
             raise ParameterError(
                 f"{self.label} needs a target, and this table has none. Choose a target or "
@@ -218,7 +212,7 @@ class Algorithm:
 
 
 class _Imported:
-    """An attribute that may be given as the place of a class, and is the class where it is read."""
+    """An attribute that may be given as the place of a class, which is imported on access."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -234,16 +228,17 @@ class _Imported:
         vars(owner)[self._name] = given
 
 
-# after the dataclass, which would take them for usual values
+# Set after the dataclass is made, which would take these for default values.
 for _name in ("classifier", "regressor", "novelty"):
     setattr(Algorithm, _name, _Imported(_name))
 
 
 def _with_loss(parameters: dict[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
-    """The loss as an object where it has numbers that are no parameters of the estimator."""
+    """The loss as an object, if it has numbers that are no parameters of the estimator."""
     kind: Any = LOSSES.get(str(parameters.get("loss")))
-    own = [] if kind is None else [field.name for field in fields(kind) if field.name not in known]
-    given = {name: parameters[name] for name in own if name in parameters}
+    numbers = () if kind is None else fields(kind)
+    names = [field.name for field in numbers if field.name not in known]
+    given = {name: parameters[name] for name in names if name in parameters}
     return parameters | {"loss": kind(**given)} if given else parameters
 
 

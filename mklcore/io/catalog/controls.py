@@ -27,9 +27,7 @@ COLUMN_BASES = ("polynomial",)  # every level a column, so that a hull has finit
 
 
 def penalty(parameters: dict[str, Any], stack: Any, alignment: Any) -> dict[str, Any]:
-    """The penalty object that the control "norm" and those of its numbers ask for, in place of
-    them.
-    """
+    """The penalty object from the control "norm" and the controls of its numbers."""
     kind = PENALTIES[parameters.pop("norm", LpNorm.name)]
     values = {
         name: parameters[name] for name in ("p", *_numbers_of_penalties()) if name in parameters
@@ -52,7 +50,7 @@ def _numbers_of_penalties() -> dict[str, tuple[Parameter, tuple[str, ...]]]:
 def _by_name(
     numbers: Mapping[str, Sequence[Parameter]],
 ) -> dict[str, tuple[Parameter, tuple[str, ...]]]:
-    """Every number by its name, as its first owner has it, with all owners."""
+    """Every number by its name, with the parameter of its first owner and all owners."""
     found: dict[str, tuple[Parameter, tuple[str, ...]]] = {}
     for owner, parameters in numbers.items():
         for parameter in parameters:
@@ -63,7 +61,7 @@ def _by_name(
 
 def _control_of(number: Parameter, **more: Any) -> Control:
     """The control of a number that a loss or a penalty has."""
-    own = (
+    return Control(
         number.name,
         number.label,
         number.kind,
@@ -71,8 +69,8 @@ def _control_of(number: Parameter, **more: Any) -> Control:
         number.help,
         number.low,
         number.high,
+        **more,
     )
-    return Control(*own, **more)
 
 
 def of_losses() -> tuple[Control, ...]:
@@ -88,11 +86,9 @@ def of_losses() -> tuple[Control, ...]:
     )
 
 
-def of_machine(*own: Control) -> tuple[Control, ...]:
-    """The controls of a machine on kernels whose weights are no part of its problem, with those of
-    how they are found.
-    """
-    return LOSS_CLASS, LOSS_REAL, C, *of_losses(), *own, INTERCEPT, TOL, MAX_ITER
+def of_machine(*weights: Control) -> tuple[Control, ...]:
+    """The controls of a machine on kernels, and those of how its kernel weights are found."""
+    return LOSS_CLASS, LOSS_REAL, C, *of_losses(), *weights, INTERCEPT, TOL, MAX_ITER
 
 
 def of_penalties() -> tuple[Control, ...]:
@@ -132,7 +128,7 @@ def norm() -> Control:
 
 
 def _variants() -> tuple[Variant, ...]:
-    """Formula and words of every penalty that has some of its own."""
+    """Formula and description of every penalty that has its own."""
     kinds = [PENALTIES[name] for name in norms() if PENALTIES[name].look_for]
     start = {kind: r",\theta\ge 0" if r"\theta" in kind.problem else "" for kind in kinds}
     return tuple(
@@ -148,7 +144,7 @@ def _variants() -> tuple[Variant, ...]:
 
 
 def candidates(parameters: dict[str, Any], stack: Any, alignment: Any) -> dict[str, Any]:
-    """0 candidates stand for all of them."""
+    """0 candidates mean all of them."""
     if parameters.get("n_candidates") == 0:
         parameters["n_candidates"] = None
     return parameters
@@ -177,9 +173,7 @@ SHAPES = {
 
 
 def hull(parameters: dict[str, Any], stack: Any, alignment: Any) -> dict[str, Any]:
-    """The basis from its key, the number of its "levels" and its shape; "auto" leaves a choice to
-    the library.
-    """
+    """The basis from its key, its number of "levels" and its shape; "auto" keeps the default."""
     shapes = {control: parameters.pop(control, "auto") for _, control in SHAPES.values()}
     key = parameters.get("basis")
     levels = parameters.pop("levels", None)
@@ -327,7 +321,8 @@ NOVELTY_WORDS = Variant(
 STEPS_VARIANT = Variant(
     "criterion",
     "empirical",
-    r"\min_f\;\tfrac1n\sum_i V\big(y_i,f(x_i)\big),\qquad f\leftarrow f+\text{a step along the steepest kernel},\qquad "
+    r"\min_f\;\tfrac1n\sum_i V\big(y_i,f(x_i)\big),"
+    r"\qquad f\leftarrow f+\text{a step along the steepest kernel},\qquad "
     r"V=\tfrac12(y-f)^2\text{ for squared loss}",
     (
         "How the training error falls step by step, and after how many steps the validation "
@@ -380,7 +375,8 @@ MARGIN_VARIANTS = (
     Variant(
         "rule",
         "margin",
-        r"\mu_m\propto g^\top YK_mYg,\qquad g=\arg\min_g\;(1-\lambda)\,g^\top Y\sum_m K_m\,Yg+\lambda\|g\|^2,\quad "
+        r"\mu_m\propto g^\top YK_mYg,\qquad g=\arg\min_g\;(1-\lambda)\,g^\top Y\sum_m K_m"
+        r"\,Yg+\lambda\|g\|^2,\quad "
         r"g\ge 0,\;"
         r"\sum_{y_i=+1}g_i=\sum_{y_i=-1}g_i=1",
         (

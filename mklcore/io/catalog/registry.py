@@ -46,7 +46,8 @@ ESTIMATORS: dict[str, Algorithm] = {
                     controls.MAX_ITER,
                 )
             ),
-            r"\min_{w,b,\theta\ge 0}\; C\sum_i V\big(y_i,f(x_i)\big)+\tfrac12\sum_m\frac{\|w_m\|^2}{\theta_m},"
+            r"\min_{w,b,\theta\ge 0}\; C\sum_i V\big(y_i,f(x_i)\big)+\tfrac12\sum_m\frac{\|w_m"
+            r"\|^2}{\theta_m},"
             r"\qquad \|\theta\|_p\le 1",
             (
                 "At p = 1 few kernels carry the weight; as p grows the weight spreads. Watch "
@@ -188,7 +189,8 @@ ESTIMATORS: dict[str, Algorithm] = {
                 controls.MEAN_CLASS,
                 controls.MEAN_REAL,
             ),
-            r"\min_f\;\tfrac1n\sum_i V\big(y_i,f(x_i)\big)+\lambda\|f\|^2,\qquad \text{at most } s \text{ kernels}",
+            r"\min_f\;\tfrac1n\sum_i V\big(y_i,f(x_i)\big)+\lambda\|f\|^2,"
+            r"\qquad \text{at most } s \text{ kernels}",
             (
                 "The order in which kernels enter, and the size s after which the validation "
                 "score no longer rises."
@@ -253,7 +255,8 @@ ESTIMATORS: dict[str, Algorithm] = {
                 controls.MEAN_CLASS,
                 controls.MEAN_REAL,
             ),
-            r"\min_f\;\tfrac1n\sum_i\big(y_i-f(x_i)\big)^2+\lambda\|f\|^2,\qquad \text{at most } s \text{ kernels}",
+            r"\min_f\;\tfrac1n\sum_i\big(y_i-f(x_i)\big)^2+\lambda\|f\|^2,"
+            r"\qquad \text{at most } s \text{ kernels}",
             (
                 "Which sizes s are proven, and whether the kernels of one size are all among "
                 "those of the next: where they are not, no method that adds kernel by kernel "
@@ -641,7 +644,8 @@ ESTIMATORS: dict[str, Algorithm] = {
                     ),
                 )
             ),
-            r"\min_m\;\min_{w,b}\; C\sum_i V\big(y_i,f(x_i)\big)+\tfrac12\|w\|^2,\qquad f=\langle w,\psi_m\rangle+b",
+            r"\min_m\;\min_{w,b}\; C\sum_i V\big(y_i,f(x_i)\big)+\tfrac12\|w\|^2,"
+            r"\qquad f=\langle w,\psi_m\rangle+b",
             (
                 "Where the kernel changes along the path, and how far the score stays below "
                 "that of a weighting."
@@ -681,8 +685,10 @@ ESTIMATORS: dict[str, Algorithm] = {
                     ),
                 )
             ),
-            r"\mu=\operatorname{argmax}_{\mu\ge 0}\frac{\langle\sum_m\mu_m K_m,\;yy^\top\rangle}{\|\sum_m\mu_m K_m\|_F}"
-            r",\qquad \min_{w,b}\; C\sum_i V\big(y_i,f(x_i)\big)+\tfrac12\sum_m\frac{\|w_m\|^2}{\mu_m}",
+            r"\mu=\operatorname{argmax}_{\mu\ge 0}"
+            r"\frac{\langle\sum_m\mu_m K_m,\;yy^\top\rangle}{\|\sum_m\mu_m K_m\|_F}"
+            r",\qquad \min_{w,b}\; C\sum_i V\big(y_i,f(x_i)\big)+\tfrac12\sum_m\frac{\|w_m"
+            r"\|^2}{\mu_m}",
             (
                 "How close the score comes to that of a joint problem at a small part of its "
                 "price. The weights are the same all along the path: C moves the machine "

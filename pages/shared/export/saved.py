@@ -30,7 +30,7 @@ import streamlit as st
 from cachetools import TTLCache
 
 from mklcore.answer.verdict import ColumnEffect
-from mklcore.data.packed import bounded_json
+from mklcore.data.bounds import bounded_json
 from mklcore.data.samples import SAMPLES
 from mklcore.errors import DataError
 from mklcore.figures.hulls import HullLayout
@@ -41,7 +41,7 @@ from mklcore.paths.path import Path as Solved
 from pages.shared import private_streamlit
 from pages.shared.private_streamlit import plain
 from pages.shared.session import parameters, state, table_files
-from pages.shared.session.parameters import ANSWER, SEARCH, UPLOAD, Params, TableParams
+from pages.shared.session.parameters import ANSWER, SEARCH, UPLOAD, Params, TableParams, upload_name
 from pages.shared.session.state import Answered, Upload, memory
 from pages.shared.session.table_files import KeptFiles, NotKeptError
 from pages.shared.values import tables
@@ -139,7 +139,7 @@ def read(content: bytes) -> Screen:
         asked = {str(name): str(value) for name, value in dict(text["link"]).items()}
         table = parts.get(TABLE, b"")
         source = asked.get("data", "")
-        if source.startswith(UPLOAD) and source != fingerprint(table):
+        if source.startswith(UPLOAD) and source != upload_name(table):
             raise DamagedError("its table is not the one that was saved: bytes of it changed.")
         return Screen(
             str(text["page"]),
@@ -165,11 +165,6 @@ def read(content: bytes) -> Screen:
             f"This saved screen cannot be opened: {reason} Save it again where it was "
             "made, or drop the table itself."
         ) from error
-
-
-def fingerprint(content: bytes) -> str:
-    """The name of a table among the sources: by its bytes."""
-    return UPLOAD + hashlib.sha256(content).hexdigest()
 
 
 # This session

@@ -159,7 +159,7 @@ def _grouping_lines(params: Params) -> list[str]:
     lines = []
     if params.grouping and not tables.on_stack(params):
         lines += [
-            "from mklcore.data.grouping import regrouped",
+            "from mklcore.data.column_groups import regrouped",
             f"data = regrouped(data, {params.grouping!r})",
         ]
     return lines

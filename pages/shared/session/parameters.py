@@ -1,5 +1,6 @@
 """What a person chose: typed, frozen, read from a link and written into one. No Streamlit."""
 
+import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -7,8 +8,8 @@ from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
 from typing import Any
 
+from mklcore.data.column_groups import GROUPS, NUMBERS
 from mklcore.data.dataset import LARGEST_VALUE
-from mklcore.data.grouping import GROUPS, NUMBERS
 from mklcore.data.samples import SAMPLES
 from mklcore.data.splitting import HOLD_OUT, RANDOM
 from mklcore.figures import style
@@ -728,6 +729,11 @@ def _can_be_sent(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+def upload_name(content: bytes) -> str:
+    """The name of an uploaded table among the sources of data: ``upload:`` and its SHA-256."""
+    return UPLOAD + hashlib.sha256(content).hexdigest()
 
 
 def link_text(params: Params) -> dict[str, str]:

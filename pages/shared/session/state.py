@@ -25,7 +25,14 @@ from mklcore.io.launcher import TABLE
 from mklcore.kernels import stacks
 from mklcore.paths.path import Path
 from pages.shared import private_streamlit
-from pages.shared.session.parameters import ANSWER, BUILDERS, UPLOAD, Params, link_text, read_link
+from pages.shared.session.parameters import (
+    ANSWER,
+    BUILDERS,
+    Params,
+    link_text,
+    read_link,
+    upload_name,
+)
 
 KEY = "memory"
 
@@ -365,11 +372,9 @@ def refusal(file: Any) -> str:
 
 
 def keep_upload(name: str, content: bytes) -> str:
-    """Keep a file in this session and return its name as a source of data: ``upload:`` and its
-    SHA-256.
-    """
+    """Keep a file in this session and return its name as a source of data."""
     uploads = memory().uploads
-    source = UPLOAD + hashlib.sha256(content).hexdigest()
+    source = upload_name(content)
     uploads[source] = Upload(name, content)
     uploads.move_to_end(source)
     while len(uploads) > REMEMBERED_UPLOADS or (

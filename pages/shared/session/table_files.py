@@ -19,7 +19,7 @@ from pathlib import Path
 from platformdirs import user_data_path
 
 from mklcore.io import launcher
-from mklcore.io.private_folders import (
+from mklcore.io.user_folders import (
     own_folder,
     own_or_temporary,
     read_whole,

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from mklcore.data.column_groups import read_numbers
 from mklcore.data.dataset import Dataset, Groups, Split
-from mklcore.data.grouping import read_numbers
 from mklcore.data.samples import SAMPLES
 from mklcore.errors import DataError, KernelError
 from mklcore.kernels import stacks

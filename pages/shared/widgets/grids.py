@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import streamlit as st
 
+from mklcore.data.column_groups import write_groups
 from mklcore.data.columns import Column
 from mklcore.data.dataset import Dataset, Groups
-from mklcore.data.grouping import write_groups
 from mklcore.data.reading import TableSummary
 from mklcore.errors import KernelError, MKLError, ParameterError
 from mklcore.kernels.grams import GramStack
