@@ -48,8 +48,8 @@ def frame_cells(frame: Any) -> Table:
 def _of_other_library(frame: Any) -> Any:
     """A data frame of another library as one of pandas.
 
-    Arrow's protocol is used where it exists, because pandas drops the older one, which works without
-    pyarrow.
+    Arrow's protocol is used where it exists, because pandas drops the older one, which works
+    without pyarrow.
     """
     import pandas as pd  # not at start-up
 

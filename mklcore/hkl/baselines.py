@@ -53,7 +53,7 @@ class FullKernel:
     def __init__(self, design: Design, depth_weight: float = 1.0, scaled: bool = False) -> None:
         check_positive(depth_weight=depth_weight)
         self.design = design
-        self.shares = float(depth_weight) ** (-2.0 * np.arange(design.q + 1))
+        self.shares: Array = np.power(float(depth_weight), -2.0 * np.arange(design.q + 1.0))
         self.gram = design.values.full_gram(self.shares)
         self.size = 1.0
         variance = float(np.trace(self.gram) / design.n - self.gram.mean())

@@ -277,7 +277,8 @@ class _RowSource:
         """Check every row, and draw a sample."""
         drawn: _DrawnRows | None = None
         full = list[tuple[str, Any]]()
-        for block, found in zip(self.blocks, self.each(partial(_sampled, seed, loss)), strict=True):
+        samples = self.each(partial(_sampled, seed, loss))
+        for block, found in zip(self.blocks, samples, strict=True):
             if found is None:
                 continue
             full.append(block)
@@ -324,7 +325,7 @@ def _threads() -> int:
 
 
 def _table_in_memory(source: Any, target: Any) -> Dataset:
-    """The table in a data frame or `Dataset`; DataError where sums over rows cannot learn from it."""
+    """The table in a data frame or `Dataset`; DataError if sums over rows cannot learn from it."""
     if isinstance(source, Dataset):
         data = source
     elif isinstance(target, str):
@@ -551,8 +552,10 @@ def _squares(
 
 def _from_sums(model: Any, stack: Features, y: Array, positive: Any, table: _RowSource) -> None:
     """Fit the squared loss from the sums over all rows, centred by hand."""
-    near = np.append(stack.table.mean(axis=0, dtype=np.float64), y.mean())
-    ones, squares = reduce(_added, table.each(partial(_squares, stack.transform, positive, near)))
+    means = stack.table.mean(axis=0, dtype=np.float64)
+    near = np.append(means, y.mean())
+    sums = table.each(partial(_squares, stack.transform, positive, near))
+    ones, squares = reduce(_added, sums)
     root, target = on_root(stack, squares - np.outer(ones, ones / table.n))
     model.set_params(fit_intercept=False).fit_signed(root, target)
     model.set_params(fit_intercept=True)
@@ -646,7 +649,8 @@ class _RowsNewton(Method[_At]):
         """The optimum of the quadratic model at the best point, or a shorter step."""
         share = trace.gap / trace.scale if trace.scale > 0.0 else 1.0
         smallest = max(0.1 * self.tol, _LEAST)
-        v, b = self._optimum_ahead(best, float(np.clip(_SHARE * share, smallest, 1e-2)))
+        tol = float(np.clip(_SHARE * share, smallest, 1e-2))
+        v, b = self._optimum_ahead(best, tol)
         v_step = v - best.state.v
         b_step = b - best.intercept
         for length in 0.5 ** np.arange(_HALVINGS):
@@ -680,7 +684,8 @@ class _RowsNewton(Method[_At]):
         """The optimum with the losses replaced by slope and Hessian, the intercept eliminated."""
         sums = best.state.sums
         H = best.state.sums.hessian
-        downhill = np.append(sums.slopes.sum(axis=0), sums.sizes[1] - sums.sizes[0])
+        slope = sums.sizes[1] - sums.sizes[0]
+        downhill = np.append(sums.slopes.sum(axis=0), slope)
         right = H @ np.append(best.state.v, best.intercept) + downhill
         across = H[:-1, -1]
         curvature = max(float(H[-1, -1]), 1e-300)
@@ -706,9 +711,11 @@ def _by_newton(model: Any, stack: Features, y: Array, positive: Any, table: _Row
     loss = model.loss_in_use
     penalty = model.penalty_in_use
     tol = model.tol
-    sample_sums = partial(_summed, loss, pieces=[(stack.table.astype(np.float64), y)])
+    sample = stack.table.astype(np.float64)
+    sample_sums = partial(_summed, loss, pieces=[(sample, y)])
     zero = np.zeros(stack.table.shape[1]), 0.0
-    near = _RowsNewton(stack, sample_sums, model.C * table.n / y.size, penalty, tol, zero)
+    cost = model.C * table.n / y.size
+    near = _RowsNewton(stack, sample_sums, cost, penalty, tol, zero)
     run(near, tol=tol, max_iter=model.max_iter)
 
     def all_rows(v: Array, b: float) -> _Losses:
