@@ -36,6 +36,7 @@ BENCHMARKS = (
     "classroom",
     "corners",
     "growth",
+    "static_page",
     "ablation",
 )
 PACKAGES = (

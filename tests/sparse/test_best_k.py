@@ -14,6 +14,7 @@ from mklcore.answer.choices import (
     is_searched,
 )
 from mklcore.figures import captions
+from mklcore.io.catalog import ESTIMATORS
 from mklcore.sparse.best_k import BestK, proved_bound
 from mklcore.verify import report
 from tests.helpers.every import EVERY_CASE, every
@@ -35,8 +36,11 @@ def problem(seed, most=7):
 
 
 def lowest(K, Y, lam, k):
-    every_choice = BestK(K, Y, lam)
-    return min(every_choice.value(chosen) for chosen in combinations(range(len(K)), k))
+    """The lowest objective of k kernels, of all choices solved at once."""
+    every_choice = np.array(list(combinations(range(len(K)), k)))
+    systems = K[every_choice].sum(axis=1) + lam * len(Y) * np.eye(len(Y))
+    duals = np.linalg.solve(systems, np.broadcast_to(Y, (len(systems), *Y.shape)))
+    return lam * float(np.einsum("it,cit->c", Y, duals).min())
 
 
 @every("seed", range(300 if EVERY_CASE else 8))
@@ -120,6 +124,13 @@ def test_a_path_of_the_best_k_kernels_is_proven_verified_and_the_same_in_other_u
         assert report(tmp_path / "model.mkl", tmp_path / "rows.npz")[1] == code
     with pytest.raises(mkl.ParameterError, match="use best_k_kernels"):
         greedy.alternatives(2)
+
+
+def test_a_page_takes_the_relaxations_that_its_control_shows():
+    method = ESTIMATORS["best_k"]
+    (control,) = (one for one in method.controls if one.name == "max_relaxations")
+    assert method.estimator("regression").max_relaxations == control.default
+    assert method.estimator("binary", max_relaxations=70).max_relaxations == 70
 
 
 def test_a_badge_says_solved_of_no_choice_that_may_not_be_the_best():
