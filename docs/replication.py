@@ -178,7 +178,8 @@ def _statements(answers: Sequence[str], figures: bool = False) -> list[str]:
                 if one.answer in answers and one.stand_in == stand_in:
                     verdict = f" {one.answer.capitalize()}." * (len(answers) > 1)
                     line = f"- {html.escape(one.claim.text)} ({experiment.paper}){verdict}"
-                    lines.append(line + f"<br>{html.escape(one.figures)}" * figures)
+                    shown = figures or one.answer == EQUAL
+                    lines.append(line + f"<br>{html.escape(one.figures)}" * shown)
         if lines:
             parts.append(f"### {heading}")
             parts.append("\n".join(lines))

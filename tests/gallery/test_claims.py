@@ -146,6 +146,20 @@ def test_a_difference_that_is_nil_is_equal(relation, printed, equal, samples, an
     assert ("nil to within 0.5." in found.figures) == (answer == EQUAL)
 
 
+def test_an_undecided_claim_tells_how_many_repetitions_would_decide_it():
+    """A difference of 0.1 with a spread of 1: 1.96² · 1 / 0.1² of them, more near a margin."""
+    base = np.tile((-1.0, 1.0), 8) * np.sqrt(15 / 16)
+    cells = np.stack([np.zeros(16), base + 0.1], axis=1)[None]
+    experiment = replace(MADE, rows=("first",), columns=("low", "high"), numbers={}, quantities={})
+    run = Outcome("made", ("first",), ("low", "high"), cells)
+    for equal, count in ((0.0, 385), (0.3, 97)):
+        one = replace(check("below", "low", than=("high",)), equal=equal)
+        found = judged(one, experiment=experiment, run=run)
+        assert found.answer == UNSAID
+        assert f"about {count} repetitions would decide." in found.figures
+    assert "repetitions would decide" not in judged(check("published", "wild"), run=RUN).figures
+
+
 def test_a_claim_is_equal_where_its_other_comparisons_agree():
     nil = check("below", "low", than=("wild",), rows=("first",), equal=50.0)
     low = check("order", "low", "high")

@@ -298,7 +298,7 @@ class Experiment:
             said = "no row is about data that can be had; stand-ins run"
         level = self.best_or_level(outcome) if self.method and measured else None
         more = f"; {self.method} is best or level on {level}" if level is not None else ""
-        return f"{self.place}: {said}{more}."
+        return f"{self.place[:1].upper()}{self.place[1:]}: {said}{more}."
 
     def best_or_level(self, outcome: Outcome) -> int:
         """On how many rows of the paper's data no rival errs less than the method: none is below it

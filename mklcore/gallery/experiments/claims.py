@@ -169,6 +169,16 @@ class Estimate(NamedTuple):
         nearest = min(abs(self.center - end) for end in (self.low, self.high))
         return nearest / self.error if self.error > 0 else np.inf if nearest else 0.0
 
+    def needed(self) -> float:
+        """How many repetitions would decide it, if center and spread stay: the interval is then
+        clear of the ends or within the margin. NaN for printed numbers, whose own error stays.
+        """
+        room = min(abs(self.center - end) for end in (self.low, self.high))
+        room = max(room, self.equal - abs(self.center - self.low), TIE)
+        count = self.freedom + 1.0
+        wanted = count * (float(stdtrit(1e9, 0.975)) * self.error / room) ** 2
+        return np.nan if self.beyond is not None else max(wanted, count + 1.0, 5.0)
+
     def text(self, answer: Answer = UNSAID) -> str:
         """The figures: "p = ∞ − p = 1 at n = 60: −10 ± 3.1, claimed above 0"."""
         reach = self.reach()
@@ -232,8 +242,9 @@ def _figures(found: list[Estimate], answers: list[Answer], answer: Answer) -> st
     """The comparisons that decide: those with the answer of the whole, the farthest first; of all
     that hold the closest.
     """
+    more = _more_runs(found, answers) if answer == UNSAID else ""
     if len(found) == 1:
-        return found[0].text(answer) + "."
+        return f"{found[0].text(answer)}.{more}"
     deciding = [one for one, said in zip(found, answers, strict=True) if said == answer]
     deciding.sort(key=lambda one: one.clearness() if answer == AGREES else -one.clearness())
     shown = [one.text(answer) for one in deciding[: 1 if answer == AGREES else _MOST_SHOWN]]
@@ -244,12 +255,23 @@ def _figures(found: list[Estimate], answers: list[Answer], answer: Answer) -> st
     head += f", {answers.count(UNSAID)} too small to call" if answers.count(UNSAID) else ""
     names = {AGREES: "the closest", DISAGREES: "disagreeing", UNSAID: "not clear", EQUAL: "equal"}
     name = names[answer]
-    more = (
+    rest = (
         f"; and {len(deciding) - len(shown)} more"
         if answer != AGREES and len(deciding) > len(shown)
         else ""
     )
-    return f"{head}; {name}: {'; '.join(shown)}{more}." if shown else f"{head}."
+    return f"{head}; {name}: {'; '.join(shown)}{rest}.{more}" if shown else f"{head}."
+
+
+def _more_runs(found: list[Estimate], answers: list[Answer]) -> str:
+    """How many repetitions would decide a claim, as far as that can be said."""
+    open_ = [one.needed() for one, said in zip(found, answers, strict=True) if said == UNSAID]
+    wanted = [one for one in open_ if np.isfinite(one)]
+    if not wanted:
+        return ""
+    count = max(wanted)
+    size = "more than 10,000" if count > 1e4 else f"about {int(np.ceil(count))}"
+    return f" With these spreads {size} repetitions would decide."
 
 
 # Relations
