@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from itertools import chain, groupby, pairwise
+from itertools import chain
 
 import numpy as np
 
@@ -128,8 +128,11 @@ def equal_bands(n_columns: int, count: int) -> Groups:
             f"{counted(n_columns, 'column')} cannot be cut into {counted(count, 'band')}; "
             f"choose from 1 to {n_columns}."
         )
-    edges = [k * n_columns // count for k in range(count + 1)]
-    return tuple((f"band {k + 1}", tuple(range(a, b))) for k, (a, b) in enumerate(pairwise(edges)))
+    groups = []
+    for k in range(count):
+        first = k * n_columns // count
+        groups.append((f"band {k + 1}", tuple(range(first, (k + 1) * n_columns // count))))
+    return tuple(groups)
 
 
 def regrouped(data: Dataset, how: str) -> Dataset:
@@ -185,16 +188,22 @@ def wavelengths(data: Dataset | Sequence[str]) -> Array:
     a name holds no number, or where the names are not alike.
     """
     names = data.feature_names if isinstance(data, Dataset) else tuple(data)
-    plain = [str(name).removeprefix(SECOND) for name in names]
-    matches = [_NAME.fullmatch(name) for name in plain]
-    odd = [name for name, match in zip(names, matches, strict=True) if match is None]
-    shapes = {(match["before"], match["after"].strip()) for match in matches if match is not None}
+    odd = list[str]()
+    shapes = set[tuple[str, str]]()
+    positions = list[float]()
+    for name in names:
+        match = _NAME.fullmatch(str(name).removeprefix(SECOND))
+        if match is None:
+            odd.append(name)
+        else:
+            shapes.add((match["before"], match["after"].strip()))
+            positions.append(float(match["number"]))
     if odd or len(shapes) != 1:
         raise DataError(
             f"These columns are no wavelengths: {listed(odd or names)}. Expected names "
             "such as 850, 850.5 nm or nm850, all alike; leave other columns out."
         )
-    return np.array([float(match["number"]) for match in matches if match is not None])
+    return np.array(positions)
 
 
 def standardise_spectra(*parts: Dataset) -> tuple[Dataset, ...]:
@@ -271,15 +280,13 @@ def with_bands(data: Dataset, n_bands: int) -> Dataset:
 
 def spectral_columns(names: Sequence[str]) -> list[int]:
     """The columns of the largest family of names that differ only in a number."""
-    found = [
-        (match["before"], match["after"].strip(), j)
-        for j, name in enumerate(names)
-        if (match := _NAME.fullmatch(name))
-    ]
-    families = [
-        [j for *_, j in members] for _, members in groupby(sorted(found), key=lambda item: item[:2])
-    ]
-    return max(families, key=len, default=[])
+    families: dict[tuple[str, str], list[int]] = {}
+    for j, name in enumerate(names):
+        match = _NAME.fullmatch(name)
+        if match is not None:
+            families.setdefault((match["before"], match["after"].strip()), []).append(j)
+    in_order = [families[shape] for shape in sorted(families)]
+    return max(in_order, key=len, default=[])
 
 
 def _each_row(data: Dataset) -> Dataset:

@@ -137,9 +137,12 @@ class Dataset:
         )
         for name, value in settled.items():
             object.__setattr__(self, name, value)
-        longest = max((len(text) for _, strings in self.sequences for text in strings), default=0)
-        room = (numbers_of(strings) for _, strings in self.texts)
-        object.__setattr__(self, "width", max([int(self.width), longest, *room]))
+        width = int(self.width)
+        for _, strings in self.sequences:
+            width = max(width, *map(len, strings))
+        for _, strings in self.texts:
+            width = max(width, numbers_of(strings))
+        object.__setattr__(self, "width", width)
         object.__setattr__(self, "fingerprint", _fingerprint(self))
 
     @property
@@ -164,19 +167,20 @@ class Dataset:
         """``table`` with room for strings of at least ``width`` letters; read-only."""
         if not self.strings:
             return self.X
-        sequences, texts = (
-            [strings for _, strings in kind] for kind in (self.sequences, self.texts)
-        )
-        found = np.hstack([self.X, strings_of.letters(sequences, max(self.width, width), texts)])
-        _freeze(found)
-        return found
+        sequences = [strings for _, strings in self.sequences]
+        texts = [strings for _, strings in self.texts]
+        letters = strings_of.letters(sequences, max(self.width, width), texts)
+        table = np.hstack([self.X, letters])
+        _freeze(table)
+        return table
 
     def letter_columns(self, name: str) -> tuple[int, ...]:
         """The columns of ``table`` with the letters of a sequence or text, else ()."""
         names = [known for known, _ in self.strings]
         if name not in names:
             return ()
-        return tuple(range(self.n_features + names.index(name), self.table.shape[1], len(names)))
+        first = self.n_features + names.index(name)
+        return tuple(range(first, self.table.shape[1], len(names)))
 
     @property
     def source_names(self) -> tuple[str, ...]:
@@ -254,7 +258,8 @@ class Dataset:
         known = dict(self.columns)
         if owners not in known:
             raise DataError(f"There is no column {owners!r}; the first ones are {listed(known)}.")
-        codes = np.unique(self.X[:, list(known[owners])], axis=0, return_inverse=True)[1]
+        cells = self.X[:, list(known[owners])]
+        codes = np.unique(cells, axis=0, return_inverse=True)[1]
         return replace(self.drop(known[owners]), row_groups=codes.ravel())
 
     def with_sample_weight(self, weights: Any) -> Dataset:
@@ -430,7 +435,8 @@ def _as_labels(y: Labels) -> Labels:
     if y.dtype.kind in "biu":
         return y.astype(np.int64)
     if y.dtype.kind == "f":
-        if not np.isfinite(y).all() or (y != np.round(y)).any() or np.abs(y).max() > 2**53:
+        whole = np.isfinite(y).all() and (y == np.round(y)).all()
+        if not whole or np.abs(y).max() > 2**53:
             raise DataError(
                 "Class labels must be whole numbers or texts; for measured values use "
                 "task 'regression'."
@@ -592,8 +598,9 @@ def _cut(
         codes, data.n_samples, sizes, seed, stratify, hold_out, data.row_groups
     )
     note = "" if codes is None else splitting.rare_note(data.y, len(sizes) + 1)
-    noted = data if not note or note in data.notes else replace(data, notes=(*data.notes, note))
-    return [noted.take(part) for part in rows]
+    if note and note not in data.notes:
+        data = replace(data, notes=(*data.notes, note))
+    return [data.take(part) for part in rows]
 
 
 def _as_html(data: Dataset) -> str:

@@ -167,12 +167,11 @@ def with_marks(table: Table, form: ReadOptions) -> Table:
 def _without_marks(cells: np.ndarray, marks: frozenset[str], decimal: str) -> np.ndarray:
     """The cells, with those empty that hold a mark or the number that a mark writes."""
     numbers = to_numbers(np.array(sorted(marks), dtype=object), decimal)
-    gone = np.isin(to_numbers(cells, decimal), numbers[np.isfinite(numbers)])
+    marked = np.isin(to_numbers(cells, decimal), numbers[np.isfinite(numbers)])
     if cells.dtype.kind == "f":
-        return np.where(gone, np.nan, cells)
-    return np.where(
-        gone | np.array([cell in marks for cell in cells.tolist()], dtype=bool), "", cells
-    )
+        return np.where(marked, np.nan, cells)
+    is_mark = np.array([cell in marks for cell in cells.tolist()], dtype=bool)
+    return np.where(marked | is_mark, "", cells)
 
 
 def _parsed(source: Source, form: ReadOptions) -> Table:
@@ -313,13 +312,17 @@ def _score(text: str, delimiter: str) -> tuple[float, int]:
         rows = [row for *_, row in islice(_records(head or text[:65536], delimiter), 100)]
     except DataError:
         return 0.0, 0
-    width, count = Counter(map(len, rows)).most_common(1)[0] if rows else (0, 0)
+    if not rows:
+        return 0.0, 0
+    width, count = Counter(map(len, rows)).most_common(1)[0]
     if width < 2:
         return 0.0, 0
-    cells = [
-        cell for row in rows[1:] or rows if len(row) == width for cell in row if cell not in MISSING
-    ]
-    numeric = sum(bool(_NUMBER.fullmatch(cell)) for cell in cells) / max(len(cells), 1)
+    cells = list[str]()
+    for row in rows[1:] or rows:
+        if len(row) == width:
+            cells += [cell for cell in row if cell not in MISSING]
+    numbers = sum(bool(_NUMBER.fullmatch(cell)) for cell in cells)
+    numeric = numbers / max(len(cells), 1)
     doubt = 0.5 if delimiter == " " else 1.0  # spaces also occur within texts
     return doubt * count / len(rows) * (0.05 + numeric), width
 
@@ -388,8 +391,8 @@ def _squared(rows: Rows, lines: list[int], text: str, form: ReadOptions, notes: 
         return rows
     other = counted(len(rows) - count, "line")
     if form.on_bad_lines == "skip":
-        said = f"Left out: {other} with another number of cells than {usual}."
-        notes.append(Note(said, [Repair.of("Refuse such lines", on_bad_lines="error")]))
+        sentence = f"Left out: {other} with another number of cells than {usual}."
+        notes.append(Note(sentence, [Repair.of("Refuse such lines", on_bad_lines="error")]))
         return [row for row in rows if len(row) == usual]
     first = sizes.index(usual)
     repairs = []
@@ -472,13 +475,18 @@ def _table(rows: Rows, form: ReadOptions, notes: list[str]) -> Table:
             )
             notes.append(Note(text, [Repair.of("The first line holds names", header=True)]))
         return Table(names, tuple(columns), decimal, header=False, notes=tuple(notes))
-    kept = [j for j, name in enumerate(rows[0]) if name or any(columns[j].tolist())]
-    if len(kept) < width:
+    named = list[str]()
+    filled = list[np.ndarray]()
+    for name, cells in zip(rows[0], columns, strict=True):
+        if name or any(cells.tolist()):
+            named.append(name)
+            filled.append(cells)
+    if len(named) < width:
         notes.append(
-            f"{counted(width - len(kept), 'column')} without a name and without a value left out."
+            f"{counted(width - len(named), 'column')} without a name and without a value left out."
         )
-    names = settled_names([rows[0][j] for j in kept], notes)
-    return Table(names, tuple(columns[j] for j in kept), decimal, notes=tuple(notes))
+    names = settled_names(named, notes)
+    return Table(names, tuple(filled), decimal, notes=tuple(notes))
 
 
 def _decimal_sign(rows: Rows, delimiter: str | None) -> str:
@@ -504,8 +512,10 @@ def _has_header(rows: Rows, decimal: str) -> bool:
         return not bool(np.isfinite(numbers).all())
     blank = missing_cells(cells, values=()).reshape(len(rows), -1)
     present = (~blank[1:]).sum(axis=0)
-    numeric = (present > 0) & (np.isfinite(numbers[1:]).sum(axis=0) >= 0.8 * present)
-    if not numeric.any() or (numeric & ~blank[0] & np.isnan(numbers[0])).any():
+    finite = np.isfinite(numbers[1:]).sum(axis=0)
+    numeric = (present > 0) & (finite >= 0.8 * present)
+    text_above = numeric & ~blank[0] & np.isnan(numbers[0])
+    if not numeric.any() or text_above.any():
         return True
     places = np.flatnonzero(np.isfinite(numbers[0]))
     if places.size < _LEAST_POSITIONS:

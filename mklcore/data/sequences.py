@@ -21,13 +21,12 @@ Sequences = tuple[tuple[str, tuple[str, ...]], ...]
 
 MAX_LENGTH = 20_000  # letters of one string
 MAX_LETTERS = 30_000_000  # letters of all rows, filled up to the longest
-END = 0.0  # stands behind the end of a string
-SHORTEST = 8  # what looks like sequences has this many letters on average
+END = 0.0  # fills the cells after the end of a string
+SHORTEST = 8  # sequences have at least this many letters on average
 FEWEST_ROWS = 5
 DNA = "ACGTUNRYSWKMBDHV-"
 PROTEIN = "ACDEFGHIKLMNPQRSTVWYBXZUOJ*-"
-# share of letters A, C, G, T, U, N by which short alphabets are distinguished from words
-SURE = 0.95
+SURE = 0.95  # words have a smaller share of the letters A, C, G, T, U and N than DNA
 _SEQUENCE = re.compile(r"[A-Za-z*\-]+")
 
 
@@ -133,7 +132,7 @@ def lengths(table: Array) -> Array:
     return present
 
 
-# How texts are known to be sequences
+# How sequences are recognised
 
 
 def look_like_sequences(texts: Sequence[str]) -> bool:
@@ -147,62 +146,55 @@ def look_like_sequences(texts: Sequence[str]) -> bool:
     longest = max(map(len, texts))
     if longest > MAX_LENGTH or longest * len(texts) > MAX_LETTERS:
         return False
-    some = [text.strip() for text in texts[:: max(1, len(texts) // 500)]]
-    if not all(_SEQUENCE.fullmatch(text) and (text.isupper() or text.islower()) for text in some):
-        return False
-    if sum(map(len, some)) < SHORTEST * len(some):
-        return False
-    counts = Counter("".join(some).upper())
+    sample = [text.strip() for text in texts[:: max(1, len(texts) // 500)]]
+    for text in sample:
+        if not (_SEQUENCE.fullmatch(text) and (text.isupper() or text.islower())):
+            return False
+    counts = Counter("".join(sample).upper())
     total = sum(counts.values())
-    if set(counts) <= set(DNA) and sum(counts[letter] for letter in "ACGTUN-") >= SURE * total:
+    if total < SHORTEST * len(sample):
+        return False
+    bases = sum(counts[letter] for letter in "ACGTUN-")
+    if set(counts) <= set(DNA) and bases >= SURE * total:
         return True
-    return (
-        set(counts) <= set(PROTEIN)
-        and all(text.isupper() for text in some)
-        and sum(map(len, some)) >= 20 * len(some)
-    )
+    in_capitals = all(text.isupper() for text in sample)
+    return set(counts) <= set(PROTEIN) and in_capitals and total >= 20 * len(sample)
 
 
 def composition(strings: Sequence[str]) -> list[str]:
     """What is computed of strings: "" for their length, and frequent letters whose shares vary."""
     total: Counter[str] = sum(map(Counter, strings), Counter())
-    return [
-        letter
-        for letter in ("", *sorted(dict(total.most_common(20))))
-        if np.ptp(share_of(letter, strings)) > 0
-    ]
+    frequent = sorted(dict(total.most_common(20)))
+    return [letter for letter in ("", *frequent) if np.ptp(share_of(letter, strings)) > 0]
 
 
 def share_of(letter: str, strings: Sequence[str]) -> Array:
-    """The share of a letter in every string (n,), or its length where no letter is named."""
+    """The share of a letter in every string (n,), or the length of the string for the letter ""."""
     sizes = np.array([len(text) for text in strings], dtype=float)
     return sizes if not letter else np.array([text.count(letter) for text in strings]) / sizes
 
 
-# Free text: its UTF-8 bytes, six to a number, which doubles carry exactly; 0 stands behind its end.
-# A bit above them distinguishes such a number from the code point of a letter.
+# Free text is stored as its UTF-8 bytes, six to a number, which doubles represent exactly; zeros
+# follow its end. A bit above them distinguishes such a number from the code point of a letter.
 
 BYTES = 6  # of one number
 PACKED = 2.0 ** (8 * BYTES)
-MAX_BYTES = 60_000  # of one text; what is longer is cut
-# words of a text on average; rows that share a word; share of rows with such words
-WORDS = 2.0
-SHARED = 3
-COMMON = 0.5
-LOOKED_AT = 2000  # texts that are looked at
+MAX_BYTES = 60_000  # of one text; longer texts are cut
+WORDS = 2.0  # free texts have so many words on average,
+SHARED = 3  # and words that so many rows share
+COMMON = 0.5  # in this share of the rows
+SAMPLED = 2000  # so many texts are examined
 _WORD = re.compile(r"\b(?=\w*[^\W\d_])\w\w+\b")  # with a letter in it
 
 
 def numbers_of(texts: Sequence[str]) -> int:
-    """How many numbers the longest of the texts takes."""
-    return max(
-        (-(-min(len(text.encode("utf-8", "replace")), MAX_BYTES) // BYTES) for text in texts),
-        default=0,
-    )
+    """The number of cells that the longest of the texts takes."""
+    longest = max((len(text.encode("utf-8", "replace")) for text in texts), default=0)
+    return -(-min(longest, MAX_BYTES) // BYTES)
 
 
 def packed(texts: Sequence[str], width: int) -> Array:
-    """The texts as rows (n, width) of numbers; what has no room is cut."""
+    """The texts as rows (n, width) of numbers, cut where they do not fit."""
     flat = np.zeros((len(texts), width * BYTES), dtype=np.uint8)
     for row, text in enumerate(texts):
         raw = text.replace("\0", " ").encode("utf-8", "replace")[: min(width * BYTES, MAX_BYTES)]
@@ -215,7 +207,7 @@ def packed(texts: Sequence[str], width: int) -> Array:
 
 
 def unpacked(rows: Array) -> list[str]:
-    """The texts of such rows, and of rows of letters, which strings without a table become."""
+    """The texts of such rows, or of rows of letters, which strings without a table become."""
     if rows.size and END < rows.max() < PACKED:
         return [
             row[row != END].astype("<u4").tobytes().decode("utf-32-le", "replace") for row in rows
@@ -231,16 +223,18 @@ def unpacked(rows: Array) -> list[str]:
 
 
 def cut(texts: Sequence[str], width: int) -> list[str]:
-    """The texts, as much of them as so many numbers hold."""
+    """The texts, cut to ``width`` numbers."""
     return unpacked(packed(texts, width))
 
 
 def look_like_texts(values: Sequence[str]) -> bool:
     """Whether texts are made of words: several each, which most rows share with a few others."""
-    some = values[:: max(1, len(values) // LOOKED_AT)]
-    word_sets = [set(_WORD.findall(text.lower())) for text in some]
-    if not word_sets or sum(map(len, word_sets)) < WORDS * len(word_sets):
+    sample = values[:: max(1, len(values) // SAMPLED)]
+    rows = [set(_WORD.findall(text.lower())) for text in sample]
+    if not rows or sum(map(len, rows)) < WORDS * len(rows):
         return False
-    counts = Counter(word for own in word_sets for word in own)
-    telling = {word for word, count in counts.items() if SHARED <= count < len(word_sets)}
-    return sum(bool(own & telling) for own in word_sets) >= COMMON * len(word_sets)
+    counts = Counter[str]()
+    for words in rows:
+        counts.update(words)
+    shared = {word for word, count in counts.items() if SHARED <= count < len(rows)}
+    return sum(bool(words & shared) for words in rows) >= COMMON * len(rows)

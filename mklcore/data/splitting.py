@@ -120,7 +120,9 @@ def split_rows(
 def _in_order(codes: Indices, counts: Sequence[int], hold_out: str) -> list[Indices]:
     """Parts of the given sizes in the order of the rows, or from the last row backwards."""
     rows = np.arange(sum(counts))
-    first, *others = np.split(rows if hold_out == "last" else rows[::-1], np.cumsum(counts)[:-1])
+    if hold_out != "last":
+        rows = rows[::-1]
+    first, *others = np.split(rows, np.cumsum(counts)[:-1])
     return [np.sort(part) for part in _with_every_class(first, others, codes)]
 
 
@@ -216,7 +218,8 @@ def draw_rows(
         return np.arange(n_rows)
     if row_groups is not None:
         owners = codes_of(row_groups)
-        if len(_movable(given, owners)) > 1 and np.bincount(owners).max() <= count // 2:
+        are_small = np.bincount(owners).max() <= count // 2
+        if are_small and len(_movable(given, owners)) > 1:
             return _whole_groups(given, owners, [n_rows - count], seed)[0]
     rest, drawn = _two_parts(np.arange(n_rows), given, count, seed, codes is None)
     return _with_every_class(drawn, [rest], given)[0]
@@ -296,7 +299,8 @@ def _group_folds(
 def _without_last_of_a_class(codes: Indices, owners: Indices, held: Indices) -> Indices:
     """The held-out rows without one owner of every class that training would lack."""
     rows = held
-    outside = np.bincount(codes) - np.bincount(codes[held], minlength=codes.max() + 1)
+    counts = np.bincount(codes)
+    outside = counts - np.bincount(codes[held], minlength=len(counts))
     for code in np.flatnonzero(outside == 0):
         needed = owners[held[codes[held] == code]][0]
         rows = rows[owners[rows] != needed]
@@ -321,7 +325,8 @@ def _two_parts(
 
     strata = codes[rows]
     members = np.unique(strata, return_counts=True)[1]
-    by_class = not blind and members.min() >= 2 and len(members) <= min(count, len(rows) - count)
+    smaller = min(count, len(rows) - count)
+    by_class = not blind and members.min() >= 2 and len(members) <= smaller
     left, part = train_test_split(
         rows, test_size=count, random_state=seed, stratify=strata if by_class else None
     )
@@ -335,7 +340,8 @@ def _with_every_class(first: Indices, others: Iterable[Indices], codes: Indices)
     ``first`` has most of.
     """
     parts = [first, *others]
-    missing = np.setdiff1d(np.concatenate([codes[part] for part in parts]), codes[first])
+    everywhere = np.concatenate([codes[part] for part in parts])
+    missing = np.setdiff1d(everywhere, codes[first])
     for code in missing:
         counts = [np.count_nonzero(codes[part] == code) for part in parts[1:]]
         donor = 1 + int(np.argmax(counts))

@@ -9,7 +9,7 @@ near-infrared experiments of sparse MKL.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import combinations
+from math import comb
 from typing import NamedTuple
 
 import numpy as np
@@ -154,16 +154,18 @@ def make_sequences(
                 raise ParameterError(
                     f"The motif {motif!r} at {place} does not fit into {length} letters."
                 )
-            low, high = (
-                (0, last) if place is None else (max(place - jitter, 0), min(place + jitter, last))
-            )
+            low = 0 if place is None else max(place - jitter, 0)
+            high = last if place is None else min(place + jitter, last)
             start = int(rng.integers(low, high + 1))
+            word = np.array(list(motif))
             if sign > 0:
                 positions[i, m] = start
-            word = np.array(list(motif)) if sign > 0 else _shuffled(np.array(list(motif)), rng)
-            flipped = rng.random(len(word)) < mutation
-            rows[i, start : start + len(word)] = np.where(flipped, rng.choice(DNA, len(word)), word)
-    shares = np.stack([(rows == letter).mean(axis=1) for letter in DNA], axis=1)
+            else:
+                word = _shuffled(word, rng)
+            mutated = rng.random(len(word)) < mutation
+            drawn = rng.choice(DNA, len(word))
+            rows[i, start : start + len(word)] = np.where(mutated, drawn, word)
+    shares = np.column_stack([(rows == letter).mean(axis=1) for letter in DNA])
     strings = tuple("".join(row) for row in rows)
     names = tuple(f"share of {letter}" for letter in DNA)
     data = Dataset(shares, y, names, task="binary", sequences=(("sequence", strings),))
@@ -230,7 +232,8 @@ def make_mkl_toy(
         "rest is noise."
     )
     data = Dataset(X, y, _numbered("x", n_features), "class", "binary", notes=(note,))
-    return data, ToyTruth(tuple(range(n_informative)), theta, mean, float(norm.cdf(-rho)))
+    informative = tuple(range(n_informative))
+    return data, ToyTruth(informative, theta, mean, float(norm.cdf(-rho)))
 
 
 def make_sparse_polynomial(
@@ -267,11 +270,15 @@ def make_sparse_polynomial(
     rng = np.random.default_rng(seed)
     S = rng.standard_normal((1024, p))
     S /= np.linalg.norm(S, axis=0)
-    X = rng.standard_normal((n, p)) @ np.linalg.cholesky(S.T @ S + 1e-12 * np.eye(p)).T
-    variables = tuple(sorted(int(j) for j in rng.choice(p, size=min(p, 8), replace=False)))
+    root = np.linalg.cholesky(S.T @ S + 1e-12 * np.eye(p))
+    X = rng.standard_normal((n, p)) @ root.T
+    variables = _drawn(p, min(p, 8), rng)
     monomials = _draw_monomials(variables, rng)
-    products = np.column_stack([X[:, list(monomial)].prod(axis=1) for monomial in monomials])
-    coefficients = rng.choice([-1.0, 1.0], size=len(monomials)) / products.std(axis=0)
+    products = np.empty((n, len(monomials)))
+    for k, monomial in enumerate(monomials):
+        products[:, k] = X[:, list(monomial)].prod(axis=1)
+    coefficients = rng.choice([-1.0, 1.0], size=len(monomials))
+    coefficients /= products.std(axis=0)
     coefficients /= (products @ coefficients).std()
     signal = products @ coefficients
     y = signal + POLYNOMIAL_NOISE * rng.standard_normal(n)
@@ -330,16 +337,18 @@ def make_spectra(
     concentrations = rng.uniform(size=(n, N_BANDS))
     peaks = _peaks(wavelengths, bands)
     position = np.linspace(-1.0, 1.0, n_wavelengths)
-    baseline = rng.normal(0.5, 0.05, size=(n, 1)) + rng.normal(0.0, 0.05, size=(n, 1)) * position
+    offset = rng.normal(0.5, 0.05, size=(n, 1))
+    slope = rng.normal(0.0, 0.05, size=(n, 1))
+    baseline = offset + slope * position
     X = concentrations @ peaks + baseline + 0.005 * rng.standard_normal((n, n_wavelengths))
     coefficients = np.zeros(N_BANDS)
     coefficients[list(chosen)] = rng.uniform(0.5, 1.5, size=len(chosen))
     y = concentrations @ coefficients + SPECTRA_NOISE * rng.standard_normal(n)
     note = (
         f"Generated: the target is read off {len(chosen)} of {N_BANDS} bands "
-        f"({', '.join(str(b) for b in chosen)})."
+        f"({', '.join(map(str, chosen))})."
     )
-    groups = tuple((f"band {b}", tuple(int(j) for j in members)) for b, members in enumerate(bands))
+    groups = tuple((f"band {b}", tuple(band.tolist())) for b, band in enumerate(bands))
     names = _numbered("w", n_wavelengths)
     data = Dataset(X, y, names, "concentration", "regression", groups=groups, notes=(note,))
     return data, SpectraTruth(chosen, coefficients, concentrations, wavelengths, SPECTRA_NOISE)
@@ -373,10 +382,10 @@ def make_ringnorm(n: int, seed: int) -> tuple[Dataset, NormTruth]:
     threshold = (d * np.log(4.0) + square / 3.0) / 0.75
     wide = ncx2.cdf(threshold / 4.0, d, 4.0 / 9.0 * square)
     narrow = ncx2.sf(threshold, d, square / 9.0)
-    means = np.vstack([np.zeros(d), np.full(d, 2.0 / np.sqrt(d))])
-    return _two_normals(
-        "ringnorm", n, seed, NormTruth(means, (4.0, 1.0), float(wide + narrow) / 2.0)
-    )
+    mean = np.full(d, 2.0 / np.sqrt(d))
+    means = np.vstack([np.zeros(d), mean])
+    truth = NormTruth(means, (4.0, 1.0), float(wide + narrow) / 2.0)
+    return _two_normals("ringnorm", n, seed, truth)
 
 
 def make_twonorm(n: int, seed: int) -> tuple[Dataset, NormTruth]:
@@ -401,9 +410,9 @@ def make_twonorm(n: int, seed: int) -> tuple[Dataset, NormTruth]:
     from scipy.stats import norm  # not at start-up
 
     mean = np.full(NORM_DIMENSION, 2.0 / np.sqrt(NORM_DIMENSION))
-    return _two_normals(
-        "twonorm", n, seed, NormTruth(np.vstack([mean, -mean]), (1.0, 1.0), float(norm.cdf(-2.0)))
-    )
+    means = np.vstack([mean, -mean])
+    truth = NormTruth(means, (1.0, 1.0), float(norm.cdf(-2.0)))
+    return _two_normals("twonorm", n, seed, truth)
 
 
 def make_ring(n: int, n_outside: int, seed: int) -> tuple[Dataset, RingTruth]:
@@ -419,9 +428,11 @@ def make_ring(n: int, n_outside: int, seed: int) -> tuple[Dataset, RingTruth]:
     rng = np.random.default_rng(seed)
     angle = rng.uniform(0.0, 2.0 * np.pi, n - n_outside)
     radius = RING_RADIUS + RING_NOISE * rng.standard_normal(n - n_outside)
-    near = radius[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
-    spread = rng.uniform(-3.0, 3.0, (100 + 20 * n_outside, 2))
-    away = spread[np.abs(np.hypot(*spread.T) - RING_RADIUS) >= RING_GAP][:n_outside]
+    directions = np.column_stack([np.cos(angle), np.sin(angle)])
+    near = radius[:, None] * directions
+    square = rng.uniform(-3.0, 3.0, (100 + 20 * n_outside, 2))
+    distances = np.abs(np.hypot(*square.T) - RING_RADIUS)
+    away = square[distances >= RING_GAP][:n_outside]
     order = rng.permutation(n)
     note = (
         f"Generated: {n - n_outside} rows near a ring and {n_outside} away from it; which is "
@@ -443,11 +454,11 @@ def _two_normals(name: str, n: int, seed: int, truth: NormTruth) -> tuple[Datase
     rng = np.random.default_rng(seed)
     y = _balanced_labels(n, rng)
     which = (y < 0).astype(int)
-    X = truth.means[which] + np.sqrt(np.array(truth.variances))[which, None] * rng.standard_normal(
-        (n, NORM_DIMENSION)
-    )
+    deviations = np.sqrt(np.array(truth.variances))[which, None]
+    X = truth.means[which] + deviations * rng.standard_normal((n, NORM_DIMENSION))
     note = f"Generated: {name}, two normal classes in {NORM_DIMENSION} dimensions."
-    return Dataset(X, y, _numbered("x", NORM_DIMENSION), "class", "binary", notes=(note,)), truth
+    names = _numbered("x", NORM_DIMENSION)
+    return Dataset(X, y, names, "class", "binary", notes=(note,)), truth
 
 
 def _balanced_labels(n: int, rng: np.random.Generator) -> Array:
@@ -459,16 +470,24 @@ def _numbered(letter: str, count: int) -> tuple[str, ...]:
     return tuple(f"{letter}{j + 1:0{len(str(count))}d}" for j in range(count))
 
 
+def _drawn(
+    population: int | Sequence[int], count: int, rng: np.random.Generator
+) -> tuple[int, ...]:
+    """``count`` different members of a population (or of 0 .. population - 1), in order."""
+    drawn: Indices = np.sort(rng.choice(population, size=count, replace=False))
+    return tuple(drawn.tolist())
+
+
 def _draw_monomials(
     variables: tuple[int, ...], rng: np.random.Generator
 ) -> tuple[tuple[int, ...], ...]:
     """Up to eight different products of 1 to 4 distinct variables, every degree equally likely."""
     top = min(4, len(variables))
-    possible = sum(len(list(combinations(variables, degree))) for degree in range(1, top + 1))
+    possible = sum(comb(len(variables), degree) for degree in range(1, top + 1))
     found: set[tuple[int, ...]] = set()
     while len(found) < min(8, possible):
         degree = int(rng.integers(1, top + 1))
-        found.add(tuple(sorted(int(j) for j in rng.choice(variables, size=degree, replace=False))))
+        found.add(_drawn(variables, degree, rng))
     return tuple(sorted(found, key=lambda monomial: (len(monomial), monomial)))
 
 
@@ -481,7 +500,7 @@ def _haar(p: int, rng: np.random.Generator) -> Array:
 def _chosen_bands(wanted: int | Sequence[int], rng: np.random.Generator) -> tuple[int, ...]:
     if isinstance(wanted, (int, np.integer)):
         check_whole("informative_bands", int(wanted), 1, N_BANDS)
-        return tuple(sorted(int(b) for b in rng.choice(N_BANDS, size=int(wanted), replace=False)))
+        return _drawn(N_BANDS, int(wanted), rng)
     chosen = tuple(sorted({int(b) for b in wanted}))
     if not chosen or not 0 <= chosen[0] <= chosen[-1] < N_BANDS:
         raise ParameterError(
