@@ -180,7 +180,7 @@ def parts() -> list[Part]:
     steady = replace(reweighting.SETTINGS, accuracies=(1e-9, 0.05, 5e-5))
     return [
         *methods(),
-        Part("products from those of an earlier dual", {"kernels.operators.WORTH": -1.0}),
+        Part("products from those of an earlier dual", {"kernels.operators.WORTH_READING": -1.0}),
         Part(
             "points fixed inside at first",
             {"lp.interior.SETTINGS": replace(interior.SETTINGS, part=0.0)},

@@ -34,7 +34,7 @@ from mklcore.kernels.dictionary import KernelDictionary, SequenceDictionary
 from mklcore.kernels.functions import KERNELS, RBF, USUAL, KernelEntry, Linear
 from mklcore.kernels.grams import GramStack, alignment_matrix
 from mklcore.kernels.interactions import Interaction
-from mklcore.kernels.maps import NORMALISATIONS
+from mklcore.kernels.normalisation import NORMALISATIONS
 from mklcore.kernels.sequences import Spectrum, WeightedDegree
 from mklcore.lp.live import SETTINGS as LIVE
 from mklcore.paths.path import fit_path

@@ -39,7 +39,7 @@ from mklcore.data.splitting import RANDOM, fold_rows
 from mklcore.errors import check_cancelled
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.features import Nystroem
-from mklcore.kernels.maps import column_statistics, standardise_rows
+from mklcore.kernels.normalisation import column_statistics, standardise_rows
 from mklcore.paths.scoring import Predictions, Scoring
 
 LEVEL = 0.05

@@ -49,7 +49,7 @@ from mklcore.kernels.features import Nystroem
 from mklcore.kernels.functions import Delta, KernelSpec, median_distance
 from mklcore.kernels.grams import GramStack
 from mklcore.kernels.interactions import interacting
-from mklcore.kernels.maps import column_statistics, standardise_rows
+from mklcore.kernels.normalisation import column_statistics, standardise_rows
 from mklcore.kernels.stacks import rows_of
 from mklcore.paths.folds import cut
 from mklcore.paths.path import fit_path, judged, path_grid

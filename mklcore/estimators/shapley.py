@@ -49,7 +49,7 @@ from mklcore.kernels.functions import (
     Sum,
 )
 from mklcore.kernels.interactions import ColumnMeasure, Interaction
-from mklcore.kernels.maps import standardise_rows
+from mklcore.kernels.normalisation import standardise_rows
 
 # of the quadrature, and how exactly its values have to sum up
 _FIRST_NODES = 8

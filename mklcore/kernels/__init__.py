@@ -20,7 +20,8 @@ from mklcore.kernels.grams import (
     eigenvalues,
     target_alignment,
 )
-from mklcore.kernels.maps import NORMALISATIONS, KernelMap
+from mklcore.kernels.kernel_map import KernelMap
+from mklcore.kernels.normalisation import NORMALISATIONS
 from mklcore.kernels.stacks import read_stack
 
 __all__ = [

@@ -1,13 +1,13 @@
-"""Kernels of one machine: many of them at fixed shares, and kernels that see values and ranks of
-every column.
+"""Kernels of one machine: sums of many kernels with fixed shares, and kernels of values and ranks.
 
     blend    k(x, z) = sum_m s_m k_m(x, z),    s_m >= 0 fixed before the machine is fitted
-    ranked   k(x, z) = exp(-sum_j D_j(x_j, z_j) / s),    D_j half the difference in value and half that in rank
+    ranked   k(x, z) = exp(-sum_j D_j(x_j, z_j) / s)
 
-A column of numbers becomes two: half its standardised value and half its standardised rank among
-the training rows. So one far-off value moves a row as far as its rank allows, and a skewed column
-counts as much as an even one. Rows that differ in a category are 2 apart. Each of these columns is
-a piecewise linear function of the one it is made of, level beyond the training range, so that a new
+where D_j is half the difference in value plus half the difference in rank. A numeric column becomes
+two columns: half its standardised value, and half its standardised rank among the training rows. So
+an outlying value moves a row only as far as its rank allows, and a skewed column counts as much as
+an even one. Rows that differ in a category have the distance 2. Each of these columns is a
+piecewise linear function of the original one, and constant beyond the training range, so that a new
 row is never farther away than the training rows are. An RBF kernel takes squared differences
 instead. Both are products over columns, and a blend is a sum of such products.
 """
@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import compress
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -28,8 +29,9 @@ from mklcore.kernels.interactions import summed_values
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ColumnCurve:
-    """What one ``column`` of a table becomes: ``heights`` (s, u) at the values ``knots`` (u,),
-    straight between them and level beyond.
+    """The columns that one ``column`` of a table becomes, as piecewise linear functions.
+
+    They have the ``heights`` (s, u) at the values ``knots`` (u,), and are constant beyond them.
     """
 
     column: int
@@ -38,18 +40,13 @@ class ColumnCurve:
 
     def __post_init__(self) -> None:
         for name in ("knots", "heights"):
-            object.__setattr__(
-                self, name, read_only(np.ascontiguousarray(getattr(self, name), dtype=np.float64))
-            )
+            values = np.ascontiguousarray(getattr(self, name), dtype=np.float64)
+            object.__setattr__(self, name, read_only(values))
         knots = self.knots
         heights = self.heights
-        is_table = (
-            knots.ndim == 1
-            and heights.ndim == 2
-            and heights.shape[1:] == knots.shape
-            and knots.size > 1
-        )
-        if not is_table or not np.all(np.diff(knots) > 0.0) or not np.isfinite(heights).all():
+        is_curve = knots.ndim == 1 and knots.size > 1 and bool(np.all(np.diff(knots) > 0.0))
+        is_table = heights.ndim == 2 and heights.shape[1:] == knots.shape
+        if not is_curve or not is_table or not np.isfinite(heights).all():
             raise KernelError(
                 "A column curve has knots (u,) that rise and finite heights (s, u) at them."
             )
@@ -65,32 +62,44 @@ class ColumnCurve:
         return hash(self._key)
 
     @classmethod
-    def of(cls, column: int, values: Array, weights: Array | None, is_category: bool) -> Self:
-        """The curves of the training ``values`` (n,) that are not all the same."""
+    def of(
+        cls,
+        column: int,
+        values: Array,
+        weights: Array | None,
+        is_category: bool,
+    ) -> Self:
+        """The curves of a column with training ``values`` (n,) that are not all equal."""
         low = float(values.min())
         high = float(values.max())
         if is_category:
-            return cls(column, np.array([low, high]), np.array([[0.0, 1.0]]))
+            return cls(
+                column,
+                np.array([low, high]),
+                np.array([[0.0, 1.0]]),
+            )
         nodes, shares = summed_values(values[:, None], weights, summed=True)
         known = nodes[:, 0]
         ranks = np.cumsum(shares) - 0.5 * shares
-        # Means of groups end inside the range of the column: its ends have the ranks 0 and 1.
+        # Means of groups lie inside the range of the column; its ends then have the ranks 0 and 1.
         inside = (known > low) & (known < high)
-        ends = [0.0 if known[0] > low else ranks[0], 1.0 if known[-1] < high else ranks[-1]]
+        first = 0.0 if known[0] > low else ranks[0]
+        last = 1.0 if known[-1] < high else ranks[-1]
         knots = np.array([low, *known[inside], high])
-        places = np.array([ends[0], *ranks[inside], ends[1]])
+        knot_ranks = np.array([first, *ranks[inside], last])
         mean = float(shares @ known)
         spread = float(np.sqrt(shares @ (known - mean) ** 2)) or 1.0
         rank_spread = float(np.sqrt(shares @ (ranks - 0.5) ** 2)) or 1.0
-        return cls(
-            column, knots, np.array([(knots - mean) / spread, (places - 0.5) / rank_spread]) / 2.0
-        )
+        standard_values = (knots - mean) / spread
+        standard_ranks = (knot_ranks - 0.5) / rank_spread
+        return cls(column, knots, np.array([standard_values, standard_ranks]) / 2.0)
 
 
 @dataclass(frozen=True, init=False, repr=False)
 class Ranked(Composed):
-    """k(x, z) of an RBF or Laplacian kernel on values and ranks of every column, see
-    `mklcore.kernels.blends`.
+    """k(x, z) of an RBF or Laplacian kernel on values and ranks of every column.
+
+    See `mklcore.kernels.blends`.
 
     Parameters
     ----------
@@ -143,17 +152,16 @@ class Ranked(Composed):
             raise ParameterError(
                 f"Ranked takes an RBF or a Laplacian kernel; got {self.parts[0]!r}."
             )
-        width = sum(len(one.heights) for one in self.curves)
-        if self.curves and not (
-            {one.column for one in self.curves} <= set(self.settled)
-            and self.parts[0].features in (None, tuple(range(width)))
-        ):
+        if not self.curves:
+            return
+        width = sum(len(curve.heights) for curve in self.curves)
+        is_inside = {curve.column for curve in self.curves} <= set(self.settled)
+        if not is_inside or self.parts[0].features not in (None, tuple(range(width))):
             raise KernelError("The curves of a ranked kernel are not those of its columns.")
 
     def __repr__(self) -> str:
-        return (
-            f"Ranked({self.parts[0]!r}, features={self.features!r}, categories={self.categories!r})"
-        )
+        arguments = f"features={self.features!r}, categories={self.categories!r}"
+        return f"Ranked({self.parts[0]!r}, {arguments})"
 
     @property
     def title(self) -> str:
@@ -178,35 +186,39 @@ class Ranked(Composed):
             curves = tuple(
                 ColumnCurve.of(j, rows[:, j], weights, j in self.categories) for j in varying
             )
-        known = replace(self, features=columns, curves=curves)
+        settled = replace(self, features=columns, curves=curves)
         part = replace(self.parts[0], features=None)
-        return replace(known, parts=(part.settle(known.seen(rows), weights),))
+        return replace(settled, parts=(part.settle(settled.seen(rows), weights),))
 
     def seen(self, rows: Array) -> Array:
         """The values and ranks (n, q) of whole rows (n, d)."""
-        parts = [
-            np.interp(rows[:, one.column], one.knots, height)
-            for one in self.curves
-            for height in one.heights
-        ]
-        return np.column_stack(parts) if parts else np.zeros((len(rows), 1))
+        if not self.curves:
+            return np.zeros((len(rows), 1))
+        columns = []
+        for curve in self.curves:
+            values = rows[:, curve.column]
+            columns += [np.interp(values, curve.knots, heights) for heights in curve.heights]
+        return np.column_stack(columns)
 
-    def places(self, groups: Mapping[int, Sequence[int]]) -> dict[int, tuple[int, ...]]:
-        """Where in `seen` the columns of every group are, by the keys of ``groups``; those that
-        vary in training.
-        """
-        home = {column: key for key, columns in groups.items() for column in columns}
-        found: dict[int, list[int]] = {}
+    def places(
+        self,
+        groups: Mapping[int, Sequence[int]],
+    ) -> dict[int, tuple[int, ...]]:
+        """The columns of `seen` that belong to each group of columns that vary in training."""
+        group_of = {column: key for key, columns in groups.items() for column in columns}
+        places: dict[int, tuple[int, ...]] = {}
         start = 0
-        for one in self.curves:
-            stop = start + len(one.heights)
-            found.setdefault(home[one.column], []).extend(range(start, stop))
+        for curve in self.curves:
+            key = group_of[curve.column]
+            stop = start + len(curve.heights)
+            places[key] = (*places.get(key, ()), *range(start, stop))
             start = stop
-        return {key: tuple(own) for key, own in found.items()}
+        return places
 
     def between(self, left: Array, right: Array, upper: bool, out: Array) -> None:
-        own = self.seen(left)
-        out[...] = self.parts[0].values(own, own if left is right else self.seen(right), upper)
+        left_seen = self.seen(left)
+        right_seen = left_seen if left is right else self.seen(right)
+        out[...] = self.parts[0].values(left_seen, right_seen, upper)
 
     def own(self, rows: Array) -> Array:
         return np.ones(len(rows))
@@ -214,8 +226,7 @@ class Ranked(Composed):
 
 @dataclass(frozen=True, init=False, repr=False)
 class Blend(Composed):
-    """k(x, z) = sum_m s_m k_m(x, z): many kernels at fixed shares, so that one machine learns from
-    all of them.
+    """k(x, z) = sum_m s_m k_m(x, z): many kernels with fixed shares for one machine.
 
     Parameters
     ----------
@@ -257,9 +268,8 @@ class Blend(Composed):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if len(self.shares) != len(self.parts) or not all(
-            0.0 < share < np.inf for share in self.shares
-        ):
+        is_positive = all(0.0 < share < np.inf for share in self.shares)
+        if len(self.shares) != len(self.parts) or not is_positive:
             raise ParameterError(
                 "Blend takes one share above 0 for each of its kernels; got "
                 f"{len(self.shares)} shares of {len(self.parts)} kernels."
@@ -276,33 +286,26 @@ class Blend(Composed):
         return self.label or self.title
 
     def parted(self) -> tuple[Self | None, Self | None]:
-        """The blend of the kernels that see no ranks, and of those that do; None where there are
-        none.
-        """
-        shares = dict(zip(self.parts, self.shares, strict=True))
-        halves = (
-            [p for p in self.parts if isinstance(p, Ranked) is is_ranked]
-            for is_ranked in (False, True)
-        )
-        plain, ranked = (
-            replace(self, parts=tuple(h), shares=tuple(shares[p] for p in h)) if h else None
-            for h in halves
-        )
-        return plain, ranked
+        """The blend of the kernels without ranks, and that of the ranked ones; None for none."""
+        is_ranked = [isinstance(part, Ranked) for part in self.parts]
+        return self._subset([not ranked for ranked in is_ranked]), self._subset(is_ranked)
+
+    def _subset(self, is_chosen: Sequence[bool]) -> Self | None:
+        parts = tuple(compress(self.parts, is_chosen))
+        shares = tuple(compress(self.shares, is_chosen))
+        return replace(self, parts=parts, shares=shares) if parts else None
 
     def narrowed(self, times: float, rows: Array) -> Self:
-        """The blend with ranked kernels so many times narrower, at the variance that they have on
-        ``rows``.
-        """
+        """The blend with ranked kernels ``times`` narrower, with the same variance on ``rows``."""
         parts = list[KernelSpec]()
         shares = list[float]()
         for part, share in zip(self.parts, self.shares, strict=True):
             if isinstance(part, Ranked) and isinstance(part.parts[0], RBF | Laplacian):
                 radial = part.parts[0]
-                finer = replace(part, parts=(replace(radial, width=radial.width / times),))
-                means = [float(one.settle(rows).values(rows, rows).mean()) for one in (part, finer)]
-                parts.append(finer)
-                shares.append(share * (1.0 - means[0]) / max(1.0 - means[1], 1e-12))
+                narrow = replace(part, parts=(replace(radial, width=radial.width / times),))
+                variance = _variance(part, rows)
+                parts.append(narrow)
+                shares.append(share * variance / max(_variance(narrow, rows), 1e-12))
             else:
                 parts.append(part)
                 shares.append(share)
@@ -322,8 +325,14 @@ class Blend(Composed):
             out += (left[:, used] * slopes[used]) @ right[:, used].T
 
     def own(self, rows: Array) -> Array:
-        found: Array = np.asarray(self.shares) @ np.array([part.own(rows) for part in self.parts])
-        return found
+        diagonals = np.array([part.own(rows) for part in self.parts])
+        blended: Array = np.asarray(self.shares) @ diagonals
+        return blended
+
+
+def _variance(spec: KernelSpec, rows: Array) -> float:
+    """The variance in feature space of a kernel whose diagonal is 1."""
+    return 1.0 - float(spec.settle(rows).values(rows, rows).mean())
 
 
 COMPOSED[Ranked.family] = Ranked

@@ -1,5 +1,7 @@
-"""What numpy does in the place of compiled loops over kernels, where numba is missing: the same
-arguments, the same results up to rounding, whole matrices where a compiled loop fills a triangle.
+"""Numpy versions of the compiled loops over kernels, for use without numba.
+
+They have the same arguments and the same results up to rounding. They fill whole matrices where a
+compiled loop fills a triangle.
 """
 
 from __future__ import annotations
@@ -10,13 +12,17 @@ import numpy as np
 
 from mklcore.arrays import Array, Indices
 
-SMALLEST_EXPONENT = -708.0  # below this, exp is no normal double any more and becomes 0
+SMALLEST_EXPONENT = -708.0  # below this, exp is not a normal double and becomes 0
 
 
-def fill_distances(left: Array, right: Array, squared: Any, upper: bool, out: Array) -> None:
-    """Squared Euclidean or city-block distances of columns left (s, a) and right (s, b), feature by
-    feature.
-    """
+def fill_distances(
+    left: Array,
+    right: Array,
+    squared: Any,
+    upper: bool,
+    out: Array,
+) -> None:
+    """Squared Euclidean or city-block distances of columns left (s, a) and right (s, b) in out."""
     out[:] = 0.0
     for here, there in zip(left, right, strict=True):
         gap = here[:, None] - there
@@ -31,21 +37,19 @@ def exponentials(source: Array, rate: float, target: Array) -> None:
 
 
 def fill_exponential(base: Array, rate: float, upper: bool, out: Array) -> None:
-    """out = exp(-rate * base); right of the diagonal alone where ``upper``, for the base holds
-    nothing else then.
-    """
+    """out = exp(-rate * base); the base holds nothing below the diagonal where ``upper``."""
     exponentials(np.triu(base) if upper else base, rate, out)
 
 
 def exponential_sums(base: Array, rates: Array) -> Array:
     """Sums of exp(-rates[m] base[i, j]) over j > i of base (n, n)."""
     above = base[np.triu_indices(len(base), 1)]
-    room = np.empty_like(above)
-    found = np.empty(rates.size)
+    values = np.empty_like(above)
+    sums = np.empty(rates.size)
     for m, rate in enumerate(rates):
-        exponentials(above, rate, room)
-        found[m] = room.sum()
-    return found
+        exponentials(above, rate, values)
+        sums[m] = values.sum()
+    return sums
 
 
 def write_exponential(base: Array, rate: float, scale: float, out: Array) -> None:
@@ -54,22 +58,26 @@ def write_exponential(base: Array, rate: float, scale: float, out: Array) -> Non
     out *= scale
 
 
-def finish_block(block: Array, left: Array, right: Array, rows: Array, columns: Array) -> None:
+def finish_block(
+    block: Array,
+    left: Array,
+    right: Array,
+    rows: Array,
+    columns: Array,
+) -> None:
     """block[i, j] = (block[i, j] - left[i] - right[j]) rows[i] columns[j], in place."""
     block -= left[:, None] + right
     block *= rows[:, None] * columns
 
 
 def mirror(out: Array) -> None:
-    """Copy what is right of the diagonal of (n, n) to its left."""
+    """Copy the upper triangle of out (n, n) to the lower one."""
     for i in range(len(out)):
         out[i + 1 :, i] = out[i, i + 1 :]
 
 
 def pairs_within(column: Array, gap: float) -> int:
-    """How many pairs j > i of a sorted column differ by ``gap`` or less, up to the rounding of its
-    range.
-    """
+    """The number of pairs j > i of a sorted column that differ by ``gap`` or less."""
     above = column - column[0]
     after = np.searchsorted(above, above + gap, side="right")
     return int(after.sum()) - column.size * (column.size + 1) // 2
@@ -77,9 +85,9 @@ def pairs_within(column: Array, gap: float) -> int:
 
 def _radial(column: Array, squared: Any, rate: float) -> Array:
     gap = column[:, None] - column
-    found = np.empty_like(gap)
-    exponentials(gap * gap if squared else np.abs(gap), rate, found)
-    return found
+    values = np.empty_like(gap)
+    exponentials(gap * gap if squared else np.abs(gap), rate, values)
+    return values
 
 
 def radial_forms(
@@ -92,9 +100,17 @@ def radial_forms(
     out: Array,
 ) -> None:
     """out[q] = a'K_q a for kernels exp(-rate base) of column ``where[q]`` of ``columns`` (d, n)."""
-    own = a[support]
+    dual = a[support]
     for q, j in enumerate(where):
-        out[q] = own @ _radial(columns[j, support], squared[q], rates[q]) @ own
+        out[q] = (
+            dual
+            @ _radial(
+                columns[j, support],
+                squared[q],
+                rates[q],
+            )
+            @ dual
+        )
 
 
 def add_radial(
@@ -113,7 +129,7 @@ def add_up(K: Array, live: Indices, weights: Array, out: Array) -> None:
 
 
 def block_of(K: Array, live: Indices, weights: Array, rows: Indices) -> Array:
-    """The same among ascending rows, as a new (r, r) matrix."""
+    """The same sum among ascending rows, as a new (r, r) matrix."""
     out = np.zeros((rows.size, rows.size))
     for m in live:
         out += weights[m] * K[m][np.ix_(rows, rows)]
@@ -122,14 +138,14 @@ def block_of(K: Array, live: Indices, weights: Array, rows: Indices) -> Array:
 
 def products_of(K: Array, a: Array, rows: Indices, live: Indices) -> Array:
     """K[m] a for m in ``live``, a read on ``rows``."""
-    own = a[rows]
-    found = [own @ K[m][rows] for m in live]
-    return np.array(found).reshape(live.size, K.shape[1])
+    dual = a[rows]
+    products = [dual @ K[m][rows] for m in live]
+    return np.array(products).reshape(live.size, K.shape[1])
 
 
 def forms_of(K: Array, a: Array, rows: Indices, live: Indices) -> Array:
     """a'K[m] a for m in ``live``, a read on ``rows``."""
-    own = a[rows]
-    found = [own @ K[m][np.ix_(rows, rows)] @ own for m in live]
-    forms: Array = np.maximum(np.array(found).reshape(live.size), 0.0)
-    return forms
+    dual = a[rows]
+    forms = [dual @ K[m][np.ix_(rows, rows)] @ dual for m in live]
+    clipped: Array = np.maximum(np.array(forms).reshape(live.size), 0.0)
+    return clipped

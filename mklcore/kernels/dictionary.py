@@ -1,10 +1,9 @@
-"""Kernel dictionaries: which kernels a model may choose from, written down before any data are
-seen.
+"""Kernel dictionaries: which kernels a model may choose from, defined before any data are seen.
 
-A dictionary is frozen and hashable, so it is a cache key and a value of the app's parameters.
-Widths may be multiples of the training median distance and columns may be bands of a table whose
-width is not known yet; both are settled when `grams` meets the training rows, and nowhere else.
-Dictionaries add up with `+`.
+A dictionary is frozen and hashable, so it can be a cache key and a value of the app's parameters.
+Widths may be multiples of the median distance of the training rows, and columns may be bands of a
+table whose width is not known yet; `grams` resolves both on the training rows. Dictionaries are
+added with `+`.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from operator import attrgetter
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -22,7 +20,7 @@ from mklcore.data.column_groups import measured_columns, wavelengths, with_bands
 from mklcore.data.dataset import Dataset, joined, listed
 from mklcore.data.sequences import as_strings, letters
 from mklcore.errors import KernelError, ParameterError, check_cancelled
-from mklcore.kernels.fills import exponential_sums, finish_block, mirror, write_exponential
+from mklcore.kernels.compiled_grams import exponential_sums, finish_block, mirror, write_exponential
 from mklcore.kernels.functions import (
     MOST_PARTS,
     RBF,
@@ -36,7 +34,7 @@ from mklcore.kernels.functions import (
 )
 from mklcore.kernels.grams import Forecast, GramStack, duplicate_notes, kernel_table
 from mklcore.kernels.interactions import Interaction, interacting
-from mklcore.kernels.maps import KernelMap, normalised, sum_kind
+from mklcore.kernels.kernel_map import KernelMap, normalised, sum_kind
 from mklcore.kernels.sequences import (
     USUAL_DEGREE,
     USUAL_K,
@@ -48,10 +46,10 @@ from mklcore.kernels.sequences import (
 )
 from mklcore.parameters import check_whole
 
-# of the median distance: about scikit-learn's own width for an RBF of all columns
+# Multiple of the median distance, about scikit-learn's default width of an RBF of all columns.
 WHOLE_WIDTH = 0.5
 DEFAULT_MULTIPLES = (0.25, 0.5, 1.0, 2.0, 4.0)
-# Beyond this many columns the default dictionary does not offer one kernel per column.
+# Columns up to which the default dictionary has one kernel per column.
 DEFAULT_PER_FEATURE = 50
 BAND_KERNELS: tuple[KernelSpec, ...] = (
     Linear(),
@@ -60,21 +58,21 @@ BAND_KERNELS: tuple[KernelSpec, ...] = (
     RBF(2.0, relative=True),
 )
 
-# of units
+# Units of a table
 MOST_COLUMNS = 40  # source columns beyond which kernels see groups, bands or clusters of them
 MOST_UNITS = 20
-ALIKE = 0.3  # 1 - |correlation| up to which columns carry the same
-ROWS = 2000  # from which correlations are taken
+MOST_DISTANCE = 0.3  # 1 - |correlation| of columns in one cluster
+ROWS = 2000  # for correlations
 
-# of sequences
-WORDS = (2, 3, 5)  # letters of the words that are compared where nothing else is asked for
+# Default kernels of sequences
+WORDS = (2, 3, 5)  # letters of a word
 DEGREES = ((3, 0), (8, 0), (8, 5))  # degree and shift
-SHIFTED = 400  # letters up to which shifts are tried unasked
+SHIFTED = 400  # letters up to which there are shifts
 
-# of storing
-STACK_LIMIT_MB = 2048.0  # above this no stack is stored, where the method can do without
-QUICK_LIMIT_MB = 512.0  # the same where making a kernel again costs no more than reading it
-COLUMNS_FROM = 500  # rows from which linear kernels are kept as the columns they see
+# Storage
+STACK_LIMIT_MB = 2048.0  # above this no stack is stored, if the method can work without it
+QUICK_LIMIT_MB = 512.0  # the same where computing a kernel costs no more than reading it
+COLUMNS_FROM = 500  # rows from which linear kernels are stored as the columns they see
 
 
 def stored_as(
@@ -84,12 +82,12 @@ def stored_as(
     forms: Sequence[str] = ("dense",),
     approximation: Any = None,
 ) -> Forecast:
-    """In which form the kernels of a dictionary on so many rows and columns are stored, and what
-    that costs.
+    """The form in which the kernels of a dictionary are stored on so many rows, and its cost.
 
     "features" where there is an ``approximation``, or where all kernels are products of columns
-    that are few beside the rows, or of any number where the method takes "columns"; "rows", which
-    are computed when asked for, where a stack would be too large; else "dense" Gram matrices.
+    that are few compared with the rows, or of any number where the method takes "columns"; "rows",
+    which are computed on request, where a stack would be too large; otherwise "dense" Gram
+    matrices.
 
     Parameters
     ----------
@@ -118,7 +116,7 @@ def stored_as(
     for spec in dictionary.specs:
         try:
             width = len(spec.columns(n_features))
-        except KernelError:  # refused when the table is there
+        except KernelError:  # `grams` raises it
             width = 1
         seen = seen + width
         key = (spec.base, spec.features)
@@ -126,8 +124,9 @@ def stored_as(
         if spec.relative:
             medians.add(key)
         is_linear = is_linear and spec.is_base
-    # per entry 1.5 to 2 ns for a kernel, 2 ns and 0.07 ns a column for its base, 8 ns for a median:
-    # fitted to one thread of a 2 GHz server, with 400 to 1500 rows and 5 to 200 columns
+    # Per entry a kernel takes 1.5 to 2 ns, its base 2 ns and 0.07 ns for each column, and a median
+    # 8 ns. This was fitted to one thread of a 2 GHz server, with 400 to 1500 rows and 5 to 200
+    # columns.
     entry = 2.0e-9 * (M + len(bases)) + 0.07e-9 * sum(bases.values())
     seconds = n**2 * entry + 8.0e-9 * min(n, 2000) ** 2 * len(medians)
     stored = "dense"
@@ -150,7 +149,7 @@ def stored_as(
 
 @dataclass(frozen=True)
 class Band(LazyColumns):
-    """Band number `index` (from 0) of `count` contiguous, nearly equal column bands."""
+    """Band number `index` (from 0) of `count` contiguous bands of columns of nearly equal size."""
 
     index: int
     count: int
@@ -164,11 +163,9 @@ class Band(LazyColumns):
                 f"{self.count} bands need at least {self.count} columns, the data have "
                 f"{n_features}. Use fewer bands."
             )
-        return tuple(
-            range(
-                self.index * n_features // self.count, (self.index + 1) * n_features // self.count
-            )
-        )
+        start = self.index * n_features // self.count
+        stop = (self.index + 1) * n_features // self.count
+        return tuple(range(start, stop))
 
 
 @dataclass(frozen=True)
@@ -188,20 +185,14 @@ class RandomColumns(LazyColumns):
                 f"A random subspace of {self.size} columns needs at least as many, the "
                 f"data have {n_features}. Use a smaller size."
             )
-        draw = np.random.default_rng((self.seed, self.index)).choice(
-            n_features, self.size, replace=False
-        )
-        return tuple(sorted(int(j) for j in draw))
+        rng = np.random.default_rng((self.seed, self.index))
+        return tuple(sorted(rng.choice(n_features, self.size, replace=False).tolist()))
 
 
 def _as_specs(specs: KernelSpec | Iterable[KernelSpec]) -> tuple[KernelSpec, ...]:
-    found = (
-        (specs,)
-        if isinstance(specs, KernelSpec)
-        else tuple(specs)
-        if isinstance(specs, Iterable)
-        else (specs,)
-    )
+    found: tuple[Any, ...] = (specs,)
+    if isinstance(specs, Iterable) and not isinstance(specs, KernelSpec):
+        found = tuple(specs)
     for spec in found:
         if not isinstance(spec, KernelSpec):
             raise ParameterError(
@@ -225,13 +216,12 @@ def _without_columns(specs: KernelSpec | Iterable[KernelSpec]) -> tuple[KernelSp
 
 @dataclass(frozen=True)
 class KernelDictionary:
-    """The kernels a model chooses from: min over weights theta >= 0 of a machine with K = sum_m
-    theta_m K_m.
+    """The kernels a model chooses from, with weights theta >= 0 of K = sum_m theta_m K_m.
 
-    specs: kernel specs in order; standardize: bring every column to mean 0 and variance 1 on the
-    training rows first (constant columns are only centred); feature_names: what names call the
-    columns. ParameterError for anything that is not a spec, KernelError when the names and the
-    columns of X do not match.
+    specs: kernel specs in order; standardize: standardise every column to mean 0 and variance 1 on
+    the training rows first (constant columns are only centred); feature_names: names of the
+    columns. Raises ``ParameterError`` for anything that is not a spec, and ``KernelError`` when the
+    names and the columns of X do not match.
 
     Parameters
     ----------
@@ -260,29 +250,21 @@ class KernelDictionary:
             raise ParameterError(f"standardize must be True or False, got {self.standardize!r}.")
         object.__setattr__(self, "standardize", bool(self.standardize))
         if self.feature_names is not None:
-            object.__setattr__(
-                self, "feature_names", tuple(str(name) for name in self.feature_names)
-            )
+            object.__setattr__(self, "feature_names", tuple(map(str, self.feature_names)))
 
     @classmethod
     def rbf_grid(cls, multiples: Iterable[float]) -> Self:
-        """RBF kernels on all columns, widths in multiples of the median distance between training
-        rows.
-        """
+        """RBF kernels on all columns, with widths in multiples of the median distance of rows."""
         return cls(tuple(RBF(width, relative=True) for width in multiples))
 
     @classmethod
     def laplacian_grid(cls, multiples: Iterable[float]) -> Self:
-        """Laplacian kernels on all columns, widths in multiples of the median l1 distance between
-        training rows.
-        """
+        """Laplacian kernels on all columns, with widths in multiples of the median l1 distance."""
         return cls(tuple(Laplacian(width, relative=True) for width in multiples))
 
     @classmethod
     def rbf_widths(cls, widths: Iterable[float]) -> Self:
-        """RBF kernels on all columns with these absolute widths, in units of the (standardised)
-        columns.
-        """
+        """RBF kernels on all columns with absolute widths, in units of (standardised) columns."""
         return cls(tuple(RBF(width) for width in widths))
 
     @classmethod
@@ -298,24 +280,22 @@ class KernelDictionary:
         specs: KernelSpec | Iterable[KernelSpec],
         groups: Mapping[str, Sequence[int]] | Iterable[Any],
     ) -> Self:
-        """Each spec once on every group of columns; groups are (name, column indices) pairs, a
-        mapping of them, or bare lists of indices.
+        """Each spec once on every group of columns.
+
+        Groups are (name, column indices) pairs, a mapping of them, or lists of indices.
         """
         found = _without_columns(specs)
-        pairs = (
-            list(groups.items())
-            if isinstance(groups, Mapping)
-            else [_as_pair(group) for group in groups]
-        )
-        return cls(
-            tuple(replace(s, features=cols, label=name) for name, cols in pairs for s in found)
-        )
+        pairs: Iterable[Any] = map(_as_pair, groups)
+        if isinstance(groups, Mapping):
+            pairs = groups.items()
+        kernels: list[KernelSpec] = []
+        for name, columns in pairs:
+            kernels += [replace(one, features=columns, label=name) for one in found]
+        return cls(tuple(kernels))
 
     @classmethod
     def bands(cls, n_bands: int, specs: KernelSpec | Iterable[KernelSpec]) -> Self:
-        """Each spec once on every one of `n_bands` contiguous column bands, cut when the training
-        rows are seen.
-        """
+        """Each spec once on each of `n_bands` contiguous bands of columns of the training table."""
         check_whole("n_bands", n_bands)
         found = _without_columns(specs)
         bands = [Band(i, n_bands) for i in range(n_bands)]
@@ -329,9 +309,7 @@ class KernelDictionary:
         count: int,
         seed: int,
     ) -> Self:
-        """Each spec once on `count` random choices of `size` different columns, the same for the
-        same seed.
-        """
+        """Each spec once on `count` random choices of `size` different columns, fixed by `seed`."""
         for name, value, least in (("seed", seed, 0), ("size", size, 1), ("count", count, 1)):
             check_whole(name, value, least)
         found = _without_columns(spec)
@@ -340,15 +318,15 @@ class KernelDictionary:
 
     @classmethod
     def default(cls, n_features: int) -> Self:
-        """A dictionary for a table nothing is known about: RBF at five widths, linear, quadratic,
-        and one linear kernel per column for 2 to 50 columns.
+        """A dictionary for any table: RBF at five widths, linear and quadratic kernels.
+
+        For 2 to 50 columns there is one linear kernel per column as well.
         """
         check_whole("n_features", n_features)
-        count = n_features
         whole = cls.rbf_grid(DEFAULT_MULTIPLES) + cls((Linear(), Polynomial(2)))
-        return (
-            whole + cls.per_feature(Linear(), count) if 2 <= count <= DEFAULT_PER_FEATURE else whole
-        )
+        if 2 <= n_features <= DEFAULT_PER_FEATURE:
+            return whole + cls.per_feature(Linear(), n_features)
+        return whole
 
     @classmethod
     def recommended(
@@ -362,15 +340,15 @@ class KernelDictionary:
         degree: int = USUAL_DEGREE,
         shift: int = 0,
     ) -> Self:
-        """A dictionary that answers which columns of this table count.
+        """A dictionary that shows which columns of this table matter.
 
-        Every kernel sees one source column, one group, one band or one cluster (see `units.units`):
+        Every kernel sees one source column, one group, one band or one cluster (see `units`):
         linear and RBF at the median distance, delta for a category; columns one by one up to
-        `most_columns` of them. With `whole` one RBF and one linear kernel of everything stand
-        beside them, so that columns acting together are not lost. ``curved=False`` leaves the RBF
-        kernels out: a sum of straight lines then carries a large C that curved kernels do not. A
-        sequence gets a spectrum of ``k`` letters, and a weighted degree of this ``degree`` and
-        ``shift`` where its strings have one length; a text one of its words.
+        `most_columns` of them. With `whole`, one RBF and one linear kernel of all columns are
+        added, so that columns that act together are not lost. ``curved=False`` leaves out the RBF
+        kernels: a sum of straight lines then tolerates a large C that curved kernels do not. A
+        sequence gets a spectrum of ``k`` letters, and a weighted degree kernel of this ``degree``
+        and ``shift`` where its strings have one length; a text gets a kernel of its words.
 
         >>> from mklcore.data.samples import load_sample
         >>> len(KernelDictionary.recommended(load_sample("iris")))
@@ -384,9 +362,8 @@ class KernelDictionary:
             specs += [RBF(WHOLE_WIDTH, relative=True), Linear()] if curved else [Linear()]
         for s in range(len(data.sequences)):
             specs += on_sequence(data, s, k, degree, shift)
-        specs += [
-            Words(s, label=name) for s, (name, _) in enumerate(data.texts, len(data.sequences))
-        ]
+        for s, (name, _) in enumerate(data.texts, len(data.sequences)):
+            specs.append(Words(s, label=name))
         return cls(tuple(specs), feature_names=data.feature_names)
 
     @classmethod
@@ -399,17 +376,18 @@ class KernelDictionary:
         curved: bool = True,
         most_columns: int = MOST_COLUMNS,
     ) -> Self:
-        """A dictionary that answers which columns count, and which of them act together.
+        """A dictionary that shows which columns matter, and which of them act together.
 
-        The kernels of `recommended` without those of all columns, each without its mean over the
-        training rows, and products of such kernels on different source columns (see `Interaction`):
-        what a product adds, no function of fewer columns could. ``candidates``: the sets of source
-        columns that get products, by name, as ``[("sex", "class")]``; None finds at most 20 sets of
-        up to ``order`` columns that explain what a sum over columns leaves of the target
-        (`interacting`), so that ``order=1`` stands for no products. A set of numbers has two
-        products, of linear kernels and of RBF kernels, a category gives the same factor to both.
-        The other parameters are those of `recommended`. Candidates are found with the target of
-        ``data``: pass training rows. ParameterError for unknown names and for sets that are none.
+        It holds the kernels of `recommended` without those of all columns, each without its mean
+        over the training rows, and products of such kernels on different source columns (see
+        `Interaction`): no function of fewer columns can express what a product adds.
+        ``candidates``: the sets of source columns that get products, by name, as ``[("sex",
+        "class")]``; None finds at most 20 sets of up to ``order`` columns that explain what a sum
+        over columns leaves of the target (`interacting`), so ``order=1`` means no products. A set
+        of numeric columns has two products, of linear kernels and of RBF kernels; a category gives
+        the same factor to both. The other parameters are those of `recommended`. Candidates are
+        found with the target of ``data``, so pass training rows. Raises ``ParameterError`` for
+        unknown names and for invalid sets.
 
         >>> from mklcore.data.samples import load_sample
         >>> pair = ("petal length (cm)", "petal width (cm)")
@@ -420,15 +398,13 @@ class KernelDictionary:
         check_whole("order", order, 1, MOST_PARTS)
         alone = cls.recommended(data, whole=False, curved=curved, most_columns=most_columns)
         specs = [spec if spec.reads_strings else Interaction(spec) for spec in alone]
-        sets = (
-            interacting(data, int(order)) if candidates is None and order > 1 else candidates or ()
-        )
-        for members in _as_sets(data, sets):
-            kinds = [_on_unit(unit, curved) for unit in members]
-            products = [
-                Interaction(*(kind[min(k, len(kind) - 1)] for kind in kinds)) for k in range(2)
-            ]
-            specs += products[:1] if products[0] == products[1] else products
+        if candidates is None and order > 1:
+            candidates = interacting(data, int(order))
+        for members in _as_sets(data, candidates or ()):
+            kernels = [_on_unit(unit, curved) for unit in members]
+            linear = Interaction(*(of_unit[0] for of_unit in kernels))
+            nonlinear = Interaction(*(of_unit[-1] for of_unit in kernels))
+            specs += [linear] if linear == nonlinear else [linear, nonlinear]
         return cls(tuple(specs), feature_names=data.feature_names)
 
     def __len__(self) -> int:
@@ -451,19 +427,18 @@ class KernelDictionary:
                 "Only dictionaries with the same feature_names can be added; set them "
                 "alike in both."
             )
-        return replace(
-            self, specs=self.specs + other.specs, feature_names=theirs if ours is None else ours
-        )
+        names = theirs if ours is None else ours
+        return replace(self, specs=self.specs + other.specs, feature_names=names)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """One name per kernel, all different: a name met before gets a number."""
-        met: Counter[str] = Counter()
+        """A different name for every kernel: a name that occurs again gets a number."""
+        counts: Counter[str] = Counter()
         names = []
         for spec in self.specs:
             name = spec.name(self.feature_names)
-            met[name] += 1
-            names.append(name if met[name] == 1 else f"{name} ({met[name]})")
+            counts[name] += 1
+            names.append(name if counts[name] == 1 else f"{name} ({counts[name]})")
         return tuple(names)
 
     @property
@@ -472,10 +447,9 @@ class KernelDictionary:
         return tuple(spec.family for spec in self.specs)
 
     def foresee(self, n_samples: int, n_features: int | None = None) -> Forecast:
-        """Bytes, a rough number of seconds and M for grams on `n_samples` rows, before anything is
-        built.
+        """Bytes, rough seconds and M for grams on `n_samples` rows, before anything is built.
 
-        n_features: columns of the table; without it, as many as there are feature names, or one.
+        n_features: columns of the table; by default as many as there are feature names, or one.
         """
         return stored_as(self, n_samples, n_features or len(self.feature_names or ("",)))
 
@@ -487,140 +461,107 @@ class KernelDictionary:
         memory_limit_mb: float = 4096.0,
         sample_weight: Array | None = None,
     ) -> GramStack:
-        """Gram matrices of every kernel on the training rows X (n, d), or a ``Dataset``, centred
-        and normalised as asked.
+        """Normalised Gram matrices of every kernel on training rows X (n, d), or a ``Dataset``.
 
         normalise: "multiplicative" (variance 1 in feature space), "spherical" (K_ii = 1), "trace"
         (tr K = 1), "diag" (max K_ii = 1) or None; center: H K H, before normalising. Kernels that
-        are constant on the training rows cannot be scaled: they are left out and named in `notes`,
-        and KernelError is raised when none is left or when the stack needs more than
-        `memory_limit_mb` megabytes. sample_weight (n,): a row of weight w counts as w rows in the
-        scales of columns and kernels and in median distances. DataError when X is not a finite
+        are constant on the training rows cannot be scaled: they are left out and named in `notes`.
+        sample_weight (n,): a row of weight w counts as w rows in the scales of columns and kernels
+        and in median distances. Raises ``KernelError`` when no kernel is left, or when the stack
+        needs more than `memory_limit_mb` megabytes, and ``DataError`` when X is not a finite
         numeric table.
         """
-        known: KernelDictionary = self
+        dictionary: KernelDictionary = self
         if isinstance(X, Dataset):
-            known = self.on(X)
+            dictionary = self.on(X)
             X = X.table
-        if known.feature_names is not None and np.ndim(X) == 2:
-            known._check_names(np.shape(X)[1])
-        plain = KernelMap.on(X, known, normalise, sample_weight)
-        names = known.names
+        if dictionary.feature_names is not None and np.ndim(X) == 2:
+            dictionary._check_names(np.shape(X)[1])
+        plain = KernelMap.on(X, dictionary, normalise, sample_weight)
+        names = dictionary.names
         M = len(names)
-        rows = plain.rows
-        n = len(rows)
+        n = len(plain.rows)
+        _check_memory(M, n, memory_limit_mb)
         is_spherical = normalise == "spherical"
-        if not memory_limit_mb > 0:
-            raise ParameterError(
-                f"memory_limit_mb must be a positive number of megabytes, got {memory_limit_mb!r}."
-            )
-        if (needed := 8e-6 * n**2 * (M + 1)) > memory_limit_mb:
-            most_rows = int(np.sqrt(memory_limit_mb * 1e6 / (8 * (M + 1))))
-            most_kernels = int(memory_limit_mb * 1e6 / (8 * n**2)) - 1
-            fewer = f", at most {most_kernels:,} kernels" if most_kernels > 0 else ""
-            raise KernelError(
-                f"{M:,} kernels on {n:,} rows need {needed:,.0f} MB, above the limit of "
-                f"{memory_limit_mb:,.0f} MB. Use at most {most_rows:,} rows{fewer}, or "
-                "raise memory_limit_mb."
-            )
-        # by one number, and nothing else
+        # Without centring, a kernel is only divided by one number.
         is_divided = not (center or is_spherical) and sample_weight is None
-        w = np.ones(n) if sample_weight is None else sample_weight
-        values = np.empty((M, n, n))
-        room = np.empty((n, n))
-        diagonals = np.ones((M, n))
-        totals = np.empty(M)
-        sums = np.empty((M, n))
-        # of exponentials that are written once, with their scale: where their base is
-        bases: dict[int, int] = {}
-        # what overflows is reported by name
         with one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):
-            for (base, columns), members in plain.groups.items():
-                check_cancelled()
-                rates = list(map(attrgetter("rate"), map(plain.specs.__getitem__, members)))
-                first = values[members[0]]
-                is_once = is_divided and None not in rates
-                is_itself = plain.specs[members[0]].is_base and len(members) == 1
-                shared = first if is_once or is_itself else room
-                fill_base(base, columns, rows, rows, True, shared)
-                if is_once:
-                    mirror(shared)
-                    totals[members] = n + 2.0 * exponential_sums(
-                        shared, np.array(rates, dtype=np.float64)
-                    )
-                    bases |= dict.fromkeys(members, members[0])
-                    continue
-                for m in members:
-                    check_cancelled()
-                    if not is_itself:
-                        plain.specs[m].fill(shared, True, values[m])
-                    mirror(values[m])
-                    diagonals[m] = values[m].diagonal()
-                    sums[m] = values[m] @ w
-                    totals[m] = w @ sums[m]
+            # Overflow is reported by `normalised`, with the name of the kernel.
+            values = np.empty((M, n, n))
+            sums = _filled(plain, sample_weight, is_divided, values)
             transform, kept, notes, _ = normalised(
-                plain, names, normalise, center, diagonals, totals, sums, sample_weight
+                plain,
+                names,
+                normalise,
+                center,
+                sums.diagonals,
+                sums.totals,
+                sums.rows,
+                sample_weight,
             )
-            for place in reversed(range(kept.size)):  # a base is overwritten last
+            for place in reversed(range(kept.size)):  # a base is overwritten after its kernels
                 gram = values[kept[place]]
                 scale = transform.scales[place]
-                if kept[place] in bases:
-                    write_exponential(
-                        values[bases[kept[place]]], transform.specs[place].rate, 1.0 / scale, gram
-                    )
+                base = sums.bases.get(int(kept[place]))
+                if base is not None:
+                    rate = transform.specs[place].rate
+                    write_exponential(values[base], rate, 1.0 / scale, gram)
                 elif center or is_spherical:
                     shift = transform.row_means[place] - 0.5 * transform.grand_means[place]
                     factor = transform.factors[place].copy()
                     finish_block(gram, shift, shift, factor, factor)
                 elif scale != 1.0:
                     gram *= 1.0 / scale
-        for place, m in enumerate(kept):  # close the gaps that dropped kernels leave
+        for place, m in enumerate(kept):  # close the gaps of kernels that were left out
             if place != m:
                 values[place] = values[m]
         values = values[: kept.size]
-        labels = tuple(map(names.__getitem__, kept))
-        families = tuple(map(attrgetter("family"), transform.specs))
-        notes += duplicate_notes(values, labels)
+        labels = tuple(names[m] for m in kept)
         return GramStack(
-            values, labels, transform.scales, families, transform.specs, notes, transform
+            values,
+            labels,
+            transform.scales,
+            tuple(spec.family for spec in transform.specs),
+            transform.specs,
+            notes + duplicate_notes(values, labels),
+            transform,
         )
 
     def on(self, data: Dataset) -> KernelDictionary:
-        """The dictionary on the rows ``data.table``: where there are sequences, every kernel knows
-        its columns.
+        """The dictionary on the rows ``data.table``, where every kernel knows its columns.
 
-        Kernels of all columns then mean those of X, and kernels on sequences the letters beside
-        them. KernelError where nothing is left, or a kernel asks for columns or sequences there are
-        not.
+        Where there are sequences, kernels of all columns refer to those of X, and kernels on
+        sequences to the letters beside them. Raises ``KernelError`` where nothing is left, or a
+        kernel needs columns or sequences that do not exist.
         """
         if not data.strings:
             return self
         names = tuple(name for name, _ in data.strings)
         d = data.n_features
-        return self.beside(d, names, (data.table.shape[1] - d) // len(names))
+        return self.beside(
+            d,
+            names,
+            (data.table.shape[1] - d) // len(names),
+        )
 
     def beside(self, n_features: int, names: Sequence[str], width: int) -> KernelDictionary:
-        """The dictionary on rows (n, n_features + width S): columns, then the letters of S
-        sequences; see ``on``.
+        """The dictionary on rows with the letters of S sequences after ``n_features`` columns.
+
+        The rows are (n, n_features + width S). See ``on``.
         """
         d = n_features
         self._check_names(d)
-        if not d and (
-            blind := [
-                spec for spec in self.specs if spec.features is None and not spec.reads_strings
-            ]
-        ):
-            raise KernelError(
-                f"{blind[0]!r} needs columns, and the data have sequences only; leave such "
-                "kernels out."
-            )
-        bound = tuple(spec.beside(d, tuple(names), width) for spec in self.specs)
-        called = (
-            None
-            if self.feature_names is None
-            else (*self.feature_names, *("",) * (width * len(names)))
-        )
-        return KernelDictionary(bound, self.standardize, called)
+        for spec in self.specs:
+            if not d and spec.features is None and not spec.reads_strings:
+                raise KernelError(
+                    f"{spec!r} needs columns, and the data have sequences only; leave such "
+                    "kernels out."
+                )
+        specs = tuple(spec.beside(d, tuple(names), width) for spec in self.specs)
+        feature_names = self.feature_names
+        if feature_names is not None:
+            feature_names += ("",) * (width * len(names))
+        return KernelDictionary(specs, self.standardize, feature_names)
 
     def _check_names(self, n_features: int) -> None:
         if self.feature_names is not None and n_features != len(self.feature_names):
@@ -634,27 +575,99 @@ class KernelDictionary:
         return kernel_table(f"KernelDictionary({len(self)} kernels)", self.names, self.families)
 
 
-def _on_unit(unit: Unit, curved: bool) -> tuple[KernelSpec, ...]:
-    """The kernels of one thing that a table is made of: equality for a category, else a linear one,
-    and an RBF if ``curved``.
+class _Sums(NamedTuple):
+    """What normalisation needs of M kernels: diagonals (M, n), K w (M, n) and w'K w (M,).
+
+    ``bases`` holds the kernels that are not computed yet, with the place of their base numbers.
     """
-    if unit.kind == "category":
-        kinds: tuple[KernelSpec, ...] = (Linear(),) if len(unit.columns) == 1 else (Delta(),)
-    else:
-        kinds = (Linear(), RBF(1.0, relative=True)) if curved else (Linear(),)
-    label = None if len(unit.columns) == 1 else unit.name
-    return tuple(replace(spec, features=unit.columns, label=label) for spec in kinds)
+
+    diagonals: Array
+    rows: Array
+    totals: Array
+    bases: dict[int, int]
 
 
-def _as_sets(data: Dataset, sets: Iterable[Sequence[str]]) -> Iterator[list[Unit]]:
-    """The source columns that are named, as units; ParameterError for what is no set of columns of
-    the table.
+def _filled(
+    plain: KernelMap, sample_weight: Array | None, is_divided: bool, values: Array
+) -> _Sums:
+    """Fill the Gram matrices ``values`` (M, n, n) of a map, and return their sums.
+
+    Where kernels ``is_divided`` by one number only, exponentials are written once, with their
+    scale. Until then the first of those that share a base holds its base numbers.
     """
-    plain = (
-        units(replace(data, sequences=(), texts=()), len(data.columns)) if data.n_features else ()
+    M, n = values.shape[:2]
+    weights = np.ones(n) if sample_weight is None else sample_weight
+    shared_base = np.empty((n, n))
+    sums = _Sums(
+        np.ones((M, n)),
+        np.empty((M, n)),
+        np.empty(M),
+        {},
     )
-    known = {unit.name: unit for unit in plain}
-    met = set()
+    for (base, columns), members in plain.groups.items():
+        check_cancelled()
+        rates = [plain.specs[m].rate for m in members]
+        first = members[0]
+        is_once = is_divided and None not in rates
+        is_base = plain.specs[first].is_base and len(members) == 1
+        numbers = values[first] if is_once or is_base else shared_base
+        fill_base(base, columns, plain.rows, plain.rows, True, numbers)
+        if is_once:
+            mirror(numbers)
+            above = exponential_sums(numbers, np.array(rates, dtype=np.float64))
+            sums.totals[members] = n + 2.0 * above
+            sums.bases.update(dict.fromkeys(members, first))
+            continue
+        for m in members:
+            check_cancelled()
+            if not is_base:
+                plain.specs[m].fill(numbers, True, values[m])
+            mirror(values[m])
+            sums.diagonals[m] = values[m].diagonal()
+            sums.rows[m] = values[m] @ weights
+            sums.totals[m] = weights @ sums.rows[m]
+    return sums
+
+
+def _check_memory(n_kernels: int, n_samples: int, limit_mb: float) -> None:
+    if not limit_mb > 0:
+        raise ParameterError(
+            f"memory_limit_mb must be a positive number of megabytes, got {limit_mb!r}."
+        )
+    needed = 8e-6 * n_samples**2 * (n_kernels + 1)
+    if needed > limit_mb:
+        most_rows = int(np.sqrt(limit_mb * 1e6 / (8 * (n_kernels + 1))))
+        most_kernels = int(limit_mb * 1e6 / (8 * n_samples**2)) - 1
+        fewer = f", at most {most_kernels:,} kernels" if most_kernels > 0 else ""
+        raise KernelError(
+            f"{n_kernels:,} kernels on {n_samples:,} rows need {needed:,.0f} MB, above the limit "
+            f"of {limit_mb:,.0f} MB. Use at most {most_rows:,} rows{fewer}, or raise "
+            "memory_limit_mb."
+        )
+
+
+def _on_unit(unit: Unit, curved: bool) -> tuple[KernelSpec, ...]:
+    """The kernels of one unit: equality for a category, else linear, and an RBF if ``curved``."""
+    is_single = len(unit.columns) == 1
+    specs: tuple[KernelSpec, ...] = (Linear(),)
+    if unit.kind == "category" and not is_single:
+        specs = (Delta(),)
+    elif unit.kind != "category" and curved:
+        specs = (Linear(), RBF(1.0, relative=True))
+    label = None if is_single else unit.name
+    return tuple(replace(spec, features=unit.columns, label=label) for spec in specs)
+
+
+def _as_sets(
+    data: Dataset,
+    sets: Iterable[Sequence[str]],
+) -> Iterator[list[Unit]]:
+    """The named source columns as units; ``ParameterError`` for invalid sets of columns."""
+    known = {}
+    if data.n_features:
+        numeric = replace(data, sequences=(), texts=())
+        known = {unit.name: unit for unit in units(numeric, len(data.columns))}
+    seen = set()
     for names in sets:
         members = [names] if isinstance(names, str) else list(names)
         unknown = [name for name in members if name not in known]
@@ -667,8 +680,8 @@ def _as_sets(data: Dataset, sets: Iterable[Sequence[str]]) -> Iterator[list[Unit
             raise ParameterError(
                 f"candidates are sets of 2 to {MOST_PARTS} different columns, got {names!r}."
             )
-        if frozenset(members) not in met:
-            met.add(frozenset(members))
+        if frozenset(members) not in seen:
+            seen.add(frozenset(members))
             yield [known[name] for name in members]
 
 
@@ -681,32 +694,27 @@ def _as_pair(group: Any) -> tuple[str | None, Any]:
 
 
 def as_dictionary(kernels: Any) -> KernelDictionary:
-    """A dictionary, or the dictionary of a list of kernels.
-
-    ParameterError, by name, for anything else.
-    """
+    """A dictionary, or the dictionary of a list of kernels; else ``ParameterError``."""
     if isinstance(kernels, KernelDictionary):
         return kernels
-    if (
-        isinstance(kernels, list | tuple)
-        and kernels
-        and all(isinstance(one, KernelSpec) for one in kernels)
-    ):
-        return KernelDictionary(tuple(kernels))
-    held = [type(one).__name__ for one in kernels] if isinstance(kernels, list | tuple) else []
-    what = f"a {type(kernels).__name__}{f' of {joined(dict.fromkeys(held))}' if held else ''}"
+    description = f"a {type(kernels).__name__}"
+    if isinstance(kernels, list | tuple) and kernels:
+        if all(isinstance(one, KernelSpec) for one in kernels):
+            return KernelDictionary(tuple(kernels))
+        types = dict.fromkeys(type(one).__name__ for one in kernels)
+        description += f" of {joined(types)}"
     raise ParameterError(
-        'kernels must be None, a KernelDictionary, a list of kernels such as [RBF(1.0), Linear()], or "precomputed"; '
-        f"got {what}."
+        "kernels must be None, a KernelDictionary, a list of kernels such as "
+        f'[RBF(1.0), Linear()], or "precomputed"; got {description}.'
     )
 
 
 @dataclass(frozen=True)
 class SequenceDictionary(KernelDictionary):
-    """Kernels on strings: `Spectrum`, `WeightedDegree`, or your own `SequenceKernel`.
+    """Kernels on strings: `Spectrum`, `WeightedDegree`, or a subclass of `SequenceKernel`.
 
-    ``grams`` takes a list of strings, one per row, or a ``Dataset`` with sequences. ParameterError
-    for kernels on columns.
+    ``grams`` takes a list of strings, one per row, or a ``Dataset`` with sequences. Raises
+    ``ParameterError`` for kernels on columns.
 
     Parameters
     ----------
@@ -735,20 +743,20 @@ class SequenceDictionary(KernelDictionary):
 
     @classmethod
     def suggested(cls, sizes: Sequence[Any]) -> Self:
-        """Kernels for every sequence, given how many letters its strings have: spectra, and
-        weighted degrees for one length.
+        """Kernels for sequences: spectra, and weighted degrees for strings of one length.
 
         ``sizes``: for every sequence the lengths of its strings, in any order.
         """
         specs: list[KernelSpec] = []
-        for s, own in enumerate(sizes):
-            shortest = int(min(own))
-            longest = int(max(own))
+        for s, of_sequence in enumerate(sizes):
+            shortest = int(min(of_sequence))
+            longest = int(max(of_sequence))
             specs += [Spectrum(k, s) for k in WORDS if k <= longest]
-            if shortest == longest:
-                specs += [
-                    WeightedDegree(d, S, s) for d, S in DEGREES if not S or S < longest <= SHIFTED
-                ]
+            if shortest < longest:
+                continue
+            for degree, shift in DEGREES:
+                if not shift or shift < longest <= SHIFTED:
+                    specs.append(WeightedDegree(degree, shift, s))
         return cls(tuple(specs))
 
     def __add__(self, other: Any) -> Any:
@@ -767,30 +775,28 @@ class SequenceDictionary(KernelDictionary):
         memory_limit_mb: float = 4096.0,
         sample_weight: Array | None = None,
     ) -> GramStack:
-        """Gram matrices of every kernel on strings, one per row, or on the sequences of a
-        ``Dataset``.
+        """Gram matrices of every kernel on strings, one per row, or on sequences of a ``Dataset``.
 
-        ``cross`` of the stack takes new strings. normalise "spherical" makes every string as alike
-        to itself as any other, whatever its length. KernelError where strings of one length are
-        needed; DataError for what are no strings.
+        ``cross`` of the stack takes new strings. With normalise "spherical" every string has the
+        same similarity to itself, whatever its length. Raises ``KernelError`` where strings of one
+        length are needed, and ``DataError`` for values that are not strings.
         """
         if isinstance(X, Dataset):
             return super().grams(X, normalise, center, memory_limit_mb, sample_weight)
         table = letters([as_strings(X)])
-        bound = KernelDictionary(
-            tuple(spec.beside(0, ("",), table.shape[1]) for spec in self.specs)
-        )
-        return bound.grams(table, normalise, center, memory_limit_mb, sample_weight)
+        specs = tuple(spec.beside(0, ("",), table.shape[1]) for spec in self.specs)
+        dictionary = KernelDictionary(specs)
+        return dictionary.grams(table, normalise, center, memory_limit_mb, sample_weight)
 
 
-# -- what a table is made of
+# -- the units of a table
 
 
 class Unit(NamedTuple):
-    """One thing that kernels may see, and its columns: "column", "category", "group", "band",
-    "cluster", "sequence" or "text".
+    """A part of a table that a kernel may see, and its columns.
 
-    Columns of a sequence are what was made of it and its letters, as ``Dataset.table`` has them.
+    The kind is "column", "category", "group", "band", "cluster", "sequence" or "text". Columns of a
+    sequence are those derived from it and its letters, as in ``Dataset.table``.
     """
 
     name: str
@@ -799,52 +805,55 @@ class Unit(NamedTuple):
 
 
 def units(data: Dataset, most_columns: int = MOST_COLUMNS) -> tuple[Unit, ...]:
-    """The units of a table, see ``_numeric``, and its sequences and texts, each with what was
-    counted in it.
-    """
+    """The units of a table, see ``_numeric``, and its sequences and texts with their columns."""
     if not data.strings:
         return _numeric(data, most_columns)
-    names = [name for name, _ in data.strings]
-    own = dict(data.columns)
-    counted = {j for name in names for j in own.get(name, ())}
-    rest = [j for j in range(data.n_features) if j not in counted]
-    found: tuple[Unit, ...] = ()
-    if rest:
-        found = _within(data, rest, lambda part: _numeric(part, most_columns))
+    columns = dict(data.columns)
     kinds = ["sequence"] * len(data.sequences) + ["text"] * len(data.texts)
-    letters = ((*own.get(name, ()), *data.letter_columns(name)) for name in names)
-    return found + tuple(map(Unit, names, letters, kinds))
+    strings = []
+    derived: set[int] = set()
+    for (name, _), kind in zip(data.strings, kinds, strict=True):
+        of_string = columns.get(name, ())
+        derived.update(of_string)
+        strings.append(Unit(name, (*of_string, *data.letter_columns(name)), kind))
+    others = [j for j in range(data.n_features) if j not in derived]
+    numeric: tuple[Unit, ...] = ()
+    if others:
+        numeric = _within(data, others, lambda part: _numeric(part, most_columns))
+    return (*numeric, *strings)
 
 
 def _numeric(data: Dataset, most_columns: int) -> tuple[Unit, ...]:
-    """The units of a table: its source columns up to ``most_columns`` of them, else groups, bands
-    or clusters.
+    """The units of a numeric table: source columns, else groups, bands or clusters.
 
-    Groups where the table has them; equal bands of the columns whose names are wavelengths or
-    times, where most are, and the units of what stands beside them; else at most ``MOST_UNITS``
-    clusters of columns that are correlated, called by their first column.
+    Up to ``most_columns`` source columns are units. Of more columns, the groups of the table are
+    units where it has any; equal bands of the columns whose names are wavelengths or times, where
+    most are, with the units of the other columns; else at most ``MOST_UNITS`` clusters of
+    correlated columns, named by their first column.
     """
     if len(data.columns) <= most_columns:
         return tuple(Unit(name, members, _kind(data, members)) for name, members in data.columns)
     if data.groups:
         return tuple(Unit(name, members, "group") for name, members in data.groups)
     if measured := measured_columns(data):
-        bands = _within(data, sorted(measured), _bands)
-        rest = [j for j in range(data.n_features) if j not in set(measured)]
-        return bands + (
-            _within(data, rest, lambda part: _numeric(part, most_columns)) if rest else ()
-        )
+        found = _within(data, sorted(measured), _bands)
+        others = [j for j in range(data.n_features) if j not in set(measured)]
+        if others:
+            found += _within(data, others, lambda part: _numeric(part, most_columns))
+        return found
     return _clusters(data)
 
 
 def _within(
     data: Dataset, columns: Sequence[int], found: Callable[[Dataset], tuple[Unit, ...]]
 ) -> tuple[Unit, ...]:
-    """The units that are found in a part of the columns, by their places in the whole table."""
+    """The units of some of the columns, with their places in the whole table."""
     part = replace(data.select(columns), sequences=(), texts=())
-    return tuple(
-        unit._replace(columns=tuple(columns[j] for j in unit.columns)) for unit in found(part)
-    )
+    units_of_part = []
+    for unit in found(part):
+        places = tuple(columns[j] for j in unit.columns)
+        units_of_part.append(unit._replace(columns=places))
+    return tuple(units_of_part)
 
 
 def _bands(data: Dataset) -> tuple[Unit, ...]:
@@ -853,34 +862,30 @@ def _bands(data: Dataset) -> tuple[Unit, ...]:
 
 
 def _kind(data: Dataset, members: tuple[int, ...]) -> str:
-    """A column of 0 and 1 is a category; so are several that came from one column of the table."""
+    """ "category" for columns of 0 and 1, also for several that came from one source column."""
     values = data.X[:, list(members)]
     return "category" if bool(np.isin(values, (0.0, 1.0)).all()) else "column"
 
 
 def _clusters(data: Dataset) -> tuple[Unit, ...]:
-    """Source columns by average linkage on 1 - |correlation|, so that what carries the same is one
-    unit.
-    """
-    from scipy.cluster.hierarchy import fcluster, linkage  # not at start-up
-    from scipy.spatial.distance import squareform  # not at start-up
+    """Clusters of source columns by average linkage on 1 - |correlation|."""
+    from scipy.cluster.hierarchy import fcluster, linkage  # slow to import
+    from scipy.spatial.distance import squareform  # slow to import
 
     step = max(1, data.n_samples // ROWS)
     first = np.column_stack([data.X[::step, members[0]] for _, members in data.columns])
-    with np.errstate(divide="ignore", invalid="ignore"):  # a constant column goes with none
-        alike = np.abs(np.nan_to_num(np.corrcoef(first, rowvar=False)))
-    tree = linkage(squareform(np.clip(1.0 - alike, 0.0, None), checks=False), "average")
-    home = fcluster(tree, ALIKE, "distance")
-    if home.max() > MOST_UNITS:
-        home = fcluster(tree, MOST_UNITS, "maxclust")
-    found = []
-    for label in dict.fromkeys(home.tolist()):
-        places = np.flatnonzero(home == label)
-        names = [data.columns[k][0] for k in places]
-        more = f" and {len(names) - 1} more" if len(names) > 1 else ""
-        found.append(
-            Unit(
-                f"{names[0]}{more}", tuple(j for k in places for j in data.columns[k][1]), "cluster"
-            )
-        )
-    return tuple(found)
+    with np.errstate(divide="ignore", invalid="ignore"):  # a constant column correlates with none
+        correlations = np.abs(np.nan_to_num(np.corrcoef(first, rowvar=False)))
+    distances = np.clip(1.0 - correlations, 0.0, None)
+    tree = linkage(squareform(distances, checks=False), "average")
+    labels = fcluster(tree, MOST_DISTANCE, "distance")
+    if labels.max() > MOST_UNITS:
+        labels = fcluster(tree, MOST_UNITS, "maxclust")
+    clusters = []
+    for label in dict.fromkeys(labels.tolist()):
+        members = [data.columns[k] for k in np.flatnonzero(labels == label)]
+        name = members[0][0]
+        if len(members) > 1:
+            name += f" and {len(members) - 1} more"
+        clusters.append(Unit(name, tuple(j for _, columns in members for j in columns), "cluster"))
+    return tuple(clusters)

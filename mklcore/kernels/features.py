@@ -30,7 +30,8 @@ from mklcore._lazy import cached_property
 from mklcore.arrays import Array, Indices, one_blas_thread
 from mklcore.errors import check_cancelled
 from mklcore.kernels.grams import kernel_table
-from mklcore.kernels.maps import CONSTANT_TOLERANCE, KernelMap, normalised, spherical_factors
+from mklcore.kernels.kernel_map import KernelMap, normalised
+from mklcore.kernels.normalisation import CONSTANT_TOLERANCE, spherical_factors
 from mklcore.kernels.operators import Capability, DenseSum
 from mklcore.parameters import check_whole
 

@@ -1,21 +1,20 @@
-"""Kernel functions k(x, z): what each one is, how it is named, and the function that fills its Gram
-matrix.
+"""Kernel functions k(x, z): their parameters, their names, and how they fill a Gram matrix.
 
-A kernel here is a function of one *base* number per pair of rows, so kernels on the same columns
-share the base:
+A kernel is a function of one *base* number per pair of rows, and kernels on the same columns share
+these numbers:
 
     inner     <x, z>                Linear, Polynomial
     squared   ||x - z||_2^2         RBF, Matern
     absolute  ||x - z||_1           Laplacian
 
-A kernel that is no such function is a `RowKernel`: it fills its matrix from whole rows.
+A kernel of another form is a `RowKernel`, which fills its matrix from whole rows.
 
-A spec is frozen and hashable. It may be unresolved: `relative=True` measures the width in median
+A spec is frozen and hashable. It may be unresolved: with `relative=True` its width counts median
 distances of the training rows, and `LazyColumns` choose columns once their number is known.
-`resolved` settles both on training rows. Products and sums of kernels say "alike in this AND in
-that" and "alike in this or in that" under one weight. Adding a kernel is one class and one line in
-`KERNELS`: its fields are numbers, its `code` is what links call it, its `hue` what figures draw it
-in.
+`settle` resolves both on the training rows. Products and sums of kernels say "similar in this AND
+in that" and "similar in this or in that" under one weight. To add a kernel, write a class and add a
+line to `KERNELS`: its fields are numbers, its `code` stands for it in links, and figures draw it in
+its `hue`.
 
 Source: Kloft et al. (2011), section 6.4 and Table 2 (products of kernels).
 """
@@ -36,23 +35,26 @@ import scipy
 
 from mklcore.arrays import Array
 from mklcore.errors import KernelError, ParameterError
-from mklcore.kernels.fills import column_median, fill_distances, fill_exponential
+from mklcore.kernels.compiled_grams import column_median, fill_distances, fill_exponential
 from mklcore.parameters import Parameter, check_whole
 
-MEDIAN_ROWS = 2000  # from which median distances are taken
+MEDIAN_ROWS = 2000  # for median distances
 MOST_PARTS = 8  # of a product or a sum
 WIDTH_RANGE = (1e-100, 1e100)
 MAX_DEGREE = 100
 NU_RANGE = (0.1, 20.0)
-BASES = ("inner", "squared", "absolute")  # numbers per pair of rows that kernels are functions of
+BASES = ("inner", "squared", "absolute")
 
 
-def _as_real(owner: str, name: str, value: Any, low: float, high: float) -> float:
-    if (
-        isinstance(value, bool | np.bool_)
-        or not isinstance(value, Real)
-        or not low <= float(value) <= high
-    ):
+def _as_real(
+    owner: str,
+    name: str,
+    value: Any,
+    low: float,
+    high: float,
+) -> float:
+    is_real = isinstance(value, Real) and not isinstance(value, bool | np.bool_)
+    if not is_real or not low <= float(value) <= high:
         raise ParameterError(
             f"{owner}: {name} must be a number between {low:g} and {high:g}, got {value!r}."
         )
@@ -60,11 +62,11 @@ def _as_real(owner: str, name: str, value: Any, low: float, high: float) -> floa
 
 
 class LazyColumns(ABC):
-    """Columns chosen once their number is known; subclasses are frozen dataclasses."""
+    """Columns that are chosen once their number is known; subclasses are frozen dataclasses."""
 
     @abstractmethod
     def resolve(self, n_features: int) -> tuple[int, ...]:
-        """The indices of its columns where there are ``n_features``."""
+        """The column indices in a table of ``n_features`` columns."""
 
 
 def as_features(owner: str, features: Any) -> tuple[int, ...] | LazyColumns | None:
@@ -92,9 +94,7 @@ def as_features(owner: str, features: Any) -> tuple[int, ...] | LazyColumns | No
 
 
 def columns_as_text(features: Sequence[int], feature_names: Sequence[str] | None = None) -> str:
-    """Columns as a reader says them: "worst radius", "x0, x3, x7", "x0 … x9", "x0, x4, … (12
-    columns)".
-    """
+    """Columns in a name: "worst radius", "x0, x3, x7", "x0 … x9", "x0, x4, … (12 columns)"."""
     known = () if feature_names is None else feature_names
     words = [str(known[j]) if j < len(known) else f"x{j}" for j in features]
     if len(words) <= 3:
@@ -106,34 +106,35 @@ def columns_as_text(features: Sequence[int], feature_names: Sequence[str] | None
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class KernelSpec(ABC):
-    """One kernel function on some columns; `features=None` means all, `label` is what names call
-    those columns.
+    """One kernel function on some columns.
+
+    `features=None` means all columns, and `label` replaces the names of the columns.
     """
 
     features: tuple[int, ...] | LazyColumns | None = None
     label: str | None = None
 
-    family: ClassVar[str]  # what figures and tables group it under
-    base: ClassVar[str]  # the numbers it is a function of: inner, squared or absolute
-    # letters by which links and edited tables call it; its key in KERNELS where empty
+    family: ClassVar[str]  # its group in figures and tables
+    base: ClassVar[str]  # the numbers that it is a function of, one of BASES
+    # The letters for it in links and edited tables; "" for its key in KERNELS.
     code: ClassVar[str] = ""
-    hue: ClassVar[str] = ""  # #rrggbb; one that no other family has where empty
-    # whether it is its base itself: sums over kernels are then products of columns
+    hue: ClassVar[str] = ""  # #rrggbb; "" for a hue that no other family has
+    # Whether the kernel equals its base: sums over such kernels are products of columns.
     is_base: ClassVar[bool] = False
-    # whether its width waits for the training rows, as a multiple of their median distance
+    # Whether the width is a multiple of the median distance of the training rows.
     relative = False
-    # whether it sees a sequence and not the columns of the table
+    # Whether the kernel sees a sequence and not the columns of the table.
     reads_strings: ClassVar[bool] = False
-    # columns read as letters of a sequence, once known; these are never standardised
+    # Columns that hold letters of a sequence, once known; they are never standardised.
     letters: ClassVar[Any] = ()
-    # where it is exp(-rate * base): one loop over many kernels can fill it
+    # The rate of a kernel exp(-rate * base): one loop can fill many of them.
     rate: ClassVar[Any] = None
 
     def __post_init__(self) -> None:
         kind = type(self)
         if kind.base not in BASES and not isinstance(self, RowKernel):
             raise KernelError(
-                f"{kind.__name__} says base = {kind.base!r}, and there is no such base: "
+                f"{kind.__name__} has base = {kind.base!r}, and there is no such base: "
                 f"the bases are {', '.join(BASES)}. A kernel that is a function of none of "
                 "these derives from RowKernel."
             )
@@ -142,28 +143,21 @@ class KernelSpec(ABC):
             object.__setattr__(self, "label", str(self.label))
 
     def __repr__(self) -> str:
-        given = [
-            f
-            for f in fields(self)
-            if f.repr and (f.default is MISSING or getattr(self, f.name) != f.default)
-        ]
-        return f"{type(self).__name__}({', '.join(f'{f.name}={getattr(self, f.name)!r}' for f in given)})"
+        arguments = []
+        for one in fields(self):
+            value = getattr(self, one.name)
+            if one.repr and (one.default is MISSING or value != one.default):
+                arguments.append(f"{one.name}={value!r}")
+        return f"{type(self).__name__}({', '.join(arguments)})"
 
     @classmethod
     def numbers(cls) -> tuple[Field[Any], ...]:
-        """The fields that say which function it is, in order: not its columns, nor whether a width
-        is relative.
-        """
-        return tuple(
-            one
-            for one in fields(cls)
-            if one.repr and one.name not in ("features", "label", "relative")
-        )
+        """The fields that determine the function, in order; not its columns, nor ``relative``."""
+        others = ("features", "label", "relative")
+        return tuple(one for one in fields(cls) if one.repr and one.name not in others)
 
     def beside(self, n_features: int, sequences: Sequence[str], width: int) -> Self:
-        """The kernel on a table of ``n_features`` columns with the letters of ``sequences`` beside
-        them, (n, d + W S).
-        """
+        """The kernel on a table with the letters of ``sequences`` beside ``n_features`` columns."""
         label = "" if self.features is None else str(self.features)
         is_named = self.label is not None or isinstance(self.features, tuple)
         return replace(
@@ -173,31 +167,26 @@ class KernelSpec(ABC):
     def settle(
         self, rows: Array, weights: Array | None = None, medians: dict[Any, float] | None = None
     ) -> Self:
-        """The kernel on its columns of the (standardised) training rows (n, d), widths in absolute
-        terms.
+        """The kernel with resolved columns and absolute widths, for standardised rows (n, d).
 
-        ``weights`` (n,) of the rows, of which one of weight w counts as w rows; ``medians`` :
-        distances that are known already, by base and columns.
+        A row counts as many times as its entry of ``weights`` (n,). ``medians`` holds distances
+        that are known already, by base and columns.
         """
         columns = self.columns(rows.shape[1])
-        known = {} if medians is None else medians
-        other = copy.copy(self)  # the new fields need no check
-        other.__dict__["features"] = columns
+        medians = {} if medians is None else medians
+        settled = copy.copy(self)  # the new fields need no check
+        settled.__dict__["features"] = columns
         if self.relative:
-            if (self.base, columns) not in known:
-                known[self.base, columns] = median_distance(
-                    self.base, rows[:, list(columns)], weights
-                )
-            other.__dict__.update(
-                width=self.__dict__["width"] * known[self.base, columns], relative=False
-            )
-        return other
+            key = (self.base, columns)
+            if key not in medians:
+                medians[key] = median_distance(self.base, rows[:, list(columns)], weights)
+            width = self.__dict__["width"] * medians[key]
+            settled.__dict__.update(width=width, relative=False)
+        return settled
 
     @property
     def settled(self) -> tuple[int, ...]:
-        """The column indices of a kernel that has met its table, as those of a stack have;
-        KernelError before.
-        """
+        """The column indices of a resolved kernel; ``KernelError`` for any other."""
         if not isinstance(self.features, tuple):
             raise KernelError(
                 f"{self!r} has met no table yet, so its columns are not known; use "
@@ -206,14 +195,12 @@ class KernelSpec(ABC):
         return self.features
 
     def columns(self, n_features: int) -> tuple[int, ...]:
-        """The column indices once their number is known; KernelError where there are too few."""
+        """The column indices in a table of ``n_features``; ``KernelError`` if there are too few."""
         if self.features is None:
             return tuple(range(n_features))
-        features = (
-            self.features.resolve(n_features)
-            if isinstance(self.features, LazyColumns)
-            else self.features
-        )
+        features = self.features
+        if isinstance(features, LazyColumns):
+            features = features.resolve(n_features)
         if max(features) >= n_features:
             raise KernelError(
                 f"{self!r} needs column {max(features)}, but the data have {n_features} "
@@ -223,10 +210,10 @@ class KernelSpec(ABC):
 
     @abstractmethod
     def fill(self, base: Array, upper: bool, out: Array) -> None:
-        """Kernel values of base numbers (a, b) into out (a, b); only j >= i when `upper`."""
+        """Write kernel values of base numbers (a, b) to out (a, b); only j >= i when `upper`."""
 
     def own(self, rows: Array) -> Array:
-        """Values of a settled kernel between every row (a, d) and itself, (a,)."""
+        """Values of a resolved kernel between every row (a, d) and itself, (a,)."""
         out = np.empty((len(rows), 1))
         base = np.zeros(len(rows))
         if self.base == "inner":
@@ -236,7 +223,7 @@ class KernelSpec(ABC):
         return out[:, 0]
 
     def values(self, left: Array, right: Array, upper: bool = False) -> Array:
-        """Values (a, b) of a settled kernel between whole rows left (a, d) and right (b, d)."""
+        """Values (a, b) of a resolved kernel between whole rows left (a, d) and right (b, d)."""
         base = np.empty((len(left), len(right)))
         out = np.zeros((len(left), len(right)))
         fill_base(self.base, self.settled, left, right, upper, base)
@@ -250,37 +237,33 @@ class KernelSpec(ABC):
 
     def name(self, feature_names: Sequence[str] | None = None) -> str:
         """Kernel and columns: "linear worst radius", "RBF 0.5 × median, band 2 of 8"."""
-        where = self.label
-        if where is None:
-            if self.features is None:
-                return self.title
-            columns = self.features
-            where = (
-                str(columns)
-                if isinstance(columns, LazyColumns)
-                else columns_as_text(columns, feature_names)
-            )
-        if not where:  # all columns of a table with sequences beside it
+        columns = self.label
+        if columns is None:
+            if isinstance(self.features, tuple):
+                columns = columns_as_text(self.features, feature_names)
+            else:
+                columns = "" if self.features is None else str(self.features)
+        if not columns:
             return self.title
-        return f"{self.title}{', ' if ' ' in self.title else ' '}{where}"
+        return f"{self.title}{', ' if ' ' in self.title else ' '}{columns}"
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class RowKernel(KernelSpec):
-    """A kernel whose values are computed from whole rows: a subclass says `between`, and `own` for
-    a row with itself.
+    """A kernel whose values are computed from whole rows: a subclass defines `between`, and `own`.
 
-    Rows come as the table has them, standardised where the dictionary says so, with every column: a
-    subclass picks those it sees (`settled`). What it writes has to be positive semidefinite and
-    must not depend on which other rows are there.
+    Rows have every column of the table, standardised if the dictionary says so; a subclass selects
+    those it sees (`settled`). Its values must be positive semidefinite and must not depend on other
+    rows.
     """
 
     base: ClassVar[str] = "rows"
 
     @abstractmethod
     def between(self, left: Array, right: Array, upper: bool, out: Array) -> None:
-        """Kernel values of rows left (a, d) and right (b, d) into out (a, b); only j >= i has to be
-        right when `upper`.
+        """Write kernel values of rows left (a, d) and right (b, d) to out (a, b).
+
+        Only entries j >= i have to be right when `upper`.
         """
 
     def own(self, rows: Array) -> Array:
@@ -354,9 +337,8 @@ class Polynomial(KernelSpec):
 
     @property
     def title(self) -> str:
-        return f"polynomial {self.degree}" + (
-            "" if self.coef0 == 1.0 else f" (coef0 {self.coef0:g})"
-        )
+        constant = "" if self.coef0 == 1.0 else f" (coef0 {self.coef0:g})"
+        return f"polynomial {self.degree}{constant}"
 
     def fill(self, base: Array, upper: bool, out: Array) -> None:
         np.add(base, self.coef0, out=out)
@@ -367,8 +349,9 @@ class Polynomial(KernelSpec):
 
 @dataclass(frozen=True, repr=False)
 class _Width(KernelSpec):
-    """A kernel that falls with distance: `width` in units of the columns, or of their median
-    distance.
+    """A kernel that decreases with distance, with a width in units of the columns.
+
+    Where it is relative, the width counts median distances of the training rows.
     """
 
     width: float
@@ -378,13 +361,10 @@ class _Width(KernelSpec):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(
-            self, "width", _as_real(type(self).__name__, "width", self.width, *WIDTH_RANGE)
-        )
+        kind = type(self).__name__
+        object.__setattr__(self, "width", _as_real(kind, "width", self.width, *WIDTH_RANGE))
         if not isinstance(self.relative, bool | np.bool_):
-            raise ParameterError(
-                f"{type(self).__name__}: relative must be True or False, got {self.relative!r}."
-            )
+            raise ParameterError(f"{kind}: relative must be True or False, got {self.relative!r}.")
         object.__setattr__(self, "relative", bool(self.relative))
 
     @property
@@ -397,8 +377,7 @@ class _Width(KernelSpec):
 
 @dataclass(frozen=True, repr=False)
 class RBF(_Width):
-    """k(x, z) = exp(-||x - z||_2^2 / (2 width^2)); `relative=True`: width in median distances of
-    the training rows.
+    """k(x, z) = exp(-||x - z||_2^2 / (2 width^2)).
 
     Parameters
     ----------
@@ -425,8 +404,7 @@ class RBF(_Width):
 
 @dataclass(frozen=True, repr=False)
 class Laplacian(_Width):
-    """k(x, z) = exp(-||x - z||_1 / width); `relative=True`: width in median L1 distances of the
-    training rows.
+    """k(x, z) = exp(-||x - z||_1 / width).
 
     Parameters
     ----------
@@ -453,11 +431,10 @@ class Laplacian(_Width):
 
 @dataclass(frozen=True, repr=False)
 class Matern(_Width):
-    """k(x, z) = 2^(1 - nu) / Gamma(nu) r^nu K_nu(r) with r = sqrt(2 nu) ||x - z||_2 / width:
-    smoother the larger nu.
+    """k(x, z) = 2^(1 - nu) / Gamma(nu) r^nu K_nu(r), r = sqrt(2 nu) ||x - z||_2 / width.
 
-    nu = 1/2 is exp(-||x - z||_2 / width), nu = infinity is `RBF(width)`. For nu = p + 1/2 the
-    Bessel function is exp(-r) times a polynomial of degree p.
+    The larger nu, the smoother the kernel: nu = 1/2 is exp(-||x - z||_2 / width), and nu = infinity
+    is `RBF(width)`. For nu = p + 1/2 the Bessel function is exp(-r) times a polynomial of degree p.
 
     Parameters
     ----------
@@ -487,14 +464,10 @@ class Matern(_Width):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        smooth = (
-            isinstance(self.nu, Real)
-            and not isinstance(self.nu, bool)
-            and float(self.nu) == math.inf
-        )
-        object.__setattr__(
-            self, "nu", math.inf if smooth else _as_real("Matern", "nu", self.nu, *NU_RANGE)
-        )
+        nu = self.nu
+        if not isinstance(nu, Real) or nu != math.inf:
+            nu = _as_real("Matern", "nu", nu, *NU_RANGE)
+        object.__setattr__(self, "nu", float(nu))
 
     @property
     def title(self) -> str:
@@ -506,36 +479,42 @@ class Matern(_Width):
             return
         for i in range(out.shape[0]):
             start = i if upper else 0
-            out[i, start:] = self._of_distance(
-                math.sqrt(2.0 * self.nu) / self.width * np.sqrt(base[i, start:])
-            )
+            distances = np.sqrt(base[i, start:])
+            out[i, start:] = self._of_distance(math.sqrt(2.0 * self.nu) / self.width * distances)
 
     def _of_distance(self, r: Array) -> Array:
-        """The values: for nu = p + 1/2 exp(-r) times the polynomial with the terms p!/(2p)!
+        """The values at scaled distances r.
 
-        (2p - k)! / ((p - k)! k!) 2^k, else by the modified Bessel function, in logarithms, and 1
-        where r is too small for it.
+        For nu = p + 1/2 they are exp(-r) times the polynomial with coefficients p!/(2p)! (2p - k)!
+        / ((p - k)! k!) 2^k. For other nu they come from the modified Bessel function in logarithms,
+        and are 1 where r is too small for it.
         """
         p = int(self.nu)
         f = math.factorial
         if self.nu == p + 0.5:
-            terms = [
-                f(p) * f(2 * p - k) * 2**k / (f(2 * p) * f(p - k) * f(k)) for k in range(p + 1)
-            ]
-            smooth: Array = np.exp(-r) * np.polynomial.polynomial.polyval(r, terms)
-            return smooth
+            coefficients = []
+            for k in range(p + 1):
+                ratio = f(p) * f(2 * p - k) * 2**k / (f(2 * p) * f(p - k) * f(k))
+                coefficients.append(ratio)
+            values: Array = np.exp(-r) * np.polynomial.polynomial.polyval(r, coefficients)
+            return values
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             scaled = np.log(scipy.special.kve(self.nu, r)) - r + self.nu * np.log(r)
-        value = np.exp(scaled + (1.0 - self.nu) * math.log(2.0) - scipy.special.gammaln(self.nu))
-        return np.where(np.isfinite(scaled), np.minimum(value, 1.0), np.where(r < 1.0, 1.0, 0.0))
+        constant = (1.0 - self.nu) * math.log(2.0) - scipy.special.gammaln(self.nu)
+        value = np.minimum(np.exp(scaled + constant), 1.0)
+        return np.where(
+            np.isfinite(scaled),
+            value,
+            np.where(r < 1.0, 1.0, 0.0),
+        )
 
 
 @dataclass(frozen=True, repr=False)
 class Delta(KernelSpec):
-    """k(x, z) = 1 where x and z agree in every column, else 0: rows of one category are alike, all
-    others are not.
+    """k(x, z) = 1 where x and z are equal in every column, else 0.
 
-    Equality of the codes as they are: bringing columns to mean 0 and variance 1 keeps it.
+    Rows of one category are equal to each other and unlike all others. Standardising columns does
+    not change this.
 
     Parameters
     ----------
@@ -558,39 +537,40 @@ class Delta(KernelSpec):
 
 def fill_base(
     kind: Base,
-    seen: Sequence[int],
+    columns: Sequence[int],
     left: Array,
     right: Array,
     upper: bool,
     out: Array,
-    columns: Array | None = None,
+    by_column: Array | None = None,
 ) -> None:
-    """Base numbers of every pair of rows: left (a, d), right (b, d) by the columns ``seen`` into
-    out (a, b). Entries below the diagonal are 0 when `upper`. ``columns`` (s, b): those of the
-    right rows, where they are laid out so.
+    """Write base numbers of all pairs of rows left (a, d) and right (b, d) to out (a, b).
+
+    Only the ``columns`` are used. Entries below the diagonal are 0 when `upper`. ``by_column`` (s,
+    b) holds these columns of the right rows where they are known already.
     """
     if isinstance(kind, RowKernel):
         kind.between(left, right, upper, out)
         return
-    one = np.take(left, seen, axis=1)
-    if columns is None:
-        columns = (one if left is right else np.take(right, seen, axis=1)).T
+    seen = np.take(left, columns, axis=1)
+    if by_column is None:
+        by_column = (seen if left is right else np.take(right, columns, axis=1)).T
     if kind == "inner":
-        np.dot(one, columns, out=out)
+        np.dot(seen, by_column, out=out)
         return
     out.fill(0.0)
-    fill_distances(
-        np.array(one.T, order="C"), np.ascontiguousarray(columns), kind == "squared", upper, out
-    )
+    left_columns = np.array(seen.T, order="C")
+    right_columns = np.ascontiguousarray(by_column)
+    fill_distances(left_columns, right_columns, kind == "squared", upper, out)
 
 
 def median_distance(base: str, columns: Array, weights: Array | None = None) -> float:
-    """Median over pairs of rows (n, s) of the distance a relative width counts in: of ``base``
-    "squared" the root.
+    """The median distance between pairs of rows (n, s), in which relative widths are counted.
 
-    Above 2000 rows a seeded sample of 2000 is used. Where more than half of the pairs coincide, the
-    median of the others; 1 where all rows coincide. A row of weight w counts as w rows; where
-    weights are no whole numbers 2000 rows are drawn by them.
+    The distance is Euclidean for the ``base`` "squared", else city-block. Above 2000 rows it is
+    computed on a random sample of 2000, always the same. Where more than half of the pairs coincide
+    it is the median of the others, and 1 where all rows coincide. A row of weight w counts as w
+    rows; where weights are not whole numbers, 2000 rows are drawn with them.
     """
     rng = np.random.default_rng(0)
     rows = np.arange(len(columns))
@@ -601,12 +581,15 @@ def median_distance(base: str, columns: Array, weights: Array | None = None) -> 
     if rows.size > MEDIAN_ROWS:
         rows = rng.choice(rows, MEDIAN_ROWS, replace=False)
     columns = columns[rows]
-    if rows.size > 1 and columns.shape[1] == 1 and (found := column_median(np.sort(columns[:, 0]))):
-        return found
-    gaps = scipy.spatial.distance.pdist(columns, "euclidean" if base == "squared" else "cityblock")
-    for some in (gaps, gaps[gaps > 0]):
-        if some.size and (found := float(np.median(some))):
-            return found
+    if rows.size > 1 and columns.shape[1] == 1:
+        median = column_median(np.sort(columns[:, 0]))
+        if median > 0:
+            return median
+    metric = "euclidean" if base == "squared" else "cityblock"
+    distances = scipy.spatial.distance.pdist(columns, metric)
+    for chosen in (distances, distances[distances > 0]):
+        if chosen.size and np.median(chosen) > 0:
+            return float(np.median(chosen))
     return 1.0
 
 
@@ -615,7 +598,7 @@ def median_distance(base: str, columns: Array, weights: Array | None = None) -> 
 
 @dataclass(frozen=True, init=False, repr=False)
 class Composed(RowKernel):
-    """Two or more kernels, one value; made as ``Product(a, b)``."""
+    """A kernel made of one or more kernels, as in ``Product(a, b)``."""
 
     parts: tuple[KernelSpec, ...]
 
@@ -639,8 +622,8 @@ class Composed(RowKernel):
     def __post_init__(self) -> None:
         super().__post_init__()
         name = type(self).__name__
-        right = self.least <= len(self.parts) <= self.most
-        if not right or not all(isinstance(part, KernelSpec) for part in self.parts):
+        is_size = self.least <= len(self.parts) <= self.most
+        if not is_size or not all(isinstance(part, KernelSpec) for part in self.parts):
             raise ParameterError(
                 f"{name} takes {self.least} to {self.most} kernel specs, as in "
                 f"{name}(Linear(), RBF(1.0)); got {self.parts!r}."
@@ -692,7 +675,7 @@ class Composed(RowKernel):
 
 @dataclass(frozen=True, init=False, repr=False)
 class Product(Composed):
-    """k(x, z) = k_1(x, z) k_2(x, z) ...: alike only where all parts say so.
+    """k(x, z) = k_1(x, z) k_2(x, z) ...: similar only where all parts are.
 
     Parameters
     ----------
@@ -745,9 +728,7 @@ COMPOSED: dict[str, type[Composed]] = {"product": Product, "sum": Sum}
 
 @dataclass(frozen=True)
 class KernelEntry:
-    """What a select box needs to offer a kernel; `relative` tells whether its width may count
-    median distances.
-    """
+    """A kernel as a select box offers it; `relative` tells whether its width may be relative."""
 
     key: str
     label: str
@@ -759,17 +740,17 @@ class KernelEntry:
 
     @property
     def word(self) -> str:
-        """What a sentence calls it: "linear", "RBF"."""
+        """The kernel in a sentence: "linear", "RBF"."""
         return str(getattr(self.spec, "word", self.key))
 
     def usual(self) -> KernelSpec:
-        """The kernel with its usual numbers; a width counts median distances where it can."""
+        """The kernel with its default numbers, and a relative width where it may have one."""
         kind: Any = self.spec
-        relative = {"relative": True} if self.relative else {}
-        made: KernelSpec = kind(
-            **{number.name: number.default for number in self.parameters}, **relative
-        )
-        return made
+        values: dict[str, Any] = {number.name: number.default for number in self.parameters}
+        if self.relative:
+            values["relative"] = True
+        spec: KernelSpec = kind(**values)
+        return spec
 
 
 _DEGREE = Parameter(
@@ -808,7 +789,7 @@ _NU = Parameter(
     "Larger ν: a smoother fit at the same width. 1/2 has kinks, 3/2 one slope.",
 )
 
-# which a table of numbers and categories suggests
+# The kernels for tables of numbers and categories.
 USUAL: tuple[type[KernelSpec], ...] = Linear, RBF, Delta
 
 KERNELS: dict[str, KernelEntry] = {
@@ -850,7 +831,10 @@ KERNELS: dict[str, KernelEntry] = {
             "matern",
             "Matern",
             Matern,
-            r"\frac{2^{1-\nu}}{\Gamma(\nu)}\,r^\nu K_\nu(r),\quad r=\frac{\sqrt{2\nu}\,\lVert x-z\rVert_2}{\sigma}",
+            (
+                r"\frac{2^{1-\nu}}{\Gamma(\nu)}\,r^\nu K_\nu(r),\quad "
+                r"r=\frac{\sqrt{2\nu}\,\lVert x-z\rVert_2}{\sigma}"
+            ),
             "Effects as smooth as ν says: between those with kinks and the RBF's.",
             (_WIDTH, _NU),
             relative=True,

@@ -1,12 +1,11 @@
-"""Gram matrices of many kernels as one stack (M, n, n), or their rows when asked for; checks and
-numbers of stacks.
+"""Gram matrices of many kernels as one stack (M, n, n), or their rows on request; their checks.
 
 Every kernel passes the same steps, and kernels with the same base and columns share the first:
 
-    base numbers of row pairs  ->  kernel values  ->  sums that normalisation needs  ->  finish (see `maps`)
+    base numbers of pairs of rows  ->  kernel values  ->  sums  ->  normalised values
 
-A `GramStack` stores what comes out. `Rows` stores the table and these numbers alone, for training
-sets whose stack would not fit.
+A `GramStack` stores the result (see `normalisation`). `Rows` stores only the table and the numbers
+for normalisation, for training sets whose stack would not fit into memory.
 """
 
 from __future__ import annotations
@@ -23,15 +22,15 @@ import scipy
 from mklcore.arrays import Array, Indices, Mask, one_blas_thread, read_only
 from mklcore.errors import DataError, KernelError, ParameterError, check_cancelled
 from mklcore.kernels.functions import KernelSpec
-from mklcore.kernels.maps import KernelMap, normalised, pieces
+from mklcore.kernels.kernel_map import KernelMap, normalised, pieces
+from mklcore.kernels.normalisation import CONSTANT_TOLERANCE
 from mklcore.kernels.operators import NO_FUNCTIONS, Capability, Dense, DenseSum, grams_among
 
 DUPLICATE_TOLERANCE = 1e-10
-SAME_SCALE = 1e-9  # share by which the scales of exact copies may differ
+SAME_SCALE = 1e-9  # relative difference of the scales of equal kernels
 SYMMETRY_TOLERANCE = PSD_TOLERANCE = 1e-8
-EXACT_ROWS = 1500  # up to so many rows all eigenvalues are computed where a factor fails
-CONSTANT_TOLERANCE = 1e-12
-_SUMMED = 4000  # rows up to which a sum of kernels is made for what could do without
+EXACT_ROWS = 1500  # rows up to which all eigenvalues are computed where a factor fails
+MOST_SUMMED_ROWS = 4000  # rows up to which scores are computed from the summed matrix
 
 STACKS_IN_FOLDS = (
     "scikit-learn's splitters cannot cut stacks: use mklcore.cross_validate_path, or a "
@@ -42,10 +41,9 @@ STACKS_IN_FOLDS = (
 
 @dataclass(frozen=True)
 class Forecast:
-    """What a stack will cost before it is built: bytes while building, a rough time in seconds,
-    kernels, and how it is stored.
+    """The cost of a stack before it is built: bytes while building, rough seconds, kernels.
 
-    ``stored``: "dense", "features" or "rows", see `mklcore.kernels.stored_as`.
+    ``stored`` is how it is stored: "dense", "features" or "rows", see `mklcore.kernels.stored_as`.
     """
 
     bytes: int
@@ -100,32 +98,37 @@ class GramStack(Dense):
 
     @property
     def shape(self) -> NoReturn:
-        """Refused: who asks a stack for its shape, as scikit-learn's splitters do, is about to cut
-        it like a table.
+        """Raises ``KernelError``: a stack cannot be cut like a table.
+
+        scikit-learn's splitters read this attribute before they cut.
         """
         raise KernelError(f"A stack of kernels is no table. {STACKS_IN_FOLDS}")
 
     @classmethod
-    def from_array(cls, K: Any, names: Sequence[str] | None = None, *, clip: bool = False) -> Self:
+    def from_array(
+        cls,
+        K: Any,
+        names: Sequence[str] | None = None,
+        *,
+        clip: bool = False,
+    ) -> Self:
         """A stack of kernels computed elsewhere, used as it is: no centring, no normalisation.
 
         K (M, n, n) numeric. A C-contiguous float64 array is not copied: do not write to it
-        afterwards. KernelError, with the kernel's name and the number that failed, unless every
-        kernel is finite, symmetric to 1e-8 of its largest entry, and PSD: smallest eigenvalue >=
-        -1e-8 of the largest. With ``clip`` the negative eigenvalues of an indefinite kernel are set
-        to 0 instead, with a UserWarning that names it: its test blocks are then no longer those of
-        the kernel that was passed.
+        afterwards. Raises ``KernelError``, with the kernel's name and the number that failed,
+        unless every kernel is finite, symmetric to 1e-8 of its largest entry, and PSD: smallest
+        eigenvalue >= -1e-8 of the largest. With ``clip`` the negative eigenvalues of an indefinite
+        kernel are set to 0 instead, with a UserWarning that names it: its test blocks are then no
+        longer those of the kernel that was passed.
 
-        >>> stack = GramStack.from_array(np.stack([np.eye(3), np.ones((3, 3))]), names=["own", "same"])
-        >>> stack.names
-        ('own', 'same')
+        >>> K = np.stack([np.eye(3), np.ones((3, 3))])
+        >>> GramStack.from_array(K, names=["identity", "constant"]).names
+        ('identity', 'constant')
         """
         values = as_stack(K)
-        labels = (
-            tuple(f"kernel {m}" for m in range(len(values)))
-            if names is None
-            else tuple(map(str, names))
-        )
+        if names is None:
+            names = [f"kernel {m}" for m in range(len(values))]
+        labels = tuple(map(str, names))
         if len(labels) != len(values):
             raise KernelError(
                 f"The stack holds {len(values)} kernels, but {len(labels)} names were given."
@@ -134,15 +137,12 @@ class GramStack(Dense):
             if clip:
                 values = values.copy()
                 for label, smallest in clip_grams(values, labels).items():
-                    warnings.warn(
-                        (
-                            f"{label} is not positive semidefinite (smallest eigenvalue "
-                            f"{smallest:.3g}); its negative eigenvalues were set to 0, so "
-                            "predictions from unclipped test blocks no longer belong to it."
-                        ),
-                        UserWarning,
-                        stacklevel=2,
+                    message = (
+                        f"{label} is not positive semidefinite (smallest eigenvalue "
+                        f"{smallest:.3g}); its negative eigenvalues were set to 0, so "
+                        "predictions from unclipped test blocks no longer belong to it."
                     )
+                    warnings.warn(message, UserWarning, stacklevel=2)
             for label, gram in zip(labels, values, strict=True):
                 check_gram(label, gram)
         families = ("precomputed",) * len(values)
@@ -152,53 +152,56 @@ class GramStack(Dense):
 
     @property
     def normalise(self) -> str | None:
-        """The normalisation asked for when the stack was built; None for precomputed stacks."""
+        """The normalisation with which the stack was built; None for precomputed stacks."""
         return None if self.transform is None else self.transform.normalise
 
     def cross(self, X_new: Any) -> Array:
         """Kernel values (M, n_new, n) between new rows X_new (n_new, d) and the rows of this stack.
 
-        A ``Dataset`` brings its sequences along; a stack of one sequence alone takes a list of
-        strings. Standardisation, widths, scales and centring are those of the training rows.
-        KernelError for a stack made by `from_array`, which does not know its kernel functions.
+        A ``Dataset`` contains its sequences; a stack of one sequence alone takes a list of strings.
+        Standardisation, widths, scales and centring are those of the training rows. Raises
+        ``KernelError`` for a stack made by `from_array`, which does not know its kernel functions.
         """
         if self.transform is None:
             raise KernelError(NO_FUNCTIONS)
         return self.transform.cross(X_new)
 
     def block(self, rows: Any, columns: Any) -> Array:
-        """Kernel values (M, a, b) between two choices of rows (indices or boolean masks), as a new
-        array.
+        """Kernel values (M, a, b) between two selections of rows (indices or masks), copied.
 
-        Scales and centring stay those of all rows of the stack. For a validation score that has not
-        seen the validation rows at all, build the stack on the training rows and use `cross`.
+        Scales and centring stay those of all rows of the stack. For a validation score that is
+        independent of the validation rows, build the stack on the training rows and use `cross`.
         """
         left = self._indices(rows)
         right = self._indices(columns)
         return grams_among(self.values, left, right)
 
     def take(self, rows: Any) -> GramStack:
-        """The stack on some of its rows (indices or a boolean mask); `cross` then refers to these
-        rows. See `block` for what stays fixed.
+        """The stack on some of its rows (indices or a mask), to which `cross` then refers.
+
+        See `block` for what does not change.
         """
         chosen = self._indices(rows)
         transform = None if self.transform is None else self.transform.take(chosen)
         return replace(self, values=self.block(chosen, chosen), transform=transform)
 
     def select(self, kernels: Sequence[int] | Indices) -> GramStack:
-        """The stack with some of its kernels only, by index and in the given order; scales and
-        centring stay.
+        """The stack with some of its kernels, by index; scales and centring do not change.
 
-        Kernels that follow one another are not copied.
+        Consecutive kernels are not copied.
         """
         chosen = [int(m) for m in kernels]
         first = chosen[0] if chosen else 0
         is_run = chosen == list(range(first, first + len(chosen)))
         values = self.values[first : first + len(chosen)] if is_run else self.values[chosen]
-        names, families = (tuple(one[m] for m in chosen) for one in (self.names, self.families))
-        specs = None if self.specs is None else tuple(self.specs[m] for m in chosen)
-        transform = None if self.transform is None else self.transform.subset(chosen)
-        return GramStack(values, names, self.scales[chosen], families, specs, (), transform)
+        return GramStack(
+            values,
+            tuple(self.names[m] for m in chosen),
+            self.scales[chosen],
+            tuple(self.families[m] for m in chosen),
+            None if self.specs is None else tuple(self.specs[m] for m in chosen),
+            transform=None if self.transform is None else self.transform.subset(chosen),
+        )
 
     def _indices(self, rows: Any) -> Indices:
         chosen = np.asarray(rows)
@@ -240,38 +243,39 @@ def kernel_table(
     notes: Sequence[str] = (),
 ) -> str:
     """An HTML table of kernels for notebooks: the first twelve rows, then how many more."""
-    shown = list(zip(names, families, *([scales] if scales else []), strict=True))
-    head = "".join(f"<th>{word}</th>" for word in ("kernel", "family", "scale")[: len(shown[0])])
-    body = "".join(
-        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in shown[:12]
-    )
-    more = f"<p>and {len(shown) - 12} more</p>" if len(shown) > 12 else ""
+    columns = {"kernel": names, "family": families}
+    if scales:
+        columns["scale"] = scales
+    head = "".join(f"<th>{title}</th>" for title in columns)
+    body = ""
+    for row in list(zip(*columns.values(), strict=True))[:12]:
+        cells = "".join(f"<td>{escape(cell)}</td>" for cell in row)
+        body += f"<tr>{cells}</tr>"
+    more = f"<p>and {len(names) - 12} more</p>" if len(names) > 12 else ""
     remarks = "".join(f"<p>{escape(note)}</p>" for note in notes)
     return f"<p><b>{escape(title)}</b></p><table><tr>{head}</tr>{body}</table>{more}{remarks}"
 
 
 def duplicate_notes(values: Array, names: Sequence[str]) -> tuple[str, ...]:
-    notes: tuple[str, ...] = ()
+    notes = []
     for group in duplicates(values):
-        same = ", ".join(map(names.__getitem__, group))
-        notes += (
-            (
-                f"{same}: the same kernel after normalisation. All are kept; read their "
-                "weights together."
-            ),
+        same = ", ".join(names[m] for m in group)
+        notes.append(
+            f"{same}: the same kernel after normalisation. All are kept; read their weights "
+            "together."
         )
-    return notes
+    return tuple(notes)
 
 
-# -- rows computed when asked for
+# -- rows computed on request
 
 
 class Rows:
-    """M kernels on n training rows, computed when asked for: no Gram matrix is stored but the plain
-    sum.
+    """M kernels on n training rows, computed on request; only a weighted sum is ever stored.
 
-    ``names``, ``families``, ``specs``, ``scales``, ``notes`` and ``transform`` as in ``GramStack``.
-    Kernels that are constant on the training rows are left out and named in ``notes``.
+    ``names``, ``families``, ``specs``, ``scales``, ``notes`` and ``transform`` are as in
+    ``GramStack``. Kernels that are constant on the training rows are left out and named in
+    ``notes``.
     """
 
     capabilities = frozenset({Capability.FACTORS})
@@ -296,18 +300,16 @@ class Rows:
     def build(
         cls, dictionary: Any, X: Any, normalise: str | None = "multiplicative", center: bool = False
     ) -> Self:
-        """Resolve the dictionary on training rows X (n, d) and find its scales, without storing a
-        Gram matrix.
-        """
+        """Resolve the dictionary on training rows X (n, d) and compute its scales; no stack."""
         plain = KernelMap.on(X, dictionary, normalise)
         names = dictionary.names
         ones = np.ones(len(plain.rows))
         with np.errstate(over="ignore", invalid="ignore"):  # what overflows is reported by name
-            own = np.array([spec.own(plain.rows) for spec in plain.specs])
+            plain_diagonals = np.array([spec.own(plain.rows) for spec in plain.specs])
             sums = plain.products(ones) if center else None
             totals = plain.forms(ones) if sums is None else sums.sum(axis=1)
         transform, kept, notes, diagonals = normalised(
-            plain, names, normalise, center, own, totals, sums
+            plain, names, normalise, center, plain_diagonals, totals, sums
         )
         return cls(transform, [names[m] for m in kept], diagonals, notes)
 
@@ -320,7 +322,7 @@ class Rows:
         return self.transform.cross_standardised(self.transform.rows[i])
 
     def combine(self, weights: Array, out: Array | None = None) -> DenseSum:
-        """sum_m weights_m K_m for weights (M,); made in ``out`` (n, n) where one is given."""
+        """sum_m weights_m K_m for weights (M,), in ``out`` (n, n) where it is given."""
         return DenseSum(self.transform.weighted(weights, out))
 
     def combine_block(self, weights: Array, rows: Indices) -> Array:
@@ -329,9 +331,13 @@ class Rows:
 
     def decision(self, weights: Array, a: Array) -> Array:
         """sum_m weights_m K_m a on the training rows, (n,)."""
-        if self.n_samples <= _SUMMED:  # each pair of rows once
+        if self.n_samples <= MOST_SUMMED_ROWS:  # reads each pair of rows once
             return self.transform.weighted(weights) @ a
-        return self.transform.scores(self.transform.rows, weights[None], a[None])[:, 0]
+        return self.transform.scores(
+            self.transform.rows,
+            weights[None],
+            a[None],
+        )[:, 0]
 
     def select(self, kernels: Indices) -> Rows:
         """Some of the kernels."""
@@ -342,48 +348,54 @@ class Rows:
         )
 
     def take(self, rows: Indices) -> Rows:
-        """The kernels among some of the training rows, on the scales of all; not for centred ones,
-        whose means are of all.
+        """The kernels among some of the training rows, with the scales of all rows.
+
+        Raises ``KernelError`` for centred kernels, whose means are those of all rows.
         """
-        there = self.transform
-        if there.center:
+        transform = self.transform
+        if transform.center:
             raise KernelError(
                 "Centred kernels that are not stored cannot be cut: their means are of "
                 "all rows. Build a stack with KernelDictionary.grams, or leave center out."
             )
-        factors = there.factors[:, rows]
-        means = there.row_means[:, rows]
-        fewer = replace(
-            there,
-            rows=there.rows[rows],
-            factors=factors,
-            row_means=means,
+        subset = replace(
+            transform,
+            rows=transform.rows[rows],
+            factors=transform.factors[:, rows],
+            row_means=transform.row_means[:, rows],
             kept=np.arange(len(rows)),
         )
-        return Rows(fewer, self.names, np.ascontiguousarray(self._diagonals[:, rows]), self.notes)
+        diagonals = np.ascontiguousarray(self._diagonals[:, rows])
+        return Rows(subset, self.names, diagonals, self.notes)
 
     def grams(self, kernels: Indices) -> Array:
         """The Gram matrices of some of the kernels, (k, n, n)."""
-        _ = self.transform.by_column  # laid out once, and handed to every subset
+        _ = self.transform.by_column  # computed once, and shared with every subset
         return self.transform.subset(kernels).cross_standardised(self.transform.rows)
 
     def gram(self, m: int) -> Array:
         """The Gram matrix of one kernel, (n, n)."""
-        found: Array = self.grams(np.array([m]))[0]
-        return found
+        gram: Array = self.grams(np.array([m]))[0]
+        return gram
 
     def factor(self, m: int) -> Array:
-        """The rows (r, n) of L' with K_m = L L': the columns a linear kernel sees, else a Cholesky
-        factor with the largest pivots first, ended where what is left of the trace is rounding.
+        """The rows (r, n) of L' with K_m = L L'.
+
+        For a linear kernel these are its columns, else a Cholesky factor with the largest pivots
+        first, which ends where the rest of the trace is rounding.
         """
-        there = self.transform
-        if m in there.layout.linear:
-            return np.array(
-                there.rows[:, list(there.specs[m].settled)].T * there.scales[m] ** -0.5, order="C"
-            )
+        transform = self.transform
+        if m in transform.layout.linear:
+            columns = transform.rows[:, list(transform.specs[m].settled)]
+            return np.array(columns.T * transform.scales[m] ** -0.5, order="C")
         K = self.gram(m)
         floor = len(K) * np.finfo(float).eps * float(K.diagonal().max())
-        L, pivots, rank, _ = scipy.linalg.lapack.dpstrf(K.T, tol=floor, lower=1, overwrite_a=True)
+        L, pivots, rank, _ = scipy.linalg.lapack.dpstrf(
+            K.T,
+            tol=floor,
+            lower=1,
+            overwrite_a=True,
+        )
         out = np.empty((rank, len(K)))
         out[:, pivots - 1] = np.tril(L)[:, :rank].T
         return out
@@ -393,22 +405,17 @@ class Rows:
         return self.transform.cross(X_new)
 
     def blocks(self, X_new: Any = None) -> RowBlocks:
-        """What takes the place of ``cross``, where that would be too large: of new rows, or of the
-        training rows.
-        """
-        return RowBlocks(
-            self, self.transform.rows if X_new is None else self.transform.standardised(X_new)
-        )
+        """Scores of new rows, or of the training rows, where ``cross`` would be too large."""
+        rows = self.transform.rows if X_new is None else self.transform.standardised(X_new)
+        return RowBlocks(self, rows)
 
     def block(self, rows: Indices, columns: Indices) -> RowBlocks:
-        """What scores some training rows by others."""
+        """Scores of some training rows by others."""
         return RowBlocks(self.take(columns), self.transform.rows[rows])
 
 
 class RowBlocks:
-    """Kernel values between new rows and the training rows that are never stored: all one can ask
-    for are scores of them.
-    """
+    """Kernel values between new rows and training rows that are never stored, only their scores."""
 
     def __init__(self, rows: Rows, new: Array) -> None:
         self._rows = rows
@@ -416,25 +423,28 @@ class RowBlocks:
         self.shape = rows.n_kernels, len(new), rows.n_samples
 
     def scores(self, weights: Array, duals: Array) -> Array:
-        """sum_m weights[t, m] K_m(new, X) duals[t], (n_new, T), for ``weights`` (T, M) and
-        ``duals`` (T, n).
-        """
+        """sum_m weights[t, m] K_m(new, X) duals[t], (n_new, T); weights (T, M), duals (T, n)."""
         return self._rows.transform.scores(self._new, weights, duals)
 
 
 class SummedRows(Rows):
-    """The rows of the plain sum, as those of a dictionary of one kernel."""
+    """The rows of the plain sum of all kernels, as a dictionary of one kernel."""
 
     def __init__(self, rows: Rows) -> None:
-        super().__init__(rows.transform, ("sum",), rows.diagonals().sum(axis=0)[None], rows.notes)
+        super().__init__(
+            rows.transform,
+            ("sum",),
+            rows.diagonals().sum(axis=0)[None],
+            rows.notes,
+        )
         self.n_kernels = 1
 
     def rows(self, i: Indices | slice) -> Array:
         """Rows of the sum, (1, b, n)."""
-        there = self.transform.rows[i]
-        out = np.zeros((1, len(there), self.n_samples))
-        for few in pieces(np.arange(len(self.specs)), 32):
-            out[0] += self.transform.subset(few).cross_standardised(there).sum(axis=0)
+        rows = self.transform.rows[i]
+        out = np.zeros((1, len(rows), self.n_samples))
+        for kernels in pieces(np.arange(len(self.specs)), 32):
+            out[0] += self.transform.subset(kernels).cross_standardised(rows).sum(axis=0)
         return out
 
 
@@ -442,10 +452,9 @@ class SummedRows(Rows):
 
 
 def as_stack(K: Any) -> Array:
-    """K as a C-contiguous float64 array (M, n, n), read-only so that compiled functions see one
-    type; no copy if it is one.
+    """K as a C-contiguous read-only float64 array (M, n, n), without a copy if it is one.
 
-    Raises KernelError when K is not a numeric stack of square matrices.
+    Raises ``KernelError`` when K is not a numeric stack of square matrices.
     """
     raw = getattr(K, "values", K)
     try:
@@ -482,32 +491,33 @@ def as_stack(K: Any) -> Array:
 
 
 def duplicates(K: Any) -> tuple[tuple[int, ...], ...]:
-    """Groups of kernels that are one kernel up to a positive factor: equal to 1e-10 once max_i K_ii
-    = 1.
+    """Groups of kernels that are equal up to a positive factor.
 
-    Returns a tuple of index groups, each ascending with two members or more, ordered by their first
-    index.
+    They are equal to 1e-10 once max_i K_ii = 1. Returns a tuple of groups of indices, each
+    ascending with at least two members, ordered by their first index.
     """
     values = as_stack(K)
     n = values.shape[1]
     largest = values.diagonal(axis1=1, axis2=2).max(axis=1)
     factors = 1.0 / np.where(largest > 0, largest, 1.0)
-    # A random projection of a few rows tells most kernels apart; only near-equal projections are
-    # compared in full.
+    # A random projection of a few rows tells most kernels apart, and only kernels with nearly equal
+    # projections are compared in full.
     rows = np.unique(np.linspace(0, n - 1, min(n, 4)).astype(np.int64))
-    probe = np.random.default_rng(0).uniform(-1.0, 1.0, (rows.size, n))
+    probe = np.random.default_rng(0).uniform(
+        -1.0,
+        1.0,
+        (rows.size, n),
+    )
     keys = factors * np.einsum("rj,mrj->m", probe, values[:, rows])
     slack = DUPLICATE_TOLERANCE * np.abs(probe).sum() * (1 + 1e-6)
     firsts: list[int] = []
     groups: dict[int, tuple[int, ...]] = {}
     for m in range(values.shape[0]):
         for first in firsts:
-            near = abs(keys[m] - keys[first]) <= slack
-            if (
-                near
-                and np.abs(values[first] * factors[first] - values[m] * factors[m]).max()
-                <= DUPLICATE_TOLERANCE
-            ):
+            if abs(keys[m] - keys[first]) > slack:
+                continue
+            difference = values[first] * factors[first] - values[m] * factors[m]
+            if np.abs(difference).max() <= DUPLICATE_TOLERANCE:
                 groups[first] = (*groups.get(first, (first,)), m)
                 break
         else:
@@ -516,29 +526,28 @@ def duplicates(K: Any) -> tuple[tuple[int, ...], ...]:
 
 
 def exact_copies(K: Array) -> tuple[tuple[int, ...], ...]:
-    """Groups of kernels of ``K`` (M, n, n) that are the same, scale included; the first of each
-    group stands for all.
-    """
-    found = []
+    """Groups of kernels of ``K`` (M, n, n) that are equal, including their scale."""
+    groups = []
     for group in duplicates(K):
         by_scale: dict[float, list[int]] = {}
         for m in group:
-            size = float(K[m].diagonal().max())
-            same = next(
-                (known for known in by_scale if abs(known - size) <= SAME_SCALE * max(known, size)),
-                size,
-            )
-            by_scale.setdefault(same, []).append(m)
-        found += [tuple(members) for members in by_scale.values() if len(members) > 1]
-    return tuple(found)
+            scale = float(K[m].diagonal().max())
+            for known in by_scale:
+                if abs(known - scale) <= SAME_SCALE * max(known, scale):
+                    scale = known
+                    break
+            by_scale.setdefault(scale, []).append(m)
+        groups += [tuple(members) for members in by_scale.values() if len(members) > 1]
+    return tuple(groups)
 
 
 # -- whether a matrix is a kernel: finite, symmetric, positive semidefinite
 
 
 def check_gram(name: str, gram: Array) -> None:
-    """KernelError unless gram (n, n) is finite, symmetric and positive semidefinite; see
-    `GramStack.from_array`.
+    """Raise ``KernelError`` unless gram (n, n) is finite, symmetric and positive semidefinite.
+
+    See `GramStack.from_array`.
     """
     check_cancelled()
     size = float(np.abs(gram).max())
@@ -548,30 +557,32 @@ def check_gram(name: str, gram: Array) -> None:
             f"{name} is not finite: entry ({i}, {j}) is {gram[i, j]}. Recompute it, or "
             "leave out the rows it belongs to."
         )
-    gap = 0.0 if scipy.linalg.issymmetric(gram) else float(np.abs(gram - gram.T).max())
-    if gap > SYMMETRY_TOLERANCE * size:
-        raise KernelError(
-            f"{name} is not symmetric: max |K_ij - K_ji| is {gap:.3g}, at most "
-            f"{SYMMETRY_TOLERANCE * size:.3g} was expected. Use (K + K') / 2 if the "
-            "difference is rounding."
-        )
+    if not scipy.linalg.issymmetric(gram):
+        gap = float(np.abs(gram - gram.T).max())
+        most = SYMMETRY_TOLERANCE * size
+        if gap > most:
+            raise KernelError(
+                f"{name} is not symmetric: max |K_ij - K_ji| is {gap:.3g}, at most {most:.3g} was "
+                "expected. Use (K + K') / 2 if the difference is rounding."
+            )
     smallest, largest = smallest_eigenvalue(gram)
-    if smallest < -PSD_TOLERANCE * max(largest, 0.0):
-        found = f"{smallest:.3g}" if np.isfinite(smallest) else "below that"
+    least = -PSD_TOLERANCE * max(largest, 0.0)
+    if smallest < least:
+        number = f"{smallest:.3g}" if np.isfinite(smallest) else "below that"
         raise KernelError(
-            f"{name} is not positive semidefinite: its smallest eigenvalue is {found}, at least "
-            f"{-PSD_TOLERANCE * max(largest, 0.0):.3g} (-1e-8 of the largest) was expected. "
-            "Compute it in float64, or clip its negative eigenvalues to 0."
+            f"{name} is not positive semidefinite: its smallest eigenvalue is {number}, at least "
+            f"{least:.3g} (-1e-8 of the largest) was expected. Compute it in float64, or clip its "
+            "negative eigenvalues to 0."
         )
 
 
 def smallest_eigenvalue(gram: Array) -> tuple[float, float]:
-    """The smallest and the largest eigenvalue of a symmetric gram (n, n); 0 for the smallest where
-    a Cholesky factor of gram + 1e-8 r I shows that it is none below -1e-8 of the largest, r a bound
-    from below on that.
+    """The smallest and the largest eigenvalue of a symmetric gram (n, n).
 
-    On many rows by Lanczos steps, whose smallest is at least the true one, and minus infinity where
-    they do not converge: the factor has failed, so there is a negative one.
+    The smallest is given as 0 where a Cholesky factor of gram + 1e-8 r I shows that it is at least
+    -1e-8 of the largest, r being a lower bound of the largest. On many rows Lanczos steps give a
+    smallest eigenvalue that is at least the true one. Where they do not converge it is minus
+    infinity: the factor has failed, so there is a negative one.
     """
     largest = float(gram.diagonal().max())
     if not gram.any() or _has_factor(gram, largest):
@@ -580,61 +591,66 @@ def smallest_eigenvalue(gram: Array) -> tuple[float, float]:
     if len(gram) <= EXACT_ROWS:
         spectrum = np.linalg.eigvalsh(gram)
         return float(spectrum[0]), float(spectrum[-1])
-    from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh  # not at start-up
+    from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh  # slow to import
 
     def times(vector: Array) -> Array:
         check_cancelled()
         product: Array = gram @ vector
         return product
 
-    def end(which: str, otherwise: float) -> float:
-        try:
-            found = eigsh(
-                operator, 1, which=which, v0=start, tol=1e-3, maxiter=20, return_eigenvectors=False
-            )
-        except ArpackNoConvergence:
-            return otherwise
-        return float(found[0])
-
     start = np.random.default_rng(1).standard_normal(len(gram))
     operator = LinearOperator(gram.shape, matvec=times, dtype=np.float64)
-    largest = end("LA", float(start @ gram @ start / (start @ start)))
-    return (0.0 if _has_factor(gram, largest) else end("SA", -np.inf)), largest
+    options = {"v0": start, "tol": 1e-3, "maxiter": 20, "return_eigenvectors": False}
+
+    def extreme(which: str, without_convergence: float) -> float:
+        try:
+            return float(eigsh(operator, 1, which=which, **options)[0])
+        except ArpackNoConvergence:
+            return without_convergence
+
+    largest = extreme("LA", float(start @ gram @ start / (start @ start)))
+    if _has_factor(gram, largest):
+        return 0.0, largest
+    return extreme("SA", -np.inf), largest
 
 
 def _has_factor(gram: Array, largest: float) -> bool:
     shifted = gram.T.copy()
     shifted.flat[:: len(gram) + 1] += PSD_TOLERANCE * max(largest, 0.0)
-    _, failed = scipy.linalg.lapack.dpotrf(shifted.T, lower=True, clean=False, overwrite_a=True)
+    _, failed = scipy.linalg.lapack.dpotrf(
+        shifted.T,
+        lower=True,
+        clean=False,
+        overwrite_a=True,
+    )
     return not failed
 
 
 def clip_grams(values: Array, names: Sequence[str]) -> dict[str, float]:
-    """Set the negative eigenvalues of indefinite kernels (M, n, n) to 0, in place; returns the
-    smallest of each.
+    """Set the negative eigenvalues of indefinite kernels (M, n, n) to 0, in place.
 
-    Entries that are not finite are left to `check_gram`, which refuses them.
+    Returns the smallest eigenvalue of each. `check_gram` rejects entries that are not finite.
     """
-    found = {}
+    clipped = {}
     for name, gram in zip(names, values, strict=True):
         if not np.isfinite(gram).all() or smallest_eigenvalue(gram)[0] == 0.0:
             continue
         spectrum, vectors = np.linalg.eigh(0.5 * (gram + gram.T))
         if spectrum[0] < -PSD_TOLERANCE * max(spectrum[-1], 0.0):
-            flat = (vectors * np.maximum(spectrum, 0.0)) @ vectors.T
-            gram[...] = 0.5 * (flat + flat.T)
-            found[name] = float(spectrum[0])
-    return found
+            projected = (vectors * np.maximum(spectrum, 0.0)) @ vectors.T
+            gram[...] = 0.5 * (projected + projected.T)
+            clipped[name] = float(spectrum[0])
+    return clipped
 
 
-# -- numbers that describe a stack; none forms a second array of M n^2 numbers
+# -- numbers that describe a stack, without a second array of M n^2 numbers
 
 
 def alignment_matrix(K: Any) -> Array:
     """A_ij = <K_i, K_j>_F / (||K_i||_F ||K_j||_F), uncentred (Kloft et al. 2011, Figs. 5 and 6).
 
-    K (M, n, n) stack or array. Returns (M, M), symmetric, in [0, 1] for PSD kernels, with 0 for a
-    kernel that is 0.
+    K (M, n, n) is a stack or an array. Returns (M, M), symmetric, in [0, 1] for PSD kernels, with 0
+    for a kernel that is 0.
 
     Parameters
     ----------
@@ -666,8 +682,8 @@ def target_matrix(y: Any, task: str | None = None) -> Array:
     """Targets as columns Y (n, T): +-1 for two classes, one-hot for more, centred for regression.
 
     `task` is "binary", "multiclass", "regression" or None: then floats are a regression target
-    (unless they are all
-    -1 or +1) and everything else is labels. A two-dimensional y is taken as it is.
+    (unless all of them are -1 or +1), and anything else is labels. A two-dimensional y is used as
+    it is.
     """
     target = np.asarray(y)
     if task not in (None, "binary", "multiclass", "regression"):
@@ -694,8 +710,7 @@ def target_matrix(y: Any, task: str | None = None) -> Array:
 
 
 def target_alignment(K: Any, y: Any, task: str | None = None) -> Array:
-    """Alignment of every kernel with the ideal kernel Y Y': <K_m, Y Y'>_F / (||K_m||_F ||Y Y'||_F),
-    shape (M,).
+    """Alignment (M,) of every kernel with Y Y': <K_m, Y Y'>_F / (||K_m||_F ||Y Y'||_F).
 
     y (n,) labels or numbers, or (n, T) columns such as one-hot; see `target_matrix` for how y
     becomes Y.
@@ -709,7 +724,12 @@ def target_alignment(K: Any, y: Any, task: str | None = None) -> Array:
     ideal = np.linalg.norm(columns.T @ columns)
     aligned = np.array([np.sum(columns * (gram @ columns)) for gram in values])
     norms = np.array([np.linalg.norm(gram) for gram in values]) * ideal
-    alignment: Array = np.divide(aligned, norms, out=np.zeros_like(aligned), where=norms > 0)
+    alignment: Array = np.divide(
+        aligned,
+        norms,
+        out=np.zeros_like(aligned),
+        where=norms > 0,
+    )
     return alignment
 
 
@@ -723,46 +743,52 @@ def eigenvalues(K: Any) -> Array:
 
 
 def effective_rank(K: Any) -> Array:
-    """(sum of eigenvalues)^2 / (sum of their squares) = tr(K)^2 / ||K||_F^2, shape (M,); 0 for a
-    kernel that is 0.
+    """(sum of eigenvalues)^2 / (sum of their squares) = tr(K)^2 / ||K||_F^2, shape (M,).
 
-    1 when one direction holds everything, n when all directions are equal; needs no decomposition.
+    It is 1 when one direction holds everything, n when all directions are equal, and 0 for a kernel
+    that is 0. It needs no decomposition.
     """
     values = as_stack(K)
     traces = np.array([np.trace(gram) for gram in values])
     squares = np.array([np.vdot(gram, gram) for gram in values])
-    ranks: Array = np.divide(traces**2, squares, out=np.zeros_like(traces), where=squares > 0)
+    ranks: Array = np.divide(
+        traces**2,
+        squares,
+        out=np.zeros_like(traces),
+        where=squares > 0,
+    )
     return ranks
 
 
 def constant_kernels(K: Any) -> Mask:
-    """Which kernels tell no two rows apart: tr(K)/n - 1'K1/n^2 is nothing beside tr(K)/n; shape
-    (M,), bool.
-    """
+    """Which kernels (M,) are constant: tr(K)/n - 1'K1/n^2 is negligible beside tr(K)/n."""
     values = as_stack(K)
-    own = np.array([np.trace(gram) for gram in values]) / values.shape[1]
-    constant: Mask = own - np.array([gram.mean() for gram in values]) <= CONSTANT_TOLERANCE * own
+    diagonal_means = np.array([np.trace(gram) for gram in values]) / values.shape[1]
+    variances = diagonal_means - np.array([gram.mean() for gram in values])
+    constant: Mask = variances <= CONSTANT_TOLERANCE * diagonal_means
     return constant
 
 
 def effective_rows(K: Any) -> Array:
-    """On how many rows a kernel hangs: (sum_i s_i)^2 / sum_i s_i^2 of their squared distances s_i
-    from the mean row, shape (M,).
+    """The number of rows that determine a kernel: (sum_i s_i)^2 / sum_i s_i^2, shape (M,).
 
-    n where all rows are equally far from their mean in feature space, 2 where two rows are out and
-    all others together: such a kernel aligns with any other that has a block there. 0 for a kernel
-    that tells no two rows apart.
+    s_i are the squared distances from the mean row in feature space. The number is n where all rows
+    are equally far from it, and 2 where two rows are far out and all others are together: such a
+    kernel aligns with any other that has a block there. It is 0 for a constant kernel.
 
     >>> effective_rows(np.diag([1.0, 1.0, 0.0, 0.0])[None]).round(3).tolist()
     [2.769]
     """
     values = as_stack(K)
-    spreads = np.array(
-        [np.maximum(gram.diagonal() - 2 * gram.mean(axis=0) + gram.mean(), 0.0) for gram in values]
-    )
-    squares = (spreads**2).sum(axis=1)
+    distances = np.array([gram.diagonal() - 2 * gram.mean(axis=0) + gram.mean() for gram in values])
+    distances = np.maximum(distances, 0.0)
+    sums = distances.sum(axis=1)
+    squares = (distances**2).sum(axis=1)
     rows: Array = np.divide(
-        spreads.sum(axis=1) ** 2, squares, out=np.zeros_like(squares), where=squares > 0
+        sums**2,
+        squares,
+        out=np.zeros_like(squares),
+        where=squares > 0,
     )
     rows[constant_kernels(values)] = 0.0
     return rows

@@ -1,32 +1,34 @@
-"""Kernels of a functional ANOVA: one-column kernels without their mean, products of them, and which
-products to try.
+"""Kernels of a functional ANOVA: centred kernels of one column, their products, and which to try.
 
 With k_s a kernel on one column and mu_s the distribution of its training values,
 
-    k~_s(u, v) = k_s(u, v) - r_s(u) - r_s(v) + g_s,    r_s(u) = int k_s(u, .) d mu_s,    g_s = int r_s d mu_s
+    k~_s(u, v) = k_s(u, v) - r_s(u) - r_s(v) + g_s,
+    r_s(u) = int k_s(u, .) d mu_s,    g_s = int r_s d mu_s
 
 has integral 0 over mu_s in either argument, and the kernel of the columns S is the product of k~_s
 over s in S. Every function of its space has integral 0 over each of its columns with the others
-held fixed: a pair carries nothing that a function of one of its columns could. mu_s is the
-empirical distribution of the training rows, and new rows use it as well. A column of more than
-``MOST_NODES`` distinct values is summed up by ``GROUPS`` means of groups of equal size, unless the
-kernel asks for equality, which no mean has.
+held fixed, so a pair carries nothing that a function of one of its columns could. mu_s is the
+empirical distribution of the training rows, also for new rows. The distribution of a column with
+more than ``MOST_NODES`` distinct values is summarised by ``GROUPS`` means of groups of equal size,
+unless the kernel tests for equality, which no mean has.
 
-`interacting` finds the pairs, and larger sets, whose products explain what a sum over columns
-leaves. Every source column becomes a few orthonormal functions of it without mean: Legendre
-polynomials of its ranks, or indicators of its values. An additive model of all of them is fitted by
-ridge regression; a set of columns is scored by how far the products of its first functions
-correlate with the residuals r_i: rows w_i = r_i phi_i have mean 0 where the columns do not act
-together, which is tested by Hotelling's T^2. Residuals may vary more here than there, since their
-own size is part of w_i. Kept are the sets that chance alone would hardly give, the strongest first;
-sets of three are scored on what a model with the pairs leaves, and so on. The order is the same for
-the same table: nothing is drawn. Where there are many columns the size of the residuals is looked
-at first: where x_a x_b is missing from a model, their squares rise with the square of x_a, so that
-a column that acts only together with others is not overlooked.
+`interacting` finds the pairs and larger sets of columns whose products explain what a sum over
+columns leaves unexplained. Every source column becomes a few orthonormal functions of mean 0:
+Legendre polynomials of its ranks, or indicators of its values. An additive model of all of them is
+fitted by ridge regression. A set of columns is then scored by how strongly the products of its
+first functions correlate with the residuals r_i: rows w_i = r_i phi_i have mean 0 where the columns
+do not interact, which Hotelling's T^2 tests. The variance of the residuals may differ between rows,
+since w_i contains their size. Only sets that chance would hardly produce are returned, the
+strongest first. Sets of three are scored on what a model with the pairs leaves, and so on. The
+result is deterministic.
 
-Source: Durrande, Ginsbourger, Roustant and Carraro (2013), ANOVA kernels and RKHS of zero mean
-functions for model-based sensitivity analysis, which divides by g_s where this subtracts: k - r r /
-g is empty for a linear kernel; Lu, Boukouvalas and Hensman (2022), Additive Gaussian processes
+Where there are many columns, the size of the residuals decides which pairs are tried: where x_a x_b
+is missing from a model, the squared residuals increase with the square of x_a, so that a column
+that acts only together with others is not overlooked.
+
+Sources: Durrande, Ginsbourger, Roustant and Carraro (2013), ANOVA kernels and RKHS of zero mean
+functions for model-based sensitivity analysis. It divides by g_s where this module subtracts, but k
+- r r / g is 0 for a linear kernel. Lu, Boukouvalas and Hensman (2022), Additive Gaussian processes
 revisited; Hotelling (1931), The generalization of Student's ratio; White (1980), A
 heteroskedasticity-consistent covariance matrix estimator and a direct test for heteroskedasticity.
 """
@@ -53,19 +55,18 @@ from mklcore.kernels.functions import (
     columns_as_text,
 )
 
-MOST_NODES = 512  # distinct values of a column up to which its distribution is kept as it is
+MOST_NODES = 512  # distinct values of a column whose distribution is exact
 GROUPS = 256
 _BLOCK = 512  # rows whose means are computed together
 
-MOST_TERMS = 20  # sets that are kept
-MOST_COLUMNS = 60  # source columns whose pairs are looked at
-ROWS = 2000  # from which sets are found
-LEVEL = 0.01  # expected number of sets that are kept where nothing acts together
-# functions of a column of numbers: in the additive model, and in products
-ALONE = 8
-TOGETHER = 3
-MOST_VALUES = 8  # of a category that have a function of their own
-MOST_OUTPUTS = 4  # classes that are looked at, the most frequent ones
+MOST_TERMS = 20  # sets that are returned
+MOST_COLUMNS = 60  # source columns whose pairs are tried
+ROWS = 2000  # rows on which sets are scored
+LEVEL = 0.01  # expected number of sets that are returned where no columns interact
+ALONE = 8  # functions of a numeric column in the additive model
+TOGETHER = 3  # functions of a column in products
+MOST_VALUES = 8  # values of a category that have a function
+MOST_OUTPUTS = 4  # the most frequent classes
 _RIDGES = np.logspace(-4.0, 3.0, 22)
 Names = tuple[str, ...]
 
@@ -74,8 +75,8 @@ Names = tuple[str, ...]
 class ColumnMeasure:
     """The distribution of a column's training values, and the means of one kernel over it.
 
-    nodes (u, s) : distinct rows of the s columns that the kernel sees, in rising order; shares (u,)
-    their probability; means (u,) : r at the nodes; grand : g.
+    nodes (u, s): distinct rows of the s columns that the kernel sees, in rising order; shares (u,):
+    their probabilities; means (u,): r at the nodes; grand: g.
     """
 
     nodes: Array
@@ -91,12 +92,8 @@ class ColumnMeasure:
         nodes = self.nodes
         shares = self.shares
         means = self.means
-        if (
-            nodes.ndim != 2
-            or not len(nodes)
-            or shares.shape != (len(nodes),)
-            or means.shape != shares.shape
-        ):
+        is_table = nodes.ndim == 2 and len(nodes) > 0
+        if not is_table or not shares.shape == means.shape == (len(nodes),):
             raise KernelError(
                 "A column measure has nodes (u, s), shares (u,) and means (u,) with u from 1 on."
             )
@@ -119,7 +116,7 @@ class ColumnMeasure:
 
     @classmethod
     def of(cls, part: KernelSpec, rows: Array, weights: Array | None = None) -> Self:
-        """The measure of the columns that a settled kernel sees in the training ``rows`` (n, d)."""
+        """The measure of the columns that a resolved kernel sees in the training ``rows``."""
         nodes, shares = summed_values(
             rows[:, list(part.settled)], weights, summed=not isinstance(part, Delta)
         )
@@ -127,46 +124,58 @@ class ColumnMeasure:
         return cls(nodes, shares, means, float(shares @ means))
 
     def means_at(self, part: KernelSpec, rows: Array) -> Array:
-        """r (a,) at whole ``rows`` (a, d): read off where a value was met in training, computed
-        elsewhere.
-        """
+        """r (a,) at whole ``rows`` (a, d), computed only for values that training did not have."""
         seen = rows[:, list(part.settled)]
         if seen.shape[1] > 1:
-            distinct, where = np.unique(seen, axis=0, return_inverse=True)
-            found: Array = _means(_local(part), distinct, self.nodes, self.shares)[where.ravel()]
-            return found
+            return self._computed(part, seen)
         column = seen[:, 0]
         known = self.nodes[:, 0]
-        place = np.minimum(np.searchsorted(known, column), len(known) - 1)
-        out = self.means[place]
-        new = np.flatnonzero(known[place] != column)
+        places = np.minimum(np.searchsorted(known, column), len(known) - 1)
+        out = self.means[places]
+        new = np.flatnonzero(known[places] != column)
         if new.size:
-            distinct, where = np.unique(column[new], return_inverse=True)
-            out[new] = _means(_local(part), distinct[:, None], self.nodes, self.shares)[where]
+            out[new] = self._computed(part, column[new][:, None])
         return out
+
+    def _computed(self, part: KernelSpec, points: Array) -> Array:
+        distinct, places = np.unique(points, axis=0, return_inverse=True)
+        means: Array = _means(
+            _local(part),
+            distinct,
+            self.nodes,
+            self.shares,
+        )[places.ravel()]
+        return means
 
 
 def summed_values(seen: Array, weights: Array | None, summed: bool) -> tuple[Array, Array]:
-    """Distinct rows (u, s) and their shares; if ``summed``, means of equal groups of a single
-    column that has too many of them.
+    """Distinct rows (u, s) and their shares.
+
+    If ``summed``, a single column with too many distinct values is summarised by means of equal
+    groups.
     """
-    nodes, where, counts = np.unique(seen, axis=0, return_inverse=True, return_counts=True)
+    nodes, places, counts = np.unique(seen, axis=0, return_inverse=True, return_counts=True)
     if weights is not None:
-        counts = np.bincount(where.ravel(), weights, len(nodes))
+        counts = np.bincount(places.ravel(), weights, len(nodes))
         nodes = nodes[counts > 0]
         counts = counts[counts > 0]
     if weights is None and summed and seen.shape[1] == 1 and len(nodes) > MOST_NODES:
         edges = np.arange(GROUPS + 1) * len(seen) // GROUPS
         sizes = np.diff(edges)
-        nodes, where = np.unique(
-            np.add.reduceat(np.sort(seen[:, 0]), edges[:-1]) / sizes, return_inverse=True
+        means = (
+            np.add.reduceat(
+                np.sort(seen[:, 0]),
+                edges[:-1],
+            )
+            / sizes
         )
-        return nodes[:, None], np.bincount(where, sizes) / len(seen)
+        nodes, places = np.unique(means, return_inverse=True)
+        return nodes[:, None], np.bincount(places, sizes) / len(seen)
     return nodes, counts / counts.sum()
 
 
 def _local(part: KernelSpec) -> KernelSpec:
-    """The kernel on a table of its own columns alone."""
+    """The kernel on a table that holds its columns alone."""
     return replace(part, features=tuple(range(len(part.settled))))
 
 
@@ -176,19 +185,19 @@ def _means(part: KernelSpec, points: Array, nodes: Array, shares: Array) -> Arra
         inner: Array = points @ (shares @ nodes)
         return inner
     out = np.empty(len(points))
-    for top in range(0, len(points), _BLOCK):
-        out[top : top + _BLOCK] = part.values(points[top : top + _BLOCK], nodes) @ shares
+    for start in range(0, len(points), _BLOCK):
+        block = slice(start, start + _BLOCK)
+        out[block] = part.values(points[block], nodes) @ shares
     return out
 
 
 @dataclass(frozen=True, init=False, repr=False)
 class Interaction(Product):
-    """k(x, z) = k~_1(x, z) k~_2(x, z) ...: kernels of different columns, each without its mean over
-    the training rows.
+    """k(x, z) = k~_1(x, z) k~_2(x, z) ...: centred kernels of different columns, multiplied.
 
-    One kernel alone is the main effect of its columns: the kernel itself, centred. Several of them
-    are what these columns do together and none of them, nor any smaller set, does alone.
-    ``measures`` are the distributions of the columns, which training rows settle. ParameterError
+    One kernel alone is the main effect of its columns: the kernel itself, centred. Several kernels
+    are what their columns do together and what no smaller set of them does. ``measures`` are the
+    distributions of the columns, which are settled on the training rows. Raises ``ParameterError``
     for parts that share a column, and for kernels of whole rows or of sequences.
 
     Parameters
@@ -239,13 +248,13 @@ class Interaction(Product):
             raise ParameterError(
                 f"Interaction takes one measure per part or none, got {len(self.measures)}."
             )
-        known = [set(part.features) for part in self.parts if isinstance(part.features, tuple)]
-        if len(known) < len(self.parts) > 1:
+        columns = [set(part.features) for part in self.parts if isinstance(part.features, tuple)]
+        if len(columns) < len(self.parts) > 1:
             raise ParameterError(
                 "The parts of an Interaction name their columns, as features=(0,); got "
                 f"{self.parts!r}."
             )
-        if sum(map(len, known)) > len(set().union(*known)):
+        if sum(map(len, columns)) > len(set().union(*columns)):
             raise ParameterError(
                 f"The parts of an Interaction see different columns; got {self.parts!r}."
             )
@@ -264,21 +273,19 @@ class Interaction(Product):
     def settle(
         self, rows: Array, weights: Array | None = None, medians: dict[Any, float] | None = None
     ) -> Self:
-        found = super().settle(rows, weights, medians)
-        known = self.measures or tuple(
-            ColumnMeasure.of(part, rows, weights) for part in found.parts
-        )
-        return replace(found, measures=known)
+        settled = super().settle(rows, weights, medians)
+        measures = self.measures
+        if not measures:
+            measures = tuple(ColumnMeasure.of(part, rows, weights) for part in settled.parts)
+        return replace(settled, measures=measures)
 
     def between(self, left: Array, right: Array, upper: bool, out: Array) -> None:
-        own = self._means_of(left)
-        other = own if left is right else self._means_of(right)
+        left_means = self._means_of(left)
+        right_means = left_means if left is right else self._means_of(right)
         out[...] = 1.0
-        for part, measure, mine, theirs in zip(
-            self.parts, self._settled_measures, own, other, strict=True
-        ):
-            factor = part.values(left, right, upper)
-            factor += (measure.grand - mine)[:, None] - theirs
+        for k, measure in enumerate(self._settled_measures):
+            factor = self.parts[k].values(left, right, upper)
+            factor += (measure.grand - left_means[k])[:, None] - right_means[k]
             out *= factor
 
     def own(self, rows: Array) -> Array:
@@ -303,15 +310,18 @@ class Interaction(Product):
 COMPOSED[Interaction.family] = Interaction
 
 
-# -- which columns act together
+# -- which columns interact
 
 
-def interacting(data: Dataset, order: int = 2, most: int = MOST_TERMS) -> tuple[Names, ...]:
-    """The sets of 2 to ``order`` source columns that act together on the target, by name, the
-    strongest first.
+def interacting(
+    data: Dataset,
+    order: int = 2,
+    most: int = MOST_TERMS,
+) -> tuple[Names, ...]:
+    """The sets of 2 to ``order`` source columns that interact on the target, the strongest first.
 
-    At most ``most`` of them. Sets of three and more grow from the pairs that were found. () where
-    there is no target, or nothing that stands out.
+    At most ``most`` sets are returned, by the names of their columns. Sets of three and more grow
+    from the pairs. () where there is no target, or where nothing stands out.
 
     >>> from mklcore.data.dataset import Dataset
     >>> X = np.random.default_rng(0).standard_normal((200, 3))
@@ -326,148 +336,185 @@ def interacting(data: Dataset, order: int = 2, most: int = MOST_TERMS) -> tuple[
     with one_blas_thread():
         functions = [_functions(X[:, list(members)]) for _, members in data.columns]
         chosen = [j for j in _promising(functions, targets) if functions[j].shape[1]]
-        grown: list[tuple[int, ...]] = list(combinations(sorted(chosen), 2))
-        found: dict[tuple[int, ...], float] = {}
+        candidates: list[tuple[int, ...]] = list(combinations(sorted(chosen), 2))
+        scores: dict[tuple[int, ...], float] = {}
         terms = [functions[j] for j in chosen]
         for _ in range(2, order + 1):
-            if not terms or not grown:
+            if not terms or not candidates:
                 break
-            left = _residuals(terms, targets)
-            level = np.log(LEVEL / len(grown))
-            scores = {one: _score(_products(functions, one), left) for one in grown}
-            kept = sorted(
-                (one for one in grown if scores[one] < level), key=lambda one: (scores[one], one)
-            )[:most]
-            found |= {one: scores[one] for one in kept}
-            terms += [_orthonormal(_products(functions, one)) for one in kept]
-            grown = list(_grown(kept, chosen))
-    order_of = sorted(found, key=lambda one: (found[one], one))
-    return tuple(tuple(data.columns[j][0] for j in one) for one in order_of[:most])
+            residuals = _residuals(terms, targets)
+            level = np.log(LEVEL / len(candidates))
+            significant = {}
+            for columns in candidates:
+                score = _score(_products(functions, columns), residuals)
+                if score < level:
+                    significant[columns] = score
+            strongest = _strongest(significant, most)
+            scores |= {columns: significant[columns] for columns in strongest}
+            terms += [_orthonormal(_products(functions, columns)) for columns in strongest]
+            candidates = list(_grown(strongest, chosen))
+    sets = _strongest(scores, most)
+    return tuple(tuple(data.columns[j][0] for j in columns) for columns in sets)
+
+
+def _strongest(
+    scores: dict[tuple[int, ...], float],
+    most: int,
+) -> list[tuple[int, ...]]:
+    return sorted(scores, key=lambda columns: (scores[columns], columns))[:most]
 
 
 def _targets(data: Dataset) -> Array:
-    """The target as columns (n, T) of mean 0 and variance 1: numbers, or one column for each of the
-    most frequent classes.
+    """The target as columns (n, T) of mean 0 and variance 1.
+
+    A numeric target is one column; classes have an indicator column for each of the most frequent
+    ones.
     """
     if data.task == "regression":
-        found = np.asarray(data.y, dtype=float)[:, None]
+        columns = np.asarray(data.y, dtype=float)[:, None]
     else:
         labels, counts = np.unique(data.y, return_counts=True)
         common = labels[np.argsort(-counts, kind="stable")]
-        asked = common[1:2] if len(common) == 2 else common[:MOST_OUTPUTS]
-        found = np.column_stack([data.y == label for label in asked]).astype(float)
-    found = found - found.mean(axis=0)
-    spread = np.sqrt(np.mean(found * found, axis=0))
-    scaled: Array = found / np.where(spread > 0, spread, 1.0)
+        classes = common[1:2] if len(common) == 2 else common[:MOST_OUTPUTS]
+        columns = np.column_stack([data.y == label for label in classes]).astype(float)
+    columns = columns - columns.mean(axis=0)
+    spread = np.sqrt(np.mean(columns * columns, axis=0))
+    scaled: Array = columns / np.where(spread > 0, spread, 1.0)
     return scaled
 
 
 def _functions(seen: Array) -> Array:
-    """Orthonormal functions (n, q) of the values of one source column, each of mean 0; simple ones
-    first.
-    """
+    """Orthonormal functions (n, q) of one source column, each of mean 0, the simplest first."""
     _, codes = np.unique(seen, axis=0, return_inverse=True)
     codes = codes.ravel()
     count = int(codes.max()) + 1
     if seen.shape[1] > 1 or count <= TOGETHER + 1:
-        common = np.argsort(-np.bincount(codes), kind="stable")[: min(count - 1, MOST_VALUES)]
+        common = np.argsort(
+            -np.bincount(codes),
+            kind="stable",
+        )[: min(count - 1, MOST_VALUES)]
         raw = (codes[:, None] == common).astype(float)
     else:
         ranks = (2.0 * scipy.stats.rankdata(seen[:, 0]) - 1.0) / len(seen) - 1.0
-        raw = np.polynomial.legendre.legvander(ranks, min(ALONE, count - 1))[:, 1:]
+        raw = np.polynomial.legendre.legvander(
+            ranks,
+            min(ALONE, count - 1),
+        )[:, 1:]
     return _orthonormal(raw - raw.mean(axis=0))
 
 
 def _orthonormal(raw: Array) -> Array:
-    """An orthonormal basis of the columns of ``raw``, which keeps their order."""
+    """An orthonormal basis of the columns of ``raw``, in their order."""
     if not raw.shape[1]:
         return raw
     basis, triangle = np.linalg.qr(raw)
-    kept = np.abs(np.diag(triangle)) > 1e-8 * max(float(np.abs(triangle).max()), 1e-300)
-    found: Array = basis[:, kept]
-    return found
+    largest = max(float(np.abs(triangle).max()), 1e-300)
+    independent: Array = basis[:, np.abs(np.diag(triangle)) > 1e-8 * largest]
+    return independent
 
 
 def _promising(functions: Sequence[Array], targets: Array) -> list[int]:
-    """The columns whose pairs are looked at: all, or those that matter for the target or for the
-    size of what is left of it.
+    """The columns whose pairs are tried: all, or those that explain most.
+
+    Half of them explain the target best, the others the squared residuals of the first half.
     """
     if len(functions) <= MOST_COLUMNS:
         return list(range(len(functions)))
     half = MOST_COLUMNS // 2
-    alone = np.array([np.sum((one.T @ targets) ** 2) / max(one.shape[1], 1) for one in functions])
-    first = np.argsort(-alone, kind="stable")[:half].tolist()
-    left = _residuals([functions[j] for j in first], targets)
-    sizes = left * left - np.mean(left * left, axis=0)
-    unequal = np.array([np.sum((one.T @ sizes) ** 2) / max(one.shape[1], 1) for one in functions])
-    second = [j for j in np.argsort(-unequal, kind="stable").tolist() if j not in first]
+    first = _ranked(functions, targets)[:half]
+    squares = _residuals([functions[j] for j in first], targets) ** 2
+    ranked = _ranked(functions, squares - np.mean(squares, axis=0))
+    second = [j for j in ranked if j not in first]
     return sorted(first + second[: MOST_COLUMNS - half])
 
 
+def _ranked(functions: Sequence[Array], targets: Array) -> list[int]:
+    """The columns by how much each of their functions explains of the targets on average."""
+    explained = [np.sum((values.T @ targets) ** 2) for values in functions]
+    counts = [max(values.shape[1], 1) for values in functions]
+    order: list[int] = np.argsort(
+        -np.divide(explained, counts),
+        kind="stable",
+    ).tolist()
+    return order
+
+
 def _residuals(functions: Sequence[Array], targets: Array) -> Array:
-    """What ridge regression on all functions leaves of each target (n, T); the penalty has the
-    smallest error in generalised cross-validation.
+    """The residuals (n, T) of ridge regression on all functions.
+
+    The penalty of each target has the smallest error in generalised cross-validation.
     """
-    table = np.column_stack([one for one in functions if one.shape[1]])
+    table = np.column_stack([values for values in functions if values.shape[1]])
     n = len(table)
     out = np.empty_like(targets)
-    sizes, vectors = np.linalg.eigh(table.T @ table)
-    kept = np.maximum(sizes, 0.0) / (np.maximum(sizes, 0.0) + _RIDGES[:, None])
+    spectrum, vectors = np.linalg.eigh(table.T @ table)
+    spectrum = np.maximum(spectrum, 0.0)
+    shifted = spectrum + _RIDGES[:, None]
+    degrees_of_freedom = (spectrum / shifted).sum(axis=1)
     for t, target in enumerate(targets.T):
-        seen = vectors.T @ (table.T @ target)
-        coefficients = (vectors @ (seen / (np.maximum(sizes, 0.0) + _RIDGES[:, None])).T).T
-        left = target - coefficients @ table.T
-        errors = np.sum(left * left, axis=1) / np.maximum(n - 1.0 - kept.sum(axis=1), 1e-3) ** 2
-        out[:, t] = left[np.argmin(errors)]
+        projected = vectors.T @ (table.T @ target)
+        coefficients = (vectors @ (projected / shifted).T).T
+        residuals = target - coefficients @ table.T
+        free = np.maximum(n - 1.0 - degrees_of_freedom, 1e-3)
+        errors = np.sum(residuals * residuals, axis=1) / free**2
+        out[:, t] = residuals[np.argmin(errors)]
     return out
 
 
 def _products(functions: Sequence[Array], columns: Sequence[int]) -> Array:
-    """Products (n, q) of the first functions of some columns without their mean; those of low order
-    first.
-    """
+    """Products (n, q) of the first functions of some columns, centred, those of low order first."""
     products = np.ones((len(functions[columns[0]]), 1))
     depths = np.zeros(1)
     for j in columns:
-        few = functions[j][:, :TOGETHER]
-        products = (products[:, :, None] * few[:, None, :]).reshape(len(few), -1)
-        depths = np.maximum(depths[:, None], np.arange(few.shape[1])).ravel()
+        factors = functions[j][:, :TOGETHER]
+        products = (products[:, :, None] * factors[:, None, :]).reshape(
+            len(factors),
+            -1,
+        )
+        depths = np.maximum(
+            depths[:, None],
+            np.arange(factors.shape[1]),
+        ).ravel()
     products = products[:, np.argsort(depths, kind="stable")]
-    found: Array = products - products.mean(axis=0)
-    return found
+    centred: Array = products - products.mean(axis=0)
+    return centred
 
 
-def _score(products: Array, left: Array) -> float:
-    """The smallest logarithm of a p-value that the first 1, half or all products are uncorrelated
-    with a target's residuals.
+def _score(products: Array, residuals: Array) -> float:
+    """The smallest log p-value for products and the residuals of some target to be uncorrelated.
+
+    The first 1, 4 or all products are tested, with a Bonferroni correction.
     """
     n, q = products.shape
     scale = np.sqrt(np.sum(products * products, axis=0))
     products = products[:, scale > 1e-8 * max(float(scale.max()), 1e-300)]
     sizes = sorted({size for size in (1, 4, q) if size <= min(products.shape[1], n // 5)})
     best = 0.0
-    for residual in left.T:
-        weighed = products * residual[:, None]
-        sums = weighed.sum(axis=0)
-        spread = weighed.T @ weighed
+    for residual in residuals.T:
+        weighted = products * residual[:, None]
+        sums = weighted.sum(axis=0)
+        spread = weighted.T @ weighted
         for size in sizes:
             explained = _form(spread[:size, :size], sums[:size]) / n
             ratio = (n - size) / size * explained / max(1.0 - explained, 1e-12)
-            # of Fisher's F, without the checks of its class
+            # The tail of Fisher's F distribution, without the checks of scipy's class for it.
             tail = float(scipy.special.fdtrc(size, n - size, ratio))
             best = min(best, float(np.log(tail)) if tail > 0.0 else -np.inf)
-    return best + float(np.log(max(len(sizes), 1) * left.shape[1]))
+    return best + float(np.log(max(len(sizes), 1) * residuals.shape[1]))
 
 
 def _form(spread: Array, sums: Array) -> float:
-    """sums' spread^+ sums, without directions whose spread is nought."""
+    """sums' spread^+ sums, without the directions in which the spread is 0."""
     values, vectors = np.linalg.eigh(spread)
-    kept = values > 1e-10 * values[-1]
-    return float(np.sum((sums @ vectors[:, kept]) ** 2 / values[kept]))
+    positive = values > 1e-10 * values[-1]
+    projected = sums @ vectors[:, positive]
+    return float(np.sum(projected**2 / values[positive]))
 
 
-def _grown(sets: Sequence[tuple[int, ...]], columns: Sequence[int]) -> Iterator[tuple[int, ...]]:
-    """Sets of one more column, each once."""
-    yield from dict.fromkeys(
-        tuple(sorted((*one, j))) for one in sets for j in columns if j not in one
-    )
+def _grown(
+    sets: Sequence[tuple[int, ...]],
+    columns: Sequence[int],
+) -> Iterator[tuple[int, ...]]:
+    """The sets with one more column, each of them once."""
+    grown = [tuple(sorted((*members, j))) for members in sets for j in columns if j not in members]
+    yield from dict.fromkeys(grown)

@@ -1,14 +1,15 @@
-"""M kernels on n rows, and their weighted sum, as solvers see them: two protocols, stored matrices,
-and one cache.
+"""M kernels on n rows and their weighted sum, as solvers see them: protocols and implementations.
 
-There are three forms. `Dense` stores Gram matrices (`grams.GramStack` is one), `features.Features`
-stores features whose inner products are the kernels, `rows.Rows` stores the table and computes what
-is asked for. A solver never asks which class it works on: what differs is a ``Capability``, and a
-method that needs one says so in ``requires``. `CachedOperator` remembers what any of the three
-answered: the dual and the weights of a solver move little from step to step, and from one point of
-a path to the next, so that an earlier answer makes most of the next one.
+There are three forms of kernels. `Dense` stores Gram matrices (`grams.GramStack` is one),
+`features.Features` stores features whose inner products are the kernels, and `grams.Rows` stores
+the table and computes kernel values on request. Solvers check a ``Capability`` and never the class,
+and a method declares in ``requires`` which capabilities it needs. `CachedOperator` remembers
+results of any of the three: the dual and the weights change little from step to step of a solver,
+and from point to point of a path, so that an earlier result is most of the next one:
 
-    K_m (s a + d) = s K_m a + K_m d        s the factor of the rows that move together, d the difference elsewhere
+    K_m (s a + d) = s K_m a + K_m d
+
+where s is the factor of the rows that change proportionally, and d the difference in the others.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from mklcore._numba.decorators import jit_entry
 from mklcore.arrays import Array, Indices, factorised, read_only
 from mklcore.errors import KernelError
 from mklcore.kernels import by_numpy
-from mklcore.kernels.fills import mirror
+from mklcore.kernels.compiled_grams import mirror
 
 NO_FUNCTIONS = (
     "This stack was made from an array, so it cannot evaluate its kernels on new rows. "
@@ -36,23 +37,24 @@ NO_FUNCTIONS = (
 
 
 class Capability(enum.Enum):
-    """What kernels can do beyond the protocol; the value says it."""
+    """What kernels can do beyond the protocol; the value describes it in words."""
 
     DENSE = "Gram matrices stored in double precision, as one array ``values`` (M, n, n)"
     STORED = (
         "kernel values that are stored, so that reading them again costs no more than their bytes"
     )
     FEATURES = (
-        "features Phi_m with K_m = Phi_m Phi_m', by which forms, sums and their systems cost "
-        "no kernel value"
+        "features Phi_m with K_m = Phi_m Phi_m', which give forms, sums and their systems without "
+        "kernel values"
     )
     FACTORS = "factors L (r, n) with K_m = L'L, without the Gram matrix"
 
 
 @runtime_checkable
 class WeightedSum(Protocol):
-    """K_theta = sum_m theta_m K_m on n rows; ``matrix`` (n, n) where it is made, None where only
-    features are.
+    """K_theta = sum_m theta_m K_m on n rows.
+
+    ``matrix`` (n, n) is None where the sum is represented by features only.
     """
 
     @property
@@ -67,13 +69,17 @@ class WeightedSum(Protocol):
         ...
 
     def solve(self, rhs: Array, shift: float | Array) -> Array:
-        """(K_theta + diag(shift))^-1 rhs for rhs (n,) or (n, T) and shift > 0; ``LinAlgError``
-        where that is singular.
+        """(K_theta + diag(shift))^-1 rhs for rhs (n,) or (n, T) and shift > 0.
+
+        Raises ``LinAlgError`` where the matrix is singular.
         """
         ...
 
     def factor(self, shift: float | Array) -> Callable[[Array], Array]:
-        """What solves (K_theta + diag(shift)) z = r for r (n,) or (n, T), factorised once."""
+        """A function that solves (K_theta + diag(shift)) z = r for r (n,) or (n, T).
+
+        The matrix is factorised once.
+        """
         ...
 
 
@@ -101,16 +107,14 @@ class KernelOperator(Protocol):
         ...
 
     def matvec(self, a: Array, kernels: Indices | None = None) -> Array:
-        """K_m a for a (n,), of every kernel (M, n) or of some (k, n).
+        """K_m a for a (n,), of every kernel (M, n) or of some of them (k, n).
 
         Rows where a is zero are not read.
         """
         ...
 
     def quad(self, a: Array, kernels: Indices | None = None) -> Array:
-        """a'K_m a for a (n,), of every kernel (M,) or of some (k,); negative round-off is clipped
-        to 0.
-        """
+        """a'K_m a for a (n,), of every kernel (M,) or of some of them (k,), at least 0."""
         ...
 
     def combine(self, weights: Array) -> WeightedSum:
@@ -138,25 +142,24 @@ class KernelOperator(Protocol):
         ...
 
     def take(self, rows: Indices) -> KernelOperator:
-        """The kernels among some of the training rows; scales and centring stay those of all rows."""
+        """The kernels among some of the training rows, with the scales and centring of all rows."""
         ...
 
     def cross(self, X_new: Any) -> Any:
-        """The kernels between new rows X_new (n_new, d) and the training rows, as blocks (M, n_new,
-        n).
-        """
+        """Kernel values (M, n_new, n) between new rows X_new (n_new, d) and the training rows."""
         ...
 
     def blocks(self, X_new: Any = None) -> Any:
-        """What models score rows by: ``cross(X_new)``, or the kernels among the training rows;
-        where these would be too large, what makes them a few rows at a time.
+        """``cross(X_new)``, or the kernels among the training rows, for computing scores.
+
+        Where these would be too large, the result computes scores a few rows at a time.
         """
         ...
 
 
 def is_operator(X: Any) -> bool:
-    """Whether ``X`` is kernels on rows, not a table of columns."""
-    # asking a protocol for all its members takes longer than many a product
+    """Whether ``X`` is a kernel operator and not a table of columns."""
+    # Checking a protocol for all its members can take longer than a product.
     return hasattr(type(X), "combine_block")
 
 
@@ -166,9 +169,7 @@ def is_stored(kernels: KernelOperator) -> bool:
 
 
 def is_scored(blocks: Any) -> bool:
-    """Whether blocks of kernel values are not stored, so that all one can ask for are scores of
-    them.
-    """
+    """Whether blocks only compute scores, because their kernel values are not stored."""
     return hasattr(type(blocks), "scores")
 
 
@@ -181,7 +182,7 @@ def frobenius_norms(kernels: KernelOperator) -> Array:
 
 
 def as_operator(K: Any) -> KernelOperator:
-    """``K`` where it is an operator, else the one on the array (M, n, n)."""
+    """``K`` if it is an operator, else an operator on the array (M, n, n)."""
     return K if is_operator(K) else Dense(np.asarray(K))
 
 
@@ -189,15 +190,15 @@ def as_operator(K: Any) -> KernelOperator:
 
 
 class DenseSum:
-    """A weighted sum as one matrix (n, n) in double precision, which must not change while its
-    systems are solved.
+    """A weighted sum as one matrix (n, n), which must not change while its systems are solved.
 
-    The newest factor is kept, since a Newton step solves with that of its machine. Where many
-    shifts follow one another, as along a path over C, the matrix is made tridiagonal once:
+    The newest factor is kept, because a Newton step solves with the factor of its machine. Where
+    many shifts follow one another, as along a path over C, the matrix is reduced to a tridiagonal
+    matrix once:
 
         K = Q T Q',     (K + s I)^-1 = Q (T + s I)^-1 Q'
 
-    That takes as long as three Cholesky factors, and O(n^2) for every further shift.
+    This costs as much as three Cholesky factors, and O(n^2) for every further shift.
     """
 
     def __init__(self, matrix: Array) -> None:
@@ -231,53 +232,54 @@ class DenseSum:
         return factorised(self.matrix.copy(), shift)
 
 
-# Cholesky factors of one matrix, which together cost as much as making it tridiagonal
+# The number of Cholesky factors that cost as much as reducing the matrix to tridiagonal form.
 FACTORS_BEFORE = 3
 
 
 class Tridiagonal:
-    """A symmetric matrix (n, n) as Q T Q' with T tridiagonal and Q a product of Householder
-    reflections.
-    """
+    """A symmetric matrix (n, n) as Q T Q', T tridiagonal and Q a product of reflections."""
 
     def __init__(self, matrix: Array) -> None:
         lapack = scipy.linalg.lapack
         n = len(matrix)
-        room = int(lapack.dsytrd_lwork(n, lower=1)[0])
-        reduced, self._diagonal, self._beside, self._tau, _ = lapack.dsytrd(
-            matrix, lower=1, lwork=room
+        lwork = int(lapack.dsytrd_lwork(n, lower=1)[0])
+        reduced, self._diagonal, self._off_diagonal, self._tau, _ = lapack.dsytrd(
+            matrix, lower=1, lwork=lwork
         )
         self._reflections = np.asfortranarray(reduced[1:, :-1])
 
     def solve(self, rhs: Array, shift: float) -> Array:
-        """(K + shift I)^-1 rhs for rhs (n,) or (n, T); ``LinAlgError`` where that is not positive
-        definite.
+        """(K + shift I)^-1 rhs for rhs (n,) or (n, T).
+
+        Raises ``LinAlgError`` where the matrix is not positive definite.
         """
         turned = self._turned(rhs.reshape(len(rhs), -1), "T")
-        *_, solved, fault = scipy.linalg.lapack.dptsv(self._diagonal + shift, self._beside, turned)
-        if fault:
+        shifted = self._diagonal + shift
+        *_, solved, info = scipy.linalg.lapack.dptsv(shifted, self._off_diagonal, turned)
+        if info:
             raise np.linalg.LinAlgError(
-                f"The leading minor of order {fault} is not positive definite."
+                f"The leading minor of order {info} is not positive definite."
             )
         return self._turned(solved, "N").reshape(rhs.shape)
 
     def _turned(self, columns: Array, side: str) -> Array:
-        """Q' columns where ``side`` is "T", Q columns where it is "N"; the first row stays as it
-        is.
+        """Q' columns where ``side`` is "T", Q columns where it is "N".
+
+        The first row does not change.
         """
-        found = np.array(columns, order="F")
-        room = 64 * len(columns)  # of blocks of reflections
-        below = np.asfortranarray(found[1:])
-        found[1:] = scipy.linalg.lapack.dormqr(
-            "L", side, self._reflections, self._tau, below, lwork=room
+        turned = np.array(columns, order="F")
+        lwork = 64 * len(columns)  # for blocks of reflections
+        below = np.asfortranarray(turned[1:])
+        turned[1:] = scipy.linalg.lapack.dormqr(
+            "L", side, self._reflections, self._tau, below, lwork=lwork
         )[0]
-        return found
+        return turned
 
 
 class Dense:
     """M Gram matrices on n rows in one array ``values`` (M, n, n), float64 and C-contiguous.
 
-    Compiled functions read them, and never the rows that a dual of zero does not touch.
+    Compiled functions read them, except for rows where the dual is zero.
     """
 
     capabilities = frozenset({Capability.DENSE, Capability.STORED})
@@ -294,28 +296,28 @@ class Dense:
         return np.ascontiguousarray(np.einsum("mii->mi", self.values))
 
     def matvec(self, a: Array, kernels: Indices | None = None) -> Array:
-        """K_m a for a (n,), of every kernel (M, n) or of some (k, n).
+        """K_m a for a (n,), of every kernel (M, n) or of some of them (k, n).
 
         Rows where a is zero are not read.
         """
-        return products_of(
-            self.values,
-            a,
-            np.flatnonzero(a),
-            np.arange(self.n_kernels) if kernels is None else kernels,
-        )
+        chosen = np.arange(self.n_kernels) if kernels is None else kernels
+        return products_of(self.values, a, np.flatnonzero(a), chosen)
 
     def quad(self, a: Array, kernels: Indices | None = None) -> Array:
-        """a'K_m a for a (n,), of every kernel (M,) or of some (k,); negative round-off is clipped
-        to 0; for a (n, T) the sum over its columns.
+        """a'K_m a for a (n,), of every kernel (M,) or of some of them (k,), at least 0.
+
+        For a (n, T) it is the sum over its columns.
         """
         chosen = np.arange(self.n_kernels) if kernels is None else kernels
         if a.ndim == 2:
-            return np.maximum([np.vdot(self.values[m] @ a, a) for m in chosen], 0.0)
+            return np.maximum(
+                [np.vdot(self.values[m] @ a, a) for m in chosen],
+                0.0,
+            )
         return forms_of(self.values, a, np.flatnonzero(a), chosen)
 
     def combine(self, weights: Array, out: Array | None = None) -> DenseSum:
-        """sum_m weights_m K_m for weights (M,); made in ``out`` (n, n) where one is given."""
+        """sum_m weights_m K_m for weights (M,), in ``out`` (n, n) where it is given."""
         matrix = np.empty(self.values.shape[1:]) if out is None else out
         add_up(self.values, np.flatnonzero(weights), weights, matrix)
         return DenseSum(matrix)
@@ -327,8 +329,8 @@ class Dense:
     def decision(self, weights: Array, a: Array) -> Array:
         """sum_m weights_m K_m a on the training rows, (n,)."""
         used = np.flatnonzero(weights)
-        found: Array = weights[used] @ self.matvec(a, used)
-        return found
+        scores: Array = weights[used] @ self.matvec(a, used)
+        return scores
 
     def rows(self, i: Indices | slice) -> Array:
         """Rows i (b,) of every kernel, (M, b, n)."""
@@ -336,8 +338,8 @@ class Dense:
 
     def gram(self, m: int) -> Array:
         """The Gram matrix of one kernel, (n, n)."""
-        found: Array = self.values[m]
-        return found
+        gram: Array = self.values[m]
+        return gram
 
     def select(self, kernels: Indices) -> Dense:
         """Some of the kernels, copied."""
@@ -348,7 +350,7 @@ class Dense:
         return Dense(grams_among(self.values, rows, rows))
 
     def cross(self, X_new: Any) -> Array:
-        """KernelError: an array does not know its kernel functions."""
+        """Raises ``KernelError``: an array does not know its kernel functions."""
         raise KernelError(NO_FUNCTIONS)
 
     def blocks(self, X_new: Any = None) -> Array:
@@ -369,8 +371,9 @@ def grams_among(K: Array, rows: Indices, columns: Indices) -> Array:
 
 @jit_entry({"contract"}, numpy=by_numpy.add_up)
 def add_up(K: Array, live: Indices, weights: Array, out: Array) -> None:
-    """out = sum over ``live`` of weights[m] K[m]: upper triangles are read, rows of four kernels at
-    a time.
+    """out = sum over ``live`` of weights[m] K[m].
+
+    Upper triangles are read, rows of four kernels at a time.
     """
     n = out.shape[0]
     last = live.size - 1
@@ -397,7 +400,7 @@ def add_up(K: Array, live: Indices, weights: Array, out: Array) -> None:
 
 @jit_entry(numpy=by_numpy.block_of)
 def block_of(K: Array, live: Indices, weights: Array, rows: Indices) -> Array:
-    """The same among ascending rows, as a new (r, r) matrix."""
+    """The same sum among ascending rows, as a new (r, r) matrix."""
     r = rows.size
     out = np.zeros((r, r))
     for m in live:
@@ -412,8 +415,9 @@ def block_of(K: Array, live: Indices, weights: Array, rows: Indices) -> Array:
 
 @jit_entry({"contract"}, numpy=by_numpy.products_of)
 def products_of(K: Array, a: Array, rows: Indices, live: Indices) -> Array:
-    """K[m] a for m in ``live``, a read on ``rows``, four at a time: one alone leaves the memory
-    waiting for its sums.
+    """K[m] a for m in ``live``, where a is nonzero on ``rows``.
+
+    Four rows are added at a time, because the sums of a single one would keep the memory waiting.
     """
     M = live.size
     n = K.shape[1]
@@ -442,8 +446,10 @@ def products_of(K: Array, a: Array, rows: Indices, live: Indices) -> Array:
 
 @jit_entry({"reassoc", "contract"}, numpy=by_numpy.forms_of)
 def forms_of(K: Array, a: Array, rows: Indices, live: Indices) -> Array:
-    """a'K[m] a for m in ``live``: whole runs of each row right of the diagonal are read, which
-    takes a third of the time of single entries.
+    """a'K[m] a for m in ``live``, where a is nonzero on ``rows``.
+
+    The whole upper part of each row is read, which takes a third of the time of reading single
+    entries.
     """
     Q = np.zeros(live.size)
     for m in range(live.size):
@@ -460,35 +466,40 @@ def forms_of(K: Array, a: Array, rows: Indices, live: Indices) -> Array:
     return Q
 
 
-# -- what is remembered
+# -- the cache
 
 
-WORTH = 0.8  # of the rows of a dual: reading more of them is no faster than reading all
-# times the dual's own size that may have been added up before products are computed anew
+# Share of the rows of a dual that is worth reading: reading more is no faster than reading all.
+WORTH_READING = 0.8
+# Products are recomputed when the changes that were added up exceed this many times the dual.
 MOST_ADDED = 30.0
-FORMS = 4  # duals whose forms are kept where kernels are not stored
-# relative difference of two duals, or of two vectors of weights, that is none
+N_FORMS = 4  # duals whose forms are remembered where kernels are not stored
+# Relative difference below which two duals, or two vectors of weights, count as equal.
 _ROUNDING = 4.0 * np.finfo(float).eps
 
 
 def way_between(known: Array, a: Array) -> tuple[float, Indices]:
-    """The factor s, that of most points or 1, and the fewest rows in which a (n,) is not s times a
-    ``known`` dual.
+    """The factor s and the fewest rows in which a (n,) differs from s times a ``known`` dual.
+
+    s is 1, or the median of the ratios of both.
     """
-    there = np.flatnonzero(known)
+    support = np.flatnonzero(known)
     rounding = _ROUNDING * np.abs(a)
-    best = 1.0, np.flatnonzero(np.abs(a - known) > rounding)
-    if there.size and best[1].size:
-        s = float(np.partition(a[there] / known[there], there.size // 2)[there.size // 2])
-        rows = np.flatnonzero(np.abs(a - s * known) > rounding)
-        best = (s, rows) if rows.size < best[1].size else best
-    return best
+    rows = np.flatnonzero(np.abs(a - known) > rounding)
+    if support.size and rows.size:
+        middle = support.size // 2
+        s = float(np.partition(a[support] / known[support], middle)[middle])
+        scaled_rows = np.flatnonzero(np.abs(a - s * known) > rounding)
+        if scaled_rows.size < rows.size:
+            return s, scaled_rows
+    return 1.0, rows
 
 
 @dataclass(frozen=True, eq=False)
 class Products:
-    """``values`` (k, n) = K_m a of some ``kernels`` (k,) with a ``dual`` a (n,), and the sum of
-    |changes| they were added from.
+    """``values`` (k, n) = K_m a for some ``kernels`` (k,) and a ``dual`` a (n,).
+
+    ``added`` is the sum of |changes| from which they were added up.
     """
 
     kernels: Indices
@@ -498,7 +509,7 @@ class Products:
 
 
 class CachedOperator:
-    """M kernels on n rows with a memory of products, quadratic forms and weighted sums.
+    """M kernels on n rows that remember products, quadratic forms and weighted sums.
 
     Parameters
     ----------
@@ -510,21 +521,20 @@ class CachedOperator:
         self.capabilities = source.capabilities
         self.n_kernels = source.n_kernels
         self.n_samples = source.n_samples
-        # Forms and scores by products with all kernels: where these are read anyway, and most of
-        # them from memory.
-        self.keeps_products = {Capability.STORED, Capability.FEATURES} & source.capabilities == {
-            Capability.STORED
-        }
+        # Forms and scores of stored kernels use products with all kernels, which are computed
+        # anyway, and most of them are remembered.
+        has_features = Capability.FEATURES in source.capabilities
+        self.keeps_products = Capability.STORED in source.capabilities and not has_features
         self._everything: Indices = np.arange(source.n_kernels)
-        self._wholes: list[Products] = []  # of all kernels, the newest two
-        self._part: list[Products] = []  # of some of them, the newest
-        # where kernels are not stored: a dual and the forms of all kernels
+        self._wholes: list[Products] = []  # the newest two of all kernels
+        self._part: list[Products] = []  # the newest of some kernels
+        # Duals and the forms of all kernels, where kernels are not stored.
         self._forms: list[tuple[Array, Array]] = []
-        # weights, a dual and the scores they gave
-        self._decided: tuple[Array, Array, Array] | None = None
+        # Weights, a dual, and their scores.
+        self._scored: tuple[Array, Array, Array] | None = None
         self._sum = DenseSum(np.empty((0, 0)))
         self._summed: Array | None = None  # the weights (M,) of ``_sum``
-        # the rows read so far, in single precision, where a solver keeps them
+        # The rows that a solver has read, in single precision, if it keeps them.
         self.row_cache: RowCache | None = None
         self._on_features: list[Any] = []
         self.rows = source.rows
@@ -538,65 +548,69 @@ class CachedOperator:
     @property
     def values(self) -> Any:
         """The array (M, n, n) of kernels that have one."""
-        return self.source.values  # type: ignore[attr-defined]  # asked of kernels with Capability.DENSE alone
+        source: Any = self.source  # only kernels with Capability.DENSE have values
+        return source.values
 
     def matvec(self, a: Array, kernels: Indices | None = None) -> Array:
-        """K_m a for a (n,), of every kernel (M, n) or of some (k, n); not to be written to.
+        """K_m a for a (n,), of every kernel (M, n) or of some of them (k, n); not to be written to.
 
-        Made from the products of a dual before it, s times which ``a`` is but for few rows, where
-        that is less to read.
+        If ``a`` is s times an earlier dual except in a few rows, the earlier products are updated.
         """
-        asked = self._everything if kernels is None else kernels
-        best: Products | None = None
+        chosen = self._everything if kernels is None else kernels
+        nearest: Products | None = None
         factor = 0.0
         rows = self._everything
-        for one in (*self._wholes, *self._part):
-            if one.kernels is self._everything or np.array_equal(one.kernels, asked):
-                way = way_between(one.dual, a)
-                if best is None or way[1].size < rows.size:
-                    best, (factor, rows) = one, way
-        added = size = float(np.abs(a).sum())
-        found = None
-        if best is not None:
-            known = best.values if np.array_equal(best.kernels, asked) else best.values[asked]
+        for earlier in (*self._wholes, *self._part):
+            if earlier.kernels is self._everything or np.array_equal(earlier.kernels, chosen):
+                s, differing = way_between(earlier.dual, a)
+                if nearest is None or differing.size < rows.size:
+                    nearest = earlier
+                    factor = s
+                    rows = differing
+        size = float(np.abs(a).sum())
+        added = size
+        values = None
+        if nearest is not None:
+            known = nearest.values
+            if not np.array_equal(nearest.kernels, chosen):
+                known = known[chosen]
             if factor == 1.0 and not rows.size:
                 return known
             change = np.zeros_like(a)
-            change[rows] = a[rows] - factor * best.dual[rows]
-            moved = abs(factor) * best.added + float(np.abs(change).sum())
-            stored = Capability.STORED in self.capabilities
-            is_near = not rows.size or (stored and rows.size <= WORTH * np.count_nonzero(a))
-            if is_near and moved <= MOST_ADDED * size:
-                added = moved
-                found = factor * known
+            change[rows] = a[rows] - factor * nearest.dual[rows]
+            updated = abs(factor) * nearest.added + float(np.abs(change).sum())
+            is_fast = rows.size <= WORTH_READING * np.count_nonzero(a)
+            is_near = not rows.size or (is_fast and Capability.STORED in self.capabilities)
+            if is_near and updated <= MOST_ADDED * size:
+                added = updated
+                values = factor * known
                 if rows.size:
-                    found += self.source.matvec(change, asked)
-        if found is None:
-            found = self.source.matvec(a, asked)
-        kept = Products(asked, a.copy(), found, added)
-        if asked is self._everything:
-            self._wholes = [kept, *self._wholes[:1]]
+                    values += self.source.matvec(change, chosen)
+        if values is None:
+            values = self.source.matvec(a, chosen)
+        products = Products(chosen, a.copy(), values, added)
+        if chosen is self._everything:
+            self._wholes = [products, *self._wholes[:1]]
         else:
-            self._part = [kept]
-        return found
+            self._part = [products]
+        return values
 
     def learn(self, a: Array, products: Array) -> None:
-        """Remember the products (M, n) of all kernels with ``a`` (n,), which somebody else
-        computed.
-        """
-        learnt = Products(self._everything, a.copy(), products, float(np.abs(a).sum()))
+        """Remember products (M, n) of all kernels with ``a`` (n,) that were computed elsewhere."""
+        learnt = Products(
+            self._everything,
+            a.copy(),
+            products,
+            float(np.abs(a).sum()),
+        )
         self._wholes = [learnt, *self._wholes[:1]]
 
     def knows(self, a: Array) -> bool:
-        """Whether the products of all kernels with ``a`` (n,) cost no kernel value: those of a
-        multiple are there.
-        """
-        return any(way_between(one.dual, a)[1].size == 0 for one in self._wholes)
+        """Whether products of all kernels with a multiple of ``a`` (n,) are remembered."""
+        return any(way_between(earlier.dual, a)[1].size == 0 for earlier in self._wholes)
 
     def quad(self, a: Array, kernels: Indices | None = None) -> Array:
-        """a'K_m a for a (n,), of every kernel (M,) or of some (k,); negative round-off is clipped
-        to 0.
-        """
+        """a'K_m a for a (n,), of every kernel (M,) or of some of them (k,), at least 0."""
         if self.keeps_products or (kernels is None and self.knows(a)):
             return np.maximum(self.matvec(a, kernels) @ a, 0.0)
         if kernels is not None:
@@ -605,71 +619,66 @@ class CachedOperator:
             factor, rows = way_between(dual, a)
             if not rows.size:
                 return np.asarray(factor**2 * forms)
-        found = self.source.quad(a)
-        self._forms = [(a.copy(), found), *self._forms[: FORMS - 1]]
-        return found
+        forms = self.source.quad(a)
+        self._forms = [(a.copy(), forms), *self._forms[: N_FORMS - 1]]
+        return forms
 
     def decision(self, weights: Array, a: Array) -> Array:
         """sum_m weights_m K_m a on the training rows, (n,)."""
         if self.keeps_products or self.knows(a):
             used = np.flatnonzero(weights)
-            mixed: Array = weights[used] @ self.matvec(a, used)
-            return mixed
+            from_products: Array = weights[used] @ self.matvec(a, used)
+            return from_products
         if self._is_summed(weights):
             return self._sum.matvec(a)
-        if self._decided is not None and np.array_equal(weights, self._decided[0]):
-            factor, rows = way_between(self._decided[1], a)
+        if self._scored is not None and np.array_equal(weights, self._scored[0]):
+            factor, rows = way_between(self._scored[1], a)
             if not rows.size:
-                return factor * self._decided[2]
-        found = self.source.decision(weights, a)
-        self._decided = weights.copy(), a.copy(), found
-        return found
+                return factor * self._scored[2]
+        scores = self.source.decision(weights, a)
+        self._scored = weights.copy(), a.copy(), scores
+        return scores
 
     def combine(self, weights: Array) -> WeightedSum:
-        """sum_m weights_m K_m for weights (M,): good until the next one is asked for.
+        """sum_m weights_m K_m for weights (M,), valid until the next call.
 
-        Sums on features remember their factor: the newest two, since a step is tried from the last
-        one.
+        The newest two sums on features are kept with their factors, because a step is tried from
+        the last one.
         """
         source: Any = self.source
         if Capability.FEATURES in self.capabilities:
-            found: Any = next(
-                (one for one in self._on_features if np.array_equal(one.theta, weights)), None
-            )
-            if found is None:
-                found = source.combine(weights.copy())
-                self._on_features = [found, *self._on_features[:1]]
-            total: WeightedSum = found
+            for known in self._on_features:
+                if np.array_equal(known.theta, weights):
+                    remembered: WeightedSum = known
+                    return remembered
+            total: WeightedSum = source.combine(weights.copy())
+            self._on_features = [total, *self._on_features[:1]]
             return total
         if not self._is_summed(weights):
-            matrix = (
-                self._sum.matrix
-                if self._sum.matrix.size
-                else np.empty((self.n_samples, self.n_samples))
-            )
+            matrix = self._sum.matrix
+            if not matrix.size:
+                matrix = np.empty((self.n_samples, self.n_samples))
             source.combine(weights, matrix)
             self._sum = DenseSum(matrix)
             self._summed = weights.copy()
         return self._sum
 
     def solve_block(self, weights: Array, rows: Indices, shift: Array, rhs: Array) -> Array:
-        """(K_theta[rows, rows] + diag(shift))^-1 rhs for some ascending rows; LinAlgError where it
-        is singular.
+        """(K_theta[rows, rows] + diag(shift))^-1 rhs for some ascending rows.
 
-        A ``shift`` below what rounding makes of a singular block is lifted to that.
+        A ``shift`` below the rounding of a singular block is raised to it. Raises ``LinAlgError``
+        where the block is singular.
         """
         if Capability.FEATURES in self.capabilities:
             total: Any = self.combine(weights)
             solved: Array = total.solve_block(rows, shift, rhs)
             return solved
         if rows.size == self.n_samples and self._is_summed(weights):
-            return self._sum.solve(
-                rhs, np.maximum(shift, 1e-10 * float(np.trace(self._sum.matrix)) / rows.size)
-            )
-        block = self.combine_block(weights, rows)
-        return DenseSum(block).solve(
-            rhs, np.maximum(shift, 1e-10 * float(np.trace(block)) / rows.size)
-        )
+            block = self._sum
+        else:
+            block = DenseSum(self.combine_block(weights, rows))
+        rounding = 1e-10 * float(np.trace(block.matrix)) / rows.size
+        return block.solve(rhs, np.maximum(shift, rounding))
 
     def combine_block(self, weights: Array, rows: Indices) -> Array:
         """sum_m weights_m K_m among ascending rows, (r, r)."""
@@ -679,43 +688,44 @@ class CachedOperator:
 
     @property
     def n_features(self) -> int:
-        """How many features kernels of that kind have, all together."""
-        return int(self.source.table.shape[1])  # type: ignore[attr-defined]  # asked of kernels with Capability.FEATURES alone
+        """The number of features of all kernels together, for kernels with features."""
+        source: Any = self.source  # only kernels with Capability.FEATURES have a table
+        return int(source.table.shape[1])
 
     def _is_summed(self, weights: Array) -> bool:
-        """Whether the buffer holds the sum at these weights, but for their rounding."""
+        """Whether the buffer holds the sum with these weights, up to rounding."""
         summed = self._summed
-        return summed is not None and bool(
-            np.all(np.abs(weights - summed) <= _ROUNDING * np.abs(summed))
-        )
+        if summed is None:
+            return False
+        return bool(np.all(np.abs(weights - summed) <= _ROUNDING * np.abs(summed)))
 
 
 class RowCache:
-    """Least recently used rows within a budget of memory, all kernels of one training row together,
-    as float32.
+    """The most recently used rows of all kernels, as float32, within a memory budget.
 
-    ``slab`` (most, M, n) float32 holds them; ``fetch`` tells in which slots, ``slot`` (n,) where
-    each row is or -1.
+    ``slab`` (most, M, n) holds the rows; ``fetch`` returns their slots, and ``slot`` (n,) is the
+    slot of each row or -1.
     """
 
     def __init__(self, source: KernelOperator, budget_mb: float, least: int) -> None:
         self.source = source
         M = source.n_kernels
         n = source.n_samples
-        self.most: int = min(n, max(least, int(budget_mb * 1e6 / (4 * M * n))))
+        self.most: int = min(
+            n,
+            max(least, int(budget_mb * 1e6 / (4 * M * n))),
+        )
         self.slab = np.empty((self.most, M, n), dtype=np.float32)
         self.slot = np.full(n, -1)
         self._used: OrderedDict[int, None] = OrderedDict()
-        self.is_full = False  # whether the next row that is missing takes the place of the oldest
+        self.is_full = False  # whether the next missing row replaces the oldest one
 
     def oldest(self, most: int) -> Indices:
-        """At most so many of the rows that are here, the one that leaves first in front."""
+        """At most ``most`` rows of the cache, beginning with the one that is replaced first."""
         return np.array(list(islice(self._used, most)), dtype=np.int64)
 
     def fetch(self, rows: Indices) -> Indices:
-        """Slots of the rows asked for (at most ``most``), in their order; missing ones are
-        computed.
-        """
+        """The slots of at most ``most`` rows, in their order; missing rows are computed."""
         for i in rows.tolist():
             if i in self._used:
                 self._used.move_to_end(i)
@@ -733,19 +743,20 @@ class RowCache:
 
 
 def cached(K: Array | KernelOperator, before: CachedOperator | None = None) -> CachedOperator:
-    """``K`` with a memory: that of ``before`` where that has the same kernels."""
+    """``K`` with a memory: that of ``before`` if it has the same kernels."""
     source: Any = as_operator(K)
     operator = source if isinstance(source, CachedOperator) else CachedOperator(source)
-    return (
-        before if before is not None and same_kernels(operator.source, before.source) else operator
-    )
+    if before is not None and same_kernels(operator.source, before.source):
+        return before
+    return operator
 
 
 def same_kernels(one: KernelOperator, other: KernelOperator) -> bool:
-    """Whether two operators are the same kernels: one object, or dense ones on one piece of memory."""
+    """Whether two operators hold the same kernels: one object, or one array in memory."""
     if one is other:
         return True
     if Capability.DENSE not in one.capabilities & other.capabilities:
         return False
-    mine, theirs = (np.asarray(vars(kernels)["values"]) for kernels in (one, other))
-    return mine.shape == theirs.shape and mine.ctypes.data == theirs.ctypes.data
+    ours = np.asarray(vars(one)["values"])
+    theirs = np.asarray(vars(other)["values"])
+    return ours.shape == theirs.shape and ours.ctypes.data == theirs.ctypes.data

@@ -1,13 +1,12 @@
-"""Kernels on sequences and texts: how alike two strings are, by the words they share anywhere or at
-the same place.
+"""Kernels on sequences and texts: the similarity of two strings by the words that they share.
 
-Strings come as letters (see `data.sequences`): one column per position, 0 behind the end. A kernel
-that has met its table holds the columns of its sequence, every S-th one where rows have S
-sequences, so that rows of longer strings fit as well.
+Words may count wherever they are, or only at the same place. Strings come as letters (see
+`data.sequences`): one column per position, 0 behind the end. A resolved kernel holds the columns of
+its sequence, every S-th one where rows have S sequences, so that rows of longer strings fit as
+well.
 
 Sources: Leslie, Eskin and Noble, The spectrum kernel, 2002; Raetsch and Sonnenburg, Accurate splice
 site detection, 2004 (weighted degree); Raetsch, Sonnenburg and Schoelkopf, RASE, 2005 (shifts).
-Adding one is a class and a line below.
 """
 
 from __future__ import annotations
@@ -32,23 +31,21 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
     from sklearn.feature_extraction.text import TfidfVectorizer
 
-MOST_LETTERS = 50  # of a word that is compared
+MOST_LETTERS = 50  # of a word
 MOST_SHIFT = 100
 LARGEST = 2**62
 USUAL_K = 3
 USUAL_DEGREE = 5
-# words of a text, and rows that each is in
-MOST_WORDS = 2000
-IN_ROWS = 2
+MOST_WORDS = 2000  # of all texts
+IN_ROWS = 2  # rows that a word is in, at least
 
 
 @jit_helper()
 def degree_of(x: Array, z: Array, worth: Array, shift: int) -> float:
-    """The weighted degree of two strings of one length: worth[r] is what a run of r agreeing
-    letters is worth at its start.
+    """The weighted degree of two strings of one length; worth[r] is the value of r equal letters.
 
-    A word of k letters agrees at i for every k up to the length of the run that starts there, so
-    one walk from the end, which knows that length, replaces the sum over k.
+    A word of k letters is shared at i for every k up to the length of the run that starts there. So
+    one walk from the end, which knows this length, replaces the sum over k.
     """
     total = 0.0
     longest = worth.size - 1
@@ -67,7 +64,7 @@ def degree_of(x: Array, z: Array, worth: Array, shift: int) -> float:
 def fill_degree(
     left: Array, right: Array, worth: Array, shift: int, upper: bool, out: Array
 ) -> None:
-    """`degree_of` for every pair of rows, left (a, L), right (b, L)."""
+    """`degree_of` for every pair of rows, left (a, L) and right (b, L)."""
     for i in range(left.shape[0]):
         for j in range(i if upper else 0, right.shape[0]):
             out[i, j] = degree_of(left[i], right[j], worth, shift)
@@ -75,7 +72,7 @@ def fill_degree(
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class SequenceKernel(RowKernel):
-    """A kernel on one sequence of every row, number `sequence` from 0 on."""
+    """A kernel on one sequence of every row, counted from 0."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -96,7 +93,7 @@ class SequenceKernel(RowKernel):
 
     @property
     def place(self) -> int:
-        """The number of its sequence; every subclass ends its fields with it."""
+        """The number of the sequence; every subclass ends its fields with it."""
         place: int = getattr(self, "sequence")  # noqa: B009
         return place
 
@@ -119,7 +116,7 @@ class SequenceKernel(RowKernel):
         return replace(self, features=tuple(columns), label=self.label or sequences[place] or None)
 
     def read(self, rows: Array) -> Array:
-        """The letters of its sequence in these rows, (n, W); longer ones than it was built on, too."""
+        """The letters (n, W) of the sequence in these rows, however long the strings are."""
         first, second = self.settled[:2]
         return np.ascontiguousarray(rows[:, first :: second - first])
 
@@ -129,11 +126,10 @@ class SequenceKernel(RowKernel):
 
 @dataclass(frozen=True, repr=False)
 class Spectrum(SequenceKernel):
-    """k(x, z) = sum over words w of k letters of (how often w is in x) (how often w is in z);
-    strings of any lengths.
+    """k(x, z) = sum over words w of k letters of (count of w in x) (count of w in z).
 
-    A string shorter than k shares no word with any. Words are taken as they are written: a and A
-    differ.
+    Strings may have any length; a string shorter than k shares no word with any other. Upper and
+    lower case differ.
 
     Parameters
     ----------
@@ -166,23 +162,34 @@ class Spectrum(SequenceKernel):
         return np.asarray(counts.multiply(counts).sum(axis=1)).ravel()
 
     def _counted(self, *parts: Array) -> Any:
-        """How often each word that occurs is in each row, (rows, words) sparse: words by number, to
-        which letters are appended.
+        """The counts of words in rows, sparse (rows, words).
+
+        A word is numbered by appending letters to the number of a shorter word.
         """
         tables = [self.read(rows) for rows in parts]
         width = max(table.shape[1] for table in tables)
-        read = np.vstack([np.pad(table, ((0, 0), (0, width - table.shape[1]))) for table in tables])
+        read = np.vstack(
+            [
+                np.pad(
+                    table,
+                    ((0, 0), (0, width - table.shape[1])),
+                )
+                for table in tables
+            ]
+        )
         alphabet = np.unique(read)
-        letters = words = np.searchsorted(alphabet, read)
-        size = count = alphabet.size
+        letters = np.searchsorted(alphabet, read)
+        words = letters
+        count = alphabet.size
+        size = count
         for step in range(1, self.k):
-            if size > LARGEST // count:  # words by their place among those that occur
+            if size > LARGEST // count:  # renumber by the words that occur, to prevent overflow
                 known = np.unique(words)
                 words = np.searchsorted(known, words)
                 size = known.size
             words = words[:, :-1] * count + letters[:, step:]
             size = size * count
-        # the last letter of a word says that it is one
+        # A word that reaches beyond the end of its string ends with END.
         row, place = np.nonzero(read[:, self.k - 1 :] != END)
         known, column = np.unique(words[row, place], return_inverse=True)
         return scipy.sparse.csr_array(
@@ -192,12 +199,11 @@ class Spectrum(SequenceKernel):
 
 @dataclass(frozen=True, repr=False)
 class WeightedDegree(SequenceKernel):
-    """k(x, z) = sum over words of 1 to `degree` letters, worth b_k, that x and z have at the same
-    place.
+    """k(x, z) = sum over words of 1 to `degree` letters that x and z have at one place, of b_k.
 
-    b_k = 2 (degree - k + 1) / (degree (degree + 1)). With `shift` S a word may be s <= S places
-    further in one of the two, which counts d_s = 1 / (2 (s + 1)) each way; positive definite for
-    every S. Strings have one length.
+    b_k = 2 (degree - k + 1) / (degree (degree + 1)) for a word of k letters. With `shift` S a word
+    may be s <= S places further in one of the two, which counts d_s = 1 / (2 (s + 1)) each way; the
+    kernel is positive definite for every S. Strings have one length.
 
     Parameters
     ----------
@@ -226,42 +232,40 @@ class WeightedDegree(SequenceKernel):
 
     @property
     def worth(self) -> Array:
-        """What a run of 0 .. degree agreeing letters is worth where it starts: b_1 + ... + b_r."""
+        """The value of a run of 0 .. degree equal letters where it starts: b_1 + ... + b_r."""
         d = self.degree
-        return np.concatenate(
-            [[0.0], np.cumsum(2.0 * (d - np.arange(1, d + 1) + 1) / (d * (d + 1)))]
-        )
+        weights = 2.0 * (d - np.arange(1, d + 1) + 1) / (d * (d + 1))
+        return np.concatenate([[0.0], np.cumsum(weights)])
 
     def between(self, left: Array, right: Array, upper: bool, out: Array) -> None:
-        one = self._of_one_length(right)
-        other = one if left is right else self._of_one_length(left)
-        if other.shape[1] != one.shape[1]:
+        theirs = self._of_one_length(right)
+        ours = theirs if left is right else self._of_one_length(left)
+        if ours.shape[1] != theirs.shape[1]:
             raise KernelError(
-                f"{self.title} compares place by place: strings of {other.shape[1]} "
-                f"letters do not fit those of {one.shape[1]} it was built on. Cut or fill "
+                f"{self.title} compares place by place: strings of {ours.shape[1]} "
+                f"letters do not fit those of {theirs.shape[1]} it was built on. Cut or fill "
                 "them to one length, or use Spectrum."
             )
-        fill_degree(read_only(other), read_only(one), self.worth, self.shift, upper, out)
+        fill_degree(read_only(ours), read_only(theirs), self.worth, self.shift, upper, out)
 
     def _of_one_length(self, rows: Array) -> Array:
-        found = self.read(rows)
-        sizes = lengths(found)
+        letters = self.read(rows)
+        sizes = lengths(letters)
         if sizes.min() != sizes.max():
             raise KernelError(
                 f"{self.title} compares place by place and needs strings of one length; "
                 f"here they have {sizes.min():,} to {sizes.max():,} letters. Cut or fill "
                 "them to one length, or use Spectrum."
             )
-        return np.ascontiguousarray(found[:, : sizes[0]])
+        return np.ascontiguousarray(letters[:, : sizes[0]])
 
 
 @dataclass(frozen=True, repr=False)
 class Words(SequenceKernel):
-    """k(x, z) = x'z for the shares of words of two texts, each divided by how often rows have it
-    (TF-IDF).
+    """k(x, z) = x'z for the TF-IDF vectors of two texts.
 
-    The words are those of the training rows, at most 2,000, each in two rows at least; others count
-    nothing. The words of a text are a unit vector, and an empty text is zero.
+    The words are those of the training rows that are in at least two of them, at most 2,000; other
+    words are ignored. The vector of a text has length 1, and that of an empty text is 0.
 
     Parameters
     ----------
@@ -278,7 +282,7 @@ class Words(SequenceKernel):
     """
 
     sequence: int = 0
-    # what is found is no number that says which function
+    # Not part of the text of a kernel: both are learned from the training rows.
     vocabulary: tuple[str, ...] = field(default=(), repr=False)
     rarity: tuple[float, ...] = field(default=(), repr=False)
 
@@ -294,57 +298,58 @@ class Words(SequenceKernel):
             return self
         from sklearn.feature_extraction.text import TfidfVectorizer  # not at start-up
 
-        found = TfidfVectorizer(max_features=MOST_WORDS, min_df=IN_ROWS, sublinear_tf=True)
+        vectorizer = TfidfVectorizer(max_features=MOST_WORDS, min_df=IN_ROWS, sublinear_tf=True)
         try:
-            found.fit(unpacked(self.read(rows)))
+            vectorizer.fit(unpacked(self.read(rows)))
         except ValueError:  # an empty vocabulary
             name = self.label or "text"
             raise DataError(
                 (
-                    f"No word of {name!r} stands in {IN_ROWS} of the {len(rows):,} rows that "
-                    "are learned from, so it cannot tell rows apart: leave it out, or add "
-                    "rows."
+                    f"No word of {name!r} is in {IN_ROWS} of the {len(rows):,} training rows, "
+                    "so it cannot tell rows apart: leave it out, or add rows."
                 ),
                 repairs=[Repair.of(f"Leave {name!r} out", uses=((name, "left out"),))],
             ) from None
-        words = tuple(found.get_feature_names_out().tolist())
-        return replace(self, vocabulary=words, rarity=tuple(found.idf_.tolist()))
+        words = tuple(vectorizer.get_feature_names_out().tolist())
+        return replace(self, vocabulary=words, rarity=tuple(vectorizer.idf_.tolist()))
 
     def vectors(self, rows: Array) -> csr_matrix:
         """The words of rows as sparse unit vectors (n, n_words)."""
         return _vectorizer(self.vocabulary, self.rarity).transform(unpacked(self.read(rows)))
 
     def between(self, left: Array, right: Array, upper: bool, out: Array) -> None:
-        one = self.vectors(left)
-        other = one if left is right else self.vectors(right)
-        out[...] = (one @ other.T).toarray()
+        left_vectors = self.vectors(left)
+        right_vectors = left_vectors if left is right else self.vectors(right)
+        out[...] = (left_vectors @ right_vectors.T).toarray()
 
     def own(self, rows: Array) -> Array:
-        found = self.vectors(rows)
-        return np.asarray(found.multiply(found).sum(axis=1), dtype=np.float64).ravel()
+        vectors = self.vectors(rows)
+        squares = vectors.multiply(vectors)
+        return np.asarray(squares.sum(axis=1), dtype=np.float64).ravel()
 
 
 @lru_cache(maxsize=64)
 def _vectorizer(words: tuple[str, ...], rarity: tuple[float, ...]) -> TfidfVectorizer:
     from sklearn.feature_extraction.text import TfidfVectorizer  # not at start-up
 
-    made = TfidfVectorizer(vocabulary=list(words), sublinear_tf=True)
-    made.idf_ = np.array(rarity)
-    return made
+    vectorizer = TfidfVectorizer(vocabulary=list(words), sublinear_tf=True)
+    vectorizer.idf_ = np.array(rarity)
+    return vectorizer
 
 
 def on_sequence(
     data: Dataset, sequence: int, k: int = USUAL_K, degree: int = USUAL_DEGREE, shift: int = 0
 ) -> tuple[SequenceKernel, ...]:
-    """A spectrum of k letters, and a weighted degree where the strings of a data set have one
-    length; 0 leaves one out.
+    """The kernels of one sequence: a spectrum of k letters, and a weighted degree.
+
+    The weighted degree is left out where strings have different lengths. 0 leaves out a kernel.
     """
     name, strings = data.sequences[sequence]
     sizes = {len(text) for text in strings}
-    found: list[SequenceKernel] = [Spectrum(k, sequence)] if k else []
+    specs: list[SequenceKernel] = [Spectrum(k, sequence)] if k else []
     if degree and len(sizes) == 1:
-        found.append(WeightedDegree(degree, shift, sequence))
-    return tuple(replace(spec, label=name) for spec in found)
+        specs.append(WeightedDegree(degree, shift, sequence))
+    return tuple(replace(spec, label=name) for spec in specs)
 
 
 _K = Parameter(

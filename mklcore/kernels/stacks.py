@@ -1,9 +1,9 @@
-"""Kernel stacks from files: K (M, n, n) and a target y (n,) in a NumPy archive (.npz), with names
-of the kernels.
+"""Kernel stacks from files: K (M, n, n) and a target y (n,) in a NumPy archive (.npz).
 
-Nothing is unpickled. What an archive says it unpacks to is bounded before its numbers are read, and
-its reader stops at what it said. A stack has no columns: in its `Dataset` the one feature is the
-number of the row, so that a split of the table says which rows of the stack belong to which part.
+Nothing is unpickled. The sizes that an archive declares are checked before its numbers are read,
+and no more than the declared sizes is read. A stack has no columns: in its `Dataset` the one
+feature is the number of the row, so that a split of the table determines the rows of the stack in
+each part.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from mklcore.kernels.grams import Forecast, GramStack, clip_grams
 MAX_FILE_MB = 100
 MAX_STACK_MB = 400
 MAX_KERNELS = 1000
-MAX_DIRECTORY_BYTES = 100_000  # of an archive: about a thousand arrays
-# rows cubed, summed over kernels: eigenvectors take their time by it, and cannot be stopped
+MAX_DIRECTORY_BYTES = 100_000  # about a thousand arrays
+# The largest sum of cubed rows over kernels: the time of eigenvectors, which cannot be cancelled.
 MOST_CLIPPED = 3000**3
 ROW = "row of the stack"
 KNOWN = ("K", "y", "names")
@@ -38,9 +38,7 @@ KNOWN = ("K", "y", "names")
 
 @dataclass(frozen=True, eq=False)
 class StackFile:
-    """A stack on all rows of a file and the table that stands for it: the number of the row and the
-    target.
-    """
+    """A stack on all rows of a file, and its table: the number of the row and the target."""
 
     stack: GramStack
     table: Dataset
@@ -58,17 +56,18 @@ def is_stack(raw: bytes) -> bool:
 
 
 def directory_bytes(raw: bytes) -> int:
-    """How long an archive says its list of members is, which Python reads as a whole when it opens
-    one (APPNOTE
-    4.3.14-16).
+    """The declared length of the list of members of an archive, which Python reads as a whole.
+
+    Source: APPNOTE 4.3.14-16.
     """
     tail = raw[-70_000:]
-    places = ((b"PK\x05\x06", 12, 4), (b"PK\x06\x06", 40, 8))
-    found = [(tail.rfind(sign) + offset, length) for sign, offset, length in places if sign in tail]
-    return max(
-        (int.from_bytes(tail[start : start + length], "little") for start, length in found),
-        default=0,
-    )
+    largest = 0
+    for signature, offset, length in ((b"PK\x05\x06", 12, 4), (b"PK\x06\x06", 40, 8)):
+        if signature in tail:
+            start = tail.rfind(signature) + offset
+            size = int.from_bytes(tail[start : start + length], "little")
+            largest = max(largest, size)
+    return largest
 
 
 def read_stack(
@@ -78,38 +77,40 @@ def read_stack(
     clip: bool = False,
     fingerprint: str = "",
 ) -> StackFile:
-    """The kernel stack in an .npz file: K (M, n, n), y (n,) and, if there, names (M,).
+    """The kernel stack in an .npz file: K (M, n, n), y (n,) and, if there are any, names (M,).
 
-    task : "classification", "regression" or None: numbers with many different values are then a
-    regression target. clip
-        :
-    set negative eigenvalues of indefinite kernels to 0 and say so in the notes, instead of refusing
-    them. fingerprint : of the file; it enters the fingerprint of the table through the name of the
-    one feature. Raises DataError or KernelError for anything that is not such a file, larger than
-    ``MAX_STACK_MB`` megabytes, or no kernels.
+    task: "classification", "regression" or None: numbers with many different values are then a
+    regression target. clip: set negative eigenvalues of indefinite kernels to 0 and mention it in
+    the notes, instead of raising an error. fingerprint: of the file; it enters the fingerprint of
+    the table through the name of the one feature. Raises ``DataError`` or ``KernelError`` for files
+    of another form, for files larger than ``MAX_STACK_MB`` megabytes, and for matrices that are not
+    kernels.
     """
     arrays = _arrays(raw)
     K = np.ascontiguousarray(arrays["K"], dtype=np.float64)
     y = arrays["y"]
     names = _names(arrays.get("names"), len(K))
     with one_blas_thread():
-        more = _clip(K, names) if clip else []
+        clip_notes = _clip(K, names) if clip else []
     stack = GramStack.from_array(K, names)
     cells = y.astype(np.float64) if y.dtype.kind in "biuf" else np.array(_texts(y), dtype=object)
     target = read_target(Table(("y",), (cells,)), 0, ReadOptions(task=task))
     stack = stack if len(target.rows) == len(y) else stack.take(target.rows)
-    what = (
+    description = (
         f"A ready stack of {len(K)} kernels on {len(y)} rows: it has no columns and is used as "
         "it is."
     )
     name = f"{ROW} {fingerprint[:16]}".strip()
     rows = np.arange(len(target.rows), dtype=np.float64)[:, None]
-    notes = (what, *more, *target.notes)
-    return StackFile(stack, Dataset(rows, target.values, (name,), "y", target.task, notes=notes))
+    notes = (description, *clip_notes, *target.notes)
+    return StackFile(
+        stack,
+        Dataset(rows, target.values, (name,), "y", target.task, notes=notes),
+    )
 
 
 def rows_of(part: Dataset) -> np.ndarray:
-    """Which rows of the stack a part of its table holds."""
+    """The rows of the stack in a part of its table."""
     return part.X[:, 0].astype(np.int64)
 
 
@@ -119,12 +120,12 @@ def block_of(stack: GramStack, part: Dataset, train: Dataset) -> np.ndarray:
 
 
 def foresee(n_kernels: int, n_samples: int) -> Forecast:
-    """What ``n_kernels`` of a ready stack take once they are cut to ``n_samples`` rows."""
+    """The cost of ``n_kernels`` of a stack on ``n_samples`` rows."""
     return Forecast(8 * n_kernels * n_samples**2, 0.0, n_kernels)
 
 
 def subset(stack: GramStack, kernels: Sequence[int]) -> GramStack:
-    """The stack on some of its kernels, in the given order. Raises KernelError where none is given."""
+    """The stack with some of its kernels, in the given order; ``KernelError`` for none."""
     chosen = list(kernels)
     if not chosen:
         raise KernelError("No kernel of the stack is switched on; switch on at least one.")
@@ -132,7 +133,7 @@ def subset(stack: GramStack, kernels: Sequence[int]) -> GramStack:
 
 
 def _arrays(raw: bytes) -> dict[str, np.ndarray]:
-    """K, y and names, each checked by its header before its numbers are read."""
+    """K, y and names; the header of each is checked before its numbers are read."""
     if len(raw) > MAX_FILE_MB * 1e6:
         raise DataError(
             f"The file is larger than {MAX_FILE_MB} MB, the limit for stacks; take fewer "
@@ -144,25 +145,23 @@ def _arrays(raw: bytes) -> dict[str, np.ndarray]:
         )
     try:
         with zipfile.ZipFile(io.BytesIO(raw)) as archive:
-            found = {
-                name.removesuffix(".npy"): name
-                for name in archive.namelist()
-                if name.endswith(".npy")
-            }
-            if missing := [name for name in KNOWN[:2] if name not in found]:
+            files = [name for name in archive.namelist() if name.endswith(".npy")]
+            members = {name.removesuffix(".npy"): name for name in files}
+            if missing := [name for name in KNOWN[:2] if name not in members]:
                 raise DataError(
                     f"The archive has no array {listed(missing)}; expected K (M, n, n) and "
                     "y (n,), as in np.savez(file, K=K, y=y, names=names). It holds "
-                    f"{listed(map(clean_name, found)) or 'nothing'}."
+                    f"{listed(map(clean_name, members)) or 'nothing'}."
                 )
-            there = [name for name in KNOWN if name in found]
+            present = [name for name in KNOWN if name in members]
             headers = {}
             arrays = {}
-            for name in there:
-                with archive.open(found[name]) as file:
+            for name in present:
+                with archive.open(members[name]) as file:
                     headers[name] = array_header(file)
                 _check_header(name, headers[name].shape, headers[name].dtype)
-            kernels, rows, _ = headers["K"].shape  # before a number of any of them is unpacked
+            # The shapes are compared before a number of any array is unpacked.
+            kernels, rows, _ = headers["K"].shape
             if headers["y"].shape != (rows,):
                 raise DataError(
                     f"y has shape {headers['y'].shape}, but K has {rows} rows; expected "
@@ -173,13 +172,13 @@ def _arrays(raw: bytes) -> dict[str, np.ndarray]:
                     f"There are {headers['names'].shape[0]} names for {kernels} kernels; "
                     "expected one each."
                 )
-            for name in there:
-                with archive.open(found[name]) as file:
+            for name in present:
+                with archive.open(members[name]) as file:
                     arrays[name] = array_content(name, file)
             return arrays
     except DataError:
         raise
-    except Exception as error:  # a damaged archive leads its readers into any of them
+    except Exception as error:  # a damaged archive can raise any of them
         raise DataError(
             f"The archive is damaged ({type(error).__name__}); save it again with np.savez."
         ) from error
@@ -191,20 +190,19 @@ def _check_header(name: str, shape: tuple[int, ...], dtype: Any) -> None:
             f"{name} holds Python objects, which can run code and are never opened; save "
             "numbers as float64 and names with np.array(names, dtype=str)."
         )
-    kinds, what = (
-        ("US", "texts")
-        if name == "names"
-        else ("biufUS", "numbers or texts")
-        if name == "y"
-        else ("biuf", "numbers")
-    )
+    kinds, description = {
+        "K": ("biuf", "numbers"),
+        "y": ("biufUS", "numbers or texts"),
+        "names": ("US", "texts"),
+    }[name]
     if dtype.kind not in kinds:
-        raise DataError(f"{name} has the type {dtype}; expected {what}.")
+        raise DataError(f"{name} has the type {dtype}; expected {description}.")
     axes = 3 if name == "K" else 1
     if len(shape) != axes or min(shape) < 1 or (name == "K" and shape[1] != shape[2]):
         expected = "(M, n, n): kernels, rows, rows" if name == "K" else "one axis"
         raise DataError(f"{name} has the shape {shape}; expected {expected}.")
-    megabytes = math.prod(map(float, shape)) * (8 if name == "K" else dtype.itemsize) / 1e6
+    item_bytes = 8 if name == "K" else dtype.itemsize
+    megabytes = math.prod(map(float, shape)) * item_bytes / 1e6
     most = MAX_STACK_MB if name == "K" else MAX_FILE_MB / 5
     if megabytes > most:
         raise DataError(
@@ -216,12 +214,13 @@ def _check_header(name: str, shape: tuple[int, ...], dtype: Any) -> None:
 
 
 def _clip(K: np.ndarray, names: list[str]) -> list[str]:
-    """Set negative eigenvalues to 0, in place, and say of which kernels."""
+    """Set negative eigenvalues to 0, in place, and return notes on the kernels."""
     if len(K) * K.shape[1] ** 3 > MOST_CLIPPED:
+        most_rows = int((MOST_CLIPPED / len(K)) ** (1 / 3) + 1e-9)
         raise DataError(
-            f"Negative eigenvalues of {len(K):,} kernels are set to 0 on at most "
-            f"{int((MOST_CLIPPED / len(K)) ** (1 / 3) + 1e-9):,} rows, and K has "
-            f"{K.shape[1]:,}; do it before saving the file, or take fewer rows or kernels."
+            f"Negative eigenvalues of {len(K):,} kernels are set to 0 on at most {most_rows:,} "
+            f"rows, and K has {K.shape[1]:,}; do it before saving the file, or take fewer rows or "
+            "kernels."
         )
     notes = [f"{name} (smallest {smallest:.3g})" for name, smallest in clip_grams(K, names).items()]
     if not notes:
@@ -233,7 +232,7 @@ def _clip(K: np.ndarray, names: list[str]) -> list[str]:
 
 
 def _names(given: np.ndarray | None, count: int) -> list[str]:
-    """One name per kernel, all different."""
+    """A distinct name for every kernel."""
     raw = [f"kernel {m + 1}" for m in range(count)]
     if given is not None:
         raw = _texts(given)
@@ -243,7 +242,7 @@ def _names(given: np.ndarray | None, count: int) -> list[str]:
 
 
 def _texts(array: np.ndarray) -> list[str]:
-    return [
-        one.decode("utf-8", "replace") if isinstance(one, bytes) else str(one)
-        for one in array.tolist()
-    ]
+    values = array.tolist()
+    if array.dtype.kind == "S":
+        return [value.decode("utf-8", "replace") for value in values]
+    return list(map(str, values))

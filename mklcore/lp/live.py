@@ -41,7 +41,7 @@ from typing import Any, cast
 import numpy as np
 
 from mklcore.arrays import Array, Indices, Mask
-from mklcore.kernels.maps import pieces
+from mklcore.kernels.kernel_map import pieces
 from mklcore.kernels.operators import (
     CachedOperator,
     Capability,

@@ -8,7 +8,7 @@ import streamlit as st
 from mklcore.data.dataset import counted, joined
 from mklcore.kernels.dictionary import Unit
 from mklcore.kernels.functions import KERNELS
-from mklcore.kernels.notation import AUTO_FEATURES, other_kernels
+from mklcore.kernels.recipes import AUTO_FEATURES, other_kernels
 from mklcore.kernels.sequences import SEQUENCE_KERNELS
 from pages.shared.session import parameters, state
 from pages.shared.values import dictionaries, tables

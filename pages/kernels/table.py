@@ -12,6 +12,15 @@ from mklcore.answer.terms import kernels_by_columns
 from mklcore.data.column_groups import write_numbers
 from mklcore.data.dataset import Dataset, Groups, counted, joined
 from mklcore.errors import KernelError, ParameterError
+from mklcore.kernels.dictionary_text import (
+    MOST_ROWS,
+    Entry,
+    columns_as_words,
+    columns_from_words,
+    on_columns,
+    read_entries,
+    write_entries,
+)
 from mklcore.kernels.functions import KERNELS, MAX_DEGREE, Composed, KernelEntry, KernelSpec
 from mklcore.kernels.grams import (
     alignment_matrix,
@@ -21,15 +30,6 @@ from mklcore.kernels.grams import (
     effective_rows,
     eigenvalues,
     target_alignment,
-)
-from mklcore.kernels.notation import (
-    MOST_ROWS,
-    Entry,
-    columns_as_words,
-    columns_from_words,
-    on_columns,
-    read_entries,
-    write_entries,
 )
 from mklcore.kernels.sequences import SEQUENCE_KERNELS, SequenceKernel
 from mklcore.parameters import Parameter

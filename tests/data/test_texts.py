@@ -149,7 +149,7 @@ def test_texts_without_a_word_that_two_rows_share_are_refused_with_a_repair():
     rng = np.random.default_rng(2)
     texts = tuple(f"only{k}a only{k}b" for k in range(40))
     data = Dataset(rng.normal(size=(40, 1)), rng.normal(size=40), ("x",), texts=[("note", texts)])
-    with pytest.raises(DataError, match="No word of 'note' stands in 2 of the") as refused:
+    with pytest.raises(DataError, match="No word of 'note' is in 2 of the") as refused:
         mkl.explore(data)
     assert refused.value.repairs[0].settings == (("uses", (("note", "left out"),)),)
     with pytest.raises(DataError, match="holds 3, which is no string"):

@@ -18,8 +18,8 @@ from mklcore.figures import style
 from mklcore.gallery.experiments import EXPERIMENTS, Experiment, Outcome
 from mklcore.gallery.experiments.claims import Check, Claim
 from mklcore.io.catalog import ESTIMATORS, Control
+from mklcore.kernels.dictionary_text import read_entries, write_entries
 from mklcore.kernels.functions import KERNELS, KernelEntry, KernelSpec
-from mklcore.kernels.notation import read_entries, write_entries
 from mklcore.lp.reweighting import Reweighting
 from mklcore.lp.schedule import SOLVERS
 from mklcore.parameters import Parameter

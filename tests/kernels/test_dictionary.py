@@ -17,7 +17,7 @@ from mklcore.errors import DataError, KernelError, ParameterError
 from mklcore.kernels import BAND_KERNELS, Polynomial, stacks
 from mklcore.kernels.dictionary import MOST_UNITS, KernelDictionary, units
 from mklcore.kernels.functions import RBF, Delta, Laplacian, Linear
-from mklcore.kernels.notation import AUTO_FEATURES, Recipe, kinds
+from mklcore.kernels.recipes import AUTO_FEATURES, Recipe, kinds
 from tests.helpers.every import every
 
 ONE, NAMED = KernelDictionary(Linear()), KernelDictionary(Linear(), feature_names=["a"])

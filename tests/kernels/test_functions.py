@@ -13,8 +13,9 @@ from sklearn.metrics.pairwise import laplacian_kernel, linear_kernel, polynomial
 import mklcore as mkl
 from mklcore.figures import style
 from mklcore.io.script import code
+from mklcore.kernels.compiled_grams import fill_exponential
 from mklcore.kernels.dictionary import Band, KernelDictionary
-from mklcore.kernels.fills import fill_exponential
+from mklcore.kernels.dictionary_text import Entry, is_dictionary, read_entries, write_entries
 from mklcore.kernels.functions import (
     COMPOSED,
     KERNELS,
@@ -25,7 +26,6 @@ from mklcore.kernels.functions import (
     columns_as_text,
 )
 from mklcore.kernels.grams import Rows
-from mklcore.kernels.notation import Entry, is_dictionary, read_entries, write_entries
 from mklcore.kernels.sequences import SEQUENCE_KERNELS
 from tests.helpers.every import every
 from tests.helpers.refusals import refused

@@ -23,7 +23,7 @@ from mklcore.kernels.grams import (
     target_alignment,
     target_matrix,
 )
-from mklcore.kernels.maps import NORMALISATIONS
+from mklcore.kernels.normalisation import NORMALISATIONS
 from tests.helpers.every import every
 from tests.helpers.refusals import refused
 

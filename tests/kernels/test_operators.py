@@ -12,7 +12,7 @@ import mklcore as mkl
 from mklcore.errors import KernelError, cancellation_scope
 from mklcore.estimators.base import weighted_blocks
 from mklcore.kernels.grams import Rows, SummedRows
-from mklcore.kernels.maps import NORMALISATIONS
+from mklcore.kernels.normalisation import NORMALISATIONS
 from mklcore.kernels.operators import (
     CachedOperator,
     Capability,

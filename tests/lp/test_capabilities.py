@@ -303,7 +303,7 @@ def derived(kind, /, **parts):
     (derived(KernelSpec, family="own", base="inner"), "abstract class Own .*fill.*title"),
     (derived(RowKernel, family="own", title="own"), "abstract class Own .*between"),
     (derived(LazyColumns), "abstract class Own .*resolve"),
-    (derived(mkl.Linear, base="cosine"), "Own says base = 'cosine', and there is no such base: the bases"),
+    (derived(mkl.Linear, base="cosine"), "Own has base = 'cosine', and there is no such base: the bases"),
 ])  # fmt: skip
 def test_a_class_that_lacks_a_part_is_refused_by_the_part_where_it_is_first_used(own, words):
     with pytest.raises((TypeError, KernelError), match=words):

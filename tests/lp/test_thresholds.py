@@ -48,7 +48,7 @@ NOT_STORED = {
         "lp.interleaved.cache_mb": 0.0,
         "lp.interleaved.mixed_mb": 0.0,
     },
-    "rows whose sum is not made": {"kernels.grams._SUMMED": N - 1},
+    "rows whose sum is not made": {"kernels.grams.MOST_SUMMED_ROWS": N - 1},
 }
 FEATURES = {
     "no size at all": {},

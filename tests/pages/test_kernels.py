@@ -13,7 +13,7 @@ from mklcore.data.reading import read_table
 from mklcore.errors import KernelError, MKLError, ParameterError
 from mklcore.kernels import RBF, KernelDictionary, Laplacian, Linear, Polynomial
 from mklcore.kernels.dictionary import units
-from mklcore.kernels.notation import (
+from mklcore.kernels.dictionary_text import (
     Entry,
     columns_as_words,
     columns_from_words,

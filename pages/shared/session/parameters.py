@@ -18,8 +18,9 @@ from mklcore.hkl.bases import BASES
 from mklcore.hkl.inner import suits_hulls
 from mklcore.io.catalog import ESTIMATORS, Algorithm, Control
 from mklcore.io.launcher import TABLE
+from mklcore.kernels.dictionary_text import is_dictionary
 from mklcore.kernels.functions import KERNELS
-from mklcore.kernels.notation import Recipe, is_dictionary, other_kernels
+from mklcore.kernels.recipes import Recipe, other_kernels
 from mklcore.paths.scoring import SCORINGS
 from mklcore.problem.losses import CLASSIFICATION, losses_for
 

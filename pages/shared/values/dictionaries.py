@@ -13,10 +13,11 @@ from mklcore.data.samples import SAMPLES
 from mklcore.errors import DataError, KernelError
 from mklcore.kernels import stacks
 from mklcore.kernels.dictionary import MOST_COLUMNS, KernelDictionary, Unit, units
+from mklcore.kernels.dictionary_text import Entry, read_entries
 from mklcore.kernels.functions import KernelSpec
 from mklcore.kernels.grams import Forecast, GramStack
 from mklcore.kernels.interactions import interacting
-from mklcore.kernels.notation import Entry, Recipe, read_entries
+from mklcore.kernels.recipes import Recipe
 from mklcore.kernels.sequences import SequenceKernel, Words, on_sequence
 from pages.shared.session.parameters import GRAMS, METHODS, SPLIT, Params
 from pages.shared.session.state import ON_STACK, edited_text

@@ -18,8 +18,8 @@ from mklcore.data.columns import Column
 from mklcore.data.dataset import Dataset, Groups
 from mklcore.data.reading import TableSummary
 from mklcore.errors import KernelError, MKLError, ParameterError
+from mklcore.kernels.dictionary_text import columns_from_words
 from mklcore.kernels.grams import GramStack
-from mklcore.kernels.notation import columns_from_words
 from mklcore.paths.path import Path
 from pages.shared.private_streamlit import plain
 from pages.shared.session import parameters
