@@ -86,7 +86,7 @@ NUMERICAL = (
 )
 SMALL = (
     ("pages.shared.values.hulls", "POINTS", 8),
-    ("mklcore.paths.references", "TREES", 10),
+    ("mklcore.paths.references", "N_TREES", 10),
     ("mklcore.paths.references", "STEPS", 10),
 )
 COMPILING = pytest.StashKey[subprocess.Popen[bytes]]()

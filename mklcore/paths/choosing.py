@@ -1,14 +1,14 @@
-"""Which point of a path to keep: validation rows, folds that also cut stacks, leave-one-out, and
-the rule of choice.
+"""Choosing a point of a path: by validation rows, by folds of tables or stacks, by leave-one-out.
 
-`choose` breaks ties the same way everywhere: the highest score, then the fewest kernels, then the
+`choose` always breaks ties in the same way: the highest score, then the fewest kernels, then the
 strongest regularisation (largest lam, smallest C, p or s).
 
-    e_i = y_i - f^(-i)(x_i) = a_i / B_ii,   B the inverse of K + I/C, bordered by ones with an intercept
+    e_i = y_i - f^(-i)(x_i) = a_i / B_ii,    B = (K + I/C)^-1
 
-Leave-one-out is exact for the machine with the squared loss and needs one fit, but holds the kernel
-weights fixed at what all rows chose, so it says nothing about the choice of kernels itself; folds
-do, since every fold builds its kernels and chooses among them without the rows it is scored on.
+where K + I/C is bordered by ones if there is an intercept. Leave-one-out is exact for the machine
+with the squared loss and needs one fit. But it fixes the kernel weights at those of all rows, so it
+does not assess the choice of kernels. Folds do: every fold builds its kernels and chooses among
+them without the rows on which it is scored.
 
 Source: Subrahmanya and Shin (2010), section on model selection; specification of sparse MKL, C.5.
 """
@@ -44,12 +44,12 @@ from mklcore.paths.scoring import ACCEPTED, Scoring, label_of
 from mklcore.problem.losses import Squared, centre_of, make_loss
 
 RULES = ("best", "1se", "sparsest")
-ESTIMATES = ("auto", "loo", "kfold")  # of the error, by which C is chosen
+ESTIMATES = ("auto", "loo", "kfold")  # estimates of the error
 _SAME = 1e-12  # scores this close are equal
 R = TypeVar("R")
 Tick: TypeAlias = Callable[[int, int], Any] | None
 Axes: TypeAlias = list[tuple[str, Array]]
-# rows that learn and rows left out, and their places
+# The training part and the held-out part, and the indices of their rows.
 Fold: TypeAlias = tuple[tuple[Any, Any], Indices, Indices]
 
 
@@ -57,8 +57,8 @@ Fold: TypeAlias = tuple[tuple[Any, Any], Indices, Indices]
 class ValidationCurve:
     """Validation scores over lam (L,) and the number of kernels (S,); arrays are (L, S).
 
-    ``scores``, ``n_nonzero`` kernels really used, ``objective``; ``best`` (row, column) by the tie
-    rule, ``lam`` and ``size`` there, ``estimator`` the fitted model of that point.
+    ``scores``; ``n_nonzero``, the number of kernels in use; ``objective``; ``best`` (row, column)
+    by the tie rule, ``lam`` and ``size`` there, and ``estimator``, the fitted model of that point.
     """
 
     lams: Array
@@ -102,10 +102,9 @@ def validation_curve(
 ) -> ValidationCurve:
     """Score every (lam, number of kernels) on validation rows, from one greedy run per lam.
 
-    ``estimator`` an unfitted MKL-GOMP or greedy estimator, not changed; ``X``, ``y``, ``X_val``,
-    ``y_val`` as in ``fit_path``; ``lams`` > 0, ``sizes`` whole numbers from 1. Decompositions are
-    made once. ``callback(done, total)`` after every lam. ``scoring`` as in ``fit_path``. Ties:
-    fewest kernels, then largest lam.
+    ``estimator`` is an unfitted MKL-GOMP or greedy estimator, which is not changed; ``X``, ``y``,
+    ``X_val``, ``y_val`` and ``scoring`` are as in ``fit_path``. Decompositions are computed once.
+    ``callback(done, total)`` is called after every lam. Ties: fewest kernels, then largest lam.
 
     Parameters
     ----------
@@ -154,42 +153,58 @@ def validation_curve(
     if blocks is None:
         raise ParameterError("A validation curve needs validation rows: pass X_val and y_val.")
     name = score_name(estimator, scoring)
-    found = []
-    for fitted in _along_grid(
-        model, stack, target, rows.tolist(), [int(k) for k in columns], n_jobs
-    ):
-        found.append(fitted)
+    shape = rows.size, columns.size
+    scores = np.empty(shape)
+    used = np.empty(shape, dtype=int)
+    objective = np.empty(shape)
+    table: list[Any] = []
+    sizes = [int(size) for size in columns]
+    for fitted in _along_grid(model, stack, target, rows.tolist(), sizes, n_jobs):
+        k = len(table)
+        table.append(fitted)
+        scores[k] = scores_of(fitted, blocks, y_val, scoring)
+        used[k] = [point.n_kernels_ for point in fitted]
+        objective[k] = [np.sum(point.objective_) for point in fitted]
         if callback is not None:
-            callback(len(found), rows.size)
-    scores = np.array([scores_of(fitted, blocks, y_val, scoring) for fitted in found])
-    used = np.array([[point.n_kernels_ for point in fitted] for fitted in found])
-    objective = np.array(
-        [[float(np.sum(point.objective_)) for point in fitted] for fitted in found]
+            callback(len(table), rows.size)
+    best = choose(
+        CrossValidated(
+            ("lam", "s"),
+            (rows, columns),
+            scores[None],
+            used,
+            name,
+        )
     )
-    best = choose(CrossValidated(("lam", "s"), (rows, columns), scores[None], used, name))
+    estimator_there = table[best[0]][best[1]]
     return ValidationCurve(
-        rows, columns.astype(int), scores, used, objective, best, found[best[0]][best[1]], name
+        rows, columns.astype(int), scores, used, objective, best, estimator_there, name
     )
 
 
 def _along_grid(
     model: Any, stack: Any, target: Array, lams: list[float], sizes: list[int], n_jobs: int | None
 ) -> Iterator[Any]:
-    """The models of every size, one value of lambda after the other."""
+    """The models of all sizes, for one value of lambda after the other."""
     if not is_parallel(n_jobs):
         return iter(model.along_grid(stack, target, lams, sizes))
-    return each(lambda lam: next(iter(model.along_grid(stack, target, [lam], sizes))), lams, n_jobs)
+    return each(
+        lambda lam: next(iter(model.along_grid(stack, target, [lam], sizes))),
+        lams,
+        n_jobs,
+    )
 
 
 @dataclass(frozen=True, eq=False)
 class CrossValidated:
     """Scores of F folds over one parameter with L values, or over two with L and S.
 
-    ``params`` their names, ``grids`` their values, ``scores`` (F, L) or (F, L, S), ``n_nonzero``
-    (L,) or (L, S) mean number of kernels used. Over one, ``selected`` (L, M) is the share of the
-    folds that use each kernel (empty when the folds' dictionaries differ in size), and ``finished``
-    (L,) of bool tells where the fits of all folds reached their tolerance; None: everywhere.
-    ``notes``: classes too rare for folds, and what was done with their rows.
+    ``params`` are their names, ``grids`` their values, ``scores`` (F, L) or (F, L, S),
+    ``n_nonzero`` (L,) or (L, S) the mean number of kernels in use. Over one parameter, ``selected``
+    (L, M) is the share of the folds that use each kernel (empty when the folds' dictionaries differ
+    in size), and ``finished`` (L,) of bool tells where the fits of all folds reached their
+    tolerance; None means everywhere. ``notes``: classes too rare for folds, and what was done with
+    their rows.
     """
 
     params: tuple[str, ...]
@@ -219,20 +234,19 @@ class CrossValidated:
 
     @property
     def standard_error(self) -> Array:
-        """Standard error of that mean."""
+        """Standard error of the mean score."""
         spread: Array = self.scores.std(axis=0, ddof=1)
         return spread / float(np.sqrt(len(self.scores)))
 
     def _repr_html_(self) -> str:
         best = np.atleast_1d(choose(self)).tolist()
-        where = ", ".join(
-            f"{escape(p)} = {v[k]:.4g}"
-            for p, v, k in zip(self.params, self.grids, best, strict=True)
-        )
-        score = f"{self.val_score[*best]:.4f} &plusmn; {self.standard_error[*best]:.4f} at {where}"
+        values = []
+        for param, grid, k in zip(self.params, self.grids, best, strict=True):
+            values.append(f"{escape(param)} = {grid[k]:.4g}")
+        score = f"{self.val_score[*best]:.4f} &plusmn; {self.standard_error[*best]:.4f}"
         return (
             f"<b>{len(self.scores)} folds over {escape(' and '.join(self.params))}</b>: best "
-            f"{self.score_name} {score}"
+            f"{self.score_name} {score} at {', '.join(values)}"
         )
 
 
@@ -251,8 +265,10 @@ def cross_validate_path(
     scoring: Scoring = None,
     n_jobs: int | None = None,
 ) -> CrossValidated:
-    """Score a path on folds of the rows; every fold builds its kernels, and chooses among them,
-    without the rows it is scored on. scikit-learn's own search cannot cut stacks.
+    """Score a path on folds of the rows, each with kernels that do not depend on its held-out rows.
+
+    Every fold builds its kernels and chooses among them without the rows on which it is scored.
+    scikit-learn's search cannot cut stacks.
 
     Parameters
     ----------
@@ -296,63 +312,72 @@ def cross_validate_path(
     target = np.asarray(y)
     parts = parts_of(estimator, X, target, n_splits, seed, cv)
     cuts = [(cut(X, train, test, target.shape[0]), train, test) for train, test in parts]
-    notes = (
-        rare_in_folds(estimator, target) if cv is None or isinstance(cv, (int, np.integer)) else ()
-    )
+    notes: tuple[str, ...] = ()
+    if cv is None or isinstance(cv, (int, np.integer)):
+        notes = rare_in_folds(estimator, target)
     names, grids = zip(*axes, strict=True)
     steps = grids[0].size
     fold = _fold_path if len(axes) == 1 else _fold_surface
-    found: list[Any] = list(
-        _each_fold(partial(fold, estimator, target, axes, scoring), cuts, steps, callback, n_jobs)
-    )
+    run: Callable[[Fold, Tick], Any] = partial(fold, estimator, target, axes, scoring)
+    results = list(_each_fold(run, cuts, steps, callback, n_jobs))
     name = score_name(estimator, scoring)
     if len(axes) == 2:
         if callback is not None:
             callback(len(cuts) * steps, len(cuts) * steps)
-        scores, counts = (np.array(one) for one in zip(*found, strict=True))
-        order = [list(names).index(name) for name in params or ()]  # the order that was asked for
+        scores = np.array([fold_scores for fold_scores, _ in results])
+        counts = np.mean([fold_counts for _, fold_counts in results], axis=0)
+        # The solver may have needed another order of the parameters than that of ``params``.
+        order = [list(names).index(param) for param in params or ()]
         return CrossValidated(
             tuple(names[k] for k in order),
             tuple(grids[k] for k in order),
             scores.transpose(0, *(1 + k for k in order)),
-            counts.mean(axis=0).transpose(order),
+            counts.transpose(order),
             name,
             notes=notes,
         )
-    used = [
-        path.weights > 1e-6 * np.maximum(path.weights.max(axis=1, keepdims=True), 1e-300)
-        for path in found
-    ]
-    same = len({path.kernel_names for path in found}) == 1
+    selected = np.empty((grids[0].size, 0))
+    if len({path.kernel_names for path in results}) == 1:
+        selected = np.mean([_used(path.weights) for path in results], axis=0)
     return CrossValidated(
         names,
         grids,
-        np.array([path.val_score for path in found]),
-        np.mean([path.n_nonzero for path in found], axis=0),
+        np.array([path.val_score for path in results]),
+        np.mean([path.n_nonzero for path in results], axis=0),
         name,
-        np.mean(used, axis=0) if same else np.empty((grids[0].size, 0)),
-        np.all([path.finished for path in found], axis=0),
+        selected,
+        np.all([path.finished for path in results], axis=0),
         notes,
     )
 
 
-def _axes(estimator: PathEstimator, asked: Mapping[Any, Any]) -> list[tuple[str, Array]]:
-    """Parameters with their grids, in the order in which they are solved: a path runs over the
-    last.
-    """
-    if not 1 <= len(asked) <= 2 or None in asked:
+def _used(weights: Array) -> Mask:
+    """Which kernels (L, M) have a weight that is not negligible beside the largest."""
+    largest = np.maximum(weights.max(axis=1, keepdims=True), 1e-300)
+    used: Mask = weights > 1e-6 * largest
+    return used
+
+
+def _axes(
+    estimator: PathEstimator,
+    grids: Mapping[Any, Any],
+) -> list[tuple[str, Array]]:
+    """Parameters with their grids, in the order of solving: a path runs over the last one."""
+    if not 1 <= len(grids) <= 2 or None in grids:
         raise ParameterError(
             "Say which parameter to cross-validate over: param and values, or one or two in params."
         )
-    axes = [(name, grid) for name, grid in asked.items() if name not in PATH_ATTRIBUTES]
-    axes += [(name, grid) for name, grid in asked.items() if name in PATH_ATTRIBUTES]
-    if [name for name, _ in axes] == ["s", "lam"]:
-        axes = axes[::-1]  # sizes come from one greedy run per lam
-    own = [name not in PATH_ATTRIBUTES and name in estimator.get_params() for name, _ in axes[:-1]]
-    return [
-        (name, np.atleast_1d(np.asarray(grid, dtype=float)) if free else checked_values(name, grid))
-        for (name, grid), free in zip(axes, [*own, False], strict=True)
-    ]
+    names = sorted(grids, key=lambda name: name in PATH_ATTRIBUTES)
+    if names == ["s", "lam"]:
+        names = ["lam", "s"]  # one greedy run per lam fits all sizes
+    axes = []
+    for name in names:
+        is_other = name not in PATH_ATTRIBUTES and name in estimator.get_params()
+        if is_other and name != names[-1]:
+            axes.append((name, np.atleast_1d(np.asarray(grids[name], dtype=float))))
+        else:
+            axes.append((name, checked_values(name, grids[name])))
+    return axes
 
 
 def _each_fold(
@@ -362,79 +387,104 @@ def _each_fold(
     callback: Tick,
     n_jobs: int | None,
 ) -> Iterator[R]:
-    """``run(fold, tick)`` of every fold in order; of folds at the same time progress is counted
-    once each ends.
+    """``run(fold, tick)`` of every fold in order.
+
+    For folds that run in parallel, progress is reported when each of them ends.
     """
     total = len(cuts) * steps
     if not is_parallel(n_jobs):
-        yield from (run(fold, _offset(callback, f * steps, total)) for f, fold in enumerate(cuts))
+        for f, fold in enumerate(cuts):
+            yield run(fold, _offset(callback, f * steps, total))
         return
-    for done, found in enumerate(each(lambda fold: run(fold, None), cuts, n_jobs), 1):
-        yield found
+    for done, result in enumerate(
+        each(lambda fold: run(fold, None), cuts, n_jobs),
+        1,
+    ):
+        yield result
         if callback is not None:
             callback(done * steps, total)
 
 
 def _offset(callback: Tick, done: int, total: int) -> Tick:
-    """A callback that counts on from ``done`` of ``total``, which has been reported unless it is 0."""
-    return (
-        None
-        if callback is None
-        else lambda k, _: callback(done + k, total) if k or not done else None
-    )
+    """A callback that counts on from ``done`` of ``total``, without reporting ``done`` again."""
+    if callback is None:
+        return None
+
+    def count(k: int, _: int) -> None:
+        if k or not done:
+            callback(done + k, total)
+
+    return count
 
 
 def _fold_path(
     estimator: PathEstimator, y: Labels, axes: Axes, scoring: Scoring, fold: Fold, tick: Tick
 ) -> Path:
-    ((name, grid),), ((rows, left_out), train, test) = axes, fold
-    return fit_path(estimator, rows, y[train], name, grid, left_out, y[test], tick, None, scoring)
+    name, grid = axes[0]
+    (rows, left_out), train, test = fold
+    return fit_path(
+        estimator,
+        rows,
+        y[train],
+        name,
+        grid,
+        left_out,
+        y[test],
+        tick,
+        None,
+        scoring,
+    )
 
 
 def _fold_surface(
     estimator: PathEstimator, y: Labels, axes: Axes, scoring: Scoring, fold: Fold, tick: Tick
 ) -> tuple[Array, Array]:
-    """Scores and kernels used (L, S) of a fold: a path over the second axis for every value of the
-    first, or one greedy run for all sizes.
+    """Scores and numbers of kernels (L, S) of a fold.
+
+    A path over the second parameter is fitted for every value of the first, or one greedy run for
+    all sizes.
     """
-    ((outer, rows), (inner, columns)), ((part, left_out), train, test) = axes, fold
+    (outer, rows), (inner, columns) = axes
+    (part, left_out), train, test = fold
     if (outer, inner) == ("lam", "s") and hasattr(estimator, "along_grid"):
-        found = validation_curve(
-            estimator,  # type: ignore[arg-type]  # it has along_grid
-            part,
-            y[train],
-            left_out,
-            y[test],
-            rows,
-            columns,
-            tick,
-            scoring,
+        sized: Any = estimator
+        curve = validation_curve(
+            sized, part, y[train], left_out, y[test], rows, columns, tick, scoring
         )
-        return found.scores, found.n_nonzero
-    scores, used = np.empty((2, rows.size, columns.size))
+        return curve.scores, curve.n_nonzero
+    scores = np.empty((rows.size, columns.size))
+    used = np.empty_like(scores)
     for i, value in enumerate(rows):
         if tick is not None:
             tick(i, rows.size)
-        model = estimator.copy_with(
-            PATH_ATTRIBUTES.get(outer, outer), int(value) if outer == "s" else float(value)
+        attribute = PATH_ATTRIBUTES.get(outer, outer)
+        model = estimator.copy_with(attribute, int(value) if outer == "s" else float(value))
+        path = fit_path(
+            model,
+            part,
+            y[train],
+            inner,
+            columns,
+            left_out,
+            y[test],
+            scoring=scoring,
         )
-        path = fit_path(model, part, y[train], inner, columns, left_out, y[test], scoring=scoring)
         scores[i] = path.val_score
         used[i] = path.n_nonzero
     return scores, used
 
 
 def choose(path: Path | CrossValidated, rule: str = "best", slack: float | None = None) -> Any:
-    """The index of the point of ``path`` to keep; a pair of indices over two parameters.
+    """The index of the best point of ``path``; a pair of indices over two parameters.
 
     "best": the highest validation score. "1se": the strongest regularisation within one standard
     error of it. "sparsest": the fewest kernels within one standard error of it. Ties: fewest
     kernels, then strongest regularisation. A ``Path`` has one validation score per point and so no
-    standard error: give ``slack``, how far below the best score a point may be, or use
-    ``cross_validate_path``. ParameterError when there are no validation scores.
+    standard error: pass ``slack``, how far below the best score a point may be, or use
+    ``cross_validate_path``. Raises ``ParameterError`` when there are no validation scores.
 
-    A point that was not solved to its tolerance competes only where none was; where it scores
-    higher than all that were, a NotConvergedWarning says so, and by how much.
+    A point that did not reach its tolerance is considered only where no point did; where it scores
+    higher than all that did, a ``NotConvergedWarning`` states by how much.
 
     Parameters
     ----------
@@ -466,9 +516,8 @@ def choose(path: Path | CrossValidated, rule: str = "best", slack: float | None 
             "This path has no validation scores to choose by: pass X_val and y_val to fit_path."
         )
     used = np.asarray(path.n_nonzero, dtype=float)
-    strengths = np.meshgrid(
-        *[-values if param == "lam" else values for param, values in axes], indexing="ij"
-    )
+    regularisation = [-values if param == "lam" else values for param, values in axes]
+    strengths = np.meshgrid(*regularisation, indexing="ij")
     place = _first(scores, used, *strengths)
     if rule != "best":
         if slack is None and isinstance(path, Path):
@@ -481,43 +530,46 @@ def choose(path: Path | CrossValidated, rule: str = "best", slack: float | None 
             raise ParameterError(
                 f"slack is a difference of scores and must be 0 or more; got {slack!r}."
             )
-        allowed = float(path.standard_error[place] if slack is None else slack)  # type: ignore[union-attr]  # of folds
-        place = _first(scores, used, *strengths, slack=allowed, size_first=rule == "sparsest")
+        if slack is None:
+            folds: Any = path
+            slack = float(folds.standard_error[place])
+        place = _first(scores, used, *strengths, slack=slack, size_first=rule == "sparsest")
     return place if len(place) == 2 else place[0]
 
 
 def _first(
     scores: Array, used: Array, *strengths: Array, slack: float = 0.0, size_first: bool = True
 ) -> tuple[int, ...]:
-    """Index of the choice among the scores within ``slack`` of the highest: fewest kernels, then
-    the smallest ``strengths``, or these first; then the first.
+    """The index of the choice among the scores within ``slack`` of the highest.
+
+    The choice has the fewest kernels, then the smallest ``strengths``, or in the reverse order;
+    then the first.
     """
-    far = ~(scores >= np.nanmax(scores) - slack - _SAME)
+    is_worse = ~(scores >= np.nanmax(scores) - slack - _SAME)
     keys = (*strengths[::-1], used) if size_first else (used, *strengths[::-1])
-    order = np.lexsort([np.broadcast_to(key, scores.shape).ravel() for key in (*keys, far)])
+    columns = [np.broadcast_to(key, scores.shape).ravel() for key in (*keys, is_worse)]
+    order = np.lexsort(columns)
     return tuple(int(k) for k in np.unravel_index(order[0], scores.shape))
 
 
 def _of_the_finished(path: Path | CrossValidated, scores: Array) -> Array:
-    """The scores with NaN at points that were not solved to their tolerance, as long as any others
-    have one.
-    """
-    finished = path.finished
-    sure = scores if finished is None else np.where(finished, scores, np.nan)
-    if not np.isfinite(sure).any():
+    """The scores, with NaN at points that did not reach their tolerance unless all would be NaN."""
+    if path.finished is None:
         return scores
-    if np.nanmax(scores) > np.nanmax(sure) + _SAME:
+    finished_scores = np.where(path.finished, scores, np.nan)
+    if not np.isfinite(finished_scores).any():
+        return scores
+    highest = np.nanmax(finished_scores)
+    if np.nanmax(scores) > highest + _SAME:
         best = int(np.nanargmax(scores))
-        warn_short(
-            (
-                f"At {path.param} = {path.values[best]:.4g} the {path.score_name} is "
-                f"{scores[best]:.4g}, against {np.nanmax(sure):.4g} at the best of the points "
-                "that were solved to their tolerance, which alone compete: the fit there was "
-                "not. Raise its limits (max_iter, max_nodes, max_seconds) or tol to let it."
-            ),
-            stacklevel=3,
+        message = (
+            f"At {path.param} = {path.values[best]:.4g} the {path.score_name} is "
+            f"{scores[best]:.4g}, against {highest:.4g} at the best of the points that were solved "
+            "to their tolerance. The fit there was not, so it is not chosen. Raise its limits "
+            "(max_iter, max_nodes, max_seconds) or tol to let it compete."
         )
-    return sure
+        warn_short(message, stacklevel=3)
+    return finished_scores
 
 
 # How large should C be?
@@ -525,12 +577,12 @@ def _of_the_finished(path: Path | CrossValidated, scores: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """What ``choose_C`` found: the best ``C`` and everything it compared.
+    """The result of ``choose_C``: the best ``C`` and everything that was compared.
 
     ``errors`` and ``n_kernels`` are (L,), one for each of the ``values``: mean squared error for
-    regression, share of wrong rows for classes, or minus the mean score over the folds where
-    another ``scoring`` was asked for. ``measure`` names them. ``estimator`` is the fit on all rows
-    at the best value. ``notes``: classes too rare for folds.
+    regression, share of wrong rows for classes, or minus the mean score over the folds for another
+    ``scoring``. ``measure`` names them. ``estimator`` is the fit on all rows at the best value.
+    ``notes``: classes too rare for folds.
     """
 
     rule: str
@@ -546,14 +598,13 @@ class Choice:
 def leave_one_out(
     K: Array, y: Array, C: float, *, weights: Array | None = None, fit_intercept: bool = True
 ) -> Array:
-    """y_i - f^(-i)(x_i) for every row, where f^(-i) is the squared-loss machine fitted without row
-    i:
+    """y_i - f^(-i)(x_i) for every row, f^(-i) being the squared-loss machine fitted without row i.
 
-        f^(-i) = argmin_f  C/2 sum_{j != i} (y_j - f(x_j))^2 + 1/2 ||f||^2_K,   with a free intercept or without
+        f^(-i) = argmin_f  C/2 sum_{j != i} (y_j - f(x_j))^2 + 1/2 ||f||^2_K
 
-    ``K`` (n, n), or a stack (M, n, n) with ``weights`` (M,); ``y`` (n,), labels -1 / +1 for
-    classes; ``C`` > 0. Returns (n,), exact, from one inverse. ParameterError where C is not above
-    0. Source: specification of sparse MKL, C.5.
+    with a free intercept or without. ``K`` (n, n), or a stack (M, n, n) with ``weights`` (M,);
+    ``y`` (n,), labels -1 / +1 for classes; ``C`` > 0. Returns (n,), exact, from one inverse. Raises
+    ``ParameterError`` where C is not above 0. Source: specification of sparse MKL, C.5.
     """
     check_positive(C=C)
     K = np.asarray(K, dtype=np.float64)
@@ -561,7 +612,7 @@ def leave_one_out(
     if K.ndim == 3:
         if weights is None:
             raise ParameterError(
-                "A stack (M, n, n) needs the weights (M,) of its kernels; hand over weights=."
+                "A stack (M, n, n) needs the weights (M,) of its kernels; pass weights=."
             )
         K = np.tensordot(np.asarray(weights, dtype=np.float64), K, 1)
     if K.shape != (y.size, y.size):
@@ -626,36 +677,40 @@ def choose_C(
         The chosen cost with the errors of all. Ties go to the fewest kernels, then to the smallest
         C; with several classes the errors are those of the binary machines.
     """
-    from sklearn.base import is_classifier  # not at start-up
+    from sklearn.base import is_classifier  # slow to import
 
     grid = np.atleast_1d(np.asarray(values, dtype=np.float64))
     if grid.ndim != 1 or grid.size == 0 or not np.all(np.isfinite(grid) & (grid > 0)):
         raise ParameterError(f"values must be numbers above 0, at least one; got {values!r}.")
     rule = _rule(estimator, rule, scoring)
     y = np.asarray(y)
-    classes = is_classifier(estimator)
-    measure = "share of wrong rows" if classes else "mean squared error"
+    has_classes = is_classifier(estimator)
+    measure = "share of wrong rows" if has_classes else "mean squared error"
     if scoring is not None:
         measure = f"minus {score_name(estimator, scoring)}"
     if rule == "loo":
         errors, counts = _left_one_out(estimator, X, y, grid, callback)
-        found = CrossValidated(("C",), (grid,), -errors[None], counts, measure)
+        folds = CrossValidated(("C",), (grid,), -errors[None], counts, measure)
     else:
-        measured = scoring if scoring is not None or classes else "neg_mean_squared_error"
-        found = cross_validate_path(
-            estimator, X, y, "C", grid, n_splits, seed, callback, scoring=measured
+        fold_scoring = scoring
+        if scoring is None and not has_classes:
+            fold_scoring = "neg_mean_squared_error"
+        folds = cross_validate_path(
+            estimator, X, y, "C", grid, n_splits, seed, callback, scoring=fold_scoring
         )
-        errors = (1.0 if scoring is None and classes else 0.0) - found.val_score
-    C = float(grid[choose(found)])
+        errors = -folds.val_score
+        if scoring is None and has_classes:
+            errors += 1.0
+    C = float(grid[choose(folds)])
     best = estimator.copy_with("C", C).fit(X, y)
-    return Choice(rule, C, grid, errors, found.n_nonzero, best, measure, found.notes)
+    return Choice(rule, C, grid, errors, folds.n_nonzero, best, measure, folds.notes)
 
 
 def _rule(estimator: PathEstimator, rule: str, scoring: Scoring) -> str:
-    from sklearn.base import is_outlier_detector  # not at start-up
+    from sklearn.base import is_outlier_detector  # slow to import
 
-    asked = estimator.get_params()
-    if "C" not in asked:
+    params = estimator.get_params()
+    if "C" not in params:
         raise ParameterError(f"{type(estimator).__name__} has no parameter C to choose.")
     if is_outlier_detector(estimator):
         raise ParameterError(
@@ -664,17 +719,17 @@ def _rule(estimator: PathEstimator, rule: str, scoring: Scoring) -> str:
         )
     check_choice("rule", rule, ESTIMATES)
     check_scoring(estimator, scoring)
-    loss = make_loss(asked["loss"])
-    why = ""
+    loss = make_loss(params["loss"])
+    obstacle = ""
     if scoring is not None:
-        why = f"knows the error of its own loss only and cannot measure {label_of(scoring)!r}"
-    elif asked.get("approximation") is not None:
-        why = "needs the Gram matrices, which an approximation does not make"
+        obstacle = f"measures the error of the loss only, and not {label_of(scoring)!r}"
+    elif params.get("approximation") is not None:
+        obstacle = "needs the Gram matrices, which an approximation does not compute"
     elif not loss.quadratic:
-        why = f"does not suit the loss {loss.name!r}"
-    if rule == "loo" and why:
-        raise ParameterError(f'rule="loo" {why}: use rule="kfold".')
-    return "kfold" if why or rule == "kfold" else "loo"
+        obstacle = f"does not suit the loss {loss.name!r}"
+    if rule == "loo" and obstacle:
+        raise ParameterError(f'rule="loo" {obstacle}: use rule="kfold".')
+    return "kfold" if obstacle or rule == "kfold" else "loo"
 
 
 def _left_one_out(
@@ -684,9 +739,7 @@ def _left_one_out(
     grid: Array,
     callback: Callable[[int, int], Any] | None,
 ) -> tuple[Array, Array]:
-    """The error (L,) at every C, all rows of all machines counting alike, and how many kernels are
-    used (L,).
-    """
+    """The error (L,) at every C over all rows of all machines, and the numbers of kernels (L,)."""
     model = estimator.copy_with("C", float(grid[0]))
     stack, target = model.training_stack(X, y)
     if not stack.capabilities & {Capability.DENSE, Capability.FEATURES}:
@@ -700,22 +753,28 @@ def _left_one_out(
         callback(0, grid.size)
     fitted: Any
     for place, fitted in enumerate(model.along(stack, target, "C", grid.tolist(), "C")):
-        wrong = []
-        for part, signed, *_ in machines_of(fitted, stack.values, y):
-            left = leave_one_out(part, signed, fitted.C, fit_intercept=fitted.fit_intercept)
-            wrong.append(
-                np.greater_equal(signed * left, 1.0) if hasattr(fitted, "classes_") else left**2
-            )
-        errors[place] = np.mean(np.concatenate(wrong))
+        row_errors = []
+        for gram, signed, *_ in machines_of(fitted, stack.values, y):
+            residuals = leave_one_out(gram, signed, fitted.C, fit_intercept=fitted.fit_intercept)
+            if hasattr(fitted, "classes_"):
+                row_errors.append(np.greater_equal(signed * residuals, 1.0))
+            else:
+                row_errors.append(residuals**2)
+        errors[place] = np.mean(np.concatenate(row_errors))
         counts[place] = fitted.n_kernels_
         if callback is not None:
             callback(place + 1, grid.size)
     return errors, counts
 
 
-def machines_of(fitted: Any, K: Array, y: Labels) -> Iterator[tuple[Array, Array, Array, float]]:
-    """Every binary or regression machine on a stack ``K`` (M, n, n): its kernel, its target (labels
-    -1 / +1), its dual and its intercept, on its own rows.
+def machines_of(
+    fitted: Any,
+    K: Array,
+    y: Labels,
+) -> Iterator[tuple[Array, Array, Array, float]]:
+    """Every binary or regression machine on a stack ``K`` (M, n, n), each on its rows.
+
+    Yields its kernel, its target (labels -1 / +1), its dual and its intercept.
     """
     rows: Indices = np.arange(y.size)
     if not hasattr(fitted, "classes_"):
@@ -737,6 +796,9 @@ def machines_of(fitted: Any, K: Array, y: Labels) -> Iterator[tuple[Array, Array
     )
     for k, (weights, dual, intercept) in enumerate(zip(*tables, strict=True)):
         rows = rows if pairs is None else np.flatnonzero(np.isin(codes, pairs[k]))
-        part = sum(weights[m] * K[m][np.ix_(rows, rows)] for m in np.flatnonzero(weights))
-        signed = np.where(codes[rows] == (k if pairs is None else pairs[k][1]), 1.0, -1.0)
-        yield part + np.zeros((rows.size, rows.size)), signed, dual[rows], float(intercept)
+        gram = np.zeros((rows.size, rows.size))
+        for m in np.flatnonzero(weights):
+            gram += weights[m] * K[m][np.ix_(rows, rows)]
+        positive = k if pairs is None else pairs[k][1]
+        signed = np.where(codes[rows] == positive, 1.0, -1.0)
+        yield gram, signed, dual[rows], float(intercept)

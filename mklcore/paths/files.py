@@ -1,9 +1,8 @@
 """Paths in one file: a NumPy archive of plain arrays and one JSON text.
 
-Nothing in it is ever executed.
-
-The figures of every point are kept, the fitted models are not: they are fitted anew when they are
-needed. Sizes are bounded before anything is unpacked, and what does not fit together is refused.
+Nothing in it is ever executed. The figures of every point are saved, but not the fitted models,
+which are fitted again when they are needed. Sizes are checked before anything is unpacked, and
+parts that do not fit together raise an error.
 """
 
 from __future__ import annotations
@@ -43,31 +42,29 @@ WHOLE = ("n_nonzero", "solves")
 def write_paths(**paths: Path) -> bytes:
     """The archive of ``paths`` under their names, as bytes: write_paths(whole=path).
 
-    At least one; "format" is no name.
+    At least one path is needed, and none may be called "format".
     """
     if not paths or "format" in paths:
         raise ParameterError(
-            f"Paths are kept under names other than 'format', at least one; got {sorted(paths)}."
+            f"Paths are saved under names other than 'format', at least one; got {sorted(paths)}."
         )
     arrays: dict[str, np.ndarray] = {}
     for name, path in paths.items():
-        arrays |= {
-            f"{name}_{column}": np.asarray(getattr(path, column), float)
-            for column in (*COLUMNS, "weights")
-        }
+        for column in (*COLUMNS, "weights"):
+            arrays[f"{name}_{column}"] = np.asarray(getattr(path, column), float)
     texts = {"format": FORMAT} | {name: _describe(path) for name, path in paths.items()}
     arrays["text"] = np.frombuffer(json.dumps(texts).encode(), dtype=np.uint8)
     out = io.BytesIO()
-    np.savez_compressed(out, **arrays)  # type: ignore[arg-type]  # a name might be its keyword: ours are not
+    save: Any = np.savez_compressed  # mypy fears that a name is one of its keywords
+    save(out, **arrays)
     return out.getvalue()
 
 
 def read_paths(content: bytes) -> dict[str, Path]:
-    """The paths in an archive that ``write_paths`` made, by name; their fits and estimators are
-    None, their arrays read-only.
+    """The paths in an archive that ``write_paths`` made, by name.
 
-    DataError, with what is wrong, for anything else: another format, damage, sizes beyond bounds,
-    parts that do not fit.
+    Their fits and estimators are None and their arrays read-only. Raises ``DataError`` for anything
+    else: another format, damage, sizes beyond the limits, parts that do not fit.
     """
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
@@ -79,17 +76,15 @@ def read_paths(content: bytes) -> dict[str, Path]:
             for member in archive.namelist():
                 with archive.open(member) as file:
                     array_header(file)
-        with np.load(io.BytesIO(content), allow_pickle=False) as found:
-            texts = bounded_json(found["text"].tobytes())
+        with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
+            texts = bounded_json(arrays["text"].tobytes())
             if texts.pop("format") != FORMAT:
                 raise DataError(f"its format is not {FORMAT!r}.")
-            return {name: _path(name, reason, found) for name, reason in texts.items()}
-    except Exception as error:  # a damaged archive leads its readers into any of them
-        reason = (
-            str(error)
-            if isinstance(error, DataError)
-            else f"it is damaged ({type(error).__name__})."
-        )
+            return {name: _path(name, text, arrays) for name, text in texts.items()}
+    except Exception as error:  # a damaged archive can raise any of them
+        reason = f"it is damaged ({type(error).__name__})."
+        if isinstance(error, DataError):
+            reason = str(error)
         raise DataError(
             f"Paths cannot be read: {reason} Expected an archive that write_paths made."
         ) from error
@@ -106,26 +101,27 @@ def _describe(path: Path) -> dict[str, Any]:
     }
 
 
-def _path(name: str, text: Mapping[str, Any], found: Mapping[str, np.ndarray]) -> Path:
+def _path(
+    name: str,
+    text: Mapping[str, Any],
+    arrays: Mapping[str, np.ndarray],
+) -> Path:
     names = tuple(map(str, text["names"]))
     families = tuple(map(str, text["families"]))
     statuses = tuple(Status[status] for status in text["statuses"])
     L = len(statuses)
     M = len(names)
-    if (
-        text["param"] not in PATH_ATTRIBUTES
-        or not 0 < L <= MOST_POINTS
-        or not 0 < M <= MOST_KERNELS
-    ):
+    is_size = 0 < L <= MOST_POINTS and 0 < M <= MOST_KERNELS
+    if text["param"] not in PATH_ATTRIBUTES or not is_size:
         raise DataError(
             f"{L} points, {M} kernels and the parameter {str(text['param'])[:20]!r} are no path."
         )
-    columns = {column: _array(f"{name}_{column}", found, (L,)) for column in COLUMNS}
-    whole: dict[str, Any] = {
-        column: np.nan_to_num(columns.pop(column)).astype(np.int64) for column in WHOLE
-    }
-    weights = _array(f"{name}_weights", found, (L, M))
-    if len(families) != M or np.isnan(columns["values"]).any() or not np.isfinite(weights).all():
+    columns = {column: _array(f"{name}_{column}", arrays, (L,)) for column in COLUMNS}
+    weights = _array(f"{name}_weights", arrays, (L, M))
+    for column in WHOLE:
+        columns[column] = np.nan_to_num(columns[column]).astype(np.int64)
+    is_finite = np.isfinite(weights).all() and not np.isnan(columns["values"]).any()
+    if len(families) != M or not is_finite:
         raise DataError("its values, weights and families do not fit together.")
     chosen = text.get("chosen")
     if chosen is not None and not (type(chosen) is int and 0 <= chosen < L):
@@ -142,12 +138,15 @@ def _path(name: str, text: Mapping[str, Any], found: Mapping[str, np.ndarray]) -
         score_name=str(text["score"]),
         chosen=chosen,
         **columns,
-        **whole,
     )
 
 
-def _array(key: str, found: Mapping[str, np.ndarray], shape: tuple[int, ...]) -> Array:
-    array = found[key]
+def _array(
+    key: str,
+    arrays: Mapping[str, np.ndarray],
+    shape: tuple[int, ...],
+) -> Array:
+    array = arrays[key]
     if array.dtype != np.float64 or array.shape != shape:
         raise DataError(f"{key} is {array.dtype} {array.shape}, not float64 {shape}.")
     array.setflags(write=False)

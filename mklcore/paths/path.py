@@ -1,6 +1,4 @@
-"""Paths: one model per value of a parameter, each started from its neighbour, certified and scored
-at every point.
-"""
+"""Paths: one certified and scored model per value of a parameter, each with a warm start."""
 
 from __future__ import annotations
 
@@ -21,19 +19,18 @@ from mklcore.paths.scoring import ACCEPTED, Judge, Scoring, label_of, scorer_of
 from mklcore.problem.driver import Screened, Status
 from mklcore.problem.penalties import LpNorm
 
-_GRID_ROWS = 256  # of kernels made row by row, to scale a grid
+_GRID_ROWS = 256  # rows that scale a grid where kernels are not stored
 PATH_ATTRIBUTES = {"C": "C", "lam": "lam", "p": "p", "s": "n_kernels"}
-KEYS = {"n_kernels": "s"}  # what a parameter of paths is called by the estimators
+KEYS = {"n_kernels": "s"}  # parameters of paths by their names in estimators
 
 
 class PathEstimator(Protocol):
-    """What a path asks of an estimator: every estimator of this library keeps it, and any other
-    that does has paths too.
+    """The methods and attributes of an estimator that paths need.
 
-    Fitted, it has what a path collects: ``weights_``, ``objective_``, ``dual_gap_`` and
-    ``relative_gap_`` (None where nothing is certified), ``status_``, ``fit_``, ``n_kernels_`` and
-    ``n_solves_``. It may have ``training_decision``, its decision values on the training rows where
-    fitting has left them.
+    Any estimator with them has paths. After fitting it has what a path collects: ``weights_``,
+    ``objective_``, ``dual_gap_`` and ``relative_gap_`` (None where nothing is certified),
+    ``status_``, ``fit_``, ``n_kernels_`` and ``n_solves_``. It may have ``training_decision``, the
+    decision values on the training rows that fitting has computed.
     """
 
     score_name: ClassVar[str]  # what ``path_score`` measures
@@ -55,9 +52,7 @@ class PathEstimator(Protocol):
         """An unfitted copy with one parameter changed."""
 
     def training_stack(self, X: Any, y: Any) -> tuple[Any, Any]:
-        """The kernels of the training rows, a ``GramStack`` or what stands for it, and the checked
-        target.
-        """
+        """The kernels of the training rows, as any kernel operator, and the checked target."""
 
     def along(
         self,
@@ -68,8 +63,9 @@ class PathEstimator(Protocol):
         attribute: str,
         start: Any = None,
     ) -> Iterator[Self]:
-        """One fitted copy per value of ``param``, which the estimator calls ``attribute``;
-        ``start`` a fitted neighbour.
+        """One fitted copy per value of ``param``, the parameter ``attribute`` of the estimator.
+
+        ``start`` is a fitted neighbour.
         """
 
     def path_table(
@@ -85,7 +81,7 @@ class PathEstimator(Protocol):
 
     @staticmethod
     def decide_along(points: Sequence[Any], blocks: Any) -> list[Any]:
-        """The decision values of several fitted points from the same kernel blocks, in their order."""
+        """The decision values of several fitted points from the same kernel blocks, in order."""
 
     def label(self, decision: Any) -> Any:
         """Predictions from decision values."""
@@ -94,15 +90,11 @@ class PathEstimator(Protocol):
         """The score of predictions."""
 
     def lam_range(self, stack: Any, y: Any) -> tuple[float, float]:
-        """The smallest and the largest lambda of a path; estimators without a parameter lam are not
-        asked.
-        """
+        """The smallest and the largest lambda of a path, for estimators with a parameter lam."""
 
 
 class SizedEstimator(PathEstimator, Protocol):
-    """An estimator that adds kernels one at a time, so that one run answers for every number of
-    them.
-    """
+    """An estimator that adds kernels one at a time, so that one run fits every number of them."""
 
     def along_grid(
         self, stack: Any, y: Any, lams: Sequence[float], sizes: Sequence[int]
@@ -112,13 +104,13 @@ class SizedEstimator(PathEstimator, Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Path:
-    """A solution path over L values of ``param``; arrays are (L,) unless said, NaN where a figure
-    does not apply.
+    """A solution path over L values of ``param``.
 
-    ``weights`` (L, M): kernel weights, averaged over the one-vs-rest problems where there are
-    several. ``fits`` are the solver results, ``estimators`` the fitted models. ``dual_gap`` is
-    primal minus dual, the worst over the problems. Scores are called ``score_name``: "accuracy",
-    "R²", "balanced accuracy", ..., or "share accepted" where there is no target.
+    Arrays are (L,) unless stated otherwise, and NaN where a figure does not apply. ``weights`` (L,
+    M): kernel weights, averaged over the one-vs-rest problems where there are several. ``fits`` are
+    the solver results, ``estimators`` the fitted models. ``dual_gap`` is primal minus dual, the
+    worst over the problems. Scores are called ``score_name``: "accuracy", "R²", "balanced
+    accuracy", ..., or "share accepted" where there is no target.
 
     Parameters
     ----------
@@ -184,108 +176,118 @@ class Path:
 
     @property
     def can_choose(self) -> bool:
-        """Whether the validation score says which point is better: not without a target, and not
-        where none was measured.
+        """Whether the validation score tells which point is better.
+
+        It does not where there is no target, or where it was not measured.
         """
-        return self.score_name != ACCEPTED and bool(
-            np.isfinite(np.asarray(self.val_score, dtype=float)).any()
-        )
+        is_measured = bool(np.isfinite(np.asarray(self.val_score, dtype=float)).any())
+        return is_measured and self.score_name != ACCEPTED
 
     @property
     def finished(self) -> Mask:
-        """Which points, (L,) of bool, did what was asked: certified to tolerance, where the method
-        certifies.
-        """
+        """Which points (L,) reached their goal: the tolerance, where the method certifies."""
         return np.array([status.ok for status in self.statuses], dtype=bool)
 
     @property
     def first_look(self) -> int:
-        """The index to look at first: the point that folds chose, else the best validation score of
-        the finished points, of all where none is finished; or the middle of the path where no score
-        can choose.
+        """The index of the point to look at first.
+
+        The point that folds chose, else that with the best validation score of the finished points,
+        or of all points where none is finished; the middle of the path where no score can choose.
         """
         if self.chosen is not None:
             return self.chosen
         if not self.can_choose:
             return len(self) // 2
         scores = np.asarray(self.val_score, dtype=float)
-        sure = np.where(self.finished, scores, np.nan)
-        return int(np.nanargmax(sure if np.isfinite(sure).any() else scores))
+        finished_scores = np.where(self.finished, scores, np.nan)
+        if np.isfinite(finished_scores).any():
+            scores = finished_scores
+        return int(np.nanargmax(scores))
 
     @property
     def screened(self) -> tuple[Screened | None, ...]:
-        """Of every point, how many kernels screening ruled out and how many were never read; None
-        where nothing was screened, as at the first point, or where a point is several problems.
+        """How many kernels screening ruled out and how many were never read, for every point.
+
+        None where nothing was screened, as at the first point, or where a point is several
+        problems.
         """
         return tuple(getattr(fit, "screened", None) for fit in self.fits)
 
     def explore(self, **options: Any) -> Any:
-        """Drag along it in a notebook; ``options`` are those of
-        ``mklcore.figures.notebook.explore_path``.
+        """Show the path as a player in a notebook.
+
+        The ``options`` are those of ``mklcore.figures.notebook.explore_path``.
         """
-        # figures stand above paths
+        # Figures import paths, so paths import them only here.
         return import_module("mklcore.figures.notebook").explore_path(self, **options)
 
     def alternatives(self, value: float) -> list[tuple[tuple[str, ...], float]]:
-        """Of the best k kernels: the choices of ``value`` kernels within 1 % of the best that the
-        search met, as names and objective, the best first; ParameterError for other methods.
+        """Choices of ``value`` kernels within 1 % of the best that the search for the best k found.
+
+        Each has the names of its kernels and its objective, the best first. Raises
+        ``ParameterError`` for other methods.
         """
         model = self.estimators[self.nearest(value)]
         if not hasattr(model, "alternatives_"):
             raise ParameterError(
                 "Only a search for the best k kernels lists alternatives: use best_k_kernels."
             )
-        return [
-            (tuple(self.kernel_names[m] for m in chosen), found)
-            for chosen, found in model.alternatives_
-        ]
+        choices = []
+        for kernels, objective in model.alternatives_:
+            choices.append((tuple(self.kernel_names[m] for m in kernels), objective))
+        return choices
 
     def nearest(self, value: float) -> int:
-        """The index of the solved value nearest to ``value`` by ratio, the first of equals;
-        ``value`` above 0, inf allowed.
+        """The index of the solved value nearest to ``value`` by ratio, the first of equal ones.
+
+        ``value`` is above 0 and may be infinite.
         """
         return nearest_by_ratio(self.values, value)
 
     def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><td>{v:.4g}</td><td>{k}</td><td>{t:.4f}</td><td>{_reported(s, '.4f', 'not measured')}</td>"
-            f"<td>{_reported(100 * g, '.2g', 'no certificate', ' %')}</td></tr>"
-            for v, k, t, s, g in zip(
-                self.values,
-                self.n_nonzero,
-                self.train_score,
-                self.val_score,
-                self.relative_gap,
-                strict=True,
-            )
-        )
-        return (
-            f"<b>path over {escape(self.param)}</b>, {len(self)} points, "
-            f"{len(self.kernel_names)} "
-            f"kernels<table><tr><th>{escape(self.param)}</th><th>kernels</th><th>train "
-            f"{self.score_name}</th><th>validation "
-            f"{self.score_name}</th><th>gap</th></tr>{rows}</table>"
-        )
+        param = escape(self.param)
+        name = self.score_name
+        rows = _table_row("th", [param, "kernels", f"train {name}", f"validation {name}", "gap"])
+        for k in range(len(self)):
+            validation = self.val_score[k]
+            gap = 100 * self.relative_gap[k]
+            cells = [
+                f"{self.values[k]:.4g}",
+                str(self.n_nonzero[k]),
+                f"{self.train_score[k]:.4f}",
+                "not measured" if np.isnan(validation) else f"{validation:.4f}",
+                "no certificate" if np.isnan(gap) else f"{gap:.2g} %",
+            ]
+            rows += _table_row("td", cells)
+        size = f"{len(self)} points, {len(self.kernel_names)} kernels"
+        return f"<b>path over {param}</b>, {size}<table>{rows}</table>"
 
 
-def _reported(value: float, form: str, otherwise: str, unit: str = "") -> str:
-    return otherwise if np.isnan(value) else f"{value:{form}}{unit}"
+def _table_row(tag: str, cells: Sequence[str]) -> str:
+    return f"<tr>{''.join(f'<{tag}>{cell}</{tag}>' for cell in cells)}</tr>"
 
 
 def nearest_by_ratio(values: Any, value: float) -> int:
-    """The index in ``values`` (L,) with the smallest |log v - log ``value``|, all above 0; inf
-    counts as 1e300.
+    """The index in ``values`` (L,) with the smallest |log v - log ``value``|, all above 0.
+
+    Infinity counts as 1e300.
     """
     if not value > 0:
         raise ParameterError(
             f"A place among values that are compared by ratio is above 0; got {value!r}."
         )
-    logs = np.log(np.minimum(np.asarray(values, dtype=np.float64), 1e300))
+    logs = np.log(
+        np.minimum(
+            np.asarray(values, dtype=np.float64),
+            1e300,
+        )
+    )
     return int(np.argmin(np.abs(logs - np.log(min(value, 1e300)))))
 
 
 def log_grid(low: float, high: float, n: int) -> Array:
-    """``n`` values from ``low`` to ``high``, equal in ratio; both ends exact.
+    """``n`` values from ``low`` to ``high``, evenly spaced in their logarithm; both ends are exact.
 
     Parameters
     ----------
@@ -328,8 +330,7 @@ def fit_path(
     start: Any = None,
     scoring: Scoring = None,
 ) -> Path:
-    """Fit ``estimator`` at every value of ``param``, each fit started from the one before (weights
-    and dual carried).
+    """Fit ``estimator`` at every value of ``param``, each fit started from the one before.
 
     Parameters
     ----------
@@ -372,22 +373,25 @@ def fit_path(
         raise ParameterError(
             f"{type(estimator).__name__} has no parameter {attribute!r}, so no path over {param!r}."
         )
-    model = estimator.copy_with(attribute, grid[0].item() if param != "s" else int(grid[0]))
+    model = estimator.copy_with(
+        attribute,
+        grid[0].item() if param != "s" else int(grid[0]),
+    )
     stack, target = model.training_stack(X, y)
     blocks = validation_blocks(stack, X_val)
     if callback is not None:
         callback(0, grid.size)
-    first = _checked_start(start, model, stack)
+    neighbour = _checked_start(start, model, stack)
     points = []
     seconds = []
-    clock = time.perf_counter()
-    for fitted in model.along(stack, target, param, grid.tolist(), attribute, first):
+    started = time.perf_counter()
+    for fitted in model.along(stack, target, param, grid.tolist(), attribute, neighbour):
         check_cancelled()
         points.append(fitted)
-        seconds.append(time.perf_counter() - clock)
+        seconds.append(time.perf_counter() - started)
         if callback is not None:
             callback(len(points), grid.size)
-        clock = time.perf_counter()
+        started = time.perf_counter()
     return _collect(param, grid, points, seconds, stack, y, blocks, y_val, scoring)
 
 
@@ -405,9 +409,7 @@ def _checked_start(start: Any, model: Any, stack: Any) -> Any:
 
 
 def checked_values(param: str, values: Sequence[float] | Array) -> Array:
-    """The values of a path over ``param`` as an array; ParameterError for other parameters and for
-    what are no values.
-    """
+    """The values of a path over ``param`` as an array; ``ParameterError`` for invalid ones."""
     if param not in PATH_ATTRIBUTES:
         raise ParameterError(
             f"A path runs over one of {', '.join(PATH_ATTRIBUTES)}; got {param!r}."
@@ -428,8 +430,9 @@ def checked_values(param: str, values: Sequence[float] | Array) -> Array:
 
 
 def validation_blocks(stack: KernelOperator, X_val: Any) -> Any:
-    """Test blocks (M, n_val, n) of validation rows, or as they are; None where there are no
-    validation rows.
+    """Test blocks (M, n_val, n) of validation rows; None without validation rows.
+
+    Blocks are returned as they are.
     """
     if X_val is None:
         return None
@@ -441,10 +444,8 @@ def validation_blocks(stack: KernelOperator, X_val: Any) -> Any:
 
 
 def check_scoring(estimator: Any, scoring: Scoring) -> None:
-    """ParameterError where no scorer goes by the name of ``scoring``, or where there is no target
-    it could compare with.
-    """
-    from sklearn.base import is_outlier_detector  # not at start-up
+    """Raise ``ParameterError`` for unknown scorers, and for any scorer without a target."""
+    from sklearn.base import is_outlier_detector  # slow to import
 
     if scoring is None:
         return
@@ -456,17 +457,16 @@ def check_scoring(estimator: Any, scoring: Scoring) -> None:
 
 
 def score_name(estimator: PathEstimator, scoring: Scoring = None) -> str:
-    """What the scores of an estimator are called: "accuracy" for classes, "R²" for numbers, or as
-    ``scoring`` is.
-    """
+    """The name of an estimator's scores: "accuracy", "R²", or that of ``scoring``."""
     return estimator.score_name if scoring is None else label_of(scoring)
 
 
 def scores_of(
     points: Sequence[PathEstimator], blocks: Any, y: Any, scoring: Scoring = None
 ) -> Array:
-    """The scores (L,) of the fitted points of a path on the same kernel blocks (M, n_new, n), which
-    are read once.
+    """The scores (L,) of the fitted points of a path on the same kernel blocks (M, n_new, n).
+
+    The blocks are read once.
     """
     return judged(points, points[0].decide_along(points, blocks), y, scoring)
 
@@ -474,39 +474,35 @@ def scores_of(
 def judged(
     points: Sequence[PathEstimator], decided: Sequence[Array], y: Any, scoring: Scoring = None
 ) -> Array:
-    """The scores (L,) of what the fitted points of a path have decided about the same rows with the
-    target ``y``.
-    """
-    if scoring is None:
-        return np.array(
-            [p.path_score(p.label(own), y) for p, own in zip(points, decided, strict=True)]
-        )
-    judge = Judge(y, scoring)
-    return np.array([judge(point, own) for point, own in zip(points, decided, strict=True)])
+    """The scores (L,) of decisions of fitted points about the same rows with the target ``y``."""
+    judge = None if scoring is None else Judge(y, scoring)
+    scores = []
+    for point, decision in zip(points, decided, strict=True):
+        if judge is None:
+            scores.append(point.path_score(point.label(decision), y))
+        else:
+            scores.append(judge(point, decision))
+    return np.array(scores)
 
 
 def _scores(
     points: Sequence[Any], stack: Any, y: Any, blocks: Array | None, y_val: Any, scoring: Scoring
 ) -> tuple[Array, Array]:
-    """Scores (L,) of the points of a path on its training rows and on validation rows, NaN where
-    there are none.
+    """Scores (L,) of the points of a path on training and on validation rows, NaN without rows.
 
-    What the certificates of the points were computed from are their decisions about the training
-    rows.
+    The decisions on the training rows are known where the certificates were computed from them.
     """
-    known = [getattr(point, "training_decision", None) for point in points]
-    mine = [
-        decision for decision in known if decision is not None and len(decision) == stack.n_samples
-    ]
-    if len(mine) == len(points):
-        train = judged(points, mine, y, scoring)
+    decisions = [getattr(point, "training_decision", None) for point in points]
+    known = [one for one in decisions if one is not None and len(one) == stack.n_samples]
+    if len(known) == len(points):
+        train = judged(points, known, y, scoring)
     else:
-        train = scores_of(
-            points, stack.blocks() if is_operator(stack) else stack.values, y, scoring
-        )
-    return train, np.full(len(points), np.nan) if blocks is None else scores_of(
-        points, blocks, y_val, scoring
-    )
+        training_blocks = stack.blocks() if is_operator(stack) else stack.values
+        train = scores_of(points, training_blocks, y, scoring)
+    validation = np.full(len(points), np.nan)
+    if blocks is not None:
+        validation = scores_of(points, blocks, y_val, scoring)
+    return train, validation
 
 
 def _collect(
@@ -521,10 +517,10 @@ def _collect(
     scoring: Scoring,
 ) -> Path:
     def figures(name: str) -> Array:
-        found = [getattr(point, name) for point in points]
-        return np.array([np.nan if value is None else float(np.max(value)) for value in found])
+        values = [getattr(point, name) for point in points]
+        return np.array([np.nan if value is None else float(np.max(value)) for value in values])
 
-    # the callback belongs to this run: a clone that is fitted later must not be cancelled by it
+    # The callback belongs to this run: it must not cancel a clone that is fitted later.
     for point in points:
         point.callback = None
     weights, names, families = points[0].path_table(points, stack)
@@ -550,22 +546,40 @@ def _collect(
     )
 
 
-def path_grid(estimator: Any, X: Any, y: Any, param: str, n: int = 25) -> Array:
-    """A grid for ``param`` scaled by the data: from where the solution starts to move to where it
-    has settled.
+def path_grid(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    param: str,
+    n: int = 25,
+) -> Array:
+    """A grid for ``param`` scaled by the data: from where the solution starts to where it settles.
 
     ``estimator``, ``X`` and ``y`` as in ``fit_path``: a table (n, d), a stack (M, n, n) or
-    ``GramStack``, or what the estimator builds of them, and the target (n,).
+    ``GramStack``, or the kernels that the estimator builds from them, and the target (n,).
 
     C: from a third of the value at which the first point can leave its bound under equal weights,
     up four decades. lam: around the largest eigenvalue of a kernel over n, four decades down; for
     greedy descent from where nothing enters, three decades down. p: the published list from 1 to
     infinity. s: 1, 2, ... up to ``n`` or the number of kernels.
     """
-    from sklearn.base import clone  # not at start-up
+    from sklearn.base import clone  # slow to import
 
     if param == "p":
-        return np.array([1, 32 / 31, 16 / 15, 8 / 7, 4 / 3, 2, 4, 8, 16, np.inf])
+        return np.array(
+            [
+                1,
+                32 / 31,
+                16 / 15,
+                8 / 7,
+                4 / 3,
+                2,
+                4,
+                8,
+                16,
+                np.inf,
+            ]
+        )
     if param not in PATH_ATTRIBUTES:
         raise ParameterError(
             f"A path runs over one of {', '.join(PATH_ATTRIBUTES)}; got {param!r}."
@@ -581,29 +595,32 @@ def path_grid(estimator: Any, X: Any, y: Any, param: str, n: int = 25) -> Array:
 
 
 def _critical_C(estimator: Any, stack: Any, y: Any) -> float:
-    """1 / max |K u| for the balanced direction u along which a = C u at small C, K the sum under
-    equal weights.
+    """1 / max |K u| for the balanced direction u along which a = C u at small C.
+
+    K is the sum of the kernels under equal weights.
     """
-    from sklearn.base import is_classifier, is_outlier_detector  # not at start-up
+    from sklearn.base import is_classifier, is_outlier_detector  # slow to import
 
     y = np.asarray(y)
     if is_outlier_detector(estimator):
         u = np.ones(stack.n_samples)
     elif is_classifier(estimator):
-        rest = y != np.unique(y)[-1]
-        u = np.where(rest, -1.0 / max(rest.sum(), 1), 1.0 / max((~rest).sum(), 1))
+        is_other = y != np.unique(y)[-1]
+        n_others = is_other.sum()
+        u = np.where(
+            is_other,
+            -1.0 / max(n_others, 1),
+            1.0 / max(y.size - n_others, 1),
+        )
     else:
         u = y - y.mean()
     u = u / max(float(np.abs(u).max()), 1e-300)
     if is_stored(stack):
-        reach = stack.decision(np.ones(stack.n_kernels), u)
-    else:  # too large to be kept: some of its rows
-        some = np.linspace(0, stack.n_samples - 1, min(stack.n_samples, _GRID_ROWS)).astype(
-            np.int64
-        )
-        reach = np.concatenate([stack.rows(np.array([i])).sum(axis=0) @ u for i in some])
-    largest = (
-        float(np.abs(reach).max())
-        * LpNorm(getattr(estimator, "p", np.inf)).start(stack.n_kernels)[0]
-    )
+        scores = stack.decision(np.ones(stack.n_kernels), u)
+    else:
+        count = min(stack.n_samples, _GRID_ROWS)
+        rows = np.linspace(0, stack.n_samples - 1, count).astype(np.int64)
+        scores = np.concatenate([stack.rows(np.array([i])).sum(axis=0) @ u for i in rows])
+    weights = LpNorm(getattr(estimator, "p", np.inf)).start(stack.n_kernels)
+    largest = float(np.abs(scores).max()) * weights[0]
     return 1.0 / largest if largest > 0 else 1.0

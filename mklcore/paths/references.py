@@ -1,13 +1,15 @@
-"""What a score is worth: plain models on the same rows, each with its own parameter chosen on the
-same validation rows.
+"""Plain models beside a model of kernels, each with its parameter chosen on the same rows.
 
-majority / mean          says the same for every row
-forest                   the mean of random trees
-boosting                 a sum of small trees (histogram gradient boosting)
-L2, greedy,              for a hull, on the same grid of kernels: all of them without selection, a hull grown
-                         greedily with
-lasso-alpha, MKL         equal weights, all of them at few rows, and single columns without products (Bach, 2008,
-                         section 5)
+    majority / mean      predicts the same for every row
+    forest               the mean of random trees
+    boosting             a sum of small trees (histogram gradient boosting)
+
+For a hull there are other models on the same grid of kernels (Bach, 2008, section 5):
+
+    L2                   all kernels without selection
+    greedy               a hull that grows greedily with equal weights
+    lasso-alpha          all kernels at few rows
+    MKL                  single columns without products
 """
 
 from __future__ import annotations
@@ -27,23 +29,21 @@ from mklcore.hkl.baselines import FullKernel, hkl_flat_mkl, hkl_greedy, hkl_l2, 
 from mklcore.hkl.design import Design
 from mklcore.paths.scoring import Scoring, scorer_of
 
-# rows per leaf of a forest, and its trees
-LEAVES = (1, 5)
-TREES = 200
-# of boosting: leaves of a tree, and its learning rate
-SIZES = (3, 8, 31)
-RATE = 0.1
-# of boosting, where each step is a tree per class
+LEAF_SIZES = (1, 5)  # rows per leaf of a forest
+N_TREES = 200  # of a forest
+LEAVES = (3, 8, 31)  # leaves per tree of boosting
+RATE = 0.1  # learning rate of boosting
+# Steps of boosting; a step adds one tree per class.
 STEPS = 150
 MOST_TREES = 1000
 FEWEST_STEPS = 20
 HULL_LAMS = tuple(10.0**-k for k in range(1, 8))  # of the models a hull is compared with
-HULL_DEPTHS = (1.0, 4.0, 8.0, 16.0)  # prices of depth of the full kernel: 1 is the plain sum
-NEARLY = 1e-4  # of the largest weight: less is not used
-HULL_NODES = 40  # to which a hull grows greedily
+HULL_DEPTHS = (1.0, 4.0, 8.0, 16.0)  # penalties of depth of the full kernel: 1 is the plain sum
+NEGLIGIBLE = 1e-4  # weights below this share of the largest count as 0
+HULL_NODES = 40  # of a hull that grows greedily
 HULL_GREEDY = HULL_LAMS[1:4:2]
 HULL_FLAT = HULL_LAMS[:4]
-HULL_SHARES = (0.1, 1e-2, 1e-3)  # of the lam of lasso-alpha at which no row is left
+HULL_SHARES = (0.1, 1e-2, 1e-3)  # shares of the smallest lam at which lasso-alpha uses no row
 HULL_FITS = (
     len(HULL_DEPTHS) * (len(HULL_LAMS) + len(HULL_SHARES)) + len(HULL_GREEDY) + len(HULL_FLAT)
 )
@@ -52,8 +52,9 @@ Tick = Callable[[int, int], Any] | None
 
 @dataclass(frozen=True, eq=False)
 class Reference:
-    """A plain model: its ``name``, its validation ``score``, what was ``chosen`` for it, the fitted
-    ``model``, and what it has ``said`` of further rows.
+    """A plain model with its validation score, and what was ``chosen`` for it.
+
+    ``said`` are its predictions for further rows.
     """
 
     name: str
@@ -70,12 +71,12 @@ def plain_references(
     callback: Tick = None,
     only: Sequence[str] | None = None,
 ) -> tuple[Reference, ...]:
-    """Majority (or mean), random forest and gradient boosting on the rows ``train``, chosen and
-    scored on the rows ``judge``.
+    """Majority (or mean), random forest and gradient boosting on the rows ``train``.
 
-    ``scoring`` as in ``fit_path``; ``callback(done, total)`` after every model, raise in it to
-    cancel. ParameterError without a target. Models predict from rows X (n, d). ``only``: the names
-    of those that are wanted.
+    Each is chosen and scored on the rows ``judge``, with ``scoring`` as in ``fit_path``. The models
+    predict from rows X (n, d). ``callback(done, total)`` is called after every model; raise an
+    exception in it to cancel. ``only``: the names of the models to fit. Raises ``ParameterError``
+    without a target.
     """
     if train.task == "novelty":
         raise ParameterError(
@@ -83,69 +84,83 @@ def plain_references(
         )
     is_number = train.task == "regression"
     measure = scorer_of(scoring or ("r2" if is_number else "accuracy"))
-    # of sequences alone
-    makers = _makers(is_number, len(np.unique(train.y)))[: None if train.n_features else 1]
+    makers = _makers(is_number, len(np.unique(train.y)))
+    if not train.n_features:  # there are sequences only, which trees cannot read
+        makers = makers[:1]
     makers = [maker for maker in makers if only is None or maker[0] in only]
-    found: list[Reference] = []
+    references: list[Reference] = []
     for name, sign, values, make in makers:
         tried = []
         for value in values:
-            # of boosting, whose threads wait for each other longer than they work
+            # The threads of boosting would wait for each other longer than they work.
             with threadpool_limits(1):
                 model = make(value).fit(train.X, train.y)
             chosen = f"{sign} = {value}" if sign else ""
-            tried.append(Reference(name, float(measure(model, judge.X, judge.y)), chosen, model))
-        found.append(max(tried, key=lambda one: one.score))
+            tried.append(
+                Reference(
+                    name,
+                    float(measure(model, judge.X, judge.y)),
+                    chosen,
+                    model,
+                )
+            )
+        references.append(max(tried, key=lambda reference: reference.score))
         if callback is not None:
-            callback(len(found), len(makers))
-    return tuple(found)
+            callback(len(references), len(makers))
+    return tuple(references)
 
 
 Maker = tuple[str, str, Sequence[int], Callable[[int], Any]]
 
 
 def _makers(is_number: bool, classes: int) -> list[Maker]:
-    """Name, what is chosen, its values, and the model of each; numbers are fitted at mean 0 and
-    deviation 1.
+    """Name, parameter, its values, and a function that makes the model, for every reference.
+
+    A numeric target is standardised to mean 0 and deviation 1.
     """
-    from sklearn.compose import TransformedTargetRegressor  # not at start-up
-    from sklearn.dummy import DummyClassifier, DummyRegressor  # not at start-up
-    from sklearn.ensemble import (  # not at start-up
+    from sklearn.compose import TransformedTargetRegressor  # slow to import
+    from sklearn.dummy import DummyClassifier, DummyRegressor  # slow to import
+    from sklearn.ensemble import (  # slow to import
         HistGradientBoostingClassifier,
         HistGradientBoostingRegressor,
         RandomForestClassifier,
         RandomForestRegressor,
     )
-    from sklearn.preprocessing import StandardScaler  # not at start-up
+    from sklearn.preprocessing import StandardScaler  # slow to import
 
     def scaled(model: Any) -> Any:
-        return (
-            TransformedTargetRegressor(model, transformer=StandardScaler()) if is_number else model
-        )
+        if is_number:
+            return TransformedTargetRegressor(model, transformer=StandardScaler())
+        return model
 
     forest: Any = RandomForestRegressor if is_number else RandomForestClassifier
     boosting: Any = HistGradientBoostingRegressor if is_number else HistGradientBoostingClassifier
-    more = {"max_features": 0.5} if is_number else {}
-    steps = STEPS if is_number else min(STEPS, max(FEWEST_STEPS, MOST_TREES // max(classes, 1)))
-    usual = {"learning_rate": RATE, "max_iter": steps, "random_state": 0}
+    constant: Any = DummyRegressor if is_number else DummyClassifier
+    forest_options: dict[str, Any] = {"random_state": 0}
+    steps = STEPS
+    if is_number:
+        forest_options["max_features"] = 0.5
+    else:
+        steps = min(STEPS, max(FEWEST_STEPS, MOST_TREES // max(classes, 1)))
+    boosting_options = {"learning_rate": RATE, "max_iter": steps, "random_state": 0}
     return [
         (
             "mean" if is_number else "majority",
             "",
             (1,),
-            lambda _: (DummyRegressor if is_number else DummyClassifier)(),
+            lambda _: constant(),
         ),
         (
             "forest",
             "rows per leaf",
-            LEAVES,
-            lambda rows: scaled(forest(TREES, min_samples_leaf=rows, random_state=0, **more)),
+            LEAF_SIZES,
+            lambda rows: scaled(forest(N_TREES, min_samples_leaf=rows, **forest_options)),
         ),
         (
             "boosting",
             "leaves per tree",
-            SIZES,
-            lambda leaves: scaled(boosting(max_leaf_nodes=leaves, **usual)),
+            LEAVES,
+            lambda leaves: scaled(boosting(max_leaf_nodes=leaves, **boosting_options)),
         ),
     ]
 
@@ -159,34 +174,36 @@ def hull_references(
     callback: Tick = None,
     judge: Array | None = None,
 ) -> tuple[Reference, ...]:
-    """What hierarchical kernel learning is compared with, on the grid of kernels of ``design``:
-    "L2", "greedy", "lasso-alpha" and "MKL".
+    """The models that hierarchical kernel learning is compared with, on the grid of ``design``.
 
-    ``y`` (n,) and ``y_val`` (m,) numbers, or -1 and +1 with a loss of labels; ``X_val`` (m, p).
-    Each is the best of its models by R2, or by the share of labels that are right: L2 and
-    lasso-alpha along lam and the price of depth, greedy along lam and its nodes, MKL along lam.
-    Lasso-alpha is least squares, for labels too. ``callback(done, total)`` after every fit, raise
-    in it to cancel. ``judge`` (r, p): rows that choose nothing, of which the best models say
-    ``said`` (r,). Source: Bach (2008), section 5.
+    These are "L2", "greedy", "lasso-alpha" and "MKL". ``y`` (n,) and ``y_val`` (m,) are numbers, or
+    -1 and +1 with a loss for labels; ``X_val`` (m, p). Each is the best of its models by R2, or by
+    the share of correct labels: L2 and lasso-alpha over lam and the penalty of depth, greedy over
+    lam and its nodes, MKL over lam. Lasso-alpha uses least squares, also for labels.
+    ``callback(done, total)`` is called after every fit; raise an exception in it to cancel.
+    ``judge`` (r, p): rows that choose nothing, for which the best models predict ``said`` (r,).
+    Source: Bach (2008), section 5.
     """
-    spread, labels = float(np.var(y_val)) or 1.0, set(np.unique(y).tolist()) <= {-1.0, 1.0}
-    found: dict[str, list[Reference]] = {"L2": [], "greedy": [], "lasso-alpha": [], "MKL": []}
+    variance = float(np.var(y_val)) or 1.0
+    is_labels = set(np.unique(y).tolist()) <= {-1.0, 1.0}
+    tried: dict[str, list[Reference]] = {
+        "L2": [],
+        "greedy": [],
+        "lasso-alpha": [],
+        "MKL": [],
+    }
     done = itertools.count(1)
-
-    # at once: kernels of new rows are dear
+    # All rows at once, because kernels of new rows are expensive.
     rows = X_val if judge is None else np.vstack([X_val, judge])
 
-    def keep(name: str, every: Array, chosen: str, model: Any) -> None:
-        said = every[: len(y_val)]
-        judged = every[len(y_val) :]
-        score = (
-            np.mean((said > 0) == (y_val > 0))
-            if labels
-            else 1.0 - np.mean((said - y_val) ** 2) / spread
-        )
-        found[name].append(
-            Reference(name, float(score), chosen, model, None if judge is None else judged)
-        )
+    def keep(name: str, predicted: Array, chosen: str, model: Any) -> None:
+        validated = predicted[: len(y_val)]
+        if is_labels:
+            score = np.mean((validated > 0) == (y_val > 0))
+        else:
+            score = 1.0 - np.mean((validated - y_val) ** 2) / variance
+        said = None if judge is None else predicted[len(y_val) :]
+        tried[name].append(Reference(name, float(score), chosen, model, said))
 
     def tick() -> None:
         if callback is not None:
@@ -197,15 +214,15 @@ def hull_references(
             kernel = FullKernel(design, depth, scaled=True)
             for lam in HULL_LAMS:
                 model: Any = hkl_l2(kernel, y, lam, loss=loss)
-                keep("L2", model.predict(rows), f"λ = {lam:g}, depth priced at {depth:g}", model)
+                chosen = f"λ = {lam:g}, penalty of depth {depth:g}"
+                keep("L2", model.predict(rows), chosen, model)
                 tick()
             largest = float(np.abs(kernel.gram @ (y - y.mean())).max()) / y.size or 1.0
             for share in HULL_SHARES:
-                model = hkl_lasso_alpha(kernel, y, share * largest)
-                used = int(np.count_nonzero(model.dual))
-                chosen = (
-                    f"λ = {share * largest:.2g}, depth priced at {depth:g}, {used} of {y.size} rows"
-                )
+                lam = share * largest
+                model = hkl_lasso_alpha(kernel, y, lam)
+                used = f"{int(np.count_nonzero(model.dual))} of {y.size} rows"
+                chosen = f"λ = {lam:.2g}, penalty of depth {depth:g}, {used}"
                 keep("lasso-alpha", model.predict(rows), chosen, model)
                 tick()
         for lam in HULL_GREEDY:
@@ -215,7 +232,7 @@ def hull_references(
             tick()
         for lam in HULL_FLAT:
             model = hkl_flat_mkl(design, y, lam, loss=loss, tol=1e-2)
-            used = int(np.count_nonzero(model.weights > NEARLY * model.weights.max()))
+            used = int(np.count_nonzero(model.weights > NEGLIGIBLE * model.weights.max()))
             keep("MKL", model.predict(rows), f"λ = {lam:g}, {used} columns", model)
             tick()
-    return tuple(max(models, key=lambda one: one.score) for models in found.values())
+    return tuple(max(models, key=lambda model: model.score) for models in tried.values())

@@ -1,17 +1,16 @@
-"""What a score measures: scikit-learn's scorers by name, what a reader calls them, and which of
-them suits a table.
+"""Scores: scikit-learn's scorers by name, their labels, and which of them suits a table.
 
-A model may have been fitted on kernels, where a scorer would look for a table. `Decided` stands in
-for it: a model whose decisions on the rows are known, which is all that a scorer asks for.
+A model may have been fitted on kernels, where a scorer expects a table. `Decided` replaces it: a
+model whose decisions on the rows are known, which is all that a scorer needs.
 
 Several models on the same rows have scores with standard errors, and gaps to the first with the
 error of the gap:
 
     SE^2 = (G - 1) / G * sum_g (s_g - mean(s))^2,   s_g the score without the rows of group g
 
-The delete-a-group jackknife holds for every score, as R2 and balanced accuracy are no means over
-rows. A gap is the difference of two scores without the same rows, so what both models find hard
-cancels. Source: Shao and Tu (1995), The Jackknife and Bootstrap, chapter 2.
+The delete-a-group jackknife applies to every score, while R2 and balanced accuracy are not means
+over rows. A gap is the difference of two scores without the same rows, so that rows which both
+models find difficult cancel. Source: Shao and Tu (1995), The Jackknife and Bootstrap, chapter 2.
 """
 
 from __future__ import annotations
@@ -27,20 +26,20 @@ from mklcore.data.dataset import Dataset
 from mklcore.errors import DataError, ParameterError
 
 CLASSES = ("binary", "multiclass")
-GROUPS = 40  # of rows that are left out in turn
-LEAST_ROWS = 20  # below which no error is given
-LEAST_GAP = 0.001  # of R² and of shares of rows: a smaller gap is "the same"
-# standard deviations of the differences of rows, below which a gap is "the same"
-LEAST_DEVIATIONS = 0.01
+GROUPS = 40  # groups of rows that are left out in turn
+LEAST_ROWS = 20  # rows below which errors are not estimated
+LEAST_GAP = 0.001  # relevant gap of R² and of shares of rows
+LEAST_DEVIATIONS = 0.01  # relevant gap in standard deviations of the differences of rows
 SURE = 2.0  # standard errors beyond which a gap is no tie
-RARE = 0.4  # share of an even share that the smallest class must reach
+RARE = 0.4  # a class is rare below this multiple of an equal share
 Scoring: TypeAlias = str | Callable[[Any, Any, Any], float] | None
 
 
 @dataclass(frozen=True)
 class Score:
-    """One way to score: scikit-learn's ``name``, the reader's ``label``, for which tasks, whether
-    it is a share of rows, and what it says in a sentence.
+    """A score: scikit-learn's ``name``, its ``label``, its tasks, and a sentence about it.
+
+    ``share`` tells whether it is a share of rows.
     """
 
     name: str
@@ -123,18 +122,17 @@ SCORINGS = {
         ),
     )
 }
-SHARES = frozenset(
-    score.label for score in SCORINGS.values() if score.share
-)  # labels of scores that are shares of rows
+# The labels of scores that are shares of rows.
+SHARES = frozenset(score.label for score in SCORINGS.values() if score.share)
 ACCEPTED = "share accepted"  # the score where there is no target
 
 
 class Decided:
-    """A fitted model whose decisions on some rows are known, as a scorer of scikit-learn wants one.
+    """A fitted model whose decisions on some rows are known, as scorers of scikit-learn need it.
 
-    ``model`` a fitted estimator of this library, ``decision`` (n,) or (n, T) its decision values,
-    ``said`` (n,) its answers where they are known already; what a scorer hands in as rows is not
-    looked at.
+    ``model`` is a fitted estimator of this library, ``decision`` (n,) or (n, T) its decision
+    values, and ``said`` (n,) its predictions where they are known already. The rows that a scorer
+    passes are ignored.
     """
 
     def __init__(self, model: Any, decision: Array, said: Labels | None = None) -> None:
@@ -157,44 +155,44 @@ class Decided:
         return True
 
     def fit(self, X: Any, y: Any = None) -> Decided:
-        """Nothing is left to learn."""
+        """Do nothing: the model is fitted."""
         return self
 
     def predict(self, X: Any) -> Any:
-        """Predictions of the decisions it was given."""
+        """The predictions that belong to the decisions."""
         return self._model.label(self._decision) if self._said is None else self._said
 
 
 def balanced(y: Any, predicted: Any, sample_weight: Array | None = None) -> float:
-    """``balanced_accuracy_score`` of scikit-learn, also where a class was predicted that no row of
-    ``y`` has: the mean over the classes that rows have.
+    """``balanced_accuracy_score`` of scikit-learn, also where a predicted class has no rows.
+
+    It is the mean over the classes of ``y``.
     """
-    from sklearn.metrics import balanced_accuracy_score  # not at start-up
+    from sklearn.metrics import balanced_accuracy_score  # slow to import
 
     labels = np.unique(y)
-    said = np.asarray(predicted)
-    if sample_weight is not None or (labels.size > 1 and np.isin(said, labels).all()):
+    known = np.asarray(y)
+    answers = np.asarray(predicted)
+    if sample_weight is not None or (labels.size > 1 and np.isin(answers, labels).all()):
         return float(balanced_accuracy_score(y, predicted, sample_weight=sample_weight))
-    return float(np.mean([np.mean(said[np.asarray(y) == label] == label) for label in labels]))
+    return float(np.mean([np.mean(answers[known == label] == label) for label in labels]))
 
 
 def _or_chance(name: str, chance: float) -> Callable[..., float]:
-    """The score ``name`` of scikit-learn, also where all rows have one class: ``chance``."""
+    """The score ``name`` of scikit-learn, and ``chance`` where all rows have one class."""
 
-    def measure(y: Any, given: Any, sample_weight: Array | None = None) -> float:
-        from sklearn import metrics  # not at start-up
+    def measure(y: Any, predicted: Any, sample_weight: Array | None = None) -> float:
+        from sklearn import metrics  # slow to import
 
-        return (
-            chance
-            if np.unique(y).size < 2
-            else float(getattr(metrics, name)(y, given, sample_weight=sample_weight))
-        )
+        if np.unique(y).size < 2:
+            return chance
+        return float(getattr(metrics, name)(y, predicted, sample_weight=sample_weight))
 
     measure.__name__ = name
     return measure
 
 
-# scores that scikit-learn leaves undefined, or warns of, where validation rows lack a class
+# Scores that are undefined in scikit-learn, or cause a warning, where rows lack a class.
 _ONE_CLASS = {
     "balanced_accuracy": (balanced, "predict"),
     "matthews_corrcoef": (_or_chance("matthews_corrcoef", 0.0), "predict"),
@@ -203,18 +201,17 @@ _ONE_CLASS = {
 
 
 def scorer_of(scoring: Scoring) -> Callable[[Any, Any, Any], float]:
-    """The scorer behind a name of scikit-learn's ("balanced_accuracy", "roc_auc", ...), or the
-    scorer itself.
+    """The scorer for a name of scikit-learn's ("balanced_accuracy", ...), or the scorer itself.
 
-    Every score of ``SCORINGS`` is defined where rows lack a class. ParameterError for a name that
-    scikit-learn does not know and for what cannot be called.
+    Every score of ``SCORINGS`` is defined where rows lack a class. Raises ``ParameterError`` for a
+    name that scikit-learn does not know, and for objects that cannot be called.
     """
-    from sklearn.metrics import get_scorer, make_scorer  # not at start-up
+    from sklearn.metrics import get_scorer, make_scorer  # slow to import
 
     if isinstance(scoring, str) and scoring in _ONE_CLASS:
         measure, response = _ONE_CLASS[scoring]
-        made: Callable[[Any, Any, Any], float] = make_scorer(measure, response_method=response)
-        return made
+        own_scorer: Callable[..., float] = make_scorer(measure, response_method=response)
+        return own_scorer
     if not isinstance(scoring, str) and not callable(scoring):
         raise ParameterError(
             f"scoring is a scorer of scikit-learn or its name; got {scoring!r}. {_SOME}"
@@ -230,9 +227,7 @@ _SOME = f"Some names: {', '.join(SCORINGS)}."
 
 
 def label_of(scoring: Scoring) -> str:
-    """What a reader calls the score: "balanced accuracy" for "balanced_accuracy"; a scorer goes by
-    the name it has.
-    """
+    """The label of a score: "balanced accuracy" for "balanced_accuracy", or a scorer's name."""
     if isinstance(scoring, str):
         return SCORINGS[scoring].label if scoring in SCORINGS else scoring.replace("_", " ")
     inner = getattr(scoring, "_score_func", scoring)
@@ -240,11 +235,10 @@ def label_of(scoring: Scoring) -> str:
 
 
 class Judge:
-    """One score and one target, for as many models as there are: what the target is gets looked at
-    once.
+    """One score and one target for several models; the target is analysed once.
 
-    ``y`` (n,) the target, ``scoring`` as in ``scored``. ParameterError where there is no such
-    score, or no target.
+    ``y`` (n,) is the target, ``scoring`` is as in ``scored``. Raises ``ParameterError`` where there
+    is no such score, or no target.
     """
 
     def __init__(self, y: Labels, scoring: Scoring) -> None:
@@ -258,8 +252,9 @@ class Judge:
         self._y = np.asarray(y)
 
     def __call__(self, model: Any, decision: Array, said: Labels | None = None) -> float:
-        """The score of decision values (n,) or (n, T) of a fitted ``model``; ``said`` (n,) as in
-        ``scored``.
+        """The score of decision values (n,) or (n, T) of a fitted ``model``.
+
+        ``said`` (n,) is as in ``scored``.
         """
         if self._scoring == "accuracy" and said is not None:
             return float(np.mean(np.asarray(said) == self._y))
@@ -268,7 +263,7 @@ class Judge:
         except AttributeError:
             raise ParameterError(
                 f"The scoring {label_of(self._scoring)!r} cannot judge these predictions: "
-                "it asks for probabilities, and these machines give decision values. "
+                "it needs probabilities, and these machines give decision values. "
                 f"{_SOME}"
             ) from None
         except (TypeError, ValueError) as error:
@@ -281,21 +276,19 @@ class Judge:
 def scored(
     model: Any, decision: Array, y: Labels, scoring: Scoring, said: Labels | None = None
 ) -> float:
-    """The score by ``scoring`` of decision values (n,) or (n, T) of a fitted ``model`` against the
-    target ``y`` (n,).
+    """The score of decision values (n,) or (n, T) of a fitted ``model`` against the target ``y``.
 
-    ``said`` (n,): its answers, where they are known already and written as ``y`` is.
-    ParameterError where the scorer cannot judge them: probabilities asked of a machine that gives
-    none, two classes asked where there are more, no target at all.
+    ``said`` (n,): its predictions, where they are known already, written as in ``y``. Raises
+    ``ParameterError`` where the scorer cannot judge them: it needs probabilities that a machine
+    does not give, or two classes where there are more, or a target where there is none.
     """
     return Judge(y, scoring)(model, decision, said)
 
 
 def rarest(data: Dataset) -> tuple[str, float] | None:
-    """The smallest class and its share of the rows where it is rare: below ``RARE`` of an even
-    share.
+    """The smallest class and its share of the rows where it is rare, else None.
 
-    None elsewhere.
+    A class is rare below the share ``RARE`` of an equal share.
     """
     if data.task not in CLASSES:
         return None
@@ -314,26 +307,25 @@ def scorings_for(task: str) -> dict[str, Score]:
 
 
 class Predictions(NamedTuple):
-    """What a fitted ``model`` says of rows: decision values (n,) or (n, T) and answers (n,)."""
+    """Decision values (n,) or (n, T) and predictions (n,) of a fitted ``model``."""
 
     model: Any
     decision: Array
     answers: Labels
 
     def take(self, rows: Indices) -> Predictions:
-        """The same on some of the rows."""
+        """The same for some of the rows."""
         return Predictions(self.model, self.decision[rows], self.answers[rows])
 
     def score(self, y: Labels, scoring: Scoring) -> float:
-        """Its score against ``y`` (n,)."""
+        """The score against ``y`` (n,)."""
         return scored(self.model, self.decision, y, scoring, self.answers)
 
 
 class PairedScore(NamedTuple):
-    """A score with its standard error, and the gap to the first model's: positive where the first
-    is ahead.
+    """A score with its standard error, and the gap to the first model, which is ahead if positive.
 
-    A gap of at most ``floor`` matters to nobody, however sure it is: one hundredth of a standard
+    A gap of at most ``floor`` is irrelevant, however certain it is: one hundredth of a standard
     deviation of the differences of single rows, and .001 of R² and of shares of rows.
     """
 
@@ -345,8 +337,9 @@ class PairedScore(NamedTuple):
 
     @property
     def place(self) -> str:
-        """Where the first model stands beside this one: "same" where the gap is at most ``floor``,
-        "ahead", "behind", or "level" where the gap may be 0.
+        """The place of the first model: "same", "ahead", "behind", or "level".
+
+        It is "same" where the gap is at most ``floor``, and "level" where the gap may be 0.
         """
         if abs(self.gap) <= self.floor:
             return "same"
@@ -356,34 +349,36 @@ class PairedScore(NamedTuple):
 
 
 def predictions(model: Any, X: Any) -> Predictions:
-    """What any classifier or regressor says of rows ``X``: its decision values, else its
-    probabilities.
+    """Predictions of any classifier or regressor for rows ``X``.
+
+    Its decision values are used, or its probabilities where it has none.
     """
     answers = np.asarray(model.predict(X))
     if not hasattr(model, "classes_"):
         return Predictions(model, np.asarray(answers, dtype=float), answers)
     if hasattr(model, "decision_function"):
         return Predictions(model, np.asarray(model.decision_function(X), dtype=float), answers)
-    share = np.asarray(model.predict_proba(X), dtype=float)
-    return Predictions(model, share[:, 1] if share.shape[1] == 2 else share, answers)
+    probabilities = np.asarray(model.predict_proba(X), dtype=float)
+    if probabilities.shape[1] == 2:
+        probabilities = probabilities[:, 1]
+    return Predictions(model, probabilities, answers)
 
 
 def compare_scores(
     said: Sequence[Predictions], y: Labels, scoring: Scoring, seed: int = 0
 ) -> list[PairedScore]:
-    """Score several models on the same rows, with standard errors of the scores and of their gaps
-    to the first.
+    """Score several models on the same rows, with standard errors and gaps to the first model.
 
     Parameters
     ----------
     said : sequence of Predictions
-        What each model says of the rows, none of which it was fitted on.
+        Predictions of each model for the rows, none of which it was fitted on.
     y : array (n,)
         The target of the rows.
     scoring : str or callable
         Score, as in ``scored``.
     seed : int, default 0
-        Seed by which rows are put into groups.
+        Seed of the random groups of rows.
 
     Returns
     -------
@@ -393,28 +388,24 @@ def compare_scores(
     Raises
     ------
     DataError
-        where a model says something of another number of rows
+        If a model has predictions for another number of rows.
     """
     y = np.asarray(y)
     if any(len(one.answers) != y.size for one in said):
         raise DataError(f"Every model needs one answer for each of the {y.size} rows.")
     scores = np.array([one.score(y, scoring) for one in said])
     is_share = scoring == "r2" or label_of(scoring) in SHARES
-    least = LEAST_GAP if is_share else 0.0
-    if y.size < LEAST_ROWS:
-        return [
-            PairedScore(float(score), np.nan, float(scores[0] - score), np.nan, least)
-            for score in scores
-        ]
-    found = []
-    without = _without_each_group(said, y, scoring, seed)
-    for score, own in zip(scores, without, strict=True):
-        gap_error = _error(without[0] - own)
-        floor = max(least, LEAST_DEVIATIONS * gap_error * float(np.sqrt(y.size)))
-        found.append(
-            PairedScore(float(score), _error(own), float(scores[0] - score), gap_error, floor)
-        )
-    return found
+    floors = np.full(scores.size, LEAST_GAP if is_share else 0.0)
+    errors = np.full(scores.size, np.nan)
+    gap_errors = np.full(scores.size, np.nan)
+    if y.size >= LEAST_ROWS:
+        without = _without_each_group(said, y, scoring, seed)
+        errors = _errors(without)
+        gap_errors = _errors(without[0] - without)
+        deviations = gap_errors * float(np.sqrt(y.size))
+        floors = np.maximum(floors, LEAST_DEVIATIONS * deviations)
+    columns = (scores, errors, scores[0] - scores, gap_errors, floors)
+    return [PairedScore(*row) for row in np.array(columns).T.tolist()]
 
 
 def _without_each_group(
@@ -422,9 +413,14 @@ def _without_each_group(
 ) -> Array:
     """The score of every model without each group of rows, (models, groups)."""
     order = np.random.default_rng(seed).permutation(y.size)
-    rows = [np.sort(np.delete(order, np.s_[g::GROUPS])) for g in range(min(GROUPS, y.size))]
-    return np.array([[one.take(kept).score(y[kept], scoring) for kept in rows] for one in said])
+    scores = np.empty((len(said), min(GROUPS, y.size)))
+    for g in range(scores.shape[1]):
+        rows = np.sort(np.delete(order, np.s_[g::GROUPS]))
+        scores[:, g] = [one.take(rows).score(y[rows], scoring) for one in said]
+    return scores
 
 
-def _error(values: Array) -> float:
-    return float(np.sqrt((values.size - 1) * np.var(values)))
+def _errors(values: Array) -> Array:
+    """The jackknife error of every row of ``values`` (models, groups)."""
+    errors: Array = np.sqrt((values.shape[1] - 1) * np.var(values, axis=1))
+    return errors

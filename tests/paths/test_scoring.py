@@ -110,7 +110,7 @@ def test_choosing_C_by_a_score_goes_by_folds(table):
     assert found.rule == "kfold"
     assert found.measure == "minus balanced accuracy"
     assert -found.errors == pytest.approx(folds.val_score)
-    with pytest.raises(ParameterError, match="knows the error of its own loss only"):
+    with pytest.raises(ParameterError, match="measures the error of the loss only"):
         mkl.choose_C(
             model.copy_with("loss", "squared"), X, y > 0.5, [1.0], rule="loo", scoring="accuracy"
         )
