@@ -221,8 +221,8 @@ def hull_references(
             for share in HULL_SHARES:
                 lam = share * largest
                 model = hkl_lasso_alpha(kernel, y, lam)
-                used = f"{int(np.count_nonzero(model.dual))} of {y.size} rows"
-                chosen = f"λ = {lam:.2g}, penalty of depth {depth:g}, {used}"
+                rows_used = f"{int(np.count_nonzero(model.dual))} of {y.size} rows"
+                chosen = f"λ = {lam:.2g}, penalty of depth {depth:g}, {rows_used}"
                 keep("lasso-alpha", model.predict(rows), chosen, model)
                 tick()
         for lam in HULL_GREEDY:
