@@ -43,7 +43,7 @@ def best_choices(path: Path, X: Any, y: Any, callback: Callable[[int, int], Any]
 def excesses(best: Path, X: Any, y: Any, other: Path) -> Array:
     """By which share the objective of the first k kernels of another method is above that of the
     best k, for every size k of ``best`` (L,); NaN where no point of ``other`` uses as many, or
-    weighs the kernel after them alike.
+    weighs the kernel after them alike. Negative where a search that ended early has missed them.
 
     ``X`` and ``y`` are the rows of ``best``. The first k kernels are the k largest weights at the
     point of ``other`` that uses the fewest kernels, but at least k; the nearest to the point that
@@ -63,7 +63,7 @@ def excesses(best: Path, X: Any, y: Any, other: Path) -> Array:
             last, following = np.append(other.weights[point][order], 0.0)[size - 1 : size + 1]
             if last > following:  # else they are not the largest alone
                 found[place] = problem.value(order[:size]) / best.objective[place] - 1.0
-    return np.maximum(found, 0.0)
+    return found
 
 
 def behind_best(path: Path, index: int, best: Path | None = None, named: Named = str) -> str:

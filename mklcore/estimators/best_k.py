@@ -85,7 +85,9 @@ class _BestSet(KernelSettings, KernelEstimator):
         is_same = isinstance(carried, BestK) and warm.lam == self.lam
         problem = carried if is_same and carried is not None else self.problem(stack, y)
         k = min(self.n_kernels, stack.n_kernels)
-        starts = [] if warm is None else [problem.extended(warm.selected_.tolist(), k)]
+        starts = [problem.extended((), k)]  # greedy, from no kernel on
+        if warm is not None:
+            starts.append(problem.extended(warm.selected_.tolist(), k))
         found = problem.search(k, starts, self.max_relaxations)
         fit = _as_fit(found, problem, time.perf_counter() - started)
         self._publish(fit)

@@ -200,7 +200,7 @@ def excess_table(best: Path, found: Mapping[str, Any]) -> None:
     size = int(best.n_nonzero[place])
     is_proven = best.statuses[place].name == "PROVEN"
     said = [
-        f"{plain(label)} {'takes them' if above[place] <= SAME else above_by(above[place])}"
+        f"{plain(label)} {beside_best(above[place])}"
         for label, above in found.items()
         if np.isfinite(above[place])
     ]
@@ -222,9 +222,11 @@ def excess_table(best: Path, found: Mapping[str, Any]) -> None:
     )
 
 
-def above_by(share: float) -> str:
-    """How far an objective is above the best one."""
-    return f"is {style.percent(share)} above"
+def beside_best(share: float) -> str:
+    """Where an objective is beside that of the best kernels that are known."""
+    if abs(share) <= SAME:
+        return "does as well"
+    return f"is {style.percent(abs(share))} {'above' if share > 0.0 else 'below'}"
 
 
 def explanation(drawn: Sequence[ComparedMethod]) -> None:

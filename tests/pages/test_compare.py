@@ -240,7 +240,7 @@ def test_the_first_kernels_of_every_method_stand_beside_the_best_ones():
     assert table.loc[0, "k = 1"] == pytest.approx(0.0, abs=1e-6)
     assert table.loc[1].isna().sum() == table.shape[1] - 1
     said = next(line for line in words(app).splitlines() if "How far from the best" in line)
-    assert ("GOMP takes them" in said) != ("GOMP is " in said)
+    assert ("GOMP does as well" in said) != ("GOMP is " in said)
 
 
 def test_a_method_that_fails_says_why_and_the_others_stay(monkeypatch):
