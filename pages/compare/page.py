@@ -175,13 +175,19 @@ def behind_best(drawn: Sequence[ComparedMethod]) -> None:
     """Draw how far the first k kernels of every method are from the best k, where these are
     searched for.
     """
-    ready = [one for one in drawn if one.found is not None]
-    searches = [one for one in ready if one.method.algorithm == "best_k"]
-    along = [one for one in searches if one.found.path.param == "s"]
-    if not along or len(ready) < 2:
+    ready = []
+    best = None
+    others = {}
+    for one in drawn:
+        if one.found is None:
+            continue
+        ready.append(one)
+        if one.method.algorithm != "best_k":
+            others[one.label] = one.found.path
+        elif best is None and one.found.path.param == "s":
+            best = one.found
+    if best is None or len(ready) < 2:
         return
-    best = along[0].found
-    others = {one.label: one.found.path for one in ready if one not in searches}
 
     def make(progress: object) -> dict[str, Any]:
         rows = best.dragged
