@@ -119,16 +119,13 @@ class _BestKernel(_Uniform):
         """
         targets = self._targets(y)
         M = stack.n_kernels
-        loss = self.loss_in_use
         self.single_scores_ = self._inner_scores(stack, y) if self.select == "folds" else None
         fits: list[list[Fit]] = [[] for _ in range(M)]
         carried = getattr(warm, "_carry", None)
-        C = self.C if warm is None else warm.C
         if carried is None:
             fits[0] = [self._alone(stack.values[0], target, None) for target in targets]
             carried = [[fit.dual_coef for fit in fits[0]]] * M
-            C = self.C
-        starts = [[WarmStart(np.ones(1), dual, C) for dual in duals] for duals in carried]
+        starts = [[WarmStart(np.ones(1), dual) for dual in duals] for duals in carried]
         bounds = np.full((M, len(targets)), -np.inf)
         if getattr(self, "sample_weight_", None) is None:
             bounds = np.array(
@@ -156,7 +153,7 @@ class _BestKernel(_Uniform):
         self._carry = tuple(
             (
                 *(fit.dual_coef for fit in own),
-                *(one.dual_for(self.C, loss) for one in start[len(own) :]),
+                *(one.dual for one in start[len(own) :]),
             )
             for own, start in zip(fits, starts, strict=True)
         )
@@ -167,7 +164,6 @@ class _BestKernel(_Uniform):
         """
         found = []
         for start, y in zip(starts, targets, strict=True):
-            a = start.dual_for(self.C, self.loss_in_use)
             alone = Problem(
                 cached(kernel[None]),
                 y,
@@ -176,6 +172,7 @@ class _BestKernel(_Uniform):
                 self.penalty_in_use,
                 self.fit_intercept,
             )
+            a = alone.feasible(start.dual)
             found.append(alone.bound(a, np.array([a @ kernel @ a])).value)
         return found
 

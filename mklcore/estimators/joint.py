@@ -62,9 +62,7 @@ class _JointBase(KernelSettings, KernelEstimator):
             tol=self.tol,
             max_iter=self.max_iter,
             callback=self.callback,
-            warm=None
-            if warm is None
-            else WarmStart(warm.weights_, np.transpose(warm.dual_coef_), warm.C),
+            warm=None if warm is None else WarmStart(warm.weights_, np.transpose(warm.dual_coef_)),
         )
         warn_unless_converged(fit, self.tol)
         self._publish(fit)

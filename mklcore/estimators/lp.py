@@ -236,9 +236,9 @@ def _checked_weights(sample_weight: Any, X: Any, is_stack: bool) -> Array:
 def warm_start(fitted: Any, k: int | None = None) -> WarmStart:
     """What a fitted neighbour hands on; ``k`` picks one of several one-vs-rest problems."""
     if k is None:
-        return WarmStart(fitted.weights_, fitted.dual_coef_, fitted.C, fitted._carry)
+        return WarmStart(fitted.weights_, fitted.dual_coef_, fitted._carry)
     carry = None if fitted._carry is None else fitted._carry[k]
-    return WarmStart(fitted.weights_[k], fitted.dual_coef_[k], fitted.C, carry)
+    return WarmStart(fitted.weights_[k], fitted.dual_coef_[k], carry)
 
 
 @documented

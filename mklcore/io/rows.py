@@ -698,7 +698,7 @@ class _RowsNewton(Method[_At]):
         like = cast(Any, self.stack)
         root = replace(like, table=np.ascontiguousarray(roots[:, None] * vectors.T))
         target = (c @ vectors) / roots
-        warm = WarmStart(best.weights, np.zeros(roots.size), self.C)
+        warm = WarmStart(best.weights, np.zeros(roots.size))
         fit = fit_weighted(
             root, target, self.C, make_loss("squared"), self.penalty, False, tol=tol, warm=warm
         )

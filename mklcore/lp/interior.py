@@ -294,7 +294,7 @@ class Interior(Reweighting):
             low, high = task.box
             a = task.feasible(np.where(task.y > task.y.mean(), high, low))
             return self._entered_from(self._shrinking(a) * a, theta)
-        a = task.feasible(self.warm.dual_for(task.C, task.loss))
+        a = task.feasible(self.warm.dual)
         near = self.warm.weights / max(float(self.warm.weights.sum()), 1e-300)
         if not self._is_sparse:
             theta = task.penalty.scale(np.maximum(near, SETTINGS.uneven * near.max()))

@@ -269,9 +269,7 @@ class Interleaved(WeightedMethod[Mixed]):
         if self.warm is not None:
             weights = self.warm.weights
             self.theta = self.problem.penalty.scale(np.maximum(weights, 1e-3 * weights.max()))
-            self.a = np.clip(
-                self.warm.dual_for(self.problem.C, self.problem.loss), self.low, self.high
-            )
+            self.a = self.problem.feasible(self.warm.dual)
             self._take_products()
         return self._read(solves=0)
 

@@ -145,7 +145,7 @@ class LiveKernels(WeightedMethod[None]):
         M = self._all.size
         if self.warm is not None:
             weights = self.warm.weights.copy()
-            a = self.warm.dual_for(task.C, task.loss)
+            a = self.warm.dual
         else:
             low, high = task.box
             ends = np.isfinite(low) & np.isfinite(high)
@@ -267,7 +267,7 @@ class LiveKernels(WeightedMethod[None]):
         live = self.live
         self._asked = asked
         inside = self._inside()
-        method = begun(inside, self.phases, tol=asked, warm=WarmStart(weights[live], a, task.C))
+        method = begun(inside, self.phases, tol=asked, warm=WarmStart(weights[live], a))
         listener = self.listener
         callback = None if listener is None else lambda record: listener()
         fit = run(method, tol=asked, max_iter=SETTINGS.steps, callback=callback)

@@ -87,7 +87,7 @@ class Newton(Reweighting):
     def step(
         self, best: WeightIterate, last: WeightIterate, trace: Trace
     ) -> WeightIterate | Status:
-        accuracy = min(self.accuracy(trace), last.state.accuracy)
+        accuracy = last.state.accuracy
         damping = last.state.damping
         refused: list[WeightIterate] = []
         curve = self._curve(last, damping)
@@ -417,5 +417,5 @@ def fit_joint(
     Y = np.ascontiguousarray(np.atleast_2d(Y), dtype=float)
     problem = Problem(K, Y, C, loss, LpNorm(p), fit_intercept)
     if warm is not None:
-        warm = WarmStart(warm.weights, np.reshape(warm.dual, Y.shape), warm.C)
+        warm = WarmStart(warm.weights, np.reshape(warm.dual, Y.shape))
     return run(Joint(problem, tol=tol, warm=warm), tol=tol, max_iter=max_iter, callback=callback)

@@ -8,8 +8,8 @@ Algorithm 1 of Kloft, Brefeld, Sonnenburg, Zien (2011):
              theta_m <- analytic update from ||w_m|| = theta_m sqrt(a'K_m a)             (24), (19)
     until    best primal - best dual <= tol * R
 
-A dual point certifies every theta, so the gap needs no exact machine: the accuracy of the machine
-follows the gap. ``newton.py`` replaces the update of theta and nothing else.
+A dual point certifies every theta, so the gap needs no exact machine: that of every machine is a
+share of the tolerance. ``newton.py`` replaces the update of theta and nothing else.
 
 Cutting planes for p = 1: the semi-infinite linear programme of Sonnenburg et al. (2006), for
 comparison.
@@ -48,8 +48,7 @@ class ReweightingSettings:
     # how much farther than the update a first step goes, where every step makes all kernels
     stride: float = 2.0
     longer: float = 1.25  # factor of the stride after a step that gains
-    # accuracy of a machine: share of the gap, share of the tolerance at least, and at most
-    accuracies: tuple[float, float, float] = (0.1, 0.05, 3e-4)
+    accuracy: float = 0.1  # of the tolerance: the relative gap asked of a machine
     # tolerances of the programme, as fine as HiGHS takes them: 1e-7, its own, left gaps of 1e-5
     finest: float = 1e-10
     same: float = 1e-13  # change of theta that is none
@@ -100,19 +99,15 @@ class Reweighting(WeightedMethod[WeightState]):
     def init(self) -> WeightIterate:
         penalty = self.problem.penalty
         M = self.problem.K.n_kernels
+        accuracy = max(SETTINGS.accuracy * self.tol, _FLOOR)
         if self.warm is None:
-            return self.solve(penalty.start(M), None, SETTINGS.accuracies[2])
-        weights = self._lifted(self.warm.weights)
-        return self.solve(
-            weights,
-            self.warm.dual_for(self.problem.C, self.problem.loss),
-            max(0.1 * self.tol, _FLOOR),
-        )
+            return self.solve(penalty.start(M), None, accuracy)
+        return self.solve(self._lifted(self.warm.weights), self.warm.dual, accuracy)
 
     def step(
         self, best: WeightIterate, last: WeightIterate, trace: Trace
     ) -> WeightIterate | Status:
-        accuracy = min(self.accuracy(trace), last.state.accuracy)
+        accuracy = last.state.accuracy
         Q = last.state.Q
         # a form that the tolerance does not see: its large weight would be rounding
         if self.problem.penalty.ascends:
@@ -159,16 +154,6 @@ class Reweighting(WeightedMethod[WeightState]):
             return None
         nothing = self.solve(np.zeros_like(best.weights), best.dual, max(0.05 * self.tol, _FLOOR))
         return nothing if nothing.objective <= best.objective else None
-
-    def accuracy(self, trace: Trace) -> float:
-        """Relative gap asked of the next machine: a share of the present gap, never far below the
-        tolerance.
-        """
-        (share, least, most), left = (
-            SETTINGS.accuracies,
-            trace.gap / trace.scale if trace.scale > 0 else 1.0,
-        )
-        return float(np.clip(share * left, max(least * self.tol, _FLOOR), most))
 
     def solve(
         self, weights: Array, warm: Array | None, accuracy: float, damping: float = 0.0
@@ -329,5 +314,4 @@ class SILP(Reweighting):
             # the same plane forever: the programme has no digits left to tell another theta
             return Status.STALLED
         least = _FLOOR if still else max(_FLOOR, min(0.01 * self.tol, last.state.accuracy))
-        accuracy = max(0.3 * min(self.accuracy(trace), last.state.accuracy), least)
-        return self.solve(theta / theta.sum(), last.dual, accuracy)
+        return self.solve(theta / theta.sum(), last.dual, least)

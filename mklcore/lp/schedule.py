@@ -56,12 +56,8 @@ class ScheduleSettings:
     finest: float = 1e-5
     # of the sum of all kernels at p = infinity; above, its rows are computed when asked for
     largest_mb: float = 2000.0
-    crowd: int = 100  # kernels that are not stored: from here on their sum is made, not their rows
-    crowd_rows: int = 4000  # the same: up to so many rows
     # beyond, a chunk of pairs reads so many rows that a sum of the stack is faster
     most_rows: int = 800
-    # p from which the analytic update needs two or three steps and no Hessian
-    analytic_from: float = 4.0
     # of pairs: they close most of the gap while Newton solves its first machines, and creep later
     chunks: int = 30
     # Newton steps on all kernels at p = 1: an easy problem ends before a few are worth setting
@@ -211,15 +207,12 @@ def on_features(task: Problem, tol: float) -> tuple[Phase, ...]:
 
 
 def on_rows(task: Problem, tol: float) -> tuple[Phase, ...]:
-    """Pairs on rows; sums of the kernels where these are very many, or where pairs cannot work."""
-    K = task.K
-    crowd = K.n_kernels >= SETTINGS.crowd and K.n_samples <= SETTINGS.crowd_rows
+    """Pairs on rows; sums of the kernels where pairs cannot work."""
     pairs = not lacking(task.loss, task.penalty)
     if task.order == 1:
-        return (
-            (SOME_PAIRS, LIVE_KERNELS) if pairs and K.n_kernels <= LIVE.fewest else (LIVE_KERNELS,)
-        )
-    return (PAIRS,) if pairs and not crowd else (MACHINE,)
+        few = task.K.n_kernels <= LIVE.fewest
+        return (SOME_PAIRS, LIVE_KERNELS) if pairs and few else (LIVE_KERNELS,)
+    return (PAIRS,) if pairs else (MACHINE,)
 
 
 def at_one(task: Problem, tol: float) -> tuple[Phase, ...]:
@@ -262,8 +255,8 @@ TABLE = (
         "p = 1", lambda task: task.order == 1, at_one, "at p = 1 the analytic update would crawl"
     ),
     ScheduleRow(
-        "1 < p < 4",
-        lambda task: task.order < SETTINGS.analytic_from,
+        "p > 1",
+        lambda task: task.order < np.inf,
         by_size,
         "at p = {p:.4g} the analytic update would crawl",
     ),
@@ -443,7 +436,7 @@ def fit_sum(
     alone = replace(
         task, K=cached(one, None if warm is None else warm.carried.few), penalty=LpNorm(1.0)
     )
-    start = None if warm is None else WarmStart(np.ones(1), warm.dual, warm.C)
+    start = None if warm is None else WarmStart(np.ones(1), warm.dual)
     why = f", on the plain sum of {K.n_kernels} kernels"
     fit = run(
         begun(alone, phases, tol=tol, warm=start),
@@ -491,10 +484,10 @@ def from_sums(task: Problem, *, tol: float, warm: WarmStart | None = None) -> Wa
     cost = float(C.mean())
     root, target = on_root(stack, scatter_of(stack, task.y, C / cost, task.fit_intercept))
     alone = replace(task, K=CachedOperator(root), y=target, C=cost, fit_intercept=False)
-    start = None if warm is None else WarmStart(warm.weights, np.zeros(target.size), cost)
+    start = None if warm is None else WarmStart(warm.weights, np.zeros(target.size))
     method = Newton if task.order < np.inf else Reweighting
     fit = run(method(alone, tol=0.1 * tol, warm=start), tol=0.1 * tol, max_iter=500)
-    return WarmStart(fit.weights, np.zeros(task.y.size), task.C)
+    return WarmStart(fit.weights, np.zeros(task.y.size))
 
 
 FEW = 32  # kernels of the first working set
@@ -512,7 +505,7 @@ def from_few(task: Problem, *, tol: float, warm: WarmStart | None = None) -> War
     live = np.union1d(np.flatnonzero(weights), np.argsort(-forms, kind="stable")[:FEW])
     while True:
         few = replace(task, K=CachedOperator(stack.select(live)))
-        start = WarmStart(weights[live], np.zeros(y.size), task.C) if weights[live].any() else None
+        start = WarmStart(weights[live], np.zeros(y.size)) if weights[live].any() else None
         if few.K.n_features < y.size:
             found = from_sums(few, tol=tol, warm=start).weights
         else:
@@ -524,6 +517,6 @@ def from_few(task: Problem, *, tol: float, warm: WarmStart | None = None) -> War
         forms = K.quad(dual)
         outside = np.setdiff1d(np.flatnonzero(forms > (1.0 + 0.1 * tol) * forms[live].max()), live)
         if outside.size == 0:
-            return WarmStart(weights, dual, task.C)
+            return WarmStart(weights, dual)
         entering = outside[np.argsort(-forms[outside], kind="stable")][: 2 * live.size]
         live = np.union1d(live[found > 0.0], entering)

@@ -50,8 +50,6 @@ class Loss(ABC):
     rows suffice |
     | ``smooth`` | V'' does not jump either, and the optimal dual is strictly inside its box |
     | ``signed`` | labels are -1 and +1, and y_i a_i >= 0 |
-    | ``box_is_scaled_by_C`` | the box is C times that of C = 1, so that a dual can be carried to
-    another C |
     | ``takes_intercept`` | False for a loss that is stated without one |
     | ``epsilon`` | Lin has the kink -epsilon |a_i|; 0 where there is none |
     | ``of_residuals`` | V depends on y - t alone: moving the target moves the free intercept alone
@@ -79,7 +77,6 @@ class Loss(ABC):
     sloped: ClassVar[bool] = False
     smooth: ClassVar[bool] = False
     signed: ClassVar[bool] = False
-    box_is_scaled_by_C: ClassVar[bool] = True
     takes_intercept: ClassVar[bool] = True
     of_residuals: ClassVar[bool] = False
     total: ClassVar[float] = 0.0
@@ -235,7 +232,6 @@ class SquaredHinge(Loss):
     machine: ClassVar[str] = "svm"
     sloped: ClassVar[bool] = True
     signed: ClassVar[bool] = True
-    box_is_scaled_by_C: ClassVar[bool] = False
     least_curvature: ClassVar[float] = 1.0
     slopes = (-np.inf, 0.0)
 
@@ -372,7 +368,6 @@ class Squared(Loss):
     tasks: ClassVar[tuple[str, ...]] = CLASSIFICATION + REGRESSION
     machine: ClassVar[str] = "ridge"
     quadratic: ClassVar[bool] = True
-    box_is_scaled_by_C: ClassVar[bool] = False
     of_residuals: ClassVar[bool] = True
     least_curvature: ClassVar[float] = 1.0
     slopes = (-np.inf, np.inf)
@@ -558,7 +553,6 @@ class NuOneClass(Loss):
     tasks: ClassVar[tuple[str, ...]] = ("novelty",)
     machine: ClassVar[str] = "svm"
     piecewise_linear: ClassVar[bool] = True
-    box_is_scaled_by_C: ClassVar[bool] = False
     total: ClassVar[float] = 1.0
 
     def __post_init__(self) -> None:

@@ -136,29 +136,16 @@ class Carried(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class WarmStart:
-    """Weights (M,) and signed dual (n,) of a neighbouring problem, the C it was solved for, and the
-    ``carry`` of its fit.
-    """
+    """Weights (M,) and signed dual (n,) of a neighbouring problem, and the ``carry`` of its fit."""
 
     weights: Array
     dual: Array
-    C: Cost
     carry: Any = None
 
     @property
     def carried(self) -> Carried:
         """What the neighbour's fit handed on."""
         return self.carry if isinstance(self.carry, Carried) else Carried()
-
-    def dual_for(self, C: Cost, loss: Loss) -> Array:
-        """The dual moved to another C: scaled with it once a point sits at its bound, else kept."""
-        if not loss.box_is_scaled_by_C:
-            return self.dual
-        largest = float(np.max(np.abs(self.dual), initial=0.0))
-        most = max(np.abs(loss.slopes))
-        at_bound = np.any(np.abs(self.dual) >= most * self.C * (1.0 - 1e-9))
-        scaled = at_bound or np.any(largest > most * C) or loss.smooth
-        return self.dual * (C / self.C) if scaled else self.dual
 
 
 class Phase(NamedTuple):
@@ -196,7 +183,7 @@ class WeightedMethod(Method[State]):
         best = self.restate(trace.best, trace.dual_point)
         if best is not trace.best:
             trace.restate(best)
-        warm = WarmStart(best.weights, best.dual, self.problem.C, self.carry)
+        warm = WarmStart(best.weights, best.dual, self.carry)
         return begun(self.problem, self.left, tol=self.tol, warm=warm)
 
     def certify(

@@ -90,7 +90,7 @@ def lq_mkl(
     K, y, lam = _checked(K, y, lam)
     penalty = LpNorm(q)
     C = 1.0 / (lam * y.size)
-    start = None if warm is None else WarmStart(warm.weights, warm.dual_coef, C)
+    start = None if warm is None else WarmStart(warm.weights, warm.dual_coef)
     fit = fit_weighted(K, y, C, Squared(), penalty, False, tol=tol, max_iter=max_iter, warm=start)
     warn_unless_converged(fit, tol)
     return _scaled(fit, 2.0 * lam, f"l{q:g}-norm ridge MKL")

@@ -1,6 +1,6 @@
 """Explore, its pictures: columns as bars, one of them closely, the path, and the model taken apart."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -428,7 +428,13 @@ def inside(found: Exploration, point: Path, index: int, params: Params) -> None:
     """
     model = point.estimators[index]
     where = players.where(point, index)
-    errors(found, model, where)
+    point_key = answers.key(params), point.param, float(point.values[index])
+
+    def keep(name: object, make: Callable[[], Any]) -> Any:
+        """What is made once for a point, whatever else on the page changes."""
+        return work.now(("inside", name, *point_key), make)
+
+    errors(found, model, where, keep)
     table = weights_by_class(model)
     if table is not None:
         called = captions.labels(found.path.kernel_names, found.path.kernel_families)
@@ -457,26 +463,42 @@ def inside(found: Exploration, point: Path, index: int, params: Params) -> None:
         return
     left, right = st.columns(2, gap="large")
     with left:
-        gram(found, point, index)
+        gram(found, point, index, keep)
     with right:
         if found.learnt_from.n_features > 1:
-            over_two(found, model, params)
+            over_two(found, model, params, keep)
 
 
-def gram(found: Exploration, point: Path, index: int) -> None:
+Keep = Callable[[object, Callable[[], Any]], Any]
+
+
+def figure(keep: Keep, make: Callable[..., Any], name: str, key: str, of: object = None) -> None:
+    """Draw a figure that is made once for a point, a theme and what it is ``of``."""
+
+    def draw(*, dark: bool = False) -> Any:
+        return keep((key, of, dark), lambda: make(dark=dark))
+
+    drawing.figure(draw, name, key, small=True)
+
+
+def gram(found: Exploration, point: Path, index: int, keep: Keep) -> None:
     """Draw the kernel of the model: the sum of its kernels with their weights."""
     rows = found.learnt_from.drawn(GRAM_ROWS, found.seed)
-    stack = found.dictionary.grams(rows)
     weights = np.asarray(point.weights[index], dtype=float)
-    if len(stack.values) != len(weights):
+
+    def total() -> Any:
+        grams = found.dictionary.grams(rows).values
+        return np.tensordot(weights, grams, axes=1) if len(grams) == len(weights) else None
+
+    K = keep("kernel", total)
+    if K is None:
         return
-    K = np.tensordot(weights, stack.values, axes=1)
     draw = partial(gram_heatmap, K, None if rows.task in ("regression", NOVELTY) else rows.y)
-    drawing.figure(draw, "The kernel of the model", "model_gram", small=True)
+    figure(keep, draw, "The kernel of the model", "model_gram")
     st.caption(f"All kernels with their weights, on {style.counted(rows.n_samples, 'row')}.")
 
 
-def over_two(found: Exploration, model: Any, params: Params) -> None:
+def over_two(found: Exploration, model: Any, params: Params, keep: Keep) -> None:
     """Draw the model over two columns, all others at their means."""
     learnt = found.learnt_from
     names = found.learnt_from.feature_names
@@ -501,32 +523,32 @@ def over_two(found: Exploration, model: Any, params: Params) -> None:
                 format_func=names.__getitem__,
             )
     rows = learnt.drawn(500, found.seed)
-    labels = (
-        np.where(model.predict(rows.X) > 0, "inside", "outside")
-        if learnt.task == NOVELTY
-        else rows.y
-    )
-    draw = partial(
-        surface_plot, decision_surface(model, (chosen[0], chosen[1])), names, rows.X, labels
-    )
-    drawing.figure(draw, "The model over two columns", "surface", small=True)
+
+    def make(*, dark: bool) -> Any:
+        labels = rows.y
+        if learnt.task == NOVELTY:
+            labels = np.where(model.predict(rows.X) > 0, "inside", "outside")
+        surface = decision_surface(model, (chosen[0], chosen[1]))
+        return surface_plot(surface, names, rows.X, labels, dark=dark)
+
+    figure(keep, make, "The model over two columns", "surface", chosen)
     st.caption(
         "Marks: rows. All other columns are held at their means, so rows that differ "
         "there can be elsewhere."
     )
 
 
-def errors(found: Exploration, model: Any, where: str) -> None:
+def errors(found: Exploration, model: Any, where: str, keep: Keep) -> None:
     """Draw the errors on held-out rows: confusion matrix, ROC and calibration, or residuals."""
     rows = found.test
     if rows is None or rows.task == NOVELTY:
         return
     read = found.read(rows)
-    said = np.asarray(model.predict(read))
+    said = keep("said", lambda: np.asarray(model.predict(read)))
     st.markdown(f"**Errors** at {where}, on {style.counted(rows.n_samples, 'held-out row')}")
     if rows.task == "regression":
         draw = partial(residual_figure, said, rows.y, rows.target_name)
-        drawing.figure(draw, "Residuals against prediction", "residuals", small=True)
+        figure(keep, draw, "Residuals against prediction", "residuals")
         st.caption(
             "A bend says that something is not learnt yet; a funnel, that errors grow "
             "with the prediction."
@@ -539,25 +561,22 @@ def errors(found: Exploration, model: Any, where: str) -> None:
     left, middle, right = st.columns(3, gap="medium")
     with left:
         counts = confusion_matrix(rows.y, said, labels=classes)
-        drawing.figure(
-            partial(confusion_figure, counts, names), "Confusion matrix", "confusion", small=True
-        )
+        figure(keep, partial(confusion_figure, counts, names), "Confusion matrix", "confusion")
         st.caption("Each row of the picture is a true class; shades are shares of that class.")
     with middle:
-        decisions = np.asarray(model.decision_function(read)).reshape(len(rows.y), -1)
-        if drawn := curves(decisions, rows, classes):
-            drawing.figure(partial(roc_figure, drawn), "ROC", "roc", small=True)
+        drawn = keep("curves", lambda: curves(model.decision_function(read), rows, classes))
+        if drawn:
+            figure(keep, partial(roc_figure, drawn), "ROC", "roc")
             st.caption("AUC: how often a row of the class is ranked above another. 0.5 is chance.")
     with right:
         try:
-            sure = found.model.predict_proba(read)
+            sure = keep("sure", lambda: found.model.predict_proba(read))
         except (MKLError, AttributeError) as error:
             st.caption(plain(error))
             return
         bins = reliability(sure[:, -1], np.asarray(rows.y == classes[-1]))
-        drawing.figure(
-            partial(reliability_figure, *bins, names[-1]), "Calibration", "calibration", small=True
-        )
+        draw = partial(reliability_figure, *bins, names[-1])
+        figure(keep, draw, "Calibration", "calibration")
         st.caption(
             "Of the chosen model. On the diagonal, what it calls 70 % sure comes true for "
             "70 % of the rows."
@@ -570,6 +589,7 @@ def curves(
     """One ROC curve for two classes, one class against the rest for more; the smallest areas first."""
     from sklearn.metrics import auc, roc_curve  # as above
 
+    decisions = np.asarray(decisions).reshape(len(rows.y), -1)
     if decisions.shape[1] not in (1, len(classes)):
         return []
     found = []

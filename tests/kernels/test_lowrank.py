@@ -160,7 +160,7 @@ def test_the_path_inside_ends_at_the_exact_optimum_for_every_C_cold_or_warm(
         again = found if warm is None else inside(stack, y, C, loss, p, fit_intercept, warm)
         for fit in (found, again):
             brackets(fit, exact, grams, y, loss, C, mkl.LpNorm(p), fit_intercept)
-        warm = None if C is of_rows else WarmStart(found.weights, found.dual_coef, C)
+        warm = None if C is of_rows else WarmStart(found.weights, found.dual_coef)
 
 
 def test_where_the_path_inside_breaks_off_the_analytic_update_goes_on(stack, monkeypatch):

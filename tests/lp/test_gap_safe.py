@@ -40,7 +40,7 @@ def along(K, y, loss, values, screen, intercept=True, tol=1e-5):
     for C in values:
         fit = fit_weighted(K, y, C, loss, LpNorm(1.0), intercept, tol=tol, warm=warm, screen=screen)
         fits.append(fit)
-        warm = WarmStart(fit.weights, fit.dual_coef, C, fit.carry)
+        warm = WarmStart(fit.weights, fit.dual_coef, fit.carry)
     return fits
 
 

@@ -157,7 +157,7 @@ def test_a_path_hands_live_kernels_on_and_every_point_is_certified_as_by_itself(
         alone = fit_weighted(task.K, task.y, C, task.loss, task.penalty, True, tol=1e-5)
         assert alone.dual_objective <= fit.objective * (1 + 1e-9)
         assert fit.dual_objective <= alone.objective * (1 + 1e-9)
-        warm = WarmStart(fit.weights, fit.dual_coef, C, fit.carry)
+        warm = WarmStart(fit.weights, fit.dual_coef, fit.carry)
         live.append(24 if fit.carry.live is None else fit.carry.live.size)
     assert min(live) < 24
 

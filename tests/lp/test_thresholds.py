@@ -33,15 +33,12 @@ MEGABYTES = 8e-6 * N * N
 STORED = {
     "kernels all of which are live": {"lp.live.from_kernels": M + 1},
     "rows above which no pairs open": {"lp.schedule.most_rows": N - 1},
-    "an order from which the update is analytic": {"lp.schedule.analytic_from": 1.3},
     "points that stay fixed inside": {"lp.interior.points": 1},
     "points from which pairs come in blocks": {"problem.svm.blocks_from": N},
     "machines in small chunks": {"problem.svm.chunk": 1},
 }
 NOT_STORED = {
     "no size at all": {},
-    "very many kernels": {"lp.schedule.crowd": M},
-    "very many kernels on many rows": {"lp.schedule.crowd": M, "lp.schedule.crowd_rows": N - 1},
     "room for hardly any": {"lp.live.room_mb": 4.5 * MEGABYTES, "lp.live.fewest": 2},
     "fewer kernels to begin with": {"lp.live.fewest": 4, "lp.live.first": 4},
     "rows that the cache does not hold": {

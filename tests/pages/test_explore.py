@@ -116,6 +116,20 @@ def test_every_look_is_drawn_for_every_task(task, look):
     assert ("**Errors** at" in words(app)) is (look == "inside" and task != "novelty")
 
 
+def test_the_pictures_inside_a_model_are_made_once_for_a_point(monkeypatch):
+    made = []
+    draw = pictures.surface_plot
+    monkeypatch.setattr(
+        pictures, "surface_plot", lambda *parts, **how: made.append(parts[0]) or draw(*parts, **how)
+    )
+    app = explore(data=SAMPLES["regression"], look="inside")
+    assert len(made) == 1
+    app.run()
+    assert len(made) == 1
+    put(app, "field_over_0", 3)
+    assert [surface.columns[0] for surface in made[1:]] == [3]
+
+
 def test_where_there_is_no_sign_of_a_relation_nothing_is_ranked_and_what_could_help_is_said():
     rng = np.random.default_rng(0)
     content = csv(
