@@ -291,7 +291,7 @@ class FactoredSum:
         """
         live = np.flatnonzero(self.weights)
         roots, h = np.sqrt(self.weights[live]), np.broadcast_to(shift, (self.kernels.n_samples,))
-        if np.ndim(shift) == 0:  # the rows need not be read again
+        if np.ndim(shift) == 0 and self.kernels.keeps_gram(live):
             inner = self.kernels.gram_of_features[np.ix_(live, live)] / float(shift)
         else:
             inner = self.kernels.weighed_gram(1.0 / h, live)
@@ -495,7 +495,10 @@ class Features:
 
     def by_kernel(self, values: Array) -> Array:
         """The sums of ``values`` (D,) or (D, k) over the features of each kernel, (M,) or (M, k)."""
-        filled = np.flatnonzero(np.diff(self.ends))
+        sizes = np.diff(self.ends)
+        filled = np.flatnonzero(sizes)
+        if np.all(sizes == 1):
+            return values
         out = np.zeros((self.n_kernels, *values.shape[1:]))
         if filled.size:
             out[filled] = np.add.reduceat(values, self.ends[filled], axis=0)
@@ -513,6 +516,12 @@ class Features:
     def gram_of_features(self) -> Array:
         """Phi'Phi (D, D): what squared loss needs of the rows, beside Phi'1 and Phi'y."""
         return self.weighed_gram(np.ones(self.n_samples))
+
+    def keeps_gram(self, features: Indices) -> bool:
+        """Whether ``gram_of_features`` is there or not much more work than that of some of the
+        ``features``.
+        """
+        return "gram_of_features" in vars(self) or 2 * features.size > self.table.shape[1]
 
     def weighed_gram(self, w: Array, features: Indices | None = None) -> Array:
         """Phi' diag(w) Phi (D, D) for weights of rows w (n,), or among some of the features."""
