@@ -508,7 +508,7 @@ def over_two(found: Exploration, model: Any, params: Params, keep: Keep) -> None
         first = [j for one in found.columns for j in members.get(one.name, ())]
         chosen = tuple(dict.fromkeys([*first, *range(len(names))]))[:2]
 
-    def keep(k: int, j: int) -> None:
+    def choose(k: int, j: int) -> None:
         state.change(over=",".join(str((j if i == k else chosen[i]) + 1) for i in (0, 1)))
 
     for k, (box, label) in enumerate(zip(st.columns(2), ("Across", "Up"), strict=True)):
@@ -518,7 +518,7 @@ def over_two(found: Exploration, model: Any, params: Params, keep: Keep) -> None
                 label,
                 f"field_over_{k}",
                 chosen[k],
-                partial(keep, k),
+                partial(choose, k),
                 options=[j for j in range(len(names)) if j != chosen[1 - k]],
                 format_func=names.__getitem__,
             )
