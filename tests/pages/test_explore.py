@@ -122,12 +122,11 @@ def test_the_pictures_inside_a_model_are_made_once_for_a_point(monkeypatch):
     monkeypatch.setattr(
         pictures, "surface_plot", lambda *parts, **how: made.append(parts[0]) or draw(*parts, **how)
     )
-    app = explore(data=SAMPLES["regression"], look="inside")
-    assert len(made) == 1
+    app = explore(data=SAMPLES["regression"], look="inside", over="6,7")
     app.run()
-    assert len(made) == 1
+    assert [surface.columns for surface in made] == [(5, 6)]
     put(app, "field_over_0", 3)
-    assert [surface.columns[0] for surface in made[1:]] == [3]
+    assert [surface.columns for surface in made[1:]] == [(3, 6)]
 
 
 def test_where_there_is_no_sign_of_a_relation_nothing_is_ranked_and_what_could_help_is_said():
