@@ -130,10 +130,11 @@ class Partial:
     @property
     def sampled(self) -> str:
         """On which rows a path is fitted whose model on all rows is on its way; "" where on all."""
-        if self.refit is None:
+        folds = self.found.get("table")
+        if self.refit is None or folds is None:
             return ""
         used = len(self.refit[0].estimators[0].training_target_)
-        of = self.found["table"].learn.n_samples
+        of = folds.learn.n_samples
         if used == of:
             return ""
         rows = f"{used:,} of {of:,} rows"
