@@ -95,7 +95,8 @@ def path_page(path: Any, about: About | None = None, **options: Any) -> str:
     for name in ("play", "say", "columns", "bars", "chart", "scores", "facts"):
         if name in players:
             views += place(name, name)
-    summary = f"All {len(path.kernel_names)} kernels at the cursor"
+    count = len(path.kernel_names)
+    summary = f"All {count} kernels at the cursor" if count > 1 else "The kernel at the cursor"
     about = _titled(about, f"Kernel weights along {captions.symbol(path.param)}")
     body = (
         f'<div class="views {kind}">{views}</div>'

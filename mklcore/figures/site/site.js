@@ -125,7 +125,7 @@ function waterfall({ base, parts, of }) {
     cells[2].textContent = text;
     by("waterfall").append(...cells);
   };
-  const short = (value) => String(+value.toPrecision(3));
+  const short = (value) => String(+value.toPrecision(3)).replace("-", "\u2212");
   line(`${of}, every column drawn by itself`, 0, base, base, short(base));
   for (const { column, value, from, to } of bars) line(column, value, from, to, (value < 0 ? "" : "+") + short(value));
   line(`${of}, this row`, 0, at, at, short(at));
