@@ -181,9 +181,11 @@ def test_a_stand_in_is_judged_where_the_paper_has_no_number_and_counted_apart():
     assert "1 of 1 rows" in experiment.coverage(RUN)
     assert experiment.covered(replace(RUN, quick=True)) == (0, 1)
     assert "no row is about data" in replace(experiment, stand_ins=("*",)).coverage(RUN)
+    assert "1 of them with fewer repetitions" in replace(experiment, repetitions=10).coverage(RUN)
     best = replace(experiment, method="low", rivals=("high", "higher"))
     assert best.coverage(RUN).endswith("paper's data; low is best or level on 1.")
     assert replace(best, method="high", rivals=("low",)).best_or_level(RUN) == 0
+    assert best.best_or_level(replace(RUN, samples=SAMPLES[:, :1])) == 0  # one cannot be level
 
 
 def test_rows_that_were_repeated_less_often_are_judged_by_what_they_have():

@@ -45,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             data=asked.data,
             n_jobs=asked.jobs,
             start=start,
-            keep=partial(_write, out) if out else _forget,
+            keep=partial(_write, out) if out else None,
         )
     except MKLError as error:
         print(error, file=sys.stderr)
@@ -59,10 +59,6 @@ def _write(out: Path, found: Outcome) -> None:
     part = out.with_name(f"{out.name}.part")
     part.write_text(found.to_json(), encoding="utf-8")
     part.replace(out)
-
-
-def _forget(_: Outcome) -> None:
-    """Keep nothing."""
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -125,14 +121,6 @@ def _reported(experiment: Experiment, found: Outcome) -> Iterable[str]:
             f"- {one.claim.sentence}\n  {one.answer.capitalize()}. {one.figures}"
             for one in verdicts
         )
-    far = [
-        f"{compared.rows[i]}, {compared.columns[j]} ({compared.difference[i, j]:+.3g})"
-        for i, j in np.argwhere(compared.beyond())
-    ]
-    if compared.compared:
-        yield f"{compared.compared} cells compared, {len(far)} beyond three standard errors" + (
-            f": {'; '.join(far)}" if far else "."
-        )
     yield from experiment.reasons(compared)
     yield f"What differs: {experiment.open_points}"
 
@@ -147,37 +135,23 @@ def cell(compared: PaperComparison, i: int, j: int) -> str:
 
 
 def overview() -> list[tuple[str, ...]]:
-    """A heading, then one line per run that comes with the project: verdicts, cells compared, those
-    beyond three standard errors (a dash where no number stands beside ours), and seconds.
+    """A heading, then one line per run that comes with the project: what it covers, the verdicts on
+    the paper's data and on stand-ins, and seconds.
     """
+    own = "claims on the paper's data"
     lines: list[tuple[str, ...]] = [
-        (
-            "key",
-            "published in",
-            "rows on the paper's data",
-            "repetitions",
-            "claims on the paper's data",
-            "claims on stand-ins",
-            "compared",
-            "beyond 3 s.e.",
-            "took",
-        )
+        ("key", "published in", "rows on its data", "repetitions", own, "on stand-ins", "took")
     ]
     for key, experiment in EXPERIMENTS.items():
         found = records(key)
         if not found:
-            lines.append((key, experiment.paper, "no record", "", "", "", "", "", ""))
+            lines.append((key, experiment.paper, "no record"))
         for run in found:
-            compared = experiment.compare(run)
-            size = f"{run.size.partition(' repetition')[0]}{', small' if run.quick else ''}"
-            far = str(int(compared.beyond().sum())) if compared.compared else "–"
             measured, every = experiment.covered(run)
-            counts = (
-                f"{measured} of {every}",
-                size,
-                *(counted(verdicts) for _, verdicts in by_data(experiment.judge(run))),
-            )
-            lines.append((key, experiment.paper, *counts, str(compared.compared), far, run.took))
+            size = f"{run.size.partition(' repetition')[0]}{', small' * run.quick}"
+            counts = [counted(verdicts) for _, verdicts in by_data(experiment.judge(run))]
+            of = (key, experiment.paper, f"{measured} of {every}")
+            lines.append((*of, size, *counts, run.took))
     return lines
 
 

@@ -296,18 +296,23 @@ class Experiment:
         said = f"{measured} of {every} rows measured at full size on the paper's data"
         if not every:
             said = "no row is about data that can be had; stand-ins run"
-        level = self.best_or_level(outcome) if self.method and measured else None
-        more = f"; {self.method} is best or level on {level}" if level is not None else ""
-        return f"{self.place[:1].upper()}{self.place[1:]}: {said}{more}."
+        if measured:
+            own = self._kind(outcome, False)
+            fewer = int(np.sum(own.counts.max(axis=1) < self.repetitions))
+            said += f", {fewer} of them with fewer repetitions than the paper" * (fewer > 0)
+        if measured and self.method:
+            said += f"; {self.method} is best or level on {self.best_or_level(outcome)}"
+        return f"{self.place[:1].upper()}{self.place[1:]}: {said}."
 
     def best_or_level(self, outcome: Outcome) -> int:
-        """On how many rows of the paper's data no rival errs less than the method: none is below it
-        at the 95 % level.
+        """On how many rows of the paper's data, of those that were repeated, no rival errs less than
+        the method: none is below it at the 95 % level.
         """
-        found = self.compare(self._kind(outcome, False))
-        check = Check("below", (self.method,), self.rivals)
-        below = (Claim("", "", (replace(check, rows=(row,)),)).judge(found) for row in found.rows)
-        return sum(one.answer != DISAGREES for one in below)
+        own = self._kind(outcome, False)
+        rows = [row for row, counts in zip(own.rows, own.counts, strict=True) if counts.max() > 1]
+        found = self.compare(own.part(rows))
+        checks = (Check("below", (self.method,), self.rivals, (row,)) for row in rows)
+        return sum(Claim("", "", (one,)).judge(found).answer != DISAGREES for one in checks)
 
     def _kind(self, outcome: Outcome, stand_in: bool) -> Outcome:
         return outcome.part([row for row in outcome.rows if self.is_stand_in(row) == stand_in])
@@ -336,7 +341,7 @@ class Experiment:
         data: str | Path | None = None,
         n_jobs: int | None = None,
         start: Outcome | None = None,
-        keep: Callable[[Outcome], Any] = lambda _: None,
+        keep: Callable[[Outcome], Any] | None = None,
     ) -> Outcome:
         """Do it again.
 
@@ -376,7 +381,8 @@ class Experiment:
         for done, (line, (values, took)) in enumerate(zip(lines, measured, strict=True), 1):
             found.samples[found.rows.index(line.row), line.repetition] = values
             found = replace(found, seconds=found.seconds + took)
-            keep(found)
+            if keep is not None:
+                keep(found)
             if callback is not None:
                 callback(done, len(lines))
         return found
