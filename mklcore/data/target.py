@@ -563,8 +563,9 @@ def find_leaks(data: Dataset) -> tuple[Leak, ...]:
     before the target is, only a person can say.
 
     >>> rows = np.random.default_rng(0).uniform(1.0, 9.0, (100, 2))
-    >>> [leak.column for leak in find_leaks(Dataset(rows, np.exp(rows[:, 1]), ("a", "b"), "y",
-    "regression"))] ['b']
+    >>> data = Dataset(rows, np.exp(rows[:, 1]), ("a", "b"), "y", "regression")
+    >>> [leak.column for leak in find_leaks(data)]
+    ['b']
     """
     if data.n_samples < FEWEST or not data.columns:
         return ()

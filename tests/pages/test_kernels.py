@@ -68,13 +68,13 @@ def test_what_the_text_says():
 @every(
     "text, said",
     [
-        ("", "describes no dictionary"),
+        ("", "is not a dictionary"),
         ("rbf@*", "rbf takes 1 number"),
         ("mat1+2+3@*", "mat takes 1 to 2 numbers"),
         ("linm@*", "no kernel called 'linm'"),
         ("pol2m@*", "pol has no width"),
         ("xyz1@*", "no kernel called 'xyz'"),
-        ("lin", "describes no dictionary"),
+        ("lin", "is not a dictionary"),
         ("lin@0", "columns that are not there"),
         ("lin@6", "numbered from 1 to 5"),
         ("lin@3..99999", "numbered from 1 to 5"),
