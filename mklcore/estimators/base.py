@@ -1,4 +1,4 @@
-"""What all kernel estimators share: kernels in, one fit out, scikit-learn's conventions around it."""
+"""What every kernel estimator shares: fitting, predicting, paths, and the published attributes."""
 
 from __future__ import annotations
 
@@ -25,24 +25,12 @@ from mklcore.problem.driver import Fit
 from mklcore.problem.losses import Loss, loss_for
 
 
-def weighted_blocks(blocks: Any, weights: Array, duals: Array) -> Array:
-    """Scores (n_new, T) of T machines, sum_m weights[t, m] blocks[m] @ duals[t], from blocks (M,
-    n_new, n).
-
-    ``weights`` (T, M), ``duals`` (T, n). Every block is read once for all machines, and only by
-    those that give it weight.
-    """
-    if is_scored(blocks):
-        scored: Array = blocks.scores(weights, duals)
-        return scored
-    out = np.zeros((blocks.shape[1], len(duals)))
-    for m in np.flatnonzero(weights.any(axis=0)):
-        used = np.flatnonzero(weights[:, m])
-        out[:, used] += (blocks[m] @ duals[used].T) * weights[used, m]
-    return out
-
-
-_BLOCK_MB = 256.0
+BLOCK_MB = 256.0  # memory of one block of kernel values between new rows and training rows
+USED = 1e-6  # a kernel counts as used when its weight is above this share of the largest
+# Blocks of fewer new rows are not worth storing: their kernels are summed as they are computed.
+_FEWEST_ROWS = 256
+_FEWEST_SUMMED = 64
+# What `copy_with` keeps of a fit: it depends on the rows alone, and on no parameter of the method.
 ROW_ATTRIBUTES = (
     "classes_",
     "n_features_in_",
@@ -50,28 +38,24 @@ ROW_ATTRIBUTES = (
     "feature_names_in_",
     *TABLE_ATTRIBUTES,
 )
-# where blocks would hold fewer new rows, kernels are summed as they are computed
-_FEWEST_ROWS = 256
-_FEWEST_SUMMED = 64
-USED = 1e-6  # a kernel counts as used when its weight is above this share of the largest
 
 
 class KernelEstimator(TrainingTable, ABC):
-    """Base of every estimator: fits on the kernels of the training table and publishes the fit.
+    """Base of every estimator: it fits on the kernels of a table and publishes the solution.
 
-    What its parameters mean is said in the docstring of every estimator. Two things concern all of
-    them. ``X`` may be a ``Dataset``, whose sequences come along and whose target is taken where
-    ``y`` is left out; or strings, one per row, for a ``SequenceDictionary``. And scikit-learn
-    counts the M kernels of an array as its rows: with ``kernels="precomputed"``,
-    ``cross_val_score`` and ``GridSearchCV`` stop before this library is asked ("inconsistent
-    numbers of samples"). Use ``cross_validate_path``, pass a ``GramStack`` to see the reason, or
-    pass a table with a ``KernelDictionary``, which they can cut.
+    ``X`` may be a ``Dataset``, which brings its sequences along, and its target where ``y`` is left
+    out. It may also be one string per row, for a ``SequenceDictionary``.
+
+    scikit-learn takes the M kernels of an array for rows. With ``kernels="precomputed"``,
+    ``cross_val_score`` and ``GridSearchCV`` therefore stop with "inconsistent numbers of samples"
+    before this library is called. Use ``cross_validate_path`` instead, or pass a table with a
+    ``KernelDictionary``, whose rows scikit-learn can split.
     """
 
-    tasks: ClassVar[tuple[str, ...]] = ()  # whose losses it takes
+    tasks: ClassVar[tuple[str, ...]] = ()  # the method accepts the losses of these tasks
     score_name: ClassVar[str] = ""  # what ``path_score`` measures
-    _dual_per_kernel: ClassVar[bool] = False  # True where every kernel has coefficients of its own
-    # False where the points of a path do not share weighted sums of blocks
+    _dual_per_kernel: ClassVar[bool] = False  # whether every kernel has its own dual coefficients
+    # whether the points of a path can be scored in one pass over the blocks
     _scored_together: ClassVar[bool] = True
 
     probability: bool = False
@@ -89,13 +73,12 @@ class KernelEstimator(TrainingTable, ABC):
 
     @set_together
     def fit(self, /, X: Any, y: Any = None, **refused: Any) -> Self:
-        """Fit on a table X (n, d) or, with ``kernels="precomputed"``, on a stack (M, n, n), and a
-        target y (n,).
+        """Fit on a table X (n, d), or on ready kernels (M, n, n), and a target y (n,).
 
-        Of a ``Dataset`` the target is its own unless another is given. A classifier with
-        ``probability=True`` is fitted five times more, on folds of the rows, for `predict_proba`.
-        ParameterError for ``sample_weight``, which methods do not take whose proofs count every row
-        once.
+        Ready kernels need ``kernels="precomputed"``. The target of a ``Dataset`` is used where
+        ``y`` is left out. A classifier with ``probability=True`` is fitted five more times, on
+        folds of the rows, for `predict_proba`. Raises ``ParameterError`` if ``sample_weight`` is
+        given, because this method counts every row once.
         """
         if refused:
             self._refuse_weights(next(iter(refused)))
@@ -105,7 +88,7 @@ class KernelEstimator(TrainingTable, ABC):
         self._check_parameters()
         stack, target = self.training_stack(X, y)
         self._fit_stack(stack, target)
-        self._carry = None  # a path hands it on; alone it would only hold memory
+        self._carry = None  # only the next fit of a path needs it, and it is large
         if self.probability:
             labels = column_or_1d(target_of(X, y))
             rows, decision = held_out_decisions(self, X, labels)
@@ -113,9 +96,7 @@ class KernelEstimator(TrainingTable, ABC):
         return self
 
     def _fit_stack(self, stack: Any, y: Array, warm: Any = None) -> Self:
-        """Fit on a built stack and a checked target; ``warm`` is a fitted estimator of a
-        neighbouring problem.
-        """
+        """Fit on built kernels and a checked target; ``warm`` is a fitted neighbour or None."""
         for name in ("selected_", "calibration_"):
             self.__dict__.pop(name, None)
         self._solve(stack, y, warm)
@@ -123,13 +104,11 @@ class KernelEstimator(TrainingTable, ABC):
         return self
 
     def _remember(self, stack: Any, y: Labels) -> None:
-        """What a fitted model keeps of its training: names, the target it was solved for, which
-        rows they were.
-        """
+        """Save the names of the kernels, the target, and the fingerprints of the training rows."""
         self._remember_kernels(stack)
         self.training_target_ = np.array(y)
-        known = getattr(self, "row_fingerprints_", None)
-        if known is None or known.size != self.n_train_:
+        fingerprints = getattr(self, "row_fingerprints_", None)
+        if fingerprints is None or fingerprints.size != self.n_train_:
             self.row_fingerprints_ = None
 
     def _remember_kernels(self, stack: Any) -> None:
@@ -138,11 +117,7 @@ class KernelEstimator(TrainingTable, ABC):
         self.n_train_ = stack.n_samples
         self._map = None if self._is_precomputed else stack.transform
         if Capability.FEATURES in stack.capabilities:
-            self.approximation_error_ = stack.approximation_error
-            flipped = self.dual_coef_.ndim > 1 and self.dual_coef_.shape[0] != stack.n_samples
-            duals = self.dual_coef_.T if flipped else self.dual_coef_
-            found = stack.coefficients(np.ascontiguousarray(duals))
-            self.feature_coef_ = found.T if flipped else found
+            self._remember_features(stack)
         if self._map is not None and not hasattr(self, "n_features_in_"):
             self.n_features_in_ = self._map.column_means.size
         weights = np.atleast_2d(self.weights_).mean(axis=0)
@@ -150,6 +125,15 @@ class KernelEstimator(TrainingTable, ABC):
         self.n_kernels_ = int(used.size)
         if not hasattr(self, "selected_"):
             self.selected_ = used
+
+    def _remember_features(self, stack: Any) -> None:
+        """Publish the error of an approximation, and the coefficients of its features."""
+        self.approximation_error_ = stack.approximation_error
+        # Several problems store their duals as (T, n), several targets as (n, T).
+        is_by_problem = self.dual_coef_.ndim > 1 and self.dual_coef_.shape[0] != stack.n_samples
+        duals = self.dual_coef_.T if is_by_problem else self.dual_coef_
+        coefficients = stack.coefficients(np.ascontiguousarray(duals))
+        self.feature_coef_ = coefficients.T if is_by_problem else coefficients
 
     def along(
         self,
@@ -160,19 +144,19 @@ class KernelEstimator(TrainingTable, ABC):
         attribute: str,
         start: Any = None,
     ) -> Iterator[Any]:
-        """One fitted copy per value of ``param``, which the estimator calls ``attribute``, each
-        started from the one before.
+        """Yield one fitted copy per value of ``param``, each started from the one before.
 
-        ``stack``, ``y`` as ``training_stack`` returns them; ``start`` a fitted model of a
-        neighbouring value for the first. Methods with a shorter way override this.
+        ``attribute`` is the name that the estimator has for ``param``; ``stack`` and ``y`` are as
+        ``training_stack`` returns them. ``start`` is a model fitted at a value near the first one.
+        Methods that can reuse more work override this.
         """
-        previous = given = start
+        previous = start
         for value in values:
-            following = self.copy_with(attribute, value)._fit_stack(stack, y, previous)
-            if previous is not None and previous is not given:
-                previous._carry = None  # only the next neighbour needs it, and it is large
-            previous = following
-            yield previous
+            model = self.copy_with(attribute, value)._fit_stack(stack, y, previous)
+            if previous is not None and previous is not start:
+                previous._carry = None  # only the next fit needed it, and it is large
+            previous = model
+            yield model
         if previous is not None:
             previous._carry = None
 
@@ -185,87 +169,80 @@ class KernelEstimator(TrainingTable, ABC):
         return weights, tuple(stack.names), tuple(stack.families)
 
     def copy_with(self, attribute: str, value: Any) -> Any:
-        """An unfitted copy with one parameter changed; the user's own object is never touched."""
+        """Return an unfitted copy with one parameter changed; this object stays as it is."""
         fresh = copy.copy(self)
-        for name in [
-            name for name in vars(fresh) if name.endswith("_") and not name.startswith("_")
-        ]:
-            if name not in ROW_ATTRIBUTES:
+        for name in list(vars(fresh)):
+            is_fitted = name.endswith("_") and not name.startswith("_")
+            if is_fitted and name not in ROW_ATTRIBUTES:
                 delattr(fresh, name)
         kind: Any = type(self)
         if attribute in parameters_of(kind):
             setattr(fresh, attribute, value)
         else:
-            fresh.set_params(**{attribute: value})  # which refuses, and names those there are
+            fresh.set_params(**{attribute: value})  # raises an error that lists the parameters
         fresh._check_parameters()
         return fresh
 
-    def decide_blocks(self, blocks: Array) -> Array:
-        """Decision values from kernel blocks (M, n_new, n), whatever the estimator was fitted on."""
-        return self._decide(blocks)
-
     def predict_blocks(self, blocks: Array) -> Array:
         """Predictions from kernel blocks (M, n_new, n), whatever the estimator was fitted on."""
-        return self.label(self._decide(blocks))
+        return self.label(self.decide_blocks(blocks))
+
+    def decide_blocks(self, blocks: Any) -> Array:
+        """Decision values sum_m weights_m K_m a + b from kernel blocks (M, n_new, n).
+
+        Returns (n_new,), or (n_new, T) where there are T outputs.
+        """
+        return self._joined(weighted_blocks(blocks, *self._machines()))
 
     @staticmethod
     def decide_along(points: Sequence[Any], blocks: Any) -> list[Array]:
-        """``decide_blocks`` of every point of a path; the blocks (M, n_new, n) are read once for
-        all points.
-        """
+        """``decide_blocks`` of every point of a path, with one pass over the blocks."""
         if not points[0]._scored_together:
             return [point.decide_blocks(blocks) for point in points]
         machines = [point._machines() for point in points]
-        weights, duals = (np.concatenate(parts) for parts in zip(*machines, strict=True))
-        ends = np.cumsum([len(part) for part, _ in machines])[:-1]
+        weights = np.concatenate([point_weights for point_weights, _ in machines])
+        duals = np.concatenate([point_duals for _, point_duals in machines])
+        ends = np.cumsum([len(point_weights) for point_weights, _ in machines])[:-1]
         scores = np.split(weighted_blocks(blocks, weights, duals), ends, axis=1)
-        return [point._joined(own) for point, own in zip(points, scores, strict=True)]
+        return [point._joined(columns) for point, columns in zip(points, scores, strict=True)]
 
     @property
     def training_decision(self) -> Array | None:
-        """Decision values on the training rows where fitting has left them, which spares their
-        kernels another pass.
-        """
+        """Decision values on the training rows, or None where the solver did not compute them."""
         return None
 
     @abstractmethod
     def path_score(self, predicted: Labels, y: Any) -> float:
-        """What paths measure at every point, from predictions and the target ``y`` (n_new,)."""
+        """The score of the points of a path, from predictions and the target ``y`` (n_new,)."""
 
     def lam_range(self, stack: Any, y: Any) -> tuple[float, float]:
-        """The lambdas between which a path moves: four decades below the largest eigenvalue of a
-        kernel over n, one above.
+        """The smallest and the largest lambda of a path.
+
+        They are four decades below, and one decade above, the largest Frobenius norm of a kernel
+        divided by n.
         """
         largest = float(frobenius_norms(stack).max()) / stack.n_samples
         return largest * 1e-4, largest * 10
 
     @abstractmethod
     def _check_parameters(self) -> None:
-        """A ParameterError where a parameter cannot be used."""
+        """Raise ``ParameterError`` if a parameter has a value that cannot be used."""
 
     @property
     def loss_in_use(self) -> Loss:
-        """The loss object behind ``loss``; ParameterError where this method cannot take it."""
+        """The loss object; raises ``ParameterError`` if the method cannot use ``loss``."""
         return loss_for(self.loss, self.tasks, epsilon=getattr(self, "epsilon", 0.1))
 
     def _targets(self, y: Array) -> list[Array]:
-        """The targets (n,) of the problems behind ``y``: its columns, or of classes the signs of
-        each.
-        """
+        """The target (n,) of every problem: the columns of ``y``, or the signs of every class."""
         return list(np.atleast_2d(y.T))
 
     @abstractmethod
     def _solve(self, stack: Any, y: Array, warm: Any) -> None:
-        """The solution on built kernels, in attributes; ``warm`` is a fitted neighbour or None."""
-
-    def _decide(self, blocks: Any) -> Array:
-        """sum_m weights_m K_m a + b on blocks (M, n_new, n); one column per output where there are
-        several.
-        """
-        return self._joined(weighted_blocks(blocks, *self._machines()))
+        """Solve on built kernels and publish the solution; ``warm`` as in ``_fit_stack``."""
 
     def _machines(self) -> tuple[Array, Array]:
-        """Weights (T, M) and duals (T, n) of the T machines whose scores make a decision."""
+        """Weights (T, M) and duals (T, n) of the T machines whose scores make up a decision."""
         duals = self._coefficients
         if np.ndim(self.weights_) == 2:
             return self.weights_, duals
@@ -274,101 +251,89 @@ class KernelEstimator(TrainingTable, ABC):
 
     @property
     def _coefficients(self) -> Array:
-        """What blocks are multiplied by: the duals, or of an approximated model the coefficients of
-        its features.
-        """
-        found: Array = (
-            self.dual_coef_ if getattr(self, "feature_coef_", None) is None else self.feature_coef_
-        )
-        return found
+        """The duals, or the coefficients of the features of an approximation."""
+        features = getattr(self, "feature_coef_", None)
+        coefficients: Array = self.dual_coef_ if features is None else features
+        return coefficients
 
     @property
     def _numbers_per_row(self) -> int:
-        """How many numbers a new row costs: its kernel values, or values at the landmarks and
-        features.
-        """
-        found = getattr(self._map, "numbers_per_row", None)
-        return len(self.kernel_names_) * self.n_train_ if found is None else int(found)
+        """How many numbers are computed for a new row: kernel values, or values of features."""
+        numbers = getattr(self._map, "numbers_per_row", None)
+        return len(self.kernel_names_) * self.n_train_ if numbers is None else int(numbers)
 
     def _joined(self, scores: Array) -> Array:
-        """Decision values from the scores (n_new, T) of the machines, without their intercepts."""
-        values: Array = (
-            scores[:, 0] if np.ndim(self.dual_coef_) == 1 else scores
-        ) + self.intercept_
-        return values
+        """Decision values from the scores (n_new, T) of the machines, which lack intercepts."""
+        if np.ndim(self.dual_coef_) == 1:
+            scores = scores[:, 0]
+        decision: Array = scores + self.intercept_
+        return decision
 
     def label(self, decision: Array) -> Labels:
         """Predictions from decision values."""
         return decision
 
     def predict(self, X: Any) -> Labels:
-        """Predictions (n_new,) for rows X (n_new, d), or for a test block (M, n_new, n): classes,
-        or numbers.
-        """
+        """Predict classes or numbers (n_new,) for rows X (n_new, d) or a block (M, n_new, n)."""
         return self.label(self._decisions(X))
 
     def _decisions(self, X: Any) -> Array:
-        """Decision values of rows X, a few at a time so that no block outgrows ``_BLOCK_MB``; or of
-        a test block.
-        """
+        """Decision values of rows X or of a test block, in batches of at most ``BLOCK_MB``."""
         check_is_fitted(self)
         if self._map is None:
-            return self._decide(self._blocks(X))
+            return self.decide_blocks(self._blocks(X))
         rows = self._checked_rows(X, reset=False)
-        step = int(_BLOCK_MB * 1e6 / (8 * self._numbers_per_row))
-        if step < _FEWEST_ROWS and self._scored_together and not isinstance(self._map, FeatureMap):
-            # rows may be very long, too
-            few = max(_FEWEST_SUMMED, int(0.25 * _BLOCK_MB * 1e6 / (8 * rows.shape[1])))
-            new = (self._map.standardised(rows[k : k + few]) for k in range(0, rows.shape[0], few))
-            parts = (self._map.scores(part, *self._machines()) for part in new)
-            return self._joined(np.concatenate(list(parts)))
-        step = max(1, step)
-        if rows.shape[0] <= step:
-            return self._decide(self._map.cross(rows))
-        return np.concatenate(
-            [
-                self._decide(self._map.cross(rows[k : k + step]))
-                for k in range(0, rows.shape[0], step)
-            ]
-        )
+        size = rows_in_block(self._numbers_per_row)
+        has_features = isinstance(self._map, FeatureMap)
+        if size < _FEWEST_ROWS and self._scored_together and not has_features:
+            return self._summed_decisions(rows)
+        blocks = map(self._map.cross, batches(rows, size))
+        return np.concatenate([self.decide_blocks(block) for block in blocks])
+
+    def _summed_decisions(self, rows: Array) -> Array:
+        """Decision values of checked rows, from weighted kernels that are summed without blocks."""
+        # The rows themselves may be long, so that they too bound the size of a batch.
+        size = max(_FEWEST_SUMMED, rows_in_block(4 * rows.shape[1]))
+        weights, duals = self._machines()
+        scores = []
+        for batch in batches(rows, size):
+            scores.append(self._map.scores(self._map.standardised(batch), weights, duals))
+        return self._joined(np.concatenate(scores))
 
     def contributions(self, X: Any, kernels: Sequence[int] | None = None) -> Array:
-        """Which kernel said what: f = sum_m f_m + intercept_, taken apart.
+        """The part f_m of every kernel in the decision f = sum_m f_m + intercept_.
 
-        ``X`` rows (n_new, d), or a test block (M, n_new, n) for a precomputed stack; ``kernels``
-        the m to look at, all by default. Returns f_m (M, n_new), or (M, n_new, T) where there are
-        several outputs: one per class, or per pair of classes for one-vs-one machines, whose scores
-        they sum to.
+        ``X`` holds rows (n_new, d), or is a test block (M, n_new, n) of precomputed kernels;
+        ``kernels`` are the indices m of interest, all by default. Returns f_m (M, n_new), or
+        (M, n_new, T) where there are several outputs: one per class, or one per pair of classes for
+        one-vs-one machines, whose scores the parts sum to.
         """
         check_is_fitted(self)
         chosen = list(range(len(self.kernel_names_)) if kernels is None else kernels)
         if self._map is None:
-            if is_scored(blocks := self._blocks(X)):
+            blocks = self._blocks(X)
+            if is_scored(blocks):
                 raise KernelError(
-                    "What single kernels say needs their blocks: pass "
+                    "The contributions of single kernels need a block per kernel: pass "
                     "kernels.cross(X_new), not .blocks."
                 )
             return self._parts(blocks[chosen], chosen)
         rows = self._checked_rows(X, reset=False)
-        part = self._map.subset(chosen)
+        subset = self._map.subset(chosen)
         share = max(len(chosen), 1) / len(self.kernel_names_)
-        step = max(1, int(_BLOCK_MB * 1e6 / (8 * share * self._numbers_per_row)))
-        pieces = [
-            self._parts(part.cross(rows[k : k + step]), chosen)
-            for k in range(0, max(rows.shape[0], 1), step)
-        ]
-        return np.concatenate(pieces, axis=1)
+        size = rows_in_block(share * self._numbers_per_row)
+        parts = [self._parts(subset.cross(batch), chosen) for batch in batches(rows, size)]
+        return np.concatenate(parts, axis=1)
 
     def shapley(self, X: Any) -> tuple[Array, Any]:
-        """What every source column adds to the decision of rows X: exact Shapley values, and the
-        base they add to.
+        """Exact Shapley values of every source column for rows X, and the base they add up from.
 
-        Absent columns are drawn, each by itself, from ``background_``, at most 200 training rows.
+        Absent columns are drawn independently from ``background_``, at most 200 training rows.
         Returns values (n, d) or (n, d, n_classes) for the d columns of ``source_columns_``, and the
-        base, a number or (n_classes,), which is the decision with every column drawn by itself; it
-        sums with the values to the decision. KernelError, by name, for kernels of several columns
-        that are no product or sum over columns, and for models of ready stacks. See
-        `mklcore.estimators.shapley.shapley_values`, which also tells what a column says alone.
+        base, a number or (n_classes,): the decision with every column absent. Base and values sum
+        to the decision. Raises ``KernelError`` if a kernel of several columns is neither a product
+        nor a sum over columns, or if the model was fitted on ready kernels.
+        `mklcore.estimators.shapley.shapley_values` also returns what a column adds alone.
         """
         values, base, _ = shapley_values(self, X)
         return values, base
@@ -376,11 +341,10 @@ class KernelEstimator(TrainingTable, ABC):
     def _parts(self, blocks: Array, chosen: Sequence[int]) -> Array:
         """f_m of the chosen kernels on their blocks (m, n_new, n)."""
         weights, duals = self._machines()
-        pieces = [
-            (block @ duals.T) * weights[:, m] for block, m in zip(blocks, chosen, strict=True)
-        ]
-        # where no kernel is chosen, too
-        parts = np.array(pieces).reshape(*blocks.shape[:2], len(duals))
+        # The shape is given in advance, for the case that no kernel is chosen.
+        parts = np.empty((*blocks.shape[:2], len(duals)))
+        for part, block, m in zip(parts, blocks, chosen, strict=True):
+            part[...] = (block @ duals.T) * weights[:, m]
         return parts[..., 0] if np.ndim(self.dual_coef_) == 1 else parts
 
     def _publish(self, fit: Fit) -> None:
@@ -400,7 +364,7 @@ class KernelEstimator(TrainingTable, ABC):
         self.n_solves_ = fit.solves
 
     def _publish_several(self, fits: Sequence[Fit], weights: Any, duals: Any) -> None:
-        """What several problems found, on a leading axis; a certificate where all have one."""
+        """Publish several problems on a leading axis, with a certificate if all have one."""
         proved = all(fit.dual_objective is not None for fit in fits)
         self.weights_ = weights
         self.dual_coef_ = duals
@@ -422,7 +386,7 @@ class KernelEstimator(TrainingTable, ABC):
         if isinstance(getattr(self, "kernels", None), str):
             tags.input_tags.two_d_array = False
             tags.input_tags.three_d_array = True
-            # scikit-learn's splitters refuse a stack then, even without a target
+            # With this tag scikit-learn's splitters refuse a stack, even without a target.
             tags.input_tags.pairwise = True
         return tags
 
@@ -431,31 +395,54 @@ class KernelEstimator(TrainingTable, ABC):
             unfitted: str = super()._repr_html_inner()
             return unfitted
         weights = np.atleast_2d(self.weights_).mean(axis=0)
-        order = np.argsort(-weights, kind="stable")[:12]
-        rows = "".join(
-            (
-                f"<tr><td>{escape(self.kernel_names_[m])}</td><td "
-                f"style='text-align:right'>{weights[m]:.3g}</td></tr>"
-            )
-            for m in order
-            if weights[m] > 0
-        )
-        gap = self.relative_gap_
-        certificate = (
-            "no certificate"
-            if gap is None
-            else f"within {100 * float(np.max(gap)):.3g} % of the optimum"
-        )
+        rows = ""
+        for m in np.argsort(-weights, kind="stable")[:12]:
+            if weights[m] > 0:
+                name = escape(self.kernel_names_[m])
+                weight = f"<td style='text-align:right'>{weights[m]:.3g}</td>"
+                rows += f"<tr><td>{name}</td>{weight}</tr>"
+        certificate = "no certificate"
+        if self.relative_gap_ is not None:
+            percent = 100 * float(np.max(self.relative_gap_))
+            certificate = f"within {percent:.3g} % of the optimum"
         return (
-            f"<b>{type(self).__name__}</b>: {self.n_kernels_} of {len(self.kernel_names_)} "
-            "kernels used, "
-            f"{certificate}<table><tr><th>kernel</th><th>weight</th></tr>{rows}</table>"
+            f"<b>{type(self).__name__}</b>: {self.n_kernels_} of {len(self.kernel_names_)} kernels "
+            f"used, {certificate}<table><tr><th>kernel</th><th>weight</th></tr>{rows}</table>"
         )
+
+
+def weighted_blocks(blocks: Any, weights: Array, duals: Array) -> Array:
+    """Scores (n_new, T) of T machines, sum_m weights[t, m] blocks[m] @ duals[t].
+
+    ``blocks`` (M, n_new, n), ``weights`` (T, M), ``duals`` (T, n). Every block is read once for all
+    machines, and only the machines that give it weight use it.
+    """
+    if is_scored(blocks):
+        scored: Array = blocks.scores(weights, duals)
+        return scored
+    scores = np.zeros((blocks.shape[1], len(duals)))
+    for m in np.flatnonzero(weights.any(axis=0)):
+        machines = np.flatnonzero(weights[:, m])
+        scores[:, machines] += (blocks[m] @ duals[machines].T) * weights[machines, m]
+    return scores
+
+
+def rows_in_block(numbers_per_row: float) -> int:
+    """How many rows fit into ``BLOCK_MB``, at 8 bytes a number."""
+    return int(BLOCK_MB * 1e6 / (8 * numbers_per_row))
+
+
+def batches(rows: Any, size: int) -> Iterator[Any]:
+    """Yield the rows, at most ``size`` (and at least one) at a time."""
+    step = max(1, size)
+    for start in range(0, max(rows.shape[0], 1), step):
+        yield rows[start : start + step]
 
 
 @cache
 def parameters_of(kind: Any) -> frozenset[str]:
-    """The names of the parameters of a class of estimators: scikit-learn reads its signature
-    whenever one is set.
+    """The names of the parameters of a class of estimators, cached.
+
+    scikit-learn would inspect the signature whenever a parameter is set.
     """
     return frozenset(kind._get_param_names())

@@ -1,4 +1,4 @@
-"""MKL-GOMP as scikit-learn estimators: few kernels, chosen greedily, one after the other."""
+"""MKL-GOMP as scikit-learn estimators: sparse MKL by greedy selection of kernels."""
 
 from __future__ import annotations
 
@@ -27,9 +27,7 @@ from mklcore.sparse.gomp import GOMP, SETTINGS, FeatureGOMP, LossGOMP, Spectra
 
 @dataclass(eq=False, repr=False)
 class _GompBase(KernelSettings, BudgetedEstimator):
-    """min_f (1/n) sum V(y_i, f(x_i)) + lam ||f||^2 over at most ``n_kernels`` kernels, chosen
-    greedily.
-    """
+    """min_f (1/n) sum V(y_i, f(x_i)) + lam ||f||^2 over at most ``n_kernels`` kernels, greedily."""
 
     lam: float = 0.01
     n_kernels: int | None = None
@@ -44,16 +42,17 @@ class _GompBase(KernelSettings, BudgetedEstimator):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         tolerance = self.score_tol
-        number = isinstance(tolerance, (int, float, np.number)) and not isinstance(tolerance, bool)
-        if not (number and np.isfinite(tolerance) and tolerance >= 0):
+        is_number = isinstance(tolerance, (int, float, np.number))
+        is_finite = is_number and not isinstance(tolerance, bool) and np.isfinite(tolerance)
+        if not (is_finite and tolerance >= 0):
             raise ParameterError(
                 "score_tol is a share of the target's energy: a finite number of 0 or "
-                f"more; got {self.score_tol!r}."
+                f"more; got {tolerance!r}."
             )
         if not self.loss_in_use.quadratic and self.approximation is not None:
             raise ParameterError(
-                'MKL-GOMP works on approximated kernels with loss="squared" alone; use '
-                "it, or approximation=None."
+                'MKL-GOMP can use approximated kernels only with loss="squared"; choose it, or '
+                "approximation=None."
             )
 
     @property
@@ -65,25 +64,21 @@ class _GompBase(KernelSettings, BudgetedEstimator):
         return self.loss_in_use.piecewise_linear
 
     def _prepared(self, stack: Any) -> Spectra | None:
-        return (
-            None
-            if self._is_hinge or Capability.FEATURES in stack.capabilities
-            else super()._prepared(stack)
-        )
+        if self._is_hinge or Capability.FEATURES in stack.capabilities:
+            return None
+        return super()._prepared(stack)
 
     def _forms(self, n: int) -> tuple[str, ...]:
         return ("dense", "rows") if self.loss_in_use.quadratic and n <= MOST_SUMMED else ("dense",)
 
     def _run(self, stack: GramStack | Features, y: Array, prepared: Spectra | None) -> None:
         Y = np.column_stack(self._targets(y))
-        shift = (
-            Y.mean(axis=0)
-            if self.fit_intercept and self.loss_in_use.quadratic
-            else np.zeros(Y.shape[1])
-        )
+        loss = self.loss_in_use
+        shift = np.zeros(Y.shape[1])
+        if self.fit_intercept and loss.quadratic:
+            shift = Y.mean(axis=0)
         Y = Y - shift
         M = stack.n_kernels
-        loss = self.loss_in_use
         options = {}
         kind: type[GOMP] = GOMP
         if Capability.FEATURES in stack.capabilities:
@@ -110,27 +105,25 @@ class _GompBase(KernelSettings, BudgetedEstimator):
         warn_unless_converged(fit, 0.0)
         problem = BestK(stack, Y, self.lam) if loss.quadratic else None
         self._publish_columns(fit, shift, y.ndim == 1, notes, problem)
-        self._carry = problem  # the other sizes of a path are bounded by it
+        self._carry = problem  # the certificates of the other sizes of a path use it
 
     def _cut_to(self, whole: Any, size: int) -> None:
-        flat = whole.dual_coef_.ndim == 1
+        is_flat = whole.dual_coef_.ndim == 1
         fit = truncated(whole.fit_, size)
         self._publish_columns(
-            fit, np.atleast_1d(whole.intercept_), flat, whole.notes_, whole._carry
+            fit, np.atleast_1d(whole.intercept_), is_flat, whole.notes_, whole._carry
         )
 
     def _publish_columns(
-        self, fit: Fit, shift: Array, flat: bool, notes: tuple[str, ...], problem: BestK | None
+        self, fit: Fit, shift: Array, is_flat: bool, notes: tuple[str, ...], problem: BestK | None
     ) -> None:
-        """``flat`` says that the target was (n,): then so are coefficients and predictions, if
-        there is one column.
-        """
+        """Publish a fit; coefficients are (n,) for one column of a target (n,), ``is_flat``."""
         if problem is not None:
             fit = _bounded(fit, problem)
         self._publish(fit)
-        if not self.loss_in_use.quadratic:  # fitted beside the kernels, step by step
+        if not self.loss_in_use.quadratic:  # the intercepts are fitted together with the kernels
             shift = (fit.points or ())[-1].state.intercepts
-        single = flat and fit.dual_coef.shape[1] == 1
+        single = is_flat and fit.dual_coef.shape[1] == 1
         self.dual_coef_ = fit.dual_coef[:, 0] if single else fit.dual_coef
         self.intercept_ = float(shift[0]) if single else shift
         self.selected_ = np.array(fit.selected, dtype=np.intp)
@@ -138,14 +131,19 @@ class _GompBase(KernelSettings, BudgetedEstimator):
 
 
 def _bounded(fit: Fit, problem: BestK) -> Fit:
-    """The fit with a bound on the objective of the best choice of as many kernels: the relaxation,
-    or, where that would take longer than the fit, what the dual of the fit itself proves.
+    """The fit with a lower bound on the objective of the best choice of as many kernels.
+
+    The bound comes from the relaxation; where that would take longer than the fit, it comes from
+    the dual of the fit itself.
     """
     k = len(fit.selected or ())
-    own = fit.dual_coef.reshape(problem.Y.shape)
+    dual = fit.dual_coef.reshape(problem.Y.shape)
     root = problem.root(k) if problem.is_quick else None
-    bound = problem.bound(own, problem.forms(own), k) if root is None else root.bound
-    dual = own if root is None else root.dual
+    if root is None:
+        bound = problem.bound(dual, problem.forms(dual), k)
+    else:
+        bound = root.bound
+        dual = root.dual
     return replace(
         fit, dual_objective=min(bound, fit.objective), dual_point=dual.reshape(fit.dual_coef.shape)
     )
@@ -154,27 +152,25 @@ def _bounded(fit: Fit, problem: BestK) -> Fit:
 @documented
 @dataclass(eq=False, repr=False)
 class GOMPClassifier(_GompBase, KernelClassifier):
-    """MKL-GOMP for classification: labels -1 and +1, kernels chosen greedily under an l0 budget.
+    """MKL-GOMP for classification: kernels are chosen greedily under an l0 budget.
 
         min_f  (1/n) sum_i V(y_i, f(x_i)) + lam ||f||^2     using at most n_kernels kernels
 
-    With squared loss the fit has a certificate: ``dual_objective_`` is a lower bound on the
-    objective of the best choice of ``len(selected_)`` kernels, for the targets less their means
-    where ``fit_intercept`` takes these out, and ``dual_gap_`` how far the choice can be from it at
-    most. The bound can be far below where ``lam`` is small.
+    Labels are -1 and +1. With squared loss the fit has a certificate: ``dual_objective_`` is a
+    lower bound on the objective of the best choice of ``len(selected_)`` kernels, and ``dual_gap_``
+    bounds how far the greedy choice is from the best one. With ``fit_intercept`` both refer to the
+    targets less their means. The bound can be loose where ``lam`` is small.
 
     Parameters
     ----------
     loss : str or Loss, default "squared"
-        "squared", (y - f)^2, "hinge", max(0, 1 - y f), or one with a slope, "logistic" or
-        "squared_hinge"; other scores than those of squared loss solve one machine per kernel and
-        step.
+        "squared", (y - f)^2, "hinge", max(0, 1 - y f), or a differentiable one, "logistic" or
+        "squared_hinge". All losses except the squared one solve a machine per kernel and step.
     fit_intercept : bool, default False
-        Subtract the mean of each target column and add it back; of a loss with a slope fit a free b
-        with every refit, which stays where it is while kernels are scored (not with the hinge).
+        Squared loss: subtract the mean of each target column and add it back. Differentiable
+        losses: fit a free b whenever the model is refitted. Not available with the hinge loss.
     tol : float, default 1e-09
         Relative duality gap of the machines of the hinge loss; squared loss is solved exactly.
-
     """
 
     _: KW_ONLY
@@ -186,7 +182,7 @@ class GOMPClassifier(_GompBase, KernelClassifier):
         check_positive(tol=self.tol)
         if self._is_hinge and self.fit_intercept:
             raise ParameterError(
-                "MKL-GOMP has no bias term, and the mean of the labels means nothing to the hinge loss: "
+                "MKL-GOMP has no bias term, and the hinge loss cannot use the mean of the labels: "
                 'use fit_intercept=False with loss="hinge".'
             )
 

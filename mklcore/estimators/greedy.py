@@ -1,6 +1,4 @@
-"""Sparse MKL by greedy coordinate descent as scikit-learn estimators: exact l1 solutions grown
-kernel by kernel.
-"""
+"""Sparse MKL by greedy coordinate descent as scikit-learn estimators, one kernel at a time."""
 
 from __future__ import annotations
 
@@ -33,8 +31,10 @@ from mklcore.sparse.greedy import (
 
 
 class BudgetedEstimator(KernelEstimator):
-    """Base of the greedy estimators: decompositions made once serve every lam, one run serves every
-    ``n_kernels``.
+    """Base of the greedy estimators.
+
+    The kernels are decomposed once for all values of lam, and a single run gives the models of
+    every ``n_kernels``.
     """
 
     takes_means: ClassVar[bool] = True
@@ -46,7 +46,7 @@ class BudgetedEstimator(KernelEstimator):
                 check_whole(name, getattr(self, name), other=", or None for all")
 
     def _prepared(self, stack: GramStack) -> Spectra | None:
-        """What every run on ``stack`` needs, whatever lam and the budget are."""
+        """The decompositions of the kernels, which depend neither on lam nor on the budget."""
         return Spectra.of(stack)
 
     def _solve(self, stack: GramStack, y: Array, warm: Any) -> None:
@@ -58,7 +58,7 @@ class BudgetedEstimator(KernelEstimator):
 
     @abstractmethod
     def _cut_to(self, whole: Any, size: int) -> None:
-        """Publish what the fitted estimator ``whole`` had found when it had ``size`` kernels."""
+        """Publish the model that the fitted estimator ``whole`` had after ``size`` kernels."""
 
     def along(
         self,
@@ -69,24 +69,22 @@ class BudgetedEstimator(KernelEstimator):
         attribute: str,
         start: Any = None,
     ) -> Iterator[Any]:
-        """One fitted copy per value; one run holds the answers for all sizes, and ``start`` is not
-        needed.
-        """
+        """Yield one fitted copy per value; a single run gives all sizes. ``start`` is not used."""
         prepared = self._prepared(stack)
         if param == "s":
             yield from self._sizes(stack, y, [int(value) for value in values], prepared)
             return
         for value in values:
-            copy = self.copy_with(attribute, value)
-            copy._run(stack, y, prepared)
-            copy._remember(stack, y)
-            copy._carry = None
-            yield copy
+            model = self.copy_with(attribute, value)
+            model._run(stack, y, prepared)
+            model._remember(stack, y)
+            model._carry = None
+            yield model
 
     def along_grid(
         self, stack: GramStack, y: Array, lams: Sequence[float], sizes: Sequence[int]
     ) -> Iterator[tuple[Any, ...]]:
-        """For every lam the fitted copies of all ``sizes``, from one run each."""
+        """Yield, for every lam, the fitted copies of all ``sizes``, from one run."""
         prepared = self._prepared(stack)
         for lam in lams:
             yield tuple(self.copy_with("lam", lam)._sizes(stack, y, sizes, prepared))
@@ -98,10 +96,10 @@ class BudgetedEstimator(KernelEstimator):
         largest._run(stack, y, prepared)
         largest._remember(stack, y)
         for size in sizes:
-            copy = self.copy_with("n_kernels", size)
-            copy._cut_to(largest, size)
-            copy._remember(stack, y)
-            yield copy
+            model = self.copy_with("n_kernels", size)
+            model._cut_to(largest, size)
+            model._remember(stack, y)
+            yield model
 
 
 def truncated(fit: Fit, size: int) -> Fit:
@@ -110,14 +108,19 @@ def truncated(fit: Fit, size: int) -> Fit:
     points = fit.points[: size + 1]
     last = points[-1]
     history = fit.history[: len(points)]
-    proved = [(p.dual_objective, p.dual_point) for p in points if p.dual_objective is not None]
+    dual_point = None
+    best = -np.inf
+    for point in points:
+        if point.dual_objective is not None and point.dual_objective > best:
+            best = point.dual_objective
+            dual_point = point.dual_point
     return replace(
         fit,
         weights=last.weights,
         dual_coef=last.dual,
         objective=last.objective,
         dual_objective=history[-1].dual_objective,
-        dual_point=max(proved, key=lambda proof: proof[0])[1] if proved else None,
+        dual_point=dual_point,
         status=Status.COMPLETE if len(points) < len(fit.points) else fit.status,
         n_iter=max(1, len(points) - 1),
         history=history,
@@ -136,20 +139,17 @@ NO_RATE = (
 
 
 def greedy_loss(loss: Any, tasks: Sequence[str], *, hinge: bool = False) -> Loss:
-    """The loss object; ParameterError for losses without a slope, but for the hinge where it is
-    ``hinge``.
+    """The loss object of a greedy method.
+
+    Raises ``ParameterError`` if ``loss`` has no derivative; the hinge loss is accepted if ``hinge``
+    is true.
     """
     known = [name for name in losses_for(tasks) if _suits(make_loss(name), hinge)]
-    found = (
-        loss
-        if isinstance(loss, Loss)
-        else make_loss(loss)
-        if isinstance(loss, str) and loss in known
-        else None
-    )
-    if found is None or not (set(found.tasks) & set(tasks)) or not _suits(found, hinge):
-        raise ParameterError(f"loss must be one of {', '.join(known)} here; got {loss!r}.")
-    return found
+    if isinstance(loss, str) and loss in known:
+        return make_loss(loss)
+    if isinstance(loss, Loss) and set(loss.tasks) & set(tasks) and _suits(loss, hinge):
+        return loss
+    raise ParameterError(f"loss must be one of {', '.join(known)} here; got {loss!r}.")
 
 
 def _suits(loss: Loss, hinge: bool) -> bool:
@@ -158,14 +158,12 @@ def _suits(loss: Loss, hinge: bool) -> bool:
 
 CRITERIA = ("functional", "empirical")
 STEPS = ("unit", "linesearch")
-DEFAULT_STEPS = 100  # of Algorithm 2, whose unit steps are small
+DEFAULT_STEPS = 100  # of Algorithm 2
 
 
 @dataclass(eq=False, repr=False)
 class _GreedyBase(KernelSettings, BudgetedEstimator):
-    """min_f 1/(2n) sum (y_i - f(x_i))^2 + lam sum_j ||f_j||, or the same without the penalty, one
-    kernel at a time.
-    """
+    """min_f 1/(2n) sum (y_i - f(x_i))^2 + lam sum_j ||f_j||, and the same without the penalty."""
 
     default_normalise: ClassVar[str | None] = "diag"
     requires: ClassVar[frozenset[Capability]] = frozenset({Capability.DENSE})
@@ -212,25 +210,26 @@ class _GreedyBase(KernelSettings, BudgetedEstimator):
         return None if self._is_empirical else super()._prepared(stack)
 
     def _problems(self, y: Array) -> list[tuple[Array, float]]:
-        """The targets to fit, one after the other, each with what to add back to its predictions."""
-        targets = self._targets(y)
-        centres = self.fit_intercept and self.loss_in_use.quadratic
-        shifts = [float(target.mean()) if centres else 0.0 for target in targets]
-        return [(target - shift, shift) for target, shift in zip(targets, shifts, strict=True)]
+        """The targets of all problems, each with the mean that was subtracted from it."""
+        is_centred = self.fit_intercept and self.loss_in_use.quadratic
+        problems = []
+        for target in self._targets(y):
+            mean = float(target.mean()) if is_centred else 0.0
+            problems.append((target - mean, mean))
+        return problems
 
     def _run(self, stack: GramStack, y: Array, prepared: Spectra | None) -> None:
         K = stack.values
         problems = self._problems(y)
         divisors = unit_step_divisors(K) if self._is_empirical else np.ones(len(K))
         fits = [self._fit_one(K, target, prepared, divisors) for target, _ in problems]
-        self.notes_ = tuple(
-            (
-                f"{name}: lmax(K/n) is {divisor:.3g}, above 1, where the unit step need not "
-                f"descend; the steps use this kernel divided by {divisor:.3g}."
-            )
-            for name, divisor in zip(stack.names, divisors, strict=True)
-            if divisor > 1
-        )
+        self.notes_ = ()
+        for name, divisor in zip(stack.names, divisors, strict=True):
+            if divisor > 1:
+                self.notes_ += (
+                    f"{name}: lmax(K/n) is {divisor:.3g}, above 1, where the unit step need not "
+                    f"descend; the steps use this kernel divided by {divisor:.3g}.",
+                )
         if not has_rate(self.loss_in_use):
             self.notes_ += (NO_RATE.format(self.loss_in_use.name),)
         self._publish_fits(fits, [shift for _, shift in problems])
@@ -258,12 +257,11 @@ class _GreedyBase(KernelSettings, BudgetedEstimator):
     def _cut_to(self, whole: Any, size: int) -> None:
         fits = whole.fit_ if isinstance(whole.fit_, tuple) else (whole.fit_,)
         self.notes_ = whole.notes_
-        self._publish_fits(
-            [truncated(fit, size) for fit in fits], np.atleast_1d(whole.intercept_).tolist()
-        )
+        shifts = np.atleast_1d(whole.intercept_).tolist()
+        self._publish_fits([truncated(fit, size) for fit in fits], shifts)
 
     def _publish_fits(self, fits: list[Fit], shifts: Sequence[float]) -> None:
-        if not self.loss_in_use.quadratic:  # fitted beside the kernels, step by step
+        if not self.loss_in_use.quadratic:  # the intercepts are fitted together with the kernels
             shifts = [(fit.points or ())[-1].state.intercept for fit in fits]
         duals = [_spread(fit) for fit in fits]
         steps = tuple(_steps(fit) for fit in fits)
@@ -277,36 +275,35 @@ class _GreedyBase(KernelSettings, BudgetedEstimator):
         self.selected_ = np.array(list(dict.fromkeys(entries)), dtype=np.intp)
 
     def lam_range(self, stack: GramStack, y: Any) -> tuple[float, float]:
-        """Three decades of lam, down from where nothing enters."""
+        """Three decades of lam, up to the value from which no kernel enters."""
         probe = self.copy_with("lam", 1.0)
         targets = [target for target, _ in probe._problems(probe._target(y))]
-        # 0 for a constant target
+        # The critical lam of a constant target is 0, which no grid can use.
         critical = max(critical_lam(stack.values, target) for target in targets) or 1.0
         return 1e-3 * critical, critical
 
-    def _decide(self, blocks: Array) -> Array:
+    def decide_blocks(self, blocks: Any) -> Array:
         used = np.flatnonzero(np.atleast_2d(self.weights_).any(axis=0))
-        found: Array = self._parts(blocks[used], used.tolist()).sum(axis=0) + self.intercept_
-        return found
+        parts = self._parts(blocks[used], used.tolist())
+        decision: Array = parts.sum(axis=0) + self.intercept_
+        return decision
 
     def _parts(self, blocks: Array, chosen: Sequence[int]) -> Array:
-        """blocks[m] @ dual[m] of the chosen kernels: every kernel has coefficients of its own, (M,
-        n) or (T, M, n).
-        """
-        own = self.dual_coef_[..., list(chosen), :]
-        parts: Array = np.einsum("mij,...mj->mi...", blocks, own)
+        """f_m of the chosen kernels; every kernel has its own coefficients, (M, n) or (T, M, n)."""
+        duals = self.dual_coef_[..., list(chosen), :]
+        parts: Array = np.einsum("mij,...mj->mi...", blocks, duals)
         return parts
 
 
 def _spread(fit: Fit) -> Array:
-    """Coefficients of all kernels (M, n) from those of the chosen ones."""
+    """Coefficients of all kernels (M, n); those of kernels that were not chosen are zero."""
     dual = np.zeros((fit.weights.size, fit.dual_coef.shape[1]))
     dual[list(fit.selected or ())] = fit.dual_coef
     return dual
 
 
 def _steps(fit: Fit) -> Array:
-    """The kernel of every step, repeats included."""
+    """The index of the kernel of every step, with repetitions."""
     assert fit.points is not None
     return np.array([point.state.pick for point in fit.points[1:]], dtype=np.intp)
 
@@ -314,26 +311,27 @@ def _steps(fit: Fit) -> Array:
 @documented
 @dataclass(eq=False, repr=False)
 class GreedyMKLClassifier(_GreedyBase, KernelClassifier):
-    """Sparse MKL by greedy coordinate descent for classification: least squares on labels -1 and
-    +1, one-vs-rest for more.
+    """Sparse MKL by greedy coordinate descent for classification.
+
+    Two classes are fitted by least squares on labels -1 and +1; more classes, one against the rest.
 
         min_f 1/(2n) sum_i (y_i - f(x_i))^2 + lam sum_j ||f_j|| (1)
 
     Parameters
     ----------
     lam : float, default 0.01
-        Penalty of (1), > 0; from max_j sqrt(y'K_j y)/n on nothing enters.
+        Penalty of (1), > 0; at max_j sqrt(y'K_j y)/n or more no kernel enters.
     n_kernels : int or None, default None
-        Algorithm 1: the most kernels to choose, None for all; Algorithm 2: its number of steps,
-        None for 100.
+        Algorithm 1: the largest number of kernels, None for all of them; Algorithm 2: its number of
+        steps, None for 100.
     loss : str or Loss, default "squared"
-        "squared", or for Algorithm 2 "logistic" or "squared_hinge": it halves its step until the
-        loss falls, ``fit_intercept`` fits a free b, and ``notes_`` says where the rates of the
-        paper do not apply.
+        "squared", or for Algorithm 2 "logistic" or "squared_hinge". With these Algorithm 2 halves
+        its step until the loss falls, ``fit_intercept`` fits a free b, and ``notes_`` reports where
+        the rates of the paper do not apply.
     fit_intercept : bool, default False
-        Subtract the mean of each target column and add it back (there is no bias term).
+        Subtract the mean of each target column and add it back; there is no bias term.
     tol : float, default 0.001
-        Algorithm 1 stops when the duality gap is within tol times lam sum ||f_j||.
+        Algorithm 1 stops when the duality gap is at most tol times lam sum ||f_j||.
 
     Attributes
     ----------

@@ -1,6 +1,4 @@
-"""Hierarchical kernel learning as scikit-learn estimators: a certified hull in a grid of kernels
-too many to list.
-"""
+"""Hierarchical kernel learning as scikit-learn estimators: certified hulls in grids of kernels."""
 
 from __future__ import annotations
 
@@ -16,7 +14,7 @@ from mklcore.arrays import Array
 from mklcore.data.dataset import Dataset
 from mklcore.documented import documented
 from mklcore.errors import DataError, KernelError, ParameterError
-from mklcore.estimators.base import _BLOCK_MB, KernelEstimator
+from mklcore.estimators.base import KernelEstimator, batches, rows_in_block
 from mklcore.estimators.targets import KernelClassifier, KernelRegressor
 from mklcore.hkl.bases import Basis
 from mklcore.hkl.design import Design, HullRows, Matrices
@@ -28,15 +26,13 @@ from mklcore.parameters import check_choice, check_positive, check_whole
 from mklcore.problem.driver import Fit, Status, run, warn_unless_converged
 from mklcore.problem.losses import Loss, loss_for
 
-# of the eight decades over which lambda matters, the ones a certificate usually reaches
+# Lambda matters over eight decades; searches usually reach a certificate in the upper six.
 _GRID_DECADES = 1e-6
 
 
 @dataclass(eq=False, repr=False)
 class _HKLBase(KernelEstimator):
-    """min (1/n) sum_i l(y_i, f(x_i)) + lam/2 (sum_v d_v ||beta_D(v)||)^2 over all (q+1)^p products
-    of one-variable kernels.
-    """
+    """min (1/n) sum_i l(y_i, f(x_i)) + lam/2 (sum_v d_v ||beta_D(v)||)^2 over (q+1)^p kernels."""
 
     _scored_together = False
 
@@ -61,12 +57,9 @@ class _HKLBase(KernelEstimator):
     callback: Callable[..., Any] | None = None
 
     def explore(self, *, names: Sequence[str] | None = None) -> Any:
-        """Walk through the hull in a notebook; ``names`` (d,) are those of its columns."""
+        """Explore the hull in a notebook; ``names`` (d,) are the names of the columns."""
         notebook = import_module("mklcore.figures.notebook")  # figures stand above estimators
         return notebook.explore_hull(self, names=names)
-
-    # -- rows: a table, Gram matrices (p, q+1, n, n), or a Design that serves several fits
-    # ----------------------------
 
     @property
     def _is_precomputed(self) -> bool:
@@ -78,28 +71,30 @@ class _HKLBase(KernelEstimator):
             return X
         if graph is not None and (graph.is_precomputed or graph.kernels is None):
             return self._ready_rows(graph, X, reset)
-        columns, sequences, X = (
-            (X.columns, X.sequences, X.X) if isinstance(X, Dataset) else (None, (), X)
-        )
+        columns = None
+        sequences: Any = ()
+        if isinstance(X, Dataset):
+            columns = X.columns
+            sequences = X.sequences
+            X = X.X
         if sequences:
             raise KernelError(
                 f"{type(self).__name__} searches products of columns and has no kernels on "
-                "sequences; hand over data.X, or use a method with a dictionary, such as "
+                "sequences; pass data.X, or use a method with a dictionary, such as "
                 "LpMKLClassifier."
             )
-        dimensions = (
-            np.ndim(X) if isinstance(X, (np.ndarray, list, tuple)) else getattr(X, "ndim", 2)
-        )
+        is_array_like = isinstance(X, (np.ndarray, list, tuple))
+        dimensions = np.ndim(X) if is_array_like else getattr(X, "ndim", 2)
         if graph is None and (is_operator(X) or dimensions == 3):
             raise KernelError(
                 f"{type(self).__name__} works on a table of columns (n, p), whose products "
-                "it searches; a kernel stack (M, n, n) has no columns. Hand over the "
-                "table, or one Gram matrix per variable and level (p, q+1, n, n)."
+                "it searches; a kernel stack (M, n, n) has no columns. Pass the table, or one "
+                "Gram matrix per variable and level (p, q+1, n, n)."
             )
         if graph is None and dimensions == 4:
             return X
         if not reset and isinstance(self.design_.levels, Matrices):
-            return X  # the design says which shape of block it expects
+            return X  # the design checks the shape of the block
         rows = validate_data(
             self, X, reset=reset, dtype=np.float64, order="C", ensure_min_samples=2 if reset else 1
         )
@@ -108,17 +103,11 @@ class _HKLBase(KernelEstimator):
         return rows
 
     def _ready_rows(self, graph: Graph, X: Any, reset: bool) -> Any:
-        """Rows of a graph whose kernels are not functions: None where it holds them, else their
-        stack.
-        """
+        """Check ready kernels of a graph: None where the graph holds them, else a stack of them."""
         if reset and graph.is_precomputed:
             count = graph.kernels.shape[1]
-            if (
-                X is not None
-                and not (is_operator(X) or isinstance(X, Dataset))
-                and np.ndim(X) < 3
-                and len(X) != count
-            ):
+            is_stack = is_operator(X) or np.ndim(X) >= 3
+            if X is not None and not (isinstance(X, Dataset) or is_stack) and len(X) != count:
                 raise DataError(
                     f"The kernels of the graph have {count} rows, the table has {len(X)}."
                 )
@@ -128,7 +117,7 @@ class _HKLBase(KernelEstimator):
                 "A graph without kernel functions takes kernels in place of the table: a "
                 "stack (M, n, n), one per node."
             )
-        return X  # of new rows the design says what it expects
+        return X  # the design checks blocks of new rows
 
     def _stack(self, X: Any, once: bool = False) -> Any:
         if isinstance(X, Design):
@@ -145,9 +134,9 @@ class _HKLBase(KernelEstimator):
 
     def _blocks(self, X: Any) -> HullRows:
         check_is_fitted(self)
-        return (
-            X if isinstance(X, HullRows) else self.design_.cross(self._checked_rows(X, reset=False))
-        )
+        if isinstance(X, HullRows):
+            return X
+        return self.design_.cross(self._checked_rows(X, reset=False))
 
     def _checked_target(self, X: Any, y: Any) -> Array:
         if y is None:
@@ -158,10 +147,10 @@ class _HKLBase(KernelEstimator):
         if isinstance(X, Design) or is_operator(X):
             n = X.n_samples
         else:  # a table, a stack, or Gram matrices by variable and level
-            given: Any = self.basis if self._is_precomputed else X
-            shape = np.shape(
-                given if given is not None or self.graph is None else self.graph.kernels
-            )
+            rows: Any = self.basis if self._is_precomputed else X
+            if rows is None and self.graph is not None:
+                rows = self.graph.kernels
+            shape = np.shape(rows)
             n = shape[max(0, len(shape) - 2)]
         target = self._target(y)
         if target.shape[0] != n:
@@ -171,41 +160,40 @@ class _HKLBase(KernelEstimator):
             )
         return target
 
-    # -- fitting
-    # -----------------------------------------------------------------------------------------------------
-
     def _check_parameters(self) -> None:
-        given = {
-            name: getattr(self, name)
-            for name in ("depth_weight", "max_seconds")
-            if getattr(self, name) is not None
-        }
+        optional = {}
+        for name in ("depth_weight", "max_seconds"):
+            if getattr(self, name) is not None:
+                optional[name] = getattr(self, name)
         check_positive(
             lam=self.lam,
             tol=self.tol,
             memory_mb=self.memory_mb,
             root_weight=self.root_weight,
-            **given,
+            **optional,
         )
         self.loss_in_use  # noqa: B018  the loss checks itself
         if self.graph is not None:
-            if not isinstance(self.graph, Graph):
-                raise ParameterError(
-                    f"graph must be None or Graph(parents, kernels); got {self.graph!r}."
-                )
-            if self.basis is not None:
-                raise ParameterError(
-                    "A graph brings its own kernels: leave basis out, or leave graph out "
-                    "for the grid of products."
-                )
-            if self.refit:
-                raise ParameterError(
-                    "refit=True needs kernels of rank one; those of a graph may be of "
-                    "any. Use refit=False."
-                )
+            self._check_graph()
         check_choice("search", self.search, SEARCHES)
         for name in ("max_iter", "max_nodes"):
             check_whole(name, getattr(self, name))
+
+    def _check_graph(self) -> None:
+        if not isinstance(self.graph, Graph):
+            raise ParameterError(
+                f"graph must be None or Graph(parents, kernels); got {self.graph!r}."
+            )
+        if self.basis is not None:
+            raise ParameterError(
+                "A graph has its own kernels: leave basis out, or leave graph out for the grid of "
+                "products."
+            )
+        if self.refit:
+            raise ParameterError(
+                "refit=True needs kernels of rank one; those of a graph may be of any. Use "
+                "refit=False."
+            )
 
     @property
     def loss_in_use(self) -> Loss:
@@ -215,11 +203,11 @@ class _HKLBase(KernelEstimator):
         return design.order.weights(self.depth_weight, float(self.root_weight))
 
     def _task(self, y: Array) -> HullTask:
-        """One target of labels -1 / +1 or of numbers, at this lam under this loss."""
+        """The problem of one target (n,), labels -1 and +1 or numbers."""
         return HullTask(y, self.loss_in_use, float(self.lam), self.fit_intercept)
 
     def _fit_one(self, design: Design, y: Array, warm: WarmHull | None) -> tuple[Fit, HullSearch]:
-        """One target of labels -1 / +1 or of numbers."""
+        """Search the hull of one target (n,)."""
         search = HullSearch(
             design,
             self._task(y),
@@ -231,14 +219,15 @@ class _HKLBase(KernelEstimator):
             warm=warm,
         )
         fit = run(search, tol=self.tol, max_iter=self.max_iter, callback=self.callback)
-        # asked for, so no warning; the status and certified_ say what it is
+        # A provisional search was requested: ``status_`` and ``certified_`` report it, no warning.
         if fit.status is not Status.PROVISIONAL:
             warn_unless_converged(fit, self.tol)
         return fit, search
 
     def problems(self, X: Any, y: Any) -> tuple[Design, NodeWeights, list[HullTask]]:
-        """What this model was fitted to, made again from its training rows ``X`` and target ``y``:
-        kernels, weights, targets.
+        """Rebuild what this model was fitted to, from its training rows ``X`` and target ``y``.
+
+        Returns the design of kernels, the weights of the nodes, and one task per target.
         """
         check_is_fitted(self)
         probe = self.copy_with("lam", self.lam)
@@ -253,104 +242,122 @@ class _HKLBase(KernelEstimator):
                 "refit=True needs a finite number of features per kernel; use a "
                 "polynomial basis, or refit=False."
             )
-        before = [None] * len(targets) if warm is None else warm._warm
-        found = [
-            self._fit_one(stack, target, start)
-            for target, start in zip(targets, before, strict=True)
-        ]
-        self._warm = [search.warm_start() for _, search in found]
+        starts = [None] * len(targets) if warm is None else warm._warm
+        fits = []
+        searches = []
+        for target, start in zip(targets, starts, strict=True):
+            fit, search = self._fit_one(stack, target, start)
+            fits.append(fit)
+            searches.append(search)
+        self._warm = [search.warm_start() for search in searches]
         self.design_ = stack
-        if len(found) == 1:
-            self._publish(found[0][0])
+        if len(fits) == 1:
+            self._publish(fits[0])
         else:
-            self._publish_several(
-                [fit for fit, _ in found], None, np.array([fit.dual_coef for fit, _ in found])
-            )
-        self._publish_hull(stack, [search for _, search in found])
-        proofs = [search.proof_of(fit.dual_point) for fit, search in found]
-        self.proof_ = (
-            None if None in proofs else tuple(proof.arrays for proof in proofs if proof is not None)
-        )
+            self._publish_several(fits, None, np.array([fit.dual_coef for fit in fits]))
+        self._publish_hull(stack, searches)
+        self._publish_proof(fits, searches)
         if self.refit:
             self._refit(stack, np.column_stack(targets))
 
+    def _publish_proof(self, fits: Sequence[Fit], searches: Sequence[HullSearch]) -> None:
+        """Publish the proofs of all problems, or None where one of them has no proof."""
+        proofs = []
+        for fit, search in zip(fits, searches, strict=True):
+            proof = search.proof_of(fit.dual_point)
+            if proof is not None:
+                proofs.append(proof.arrays)
+        self.proof_ = tuple(proofs) if len(proofs) == len(fits) else None
+
     def _node(self, k: int) -> Node:
-        """Node ``k`` of ``hull_`` as the design names it."""
-        found: Node = self.design_.order.node_of(self.hull_[k])
-        return found
+        """Node ``k`` of ``hull_`` in the form that the design uses."""
+        node: Node = self.design_.order.node_of(self.hull_[k])
+        return node
 
     @property
     def _nodes(self) -> list[Node]:
-        """The nodes of ``hull_``, which predictions, figures and certificates share."""
+        """The nodes of ``hull_`` in the form that the design uses."""
         return [self._node(k) for k in range(len(self.hull_))]
 
     def _publish_hull(self, design: Design, searches: Sequence[HullSearch]) -> None:
-        """The hull (of all problems together, sorted by depth), and per node of it zeta, eta,
-        ||beta_D(v)|| and
-        ||beta_v||; zero where a problem lacks it.
+        """Publish the union of the hulls, by depth, and the tables of its nodes.
+
+        The tables hold zeta, eta, ||beta_D(v)|| and ||beta_v||; they are zero where the hull of a
+        problem lacks the node.
         """
-        parts = [search.found.state for search in searches]
+        states = [search.found.state for search in searches]
         order = design.order
-        nodes = sorted({node for part in parts for node in part.nodes}, key=order.rank)
-        place = {node: k for k, node in enumerate(nodes)}
-        tables = np.zeros((4, len(parts), len(nodes)))
+        nodes = sorted({node for state in states for node in state.nodes}, key=order.rank)
         hull = Hull(order, nodes)
-        shares = dict[Any, float]()
-        for k, (search, part) in enumerate(zip(searches, parts, strict=True)):
-            inner = part.inner
-            zeta = search.found.weights
-            eta = (
-                inner.norms / (search.weights.of(part.nodes) * inner.omega)
-                if inner.omega > 0
-                else 0.0 * zeta
-            )
-            own = zeta * np.sqrt(inner.machine.quadratic_forms)
-            tables[:, k, [place[node] for node in part.nodes]] = zeta, eta, inner.norms, own
-            for node, share in part.sources.items():
-                if node not in hull:
-                    shares[node] = max(share, shares.get(node, 0.0))
-        carried = (tables[3] ** 2).mean(axis=0)
-        self.zeta_, self.eta_, self.node_norms_, self.component_norms_ = (
-            tables[:, 0] if len(parts) == 1 else tables
-        )
-        self.weights_ = self.zeta_
+        self._publish_tables(searches, nodes)
+        self._publish_sources(states, hull)
         self.hull_ = tuple(map(order.key, nodes))
         self.extreme_points_ = tuple(map(order.key, sorted(hull.extreme_points(), key=order.rank)))
-        self.sources_ = {order.key(node): shares[node] for node in sorted(shares, key=order.rank)}
+        # The squared norms of the components, on average over the problems.
+        energies = np.atleast_2d(self.component_norms_) ** 2
+        energies = energies.mean(axis=0)
         if self.graph is None:
-            touches = np.array(self.hull_) > 0
-            self.relevance_ = carried @ touches
-            self.interaction_order_ = int(touches.sum(axis=1).max())
+            has_column = np.array(self.hull_) > 0
+            self.relevance_ = energies @ has_column
+            self.interaction_order_ = int(has_column.sum(axis=1).max())
         else:
-            self.relevance_ = carried
+            self.relevance_ = energies
             self.interaction_order_ = max(order.rank(node)[0] for node in nodes)
-        inner = design.columns_of(nodes).T @ self.dual_coef_.T if design.all_columns else None
-        self.beta_ = None if inner is None else inner.T * self.weights_
+        self.beta_ = None
+        if design.all_columns:
+            inner = design.columns_of(nodes).T @ self.dual_coef_.T
+            self.beta_ = inner.T * self.weights_
         self.n_dag_kernels_ = order.size
-        self.n_visited_, self.n_visited_on_path_ = (
-            max(getattr(p, n) for p in parts) for n in ("visited", "visited_on_path")
-        )
+        self.n_visited_ = max(state.visited for state in states)
+        self.n_visited_on_path_ = max(state.visited_on_path for state in states)
         self.certified_ = self.status_ is Status.CONVERGED
-        alone = len(nodes) == 1 and self.graph is None
-        self.notes_ = (self._root_alone(design),) if alone else ()
+        is_root_alone = len(nodes) == 1 and self.graph is None
+        self.notes_ = (self._root_alone(design),) if is_root_alone else ()
+
+    def _publish_tables(self, searches: Sequence[HullSearch], nodes: Sequence[Node]) -> None:
+        """Publish zeta, eta and the norms of every node, (m,) or (T, m) for T problems."""
+        place = {node: k for k, node in enumerate(nodes)}
+        tables = np.zeros((4, len(searches), len(nodes)))
+        for k, search in enumerate(searches):
+            state = search.found.state
+            inner = state.inner
+            zeta = search.found.weights
+            eta = np.zeros_like(zeta)
+            if inner.omega > 0:
+                eta = inner.norms / (search.weights.of(state.nodes) * inner.omega)
+            component_norms = zeta * np.sqrt(inner.machine.quadratic_forms)
+            columns = [place[node] for node in state.nodes]
+            tables[:, k, columns] = zeta, eta, inner.norms, component_norms
+        if len(searches) == 1:
+            tables = tables[:, 0]
+        self.zeta_, self.eta_, self.node_norms_, self.component_norms_ = tables
+        self.weights_ = self.zeta_
+
+    def _publish_sources(self, states: Sequence[Any], hull: Hull) -> None:
+        """Publish the nodes that could enter next, with the largest share of the threshold."""
+        order = hull.order
+        shares = dict[Any, float]()
+        for state in states:
+            for node, share in state.sources.items():
+                if node not in hull:
+                    shares[node] = max(share, shares.get(node, 0.0))
+        self.sources_ = {order.key(node): shares[node] for node in sorted(shares, key=order.rank)}
 
     def _root_alone(self, design: Design) -> str:
-        """What it means that no other node pays for itself."""
-        sure = (
-            "The optimum at this lam is the root alone"
-            if self.certified_
-            else "The hull found is the root alone"
-        )
+        """A note on what it means that the hull is the root alone."""
+        subject = "The hull found is the root alone"
+        if self.certified_:
+            subject = "The optimum at this lam is the root alone"
         if design.root_is_constant:
-            return f"{sure}: every row gets the same prediction. Take a smaller lam."
+            return f"{subject}: every row gets the same prediction. Take a smaller lam."
         return (
-            f"{sure}: one product of the first level of every column, which says next to "
-            "nothing of any single one. Take a smaller lam, or a basis whose first level "
+            f"{subject}: it is the product of the first levels of all columns, which reveals next "
+            "to nothing about any single column. Take a smaller lam, or a basis whose first level "
             "varies less, such as a Gaussian of smaller b."
         )
 
     def _refit(self, design: Design, targets: Array) -> None:
-        """Unpenalised least squares on the features of the hull."""
+        """Fit unpenalised least squares on the features of the hull."""
         features = design.columns_of(self._nodes)
         shift = targets.mean(axis=0) if self.fit_intercept else np.zeros(targets.shape[1])
         centre = features.mean(axis=0) if self.fit_intercept else np.zeros(features.shape[1])
@@ -374,9 +381,6 @@ class _HKLBase(KernelEstimator):
             self.design_.release()
         return self
 
-    # -- paths
-    # -------------------------------------------------------------------------------------------------------
-
     def along(
         self,
         stack: Any,
@@ -386,7 +390,7 @@ class _HKLBase(KernelEstimator):
         attribute: str,
         start: Any = None,
     ) -> Iterator[Any]:
-        """One fitted copy per lambda; what only the next one needed is let go after the last."""
+        """Yield one fitted copy per lambda, and free the memory of the design after the last."""
         yield from super().along(stack, y, param, values, attribute, start)
         stack.release()
 
@@ -394,9 +398,7 @@ class _HKLBase(KernelEstimator):
     def path_table(
         points: Sequence[Any], stack: Design
     ) -> tuple[Array, tuple[str, ...], tuple[str, ...]]:
-        """Weights (L, M) over the union of the hulls along a path, zero where a hull lacks the
-        node.
-        """
+        """Weights (L, M) over the union of the hulls along a path; zero outside a hull."""
         nodes = sorted({node for point in points for node in point._nodes}, key=stack.order.rank)
         place = {node: k for k, node in enumerate(nodes)}
         weights = np.zeros((len(points), len(nodes)))
@@ -405,80 +407,71 @@ class _HKLBase(KernelEstimator):
         return weights, tuple(stack.name(node) for node in nodes), ("hkl",) * len(nodes)
 
     def lam_range(self, stack: Design, y: Array) -> tuple[float, float]:
-        """The smallest lambda a grid goes to and the largest that changes anything."""
+        """The smallest lambda of a path, and the lambda from which only the root remains."""
         probe = self.copy_with("lam", 1.0)
         targets = probe._targets(probe._checked_target(stack, y))
         high = max(largest_lambda(stack, target, self._weights_of(stack)) for target in targets)
         return _GRID_DECADES * high, high
 
-    # -- prediction
-    # --------------------------------------------------------------------------------------------------
-
     def _decisions(self, X: Any) -> Array:
-        """Decision values of new rows, a few at a time so that no block outgrows ``_BLOCK_MB``."""
+        """Decision values of new rows, in batches of at most ``BLOCK_MB``."""
         check_is_fitted(self)
         rows = self._checked_rows(X, reset=False)
-        step = max(1, int(_BLOCK_MB * 1e6 / (8 * self.n_train_ * self.design_.p)))
-        if np.ndim(rows) != 2 or len(rows) <= step or self.design_.all_columns:
-            return self._decide(self.design_.cross(rows))
-        return np.concatenate(
-            [
-                self._decide(self.design_.cross(rows[k : k + step]))
-                for k in range(0, len(rows), step)
-            ]
-        )
+        if np.ndim(rows) != 2 or self.design_.all_columns:
+            return self.decide_blocks(self.design_.cross(rows))
+        size = rows_in_block(self.n_train_ * self.design_.p)
+        blocks = map(self.design_.cross, batches(rows, size))
+        return np.concatenate([self.decide_blocks(block) for block in blocks])
 
-    def _decide(self, rows: HullRows) -> Array:
+    def decide_blocks(self, blocks: HullRows) -> Array:
+        """Decision values from the kernel values of new rows at the nodes of the hull."""
         if self.refit:
-            found = np.zeros((rows.size, *np.shape(self.refit_coef_)[1:]))
+            decision = np.zeros((blocks.size, *np.shape(self.refit_coef_)[1:]))
             for node, coefficient in zip(self._nodes, self.refit_coef_, strict=True):
-                found += np.multiply.outer(rows.node(node)[0], coefficient)
-            found += self.refit_intercept_
-            return found
+                decision += np.multiply.outer(blocks.node(node)[0], coefficient)
+            decision += self.refit_intercept_
+            return decision
         duals = self.dual_coef_.T
-        found = np.zeros((rows.size, *duals.shape[1:]))
+        decision = np.zeros((blocks.size, *duals.shape[1:]))
         for node, weight in zip(self._nodes, self.weights_.T, strict=True):
             if np.any(weight > 0):
-                found += rows.product(node, duals * weight)
-        found += self.intercept_
-        return found
+                decision += blocks.product(node, duals * weight)
+        decision += self.intercept_
+        return decision
 
     def solve_near(self, lam: float, y: Any, callback: Any = None) -> Any:
-        """This fitted model's problem at another ``lam``, started from here: a new fitted model;
-        this one is not changed.
+        """Solve at another ``lam``, starting from this model, which stays as it is.
 
-        ``y`` is the training target, the rows are those this model was fitted on; ``callback`` as
-        in the class.
+        ``y`` is the training target of the rows that this model was fitted on; ``callback`` is as
+        in the class. Returns a new fitted model.
         """
         check_is_fitted(self)
-        other = self.copy_with("lam", lam)
-        other.callback = callback
-        other._fit_stack(self.design_, other._checked_target(self.design_, y), self)
+        model = self.copy_with("lam", lam)
+        model.callback = callback
+        model._fit_stack(self.design_, model._checked_target(self.design_, y), self)
         self.design_.release()
-        return other
+        return model
 
     def component(self, node: Any, rows: Any) -> Array:
-        """What one node adds to f at new rows: zeta_v K_v(rows, training) dual, or with ``refit``
-        its refitted share.
+        """The part zeta_v K_v(rows, training) dual of one node in f at new rows.
 
-        ``node`` are its p levels, or what a graph calls it.
+        With ``refit`` it is the refitted part. ``node`` is a tuple of p levels, or the name of a
+        node of a graph. Raises ``ParameterError`` if the node is not in the hull.
         """
-        place = {full: k for k, full in enumerate(self.hull_)}
         if self.graph is None:
             node = tuple(node)
-        if node not in place:
+        if node not in self.hull_:
             raise ParameterError(
                 f"{node} is not in the hull; its nodes are hull_, largest weights first in "
                 "relevance_."
             )
-        return self._part(self._blocks(rows), place[node])
+        return self._part(self._blocks(rows), self.hull_.index(node))
 
     def contributions(self, X: Any, kernels: Sequence[int] | None = None) -> Array:
-        """Which node said what: f = sum_v f_v + intercept_, or refit_intercept_ with ``refit``,
-        taken apart.
+        """The part f_v of every node in the decision f = sum_v f_v + intercept_.
 
-        ``kernels`` are places in ``hull_``, all by default. Returns f_v (m, n_new), or (m, n_new,
-        T) for several outputs.
+        With ``refit`` the intercept is refit_intercept_. ``kernels`` are indices of nodes in ``hull_``, all by default. Returns f_v (m, n_new), or
+        (m, n_new, T) for several outputs.
         """
         check_is_fitted(self)
         rows = self._blocks(X)
@@ -498,18 +491,18 @@ class _HKLBase(KernelEstimator):
 class HKLClassifier(_HKLBase, KernelClassifier):
     """Hierarchical kernel learning for two classes, or one-vs-rest for more.
 
-        min_{beta, b}  (1/n) sum_i l(y_i, f(x_i)) + lam/2 (sum_v d_v ||beta_D(v)||)^2,   f = sum_v <beta_v, Phi_v(x)> +
-            b
+        min_{beta, b}  (1/n) sum_i l(y_i, f(x_i)) + lam/2 (sum_v d_v ||beta_D(v)||)^2,
+        f = sum_v <beta_v, Phi_v(x)> + b
 
-    over the grid of products k_v = prod_i k_{i, v_i}, v in {0..q}^p: a node enters only after its
-    parents, and the answer is certified against all (q+1)^p of them.
+    over the grid of products k_v = prod_i k_{i, v_i}, v in {0..q}^p. A node enters only after its
+    parents, and the certificate compares the answer with all (q+1)^p of them.
 
     Parameters
     ----------
     lam : float, default 0.001
-        Price of Omega^2, > 0; the hull need not grow as it falls.
+        Weight of Omega^2, > 0; a smaller lam need not give a larger hull.
     fit_intercept : bool, default True
-        An unpenalised b; it refers to uncentred factors when ``normalize_basis=False``.
+        Fit an unpenalised b; it refers to uncentred factors when ``normalize_basis=False``.
     tol : float, default 0.001
         Full gap relative to the objective at which the search stops.
 
@@ -520,7 +513,7 @@ class HKLClassifier(_HKLBase, KernelClassifier):
     dual_coef_ (n,), intercept_, extreme_points_, sources_ (node -> share of the threshold at which
     it would enter), relevance_ (p,), interaction_order_, n_dag_kernels_ (exact), n_visited_,
     n_visited_on_path_ (with the fits this one was started from), certified_, notes_ (where the root
-    is all there is), proof_ (nodes and shares of the bound, see ``hkl_certificate``), dual_point_
+    is the whole hull), proof_ (nodes and shares of the bound, see ``hkl_certificate``), dual_point_
     (n,), objective_, dual_objective_, dual_gap_, relative_gap_, status_, history_, design_. On a
     graph hull_, extreme_points_ and sources_ hold the names (or indices) of nodes, relevance_ is
     ||beta_v||^2 (m,), interaction_order_ the depth of the hull. With more classes weights_, eta_,

@@ -33,12 +33,10 @@ from mklcore.problem.problem import WarmStart
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class LpBase(KernelSettings, KernelEstimator):
-    """min C sum_i V(f(x_i) + b, y_i) + 1/2 sum_m ||w_m||^2 / theta_m  over  ||theta||_p <= 1, theta
-    >= 0.
-    """
+    """min C sum_i V(f(x_i) + b, y_i) + 1/2 sum_m ||w_m||^2 / theta_m over ||theta||_p <= 1."""
 
     weighs_rows: ClassVar[bool] = True
-    # whether linear kernels may become the columns they see
+    # whether linear kernels may be stored as the columns they act on
     _may_take_columns: ClassVar[bool] = False
 
     tol: float = 1e-3
@@ -48,11 +46,11 @@ class LpBase(KernelSettings, KernelEstimator):
         check_positive(C=self.C, tol=self.tol)
         check_whole("max_iter", self.max_iter)
         check_choice("solver", self.solver, ("auto", *SOLVERS))
-        self.loss_in_use, self.penalty_in_use  # noqa: B018  they check themselves
+        self.loss_in_use, self.penalty_in_use  # noqa: B018  these properties check their parameters
         if self.approximation is not None and self.solver not in FEATURE_SOLVERS:
             raise ParameterError(
-                f'solver="{self.solver}" works on kernel values, which an approximation does not make; use one of '
-                f"{', '.join(FEATURE_SOLVERS)}, or approximation=None."
+                f'solver="{self.solver}" works on kernel values, which an approximation does not '
+                f"make; use one of {', '.join(FEATURE_SOLVERS)}, or approximation=None."
             )
 
     @property
@@ -68,50 +66,46 @@ class LpBase(KernelSettings, KernelEstimator):
         is_sum = penalty.order == np.inf
         is_weighted = getattr(self, "sample_weight_", None) is not None
         forms = ["dense"]
-        if (
-            self._may_take_columns
-            and is_auto
-            and loss.machine in ON_FEATURES
-            and not (is_sum or is_weighted)
-        ):
-            forms += (
-                ["features", "columns"] if penalty.order == 1 and loss.quadratic else ["features"]
-            )
-        able = n <= MOST_SUMMED or is_sum or (is_auto and not lacking(loss, penalty))
-        if self.solver in ("auto", "wrapper") and able:
+        has_feature_solver = is_auto and loss.machine in ON_FEATURES
+        if self._may_take_columns and has_feature_solver and not (is_sum or is_weighted):
+            forms.append("features")
+            if penalty.order == 1 and loss.quadratic:
+                forms.append("columns")
+        can_use_rows = n <= MOST_SUMMED or is_sum or (is_auto and not lacking(loss, penalty))
+        if self.solver in ("auto", "wrapper") and can_use_rows:
             forms.append("rows")
         return tuple(forms)
 
     @property
     def training_decision(self) -> Array | None:
-        """Decision values on the training rows as the certificate was computed from them; None
-        where it was not.
-        """
+        """Decision values on the training rows, or None where the solver did not compute them."""
         fits = self.fit_ if isinstance(self.fit_, tuple) else (self.fit_,)
-        parts = [
-            fit.decision
-            for fit in fits
-            if fit.decision is not None and fit.decision.shape == (self.n_train_,)
-        ]
-        return self._joined(np.column_stack(parts)) if len(parts) == len(fits) else None
+        scores = []
+        for fit in fits:
+            if fit.decision is None or fit.decision.shape != (self.n_train_,):
+                return None
+            scores.append(fit.decision)
+        return self._joined(np.column_stack(scores))
 
     @set_together
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # type: ignore[override]  # takes weights
-        """Fit on a table X (n, d) or, with ``kernels="precomputed"``, on a stack (M, n, n), and a
-        target y (n,).
+    def fit(  # type: ignore[override]  # the base class refuses weights
+        self, X: Any, y: Any = None, sample_weight: Any = None
+    ) -> Self:
+        """Fit on a table X (n, d), or on ready kernels (M, n, n), and a target y (n,).
 
-        ``sample_weight`` (n,), 0 or more: the cost of one unit of loss of row i is C times its
-        weight, and rows of weight 0 are left out; a `Dataset` may bring its own. In the scales of
-        columns and kernels, and in median distances, a row of weight w counts as w rows; in those
-        of approximations and of kernels too large to be stored as one row. A classifier with
-        ``probability=True`` is fitted five times more, on folds of the rows, for `predict_proba`.
+        Ready kernels need ``kernels="precomputed"``. ``sample_weight`` (n,) holds numbers of 0 or
+        more: a unit of loss of row i costs C times its weight, and rows of weight 0 are left out.
+        A `Dataset` may bring its own weights. A row of weight w counts as w rows in the scales of
+        columns and kernels and in median distances, except in the scales of approximations and of
+        kernels that are not stored. A classifier with ``probability=True`` is fitted five more
+        times, on folds of the rows, for `predict_proba`.
         """
         if sample_weight is not None:
             self._given_weights = _checked_weights(sample_weight, X, self._is_precomputed)
         return self._fitted(X, y)
 
     def training_stack(self, X: Any, y: Any) -> tuple[Any, Labels]:
-        """The kernels and the target, once it is known how much every row counts."""
+        """The kernels and the checked target; the weights of rows are set first."""
         weights = self.__dict__.pop("_given_weights", None)
         if weights is None and isinstance(X, Dataset):
             weights = X.sample_weight
@@ -122,40 +116,43 @@ class LpBase(KernelSettings, KernelEstimator):
         return super().training_stack(X, y)
 
     def _solve(self, stack: Any, y: Array, warm: Any) -> None:
-        """One problem, or one for every class against the rest."""
+        """Solve one problem, or one for every class against the rest."""
         targets = self._targets(y)
-        w = getattr(self, "sample_weight_", None)
-        if (
-            w is not None
-            and hasattr(self, "classes_")
-            and np.unique(y[w > 0]).size < self.classes_.size
-        ):
-            raise DataError(
-                "A class has no row of weight above 0: every class needs one; drop its "
-                "rows, or give one of them weight."
-            )
-        starts = [
-            None if warm is None else warm_start(warm, k if len(targets) > 1 else None)
-            for k in range(len(targets))
-        ]
-        run = partial(_one_of, self, stack)
-        n_jobs = getattr(self, "n_jobs", None)
-        several = len(targets) > 1 and n_jobs is not None and is_parallel(n_jobs)
+        self._check_class_weights(y)
+        starts: list[WarmStart | None] = [None] * len(targets)
+        if warm is not None and len(targets) == 1:
+            starts = [warm_start(warm)]
+        elif warm is not None:
+            starts = [warm_start(warm, k) for k in range(len(targets))]
+        solve = partial(_solve_one, self, stack)
         problems = list(zip(targets, starts, strict=True))
-        fits = list(each(run, problems, n_jobs)) if several else [run(one) for one in problems]
+        n_jobs = getattr(self, "n_jobs", None)
+        if len(targets) > 1 and n_jobs is not None and is_parallel(n_jobs):
+            fits = list(each(solve, problems, n_jobs))
+        else:
+            fits = [solve(problem) for problem in problems]
         for fit in fits:
             warn_unless_converged(fit, self.tol)
         if len(fits) == 1:
             self._publish(fits[0])
-        else:
-            self._publish_several(
-                fits, np.array([f.weights for f in fits]), np.array([f.dual_coef for f in fits])
+            return
+        weights = np.array([fit.weights for fit in fits])
+        duals = np.array([fit.dual_coef for fit in fits])
+        self._publish_several(fits, weights, duals)
+
+    def _check_class_weights(self, y: Array) -> None:
+        """Raise ``DataError`` if all rows of a class have weight 0."""
+        weights = getattr(self, "sample_weight_", None)
+        if weights is None or not hasattr(self, "classes_"):
+            return
+        if np.unique(y[weights > 0]).size < self.classes_.size:
+            raise DataError(
+                "A class has no row of weight above 0: every class needs one; drop its "
+                "rows, or give one of them weight."
             )
 
     def fit_signed(self, stack: Any, y: Array) -> Self:
-        """Fit on a stack and a target of numbers (n,), -1 and +1 for two classes, which are known
-        already.
-        """
+        """Fit on a stack and a target of numbers (n,), -1 and +1 for two known classes."""
         fit = self._fit_one(stack, y, None)
         warn_unless_converged(fit, self.tol)
         self._publish(fit)
@@ -163,23 +160,21 @@ class LpBase(KernelSettings, KernelEstimator):
         return self
 
     def _fit_one(self, K: Any, y: Array, warm: WarmStart | None, C: float | None = None) -> Fit:
-        """One problem; with sample weights on the rows that have any, the others getting zeros as
-        their dual.
-        """
+        """Solve one problem; rows of weight 0 are left out, and their duals are 0."""
         cost: Any = self.C if C is None else C
-        w = getattr(self, "sample_weight_", None)
-        kept = np.arange(y.size)
-        if w is not None:
+        weights = getattr(self, "sample_weight_", None)
+        rows = np.arange(y.size)
+        if weights is not None:
             K = as_operator(K)
-            cost = cost * w
+            cost = cost * weights
             warm = None
-            if is_stored(K) and not w.all():
-                kept = np.flatnonzero(w)
-                K = K.take(kept)
-                cost = cost[kept]
+            if is_stored(K) and not weights.all():
+                rows = np.flatnonzero(weights)
+                K = K.take(rows)
+                cost = cost[rows]
         fit = fit_weighted(
             K,
-            y[kept],
+            y[rows],
             cost,
             self.loss_in_use,
             self.penalty_in_use,
@@ -190,51 +185,51 @@ class LpBase(KernelSettings, KernelEstimator):
             warm=warm,
             callback=self.callback,
         )
-        if kept.size == y.size:
+        if rows.size == y.size:
             return fit
-        duals = np.zeros((2, y.size))
-        duals[0, kept] = fit.dual_coef
-        if fit.dual_point is None:
-            return replace(fit, dual_coef=duals[0], carry=None, decision=None)
-        duals[1, kept] = fit.dual_point
-        return replace(fit, dual_coef=duals[0], dual_point=duals[1], carry=None, decision=None)
+        dual_coef = np.zeros(y.size)
+        dual_coef[rows] = fit.dual_coef
+        dual_point = None
+        if fit.dual_point is not None:
+            dual_point = np.zeros(y.size)
+            dual_point[rows] = fit.dual_point
+        return replace(fit, dual_coef=dual_coef, dual_point=dual_point, carry=None, decision=None)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class LpSupervised(LpBase):
-    """The same with a target."""
+    """lp-norm MKL with a target, which has a free intercept."""
 
     fit_intercept: bool = True
 
 
-def _one_of(model: LpBase, stack: Any, problem: tuple[Array, WarmStart | None]) -> Fit:
-    """The fit of one class against the rest."""
+def _solve_one(model: LpBase, stack: Any, problem: tuple[Array, WarmStart | None]) -> Fit:
+    """The fit of one class against the rest; a function, so that it can be sent to a process."""
     return model._fit_one(stack, *problem)
 
 
 def _checked_weights(sample_weight: Any, X: Any, is_stack: bool) -> Array:
-    """One finite weight of 0 or more per row, not all 0."""
-    w: Array = column_or_1d(np.asarray(sample_weight, dtype=np.float64))
-    n = (
-        X.n_samples
-        if is_operator(X) or isinstance(X, Dataset)
-        else np.shape(X)[-1]
-        if is_stack
-        else _num_samples(X)
-    )
-    if w.shape != (n,) or not np.all(np.isfinite(w)) or w.min() < 0 or w.max() <= 0:
+    """The weights of rows (n,) as floats.
+
+    Raises ``DataError`` unless there is one finite weight of 0 or more per row, and not all are 0.
+    """
+    weights: Array = column_or_1d(np.asarray(sample_weight, dtype=np.float64))
+    if is_operator(X) or isinstance(X, Dataset):
+        n = X.n_samples
+    else:
+        n = np.shape(X)[-1] if is_stack else _num_samples(X)
+    is_finite = weights.shape == (n,) and np.all(np.isfinite(weights))
+    if not is_finite or weights.min() < 0 or weights.max() <= 0:
+        limits = f" from {weights.min():g} to {weights.max():g}" if weights.size else ""
         raise DataError(
-            (
-                f"sample_weight must be {n} finite numbers of 0 or more, one per row and not "
-                f"all zero; got shape {w.shape}"
-            )
-            + (f" from {w.min():g} to {w.max():g}." if w.size else ".")
+            f"sample_weight must be {n} finite numbers of 0 or more, one per row and not "
+            f"all zero; got shape {weights.shape}{limits}."
         )
-    return w
+    return weights
 
 
 def warm_start(fitted: Any, k: int | None = None) -> WarmStart:
-    """What a fitted neighbour hands on; ``k`` picks one of several one-vs-rest problems."""
+    """The start that a fitted neighbour provides; ``k`` is the index of a one-vs-rest problem."""
     if k is None:
         return WarmStart(fitted.weights_, fitted.dual_coef_, fitted._carry)
     carry = None if fitted._carry is None else fitted._carry[k]
@@ -246,7 +241,8 @@ def warm_start(fitted: Any, k: int | None = None) -> WarmStart:
 class LpMKLClassifier(LpSupervised, KernelClassifier):
     """lp-norm MKL for two classes, or one-vs-rest for more.
 
-        min_{w, b, theta}  C sum_i V(y_i, f(x_i)) + 1/2 sum_m ||w_m||^2 / theta_m,   theta >= 0,  ||theta||_p <= 1
+        min_{w, b, theta}  C sum_i V(y_i, f(x_i)) + 1/2 sum_m ||w_m||^2 / theta_m
+        over  theta >= 0,  ||theta||_p <= 1
 
     Attributes
     ----------
@@ -255,8 +251,7 @@ class LpMKLClassifier(LpSupervised, KernelClassifier):
     dual_objective_ (``certificate`` computes both values again), history_, n_iter_, n_kernels_,
     kernel_names_, selected_, classes_. With more than two classes weights_, dual_coef_, intercept_
     and the certificate gain a leading axis over the one-vs-rest problems, ``n_jobs`` of which are
-    solved at a time. ``class_weight``, a dict or "balanced", multiplies C by class, as in
-    scikit-learn.
+    solved at a time.
 
     Source: Kloft, Brefeld, Sonnenburg, Zien (2011), equations (16), (17), (19).
     """
@@ -278,12 +273,12 @@ class LpMKLClassifier(LpSupervised, KernelClassifier):
 @documented
 @dataclass(eq=False, repr=False)
 class LpMKLRegressor(LpSupervised, KernelRegressor):
-    """lp-norm MKL for regression: kernel ridge or support vector regression with learned kernel
-    weights.
+    """lp-norm MKL for regression: kernel ridge or support vector regression.
 
     ``loss`` is "squared", "epsilon_insensitive" with the tube ``epsilon``, in units of the target,
-    "huber" (an object, ``Huber(delta)``, for another delta than 1) or "pinball", the median
-    (``Pinball(quantile)`` for any other quantile). Everything else as in ``LpMKLClassifier``.
+    "huber" (or the object ``Huber(delta)`` for a delta other than 1), or "pinball", which fits the
+    median (or the object ``Pinball(quantile)`` for another quantile). Everything else is as in
+    ``LpMKLClassifier``.
 
     References
     ----------

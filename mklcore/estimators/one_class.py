@@ -1,4 +1,4 @@
-"""Novelty detection with learned kernel weights."""
+"""Novelty detection with learned kernel weights: the one-class form of lp-norm MKL."""
 
 from __future__ import annotations
 
@@ -24,22 +24,24 @@ from mklcore.problem.penalties import Penalty
 @documented
 @dataclass(eq=False, repr=False)
 class LpMKLOneClass(OutlierMixin, LpBase):
-    """lp-norm MKL without labels: a boundary around the training rows, with learned kernel weights.
+    """lp-norm MKL without labels: a boundary around the training rows.
 
-        nu=None      min_{w, theta}       C sum_i max(0, 1 - f(x_i)) + 1/2 sum_m ||w_m||^2 / theta_m
-                     (3.4)
-        nu a number  min_{w, rho, theta}  1/(nu n) sum_i max(0, rho - f(x_i)) - rho + 1/2 sum_m ||w_m||^2 / theta_m
+        nu=None      min_{w, theta}  C sum_i max(0, 1 - f(x_i)) + 1/2 sum_m ||w_m||^2 / theta_m
+        nu a number  min_{w, rho, theta}  1/(nu n) sum_i max(0, rho - f(x_i)) - rho
+                                          + 1/2 sum_m ||w_m||^2 / theta_m
 
-    both over theta >= 0, ||theta||_p <= 1. ``score_samples`` is f; ``offset_`` is 1 in the first
-    form and rho in the second; ``decision_function`` = f - offset_; ``predict`` is +1 inside, -1
-    outside. ``intercept_`` is 0. The exact map between the forms is ``nu_from_one_class``. Both
-    separate the rows from the origin, so kernels whose training rows have the origin as their mean
-    (``center=True``) have no boundary: the first form then gives the constant f = 0, and the second
-    is refused. Other parameters and attributes as ``LpMKLClassifier``.
+    both over theta >= 0, ||theta||_p <= 1. ``score_samples`` is f, and ``decision_function`` is
+    f - offset_, with ``offset_`` 1 in the first form and rho in the second. ``predict`` is +1
+    inside the boundary and -1 outside; ``intercept_`` is 0. ``nu_from_one_class`` maps the first
+    form to the second exactly.
 
-    ``score`` and the scores of ``fit_path`` are the share of rows accepted as ordinary. Without
-    labels no score can choose a parameter: this one tells how tight the boundary is, and nothing of
-    how right it is.
+    Both forms separate the rows from the origin. Kernels whose training rows have the origin as
+    their mean (``center=True``) therefore have no boundary: the first form returns the constant
+    f = 0, and the second raises an error.
+
+    ``score`` and the scores of ``fit_path`` are the share of rows inside the boundary. Without
+    labels no score can choose a parameter: this one measures how tight the boundary is, and not how
+    good. Other parameters and attributes are as in ``LpMKLClassifier``.
 
     Parameters
     ----------
@@ -52,7 +54,7 @@ class LpMKLOneClass(OutlierMixin, LpBase):
     """
 
     score_name: ClassVar[str] = ACCEPTED
-    # some rows are on the boundary itself: another order of summing would turn some of them
+    # Support vectors lie on the boundary; another order of summation could move them across it.
     _scored_together = False
 
     p: float = 1.0
@@ -63,9 +65,7 @@ class LpMKLOneClass(OutlierMixin, LpBase):
 
     @property
     def training_decision(self) -> None:
-        """None: rows on the border, which a sphere has, are counted by ``score``'s own sums, to
-        their last digit.
-        """
+        """None, because rows on the boundary have to be scored by the same sums as in ``score``."""
         return None
 
     @property
@@ -88,7 +88,7 @@ class LpMKLOneClass(OutlierMixin, LpBase):
 
     def _checked_target(self, X: Any, y: Any) -> Array:
         n = count_rows(X)
-        rows = np.asarray(y).shape[:1]  # () of None
+        rows = np.asarray(y).shape[:1]  # empty for None
         if rows not in ((n,), ()):
             raise DataError(
                 f"The kernels have {n} training rows and y has {rows[0]}; leave y out, it "
@@ -97,7 +97,7 @@ class LpMKLOneClass(OutlierMixin, LpBase):
         return self._target(np.empty(n))
 
     def _target(self, y: Any) -> Array:
-        """Every row of one class."""
+        """All rows belong to one class."""
         return np.ones(len(y))
 
     def along(
@@ -109,7 +109,7 @@ class LpMKLOneClass(OutlierMixin, LpBase):
         attribute: str,
         start: Any = None,
     ) -> Iterator[Any]:
-        """One fitted copy per value of C or p, each started from the one before."""
+        """Yield one fitted copy per value of C or p, each started from the one before."""
         if param == "C" and self.nu is not None:
             raise ParameterError(
                 "With nu given C has no effect, so there is no path over C: leave nu out, "
@@ -128,7 +128,7 @@ class LpMKLOneClass(OutlierMixin, LpBase):
         self.intercept_ = 0.0
 
     def score_samples(self, X: Any) -> Array:
-        """f (n_new,) for rows X (n_new, d), or for a test block (M, n_new, n): large well inside."""
+        """f (n_new,) for rows X (n_new, d) or a test block (M, n_new, n); it is large inside."""
         return self._decisions(X)
 
     def decision_function(self, X: Any) -> Array:
@@ -136,19 +136,15 @@ class LpMKLOneClass(OutlierMixin, LpBase):
         return self.score_samples(X) - self.offset_
 
     def predict(self, X: Any) -> Array:
-        """+1 inside, -1 outside, (n_new,)."""
+        """+1 inside the boundary, -1 outside, (n_new,)."""
         return self.label(self._decisions(X))
 
     def score(self, X: Any, y: Any = None) -> float:
-        """The share of rows X (n_new, d), or of a test block (M, n_new, n), that is accepted as
-        ordinary.
-
-        ``y`` is not used.
-        """
+        """The share of rows X, or of a test block, inside the boundary; ``y`` is not used."""
         return self.path_score(self.predict(X), y)
 
     def path_score(self, predicted: Array, y: Any) -> float:
-        """What ``fit_path`` measures at every point, from the answers of ``predict``."""
+        """The share of rows inside the boundary, from the answers of ``predict``."""
         return float(np.mean(predicted == 1))
 
     def label(self, decision: Array) -> Array:

@@ -1,4 +1,4 @@
-"""Targets of estimators: labels, which become problems of one class against the rest, and numbers."""
+"""What classifiers and regressors add to an estimator: checked targets, labels, probabilities."""
 
 from __future__ import annotations
 
@@ -19,40 +19,41 @@ from mklcore.estimators.training_table import target_of
 from mklcore.problem.driver import Fit
 from mklcore.problem.losses import CLASSIFICATION, REGRESSION, centre_of, total_loss
 
-# share of the objective that an intercept with few digits may cost before it is reported
+# An intercept may raise the objective by this share through rounding before that is reported.
 _DIGITS = 1e-9
 
 
 class KernelClassifier(ClassifierMixin, KernelEstimator):
-    """Targets as class codes; ``decision_function`` > 0 means ``classes_[1]`` for two classes."""
+    """A classifier: its targets are codes of classes.
+
+    For two classes, ``decision_function`` > 0 means ``classes_[1]``.
+    """
 
     tasks = CLASSIFICATION
     score_name: ClassVar[str] = "accuracy"
     calibration_: Array
 
     def calibrate(self, decision: Array, y: Labels) -> Self:
-        """Learn what scores mean as probabilities from rows that this model, or one like it, was
-        not fitted on.
+        """Fit `predict_proba` on rows that the model was not fitted on.
 
-        ``decision`` (n,) or (n, n_classes) as `decision_function` has it, ``y`` (n,) the labels;
-        DataError where fewer than two classes have two of these rows.
+        ``decision`` (n,) or (n, n_classes) as `decision_function` returns it, possibly from a model
+        fitted on other folds; ``y`` (n,) the labels. Raises ``DataError`` if fewer than two classes
+        have two of these rows.
         """
         self.calibration_ = calibrate(decision, y, self.classes_)
         return self
 
     @property
     def predict_proba(self) -> Callable[[Any], Array]:
-        """Probabilities (n_new, n_classes) of the classes in the order of ``classes_``; there after
-        ``probability=True``.
+        """A function that gives the probabilities (n_new, n_classes) of ``classes_`` for rows X.
 
-        Platt's sigmoid of the decision values, fitted on held-out rows; several classes one against
-        the rest, divided by their sum. The likeliest class may be another than that of ``predict``
-        where scores are near each other.
+        It is available after a fit with ``probability=True``. Probabilities are Platt's sigmoids of
+        the decision values, fitted on held-out rows; those of several classes are divided by their
+        sum. Where scores are close, the most probable class can differ from that of ``predict``.
         """
         if not (self.probability or hasattr(self, "calibration_")):
             raise AttributeError(
-                f"{type(self).__name__} has no predict_proba unless it is told to learn "
-                "one: pass probability=True."
+                f"{type(self).__name__} has predict_proba only with probability=True."
             )
         return self._probabilities
 
@@ -69,7 +70,7 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
         return sigmoids(decision, self.calibration_)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """The share of rows whose class is predicted; of a ``Dataset`` the target may be left out."""
+        """The share of rows whose class is predicted; ``y`` may be left out for a ``Dataset``."""
         return float(super().score(X, target_of(X, y), sample_weight))
 
     def path_score(self, predicted: Labels, y: Any, sample_weight: Array | None = None) -> float:
@@ -92,50 +93,50 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
         return codes
 
     def _targets(self, y: Array) -> list[Array]:
-        against_the_rest = np.where(y == np.arange(self.classes_.size)[:, None], 1.0, -1.0)
-        return list(against_the_rest[1:] if self.classes_.size == 2 else against_the_rest)
+        codes = range(1, 2) if self.classes_.size == 2 else range(self.classes_.size)
+        return [signs(y, code) for code in codes]
 
     def decision_function(self, X: Any) -> Array:
         """Signed scores of rows X (n_new, d), or of a test block (M, n_new, n).
 
-        (n_new,) for two classes, positive for ``classes_[1]``; (n_new, n_classes) for more, the
-        largest wins.
+        Returns (n_new,) for two classes, positive for ``classes_[1]``; (n_new, n_classes) for more
+        classes, of which the one with the largest score is predicted.
         """
         return self._decisions(X)
 
     def label(self, decision: Array) -> Array:
-        codes = (
-            (decision > 0).astype(np.intp) if decision.ndim == 1 else np.argmax(decision, axis=1)
-        )
+        if decision.ndim == 1:
+            codes = (decision > 0).astype(np.intp)
+        else:
+            codes = np.argmax(decision, axis=1)
         labels: Labels = self.classes_[codes]
         return labels
 
 
 class KernelRegressor(RegressorMixin, KernelEstimator):
-    """Targets as floats."""
+    """A regressor: its target is one column of floats."""
 
     tasks = REGRESSION
     score_name: ClassVar[str] = "R²"
-    takes_means: ClassVar[bool] = False  # True where the method takes the mean of the target itself
+    takes_means: ClassVar[bool] = False  # whether the method centres the target itself
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """The share of the target's variance that is explained; of a ``Dataset`` the target may be
-        left out.
-        """
+        """R² of the predictions; ``y`` may be left out for a ``Dataset``."""
         return float(super().score(X, target_of(X, y), sample_weight))
 
     def path_score(self, predicted: Labels, y: Any, sample_weight: Array | None = None) -> float:
-        """The share of the target's variance that is explained."""
-        from sklearn.metrics import r2_score  # not at start-up
+        """R² of the predictions."""
+        from sklearn.metrics import r2_score  # a slow import, only needed here
 
         return float(r2_score(y, predicted, sample_weight=sample_weight))
 
     def _target(self, y: Any) -> Array:
-        if (columns := np.asarray(y).shape[1:]) and columns[0] > 1:
+        shape = np.shape(y)
+        if len(shape) > 1 and shape[1] > 1:
             raise DataError(
-                f"{type(self).__name__} predicts one number, and the target has "
-                f"{columns[0]} columns: use JointMKLRegressor, whose targets share their "
-                "kernels, or fit one model per column."
+                f"{type(self).__name__} predicts one number, and the target has {shape[1]} "
+                "columns: use JointMKLRegressor, whose targets share their kernels, or fit one "
+                "model per column."
             )
         y = column_or_1d(y, warn=True)
         try:
@@ -152,39 +153,39 @@ class KernelRegressor(RegressorMixin, KernelEstimator):
         return numbers
 
     def _fit_stack(self, stack: Any, y: Array, warm: Any = None) -> Self:
-        """Around a middle value of the target, which the free intercept puts back: it is all that
-        changes.
+        """Fit on a target that is centred first; afterwards the intercept is moved back.
+
+        A free intercept absorbs the centre, so the solution is the same with better rounding.
         """
         if self.takes_means:
             return super()._fit_stack(stack, y, warm)
         weights = getattr(self, "sample_weight_", None)
-        centre = centre_of(
-            self.loss_in_use, y if weights is None else y[weights > 0], self.fit_intercept
-        )
+        counted = y if weights is None else y[weights > 0]
+        centre = centre_of(self.loss_in_use, counted, self.fit_intercept)
         self.__dict__.pop("selected_", None)
-        self._solve(stack, y - centre, warm)
+        centred = y - centre
+        self._solve(stack, centred, warm)
         if centre:
-            self._move(centre, y - centre)
+            self._move(centre, centred)
         self._remember(stack, y)
         return self
 
     def _move(self, centre: float, y: Array) -> None:
-        """Put back the ``centre`` that was taken from the target, which left ``y`` (n,).
+        """Add ``centre`` to the intercept of a model fitted on ``y`` (n,), which is centred.
 
-        Far from zero a number has few digits left for the intercept, and what a loss with kinks
-        costs there is published.
+        Far from zero the intercept loses digits to rounding. Where a loss with kinks becomes larger
+        by that, the objective and the gap are corrected.
         """
         fit: Fit = self.fit_
         if fit.decision is not None:
             loss = self.loss_in_use
             weights = getattr(self, "sample_weight_", None)
             cost = self.C if weights is None else self.C * weights
-            near = fit.intercept + centre - centre
-            more = total_loss(loss, fit.decision, near, y, cost) - total_loss(
-                loss, fit.decision, fit.intercept, y, cost
-            )
-            if more > _DIGITS * fit.objective:
-                fit = replace(fit, objective=fit.objective + more)
+            rounded = fit.intercept + centre - centre
+            before = total_loss(loss, fit.decision, fit.intercept, y, cost)
+            increase = total_loss(loss, fit.decision, rounded, y, cost) - before
+            if increase > _DIGITS * fit.objective:
+                fit = replace(fit, objective=fit.objective + increase)
                 self.objective_ = fit.objective
                 self.dual_gap_ = fit.gap
                 self.relative_gap_ = fit.relative_gap
@@ -195,7 +196,7 @@ class KernelRegressor(RegressorMixin, KernelEstimator):
 
 
 class SeveralTargets(KernelRegressor):
-    """Targets as floats, in one column or in several."""
+    """A regressor whose target is one column of floats, or several."""
 
     def _target(self, y: Any) -> Array:
         table = np.asarray(y)
@@ -213,5 +214,5 @@ class SeveralTargets(KernelRegressor):
 
 
 def signs(codes: Array, positive: int) -> Array:
-    """Labels -1 / +1 for one class against the rest."""
+    """+1 for the rows of the class ``positive``, -1 for all others."""
     return np.where(codes == positive, 1.0, -1.0)

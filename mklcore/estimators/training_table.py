@@ -1,4 +1,4 @@
-"""The training table of an estimator: rows in, kernels out, and the same for new rows."""
+"""From the rows of a table to kernels, for training rows and for new rows alike."""
 
 from __future__ import annotations
 
@@ -36,17 +36,15 @@ TABLE_ATTRIBUTES = (
     "background_",
     "encoder_",
 )
-BACKGROUND = 200  # training rows that absent columns are drawn from by Shapley values
+BACKGROUND = 200  # training rows from which Shapley values draw absent columns
 
-# None: a default dictionary from X
+# None stands for a default dictionary, which depends on the table.
 Kernels: TypeAlias = KernelDictionary | Sequence[KernelSpec] | str | None
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class KernelSettings:
-    """Parameters of the estimators on a dictionary: fields, from which a dataclass makes the
-    ``__init__``.
-    """
+    """The parameters of every estimator that combines kernels of a dictionary."""
 
     kernels: Kernels = None
     normalise: str | None = "auto"
@@ -56,15 +54,15 @@ class KernelSettings:
 
 
 class TrainingTable(BaseEstimator):
-    """What an estimator knows of its training rows: their kernels, their names, which rows they were.
+    """The part of an estimator that turns rows into kernels, and remembers its training rows.
 
     It checks a table or ready kernels, builds kernels from the dictionary in the form that the
-    method works on, and carries them to new rows.
+    method works on, and evaluates them between new rows and training rows.
     """
 
     default_normalise: ClassVar[str | None] = "multiplicative"
-    requires: ClassVar[frozenset[Capability]] = frozenset()  # of kernels
-    weighs_rows: ClassVar[bool] = False  # whether rows may count unequally
+    requires: ClassVar[frozenset[Capability]] = frozenset()  # what kernels have to be capable of
+    weighs_rows: ClassVar[bool] = False  # whether ``fit`` accepts weights of rows
 
     approximation: Any = None
     row_fingerprints_: Any
@@ -76,25 +74,19 @@ class TrainingTable(BaseEstimator):
 
     @property
     def column_names(self) -> tuple[str, ...] | None:
-        """What the columns of the training table are called; None where it is an array, or ready
-        kernels.
-        """
+        """Names of the columns of the training table; None for an array or for ready kernels."""
         if hasattr(self, "encoder_"):
-            return tuple(one.name for one in self.encoder_.features)
+            return tuple(feature.name for feature in self.encoder_.features)
         names = getattr(self, "feature_names_in_", None)
         return None if names is None else tuple(map(str, names))
 
     def know_table(self, data: Dataset) -> Self:
-        """Take the rows of a table for those of the kernels that it was fitted on, as `shapley`
-        needs them.
-        """
+        """Declare ``data`` to be the rows behind ready kernels, which `shapley` needs."""
         self._know_rows(data.X, data.columns)
         return self
 
     def training_stack(self, X: Any, y: Any) -> tuple[Any, Labels]:
-        """The kernels of the training rows ``X``, built or checked, and the checked target, ready
-        for ``along``.
-        """
+        """The kernels of the training rows and the checked target, as ``along`` takes them."""
         if not self.weighs_rows and isinstance(X, Dataset) and X.sample_weight is not None:
             self._refuse_weights("sample_weight")
         rows = self._checked_rows(X, reset=True)
@@ -102,22 +94,21 @@ class TrainingTable(BaseEstimator):
         return self._stack(rows), target
 
     def foresee(self, n_samples: int, n_features: int) -> Forecast:
-        """Bytes in which the kernels of ``n_samples`` rows will be held, and in which form, before
-        anything is made; see `mklcore.kernels.stored_as`. What a solver keeps beside them, such as
-        their sum, is not counted.
+        """Forecast the form and the bytes in which the kernels of a table will be stored.
+
+        Nothing is built. What a solver stores beside the kernels, such as their sum, is not
+        counted. See `mklcore.kernels.stored_as`.
         """
         if self._is_precomputed:
             raise ParameterError(
-                "Ready stacks are as large as they are; what is foreseen are kernels of a "
-                "dictionary."
+                "Ready kernels have the size they have; only those of a dictionary can be forecast."
             )
-        dictionary = (
-            KernelDictionary.default(n_features)
-            if self.kernels is None
-            else as_dictionary(self.kernels)
-        )
-        approximation = self.approximation
-        return stored_as(dictionary, n_samples, n_features, self._forms(n_samples), approximation)
+        if self.kernels is None:
+            dictionary = KernelDictionary.default(n_features)
+        else:
+            dictionary = as_dictionary(self.kernels)
+        forms = self._forms(n_samples)
+        return stored_as(dictionary, n_samples, n_features, forms, self.approximation)
 
     @property
     def _is_precomputed(self) -> bool:
@@ -128,14 +119,14 @@ class TrainingTable(BaseEstimator):
         return isinstance(self.kernels, str)
 
     def _stack(self, X: Any) -> Any:
-        """The kernels of ``X``: ready ones, or built from the dictionary in the form that
-        `mklcore.kernels.stored_as` says; KernelError where ready ones cannot do what this estimator
-        ``requires``.
+        """The kernels of checked rows: ready ones, or built in the form that fits into memory.
+
+        Raises ``KernelError`` if ready kernels lack a capability that this estimator ``requires``.
         """
         if is_operator(X):
             lacking = self.requires - X.capabilities
             if lacking:
-                needed = " and ".join(sorted(one.value for one in lacking))
+                needed = " and ".join(sorted(capability.value for capability in lacking))
                 raise KernelError(
                     f"{type(self).__name__} needs {needed}, which {type(X).__name__} do not have; "
                     "build a stack with KernelDictionary.grams."
@@ -143,53 +134,55 @@ class TrainingTable(BaseEstimator):
             return X
         if self._is_precomputed:
             return GramStack.from_array(X)
-        dictionary = (
-            self._default_kernels(X) if self.kernels is None else as_dictionary(self.kernels)
-        )
-        if dictionary.feature_names is None and self.column_names is not None:
-            dictionary = replace(dictionary, feature_names=self.column_names)
-        normalise = self.default_normalise if self.normalise == "auto" else self.normalise
-        names = getattr(self, "sequence_names_", ())
-        if names:
-            dictionary = dictionary.beside(
-                self.n_numeric_, names, (X.shape[1] - self.n_numeric_) // len(names)
-            )
         approximation = self.approximation
         if not (approximation is None or isinstance(approximation, Nystroem)):
             raise ParameterError(
                 f"approximation must be None or Nystroem(n_components=...); got {approximation!r}."
             )
-        stored = stored_as(
-            dictionary, len(X), X.shape[1], self._forms(len(X)), approximation
-        ).stored
-        if stored == "features":
+        dictionary = self._dictionary_for(X)
+        normalise = self.default_normalise if self.normalise == "auto" else self.normalise
+        n, d = X.shape
+        form = stored_as(dictionary, n, d, self._forms(n), approximation).stored
+        if form == "features":
             make = column_features if approximation is None else approximation.features
             return make(dictionary, X, normalise, self.center)
-        if stored == "rows":
+        if form == "rows":
             return Rows.build(dictionary, X, normalise, self.center)
         weights = getattr(self, "sample_weight_", None)
         return dictionary.grams(X, normalise=normalise, center=self.center, sample_weight=weights)
 
+    def _dictionary_for(self, X: Array) -> KernelDictionary:
+        """The dictionary of checked rows, with the names of their columns and sequences."""
+        if self.kernels is None:
+            dictionary = self._default_kernels(X)
+        else:
+            dictionary = as_dictionary(self.kernels)
+        if dictionary.feature_names is None and self.column_names is not None:
+            dictionary = replace(dictionary, feature_names=self.column_names)
+        names = getattr(self, "sequence_names_", ())
+        if not names:
+            return dictionary
+        width = (X.shape[1] - self.n_numeric_) // len(names)
+        return dictionary.beside(self.n_numeric_, names, width)
+
     def _forms(self, n: int) -> tuple[str, ...]:
-        """The forms of kernels on n rows that this method works on, as in
-        `mklcore.kernels.stored_as`.
-        """
+        """The forms of kernels on n rows that this method can use, as in ``stored_as``."""
         return ("dense",)
 
     def _default_kernels(self, X: Any) -> KernelDictionary:
-        """A dictionary for columns, for sequences, or for both."""
-        names = getattr(self, "sequence_names_", ())
-        if not names:
+        """The default dictionary for columns, for sequences, or for both."""
+        n_sequences = len(getattr(self, "sequence_names_", ()))
+        if not n_sequences:
             return KernelDictionary.default(X.shape[1])
         d = self.n_numeric_
-        strings = SequenceDictionary.suggested(
-            [lengths(X[:, d + s :: len(names)]) for s in range(len(names))]
-        )
-        found: KernelDictionary = KernelDictionary.default(d) + strings if d else strings
-        return found
+        # The letters of the sequences alternate: column d + s + k * n_sequences is letter k of s.
+        letters = [lengths(X[:, d + s :: n_sequences]) for s in range(n_sequences)]
+        strings = SequenceDictionary.suggested(letters)
+        dictionary: KernelDictionary = KernelDictionary.default(d) + strings if d else strings
+        return dictionary
 
     def _checked_rows(self, X: Any, *, reset: bool) -> Any:
-        """``X`` as a validated table, or as it is when it is a stack."""
+        """``X`` as a validated table (n, d), or as it is when it holds ready kernels."""
         if reset:
             for name in TABLE_ATTRIBUTES:
                 self.__dict__.pop(name, None)
@@ -200,31 +193,19 @@ class TrainingTable(BaseEstimator):
                     'GramStack.from_array(values), or the array with kernels="precomputed".'
                 )
             return X
-        if (strings := strings_in(X)) is not None:
-            X = Dataset(
-                np.empty((len(strings), 0)),
-                np.zeros(len(strings)),
-                sequences=(("sequence", strings),),
-            )
+        strings = strings_in(X)
+        if strings is not None:
+            n = len(strings)
+            X = Dataset(np.empty((n, 0)), np.zeros(n), sequences=(("sequence", strings),))
         data = X if isinstance(X, Dataset) else None
-        if isinstance(X, Dataset):
-            if X.strings or hasattr(self, "sequence_names_"):
-                return self._rows_with_letters(X, reset)
-            X = X.X
+        if data is not None:
+            if data.strings or hasattr(self, "sequence_names_"):
+                return self._rows_with_letters(data, reset)
+            X = data.X
         elif not reset and hasattr(self, "encoder_") and is_raw(X):
             X = self.encoder_.read(X).table
         if self._is_precomputed:
-            if self.approximation is not None:
-                raise ParameterError(
-                    "An approximation is made from the columns of a table, and ready "
-                    "stacks have none: use a KernelDictionary."
-                )
-            if np.ndim(X) != 3:
-                raise KernelError(
-                    f'kernels="precomputed" takes a stack (M, n, n); got an array of {np.ndim(X)} dimensions. '
-                    f"{STACKS_IN_FOLDS}"
-                )
-            return as_stack(X) if reset else X
+            return self._checked_stack(X, reset)
         rows = validate_data(
             self, X, reset=reset, dtype=np.float64, order="C", ensure_min_samples=2 if reset else 1
         )
@@ -234,27 +215,40 @@ class TrainingTable(BaseEstimator):
                 self.encoder_ = encoder_of(data)
         return rows
 
+    def _checked_stack(self, X: Any, reset: bool) -> Any:
+        """Ready kernels (M, n, n) of training rows, or a block (M, n_new, n) of new rows."""
+        if self.approximation is not None:
+            raise ParameterError(
+                "An approximation is made from the columns of a table, and ready "
+                "stacks have none: use a KernelDictionary."
+            )
+        if np.ndim(X) != 3:
+            raise KernelError(
+                f'kernels="precomputed" takes a stack (M, n, n); got an array of {np.ndim(X)} '
+                f"dimensions. {STACKS_IN_FOLDS}"
+            )
+        return as_stack(X) if reset else X
+
     def _know_rows(self, rows: Array, columns: Groups | None) -> None:
-        """Remember which rows these are, some of them as the background of `shapley`, and the
-        source ``columns``, one for every feature by default.
+        """Save the fingerprints of the training rows, and a sample of them for `shapley`.
+
+        ``columns`` are the source columns with their features; by default every feature is one.
         """
         self.row_fingerprints_ = row_fingerprints(rows)
-        names = getattr(self, "feature_names_in_", map("x{}".format, range(rows.shape[1])))
-        self.source_columns_ = columns or tuple(
-            zip(map(str, names), zip(range(rows.shape[1])), strict=True)
-        )
-        kept = np.arange(len(rows))
-        seed = getattr(self, "random_state", None)
-        if kept.size > BACKGROUND:
-            kept = np.sort(
-                np.random.default_rng(0 if seed is None else seed).choice(
-                    kept.size, BACKGROUND, replace=False
-                )
-            )
-        self.background_ = rows[kept]
+        if columns:
+            self.source_columns_ = columns
+        else:
+            names = getattr(self, "feature_names_in_", map("x{}".format, range(rows.shape[1])))
+            self.source_columns_ = tuple((str(name), (j,)) for j, name in enumerate(names))
+        sample = np.arange(len(rows))
+        if sample.size > BACKGROUND:
+            seed = getattr(self, "random_state", None)
+            rng = np.random.default_rng(0 if seed is None else seed)
+            sample = np.sort(rng.choice(sample.size, BACKGROUND, replace=False))
+        self.background_ = rows[sample]
 
     def _rows_with_letters(self, data: Dataset, reset: bool) -> Array:
-        """The rows of a data set with the letters of its sequences beside them."""
+        """The numeric columns of a data set, followed by the letters of its sequences."""
         if self._is_precomputed:
             raise KernelError(
                 'kernels="precomputed" takes a stack (M, n, n), and a Dataset is a table; '
@@ -268,9 +262,10 @@ class TrainingTable(BaseEstimator):
             self.n_features_in_ = rows.shape[1]
             self.encoder_ = encoder_of(data)
             self.__dict__.pop("feature_names_in_", None)
-            own = dict(data.columns)
-            letters = {name: (*own.get(name, ()), *data.letter_columns(name)) for name in names}
-            self._know_rows(rows, tuple((own | letters).items()))
+            columns = dict(data.columns)
+            for name in names:
+                columns[name] = (*columns.get(name, ()), *data.letter_columns(name))
+            self._know_rows(rows, tuple(columns.items()))
             return rows
         known = getattr(self, "sequence_names_", ())
         if names != known or data.n_features != self.n_numeric_:
@@ -279,17 +274,14 @@ class TrainingTable(BaseEstimator):
                 f"{list(known)}; the data have {data.n_features} and {list(names)}. Pass "
                 "the same columns and sequences, in the same order."
             )
-        room = (self.n_features_in_ - self.n_numeric_) // len(names)
-        if data.texts and data.width > room:
-            data = replace(
-                data,
-                texts=tuple((name, tuple(cut(strings, room))) for name, strings in data.texts),
-                width=0,
-            )
-        return data.with_letters(room)
+        width = (self.n_features_in_ - self.n_numeric_) // len(names)
+        if data.texts and data.width > width:
+            texts = tuple((name, tuple(cut(strings, width))) for name, strings in data.texts)
+            data = replace(data, texts=texts, width=0)
+        return data.with_letters(width)
 
     def _blocks(self, X: Any) -> Any:
-        """Kernel values between new rows and the training rows for every kernel, (M, n_new, n)."""
+        """Kernel values (M, n_new, n) between new rows and training rows."""
         check_is_fitted(self)
         if self._map is not None:
             return self._map.cross(self._checked_rows(X, reset=False))
@@ -310,26 +302,23 @@ class TrainingTable(BaseEstimator):
             )
         n = count_rows(X)
         rows = np.asarray(y).shape[:1]
-        if rows not in ((n,), ()):  # refused before the check of the classes
+        if rows not in ((n,), ()):  # checked first, because a wrong length may also lose a class
+            advice = f" {STACKS_IN_FOLDS}" if self._is_precomputed else ""
             raise DataError(
-                (
-                    f"The kernels have {n} training rows and the target has {rows[0]}; they "
-                    "must be the same rows."
-                )
-                + (f" {STACKS_IN_FOLDS}" if self._is_precomputed else "")
+                f"The kernels have {n} training rows and the target has {rows[0]}; they must be "
+                f"the same rows.{advice}"
             )
         return self._target(y)
 
     def _refuse_weights(self, name: str) -> None:
-        """ParameterError for what this method cannot be fitted with."""
+        """Raise ``ParameterError``, because this method cannot use weights of rows."""
+        weighted = "LpMKLClassifier" if is_classifier(self) else "LpMKLRegressor"
         raise ParameterError(
-            f"{type(self).__name__} takes no {name}: every row counts once. Leave it out, "
-            "repeat rows, or use "
-            f"LpMKL{'Classifier' if is_classifier(self) else 'Regressor'}, which takes "
-            "weights of rows."
+            f"{type(self).__name__} takes no {name}: every row counts once. Leave it out, repeat "
+            f"rows, or use {weighted}, which takes weights of rows."
         )
 
 
 def target_of(X: Any, y: Any) -> Any:
-    """The target, which a ``Dataset`` brings along."""
+    """The target ``y``, or that of the ``Dataset`` ``X`` where ``y`` is left out."""
     return X.y if y is None and isinstance(X, Dataset) else y
