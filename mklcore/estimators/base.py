@@ -24,7 +24,6 @@ from mklcore.parameters import set_together
 from mklcore.problem.driver import Fit
 from mklcore.problem.losses import Loss, loss_for
 
-
 BLOCK_MB = 256.0  # memory of one block of kernel values between new rows and training rows
 USED = 1e-6  # a kernel counts as used when its weight is above this share of the largest
 # Blocks of fewer new rows are not worth storing: their kernels are summed as they are computed.
@@ -295,9 +294,8 @@ class KernelEstimator(TrainingTable, ABC):
         # The rows themselves may be long, so that they too bound the size of a batch.
         size = max(_FEWEST_SUMMED, rows_in_block(4 * rows.shape[1]))
         weights, duals = self._machines()
-        scores = []
-        for batch in batches(rows, size):
-            scores.append(self._map.scores(self._map.standardised(batch), weights, duals))
+        parts = map(self._map.standardised, batches(rows, size))
+        scores = [self._map.scores(part, weights, duals) for part in parts]
         return self._joined(np.concatenate(scores))
 
     def contributions(self, X: Any, kernels: Sequence[int] | None = None) -> Array:

@@ -1,17 +1,17 @@
-"""What a weighting of many kernels has to beat: their plain sum, the best single one, and weights
-in one step.
+"""Baselines for learned weights: the plain sum, the best single kernel, and one-step weights.
 
-Weights in one step ask how well each kernel fits the target, then for one machine on the weighted
-sum:
+One-step weights are computed from how well each kernel fits the target; then a single machine is
+trained on the weighted sum:
 
-    aligned   mu = argmax { <sum_m mu_m K_m, yy'> / ||sum_m mu_m K_m||_F :  mu >= 0 },   every K_m centred
-    margin    mu_m = g'Y K_m Y g,   g = argmin { (1 - lam) g'Y (sum_m K_m) Y g + lam ||g||^2 :  g >= 0, sums 1 in either
-              class }
+    aligned   mu = argmax_{mu >= 0} <sum_m mu_m K_m, yy'> / ||sum_m mu_m K_m||_F, every K_m centred
+    margin    mu_m = g'Y K_m Y g  with
+              g = argmin_{g >= 0} (1 - lam) g'Y (sum_m K_m) Y g + lam ||g||^2,
+              where g sums to 1 in either class
 
-They cost little: the first asks for a non-negative least-squares problem in M unknowns, the second
-(EasyMKL) for one small quadratic problem in n. Nothing says how far the weights are from those of
-any joint problem, so no certificate is published. For more than two classes one against the rest;
-for numbers the target of the alignment is y itself, and there is no margin.
+The first needs a non-negative least-squares problem in M unknowns, the second (EasyMKL) a small
+quadratic problem in n. Neither solves a joint problem of weights and machine, so that there is no
+certificate. More than two classes are fitted one against the rest. For numbers the alignment uses y
+itself, and there is no margin.
 
 Source: Cortes, Mohri and Rostamizadeh (2012), "Algorithms for learning kernels based on centered
 alignment", Proposition 9; Aiolli and Donini (2015), "EasyMKL: a scalable multiple kernel learning
@@ -42,15 +42,13 @@ from mklcore.problem.problem import Problem, WarmStart
 from mklcore.problem.svm import solve_svm
 
 N_FOLDS = 5
-SELECTIONS = ("objective", "folds")  # how the best single kernel is chosen
-ALIGNMENTS = ("aligned", "margin")  # how weights are given in one step
+SELECTIONS = ("objective", "folds")  # criteria for the best single kernel
+ALIGNMENTS = ("aligned", "margin")  # rules for one-step weights
 _CLOSE = 1e-9  # gap of the machine that finds the margin, and its least share of lam
 
 
 class _Uniform(LpSupervised):
-    """Every kernel with weight one: lp-norm MKL at p = infinity, where one machine solve is the
-    whole optimum.
-    """
+    """Every kernel with weight one: lp-norm MKL at p = infinity, which one machine solves."""
 
     p: ClassVar[float] = np.inf
     penalty: ClassVar[None] = None
@@ -90,12 +88,10 @@ class UniformMKLRegressor(_Uniform, KernelRegressor):
 
 
 class _BestKernel(_Uniform):
-    """One machine per kernel; the kernel with the lowest objective, or the best score over inner
-    folds, is kept.
-    """
+    """One machine per kernel, of which the best one is kept."""
 
     requires: ClassVar[frozenset[Capability]] = frozenset({Capability.DENSE})
-    # of the norm whose corners single kernels are, by which a path is scaled
+    # Single kernels are the corners of the l1 ball; paths are scaled by this norm.
     p: ClassVar[float] = 1.0
 
     single_objectives_: Array
@@ -113,9 +109,11 @@ class _BestKernel(_Uniform):
         return ("dense",)
 
     def _solve(self, stack: Any, y: Array, warm: Any) -> None:
-        """Always the next machine of the kernel of which the least is proved, by duals of a
-        neighbour or of the first kernel alone, until all machines of that kernel are solved: every
-        other is proved to be worse.
+        """Find the best kernel without solving all of them.
+
+        Every kernel has a lower bound on its objective, from the duals of a neighbour or of the
+        first kernel. The kernel of the lowest bound is solved next, target by target, until that
+        kernel is solved completely: all others are then proved to be worse.
         """
         targets = self._targets(y)
         M = stack.n_kernels
@@ -159,9 +157,7 @@ class _BestKernel(_Uniform):
         )
 
     def _proved(self, kernel: Array, starts: list[WarmStart], targets: list[Array]) -> list[float]:
-        """A lower bound on the objective of one kernel for every target, from the duals of a
-        neighbour.
-        """
+        """Lower bounds on the objective of one kernel, one per target, from given duals."""
         found = []
         for start, y in zip(starts, targets, strict=True):
             alone = Problem(
@@ -180,10 +176,10 @@ class _BestKernel(_Uniform):
         return self._fit_one(kernel[None], target, start)
 
     def _inner_scores(self, stack: Any, y: Array) -> Array:
-        """Mean score (M,) of every kernel alone over inner folds; scales stay those of all training
-        rows.
+        """Mean score (M,) of every kernel alone over inner folds of the training rows.
 
-        Sample weights hold in training and in the scores; rows of weight 0 are in no fold.
+        The kernels keep the scales of all training rows. Sample weights count in training and in
+        the scores; rows of weight 0 are in no fold.
         """
         w = getattr(self, "sample_weight_", None)
         rows = np.arange(y.size) if w is None else np.flatnonzero(w)
@@ -225,18 +221,16 @@ class _BestKernel(_Uniform):
 @documented
 @dataclass(eq=False, repr=False)
 class BestKernelClassifier(_BestKernel, KernelClassifier):
-    """The single kernel that does best alone, with the machine and the C that the weighted kernels
-    have.
+    """The single kernel that does best alone.
 
         min_m  min_{w, b}  C sum_i V(y_i, f(x_i)) + 1/2 ||w||^2,    f = <w, psi_m> + b
 
     Parameters
     ----------
     select : str, default "objective"
-        "objective", the kernel whose own problem has the lowest objective, which makes this the
-        best corner of
-        ||theta||_1 <= 1 and never better in objective than lp-norm MKL at p = 1; or "folds", the
-        best mean score over five inner folds of the training rows.
+        "objective" chooses the kernel whose own problem has the lowest objective: the best corner
+        of ||theta||_1 <= 1, whose objective is never below that of lp-norm MKL at p = 1. "folds"
+        chooses the kernel with the best mean score over five inner folds of the training rows.
 
     Attributes
     ----------
@@ -268,7 +262,7 @@ class BestKernelRegressor(_BestKernel, KernelRegressor):
     Parameters
     ----------
     select : str, default "objective"
-        What decides: "objective", or "folds" for the score over inner folds.
+        The criterion: "objective", or "folds" for the score over inner folds.
     """
 
     C: float = 1.0
@@ -297,9 +291,7 @@ class _Aligned(_Uniform):
         super()._check_parameters()
         check_choice("rule", self.rule, ALIGNMENTS)
         if not (isinstance(self.mix, (int, float, np.number)) and 0 <= self.mix < 1):
-            raise ParameterError(
-                f"mix stands between margin and means, from 0 to below 1; got {self.mix!r}."
-            )
+            raise ParameterError(f"mix is a number from 0 to below 1; got {self.mix!r}.")
 
     def _forms(self, n: int) -> tuple[str, ...]:
         return ("dense",)
@@ -309,10 +301,10 @@ class _Aligned(_Uniform):
         super()._solve(stack, y, warm if same else None)
 
     def _fit_one(self, K: Any, y: Array, warm: WarmStart | None, C: float | None = None) -> Fit:
-        """The machine on the weighted kernels, whose bound says nothing of the weights and is not
-        passed on.
+        """Solve the machine on the weighted kernels.
 
-        A neighbour has the same kernels and target, so its weights are these.
+        Its lower bound does not hold for the weights, and is not published. A neighbour has the
+        same kernels and the same target, and therefore the same weights.
         """
         if warm is not None:
             weights = warm.weights
@@ -329,16 +321,15 @@ class _Aligned(_Uniform):
 @documented
 @dataclass(eq=False, repr=False)
 class AlignedMKLClassifier(_Aligned, KernelClassifier):
-    """Weights by centred alignment ("aligned") or by the widest margin of all kernels together
-    ("margin"), then one machine.
+    """One-step weights, by centred alignment or by the widest margin, then one machine.
 
     Parameters
     ----------
     rule : str, default "aligned"
         "aligned" or "margin".
     mix : float, default 0.2
-        Of the margin rule, from 0 (the margin alone) to below 1 (all rows alike: weights by the
-        distance of the class means).
+        Parameter of the margin rule, from 0 (the margin alone) to below 1 (all rows count alike:
+        weights by the distance of the class means).
     """
 
     rule: str = "aligned"
@@ -364,14 +355,13 @@ class AlignedMKLRegressor(_Aligned, KernelRegressor):
 
 
 def aligned_weights(K: Array, y: Array) -> Array:
-    """Weights (M,), non-negative with sum 1, of the combination best aligned with yy', everything
-    centred.
+    """Weights (M,), non-negative with sum 1, of the combination best aligned with the target.
 
-    ``K`` (M, n, n), ``y`` (n,). Equal weights where no kernel is aligned with the target at all.
+    ``K`` (M, n, n), ``y`` (n,); both are centred. Without any alignment the weights are equal.
     Cortes et al. (2012), Prop. 9: the direction is that of min_{v >= 0} v'Mv - 2 v'a with M_kl =
     <K_k, K_l>_F, a_k = y'K_k y.
     """
-    from scipy.optimize import nnls  # not at start-up
+    from scipy.optimize import nnls  # a slow import, only needed here
 
     means = K.mean(axis=1)
     centred = K - means[:, None, :] - means[:, :, None] + means.mean(axis=1)[:, None, None]
@@ -379,17 +369,18 @@ def aligned_weights(K: Array, y: Array) -> Array:
     gain = np.array([float(target @ gram @ target) for gram in centred])
     flat = centred.reshape(len(K), -1)
     values, vectors = np.linalg.eigh(flat @ flat.T)
-    kept = values > 1e-12 * values[-1]
-    root = np.sqrt(values[kept])[:, None] * vectors[:, kept].T
-    return _shares(nnls(root, (vectors[:, kept].T @ gain) / np.sqrt(values[kept]))[0])
+    is_positive = values > 1e-12 * values[-1]
+    roots = np.sqrt(values[is_positive])
+    directions = vectors[:, is_positive].T
+    solution, _ = nnls(roots[:, None] * directions, (directions @ gain) / roots)
+    return _shares(solution)
 
 
 def margin_weights(K: Array, y: Array, lam: float) -> Array:
-    """Weights (M,), non-negative with sum 1, by what each kernel adds to the widest margin of their
-    plain sum (EasyMKL).
+    """Weights (M,), non-negative with sum 1, by the part of each kernel in the widest margin.
 
-    ``K`` (M, n, n) with traces that can be compared; ``y`` (n,) of -1 and +1; ``lam`` from 0 to
-    below 1.
+    The margin is that of the plain sum of the kernels (EasyMKL). ``K`` (M, n, n) with comparable
+    traces; ``y`` (n,) of -1 and +1; ``lam`` from 0 to below 1.
     """
     signed = y * nearest_points(K.sum(axis=0), y, lam)
     return _shares(np.maximum(np.array([float(signed @ gram @ signed) for gram in K]), 0.0))

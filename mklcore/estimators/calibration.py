@@ -57,11 +57,10 @@ def held_out_decisions(model: Any, X: Any, y: Labels) -> tuple[Indices, Array]:
     is_held_out = np.zeros(y.size, dtype=bool)
     for train, held in fold_rows(codes_of(y), y.size, n_folds, seed, groups):
         train_part, held_part = cut(X, train, held, y.size)
-        fresh = _uncalibrated(model)
-        if weights is None:
-            fitted = fresh.fit(train_part, y[train])
-        else:
-            fitted = fresh.fit(train_part, y[train], weights[train])
+        arguments = [train_part, y[train]]
+        if weights is not None:
+            arguments.append(weights[train])
+        fitted = _uncalibrated(model).fit(*arguments)
         decide = fitted.decide_blocks if is_operator(held_part) else fitted.decision_function
         values = decide(held_part)
         if decision is None:

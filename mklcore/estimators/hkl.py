@@ -470,8 +470,8 @@ class _HKLBase(KernelEstimator):
     def contributions(self, X: Any, kernels: Sequence[int] | None = None) -> Array:
         """The part f_v of every node in the decision f = sum_v f_v + intercept_.
 
-        With ``refit`` the intercept is refit_intercept_. ``kernels`` are indices of nodes in ``hull_``, all by default. Returns f_v (m, n_new), or
-        (m, n_new, T) for several outputs.
+        With ``refit`` the intercept is refit_intercept_. ``kernels`` are indices of nodes in
+        ``hull_``, all by default. Returns f_v (m, n_new), or (m, n_new, T) for several outputs.
         """
         check_is_fitted(self)
         rows = self._blocks(X)

@@ -216,8 +216,10 @@ def _checked_weights(sample_weight: Any, X: Any, is_stack: bool) -> Array:
     weights: Array = column_or_1d(np.asarray(sample_weight, dtype=np.float64))
     if is_operator(X) or isinstance(X, Dataset):
         n = X.n_samples
+    elif is_stack:
+        n = np.shape(X)[-1]
     else:
-        n = np.shape(X)[-1] if is_stack else _num_samples(X)
+        n = _num_samples(X)
     is_finite = weights.shape == (n,) and np.all(np.isfinite(weights))
     if not is_finite or weights.min() < 0 or weights.max() <= 0:
         limits = f" from {weights.min():g} to {weights.max():g}" if weights.size else ""

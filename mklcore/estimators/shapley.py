@@ -1,21 +1,22 @@
 """Exact Shapley values of a kernel expansion per column of the table, without sampling.
 
-    f(x) = sum_i a_i prod_j k_j(x_j, x_ij),      v(S) = sum_i a_i prod_{j in S} k_j(x_j, x_ij) prod_{j not in S} kbar_ij
+    f(x) = sum_i a_i prod_j k_j(x_j, x_ij)
+    v(S) = sum_i a_i prod_{j in S} k_j(x_j, x_ij) prod_{j not in S} kbar_ij
 
 with kbar_ij the mean of k_j(., x_ij) over background rows: a column outside the coalition S is
-drawn by itself. The multilinear extension of v gives
+drawn independently of the others. The multilinear extension of v gives
 
     phi_j = sum_i a_i (k_ij - kbar_ij) int_0^1 prod_{l != j} ( t k_il + (1 - t) kbar_il ) dt,
 
 a polynomial of degree d - 1 in t, which Gauss-Legendre quadrature with ceil(d / 2) nodes integrates
-exactly, and with few of them to twelve digits where kernels are smooth in it: the values have to
-sum to v(all) - v(nothing). A source column of several 0/1 columns is one factor, their product, and
-d counts factors. A polynomial kernel is no product, but
+exactly. Where kernels are smooth, fewer nodes already give twelve digits; this is checked, because
+the values have to sum to v(all) - v(nothing). A source column of several 0/1 columns is one factor,
+their product, and d counts factors. A polynomial kernel is not a product, but
 
     (x'z + c)^q = q! [u^q] e^{cu} prod_j e^{u x_j z_j},
 
-so its factors are power series in u up to u^q, multiplied as series under the same integral. Sums
-of kernels add.
+so its factors are power series in u up to u^q, which are multiplied under the same integral. The
+values of a sum of kernels are the sums of their values.
 
 Source: Shapley (1953); Owen (1972), Multilinear extensions of games, for the integral; the products
 are those of kernel machines as in Chau et al. (2022), RKHS-SHAP.
@@ -51,20 +52,19 @@ from mklcore.kernels.functions import (
 from mklcore.kernels.interactions import ColumnMeasure, Interaction
 from mklcore.kernels.normalisation import standardise_rows
 
-# of the quadrature, and how exactly its values have to sum up
-_FIRST_NODES = 8
-_DIGITS = 1e-12
+_FIRST_NODES = 8  # of the quadrature, before its sum is checked
+_DIGITS = 1e-12  # accuracy of the sum of the values
 _BLOCK = 4_000_000  # kernel values of one column at a time
-_VALUES = 200_000  # kernel values of all factors at a time: they stay in the cache of the processor
+_VALUES = 200_000  # kernel values of all factors at a time, so that they fit into the cache
 
 
 class ShapleyValues(NamedTuple):
-    """What every source column adds to the decision of a row: ``values`` (n, d) or (n, d,
-    n_classes), and ``base``.
+    """What every source column adds to the decision of a row.
 
-    ``base`` + the sum over columns is the decision; ``base`` is the decision with every column
-    drawn by itself from the background, and not the mean prediction. ``alone``, shaped as
-    ``values``: v({j}) - v(nothing), what a column says with every other at its mean.
+    ``values`` (n, d) or (n, d, n_classes) sum with ``base`` to the decision. ``base`` is the
+    decision with every column drawn independently from the background; it is not the mean
+    prediction. ``alone``, shaped as ``values``, is v({j}) - v(nothing): what a column adds when
+    every other column is absent.
     """
 
     values: Array
@@ -91,8 +91,8 @@ def shapley_values(model: Any, X: Any) -> ShapleyValues:
     Raises
     ------
     KernelError
-        for kernels of several columns that are no such product, by their names, and for ready
-        stacks
+        If a kernel of several columns is not such a product (the error names it), or if the model
+        was fitted on ready kernels.
 
     References
     ----------
@@ -112,19 +112,18 @@ def shapley_values(model: Any, X: Any) -> ShapleyValues:
 
 
 def refuse_unexplained(model: Any) -> None:
-    """KernelError where a model is no sum over kernels, or its kernels know no columns."""
+    """Raise ``KernelError`` if a model is no sum over kernels, or if its kernels have no columns."""
     check_is_fitted(model)
     if len(getattr(model, "pairs_", ())) > 1:
         raise KernelError(
-            f"{type(model).__name__} lets pairs of classes vote, and votes are no sum over "
-            "kernels: Shapley values explain LpMKLClassifier or JointMKLClassifier, which "
+            f"{type(model).__name__} lets pairs of classes vote, and votes are not a sum over "
+            "kernels: Shapley values can explain LpMKLClassifier or JointMKLClassifier, which "
             "have one decision per class."
         )
     design = getattr(model, "design_", None)
-    background = getattr(model, "background_", None)
-    if background is None or (
-        getattr(model, "_map", None) is None and getattr(design, "graph", 0) is not None
-    ):
+    is_listed = design is None or getattr(design, "graph", None) is not None
+    has_table = getattr(model, "background_", None) is not None
+    if not has_table or (getattr(model, "_map", None) is None and is_listed):
         raise KernelError(
             "A model of ready kernels knows no columns, so nothing can be said per "
             "column: fit it on a table with a KernelDictionary."
@@ -132,8 +131,9 @@ def refuse_unexplained(model: Any) -> None:
 
 
 class Explainer:
-    """`shapley_values` of a model, or of several that share their kernels, for rows that come one
-    after the other: what the background says is taken once.
+    """Computes `shapley_values` of a model, or of several models that share their kernels.
+
+    The means over the background are computed once, for all calls.
     """
 
     def __init__(self, *models: Any) -> None:
@@ -145,7 +145,7 @@ class Explainer:
 
     @cached_property
     def base(self) -> Array:
-        """The decision (T,) with every column drawn by itself."""
+        """The decision (T,) with every column drawn independently from the background."""
         row = self.model.background_[:1]
         decided: Array = getattr(self.model, "decision_function", self.model.predict)(row)
         found: Array = np.ravel(decided) - self.explained(row)[0][0].sum(axis=0)
@@ -159,9 +159,7 @@ class Explainer:
         return ShapleyValues(values, self.base, alone)
 
     def explained(self, X: Any) -> tuple[Array, Array]:
-        """The values (n, d, T) of rows X, those of several models side by side, and what every
-        column says alone.
-        """
+        """The values (n, d, T) of rows X, with several models side by side, and those alone."""
         rows = np.asarray(self.model._checked_rows(X, reset=False), dtype=np.float64)
         outputs = self._terms[0][0].a.shape[1] if self._terms else 1
         values, alone = np.zeros((2, len(rows), len(self.model.source_columns_), outputs))
@@ -171,29 +169,29 @@ class Explainer:
                 check_cancelled()
                 found, count = _integrated(k, mean, term, count)
                 values[part, list(term.sources)] += found
-                alone[part, list(term.sources)] += _said_at(0.0, k, mean, term)
+                alone[part, list(term.sources)] += _integrand(0.0, k, mean, term)
         return values, alone
 
 
 def shapley_along(models: Sequence[Any], X: Any) -> Array:
-    """The values (L, n, d, T) of L models, as those of a path are: kernels that they share are
-    computed once.
-    """
+    """The values (L, n, d, T) of L models; kernels that they share are computed once."""
     first = getattr(models[0], "_map", None)
-    shared = first is not None and all(one._map is first for one in models)
-    several = [Explainer(*models)] if shared else [Explainer(one) for one in models]
-    values = np.concatenate([one.explained(X)[0] for one in several], axis=2)
+    shared = first is not None and all(model._map is first for model in models)
+    explainers = [Explainer(*models)] if shared else [Explainer(model) for model in models]
+    values = np.concatenate([explainer.explained(X)[0] for explainer in explainers], axis=2)
     return np.moveaxis(values.reshape(*values.shape[:2], len(models), -1), 2, 0)
 
 
-# Terms: products of factors, one a source column
+# Terms: products with one factor per source column
 
 
 @dataclass(frozen=True, eq=False)
 class _ColumnTerm:
-    """sum_i a_i prod_s k_s(x, x_i): ``factors(rows)`` (s, q + 1, m, r) of the columns ``sources``
-    (s,), power series of which the coefficient of u^q counts, times the series ``constant`` (q +
-    1,); ``a`` (r, T).
+    """sum_i a_i prod_s k_s(x, x_i), with one factor k_s per source column.
+
+    ``factors(rows)`` (s, q + 1, m, r) are power series for the columns ``sources`` (s,). They are
+    multiplied with the series ``constant`` (q + 1,), and the coefficient of u^q counts. ``a`` is
+    (r, T).
     """
 
     sources: tuple[int, ...]
@@ -202,48 +200,48 @@ class _ColumnTerm:
     constant: Array
 
     def pieces(self, rows: Array) -> Iterator[tuple[slice, Array]]:
-        """Some rows at a time, and their factors."""
+        """Yield batches of rows, as slices, with their factors."""
         step = max(1, _VALUES // self.factors(rows[:1]).size)
         for top in range(0, len(rows), step):
             part = slice(top, top + step)
             yield part, self.factors(rows[part])
 
     def mean(self, background: Array) -> Array:
-        """The factors (s, q + 1, r) where every column is drawn from the background."""
+        """The mean of the factors (s, q + 1, r) over the background rows."""
         found: Array = sum(k.sum(axis=2) for _, k in self.pieces(background)) / len(background)
         return found
 
 
 def _integrated(k: Array, mean: Array, term: _ColumnTerm, count: int) -> tuple[Array, int]:
-    """The integral over t (m, S, T), by as many nodes as it takes for the values to sum to v(all) -
-    v(nothing), at most ceil(S / 2), which are exact; and how many that were.
+    """The integral over t (m, S, T), and the number of nodes that it needed.
 
-    ``count`` nodes are tried first: as many as earlier rows took, since finding out costs as much
-    as the values.
+    The number of nodes is doubled until the values sum to v(all) - v(nothing), up to ceil(S / 2)
+    nodes, which are exact. The first try uses ``count``, the number that earlier rows needed: to
+    check fewer nodes costs as much as to use them.
     """
-    whole, none = (
-        reduce(_times, part, term.constant[:, None, None])[-1] for part in (k, mean[:, :, None])
-    )
-    wanted = (whole - none) @ term.a
+    constant = term.constant[:, None, None]
+    everything = reduce(_times, k, constant)[-1]
+    nothing = reduce(_times, mean[:, :, None], constant)[-1]
+    expected = (everything - nothing) @ term.a
     enough = math.ceil(len(k) / 2)
     count = min(enough, count)
     while True:
         nodes, shares = np.polynomial.legendre.leggauss(count)
-        said = [_said_at(0.5 * node + 0.5, k, mean, term) for node in nodes.tolist()]
-        found: Array = np.tensordot(0.5 * shares, said, axes=1)
-        off = np.abs(found.sum(axis=1) - wanted).max()
-        if count == enough or off <= _DIGITS * np.abs(term.a).sum():
+        samples = [_integrand(0.5 * node + 0.5, k, mean, term) for node in nodes.tolist()]
+        found: Array = np.tensordot(0.5 * shares, samples, axes=1)
+        error = np.abs(found.sum(axis=1) - expected).max()
+        if count == enough or error <= _DIGITS * np.abs(term.a).sum():
             return found, count
         count = min(enough, 2 * count)
 
 
-def _said_at(t: float, k: Array, mean: Array, term: _ColumnTerm) -> Array:
-    """What the columns say (m, S, T) where every other one is there with probability t: of every
-    column j
+def _integrand(t: float, k: Array, mean: Array, term: _ColumnTerm) -> Array:
+    """What every column j adds (m, S, T) where each other column is present with probability t.
 
-        [u^q] constant (k_j - mean_j) prod_{s != j} (t k_s + (1 - t) mean_s).
+        [u^q] constant (k_j - mean_j) prod_{s != j} (t k_s + (1 - t) mean_s)
 
-    Products without j are those before it times those after it: a factor of zero divides nothing.
+    The product without j is the product of the factors before it times that of the factors after
+    it, which also works where a factor is zero.
     """
     apart = k - mean[:, :, None]
     mixed = mean[:, :, None] + t * apart
@@ -273,9 +271,11 @@ def _times(one: Array, other: Array) -> Array:
 
 @dataclass(frozen=True)
 class _ColumnProduct:
-    """A product of kernels of one source column each, ``parts`` of (column, kernel, its mean over
-    training rows), times (sum_s <x_s, z_s> + coef0)^degree over ``powers`` of (column, linear
-    kernel), times a ``share``; of rows as the ``view`` shows them, where there is one.
+    """A product of kernels of one source column each.
+
+    ``parts`` are (column, kernel, its mean over training rows). They are multiplied with
+    (sum_s <x_s, z_s> + coef0)^degree over ``powers`` of (column, linear kernel), and with
+    ``share``. A ``view`` transforms the rows first.
     """
 
     parts: tuple[tuple[int, KernelSpec, ColumnMeasure | None], ...] = ()
@@ -301,7 +301,7 @@ class _ColumnProduct:
         return found
 
     def factors(self, rows: Array, others: Array) -> Array:
-        """One series (q + 1, m, r) for every source, between ``rows`` (m, d) and ``others`` (r, d)."""
+        """A series (q + 1, m, r) per source, between ``rows`` (m, d) and ``others`` (r, d)."""
         places = {source: s for s, source in enumerate(self.sources)}
         out = np.zeros((len(places), self.degree + 1, len(rows), len(others)))
         out[:, 0] = 1.0
@@ -336,8 +336,8 @@ def _of_kernels(models: Sequence[Any]) -> list[_ColumnTerm]:
             continue
         if found.normalise == "spherical" and (found.center or not _is_unit(spec)):
             raise KernelError(
-                f"{model.kernel_names_[m]} is scaled row by row (spherical), so it is no product over its columns: "
-                'fit with normalise="multiplicative".'
+                f"{model.kernel_names_[m]} is scaled row by row (spherical), so it is no product "
+                'over its columns: fit with normalise="multiplicative".'
             )
         a = np.concatenate([coefficients_of(one, m) for one in models], axis=1)
         for one in _products(spec, home, model.kernel_names_[m]):
@@ -358,30 +358,28 @@ def _between(found: Any, product: _ColumnProduct, others: Array, rows: Array) ->
 
 
 def _of_one_column(models: Sequence[Any], kernels: list[int], source: int) -> _ColumnTerm:
-    """Kernels of one source column as one factor: what they say, however they are centred and
-    scaled.
-    """
-    own = models[0]._map.subset(kernels)
-    step = max(1, _BLOCK // (len(kernels) * len(own.rows)))
+    """Kernels of one source column as a single factor, however they are centred and scaled."""
+    subset = models[0]._map.subset(kernels)
+    step = max(1, _BLOCK // (len(kernels) * len(subset.rows)))
 
-    def said(rows: Array) -> Array:
+    def values(rows: Array) -> Array:
         parts = []
         for top in range(0, len(rows), step):
-            blocks = own.cross(rows[top : top + step])
-            each = [
-                one._parts(blocks, kernels).sum(axis=0).reshape(blocks.shape[1], -1)
-                for one in models
-            ]
-            parts.append(np.concatenate(each, axis=1))
+            blocks = subset.cross(rows[top : top + step])
+            outputs = []
+            for model in models:
+                decision = model._parts(blocks, kernels).sum(axis=0)
+                outputs.append(decision.reshape(blocks.shape[1], -1))
+            parts.append(np.concatenate(outputs, axis=1))
         return np.concatenate(parts)[None, None]
 
     return _ColumnTerm(
-        (source,), said, np.eye(said(models[0].background_[:1]).shape[3]), np.ones(1)
+        (source,), values, np.eye(values(models[0].background_[:1]).shape[3]), np.ones(1)
     )
 
 
 def coefficients_of(model: Any, m: int) -> Array:
-    """a (r, T) of kernel m as it is before centring and scaling, on the rows of the map."""
+    """The coefficients (r, T) of kernel m before centring and scaling, on the rows of the map."""
     found = model._map
     dual = np.asarray(model._coefficients, dtype=np.float64)
     if model._dual_per_kernel:
@@ -408,8 +406,9 @@ def _is_unit(spec: KernelSpec) -> bool:
 
 
 def _products(spec: KernelSpec, home: Mapping[int, int], name: str) -> list[_ColumnProduct]:
-    """A settled kernel as a sum of products over source columns; KernelError, by its name, for one
-    that is none.
+    """A settled kernel as a sum of products over source columns.
+
+    Raises ``KernelError``, with the name of the kernel, if it is not such a sum.
     """
     seen = sorted({home[j] for j in spec.settled})
     if len(seen) == 1:
@@ -458,7 +457,7 @@ def _products(spec: KernelSpec, home: Mapping[int, int], name: str) -> list[_Col
 
 
 def _of_blend(spec: Blend, home: Mapping[int, int], name: str) -> list[_ColumnProduct]:
-    """The products of a blend; its kernels of one source column each are one factor of that column."""
+    """The products of a blend; its kernels of a single source column become one factor."""
     alone: dict[int, list[int]] = {}
     found: list[_ColumnProduct] = []
     for m, (part, share) in enumerate(zip(spec.parts, spec.shares, strict=True)):
@@ -492,9 +491,7 @@ def _no_product(name: str) -> KernelError:
 
 
 def _of_hull(model: Any, design: Any) -> list[_ColumnTerm]:
-    """The terms of hierarchical kernel learning on a grid: a node is a product of one level a
-    column.
-    """
+    """The terms of a hull in a grid: every node is a product of one level per column."""
     home = {j: source for source, (_, members) in enumerate(model.source_columns_) for j in members}
     duals = np.asarray(model.dual_coef_).T.reshape(design.n, -1)
     weights = np.atleast_2d(model.weights_)

@@ -1,5 +1,6 @@
-"""Sparse MKL by group selection terms as scikit-learn estimators: few kernels, and no certificate
-that they are the best few.
+"""Sparse MKL by group selection terms as scikit-learn estimators: few kernels, local minima.
+
+The fitted kernels come without a certificate that no other choice is better.
 """
 
 from __future__ import annotations
@@ -30,8 +31,8 @@ from mklcore.problem.penalties import GroupTerm, as_eta, make_terms
 from mklcore.sparse.copies import without_copies
 from mklcore.sparse.smkl import TOL_MODES, FeatureScaling, Search, fit_selection, starts
 
-_NO_SCALE = 1e100  # what a column is divided by whose scale is zero
-_DOUBLINGS = 20  # of C, until a kernel stays
+_NO_SCALE = 1e100  # the divisor of a column whose scale is zero
+_DOUBLINGS = 20  # how often C is doubled to find one from which a kernel remains
 _TIE_BREAK = 1e-9  # the most that margins may add to a whole number of votes
 
 
@@ -67,18 +68,19 @@ class _SMKLBase(KernelSettings, KernelEstimator):
         return make_terms(self.terms, eta=eta, log_epsilon=self.log_epsilon, mf_power=self.mf_power)
 
     def _forms(self, n: int) -> tuple[str, ...]:
-        return ("dense", "rows") if n <= MOST_SUMMED and not self.center else ("dense",)
+        can_use_rows = n <= MOST_SUMMED and not self.center
+        return ("dense", "rows") if can_use_rows else ("dense",)
 
     def _competing(self, stack: GramStack) -> Array:
-        """Which kernels take part, (M,) of bool. The algorithm to the letter takes them all."""
+        """The kernels that compete, (M,) of bool; the algorithm as printed uses all of them."""
         keep = self.keep_duplicates or self.tol_mode == "absolute"
-        prices = group_sizes(stack) if self.eta is None else as_eta(self.eta)
-        if np.size(prices) not in (1, stack.n_kernels):
+        eta = group_sizes(stack) if self.eta is None else as_eta(self.eta)
+        if np.size(eta) not in (1, stack.n_kernels):
             raise ParameterError(
-                f"eta holds {np.size(prices)} group weights, but there are "
+                f"eta holds {np.size(eta)} group weights, but there are "
                 f"{stack.n_kernels} kernels; give one per kernel, or one number."
             )
-        allowed, self.notes_ = without_copies(stack, keep, prices)
+        allowed, self.notes_ = without_copies(stack, keep, eta)
         return allowed
 
     def _search(
@@ -105,79 +107,70 @@ class _SMKLBase(KernelSettings, KernelEstimator):
         )
 
     def _solve(self, stack: GramStack, y: Array, warm: Any) -> None:
-        """``warm`` is not used: zero weights absorb, so every point of a path starts from equal
-        weights.
-        """
+        """Solve from equal weights; ``warm`` is not used, because a zero weight stays zero."""
         penalty = self._penalty(stack)
         competing = self._competing(stack)
-        found = self._search(stack, y, penalty, competing, check_random_state(self.random_state))
-        self._publish(found.fit)
-        self.start_objectives_ = found.objectives
-        self.start_kernels_ = found.kernels
-        self.start_spread_ = float(np.nanmax(found.objectives) - np.nanmin(found.objectives))
-        if not found.fit.weights.any():
+        rng = check_random_state(self.random_state)
+        search = self._search(stack, y, penalty, competing, rng)
+        self._publish(search.fit)
+        self.start_objectives_ = search.objectives
+        self.start_kernels_ = search.kernels
+        self.start_spread_ = float(np.nanmax(search.objectives) - np.nanmin(search.objectives))
+        if not search.fit.weights.any():
             self.notes_ += (self._removed_everything(stack, y, penalty, competing),)
 
     def _removed_everything(
         self, stack: GramStack, y: Array, penalty: GroupTerm, competing: Array, pair: str = ""
     ) -> str:
-        """What it means that no kernel is left, with the C from which one stays, found by trying
-        larger ones.
+        """A note on a fit without kernels, with the C from which a kernel remains, if one is found.
 
         ``pair`` names the two classes where this is one machine of several.
         """
-        low = float(self.C)
-        high = None
-        for _ in range(_DOUBLINGS):
-            probe = self.copy_with("C", 2.0 * low)
-            with suppress_convergence_warnings():
-                found = probe._search(
-                    stack, y, penalty, competing, check_random_state(self.random_state)
-                )
-            if found.fit.weights.any():
-                high = 2.0 * low
-                break
-            low *= 2.0
         consequence = "every row gets the same prediction"
         if pair:
             consequence = f"between {pair}, every row gets the same vote"
-        said = f"At C = {self.C:.3g} no kernel is worth its price: {consequence}. "
-        if high is None:
-            return (
-                f"{said}None is at C = {low:.3g} either; take a smaller price, or normalise "
-                "the kernels."
-            )
-        return f"{said}A kernel stays from a C between {low:.3g} and {high:.3g} on."
+        finding = f"At C = {self.C:.3g} no kernel is worth its penalty: {consequence}. "
+        low = float(self.C)
+        for _ in range(_DOUBLINGS):
+            high = 2.0 * low
+            probe = self.copy_with("C", high)
+            rng = check_random_state(self.random_state)
+            with suppress_convergence_warnings():
+                search = probe._search(stack, y, penalty, competing, rng)
+            if search.fit.weights.any():
+                return f"{finding}A kernel remains from a C between {low:.3g} and {high:.3g} on."
+            low = high
+        return (
+            f"{finding}At C = {low:.3g} none remains either; use a smaller penalty, or normalise "
+            "the kernels."
+        )
 
     def _remember_kernels(self, stack: Any) -> None:
         super()._remember_kernels(stack)
-        table = np.atleast_2d(self.weights_) > 0.0
-        self.selected_ = np.flatnonzero(table.any(axis=0))
+        is_used = np.atleast_2d(self.weights_) > 0.0
+        self.selected_ = np.flatnonzero(is_used.any(axis=0))
         self.n_kernels_ = int(self.selected_.size)
-        self.mean_kernels_ = float(table.sum(axis=1).mean())
+        self.mean_kernels_ = float(is_used.sum(axis=1).mean())
 
     def _repr_html_inner(self) -> str:
         text = super()._repr_html_inner()
         if not hasattr(self, "start_spread_"):
             return text
-        if make_terms(self.terms, log_epsilon=self.log_epsilon, mf_power=self.mf_power).is_convex:
-            return f"{text}<p>The price is convex: every start ends in the same optimum.</p>"
-        spread = (
-            f", over which the objective spreads by {np.max(self.start_spread_):.3g}"
-            if self.n_starts > 1
-            else ""
-        )
-        starts = f"{self.n_starts} start{'s' if self.n_starts > 1 else ''}"
+        term = make_terms(self.terms, log_epsilon=self.log_epsilon, mf_power=self.mf_power)
+        if term.is_convex:
+            return f"{text}<p>The penalty is convex: every start ends in the same optimum.</p>"
+        starts = "1 start"
+        if self.n_starts > 1:
+            spread = np.max(self.start_spread_)
+            starts = f"{self.n_starts} starts, whose objectives differ by {spread:.3g}"
         return (
-            f"{text}<p>A local minimum, the best of {starts}{spread}; other starts may keep "
-            "other kernels.</p>"
+            f"{text}<p>A local minimum, the best of {starts}; other starts may select other "
+            "kernels.</p>"
         )
 
     @property
     def coef_(self) -> Array:
-        """(d,) or (n_pairs, d): coefficients of the (standardised) columns, where every kernel in
-        use is linear.
-        """
+        """Coefficients (d,) or (n_pairs, d) of the standardised columns, for linear kernels."""
         transform = getattr(self, "_map", None)
         if transform is None or transform.center or transform.normalise == "spherical":
             raise AttributeError(
@@ -204,26 +197,25 @@ class _SMKLOfTwo(_SMKLBase, KernelClassifier):
         penalty = self._penalty(stack)
         rng = check_random_state(self.random_state)
         competing = self._competing(stack)
-        found = []
+        searches = []
         duals = np.zeros((len(self.pairs_), y.size))
         for dual, pair in zip(duals, self.pairs_, strict=True):
             rows = np.flatnonzero(np.isin(y, pair))
-            found.append(
-                self._search(stack.take(rows), signs(y[rows], pair[1]), penalty, competing, rng)
-            )
-            dual[rows] = found[-1].fit.dual_coef
-            if not found[-1].fit.weights.any():
+            labels = signs(y[rows], pair[1])
+            subset = stack.take(rows)
+            search = self._search(subset, labels, penalty, competing, rng)
+            searches.append(search)
+            dual[rows] = search.fit.dual_coef
+            if not search.fit.weights.any():
                 names = " and ".join(str(self.classes_[k]) for k in pair)
-                own = stack.take(rows), signs(y[rows], pair[1])
-                self.notes_ += (self._removed_everything(*own, penalty, competing, names),)
-        self._publish_several(
-            [search.fit for search in found], np.array([one.fit.weights for one in found]), duals
-        )
-        self.start_objectives_ = np.array([search.objectives for search in found])
-        self.start_kernels_ = np.array([search.kernels for search in found])
-        self.start_spread_ = np.nanmax(self.start_objectives_, axis=1) - np.nanmin(
-            self.start_objectives_, axis=1
-        )
+                note = self._removed_everything(subset, labels, penalty, competing, names)
+                self.notes_ += (note,)
+        fits = [search.fit for search in searches]
+        self._publish_several(fits, np.array([fit.weights for fit in fits]), duals)
+        objectives = np.array([search.objectives for search in searches])
+        self.start_objectives_ = objectives
+        self.start_kernels_ = np.array([search.kernels for search in searches])
+        self.start_spread_ = np.nanmax(objectives, axis=1) - np.nanmin(objectives, axis=1)
 
     def _joined(self, scores: Array) -> Array:
         if len(self.pairs_) == 1:
@@ -231,6 +223,7 @@ class _SMKLOfTwo(_SMKLBase, KernelClassifier):
         votes = np.zeros((len(scores), self.classes_.size))
         for (first, second), score in zip(self.pairs_, (scores + self.intercept_).T, strict=True):
             wins = score > 0
+            # The margin only breaks ties: it is too small to outweigh a vote.
             margin = _TIE_BREAK / self.classes_.size * score / (1.0 + np.abs(score))
             votes[:, second] += wins + margin
             votes[:, first] += ~wins - margin
@@ -238,38 +231,41 @@ class _SMKLOfTwo(_SMKLBase, KernelClassifier):
 
 
 def group_sizes(stack: GramStack) -> Any:
-    """The group weights of ``eta=None``: sqrt(d_k) for explicit linear groups, 1 for every other
-    kernel.
+    """The group weights of ``eta=None``: sqrt(d_k) for explicit linear groups, 1 for other kernels.
 
     A linear kernel on d_k columns that was not normalised (``normalise=None``) is the group of
-    these columns itself, and larger groups are charged more. Normalised kernels, other functions
-    and precomputed stacks count 1.
+    these columns itself, and a larger group has a larger penalty. Normalised kernels, other
+    functions and precomputed stacks have the weight 1.
     """
     if stack.specs is None or stack.normalise is not None:
         return 1.0
-    return tuple(
-        float(np.sqrt(len(s.settled))) if isinstance(s, Linear) else 1.0 for s in stack.specs
-    )
+    weights = [1.0] * len(stack.specs)
+    for m, spec in enumerate(stack.specs):
+        if isinstance(spec, Linear):
+            weights[m] = float(np.sqrt(len(spec.settled)))
+    return tuple(weights)
 
 
 @documented
 @dataclass(eq=False, repr=False)
 class SMKLClassifier(_SMKLOfTwo):
-    """Sparse MKL for two classes, or one-vs-one with kernels of its own for every pair of classes.
+    """Sparse MKL for two classes, or one-vs-one with its own kernels for every pair of classes.
 
-        min_{w, b}  g(w) + C sum_i V(y_i, f(x_i)),    f = sum_k <w_k, Phi_k> + b,   g concave in r_k = ||w_k||^2
+        min_{w, b}  g(w) + C sum_i V(y_i, f(x_i)),    f = sum_k <w_k, Phi_k> + b
+
+    with a group selection term g that is concave in r_k = ||w_k||^2.
 
     Attributes
     ----------
-    weights_ (M,), dual_coef_ (n,) signed, intercept_, objective_ (after pruning and solving once
-    more), history_ (the objective at every step), status_, n_iter_, n_kernels_ (used by any pair),
+    weights_ (M,), dual_coef_ (n,) signed, intercept_, objective_ (after pruning and a last solve),
+    history_ (the objective at every step), status_, n_iter_, n_kernels_ (used by any pair),
     mean_kernels_ (per machine), selected_, kernel_names_, notes_ (which copies were left out, and
-    where no kernel stays, the C from which one does), pairs_ (indices into classes_, the second is
-    the positive one), start_objectives_, start_kernels_, start_spread_, coef_ (linear kernels
-    only). dual_objective_, dual_gap_ and relative_gap_ are None: with log or mf terms the answer is
-    a local minimum. With more than two classes weights_ is (n_pairs, M), dual_coef_ (n_pairs, n)
-    and zero outside the pair, intercept_ and objective_ (n_pairs,); ``decision_function`` counts
-    votes, and margins only break ties.
+    where no kernel is left, the C from which one remains), pairs_ (indices into classes_, the
+    second is the positive one), start_objectives_, start_kernels_, start_spread_, coef_ (linear
+    kernels only). dual_objective_, dual_gap_ and relative_gap_ are None: with log or mf terms the
+    answer is a local minimum. With more than two classes weights_ is (n_pairs, M), dual_coef_
+    (n_pairs, n) and zero outside the pair, intercept_ and objective_ (n_pairs,);
+    ``decision_function`` counts votes, and margins only break ties.
 
     Source: Subrahmanya and Shin (2010), Algorithm 2.
     """
@@ -287,10 +283,10 @@ class SMKLClassifier(_SMKLOfTwo):
 @documented
 @dataclass(eq=False, repr=False)
 class SMKLRegressor(_SMKLBase, KernelRegressor):
-    """Sparse MKL for regression: kernel ridge or support vector regression that keeps few kernels.
+    """Sparse MKL for regression: kernel ridge or support vector regression with few kernels.
 
     ``loss`` is "squared" or "epsilon_insensitive" with the tube ``epsilon``, in units of the
-    target. Everything else as in ``SMKLClassifier``.
+    target. Everything else is as in ``SMKLClassifier``.
 
     References
     ----------
@@ -308,9 +304,7 @@ class SMKLRegressor(_SMKLBase, KernelRegressor):
 
 @dataclass(eq=False, repr=False)
 class _ScalingBase(KernelEstimator):
-    """min over scales s of G(r) + C sum V + 1/2 ||f||^2 under the kernel exp(-1/2 sum_j s_j^2 (x_j
-    - z_j)^2).
-    """
+    """min_s G(r) + C sum V + 1/2 ||f||^2 with the kernel exp(-1/2 sum_j s_j^2 (x_j - z_j)^2)."""
 
     kernels = None
     normalise = None
@@ -338,29 +332,31 @@ class _ScalingBase(KernelEstimator):
     def _stack(self, X: Any, once: bool = False) -> Any:
         if hasattr(X, "transform"):
             raise DataError(
-                "Feature scaling learns the kernel itself: hand over the table, not a "
-                "stack of kernels."
+                "Feature scaling learns the kernel itself: pass the table, not a stack of kernels."
             )
         return KernelDictionary((RBF(1.0),)).grams(X, normalise=None)
 
     def _named_groups(self, d: int) -> list[tuple[str, Indices]]:
+        """Pairs of a name and the indices of its columns, by default every column alone."""
         if self.groups is None:
-            return [
-                (name, np.array([j]))
-                for j, name in enumerate(self.column_names or map("x{}".format, range(d)))
-            ]
+            names = self.column_names or map("x{}".format, range(d))
+            return [(name, np.array([j])) for j, name in enumerate(names)]
         pairs = list(self.groups.items()) if isinstance(self.groups, Mapping) else list(self.groups)
+        groups = []
+        columns: list[int] = []
         try:
-            found = [(str(name), np.array([int(j) for j in members])) for name, members in pairs]
-            held = sorted(int(j) for _, members in found for j in members)
+            for name, members in pairs:
+                indices = [int(j) for j in members]
+                groups.append((str(name), np.array(indices)))
+                columns += indices
         except (TypeError, ValueError):
-            held = []
-        if held != list(range(d)):
+            columns = []
+        if sorted(columns) != list(range(d)):
             raise ParameterError(
                 "groups must be pairs of a name and columns that hold every column from 0 "
                 f"to {d - 1} once; got {self.groups!r}."
             )
-        return found
+        return groups
 
     def _solve(self, stack: Any, y: Array, warm: Any) -> None:
         Z = np.asarray(stack.transform.rows)
@@ -385,21 +381,20 @@ class _ScalingBase(KernelEstimator):
         self.dual_coef_ = fit.dual_coef[:, 0] if single else fit.dual_coef
         self.intercept_ = float(state.intercepts[0]) if single else state.intercepts
         self.scales_ = np.sqrt(state.u)
-        self.group_norms_ = np.array(
-            [float(np.sqrt(state.u[members].sum())) for _, members in named]
-        )
+        norms = [float(np.sqrt(state.u[members].sum())) for _, members in named]
+        self.group_norms_ = np.array(norms)
+        names = [name for name, _ in named]
         self.selected_groups_ = tuple(
-            name for (name, _), norm in zip(named, self.group_norms_, strict=True) if norm > 0
+            name for name, norm in zip(names, norms, strict=True) if norm > 0
         )
 
     def _remember_kernels(self, stack: Any) -> None:
         super()._remember_kernels(stack)
-        divisors = np.where(
-            self.scales_ > 0, 1.0 / np.where(self.scales_ > 0, self.scales_, 1.0), _NO_SCALE
-        )
-        known = stack.transform
+        is_used = self.scales_ > 0
+        divisors = np.where(is_used, 1.0 / np.where(is_used, self.scales_, 1.0), _NO_SCALE)
+        fitted = stack.transform
         self._map = replace(
-            known, rows=known.rows / divisors, column_scales=known.column_scales * divisors
+            fitted, rows=fitted.rows / divisors, column_scales=fitted.column_scales * divisors
         )
         self.kernel_names_ = ("RBF on scaled columns",)
 
@@ -409,11 +404,12 @@ class _ScalingBase(KernelEstimator):
 class FeatureScalingClassifier(_ScalingBase, KernelClassifier):
     """One Gaussian kernel with a scale for every column, learned under a group selection term.
 
-        min_{s, f, b}  G(r) + C sum_i V(y_i, f(x_i) + b) + 1/2 ||f||^2,   r_k = sum_{j in group k} s_j^2
+        min_{s, f, b}  G(r) + C sum_i V(y_i, f(x_i) + b) + 1/2 ||f||^2
 
-    with k_s(x, z) = exp(-1/2 sum_j s_j^2 (x_j - z_j)^2) on standardised columns. Groups of columns
-    whose scales end at zero are left out. Several classes, one against the rest, share the scales.
-    The answer is a local minimum, from equal scales.
+    with k_s(x, z) = exp(-1/2 sum_j s_j^2 (x_j - z_j)^2) on standardised columns and
+    r_k = sum_{j in group k} s_j^2. Groups of columns whose scales end at zero are left out. Several
+    classes, one against the rest, share the scales. The answer is a local minimum, found from equal
+    scales.
 
     Attributes
     ----------
@@ -423,8 +419,8 @@ class FeatureScalingClassifier(_ScalingBase, KernelClassifier):
 
     Raises
     ------
-    ParameterError where a parameter is out of its range, or ``groups`` do not hold every column
-    once
+    ParameterError
+        If a parameter is out of its range, or if ``groups`` do not hold every column once.
 
     References
     ----------
@@ -435,11 +431,10 @@ class FeatureScalingClassifier(_ScalingBase, KernelClassifier):
 @documented
 @dataclass(eq=False, repr=False)
 class FeatureScalingRegressor(_ScalingBase, KernelRegressor):
-    """One Gaussian kernel with a scale for every column, learned under a group selection term, for
-    numbers.
+    """One Gaussian kernel with a scale for every column, learned for regression.
 
-    The problem is the one of ``FeatureScalingClassifier``, with one function of the target's
-    values; attributes and refusals as there.
+    The problem, the attributes and the errors are those of ``FeatureScalingClassifier``, with the
+    values of the target in place of signs.
 
     References
     ----------

@@ -105,10 +105,8 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
         return self._decisions(X)
 
     def label(self, decision: Array) -> Array:
-        if decision.ndim == 1:
-            codes = (decision > 0).astype(np.intp)
-        else:
-            codes = np.argmax(decision, axis=1)
+        is_signed = decision.ndim == 1
+        codes = (decision > 0).astype(np.intp) if is_signed else np.argmax(decision, axis=1)
         labels: Labels = self.classes_[codes]
         return labels
 

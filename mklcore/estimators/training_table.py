@@ -103,10 +103,8 @@ class TrainingTable(BaseEstimator):
             raise ParameterError(
                 "Ready kernels have the size they have; only those of a dictionary can be forecast."
             )
-        if self.kernels is None:
-            dictionary = KernelDictionary.default(n_features)
-        else:
-            dictionary = as_dictionary(self.kernels)
+        default = KernelDictionary.default
+        dictionary = default(n_features) if self.kernels is None else as_dictionary(self.kernels)
         forms = self._forms(n_samples)
         return stored_as(dictionary, n_samples, n_features, forms, self.approximation)
 
@@ -153,10 +151,8 @@ class TrainingTable(BaseEstimator):
 
     def _dictionary_for(self, X: Array) -> KernelDictionary:
         """The dictionary of checked rows, with the names of their columns and sequences."""
-        if self.kernels is None:
-            dictionary = self._default_kernels(X)
-        else:
-            dictionary = as_dictionary(self.kernels)
+        kernels = self._default_kernels(X) if self.kernels is None else self.kernels
+        dictionary = as_dictionary(kernels)
         if dictionary.feature_names is None and self.column_names is not None:
             dictionary = replace(dictionary, feature_names=self.column_names)
         names = getattr(self, "sequence_names_", ())
