@@ -106,8 +106,8 @@ class _HKLBase(KernelEstimator):
         """Check ready kernels of a graph: None where the graph holds them, else a stack of them."""
         if reset and graph.is_precomputed:
             count = graph.kernels.shape[1]
-            is_stack = is_operator(X) or np.ndim(X) >= 3
-            if X is not None and not (isinstance(X, Dataset) or is_stack) and len(X) != count:
+            is_checked_later = X is None or isinstance(X, Dataset) or is_operator(X)
+            if not is_checked_later and np.ndim(X) < 3 and len(X) != count:
                 raise DataError(
                     f"The kernels of the graph have {count} rows, the table has {len(X)}."
                 )

@@ -112,7 +112,7 @@ def shapley_values(model: Any, X: Any) -> ShapleyValues:
 
 
 def refuse_unexplained(model: Any) -> None:
-    """Raise ``KernelError`` if a model is no sum over kernels, or if its kernels have no columns."""
+    """Raise ``KernelError`` if a model is no sum over kernels, or its kernels have no columns."""
     check_is_fitted(model)
     if len(getattr(model, "pairs_", ())) > 1:
         raise KernelError(
