@@ -285,17 +285,17 @@ class KernelEstimator(TrainingTable, ABC):
         size = rows_in_block(self._numbers_per_row)
         has_features = isinstance(self._map, FeatureMap)
         if size < _FEWEST_ROWS and self._scored_together and not has_features:
-            return self._summed_decisions(rows)
+            return self._summed_decisions(self._map, rows)
         blocks = map(self._map.cross, batches(rows, size))
         return np.concatenate([self.decide_blocks(block) for block in blocks])
 
-    def _summed_decisions(self, rows: Array) -> Array:
+    def _summed_decisions(self, to_kernels: Any, rows: Array) -> Array:
         """Decision values of checked rows, from weighted kernels that are summed without blocks."""
         # The rows themselves may be long, so that they too bound the size of a batch.
         size = max(_FEWEST_SUMMED, rows_in_block(4 * rows.shape[1]))
         weights, duals = self._machines()
-        parts = map(self._map.standardised, batches(rows, size))
-        scores = [self._map.scores(part, weights, duals) for part in parts]
+        parts = map(to_kernels.standardised, batches(rows, size))
+        scores = [to_kernels.scores(part, weights, duals) for part in parts]
         return self._joined(np.concatenate(scores))
 
     def contributions(self, X: Any, kernels: Sequence[int] | None = None) -> Array:

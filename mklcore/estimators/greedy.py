@@ -223,15 +223,16 @@ class _GreedyBase(KernelSettings, BudgetedEstimator):
         problems = self._problems(y)
         divisors = unit_step_divisors(K) if self._is_empirical else np.ones(len(K))
         fits = [self._fit_one(K, target, prepared, divisors) for target, _ in problems]
-        self.notes_ = ()
+        notes = []
         for name, divisor in zip(stack.names, divisors, strict=True):
             if divisor > 1:
-                self.notes_ += (
+                notes.append(
                     f"{name}: lmax(K/n) is {divisor:.3g}, above 1, where the unit step need not "
-                    f"descend; the steps use this kernel divided by {divisor:.3g}.",
+                    f"descend; the steps use this kernel divided by {divisor:.3g}."
                 )
         if not has_rate(self.loss_in_use):
-            self.notes_ += (NO_RATE.format(self.loss_in_use.name),)
+            notes.append(NO_RATE.format(self.loss_in_use.name))
+        self.notes_ = tuple(notes)
         self._publish_fits(fits, [shift for _, shift in problems])
 
     def _fit_one(self, K: Array, y: Array, prepared: Spectra | None, divisors: Array) -> Fit:
