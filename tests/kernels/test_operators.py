@@ -216,7 +216,10 @@ def test_what_kernels_that_are_not_stored_or_named_cannot_do_is_refused(truth):
         ),
         (lambda: model.fit(Dense(truth), y), "does not name its kernels; hand over a GramStack"),
         (lambda: Dense(truth).cross(X), "cannot evaluate its kernels on new rows"),
-        (lambda: model.contributions(rows.blocks(X)), "The contributions of single kernels need a block"),
+        (
+            lambda: model.contributions(rows.blocks(X)),
+            "The contributions of single kernels need a block",
+        ),
         (
             lambda: mkl.choose_C(usual, rows, X[:, 0], [0.1, 1.0], rule="loo"),
             'reads stored kernels, which Rows are not; use rule="kfold"',
