@@ -1,7 +1,5 @@
 """Docstrings as the site shows them: numpydoc sections as lists, short ones as text and code."""
 
-import importlib
-import inspect
 import re
 from typing import Any
 
@@ -39,12 +37,7 @@ class Entries(griffe.Extension):
     """Rewrite every docstring once, when its object has been read."""
 
     def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
-        """The parameters that `mklcore.documented` has written, and what is no section as Markdown."""
-        if obj.docstring and any(
-            "documented" in str(one.value) for one in getattr(obj, "decorators", ())
-        ):
-            made = getattr(importlib.import_module(obj.module.path), obj.name)
-            obj.docstring.value = inspect.cleandoc(made.__doc__)
+        """Write what is no section of numpydoc as Markdown."""
         # numpydoc's sections are read by its own parser
         if obj.docstring and not SECTION.search(obj.docstring.value):
             obj.docstring.value = as_markdown(obj.docstring.value)

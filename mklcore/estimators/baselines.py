@@ -27,7 +27,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from mklcore.arrays import Array
-from mklcore.documented import documented
 from mklcore.errors import ParameterError
 from mklcore.estimators.lp import LpSupervised
 from mklcore.estimators.targets import KernelClassifier, KernelRegressor
@@ -55,12 +54,50 @@ class _Uniform(LpSupervised):
     solver: ClassVar[str] = "wrapper"
 
 
-@documented
 @dataclass(eq=False, repr=False)
 class UniformMKLClassifier(_Uniform, KernelClassifier):
     """The plain sum of all kernels: the baseline every learned weighting has to beat.
 
     Parameters and attributes as ``LpMKLClassifier``.
+
+    Parameters
+    ----------
+    C : float, default 1.0
+        Weight of the loss against the regulariser, > 0: larger values fit the training rows more
+        closely.
+    loss : str or Loss, default "hinge"
+        How a wrong prediction is penalised: the name of a loss in ``LOSSES``, or an object of your
+        own.
+    kernels : KernelDictionary, sequence of KernelSpec, "precomputed" or None, default None
+        The kernels to combine; "precomputed" where ``fit`` gets their Gram matrices. None for one
+        RBF kernel per bandwidth of a grid and one linear kernel.
+    normalise : str or None, default "auto"
+        How every kernel is scaled on the training rows: "multiplicative", "spherical", "trace",
+        "diag", None, or "auto" for the usual way of the method.
+    center : bool, default False
+        Whether the kernels are centred in their feature spaces on the training rows.
+    random_state : int or None, default None
+        Seed of everything that is drawn at random; a number gives the same fit each time.
+    callback : callable or None, default None
+        Called after every step with a record of it; return True, or raise ``CancelledError``, to
+        stop the fit.
+    tol : float, default 0.001
+        Relative duality gap at which the solver stops, > 0.
+    max_iter : int, default 500
+        Most steps of the outer loop, from 1; a fit that stops there gives a
+        ``NotConvergedWarning``.
+    fit_intercept : bool, default True
+        Whether the model has a free offset b.
+    approximation : Nystroem or None, default None
+        Features of low rank in place of the kernels; None for the kernels themselves.
+    probability : bool, default False
+        Whether probabilities are calibrated on held-out folds, so that ``predict_proba`` can be
+        used.
+    class_weight : dict, "balanced" or None, default None
+        What C is multiplied by for the rows of each class, as in scikit-learn; None for 1.
+    n_jobs : int or None, default None
+        Problems of one class against the rest that are solved at a time; None for one, -1 for one
+        per core.
     """
 
     C: float = 1.0
@@ -72,12 +109,44 @@ class UniformMKLClassifier(_Uniform, KernelClassifier):
     n_jobs: int | None = None
 
 
-@documented
 @dataclass(eq=False, repr=False)
 class UniformMKLRegressor(_Uniform, KernelRegressor):
     """The plain sum of all kernels for regression: the baseline to beat.
 
     Attributes as ``LpMKLRegressor``.
+
+    Parameters
+    ----------
+    C : float, default 1.0
+        Weight of the loss against the regulariser, > 0: larger values fit the training rows more
+        closely.
+    loss : str or Loss, default "squared"
+        How a wrong prediction is penalised: the name of a loss in ``LOSSES``, or an object of your
+        own.
+    epsilon : float, default 0.1
+        Half width of the tube of the epsilon-insensitive loss, in units of the target, >= 0.
+    kernels : KernelDictionary, sequence of KernelSpec, "precomputed" or None, default None
+        The kernels to combine; "precomputed" where ``fit`` gets their Gram matrices. None for one
+        RBF kernel per bandwidth of a grid and one linear kernel.
+    normalise : str or None, default "auto"
+        How every kernel is scaled on the training rows: "multiplicative", "spherical", "trace",
+        "diag", None, or "auto" for the usual way of the method.
+    center : bool, default False
+        Whether the kernels are centred in their feature spaces on the training rows.
+    random_state : int or None, default None
+        Seed of everything that is drawn at random; a number gives the same fit each time.
+    callback : callable or None, default None
+        Called after every step with a record of it; return True, or raise ``CancelledError``, to
+        stop the fit.
+    tol : float, default 0.001
+        Relative duality gap at which the solver stops, > 0.
+    max_iter : int, default 500
+        Most steps of the outer loop, from 1; a fit that stops there gives a
+        ``NotConvergedWarning``.
+    fit_intercept : bool, default True
+        Whether the model has a free offset b.
+    approximation : Nystroem or None, default None
+        Features of low rank in place of the kernels; None for the kernels themselves.
     """
 
     C: float = 1.0
@@ -218,7 +287,6 @@ class _BestKernel(_Uniform):
         self.best_kernel_ = best
 
 
-@documented
 @dataclass(eq=False, repr=False)
 class BestKernelClassifier(_BestKernel, KernelClassifier):
     """The single kernel that does best alone.
@@ -227,10 +295,41 @@ class BestKernelClassifier(_BestKernel, KernelClassifier):
 
     Parameters
     ----------
+    C : float, default 1.0
+        Weight of the loss against the regulariser, > 0: larger values fit the training rows more
+        closely.
+    loss : str or Loss, default "hinge"
+        How a wrong prediction is penalised: the name of a loss in ``LOSSES``, or an object of your
+        own.
     select : str, default "objective"
         "objective" chooses the kernel whose own problem has the lowest objective: the best corner
         of ||theta||_1 <= 1, whose objective is never below that of lp-norm MKL at p = 1. "folds"
         chooses the kernel with the best mean score over five inner folds of the training rows.
+    kernels : KernelDictionary, sequence of KernelSpec, "precomputed" or None, default None
+        The kernels to combine; "precomputed" where ``fit`` gets their Gram matrices. None for one
+        RBF kernel per bandwidth of a grid and one linear kernel.
+    normalise : str or None, default "auto"
+        How every kernel is scaled on the training rows: "multiplicative", "spherical", "trace",
+        "diag", None, or "auto" for the usual way of the method.
+    center : bool, default False
+        Whether the kernels are centred in their feature spaces on the training rows.
+    random_state : int or None, default None
+        Seed of everything that is drawn at random; a number gives the same fit each time.
+    callback : callable or None, default None
+        Called after every step with a record of it; return True, or raise ``CancelledError``, to
+        stop the fit.
+    tol : float, default 0.001
+        Relative duality gap at which the solver stops, > 0.
+    max_iter : int, default 500
+        Most steps of the outer loop, from 1; a fit that stops there gives a
+        ``NotConvergedWarning``.
+    fit_intercept : bool, default True
+        Whether the model has a free offset b.
+    probability : bool, default False
+        Whether probabilities are calibrated on held-out folds, so that ``predict_proba`` can be
+        used.
+    class_weight : dict, "balanced" or None, default None
+        What C is multiplied by for the rows of each class, as in scikit-learn; None for 1.
 
     Attributes
     ----------
@@ -252,7 +351,6 @@ class BestKernelClassifier(_BestKernel, KernelClassifier):
     class_weight: Mapping[Any, float] | str | None = None
 
 
-@documented
 @dataclass(eq=False, repr=False)
 class BestKernelRegressor(_BestKernel, KernelRegressor):
     """The single kernel that does best alone, for regression.
@@ -261,8 +359,36 @@ class BestKernelRegressor(_BestKernel, KernelRegressor):
 
     Parameters
     ----------
+    C : float, default 1.0
+        Weight of the loss against the regulariser, > 0: larger values fit the training rows more
+        closely.
+    loss : str or Loss, default "squared"
+        How a wrong prediction is penalised: the name of a loss in ``LOSSES``, or an object of your
+        own.
+    epsilon : float, default 0.1
+        Half width of the tube of the epsilon-insensitive loss, in units of the target, >= 0.
     select : str, default "objective"
         The criterion: "objective", or "folds" for the score over inner folds.
+    kernels : KernelDictionary, sequence of KernelSpec, "precomputed" or None, default None
+        The kernels to combine; "precomputed" where ``fit`` gets their Gram matrices. None for one
+        RBF kernel per bandwidth of a grid and one linear kernel.
+    normalise : str or None, default "auto"
+        How every kernel is scaled on the training rows: "multiplicative", "spherical", "trace",
+        "diag", None, or "auto" for the usual way of the method.
+    center : bool, default False
+        Whether the kernels are centred in their feature spaces on the training rows.
+    random_state : int or None, default None
+        Seed of everything that is drawn at random; a number gives the same fit each time.
+    callback : callable or None, default None
+        Called after every step with a record of it; return True, or raise ``CancelledError``, to
+        stop the fit.
+    tol : float, default 0.001
+        Relative duality gap at which the solver stops, > 0.
+    max_iter : int, default 500
+        Most steps of the outer loop, from 1; a fit that stops there gives a
+        ``NotConvergedWarning``.
+    fit_intercept : bool, default True
+        Whether the model has a free offset b.
     """
 
     C: float = 1.0
@@ -318,7 +444,6 @@ class _Aligned(_Uniform):
         return replace(fit, weights=weights, dual_objective=None, dual_point=None, history=history)
 
 
-@documented
 @dataclass(eq=False, repr=False)
 class AlignedMKLClassifier(_Aligned, KernelClassifier):
     """One-step weights, by centred alignment or by the widest margin, then one machine.
@@ -327,9 +452,38 @@ class AlignedMKLClassifier(_Aligned, KernelClassifier):
     ----------
     rule : str, default "aligned"
         "aligned" or "margin".
+    C : float, default 1.0
+        Weight of the loss against the regulariser, > 0: larger values fit the training rows more
+        closely.
+    loss : str or Loss, default "hinge"
+        How a wrong prediction is penalised: the name of a loss in ``LOSSES``, or an object of your
+        own.
     mix : float, default 0.2
         Parameter of the margin rule, from 0 (the margin alone) to below 1 (all rows count alike:
         weights by the distance of the class means).
+    kernels : KernelDictionary, sequence of KernelSpec, "precomputed" or None, default None
+        The kernels to combine; "precomputed" where ``fit`` gets their Gram matrices. None for one
+        RBF kernel per bandwidth of a grid and one linear kernel.
+    normalise : str or None, default "auto"
+        How every kernel is scaled on the training rows: "multiplicative", "spherical", "trace",
+        "diag", None, or "auto" for the usual way of the method.
+    center : bool, default False
+        Whether the kernels are centred in their feature spaces on the training rows.
+    random_state : int or None, default None
+        Seed of everything that is drawn at random; a number gives the same fit each time.
+    callback : callable or None, default None
+        Called after every step with a record of it; return True, or raise ``CancelledError``, to
+        stop the fit.
+    tol : float, default 0.001
+        Relative duality gap at which the solver stops, > 0.
+    max_iter : int, default 500
+        Most steps of the outer loop, from 1; a fit that stops there gives a
+        ``NotConvergedWarning``.
+    fit_intercept : bool, default True
+        Whether the model has a free offset b.
+    probability : bool, default False
+        Whether probabilities are calibrated on held-out folds, so that ``predict_proba`` can be
+        used.
     """
 
     rule: str = "aligned"
@@ -340,13 +494,43 @@ class AlignedMKLClassifier(_Aligned, KernelClassifier):
     probability: bool = False
 
 
-@documented
 @dataclass(eq=False, repr=False)
 class AlignedMKLRegressor(_Aligned, KernelRegressor):
     """Weights by centred alignment with the target, then one machine.
 
     Attributes: weights_ (M,) non-negative with sum 1, and those of a fitted
     ``UniformMKLRegressor``, without a certificate.
+
+    Parameters
+    ----------
+    C : float, default 1.0
+        Weight of the loss against the regulariser, > 0: larger values fit the training rows more
+        closely.
+    loss : str or Loss, default "squared"
+        How a wrong prediction is penalised: the name of a loss in ``LOSSES``, or an object of your
+        own.
+    epsilon : float, default 0.1
+        Half width of the tube of the epsilon-insensitive loss, in units of the target, >= 0.
+    kernels : KernelDictionary, sequence of KernelSpec, "precomputed" or None, default None
+        The kernels to combine; "precomputed" where ``fit`` gets their Gram matrices. None for one
+        RBF kernel per bandwidth of a grid and one linear kernel.
+    normalise : str or None, default "auto"
+        How every kernel is scaled on the training rows: "multiplicative", "spherical", "trace",
+        "diag", None, or "auto" for the usual way of the method.
+    center : bool, default False
+        Whether the kernels are centred in their feature spaces on the training rows.
+    random_state : int or None, default None
+        Seed of everything that is drawn at random; a number gives the same fit each time.
+    callback : callable or None, default None
+        Called after every step with a record of it; return True, or raise ``CancelledError``, to
+        stop the fit.
+    tol : float, default 0.001
+        Relative duality gap at which the solver stops, > 0.
+    max_iter : int, default 500
+        Most steps of the outer loop, from 1; a fit that stops there gives a
+        ``NotConvergedWarning``.
+    fit_intercept : bool, default True
+        Whether the model has a free offset b.
     """
 
     C: float = 1.0

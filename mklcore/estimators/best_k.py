@@ -12,7 +12,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mklcore.arrays import Array
-from mklcore.documented import documented
 from mklcore.errors import check_cancelled
 from mklcore.estimators.base import KernelEstimator
 from mklcore.estimators.targets import KernelClassifier, SeveralTargets
@@ -129,13 +128,13 @@ def _as_fit(found: Found, problem: BestK, seconds: float) -> Fit:
     )
 
 
-@documented
 @dataclass(eq=False, repr=False)
 class BestSetClassifier(_BestSet, KernelClassifier):
     """The best choice of k kernels for classes as numbers -1 and +1, one column per class, with
     squared loss.
 
-        min_f  (1/n) sum_i (y_i - f(x_i))^2 + lam ||f||^2     over all choices of at most n_kernels kernels
+        min_f  (1/n) sum_i (y_i - f(x_i))^2 + lam ||f||^2     over all choices of at most n_kernels
+        kernels
 
     This is the problem that MKL-GOMP solves greedily. ``status_`` says whether the choice is proven
     to be the best; ``dual_objective_`` is below the objective of every choice, and ``proof_`` holds
@@ -143,12 +142,30 @@ class BestSetClassifier(_BestSet, KernelClassifier):
 
     Parameters
     ----------
+    lam : float, default 0.01
+        Weight of the regulariser, > 0: larger values fit the training rows less closely.
     n_kernels : int, default 5
         Most kernels in the model, from 1.
     max_relaxations : int, default 500
         Relaxations after which the search ends with what it has proved, from 1.
+    kernels : KernelDictionary, sequence of KernelSpec, "precomputed" or None, default None
+        The kernels to combine; "precomputed" where ``fit`` gets their Gram matrices. None for one
+        RBF kernel per bandwidth of a grid and one linear kernel.
+    normalise : str or None, default "auto"
+        How every kernel is scaled on the training rows: "multiplicative", "spherical", "trace",
+        "diag", None, or "auto" for the usual way of the method.
+    center : bool, default False
+        Whether the kernels are centred in their feature spaces on the training rows.
+    random_state : int or None, default None
+        Seed of everything that is drawn at random; a number gives the same fit each time.
+    callback : callable or None, default None
+        Called after every step with a record of it; return True, or raise ``CancelledError``, to
+        stop the fit.
     fit_intercept : bool, default False
         Subtract the mean of each target column and add it back.
+    probability : bool, default False
+        Whether probabilities are calibrated on held-out folds, so that ``predict_proba`` can be
+        used.
 
     Attributes
     ----------
@@ -166,11 +183,35 @@ class BestSetClassifier(_BestSet, KernelClassifier):
     probability: bool = False
 
 
-@documented
 @dataclass(eq=False, repr=False)
 class BestSetRegressor(_BestSet, SeveralTargets):
     """The best choice of k kernels for one number or several that share it; everything else as in
     ``BestSetClassifier``.
+
+    Parameters
+    ----------
+    lam : float, default 0.01
+        Weight of the regulariser, > 0: larger values fit the training rows less closely.
+    n_kernels : int or None, default 5
+        Most kernels in the model, from 1; None for no bound.
+    max_relaxations : int, default 500
+        Relaxations after which the search for the best kernels ends with what it has proved, from
+        1.
+    kernels : KernelDictionary, sequence of KernelSpec, "precomputed" or None, default None
+        The kernels to combine; "precomputed" where ``fit`` gets their Gram matrices. None for one
+        RBF kernel per bandwidth of a grid and one linear kernel.
+    normalise : str or None, default "auto"
+        How every kernel is scaled on the training rows: "multiplicative", "spherical", "trace",
+        "diag", None, or "auto" for the usual way of the method.
+    center : bool, default False
+        Whether the kernels are centred in their feature spaces on the training rows.
+    random_state : int or None, default None
+        Seed of everything that is drawn at random; a number gives the same fit each time.
+    callback : callable or None, default None
+        Called after every step with a record of it; return True, or raise ``CancelledError``, to
+        stop the fit.
+    fit_intercept : bool, default True
+        Whether the model has a free offset b.
 
     References
     ----------

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from mklcore.arrays import Array
-from mklcore.documented import documented
 from mklcore.errors import ParameterError
 from mklcore.estimators.greedy import BudgetedEstimator, greedy_loss, truncated
 from mklcore.estimators.targets import KernelClassifier, SeveralTargets
@@ -149,7 +148,6 @@ def _bounded(fit: Fit, problem: BestK) -> Fit:
     )
 
 
-@documented
 @dataclass(eq=False, repr=False)
 class GOMPClassifier(_GompBase, KernelClassifier):
     """MKL-GOMP for classification: kernels are chosen greedily under an l0 budget.
@@ -163,14 +161,43 @@ class GOMPClassifier(_GompBase, KernelClassifier):
 
     Parameters
     ----------
+    lam : float, default 0.01
+        Weight of the regulariser, > 0: larger values fit the training rows less closely.
+    n_kernels : int or None, default None
+        Most kernels in the model, from 1; None for no bound.
+    score_tol : float, default 0.0001
+        Stop before adding a kernel whose score is below this share of ||y||^2 / n: a finite number
+        of 0 or more, where 0 never stops for a small score.
+    n_candidates : int or None, default None
+        Score only this many kernels per step, redrawn with ``random_state``; None for all.
+    keep_duplicates : bool, default False
+        Let exact copies of a kernel compete; by default only the first of them does.
     loss : str or Loss, default "squared"
         "squared", (y - f)^2, "hinge", max(0, 1 - y f), or a differentiable one, "logistic" or
         "squared_hinge". All losses except the squared one solve a machine per kernel and step.
+    kernels : KernelDictionary, sequence of KernelSpec, "precomputed" or None, default None
+        The kernels to combine; "precomputed" where ``fit`` gets their Gram matrices. None for one
+        RBF kernel per bandwidth of a grid and one linear kernel.
+    normalise : str or None, default "auto"
+        How every kernel is scaled on the training rows: "multiplicative", "spherical", "trace",
+        "diag", None, or "auto" for the usual way of the method.
+    center : bool, default False
+        Whether the kernels are centred in their feature spaces on the training rows.
+    random_state : int or None, default None
+        Seed of everything that is drawn at random; a number gives the same fit each time.
+    callback : callable or None, default None
+        Called after every step with a record of it; return True, or raise ``CancelledError``, to
+        stop the fit.
+    approximation : Nystroem or None, default None
+        Features of low rank in place of the kernels; None for the kernels themselves.
     fit_intercept : bool, default False
         Squared loss: subtract the mean of each target column and add it back. Differentiable
         losses: fit a free b whenever the model is refitted. Not available with the hinge loss.
     tol : float, default 1e-09
         Relative duality gap of the machines of the hinge loss; squared loss is solved exactly.
+    probability : bool, default False
+        Whether probabilities are calibrated on held-out folds, so that ``predict_proba`` can be
+        used.
     """
 
     _: KW_ONLY
@@ -187,7 +214,6 @@ class GOMPClassifier(_GompBase, KernelClassifier):
             )
 
 
-@documented
 @dataclass(eq=False, repr=False)
 class GOMPRegressor(_GompBase, SeveralTargets):
     """MKL-GOMP for regression, with one target or several that share one set of kernels.
@@ -195,6 +221,40 @@ class GOMPRegressor(_GompBase, SeveralTargets):
     ``y`` is (n,) or (n, T); predictions have its shape, ``dual_coef_`` is (n,) or (n, T).
     ``fit_intercept`` subtracts each target's training mean and adds it back. ``loss`` is "squared"
     or "huber". Everything else as in ``GOMPClassifier``.
+
+    Parameters
+    ----------
+    lam : float, default 0.01
+        Weight of the regulariser, > 0: larger values fit the training rows less closely.
+    n_kernels : int or None, default None
+        Most kernels in the model, from 1; None for no bound.
+    score_tol : float, default 0.0001
+        Stop before adding a kernel whose score is below this share of ||y||^2 / n: a finite number
+        of 0 or more, where 0 never stops for a small score.
+    n_candidates : int or None, default None
+        Score only this many kernels per step, redrawn with ``random_state``; None for all.
+    keep_duplicates : bool, default False
+        Let exact copies of a kernel compete; by default only the first of them does.
+    loss : str or Loss, default "squared"
+        How a wrong prediction is penalised: the name of a loss in ``LOSSES``, or an object of your
+        own.
+    kernels : KernelDictionary, sequence of KernelSpec, "precomputed" or None, default None
+        The kernels to combine; "precomputed" where ``fit`` gets their Gram matrices. None for one
+        RBF kernel per bandwidth of a grid and one linear kernel.
+    normalise : str or None, default "auto"
+        How every kernel is scaled on the training rows: "multiplicative", "spherical", "trace",
+        "diag", None, or "auto" for the usual way of the method.
+    center : bool, default False
+        Whether the kernels are centred in their feature spaces on the training rows.
+    random_state : int or None, default None
+        Seed of everything that is drawn at random; a number gives the same fit each time.
+    callback : callable or None, default None
+        Called after every step with a record of it; return True, or raise ``CancelledError``, to
+        stop the fit.
+    approximation : Nystroem or None, default None
+        Features of low rank in place of the kernels; None for the kernels themselves.
+    fit_intercept : bool, default True
+        Whether the model has a free offset b.
 
     References
     ----------

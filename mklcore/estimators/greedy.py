@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mklcore.arrays import Array
-from mklcore.documented import documented
 from mklcore.errors import ParameterError
 from mklcore.estimators.base import KernelEstimator
 from mklcore.estimators.targets import KernelClassifier, KernelRegressor
@@ -309,7 +308,6 @@ def _steps(fit: Fit) -> Array:
     return np.array([point.state.pick for point in fit.points[1:]], dtype=np.intp)
 
 
-@documented
 @dataclass(eq=False, repr=False)
 class GreedyMKLClassifier(_GreedyBase, KernelClassifier):
     """Sparse MKL by greedy coordinate descent for classification.
@@ -320,19 +318,45 @@ class GreedyMKLClassifier(_GreedyBase, KernelClassifier):
 
     Parameters
     ----------
+    criterion : str, default "functional"
+        "functional" (Algorithm 1: the kernel with the largest functional gradient enters, then (1)
+        is solved exactly on the kernels chosen; duality gap) or "empirical" (Algorithm 2: a
+        gradient step along the kernel whose gradient is largest on the training rows; uses no lam
+        and has no certificate).
     lam : float, default 0.01
         Penalty of (1), > 0; at max_j sqrt(y'K_j y)/n or more no kernel enters.
     n_kernels : int or None, default None
         Algorithm 1: the largest number of kernels, None for all of them; Algorithm 2: its number of
         steps, None for 100.
+    step : str, default "unit"
+        "unit" or "linesearch" (ours, Algorithm 2 only: the best step instead of the unit step).
     loss : str or Loss, default "squared"
         "squared", or for Algorithm 2 "logistic" or "squared_hinge". With these Algorithm 2 halves
         its step until the loss falls, ``fit_intercept`` fits a free b, and ``notes_`` reports where
         the rates of the paper do not apply.
+    kernels : KernelDictionary, sequence of KernelSpec, "precomputed" or None, default None
+        The kernels to combine; "precomputed" where ``fit`` gets their Gram matrices. None for one
+        RBF kernel per bandwidth of a grid and one linear kernel.
+    normalise : str or None, default "auto"
+        How every kernel is scaled on the training rows: "multiplicative", "spherical", "trace",
+        "diag", None, or "auto" for the usual way of the method.
+    center : bool, default False
+        Whether the kernels are centred in their feature spaces on the training rows.
+    random_state : int or None, default None
+        Seed of everything that is drawn at random; a number gives the same fit each time.
+    callback : callable or None, default None
+        Called after every step with a record of it; return True, or raise ``CancelledError``, to
+        stop the fit.
     fit_intercept : bool, default False
         Subtract the mean of each target column and add it back; there is no bias term.
     tol : float, default 0.001
         Algorithm 1 stops when the duality gap is at most tol times lam sum ||f_j||.
+    max_iter : int, default 1000
+        Most steps of the outer loop, from 1; a fit that stops there gives a
+        ``NotConvergedWarning``.
+    probability : bool, default False
+        Whether probabilities are calibrated on held-out folds, so that ``predict_proba`` can be
+        used.
 
     Attributes
     ----------
@@ -361,7 +385,6 @@ class GreedyMKLClassifier(_GreedyBase, KernelClassifier):
     probability: bool = False
 
 
-@documented
 @dataclass(eq=False, repr=False)
 class GreedyMKLRegressor(_GreedyBase, KernelRegressor):
     """Sparse MKL by greedy coordinate descent for regression.
@@ -370,6 +393,43 @@ class GreedyMKLRegressor(_GreedyBase, KernelRegressor):
     mean of the target and adds it back. ``loss`` is "squared" or, for Algorithm 2, "huber".
 
         min_f 1/(2n) sum_i (y_i - f(x_i))^2 + lam sum_j ||f_j|| (1)
+
+    Parameters
+    ----------
+    criterion : str, default "functional"
+        "functional" (Algorithm 1: the kernel with the largest functional gradient enters, then (1)
+        is solved exactly on the kernels chosen; duality gap) or "empirical" (Algorithm 2: a
+        gradient step along the kernel whose gradient is largest on the training rows; uses no lam
+        and has no certificate).
+    lam : float, default 0.01
+        Weight of the regulariser, > 0: larger values fit the training rows less closely.
+    n_kernels : int or None, default None
+        Most kernels in the model, from 1; None for no bound.
+    step : str, default "unit"
+        "unit" or "linesearch" (ours, Algorithm 2 only: the best step instead of the unit step).
+    loss : str or Loss, default "squared"
+        How a wrong prediction is penalised: the name of a loss in ``LOSSES``, or an object of your
+        own.
+    kernels : KernelDictionary, sequence of KernelSpec, "precomputed" or None, default None
+        The kernels to combine; "precomputed" where ``fit`` gets their Gram matrices. None for one
+        RBF kernel per bandwidth of a grid and one linear kernel.
+    normalise : str or None, default "auto"
+        How every kernel is scaled on the training rows: "multiplicative", "spherical", "trace",
+        "diag", None, or "auto" for the usual way of the method.
+    center : bool, default False
+        Whether the kernels are centred in their feature spaces on the training rows.
+    random_state : int or None, default None
+        Seed of everything that is drawn at random; a number gives the same fit each time.
+    callback : callable or None, default None
+        Called after every step with a record of it; return True, or raise ``CancelledError``, to
+        stop the fit.
+    fit_intercept : bool, default True
+        Whether the model has a free offset b.
+    tol : float, default 0.001
+        Relative duality gap at which the solver stops, > 0.
+    max_iter : int, default 1000
+        Most steps of the outer loop, from 1; a fit that stops there gives a
+        ``NotConvergedWarning``.
 
     References
     ----------

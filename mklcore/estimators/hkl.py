@@ -12,7 +12,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mklcore.arrays import Array
 from mklcore.data.dataset import Dataset
-from mklcore.documented import documented
 from mklcore.errors import DataError, KernelError, ParameterError
 from mklcore.estimators.base import KernelEstimator, batches, rows_in_block
 from mklcore.estimators.targets import KernelClassifier, KernelRegressor
@@ -486,25 +485,66 @@ class _HKLBase(KernelEstimator):
         return rows.product(self._node(k), self.dual_coef_.T * self.weights_.T[k])
 
 
-@documented
 @dataclass(eq=False, repr=False)
 class HKLClassifier(_HKLBase, KernelClassifier):
     """Hierarchical kernel learning for two classes, or one-vs-rest for more.
 
-        min_{beta, b}  (1/n) sum_i l(y_i, f(x_i)) + lam/2 (sum_v d_v ||beta_D(v)||)^2,
-        f = sum_v <beta_v, Phi_v(x)> + b
+        min_{beta, b}  (1/n) sum_i l(y_i, f(x_i)) + lam/2 (sum_v d_v ||beta_D(v)||)^2, f = sum_v
+        <beta_v, Phi_v(x)> + b
 
     over the grid of products k_v = prod_i k_{i, v_i}, v in {0..q}^p. A node enters only after its
     parents, and the certificate compares the answer with all (q+1)^p of them.
 
     Parameters
     ----------
+    basis : Basis, str, ndarray or None, default None
+        None (polynomial of degree 4), a basis such as ``GaussianBasis(3)`` or its key ("gaussian"),
+        or Gram matrices (p, q+1, n, n).
     lam : float, default 0.001
         Weight of Omega^2, > 0; a smaller lam need not give a larger hull.
+    loss : str or Loss, default "logistic"
+        How a wrong prediction is penalised: the name of a loss in ``LOSSES``, or an object of your
+        own.
+    graph : Graph or None, default None
+        None for the grid of products; ``Graph(parents, kernels)`` for any directed acyclic graph
+        with kernels of your own at its nodes. ``basis``, ``standardize`` and ``root_weight`` are
+        then not used, and ``normalize_basis`` scales kernel functions to variance 1.
+    depth_weight : float or None, default None
+        D_v = depth_weight ** depth; None for 4, or sqrt(p) - 1 where that is more; on a graph
+        without weights 1.
+    root_weight : float, default 0.1
+        D of the root, > 0.
+    normalize_basis : bool, default True
+        Centre every level above 0 and scale it to mean diagonal 1; False as in the paper.
+    standardize : bool, default True
+        Bring the columns of X to mean 0 and standard deviation 1 first.
+    search : str, default "certified"
+        "certified" (train small, certify large), "printed" (the algorithm of the paper) or
+        "necessary" (quick and provisional: it can miss interactions altogether, and has no gap).
+    max_nodes : int, default 5000
+        Bound on the certificate set, or as printed on the hull; the gap reached there is stated.
+    memory_mb : float, default 2048
+        Most memory for Gram matrices of levels and of the hull, in MB; none is needed for columns.
+    max_seconds : float or None, default None
+        Bound on the search, None for none, in seconds of the processor; the gap reached there is
+        stated.
+    refit : bool, default False
+        Predict by unpenalised least squares on the features of the hull (bases of columns only).
     fit_intercept : bool, default True
         Fit an unpenalised b; it refers to uncentred factors when ``normalize_basis=False``.
     tol : float, default 0.001
         Full gap relative to the objective at which the search stops.
+    max_iter : int, default 500
+        Most steps of the outer loop, from 1; a fit that stops there gives a
+        ``NotConvergedWarning``.
+    random_state : int or None, default None
+        Seed of everything that is drawn at random; a number gives the same fit each time.
+    callback : callable or None, default None
+        Called after every step with a record of it; return True, or raise ``CancelledError``, to
+        stop the fit.
+    probability : bool, default False
+        Whether probabilities are calibrated on held-out folds, so that ``predict_proba`` can be
+        used.
 
     Attributes
     ----------
@@ -528,12 +568,59 @@ class HKLClassifier(_HKLBase, KernelClassifier):
     probability: bool = False
 
 
-@documented
 @dataclass(eq=False, repr=False)
 class HKLRegressor(_HKLBase, KernelRegressor):
     """Hierarchical kernel learning for regression: squared loss 1/2 (y - f)^2.
 
     Everything else as in ``HKLClassifier``.
+
+    Parameters
+    ----------
+    basis : Basis, str, ndarray or None, default None
+        None (polynomial of degree 4), a basis such as ``GaussianBasis(3)`` or its key ("gaussian"),
+        or Gram matrices (p, q+1, n, n).
+    lam : float, default 0.001
+        Weight of the regulariser, > 0: larger values fit the training rows less closely.
+    loss : str or Loss, default "squared"
+        How a wrong prediction is penalised: the name of a loss in ``LOSSES``, or an object of your
+        own.
+    graph : Graph or None, default None
+        None for the grid of products; ``Graph(parents, kernels)`` for any directed acyclic graph
+        with kernels of your own at its nodes. ``basis``, ``standardize`` and ``root_weight`` are
+        then not used, and ``normalize_basis`` scales kernel functions to variance 1.
+    depth_weight : float or None, default None
+        D_v = depth_weight ** depth; None for 4, or sqrt(p) - 1 where that is more; on a graph
+        without weights 1.
+    root_weight : float, default 0.1
+        D of the root, > 0.
+    normalize_basis : bool, default True
+        Centre every level above 0 and scale it to mean diagonal 1; False as in the paper.
+    standardize : bool, default True
+        Bring the columns of X to mean 0 and standard deviation 1 first.
+    search : str, default "certified"
+        "certified" (train small, certify large), "printed" (the algorithm of the paper) or
+        "necessary" (quick and provisional: it can miss interactions altogether, and has no gap).
+    max_nodes : int, default 5000
+        Bound on the certificate set, or as printed on the hull; the gap reached there is stated.
+    memory_mb : float, default 2048
+        Most memory for Gram matrices of levels and of the hull, in MB; none is needed for columns.
+    max_seconds : float or None, default None
+        Bound on the search, None for none, in seconds of the processor; the gap reached there is
+        stated.
+    refit : bool, default False
+        Predict by unpenalised least squares on the features of the hull (bases of columns only).
+    fit_intercept : bool, default True
+        Whether the model has a free offset b.
+    tol : float, default 0.001
+        Relative duality gap at which the solver stops, > 0.
+    max_iter : int, default 500
+        Most steps of the outer loop, from 1; a fit that stops there gives a
+        ``NotConvergedWarning``.
+    random_state : int or None, default None
+        Seed of everything that is drawn at random; a number gives the same fit each time.
+    callback : callable or None, default None
+        Called after every step with a record of it; return True, or raise ``CancelledError``, to
+        stop the fit.
 
     References
     ----------

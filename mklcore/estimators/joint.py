@@ -11,7 +11,6 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from mklcore.arrays import Array
-from mklcore.documented import documented
 from mklcore.errors import DataError, ParameterError
 from mklcore.estimators.base import KernelEstimator
 from mklcore.estimators.targets import KernelClassifier, SeveralTargets
@@ -131,7 +130,6 @@ class _JointBase(KernelSettings, KernelEstimator):
         """The target as columns (n_new, T)."""
 
 
-@documented
 @dataclass(eq=False, repr=False)
 class JointMKLClassifier(_JointBase, KernelClassifier):
     """lp-norm MKL for several classes that share one set of kernel weights.
@@ -141,6 +139,39 @@ class JointMKLClassifier(_JointBase, KernelClassifier):
 
     Every class is fitted against the rest. ``LpMKLClassifier`` gives every class its own
     kernel weights; here they are the same for all classes. Two classes are one problem.
+
+    Parameters
+    ----------
+    p : float, default 1.0
+        Norm of the kernel weights, from 1 (sparse) to infinity (the plain sum of the kernels).
+    C : float, default 1.0
+        Weight of the loss against the regulariser, > 0: larger values fit the training rows more
+        closely.
+    loss : str or Loss, default "hinge"
+        How a wrong prediction is penalised: the name of a loss in ``LOSSES``, or an object of your
+        own.
+    kernels : KernelDictionary, sequence of KernelSpec, "precomputed" or None, default None
+        The kernels to combine; "precomputed" where ``fit`` gets their Gram matrices. None for one
+        RBF kernel per bandwidth of a grid and one linear kernel.
+    normalise : str or None, default "auto"
+        How every kernel is scaled on the training rows: "multiplicative", "spherical", "trace",
+        "diag", None, or "auto" for the usual way of the method.
+    center : bool, default False
+        Whether the kernels are centred in their feature spaces on the training rows.
+    random_state : int or None, default None
+        Seed of everything that is drawn at random; a number gives the same fit each time.
+    callback : callable or None, default None
+        Called after every step with a record of it; return True, or raise ``CancelledError``, to
+        stop the fit.
+    fit_intercept : bool, default True
+        Whether the model has a free offset b.
+    tol : float, default 0.001
+        Relative duality gap at which the solver stops, > 0.
+    max_iter : int, default 500
+        Most steps of the outer loop, from 1; a fit that stops there gives a
+        ``NotConvergedWarning``.
+    approximation : Nystroem or None, default None
+        Features of low rank in place of the kernels; None for the kernels themselves.
 
     Attributes
     ----------
@@ -164,7 +195,6 @@ class JointMKLClassifier(_JointBase, KernelClassifier):
         return np.column_stack(self._targets(places))
 
 
-@documented
 @dataclass(eq=False, repr=False)
 class JointMKLRegressor(_JointBase, SeveralTargets):
     """lp-norm MKL for several targets that share one set of kernel weights.
@@ -177,6 +207,39 @@ class JointMKLRegressor(_JointBase, SeveralTargets):
     ``epsilon``; at p = 1 the last two use the analytic update, which may need many steps.
     ``explained_by`` splits R2 over targets and views. Everything else is as in
     ``JointMKLClassifier``.
+
+    Parameters
+    ----------
+    p : float, default 1.0
+        Norm of the kernel weights, from 1 (sparse) to infinity (the plain sum of the kernels).
+    C : float, default 1.0
+        Weight of the loss against the regulariser, > 0: larger values fit the training rows more
+        closely.
+    loss : str or Loss, default "squared"
+        How a wrong prediction is penalised: the name of a loss in ``LOSSES``, or an object of your
+        own.
+    epsilon : float, default 0.1
+        Half width of the tube of the epsilon-insensitive loss, in units of the target, >= 0.
+    kernels : KernelDictionary, sequence of KernelSpec, "precomputed" or None, default None
+        The kernels to combine; "precomputed" where ``fit`` gets their Gram matrices. None for one
+        RBF kernel per bandwidth of a grid and one linear kernel.
+    normalise : str or None, default "auto"
+        How every kernel is scaled on the training rows: "multiplicative", "spherical", "trace",
+        "diag", None, or "auto" for the usual way of the method.
+    center : bool, default False
+        Whether the kernels are centred in their feature spaces on the training rows.
+    random_state : int or None, default None
+        Seed of everything that is drawn at random; a number gives the same fit each time.
+    callback : callable or None, default None
+        Called after every step with a record of it; return True, or raise ``CancelledError``, to
+        stop the fit.
+    fit_intercept : bool, default True
+        Whether the model has a free offset b.
+    tol : float, default 0.001
+        Relative duality gap at which the solver stops, > 0.
+    max_iter : int, default 500
+        Most steps of the outer loop, from 1; a fit that stops there gives a
+        ``NotConvergedWarning``.
 
     References
     ----------

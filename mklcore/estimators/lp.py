@@ -13,7 +13,6 @@ from sklearn.utils.validation import _num_samples, column_or_1d
 
 from mklcore.arrays import Array, Labels
 from mklcore.data.dataset import Dataset
-from mklcore.documented import documented
 from mklcore.errors import DataError, ParameterError
 from mklcore.estimators.base import KernelEstimator
 from mklcore.estimators.targets import KernelClassifier, KernelRegressor
@@ -238,13 +237,60 @@ def warm_start(fitted: Any, k: int | None = None) -> WarmStart:
     return WarmStart(fitted.weights_[k], fitted.dual_coef_[k], carry)
 
 
-@documented
 @dataclass(eq=False, repr=False)
 class LpMKLClassifier(LpSupervised, KernelClassifier):
     """lp-norm MKL for two classes, or one-vs-rest for more.
 
-        min_{w, b, theta}  C sum_i V(y_i, f(x_i)) + 1/2 sum_m ||w_m||^2 / theta_m
-        over  theta >= 0,  ||theta||_p <= 1
+        min_{w, b, theta}  C sum_i V(y_i, f(x_i)) + 1/2 sum_m ||w_m||^2 / theta_m over  theta >= 0,
+        ||theta||_p <= 1
+
+    Parameters
+    ----------
+    p : float, default 1.0
+        Norm of the kernel weights, from 1 (sparse) to infinity (the plain sum of the kernels).
+    C : float, default 1.0
+        Weight of the loss against the regulariser, > 0: larger values fit the training rows more
+        closely.
+    loss : str or Loss, default "hinge"
+        How a wrong prediction is penalised: the name of a loss in ``LOSSES``, or an object of your
+        own.
+    penalty : str, Penalty or None, default None
+        Regulariser of the kernel weights in place of the norm ``p``: a name of ``PENALTIES`` or an
+        object.
+    solver : str, default "auto"
+        "auto", "wrapper" (analytic update), "newton" (damped Newton on the weights), "interleaved"
+        (kernel rows on the fly, no stored Gram matrix) or "silp" (cutting planes, p = 1, for
+        comparison).
+    kernels : KernelDictionary, sequence of KernelSpec, "precomputed" or None, default None
+        The kernels to combine; "precomputed" where ``fit`` gets their Gram matrices. None for one
+        RBF kernel per bandwidth of a grid and one linear kernel.
+    normalise : str or None, default "auto"
+        How every kernel is scaled on the training rows: "multiplicative", "spherical", "trace",
+        "diag", None, or "auto" for the usual way of the method.
+    center : bool, default False
+        Whether the kernels are centred in their feature spaces on the training rows.
+    random_state : int or None, default None
+        Seed of everything that is drawn at random; a number gives the same fit each time.
+    callback : callable or None, default None
+        Called after every step with a record of it; return True, or raise ``CancelledError``, to
+        stop the fit.
+    tol : float, default 0.001
+        Relative duality gap at which the solver stops, > 0.
+    max_iter : int, default 500
+        Most steps of the outer loop, from 1; a fit that stops there gives a
+        ``NotConvergedWarning``.
+    fit_intercept : bool, default True
+        Whether the model has a free offset b.
+    approximation : Nystroem or None, default None
+        Features of low rank in place of the kernels; None for the kernels themselves.
+    probability : bool, default False
+        Whether probabilities are calibrated on held-out folds, so that ``predict_proba`` can be
+        used.
+    class_weight : dict, "balanced" or None, default None
+        What C is multiplied by for the rows of each class, as in scikit-learn; None for 1.
+    n_jobs : int or None, default None
+        Problems of one class against the rest that are solved at a time; None for one, -1 for one
+        per core.
 
     Attributes
     ----------
@@ -272,7 +318,6 @@ class LpMKLClassifier(LpSupervised, KernelClassifier):
     n_jobs: int | None = None
 
 
-@documented
 @dataclass(eq=False, repr=False)
 class LpMKLRegressor(LpSupervised, KernelRegressor):
     """lp-norm MKL for regression: kernel ridge or support vector regression.
@@ -281,6 +326,48 @@ class LpMKLRegressor(LpSupervised, KernelRegressor):
     "huber" (or the object ``Huber(delta)`` for a delta other than 1), or "pinball", which fits the
     median (or the object ``Pinball(quantile)`` for another quantile). Everything else is as in
     ``LpMKLClassifier``.
+
+    Parameters
+    ----------
+    p : float, default 1.0
+        Norm of the kernel weights, from 1 (sparse) to infinity (the plain sum of the kernels).
+    C : float, default 1.0
+        Weight of the loss against the regulariser, > 0: larger values fit the training rows more
+        closely.
+    loss : str or Loss, default "squared"
+        How a wrong prediction is penalised: the name of a loss in ``LOSSES``, or an object of your
+        own.
+    epsilon : float, default 0.1
+        Half width of the tube of the epsilon-insensitive loss, in units of the target, >= 0.
+    penalty : str, Penalty or None, default None
+        Regulariser of the kernel weights in place of the norm ``p``: a name of ``PENALTIES`` or an
+        object.
+    solver : str, default "auto"
+        "auto", "wrapper" (analytic update), "newton" (damped Newton on the weights), "interleaved"
+        (kernel rows on the fly, no stored Gram matrix) or "silp" (cutting planes, p = 1, for
+        comparison).
+    kernels : KernelDictionary, sequence of KernelSpec, "precomputed" or None, default None
+        The kernels to combine; "precomputed" where ``fit`` gets their Gram matrices. None for one
+        RBF kernel per bandwidth of a grid and one linear kernel.
+    normalise : str or None, default "auto"
+        How every kernel is scaled on the training rows: "multiplicative", "spherical", "trace",
+        "diag", None, or "auto" for the usual way of the method.
+    center : bool, default False
+        Whether the kernels are centred in their feature spaces on the training rows.
+    random_state : int or None, default None
+        Seed of everything that is drawn at random; a number gives the same fit each time.
+    callback : callable or None, default None
+        Called after every step with a record of it; return True, or raise ``CancelledError``, to
+        stop the fit.
+    tol : float, default 0.001
+        Relative duality gap at which the solver stops, > 0.
+    max_iter : int, default 500
+        Most steps of the outer loop, from 1; a fit that stops there gives a
+        ``NotConvergedWarning``.
+    fit_intercept : bool, default True
+        Whether the model has a free offset b.
+    approximation : Nystroem or None, default None
+        Features of low rank in place of the kernels; None for the kernels themselves.
 
     References
     ----------

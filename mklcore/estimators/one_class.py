@@ -11,7 +11,6 @@ from sklearn.base import OutlierMixin
 
 from mklcore.arrays import Array
 from mklcore.data.dataset import count_rows
-from mklcore.documented import documented
 from mklcore.errors import DataError, ParameterError
 from mklcore.estimators.lp import LpBase, warm_start
 from mklcore.kernels.grams import GramStack
@@ -21,7 +20,6 @@ from mklcore.problem.losses import Loss, make_loss
 from mklcore.problem.penalties import Penalty
 
 
-@documented
 @dataclass(eq=False, repr=False)
 class LpMKLOneClass(OutlierMixin, LpBase):
     """lp-norm MKL without labels: a boundary around the training rows.
@@ -45,8 +43,38 @@ class LpMKLOneClass(OutlierMixin, LpBase):
 
     Parameters
     ----------
+    p : float, default 1.0
+        Norm of the kernel weights, from 1 (sparse) to infinity (the plain sum of the kernels).
+    C : float, default 1.0
+        Weight of the loss against the regulariser, > 0: larger values fit the training rows more
+        closely.
     nu : float or None, default None
         Share of rows outside in the nu form, in (0, 1]; None for the form with ``C``.
+    penalty : str, Penalty or None, default None
+        Regulariser of the kernel weights in place of the norm ``p``: a name of ``PENALTIES`` or an
+        object.
+    solver : str, default "auto"
+        "auto", "wrapper" (analytic update), "newton" (damped Newton on the weights), "interleaved"
+        (kernel rows on the fly, no stored Gram matrix) or "silp" (cutting planes, p = 1, for
+        comparison).
+    kernels : KernelDictionary, sequence of KernelSpec, "precomputed" or None, default None
+        The kernels to combine; "precomputed" where ``fit`` gets their Gram matrices. None for one
+        RBF kernel per bandwidth of a grid and one linear kernel.
+    normalise : str or None, default "auto"
+        How every kernel is scaled on the training rows: "multiplicative", "spherical", "trace",
+        "diag", None, or "auto" for the usual way of the method.
+    center : bool, default False
+        Whether the kernels are centred in their feature spaces on the training rows.
+    random_state : int or None, default None
+        Seed of everything that is drawn at random; a number gives the same fit each time.
+    callback : callable or None, default None
+        Called after every step with a record of it; return True, or raise ``CancelledError``, to
+        stop the fit.
+    tol : float, default 0.001
+        Relative duality gap at which the solver stops, > 0.
+    max_iter : int, default 500
+        Most steps of the outer loop, from 1; a fit that stops there gives a
+        ``NotConvergedWarning``.
 
     References
     ----------

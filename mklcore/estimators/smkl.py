@@ -14,7 +14,6 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from mklcore.arrays import Array, Indices
-from mklcore.documented import documented
 from mklcore.errors import DataError, ParameterError, suppress_convergence_warnings
 from mklcore.estimators.base import KernelEstimator
 from mklcore.estimators.targets import KernelClassifier, KernelRegressor, signs
@@ -246,7 +245,6 @@ def group_sizes(stack: GramStack) -> Any:
     return tuple(weights)
 
 
-@documented
 @dataclass(eq=False, repr=False)
 class SMKLClassifier(_SMKLOfTwo):
     """Sparse MKL for two classes, or one-vs-one with its own kernels for every pair of classes.
@@ -254,6 +252,62 @@ class SMKLClassifier(_SMKLOfTwo):
         min_{w, b}  g(w) + C sum_i V(y_i, f(x_i)),    f = sum_k <w_k, Phi_k> + b
 
     with a group selection term g that is concave in r_k = ||w_k||^2.
+
+    Parameters
+    ----------
+    terms : str or GroupTerm, default "log+gl"
+        G, a sum of "log", "gl" (group lasso), "mf" (M-FOCUSS), "mkl" (squared group lasso), "mcp"
+        and "scad" (prices that stop rising, beside the machine's 1/2 ||w||^2); or a term object.
+    C : float, default 1.0
+        Weight of the loss against the regulariser, > 0: larger values fit the training rows more
+        closely.
+    loss : str or Loss, default "hinge"
+        How a wrong prediction is penalised: the name of a loss in ``LOSSES``, or an object of your
+        own.
+    eta : float or None, default None
+        Group weights: a number, one per kernel, or None: 1, and sqrt(d_k) for explicit linear
+        groups, that is linear kernels with ``normalise=None`` such as
+        ``KernelDictionary.per_group(Linear(), groups)``.
+    log_epsilon : float, default 1e-06
+        The number added inside the logarithm, above 0.
+    mf_power : float, default 0.5
+        The power of the block norms, above 0 and at most 1.
+    kernels : KernelDictionary, sequence of KernelSpec, "precomputed" or None, default None
+        The kernels to combine; "precomputed" where ``fit`` gets their Gram matrices. None for one
+        RBF kernel per bandwidth of a grid and one linear kernel.
+    normalise : str or None, default "auto"
+        How every kernel is scaled on the training rows: "multiplicative", "spherical", "trace",
+        "diag", None, or "auto" for the usual way of the method.
+    center : bool, default False
+        Whether the kernels are centred in their feature spaces on the training rows.
+    random_state : int or None, default None
+        Seed of everything that is drawn at random; a number gives the same fit each time.
+    callback : callable or None, default None
+        Called after every step with a record of it; return True, or raise ``CancelledError``, to
+        stop the fit.
+    tol : float, default 0.001
+        Relative duality gap at which the solver stops, > 0.
+    tol_mode : str, default "relative"
+        Whether ``tol`` is "relative" to the sum of the weights or "absolute", the printed algorithm
+        to the letter. With "relative" exact copies of a kernel are left out first, what has settled
+        with log or mf terms is shaken and followed down again for as long as the objective falls,
+        and the answer is no kernel where all of them vanish and the objective without any is no
+        higher.
+    init_jitter : float, default 0.0
+        Relative random change of the equal first weights.
+    n_starts : int, default 1
+        Further starts from random weights; the smallest objective is kept, ``start_objectives_``
+        and ``start_kernels_`` tell where each ended.
+    keep_duplicates : bool, default False
+        Let exact copies of a kernel compete; by default only the first of them does.
+    fit_intercept : bool, default True
+        Whether the model has a free offset b.
+    max_iter : int, default 500
+        Most steps of the outer loop, from 1; a fit that stops there gives a
+        ``NotConvergedWarning``.
+    probability : bool, default False
+        Whether probabilities are calibrated on held-out folds, so that ``predict_proba`` can be
+        used.
 
     Attributes
     ----------
@@ -280,13 +334,67 @@ class SMKLClassifier(_SMKLOfTwo):
     probability: bool = False
 
 
-@documented
 @dataclass(eq=False, repr=False)
 class SMKLRegressor(_SMKLBase, KernelRegressor):
     """Sparse MKL for regression: kernel ridge or support vector regression with few kernels.
 
     ``loss`` is "squared" or "epsilon_insensitive" with the tube ``epsilon``, in units of the
     target. Everything else is as in ``SMKLClassifier``.
+
+    Parameters
+    ----------
+    terms : str or GroupTerm, default "log+gl"
+        G, a sum of "log", "gl" (group lasso), "mf" (M-FOCUSS), "mkl" (squared group lasso), "mcp"
+        and "scad" (prices that stop rising, beside the machine's 1/2 ||w||^2); or a term object.
+    C : float, default 1.0
+        Weight of the loss against the regulariser, > 0: larger values fit the training rows more
+        closely.
+    loss : str or Loss, default "squared"
+        How a wrong prediction is penalised: the name of a loss in ``LOSSES``, or an object of your
+        own.
+    epsilon : float, default 0.1
+        Half width of the tube of the epsilon-insensitive loss, in units of the target, >= 0.
+    eta : float or None, default None
+        Group weights: a number, one per kernel, or None: 1, and sqrt(d_k) for explicit linear
+        groups, that is linear kernels with ``normalise=None`` such as
+        ``KernelDictionary.per_group(Linear(), groups)``.
+    log_epsilon : float, default 1e-06
+        The number added inside the logarithm, above 0.
+    mf_power : float, default 0.5
+        The power of the block norms, above 0 and at most 1.
+    kernels : KernelDictionary, sequence of KernelSpec, "precomputed" or None, default None
+        The kernels to combine; "precomputed" where ``fit`` gets their Gram matrices. None for one
+        RBF kernel per bandwidth of a grid and one linear kernel.
+    normalise : str or None, default "auto"
+        How every kernel is scaled on the training rows: "multiplicative", "spherical", "trace",
+        "diag", None, or "auto" for the usual way of the method.
+    center : bool, default False
+        Whether the kernels are centred in their feature spaces on the training rows.
+    random_state : int or None, default None
+        Seed of everything that is drawn at random; a number gives the same fit each time.
+    callback : callable or None, default None
+        Called after every step with a record of it; return True, or raise ``CancelledError``, to
+        stop the fit.
+    tol : float, default 0.001
+        Relative duality gap at which the solver stops, > 0.
+    tol_mode : str, default "relative"
+        Whether ``tol`` is "relative" to the sum of the weights or "absolute", the printed algorithm
+        to the letter. With "relative" exact copies of a kernel are left out first, what has settled
+        with log or mf terms is shaken and followed down again for as long as the objective falls,
+        and the answer is no kernel where all of them vanish and the objective without any is no
+        higher.
+    init_jitter : float, default 0.0
+        Relative random change of the equal first weights.
+    n_starts : int, default 1
+        Further starts from random weights; the smallest objective is kept, ``start_objectives_``
+        and ``start_kernels_`` tell where each ended.
+    keep_duplicates : bool, default False
+        Let exact copies of a kernel compete; by default only the first of them does.
+    fit_intercept : bool, default True
+        Whether the model has a free offset b.
+    max_iter : int, default 500
+        Most steps of the outer loop, from 1; a fit that stops there gives a
+        ``NotConvergedWarning``.
 
     References
     ----------
@@ -399,7 +507,6 @@ class _ScalingBase(KernelEstimator):
         self.kernel_names_ = ("RBF on scaled columns",)
 
 
-@documented
 @dataclass(eq=False, repr=False)
 class FeatureScalingClassifier(_ScalingBase, KernelClassifier):
     """One Gaussian kernel with a scale for every column, learned under a group selection term.
@@ -410,6 +517,37 @@ class FeatureScalingClassifier(_ScalingBase, KernelClassifier):
     r_k = sum_{j in group k} s_j^2. Groups of columns whose scales end at zero are left out. Several
     classes, one against the rest, share the scales. The answer is a local minimum, found from equal
     scales.
+
+    Parameters
+    ----------
+    terms : str or GroupTerm, default "log+gl"
+        G, a sum of "log", "gl" (group lasso), "mf" (M-FOCUSS), "mkl" (squared group lasso), "mcp"
+        and "scad" (prices that stop rising, beside the machine's 1/2 ||w||^2); or a term object.
+    C : float, default 1.0
+        Weight of the loss against the regulariser, > 0: larger values fit the training rows more
+        closely.
+    loss : str or Loss, default "squared"
+        How a wrong prediction is penalised: the name of a loss in ``LOSSES``, or an object of your
+        own.
+    groups : mapping, sequence or None, default None
+        Pairs of a name and columns that together hold every column once; None for every column
+        alone.
+    log_epsilon : float, default 1e-06
+        The number added inside the logarithm, above 0.
+    mf_power : float, default 0.5
+        The power of the block norms, above 0 and at most 1.
+    fit_intercept : bool, default True
+        Whether the model has a free offset b.
+    tol : float, default 0.001
+        Relative duality gap at which the solver stops, > 0.
+    max_iter : int, default 100
+        Most steps of the outer loop, from 1; a fit that stops there gives a
+        ``NotConvergedWarning``.
+    random_state : int or None, default None
+        Seed of everything that is drawn at random; a number gives the same fit each time.
+    callback : callable or None, default None
+        Called after every step with a record of it; return True, or raise ``CancelledError``, to
+        stop the fit.
 
     Attributes
     ----------
@@ -428,13 +566,43 @@ class FeatureScalingClassifier(_ScalingBase, KernelClassifier):
     """
 
 
-@documented
 @dataclass(eq=False, repr=False)
 class FeatureScalingRegressor(_ScalingBase, KernelRegressor):
     """One Gaussian kernel with a scale for every column, learned for regression.
 
     The problem, the attributes and the errors are those of ``FeatureScalingClassifier``, with the
     values of the target in place of signs.
+
+    Parameters
+    ----------
+    terms : str or GroupTerm, default "log+gl"
+        G, a sum of "log", "gl" (group lasso), "mf" (M-FOCUSS), "mkl" (squared group lasso), "mcp"
+        and "scad" (prices that stop rising, beside the machine's 1/2 ||w||^2); or a term object.
+    C : float, default 1.0
+        Weight of the loss against the regulariser, > 0: larger values fit the training rows more
+        closely.
+    loss : str or Loss, default "squared"
+        How a wrong prediction is penalised: the name of a loss in ``LOSSES``, or an object of your
+        own.
+    groups : mapping, sequence or None, default None
+        Pairs of a name and columns that together hold every column once; None for every column
+        alone.
+    log_epsilon : float, default 1e-06
+        The number added inside the logarithm, above 0.
+    mf_power : float, default 0.5
+        The power of the block norms, above 0 and at most 1.
+    fit_intercept : bool, default True
+        Whether the model has a free offset b.
+    tol : float, default 0.001
+        Relative duality gap at which the solver stops, > 0.
+    max_iter : int, default 100
+        Most steps of the outer loop, from 1; a fit that stops there gives a
+        ``NotConvergedWarning``.
+    random_state : int or None, default None
+        Seed of everything that is drawn at random; a number gives the same fit each time.
+    callback : callable or None, default None
+        Called after every step with a record of it; return True, or raise ``CancelledError``, to
+        stop the fit.
 
     References
     ----------

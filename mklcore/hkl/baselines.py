@@ -23,7 +23,6 @@ from typing import Any
 import numpy as np
 
 from mklcore.arrays import Array
-from mklcore.documented import documented
 from mklcore.errors import ParameterError, warn_short
 from mklcore.hkl.design import Design
 from mklcore.hkl.graph import Hull, Node
@@ -143,7 +142,6 @@ class FlatModel:
         return values
 
 
-@documented
 def hkl_l2(
     X: Any,
     y: Array,
@@ -162,6 +160,25 @@ def hkl_l2(
     holds labels -1 / +1 for hinge and logistic; ``options`` are those of ``Design``. K grows like a
     number to the power p, and the lams that matter grow with it; ``FullKernel`` can scale K.
 
+    Parameters
+    ----------
+    X : array-like of shape (n, d)
+        Rows of the table, or Gram matrices where the kernels are precomputed.
+    y : array-like of shape (n,)
+        Target: numbers for a regression, labels of any kind for classes.
+    lam : float
+        Weight of the regulariser, > 0: larger values fit the training rows less closely.
+    basis : Basis, str, ndarray or None, default None
+        None (polynomial of degree 4), a basis such as ``GaussianBasis(3)`` or its key ("gaussian"),
+        or Gram matrices (p, q+1, n, n).
+    loss : str or Loss, default "squared"
+        How a wrong prediction is penalised: the name of a loss in ``LOSSES``, or an object of your
+        own.
+    fit_intercept : bool, default True
+        Whether the model has a free offset b.
+    **options : dict
+        Further arguments of ``Design``.
+
     Returns
     -------
     FullKernelModel
@@ -176,7 +193,6 @@ def hkl_l2(
     )
 
 
-@documented
 def hkl_lasso_alpha(
     X: Any,
     y: Array,
@@ -189,6 +205,22 @@ def hkl_lasso_alpha(
     """Few support rows instead of few kernels: the lasso on the columns of the full kernel K.
 
         min_{a, b}  1/2n ||y - K a - b||^2 + lam ||a||_1
+
+    Parameters
+    ----------
+    X : array-like of shape (n, d)
+        Rows of the table, or Gram matrices where the kernels are precomputed.
+    y : array-like of shape (n,)
+        Target: numbers for a regression, labels of any kind for classes.
+    lam : float
+        Weight of the regulariser, > 0: larger values fit the training rows less closely.
+    basis : Basis, str, ndarray or None, default None
+        None (polynomial of degree 4), a basis such as ``GaussianBasis(3)`` or its key ("gaussian"),
+        or Gram matrices (p, q+1, n, n).
+    fit_intercept : bool, default True
+        Whether the model has a free offset b.
+    **options : dict
+        Further arguments of ``Design``.
 
     Returns
     -------
@@ -227,7 +259,6 @@ def hkl_lasso_alpha(
     )
 
 
-@documented
 def hkl_greedy(
     X: Any,
     y: Array,
@@ -243,6 +274,27 @@ def hkl_greedy(
 
     The next node is argmax a'K_t a / tr(K_t centred) among the sources of the complement. The
     models of every size from 1 to ``n_kernels`` are returned.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, d)
+        Rows of the table, or Gram matrices where the kernels are precomputed.
+    y : array-like of shape (n,)
+        Target: numbers for a regression, labels of any kind for classes.
+    lam : float
+        Weight of the regulariser, > 0: larger values fit the training rows less closely.
+    n_kernels : int or None
+        Most kernels in the model, from 1; None for no bound.
+    basis : Basis, str, ndarray or None, default None
+        None (polynomial of degree 4), a basis such as ``GaussianBasis(3)`` or its key ("gaussian"),
+        or Gram matrices (p, q+1, n, n).
+    loss : str or Loss, default "squared"
+        How a wrong prediction is penalised: the name of a loss in ``LOSSES``, or an object of your
+        own.
+    fit_intercept : bool, default True
+        Whether the model has a free offset b.
+    **options : dict
+        Further arguments of ``Design``.
 
     Returns
     -------
@@ -277,7 +329,6 @@ def hkl_greedy(
     )
 
 
-@documented
 def hkl_flat_mkl(
     X: Any,
     y: Array,
@@ -292,6 +343,27 @@ def hkl_flat_mkl(
     """Sparse MKL over the p variables, without interactions, certified to ``tol``.
 
         min  (1/n) sum l + lam/2 (sum_i ||f_i||)^2,   K_i = sum_{j>=1} K_ij
+
+    Parameters
+    ----------
+    X : array-like of shape (n, d)
+        Rows of the table, or Gram matrices where the kernels are precomputed.
+    y : array-like of shape (n,)
+        Target: numbers for a regression, labels of any kind for classes.
+    lam : float
+        Weight of the regulariser, > 0: larger values fit the training rows less closely.
+    basis : Basis, str, ndarray or None, default None
+        None (polynomial of degree 4), a basis such as ``GaussianBasis(3)`` or its key ("gaussian"),
+        or Gram matrices (p, q+1, n, n).
+    loss : str or Loss, default "squared"
+        How a wrong prediction is penalised: the name of a loss in ``LOSSES``, or an object of your
+        own.
+    fit_intercept : bool, default True
+        Whether the model has a free offset b.
+    tol : float, default 0.001
+        Relative duality gap at which the solver stops, > 0.
+    **options : dict
+        Further arguments of ``Design``.
 
     Returns
     -------

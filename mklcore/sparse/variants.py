@@ -32,7 +32,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mklcore.arrays import Array
-from mklcore.documented import documented
 from mklcore.errors import DataError, ParameterError
 from mklcore.kernels.grams import as_stack, exact_copies
 from mklcore.lp.schedule import fit_weighted
@@ -46,7 +45,6 @@ from mklcore.sparse.greedy import EmpiricalGreedy, FunctionalGreedy, unit_step_d
 L1_SOLVERS = ("symmetric", "block")
 
 
-@documented
 def lq_mkl(
     K: Any,
     y: Any,
@@ -59,7 +57,8 @@ def lq_mkl(
 ) -> Fit:
     """lq-norm kernel ridge regression with learned weights, the baseline of MKL-GOMP:
 
-        min_{f, gamma}  (1/n) ||y - f||^2 + lam sum_j ||f_j||^2 / gamma_j,   gamma >= 0,  ||gamma||_q = 1
+        min_{f, gamma}  (1/n) ||y - f||^2 + lam sum_j ||f_j||^2 / gamma_j,   gamma >= 0,
+        ||gamma||_q = 1
 
     q = 1 is l1-MKL, q = infinity the plain sum of kernels. The same problem as lp-norm MKL with
     squared loss, p = q, C = 1 / (lam n) and no intercept, 2 lam times as large; so it is solved by
@@ -73,8 +72,19 @@ def lq_mkl(
 
     Parameters
     ----------
+    K : ndarray of shape (M, n, n) or GramStack
+        Gram matrices of the M kernels on the same n rows.
+    y : array-like of shape (n,)
+        Target: numbers for a regression, labels of any kind for classes.
+    lam : float
+        Weight of the regulariser, > 0: larger values fit the training rows less closely.
     q : float
         Norm of the kernel weights, from 1 to infinity.
+    tol : float, default 1e-08
+        Relative duality gap at which the solver stops, > 0.
+    max_iter : int, default 2000
+        Most steps of the outer loop, from 1; a fit that stops there gives a
+        ``NotConvergedWarning``.
     warm : Fit or None, default None
         Fit of a neighbouring problem on the same kernels.
 
@@ -142,14 +152,13 @@ def penalised_l1(K: Array, y: Array, lam: float, solver: str, tol: float) -> Fit
     return replace(fit, weights=weights, dual_coef=dual, selected=None, points=None)
 
 
-@documented
 def two_stage(
     K: Any, y: Any, lam: float, n_kernels: int, *, solver: str = "symmetric", tol: float = 1e-9
 ) -> Fit:
     """The two-stage rule: solve (1) on all kernels, keep the ``n_kernels`` with the largest
     ||f_j||, solve (1) on those.
 
-        min_f  1/(2n) ||y - f||^2 + lam sum_j ||f_j||                                                               (1)
+        min_f  1/(2n) ||y - f||^2 + lam sum_j ||f_j|| (1)
 
     ``K`` (M, n, n) or a ``GramStack``, ``y`` (n,), ``lam`` > 0; ``solver`` of the first stage:
     "symmetric" (copies share evenly) or "block" (block descent, the first copy takes all). Returns
@@ -160,8 +169,18 @@ def two_stage(
 
     Parameters
     ----------
+    K : ndarray of shape (M, n, n) or GramStack
+        Gram matrices of the M kernels on the same n rows.
+    y : array-like of shape (n,)
+        Target: numbers for a regression, labels of any kind for classes.
+    lam : float
+        Weight of the regulariser, > 0: larger values fit the training rows less closely.
+    n_kernels : int or None
+        Most kernels in the model, from 1; None for no bound.
     solver : str, default "symmetric"
         "symmetric" or "block": how copies of a kernel share their weight in the first stage.
+    tol : float, default 1e-09
+        Relative duality gap at which the solver stops, > 0.
 
     Returns
     -------
