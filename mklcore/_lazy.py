@@ -27,7 +27,10 @@ class cached_property(functools.cached_property[T]):
         self.lock = nullcontext()
 
 
-def lazily(package: str, file: str) -> tuple[Callable[[str], object], dict[str, str]]:
+def lazily(
+    package: str,
+    file: str,
+) -> tuple[Callable[[str], object], dict[str, str]]:
     """The ``__getattr__`` of a package, and the modules of the names that the stub (.pyi) beside
     its ``file`` has.
 

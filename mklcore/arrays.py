@@ -44,7 +44,12 @@ def factorised(system: Array, shift: float | Array = 0.0) -> Callable[[Array], A
     By LAPACK itself: scipy's checks take as long as the solution of fifty equations.
     """
     system.flat[:: len(system) + 1] += shift
-    factor, fault = scipy.linalg.lapack.dpotrf(system.T, lower=0, overwrite_a=1, clean=0)
+    factor, fault = scipy.linalg.lapack.dpotrf(
+        system.T,
+        lower=0,
+        overwrite_a=1,
+        clean=0,
+    )
     if fault:
         raise np.linalg.LinAlgError(f"The leading minor of order {fault} is not positive definite.")
     return lambda right: scipy.linalg.lapack.dpotrs(factor, right, lower=0)[0]

@@ -126,7 +126,11 @@ def labels_of(model: Any) -> Any:
     )
 
 
-def training_rows(model: Any, table: Any, target: str | None) -> tuple[Any, list[Statement]]:
+def training_rows(
+    model: Any,
+    table: Any,
+    target: str | None,
+) -> tuple[Any, list[Statement]]:
     """The training rows as the estimator sees them, in its order, and what is said of their target:
     an array, or a ``Dataset`` where the model reads texts or sequences.
     """
@@ -197,7 +201,14 @@ def _as_read_by(model: Any, data: Dataset) -> Dataset:
     )
     texts = tuple((name, cut(values, room)) for name, values in data.texts if name in strings)
     kept = {"sequences": sequences, "texts": texts, "width": room}
-    return Dataset(X, data.y, names, task=data.task, class_names=data.class_names, **kept)
+    return Dataset(
+        X,
+        data.y,
+        names,
+        task=data.task,
+        class_names=data.class_names,
+        **kept,
+    )
 
 
 def _predictions(model: Any, twin: Any, X: Any) -> Iterator[Statement]:
@@ -302,7 +313,13 @@ def _hull(model: Any, X: Array) -> Iterator[Statement]:
     )
 
 
-def _kinds(model: Any, K: Array, f: Array, targets: list[Array], stack: Any) -> Iterator[Statement]:
+def _kinds(
+    model: Any,
+    K: Array,
+    f: Array,
+    targets: list[Array],
+    stack: Any,
+) -> Iterator[Statement]:
     """The certificate of a model on kernels: K (M, n, n), the decisions f of the training rows, the
     targets (n,).
     """
@@ -325,7 +342,10 @@ def _kinds(model: Any, K: Array, f: Array, targets: list[Array], stack: Any) -> 
         yield same("offset", model.offset_, 1.0 if model.nu is None else -model.fit_.intercept, 1.0)
 
 
-def _parts(model: Any, count: int) -> Iterator[tuple[Array, Array, float, Any]]:
+def _parts(
+    model: Any,
+    count: int,
+) -> Iterator[tuple[Array, Array, float, Any]]:
     """Weights, dual coefficients, intercept and dual point of every problem."""
     points = (
         [None] * count if model.dual_point_ is None else np.reshape(model.dual_point_, (count, -1))
@@ -366,7 +386,13 @@ def _weighted(model: Any, K: Array, targets: list[Array]) -> list[Case]:
     return cases
 
 
-def _joint(model: Any, K: Array, f: Array, targets: list[Array], stack: Any) -> list[Case]:
+def _joint(
+    model: Any,
+    K: Array,
+    f: Array,
+    targets: list[Array],
+    stack: Any,
+) -> list[Case]:
     Y = np.array(targets)
     b = np.atleast_1d(model.intercept_)
     duals = np.reshape(model.dual_coef_, (len(K[0]), -1)).T
@@ -391,7 +417,13 @@ def _norms(K: Array, dual: Array) -> Array:
     )
 
 
-def _concave(model: Any, K: Array, f: Array, targets: list[Array], stack: Any) -> list[Case]:
+def _concave(
+    model: Any,
+    K: Array,
+    f: Array,
+    targets: list[Array],
+    stack: Any,
+) -> list[Case]:
     """SMKL: a price of the norms and the loss; classes in pairs, each on the rows of its two."""
     penalty = model._penalty(stack)
     y = model.training_target_
@@ -408,7 +440,13 @@ def _concave(model: Any, K: Array, f: Array, targets: list[Array], stack: Any) -
     return cases
 
 
-def _scaled(model: Any, K: Array, f: Array, targets: list[Array], stack: Any) -> list[Case]:
+def _scaled(
+    model: Any,
+    K: Array,
+    f: Array,
+    targets: list[Array],
+    stack: Any,
+) -> list[Case]:
     """One Gaussian kernel with a scale for every column."""
     term = make_terms(model.terms, log_epsilon=model.log_epsilon, mf_power=model.mf_power)
     groups = [members for _, members in model._named_groups(len(model.scales_))]
@@ -426,7 +464,13 @@ def _losses(model: Any, f: Array, targets: list[Array], C: float) -> float:
     )
 
 
-def _pursuit(model: Any, K: Array, f: Array, targets: list[Array], stack: Any) -> list[Case]:
+def _pursuit(
+    model: Any,
+    K: Array,
+    f: Array,
+    targets: list[Array],
+    stack: Any,
+) -> list[Case]:
     """MKL-GOMP: (1/n) sum_i V + lam ||f||^2, where the squared loss has no half.
 
     Of squared loss any dual bounds the objective of the best choice of as many kernels, by one
@@ -448,13 +492,28 @@ def _pursuit(model: Any, K: Array, f: Array, targets: list[Array], stack: Any) -
         )
         bound = problem.bound(point, problem.forms(point), size)
         if proof is not None:
-            bound = min(proved_bound(K, problem.Y, model.lam, size, Proof(*proof)), primal)
+            bound = min(
+                proved_bound(
+                    K,
+                    problem.Y,
+                    model.lam,
+                    size,
+                    Proof(*proof),
+                ),
+                primal,
+            )
         if not np.array_equal(np.sort(model.selected_), np.flatnonzero(model.weights_)):
             bound = -np.inf
     return [Case(primal, bound)]
 
 
-def _greedy(model: Any, K: Array, f: Array, targets: list[Array], stack: Any) -> list[Case]:
+def _greedy(
+    model: Any,
+    K: Array,
+    f: Array,
+    targets: list[Array],
+    stack: Any,
+) -> list[Case]:
     """Greedy coordinate descent: coefficients of their own for every kernel."""
     n = len(f)
     cases = []
@@ -475,7 +534,11 @@ def _greedy(model: Any, K: Array, f: Array, targets: list[Array], stack: Any) ->
     return cases
 
 
-def report(model_path: Any, table: Any, target: str | None = None) -> tuple[list[str], int]:
+def report(
+    model_path: Any,
+    table: Any,
+    target: str | None = None,
+) -> tuple[list[str], int]:
     """What the command prints, line by line, and the code it ends with."""
     try:
         lines = verify(model_path, table, target)

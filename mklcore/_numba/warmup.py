@@ -60,7 +60,11 @@ def steps() -> list[Callable[[], None]]:
     rng = np.random.default_rng(0)
     X = rng.standard_normal((16, 3))
     y = (X[:, 0] + 0.3 * rng.standard_normal(16) > 0).astype(int)
-    first = [partial(_usual_grams, X), partial(_usual_path, X, "binary", y), partial(_usual_svm, X)]
+    first = [
+        partial(_usual_grams, X),
+        partial(_usual_path, X, "binary", y),
+        partial(_usual_svm, X),
+    ]
     rest = [partial(_kernels, X), *(partial(_algorithm, one, X, y) for one in ESTIMATORS.values())]
     # sixteen rows say nothing of it
     return [suppress_convergence_warnings()(run) for run in (*first, *rest)]

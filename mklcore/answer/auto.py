@@ -44,7 +44,14 @@ class _Auto(BaseEstimator):
             return X
         return validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
 
-    def _explored(self, X: Any, y: Any, task: str, groups: Any, name: str) -> Self:
+    def _explored(
+        self,
+        X: Any,
+        y: Any,
+        task: str,
+        groups: Any,
+        name: str,
+    ) -> Self:
         check_consistent_length(X, y, groups)
         if is_frame(X):
             table = frame_cells(X)
@@ -195,7 +202,13 @@ class AutoMKLRegressor(RegressorMixin, _Auto):
             )
         name = _name_of(y)
         y = _checked_target(y)
-        return self._explored(self._checked(X), y.astype(np.float64), "regression", groups, name)
+        return self._explored(
+            self._checked(X),
+            y.astype(np.float64),
+            "regression",
+            groups,
+            name,
+        )
 
     def predict(self, X: Any) -> Array:
         """Predicted numbers (n,)."""

@@ -119,7 +119,12 @@ def judge(
     return Judgement(relation, p_value, measure, association)
 
 
-def permutation_p(Y: Array, F: Array, seed: int, row_groups: Labels | None = None) -> float:
+def permutation_p(
+    Y: Array,
+    F: Array,
+    seed: int,
+    row_groups: Labels | None = None,
+) -> float:
     """The p-value of "targets Y and decisions F (n, T) are not related", one-sided."""
     pairs = standard_pairs(Y, F, [np.arange(len(Y))])
 
@@ -154,7 +159,11 @@ def permutations(
         yield order
 
 
-def standard_pairs(Y: Array, F: Array, parts: Sequence[Indices]) -> list[tuple[Array, Array]]:
+def standard_pairs(
+    Y: Array,
+    F: Array,
+    parts: Sequence[Indices],
+) -> list[tuple[Array, Array]]:
     """Values and ranks of targets and decisions (n, ..., T), less their means over each part of the
     rows, and scaled so that S is a sum of products; the sum is 0 where either does not vary.
     """
@@ -228,7 +237,15 @@ def p_value_of_refits(known: FoldedTable, asked: Asked) -> float:
     Y = targets(rows.y, known.classes)
     if Y.shape[1] > MOST_CLASSES:
         Y = Y[:, np.argsort(-Y.sum(axis=0), kind="stable")[:MOST_CLASSES]]
-    orders = [np.arange(n), *permutations(n, REFITS, asked.seed, rows.row_groups)]
+    orders = [
+        np.arange(n),
+        *permutations(
+            n,
+            REFITS,
+            asked.seed,
+            rows.row_groups,
+        ),
+    ]
     drawn = np.stack([Y[order] for order in orders], axis=1)  # (n, permutations, T)
     # The folds of candidates have equal shares of each class, which permuted targets would not
     # have.
@@ -267,7 +284,12 @@ def machines(
             decided = np.zeros(drawn.shape)
             for train, left_out in folds:
                 right = drawn[train].reshape(len(train), -1)
-                found = kernel_at(K[np.ix_(train, train)], K[np.ix_(left_out, train)], right, C)
+                found = kernel_at(
+                    K[np.ix_(train, train)],
+                    K[np.ix_(left_out, train)],
+                    right,
+                    C,
+                )
                 decided[left_out] = found.reshape(len(left_out), *drawn.shape[1:])
             yield decided
     if asked.stack is not None or not rows.n_features:

@@ -28,7 +28,12 @@ def is_searched(path: Path) -> bool:
     return path.param == "s" and is_exact and bool(np.isfinite(path.dual_gap).any())
 
 
-def best_choices(path: Path, X: Any, y: Any, callback: Callable[[int, int], Any]) -> Path:
+def best_choices(
+    path: Path,
+    X: Any,
+    y: Any,
+    callback: Callable[[int, int], Any],
+) -> Path:
     """The best kernels for the sizes of a path of MKL-GOMP, on the rows ``X`` and the target ``y``
     that it was fitted on: the smallest ``MOST_SIZES`` sizes, with the relaxations of a page.
     """
@@ -66,7 +71,12 @@ def excesses(best: Path, X: Any, y: Any, other: Path) -> Array:
     return found
 
 
-def behind_best(path: Path, index: int, best: Path | None = None, named: Named = str) -> str:
+def behind_best(
+    path: Path,
+    index: int,
+    best: Path | None = None,
+    named: Named = str,
+) -> str:
     """How far the kernels of a point of ``path`` are from the best choice of as many; "" without a
     certificate.
 
@@ -106,7 +116,10 @@ def behind_best(path: Path, index: int, best: Path | None = None, named: Named =
     return f"{said}: {_exchanged(path, index, best, place, named)}.{more}"
 
 
-def alternatives(best: Path, index: int) -> list[tuple[tuple[str, ...], float]]:
+def alternatives(
+    best: Path,
+    index: int,
+) -> list[tuple[tuple[str, ...], float]]:
     """The choices within 1 % of the best that the search met, the best first: their kernels, and by
     which share their objective is above the lowest.
     """
@@ -135,7 +148,13 @@ def _settings(path: Path, index: int) -> tuple[Any, ...]:
     return getattr(model, "lam", None), getattr(model, "fit_intercept", None)
 
 
-def _exchanged(path: Path, index: int, best: Path, place: int, named: Named) -> str:
+def _exchanged(
+    path: Path,
+    index: int,
+    best: Path,
+    place: int,
+    named: Named,
+) -> str:
     """Which kernels were taken where others belong."""
     labels = captions.labels(path.kernel_names, path.kernel_families)
     own = np.asarray(path.weights[index]) > 0.0

@@ -93,7 +93,11 @@ def select_columns(
     return selection_of(explore(data, seed=seed, test_size=0.0, callback=callback), fdr, drawn)
 
 
-def selection_of(found: Exploration, fdr: float, notes: tuple[str, ...] = ()) -> ColumnSelection:
+def selection_of(
+    found: Exploration,
+    fdr: float,
+    notes: tuple[str, ...] = (),
+) -> ColumnSelection:
     """The columns of an answer that are distinguishable from noise."""
     p_values = found.column_p_values or {}
     names = sorted(p_values, key=lambda name: (p_values[name], name))

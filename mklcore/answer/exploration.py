@@ -296,7 +296,9 @@ class Exploration(AnswersRows):
         said = np.sum([*values.values()], axis=0) + np.ravel(self.model.intercept_)
         off = said - targets(rows.y, getattr(self.model, "classes_", None))
 
-        def lost(columns: Iterable[tuple[str, ...]]) -> tuple[float | None, float | None]:
+        def lost(
+            columns: Iterable[tuple[str, ...]],
+        ) -> tuple[float | None, float | None]:
             if self.test is None:
                 return None, None
             more = grown_without(np.sum([values[one] for one in columns], axis=0), off, self.seed)
@@ -332,7 +334,15 @@ class Exploration(AnswersRows):
         held_out = self.test is not None
         of = (learnt.target_name, learnt.task, self.scoring)
         if learnt.task == "novelty":
-            return Verdict(*of, self.score, np.nan, np.nan, None, rows.n_samples, held_out)
+            return Verdict(
+                *of,
+                self.score,
+                np.nan,
+                np.nan,
+                None,
+                rows.n_samples,
+                held_out,
+            )
         kind = DummyRegressor if learnt.task == "regression" else DummyClassifier
         guessing = predictions(
             kind().fit(np.zeros((learnt.n_samples, 1)), learnt.y), np.zeros((rows.n_samples, 1))
@@ -569,7 +579,14 @@ class Exploration(AnswersRows):
         with one_blas_thread():
             found, _ = columns_that_matter(self.known, model, self.asked)
         index = self.path.nearest(getattr(model, PATH_ATTRIBUTES[self.path.param]))
-        return replace(self, model=model, index=index, _effects=found, _later={}, threshold=USUAL)
+        return replace(
+            self,
+            model=model,
+            index=index,
+            _effects=found,
+            _later={},
+            threshold=USUAL,
+        )
 
     def read(self, rows: Dataset, model: Any = None) -> Any:
         """``rows`` as a model takes them: their features, or their block of the ready stack."""

@@ -245,7 +245,11 @@ def answered(data: Dataset, asked: Asked, callback: Tick | None = None) -> Explo
     raise AssertionError("stages end with an answer")
 
 
-def stages(data: Dataset, asked: Asked, callback: Tick | None = None) -> Iterator[tuple[str, Any]]:
+def stages(
+    data: Dataset,
+    asked: Asked,
+    callback: Tick | None = None,
+) -> Iterator[tuple[str, Any]]:
     """The stages by name with what each has found, as soon as it is there; the one called
     "references" gives the whole `Exploration`, whose intervals and verdict are computed when they
     are asked for, as the last two do.
@@ -314,7 +318,17 @@ def stages(data: Dataset, asked: Asked, callback: Tick | None = None) -> Iterato
     yield over("columns that matter", effect)
     tick()
     plain = references(known, compared, asked, tick)
-    answer = Exploration(known, asked, taken, fitted, index, model, (*notes, *note), effect, plain)
+    answer = Exploration(
+        known,
+        asked,
+        taken,
+        fitted,
+        index,
+        model,
+        (*notes, *note),
+        effect,
+        plain,
+    )
     if answer.rows.used < answer.rows.of:
         used = (
             f"The path is fitted on {answer.rows.used:,} of {answer.rows.of:,} rows, the model "
@@ -442,7 +456,11 @@ def of_all_columns(data: Dataset, radial: KernelSpec) -> KernelDictionary:
     )
 
 
-def candidates(known: FoldedTable, kinds: dict[str, Any], asked: Asked) -> tuple[Candidate, ...]:
+def candidates(
+    known: FoldedTable,
+    kinds: dict[str, Any],
+    asked: Asked,
+) -> tuple[Candidate, ...]:
     """The models to compare, from simple to rich."""
     task = known.learn.task
     fixed = asked.parameters
@@ -580,7 +598,12 @@ def solved_path(
         )
 
 
-def scored_path(known: FoldedTable, taken: Judged, asked: Asked, drawn: Path | None = None) -> Path:
+def scored_path(
+    known: FoldedTable,
+    taken: Judged,
+    asked: Asked,
+    drawn: Path | None = None,
+) -> Path:
     """The certified path of the choice with the scores of the folds; ``drawn``: that path."""
     found = drawn or solved_path(known, taken.candidate, taken.param, taken.values, asked)
     return replace(found, val_score=taken.scores.mean(axis=0), chosen=taken.best)
@@ -625,7 +648,16 @@ def one_class(known: FoldedTable, asked: Asked) -> tuple[Judged, Path, int]:
         found = fit_path(estimator, rows, rows.y, "C", values)
     index = found.first_look
     taken = Candidate("rows unlike the others", found.estimators[index], "lp")
-    return Judged(taken, "C", found.values[[index]], found.train_score[None, [index]]), found, index
+    return (
+        Judged(
+            taken,
+            "C",
+            found.values[[index]],
+            found.train_score[None, [index]],
+        ),
+        found,
+        index,
+    )
 
 
 def references(
@@ -660,7 +692,12 @@ def references(
     )
     met = {one.candidate.label: one for one in compared}
     for name, one in offered:
-        scored = met.get(one.label) or path(known, one, replace(asked, C=None), tick)
+        scored = met.get(one.label) or path(
+            known,
+            one,
+            replace(asked, C=None),
+            tick,
+        )
         model = scored.candidate.estimator.copy_with("C", float(scored.values[scored.best]))
         rows = known.learn.drawn(EXACT, asked.seed) if one.way == "whole" else known.learn
         found[name] = Baseline(scored.score, model, rows)

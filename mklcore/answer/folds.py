@@ -108,7 +108,13 @@ class Asked:
     @property
     def parameters(self) -> dict[str, Any]:
         """The parameters of an estimator that are fixed."""
-        found = {"p": self.p, "C": self.C, "lam": self.lam, "n_kernels": self.s, "loss": self.loss}
+        found = {
+            "p": self.p,
+            "C": self.C,
+            "lam": self.lam,
+            "n_kernels": self.s,
+            "loss": self.loss,
+        }
         return {name: value for name, value in found.items() if value is not None}
 
     @property
@@ -311,7 +317,16 @@ def few_columns(
     for train, left_out in known.folds:
         tick()
         table, ends, _, specs = found_in(few.take(train)) if one.pairs else features(None)
-        along = list(low_rank_along(table[train], ends, known.Y[train], p, values, table[left_out]))
+        along = list(
+            low_rank_along(
+                table[train],
+                ends,
+                known.Y[train],
+                p,
+                values,
+                table[left_out],
+            )
+        )
         scores.append(
             fold_scores(known, [decided for decided, _ in along], left_out, asked.scoring)
         )
@@ -331,12 +346,26 @@ def few_columns(
         return rooted[train] @ rooted[train].T, across
 
     table, ends, scales, specs = found_in(few)
-    *_, (_, theta) = low_rank_along(table, ends, known.Y, p, values[: best + 1], table[:1])
+    *_, (_, theta) = low_rank_along(
+        table,
+        ends,
+        known.Y,
+        p,
+        values[: best + 1],
+        table[:1],
+    )
     own = np.repeat(np.arange(theta.size), np.diff(ends))
     variance = float(theta[own] @ table.var(axis=0))
     parts = tuple(zip(specs, scales.tolist(), theta.tolist(), strict=True))
     decisions = out_of_folds(known, [along[best][0] for *_, along in by_fold])
-    return Judged(one, "C", values, np.array(scores), decisions, Member(kernel, parts, variance))
+    return Judged(
+        one,
+        "C",
+        values,
+        np.array(scores),
+        decisions,
+        Member(kernel, parts, variance),
+    )
 
 
 def all_columns(
@@ -439,7 +468,11 @@ def one_machine(
             sizes[spec] = size
     least = LEAST_SHARE * max(shares.values())
     kept = {spec: share / sizes[spec] for spec, share in shares.items() if share > least}
-    blend = Blend(parts=tuple(kept), shares=tuple(kept.values()), label=label)
+    blend = Blend(
+        parts=tuple(kept),
+        shares=tuple(kept.values()),
+        label=label,
+    )
     member = Member(kernel, ((blend, 1.0, 1.0),), 1.0)
     return on_folds(known, blend, member, values, asked, tick)
 
@@ -476,7 +509,16 @@ def on_folds(
     # its variance is about one already
     estimator = machine(known.few.task, kernels, 2.0).copy_with("normalise", None)
     candidate = Candidate(blend.name(), estimator, "whole")
-    return Judged(candidate, "C", values, np.array(scores), decisions, member, covered(said), best)
+    return Judged(
+        candidate,
+        "C",
+        values,
+        np.array(scores),
+        decisions,
+        member,
+        covered(said),
+        best,
+    )
 
 
 def second_look(
@@ -526,7 +568,15 @@ def second_look(
         return one
     few = standardise_rows(known.few.table, *column_statistics(known.few.table))
     blend: Any = one.candidate.estimator.kernels.specs[0]
-    return on_folds(known, blend.narrowed(best[0], few), one.member, one.values, asked, tick, *best)
+    return on_folds(
+        known,
+        blend.narrowed(best[0], few),
+        one.member,
+        one.values,
+        asked,
+        tick,
+        *best,
+    )
 
 
 def covered(parts: dict[str, Array]) -> dict[str, float]:
@@ -615,7 +665,11 @@ def runs_over(known: FoldedTable, one: Candidate, asked: Asked) -> tuple[str, Ar
         )
 
 
-def folds_of(rows: Dataset, asked: Asked, count: int) -> list[tuple[Indices, Indices]]:
+def folds_of(
+    rows: Dataset,
+    asked: Asked,
+    count: int,
+) -> list[tuple[Indices, Indices]]:
     """Row numbers to learn from and row numbers to judge by, a pair per fold."""
     if asked.hold_out != RANDOM:
         return list(later_rows(rows.n_samples, count, asked.hold_out, rows.row_groups))

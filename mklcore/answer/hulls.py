@@ -28,7 +28,13 @@ RANKED = 100  # rows on which effects are taken
 
 
 @one_blas_thread()
-def hull_verdict(model: Any, train: Dataset, rows: Dataset, *, seed: int = 0) -> Verdict:
+def hull_verdict(
+    model: Any,
+    train: Dataset,
+    rows: Dataset,
+    *,
+    seed: int = 0,
+) -> Verdict:
     """How well does a hull predict rows that chose nothing, and which of its columns could be
     chance?
 

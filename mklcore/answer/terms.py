@@ -210,7 +210,12 @@ class TermValues:
         self._alone: _Alone | None = None
         if whole := self._kernels.get(HIGHER_ORDER):
             few = data.take(np.arange(0, data.n_samples, -(-data.n_samples // PROJECTED_ROWS)))
-            self._alone = _Alone(few, _outputs(model, few.table, whole).sum(axis=0), names, pairs)
+            self._alone = _Alone(
+                few,
+                _outputs(model, few.table, whole).sum(axis=0),
+                names,
+                pairs,
+            )
         split_off = () if self._alone is None else self._alone.columns
         self.columns = tuple(dict.fromkeys([*self._kernels, *self._slopes, *split_off]))
 
@@ -363,7 +368,12 @@ def unblended(model: Any) -> Any:
     split = replace(
         plain, specs=blend.parts, scales=1.0 / shares, grand_means=np.zeros(shares.size)
     )
-    other._map = replace(split, normalise=None, center=False, weights=None).against(plain.rows)
+    other._map = replace(
+        split,
+        normalise=None,
+        center=False,
+        weights=None,
+    ).against(plain.rows)
     duals = coefficients_of(model, 0)
     other.n_train_ = len(plain.rows)
     if np.ndim(model.weights_) == 2:
@@ -490,7 +500,13 @@ class TermEffect:
         return tuple(axis.name for axis in self.axes)
 
 
-def column_effect(model: Any, data: Dataset, name: str, *, output: int = 0) -> TermEffect | None:
+def column_effect(
+    model: Any,
+    data: Dataset,
+    name: str,
+    *,
+    output: int = 0,
+) -> TermEffect | None:
     """What one source column of ``data`` does to a fitted model, all others at their means: above
     that of its mean.
 
@@ -564,7 +580,12 @@ def term_effect(
     return TermEffect(axes, found.reshape([len(place) for place in reversed(places)]))
 
 
-def _axis(data: Dataset, name: str, members: Sequence[int], points: int) -> tuple[Axis, Array]:
+def _axis(
+    data: Dataset,
+    name: str,
+    members: Sequence[int],
+    points: int,
+) -> tuple[Axis, Array]:
     """The values along one column, and what its features are there (m, s)."""
     own = data.X[:, list(members)]
     if len(members) > 1:
@@ -574,9 +595,12 @@ def _axis(data: Dataset, name: str, members: Sequence[int], points: int) -> tupl
             data.feature_names[members[k]].partition("=")[2] or data.feature_names[members[k]]
             for k in common
         )
-        return Axis(name, np.arange(len(common), dtype=float), names, counts[common]), np.eye(
-            len(members)
-        )[common]
+        return Axis(
+            name,
+            np.arange(len(common), dtype=float),
+            names,
+            counts[common],
+        ), np.eye(len(members))[common]
     different, counts = np.unique(own[:, 0], return_counts=True)
     if len(different) == 2:
         category = data.feature_names[members[0]].partition("=")[2]
@@ -585,9 +609,20 @@ def _axis(data: Dataset, name: str, members: Sequence[int], points: int) -> tupl
             if category
             else tuple(f"{value:.10g}" for value in different)
         )
-        return Axis(name, np.arange(2.0), called, counts.astype(float)), different[:, None]
+        return Axis(
+            name,
+            np.arange(2.0),
+            called,
+            counts.astype(float),
+        ), different[:, None]
     at = np.linspace(different[0], different[-1], points)
-    return Axis(name, at, (), own[:, 0], is_day(data, name, members[0])), at[:, None]
+    return Axis(
+        name,
+        at,
+        (),
+        own[:, 0],
+        is_day(data, name, members[0]),
+    ), at[:, None]
 
 
 def is_day(data: Dataset, name: str, feature: int) -> bool:
@@ -619,7 +654,12 @@ class Surface:
         return {0: "number", 2: "score"}.get(len(self.classes), "class")
 
 
-def decision_surface(model: Any, columns: tuple[int, int], *, points: int | None = None) -> Surface:
+def decision_surface(
+    model: Any,
+    columns: tuple[int, int],
+    *,
+    points: int | None = None,
+) -> Surface:
     """A fitted model on a grid of two columns over their training ranges, every other column at its
     training mean.
 
@@ -645,7 +685,14 @@ def decision_surface(model: Any, columns: tuple[int, int], *, points: int | None
         values = values - model.offset_
     if len(classes) > 2:
         values = np.argmax(values, axis=1).astype(float)
-    return Surface((first, second), x, y, values.reshape(points, points), classes, fixed)
+    return Surface(
+        (first, second),
+        x,
+        y,
+        values.reshape(points, points),
+        classes,
+        fixed,
+    )
 
 
 def _affordable(model: Any) -> int:
@@ -793,4 +840,9 @@ def positional_importance(
         for i in range(shortest - k + 1)
     ]
     words.sort(key=lambda one: (-one.effect, one.place))
-    return Positions(tuple(map(chr, letters.astype(int))), values, tuple(words[:WORDS]), drawn)
+    return Positions(
+        tuple(map(chr, letters.astype(int))),
+        values,
+        tuple(words[:WORDS]),
+        drawn,
+    )

@@ -83,7 +83,13 @@ class ErrorsByThreshold:
         values = np.unique(self.decisions)
         room = 0.05 * (float(np.ptp(values)) or 1.0)
         inner = 0.5 * (values[:-1] + values[1:])
-        found = np.concatenate([[values[0] - room], inner, [values[-1] + room]])
+        found = np.concatenate(
+            [
+                [values[0] - room],
+                inner,
+                [values[-1] + room],
+            ]
+        )
         found[np.searchsorted(values, USUAL, side="right")] = USUAL
         return found
 

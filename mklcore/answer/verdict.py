@@ -167,7 +167,11 @@ class Verdict:
     def __str__(self) -> str:
         return self.sentence()
 
-    def sentence(self, name: Callable[[str], str] = str, table: str = "") -> str:
+    def sentence(
+        self,
+        name: Callable[[str], str] = str,
+        table: str = "",
+    ) -> str:
         """The sentence, in which target and columns are written by ``name``, and the ``table`` as
         it is.
         """
@@ -285,7 +289,11 @@ class Verdict:
         if not self.held_out:
             return "No rows are held out to compare it with other models"
         trees = [one for one in self.references if one.name in TREES]
-        one = surely_better(self.references) or max(trees, key=lambda one: one.score, default=None)
+        one = surely_better(self.references) or max(
+            trees,
+            key=lambda one: one.score,
+            default=None,
+        )
         if one is None:
             return (
                 "Not yet compared with a random forest"
@@ -345,7 +353,13 @@ class ComparedAnswer(NamedTuple):
         """Where it stands beside the first: "same", "level" where the gap may be 0, else "behind"
         or "ahead".
         """
-        first = PairedScore(self.judged, self.error, self.gap, self.gap_error, self.floor).place
+        first = PairedScore(
+            self.judged,
+            self.error,
+            self.gap,
+            self.gap_error,
+            self.floor,
+        ).place
         return {"ahead": "behind", "behind": "ahead"}.get(first, first)
 
 
@@ -470,7 +484,14 @@ def compare_answers(found: Mapping[str, Exploration]) -> Comparison:
     for (name, one), own in zip(ordered, measured, strict=True):
         kernels = int(one.path.n_nonzero[one.index]), len(one.path.kernel_names)
         answers.append(
-            ComparedAnswer(name, one.score, *own[:4], *kernels, own.floor, one.verdict.relation)
+            ComparedAnswer(
+                name,
+                one.score,
+                *own[:4],
+                *kernels,
+                own.floor,
+                one.verdict.relation,
+            )
         )
     return Comparison(
         tuple(answers),

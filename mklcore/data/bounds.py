@@ -217,7 +217,12 @@ def _arrow(module: str) -> ModuleType:
     return import_extra(module, "tables", "Parquet files")
 
 
-def _cells(name: str, column: Any, size: int, form: ReadOptions) -> tuple[np.ndarray, int]:
+def _cells(
+    name: str,
+    column: Any,
+    size: int,
+    form: ReadOptions,
+) -> tuple[np.ndarray, int]:
     """The column as float64 (NaN where missing) or as texts, and the bytes of all texts so far."""
     pa = _arrow("pyarrow")
     compute = _arrow("pyarrow.compute")
@@ -413,7 +418,10 @@ def _visible(sheets: Sheets) -> tuple[str, ...]:
     return tuple(name for name, is_visible in sheets.items() if is_visible) or tuple(sheets)
 
 
-def _filled(rows: Iterable[Iterable[object]], form: ReadOptions) -> list[list[str]]:
+def _filled(
+    rows: Iterable[Iterable[object]],
+    form: ReadOptions,
+) -> list[list[str]]:
     """The rows that are not blank, each up to its last cell, within the limits."""
     found: list[list[str]] = []
     known: dict[str, str] = {}  # a text that occurs in many cells is stored once

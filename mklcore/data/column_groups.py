@@ -164,7 +164,10 @@ def _of_keys(keys: Sequence[str]) -> Groups:
     return _with_rest(groups, range(len(keys)))
 
 
-def _with_rest(groups: list[tuple[str, tuple[int, ...]]], every: Iterable[int]) -> Groups:
+def _with_rest(
+    groups: list[tuple[str, tuple[int, ...]]],
+    every: Iterable[int],
+) -> Groups:
     """The groups and one of all remaining columns; without groups there are none."""
     grouped = {column for _, columns in groups for column in columns}
     rest = tuple(column for column in every if column not in grouped)

@@ -33,7 +33,12 @@ class Note(str):
     repairs: tuple[Repair, ...]
     urgent: bool
 
-    def __new__(cls, text: str, repairs: Iterable[Repair] = (), urgent: bool = False) -> Note:
+    def __new__(
+        cls,
+        text: str,
+        repairs: Iterable[Repair] = (),
+        urgent: bool = False,
+    ) -> Note:
         """A note with its repairs."""
         note = super().__new__(cls, text)
         note.repairs = tuple(repairs)
@@ -88,7 +93,14 @@ def parts_of(labels: Labels, order: str) -> Array:
     rows = list[list[float]]()
     for text in labels.tolist():
         if DATE.fullmatch(text):
-            rows.append([*map(float, _NUMBER.findall(text)), 0.0, 0.0, 0.0][:6])
+            rows.append(
+                [
+                    *map(float, _NUMBER.findall(text)),
+                    0.0,
+                    0.0,
+                    0.0,
+                ][:6]
+            )
         else:
             rows.append([np.nan] * 6)
     table = DataFrame(rows, columns=[*_ORDERS[order], "hour", "minute", "second"], dtype=float)
@@ -310,7 +322,10 @@ def missing_cells(cells: Labels, values: Collection[str] | None = None) -> Mask:
     return _which_are(texts, missing_texts(set(texts), values))
 
 
-def missing_texts(found: set[str], values: Collection[str] | None = None) -> set[str]:
+def missing_texts(
+    found: set[str],
+    values: Collection[str] | None = None,
+) -> set[str]:
     """The texts of a column that stand for a missing value; ``values`` is as in `missing_cells`."""
     gone = found & MISSING
     if values is not None:
@@ -675,7 +690,13 @@ def _levels_as_text(distinct: int, gaps: bool) -> str:
     return f"columns of 0 and 1 for {distinct} values{missing}"
 
 
-def _as_text(kind: str, missing: int, stray: int, median: float, distinct: int) -> str:
+def _as_text(
+    kind: str,
+    missing: int,
+    stray: int,
+    median: float,
+    distinct: int,
+) -> str:
     if kind in LEFT_OUT:
         return f"left out: {_REASONS[kind]}"
     if kind == "date":

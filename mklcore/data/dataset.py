@@ -450,7 +450,11 @@ def _as_labels(y: Labels) -> Labels:
     return labels
 
 
-def _checked_classes(y: Labels, given: Sequence[str], task: str) -> tuple[str, ...]:
+def _checked_classes(
+    y: Labels,
+    given: Sequence[str],
+    task: str,
+) -> tuple[str, ...]:
     names = tuple(str(name) for name in given)
     if task == "regression":
         if names:
@@ -608,7 +612,12 @@ def _as_html(data: Dataset) -> str:
     from pandas import DataFrame  # not at start-up
 
     first = DataFrame(data.X[:5, :8], columns=data.feature_names[:8])
-    first.insert(first.shape[1], data.target_name, data.y[:5], allow_duplicates=True)
+    first.insert(
+        first.shape[1],
+        data.target_name,
+        data.y[:5],
+        allow_duplicates=True,
+    )
     table = first.to_html(index=False, border=0, float_format="{:.4g}".format)
     size = f"{counted(data.n_samples, 'row')}, {counted(data.n_features, 'feature')}, {data.task}"
     classes = f": {html.escape(', '.join(data.class_names[:10]))}" if data.class_names else ""

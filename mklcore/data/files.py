@@ -236,7 +236,11 @@ def _bytes_of(source: Source, max_bytes: int) -> bytes:
     return raw
 
 
-def _decoded(raw: bytes, encoding: str | None, notes: list[str]) -> tuple[str, str]:
+def _decoded(
+    raw: bytes,
+    encoding: str | None,
+    notes: list[str],
+) -> tuple[str, str]:
     """The text without a byte order mark and with line ends \\n, and its encoding."""
     found = encoding or ("utf-16" if raw[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8")
     try:
@@ -327,7 +331,11 @@ def _score(text: str, delimiter: str) -> tuple[float, int]:
     return doubt * count / len(rows) * (0.05 + numeric), width
 
 
-def _collected(text: str, skipped: int, form: ReadOptions) -> tuple[list[int], Rows]:
+def _collected(
+    text: str,
+    skipped: int,
+    form: ReadOptions,
+) -> tuple[list[int], Rows]:
     """The numbers of the lines that hold a record, and their cells."""
     if not text.strip():
         raise _nothing_below(form)
@@ -367,7 +375,13 @@ def _nothing_below(form: ReadOptions) -> DataError:
     return DataError(text, repairs=[_FIRST_LINE])
 
 
-def _squared(rows: Rows, lines: list[int], text: str, form: ReadOptions, notes: list[str]) -> Rows:
+def _squared(
+    rows: Rows,
+    lines: list[int],
+    text: str,
+    form: ReadOptions,
+    notes: list[str],
+) -> Rows:
     """Rows of one length: empty cells past the first line's length are cut; others are refused."""
     rows = _below_title(rows, form, notes)
     lines = lines[len(lines) - len(rows) :]

@@ -259,7 +259,10 @@ def _if_readable(table: Table, place: int, settings: ReadOptions) -> TargetValue
         return None
 
 
-def _set_aside(table: Table, settings: ReadOptions) -> tuple[Table, dict[str, np.ndarray]]:
+def _set_aside(
+    table: Table,
+    settings: ReadOptions,
+) -> tuple[Table, dict[str, np.ndarray]]:
     """The table without the columns of ``ROLES``, and the cells of these columns."""
     cells = dict[str, np.ndarray]()
     places = set[int]()
@@ -588,7 +591,11 @@ def _sentinels(profiles: Sequence[Profile]) -> tuple[Sentinel, ...]:
     return tuple(found)
 
 
-def _settle_sentinels(profiles: list[Profile], rule: str, notes: list[str]) -> list[Profile]:
+def _settle_sentinels(
+    profiles: list[Profile],
+    rule: str,
+    notes: list[str],
+) -> list[Profile]:
     """The profiles with suspected sentinels read by ``rule``, and a note on them."""
     used = [item for item in profiles if item.column.used]
     found = {sentinel.column: sentinel for sentinel in _sentinels(used)}
@@ -805,7 +812,11 @@ class TableEncoder:
     def _needed(self) -> dict[str, None]:
         return dict.fromkeys((*dict(self.columns), *self.sequences, *self.texts))
 
-    def transform(self, table: Table, notes: list[str]) -> tuple[Array, dict[str, tuple[str, ...]]]:
+    def transform(
+        self,
+        table: Table,
+        notes: list[str],
+    ) -> tuple[Array, dict[str, tuple[str, ...]]]:
         """The features (rows, d) of a table with all columns, and its strings by name."""
         X = np.empty((table.n_rows, len(self.features)))
         strings = {}
@@ -819,7 +830,12 @@ class TableEncoder:
                 strings[name] = as_strings(_labels(cells))
             if places := list(places_of.get(name, ())):
                 features = [self.features[j] for j in places]
-                X[:, places] = _ENCODED_BY[features[0].role](features, cells, table.decimal, notes)
+                X[:, places] = _ENCODED_BY[features[0].role](
+                    features,
+                    cells,
+                    table.decimal,
+                    notes,
+                )
         return X, strings
 
     def read(self, source: Any, **how: Any) -> NewRows:
@@ -843,7 +859,14 @@ class TableEncoder:
             )
         notes: list[str] = []
         columns = tuple(table.columns[place] for place in places.values())
-        X, strings = self.transform(replace(table, names=tuple(places), columns=columns), notes)
+        X, strings = self.transform(
+            replace(
+                table,
+                names=tuple(places),
+                columns=columns,
+            ),
+            notes,
+        )
         letters = self._letters(strings) if strings else None
         target_place = place_of(table.names, self.target_name)
         read = {*places.values(), target_place}
@@ -933,7 +956,12 @@ def _numbers(
     return np.column_stack([gone if one.role == "gap" else filled for one in features])
 
 
-def _dates(features: Sequence[Feature], cells: np.ndarray, decimal: str, notes: list[str]) -> Array:
+def _dates(
+    features: Sequence[Feature],
+    cells: np.ndarray,
+    decimal: str,
+    notes: list[str],
+) -> Array:
     """The parts of dates, with medians for missing cells.
 
     DataError for a cell that is no date, if the training table had none.

@@ -55,7 +55,13 @@ def _profiles(pictures: Array) -> Array:
         for turned in (pictures, pictures[:, :, ::-1])
         for offset in range(1 - SIDE, SIDE)
     ]
-    return np.column_stack([pictures.sum(axis=2), pictures.sum(axis=1), *diagonals])
+    return np.column_stack(
+        [
+            pictures.sum(axis=2),
+            pictures.sum(axis=1),
+            *diagonals,
+        ]
+    )
 
 
 def _karhunen(pictures: Array) -> Array:
@@ -389,7 +395,14 @@ SAMPLES: dict[str, Sample] = {
             "150 wavelengths in ten bands, of which three decide the target: which method "
             "keeps just those?"
         ),
-        lambda: _rounded(make_spectra(n=200, n_wavelengths=150, informative_bands=3, seed=0)[0]),
+        lambda: _rounded(
+            make_spectra(
+                n=200,
+                n_wavelengths=150,
+                informative_bands=3,
+                seed=0,
+            )[0]
+        ),
         source=(
             "generated: make_spectra(n=200, n_wavelengths=150, informative_bands=3, seed=0), "
             "rounded"

@@ -30,7 +30,11 @@ SURE = 0.95  # words have a smaller share of the letters A, C, G, T, U and N tha
 _SEQUENCE = re.compile(r"[A-Za-z*\-]+")
 
 
-def checked(sequences: Any, n_rows: int, texts: Any = ()) -> tuple[Sequences, Sequences]:
+def checked(
+    sequences: Any,
+    n_rows: int,
+    texts: Any = (),
+) -> tuple[Sequences, Sequences]:
     """Sequences, and free texts, as (name, strings) pairs with one string per row. DataError."""
     found = tuple(_pairs(kind, n_rows) for kind in (sequences, texts))
     names = [name for kind in found for name, _ in kind]
@@ -107,7 +111,13 @@ def letters(
 
     The table is (n, W S), where W is the longest string or ``width``; DataError beyond the limits.
     """
-    longest = max([2, width, *(len(text) for strings in sequences for text in strings)])
+    longest = max(
+        [
+            2,
+            width,
+            *(len(text) for strings in sequences for text in strings),
+        ]
+    )
     n = len([*sequences, *texts][0])
     count = len(sequences) + len(texts)
     if n * count * longest > MAX_LETTERS:

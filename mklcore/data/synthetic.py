@@ -449,7 +449,12 @@ def make_ring(n: int, n_outside: int, seed: int) -> tuple[Dataset, RingTruth]:
     return data, RingTruth(order >= n - n_outside, RING_RADIUS, RING_NOISE)
 
 
-def _two_normals(name: str, n: int, seed: int, truth: NormTruth) -> tuple[Dataset, NormTruth]:
+def _two_normals(
+    name: str,
+    n: int,
+    seed: int,
+    truth: NormTruth,
+) -> tuple[Dataset, NormTruth]:
     check_whole("n", n, 2)
     rng = np.random.default_rng(seed)
     y = _balanced_labels(n, rng)
@@ -497,7 +502,10 @@ def _haar(p: int, rng: np.random.Generator) -> Array:
     return Q * np.sign(np.diag(R))
 
 
-def _chosen_bands(wanted: int | Sequence[int], rng: np.random.Generator) -> tuple[int, ...]:
+def _chosen_bands(
+    wanted: int | Sequence[int],
+    rng: np.random.Generator,
+) -> tuple[int, ...]:
     if isinstance(wanted, (int, np.integer)):
         check_whole("informative_bands", int(wanted), 1, N_BANDS)
         return _drawn(N_BANDS, int(wanted), rng)

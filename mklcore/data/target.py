@@ -683,7 +683,11 @@ def _along_rows(data: Dataset, name: str, members: Sequence[int]) -> Array:
     return found
 
 
-def _dating(data: Dataset, explaining: Sequence[Leak], scores: Mapping[str, float]) -> list[Leak]:
+def _dating(
+    data: Dataset,
+    explaining: Sequence[Leak],
+    scores: Mapping[str, float],
+) -> list[Leak]:
     """Dates that explain the target well: what holds over time may not hold for newer rows."""
     known = {leak.column for leak in explaining}
     sorts = {leak.column for leak in _ordering(data)}

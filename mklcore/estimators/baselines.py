@@ -225,7 +225,12 @@ class _BestKernel(_Uniform):
             for own, start in zip(fits, starts, strict=True)
         )
 
-    def _proved(self, kernel: Array, starts: list[WarmStart], targets: list[Array]) -> list[float]:
+    def _proved(
+        self,
+        kernel: Array,
+        starts: list[WarmStart],
+        targets: list[Array],
+    ) -> list[float]:
         """Lower bounds on the objective of one kernel, one per target, from given duals."""
         found = []
         for start, y in zip(starts, targets, strict=True):
@@ -426,7 +431,13 @@ class _Aligned(_Uniform):
         same = warm is not None and (warm.rule, warm.mix) == (self.rule, self.mix)
         super()._solve(stack, y, warm if same else None)
 
-    def _fit_one(self, K: Any, y: Array, warm: WarmStart | None, C: float | None = None) -> Fit:
+    def _fit_one(
+        self,
+        K: Any,
+        y: Array,
+        warm: WarmStart | None,
+        C: float | None = None,
+    ) -> Fit:
         """Solve the machine on the weighted kernels.
 
         Its lower bound does not hold for the weights, and is not published. A neighbour has the
@@ -439,7 +450,12 @@ class _Aligned(_Uniform):
         else:
             weights = margin_weights(K.values, y, float(self.mix))
         start = None if warm is None else replace(warm, weights=np.ones(weights.size))
-        fit = super()._fit_one(Dense(weights[:, None, None] * K.values), y, start, C)
+        fit = super()._fit_one(
+            Dense(weights[:, None, None] * K.values),
+            y,
+            start,
+            C,
+        )
         history = tuple(replace(record, dual_objective=None) for record in fit.history)
         return replace(fit, weights=weights, dual_objective=None, dual_point=None, history=history)
 

@@ -100,7 +100,12 @@ class _GompBase(KernelSettings, BudgetedEstimator):
             **options,
             **tol,
         )
-        fit = run(method, tol=tol.get("tol", 0.0), max_iter=M + 1, callback=self.callback)
+        fit = run(
+            method,
+            tol=tol.get("tol", 0.0),
+            max_iter=M + 1,
+            callback=self.callback,
+        )
         warn_unless_converged(fit, 0.0)
         problem = BestK(stack, Y, self.lam) if loss.quadratic else None
         self._publish_columns(fit, shift, y.ndim == 1, notes, problem)

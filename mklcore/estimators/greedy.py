@@ -234,7 +234,13 @@ class _GreedyBase(KernelSettings, BudgetedEstimator):
         self.notes_ = tuple(notes)
         self._publish_fits(fits, [shift for _, shift in problems])
 
-    def _fit_one(self, K: Array, y: Array, prepared: Spectra | None, divisors: Array) -> Fit:
+    def _fit_one(
+        self,
+        K: Array,
+        y: Array,
+        prepared: Spectra | None,
+        divisors: Array,
+    ) -> Fit:
         method: EmpiricalGreedy | FunctionalGreedy
         loss = self.loss_in_use
         if self._is_empirical:
@@ -267,7 +273,13 @@ class _GreedyBase(KernelSettings, BudgetedEstimator):
         steps = tuple(_steps(fit) for fit in fits)
         self.steps_: Any = steps if len(fits) > 1 else steps[0]
         if len(fits) == 1:
-            self._publish(replace(fits[0], dual_coef=duals[0], intercept=shifts[0]))
+            self._publish(
+                replace(
+                    fits[0],
+                    dual_coef=duals[0],
+                    intercept=shifts[0],
+                )
+            )
         else:
             self._publish_several(fits, np.array([fit.weights for fit in fits]), np.array(duals))
             self.intercept_ = np.array(shifts)

@@ -205,7 +205,12 @@ class _HKLBase(KernelEstimator):
         """The problem of one target (n,), labels -1 and +1 or numbers."""
         return HullTask(y, self.loss_in_use, float(self.lam), self.fit_intercept)
 
-    def _fit_one(self, design: Design, y: Array, warm: WarmHull | None) -> tuple[Fit, HullSearch]:
+    def _fit_one(
+        self,
+        design: Design,
+        y: Array,
+        warm: WarmHull | None,
+    ) -> tuple[Fit, HullSearch]:
         """Search the hull of one target (n,)."""
         search = HullSearch(
             design,
@@ -223,7 +228,11 @@ class _HKLBase(KernelEstimator):
             warn_unless_converged(fit, self.tol)
         return fit, search
 
-    def problems(self, X: Any, y: Any) -> tuple[Design, NodeWeights, list[HullTask]]:
+    def problems(
+        self,
+        X: Any,
+        y: Any,
+    ) -> tuple[Design, NodeWeights, list[HullTask]]:
         """Rebuild what this model was fitted to, from its training rows ``X`` and target ``y``.
 
         Returns the design of kernels, the weights of the nodes, and one task per target.

@@ -158,7 +158,13 @@ class LpBase(KernelSettings, KernelEstimator):
         self._remember_kernels(stack)
         return self
 
-    def _fit_one(self, K: Any, y: Array, warm: WarmStart | None, C: float | None = None) -> Fit:
+    def _fit_one(
+        self,
+        K: Any,
+        y: Array,
+        warm: WarmStart | None,
+        C: float | None = None,
+    ) -> Fit:
         """Solve one problem; rows of weight 0 are left out, and their duals are 0."""
         cost: Any = self.C if C is None else C
         weights = getattr(self, "sample_weight_", None)

@@ -212,7 +212,12 @@ class _ColumnTerm:
         return found
 
 
-def _integrated(k: Array, mean: Array, term: _ColumnTerm, count: int) -> tuple[Array, int]:
+def _integrated(
+    k: Array,
+    mean: Array,
+    term: _ColumnTerm,
+    count: int,
+) -> tuple[Array, int]:
     """The integral over t (m, S, T), and the number of nodes that it needed.
 
     The number of nodes is doubled until the values sum to v(all) - v(nothing), up to ceil(S / 2)
@@ -405,7 +410,11 @@ def _is_unit(spec: KernelSpec) -> bool:
     return isinstance(spec, (RBF, Laplacian, Delta, Matern))
 
 
-def _products(spec: KernelSpec, home: Mapping[int, int], name: str) -> list[_ColumnProduct]:
+def _products(
+    spec: KernelSpec,
+    home: Mapping[int, int],
+    name: str,
+) -> list[_ColumnProduct]:
     """A settled kernel as a sum of products over source columns.
 
     Raises ``KernelError``, with the name of the kernel, if it is not such a sum.
@@ -456,7 +465,11 @@ def _products(spec: KernelSpec, home: Mapping[int, int], name: str) -> list[_Col
     raise _no_product(name)
 
 
-def _of_blend(spec: Blend, home: Mapping[int, int], name: str) -> list[_ColumnProduct]:
+def _of_blend(
+    spec: Blend,
+    home: Mapping[int, int],
+    name: str,
+) -> list[_ColumnProduct]:
     """The products of a blend; its kernels of a single source column become one factor."""
     alone: dict[int, list[int]] = {}
     found: list[_ColumnProduct] = []
@@ -469,7 +482,11 @@ def _of_blend(spec: Blend, home: Mapping[int, int], name: str) -> list[_ColumnPr
     for source, members in alone.items():
         parts = [spec.parts[m] for m in members]
         columns = sorted({j for part in parts for j in part.settled})
-        own = Blend(parts=parts, shares=[spec.shares[m] for m in members], features=columns)
+        own = Blend(
+            parts=parts,
+            shares=[spec.shares[m] for m in members],
+            features=columns,
+        )
         found.append(_ColumnProduct(((source, own, None),)))
     return found
 
@@ -509,7 +526,16 @@ def _of_hull(model: Any, design: Any) -> list[_ColumnTerm]:
             a = a.sum(axis=0, keepdims=True) if design.is_column(node) else a
         terms.append(
             _ColumnTerm(
-                sources, partial(_levels, design, len(sources), levels, len(a)), a, np.ones(1)
+                sources,
+                partial(
+                    _levels,
+                    design,
+                    len(sources),
+                    levels,
+                    len(a),
+                ),
+                a,
+                np.ones(1),
             )
         )
     return terms

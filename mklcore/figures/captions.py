@@ -161,7 +161,14 @@ def measured(path: Any, index: int) -> list[Line]:
 def facts(path: Any) -> list[list[list[Line]]]:
     """Certificate, cost and scores of every point of a path, as three columns of lines."""
     points = range(len(path.values))
-    return [[[certificate(path, k)], cost(path, k), measured(path, k)] for k in points]
+    return [
+        [
+            [certificate(path, k)],
+            cost(path, k),
+            measured(path, k),
+        ]
+        for k in points
+    ]
 
 
 def spoken(path: Any, index: int) -> str:

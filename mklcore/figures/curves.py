@@ -213,7 +213,13 @@ def choice_band(
     return figure
 
 
-def _band(figure: go.Figure, x: Array, low: Array, high: Array, dark: bool) -> None:
+def _band(
+    figure: go.Figure,
+    x: Array,
+    low: Array,
+    high: Array,
+    dark: bool,
+) -> None:
     """Shade the area between two lines."""
     figure.add_scatter(
         x=np.append(x, x[::-1]),
@@ -372,7 +378,14 @@ def eigenvalue_decay(
         _line(figure, ranks, spectrum, name, line, hovertemplate=hover)
         if spectrum.size:
             end = float(spectrum[-1])
-            ends.append(_EndLabel(style.short(name), end, colour, x=float(spectrum.size)))
+            ends.append(
+                _EndLabel(
+                    style.short(name),
+                    end,
+                    colour,
+                    x=float(spectrum.size),
+                )
+            )
     y = axes.logarithmic("eigenvalue", np.concatenate(positive), axes.PAD)
     figure.layout.xaxis = style.axis("rank of the eigenvalue", dark)
     figure.layout.yaxis = y.plotly(dark, showgrid=True)
@@ -580,7 +593,14 @@ def bound_curves(
             end = None
             if last < len(values) - 1:
                 end = float(np.log10(positions[last]) if scale.log else positions[last])
-            ends.append(_EndLabel(style.short(curve.name, 24), float(y[last]), colour, end))
+            ends.append(
+                _EndLabel(
+                    style.short(curve.name, 24),
+                    float(y[last]),
+                    colour,
+                    end,
+                )
+            )
     _label_ends(figure, ends, dark)
     return figure
 
@@ -758,7 +778,13 @@ def _comparison_alt(comparison: Any, part: slice, title: str) -> str:
     return f"{title[:1].upper()}{title[1:]}, ours and the reference. {'; '.join(columns)}."
 
 
-def agreement_plot(comparison: Any, part: slice, *, title: str, dark: bool = False) -> go.Figure:
+def agreement_plot(
+    comparison: Any,
+    part: slice,
+    *,
+    title: str,
+    dark: bool = False,
+) -> go.Figure:
     """Draw the columns ``part`` of a comparison as one dot per cell, the reference across and ours
     upwards, each with its standard error, and the diagonal where both are the same.
 

@@ -143,7 +143,16 @@ def component_plot(
     if len(grids) == 2:
         hover = "%{x:.3g}, %{y:.3g}: %{z:.3g}<extra></extra>"
         bar = style.colour_bar("added", dark)
-        return _map(alt, grids[0], grids[1], table, names, dark, colorbar=bar, hovertemplate=hover)
+        return _map(
+            alt,
+            grids[0],
+            grids[1],
+            table,
+            names,
+            dark,
+            colorbar=bar,
+            hovertemplate=hover,
+        )
     figure = style.new_figure(alt, dark)
     dash = "solid" if certified else "dash"
     figure.add_scatter(
@@ -169,9 +178,26 @@ def _curve_above_rows(
         height=270,
         margin={"l": 70, "r": 12, "t": 10, "b": 40},
         bargap=0.05,
-        yaxis=style.axis(title, dark, domain=[SPLIT + 0.06, 1], zeroline=True, nticks=5),
-        yaxis2=style.axis("rows", dark, domain=[0, SPLIT], nticks=2, showgrid=False),
-        xaxis=style.axis(style.short(axis.name, 40), dark, anchor="y2", showgrid=False),
+        yaxis=style.axis(
+            title,
+            dark,
+            domain=[SPLIT + 0.06, 1],
+            zeroline=True,
+            nticks=5,
+        ),
+        yaxis2=style.axis(
+            "rows",
+            dark,
+            domain=[0, SPLIT],
+            nticks=2,
+            showgrid=False,
+        ),
+        xaxis=style.axis(
+            style.short(axis.name, 40),
+            dark,
+            anchor="y2",
+            showgrid=False,
+        ),
     )
     rows: dict[str, Any] = {"yaxis": "y2", "marker": {"color": style.theme(dark).grey}}
     if axis.names:

@@ -295,7 +295,14 @@ def hull_state(model: Any, layout: HullLayout) -> dict[str, Any]:
         if node in number:
             hover = _hover(node_name(node, layout.variables, model), norms[node], largest)
             extreme = node in model.extreme_points_
-            inside.append([number[node], round(norms[node] / largest, 5), extreme, hover])
+            inside.append(
+                [
+                    number[node],
+                    round(norms[node] / largest, 5),
+                    extreme,
+                    hover,
+                ]
+            )
     outside = []
     drawn = {node for node in model.hull_ if node in number}
     for node, share in _sources(model, drawn, layout.nodes):
@@ -343,7 +350,16 @@ def _cells(
             hover = f"{name}: in the hull for what is below it, adds nothing itself"
         if extreme:
             hover += "; extreme point"
-        cells.append([first, second, kind, round(norms[node] / largest, 5), extreme, hover])
+        cells.append(
+            [
+                first,
+                second,
+                kind,
+                round(norms[node] / largest, 5),
+                extreme,
+                hover,
+            ]
+        )
     for node, (first, second) in _in_slice(model.sources_, layout.pair):
         share = model.sources_[node]
         hover = _source_hover(node_name(node, layout.variables, model), share)

@@ -22,7 +22,12 @@ SHADE = 0.006  # of the axis, on both sides of the cheapest threshold
 TIE = 1e-8  # of an axis, between points that stand above each other
 
 
-def threshold_figure(errors: Any, threshold: float = 0.0, *, dark: bool = False) -> go.Figure:
+def threshold_figure(
+    errors: Any,
+    threshold: float = 0.0,
+    *,
+    dark: bool = False,
+) -> go.Figure:
     """ROC and precision-recall curves of two classes, with a mark where ``threshold`` is.
 
     ``errors`` as `Exploration.errors` has them.
@@ -44,17 +49,40 @@ def threshold_figure(errors: Any, threshold: float = 0.0, *, dark: bool = False)
     curves = (("", wrong, found, [0, 1]), ("2", found, precision, [base, base]))
     for suffix, x, y, chance in curves:
         axes = {"xaxis": f"x{suffix}", "yaxis": f"y{suffix}", "hoverinfo": "skip"}
-        figure.add_scatter(x=[0, 1], y=chance, mode="lines", line=grey, **axes)
+        figure.add_scatter(
+            x=[0, 1],
+            y=chance,
+            mode="lines",
+            line=grey,
+            **axes,
+        )
         ink = {"color": tone.ink, "width": 2, "shape": "linear"}
         hover = {"hovertemplate": "%{x:.1%}, %{y:.1%}<extra></extra>", "hoverinfo": "all"}
         figure.add_scatter(x=x, y=y, mode="lines", line=ink, **axes | hover)
         mark = {"color": tone.ink, "size": 11, "symbol": "circle-open", "line": {"width": 2}}
-        figure.add_scatter(x=x[[at]], y=y[[at]], mode="markers", marker=mark, **axes)
+        figure.add_scatter(
+            x=x[[at]],
+            y=y[[at]],
+            mode="markers",
+            marker=mark,
+            **axes,
+        )
     ends = {"range": list(SHARES), "tickformat": ".0%"}
     names = _axes(errors.classes)
-    figure.layout.xaxis = style.axis(names[0], dark, domain=[0, 1 - MIDDLE], **ends)
+    figure.layout.xaxis = style.axis(
+        names[0],
+        dark,
+        domain=[0, 1 - MIDDLE],
+        **ends,
+    )
     figure.layout.yaxis = style.axis(names[1], dark, **ends)
-    figure.layout.xaxis2 = style.axis(names[1], dark, domain=[MIDDLE, 1], anchor="y2", **ends)
+    figure.layout.xaxis2 = style.axis(
+        names[1],
+        dark,
+        domain=[MIDDLE, 1],
+        anchor="y2",
+        **ends,
+    )
     figure.layout.yaxis2 = style.axis(names[2], dark, anchor="x2", **ends)
     return figure
 
@@ -93,8 +121,22 @@ def thresholds_json(
     areas = (f"ROC, area {errors.area:.3f}", f"Precision {errors.average_precision:.3f} on average")
     panels = [
         panel(x, cost_axis, curve("cost of a row", paid), steps, labels, title="Cost"),
-        panel(wrong_axis, found_axis, curve(names[1], found), wrong, labels, title=areas[0]),
-        panel(found_axis, right_axis, curve(names[2], precision), found, labels, title=areas[1]),
+        panel(
+            wrong_axis,
+            found_axis,
+            curve(names[1], found),
+            wrong,
+            labels,
+            title=areas[0],
+        ),
+        panel(
+            found_axis,
+            right_axis,
+            curve(names[2], precision),
+            found,
+            labels,
+            title=areas[1],
+        ),
     ]
     panels[0]["shade"] = [least - SHADE, least + SHADE]
     for one in panels[1:]:  # where a curve rises upright, the larger threshold comes first

@@ -322,7 +322,12 @@ def hkl_greedy(
         sources = sorted(hull.sources)
         traces = np.array([_centred_trace(design, node) for node in sources])
         forms = design.quadratic_forms(sources, point.dual)
-        gains = np.divide(forms, traces, out=np.zeros(traces.size), where=traces > 0)
+        gains = np.divide(
+            forms,
+            traces,
+            out=np.zeros(traces.size),
+            where=traces > 0,
+        )
         hull.add([sources[int(np.argmax(gains))]])
     return GreedyModel(
         "greedy", design, tuple(nodes), np.array(duals), np.array(intercepts), np.array(objectives)
@@ -380,7 +385,15 @@ def hkl_flat_mkl(
     K = np.empty((design.p, design.n, design.n))
     for i in range(design.p):
         K[i] = design.values.weighted_levels(i, _above_zero(design))
-    fit = fit_weighted(K, task.y, task.C, task.loss, LpNorm(1.0), fit_intercept, tol=tol)
+    fit = fit_weighted(
+        K,
+        task.y,
+        task.C,
+        task.loss,
+        LpNorm(1.0),
+        fit_intercept,
+        tol=tol,
+    )
     gap = float("nan") if fit.relative_gap is None else fit.relative_gap
     return FlatModel(
         "MKL",

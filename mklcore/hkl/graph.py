@@ -95,7 +95,12 @@ class NodeWeights:
         """1 / c(t, j)^2 with c(t, j) = sum_{l=t..j} base^l, as (q+1, q+1); zero for j < t."""
         powers = np.tile(self.base ** np.arange(q + 1.0), (q + 1, 1))
         sums = np.cumsum(np.triu(powers), axis=1)
-        shares: Array = np.divide(1.0, sums**2, out=np.zeros_like(sums), where=sums > 0)
+        shares: Array = np.divide(
+            1.0,
+            sums**2,
+            out=np.zeros_like(sums),
+            where=sums > 0,
+        )
         return shares
 
 
@@ -463,7 +468,11 @@ def _parents_first(
         ) from None
 
 
-def _checked_parents(k: int, above: Any, place: Mapping[Any, int]) -> tuple[int, ...]:
+def _checked_parents(
+    k: int,
+    above: Any,
+    place: Mapping[Any, int],
+) -> tuple[int, ...]:
     """The parents of node ``k`` as numbers; ``place`` maps the name of a node to its number."""
     try:
         found = tuple(place[one] for one in above)

@@ -141,7 +141,16 @@ class HullTask:
         half = 0.5 * squared_norm
         best = -np.inf
         factor = 1.0
-        for s in (1.0, self.loss.best_multiple(a, self.y, self.C, half), 0.0):
+        for s in (
+            1.0,
+            self.loss.best_multiple(
+                a,
+                self.y,
+                self.C,
+                half,
+            ),
+            0.0,
+        ):
             value = self.loss.dual(s * a, self.y, self.C) - s * s * half
             if (value, s) > (best, factor):
                 best = value
@@ -437,7 +446,14 @@ class _HingeMachine:
             h = (point.s / z + point.w / (1.0 - z)) / C
             dual = task.feasible(C * task.y * z)
             f = self.product(dual)
-            objective, gap = dual_gap(dual, f, task.intercept(f), task.y, C, task.loss)
+            objective, gap = dual_gap(
+                dual,
+                f,
+                task.intercept(f),
+                task.y,
+                C,
+                task.loss,
+            )
             goal = max(accuracy * 0.5 * float(dual @ f), 1e-14 * objective)
             mu = 0.5 * C * float(np.mean(z * point.s + (1.0 - z) * point.w))
             # On the central path the gap is 2 n mu. A gap far above that which does not fall is
@@ -575,7 +591,14 @@ class EtaFixedPoint(Method[Inner]):
     descends = False  # the sharpest point need not have the lowest objective
     sharpest: AnyIterate
 
-    def __init__(self, problem: Reduced, x: Array, dual: Array | None, *, tol: float) -> None:
+    def __init__(
+        self,
+        problem: Reduced,
+        x: Array,
+        dual: Array | None,
+        *,
+        tol: float,
+    ) -> None:
         self.problem = problem
         self.tol = tol
         self._x = x

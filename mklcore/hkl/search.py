@@ -500,7 +500,11 @@ class HullSearch(Method[object]):
         sources = self.certifier.violations(self.hull, point.dual)
         for node, value in sources.items():
             sources[node] = value / bound if bound > 0 else 0.0
-        visited = {*self.certifier.visited, *self.certifier.set.members, *self.hull.members}
+        visited = {
+            *self.certifier.visited,
+            *self.certifier.set.members,
+            *self.hull.members,
+        }
         self._seen = set() if self.warm is None else self.warm.seen
         self._seen.update(map(hash, visited))
         state = replace(
@@ -570,7 +574,12 @@ class HullSearch(Method[object]):
         return WarmHull(self.found.state.shares, self.found.dual, certificate, self._seen)
 
     # -- training and conditions
-    def _train(self, shares: dict[Node, float], dual: Array | None, tol: float) -> AnyIterate:
+    def _train(
+        self,
+        shares: dict[Node, float],
+        dual: Array | None,
+        tol: float,
+    ) -> AnyIterate:
         """Solve (3) on the present hull; only a hull without sources has a proof at once."""
         nodes = sorted(self.hull.members, key=self.design.order.rank)
         x = np.array([shares.get(node, 0.0) for node in nodes])
@@ -668,7 +677,14 @@ def largest_lambda(design: Design, y: Array, weights: NodeWeights) -> float:
         forms = design.quadratic_forms(hull.nodes, a)
         ancestry = Ancestry(design.order, hull.nodes)
         d = weights.of(hull.nodes)
-        bounds = dual_norm(ancestry, d, forms, np.zeros(len(hull)), np.inf, _ROUNDS)
+        bounds = dual_norm(
+            ancestry,
+            d,
+            forms,
+            np.zeros(len(hull)),
+            np.inf,
+            _ROUNDS,
+        )
         above = _above(certifier.violations(hull, a), bounds.lower)
         if not above or len(hull) > _PER_VARIABLE * design.p:
             break

@@ -108,7 +108,15 @@ def selection_stability(
     with one_blas_thread(), suppress_convergence_warnings():
         for done in range(count):
             draw = int(rng.integers(2**31))
-            rows = np.sort(split_rows(classes, n, [0.5], draw, row_groups=row_groups)[0])
+            rows = np.sort(
+                split_rows(
+                    classes,
+                    n,
+                    [0.5],
+                    draw,
+                    row_groups=row_groups,
+                )[0]
+            )
             fitted = clone(model).set_params(callback=None).fit(X[rows], y[rows])
             columns += np.any(np.array(fitted.hull_).reshape(-1, X.shape[1]), axis=0)
             for node in fitted.extreme_points_:

@@ -91,7 +91,9 @@ def _table(rows: Sequence[Any], width: int) -> Indices:
     return np.array(rows, dtype=np.int64).reshape(-1, width)
 
 
-def _grouped(factors: Sequence[tuple[int, int]]) -> tuple[list[list[int]], list[list[int]]]:
+def _grouped(
+    factors: Sequence[tuple[int, int]],
+) -> tuple[list[list[int]], list[list[int]]]:
     """The rows of ``single`` and of ``fours`` of a plan: pairs that share a vector, by four."""
     uses = Counter(vector for pair in factors for vector in pair)
     partners = defaultdict[int, list[tuple[int, int]]](list)
@@ -297,7 +299,12 @@ def add_forms(
             for k in range(products.shape[0]):
                 _multiply(vectors, n_known + k, products[k, 0], products[k, 1], size)
             for k in range(single.shape[0]):
-                out[single[k, 2]] += _inner(vectors, single[k, 0], single[k, 1], size)
+                out[single[k, 2]] += _inner(
+                    vectors,
+                    single[k, 0],
+                    single[k, 1],
+                    size,
+                )
             for k in range(fours.shape[0]):
                 _add_four(vectors, fours[k], size, out)
 
@@ -358,7 +365,13 @@ def _fill_level(
 
 
 @jit_helper({"reassoc", "contract"})
-def _multiply(vectors: Array, out: int, left: int, right: int, size: int) -> None:
+def _multiply(
+    vectors: Array,
+    out: int,
+    left: int,
+    right: int,
+    size: int,
+) -> None:
     for k in range(size):
         vectors[out, k] = vectors[left, k] * vectors[right, k]
 

@@ -139,7 +139,12 @@ def _write_site(directory: str, pyodide: str | None) -> int:
     return 0
 
 
-def _written(table: str | None, page: str, target: str | None, row_groups: str | None) -> str:
+def _written(
+    table: str | None,
+    page: str,
+    target: str | None,
+    row_groups: str | None,
+) -> str:
     """Write the answer of a table as one page; returns its sentence.
 
     DataError where it cannot be written.

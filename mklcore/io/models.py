@@ -120,7 +120,11 @@ def save_model(path: Target, estimator: Any) -> None:
     write_whole(Path(path), lambda file: _write(file, raw, arrays))
 
 
-def _write(file: IO[bytes], text: bytes, arrays: list[np.ndarray]) -> None:
+def _write(
+    file: IO[bytes],
+    text: bytes,
+    arrays: list[np.ndarray],
+) -> None:
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         archive.writestr(zipfile.ZipInfo(_TEXT, _SAME_DAY), text, zipfile.ZIP_DEFLATED)
         for k, array in enumerate(arrays):
@@ -466,7 +470,12 @@ class _Writer:
 class _Reader:
     """Rebuilds what `_Writer` wrote, each part through its own class, which checks its values."""
 
-    def __init__(self, archive: zipfile.ZipFile, sizes: Mapping[str, int], max_bytes: int) -> None:
+    def __init__(
+        self,
+        archive: zipfile.ZipFile,
+        sizes: Mapping[str, int],
+        max_bytes: int,
+    ) -> None:
         self._archive = archive
         self._sizes = sizes
         self._unread = set(sizes)
@@ -589,7 +598,12 @@ def _expect(holds: Any, sentence: str) -> None:
         raise DataError(sentence)
 
 
-def _numbers(name: str, value: Any, ndim: int, dtype: Any = np.float64) -> np.ndarray:
+def _numbers(
+    name: str,
+    value: Any,
+    ndim: int,
+    dtype: Any = np.float64,
+) -> np.ndarray:
     array = np.asarray(value)
     fits = array.dtype.kind in ("fiu" if dtype is np.float64 else "iu") and array.ndim == ndim
     _expect(fits, f"{name} in the model file holds no numbers in {ndim} dimension(s).")
@@ -597,7 +611,11 @@ def _numbers(name: str, value: Any, ndim: int, dtype: Any = np.float64) -> np.nd
     return np.ascontiguousarray(array, dtype=dtype)
 
 
-def _fitting(parts: dict[str, Any], shapes: str, **sizes: int) -> dict[str, int]:
+def _fitting(
+    parts: dict[str, Any],
+    shapes: str,
+    **sizes: int,
+) -> dict[str, int]:
     """Check the arrays of ``parts`` against shapes such as "rows:nd scales:M".
 
     Every letter of a shape stands for one size.

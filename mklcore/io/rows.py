@@ -180,7 +180,13 @@ class _DrawnRows(NamedTuple):
     y: Any
 
     @classmethod
-    def of(cls, X: pandas.DataFrame, y: Any, rng: np.random.Generator, loss: str) -> _DrawnRows:
+    def of(
+        cls,
+        X: pandas.DataFrame,
+        y: Any,
+        rng: np.random.Generator,
+        loss: str,
+    ) -> _DrawnRows:
         """A sample of some rows."""
         keys = rng.random(len(y))
         if loss != "squared" or not _is_number(y):
@@ -200,7 +206,12 @@ class _DrawnRows(NamedTuple):
         if len(self.keys) <= _SAMPLE:
             return self
         rows = np.sort(np.argpartition(self.keys, _SAMPLE)[:_SAMPLE])
-        return _DrawnRows(self.n, self.keys[rows], self.X.iloc[rows], self.y[rows])
+        return _DrawnRows(
+            self.n,
+            self.keys[rows],
+            self.X.iloc[rows],
+            self.y[rows],
+        )
 
     @property
     def classes(self) -> Any:
@@ -351,7 +362,9 @@ def _table_in_memory(source: Any, target: Any) -> Dataset:
     return data
 
 
-def _blocks_of(data: Dataset) -> tuple[list[tuple[str, Any]], list[Any]]:
+def _blocks_of(
+    data: Dataset,
+) -> tuple[list[tuple[str, Any]], list[Any]]:
     """The blocks of a table with its target as a column: classes are the texts of their codes."""
     y: Any = data.y
     if data.task != "regression":
@@ -365,7 +378,9 @@ def _blocks_of(data: Dataset) -> tuple[list[tuple[str, Any]], list[Any]]:
 # Files
 
 
-def _files(source: Any) -> tuple[list[tuple[str, Any]], list[str]]:
+def _files(
+    source: Any,
+) -> tuple[list[tuple[str, Any]], list[str]]:
     """The blocks of Parquet and CSV files, and the columns, which all files share."""
     given = [source] if isinstance(source, (str, Path)) else list(source)
     files = list[Path]()
@@ -425,7 +440,11 @@ def _parquet(file: Path) -> tuple[list[str], list[Any]]:
     return list(parquet.read_schema(file).names), blocks
 
 
-def _row_groups(file: str, groups: list[int], columns: list[str]) -> Iterator[pandas.DataFrame]:
+def _row_groups(
+    file: str,
+    groups: list[int],
+    columns: list[str],
+) -> Iterator[pandas.DataFrame]:
     parquet = import_extra("pyarrow.parquet", "tables", "Parquet files")
     batches = parquet.ParquetFile(file).iter_batches(2**16, row_groups=groups, columns=columns)
     return (batch.to_pandas() for batch in batches)
@@ -437,7 +456,12 @@ def _csv(file: Path) -> tuple[list[str], list[Any]]:
     from dask.bytes import read_bytes  # an extra
 
     columns = list(pandas.read_csv(file, nrows=0).columns)
-    _, ((first, *others),) = read_bytes(str(file), delimiter=b"\n", blocksize=_BYTES, sample=False)
+    _, ((first, *others),) = read_bytes(
+        str(file),
+        delimiter=b"\n",
+        blocksize=_BYTES,
+        sample=False,
+    )
     lines = dask.delayed(_lines)
     return columns, [lines(first, columns, 0), *(lines(part, columns, None) for part in others)]
 
@@ -514,7 +538,11 @@ def _sampled(seed: int, loss: str, k: int, parts: Blocks) -> _DrawnRows | None:
     return reduce(operator.add, drawn) if drawn else None
 
 
-def _features(transform: FeatureMap, positive: Any, parts: Blocks) -> Iterator[tuple[Array, Array]]:
+def _features(
+    transform: FeatureMap,
+    positive: Any,
+    parts: Blocks,
+) -> Iterator[tuple[Array, Array]]:
     """Features (n, D) and target (n,), a few rows at a time.
 
     The label ``positive`` becomes +1, any other -1; None keeps the target.
@@ -550,7 +578,13 @@ def _squares(
     return ones, squares
 
 
-def _from_sums(model: Any, stack: Features, y: Array, positive: Any, table: _RowSource) -> None:
+def _from_sums(
+    model: Any,
+    stack: Features,
+    y: Array,
+    positive: Any,
+    table: _RowSource,
+) -> None:
     """Fit the squared loss from the sums over all rows, centred by hand."""
     means = stack.table.mean(axis=0, dtype=np.float64)
     near = np.append(means, y.mean())
@@ -587,7 +621,12 @@ def _losses(
     return _summed(loss, v, b, _features(transform, positive, parts))
 
 
-def _summed(loss: Loss, v: Array, b: float, pieces: Iterable[tuple[Array, Array]]) -> _Losses:
+def _summed(
+    loss: Loss,
+    v: Array,
+    b: float,
+    pieces: Iterable[tuple[Array, Array]],
+) -> _Losses:
     total: Any = (
         0.0,
         np.zeros((2, v.size)),
@@ -645,7 +684,12 @@ class _RowsNewton(Method[_At]):
     def init(self) -> Iterate[_At]:
         return self._pass(*self.start)
 
-    def step(self, best: Iterate[_At], last: Iterate[_At], trace: Trace) -> Iterate[_At] | Status:
+    def step(
+        self,
+        best: Iterate[_At],
+        last: Iterate[_At],
+        trace: Trace,
+    ) -> Iterate[_At] | Status:
         """The optimum of the quadratic model at the best point, or a shorter step."""
         share = trace.gap / trace.scale if trace.scale > 0.0 else 1.0
         smallest = max(0.1 * self.tol, _LEAST)
@@ -706,7 +750,13 @@ class _RowsNewton(Method[_At]):
         return v, (float(right[-1]) - float(across @ v)) / curvature
 
 
-def _by_newton(model: Any, stack: Features, y: Array, positive: Any, table: _RowSource) -> None:
+def _by_newton(
+    model: Any,
+    stack: Features,
+    y: Array,
+    positive: Any,
+    table: _RowSource,
+) -> None:
     """Solve on the sample alone, then on all rows from there."""
     loss = model.loss_in_use
     penalty = model.penalty_in_use
@@ -729,4 +779,9 @@ def _by_newton(model: Any, stack: Features, y: Array, positive: Any, table: _Row
     model._remember_kernels(stack.take(np.empty(0, dtype=np.int64)))
     spread = stack.spread(fit.weights)
     v = method.start[0]
-    model.feature_coef_ = np.divide(v, spread, out=np.zeros_like(v), where=spread > 0.0)
+    model.feature_coef_ = np.divide(
+        v,
+        spread,
+        out=np.zeros_like(v),
+        where=spread > 0.0,
+    )

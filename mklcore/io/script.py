@@ -138,7 +138,12 @@ def _run(specs: Sequence[KernelSpec], place: int) -> int:
     return length
 
 
-def model_code(estimator: Any, *, omit: Sequence[str] = ("callback",), **written: str) -> str:
+def model_code(
+    estimator: Any,
+    *,
+    omit: Sequence[str] = ("callback",),
+    **written: str,
+) -> str:
     """A line that makes an unfitted ``estimator``, with the parameters that are not the default.
 
     ``omit`` are parameters to leave out; ``written`` are expressions for parameters, such as

@@ -163,7 +163,11 @@ def _repair(folder: Path) -> str:
 # Files that are there whole or not at all
 
 
-def write_whole(place: Path, write: Callable[[IO[bytes]], object], mode: int = 0o666) -> None:
+def write_whole(
+    place: Path,
+    write: Callable[[IO[bytes]], object],
+    mode: int = 0o666,
+) -> None:
     """Write a file beside its place, and move it there when every byte is on the disk.
 
     A failure raises its error and leaves the old file unchanged. A process that is killed leaves a

@@ -529,7 +529,13 @@ class Features:
         total = np.zeros((D, D), order="F")
         for part, piece in self.pieces(features):
             scaled = (piece * np.sqrt(w)[part, None]).T
-            total = scipy.linalg.blas.dsyrk(1.0, scaled, beta=1.0, c=total, overwrite_c=True)
+            total = scipy.linalg.blas.dsyrk(
+                1.0,
+                scaled,
+                beta=1.0,
+                c=total,
+                overwrite_c=True,
+            )
         found: Array = total + total.T  # the upper triangle alone is filled
         found.flat[:: D + 1] *= 0.5
         return found
@@ -639,12 +645,29 @@ def column_features(
     plain = training.against(rows[:0])
     ends = np.cumsum([0, *sizes])
     D = int(ends[-1])
-    raw = FeatureMap(plain, np.empty((0, D)), ends, np.zeros(D), np.ones(len(sizes)), ends[:-1])
+    raw = FeatureMap(
+        plain,
+        np.empty((0, D)),
+        ends,
+        np.zeros(D),
+        np.ones(len(sizes)),
+        ends[:-1],
+    )
     values = rows[:, raw.seen]
     means = values.mean(axis=0)
     own, squares = (np.add.reduceat(part * part, ends[:-1], axis=-1) for part in (values, means))
     sums = np.add.reduceat(values * means, ends[:-1], axis=1) * len(rows)
-    return _on_rows(raw, dictionary.names, rows, normalise, center, means, own.T, squares, sums.T)
+    return _on_rows(
+        raw,
+        dictionary.names,
+        rows,
+        normalise,
+        center,
+        means,
+        own.T,
+        squares,
+        sums.T,
+    )
 
 
 def _root(K: Array) -> Array:

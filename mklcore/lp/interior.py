@@ -83,7 +83,12 @@ class Sides(NamedTuple):
     room: Array
 
     @classmethod
-    def of(cls, task: Problem, points: Indices | None = None, fixed: Array | None = None) -> Sides:
+    def of(
+        cls,
+        task: Problem,
+        points: Indices | None = None,
+        fixed: Array | None = None,
+    ) -> Sides:
         low, high = task.box
         if points is None or fixed is None:
             points = np.arange(task.y.size)
@@ -206,7 +211,12 @@ class Simplex:
         theta = inside.theta
         s = inside.multipliers[-inside.theta.size :]
         rest = 0.5 * Q - inside.price + goal / theta
-        return Linearised(s / theta, np.ones(theta.size), rest, 1.0 - float(theta.sum()))
+        return Linearised(
+            s / theta,
+            np.ones(theta.size),
+            rest,
+            1.0 - float(theta.sum()),
+        )
 
     def moved(self, inside: InteriorPoint, way: InteriorPoint, length: float) -> InteriorPoint:
         values = inside.values + length * way.values
@@ -267,7 +277,13 @@ class Interior(Reweighting):
 
     needs_products = True
 
-    def __init__(self, problem: Problem, *, tol: float, warm: WarmStart | None = None) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        *,
+        tol: float,
+        warm: WarmStart | None = None,
+    ) -> None:
         super().__init__(problem, tol=tol, warm=warm)
         self.name = "lp interior point"
         self.sides = Sides.of(problem)
@@ -478,7 +494,12 @@ class Interior(Reweighting):
         )
         return self._last
 
-    def _primal(self, weights: Array, G: Array, Q: Array) -> tuple[float, float, float]:
+    def _primal(
+        self,
+        weights: Array,
+        G: Array,
+        Q: Array,
+    ) -> tuple[float, float, float]:
         """Primal value at weights and a dual with products G and forms Q; its intercept; the
         machine's own value.
         """
@@ -567,7 +588,12 @@ class Complement:
     or (n, k); ``ones`` is A^{-1} 1, and LinAlgError says that the complement is singular.
     """
 
-    def __init__(self, A: Callable[[Array], Array], U: Array, d: Array) -> None:
+    def __init__(
+        self,
+        A: Callable[[Array], Array],
+        U: Array,
+        d: Array,
+    ) -> None:
         both = A(np.column_stack([U.T, np.ones(U.shape[1])]))
         self._through = np.ascontiguousarray(both[:, :-1])
         self.ones = np.ascontiguousarray(both[:, -1])

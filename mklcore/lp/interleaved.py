@@ -189,7 +189,14 @@ def pairs(
         else:
             move_single(i, sign, diagonal, low, high, epsilon, a, v, up, down)
         change[i] += a[i] - before
-        top, bottom = pair_update(v, a[i] - before, mixed[at], partner, up, down)
+        top, bottom = pair_update(
+            v,
+            a[i] - before,
+            mixed[at],
+            partner,
+            up,
+            down,
+        )
     return most, -1
 
 

@@ -267,7 +267,12 @@ class LiveKernels(WeightedMethod[None]):
         live = self.live
         self._asked = asked
         inside = self._inside()
-        method = begun(inside, self.phases, tol=asked, warm=WarmStart(weights[live], a))
+        method = begun(
+            inside,
+            self.phases,
+            tol=asked,
+            warm=WarmStart(weights[live], a),
+        )
         listener = self.listener
         callback = None if listener is None else lambda record: listener()
         fit = run(method, tol=asked, max_iter=SETTINGS.steps, callback=callback)
@@ -347,7 +352,12 @@ def radius_of(gap: float, objective: float, loss: Loss, C: Cost) -> float:
     )
 
 
-def without_weight(roots: Array, norms: Array, radius: float, exact: Mask | None = None) -> Mask:
+def without_weight(
+    roots: Array,
+    norms: Array,
+    radius: float,
+    exact: Mask | None = None,
+) -> Mask:
     """(2): the kernels (M,) that have no weight at the optimum, from sqrt(a'K_m a) and sqrt(l_m);
     roots that are not ``exact`` are upper bounds.
     """
@@ -441,7 +451,12 @@ class Readings:
         ``forms``.
         """
         exact = self._at == max(self._duals)
-        self.possible &= ~without_weight(abs(share) * np.sqrt(forms), self.norms, radius, exact)
+        self.possible &= ~without_weight(
+            abs(share) * np.sqrt(forms),
+            self.norms,
+            radius,
+            exact,
+        )
 
     def _bounds(self, a: Array) -> Array:
         """(1) from the last reading of every kernel, infinite where there is none."""

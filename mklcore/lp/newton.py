@@ -74,7 +74,13 @@ class Newton(Reweighting):
 
     what = "damped Newton"
 
-    def __init__(self, problem: Problem, *, tol: float, warm: WarmStart | None = None) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        *,
+        tol: float,
+        warm: WarmStart | None = None,
+    ) -> None:
         super().__init__(problem, tol=tol, warm=warm)
         self.p = problem.order
         self.needs_products = self.p == 1 or not problem.K.keeps_products
@@ -166,7 +172,12 @@ class Newton(Reweighting):
         Y = np.atleast_2d(self.problem.y)
         H = np.zeros((point.weights.size, point.weights.size))
         G = point.state.G.reshape(len(Y), weights.size, -1)
-        for y, a, products in zip(Y, np.atleast_2d(point.dual), G, strict=True):
+        for y, a, products in zip(
+            Y,
+            np.atleast_2d(point.dual),
+            G,
+            strict=True,
+        ):
             H = H + self._second_derivatives(weights, y, a, products)
         symmetric: Array = 0.5 * (H + H.T)
         return symmetric
@@ -208,7 +219,16 @@ class Newton(Reweighting):
         scale = float(np.abs(slope).max())
         if scale <= 0.0:
             return None
-        smo_pairs(model / scale, np.zeros(M), np.ones(M), 0.0, x, slope / scale, 1e-10, 200 * M)
+        smo_pairs(
+            model / scale,
+            np.zeros(M),
+            np.ones(M),
+            0.0,
+            x,
+            slope / scale,
+            1e-10,
+            200 * M,
+        )
         x = np.maximum(x, 0.0)
         return x / float(x.sum())
 
@@ -256,7 +276,13 @@ class Joint(Newton):
     target, products.
     """
 
-    def __init__(self, problem: Problem, *, tol: float, warm: WarmStart | None = None) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        *,
+        tol: float,
+        warm: WarmStart | None = None,
+    ) -> None:
         super().__init__(problem, tol=tol, warm=warm)
         self.name = f"joint damped Newton on {len(problem.y)} targets"
 
@@ -418,4 +444,9 @@ def fit_joint(
     problem = Problem(K, Y, C, loss, LpNorm(p), fit_intercept)
     if warm is not None:
         warm = WarmStart(warm.weights, np.reshape(warm.dual, Y.shape))
-    return run(Joint(problem, tol=tol, warm=warm), tol=tol, max_iter=max_iter, callback=callback)
+    return run(
+        Joint(problem, tol=tol, warm=warm),
+        tol=tol,
+        max_iter=max_iter,
+        callback=callback,
+    )

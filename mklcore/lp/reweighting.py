@@ -88,7 +88,13 @@ class Reweighting(WeightedMethod[WeightState]):
     needs_products = False
     certifies = True  # whether the penalty has a dual
 
-    def __init__(self, problem: Problem, *, tol: float, warm: WarmStart | None = None) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        *,
+        tol: float,
+        warm: WarmStart | None = None,
+    ) -> None:
         self.problem = problem
         self.tol = tol
         self.warm = warm
@@ -269,7 +275,13 @@ class SILP(Reweighting):
     at p = 1.
     """
 
-    def __init__(self, problem: Problem, *, tol: float, warm: WarmStart | None = None) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        *,
+        tol: float,
+        warm: WarmStart | None = None,
+    ) -> None:
         if problem.order != 1:
             raise ParameterError(
                 'solver="silp" is for p = 1 only; use solver="auto" for other norms.'

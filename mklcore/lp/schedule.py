@@ -123,13 +123,23 @@ def no_nearer(problem: Problem, trace: Trace) -> bool:
 # -- the methods of the rows
 
 
-def interior(problem: Problem, *, tol: float, warm: WarmStart | None = None) -> Interior | None:
+def interior(
+    problem: Problem,
+    *,
+    tol: float,
+    warm: WarmStart | None = None,
+) -> Interior | None:
     """Interior points, where Lin is linear and the box of the dual has an inside."""
     suits = problem.loss.piecewise_linear and Interior.suits(problem)
     return Interior(problem, tol=tol, warm=warm) if suits else None
 
 
-def opening(problem: Problem, *, tol: float, warm: WarmStart | None = None) -> Newton | None:
+def opening(
+    problem: Problem,
+    *,
+    tol: float,
+    warm: WarmStart | None = None,
+) -> Newton | None:
     """Newton on all kernels, where no neighbour says which of them have weight."""
     return Newton(problem, tol=tol) if warm is None else None
 
@@ -144,7 +154,13 @@ class Constant(WeightedMethod[Any]):
 
     name = "the constant model"
 
-    def __init__(self, problem: Problem, *, tol: float, warm: WarmStart | None = None) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        *,
+        tol: float,
+        warm: WarmStart | None = None,
+    ) -> None:
         self.problem = problem
         self.tol = tol
 
@@ -152,13 +168,25 @@ class Constant(WeightedMethod[Any]):
         task = self.problem
         zeros = np.zeros(self.problem.y.size)
         b, errors = task.loss_at(zeros)
-        return Iterate(task.penalty.start(task.K.n_kernels), zeros, b, errors, -np.inf, solves=0)
+        return Iterate(
+            task.penalty.start(task.K.n_kernels),
+            zeros,
+            b,
+            errors,
+            -np.inf,
+            solves=0,
+        )
 
     def step(self, best: AnyIterate, last: AnyIterate, trace: Trace) -> AnyIterate | Status:
         return Status.STALLED
 
 
-def constant(problem: Problem, *, tol: float, warm: WarmStart | None = None) -> Constant | None:
+def constant(
+    problem: Problem,
+    *,
+    tol: float,
+    warm: WarmStart | None = None,
+) -> Constant | None:
     """The constant model, where interior points would follow it."""
     return None if interior(problem, tol=tol) is None else Constant(problem, tol=tol)
 
@@ -339,7 +367,15 @@ def fit_weighted(
         )
     kernels = cached(K, None if warm is None else warm.carried.kernels)
     penalty.check_claims(kernels.n_kernels)
-    task = Problem(kernels, y, C if np.ndim(C) else float(C), loss, penalty, fit_intercept, screen)
+    task = Problem(
+        kernels,
+        y,
+        C if np.ndim(C) else float(C),
+        loss,
+        penalty,
+        fit_intercept,
+        screen,
+    )
     if loss.total != 0.0:
         check_mean(task)
     if task.on_features and solver not in FEATURE_SOLVERS:
@@ -486,7 +522,11 @@ def from_sums(task: Problem, *, tol: float, warm: WarmStart | None = None) -> Wa
     alone = replace(task, K=CachedOperator(root), y=target, C=cost, fit_intercept=False)
     start = None if warm is None else WarmStart(warm.weights, np.zeros(target.size))
     method = Newton if task.order < np.inf else Reweighting
-    fit = run(method(alone, tol=0.1 * tol, warm=start), tol=0.1 * tol, max_iter=500)
+    fit = run(
+        method(alone, tol=0.1 * tol, warm=start),
+        tol=0.1 * tol,
+        max_iter=500,
+    )
     return WarmStart(fit.weights, np.zeros(task.y.size))
 
 
@@ -509,7 +549,11 @@ def from_few(task: Problem, *, tol: float, warm: WarmStart | None = None) -> War
         if few.K.n_features < y.size:
             found = from_sums(few, tol=tol, warm=start).weights
         else:
-            found = run(Newton(few, tol=0.1 * tol, warm=start), tol=0.1 * tol, max_iter=500).weights
+            found = run(
+                Newton(few, tol=0.1 * tol, warm=start),
+                tol=0.1 * tol,
+                max_iter=500,
+            ).weights
         weights = np.zeros(K.n_kernels)
         weights[live] = found
         total = few.K.combine(found)

@@ -414,7 +414,14 @@ class Trace:
         seconds = time.perf_counter() - self._clock
         note = "" if self.history else self.note
         self.history.append(
-            Record(len(self.history), self.best.objective, self.dual, self.solves, seconds, note)
+            Record(
+                len(self.history),
+                self.best.objective,
+                self.dual,
+                self.solves,
+                seconds,
+                note,
+            )
         )
 
     def hear(self, point: AnyIterate) -> None:

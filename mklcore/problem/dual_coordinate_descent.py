@@ -263,7 +263,15 @@ def _read(
     f = total.kernels.times(total.weights * u)
     b = best_intercept(loss, f, y, C) if fit_intercept else 0.0
     objective, gap = dual_gap(a, f, b, y, C, loss)
-    return Solution(a.copy(), b, f, objective, gap, 0.5 * float(a @ f), used), u
+    return Solution(
+        a.copy(),
+        b,
+        f,
+        objective,
+        gap,
+        0.5 * float(a @ f),
+        used,
+    ), u
 
 
 def balanced(
@@ -297,7 +305,13 @@ def balanced(
     return a
 
 
-def _moved_alike(a: Array, free: Indices, floor: Array, ceiling: Array, total: float) -> Array:
+def _moved_alike(
+    a: Array,
+    free: Indices,
+    floor: Array,
+    ceiling: Array,
+    total: float,
+) -> Array:
     excess = float(a.sum()) - total
     room = np.where(free, (a - floor) if excess > 0 else (ceiling - a), 0.0)
     # where a box has no end, no row need move further

@@ -145,7 +145,14 @@ class Loss(ABC):
         bent = 2.0 * norm + (float(np.sum(a * a / C)) if self.least_curvature else 0.0)
         low, high = self.box(y, C)
         ends = np.where((a > 0.0) == (worth > 0.0), high, low)  # a multiple below 0 turns a round
-        shares = np.abs(np.divide(a, ends, out=np.zeros_like(a), where=ends != 0.0))
+        shares = np.abs(
+            np.divide(
+                a,
+                ends,
+                out=np.zeros_like(a),
+                where=ends != 0.0,
+            )
+        )
         largest = float(shares.max(initial=0.0))
         if bent <= 0.0:
             return float(np.sign(worth)) / largest if largest > 0.0 else 0.0
@@ -617,7 +624,10 @@ def make_loss(loss: str | Loss, **given: float) -> Loss:
     return LOSSES[loss](**given)
 
 
-def losses_for(tasks: Sequence[str], able: Able | None = None) -> tuple[str, ...]:
+def losses_for(
+    tasks: Sequence[str],
+    able: Able | None = None,
+) -> tuple[str, ...]:
     """The names of the losses for any of ``tasks`` that are ``able``: those with a machine by
     default.
     """
@@ -726,7 +736,13 @@ def centre_of(loss: Loss, y: Array, fit_intercept: bool) -> float:
     return float(np.partition(y, y.size // 2)[y.size // 2])
 
 
-def total_loss(loss: Loss, f: Array, b: float, y: Array, C: Cost) -> float:
+def total_loss(
+    loss: Loss,
+    f: Array,
+    b: float,
+    y: Array,
+    C: Cost,
+) -> float:
     """C sum_i V(f_i + b, y_i), plus the intercept's own term where the loss has one; of residuals
     without rounding ``f`` to the digits that a large ``b`` leaves it.
     """

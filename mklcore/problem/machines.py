@@ -56,4 +56,12 @@ def solve_machine(
     machine = machine_of(loss)
     if total.matrix is not None and machine is not solve_ridge:
         return machine(total.matrix, y, C, loss, fit_intercept, warm=warm, accuracy=accuracy)
-    return ON_FEATURES[loss.machine](total, y, C, loss, fit_intercept, warm=warm, accuracy=accuracy)
+    return ON_FEATURES[loss.machine](
+        total,
+        y,
+        C,
+        loss,
+        fit_intercept,
+        warm=warm,
+        accuracy=accuracy,
+    )

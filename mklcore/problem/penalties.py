@@ -86,7 +86,12 @@ class Penalty(ABC):
     ascends: ClassVar[bool] = False
 
     @classmethod
-    def chosen(cls, values: Mapping[str, float], stack: Any = None, alignment: Any = None) -> Self:
+    def chosen(
+        cls,
+        values: Mapping[str, float],
+        stack: Any = None,
+        alignment: Any = None,
+    ) -> Self:
         """The penalty with the ``values`` of its parameters, for kernels in a ``GramStack``, where
         it is made from those.
 
@@ -290,7 +295,12 @@ class WeightedLpNorm(Penalty):
     parameters: ClassVar[tuple[Parameter, ...]] = (_ORDER,)
 
     @classmethod
-    def chosen(cls, values: Mapping[str, float], stack: Any = None, alignment: Any = None) -> Self:
+    def chosen(
+        cls,
+        values: Mapping[str, float],
+        stack: Any = None,
+        alignment: Any = None,
+    ) -> Self:
         """The norm with the number of columns of every kernel as its price."""
         return cls(values.get("p", _ORDER.default), column_prices(_given(cls.name, stack)))
 
@@ -455,7 +465,12 @@ class EllipticNorm(Penalty):
     )
 
     @classmethod
-    def chosen(cls, values: Mapping[str, float], stack: Any = None, alignment: Any = None) -> Self:
+    def chosen(
+        cls,
+        values: Mapping[str, float],
+        stack: Any = None,
+        alignment: Any = None,
+    ) -> Self:
         """The norm whose E is the alignment matrix of the kernels plus a ridge."""
         kernels = _given(cls.name, stack)
         between = (
@@ -974,7 +989,12 @@ def _over(numerator: Array, denominator: Array) -> Array:
     return np.where(live, numerator / np.where(live, denominator, 1.0), np.inf)
 
 
-def _check_positive(name: str, value: Any, what: str, most: float = np.inf) -> None:
+def _check_positive(
+    name: str,
+    value: Any,
+    what: str,
+    most: float = np.inf,
+) -> None:
     good = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
     if not (good and np.isfinite(value) and 0 < value <= most):
         raise ParameterError(f"{name} is {what}, and must be above 0; got {value!r}.")

@@ -218,7 +218,13 @@ class WeightedMethod(Method[State]):
         sizes = roots @ np.abs(dual)
         noise = ROUNDING * ((weights * sizes) @ roots)
         slack = _moved(loss, f + best.intercept, y, C, noise)
-        floor = _moved(loss, y, y, C, np.full(y.size, ROUNDING * max(1.0, float(np.abs(y).max()))))
+        floor = _moved(
+            loss,
+            y,
+            y,
+            C,
+            np.full(y.size, ROUNDING * max(1.0, float(np.abs(y).max()))),
+        )
         price = penalty.regulariser(weights * np.sqrt(Q))
         slack += abs(penalty.regulariser(weights * np.sqrt(Q + ROUNDING * sizes**2)) - price)
         objective = total_loss(loss, f, best.intercept, y, C) + price
@@ -269,7 +275,13 @@ class LowerBound(NamedTuple):
     price: float
 
 
-def _moved(loss: Loss, t: Array, y: Array, C: Cost, noise: Array) -> float:
+def _moved(
+    loss: Loss,
+    t: Array,
+    y: Array,
+    C: Cost,
+    noise: Array,
+) -> float:
     """What ``noise`` (n,) in the decision values can change the loss by."""
     here = loss.value(t, y)
     up = loss.value(t + noise, y)
@@ -380,9 +392,13 @@ def certificate(
     rows = cost if np.ndim(cost) == 0 else np.asarray(cost)[kept]
     G = np.stack([kernel @ both for kernel in K])
     Q, forms = np.maximum(np.einsum("mik,ik->km", G, both), 0.0)
-    primal = total_loss(loss, weights @ G[:, :, 0], intercept, y, cost) + penalty.regulariser(
-        weights * np.sqrt(Q)
-    )
+    primal = total_loss(
+        loss,
+        weights @ G[:, :, 0],
+        intercept,
+        y,
+        cost,
+    ) + penalty.regulariser(weights * np.sqrt(Q))
     off = abs(float(proof.sum()) - loss.total)
     if (
         fit_intercept

@@ -75,9 +75,22 @@ def solve_ridges(
         # the equality to the last digit, so that the dual value is valid
         duals = duals - duals.mean(axis=0)
     found = []
-    for a, f, b, y in zip(duals.T.copy(), total.matvec(duals).T.copy(), intercepts, Y, strict=True):
+    for a, f, b, y in zip(
+        duals.T.copy(),
+        total.matvec(duals).T.copy(),
+        intercepts,
+        Y,
+        strict=True,
+    ):
         found.append(
-            Solution(a, float(b), f, *dual_gap(a, f, float(b), y, C, loss), 0.5 * float(a @ f), 1)
+            Solution(
+                a,
+                float(b),
+                f,
+                *dual_gap(a, f, float(b), y, C, loss),
+                0.5 * float(a @ f),
+                1,
+            )
         )
     return found
 
@@ -126,7 +139,14 @@ def solve_smooth(
     return solution
 
 
-def _primal(c: Array, f: Array, b: float, y: Array, C: Cost, loss: Loss) -> float:
+def _primal(
+    c: Array,
+    f: Array,
+    b: float,
+    y: Array,
+    C: Cost,
+    loss: Loss,
+) -> float:
     return total_loss(loss, f, b, y, C) + 0.5 * float(c @ f)
 
 
@@ -156,7 +176,12 @@ def _read(
     """The dual point of the present decision values, and the primal point that this dual gives."""
     if fit_intercept:
         b = best_intercept(loss, f, y, C)
-    a = feasible_start(-C * loss.derivative(f + b, y), *loss.box(y, C), fit_intercept, loss.total)
+    a = feasible_start(
+        -C * loss.derivative(f + b, y),
+        *loss.box(y, C),
+        fit_intercept,
+        loss.total,
+    )
     own = K @ a
     b = best_intercept(loss, own, y, C) if fit_intercept else 0.0
     objective, gap = dual_gap(a, own, b, y, C, loss)

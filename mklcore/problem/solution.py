@@ -28,7 +28,14 @@ class Solution:
     steps: int
 
 
-def dual_gap(a: Array, f: Array, b: float, y: Array, C: Cost, loss: Loss) -> tuple[float, float]:
+def dual_gap(
+    a: Array,
+    f: Array,
+    b: float,
+    y: Array,
+    C: Cost,
+    loss: Loss,
+) -> tuple[float, float]:
     """Primal objective and duality gap of one machine at (a, b), f = K a."""
     half = 0.5 * float(a @ f)
     objective = total_loss(loss, f, b, y, C) + half

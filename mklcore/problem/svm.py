@@ -106,7 +106,14 @@ def _first(v: Array, up: Array, level: float) -> int:
 
 
 @jit_helper()
-def offsets(a: Array, low: Array, high: Array, epsilon: float, up: Array, down: Array) -> None:
+def offsets(
+    a: Array,
+    low: Array,
+    high: Array,
+    epsilon: float,
+    up: Array,
+    down: Array,
+) -> None:
     """Fill what turns the negative gradient into the slope of moving a_i up, or down (inf: cannot
     move).
     """
@@ -299,7 +306,20 @@ def smo_pairs(
         j = best_partner(K[i], diagonal, diagonal[i], v, down, top, gain)
         if i < 0 or j < 0 or i == j:
             return step, top - bottom
-        t = move_pair(i, j, top, K[i], diagonal, low, high, epsilon, a, v, up, down)
+        t = move_pair(
+            i,
+            j,
+            top,
+            K[i],
+            diagonal,
+            low,
+            high,
+            epsilon,
+            a,
+            v,
+            up,
+            down,
+        )
         top, bottom = pair_update(v, t, K[i], K[j], up, down)
     return max_steps, top - bottom
 
@@ -313,7 +333,14 @@ def _above(x: Array, shift: Array, level: float) -> int:
 
 
 @jit_helper()
-def _mark(x: Array, shift: Array, low: float, high: float, most: int, chosen: Indices) -> None:
+def _mark(
+    x: Array,
+    shift: Array,
+    low: float,
+    high: float,
+    most: int,
+    chosen: Indices,
+) -> None:
     """Mark at most ``most`` k of those with the largest x_k + shift_k, all above ``low``; ``high``
     is the largest.
     """
@@ -347,7 +374,13 @@ def _mark(x: Array, shift: Array, low: float, high: float, most: int, chosen: In
 
 
 @jit_helper({"reassoc", "contract"})
-def _take_rows(v: Array, K: Array, rows: Indices, change: Array, count: int) -> None:
+def _take_rows(
+    v: Array,
+    K: Array,
+    rows: Indices,
+    change: Array,
+    count: int,
+) -> None:
     """v -= sum_d change[d] K[rows[d]] for the first ``count``, four rows at a time."""
     for d in range(0, count, 4):
         last = count - 1
@@ -420,7 +453,16 @@ def smo_blocks(
             for q in range(size):
                 block[p, q] = K[k, rows[q]]
         within = max(0.5 * tol, _INNER * (top - bottom))
-        moved, _ = smo_pairs(block, part[0], part[1], epsilon, part[2], part[3], within, 50 * n)
+        moved, _ = smo_pairs(
+            block,
+            part[0],
+            part[1],
+            epsilon,
+            part[2],
+            part[3],
+            within,
+            50 * n,
+        )
         # a literal 0 would be one more type to compile for
         steps = steps + moved
         count = int(np.int64(0))
@@ -532,7 +574,16 @@ def solve_svm(
     # may the best machine be a constant?
     flat = fit_intercept and epsilon == 0.0 and not curvature.any()
     while True:
-        steps, violation = smo(K, low, high, epsilon, a, v, tolerance, min(chunk, max_steps - used))
+        steps, violation = smo(
+            K,
+            low,
+            high,
+            epsilon,
+            a,
+            v,
+            tolerance,
+            min(chunk, max_steps - used),
+        )
         used += steps
         solution = _read(a, lin - v - curvature * a, y, C, loss, fit_intercept, used)
         target = max(accuracy * solution.regulariser, floor * abs(solution.objective))
@@ -636,7 +687,15 @@ def _read(
 ) -> Solution:
     b = best_intercept(loss, f, y, C) if fit_intercept else 0.0
     objective, gap = dual_gap(a, f, b, y, C, loss)
-    return Solution(a.copy(), b, f.copy(), objective, gap, 0.5 * float(a @ f), steps)
+    return Solution(
+        a.copy(),
+        b,
+        f.copy(),
+        objective,
+        gap,
+        0.5 * float(a @ f),
+        steps,
+    )
 
 
 @dataclass(frozen=True)
@@ -655,7 +714,13 @@ class ConstantSettings:
 CONSTANT = ConstantSettings()
 
 
-def without_slope(K: Array, lin: Array, low: Array, high: Array, b: float) -> Array | None:
+def without_slope(
+    K: Array,
+    lin: Array,
+    low: Array,
+    high: Array,
+    b: float,
+) -> Array | None:
     """A dual point (n,) of the machine that says ``b`` nearest ``lin`` value for every row, or None
     where slope pays.
 
@@ -676,7 +741,13 @@ def without_slope(K: Array, lin: Array, low: Array, high: Array, b: float) -> Ar
     return _balanced(Z, a, low, high, free)
 
 
-def _balanced(Z: Array, a: Array, low: Array, high: Array, free: Mask) -> Array | None:
+def _balanced(
+    Z: Array,
+    a: Array,
+    low: Array,
+    high: Array,
+    free: Mask,
+) -> Array | None:
     """``a`` with values of ``free`` such that Z'a = 0 and 1'a = 0."""
     from scipy.optimize import linprog  # not at start-up
 

@@ -164,7 +164,10 @@ class BestK:
             self.met[kernels] = self._at(z)[:2]
         return self.met[kernels]
 
-    def _at(self, z: Array) -> tuple[float, Array, Callable[[Array], Array]]:
+    def _at(
+        self,
+        z: Array,
+    ) -> tuple[float, Array, Callable[[Array], Array]]:
         """The objective at weights z, the dual where it is reached, and what solves systems in sum
         z_m K_m + rho I.
         """
@@ -273,7 +276,12 @@ class BestK:
                 (value, kernels), place = better, 0
         return value, kernels
 
-    def search(self, k: int, starts: Sequence[Iterable[int]] = (), most: int = 500) -> Found:
+    def search(
+        self,
+        k: int,
+        starts: Sequence[Iterable[int]] = (),
+        most: int = 500,
+    ) -> Found:
         """Branch and bound over all choices of at most ``k`` kernels, by at most ``most``
         relaxations.
         """
@@ -286,7 +294,14 @@ class BestK:
         done = SETTINGS.same
         while parts and parts[0][0] < best[0] * (1.0 - done) and count < most:
             _, _, inside, outside, own = heapq.heappop(parts)
-            inside, outside = self._priced(k, inside, outside, own, best[0] * (1.0 - done), tree)
+            inside, outside = self._priced(
+                k,
+                inside,
+                outside,
+                own,
+                best[0] * (1.0 - done),
+                tree,
+            )
             free = np.setdiff1d(np.arange(self.n_kernels), [*inside, *outside])
             if len(inside) >= k or len(inside) + free.size <= k:
                 whole = inside if len(inside) >= k else (*inside, *map(int, free))
@@ -315,7 +330,13 @@ class BestK:
                     heapq.heappush(parts, (relaxed.bound, count, ins, outs, relaxed))
         for bound, _, inside, outside, own in parts:
             tree.add(inside, outside, own.dual, bound)
-        return Found(best[0], best[1], min(tree.bound, best[0]), tree.proof(self.Y.shape), count)
+        return Found(
+            best[0],
+            best[1],
+            min(tree.bound, best[0]),
+            tree.proof(self.Y.shape),
+            count,
+        )
 
     def _priced(
         self, k: int, inside: Kernels, outside: Kernels, own: Relaxed, enough: float, tree: _Leaves
@@ -332,7 +353,12 @@ class BestK:
                 inside = (*inside, m)
         return inside, outside
 
-    def near(self, k: int, value: float, share: float = 0.01) -> list[tuple[Kernels, float]]:
+    def near(
+        self,
+        k: int,
+        value: float,
+        share: float = 0.01,
+    ) -> list[tuple[Kernels, float]]:
         """The choices of ``k`` kernels that were met within a ``share`` of ``value``, the best
         first.
         """
@@ -352,7 +378,13 @@ class _Leaves:
         self._places: list[int] = []
         self._duals: dict[int, tuple[int, Array]] = {}
 
-    def add(self, inside: Kernels, outside: Kernels, dual: Array | None, bound: float) -> None:
+    def add(
+        self,
+        inside: Kernels,
+        outside: Kernels,
+        dual: Array | None,
+        bound: float,
+    ) -> None:
         decided = np.zeros(self.n_kernels, dtype=np.int8)
         decided[list(inside)] = 1
         decided[list(outside)] = -1
@@ -367,7 +399,13 @@ class _Leaves:
         return Proof(np.array(self._decided), np.array(self._places), duals)
 
 
-def proved_bound(K: object, Y: Array, lam: float, k: int, proof: Proof) -> float:
+def proved_bound(
+    K: object,
+    Y: Array,
+    lam: float,
+    k: int,
+    proof: Proof,
+) -> float:
     """The bound on the objective of at most ``k`` kernels that a proof gives, from scratch; minus
     infinity for none.
 
@@ -388,7 +426,16 @@ def proved_bound(K: object, Y: Array, lam: float, k: int, proof: Proof) -> float
     for row, place in zip(decided, proof.places, strict=True):
         ins, outs = (tuple(np.flatnonzero(row == side).tolist()) for side in (1, -1))
         if place >= 0:
-            lowest = min(lowest, problem.bound(proof.duals[place], forms[place], k, ins, outs))
+            lowest = min(
+                lowest,
+                problem.bound(
+                    proof.duals[place],
+                    forms[place],
+                    k,
+                    ins,
+                    outs,
+                ),
+            )
         elif len(ins) <= k:
             rest = np.flatnonzero(row == 0).tolist() if len(ins) < k else []
             lowest = min(

@@ -73,7 +73,11 @@ def _groups(stack: Any) -> tuple[tuple[int, ...], ...]:
     )
 
 
-def without_copies(stack: Any, keep: bool, prices: Any = 1.0) -> tuple[Array, tuple[str, ...]]:
+def without_copies(
+    stack: Any,
+    keep: bool,
+    prices: Any = 1.0,
+) -> tuple[Array, tuple[str, ...]]:
     """Which kernels of ``stack`` compete, (M,) of bool, and a note on every group of copies: of
     each the cheapest by ``prices`` (one number, or one per kernel; ties: the first) stands for all.
     Everybody competes with ``keep``.

@@ -139,7 +139,13 @@ class GOMP(Method[Chosen]):
     def init(self) -> GOMPIterate:
         self._forget()
         self._energy = self._errors(np.zeros_like(self.Y))
-        return self._point((), np.zeros_like(self.Y), self._energy, Chosen(None), solves=0)
+        return self._point(
+            (),
+            np.zeros_like(self.Y),
+            self._energy,
+            Chosen(None),
+            solves=0,
+        )
 
     def _forget(self) -> None:
         """Start without kernels."""

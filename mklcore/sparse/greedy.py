@@ -145,7 +145,15 @@ class FunctionalGreedy(Method[Gradients]):
     keeps_points = True
     name = "greedy coordinate descent (Algorithm 1)"
 
-    def __init__(self, K: Array, spectra: Spectra, y: Array, lam: float, *, n_kernels: int) -> None:
+    def __init__(
+        self,
+        K: Array,
+        spectra: Spectra,
+        y: Array,
+        lam: float,
+        *,
+        n_kernels: int,
+    ) -> None:
         self.lam = lam
         self.n_kernels = n_kernels
         self.minimiser = BlockDescent(K, spectra, y, lam)
@@ -254,7 +262,15 @@ class EmpiricalGreedy(Method[Gradients]):
         self._b = self._intercept(self._f)
         added = (eta / self.divisors[pick]) * pull
         return self._moved(
-            last, pick, added, Gradients(lengths / np.sqrt(self.y.size), pick, eta, self._b)
+            last,
+            pick,
+            added,
+            Gradients(
+                lengths / np.sqrt(self.y.size),
+                pick,
+                eta,
+                self._b,
+            ),
         )
 
     def certify(self, best: GreedyIterate, dual_point: Array | None) -> Certificate:
@@ -430,7 +446,12 @@ def descend_blocks(
     return sweeps, change
 
 
-def certificate_of(y: Array, r: Array, gradients: Array, lam: float) -> tuple[float, Array]:
+def certificate_of(
+    y: Array,
+    r: Array,
+    gradients: Array,
+    lam: float,
+) -> tuple[float, Array]:
     """The dual value of (1) that the residual ``r`` gives, and the feasible theta (n,) that has it;
     ``gradients`` (M,) are the ||grad_j||_H of ``r``.
     """
@@ -500,7 +521,13 @@ def newton_norms(
     return t, alpha, np.array([K[j] @ alpha for j in chosen])
 
 
-def refined_residual(K: Array, y: Array, lam: float, chosen: Sequence[int], norms: Array) -> Array:
+def refined_residual(
+    K: Array,
+    y: Array,
+    lam: float,
+    chosen: Sequence[int],
+    norms: Array,
+) -> Array:
     """The residual lam N alpha of (sum_j t_j K_j + lam N I) alpha = y at t = ``norms`` (M,),
     refined against the kernels ``chosen`` in twice the precision: what is left of y when f is large
     in norm and nearly y.
@@ -636,7 +663,13 @@ class BlockDescent:
         not lower L.
         """
         try:
-            norms, alpha, products = newton_norms(self.K, self.y, self.lam, chosen, self._norms)
+            norms, alpha, products = newton_norms(
+                self.K,
+                self.y,
+                self.lam,
+                chosen,
+                self._norms,
+            )
         except np.linalg.LinAlgError:
             return False
         r = self.lam * self.y.size * alpha
@@ -696,7 +729,10 @@ class BlockDescent:
         ]
         return norms, self._value(self.y - sum(parts, np.zeros(self.y.size)), norms)
 
-    def _certificates(self, chosen: tuple[int, ...]) -> Iterator[tuple[float, Array, Array]]:
+    def _certificates(
+        self,
+        chosen: tuple[int, ...],
+    ) -> Iterator[tuple[float, Array, Array]]:
         """Dual value, theta and gradient norms of the residual, and, where rounding shows in it, of
         a refined one.
         """
@@ -730,7 +766,12 @@ class BlockDescent:
         eps = np.finfo(float).eps * self._largest[own]
         norms = self._norms[own]
         f = float(eps @ size)
-        in_norms = np.divide(eps * size**2, 2.0 * norms, out=np.zeros_like(norms), where=norms > 0)
+        in_norms = np.divide(
+            eps * size**2,
+            2.0 * norms,
+            out=np.zeros_like(norms),
+            where=norms > 0,
+        )
         return (float(np.linalg.norm(self._r)) * f + f * f) / self.y.size + self.lam * float(
             in_norms.sum()
         )

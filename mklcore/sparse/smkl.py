@@ -420,7 +420,13 @@ def joined(fit: Fit, other: Fit) -> Fit:
     history = (*fit.history, *added)
     solves = fit.solves + other.solves
     seconds = fit.seconds + other.seconds
-    return replace(other, solves=solves, history=history, n_iter=len(history) - 1, seconds=seconds)
+    return replace(
+        other,
+        solves=solves,
+        history=history,
+        n_iter=len(history) - 1,
+        seconds=seconds,
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -504,10 +510,18 @@ class FeatureScaling(Method[Scales]):
 
     def _norms(self, u: Array) -> Array:
         """r_k of every group."""
-        r: Array = np.bincount(self.home, weights=u, minlength=len(self.groups)).astype(float)
+        r: Array = np.bincount(
+            self.home,
+            weights=u,
+            minlength=len(self.groups),
+        ).astype(float)
         return r
 
-    def _machines(self, u: Array, warm: Array | None) -> tuple[float, Array, Array, Array]:
+    def _machines(
+        self,
+        u: Array,
+        warm: Array | None,
+    ) -> tuple[float, Array, Array, Array]:
         """F, its slopes in u (d,), duals (T, n) and intercepts (T,)."""
         K = self.gram(u)
         found = [

@@ -101,7 +101,17 @@ def lq_mkl(
     penalty = LpNorm(q)
     C = 1.0 / (lam * y.size)
     start = None if warm is None else WarmStart(warm.weights, warm.dual_coef)
-    fit = fit_weighted(K, y, C, Squared(), penalty, False, tol=tol, max_iter=max_iter, warm=start)
+    fit = fit_weighted(
+        K,
+        y,
+        C,
+        Squared(),
+        penalty,
+        False,
+        tol=tol,
+        max_iter=max_iter,
+        warm=start,
+    )
     warn_unless_converged(fit, tol)
     return _scaled(fit, 2.0 * lam, f"l{q:g}-norm ridge MKL")
 
@@ -131,7 +141,13 @@ def _checked(K: Any, y: Any, lam: float) -> tuple[Array, Array, float]:
     return values, target, float(lam)
 
 
-def penalised_l1(K: Array, y: Array, lam: float, solver: str, tol: float) -> Fit:
+def penalised_l1(
+    K: Array,
+    y: Array,
+    lam: float,
+    solver: str,
+    tol: float,
+) -> Fit:
     """Problem (1) on all kernels of ``K`` by block descent; under ``solver`` "symmetric" copies of
     a kernel then share what the first of them got. ``dual_coef`` (M, n).
     """
@@ -334,7 +350,12 @@ def _letter(pick: int, copies: int) -> str:
     return "A" if pick < copies else "B"
 
 
-def _first_picks(pair: Array, many: Array, y: Array, lam: float) -> dict[str, str]:
+def _first_picks(
+    pair: Array,
+    many: Array,
+    y: Array,
+    lam: float,
+) -> dict[str, str]:
     """The first kernel of every greedy method, without and with copies."""
     found = {}
     for words, K, copies in (("two kernels", pair, 1), ("with copies", many, len(many) - 1)):

@@ -49,7 +49,12 @@ def draw() -> None:
 
 
 def _open(own: Params) -> None:
-    state.change(algorithm=own.algorithm, path=own.path, settings=own.settings, at=None)
+    state.change(
+        algorithm=own.algorithm,
+        path=own.path,
+        settings=own.settings,
+        at=None,
+    )
     memory().next_page = "explore"
 
 

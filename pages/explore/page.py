@@ -271,7 +271,11 @@ def cursor(
         questions.take(found, table, point, index, params)
 
 
-def between(found: Exploration, asked: Params, value: float) -> tuple[Path, list[float]] | None:
+def between(
+    found: Exploration,
+    asked: Params,
+    value: float,
+) -> tuple[Path, list[float]] | None:
     """The answer between the points of the path, once it is solved, with the effects of the columns
     there.
     """
@@ -380,7 +384,13 @@ def presets(params: Params, offered: list[Preset], task: str) -> None:
         now = state.current()
         for setting, value in by_name[name].settings:
             now = now.with_setting(setting, value)
-        state.set_params(replace(now, path=by_name[name].path or now.path, at=None))
+        state.set_params(
+            replace(
+                now,
+                path=by_name[name].path or now.path,
+                at=None,
+            )
+        )
 
     controls.view(
         st.pills,
@@ -402,7 +412,10 @@ def path_over(params: Params) -> None:
             "Path over",
             "field_path",
             answers.runs_over(params).key,
-            lambda name: state.change(path="" if name == method.path_params[0] else name, at=None),
+            lambda name: state.change(
+                path="" if name == method.path_params[0] else name,
+                at=None,
+            ),
             options=list(method.path_params),
             format_func=captions.symbol,
             required=True,

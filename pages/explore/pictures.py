@@ -75,7 +75,11 @@ def bold(name: str) -> str:
 # Columns
 
 
-def columns(seen: Seen, index: int, numbers: Numbers | None = None) -> tuple[int, View]:
+def columns(
+    seen: Seen,
+    index: int,
+    numbers: Numbers | None = None,
+) -> tuple[int, View]:
     """Draw a bar for every column with its effect; return how many could be chance, and what
     follows the cursor.
     """
@@ -86,7 +90,12 @@ def columns(seen: Seen, index: int, numbers: Numbers | None = None) -> tuple[int
     if numbers is None:
         drawn["picks"] = None
     players.bars(
-        COLUMNS, drawn, lambda name: state.change(column=(numbers or {}).get(name, 0), term="")
+        COLUMNS,
+        drawn,
+        lambda name: state.change(
+            column=(numbers or {}).get(name, 0),
+            term="",
+        ),
     )
     view = View(COLUMNS, lambda path: drawn["weights"])
     return sum(bool(one.chance) for one in seen.columns), view
@@ -233,7 +242,15 @@ def surface(found: Exploration, params: Params, pair: tuple[str, str]) -> None:
 
     def make() -> tuple[Any, int]:
         rows = found.learnt_from.drawn(500, found.seed)
-        every = [term_effect(found.model, rows, pair, output=k) for k in outputs(found.model)]
+        every = [
+            term_effect(
+                found.model,
+                rows,
+                pair,
+                output=k,
+            )
+            for k in outputs(found.model)
+        ]
         k = int(np.argmax([np.std(one.values) for one in every]))
         return every[k], k
 
@@ -297,7 +314,11 @@ def words_of(found: Exploration, name: str) -> None:
 # Path
 
 
-def path(along: Path, index: int, plain: tuple[tuple[str, float], ...] = ()) -> View:
+def path(
+    along: Path,
+    index: int,
+    plain: tuple[tuple[str, float], ...] = (),
+) -> View:
     """Draw the weights as bars that follow the cursor, beside weights and scores along the path,
     with ``plain`` models' scores.
     """
@@ -472,7 +493,13 @@ def inside(found: Exploration, point: Path, index: int, params: Params) -> None:
 Keep = Callable[[object, Callable[[], Any]], Any]
 
 
-def figure(keep: Keep, make: Callable[..., Any], name: str, key: str, of: object = None) -> None:
+def figure(
+    keep: Keep,
+    make: Callable[..., Any],
+    name: str,
+    key: str,
+    of: object = None,
+) -> None:
     """Draw a figure that is made once for a point, a theme and what it is ``of``."""
 
     def draw(*, dark: bool = False) -> Any:

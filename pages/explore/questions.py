@@ -175,7 +175,9 @@ def repeated(count: int, params: Params) -> Any:
     """The answers at the next seeds: (seed, score, guess, columns by effect)."""
     data, asked = tables.table(params), answers.asked(params)
 
-    def make(progress: Callable[..., None]) -> list[tuple[int, float, tuple[str, ...]]]:
+    def make(
+        progress: Callable[..., None],
+    ) -> list[tuple[int, float, tuple[str, ...]]]:
         found = []
         for k in range(count):
 
@@ -250,7 +252,13 @@ def notes(found: Exploration) -> None:
 # Taking it
 
 
-def take(found: Exploration, table: Dataset, point: Path, index: int, params: Params) -> None:
+def take(
+    found: Exploration,
+    table: Dataset,
+    point: Path,
+    index: int,
+    params: Params,
+) -> None:
     """Draw the ways to take the answer: one file that still drags, the columns, the model, and how
     to check it.
     """

@@ -35,7 +35,12 @@ def draw_cards(take: Callable[[str], None]) -> None:
         if memory().cursors.cards.takes_pick(picked) and picked["name"] in SAMPLES:
             take(picked["name"])
 
-    _cards(key=KEY, data={"cards": cards()}, default={"picked": None}, on_picked_change=pressed)
+    _cards(
+        key=KEY,
+        data={"cards": cards()},
+        default={"picked": None},
+        on_picked_change=pressed,
+    )
 
 
 def cards() -> list[dict[str, Any]]:

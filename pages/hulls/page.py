@@ -87,7 +87,14 @@ def came_earlier(found: saved.EarlierHulls, params: Params) -> None:
         state.end()
         index = players.place(found.path, state.current().hull_at).index
         made = found.layout, found.states
-        files.hulls_file(params, found.path, made, hulls.columns(params), hulls.METHOD, index=index)
+        files.hulls_file(
+            params,
+            found.path,
+            made,
+            hulls.columns(params),
+            hulls.METHOD,
+            index=index,
+        )
 
     draw()
     st.caption(saved.COMPUTED_EARLIER)

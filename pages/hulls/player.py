@@ -105,7 +105,13 @@ def player_of(found: EarlierHulls, params: Params) -> None:
     _follow(found.path, name)
     now = state.current()
     here = place(found.path, now.hull_at)
-    _draw(found.layout, found.states, hulls.columns(params), index=here.index, turn=_turn(name))
+    _draw(
+        found.layout,
+        found.states,
+        hulls.columns(params),
+        index=here.index,
+        turn=_turn(name),
+    )
 
 
 def player(

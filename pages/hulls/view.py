@@ -133,7 +133,13 @@ def _scores(shown: HullsView, hull: HullView) -> None:
     )
     if not shown.waiting:
         point = (hulls.key(shown.params), hull.value)
-        drawing.once(shown.params, point, name, "λ", lambda: hulls.test_score(shown.params, hull))
+        drawing.once(
+            shown.params,
+            point,
+            name,
+            "λ",
+            lambda: hulls.test_score(shown.params, hull),
+        )
 
 
 def missing(found: Pending | Failed, value: float, drawn: float) -> None:
@@ -214,7 +220,14 @@ def figures(shown: HullsView, hull: HullView) -> None:
         if not shown.waiting:
             made = player.drawn(shown)
             index = shown.path.nearest(hull.value)
-            files.hulls_file(state.current(), shown.path, made, chosen, hulls.METHOD, index=index)
+            files.hulls_file(
+                state.current(),
+                shown.path,
+                made,
+                chosen,
+                hulls.METHOD,
+                index=index,
+            )
 
 
 def every_node(hull: HullView) -> None:

@@ -305,7 +305,12 @@ def look_out() -> None:
         )
 
 
-def _offer(names: list[str], what: str, sentence: str, off: Sequence[str] = ()) -> None:
+def _offer(
+    names: list[str],
+    what: str,
+    sentence: str,
+    off: Sequence[str] = (),
+) -> None:
     """Say it of these kernels, and offer to switch them off, or those named ``off``."""
     text, button = st.columns([5, 1], vertical_alignment="center", gap="small")
     text.info(sentence.format(plain(joined(names, 4))), icon=":material/content_copy:")
@@ -445,7 +450,11 @@ def rows_of(entries: Sequence[Entry], data: Dataset) -> list[Row]:
     return rows
 
 
-def entries_of(rows: Sequence[Row], data: Dataset, named: Groups = ()) -> list[Entry]:
+def entries_of(
+    rows: Sequence[Row],
+    data: Dataset,
+    named: Groups = (),
+) -> list[Entry]:
     """Return what edited rows mean, ``named`` the columns that have a name together.
 
     Raises ``MKLError`` for a family, a number or columns that cannot be.
@@ -496,7 +505,10 @@ def _spec(row: Row) -> KernelSpec:
     given = {
         parameter.name: _given(parameter, row.get(parameter.name)) for parameter in entry.parameters
     }
-    return kind(**given, **({"relative": row.get("median") is not False} if entry.relative else {}))
+    return kind(
+        **given,
+        **({"relative": row.get("median") is not False} if entry.relative else {}),
+    )
 
 
 def _given(parameter: Parameter, value: Any) -> float:

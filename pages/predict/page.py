@@ -196,7 +196,16 @@ def draw_answer(shown: PredictView, columns: list[RowColumn], here: TableRow) ->
     name = "This row" if table.task == "novelty" else plain(table.target_name)
     was = f" :gray[before the changes {before}]" if here.moves else ""
     st.markdown(f"#### {name}: {now}{was}")
-    st.markdown(sureness(table, shown.sure, here.now[None], step, labels[:1]) or " ")
+    st.markdown(
+        sureness(
+            table,
+            shown.sure,
+            here.now[None],
+            step,
+            labels[:1],
+        )
+        or " "
+    )
     decision = np.asarray(getattr(model, "decision_function", model.predict)(both), dtype=float)
     output = outcome(table, int(decision[0].argmax())) if decision.ndim > 1 else 0
     if shown.found.verdict.relation == NONE:

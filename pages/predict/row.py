@@ -175,7 +175,13 @@ def control(table: Dataset, encoder: TableEncoder, column: RowColumn, here: Tabl
         _slider(table.X[:, column.places[0]], label, key, now, keep)
 
 
-def _slider(values: np.ndarray, label: str, key: str, now: float, keep: Any) -> None:
+def _slider(
+    values: np.ndarray,
+    label: str,
+    key: str,
+    now: float,
+    keep: Any,
+) -> None:
     low = float(values.min())
     high = float(values.max())
     if low == high:
@@ -214,7 +220,12 @@ def _slider(values: np.ndarray, label: str, key: str, now: float, keep: Any) -> 
 # The answer
 
 
-def ends(learnt: Dataset, model: Any, rows: np.ndarray, output: int) -> tuple[str, str]:
+def ends(
+    learnt: Dataset,
+    model: Any,
+    rows: np.ndarray,
+    output: int,
+) -> tuple[str, str]:
     """What stands at both ends of the waterfall where the model gives probabilities: how many of
     the rows it learned from are of the class, and the probability of the class.
     """

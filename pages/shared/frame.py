@@ -259,7 +259,12 @@ def heading(question: str, *, tools: bool = True) -> DeltaGenerator:
     """Draw the page's one question, with ``tools`` undo, link and code; return the place beside it
     where work in progress is shown.
     """
-    widths = [19.5, 7.5, 1.3, *([1.3, 1.3, 1.7, 1.7] if tools else [])]
+    widths = [
+        19.5,
+        7.5,
+        1.3,
+        *([1.3, 1.3, 1.7, 1.7] if tools else []),
+    ]
     places = st.container(key="heading").columns(widths, vertical_alignment="center", gap="xsmall")
     title, progress, screen, *rest = places
     title.title(f"{question} :gray[:small[{plain(_name_of_table())}]]", anchor=False)

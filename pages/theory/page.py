@@ -136,7 +136,17 @@ def measure_sizes(params: Params) -> Callable[..., Any]:
         kappa = theory.kernel_radius(kernels) ** 2
         tau = float(max(found.tau.max(), 1e-12))
         top = float(np.abs(y).max())
-        bounds = [theory.gomp_risk_bound(s, kappa, tau, len(y), top, FAILURE) for s in found.s]
+        bounds = [
+            theory.gomp_risk_bound(
+                s,
+                kappa,
+                tau,
+                len(y),
+                top,
+                FAILURE,
+            )
+            for s in found.s
+        ]
         needed = theory.gomp_rows_needed(top**2, 1.0, kappa, tau, top, FAILURE)
         return found, bounds, top, needed
 

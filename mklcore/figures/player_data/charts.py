@@ -177,7 +177,14 @@ def bar_panel(
     for name, heights, colour in zip(names, values.T, colours, strict=True):
         bars.append({"name": name, "ys": rounded(heights), "colour": colour})
     y = linear(axes[1], 0.0, 1.05 * style.positive_or_one(values))
-    drawn = panel(named(axes[0], ticks), y, [], labels=labels, title=title, **options)
+    drawn = panel(
+        named(axes[0], ticks),
+        y,
+        [],
+        labels=labels,
+        title=title,
+        **options,
+    )
     drawn["bars"] = bars
     return drawn
 
@@ -251,7 +258,16 @@ def weight_lines(
     quiet = style.faded(style.theme(dark).grey)
     names = path.kernel_names
     others = [m for m in range(len(peaks)) if m not in largest]
-    lines = [line(names[m], weights[:, m], quiet, dark, width=1) for m in others]
+    lines = [
+        line(
+            names[m],
+            weights[:, m],
+            quiet,
+            dark,
+            width=1,
+        )
+        for m in others
+    ]
     for m in largest:
         label = labels[m] if labels else ""
         coloured = line(
@@ -322,7 +338,17 @@ def scores_chart(
             label += f" {'↓' if value < low else '↑'} {style.number(value)}"
         ys = np.full(len(path.values), value if is_near else np.nan)
         lines.append(
-            line(name, ys, grey, dark, label=label, width=1, dash=[2, 3], dot=False, end=value)
+            line(
+                name,
+                ys,
+                grey,
+                dark,
+                label=label,
+                width=1,
+                dash=[2, 3],
+                dot=False,
+                end=value,
+            )
         )
     unit = "%" if path.score_name in captions.SHARES else ""
     scores_panel = path_panel(
@@ -347,5 +373,14 @@ def score_lines(path: Any, dark: bool) -> list[LineJson]:
         if name == "train":
             lines.append(line(name, scores, tone.grey, dark, label=name))
         else:
-            lines.append(line(name, scores, tone.ink, dark, label=name, dash=[6, 4]))
+            lines.append(
+                line(
+                    name,
+                    scores,
+                    tone.ink,
+                    dark,
+                    label=name,
+                    dash=[6, 4],
+                )
+            )
     return lines

@@ -115,7 +115,12 @@ def _lead(
 ) -> dict[str, Any]:
     """The slider; its ``place`` is a step, or where it is ``free`` the best point of each."""
     steps = []
-    for label, position, places in zip(slider.labels, slider.positions, slider.places, strict=True):
+    for label, position, places in zip(
+        slider.labels,
+        slider.positions,
+        slider.places,
+        strict=True,
+    ):
         steps.append({"label": label, "value": position, "places": list(places)})
     place = {
         "step": step,
@@ -221,7 +226,11 @@ def _panels(
 
 
 def _unlabelled(axis: Scale) -> Scale:
-    return replace(axis, title="", ticks=tuple((value, "") for value, _ in axis.ticks))
+    return replace(
+        axis,
+        title="",
+        ticks=tuple((value, "") for value, _ in axis.ticks),
+    )
 
 
 # The table below

@@ -201,7 +201,11 @@ class Experiment:
         """The paper's numbers of some rows, (rows, columns)."""
         return self._filled(self.numbers, rows)
 
-    def _filled(self, numbers: Mapping[str, Sequence[float]], rows: Sequence[str]) -> Array:
+    def _filled(
+        self,
+        numbers: Mapping[str, Sequence[float]],
+        rows: Sequence[str],
+    ) -> Array:
         found = np.full((len(rows), len(self.columns)), np.nan)
         for i, row in enumerate(rows):
             own = numbers.get(row, ())
@@ -311,13 +315,25 @@ class Experiment:
         own = self._kind(outcome, False)
         rows = [row for row, counts in zip(own.rows, own.counts, strict=True) if counts.max() > 1]
         found = self.compare(own.part(rows))
-        checks = (Check("below", (self.method,), self.rivals, (row,)) for row in rows)
+        checks = (
+            Check(
+                "below",
+                (self.method,),
+                self.rivals,
+                (row,),
+            )
+            for row in rows
+        )
         return sum(Claim("", "", (one,)).judge(found).answer != DISAGREES for one in checks)
 
     def _kind(self, outcome: Outcome, stand_in: bool) -> Outcome:
         return outcome.part([row for row in outcome.rows if self.is_stand_in(row) == stand_in])
 
-    def rows_on_disk(self, data: str | Path | None = None, quick: bool = False) -> tuple[str, ...]:
+    def rows_on_disk(
+        self,
+        data: str | Path | None = None,
+        quick: bool = False,
+    ) -> tuple[str, ...]:
         """The rows that can be measured: all but those whose file is not in the folder ``data``, by
         default the one that the environment names; of a small run where ``quick``.
         """

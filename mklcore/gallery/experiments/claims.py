@@ -308,7 +308,10 @@ def _nil(check: Check, found: PaperComparison, one: Cell, other: Cell) -> float:
     return 0.0 if check.by else float(np.fmax(printed, check.equal))
 
 
-def _pairs(check: Check, found: PaperComparison) -> Iterator[tuple[str, str, str, Array]]:
+def _pairs(
+    check: Check,
+    found: PaperComparison,
+) -> Iterator[tuple[str, str, str, Array]]:
     """A row, a column, one of those it is set beside, and how far that one is above it."""
     for one in found.named(check.of):
         for row in found.chosen(check.rows):

@@ -127,7 +127,16 @@ def rate(line: TableLine) -> list[float]:
         with suppress_convergence_warnings():
             residual = y - model.fit(K, y).predict(K)
         found.append(float(residual @ residual) / (2 * len(y)))
-    found.append(float(greedy_decay_bound(steps, _condition(min(2 * steps, N_KERNELS)), 0.0, 3.0)))
+    found.append(
+        float(
+            greedy_decay_bound(
+                steps,
+                _condition(min(2 * steps, N_KERNELS)),
+                0.0,
+                3.0,
+            )
+        )
+    )
     return [float(np.log10(max(value, SMALLEST))) for value in found]
 
 

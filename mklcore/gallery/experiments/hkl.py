@@ -74,9 +74,20 @@ def polynomial(line: TableLine) -> list[float]:
     data, _ = make_sparse_polynomial(
         n + N_VALIDATION + N_TEST, p, line.draw(p), rotate=turned == "rotated"
     )
-    parts = _cut(np.array(data.X), np.array(data.y), n, n + N_VALIDATION)
+    parts = _cut(
+        np.array(data.X),
+        np.array(data.y),
+        n,
+        n + N_VALIDATION,
+    )
     model = HKLRegressor(BASES["pol4"], tol=_TOL, max_seconds=20.0)
-    ways = _usual(parts[0], BASES["pol4"], lams(0, p), model, lams(-2, p))
+    ways = _usual(
+        parts[0],
+        BASES["pol4"],
+        lams(0, p),
+        model,
+        lams(-2, p),
+    )
     return _line(ways, parts, squared)
 
 
@@ -93,7 +104,12 @@ def regression(line: TableLine) -> list[float]:
     name, _, kernel = line.row.partition(", ")
     data = read_table(line.file(_file(name)), task="regression")
     basis = BASES[kernel]
-    parts = _halves(line, np.array(data.X), np.array(data.y, dtype=float), MOST_ROWS)
+    parts = _halves(
+        line,
+        np.array(data.X),
+        np.array(data.y, dtype=float),
+        MOST_ROWS,
+    )
     scale = 100.0 / float(np.var(np.concatenate([y for _, y in parts])))
 
     def more() -> Iterator[Models]:
@@ -132,7 +148,12 @@ def _halves(line: TableLine, X: Array, y: Array, most: int) -> list[Rows]:
     """Training half, a third of the other half, and the rest."""
     rng = np.random.default_rng([line.seed, line.repetition])
     rows = rng.permutation(len(y))[: min(most, QUICK_ROWS) if line.quick else most]
-    return _cut(X[rows], y[rows], len(rows) // 2, len(rows) // 2 + len(rows) // 6)
+    return _cut(
+        X[rows],
+        y[rows],
+        len(rows) // 2,
+        len(rows) // 2 + len(rows) // 6,
+    )
 
 
 def _cut(X: Array, y: Array, *ends: int) -> list[Rows]:

@@ -97,7 +97,12 @@ def toy(line: TableLine) -> list[float]:
     size, _, sparsity = line.row.partition(", ν = ")
     n = int(size.removeprefix("n = "))
     count = INFORMATIVE[sparsity]
-    drawn = [line.seed, count, line.repetition, *([n] if n != N_TRAIN else [])]
+    drawn = [
+        line.seed,
+        count,
+        line.repetition,
+        *([n] if n != N_TRAIN else []),
+    ]
     errors, weights = toy_draw(count, drawn, NORMS, n, N_CHECK, TOY_COSTS)
     truth = (np.arange(N_FEATURES) < count) / np.sqrt(count)
     return [

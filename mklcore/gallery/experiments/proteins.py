@@ -106,7 +106,12 @@ def greedy(line: TableLine) -> list[float]:
             scoring=make_scorer(score),
         )
         lam, size = choose(surface)
-        models = [GOMPClassifier(lam=float(LAMS[lam]), n_kernels=sizes[size]).fit(stack, y)]
+        models = [
+            GOMPClassifier(
+                lam=float(LAMS[lam]),
+                n_kernels=sizes[size],
+            ).fit(stack, y)
+        ]
         for kind in (LpMKLClassifier(p=1.0), LpMKLClassifier(p=np.inf), BestKernelClassifier()):
             kept = cross_validate_path(
                 kind, stack, y, "C", costs, FOLDS, line.seed, scoring=make_scorer(score)
@@ -244,7 +249,13 @@ def enzymes(line: TableLine) -> list[float]:
     return [*found, *alignment_matrix(K)[np.triu_indices(3, 1)].tolist()]
 
 
-def local_scores(model: Any, K: Array, network: Array, known: Indices, new: Indices) -> Array:
+def local_scores(
+    model: Any,
+    K: Array,
+    network: Array,
+    known: Indices,
+    new: Indices,
+) -> Array:
     """How likely every new enzyme (a,) is related to every known one (b,), as scores (a, b): what
     ``model`` says of it,
 
@@ -272,7 +283,15 @@ def recombined(K: Array) -> Array:
     pairs = list(combinations(range(len(K)), 2))
     sums = [K[i] + K[j] for i, j in pairs]
     products = [K[i] * K[j] for i, j in pairs]
-    return np.stack([*K, *sums, K.sum(axis=0), *products, K.prod(axis=0)])
+    return np.stack(
+        [
+            *K,
+            *sums,
+            K.sum(axis=0),
+            *products,
+            K.prod(axis=0),
+        ]
+    )
 
 
 def network(line: TableLine) -> tuple[Array, Array]:

@@ -296,7 +296,10 @@ class PaperComparison:
         return pd.DataFrame(cells, places).reset_index()
 
 
-def _matching(patterns: tuple[str, ...], names: tuple[str, ...]) -> list[str]:
+def _matching(
+    patterns: tuple[str, ...],
+    names: tuple[str, ...],
+) -> list[str]:
     return [name for pattern in patterns for name in names if fnmatchcase(name, pattern)]
 
 

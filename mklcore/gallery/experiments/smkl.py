@@ -122,7 +122,15 @@ def image(line: TableLine) -> list[float]:
         "kernels": KernelDictionary.per_group(BAND_KERNELS, groups),
         "normalise": "trace",
     }
-    alone = KernelDictionary((RBF(1.0, features=groups[0][1], relative=True),))
+    alone = KernelDictionary(
+        (
+            RBF(
+                1.0,
+                features=groups[0][1],
+                relative=True,
+            ),
+        )
+    )
     ways = (
         SMKLClassifier(**usual),
         SMKLClassifier("mkl", **usual),
@@ -359,4 +367,8 @@ def made_spectra(rows: int, columns: int, others: float, seed: int) -> Dataset:
     scatter = np.exp(0.1 * rng.standard_normal((rows, 1)))
     X = scatter * shape + 0.1 * rng.standard_normal((rows, 1))
     X += 5e-4 * rng.standard_normal(X.shape)
-    return replace(data, X=X, y=np.log10(1.0 + 9.0 * truth.concentrations) @ truth.coefficients)
+    return replace(
+        data,
+        X=X,
+        y=np.log10(1.0 + 9.0 * truth.concentrations) @ truth.coefficients,
+    )

@@ -124,7 +124,13 @@ def lesson_page(lesson: Lesson) -> str:
     )
     answer = lesson.found.answer
     moral = texts.get("moral", "")
-    return page(about, body, lambda dark: lesson.drawn(dark=dark), moral=moral, answer=answer)
+    return page(
+        about,
+        body,
+        lambda dark: lesson.drawn(dark=dark),
+        moral=moral,
+        answer=answer,
+    )
 
 
 def _of(name: str) -> Callable[..., LessonResult]:

@@ -181,7 +181,11 @@ def _panel(
     return panel(x, y, lines, result.at, title=title, **more)
 
 
-def _lines(entry: Mapping[str, Any], result: LessonResult, dark: bool) -> list[LineJson]:
+def _lines(
+    entry: Mapping[str, Any],
+    result: LessonResult,
+    dark: bool,
+) -> list[LineJson]:
     """The line of a series, or one for each of several series, or for each of some bars, grey ones
     first.
     """
@@ -193,7 +197,14 @@ def _lines(entry: Mapping[str, Any], result: LessonResult, dark: bool) -> list[L
             key=lambda one: one[1] != "grey",
         )
         return [
-            line(name, ys, _hue(hue, dark), dark, **(look | _quiet(hue))) for name, hue, ys in every
+            line(
+                name,
+                ys,
+                _hue(hue, dark),
+                dark,
+                **(look | _quiet(hue)),
+            )
+            for name, hue, ys in every
         ]
     values = result.series[of]
     colour = _hue(entry.get("hue", "ink"), dark)

@@ -88,7 +88,11 @@ def sparse(seed: int = 0, draws: int = 8) -> LessonResult:
     )  # fmt: skip
 
 
-def dense(seed: int = 0, draws: int = 3, counts: Sequence[int] = (1, 4, 9, 28, 50)) -> LessonResult:
+def dense(
+    seed: int = 0,
+    draws: int = 3,
+    counts: Sequence[int] = (1, 4, 9, 28, 50),
+) -> LessonResult:
     """From one to all of fifty features carry the class: errors at five norms over three draws
     each.
     """
@@ -242,7 +246,14 @@ def greedy(seed: int = 0) -> LessonResult:
             GOMPRegressor(lam=1e-3, fit_intercept=True), stack, y[:n], "s", sizes, *rest
         )
         costs = 10.0 ** np.linspace(-3.0, 2.0, 21)
-        convex = fit_path(LpMKLRegressor(p=1.0, tol=1e-5), stack, y[:n], "C", costs, *rest)
+        convex = fit_path(
+            LpMKLRegressor(p=1.0, tol=1e-5),
+            stack,
+            y[:n],
+            "C",
+            costs,
+            *rest,
+        )
         search = BestSetRegressor(lam=1e-3, fit_intercept=True)
         best_sets = fit_path(search, stack, y[:n], "s", sizes[:3])
     held = [[int(m) for m in model.selected_] for model in gomp.estimators]
@@ -273,7 +284,7 @@ def greedy(seed: int = 0) -> LessonResult:
     }  # fmt: skip
     a, b, c = shares[:, :3].T
     return found(
-        {(True, True): "both", (True, False): "greedy", (False, True): "convex"}.get(right, "neither"), facts, costs,
+        {(True, True): "both", (True, False): "greedy", (False, True): "convex",}.get(right, "neither"), facts, costs,
         best, C=costs, a=a, b=b, c=c, noise=shares[:, 3:].sum(axis=1), used=convex.n_nonzero, r2=convex.val_score,
         two=np.full(len(costs), gomp.val_score[1]), three=np.full(len(costs), gomp.val_score[2]),
         shares=(names, ["linear", "linear", "rbf", *["grey"] * 7], shares),
@@ -284,7 +295,10 @@ def greedy(seed: int = 0) -> LessonResult:
 # Spectra and sequences
 
 
-def _spectral(seed: int, normalise: str) -> tuple[GramStack, Dataset, Dataset, tuple[int, ...]]:
+def _spectral(
+    seed: int,
+    normalise: str,
+) -> tuple[GramStack, Dataset, Dataset, tuple[int, ...]]:
     """One linear kernel per band on half of the spectra, those rows, the others, and the bands that
     decide.
     """
@@ -301,7 +315,15 @@ def bands(seed: int = 0) -> LessonResult:
     def path_of(model: Any) -> Path:
         with suppress_convergence_warnings():
             values = path_grid(model, stack, train.y, "C", 17)
-            return fit_path(model, stack, train.y, "C", values, stack.cross(check.X), check.y)
+            return fit_path(
+                model,
+                stack,
+                train.y,
+                "C",
+                values,
+                stack.cross(check.X),
+                check.y,
+            )
 
     smkl = path_of(SMKLRegressor(terms="log+gl"))
     lp = path_of(LpMKLRegressor(p=1.0))
@@ -376,7 +398,13 @@ def letters(seed: int = 0) -> LessonResult:
         """Shares of the weight at the best cost, and validation accuracies of both kinds, of places
         and of words.
         """
-        data = make_sequences(240, count * band, [("TATAAT", place)], seed, jitter=jitter)[0]
+        data = make_sequences(
+            240,
+            count * band,
+            [("TATAAT", place)],
+            seed,
+            jitter=jitter,
+        )[0]
         train, check = data.split(0.5, seed)
         stacks = [
             SequenceDictionary((spec,)).grams([text[cut] for text in train.sequences[0][1]])
@@ -442,7 +470,12 @@ def hull(seed: int = 4) -> LessonResult:
     train = data.take(range(n))
     check = data.take(range(n, 2 * n))
     model = HKLRegressor(basis=PolynomialBasis(degree), memory_mb=400)
-    design: Any = Design(train.X, model.basis, names=list(data.feature_names), memory_mb=400)
+    design: Any = Design(
+        train.X,
+        model.basis,
+        names=list(data.feature_names),
+        memory_mb=400,
+    )
     stack = KernelDictionary(
         tuple(KernelDictionary.per_feature(Polynomial(degree), columns))
     ).grams(train.X)
@@ -492,7 +525,14 @@ def hull(seed: int = 4) -> LessonResult:
         if share > 0.001
         else "less"
     )
-    return found(answer, facts, values, best, hull=drawn, pair=[int(j) for j in pair])
+    return found(
+        answer,
+        facts,
+        values,
+        best,
+        hull=drawn,
+        pair=[int(j) for j in pair],
+    )
 
 
 def landmarks(seed: int = 0) -> LessonResult:

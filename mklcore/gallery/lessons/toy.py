@@ -79,10 +79,20 @@ def draws_of(count: int, seed: int, draws: int, norms: Sequence[float]) -> Level
         *(toy_draw(count, (seed, count, draw), norms) for draw in range(draws)), strict=True
     )
     bayes = make_mkl_toy(2, count, 0, N_FEATURES)[1].bayes_error
-    return Level(count, tuple(norms), np.array(errors), weights[0], 100.0 * bayes)
+    return Level(
+        count,
+        tuple(norms),
+        np.array(errors),
+        weights[0],
+        100.0 * bayes,
+    )
 
 
-def toy_parts(count: int, seeds: Sequence[int], *sizes: int) -> tuple[list[Dataset], GramStack]:
+def toy_parts(
+    count: int,
+    seeds: Sequence[int],
+    *sizes: int,
+) -> tuple[list[Dataset], GramStack]:
     """Sets of rows with ``count`` informative features, and one kernel per feature on the rows of
     the first.
     """

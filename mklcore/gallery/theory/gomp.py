@@ -177,7 +177,11 @@ def _middle(K: Array, roots: Array, good: list[int]) -> Array:
     """K_G (sum K_G Q_k^2 K_G)^+ K_G with the ``roots`` Q_k of the good kernels."""
     total = K[good].sum(axis=0)
     inner = total @ (roots @ roots).sum(axis=0) @ total
-    inverse = np.linalg.pinv(0.5 * (inner + inner.T), rcond=_PINV_CUT, hermitian=True)
+    inverse = np.linalg.pinv(
+        0.5 * (inner + inner.T),
+        rcond=_PINV_CUT,
+        hermitian=True,
+    )
     middle: Array = total @ inverse @ total
     return middle
 

@@ -173,7 +173,10 @@ def _inverse(value: float) -> float:
     return float(1.0 / value) if value > 0 else float(np.inf)
 
 
-def _smallest(spans: list[tuple[Array, Array]], chosen: tuple[int, ...]) -> float:
+def _smallest(
+    spans: list[tuple[Array, Array]],
+    chosen: tuple[int, ...],
+) -> float:
     """smin(B_J), 0 when the columns are dependent."""
     if len(chosen) == 1:
         return float(spans[chosen[0]][1].min())
@@ -260,7 +263,13 @@ def greedy_steps_bound(gamma: float, eps_star: float) -> Bound:
     )
 
 
-def greedy_risk_bound(radius: float, d: int, n_kernels: int, n: int, A: float = 2.0) -> Bound:
+def greedy_risk_bound(
+    radius: float,
+    d: int,
+    n_kernels: int,
+    n: int,
+    A: float = 2.0,
+) -> Bound:
     """What Theorem 5 adds to the training loss difference to bound the risk of Algorithm 2 after d
     STEPS, repeats counted:
 

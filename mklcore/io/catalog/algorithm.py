@@ -170,7 +170,12 @@ class Algorithm:
             return replace(self.novelty_words, formula=_without_target(described.formula))
         return described
 
-    def shown(self, task: str, path: str, values: Mapping[str, Any]) -> tuple[Control, ...]:
+    def shown(
+        self,
+        task: str,
+        path: str,
+        values: Mapping[str, Any],
+    ) -> tuple[Control, ...]:
         """The controls that act for ``task`` on a path over ``path``.
 
         ``values`` are those of the other controls, by name.
@@ -233,7 +238,10 @@ for _name in ("classifier", "regressor", "novelty"):
     setattr(Algorithm, _name, _Imported(_name))
 
 
-def _with_loss(parameters: dict[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
+def _with_loss(
+    parameters: dict[str, Any],
+    known: Mapping[str, Any],
+) -> dict[str, Any]:
     """The loss as an object, if it has numbers that are no parameters of the estimator."""
     kind: Any = LOSSES.get(str(parameters.get("loss")))
     numbers = () if kind is None else fields(kind)

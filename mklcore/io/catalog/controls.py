@@ -26,7 +26,11 @@ FIXED_LEVELS = ("anova",)  # bases whose number of levels is not chosen
 COLUMN_BASES = ("polynomial",)  # every level a column, so that a hull has finitely many features
 
 
-def penalty(parameters: dict[str, Any], stack: Any, alignment: Any) -> dict[str, Any]:
+def penalty(
+    parameters: dict[str, Any],
+    stack: Any,
+    alignment: Any,
+) -> dict[str, Any]:
     """The penalty object from the control "norm" and the controls of its numbers."""
     kind = PENALTIES[parameters.pop("norm", LpNorm.name)]
     values = {
@@ -143,14 +147,22 @@ def _variants() -> tuple[Variant, ...]:
     )
 
 
-def candidates(parameters: dict[str, Any], stack: Any, alignment: Any) -> dict[str, Any]:
+def candidates(
+    parameters: dict[str, Any],
+    stack: Any,
+    alignment: Any,
+) -> dict[str, Any]:
     """0 candidates mean all of them."""
     if parameters.get("n_candidates") == 0:
         parameters["n_candidates"] = None
     return parameters
 
 
-def jitter(parameters: dict[str, Any], stack: Any, alignment: Any) -> dict[str, Any]:
+def jitter(
+    parameters: dict[str, Any],
+    stack: Any,
+    alignment: Any,
+) -> dict[str, Any]:
     """The jitter is chosen from a list of texts, because 0 has no place on a log scale."""
     if "init_jitter" in parameters:
         parameters["init_jitter"] = float(parameters["init_jitter"])
@@ -160,7 +172,11 @@ def jitter(parameters: dict[str, Any], stack: Any, alignment: Any) -> dict[str, 
 RELAXATIONS = 10  # of a search for one size: a page answers in seconds
 
 
-def relaxations(parameters: dict[str, Any], stack: Any, alignment: Any) -> dict[str, Any]:
+def relaxations(
+    parameters: dict[str, Any],
+    stack: Any,
+    alignment: Any,
+) -> dict[str, Any]:
     """A page takes fewer relaxations than the library does, unless a person asks for more."""
     return {"max_relaxations": RELAXATIONS} | parameters
 
@@ -172,7 +188,11 @@ SHAPES = {
 }
 
 
-def hull(parameters: dict[str, Any], stack: Any, alignment: Any) -> dict[str, Any]:
+def hull(
+    parameters: dict[str, Any],
+    stack: Any,
+    alignment: Any,
+) -> dict[str, Any]:
     """The basis from its key, its number of "levels" and its shape; "auto" keeps the default."""
     shapes = {control: parameters.pop(control, "auto") for _, control in SHAPES.values()}
     key = parameters.get("basis")

@@ -179,7 +179,12 @@ def _csv(proof: ProofRecord) -> bytes:
     train = proof.train
     rows = proof.rows
     frame = pd.DataFrame(rows, columns=[train.feature_names[j] for j in proof.columns])
-    frame.insert(len(proof.columns), train.target_name, np.asarray(train.y), allow_duplicates=True)
+    frame.insert(
+        len(proof.columns),
+        train.target_name,
+        np.asarray(train.y),
+        allow_duplicates=True,
+    )
     try:
         content = grids.csv(frame).encode()
         back = read_table(content, train.target_name)
@@ -330,7 +335,11 @@ HELP = (
 )
 
 
-def button(make: Callable[[], str], name: str, label: str = LABEL) -> None:
+def button(
+    make: Callable[[], str],
+    name: str,
+    label: str = LABEL,
+) -> None:
     """Draw the download; ``make`` knows no session."""
     st.download_button(
         label,

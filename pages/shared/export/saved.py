@@ -59,7 +59,12 @@ SCREEN = "screen.json"
 TABLE = "table"
 PATH = "path.npz"
 MODEL = "model.mkl"
-MOST = {SCREEN: 2**20, TABLE: int(MAX_FILE_MB * 1e6), PATH: 2**26, MODEL: 2**28}
+MOST = {
+    SCREEN: 2**20,
+    TABLE: int(MAX_FILE_MB * 1e6),
+    PATH: 2**26,
+    MODEL: 2**28,
+}
 START = b"PK\x03\x04"
 # for how long, and in which share of the memory, a reload finds its table
 RELOAD_SECONDS = 3600.0
@@ -102,7 +107,11 @@ def write(screen: Screen) -> bytes:
     text = {name: getattr(screen, name) for name in ("page", "link", "name", "dictionary")} | {
         "format": FORMAT
     }
-    parts = {SCREEN: json.dumps(text).encode(), TABLE: screen.table, MODEL: screen.model}
+    parts = {
+        SCREEN: json.dumps(text).encode(),
+        TABLE: screen.table,
+        MODEL: screen.model,
+    }
     if screen.path is not None:
         parts[PATH] = write_paths(path=screen.path)
     file = io.BytesIO()
@@ -437,7 +446,17 @@ def _to_folder(source: str, held: Upload) -> None:
         return
     name = f"{source.removeprefix(UPLOAD)}.{ENDING}"
     try:
-        kept = TABLES.keep(name, write(Screen("data", {"data": source}, held.name, held.content)))
+        kept = TABLES.keep(
+            name,
+            write(
+                Screen(
+                    "data",
+                    {"data": source},
+                    held.name,
+                    held.content,
+                )
+            ),
+        )
     except NotKeptError as error:
         logging.getLogger(__name__).warning("The table is not kept for a restart: %s", error)
         said = (

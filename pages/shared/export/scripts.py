@@ -484,7 +484,13 @@ def draw(params: Params, page: str) -> None:
     st.caption(f"The script and the notebook compute {numbers} with the library alone.")
 
 
-def _take(place: Any, label: str, make: Callable[[], str], name: str, mime: str) -> None:
+def _take(
+    place: Any,
+    label: str,
+    make: Callable[[], str],
+    name: str,
+    mime: str,
+) -> None:
     """Draw a download whose file is made once it is asked for: a file made before may be gone when
     it is.
     """

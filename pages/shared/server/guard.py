@@ -163,7 +163,11 @@ class Shares:
 class Arriving:
     """The files that are on their way, and those that are held, which ``held`` tells in bytes."""
 
-    def __init__(self, held: Callable[[], float], shares: Shares | None = None) -> None:
+    def __init__(
+        self,
+        held: Callable[[], float],
+        shares: Shares | None = None,
+    ) -> None:
         self.shares = shares or Shares()
         self._held = held
         self._lock = threading.Lock()

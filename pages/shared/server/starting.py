@@ -60,7 +60,13 @@ class GatheringSession(OwnedSession):
         self._message_enqueued_callback: Any = None
         super().__init__(*args, **named)
 
-    def _on_scriptrunner_event(self, sender: Any, event: Any, *more: Any, **named: Any) -> None:
+    def _on_scriptrunner_event(
+        self,
+        sender: Any,
+        event: Any,
+        *more: Any,
+        **named: Any,
+    ) -> None:
         """Hear a run, in the run's own thread."""
         self._pending.append(
             partial(self._handle_scriptrunner_event_on_event_loop, sender, event, *more, **named)

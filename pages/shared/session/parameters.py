@@ -188,7 +188,11 @@ def read_setting(controls: Iterable[Control], text: str) -> Setting:
 
     Raises ValueError.
     """
-    kinds: dict[str, Callable[[str], Setting]] = {"choice": str, "flag": FLAG.read, "integer": int}
+    kinds: dict[str, Callable[[str], Setting]] = {
+        "choice": str,
+        "flag": FLAG.read,
+        "integer": int,
+    }
     for control in controls:
         with suppress(ValueError, KeyError):
             value = kinds.get(control.kind, float)(text)

@@ -207,7 +207,10 @@ def get(params: Params, asked: bool = True) -> Found:
     )
 
 
-def _make(data: Dataset, what: Asked) -> Callable[[Callable[..., None]], Exploration]:
+def _make(
+    data: Dataset,
+    what: Asked,
+) -> Callable[[Callable[..., None]], Exploration]:
 
     def make(progress: Callable[..., None]) -> Exploration:
         found = dict[str, Any]()

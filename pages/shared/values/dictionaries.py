@@ -152,7 +152,13 @@ def named_columns(params: Params) -> Groups:
     data = table(params)
 
     several = [(name, members) for name, members in data.columns if len(members) > 1]
-    found = dict([*((unit.name, unit.columns) for unit in made_of(params)), *several, *data.groups])
+    found = dict(
+        [
+            *((unit.name, unit.columns) for unit in made_of(params)),
+            *several,
+            *data.groups,
+        ]
+    )
     return tuple(found.items())
 
 

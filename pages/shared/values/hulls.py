@@ -556,7 +556,12 @@ def visited(path: Path, hull: HullView) -> int:
     return max(point.n_visited_on_path_ for point in (path.estimators[-1], hull.fitted))
 
 
-def pair(path: Path, text: str, chosen: list[int], table: Dataset) -> tuple[int, int] | None:
+def pair(
+    path: Path,
+    text: str,
+    chosen: list[int],
+    table: Dataset,
+) -> tuple[int, int] | None:
     """Return two positions among the ``chosen`` columns: those asked for that enter, else the most
     relevant of the path.
     """
@@ -673,7 +678,12 @@ def component(shown: HullsView, hull: HullView, node: Levels) -> Component:
         said.append(f"Held at the upper quartile: {style.joined([names[i] for i in held])}.")
     if not fitted.design_.root_is_constant:
         said.append("All other columns stand at their mean: level 0 of this basis is not constant.")
-    return Component(axes, added.reshape(mesh[0].shape), [names[i] for i in drawn], " ".join(said))
+    return Component(
+        axes,
+        added.reshape(mesh[0].shape),
+        [names[i] for i in drawn],
+        " ".join(said),
+    )
 
 
 # Tables

@@ -76,9 +76,11 @@ def write_first(file: File) -> None:
     """Write the table, and for every part the numbers of its rows."""
     whole, cut = first_made()
     rows = [[_first_row(whole, x) for x in part.X] for part in cut]
-    content = {"X": whole.X.tolist(), "y": whole.y.tolist(), "rows": rows} | {
-        name: getattr(whole, name) for name in FIRST_FACTS
-    }
+    content = {
+        "X": whole.X.tolist(),
+        "y": whole.y.tolist(),
+        "rows": rows,
+    } | {name: getattr(whole, name) for name in FIRST_FACTS}
     write_json(file, content)
 
 
@@ -258,7 +260,13 @@ def _read(params: Params) -> Dataset:
 def _made(
     key: tuple[object, ...], read: Callable[[Callable[..., None]], Any], title: str, content: bytes
 ) -> Any:
-    return work.value(key, read, title=title, seconds=len(content) / BYTES_A_SECOND, compiled=False)
+    return work.value(
+        key,
+        read,
+        title=title,
+        seconds=len(content) / BYTES_A_SECOND,
+        compiled=False,
+    )
 
 
 def _parsed(params: Params, content: bytes) -> Table:
@@ -510,7 +518,10 @@ def _uses_without(params: Params, pairs: Iterable[tuple[str, str]]) -> str:
     return ",".join(f"{place}{letter}" for place, letter in sorted(letters.items()))
 
 
-def offered(params: Params, repairs: Iterable[Repair]) -> list[tuple[str, dict[str, Any]]]:
+def offered(
+    params: Params,
+    repairs: Iterable[Repair],
+) -> list[tuple[str, dict[str, Any]]]:
     """Return label and parameters of every repair that changes something."""
     found = []
     for repair in repairs:

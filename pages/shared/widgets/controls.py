@@ -124,7 +124,11 @@ def _is_echo(key: str) -> bool:
     return st.session_state[key] in recent
 
 
-def _default(kind: str, value: Any, options: Mapping[str, Any]) -> dict[str, Any]:
+def _default(
+    kind: str,
+    value: Any,
+    options: Mapping[str, Any],
+) -> dict[str, Any]:
     """Return ``value`` under the name by which a kind of widget takes its default."""
     if kind in ("selectbox", "radio"):
         choices = list(options.get("options", ()))
@@ -184,7 +188,12 @@ def setting(control: Control) -> None:
     )
 
 
-def widget(control: Control, value: Any, key: str, keep: Callable[[Setting], None]) -> None:
+def widget(
+    control: Control,
+    value: Any,
+    key: str,
+    keep: Callable[[Setting], None],
+) -> None:
     """Draw a control in the form its kind asks for, as a view of ``value``; ``keep`` takes what a
     person chooses.
     """

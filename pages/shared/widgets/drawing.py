@@ -54,7 +54,13 @@ def show(
         figure.layout.margin.t = 12
     if state.current().present:
         figure = style.enlarged(figure)
-    st.plotly_chart(figure, width=width, key=key, alt=figure.layout.meta["alt"], config=CONFIG)
+    st.plotly_chart(
+        figure,
+        width=width,
+        key=key,
+        alt=figure.layout.meta["alt"],
+        config=CONFIG,
+    )
 
 
 def dimmed(figure: go.Figure, *, dark: bool) -> go.Figure:
@@ -147,7 +153,13 @@ def _histogram(table: Dataset, dark: bool) -> go.Figure:
         f"Histogram of {table.target_name}: {len(y)} rows from {style.as_given(y.min())} to "
         f"{style.as_given(y.max())}."
     )
-    figure = style.new_figure(alt, dark, height=220, bargap=0.04, margin={"l": 48, "r": 16, "t": 8})
+    figure = style.new_figure(
+        alt,
+        dark,
+        height=220,
+        bargap=0.04,
+        margin={"l": 48, "r": 16, "t": 8},
+    )
     heights, edges = np.histogram(y, bins=min(30, max(5, int(np.sqrt(len(y))))))
     figure.add_bar(
         x=(edges[:-1] + edges[1:]) / 2,
@@ -188,7 +200,13 @@ def file_name(name: str) -> str:
 
 
 @st.fragment
-def pocket(label: str, icon: str, key: str, help: str, draw: Callable[[], None]) -> None:
+def pocket(
+    label: str,
+    icon: str,
+    key: str,
+    help: str,
+    draw: Callable[[], None],
+) -> None:
     """Draw a button that opens; what ``draw`` draws in it is made then, and anew whatever has
     changed meanwhile.
     """
@@ -200,7 +218,11 @@ def pocket(label: str, icon: str, key: str, help: str, draw: Callable[[], None])
             draw()
 
 
-def strip(make: Callable[[], go.Figure], name: str, label: str = "Figure") -> None:
+def strip(
+    make: Callable[[], go.Figure],
+    name: str,
+    label: str = "Figure",
+) -> None:
     """Draw a pocket with the figure that ``make`` draws in light colours, and the ways to take it:
     SVG, PNG, HTML.
 
@@ -233,7 +255,11 @@ def _ways_to_take(figure: go.Figure, stem: str) -> None:
     )
 
 
-def titled(title: str, make: Callable[[], go.Figure], name: str) -> None:
+def titled(
+    title: str,
+    make: Callable[[], go.Figure],
+    name: str,
+) -> None:
     """Draw the title of a figure, in Markdown, and beside it the pocket to take the figure away."""
     with st.container(
         horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"
@@ -442,7 +468,13 @@ def pressed(label: str, key: str, params: object, **button: Any) -> bool:
     asked = st.session_state.setdefault("requests", set())
     name = (key, params)
     if name not in asked:
-        st.button(label, key=key, on_click=asked.add, args=(name,), **button)
+        st.button(
+            label,
+            key=key,
+            on_click=asked.add,
+            args=(name,),
+            **button,
+        )
     return name in asked
 
 

@@ -27,7 +27,11 @@ if TYPE_CHECKING:
 
 
 # where an exact value may be
-BOUNDS = {"C": (1e-6, 1e6), "lam": (1e-10, 1e6), "p": (1.0, math.inf)}
+BOUNDS = {
+    "C": (1e-6, 1e6),
+    "lam": (1e-10, 1e6),
+    "p": (1.0, math.inf),
+}
 
 
 @dataclass(frozen=True)
@@ -165,7 +169,11 @@ class View:
     of: Callable[[Path], Sequence[Any]]
 
 
-def bars(name: str, drawn: Mapping[str, Any], pick: Callable[[str], None] | None = None) -> None:
+def bars(
+    name: str,
+    drawn: Mapping[str, Any],
+    pick: Callable[[str], None] | None = None,
+) -> None:
     """Draw bars that follow the cursor, ``drawn`` by ``player_data``; ``pick`` is called with what
     was clicked of its ``picks``.
     """
@@ -184,7 +192,13 @@ def texts(view: View, path: Path, index: int, widths: Sequence[float]) -> None:
     """
     _texts(
         key=f"texts_{view.name}",
-        data=player_data.texts(CHART, view.of(path), widths, index) | {"set": view.name},
+        data=player_data.texts(
+            CHART,
+            view.of(path),
+            widths,
+            index,
+        )
+        | {"set": view.name},
     )
 
 
@@ -237,7 +251,11 @@ def listen_threshold(steps: Sequence[float], name: object) -> None:
         state.change(threshold=cursor.said or None)
 
 
-def threshold(drawn: dict[str, dict[str, Any]], name: object, now: float) -> None:
+def threshold(
+    drawn: dict[str, dict[str, Any]],
+    name: object,
+    now: float,
+) -> None:
     """Draw the slider of a threshold, its three panels and the table of errors."""
     turn = memory().cursors.threshold.turns(name, now)
     _chart(key="threshold_chart", data=drawn["chart"])
@@ -328,7 +346,13 @@ def drawn(shown: Sequence[ComparedMethod], found: SharedSlider) -> Drawn:
     return player_data.methods_json(methods, found, dark=drawing.is_dark(), cursor=METHODS_CHART)
 
 
-def slider(made: Drawn, found: SharedSlider, here: SliderPlace, name: object, scored: bool) -> None:
+def slider(
+    made: Drawn,
+    found: SharedSlider,
+    here: SliderPlace,
+    name: object,
+    scored: bool,
+) -> None:
     """Draw the slider that leads the lines over the figure; ``scored``: every path that is drawn
     has its best point.
     """
@@ -363,7 +387,13 @@ def table(made: Drawn) -> None:
 STEPS = {"C": 0.01, "lam": 0.001, "p": 0.1}
 
 
-def exact_box(path: Path, now: float, keep: Callable[[float], None], key: str, **more: Any) -> None:
+def exact_box(
+    path: Path,
+    now: float,
+    keep: Callable[[float], None],
+    key: str,
+    **more: Any,
+) -> None:
     """Draw the box for an exact value of the path's own parameter, which ``keep`` takes; an empty
     box stands for an infinite norm.
     """

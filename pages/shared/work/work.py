@@ -158,7 +158,12 @@ class Task:
             return not self.wanted_by
         return not any(session.draws for session in tuple(self.wanted_by))
 
-    def progress(self, share: float | None = None, text: str = "", value: Any = None) -> None:
+    def progress(
+        self,
+        share: float | None = None,
+        text: str = "",
+        value: Any = None,
+    ) -> None:
         """Report how far it is, and a value in the making; raises ``CancelledError`` when it should
         end here.
         """
@@ -678,7 +683,10 @@ def again() -> None:
     _session().ended.clear()
 
 
-def counted(progress: Callable[..., None], what: str = "steps") -> Callable[[int, int], None]:
+def counted(
+    progress: Callable[..., None],
+    what: str = "steps",
+) -> Callable[[int, int], None]:
     """A callback of the library, called as callback(done, total), that reports to ``progress``."""
     return lambda done, total: progress(done / max(total, 1), f"{done} of {total} {what}")
 
