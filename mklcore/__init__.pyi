@@ -4,7 +4,6 @@ from mklcore import (
     answer as answer,
     arrays as arrays,
     data as data,
-    documented as documented,
     errors as errors,
     estimators as estimators,
     figures as figures,
