@@ -398,7 +398,8 @@ class Experiment:
             found.samples[found.rows.index(line.row), line.repetition] = values
             found = replace(found, seconds=found.seconds + took)
             if keep is not None:
-                keep(found)
+                begun = found.counts.any(axis=1)
+                keep(found.part([row for row, some in zip(found.rows, begun, strict=True) if some]))
             if callback is not None:
                 callback(done, len(lines))
         return found
