@@ -398,8 +398,8 @@ class Experiment:
             found.samples[found.rows.index(line.row), line.repetition] = values
             found = replace(found, seconds=found.seconds + took)
             if keep is not None:
-                begun = found.counts.any(axis=1)
-                keep(found.part([row for row, some in zip(found.rows, begun, strict=True) if some]))
+                begun = np.flatnonzero(found.counts.any(axis=1))
+                keep(found.part([found.rows[row] for row in begun]))
             if callback is not None:
                 callback(done, len(lines))
         return found
