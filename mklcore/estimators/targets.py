@@ -53,7 +53,7 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
         """
         if not (self.probability or hasattr(self, "calibration_")):
             raise AttributeError(
-                f"{type(self).__name__} has predict_proba only with probability=True."
+                f"{type(self).__name__} has no predict_proba yet: pass probability=True."
             )
         return self._probabilities
 

@@ -290,7 +290,7 @@ def test_what_cannot_be_approximated_is_refused():
             lambda: mkl.LpMKLClassifier(solver="interleaved", **near).fit(X, y),
             "works on kernel values",
         ),
-        (lambda: mkl.GOMPClassifier(loss="hinge", **near).fit(X, y), 'loss="squared" alone'),
+        (lambda: mkl.GOMPClassifier(loss="hinge", **near).fit(X, y), 'only with loss="squared"'),
         (
             lambda: mkl.choose_C(asked, X, Y, [0.1], rule="loo"),
             r'needs the Gram matrices.*use rule="kfold"',

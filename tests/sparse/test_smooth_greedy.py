@@ -126,7 +126,7 @@ def test_refusals():
         (mkl.GOMPRegressor(loss="hinge"), y, "loss must be one of squared, huber here"),
         (mkl.GOMPClassifier(loss="huber"), signs, "loss must be one of"),
         (mkl.GreedyMKLClassifier(loss="hinge"), signs, "loss must be one of"),
-        (mkl.GOMPRegressor(loss="huber", approximation=mkl.Nystroem(10)), y, "alone"),
+        (mkl.GOMPRegressor(loss="huber", approximation=mkl.Nystroem(10)), y, "only with loss"),
         (mkl.GreedyMKLRegressor(loss="huber"), y, 'squared loss alone; got loss="huber"'),
         (mkl.GreedyMKLClassifier(loss="logistic"), signs, 'criterion="empirical"'),
         (mkl.GreedyMKLRegressor("empirical", step="linesearch", loss="huber"), y, "closed form"),
