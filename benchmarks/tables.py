@@ -38,7 +38,7 @@ from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
 from benchmarks.lines import Line
-from mklcore.answer.explore import candidates, dictionary, refit, stages, table
+from mklcore.answer.explore import candidates, dictionary, refit, scored_path, stages, table
 from mklcore.answer.folds import Asked, path
 from mklcore.data.dataset import Dataset
 from mklcore.data.reading import read_table
@@ -109,7 +109,9 @@ def fitted(name: str, train: Dataset) -> tuple[Any, dict[str, float]]:
         whole = next(
             one for one in candidates(known, dictionary(known, asked), asked) if one.way == "whole"
         )
-        return refit(known, path(known, whole, asked), asked)[2], {}
+        taken = path(known, whole, asked)
+        solved = scored_path(known, taken, asked)
+        return refit(known, taken, asked, solved), {}
     classes = len(train.class_names)
     if name == "EBM":
         from interpret.glassbox import ExplainableBoostingClassifier, ExplainableBoostingRegressor

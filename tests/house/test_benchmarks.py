@@ -22,6 +22,8 @@ from benchmarks.__main__ import (
     summary,
 )
 from benchmarks.lines import Line, reported
+from benchmarks.tables import measured
+from mklcore.data.samples import load_sample
 from mklcore.lp import schedule
 from tests.helpers.every import every
 
@@ -101,3 +103,9 @@ def test_every_row_of_the_schedule_and_every_part_can_be_measured():
     for row in schedule.TABLE:
         assert all(case.costs for case in ablation.ROWS[row.problems])
     assert len({part.name for part in ablation.parts()}) == len(ablation.parts())
+
+
+def test_a_plain_machine_stands_beside_the_answer():
+    found = measured("plain", load_sample("iris").drawn(90, 0), 0)
+    assert "refused" not in found, found
+    assert found["score"] > 0.8
