@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from mklcore.arrays import Array, Indices, Labels, Mask
+from mklcore.arrays import Array, Labels, Mask
 from mklcore.data.splitting import fold_rows
 from mklcore.errors import DataError, ParameterError
 from mklcore.figures import style
@@ -30,7 +30,6 @@ from mklcore.figures import style
 USUAL = 0.0  # the threshold of every model
 FOLDS = 5
 MOST_STEPS = 240  # thresholds that a slider has
-ALL = slice(None)
 
 
 def check_threshold(model: Any, threshold: Any) -> float:
@@ -93,15 +92,14 @@ class ErrorsByThreshold:
         found[np.searchsorted(values, USUAL, side="right")] = USUAL
         return found
 
-    def _counts(self, thresholds: Array, rows: Indices | slice = ALL) -> tuple[Array, Array]:
-        """False positives and false negatives (L,) among some rows."""
-        decisions = self.decisions[rows]
-        is_second = self.is_second[rows]
-        first = np.sort(decisions[~is_second])
-        second = np.sort(decisions[is_second])
-        false_positives = first.size - np.searchsorted(first, thresholds, side="right")
-        false_negatives = np.searchsorted(second, thresholds, side="right")
-        return false_positives.astype(float), false_negatives.astype(float)
+    @cached_property
+    def _sorted(self) -> tuple[Array, Array]:
+        """The decisions of the rows of each class, sorted once for all thresholds."""
+        return _by_class(self.decisions, self.is_second)
+
+    def _counts(self, thresholds: Array) -> tuple[Array, Array]:
+        """False positives and false negatives (L,) among all rows."""
+        return _counts_above(self._sorted, thresholds)
 
     def confusion(self, threshold: float = USUAL) -> Array:
         """How many rows of each class (down) are called each class (across), (2, 2)."""
@@ -144,9 +142,11 @@ class ErrorsByThreshold:
             return None
         total = 0.0
         for train, left_out in fold_rows(codes, codes.size, FOLDS, self.seed, self.row_groups):
-            wrong, missed = self._counts(self.thresholds, train)
+            learnt = _by_class(self.decisions[train], self.is_second[train])
+            wrong, missed = _counts_above(learnt, self.thresholds)
             threshold = _cheapest(self.thresholds, false_positive * wrong + false_negative * missed)
-            wrong, missed = self._counts(np.array([threshold]), left_out)
+            judged = _by_class(self.decisions[left_out], self.is_second[left_out])
+            wrong, missed = _counts_above(judged, np.array([threshold]))
             total += float(false_positive * wrong[0] + false_negative * missed[0])
         return total / codes.size
 
@@ -241,6 +241,19 @@ class ErrorsByThreshold:
             f"No row was held out. Counted on {count}, each judged by a model that was fitted "
             "without it; these folds also chose between models."
         )
+
+
+def _by_class(decisions: Array, is_second: Mask) -> tuple[Array, Array]:
+    """The sorted decisions of the rows of the first class, and of those of the second."""
+    return np.sort(decisions[~is_second]), np.sort(decisions[is_second])
+
+
+def _counts_above(by_class: tuple[Array, Array], thresholds: Array) -> tuple[Array, Array]:
+    """False positives and false negatives (L,) of sorted decisions by class."""
+    first, second = by_class
+    false_positives = first.size - np.searchsorted(first, thresholds, side="right")
+    false_negatives = np.searchsorted(second, thresholds, side="right")
+    return false_positives.astype(float), false_negatives.astype(float)
 
 
 def _cheapest(thresholds: Array, costs: Array) -> float:
