@@ -265,19 +265,15 @@ class Exploration(AnswersRows):
         name.
         """
         given = self.read(rows)
-        Y = targets(rows.y, getattr(model, "classes_", None))
-
-        def off(values: Any) -> Array:
-            decided: Array = getattr(model, "decision_function", model.predict)(values)
-            return decided.reshape(Y.shape) - Y
-
         if self._ranks_kernels:
+            Y = targets(rows.y, getattr(model, "classes_", None))
             found: dict[str, Array] = {}
             parts = model.contributions(given)
             if parts[0].size != Y.size:
                 return {}  # votes between pairs of classes
+            off = errors_of(model, given, Y)
             for name, part in zip(model.kernel_names_, parts.reshape(-1, *Y.shape), strict=True):
-                found[name] = grown_without(part, off(given), self.seed)
+                found[name] = grown_without(part, off, self.seed)
             return found
         return growth_of_columns(model, self.judge, given, self.seed, rows.y)
 
@@ -727,6 +723,12 @@ def with_words(rows: Dataset, learnt: Dataset) -> Dataset:
 # Could it be chance?
 
 
+def errors_of(model: Any, given: Any, Y: Array) -> Array:
+    """What a model decides about rows, less their targets ``Y``, (n, T) both."""
+    decided: Array = getattr(model, "decision_function", model.predict)(given)
+    return decided.reshape(Y.shape) - Y
+
+
 def squared(off: Array) -> Array:
     """The squared errors (n,) of rows."""
     found: Array = np.sum(off * off, axis=1)
@@ -752,13 +754,8 @@ def growth_of_columns(
     ``judge`` are permuted together.
     """
     Y = targets(judge.y if y is None else y, getattr(model, "classes_", None))
-
-    def off(values: Array) -> Array:
-        decided: Array = getattr(model, "decision_function", model.predict)(values)
-        return decided.reshape(Y.shape) - Y
-
     found: dict[str, Array] = {}
-    before = squared(off(given))
+    before = squared(errors_of(model, given, Y))
     sources = dict(model.source_columns_)
     for names in correlated_sets(judge):
         columns = [j for name in names for j in sources[name]]
@@ -766,7 +763,7 @@ def growth_of_columns(
         def permuted(order: Indices, columns: list[int] = columns) -> Array:
             moved = np.array(given)
             moved[:, columns] = given[:, columns][order]
-            return squared(off(moved))
+            return squared(errors_of(model, moved, Y))
 
         found |= dict.fromkeys(names, grown(before, permuted, seed))
     return found
