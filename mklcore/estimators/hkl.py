@@ -118,7 +118,7 @@ class _HKLBase(KernelEstimator):
             )
         return X  # the design checks blocks of new rows
 
-    def _stack(self, X: Any, once: bool = False) -> Any:
+    def _stack(self, X: Any) -> Any:
         if isinstance(X, Design):
             return X
         return Design(
