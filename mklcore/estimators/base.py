@@ -236,6 +236,15 @@ class KernelEstimator(TrainingTable, ABC):
         """The target (n,) of every problem: the columns of ``y``, or the signs of every class."""
         return list(np.atleast_2d(y.T))
 
+    def _columns_less_means(self, y: Array, is_centred: bool) -> tuple[Array, Array]:
+        """The target columns (n, T) without their means, and these means (T,).
+
+        The means are 0 unless ``is_centred``.
+        """
+        Y = np.column_stack(self._targets(y))
+        means: Array = Y.mean(axis=0) if is_centred else np.zeros(Y.shape[1])
+        return Y - means, means
+
     @abstractmethod
     def _solve(self, stack: Any, y: Array, warm: Any) -> None:
         """Solve on built kernels and publish the solution; ``warm`` as in ``_fit_stack``."""
@@ -360,6 +369,17 @@ class KernelEstimator(TrainingTable, ABC):
         self._carry = fit.carry
         self.n_iter_ = fit.n_iter
         self.n_solves_ = fit.solves
+
+    def _publish_columns(self, fit: Fit, intercepts: Array, is_flat: bool) -> None:
+        """Publish a fit of target columns (n, T) with their intercepts (T,).
+
+        A single column loses its axis where the target was flat, (n,).
+        """
+        self._publish(fit)
+        self.intercept_ = intercepts
+        if is_flat and len(intercepts) == 1:
+            self.dual_coef_ = fit.dual_coef[:, 0]
+            self.intercept_ = float(intercepts[0])
 
     def _publish_several(self, fits: Sequence[Fit], weights: Any, duals: Any) -> None:
         """Publish several problems on a leading axis, with a certificate if all have one."""

@@ -12,7 +12,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mklcore.arrays import Array
-from mklcore.errors import check_cancelled
 from mklcore.estimators.base import KernelEstimator
 from mklcore.estimators.targets import KernelClassifier, SeveralTargets
 from mklcore.estimators.training_table import KernelSettings, target_of
@@ -64,36 +63,26 @@ class _BestSet(KernelSettings, KernelEstimator):
 
     def problem(self, stack: Any, y: Array) -> BestK:
         """Values and bounds of choices, for kernels and targets as ``training_stack`` gives them."""
-        Y, shift = self._columns(y)
-        problem = BestK(stack, Y - shift, self.lam)
-        problem.pulse = check_cancelled
-        return problem
-
-    def _columns(self, y: Array) -> tuple[Array, Array]:
-        """The target columns (n, T), and the means (T,) that are taken out of them."""
-        Y = np.column_stack(self._targets(y))
-        return Y, Y.mean(axis=0) if self.fit_intercept else np.zeros(Y.shape[1])
+        Y, _ = self._columns_less_means(y, self.fit_intercept)
+        return BestK(stack, Y, self.lam)
 
     def _solve(self, stack: GramStack, y: Array, warm: Any) -> None:
         """``warm`` is a fitted neighbour with another number of kernels: its choice is where the
         search starts.
         """
         started = time.perf_counter()
-        Y, shift = self._columns(y)
+        Y, means = self._columns_less_means(y, self.fit_intercept)
         carried = getattr(warm, "_carry", None)
         is_same = isinstance(carried, BestK) and warm.lam == self.lam
-        problem = carried if is_same and carried is not None else self.problem(stack, y)
+        problem = carried if is_same and carried is not None else BestK(stack, Y, self.lam)
         k = min(self.n_kernels, stack.n_kernels)
         starts = [problem.extended((), k)]  # greedy, from no kernel on
         if warm is not None:
             starts.append(problem.extended(warm.selected_.tolist(), k))
         found = problem.search(k, starts, self.max_relaxations)
         fit = _as_fit(found, problem, time.perf_counter() - started)
-        self._publish(fit)
+        self._publish_columns(fit, means, y.ndim == 1)
         self._carry = problem
-        single = y.ndim == 1 and Y.shape[1] == 1
-        self.dual_coef_ = fit.dual_coef[:, 0] if single else fit.dual_coef
-        self.intercept_ = float(shift[0]) if single else shift
         self.selected_ = np.array(found.kernels, dtype=np.intp)
         self.proof_ = tuple(found.proof)
         self.alternatives_ = tuple(problem.near(k, found.value))

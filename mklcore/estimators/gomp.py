@@ -71,12 +71,8 @@ class _GompBase(KernelSettings, BudgetedEstimator):
         return ("dense", "rows") if self.loss_in_use.quadratic and n <= MOST_SUMMED else ("dense",)
 
     def _run(self, stack: GramStack | Features, y: Array, prepared: Spectra | None) -> None:
-        Y = np.column_stack(self._targets(y))
         loss = self.loss_in_use
-        shift = np.zeros(Y.shape[1])
-        if self.fit_intercept and loss.quadratic:
-            shift = Y.mean(axis=0)
-        Y = Y - shift
+        Y, means = self._columns_less_means(y, self.fit_intercept and loss.quadratic)
         M = stack.n_kernels
         options = {}
         kind: type[GOMP] = GOMP
@@ -108,28 +104,26 @@ class _GompBase(KernelSettings, BudgetedEstimator):
         )
         warn_unless_converged(fit, 0.0)
         problem = BestK(stack, Y, self.lam) if loss.quadratic else None
-        self._publish_columns(fit, shift, y.ndim == 1, notes, problem)
+        self._publish_choice(fit, means, y.ndim == 1, notes, problem)
         self._carry = problem  # the certificates of the other sizes of a path use it
 
     def _cut_to(self, whole: Any, size: int) -> None:
         is_flat = whole.dual_coef_.ndim == 1
         fit = truncated(whole.fit_, size)
-        self._publish_columns(
+        self._publish_choice(
             fit, np.atleast_1d(whole.intercept_), is_flat, whole.notes_, whole._carry
         )
 
-    def _publish_columns(
-        self, fit: Fit, shift: Array, is_flat: bool, notes: tuple[str, ...], problem: BestK | None
+    def _publish_choice(
+        self, fit: Fit, means: Array, is_flat: bool, notes: tuple[str, ...], problem: BestK | None
     ) -> None:
-        """Publish a fit; coefficients are (n,) for one column of a target (n,), ``is_flat``."""
+        """Publish the kernels that were chosen, with a bound on the best choice where one is known."""
         if problem is not None:
             fit = _bounded(fit, problem)
-        self._publish(fit)
+        intercepts = means
         if not self.loss_in_use.quadratic:  # the intercepts are fitted together with the kernels
-            shift = (fit.points or ())[-1].state.intercepts
-        single = is_flat and fit.dual_coef.shape[1] == 1
-        self.dual_coef_ = fit.dual_coef[:, 0] if single else fit.dual_coef
-        self.intercept_ = float(shift[0]) if single else shift
+            intercepts = (fit.points or ())[-1].state.intercepts
+        self._publish_columns(fit, intercepts, is_flat)
         self.selected_ = np.array(fit.selected, dtype=np.intp)
         self.notes_ = notes
 

@@ -437,7 +437,7 @@ class _ScalingBase(KernelEstimator):
         make_terms(self.terms, log_epsilon=self.log_epsilon, mf_power=self.mf_power)
         check_whole("max_iter", self.max_iter)
 
-    def _stack(self, X: Any, once: bool = False) -> Any:
+    def _stack(self, X: Any) -> Any:
         if hasattr(X, "transform"):
             raise DataError(
                 "Feature scaling learns the kernel itself: pass the table, not a stack of kernels."
@@ -484,10 +484,7 @@ class _ScalingBase(KernelEstimator):
         fit = run(method, tol=self.tol, max_iter=self.max_iter, callback=self.callback)
         warn_unless_converged(fit, self.tol)
         state = method.last.state
-        self._publish(fit)
-        single = len(Y) == 1
-        self.dual_coef_ = fit.dual_coef[:, 0] if single else fit.dual_coef
-        self.intercept_ = float(state.intercepts[0]) if single else state.intercepts
+        self._publish_columns(fit, state.intercepts, y.ndim == 1)
         self.scales_ = np.sqrt(state.u)
         norms = [float(np.sqrt(state.u[members].sum())) for _, members in named]
         self.group_norms_ = np.array(norms)

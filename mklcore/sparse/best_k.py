@@ -38,7 +38,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mklcore.arrays import Array, Indices
-from mklcore.errors import never_asked
+from mklcore.errors import check_cancelled
 from mklcore.kernels.operators import Capability, as_operator
 from mklcore.problem.svm import smo_pairs
 
@@ -120,8 +120,6 @@ class BestK:
         self.n_kernels = self.K.n_kernels
         # values and duals of the choices that were met
         self.met: dict[Kernels, tuple[float, Array]] = {}
-        # called before every relaxation; it may end the search
-        self.pulse: Callable[[], object] = never_asked
         # weights of the relaxation before, from which the next one starts
         self._last: Array | None = None
 
@@ -210,7 +208,7 @@ class BestK:
         """The relaxation with some kernels decided, until the bound is ``enough`` or as good as the
         value.
         """
-        self.pulse()
+        check_cancelled()
         free = np.setdiff1d(np.arange(self.n_kernels), [*inside, *outside])
         budget = float(min(k - len(inside), free.size))
         weights = np.zeros(self.n_kernels)
