@@ -64,6 +64,7 @@ DOTS = 150
 MOST_CURVES = 6
 MOST_PAIRS = 5
 GRAM_ROWS = 160
+SURFACE_ROWS = 500
 Numbers = Mapping[str, int]
 
 
@@ -241,7 +242,7 @@ def surface(found: Exploration, params: Params, pair: tuple[str, str]) -> None:
     """
 
     def make() -> tuple[Any, int]:
-        rows = found.learnt_from.drawn(500, found.seed)
+        rows = found.learnt_from.drawn(SURFACE_ROWS, found.seed)
         every = [
             term_effect(
                 found.model,
@@ -328,17 +329,16 @@ def path(
     left, right = st.columns((LEFT, sum(RIGHT)), gap="medium")
     with left:
         players.bars("kernels", player_data.weight_bars(along, index=index, dark=dark))
-    cursor = {"cursor": players.CHART}
     pictures = {
         players.CHART: (
             "Solution path",
-            player_data.weights_chart(along, dark, figure=players.CHART, **cursor),
+            player_data.weights_chart(along, dark, figure=players.CHART, cursor=players.CHART),
             partial(weight_path, along),
         ),
         players.SCORES: (
             along.score_name.capitalize(),
             player_data.scores_chart(
-                along, dark, figure=players.SCORES, references=plain, **cursor
+                along, dark, figure=players.SCORES, references=plain, cursor=players.CHART
             ),
             partial(score_path, along, references=plain),
         ),
@@ -510,19 +510,22 @@ def figure(
 
 def gram(found: Exploration, point: Path, index: int, keep: Keep) -> None:
     """Draw the kernel of the model: the sum of its kernels with their weights."""
-    rows = found.learnt_from.drawn(GRAM_ROWS, found.seed)
     weights = np.asarray(point.weights[index], dtype=float)
 
     def total() -> Any:
+        rows = found.learnt_from.drawn(GRAM_ROWS, found.seed)
         grams = found.dictionary.grams(rows).values
-        return np.tensordot(weights, grams, axes=1) if len(grams) == len(weights) else None
+        if len(grams) != len(weights):
+            return None
+        labels = None if rows.task in ("regression", NOVELTY) else rows.y
+        return np.tensordot(weights, grams, axes=1), labels
 
-    K = keep("kernel", total)
-    if K is None:
+    kernel = keep("kernel", total)
+    if kernel is None:
         return
-    draw = partial(gram_heatmap, K, None if rows.task in ("regression", NOVELTY) else rows.y)
-    figure(keep, draw, "The kernel of the model", "model_gram")
-    st.caption(f"All kernels with their weights, on {style.counted(rows.n_samples, 'row')}.")
+    figure(keep, partial(gram_heatmap, *kernel), "The kernel of the model", "model_gram")
+    n_rows = len(kernel[0])
+    st.caption(f"All kernels with their weights, on {style.counted(n_rows, 'row')}.")
 
 
 def over_two(found: Exploration, model: Any, params: Params, keep: Keep) -> None:
@@ -549,9 +552,9 @@ def over_two(found: Exploration, model: Any, params: Params, keep: Keep) -> None
                 options=[j for j in range(len(names)) if j != chosen[1 - k]],
                 format_func=names.__getitem__,
             )
-    rows = learnt.drawn(500, found.seed)
 
     def make(*, dark: bool) -> Any:
+        rows = learnt.drawn(SURFACE_ROWS, found.seed)
         labels = rows.y
         if learnt.task == NOVELTY:
             labels = np.where(model.predict(rows.X) > 0, "inside", "outside")
@@ -570,12 +573,17 @@ def errors(found: Exploration, model: Any, where: str, keep: Keep) -> None:
     rows = found.test
     if rows is None or rows.task == NOVELTY:
         return
-    read = found.read(rows)
-    said = keep("said", lambda: np.asarray(model.predict(read)))
+
+    def said() -> np.ndarray:
+        return keep("said", lambda: np.asarray(model.predict(found.read(rows))))
+
     st.markdown(f"**Errors** at {where}, on {style.counted(rows.n_samples, 'held-out row')}")
     if rows.task == "regression":
-        draw = partial(residual_figure, said, rows.y, rows.target_name)
-        figure(keep, draw, "Residuals against prediction", "residuals")
+
+        def residuals(*, dark: bool) -> Any:
+            return residual_figure(said(), rows.y, rows.target_name, dark=dark)
+
+        figure(keep, residuals, "Residuals against prediction", "residuals")
         st.caption(
             "A bend says that something is not learnt yet; a funnel, that errors grow "
             "with the prediction."
@@ -587,23 +595,32 @@ def errors(found: Exploration, model: Any, where: str, keep: Keep) -> None:
     classes = model.classes_
     left, middle, right = st.columns(3, gap="medium")
     with left:
-        counts = confusion_matrix(rows.y, said, labels=classes)
-        figure(keep, partial(confusion_figure, counts, names), "Confusion matrix", "confusion")
+
+        def confusion(*, dark: bool) -> Any:
+            counts = confusion_matrix(rows.y, said(), labels=classes)
+            return confusion_figure(counts, names, dark=dark)
+
+        figure(keep, confusion, "Confusion matrix", "confusion")
         st.caption("Each row of the picture is a true class; shades are shares of that class.")
     with middle:
-        drawn = keep("curves", lambda: curves(model.decision_function(read), rows, classes))
+        drawn = keep(
+            "curves", lambda: curves(model.decision_function(found.read(rows)), rows, classes)
+        )
         if drawn:
             figure(keep, partial(roc_figure, drawn), "ROC", "roc")
             st.caption("AUC: how often a row of the class is ranked above another. 0.5 is chance.")
     with right:
         try:
-            sure = keep("sure", lambda: found.model.predict_proba(read))
+            sure = keep("sure", lambda: found.model.predict_proba(found.read(rows)))
         except (MKLError, AttributeError) as error:
             st.caption(plain(error))
             return
-        bins = reliability(sure[:, -1], np.asarray(rows.y == classes[-1]))
-        draw = partial(reliability_figure, *bins, names[-1])
-        figure(keep, draw, "Calibration", "calibration")
+
+        def calibration(*, dark: bool) -> Any:
+            bins = reliability(sure[:, -1], np.asarray(rows.y == classes[-1]))
+            return reliability_figure(*bins, names[-1], dark=dark)
+
+        figure(keep, calibration, "Calibration", "calibration")
         st.caption(
             "Of the chosen model. On the diagonal, what it calls 70 % sure comes true for "
             "70 % of the rows."
