@@ -94,13 +94,13 @@ def _axes(classes: tuple[str, str]) -> tuple[str, str, str]:
 
 
 def thresholds_json(
-    errors: Any, steps: Array, costs: tuple[float, float], *, start: int, dark: bool
+    errors: Any, steps: Array, costs: tuple[float, float], *, dark: bool
 ) -> dict[str, Any]:
     """What the players show of ``errors`` along the rising thresholds ``steps`` (L,): the cost of a
     row, both curves with a mark, and the confusion table.
 
-    ``costs`` are those of a false positive and of a false negative, ``start`` the step under the
-    cursor.
+    ``costs`` are those of a false positive and of a false negative. The cursor is at the first
+    step: "index" of "play" and of "say" moves it.
     """
     ink = style.theme(dark).ink
     at = np.minimum(np.searchsorted(errors.thresholds, steps), len(errors.thresholds) - 1)
@@ -141,7 +141,7 @@ def thresholds_json(
     panels[0]["shade"] = [least - SHADE, least + SHADE]
     for one in panels[1:]:  # where a curve rises upright, the larger threshold comes first
         one["xs"] = [place - TIE * k for k, place in enumerate(one["xs"])]
-    made = picture_json(x, steps.tolist(), labels, said, panels, start=start)
+    made = picture_json(x, steps.tolist(), labels, said, panels, start=0)
     made["play"]["panels"] = [""]
     beside = zip(steps.tolist(), said, strict=True)
     made["say"] |= {"texts": [_table(errors, *one) for one in beside], "widths": [1, 1, 1, 3]}

@@ -1,12 +1,14 @@
 """Explore, the errors of two classes: what each costs, the threshold one drags, and the cheapest."""
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 import streamlit as st
 
 from mklcore.answer.exploration import Exploration
 from mklcore.answer.thresholds import USUAL, ErrorsByThreshold
+from mklcore.arrays import Array
 from mklcore.data.dataset import Dataset
 from mklcore.errors import DataError
 from mklcore.figures import style, threshold_figure
@@ -15,7 +17,9 @@ from pages.explore import questions
 from pages.shared.private_streamlit import plain
 from pages.shared.session import state
 from pages.shared.session.parameters import ANSWER, Params
+from pages.shared.values import answers
 from pages.shared.widgets import controls, drawing, players
+from pages.shared.work import work
 
 COSTS = ("cost_false", "cost_missed")
 
@@ -39,14 +43,30 @@ def view(found: Exploration, table: Dataset, asked: Params) -> None:
     now = params.threshold or USUAL
     at = int(np.argmin(np.abs(steps - now)))
     costs_of(errors)
-    drawn = thresholds_json(errors, steps, costs, start=at, dark=drawing.is_dark())
-    players.threshold(drawn, name, now)
+    drawn, advice = along(errors, steps, costs, asked)
+    players.threshold(drawn, name, now, at)
     choices(errors, costs, now)
-    st.caption(plain(f"{errors.whose} {errors.advice(*costs)}"))
+    st.caption(plain(f"{errors.whose} {advice}"))
     where(found, params, now)
     drawing.strip(partial(threshold_figure, errors, now), "ROC and precision-recall curves")
     state.end()
     questions.take(found, table, found.path, found.index, params)
+
+
+def along(
+    errors: ErrorsByThreshold,
+    steps: Array,
+    costs: tuple[float, float],
+    asked: Params,
+) -> tuple[dict[str, Any], str]:
+    """What the player shows at all steps, and the advice: made once, wherever the slider stands."""
+    dark = drawing.is_dark()
+
+    def make() -> tuple[dict[str, Any], str]:
+        return thresholds_json(errors, steps, costs, dark=dark), errors.advice(*costs)
+
+    key = "errors by threshold", answers.key(asked), costs, steps.tobytes(), dark
+    return work.now(key, make)
 
 
 def costs_of(errors: ErrorsByThreshold) -> None:

@@ -2,7 +2,9 @@
 for, refusals.
 """
 
+import io
 import json
+from collections import Counter
 from dataclasses import replace
 from itertools import product
 from types import SimpleNamespace
@@ -16,8 +18,8 @@ from mklcore.answer.exploration import Exploration
 from mklcore.answer.folds import Asked
 from mklcore.answer.verdict import rounded
 from mklcore.figures import captions, style
-from pages.explore import pictures
-from pages.shared.export import saved
+from pages.explore import errors, pictures
+from pages.shared.export import files, saved, scripts
 from pages.shared.private_streamlit import plain
 from pages.shared.session import parameters
 from pages.shared.session.parameters import METHODS, Params
@@ -29,6 +31,7 @@ from tests.helpers.pages import (
     FEW,
     answer_of,
     go,
+    in_session,
     memory,
     open_app,
     press,
@@ -129,6 +132,28 @@ def test_the_pictures_inside_a_model_are_made_once_for_a_point(monkeypatch):
     assert [surface.columns for surface in made[1:]] == [(3, 6)]
 
 
+def counting(monkeypatch, module, *names):
+    """How many times functions of a module are called from now on."""
+    calls = Counter()
+    for name in names:
+        function = getattr(module, name)
+
+        def counted(*parts, name=name, function=function, **how):
+            calls[name] += 1
+            return function(*parts, **how)
+
+        monkeypatch.setattr(module, name, counted)
+    return calls
+
+
+def test_what_the_pictures_of_errors_show_is_counted_once_for_a_point(monkeypatch):
+    calls = counting(monkeypatch, pictures, "reliability", "confusion_figure", "gram_heatmap")
+    app = explore(data=SAMPLES["multiclass"], look="inside", seed="7")
+    app.run()
+    put(app, "field_over_0", 0)
+    assert calls == {"reliability": 1, "confusion_figure": 1, "gram_heatmap": 1}
+
+
 def test_where_there_is_no_sign_of_a_relation_nothing_is_ranked_and_what_could_help_is_said():
     rng = np.random.default_rng(0)
     content = csv(
@@ -200,6 +225,64 @@ def test_a_threshold_of_two_classes_is_dragged_and_the_cheapest_is_taken():
     put(app, "open_loss", "hinge")
     assert memory(app).params.threshold is None
     assert "Errors" not in explore(data="diabetes", look="errors").button_group[0].options
+
+
+def release(app, step, time):
+    """Let the slider of the threshold go at a step."""
+    app.session_state["threshold_player"] = {"report": {"index": step, "time": time, "turn": 1}}
+    return quiet(app.run())
+
+
+def test_a_dragged_threshold_changes_the_counts_and_the_sentence_which_are_made_once(monkeypatch):
+    calls = counting(monkeypatch, errors, "thresholds_json")
+    app = explore(data="mkl_toy_sparse", look="errors", cost_false="3", seed="5")
+    known = answer_of(app).errors
+    steps = known.steps(known.cheapest(3.0, 1.0), 0.0)
+    for time, step in enumerate((1, len(steps) // 3, len(steps) - 2), start=1):
+        release(app, step, time)
+        threshold = float(steps[step])
+        assert memory(app).params.threshold == threshold
+        assert component(app, "path_player", chart="picture")["index"] == step
+        shown = component(app, "path_texts", chart="picture")
+        assert shown["index"] == step
+        _, *columns, (sentence,) = shown["texts"][step]
+        counts = [[int(line[0][1]) for line in column[1:]] for column in columns]
+        np.testing.assert_array_equal(np.transpose(counts), known.confusion(threshold))
+        assert sentence[0][1] == known.says(threshold, 3.0, 1.0)
+        assert sentence[0][1] in words(app)
+    assert calls == {"thresholds_json": 1}
+    put(app, "field_cost_false", 2.0)
+    assert calls == {"thresholds_json": 2}
+    assert plain(known.advice(2.0, 1.0)) in words(app)
+
+
+def test_a_dragged_threshold_is_that_of_predict_the_script_and_the_saved_model(monkeypatch):
+    app = explore(data="mkl_toy_sparse", look="errors")
+    found = answer_of(app)
+    steps = found.errors.steps(found.errors.cheapest(), 0.0)
+    taken = {}
+    monkeypatch.setattr(
+        files.st, "download_button", lambda label, data, *_, **__: taken.update({label: data})
+    )
+    release(app, len(steps) // 4, 1)
+    threshold = float(steps[len(steps) // 4])
+    rows = mkl.load_sample("mkl_toy_sparse")
+    decisions = found.model.decision_function(rows.X)
+    called = found.model.classes_[(decisions > threshold).astype(int)]
+    assert (called != found.model.predict(rows.X)).any()
+
+    model = mkl.load_model(io.BytesIO(taken["Model"]()))
+    assert model.threshold == threshold
+    np.testing.assert_array_equal(model.predict(rows.X), called)
+    with in_session(app):
+        script = scripts.script(scripts.cells(memory(app).params, "explore"))
+    assert f"found = found.with_threshold({threshold!r})" in script
+    moved = int(np.flatnonzero(called != found.model.predict(rows.X))[0])
+    memory(app).params = replace(memory(app).params, row=moved + 1)
+    go(app, "pages/predict/page.py")
+    assert memory(app).params.threshold == threshold
+    assert f"where its decision is above {style.number(threshold)}" in words(app)
+    assert f"#### {plain(rows.target_name)}: {called[moved]}" in words(app)
 
 
 def test_a_column_is_looked_at_closely_with_the_pairs_it_is_in():

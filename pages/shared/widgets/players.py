@@ -255,17 +255,15 @@ def threshold(
     drawn: dict[str, dict[str, Any]],
     name: object,
     now: float,
+    at: int,
 ) -> None:
-    """Draw the slider of a threshold, its three panels and the table of errors."""
+    """Draw the slider of a threshold, its three panels and the table of errors.
+
+    ``now`` is the threshold, which is the step number ``at``.
+    """
     turn = memory().cursors.threshold.turns(name, now)
-    _chart(key="threshold_chart", data=drawn["chart"])
-    _player(
-        key=THRESHOLD_KEY,
-        data={**drawn["play"], "turn": turn},
-        default={"report": None},
-        on_report_change=lambda: None,
-    )
-    _texts(key="threshold_said", data=drawn["say"])
+    play = {**drawn["play"], "index": at, "turn": turn}
+    picture({**drawn, "play": play, "say": {**drawn["say"], "index": at}}, THRESHOLD_KEY)
 
 
 def _between(path: Path, value: float) -> float:
