@@ -94,14 +94,15 @@ def measured(data: Dataset, seed: int) -> dict[str, Any]:
         best = path("best_k", "s", SIZES, lam=lam, max_relaxations=most)
         seconds[most] = time.process_time() - began
         gaps[most] = best.relative_gap.tolist()
-    above = {}
+    others = {}
     for label, (name, param, settings) in CHOICES.items():
         values = SIZES if param == "s" else COSTS
         more = {"lam": lam} if param == "s" else {}
-        other = path(name, param, values, **settings, **more)
-        above[label] = excesses(best, stack, train.y, other).tolist()
-        if label == "MKL-GOMP":
-            greedy_score = other.val_score[SIZES.index(5)]
+        others[label] = path(name, param, values, **settings, **more)
+    above = {
+        label: shares.tolist() for label, shares in excesses(best, stack, train.y, others).items()
+    }
+    greedy_score = others["MKL-GOMP"].val_score[SIZES.index(5)]
     scores = {"best five": best.val_score[SIZES.index(5)], "MKL-GOMP, five": greedy_score}
     for label, p in NORMS.items():
         model = mkl.LpMKLClassifier if task != "regression" else mkl.LpMKLRegressor

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
-from mklcore.arrays import Array
+from mklcore.arrays import Array, Indices
 from mklcore.figures import captions, style
 from mklcore.io.catalog import ESTIMATORS
 from mklcore.paths.path import Path, fit_path
@@ -45,30 +45,42 @@ def best_choices(
     return fit_path(unfitted, X, y, "s", sizes.tolist(), callback=callback)
 
 
-def excesses(best: Path, X: Any, y: Any, other: Path) -> Array:
-    """By which share the objective of the first k kernels of another method is above that of the
-    best k, for every size k of ``best`` (L,); NaN where no point of ``other`` uses as many, or
-    weighs the kernel after them alike. Negative where a search that ended early has missed them.
+def excesses(best: Path, X: Any, y: Any, others: Mapping[str, Path]) -> dict[str, Array]:
+    """By which share the objective of the first k kernels of other methods is above that of the
+    best k, for every size k of ``best`` (L,), by the name of the method; NaN where no point of its
+    path uses as many, or weighs the kernel after them alike. Negative where a search that ended
+    early has missed them.
 
-    ``X`` and ``y`` are the rows of ``best``. The first k kernels are the k largest weights at the
-    point of ``other`` that uses the fewest kernels, but at least k; the nearest to the point that
-    folds chose where several use as few. They are learned anew with the problem of ``best``.
+    ``X`` and ``y`` are the rows of ``best``. The first k kernels of a method are the k largest
+    weights at the point of its path that uses the fewest kernels, but at least k; the nearest to
+    the point that folds chose where several use as few. They are learned anew with the problem of
+    ``best``.
     """
-    found = np.full(len(best), np.nan)
-    if best.kernel_names != other.kernel_names:
+    found = {name: np.full(len(best), np.nan) for name in others}
+    same = {name: one for name, one in others.items() if one.kernel_names == best.kernel_names}
+    if not same:
         return found
     model = best.estimators[0]
     problem = model.problem(*model.training_stack(X, y))
-    away = np.abs(np.arange(len(other)) - other.first_look)
-    for place, size in enumerate(best.n_nonzero):
-        enough = np.flatnonzero(other.n_nonzero >= size)
-        if enough.size:
-            point = min(enough, key=lambda k: (other.n_nonzero[k], away[k]))
-            order = np.argsort(-other.weights[point], kind="stable")
-            last, following = np.append(other.weights[point][order], 0.0)[size - 1 : size + 1]
-            if last > following:  # else they are not the largest alone
-                found[place] = problem.value(order[:size]) / best.objective[place] - 1.0
+    for name, other in same.items():
+        for place, size in enumerate(best.n_nonzero):
+            first = _first_kernels(other, int(size))
+            if first is not None:
+                found[name][place] = problem.value(first) / best.objective[place] - 1.0
     return found
+
+
+def _first_kernels(path: Path, size: int) -> Indices | None:
+    """The first ``size`` kernels of a method, None where its path does not say which they are."""
+    enough = np.flatnonzero(path.n_nonzero >= size)
+    if not enough.size:
+        return None
+    away = np.abs(np.arange(len(path)) - path.first_look)
+    point = min(enough, key=lambda k: (path.n_nonzero[k], away[k]))
+    weights = path.weights[point]
+    order: Indices = np.argsort(-weights, kind="stable")
+    last, following = np.append(weights[order], 0.0)[size - 1 : size + 1]
+    return order[:size] if last > following else None  # else they are not the largest alone
 
 
 def behind_best(

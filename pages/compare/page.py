@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from mklcore.answer.choices import SAME, excesses
+from mklcore.answer.choices import SAME
 from mklcore.answer.verdict import Comparison, compare_answers
 from mklcore.errors import MKLError
 from mklcore.figures import captions, player_data, style
@@ -175,27 +175,10 @@ def behind_best(drawn: Sequence[ComparedMethod]) -> None:
     """Draw how far the first k kernels of every method are from the best k, where these are
     searched for.
     """
-    ready = []
-    best = None
-    others = {}
-    for one in drawn:
-        if one.found is None:
-            continue
-        ready.append(one)
-        if one.method.algorithm != "best_k":
-            others[one.label] = one.found.path
-        elif best is None and one.found.path.param == "s":
-            best = one.found
-    if best is None or len(ready) < 2:
+    best = answers.best_k_among(drawn)
+    if best is None:
         return
-
-    def make(progress: object) -> dict[str, Any]:
-        rows = best.dragged
-        given = best.asked.given(rows)
-        return {label: excesses(best.path, given, rows.y, other) for label, other in others.items()}
-
-    key = "behind the best", *(answers.key(one.params) for one in ready)
-    match work.get(key, make, title="Beside the best kernels", compiled=False):
+    match answers.excesses(drawn, best):
         case Ready(found):
             excess_table(best.path, found)
 

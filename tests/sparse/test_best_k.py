@@ -1,5 +1,6 @@
 """The best k kernels: bounds and values against every choice, and the certificate of MKL-GOMP."""
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -175,10 +176,12 @@ def test_a_sentence_says_how_far_a_greedy_choice_is_from_the_best():
     assert is_searched(greedy)
     searched = best_choices(greedy, X, a + b, lambda *_: None)
     np.testing.assert_allclose(searched.objective, best.objective)
-    above = excesses(best, X, a + b, greedy)
-    np.testing.assert_allclose(above, greedy.objective / best.objective - 1.0, atol=1e-12)
     cut = mkl.fit_path(
         mkl.GOMPRegressor(lam=0.1, kernels=kernels, n_kernels=2), X, a + b, "lam", [0.1]
     )
     assert not is_searched(cut)
-    assert np.isnan(excesses(best, X, a + b, cut)).tolist() == [True, False, True]
+    above = excesses(best, X, a + b, {"greedy": greedy, "cut": cut})
+    np.testing.assert_allclose(above["greedy"], greedy.objective / best.objective - 1.0, atol=1e-12)
+    assert np.isnan(above["cut"]).tolist() == [True, False, True]
+    renamed = replace(greedy, kernel_names=greedy.kernel_names[::-1])
+    assert np.isnan(excesses(best, X, a + b, {"renamed": renamed})["renamed"]).all()

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -26,7 +26,7 @@ from mklcore.answer.exploration import Exploration
 from mklcore.answer.explore import STAGES, stages
 from mklcore.answer.folds import Asked, Judged, machine
 from mklcore.answer.thresholds import USUAL as USUAL_THRESHOLD
-from mklcore.arrays import one_blas_thread
+from mklcore.arrays import Array, one_blas_thread
 from mklcore.data.dataset import Dataset
 from mklcore.errors import MKLError, suppress_convergence_warnings
 from mklcore.io.catalog import Algorithm, Control, PathParameter, Preset, Variant
@@ -440,3 +440,34 @@ def shown(params: Params) -> list[ComparedMethod]:
                 one = replace(one, note=failed.sentence, failed=failed)
         every.append(one)
     return every
+
+
+def best_k_among(every: Sequence[ComparedMethod]) -> Exploration | None:
+    """The first answer of "Best k kernels" along k that is there, None without one."""
+    for one in every:
+        if one.method.algorithm != "best_k" or one.found is None:
+            continue
+        if one.found.path.param == "s":
+            return one.found
+    return None
+
+
+def excesses(every: Sequence[ComparedMethod], best: Exploration) -> Found:
+    """By how much the first k kernels of every other method that is there are above the best k, by
+    its name.
+    """
+    ready = list[Params]()
+    others = dict[str, Path]()
+    for one in every:
+        if one.found is None:
+            continue
+        ready.append(key(one.params))
+        if one.method.algorithm != "best_k":
+            others[one.label] = one.found.path
+
+    def make(progress: Callable[..., None]) -> dict[str, Array]:
+        rows = best.dragged
+        return choices.excesses(best.path, best.asked.given(rows), rows.y, others)
+
+    name = "behind the best", *ready
+    return work.get(name, make, title="Beside the best kernels", compiled=False)
