@@ -11,7 +11,6 @@ the spread of the two runs together.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import platform
 import sys
@@ -22,7 +21,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from benchmarks.lines import Line, reported
+from benchmarks.lines import Line, include, read_record, reported, write_record
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results.json"
@@ -61,7 +60,7 @@ SUMMARY = (
     "10 groups of columns, p = 1, squared",
 )  # one line of each kind, the one where a peer is ahead included
 PAPER = ROOT / "paper.md"  # shows the lines beside other packages
-MARKS = "<!-- benchmarks -->\n", "<!-- /benchmarks -->"
+MARK = "benchmarks"
 LEAST = 0.05  # of a ratio: less is noise on any machine
 
 
@@ -121,24 +120,15 @@ def loads(results: Mapping[str, Mapping[str, Any]]) -> str:
     )
 
 
-def included(text: str, table: str) -> str:
-    """``text`` with ``table`` between its marks; unchanged where it has none."""
-    first, last = MARKS
-    if first not in text or last not in text:
-        return text
-    head, rest = text.split(first, 1)
-    return head + first + table + "\n" + last + rest.split(last, 1)[1]
-
-
 def main(names: Sequence[str]) -> None:
     """Measure, keep, include, and report what got slower."""
-    kept = json.loads(RESULTS.read_text()) if RESULTS.exists() else {"results": {}}
+    kept = read_record(RESULTS) or {"results": {}}
     for name in names:
         lines = import_module(f"benchmarks.{name}").run()
         for sentence in slower(kept["results"].get(name, {}).get("lines", []), lines):
             print(f"slower: {sentence}")
         kept["results"][name] = {**surroundings(), "lines": as_json(lines)}
-        RESULTS.write_text(json.dumps(kept, indent=1) + "\n")
+        write_record(RESULTS, kept)
         print(reported(lines), flush=True)
     write(kept)
 
@@ -156,7 +146,7 @@ def write(kept: Mapping[str, Any]) -> None:
         ABLATION: reported([Line(**line) for line in _lines(kept, "ablation")]),
     }
     for file, table in tables.items():
-        file.write_text(included(file.read_text(encoding="utf-8"), table), encoding="utf-8")
+        include(file, MARK, table)
 
 
 def summary(lines: Sequence[Line]) -> list[Line]:

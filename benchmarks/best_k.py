@@ -13,7 +13,6 @@ what was measured; ``--page`` writes the tables between their marks, from the re
 from __future__ import annotations
 
 import argparse
-import csv
 import json
 import time
 from collections.abc import Mapping, Sequence
@@ -24,6 +23,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 import mklcore as mkl
+from benchmarks.lines import include, read_record, targets_of, write_record
 from benchmarks.tables import HELD_OUT
 from mklcore.answer.choices import excesses
 from mklcore.data.dataset import Dataset
@@ -51,15 +51,13 @@ CHOICES = {
     "SMKL, largest k": ("smkl", "C", {"loss": "squared"}),
 }
 NORMS = {"ℓ1": 1.0, "p = 4/3": 4 / 3}
-MARKS = "<!-- measured -->", "<!-- /measured -->"
 
 
 def tables(folder: Path | None) -> dict[str, Any]:
     """What reads each table, by name."""
     found: dict[str, Any] = {name: (mkl.load_sample, name) for name in SAMPLES}
     if folder is not None:
-        with (folder / "targets.csv").open(encoding="utf-8", newline="") as lines:
-            targets = {row["file"]: row["target"] for row in csv.DictReader(lines)}
+        targets = targets_of(folder)
         for file in FILES:
             found[Path(file).stem] = (read_table, folder / file, targets[file])
     return found
@@ -192,9 +190,7 @@ def main() -> None:
     parser.add_argument("--record", type=Path, default=Path("benchmarks/records/best_k.json"))
     parser.add_argument("--page", type=Path)
     asked = parser.parse_args()
-    record: dict[str, Any] = {}
-    if asked.record.exists():
-        record = json.loads(asked.record.read_text("utf-8"))
+    record = read_record(asked.record)
     for seed in asked.seeds:
         for name, (read, *arguments) in tables(asked.folder).items():
             runs = record.setdefault(name, {})
@@ -202,15 +198,12 @@ def main() -> None:
                 continue
             with suppress_convergence_warnings(), threadpool_limits(1):
                 runs[str(seed)] = json.loads(json.dumps(measured(read(*arguments), seed)))
-            asked.record.write_text(json.dumps(record) + "\n", encoding="utf-8")
+            write_record(asked.record, record)
             print(name, seed, runs[str(seed)], flush=True)
     found = page_of({name: runs for name, runs in record.items() if runs})
     print(found)
     if asked.page is not None:
-        before, _, rest = asked.page.read_text("utf-8").partition(MARKS[0])
-        after = rest.partition(MARKS[1])[2]
-        shown = f"{before}{MARKS[0]}\n{found}\n{MARKS[1]}{after}"
-        asked.page.write_text(shown, encoding="utf-8")
+        include(asked.page, "measured", found)
 
 
 if __name__ == "__main__":

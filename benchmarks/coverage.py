@@ -13,16 +13,16 @@ that needs no model: from the 5 % to the 95 % quantile of the target for a level
 from __future__ import annotations
 
 import argparse
-import csv
-import json
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 import mklcore as mkl
+from benchmarks.lines import read_record, targets_of, write_record
 from mklcore.data.dataset import Dataset
 from mklcore.errors import MKLError
 
@@ -66,12 +66,12 @@ def _noise(seed: int) -> Dataset:
 
 def tables(folder: Path) -> Iterator[tuple[str, Callable[[int], Dataset]]]:
     """Names and readers of the tables of a folder."""
-    with (folder / "targets.csv").open(encoding="utf-8", newline="") as lines:
-        for row in csv.DictReader(lines):
-            yield (
-                row["file"],
-                lambda seed, row=row: mkl.read_table(folder / row["file"], target=row["target"]),
-            )
+    for file, target in targets_of(folder).items():
+        yield file, partial(_read, folder / file, target)
+
+
+def _read(file: Path, target: str, _seed: int) -> Dataset:
+    return mkl.read_table(file, target=target)
 
 
 def measured(data: Dataset, level: float, rows: int, seed: int) -> dict[str, float | str | int]:
@@ -110,11 +110,7 @@ def main() -> None:
     asked = parser.parse_args()
     # tables of strangers: what did not converge is reported by the library elsewhere
     warnings.simplefilter("ignore")
-    record = (
-        json.loads(asked.record.read_text(encoding="utf-8"))
-        if asked.record and asked.record.exists()
-        else {}
-    )
+    record = read_record(asked.record)
     sources = [*generated(), *(tables(asked.folder) if asked.folder else ())]
     for name, make in sources:
         if asked.only and not any(part in name for part in asked.only):
@@ -132,8 +128,7 @@ def main() -> None:
                 {k: round(v, 3) if isinstance(v, float) else v for k, v in record[key].items()},
                 flush=True,
             )
-            if asked.record:
-                asked.record.write_text(json.dumps(record, indent=1), encoding="utf-8")
+            write_record(asked.record, record)
     ends = f" / {asked.level:g} / {asked.rows}"
     for kind in ("interval", "set"):
         own = [

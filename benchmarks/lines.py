@@ -1,13 +1,16 @@
-"""One line of a benchmark: what was measured, how often, and beside what it stands; and where
-processes are measured.
+"""One line of a benchmark: what was measured, how often, and beside what it stands; where processes
+are measured; and what benchmarks read and write: records, the targets of a folder of tables, pages.
 """
 
 from __future__ import annotations
 
+import csv
+import json
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -56,6 +59,44 @@ def usual() -> dict[str, str]:
     second start then loads, although the process that measures may be configured to keep nothing.
     """
     return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+
+
+def read_record(file: Path | None) -> dict[str, Any]:
+    """What earlier runs have kept; empty where there is no such file."""
+    if file is None or not file.exists():
+        return {}
+    found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    return found
+
+
+def write_record(file: Path | None, record: Mapping[str, Any]) -> None:
+    """Keep what was measured, where a file is named."""
+    if file is not None:
+        file.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+
+
+def targets_of(folder: Path) -> dict[str, str]:
+    """The target of every table of a folder, by its file, as ``targets.csv`` (file,target) has it."""
+    with (folder / "targets.csv").open(encoding="utf-8", newline="") as lines:
+        return {row["file"]: row["target"] for row in csv.DictReader(lines)}
+
+
+def included(text: str, mark: str, table: str) -> str:
+    """``text`` with ``table`` between ``<!-- mark -->`` and ``<!-- /mark -->``; unchanged where it
+    has no such marks.
+    """
+    first = f"<!-- {mark} -->"
+    last = f"<!-- /{mark} -->"
+    if first not in text or last not in text:
+        return text
+    head, rest = text.split(first, 1)
+    after = rest.split(last, 1)[1]
+    return f"{head}{first}\n{table}\n{last}{after}"
+
+
+def include(page: Path, mark: str, table: str) -> None:
+    """Write ``table`` between its marks in a page."""
+    page.write_text(included(page.read_text(encoding="utf-8"), mark, table), encoding="utf-8")
 
 
 def reported(lines: Sequence[Line]) -> str:

@@ -13,13 +13,13 @@ squares and sines in turn (mixed), and noise of the same variance.
 from __future__ import annotations
 
 import argparse
-import json
 import time
 from pathlib import Path
 
 import numpy as np
 
 import mklcore as mkl
+from benchmarks.lines import read_record, write_record
 from mklcore.data.dataset import Dataset
 
 COLUMNS = 60
@@ -62,11 +62,7 @@ def main() -> None:
     parser.add_argument("--kinds", nargs="*", default=list(KINDS), choices=list(KINDS))
     parser.add_argument("--record", type=Path)
     asked = parser.parse_args()
-    record = (
-        json.loads(asked.record.read_text(encoding="utf-8"))
-        if asked.record and asked.record.exists()
-        else {}
-    )
+    record = read_record(asked.record)
     for kind in asked.kinds:
         for seed in range(asked.seeds):
             key = f"{asked.fdr:g} / {asked.rows} / {kind} / {seed}"
@@ -82,8 +78,7 @@ def main() -> None:
                 "seconds": time.process_time() - started,
             }
             print(key, record[key], flush=True)
-            if asked.record:
-                asked.record.write_text(json.dumps(record, indent=1), encoding="utf-8")
+            write_record(asked.record, record)
     start = f"{asked.fdr:g} / {asked.rows} / "
     for kind in (*asked.kinds, ""):
         own = [

@@ -20,8 +20,6 @@ tables.
 from __future__ import annotations
 
 import argparse
-import csv
-import json
 import time
 import warnings
 from collections.abc import Mapping, Sequence
@@ -37,7 +35,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
-from benchmarks.lines import Line
+from benchmarks.lines import Line, include, read_record, targets_of, write_record
 from mklcore.answer.explore import candidates, dictionary, refit, scored_path, stages, table
 from mklcore.answer.folds import Asked, path
 from mklcore.data.dataset import Dataset
@@ -282,35 +280,28 @@ def main() -> None:
     parser.add_argument("--page", type=Path)
     parser.add_argument("--mark", default="tables")
     asked = parser.parse_args()
-    record: dict[str, Any] = (
-        json.loads(asked.record.read_text("utf-8")) if asked.record.exists() else {}
-    )
-    with (asked.folder / "targets.csv").open(encoding="utf-8", newline="") as lines:
-        tables = [
-            row for row in csv.DictReader(lines) if not asked.only or row["file"] in asked.only
-        ]
-    for row in tables:
-        known = record.setdefault(row["file"], {})
+    record = read_record(asked.record)
+    for file, target in targets_of(asked.folder).items():
+        if asked.only and file not in asked.only:
+            continue
+        known = record.setdefault(file, {})
         todo = [(m, s) for m in asked.models for s in asked.seeds if str(s) not in known.get(m, {})]
         if not todo:
             continue
         with warnings.catch_warnings(), np.errstate(all="ignore"), threadpool_limits(1):
             warnings.simplefilter("ignore")
-            data = read_table(asked.folder / row["file"], row["target"] or None)
+            data = read_table(asked.folder / file, target or None)
             known["rows"] = data.n_samples
             for model, seed in todo:
                 known.setdefault(model, {})[str(seed)] = found = measured(
                     model, data, seed, asked.most_rows
                 )
-                asked.record.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
-                print(f"{row['file']}, {model}, seed {seed}: {found}", flush=True)
+                write_record(asked.record, record)
+                print(f"{file}, {model}, seed {seed}: {found}", flush=True)
     made = lines_of(record, asked.seeds, asked.models)
     print("\n".join(made))
     if asked.page is not None:
-        before, _, rest = asked.page.read_text("utf-8").partition(f"<!-- {asked.mark} -->")
-        after = rest.partition(f"<!-- /{asked.mark} -->")[2]
-        shown = "\n".join([f"<!-- {asked.mark} -->", *made, f"<!-- /{asked.mark} -->"])
-        asked.page.write_text(f"{before}{shown}{after}", encoding="utf-8")
+        include(asked.page, asked.mark, "\n".join(made))
 
 
 if __name__ == "__main__":

@@ -10,11 +10,11 @@ counts.
 from __future__ import annotations
 
 import argparse
-import csv
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from benchmarks.lines import targets_of
 from mklcore.data.reading import describe_table
 from mklcore.data.target import TargetCandidate, is_sure
 from mklcore.errors import DataError
@@ -46,14 +46,12 @@ def guesses(folder: Path) -> Iterator[Guess]:
     """The guess on every table that `targets.csv` names; a table that is refused has no candidates,
     and says so.
     """
-    with (folder / "targets.csv").open(encoding="utf-8", newline="") as lines:
-        rows = list(csv.DictReader(lines))
-    for row in rows:
+    for file, target in targets_of(folder).items():
         try:
-            yield Guess(row["file"], row["target"], describe_table(folder / row["file"]).candidates)
+            yield Guess(file, target, describe_table(folder / file).candidates)
         except DataError as error:
-            print(f"{row['file']}: {error}")
-            yield Guess(row["file"], row["target"], ())
+            print(f"{file}: {error}")
+            yield Guess(file, target, ())
 
 
 def counts(found: list[Guess]) -> str:

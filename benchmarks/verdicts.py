@@ -13,7 +13,6 @@ table of docs/answer.md from the record.
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -23,6 +22,7 @@ import numpy as np
 from sklearn.dummy import DummyClassifier, DummyRegressor
 
 import mklcore as mkl
+from benchmarks.lines import include, read_record, write_record
 from mklcore.answer.exploration import Exploration
 from mklcore.answer.explore import stages
 from mklcore.answer.folds import Asked
@@ -31,7 +31,6 @@ from mklcore.data.dataset import Dataset
 from mklcore.paths.scoring import compare_scores, predictions
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "answer.md"
-MARKS = "<!-- verdicts -->\n", "<!-- /verdicts -->"
 BEFORE = 1.645  # standard errors of the rule before
 
 
@@ -136,7 +135,7 @@ def written(record: dict[str, dict[str, Any]]) -> str:
         related = np.mean([one["relation"] != "none" for one in own])
         better = np.mean([one["relation"] == "better" for one in own])
         lines.append(f"| {name} | {len(own)} | {before:.1%} | {related:.1%} | {better:.1%} |")
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines)
 
 
 def main() -> None:
@@ -147,11 +146,7 @@ def main() -> None:
     parser.add_argument("--record", type=Path)
     parser.add_argument("--write", action="store_true")
     asked = parser.parse_args()
-    record = (
-        json.loads(asked.record.read_text(encoding="utf-8"))
-        if asked.record and asked.record.exists()
-        else {}
-    )
+    record = read_record(asked.record)
     tables = dict(TABLES)
     if asked.engel:
         households = mkl.read_table(asked.engel, target="foodexp")
@@ -163,15 +158,11 @@ def main() -> None:
                 continue
             record[key] = judged(make(seed), seed)
             print(key, record[key], flush=True)
-            if asked.record:
-                asked.record.write_text(json.dumps(record, indent=1), encoding="utf-8")
+            write_record(asked.record, record)
     table = written(record)
     print(table)
     if asked.write:
-        head, _, rest = PAGE.read_text(encoding="utf-8").partition(MARKS[0])
-        PAGE.write_text(
-            head + MARKS[0] + table + MARKS[1] + rest.partition(MARKS[1])[2], encoding="utf-8"
-        )
+        include(PAGE, "verdicts", table)
 
 
 if __name__ == "__main__":
