@@ -8,7 +8,8 @@ from __future__ import annotations
 import json
 import runpy
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -36,22 +37,31 @@ def run(path: Path) -> go.Figure:
     return figure
 
 
-def main(names: Sequence[str]) -> None:
-    """Draw the pictures of the examples with these names, or of all."""
-    alts = json.loads(ALTS.read_text(encoding="utf-8")) if ALTS.exists() else {}
-    PICTURES.mkdir(exist_ok=True)
+@contextmanager
+def drawing() -> Iterator[Callable[[go.Figure], str]]:
+    """What draws a figure as SVG, by Chromium."""
     with chromium() as browser:
         page = browser.new_page()
         page.set_content("<html><body></body></html>")
         page.add_script_tag(content=get_plotlyjs())
+
+        def drawn(figure: go.Figure) -> str:
+            picture: str = page.evaluate(DRAW, json.loads(figure.to_json()))
+            return unquote(picture.split(",", 1)[1])
+
+        yield drawn
+
+
+def main(names: Sequence[str]) -> None:
+    """Draw the pictures of the examples with these names, or of all."""
+    alts = json.loads(ALTS.read_text(encoding="utf-8")) if ALTS.exists() else {}
+    PICTURES.mkdir(exist_ok=True)
+    with drawing() as drawn:
         for path in examples():
             if names and path.stem not in names:
                 continue
             figure = run(path)
-            drawing = page.evaluate(DRAW, json.loads(figure.to_json()))
-            (PICTURES / f"{path.stem}.svg").write_text(
-                unquote(drawing.split(",", 1)[1]), encoding="utf-8"
-            )
+            (PICTURES / f"{path.stem}.svg").write_text(drawn(figure), encoding="utf-8")
             alts[path.stem] = figure.layout.meta["alt"]
             print(path.stem, flush=True)
     ALTS.write_text(

@@ -11,7 +11,7 @@ import html
 import json
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from latex2mathml.converter import convert
@@ -66,7 +66,8 @@ def _value(value: object) -> str:
     return str(value)
 
 
-def _row(cells: Sequence[str]) -> str:
+def table_row(cells: Iterable[str]) -> str:
+    """A row of a table in Markdown, whatever its cells hold."""
     return f"| {' | '.join(html.escape(cell).replace('|', '&#124;') for cell in cells)} |"
 
 
@@ -88,7 +89,7 @@ def lessons(_key: str) -> str:
     for lesson in LESSONS.values():
         shown = re.sub(r"[$*]", "", lesson.said("reveal").replace(r"\infty", "∞"))
         cells = (f"**{lesson.words['title']}**", lesson.words["level"], lesson.words["line"], shown)
-        rows.append(_row(tuple(" ".join(cell.split()) for cell in cells)))
+        rows.append(table_row(tuple(" ".join(cell.split()) for cell in cells)))
     return "\n".join(rows)
 
 

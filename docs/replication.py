@@ -9,19 +9,18 @@ Chromium.
 from __future__ import annotations
 
 import html
-import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
-from urllib.parse import unquote
+from typing import Any, NamedTuple
 
 import numpy as np
-from plotly.offline import get_plotlyjs
 
-from benchmarks.serving import chromium
-from docs.gallery_pictures import DRAW
+from docs.gallery_pictures import drawing
+from docs.hooks import table_row
 from mklcore.figures import agreement_plot
-from mklcore.gallery.experiments import EXPERIMENTS, Experiment, Outcome
+from mklcore.gallery.experiments import EXPERIMENTS, Experiment, Outcome, PaperComparison
 from mklcore.gallery.experiments.__main__ import cell
 from mklcore.gallery.experiments.claims import (
     ABSENT,
@@ -88,29 +87,40 @@ runs were put together from several and have none."""
 def report() -> str:
     """The whole page as Markdown."""
     parts = [PROTOCOL, _summary(), _figures(), _holds(), _fails(), _open()]
-    parts += [_section(key, one) for key, one in EXPERIMENTS.items()]
+    parts += [_section(one) for one in EXPERIMENTS.values()]
     return "\n\n".join(parts) + "\n"
 
 
-def recorded() -> list[tuple[Experiment, Outcome, list[ClaimVerdict]]]:
-    """Every experiment with its largest run and the verdicts of that."""
-    found = []
+class Recorded(NamedTuple):
+    """The largest run of an experiment, beside the paper, and its verdicts by the data they are on."""
+
+    experiment: Experiment
+    run: Outcome
+    compared: PaperComparison
+    verdicts: list[tuple[str, list[ClaimVerdict]]]
+
+
+@cache
+def recorded() -> dict[str, Recorded]:
+    """What is known of every experiment that was run, by its key."""
+    found = {}
     for key, experiment in EXPERIMENTS.items():
         run = record(key)
         if run is not None:
-            found.append((experiment, run, experiment.judge(run)))
+            verdicts = by_data(experiment.judge(run))
+            found[key] = Recorded(experiment, run, experiment.compare(run), verdicts)
     return found
 
 
 def _summary() -> str:
     names = ("paper", "", "rows on its data", "what is judged", *HEADS.values(), "repetitions")
-    lines = [_row((*names, "CPU s")), _row(("---",) * (len(names) + 1))]
+    lines = [table_row((*names, "CPU s")), table_row(("---",) * (len(names) + 1))]
     totals = {stand_in: dict.fromkeys(ANSWERS, 0) for stand_in in (False, True)}
-    every = EXPERIMENTS.values()
-    covered = np.sum([one.covered(record(one.key)) for one in every], axis=0)
-    for experiment, run, verdicts in recorded():
+    runs = {key: one.run for key, one in recorded().items()}
+    covered = np.sum([one.covered(runs.get(key)) for key, one in EXPERIMENTS.items()], axis=0)
+    for experiment, run, _, verdicts in recorded().values():
         rows = experiment.covered(run)
-        for stand_in, (_, some) in enumerate(by_data(verdicts)):
+        for stand_in, (_, some) in enumerate(verdicts):
             for one in some:
                 totals[bool(stand_in)][one.answer] += 1
             if some:
@@ -119,7 +129,7 @@ def _summary() -> str:
                 size = run.size.partition(" repetition")[0] + ", small" * run.quick
                 took = f"{run.seconds:.0f}" if np.isfinite(run.seconds) else "–"
                 of = (experiment.article, experiment.place, f"{rows[0]} of {rows[1]}", where)
-                lines.append(_row((*of, *map(str, counts), size, took)))
+                lines.append(table_row((*of, *map(str, counts), size, took)))
     said = [
         f"{sum(some.values())} statements on {where}: "
         + ", ".join(f"{some[answer]} {head}" for answer, head in HEADS.items())
@@ -130,25 +140,22 @@ def _summary() -> str:
     return "\n\n".join(["## What was measured", " ".join([*said, whole]), "\n".join(lines)])
 
 
-def _row(cells: Iterable[str]) -> str:
-    return f"| {' | '.join(html.escape(cell).replace('|', '&#124;') for cell in cells)} |"
-
-
-def pictured() -> list[tuple[str, Experiment, Outcome]]:
-    """The experiments whose paper prints numbers for rows that were measured."""
+def pictured() -> list[tuple[str, Experiment, Any]]:
+    """The name of the picture, the experiment and the figure, where the paper prints numbers for
+    rows that were measured.
+    """
     found = []
-    for experiment, run, _ in recorded():
-        _, part = experiment.groups()[0]
-        if np.isfinite(experiment.compare(run).difference[:, part]).any():
-            found.append((f"published_{experiment.key}", experiment, run))
+    for key, (experiment, _, compared, _) in recorded().items():
+        title, part = experiment.groups()[0]
+        if np.isfinite(compared.difference[:, part]).any():
+            figure = agreement_plot(compared, part, title=title)
+            found.append((f"published_{key}", experiment, figure))
     return found
 
 
 def _figures() -> str:
     parts = ["## Ours against theirs", "One dot per cell; on the line both are the same."]
-    for name, experiment, run in pictured():
-        title, part = experiment.groups()[0]
-        figure = agreement_plot(experiment.compare(run), part, title=title)
+    for name, experiment, figure in pictured():
         alt = figure.layout.meta["alt"]
         parts.append(f"**{experiment.paper}**\n\n![{alt}](pictures/{name}.svg)")
     return "\n\n".join(parts)
@@ -173,9 +180,10 @@ def _statements(answers: Sequence[str], figures: bool = False) -> list[str]:
     parts = []
     for stand_in, heading in enumerate(("On the papers' data", "On stand-ins")):
         lines = []
-        for experiment, _, verdicts in recorded():
-            for one in verdicts:
-                if one.answer in answers and one.stand_in == stand_in:
+        for experiment, _, _, verdicts in recorded().values():
+            _, some = verdicts[stand_in]
+            for one in some:
+                if one.answer in answers:
                     verdict = f" {one.answer.capitalize()}." * (len(answers) > 1)
                     line = f"- {html.escape(one.claim.text)} ({experiment.paper}){verdict}"
                     shown = figures or one.answer == EQUAL
@@ -186,23 +194,23 @@ def _statements(answers: Sequence[str], figures: bool = False) -> list[str]:
     return parts
 
 
-def _section(key: str, experiment: Experiment) -> str:
+def _section(experiment: Experiment) -> str:
     """What one experiment did, every verdict with its figures, and every number."""
+    key = experiment.key
     head = f"## `{key}`: {experiment.paper}\n\n{experiment.title}. {experiment.did}"
-    run = record(key)
-    if run is None:
+    if key not in recorded():
         return f"{head}\n\nNo run comes with the project."
-    compared = experiment.compare(run)
+    _, run, compared, verdicts = recorded()[key]
     size = ", ".join(filter(None, (run.size, "small" * run.quick, f"seed {run.seed}", run.took)))
     parts = [head, f"{experiment.coverage(run)} Run: {size}. Reference: {experiment.source}."]
-    for heading, some in by_data(experiment.judge(run)):
+    for heading, some in verdicts:
         if some:
             lines = [f"{heading}: {counted(some)}.\n", *map(_verdict, some)]
             parts.append("\n".join(lines))
     names = (experiment.row_name, *run.columns)
-    table = [_row(names), _row(("---",) * len(names))]
+    table = [table_row(names), table_row(("---",) * len(names))]
     for i, row in enumerate(run.rows):
-        table.append(_row((row, *(cell(compared, i, j) for j in range(len(run.columns))))))
+        table.append(table_row((row, *(cell(compared, i, j) for j in range(len(run.columns))))))
     parts.append(f"Ours ± standard error (published), {experiment.unit}:\n\n" + "\n".join(table))
     parts += [f"Beyond chance: {reason}" for reason in experiment.reasons(compared)]
     return "\n\n".join([*parts, f"What differs: {experiment.open_points}"])
@@ -215,16 +223,9 @@ def _verdict(one: ClaimVerdict) -> str:
 
 def draw() -> None:
     """Draw the figures with Chromium."""
-    with chromium() as browser:
-        page = browser.new_page()
-        page.set_content("<html><body></body></html>")
-        page.add_script_tag(content=get_plotlyjs())
-        for name, experiment, run in pictured():
-            title, part = experiment.groups()[0]
-            figure = agreement_plot(experiment.compare(run), part, title=title)
-            drawing = page.evaluate(DRAW, json.loads(figure.to_json()))
-            picture = unquote(drawing.split(",", 1)[1])
-            (HERE / "pictures" / f"{name}.svg").write_text(picture, encoding="utf-8")
+    with drawing() as drawn:
+        for name, _, figure in pictured():
+            (HERE / "pictures" / f"{name}.svg").write_text(drawn(figure), encoding="utf-8")
 
 
 if __name__ == "__main__":
