@@ -17,11 +17,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from mklcore._lazy import cached_property
 from mklcore.arrays import Array, Labels, Mask
 from mklcore.data.splitting import fold_rows
 from mklcore.errors import DataError, ParameterError

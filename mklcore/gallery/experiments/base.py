@@ -274,7 +274,8 @@ class Experiment:
         number for it, by those on stand-ins. Those that disagree come first, then those that agree,
         then the others.
         """
-        verdicts = [claim.judge(self.compare(self._kind(outcome, False))) for claim in self.claims]
+        own = self.compare(self._kind(outcome, False))
+        verdicts = [claim.judge(own) for claim in self.claims]
         made = self.compare(self._kind(outcome, True))
         for place, one in enumerate(verdicts):
             other = one.claim.judge(made) if one.answer == ABSENT else one

@@ -21,7 +21,8 @@ import numpy as np
 import pandas as pd
 from scipy.stats import t as student_t
 
-from mklcore.arrays import Array, Indices, Mask
+from mklcore._lazy import cached_property
+from mklcore.arrays import Array, Indices, Mask, read_only
 from mklcore.data.dataset import LARGEST_VALUE
 from mklcore.errors import DataError
 
@@ -62,10 +63,11 @@ class Outcome:
         """How often the rows were measured, at most."""
         return int(self.samples.shape[1])
 
-    @property
+    @cached_property
     def counts(self) -> Indices:
         """How often each cell was measured, (rows, columns)."""
         counts: Indices = np.isfinite(self.samples).sum(axis=1)
+        counts.setflags(write=False)
         return counts
 
     @property
@@ -75,20 +77,18 @@ class Outcome:
         least = f"{rows.min()} to " * bool(rows.min() < self.repetitions)
         return f"{least}{self.repetitions} repetition{'s' * (self.repetitions != 1)}"
 
-    @property
+    @cached_property
     def mean(self) -> Array:
         """Mean over the repetitions, (rows, columns)."""
         counts = np.where(self.counts > 0, self.counts, np.nan)
-        mean: Array = np.nansum(self.samples, axis=1) / counts
-        return mean
+        return read_only(np.nansum(self.samples, axis=1) / counts)
 
-    @property
+    @cached_property
     def standard_error(self) -> Array:
         """Standard error of that mean; NaN after a single repetition."""
         counts = np.where(self.counts > 1, self.counts, np.nan)
         squares = np.nansum((self.samples - self.mean[:, None]) ** 2, axis=1)
-        error: Array = np.sqrt(squares / (counts - 1) / counts)
-        return error
+        return read_only(np.sqrt(squares / (counts - 1) / counts))
 
     def part(self, rows: Sequence[str]) -> Outcome:
         """The same run with some of its rows alone."""
@@ -224,10 +224,10 @@ class PaperComparison:
         """Their standard errors."""
         return self.run.standard_error
 
-    @property
+    @cached_property
     def difference(self) -> Array:
         """Ours minus the reference."""
-        return self.ours - self.reference
+        return read_only(self.ours - self.reference)
 
     @property
     def compared(self) -> int:
