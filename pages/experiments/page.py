@@ -58,7 +58,7 @@ def outcome_of(experiment: Experiment) -> Outcome | None:
     kept = runs.kept(experiment.key)
     if len(kept) < 2:
         return kept[0] if kept else None
-    return st.selectbox(
+    chosen = st.selectbox(
         "Run",
         kept,
         format_func=runs.in_list,
@@ -69,6 +69,7 @@ def outcome_of(experiment: Experiment) -> Outcome | None:
             "CPU s: seconds of the processor, summed over all processes."
         ),
     )
+    return next(run for run in kept if runs.is_same(run, chosen))
 
 
 def reopen(experiment: Experiment) -> None:

@@ -32,7 +32,7 @@ from mklcore.gallery.experiments.claims import (
     counted,
     published_answers,
 )
-from mklcore.gallery.experiments.records import THREE_ERRORS, record, records
+from mklcore.gallery.experiments.records import THREE_ERRORS, records
 from pages.shared.private_streamlit import plain
 from pages.shared.session import state
 from pages.shared.session.state import memory
@@ -90,10 +90,16 @@ def recorded(experiment: Experiment) -> tuple[Outcome, ...]:
 @lru_cache(maxsize=64)
 def _on_record(experiment: Experiment) -> tuple[str, list[ClaimVerdict]]:
     """Return what the record covers of the paper's table, and its verdicts."""
-    run = record(experiment.key)
-    if run is None:
+    given = recorded(experiment)
+    if not given:
         return f"{experiment.place}: no run comes with the project.", []
-    return experiment.coverage(run), experiment.judge(run)
+    return experiment.coverage(given[0]), judged(experiment, given[0])
+
+
+@lru_cache(maxsize=64)
+def judged(experiment: Experiment, outcome: Outcome) -> list[ClaimVerdict]:
+    """Return what a run says of the claims of the paper, judged once."""
+    return experiment.judge(outcome)
 
 
 def _list(key: str, own: bool) -> tuple[str, str, str]:
@@ -141,6 +147,11 @@ def _read_file(key: str, file: Path) -> Outcome | None:
 
 def _name(outcome: Outcome) -> tuple[Any, ...]:
     return outcome.rows, outcome.repetitions, outcome.seed
+
+
+def is_same(one: Outcome, other: Outcome) -> bool:
+    """Tell whether two are the same run: what a person chose from a list comes back as a copy."""
+    return _name(one) == _name(other) and np.array_equal(one.samples, other.samples, equal_nan=True)
 
 
 def read(experiment: Experiment, content: str | bytes) -> Outcome:
@@ -222,7 +233,7 @@ def foreseen(experiment: Experiment, repetitions: int) -> str:
 def _per_line(experiment: Experiment, quick: bool) -> float:
     """Return the seconds of the processor for one repetition of one row."""
     alike = [
-        run for run in records(experiment.key) if run.quick == quick and math.isfinite(run.seconds)
+        run for run in recorded(experiment) if run.quick == quick and math.isfinite(run.seconds)
     ]
     return alike[0].seconds / alike[0].samples[:, :, 0].size if alike else experiment.seconds
 
@@ -237,7 +248,7 @@ def label(outcome: Outcome) -> str:
 
 def in_list(outcome: Outcome) -> str:
     """Return what a run is called in the list of all, where the record says that it is one."""
-    on_record = any(outcome is one for one in recorded(EXPERIMENTS[outcome.key]))
+    on_record = any(is_same(outcome, one) for one in recorded(EXPERIMENTS[outcome.key]))
     return f"{'On record: ' * on_record}{label(outcome)}"
 
 
@@ -305,7 +316,7 @@ def agreement(experiment: Experiment, comparison: PaperComparison) -> None:
 def beside(experiment: Experiment, shown: Outcome) -> None:
     """Draw what other runs say than the one that is shown, a line each."""
     others = [run for run in kept(experiment.key) if run is not shown]
-    lines = [f"- {label(run)}: {counted(experiment.judge(run))}." for run in others]
+    lines = [f"- {label(run)}: {counted(judged(experiment, run))}." for run in others]
     if lines:
         st.markdown("\n".join(["**Other runs, beside it**\n", *lines]))
 
@@ -363,10 +374,10 @@ def claims(experiment: Experiment, outcome: Outcome) -> None:
     """Draw what the paper states, each claim with what this run says of it; what disagrees stands
     first.
     """
-    for heading, judged in by_data(experiment.judge(outcome)):
-        if judged:
-            lines = map(_line, judged)
-            st.markdown("\n".join([f"**{heading}: {counted(judged)}.**\n", *lines]))
+    for heading, verdicts in by_data(judged(experiment, outcome)):
+        if verdicts:
+            lines = map(_line, verdicts)
+            st.markdown("\n".join([f"**{heading}: {counted(verdicts)}.**\n", *lines]))
 
 
 def _line(one: ClaimVerdict) -> str:

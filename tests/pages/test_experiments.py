@@ -25,7 +25,7 @@ from mklcore.gallery.experiments.claims import (
     counted,
     published_answers,
 )
-from mklcore.gallery.experiments.records import record
+from mklcore.gallery.experiments.records import record, records
 from mklcore.io.launcher import HOME
 from pages.experiments import runs
 from pages.shared.private_streamlit import plain
@@ -142,9 +142,9 @@ def test_a_run_is_foreseen_from_the_one_that_comes_with_the_project(monkeypatch)
     strange = {"quick": True}, {"seconds": np.nan}
     cases = (run, "about 4 min"), *((replace(run, **one), "about 1 s") for one in strange)
     for given, said in cases:
-        monkeypatch.setattr(runs, "records", lambda key, given=given: (given,))
+        monkeypatch.setattr(runs, "recorded", lambda experiment, given=given: (given,))
         assert runs.foreseen(TINY, 16) == said
-    monkeypatch.setattr(runs, "records", lambda key: (replace(run, quick=True),))
+    monkeypatch.setattr(runs, "recorded", lambda experiment: (replace(run, quick=True),))
     assert runs.foreseen(TINY, runs.SMALL) == "about 28 s"
 
 
@@ -340,6 +340,33 @@ def test_a_small_run_stands_beside_the_record_and_never_replaces_it():
     assert f"**{plain('Jin, Yang, Mahdavi (2013)')}, as recorded**" in said
     assert plain(experiment.coverage(kept)) in said
     work.WORK.clear()
+
+
+def test_a_run_is_judged_once_however_often_the_page_is_drawn(tiny, monkeypatch):
+    judged = []
+    judge = Experiment.judge
+    monkeypatch.setattr(
+        Experiment, "judge", lambda self, run: judged.append(run) or judge(self, run)
+    )
+    both = [TINY.run(count, seed=seed) for count, seed in ((3, 1), (2, 2))]
+    for run in both:
+        runs.keep(run)
+    app = page(experiment="tiny")
+    quiet(app.run())
+    assert len(judged) == 2
+    assert {id(run) for run in judged} == {id(run) for run in both}
+
+
+def test_a_run_that_was_chosen_stays_chosen_and_is_not_listed_beside_itself():
+    first, second = records("lp_fig3")
+    app = page(experiment="lp_fig3")
+    assert f"- {runs.label(first)}: " not in words(app)
+    assert f"- {runs.label(second)}: " in words(app)
+    quiet(app.selectbox[0].select_index(1).run())
+    quiet(app.run())
+    assert app.selectbox[0].index == 1
+    assert f"- {runs.label(first)}: " in words(app)
+    assert f"- {runs.label(second)}: " not in words(app)
 
 
 def test_the_first_picture_is_ours_against_theirs_where_both_have_numbers():
