@@ -42,6 +42,14 @@ def predicted(model: Any, rows: Any, threshold: float) -> Labels:
     return found
 
 
+def sets_with(sure: Any, rows: Any, level: float, labels: Labels) -> Mask:
+    """Which classes (n_new, n_classes) are in the sets of ``sure``, a `Conformal`, for rows as it
+    takes them: each set holds the class that is predicted, of ``labels`` (n_new,), as well.
+    """
+    likely: Mask = sure.predict_set(rows, level)
+    return likely | (np.asarray(labels)[:, None] == sure.classes_)
+
+
 class AnswersRows:
     """What an answer says of new rows.
 
@@ -97,11 +105,8 @@ class AnswersRows:
         """Which classes (n_new, n_classes) are in the set that holds the class of new rows with
         probability ``level``, see `Conformal`.
         """
-        found: Mask = self._sure.predict_set(encoded(self.model, rows), level)
-        if self.threshold != USUAL:  # a set holds the class that is predicted
-            said = np.searchsorted(self.model.classes_, self.predict(rows))
-            found[np.arange(len(found)), said] = True
-        return found
+        read = encoded(self.model, rows)
+        return sets_with(self._sure, read, level, predicted(self.model, read, self.threshold))
 
     @property
     def _sure(self) -> Any:

@@ -12,7 +12,7 @@ import pandas as pd
 import streamlit as st
 
 from mklcore.answer.conformal import Conformal
-from mklcore.answer.raw_rows import predicted
+from mklcore.answer.raw_rows import predicted, sets_with
 from mklcore.answer.thresholds import USUAL
 from mklcore.data.dataset import Dataset, counted
 from mklcore.data.reading import NewRows, TableEncoder
@@ -185,7 +185,7 @@ def _answers(
         found |= {f"decision value {name}".strip(): each[:, k] for k, name in enumerate(names)}
     if sure is not None:
         every = np.array(table.class_names, dtype=object)
-        likely = sure.predict_set(rows) | (said[:, None] == sure.classes_)
+        likely = sets_with(sure, rows, LEVEL, said)
         sets = [" or ".join(every[chosen]) for chosen in likely]
         found[f"{LEVEL:.0%} set"] = np.array(sets, dtype=object)
     return found

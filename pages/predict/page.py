@@ -10,7 +10,7 @@ import streamlit as st
 
 from mklcore.answer.conformal import Conformal
 from mklcore.answer.exploration import Exploration
-from mklcore.answer.raw_rows import predicted
+from mklcore.answer.raw_rows import predicted, sets_with
 from mklcore.answer.thresholds import USUAL
 from mklcore.answer.verdict import NONE
 from mklcore.data.dataset import Dataset
@@ -257,7 +257,7 @@ def rounded(table: Dataset, label: Any, step: float) -> str:
 def sureness(
     table: Dataset, sure: Conformal | None, rows: np.ndarray, step: float, labels: np.ndarray
 ) -> str:
-    """What about nine in ten similar new rows have; a set holds the class that is predicted."""
+    """What about nine in ten similar new rows have."""
     if sure is None:
         return ""
     if table.task == "regression":
@@ -266,7 +266,7 @@ def sureness(
             for end in sure.predict_interval(rows, batch.LEVEL)[0]
         )
         return f"About 9 in 10 similar new rows fall inside **{low}** to **{high}**."
-    likely = sure.predict_set(rows, batch.LEVEL)[0] | (sure.classes_ == labels[0])
+    likely = sets_with(sure, rows, batch.LEVEL, labels)[0]
     names = np.array(table.class_names)[likely]
     return f"About 9 in 10 similar new rows are among: **{', '.join(map(plain, names))}**."
 
