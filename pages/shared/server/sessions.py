@@ -17,7 +17,6 @@ from pages.shared import private_streamlit
 LOOK_SECONDS = 5.0
 # before Streamlit itself would no longer find the session, and could not close it
 EARLY_SECONDS = 10.0
-AFTERWARDS = list[Callable[[], None]]()  # what is done whenever sessions were closed
 
 
 class Left:
@@ -41,9 +40,6 @@ def give_back() -> None:
     the allocator keeps what is small.
     """
     gc.collect()
-    for act in AFTERWARDS:
-        with suppress(Exception):  # the border of the server: the others are still to be done
-            act()
     with suppress(AttributeError, OSError):  # not every system's C library can
         ctypes.CDLL(None).malloc_trim(0)
 

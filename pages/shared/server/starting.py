@@ -176,6 +176,7 @@ FRAME = (
 TABLES = ("pandas",)
 PAGES = (
     "plotly.graph_objects",
+    "pages.explore.errors",
     "pages.explore.pictures",
     "pages.explore.questions",
     "mklcore.answer.exploration",
