@@ -28,6 +28,7 @@ from pages.shared.widgets.players import place, shared_place
 from tests.browser.steps import patiently
 from tests.browser.test_walk import methods_shown
 from tests.browser.walker import assert_sound, let_go, near, number
+from tests.helpers.every import EVERY_CASE
 
 SAMPLE = "data=iris&widths=2&degree=0&each=linear&rows=60"
 LOOKS = ("columns", "path", "inside")
@@ -66,7 +67,7 @@ def asked(visitor):
 
 # Everything takes minutes; the suite sees the looks of lp-norm MKL, one look of MKL-GOMP, one preset
 # of Compare, and one hull.
-EVERY = bool(os.environ.get("EVERY_NUMBER"))
+EVERY = EVERY_CASE or bool(os.environ.get("EVERY_NUMBER"))
 
 # Explore
 

@@ -42,7 +42,7 @@ KEY = "memory"
 
 @dataclass
 class Link:
-    """How the address in the browser and the parameters came together; see ``history``."""
+    """How the address in the browser and the parameters came together; see `begin`."""
 
     begun: bool = False
     written: dict[str, str] | None = None
@@ -357,7 +357,7 @@ def rerun() -> None:
 UPLOAD_LIMIT_MB = 20
 STACK_LIMIT_MB = stacks.MAX_FILE_MB
 REMEMBERED_UPLOADS = 3
-# the kind of a file in whose place the server put words; see guard
+# MIME type of a rejected upload, whose body holds the reason; see guard
 REFUSED = "application/x-mkl-explorer-refused"
 REMEMBERED_TABLES = 20
 
@@ -431,7 +431,7 @@ def keep_text(text: str, longest: int) -> str:
     return name
 
 
-# Pages: the list of them, and the door every page goes through first
+# Pages: the list of them, the menu, and the links between them
 
 
 @dataclass(frozen=True)
