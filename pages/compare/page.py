@@ -12,6 +12,7 @@ from mklcore.answer.verdict import Comparison, compare_answers
 from mklcore.errors import MKLError
 from mklcore.figures import captions, player_data, style
 from mklcore.paths.path import Path
+from mklcore.problem.driver import Status
 from pages.compare import sidebar
 from pages.shared import frame
 from pages.shared.export import files
@@ -187,7 +188,7 @@ def excess_table(best: Path, found: Mapping[str, Any]) -> None:
     """Draw one row per method and one column per number of kernels."""
     place = best.first_look
     size = int(best.n_nonzero[place])
-    is_proven = best.statuses[place].name == "PROVEN"
+    is_proven = best.statuses[place] is Status.PROVEN
     said = [
         f"{plain(label)} {beside_best(above[place])}"
         for label, above in found.items()

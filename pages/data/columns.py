@@ -116,14 +116,14 @@ def _regroup(how: str, table: Dataset) -> None:
         how = f"bands {min(USUAL_BANDS, table.n_features)}"
     elif how == "hand":
         groups = table.groups or (("group 1", (0,)),)
-        how = grids.groups_text(grids.group_rows(groups, table), table)
+        how = grids.groups_text(grids.group_rows(groups), table)
     state.change(grouping=how)
 
 
 def _edit(table: Dataset) -> None:
     """Draw the groups as a table to edit."""
     grids.editor(
-        grids.group_rows(table.groups, table),
+        grids.group_rows(table.groups),
         "groups",
         (state.current().data, state.current().grouping),
         lambda rows: state.change(grouping=grids.groups_text(rows, table)),

@@ -148,7 +148,7 @@ def show(found: Exploration, params: Params) -> None:
             st.caption(legend(count, len(found.columns), isinstance(chance, Pending)))
             questions.left_out(params)
         with right:
-            questions.compared(beside, params, isinstance(later, Pending))
+            questions.compared(beside, isinstance(later, Pending))
             questions.how_sure(found, params)
     if look == "errors":
         errors.view(found, tables.table(params), params.of(*ANSWER))

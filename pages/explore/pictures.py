@@ -44,6 +44,7 @@ from mklcore.figures import (
 )
 from mklcore.io.catalog import NOVELTY
 from mklcore.paths.path import Path
+from mklcore.problem.driver import Status
 from pages.shared.export.saved import Seen
 from pages.shared.private_streamlit import plain
 from pages.shared.session import state
@@ -390,27 +391,24 @@ def choices(found: Exploration, params: Params, point: Path, index: int) -> None
 
 def searched(params: Params) -> Path | None:
     """The best choices, where they are known; else the button that asks for them."""
-    known = answers.known_choices(params)
-    found: list[Path] = []
-    if known is not None:
-        return known
-    drawing.request(
-        "Search for the best choices",
-        "best_choices",
-        answers.best_choices,
-        params,
-        found.append,
-        icon=":material/search:",
-        help="Branch and bound over all choices of as many kernels, for every size of the path.",
-    )
-    return found[0] if found else None
+    if answers.known_choices(params) is None:
+        drawing.request(
+            "Search for the best choices",
+            "best_choices",
+            answers.best_choices,
+            params,
+            lambda best: None,
+            icon=":material/search:",
+            help="Branch and bound over all choices of as many kernels, for every size of the path.",
+        )
+    return answers.known_choices(params)
 
 
 def nearly_as_good(best: Path, index: int) -> None:
     """List the choices within 1 % of the best that a search has met."""
     model = best.estimators[index]
     found = alternatives(best, index)
-    if best.statuses[index].name != "PROVEN":
+    if best.statuses[index] is not Status.PROVEN:
         st.caption(
             f"The search ended after {style.counted(model.max_relaxations, 'relaxation')}: the "
             "method **Best k kernels** takes more where you ask for them, under More."

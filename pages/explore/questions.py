@@ -41,7 +41,7 @@ MOST_LEFT_OUT = 4
 # Plain models beside it
 
 
-def compared(found: Exploration, params: Params, pending: bool) -> None:
+def compared(found: Exploration, pending: bool) -> None:
     """Draw the plain models with their scores, and what follows where one of them is ahead."""
     if found.learnt_from.task == NOVELTY:
         return

@@ -199,7 +199,7 @@ def test_uses_become_text_and_long_ones_are_refused():
 
 def test_edited_groups_are_read_or_refused():
     data = regrouped(read_table(MESSY, "grade"), "prefix")
-    lines = grids.group_rows(data.groups, data)
+    lines = grids.group_rows(data.groups)
     assert grids.groups_text(lines, data) == "fou:1-2;kar:3-4;other columns:5-8"
     lines[1] = {"group": "picked", "columns": "kar_1; 1"}
     assert grids.groups_text([*lines, {"group": None, "columns": None}], data).startswith(

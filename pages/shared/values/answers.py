@@ -7,7 +7,8 @@ person fixed.
         case Failed(sentence, repairs): st.error(sentence)
 
 What takes longer is work of its own on the finished answer: `further`, `chance`, `intervals`,
-`terms`, `norm_map`.
+`terms`, `norm_map`, `best_choices`; `excesses` is about the answers of several methods, which
+`shown` gives.
 """
 
 from __future__ import annotations
@@ -302,10 +303,7 @@ def norm_map(params: Params, asked: bool = True) -> Found:
         model = mapped(found)
         costs = path_grid(model, rows, rows.y, "C", MAP_COSTS)
         grids: dict[str, Any] = {"p": MAP_NORMS, "C": costs}
-
-        def tick(done: int, total: int) -> None:
-            progress(done / total, f"{done} of {total} norms on folds")
-
+        tick = work.counted(progress, "norms on folds")
         with one_blas_thread(), suppress_convergence_warnings():
             return cross_validate_path(
                 model,
@@ -360,7 +358,7 @@ def known_choices(params: Params) -> Path | None:
     for over in ("", "s"):
         beside = replace(params, algorithm="best_k", path=over, settings=settings)
         known = best_known(beside)
-        if known is not None and known.path.param == "s":
+        if known is not None:
             return known.path
     return None
 
@@ -373,10 +371,8 @@ def best_choices(params: Params, asked: bool = True) -> Found:
     found: Exploration = whole.value
 
     def make(progress: Callable[..., None]) -> Path:
-        def tick(done: int, total: int) -> None:
-            progress(done / total, f"{done} of {total} sizes")
-
         rows = found.dragged
+        tick = work.counted(progress, "sizes")
         with one_blas_thread(), suppress_convergence_warnings():
             return choices.best_choices(found.path, found.asked.given(rows), rows.y, tick)
 

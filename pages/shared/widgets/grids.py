@@ -329,7 +329,7 @@ def uses_text(rows: Sequence[Row]) -> str:
 # Groups
 
 
-def group_rows(groups: Groups, table: Dataset) -> list[Row]:
+def group_rows(groups: Groups) -> list[Row]:
     """Return the groups as rows to edit."""
     texts = [part.split(":")[1] for part in write_groups(groups).split(";")] if groups else []
     return [{"group": name, "columns": text} for (name, _), text in zip(groups, texts, strict=True)]
