@@ -35,7 +35,7 @@ from mklcore.answer.folds import Asked, FoldedTable, beside, kernel_at, landmark
 from mklcore.answer.verdict import BETTER, NONE, RELATED
 from mklcore.arrays import Array, Indices, Labels
 from mklcore.data.dataset import Dataset
-from mklcore.data.splitting import RANDOM, fold_rows
+from mklcore.data.splitting import RANDOM, codes_of, fold_rows
 from mklcore.errors import check_cancelled
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.features import Nystroem
@@ -150,7 +150,7 @@ def permutations(
         for _ in range(count):
             yield random.permutation(n)
         return
-    codes = np.unique(np.asarray(row_groups), return_inverse=True)[1]
+    codes = codes_of(row_groups)
     blocks = np.split(np.argsort(codes, kind="stable"), np.cumsum(np.bincount(codes))[:-1])
     places = np.concatenate(blocks)
     for _ in range(count):

@@ -210,11 +210,7 @@ def table_of(
 ) -> Dataset:
     """The table in what a person holds. DataError, by name, for what is none."""
     if isinstance(data, Dataset):
-        if target not in (None, data.target_name):
-            raise DataError(
-                f"The Dataset predicts {data.target_name!r}; to predict {target!r}, name "
-                f"it where the table is read: read_table(source, {target!r})."
-            )
+        data.check_target(target)
         given: Dataset = data if row_groups is None else data.with_row_groups(row_groups)
         return given if sample_weight is None else given.with_sample_weight(sample_weight)
     table = as_table(data, ReadOptions())
@@ -497,9 +493,9 @@ def of_method(known: FoldedTable, label: str, kernels: Any, asked: Asked) -> lis
     if key not in ESTIMATORS:
         raise ParameterError(f"method is one of {', '.join(ESTIMATORS)}; got {key!r}.")
     if ESTIMATORS[key].on != "kernels":
-        made = ESTIMATORS[key].regressor if task == "regression" else ESTIMATORS[key].classifier
+        kind = ESTIMATORS[key].kind(task)
         raise ParameterError(
-            f"The method {key!r} makes kernels of its own, so it stands alone: fit {made.__name__}."
+            f"The method {key!r} makes kernels of its own, so it stands alone: fit {kind.__name__}."
         )
     fixed = asked.further | asked.parameters
     if key == "lp":

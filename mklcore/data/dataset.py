@@ -211,6 +211,14 @@ class Dataset:
     def _repr_html_(self) -> str:
         return _as_html(self)
 
+    def check_target(self, target: str | None) -> None:
+        """DataError unless ``target`` is what this table predicts, or None."""
+        if target not in (None, self.target_name):
+            raise DataError(
+                f"The Dataset predicts {self.target_name!r}; to predict {target!r}, name it where "
+                f"the table is read: read_table(source, {target!r})."
+            )
+
     def take(self, rows: Sequence[int] | np.ndarray) -> Dataset:
         """The given rows, in the given order; the class names of the whole table stay."""
         places = np.arange(self.n_samples)[rows].tolist() if self.strings else []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from importlib.util import find_spec
 from typing import Any
 
@@ -100,14 +101,5 @@ def with_column(table: Table, wanted: str, cells: Any) -> tuple[Table, str]:
             "one per row."
         )
     name = distinct_names([*table.names, wanted])[-1]
-    return Table(
-        (*table.names, name),
-        (*table.columns, np.asarray(cells)),
-        table.decimal,
-        table.delimiter,
-        table.encoding,
-        table.header,
-        table.sheets,
-        table.notes,
-        table.values,
-    ), name
+    wider = replace(table, names=(*table.names, name), columns=(*table.columns, np.asarray(cells)))
+    return wider, name

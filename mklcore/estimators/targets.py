@@ -211,6 +211,6 @@ class SeveralTargets(KernelRegressor):
         return tags
 
 
-def signs(codes: Array, positive: int) -> Array:
+def signs(codes: Labels, positive: Any) -> Array:
     """+1 for the rows of the class ``positive``, -1 for all others."""
     return np.where(codes == positive, 1.0, -1.0)

@@ -38,6 +38,7 @@ from mklcore.data.columns import ReadOptions
 from mklcore.data.dataset import Dataset
 from mklcore.data.frames import as_table, is_frame
 from mklcore.data.reading import encoder_of, read_parsed
+from mklcore.data.splitting import codes_of
 from mklcore.errors import DataError, MKLError, ParameterError
 from mklcore.estimators.lp import LpMKLClassifier, LpMKLRegressor
 from mklcore.estimators.targets import signs
@@ -345,11 +346,7 @@ def _table_in_memory(source: Any, target: Any) -> Dataset:
         raise DataError(
             "Which column is to be predicted? Name it, as in fit_rows(frame, 'price', kernels=...)."
         )
-    if target not in (None, data.target_name):
-        raise DataError(
-            f"The Dataset predicts {data.target_name!r}; to predict {target!r}, name it where the "
-            f"table is read: read_table(source, {target!r})."
-        )
+    data.check_target(target)
     lacks = {
         "has no target": data.task == "novelty",
         "has texts or sequences, which are no numbers": bool(data.strings),
@@ -368,7 +365,7 @@ def _blocks_of(
     """The blocks of a table with its target as a column: classes are the texts of their codes."""
     y: Any = data.y
     if data.task != "regression":
-        y = np.unique(data.y, return_inverse=True)[1].astype(str).astype(object)
+        y = codes_of(data.y).astype(str).astype(object)
     frame = pandas.DataFrame(data.X, columns=list(data.feature_names)).assign(**{_TARGET: y})
     starts = range(0, len(frame), _BLOCK)
     blocks = [("The table", frame.iloc[first : first + _BLOCK]) for first in starts]
@@ -549,7 +546,7 @@ def _features(
     """
     for X, y in parts:
         rows = X.to_numpy()
-        targets = y if positive is None else np.where(y == positive, 1.0, -1.0)
+        targets = y if positive is None else signs(y, positive)
         for top in range(0, len(rows), _PIECE):
             part = slice(top, top + _PIECE)
             yield transform.cross(rows[part]).table.astype(np.float64), targets[part]
