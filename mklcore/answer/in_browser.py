@@ -131,27 +131,26 @@ class OpenedTable:
             file.getvalue().encode(), header=True, delimiter=",", decimal=self.summary.decimal
         )
         model = self.found.model
+        predicted = model.predict(rows.table)[0]
+        is_number = self.table.task == "regression"
         said: dict[str, Any] = {
-            "prediction": str(model.predict(rows.table)[0]),
-            "probability": None,
+            "prediction": f"{float(predicted):.4g}" if is_number else str(predicted),
             "parts": [],
         }
-        if self.table.task == "regression":
-            said["prediction"] = f"{float(model.predict(rows.table)[0]):.4g}"
         if self.table.task != "novelty":
             found = shapley_values(model, rows.table)
             values = found.values[0]
             base = np.ravel(found.base)
             place = 0
             if values.ndim == 2:
-                place = list(model.classes_).index(model.predict(rows.table)[0])
+                place = list(model.classes_).index(predicted)
                 values = values[:, place]
             said["base"] = float(base[min(place, base.size - 1)])
             names = [name for name, _ in model.source_columns_]
             said["parts"] = [
                 [name, float(value)] for name, value in zip(names, values, strict=True)
             ]
-            said["of"] = "the prediction" if self.table.task == "regression" else "the decision"
+            said["of"] = "the prediction" if is_number else "the decision"
         return json.dumps(said)
 
     def _hull_columns(self) -> list[int]:
