@@ -39,7 +39,7 @@ from mklcore.data.splitting import RANDOM, codes_of, fold_rows
 from mklcore.errors import check_cancelled
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.features import Nystroem
-from mklcore.kernels.normalisation import column_statistics, standardise_rows
+from mklcore.kernels.normalisation import standardised
 from mklcore.paths.scoring import Predictions, Scoring
 
 LEVEL = 0.05
@@ -126,7 +126,7 @@ def permutation_p(
     row_groups: Labels | None = None,
 ) -> float:
     """The p-value of "targets Y and decisions F (n, T) are not related", one-sided."""
-    pairs = standard_pairs(Y, F, [np.arange(len(Y))])
+    pairs = pairs_of(Y, F)
 
     def agreement(order: Indices) -> float:
         return max(float(np.vdot(own[order], other)) for own, other in pairs)
@@ -159,40 +159,52 @@ def permutations(
         yield order
 
 
+class Centred(NamedTuple):
+    """Values or ranks (n, ..., T) less their means over each part of the rows, and their products
+    (..., T, T).
+    """
+
+    values: Array
+    products: Array
+
+    @classmethod
+    def both(cls, values: Array, parts: Sequence[Indices]) -> list[Centred]:
+        """The values themselves, and their ranks."""
+        found = []
+        for own in (values, rankdata(values, axis=0)):
+            centred = np.array(own, dtype=float)
+            for rows in parts:
+                centred[rows] -= centred[rows].mean(axis=0)
+            found.append(cls(centred, np.einsum("n...s,n...t->...st", centred, centred)))
+        return found
+
+
 def standard_pairs(
-    Y: Array,
-    F: Array,
-    parts: Sequence[Indices],
+    wanted: Sequence[Centred], F: Array, parts: Sequence[Indices]
 ) -> list[tuple[Array, Array]]:
-    """Values and ranks of targets and decisions (n, ..., T), less their means over each part of the
-    rows, and scaled so that S is a sum of products; the sum is 0 where either does not vary.
+    """Values and ranks of targets, as ``wanted`` has them, and of decisions F (n, ..., T), scaled so
+    that S is a sum of products; the sum is 0 where either does not vary.
     """
     found = []
-    for own, other in ((Y, F), (rankdata(Y, axis=0), rankdata(F, axis=0))):
-        A = own.astype(float)
-        B = other.astype(float)
-        for rows in parts:
-            A[rows] -= A[rows].mean(axis=0)
-            B[rows] -= B[rows].mean(axis=0)
-        products = np.einsum("n...s,n...t->...st", A, A) * np.einsum("n...s,n...t->...st", B, B)
+    varies = np.ptp(F, axis=0).max(axis=-1) > 0.0
+    for own, other in zip(wanted, Centred.both(F, parts), strict=True):
+        products = own.products * other.products
         size = np.sqrt(np.maximum(products.sum(axis=(-2, -1)), 0.0))
-        varies = np.ptp(F, axis=0).max(axis=-1) > 0.0
-        found.append(
-            (
-                A,
-                np.where(varies & (size > 0.0), 1.0, 0.0)[..., None]
-                * B
-                / np.maximum(size, 1e-300)[..., None],
-            )
-        )
+        scale = np.where(varies & (size > 0.0), 1.0, 0.0)[..., None]
+        scaled = scale * other.values / np.maximum(size, 1e-300)[..., None]
+        found.append((own.values, scaled))
     return found
+
+
+def pairs_of(Y: Array, F: Array) -> list[tuple[Array, Array]]:
+    """Such pairs of targets and decisions (n, T) of rows that are one part."""
+    whole = [np.arange(len(Y))]
+    return standard_pairs(Centred.both(Y, whole), F, whole)
 
 
 def association_of(Y: Array, F: Array, are_classes: bool) -> tuple[str, float]:
     """How decisions (n, T) go with targets (n, T), in the measure that a reader knows."""
-    values, ranks = (
-        float(np.vdot(own, other)) for own, other in standard_pairs(Y, F, [np.arange(len(Y))])
-    )
+    values, ranks = (float(np.vdot(own, other)) for own, other in pairs_of(Y, F))
     if ranks < 0.5 * values:
         return "correlation", values
     return (
@@ -256,12 +268,12 @@ def p_value_of_refits(known: FoldedTable, asked: Asked) -> float:
         else list(known.folds)
     )
     held_out = [left_out for _, left_out in folds]
+    judged = np.concatenate(held_out)
+    parts = parts_of(held_out)
+    wanted = Centred.both(drawn[judged], parts)
     best = np.full(len(orders), -np.inf)
     for decided in machines(rows, asked, drawn, folds):
-        judged = standard_pairs(
-            drawn[np.concatenate(held_out)], decided[np.concatenate(held_out)], parts_of(held_out)
-        )
-        for own, other in judged:
+        for own, other in standard_pairs(wanted, decided[judged], parts):
             best = np.maximum(best, np.einsum("nbt,nbt->b", own, other))
     return p_value_of(float(best[0]), best[1:])
 
@@ -294,9 +306,9 @@ def machines(
             yield decided
     if asked.stack is not None or not rows.n_features:
         return
-    X = standardise_rows(rows.X, *column_statistics(rows.X))
+    X = standardised(rows.X)
     features = np.hstack([X, X * X - 1.0])
-    features = standardise_rows(features, *column_statistics(features))
+    features = standardised(features)
     for power in POWERS:
         decided = np.zeros(drawn.shape)
         for train, left_out in folds:
@@ -321,7 +333,7 @@ def plain_kernels(rows: Dataset, asked: Asked) -> Iterator[Array]:
         features = approximation.features(beside(kernels, rows), rows.table).table.astype(float)
         yield of_variance_one(features @ features.T)
     if rows.n_features:
-        X = standardise_rows(rows.X, *column_statistics(rows.X))
+        X = standardised(rows.X)
         apart = cdist(X, X, "cityblock")
         middle = float(np.median(apart[apart > 0.0]))
         for width in WIDTHS:

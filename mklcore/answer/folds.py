@@ -49,7 +49,7 @@ from mklcore.kernels.features import Nystroem
 from mklcore.kernels.functions import Delta, KernelSpec, median_distance
 from mklcore.kernels.grams import GramStack
 from mklcore.kernels.interactions import interacting
-from mklcore.kernels.normalisation import column_statistics, standardise_rows
+from mklcore.kernels.normalisation import column_statistics, standardise_rows, standardised
 from mklcore.kernels.stacks import rows_of
 from mklcore.paths.folds import cut
 from mklcore.paths.path import fit_path, judged, path_grid
@@ -380,7 +380,7 @@ def all_columns(
     """
     few = known.few
     spec = one.estimator.kernels.specs[0]
-    rows = standardise_rows(few.X, *column_statistics(few.X))
+    rows = standardised(few.X)
     seen = spec.settle(rows).seen(rows)
     radial = spec.parts[0]
     apart = cdist(seen, seen, "sqeuclidean" if radial.base == "squared" else "cityblock")
@@ -566,7 +566,7 @@ def second_look(
             break
     if best == (1.0, C) or one.member is None:
         return one
-    few = standardise_rows(known.few.table, *column_statistics(known.few.table))
+    few = standardised(known.few.table)
     blend: Any = one.candidate.estimator.kernels.specs[0]
     return on_folds(
         known,

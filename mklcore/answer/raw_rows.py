@@ -46,8 +46,8 @@ def sets_with(sure: Any, rows: Any, level: float, labels: Labels) -> Mask:
     """Which classes (n_new, n_classes) are in the sets of ``sure``, a `Conformal`, for rows as it
     takes them: each set holds the class that is predicted, of ``labels`` (n_new,), as well.
     """
-    likely: Mask = sure.predict_set(rows, level)
-    return likely | (np.asarray(labels)[:, None] == sure.classes_)
+    found: Mask = sure.predict_set(rows, level) | (np.asarray(labels)[:, None] == sure.classes_)
+    return found
 
 
 class AnswersRows:

@@ -69,6 +69,11 @@ def standardise_rows(rows: Array, means: Array, scales: Array) -> Array:
     return result
 
 
+def standardised(rows: Array) -> Array:
+    """The rows less the means of their columns, over the standard deviations."""
+    return standardise_rows(rows, *column_statistics(rows))
+
+
 def spherical_factors(diagonal: Array, means: Array | float, grand: Array | float) -> Array:
     """K_ii^(-1/2) of the (centred) self-kernels, and 0 where K_ii is 0 or only rounding."""
     centred = diagonal - 2 * means + grand
