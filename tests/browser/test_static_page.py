@@ -61,6 +61,7 @@ def test_a_table_is_answered_in_the_browser_and_nothing_is_sent_anywhere(site, c
     expect(sentence).to_have_text(
         str(mkl.explore(mkl.read_table(mixed())).verdict).replace("\xa0", " "), timeout=MINUTES
     )
+    expect(sentence).to_have_css("clip-path", "inset(50%)")  # for the answer below says it
     page.get_by_text("Predict one row").click()
     page.get_by_role("button", name="Predict").click()
     expect(page.locator("#said")).to_contain_text("kind: ", timeout=MINUTES)
@@ -80,6 +81,7 @@ def test_a_table_is_answered_in_the_browser_and_nothing_is_sent_anywhere(site, c
     hulls = page.frame_locator("#page").get_by_text("Hulls of the columns that matter most")
     expect(hulls.first).to_be_visible(timeout=MINUTES)
     expect(page.locator("#refused")).to_be_hidden()
+    expect(sentence).to_have_css("clip-path", "none")
 
     page.select_option("#target", "size")
     expect(sentence).to_contain_text("Predicting size", timeout=MINUTES)

@@ -42,13 +42,19 @@ async function call(method, ...values) {
   return null;
 }
 
+// Say a sentence above the page; where the page shows it as well, only screen readers hear it here.
+function say(sentence, isShown = false) {
+  by("sentence").textContent = sentence;
+  by("sentence").classList.toggle("spoken", isShown);
+}
+
 by("cancel").onclick = () => {
   calls++;
   worker?.terminate();
   worker = null;
   by("working").hidden = true;
   document.body.classList.remove("stale");
-  by("sentence").textContent = "Cancelled. Choose a table to begin anew.";
+  say("Cancelled. Choose a table to begin anew.");
   by("found").hidden = true;
 };
 
@@ -57,7 +63,7 @@ async function open(method, value, title) {
   const found = await call(method, value);
   if (!found) {
     by("found").hidden = true;
-    by("sentence").textContent = "";
+    say("");
     return;
   }
   fill(by("target"), found.columns, found.target);
@@ -75,7 +81,7 @@ async function answer() {
   const found = await call("answer", by("target").value, by("groups").value);
   if (!found) return;
   shown = found;
-  by("sentence").textContent = found.sentence;
+  say(found.sentence, true);
   by("page").srcdoc = found.page;
   by("notes").replaceChildren(...found.notes.map((text) => Object.assign(document.createElement("li"), { textContent: text })));
   by("hull").hidden = !found.hull;
@@ -133,7 +139,9 @@ function waterfall({ base, parts, of }) {
 
 by("hull").onclick = async () => {
   const found = await call("hull");
-  if (found) by("page").srcdoc = found.page;
+  if (!found) return;
+  say(shown.sentence);
+  by("page").srcdoc = found.page;
 };
 
 function save(content, file, type) {
