@@ -102,7 +102,6 @@ def what_if(shown: PredictView) -> None:
 def start(shown: PredictView, here: TableRow) -> None:
     """Draw which row to start from, and the way back to it."""
     table = shown.table
-    test = shown.found.test
     number, back = st.columns([3, 2], vertical_alignment="bottom")
     with number:
         controls.view(
@@ -124,10 +123,11 @@ def start(shown: PredictView, here: TableRow) -> None:
         disabled=not here.moves,
         width="stretch",
     )
-    key = "unseen rows", table.fingerprint, "" if test is None else test.fingerprint
-    unseen = (
-        np.zeros(0, dtype=int) if test is None else work.now(key, lambda: unseen_rows(table, test))
-    )
+    learned = learned_rows(shown.found, shown.model)
+    test = shown.found.test
+    held_out = "" if test is None else test.fingerprint
+    key = "unseen rows", table.fingerprint, learned.fingerprint, held_out
+    unseen = work.now(key, lambda: unseen_rows(table, learned, test))
     letters = ((name, table.letter_columns(name)) for name, _ in table.strings)
     moved = sum(
         not here.moves.keys().isdisjoint(members) for _, members in (*table.columns, *letters)
@@ -144,13 +144,28 @@ def start(shown: PredictView, here: TableRow) -> None:
         )
 
 
-def unseen_rows(table: Dataset, test: Dataset) -> np.ndarray:
-    """Which rows of the table, by index, were held out."""
-    held_out = {
-        (row.tobytes(), str(target)) for row, target in zip(test.table, test.y, strict=True)
-    }
-    rows = zip(table.table, table.y, strict=True)
-    return np.flatnonzero([(row.tobytes(), str(target)) in held_out for row, target in rows])
+def learned_rows(found: Exploration, model: Any) -> Dataset:
+    """The rows that a model of the answer was fitted on: all that are not held out, or those of
+    them that the path was fitted on.
+    """
+    target = getattr(model, "training_target_", found.learnt_from.y)
+    return found.learnt_from if len(target) == found.learnt_from.n_samples else found.dragged
+
+
+def unseen_rows(table: Dataset, learned: Dataset, test: Dataset | None) -> np.ndarray:
+    """Which rows of the table, by index, a model has not seen: those that were held out, and those
+    that are not among the ``learned`` ones.
+    """
+    if learned.n_samples == table.n_samples:
+        return np.zeros(0, dtype=int)
+    held_out = set() if test is None else set(_contents(test))
+    seen = set(_contents(learned)) - held_out
+    return np.flatnonzero([row not in seen for row in _contents(table)])
+
+
+def _contents(rows: Dataset) -> list[tuple[bytes, str]]:
+    """Every row with its target, so that rows of two tables can be compared."""
+    return [(row.tobytes(), str(target)) for row, target in zip(rows.table, rows.y, strict=True)]
 
 
 def about_row(table: Dataset, number: int, unseen: bool) -> str:
@@ -268,7 +283,7 @@ def sureness(
         return f"About 9 in 10 similar new rows fall inside **{low}** to **{high}**."
     likely = sets_with(sure, rows, batch.LEVEL, labels)[0]
     names = np.array(table.class_names)[likely]
-    return f"About 9 in 10 similar new rows are among: **{', '.join(map(plain, names))}**."
+    return f"The classes of about 9 in 10 similar new rows are among: **{', '.join(map(plain, names))}**."
 
 
 def outcome(table: Dataset, winner: int) -> int:

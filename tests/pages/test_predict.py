@@ -152,6 +152,20 @@ def test_a_link_restores_the_row_and_the_way_back_drops_the_changes():
     assert open_app(PREDICT, data="iris", row="9999").number_input(key="what_row").value == 150
 
 
+def test_a_row_that_was_left_out_for_there_are_too_many_is_one_the_model_has_not_seen():
+    app = open_app(PREDICT, data="diabetes", rows="60")
+    data = mkl.load_sample("diabetes")
+    known = answer_of(app)
+    assert known.learnt_from.n_samples == 60
+    every = {tuple(row): number for number, row in enumerate(data.X, start=1)}
+    learned = {every[tuple(row)] for row in known.learnt_from.X}
+    held_out = {every[tuple(row)] for row in known.test.X}
+    left_out = set(every.values()) - learned - held_out
+    for rows, said in ((learned, "The model learned from this row"), (left_out, "has not seen")):
+        put(app, "what_row", min(rows))
+        assert said in words(app)
+
+
 def test_a_row_is_shown_as_the_table_has_it_and_the_page_says_whether_the_model_learned_from_it():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(
