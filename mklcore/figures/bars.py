@@ -134,7 +134,11 @@ def kernels_by_column(
     count = style.counted(len(ranked), "column")
     alt = f"Kernels of {count}, {title}: the largest are {leaders(places, names)}."
     if len(ranked) > len(shown):
-        alt += f" {len(ranked) - len(shown)} columns with smaller ones are left out."
+        n_others = len(ranked) - len(shown)
+        columns = (
+            "column with smaller ones is" if n_others == 1 else "columns with smaller ones are"
+        )
+        alt += f" {n_others} {columns} left out."
     figure = style.new_figure(
         alt,
         dark,

@@ -194,8 +194,10 @@ def weights_said(path: Any, index: int) -> str:
         certainty = "no certificate"
     else:
         certainty = f"within {style.percent(gap)} of the optimum"
-    largest = style.leaders(weights, path.kernel_names) if np.any(weights > 0) else "none above 0"
-    return f"{_place(path, index)}: the largest weights are {largest}; {certainty}."
+    said = "no weight is above 0"
+    if np.any(weights > 0):
+        said = f"the largest weights are {style.leaders(weights, path.kernel_names)}"
+    return f"{_place(path, index)}: {said}; {certainty}."
 
 
 def scores_said(path: Any, index: int) -> str:

@@ -219,9 +219,10 @@ def norm_map_said(scores: Any) -> str:
     best = captions.score(scores.score_name, float(scores.val_score[row, column]))
     place = f"p = {style.number(norms[row])} and C = {style.number(costs[column])}"
     inside = int(within_one_error(scores).sum())
+    are = "is" if inside == 1 else "are"
     text = (
         f"The best {scores.score_name}, {best} over {style.counted(len(scores.scores), 'fold')}, "
-        f"is at {place}. {inside} of {scores.val_score.size} points, outlined, are within one "
+        f"is at {place}. {inside} of {scores.val_score.size} points, outlined, {are} within one "
         "standard error of it."
     )
     if len(costs) > 1 and column in (0, len(costs) - 1):

@@ -54,6 +54,12 @@ GROUPINGS = {
     "bands": "equal bands",
     "hand": "by hand",
 }
+# why there are no groups, by what was chosen
+UNGROUPED = {
+    "": "no names of columns share a prefix.",
+    "none": "as you chose.",
+    "categories": "no column is a category.",
+}
 USUAL_BANDS = 8
 
 
@@ -100,10 +106,7 @@ def groups(table: Dataset) -> None:
         more = f" and {len(names) - 30} more" if len(names) > 30 else ""
         st.markdown(f"{counted(len(names), 'group')}: {', '.join(names[:30])}{more}")
     else:
-        st.markdown(
-            "No groups: "
-            + ("no names of columns share a prefix." if chosen != "none" else "as you chose.")
-        )
+        st.markdown(f"No groups: {UNGROUPED.get(chosen, UNGROUPED[''])}")
 
 
 def _is_rule(text: str) -> bool:

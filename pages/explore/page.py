@@ -194,7 +194,7 @@ def legend(grey: int, count: int, pending: bool) -> str:
         "the same, alone. "
     )
     if pending:
-        return f"{bars}Which columns could be chance follows."
+        return f"{bars}Which columns could be chance is being computed."
     if grey:
         return (
             f"{bars}Grey: shuffling this column does not clearly hurt the model ({grey} of "

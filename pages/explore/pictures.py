@@ -164,7 +164,7 @@ def pairs(found: Exploration, params: Params, name: str, numbers: Numbers) -> st
         return ""
     later = answers.terms(params, asked=False)
     if isinstance(later, Pending):
-        st.caption("Which columns act together with it follows.")
+        st.caption("Which columns act together with it is being computed.")
     terms = later.value if isinstance(later, Ready) else ()
     own = [one for one in terms if len(one.columns) == 2 and name in one.columns][:MOST_PAIRS]
     if not own:

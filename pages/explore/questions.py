@@ -153,9 +153,11 @@ def width_of(found: Exploration) -> str:
             "prediction (median width)."
         )
     sizes = found.predict_set(X).sum(axis=1)
+    enough = "one class is enough to be right for about 9 in 10 similar new rows"
+    if (sizes == 1).all():
+        return f"For all of the rows {enough}."
     return (
-        f"For **{100 * np.mean(sizes == 1):.0f} %** of the rows one class is enough to be "
-        "right for about 9 in 10 similar new rows; the others need several."
+        f"For **{100 * np.mean(sizes == 1):.0f} %** of the rows {enough}; the others need several."
     )
 
 
@@ -198,7 +200,9 @@ def repeats(found: list[tuple[int, float, tuple[str, ...]]]) -> None:
     """Draw the spread of the score, and how often a column is among the first three."""
     scores = np.array([score for _, score, _ in found])
     often = Counter(name for _, _, names in found for name in names)
-    first = ", ".join(f"**{plain(name)}** {times} times" for name, times in often.most_common(5))
+    first = ", ".join(
+        f"**{plain(name)}** {style.counted(times, 'time')}" for name, times in often.most_common(5)
+    )
     st.markdown(
         f"Score {style.number(float(scores.mean()))} ± "
         f"{style.number(float(scores.std(ddof=1)))} (standard deviation over {len(found)} "
@@ -236,7 +240,9 @@ def left_out(params: Params) -> None:
                 kwargs=tables.changes(params, use),
             )
     if len(unused) > MOST_LEFT_OUT:
-        st.caption(f"{len(unused) - MOST_LEFT_OUT} more columns were not used; Data lists them.")
+        more = len(unused) - MOST_LEFT_OUT
+        was = "column was" if more == 1 else "columns were"
+        st.caption(f"{more} more {was} not used: see Data.")
 
 
 def notes(found: Exploration) -> None:

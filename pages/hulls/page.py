@@ -126,8 +126,8 @@ def rail() -> None:
             "hull_degree",
             kind=st.slider,
             help=(
-                "Larger q: every column has q levels, and the graph has (q + 1) to the power "
-                "of the columns kernels."
+                "Larger q: every column has more levels. With p columns the graph has (q + 1)^p "
+                "kernels."
             ),
         )
     if table.task != "regression":

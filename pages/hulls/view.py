@@ -474,6 +474,6 @@ def _table(shown: HullsView, found: tuple[hulls.ReferenceBeside, ...]) -> None:
     st.caption(
         f"**{style.joined(ahead)} {verb} better here.**"
         if ahead
-        else "No other way predicts better here."
+        else "No other way is clearly better here."
     )
-    st.caption("± standard error. A place is that of the paired difference of scores.")
+    st.caption("± standard error. Better and worse are judged by the paired difference of scores.")

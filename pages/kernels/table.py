@@ -280,26 +280,27 @@ def look_out() -> None:
             ),
         )
     if constant:
-        verb = "holds" if len(constant) == 1 else "hold"
-        out = (
-            f" {counted(len(traits.lost), 'kernel')} left out of the stack." if traits.lost else ""
-        )
+        verb, they = ("holds", "it") if len(constant) == 1 else ("hold", "they")
+        was = "was" if len(traits.lost) == 1 else "were"
+        out = f" {counted(len(traits.lost), 'kernel')} {was} left out of the stack."
+        if not traits.lost:
+            out = ""
         _offer(
             constant,
             "constant",
             (
                 f"{counted(len(constant), 'kernel')} {verb} the same number for all training "
-                f"rows, so it cannot help: {{}}.{out}"
+                f"rows, so {they} cannot help: {{}}.{out}"
             ),
         )
     if few := {m: name for m, name in enumerate(names) if traits.few[m]}:
-        verb = "depends" if len(few) == 1 else "depend"
+        verb, says = ("depends", "it says") if len(few) == 1 else ("depend", "they say")
         _offer(
             [f"{name} ({counted(round(traits.rows[m]), 'row')})" for m, name in few.items()],
             "few",
             (
                 f"{counted(len(few), 'kernel')} {verb} on a few training rows that are far "
-                "from all others: {}. What it says may be about these rows alone."
+                f"from all others: {{}}. What {says} may be about these rows alone."
             ),
             tuple(few.values()),
         )

@@ -22,9 +22,9 @@ WORDS_A_MINUTE = 120
 def gallery() -> None:
     """Draw one card per lesson."""
     st.markdown(
-        "**Guess** first, then **reveal** a picture you can drag, then read **why**. They "
-        "go from first steps to harder ones; each stands on its own, with the same "
-        "numbers for everybody."
+        "**Guess** first, then **reveal** a picture you can drag, then read **why**. The "
+        "lessons start with first steps and become harder; each stands on its own, with the "
+        "same numbers for everybody."
     )
     with st.container(border=True, horizontal=True, vertical_alignment="center"):
         st.markdown(

@@ -247,6 +247,8 @@ def test_a_map_outlines_what_is_within_one_standard_error_of_the_best():
     said = norm_map_said(folds())
     assert "accuracy, 80.0 % over 3 folds, is at p = 2 and C = 10. 2 of 6 points" in said
     assert "The best C is at the edge" in said
+    certain = replace(folds(), scores=np.repeat(folds().scores[1:2], 3, axis=0))
+    assert "1 of 6 points, outlined, is within one standard error" in norm_map_said(certain)
     xs, ys = (figures.norm_map(folds()).data[1][side] for side in "xy")
     assert (min(x for x in xs if x is not None), max(x for x in xs if x is not None)) == (0.5, 1.5)
     assert (min(y for y in ys if y is not None), max(y for y in ys if y is not None)) == (-0.5, 1.5)

@@ -347,6 +347,8 @@ def test_groups_of_a_sample_are_changed_by_rule_and_by_hand():
     assert app.query_params["grouping"] == "band 1:1-2;band 2:3-4"
     put(app, "field_grouping", "none")
     assert "No groups: as you chose." in words(app)
+    put(app, "field_grouping", "categories")
+    assert "No groups: no column is a category." in words(app)
     assert "target_0" not in {button.key for button in app.button}  # nobody guessed
     put(app, "field_stratified", False)
     assert app.query_params["stratified"] == "no"

@@ -18,7 +18,7 @@ from mklcore.answer.exploration import Exploration
 from mklcore.answer.folds import Asked
 from mklcore.answer.verdict import rounded
 from mklcore.figures import captions, style
-from pages.explore import errors, pictures
+from pages.explore import errors, pictures, questions
 from pages.shared.export import files, saved, scripts
 from pages.shared.private_streamlit import plain
 from pages.shared.session import parameters
@@ -312,6 +312,31 @@ def test_what_nobody_asked_for_waits_for_its_button():
         press(app, key)
         assert said in words(app)
         assert len(words(app)) > len(before)
+
+
+def test_a_column_that_is_among_the_first_once_is_so_one_time(monkeypatch):
+    said = []
+    monkeypatch.setattr(questions.st, "markdown", said.append)
+    monkeypatch.setattr(questions.grids, "take", lambda *_: None)
+    questions.repeats([(1, 0.5, ("a", "b")), (2, 0.7, ("a",))])
+    assert said[0].endswith("Among the first three columns: **a** 2 times, **b** 1 time.")
+
+
+@every(
+    "sets, begins, ends",
+    [
+        ([[1, 0], [0, 1]], "For all of the rows one class is enough", "similar new rows."),
+        ([[1, 0], [1, 1]], "For **50 %** of the rows one class is", "the others need several."),
+    ],
+)
+def test_no_row_is_said_to_need_several_classes_where_none_does(sets, begins, ends):
+    data = mkl.load_sample("mkl_toy_sparse")
+    found = SimpleNamespace(
+        test=data, learnt_from=data, seed=0, predict_set=lambda rows: np.array(sets, dtype=bool)
+    )
+    text = questions.width_of(found)
+    assert text.startswith(begins)
+    assert text.endswith(ends)
 
 
 def test_what_is_fixed_on_the_rail_is_taken_and_can_be_left_open_again():

@@ -596,7 +596,7 @@ def uploader(
 
 COMPUTED_EARLIER = (
     "Computed earlier with these settings. The models are being fitted here; what needs them "
-    "appears then."
+    "appears when they are ready."
 )
 EARLIER: Path | None = Path(__file__).resolve().parents[3] / "sample_data" / "earlier"
 DIGITS = 12

@@ -455,11 +455,12 @@ def rows_caption(params: Params) -> str:
     full = tables.split(params)
     if used is full:
         return ""
+    is_number = tables.table(params).task == "regression"
+    how = "at random" if is_number else "with every class in its share"
     return (
         f"Trained on {len(used.train.y):,} of {len(full.train.y):,} training rows, chosen "
         f"on {len(used.validation.y):,} of {len(full.validation.y):,} validation rows, "
-        "drawn with every class in its share. The test score counts all "
-        f"{len(full.test.y):,} test rows."
+        f"drawn {how}. The test score counts all {len(full.test.y):,} test rows."
     )
 
 

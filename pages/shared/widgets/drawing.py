@@ -371,8 +371,9 @@ def leaks(key: str) -> None:
         if leak.kind == "order" and (newest := tables.by_time(params)):
             _offer(button, "Split by time", f"{key}_by_time_{place}", hold_out=newest)
     if len(found) > MOST_LEAKS:
-        others = ", ".join(one.column for one in found[MOST_LEAKS:])
-        st.caption(f"{len(found) - MOST_LEAKS} more columns like these: {plain(others)}.")
+        others = [one.column for one in found[MOST_LEAKS:]]
+        more = "column" if len(others) == 1 else "columns"
+        st.caption(f"{len(others)} more {more} like these: {plain(', '.join(others))}.")
 
 
 def _offer(column: Any, label: str, key: str, **change: str) -> None:
