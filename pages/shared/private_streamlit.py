@@ -8,6 +8,7 @@ Such names may change with any release. Where one is gone the app works without 
 import hashlib
 import logging
 import re
+from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
 from typing import Any
@@ -238,31 +239,56 @@ def is_of_a_page(message: bytes) -> bool:
     """Tell whether a browser's message is one that pages of the app send: others change the server
     for everybody.
     """
-    kind = find(MESSAGE)
-    if kind is None or not message:
-        return True
-    from google.protobuf.message import DecodeError  # as above
-
-    try:
-        return (kind.FromString(message).WhichOneof("type") or HEARD[0]) in HEARD
-    except DecodeError:  # the server knows what to do with it
-        return True
+    asked = _asked(message) if message else None
+    return asked is None or (asked.WhichOneof("type") or HEARD[0]) in HEARD
 
 
-def page_asked_for(message: bytes) -> tuple[str, str]:
-    """Return the page and the part of it that a browser's message is about, "" for each that it
-    does not name.
-    """
+@dataclass(frozen=True)
+class PageAsked:
+    """What page a browser's message is about; "" for what it does not say."""
+
+    page: str = ""  # Streamlit's name of it
+    part: str = ""  # the fragment that is to run alone
+    address: str = ""  # the path of what the browser shows in its address bar
+    through_history: bool = False  # the address changed: a click on the menu, Back or Forward
+
+
+def page_asked_for(message: bytes) -> PageAsked:
+    """Return the page that a browser's message is about."""
+    asked = _asked(message)
+    if asked is None:
+        return PageAsked()
+    script = asked.rerun_script
+    return PageAsked(
+        script.page_script_hash,
+        script.fragment_id,
+        urlsplit(script.context_info.url).path,
+        script.is_history_navigation,
+    )
+
+
+def asking_for(page: str, message: bytes) -> bytes:
+    """Return the same message about another page."""
+    asked = _asked(message)
+    if asked is None:
+        return message
+    asked.rerun_script.page_script_hash = page
+    said: bytes = asked.SerializeToString()
+    return said
+
+
+def _asked(message: bytes) -> Any:
+    """Return a browser's message as Streamlit reads it, None where it cannot."""
     kind = find(MESSAGE)
     if kind is None:
-        return "", ""
-    from google.protobuf.message import DecodeError  # as above
+        return None
+    # Streamlit's own choice, which it may change
+    from google.protobuf.message import DecodeError
 
     try:
-        asked = kind.FromString(message).rerun_script
+        return kind.FromString(message)
     except DecodeError:  # the server knows what to do with it
-        return "", ""
-    return asked.page_script_hash, asked.fragment_id
+        return None
 
 
 def browser() -> str:

@@ -121,3 +121,17 @@ def test_back_forward_and_undo_return_to_what_was(server, visit):
     visitor.page.wait_for_selector("text=Which table does the model learn from?")
     visitor.page.wait_for_selector("text=178 rows")
     assert not visitor.errors
+
+
+def test_a_click_on_the_menu_stays_whatever_the_page_before_still_says(server, visit):
+    """What is pressed on a page while the next is on its way is about the next."""
+    visitor = visit(server.url)
+    visitor.open("lessons")
+    visitor.page.evaluate(
+        """() => { document.querySelector('[data-testid=stTopNavLink][href*="data"]').click();
+        document.querySelector('.st-key-present button').click(); }"""
+    )
+    visitor.page.locator("h1", has_text="Which table").wait_for()
+    visitor.page.wait_for_url("**/data?*present=*")
+    visitor.settle()
+    assert "/data" in visitor.page.url

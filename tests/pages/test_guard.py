@@ -13,11 +13,9 @@ from pages.shared import private_streamlit
 from pages.shared.server.guard import (
     FORBIDDEN,
     FRAMED_BY,
-    LEFT_SECONDS,
     METRICS,
     MOST_LOGGED,
     Guard,
-    LeftPage,
 )
 from tests.helpers.asgi import everything, through_guard
 from tests.helpers.every import every
@@ -158,11 +156,15 @@ def test_what_is_no_request_passes():
         assert through_guard(everything, METRICS, type=kind)[0]["status"] == 200
 
 
-def said(page, fragment=""):
-    """What a browser sends: it wants a page, or a part of one, drawn."""
+def said(page, fragment="", address="", moved=False):
+    """What a browser sends: it wants a page, or a part of one, drawn. Its address is that of the
+    page, unless another is given; ``moved`` where it has just changed.
+    """
     asked = BackMsg()
     asked.rerun_script.page_script_hash = page
     asked.rerun_script.fragment_id = fragment
+    asked.rerun_script.context_info.url = f"https://mkl.example.org/{address or page}?data=wine"
+    asked.rerun_script.is_history_navigation = moved
     return {"type": "websocket.receive", "bytes": asked.SerializeToString()}
 
 
@@ -185,17 +187,32 @@ def heard(*messages):
 def test_a_part_of_the_page_that_was_just_left_is_not_heard():
     first = said("one")
     part = said("one", "pocket")
-    second = said("two")
-    assert heard(first, part, second, part, said("two", "bar"), said("two")) == [
-        first, part, second, said("two", "bar"), said("two"),
+    second = said("two", moved=True)
+    late = said("one", "pocket", address="two")
+    again = said("one", moved=True)
+    assert heard(first, part, second, late, said("two", "bar"), again, part) == [
+        first, part, second, said("two", "bar"), again, part,
     ]  # fmt: skip
     # a link opened the first page
-    assert heard(said(""), said("two"), part) == [said(""), said("two")]
+    assert heard(said(""), second, late) == [said(""), second]
     odd = [
         {"type": "websocket.receive", "text": "hello"},
         {"type": "websocket.receive", "bytes": b"\xff\xff"},
     ]
     assert heard(second, *odd) == [second, *odd]
+
+
+def test_what_the_page_before_still_says_is_about_the_page_that_the_address_names():
+    second = said("two", moved=True)
+    assert heard(said("one"), second, said("one", address="two")) == [
+        said("one"), second, said("two"),
+    ]  # fmt: skip
+
+
+def test_a_page_that_the_server_went_to_by_itself_is_heard():
+    second = said("two", moved=True)
+    by_itself = [said("three"), said("three", "slider")]
+    assert heard(second, *by_itself) == [second, *by_itself]
 
 
 def test_what_no_page_of_ours_says_is_not_heard():
@@ -236,15 +253,6 @@ def test_without_what_protects_sessions_this_machine_alone_is_answered(what, mon
         assert closed["type"] == "websocket.close"
     start, *_ = through_guard(everything, "/explore", (b"x-forwarded-for", b"10.0.0.7"), **here)
     assert start["status"] == 403, "a proxy on this machine passes others on"
-
-
-def test_a_page_the_server_went_to_by_itself_is_heard_a_moment_later():
-    now = [0.0]
-    left = LeftPage(lambda: now[0])
-    assert not left.speaks(said("one")["bytes"])
-    now[0] = LEFT_SECONDS + 1.0
-    assert not left.speaks(said("two", "slider")["bytes"])
-    assert not left.speaks(said("two", "slider")["bytes"])
 
 
 def page(body, kind):

@@ -62,7 +62,7 @@ def test_the_app_works_without_a_name_and_says_what_it_loses(name, caplog):
         assert private_streamlit.began("tab") == b""
         assert private_streamlit.token("other=1") == b""
         assert guard.may_ask("tab", b"") is True
-        assert not LeftPage().speaks(b"no message")
+        assert LeftPage().corrected(b"no message") == b"no message"
         starting.gather()
         for flag in (private_streamlit.PAGES, private_streamlit.NOTEBOOK):
             private_streamlit.set_flag(flag, bool(private_streamlit.find(flag)))

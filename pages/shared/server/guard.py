@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mutabl
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -25,35 +26,34 @@ from pages.shared.work.machine import memory_bytes
 
 # A page that was just left
 #
-# A click on the menu also closes what is open on the page, and each of the two tells the server.
-# Streamlit answers the second for the old page after the new one is drawn, and the browser takes
-# the new one away: a white page.
-
-
-# after a change of page; later a page of another name may be the server's own doing
-LEFT_SECONDS = 2.0
+# A click on the menu changes the address at once, and asks for the page it names. Until the server
+# answers, the browser's part still shows the page before and speaks for it: a menu closes there, a
+# script of ours reports the theme. Such a message is sent later than the click and would bring the
+# old page back, or an empty one.
 
 
 class LeftPage:
-    """What one browser says, in its order."""
+    """The messages of one browser, in their order; those of a page that it has left are corrected."""
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
+    def __init__(self) -> None:
+        self._address = ""
         self._page = ""
-        self._since = -LEFT_SECONDS
 
-    def speaks(self, message: bytes) -> bool:
-        """Tell whether a message is of a part of the page that was just left."""
-        page, part = private_streamlit.page_asked_for(message)
-        if not page or page == self._page:
-            return False
-        now = self._clock()
-        if not part:
-            self._since = now
-        elif now - self._since < LEFT_SECONDS:
-            return True
-        self._page = page
-        return False
+    def corrected(self, message: bytes) -> bytes | None:
+        """Return what the server is to hear.
+
+        A message for the whole of a page that was left is about the page that the address names;
+        one for a part of it is about nothing (None).
+        """
+        asked = private_streamlit.page_asked_for(message)
+        if not asked.page:
+            return message
+        if asked.through_history:
+            self._address = asked.address
+            self._page = asked.page
+        if asked.address != self._address or asked.page == self._page:
+            return message
+        return None if asked.part else private_streamlit.asking_for(self._page, message)
 
 
 # The page that a browser loads first
@@ -61,15 +61,16 @@ class LeftPage:
 # At ``/explore`` Streamlit's browser part asks for ``/explore/_stcore/health`` and
 # ``/explore/_stcore/host-config`` first and gets 404 for both before it asks at ``/``. Every
 # address of the app is one name below its root, also behind a proxy that adds a prefix, so the root
-# is the folder of the page's address.
+# is the folder of the page's address. Links are listened to from the first moment on (``links.js``):
+# a part of a page would be there too late for a quick click.
 
 
 Message = MutableMapping[str, Any]
 Send = Callable[[Message], Awaitable[None]]
 SCRIPT = b'<script type="module"'
-ROOT = (
-    b"<script>window.__streamlit={BACKEND_BASE_URL:new URL('.',location.href).href}</script>\n    "
-)
+ROOT = b"window.__streamlit={BACKEND_BASE_URL:new URL('.',location.href).href}"
+LINKS = Path(__file__).with_name("links.js").read_bytes()
+FIRST = b"<script>%b;{%b}</script>\n    " % (ROOT, LINKS)
 CONDITIONS = (b"accept-encoding", b"if-none-match", b"if-modified-since", b"range")
 FACTS = (b"content-length", b"etag", b"last-modified", b"accept-ranges")
 
@@ -89,8 +90,8 @@ def plainly(scope: Message) -> Message:
     return {**scope, "headers": [one for one in scope["headers"] if one[0] not in CONDITIONS]}
 
 
-def naming_the_root(send: Send) -> Send:
-    """Return a way to answer that writes the root of the server into a page of HTML."""
+def with_first_script(send: Send) -> Send:
+    """Return a way to answer that writes into a page of HTML what it is to do first."""
     held: list[Message] = []
     body = bytearray()
 
@@ -101,7 +102,7 @@ def naming_the_root(send: Send) -> Send:
         elif kind == "http.response.body" and held:
             body.extend(message.get("body", b""))
             if not message.get("more_body", False):
-                await _send_whole(held.pop(), body.replace(SCRIPT, ROOT + SCRIPT, 1), send)
+                await _send_whole(held.pop(), body.replace(SCRIPT, FIRST + SCRIPT, 1), send)
         else:
             await send(message)
 
@@ -404,7 +405,7 @@ class Guard:
         elif not may_ask(tab_of(scope), browser(scope["headers"])):
             await self._refuse(send, 404, b"There is no such file for this browser.")
         elif asks_for_page(scope):
-            page = naming_the_root(self._forbidding(send))
+            page = with_first_script(self._forbidding(send))
             await self._app(plainly(scope), receive, page)
         elif not is_upload(scope):
             await self._app(scope, receive, self._forbidding(send))
@@ -513,8 +514,8 @@ def is_own_page(headers: dict[bytes, bytes], scheme: str) -> bool:
 
 
 def _of_this_page(receive: Receive) -> Receive:
-    """Return a receiver that leaves out what a page says after it was left, and what no page of
-    ours says.
+    """Return a receiver that corrects what a page says after it was left, and leaves out what no
+    page of ours says.
     """
     left = LeftPage()
 
@@ -522,8 +523,13 @@ def _of_this_page(receive: Receive) -> Receive:
         while True:
             message = await receive()
             said = message.get("bytes") or b""
-            if private_streamlit.is_of_a_page(said) and not left.speaks(said):
+            if not private_streamlit.is_of_a_page(said):
+                continue
+            corrected = left.corrected(said)
+            if corrected == said:
                 return message
+            if corrected is not None:
+                return {**message, "bytes": corrected}
 
     return heard
 
