@@ -31,6 +31,12 @@ class Parameter:
     help: str
 
 
+def is_finite_number(value: Any) -> bool:
+    """Whether ``value`` is a number, which True and False are not, and neither infinite nor NaN."""
+    is_number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+    return is_number and bool(np.isfinite(value))
+
+
 def check_whole(
     name: str, value: Any, least: int = 1, most: int | None = None, other: str = ""
 ) -> None:
@@ -46,8 +52,7 @@ def check_whole(
 def check_positive(**values: Any) -> None:
     """ParameterError unless every value is a finite number above 0."""
     for name, value in values.items():
-        number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
-        if not (number and np.isfinite(value) and value > 0):
+        if not (is_finite_number(value) and value > 0):
             raise ParameterError(f"{name} must be a finite number above 0; got {value!r}.")
 
 

@@ -19,6 +19,7 @@ from mklcore.answer.exploration import Exploration
 from mklcore.answer.explore import Tick, explore
 from mklcore.data.dataset import Dataset
 from mklcore.errors import DataError, ParameterError
+from mklcore.parameters import is_finite_number
 
 LEAST_ROWS = 20
 MOST_ROWS = 4000
@@ -73,7 +74,7 @@ def select_columns(
     that are correlated above .9 are permuted together, and have one p-value. A column that carries
     nothing by itself may be named where it stands in for one that it is correlated with.
     """
-    if not isinstance(fdr, (int, float, np.number)) or isinstance(fdr, bool) or not 0.0 < fdr < 1.0:
+    if not (is_finite_number(fdr) and 0.0 < fdr < 1.0):
         raise ParameterError(
             f"fdr is the share of false columns among those named, between 0 and 1; got {fdr!r}."
         )

@@ -31,7 +31,7 @@ from mklcore.data.dataset import Dataset
 from mklcore.data.splitting import codes_of, fold_rows, split_rows
 from mklcore.errors import DataError, ParameterError
 from mklcore.estimators.training_table import target_of
-from mklcore.parameters import set_together
+from mklcore.parameters import is_finite_number, set_together
 
 HELD_OUT = 0.25  # share of the rows that cv="split" holds out
 _NUMBERS = 4_000_000  # of one chunk of new rows times held-out rows
@@ -41,8 +41,7 @@ _TIE = 1e-9  # of the largest score: a difference that may be rounding
 
 def check_level(level: Any) -> None:
     """ParameterError for what is no number between 0 and 1."""
-    is_number = isinstance(level, (int, float, np.number)) and not isinstance(level, bool)
-    if not (is_number and 0.0 < level < 1.0):
+    if not (is_finite_number(level) and 0.0 < level < 1.0):
         raise ParameterError(
             f"level is the share of rows to cover and must be between 0 and 1; got {level!r}."
         )

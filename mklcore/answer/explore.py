@@ -72,6 +72,7 @@ from mklcore.kernels.features import Nystroem
 from mklcore.kernels.functions import RBF, KernelSpec, Laplacian
 from mklcore.kernels.interactions import interacting
 from mklcore.kernels.stacks import rows_of
+from mklcore.parameters import is_finite_number
 from mklcore.paths.path import Path, fit_path, path_grid
 from mklcore.paths.scoring import Scoring, rarest
 
@@ -343,7 +344,7 @@ def table(data: Dataset, asked: Asked) -> FoldedTable:
     size = asked.test_size
     if size is None:
         size = HELD_OUT if data.n_samples >= FEW else 0.0
-    if isinstance(size, bool) or not 0.0 <= size < 1.0:
+    if not (is_finite_number(size) and 0.0 <= size < 1.0):
         raise ParameterError(
             f"test_size is the share of rows to hold out, from 0 to below 1; got {size!r}."
         )
@@ -378,10 +379,11 @@ def table(data: Dataset, asked: Asked) -> FoldedTable:
             folds_of(few, asked, min(5 if few.n_samples < SMALL else 3, few.n_samples // 2))
         )
     Y = targets(few.y, classes) if data.task != "novelty" else np.zeros((few.n_samples, 1))
-    how = "drawn at random" if asked.hold_out == RANDOM else "the newest"
-    notes = (
-        [f"Learned from {learn.n_samples:,} of {of:,} rows, {how}."] if learn.n_samples < of else []
-    )
+    notes = []
+    if learn.n_samples < of:
+        is_random = asked.hold_out == RANDOM
+        which = "drawn at random" if is_random else f"the {asked.hold_out} of them"
+        notes.append(f"Learned from {learn.n_samples:,} of {of:,} rows, {which}.")
     if data.sample_weight is not None:
         notes.append(
             "Rows count by their weights in the model, and once each in folds and in the verdict."

@@ -15,7 +15,6 @@ Source: Fawcett (2006), An introduction to ROC analysis, Pattern Recognition Let
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +25,7 @@ from mklcore.arrays import Array, Labels, Mask
 from mklcore.data.splitting import fold_rows
 from mklcore.errors import DataError, ParameterError
 from mklcore.figures import style
+from mklcore.parameters import is_finite_number
 
 USUAL = 0.0  # the threshold of every model
 FOLDS = 5
@@ -38,16 +38,14 @@ def check_threshold(model: Any, threshold: Any) -> float:
     """
     if len(getattr(model, "classes_", ())) != 2:
         raise ParameterError("A threshold parts two classes, and this model predicts others.")
-    is_number = isinstance(threshold, int | float | np.number) and not isinstance(threshold, bool)
-    if not is_number or not math.isfinite(threshold):
+    if not is_finite_number(threshold):
         raise ParameterError(f"threshold must be a finite number; got {threshold!r}.")
     return float(threshold)
 
 
 def _check_costs(false_positive: Any, false_negative: Any) -> None:
     for name, cost in (("false_positive", false_positive), ("false_negative", false_negative)):
-        is_number = isinstance(cost, int | float | np.number) and not isinstance(cost, bool)
-        if not is_number or not 0.0 <= cost < math.inf:
+        if not (is_finite_number(cost) and cost >= 0.0):
             raise ParameterError(f"{name} is what such an error costs, 0 or more; got {cost!r}.")
 
 

@@ -32,7 +32,7 @@ from mklcore.estimators.lp import LpSupervised
 from mklcore.estimators.targets import KernelClassifier, KernelRegressor
 from mklcore.kernels.features import Nystroem
 from mklcore.kernels.operators import Capability, Dense, cached
-from mklcore.parameters import check_choice
+from mklcore.parameters import check_choice, is_finite_number
 from mklcore.paths.folds import folds
 from mklcore.problem.driver import Fit, warn_unless_converged
 from mklcore.problem.losses import Loss, make_loss
@@ -421,7 +421,7 @@ class _Aligned(_Uniform):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_choice("rule", self.rule, ALIGNMENTS)
-        if not (isinstance(self.mix, (int, float, np.number)) and 0 <= self.mix < 1):
+        if not (is_finite_number(self.mix) and 0 <= self.mix < 1):
             raise ParameterError(f"mix is a number from 0 to below 1; got {self.mix!r}.")
 
     def _forms(self, n: int) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from mklcore.kernels.features import Features, Nystroem
 from mklcore.kernels.grams import GramStack
 from mklcore.kernels.operators import Capability
 from mklcore.lp.schedule import MOST_SUMMED
-from mklcore.parameters import check_positive
+from mklcore.parameters import check_positive, is_finite_number
 from mklcore.problem.driver import Fit, run, warn_unless_converged
 from mklcore.problem.losses import CLASSIFICATION, Loss
 from mklcore.sparse.best_k import BestK
@@ -41,9 +41,7 @@ class _GompBase(KernelSettings, BudgetedEstimator):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         tolerance = self.score_tol
-        is_number = isinstance(tolerance, (int, float, np.number))
-        is_finite = is_number and not isinstance(tolerance, bool) and np.isfinite(tolerance)
-        if not (is_finite and tolerance >= 0):
+        if not (is_finite_number(tolerance) and tolerance >= 0):
             raise ParameterError(
                 "score_tol is a share of the target's energy: a finite number of 0 or "
                 f"more; got {tolerance!r}."

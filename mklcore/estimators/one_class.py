@@ -14,6 +14,7 @@ from mklcore.data.dataset import count_rows
 from mklcore.errors import DataError, ParameterError
 from mklcore.estimators.lp import LpBase, warm_start
 from mklcore.kernels.grams import GramStack
+from mklcore.parameters import is_finite_number
 from mklcore.paths.scoring import ACCEPTED
 from mklcore.problem.driver import warn_unless_converged
 from mklcore.problem.losses import Loss, make_loss
@@ -108,7 +109,7 @@ class LpMKLOneClass(OutlierMixin, LpBase):
     def loss_in_use(self) -> Loss:
         if self.nu is None:
             return make_loss("one_class")
-        if not isinstance(self.nu, (int, float, np.number)) or isinstance(self.nu, bool):
+        if not is_finite_number(self.nu):
             raise ParameterError(
                 f"nu must be None or a number above 0 and at most 1; got {self.nu!r}."
             )

@@ -23,7 +23,7 @@ from mklcore.kernels.functions import RBF, Linear
 from mklcore.kernels.grams import GramStack
 from mklcore.kernels.operators import KernelOperator
 from mklcore.lp.schedule import MOST_SUMMED
-from mklcore.parameters import check_choice, check_positive, check_whole
+from mklcore.parameters import check_choice, check_positive, check_whole, is_finite_number
 from mklcore.problem.driver import run, warn_unless_converged
 from mklcore.problem.losses import Loss
 from mklcore.problem.penalties import GroupTerm, as_eta, make_terms
@@ -56,7 +56,7 @@ class _SMKLBase(KernelSettings, KernelEstimator):
         for name in ("max_iter", "n_starts"):
             check_whole(name, getattr(self, name))
         jitter = self.init_jitter
-        if not (isinstance(jitter, (int, float, np.number)) and 0 <= jitter < 1):
+        if not (is_finite_number(jitter) and 0 <= jitter < 1):
             raise ParameterError(
                 f"init_jitter is a share of the first weights, from 0 to below 1; got {jitter!r}."
             )

@@ -53,7 +53,7 @@ from mklcore._lazy import cached_property
 from mklcore.arrays import Array
 from mklcore.errors import ParameterError
 from mklcore.kernels.grams import alignment_matrix
-from mklcore.parameters import Parameter
+from mklcore.parameters import Parameter, is_finite_number
 
 
 class Penalty(ABC):
@@ -609,8 +609,7 @@ class ElasticNet(Penalty):
     homogeneous: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        good = isinstance(self.mu, (int, float, np.number)) and not isinstance(self.mu, bool)
-        if not (good and 0 < self.mu <= 1):
+        if not (is_finite_number(self.mu) and 0 < self.mu <= 1):
             raise ParameterError(
                 "mu is the share of the squared norms and must be above 0 and at most 1; "
                 f"got {self.mu!r}. Without squares use LpNorm(1), which keeps the same "
@@ -881,7 +880,7 @@ class SmoothlyClipped(_Weighted):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not (isinstance(self.knee, (int, float)) and np.isfinite(self.knee) and self.knee > 2):
+        if not (is_finite_number(self.knee) and self.knee > 2):
             raise ParameterError(
                 "knee is where the price of SCAD stops rising, and must be above 2; got "
                 f"{self.knee!r}."
@@ -995,8 +994,7 @@ def _check_positive(
     what: str,
     most: float = np.inf,
 ) -> None:
-    good = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
-    if not (good and np.isfinite(value) and 0 < value <= most):
+    if not (is_finite_number(value) and 0 < value <= most):
         raise ParameterError(f"{name} is {what}, and must be above 0; got {value!r}.")
 
 

@@ -24,6 +24,7 @@ from mklcore.answer.terms import unblended
 from mklcore.data.dataset import Dataset
 from mklcore.errors import DataError, ParameterError
 from mklcore.verify import verify
+from tests.helpers.every import every
 from tests.kernels.test_dictionary import made
 
 
@@ -195,6 +196,21 @@ def test_shares_are_said_in_quarters_that_sum_to_one():
     assert made_of({"straight lines": 1.02, "all columns together": -0.02}) == (
         "Of what it says, nearly all is straight lines."
     )
+
+
+@every(
+    "hold_out, kept, which",
+    [
+        ("last", (40, 60), "the last of them"),
+        ("first", (20, 40), "the first of them"),
+    ],
+)
+def test_a_note_says_which_rows_in_the_order_of_time_are_learned_from(hold_out, kept, which):
+    time = np.arange(80.0)
+    data = Dataset(time[:, None], np.sin(time), task="regression")
+    known = pipeline.table(data, Asked(test_size=20 / 80, max_rows=20, hold_out=hold_out))
+    np.testing.assert_array_equal(known.learn.X[:, 0], np.arange(*kept))
+    assert known.notes == (f"Learned from 20 of 60 rows, {which}.",)
 
 
 def test_one_machine_can_be_taken_apart_and_checked(tmp_path):
