@@ -25,7 +25,7 @@ from threadpoolctl import threadpool_limits
 import mklcore as mkl
 from benchmarks.lines import include, read_record, targets_of, write_record
 from benchmarks.tables import HELD_OUT
-from mklcore.answer.choices import excesses
+from mklcore.answer.choices import SAME, excesses
 from mklcore.data.dataset import Dataset
 from mklcore.data.reading import read_table
 from mklcore.errors import suppress_convergence_warnings
@@ -39,7 +39,6 @@ SIZES = (1, 2, 3, 5, 10)
 SHOWN = (3, 5, 10)  # sizes of which the tables tell
 BUDGETS = (1, 50, 300)  # relaxations
 NEAR = 1e-3  # relative gap that counts as proven
-SAME = 1e-6
 FEW = 5  # splits below which accuracies tell nothing
 LAMS = (0.01, 0.03, 0.1, 0.3)
 COSTS = 10.0 ** np.linspace(-2.5, 1.5, 9)

@@ -181,8 +181,8 @@ class BestSetRegressor(_BestSet, SeveralTargets):
     ----------
     lam : float, default 0.01
         Weight of the regulariser, > 0: larger values fit the training rows less closely.
-    n_kernels : int or None, default 5
-        Most kernels in the model, from 1; None for no bound.
+    n_kernels : int, default 5
+        Most kernels in the model, from 1.
     max_relaxations : int, default 500
         Relaxations after which the search for the best kernels ends with what it has proved, from
         1.

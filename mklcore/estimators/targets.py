@@ -21,6 +21,7 @@ from mklcore.problem.losses import CLASSIFICATION, REGRESSION, centre_of, total_
 
 # An intercept may raise the objective by this share through rounding before that is reported.
 _DIGITS = 1e-9
+NOT_FINITE = "The target holds NaN or infinite values; drop or fill these rows first."
 
 
 class KernelClassifier(ClassifierMixin, KernelEstimator):
@@ -80,9 +81,7 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
     def _target(self, y: Any) -> Indices:
         y = column_or_1d(y, warn=True)
         if y.dtype.kind == "f" and not np.all(np.isfinite(y)):
-            raise DataError(
-                "The target holds NaN or infinite values; drop or fill these rows first."
-            )
+            raise DataError(NOT_FINITE)
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         if self.classes_.size < 2:
@@ -145,9 +144,7 @@ class KernelRegressor(RegressorMixin, KernelEstimator):
                 f"{y.dtype}. For classes use a classifier."
             ) from None
         if not np.all(np.isfinite(numbers)):
-            raise DataError(
-                "The target holds NaN or infinite values; drop or fill these rows first."
-            )
+            raise DataError(NOT_FINITE)
         return numbers
 
     def _fit_stack(self, stack: Any, y: Array, warm: Any = None) -> Self:

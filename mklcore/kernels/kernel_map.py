@@ -181,7 +181,8 @@ class KernelMap:
         ):
             X_new = letters([as_strings(X_new)], d)
         rows = as_rows(X_new)
-        as_rows(rows[:, :d], d)
+        if rows.shape[1] < d:
+            raise _wrong_width(rows, d)
         # Longer strings than in training have more letters, which are not standardised.
         n_more = max(rows.shape[1] - d, 0)
         means = np.pad(means, (0, n_more))
@@ -439,10 +440,15 @@ def as_rows(X: Any, n_features: int | None = None) -> Array:
             f"column {j}. Fill in or drop these rows first."
         )
     if n_features is not None and rows.shape[1] != n_features:
-        raise DataError(
-            f"X has {rows.shape[1]} features, but the kernels were built on {n_features} features."
-        )
+        raise _wrong_width(rows, n_features)
     return rows
+
+
+def _wrong_width(rows: Array, n_features: int) -> DataError:
+    """What to raise for rows of another table than that of the kernels."""
+    return DataError(
+        f"X has {rows.shape[1]} features, but the kernels were built on {n_features} features."
+    )
 
 
 def normalised(

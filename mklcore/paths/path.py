@@ -408,12 +408,17 @@ def _checked_start(start: Any, model: Any, stack: Any) -> Any:
     return start
 
 
-def checked_values(param: str, values: Sequence[float] | Array) -> Array:
-    """The values of a path over ``param`` as an array; ``ParameterError`` for invalid ones."""
+def check_path_parameter(param: str) -> None:
+    """ParameterError unless a path can run over ``param``."""
     if param not in PATH_ATTRIBUTES:
         raise ParameterError(
             f"A path runs over one of {', '.join(PATH_ATTRIBUTES)}; got {param!r}."
         )
+
+
+def checked_values(param: str, values: Sequence[float] | Array) -> Array:
+    """The values of a path over ``param`` as an array; ``ParameterError`` for invalid ones."""
+    check_path_parameter(param)
     try:
         grid = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
@@ -580,10 +585,7 @@ def path_grid(
                 np.inf,
             ]
         )
-    if param not in PATH_ATTRIBUTES:
-        raise ParameterError(
-            f"A path runs over one of {', '.join(PATH_ATTRIBUTES)}; got {param!r}."
-        )
+    check_path_parameter(param)
     stack = X if is_operator(X) else clone(estimator).training_stack(X, y)[0]
     if param == "s":
         return np.arange(1.0, min(n, stack.n_kernels) + 1)

@@ -286,7 +286,7 @@ def smo_pairs(
     """Improve (a, v = lin - K a) in place on 1'a = const until the violation is <= tol; returns
     (steps, violation).
 
-    ``solvers.interleaved.pairs`` takes the same steps over rows it has to find first; one loop for
+    ``mklcore.lp.interleaved.pairs`` takes the same steps over rows it has to find first; one loop for
     both takes a quarter longer at 100 rows and 4 to 7 % at 400, so there are two loops over the
     same helpers.
     """

@@ -75,6 +75,6 @@ def bundle(names: Sequence[str]) -> str:
     return "\n".join(parts)
 
 
-def text_of(file: str) -> str:
-    """The text of a file in this folder."""
-    return files(__name__).joinpath(file).read_text(encoding="utf-8")
+def text_of(file: str, package: str = __name__) -> str:
+    """The text of a file in this folder, or in that of another package."""
+    return files(package).joinpath(file).read_text(encoding="utf-8")

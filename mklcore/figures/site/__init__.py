@@ -12,15 +12,13 @@ import json
 import shutil
 import zipfile
 from importlib.metadata import PackageNotFoundError, distribution
-from importlib.resources import files
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from mklcore.data.samples import SAMPLES
 from mklcore.errors import ParameterError
 from mklcore.figures.one_file import Palette, as_json, safe
-from mklcore.figures.players import bundle
-from mklcore.figures.players import text_of as player_text
+from mklcore.figures.players import bundle, text_of
 
 PYODIDE = "https://cdn.jsdelivr.net/pyodide/v0.27.7/full/"
 FOLDER = "pyodide"
@@ -76,7 +74,7 @@ def static_site(directory: str | Path, pyodide: str | Path | None = None) -> Pat
             place = place.rstrip("/") + "/"
             host = f"{address.scheme}://{address.netloc}"
         (target / ARCHIVE).write_bytes(_archive())
-        (target / "worker.js").write_text(_text("worker.js"), encoding="utf-8")
+        (target / "worker.js").write_text(text_of("worker.js", __name__), encoding="utf-8")
         (target / "index.html").write_text(_page(place, host, size), encoding="utf-8")
     except OSError as error:
         raise ParameterError(
@@ -160,7 +158,7 @@ def _page(place: str, host: str, size: int) -> str:
     settings = {"pyodide": place, "packages": LOADED, "archive": ARCHIVE, "loading": loading}
     parts = {
         "POLICY": policy,
-        "STYLE": player_text("shell.css") + Palette().css() + _text("site.css"),
+        "STYLE": text_of("shell.css") + Palette().css() + text_of("site.css", __name__),
         "PROMISE": (
             "Your table stays in this browser. Nothing of it is sent anywhere: your browser "
             f"refuses every connection except to this page's address{elsewhere}. "
@@ -168,13 +166,9 @@ def _page(place: str, host: str, size: int) -> str:
         ),
         "SAMPLES": options,
         "SETTINGS": as_json(settings),
-        "SCRIPT": f"(() => {{\n{bundle(['playground'])}\n{_text('site.js')}}})();",
+        "SCRIPT": f"(() => {{\n{bundle(['playground'])}\n{text_of('site.js', __name__)}}})();",
     }
-    page = _text("index.html")
+    page = text_of("index.html", __name__)
     for name, text in parts.items():
         page = page.replace(f"<!--{name}-->", text)
     return page
-
-
-def _text(file: str) -> str:
-    return files(__name__).joinpath(file).read_text(encoding="utf-8")

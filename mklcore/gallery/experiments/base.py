@@ -338,7 +338,7 @@ class Experiment:
         """The rows that can be measured: all but those whose file is not in the folder ``data``, by
         default the one that the environment names; of a small run where ``quick``.
         """
-        folder = data if data is not None else os.environ.get(FOLDER)
+        folder = _data_folder(data)
         there = [
             row
             for row in self.rows
@@ -385,7 +385,7 @@ class Experiment:
             raise ParameterError(
                 f"rows must be among {', '.join(self.rows)}; got {list(chosen)!r}."
             )
-        folder = data if data is not None else os.environ.get(FOLDER)
+        folder = _data_folder(data)
         where = str(Path(folder).resolve()) if folder else ""
         found = self._joined(chosen, count, int(seed), quick, start)
         lines = [
@@ -440,3 +440,8 @@ def _tuples(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _tuples(one) for key, one in value.items()}
     return tuple(map(_tuples, value)) if isinstance(value, list) else value
+
+
+def _data_folder(data: str | Path | None) -> str | Path | None:
+    """The folder of data files: the one that is named, or that of the environment."""
+    return data if data is not None else os.environ.get(FOLDER)
