@@ -459,8 +459,7 @@ class Exploration(AnswersRows):
     @property
     def known_conformal(self) -> Conformal | None:
         """The intervals where they were computed."""
-        found: Conformal | None = self._later.get("conformal")
-        return found
+        return self._later.get("conformal")
 
     def test_scores(self) -> dict[str, float]:
         """The scores on all test rows, of "ours" and of every baseline; look once, after choosing.
@@ -783,8 +782,7 @@ def mean_by_owner(values: Array, owners: Labels | None) -> Array:
     if owners is None:
         return values
     codes = codes_of(owners)
-    means: Array = np.bincount(codes, values) / np.bincount(codes)
-    return means
+    return np.bincount(codes, values) / np.bincount(codes)
 
 
 def p_value_of_growth(more: Array) -> float:

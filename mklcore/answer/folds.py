@@ -606,8 +606,7 @@ def member_weights(decisions: Sequence[Array], Y: Array) -> Array:
     root = np.linalg.cholesky(G + (pull + 1e-9 * max(float(np.trace(G)), 1e-300)) * np.eye(q))
     w, _ = nnls(root.T, np.linalg.solve(root, A @ (target - centre).ravel() + pull / q))
     total = float(w.sum())
-    weights: Array = w / total if total > LEAST_WEIGHT else np.full(q, 1.0 / q)
-    return weights
+    return w / total if total > LEAST_WEIGHT else np.full(q, 1.0 / q)
 
 
 def _estimator_folds(
@@ -786,8 +785,7 @@ def kernel_at(K: Array, across: Array, Y: Array, C: float) -> Array:
     rows with these.
     """
     a, b = ridge(K, Y, C)
-    found: Array = across @ a + b
-    return found
+    return across @ a + b
 
 
 def ridge(K: Array, Y: Array, C: float) -> tuple[Array, Array]:

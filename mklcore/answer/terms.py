@@ -340,10 +340,9 @@ def _outputs(model: Any, rows: Array, kernels: Sequence[int]) -> Array:
         return np.zeros((0, len(rows), 1))
     names = getattr(model, "feature_names_in_", None)
     given = rows if names is None else DataFrame(rows, columns=names)
-    found: Array = np.asarray(model.contributions(given, kernels), dtype=float).reshape(
+    return np.asarray(model.contributions(given, kernels), dtype=float).reshape(
         len(kernels), len(rows), -1
     )
-    return found
 
 
 # The parts of a model

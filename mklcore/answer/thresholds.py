@@ -120,8 +120,7 @@ class ErrorsByThreshold:
         _check_costs(false_positive, false_negative)
         at = self.thresholds if thresholds is None else np.atleast_1d(np.asarray(thresholds, float))
         wrong, missed = self._counts(at)
-        found: Array = (false_positive * wrong + false_negative * missed) / self.is_second.size
-        return found
+        return (false_positive * wrong + false_negative * missed) / self.is_second.size
 
     def cheapest(self, false_positive: float = 1.0, false_negative: float = 1.0) -> float:
         """The threshold of least cost on these rows; of equal ones the nearest to 0."""

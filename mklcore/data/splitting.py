@@ -29,15 +29,13 @@ ORDERS = 20
 
 def codes_of(y: Labels) -> Indices:
     """Class numbers (n,) from 0 of labels (n,), in sorted order."""
-    codes: Indices = np.unique(y, return_inverse=True)[1]
-    return codes
+    return np.unique(y, return_inverse=True)[1]
 
 
 def repeated(y: Labels) -> Mask:
     """For every label (n,), whether another row has it as well."""
     _, place, counts = np.unique(y, return_inverse=True, return_counts=True)
-    found: Mask = counts[place] > 1
-    return found
+    return counts[place] > 1
 
 
 def rare_note(

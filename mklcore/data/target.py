@@ -468,8 +468,7 @@ def _frequent(values: Labels) -> Labels:
     """The classes that are not rare, at most MAX_CLASSES - 1 of them."""
     levels, counts = np.unique(values, return_counts=True)
     order = np.argsort(-counts, kind="stable")[: MAX_CLASSES - 1]
-    often: Labels = levels[order][counts[order] >= RARE_ROWS]
-    return often
+    return levels[order][counts[order] >= RARE_ROWS]
 
 
 def _without_rare(
@@ -679,8 +678,7 @@ def _along_rows(data: Dataset, name: str, members: Sequence[int]) -> Array:
     days = [j for j in members if data.feature_names[j] == f"day of {name}"]
     if len(members) > 1 and not days:
         return np.where(np.arange(data.n_samples) % 2, 1.0, 0.0)
-    found: Array = data.X[:, days[0] if days else members[0]]
-    return found
+    return data.X[:, days[0] if days else members[0]]
 
 
 def _dating(

@@ -159,9 +159,9 @@ class UniformMKLRegressor(_Uniform, KernelRegressor):
 class _BestKernel(_Uniform):
     """One machine per kernel, of which the best one is kept."""
 
-    requires: ClassVar[frozenset[Capability]] = frozenset({Capability.DENSE})
+    requires = frozenset({Capability.DENSE})
     # Single kernels are the corners of the l1 ball; paths are scaled by this norm.
-    p: ClassVar[float] = 1.0
+    p = 1.0
 
     single_objectives_: Array
     single_scores_: Array | None
@@ -405,8 +405,8 @@ class BestKernelRegressor(_BestKernel, KernelRegressor):
 class _Aligned(_Uniform):
     """One machine on the sum of the kernels, weighted in one step by ``rule``."""
 
-    requires: ClassVar[frozenset[Capability]] = frozenset({Capability.DENSE})
-    weighs_rows: ClassVar[bool] = False  # the weights of kernels know none of rows
+    requires = frozenset({Capability.DENSE})
+    weighs_rows = False  # the weights of kernels know none of rows
     rule: str = "aligned"
     mix: float = 0.0
 

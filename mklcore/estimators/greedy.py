@@ -164,8 +164,8 @@ DEFAULT_STEPS = 100  # of Algorithm 2
 class _GreedyBase(KernelSettings, BudgetedEstimator):
     """min_f 1/(2n) sum (y_i - f(x_i))^2 + lam sum_j ||f_j||, and the same without the penalty."""
 
-    default_normalise: ClassVar[str | None] = "diag"
-    requires: ClassVar[frozenset[Capability]] = frozenset({Capability.DENSE})
+    default_normalise = "diag"
+    requires = frozenset({Capability.DENSE})
     _dual_per_kernel = True
     _scored_together = False
 

@@ -279,8 +279,7 @@ class _HKLBase(KernelEstimator):
 
     def _node(self, k: int) -> Node:
         """Node ``k`` of ``hull_`` in the form that the design uses."""
-        node: Node = self.design_.order.node_of(self.hull_[k])
-        return node
+        return self.design_.order.node_of(self.hull_[k])
 
     @property
     def _nodes(self) -> list[Node]:

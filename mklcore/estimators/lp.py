@@ -34,7 +34,7 @@ from mklcore.problem.problem import WarmStart
 class LpBase(KernelSettings, KernelEstimator):
     """min C sum_i V(f(x_i) + b, y_i) + 1/2 sum_m ||w_m||^2 / theta_m over ||theta||_p <= 1."""
 
-    weighs_rows: ClassVar[bool] = True
+    weighs_rows = True
     # whether linear kernels may be stored as the columns they act on
     _may_take_columns: ClassVar[bool] = False
 
@@ -310,7 +310,7 @@ class LpMKLClassifier(LpSupervised, KernelClassifier):
     Source: Kloft, Brefeld, Sonnenburg, Zien (2011), equations (16), (17), (19).
     """
 
-    _may_take_columns: ClassVar[bool] = True
+    _may_take_columns = True
 
     p: float = 1.0
     C: float = 1.0
@@ -380,7 +380,7 @@ class LpMKLRegressor(LpSupervised, KernelRegressor):
     Kloft, Brefeld, Sonnenburg, Zien (2011), equations (16), (17), (19).
     """
 
-    _may_take_columns: ClassVar[bool] = True
+    _may_take_columns = True
 
     p: float = 1.0
     C: float = 1.0

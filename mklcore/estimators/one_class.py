@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from sklearn.base import OutlierMixin
@@ -82,7 +82,7 @@ class LpMKLOneClass(OutlierMixin, LpBase):
     Kloft, Brefeld, Sonnenburg, Zien (2011), section 3.4.
     """
 
-    score_name: ClassVar[str] = ACCEPTED
+    score_name = ACCEPTED
     # Support vectors lie on the boundary; another order of summation could move them across it.
     _scored_together = False
 

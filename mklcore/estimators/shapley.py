@@ -266,8 +266,7 @@ def _integrand(t: float, k: Array, mean: Array, term: _ColumnTerm) -> Array:
 def _times(one: Array, other: Array) -> Array:
     """The product of two power series (q + 1, m, r), up to u^q."""
     if len(one) == 1:
-        plain: Array = one * other
-        return plain
+        return one * other
     return np.array([sum(one[p] * other[q - p] for p in range(q + 1)) for q in range(len(one))])
 
 

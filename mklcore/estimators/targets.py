@@ -31,7 +31,7 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
     """
 
     tasks = CLASSIFICATION
-    score_name: ClassVar[str] = "accuracy"
+    score_name = "accuracy"
     calibration_: Array
 
     def calibrate(self, decision: Array, y: Labels) -> Self:
@@ -114,7 +114,7 @@ class KernelRegressor(RegressorMixin, KernelEstimator):
     """A regressor: its target is one column of floats."""
 
     tasks = REGRESSION
-    score_name: ClassVar[str] = "R²"
+    score_name = "R²"
     takes_means: ClassVar[bool] = False  # whether the method centres the target itself
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:

@@ -174,8 +174,7 @@ class TrainingTable(BaseEstimator):
         # The letters of the sequences alternate: column d + s + k * n_sequences is letter k of s.
         letters = [lengths(X[:, d + s :: n_sequences]) for s in range(n_sequences)]
         strings = SequenceDictionary.suggested(letters)
-        dictionary: KernelDictionary = KernelDictionary.default(d) + strings if d else strings
-        return dictionary
+        return KernelDictionary.default(d) + strings if d else strings
 
     def _checked_rows(self, X: Any, *, reset: bool) -> Any:
         """``X`` as a validated table (n, d), or as it is when it holds ready kernels."""

@@ -283,8 +283,8 @@ def hkl_greedy(
         Target: numbers for a regression, labels of any kind for classes.
     lam : float
         Weight of the regulariser, > 0: larger values fit the training rows less closely.
-    n_kernels : int or None
-        Most kernels in the model, from 1; None for no bound.
+    n_kernels : int
+        Most kernels in the model, from 1.
     basis : Basis, str, ndarray or None, default None
         None (polynomial of degree 4), a basis such as ``GaussianBasis(3)`` or its key ("gaussian"),
         or Gram matrices (p, q+1, n, n).

@@ -94,8 +94,7 @@ class PolynomialBasis(_IndexedLevels):
 
 def _gaussian(new: Array, x: Array, b: float) -> Array:
     """The block exp(-b (x - z)^2) (m, n) between new and training values."""
-    kernel: Array = np.exp(-b * (new[:, None] - x) ** 2)
-    return kernel
+    return np.exp(-b * (new[:, None] - x) ** 2)
 
 
 def _hermite_functions(x: Array, count: int) -> list[Array]:

@@ -95,13 +95,12 @@ class NodeWeights:
         """1 / c(t, j)^2 with c(t, j) = sum_{l=t..j} base^l, as (q+1, q+1); zero for j < t."""
         powers = np.tile(self.base ** np.arange(q + 1.0), (q + 1, 1))
         sums = np.cumsum(np.triu(powers), axis=1)
-        shares: Array = np.divide(
+        return np.divide(
             1.0,
             sums**2,
             out=np.zeros_like(sums),
             where=sums > 0,
         )
-        return shares
 
 
 @dataclass(frozen=True)
@@ -305,8 +304,7 @@ class Ancestry:
     def zeta(self, eta: Array) -> Array:
         """zeta_w = 1 / sum_{v in A(w)} 1 / eta_v."""
         starts = np.cumsum(self._counts) - self._counts
-        zeta: Array = 1.0 / np.add.reduceat(1.0 / eta[self._above], starts)
-        return zeta
+        return 1.0 / np.add.reduceat(1.0 / eta[self._above], starts)
 
     def down(self, values: Array) -> Array:
         """sum_{w in D(v)} values_w for every v."""

@@ -200,8 +200,7 @@ class ColumnMachine:
         scaled = self._centred * np.sqrt(zeta)
 
         def product(a: Array) -> Array:
-            image: Array = scaled @ (scaled.T @ a)
-            return image
+            return scaled @ (scaled.T @ a)
 
         hinge = _HingeMachine(self.task, product, partial(_woodbury, scaled))
         dual, diagonal = hinge.solve(warm, accuracy)
@@ -370,8 +369,7 @@ class GramMachine:
         if task.fit_intercept:
             across = solve(root)
             solved -= np.outer(across, root @ solved) / float(root @ across)
-        hessian: Array = task.lam * left.T @ solved
-        return hessian
+        return task.lam * left.T @ solved
 
 
 # The hinge

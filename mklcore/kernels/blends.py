@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -128,10 +128,10 @@ class Ranked(Composed):
     categories: tuple[int, ...] = ()
     curves: tuple[ColumnCurve, ...] = ()
 
-    family: ClassVar[str] = "ranked"
-    hue: ClassVar[str] = "#882255"
-    least: ClassVar[int] = 1
-    most: ClassVar[int] = 1
+    family = "ranked"
+    hue = "#882255"
+    least = 1
+    most = 1
 
     def __init__(
         self,
@@ -250,10 +250,10 @@ class Blend(Composed):
 
     shares: tuple[float, ...] = ()
 
-    family: ClassVar[str] = "blend"
-    hue: ClassVar[str] = "#332288"
-    least: ClassVar[int] = 1
-    most: ClassVar[int] = 10_000
+    family = "blend"
+    hue = "#332288"
+    least = 1
+    most = 10_000
 
     def __init__(
         self,

@@ -55,8 +55,7 @@ class Block:
         self.place = place
 
     def __matmul__(self, coefficients: Array) -> Array:
-        found: Array = np.asarray(self.values @ np.asarray(coefficients)[self.place])
-        return found
+        return np.asarray(self.values @ np.asarray(coefficients)[self.place])
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,8 +136,7 @@ class FeatureMap:
         features.
         """
         if not self.copies:
-            found: Array = self.roots[:, self.part(m)] @ u
-            return found
+            return self.roots[:, self.part(m)] @ u
         out = np.zeros((self.column_means.size, u.shape[1]))
         np.add.at(out, self.seen[self.part(m)], u)
         return out
@@ -262,14 +260,12 @@ class FactoredSum:
 
     def diagonal(self) -> Array:
         """K_theta(x_i, x_i), (n,)."""
-        found: Array = self.theta @ self.kernels.diagonals()
-        return found
+        return self.theta @ self.kernels.diagonals()
 
     def block(self, rows: Indices) -> Array:
         """K_theta among some rows, (r, r)."""
         own = self.kernels.table[rows].astype(np.float64)
-        found: Array = (own * self.weights) @ own.T
-        return found
+        return (own * self.weights) @ own.T
 
     def solve(self, rhs: Array, shift: float | Array) -> Array:
         """(K_theta + diag(shift))^-1 rhs for rhs (n,) or (n, T)."""

@@ -257,7 +257,7 @@ class RowKernel(KernelSpec):
     rows.
     """
 
-    base: ClassVar[str] = "rows"
+    base = "rows"
 
     @abstractmethod
     def between(self, left: Array, right: Array, upper: bool, out: Array) -> None:
@@ -294,11 +294,11 @@ class Linear(KernelSpec):
         Name to show in place of the one that is made from the parameters.
     """
 
-    family: ClassVar[str] = "linear"
-    base: ClassVar[str] = "inner"
-    code: ClassVar[str] = "lin"
-    hue: ClassVar[str] = "#0072B2"
-    is_base: ClassVar[bool] = True
+    family = "linear"
+    base = "inner"
+    code = "lin"
+    hue = "#0072B2"
+    is_base = True
     title: ClassVar[str] = "linear"
 
     def fill(self, base: Array, upper: bool, out: Array) -> None:
@@ -324,10 +324,10 @@ class Polynomial(KernelSpec):
     degree: int
     coef0: float = 1.0
 
-    family: ClassVar[str] = "polynomial"
-    base: ClassVar[str] = "inner"
-    code: ClassVar[str] = "pol"
-    hue: ClassVar[str] = "#009E73"
+    family = "polynomial"
+    base = "inner"
+    code = "pol"
+    hue = "#009E73"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -391,11 +391,11 @@ class RBF(_Width):
         Whether the width counts median distances between training rows.
     """
 
-    family: ClassVar[str] = "rbf"
-    base: ClassVar[str] = "squared"
-    code: ClassVar[str] = "rbf"
-    hue: ClassVar[str] = "#E69F00"
-    word: ClassVar[str] = "RBF"
+    family = "rbf"
+    base = "squared"
+    code = "rbf"
+    hue = "#E69F00"
+    word = "RBF"
 
     @property
     def rate(self) -> float:
@@ -418,11 +418,11 @@ class Laplacian(_Width):
         Whether the width counts median distances between training rows.
     """
 
-    family: ClassVar[str] = "laplacian"
-    base: ClassVar[str] = "absolute"
-    code: ClassVar[str] = "lap"
-    hue: ClassVar[str] = "#CC79A7"
-    word: ClassVar[str] = "Laplacian"
+    family = "laplacian"
+    base = "absolute"
+    code = "lap"
+    hue = "#CC79A7"
+    word = "Laplacian"
 
     @property
     def rate(self) -> float:
@@ -456,11 +456,11 @@ class Matern(_Width):
 
     nu: float = 1.5
 
-    family: ClassVar[str] = "matern"
-    base: ClassVar[str] = "squared"
-    code: ClassVar[str] = "mat"
-    hue: ClassVar[str] = "#F0E442"
-    word: ClassVar[str] = "Matern"
+    family = "matern"
+    base = "squared"
+    code = "mat"
+    hue = "#F0E442"
+    word = "Matern"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -524,8 +524,8 @@ class Delta(KernelSpec):
         Name to show in place of the one that is made from the parameters.
     """
 
-    family: ClassVar[str] = "delta"
-    base: ClassVar[str] = "absolute"
+    family = "delta"
+    base = "absolute"
     title: ClassVar[str] = "delta"
 
     def fill(self, base: Array, upper: bool, out: Array) -> None:
@@ -694,9 +694,9 @@ class Product(Composed):
     '(linear x0) × (RBF 1, x1, x2)'
     """
 
-    family: ClassVar[str] = "product"
-    sign: ClassVar[str] = "×"
-    join: ClassVar[np.ufunc] = np.multiply
+    family = "product"
+    sign = "×"
+    join = np.multiply
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -715,9 +715,9 @@ class Sum(Composed):
         Name to show in place of the one that is made from the parameters.
     """
 
-    family: ClassVar[str] = "sum"
-    sign: ClassVar[str] = "+"
-    join: ClassVar[np.ufunc] = np.add
+    family = "sum"
+    sign = "+"
+    join = np.add
 
 
 COMPOSED: dict[str, type[Composed]] = {"product": Product, "sum": Sum}

@@ -595,8 +595,7 @@ def smallest_eigenvalue(gram: Array) -> tuple[float, float]:
 
     def times(vector: Array) -> Array:
         check_cancelled()
-        product: Array = gram @ vector
-        return product
+        return gram @ vector
 
     start = np.random.default_rng(1).standard_normal(len(gram))
     operator = LinearOperator(gram.shape, matvec=times, dtype=np.float64)

@@ -38,7 +38,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 import scipy
@@ -139,13 +139,12 @@ class ColumnMeasure:
 
     def _computed(self, part: KernelSpec, points: Array) -> Array:
         distinct, places = np.unique(points, axis=0, return_inverse=True)
-        means: Array = _means(
+        return _means(
             _local(part),
             distinct,
             self.nodes,
             self.shares,
         )[places.ravel()]
-        return means
 
 
 def summed_values(seen: Array, weights: Array | None, summed: bool) -> tuple[Array, Array]:
@@ -182,8 +181,7 @@ def _local(part: KernelSpec) -> KernelSpec:
 def _means(part: KernelSpec, points: Array, nodes: Array, shares: Array) -> Array:
     """sum_v shares_v k(point, node_v) at every point (a, s)."""
     if part.is_base:
-        inner: Array = points @ (shares @ nodes)
-        return inner
+        return points @ (shares @ nodes)
     out = np.empty(len(points))
     for start in range(0, len(points), _BLOCK):
         block = slice(start, start + _BLOCK)
@@ -222,9 +220,9 @@ class Interaction(Product):
 
     measures: tuple[ColumnMeasure, ...] = ()
 
-    family: ClassVar[str] = "interaction"
-    hue: ClassVar[str] = "#44AA99"
-    least: ClassVar[int] = 1
+    family = "interaction"
+    hue = "#44AA99"
+    least = 1
 
     def __init__(
         self,
@@ -409,8 +407,7 @@ def _orthonormal(raw: Array) -> Array:
         return raw
     basis, triangle = np.linalg.qr(raw)
     largest = max(float(np.abs(triangle).max()), 1e-300)
-    independent: Array = basis[:, np.abs(np.diag(triangle)) > 1e-8 * largest]
-    return independent
+    return basis[:, np.abs(np.diag(triangle)) > 1e-8 * largest]
 
 
 def _promising(functions: Sequence[Array], targets: Array) -> list[int]:

@@ -208,8 +208,7 @@ class DenseSum:
         self._tridiagonal: Tridiagonal | None = None
 
     def matvec(self, a: Array) -> Array:
-        product: Array = self.matrix @ a
-        return product
+        return self.matrix @ a
 
     def block(self, rows: Indices) -> Array:
         part: Array = self.matrix[np.ix_(rows, rows)]
@@ -329,8 +328,7 @@ class Dense:
     def decision(self, weights: Array, a: Array) -> Array:
         """sum_m weights_m K_m a on the training rows, (n,)."""
         used = np.flatnonzero(weights)
-        scores: Array = weights[used] @ self.matvec(a, used)
-        return scores
+        return weights[used] @ self.matvec(a, used)
 
     def rows(self, i: Indices | slice) -> Array:
         """Rows i (b,) of every kernel, (M, b, n)."""
@@ -627,8 +625,7 @@ class CachedOperator:
         """sum_m weights_m K_m a on the training rows, (n,)."""
         if self.keeps_products or self.knows(a):
             used = np.flatnonzero(weights)
-            from_products: Array = weights[used] @ self.matvec(a, used)
-            return from_products
+            return weights[used] @ self.matvec(a, used)
         if self._is_summed(weights):
             return self._sum.matvec(a)
         if self._scored is not None and np.array_equal(weights, self._scored[0]):

@@ -85,7 +85,7 @@ class SequenceKernel(RowKernel):
             )
 
     limits: ClassVar[tuple[tuple[str, int, int], ...]]
-    reads_strings: ClassVar[bool] = True
+    reads_strings = True
 
     @property
     def letters(self) -> tuple[int, ...]:
@@ -146,7 +146,7 @@ class Spectrum(SequenceKernel):
     k: int
     sequence: int = 0
 
-    family: ClassVar[str] = "spectrum"
+    family = "spectrum"
     limits = (("k", 1, MOST_LETTERS),)
 
     @property
@@ -223,7 +223,7 @@ class WeightedDegree(SequenceKernel):
     shift: int = 0
     sequence: int = 0
 
-    family: ClassVar[str] = "degree"
+    family = "degree"
     limits = (("degree", 1, MOST_LETTERS), ("shift", 0, MOST_SHIFT))
 
     @property
@@ -286,7 +286,7 @@ class Words(SequenceKernel):
     vocabulary: tuple[str, ...] = field(default=(), repr=False)
     rarity: tuple[float, ...] = field(default=(), repr=False)
 
-    family: ClassVar[str] = "words"
+    family = "words"
     limits = ()
 
     title: ClassVar[str] = "words"

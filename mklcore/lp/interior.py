@@ -601,8 +601,7 @@ class Complement:
         self.solve = factorised(H, d)
 
     def back(self, z: Array) -> Array:
-        found: Array = self._through @ z
-        return found
+        return self._through @ z
 
 
 def solver_of(

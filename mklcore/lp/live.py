@@ -365,8 +365,7 @@ def without_weight(
     if not np.isfinite(radius):
         return np.zeros(roots.size, dtype=bool)
     least = float(np.max(known - norms * radius))
-    found: Mask = (roots + norms * radius) * (1.0 + _ROUNDING) < least
-    return found
+    return (roots + norms * radius) * (1.0 + _ROUNDING) < least
 
 
 def norms_of(K: KernelOperator, balanced: bool) -> Array:

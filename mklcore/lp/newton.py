@@ -179,8 +179,7 @@ class Newton(Reweighting):
             strict=True,
         ):
             H = H + self._second_derivatives(weights, y, a, products)
-        symmetric: Array = 0.5 * (H + H.T)
-        return symmetric
+        return 0.5 * (H + H.T)
 
     def _second_derivatives(self, weights: Array, y: Array, a: Array, G: Array) -> Array:
         """H (M, M) of the machine of a target ``y`` (n,) with dual ``a`` (n,) and products G (M,

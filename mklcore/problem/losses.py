@@ -205,13 +205,13 @@ def _flat_middle(ends: Array, slope: Callable[[float], float], level: float) -> 
 class Hinge(Loss):
     """V(t, y) = max(0, 1 - y t), labels y in {-1, +1}: the support vector machine."""
 
-    name: ClassVar[str] = "hinge"
-    label: ClassVar[str] = "hinge (support vector machine)"
-    formula: ClassVar[str] = r"\max(0,\,1-y_i f(x_i))"
-    tasks: ClassVar[tuple[str, ...]] = CLASSIFICATION
-    machine: ClassVar[str] = "svm"
-    piecewise_linear: ClassVar[bool] = True
-    signed: ClassVar[bool] = True
+    name = "hinge"
+    label = "hinge (support vector machine)"
+    formula = r"\max(0,\,1-y_i f(x_i))"
+    tasks = CLASSIFICATION
+    machine = "svm"
+    piecewise_linear = True
+    signed = True
 
     def value(self, t: Array, y: Array) -> Array:
         return np.maximum(0.0, 1.0 - y * t)
@@ -232,14 +232,14 @@ class SquaredHinge(Loss):
     networks, section 3; the conjugate by maximising.
     """
 
-    name: ClassVar[str] = "squared_hinge"
-    label: ClassVar[str] = "squared hinge (support vector machine)"
-    formula: ClassVar[str] = r"\tfrac12\max(0,\,1-y_i f(x_i))^2"
-    tasks: ClassVar[tuple[str, ...]] = CLASSIFICATION
-    machine: ClassVar[str] = "svm"
-    sloped: ClassVar[bool] = True
-    signed: ClassVar[bool] = True
-    least_curvature: ClassVar[float] = 1.0
+    name = "squared_hinge"
+    label = "squared hinge (support vector machine)"
+    formula = r"\tfrac12\max(0,\,1-y_i f(x_i))^2"
+    tasks = CLASSIFICATION
+    machine = "svm"
+    sloped = True
+    signed = True
+    least_curvature = 1.0
     slopes = (-np.inf, 0.0)
 
     def value(self, t: Array, y: Array) -> Array:
@@ -265,11 +265,11 @@ class EpsilonInsensitive(Loss):
 
     epsilon: float = 0.1
 
-    name: ClassVar[str] = "epsilon_insensitive"
-    label: ClassVar[str] = "epsilon-insensitive (support vector regression)"
-    formula: ClassVar[str] = r"\max(0,\,|y_i-f(x_i)|-\varepsilon)"
-    tasks: ClassVar[tuple[str, ...]] = REGRESSION
-    parameters: ClassVar[tuple[Parameter, ...]] = (
+    name = "epsilon_insensitive"
+    label = "epsilon-insensitive (support vector regression)"
+    formula = r"\max(0,\,|y_i-f(x_i)|-\varepsilon)"
+    tasks = REGRESSION
+    parameters = (
         Parameter(
             "epsilon",
             "Tube ε",
@@ -280,9 +280,9 @@ class EpsilonInsensitive(Loss):
             "Wider tube: errors below ε are free, and fewer rows support the fit.",
         ),
     )
-    machine: ClassVar[str] = "svm"
-    piecewise_linear: ClassVar[bool] = True
-    of_residuals: ClassVar[bool] = True
+    machine = "svm"
+    piecewise_linear = True
+    of_residuals = True
     slopes = (-1.0, 1.0)
 
     def __post_init__(self) -> None:
@@ -326,11 +326,11 @@ class Pinball(Loss):
 
     quantile: float = 0.5
 
-    name: ClassVar[str] = "pinball"
-    label: ClassVar[str] = "pinball (quantile regression)"
-    formula: ClassVar[str] = r"\max\big(q\,r_i,\,(q-1)\,r_i\big),\;r_i=y_i-f(x_i)"
-    tasks: ClassVar[tuple[str, ...]] = REGRESSION
-    parameters: ClassVar[tuple[Parameter, ...]] = (
+    name = "pinball"
+    label = "pinball (quantile regression)"
+    formula = r"\max\big(q\,r_i,\,(q-1)\,r_i\big),\;r_i=y_i-f(x_i)"
+    tasks = REGRESSION
+    parameters = (
         Parameter(
             "quantile",
             "Quantile q",
@@ -344,9 +344,9 @@ class Pinball(Loss):
             ),
         ),
     )
-    machine: ClassVar[str] = "svm"
-    piecewise_linear: ClassVar[bool] = True
-    of_residuals: ClassVar[bool] = True
+    machine = "svm"
+    piecewise_linear = True
+    of_residuals = True
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.quantile) and 0.0 < self.quantile < 1.0):
@@ -369,14 +369,14 @@ class Squared(Loss):
     and +1.
     """
 
-    name: ClassVar[str] = "squared"
-    label: ClassVar[str] = "squared (kernel ridge)"
-    formula: ClassVar[str] = r"\tfrac12(y_i-f(x_i))^2"
-    tasks: ClassVar[tuple[str, ...]] = CLASSIFICATION + REGRESSION
-    machine: ClassVar[str] = "ridge"
-    quadratic: ClassVar[bool] = True
-    of_residuals: ClassVar[bool] = True
-    least_curvature: ClassVar[float] = 1.0
+    name = "squared"
+    label = "squared (kernel ridge)"
+    formula = r"\tfrac12(y_i-f(x_i))^2"
+    tasks = CLASSIFICATION + REGRESSION
+    machine = "ridge"
+    quadratic = True
+    of_residuals = True
+    least_curvature = 1.0
     slopes = (-np.inf, np.inf)
 
     def value(self, t: Array, y: Array) -> Array:
@@ -413,13 +413,11 @@ class Huber(Loss):
 
     delta: float = 1.0
 
-    name: ClassVar[str] = "huber"
-    label: ClassVar[str] = "Huber (robust regression)"
-    formula: ClassVar[str] = (
-        r"\min\big(\tfrac12 r_i^2,\,\delta|r_i|-\tfrac12\delta^2\big),\;r_i=y_i-f(x_i)"
-    )
-    tasks: ClassVar[tuple[str, ...]] = REGRESSION
-    parameters: ClassVar[tuple[Parameter, ...]] = (
+    name = "huber"
+    label = "Huber (robust regression)"
+    formula = r"\min\big(\tfrac12 r_i^2,\,\delta|r_i|-\tfrac12\delta^2\big),\;r_i=y_i-f(x_i)"
+    tasks = REGRESSION
+    parameters = (
         Parameter(
             "delta",
             "Huber δ",
@@ -433,10 +431,10 @@ class Huber(Loss):
             ),
         ),
     )
-    machine: ClassVar[str] = "svm"
-    sloped: ClassVar[bool] = True
-    of_residuals: ClassVar[bool] = True
-    least_curvature: ClassVar[float] = 1.0
+    machine = "svm"
+    sloped = True
+    of_residuals = True
+    least_curvature = 1.0
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.delta) and self.delta > 0):
@@ -450,8 +448,7 @@ class Huber(Loss):
         return np.where(r <= self.delta, 0.5 * r * r, self.delta * (r - 0.5 * self.delta))
 
     def derivative(self, t: Array, y: Array) -> Array:
-        found: Array = np.clip(t - y, -self.delta, self.delta)
-        return found
+        return np.clip(t - y, -self.delta, self.delta)
 
     def second_derivative(self, t: Array, y: Array) -> Array:
         return np.where(np.abs(t - y) <= self.delta, 1.0, 0.0)
@@ -467,15 +464,15 @@ class Huber(Loss):
 class Logistic(Loss):
     """V(t, y) = log(1 + exp(-y t)), labels y in {-1, +1}: kernel logistic regression."""
 
-    name: ClassVar[str] = "logistic"
-    label: ClassVar[str] = "logistic (logistic regression)"
-    formula: ClassVar[str] = r"\log(1+e^{-y_i f(x_i)})"
-    tasks: ClassVar[tuple[str, ...]] = CLASSIFICATION
-    least_curvature: ClassVar[float] = 4.0
-    machine: ClassVar[str] = "smooth"
-    sloped: ClassVar[bool] = True
-    smooth: ClassVar[bool] = True
-    signed: ClassVar[bool] = True
+    name = "logistic"
+    label = "logistic (logistic regression)"
+    formula = r"\log(1+e^{-y_i f(x_i)})"
+    tasks = CLASSIFICATION
+    least_curvature = 4.0
+    machine = "smooth"
+    sloped = True
+    smooth = True
+    signed = True
 
     def value(self, t: Array, y: Array) -> Array:
         return np.logaddexp(0.0, -y * t)
@@ -525,13 +522,13 @@ class OneClass(Loss):
     paper.
     """
 
-    name: ClassVar[str] = "one_class"
-    label: ClassVar[str] = "one-class (novelty detection)"
-    formula: ClassVar[str] = r"\max(0,\,1-f(x_i))"
-    tasks: ClassVar[tuple[str, ...]] = ("novelty",)
-    machine: ClassVar[str] = "svm"
-    piecewise_linear: ClassVar[bool] = True
-    takes_intercept: ClassVar[bool] = False
+    name = "one_class"
+    label = "one-class (novelty detection)"
+    formula = r"\max(0,\,1-f(x_i))"
+    tasks = ("novelty",)
+    machine = "svm"
+    piecewise_linear = True
+    takes_intercept = False
 
     def linear(self, y: Array) -> Array:
         return np.ones_like(y)
@@ -554,13 +551,13 @@ class NuOneClass(Loss):
 
     nu: float = 0.5
 
-    name: ClassVar[str] = "nu_one_class"
-    label: ClassVar[str] = "one-class, nu form"
-    formula: ClassVar[str] = r"\max(0,\,\rho-f(x_i))"
-    tasks: ClassVar[tuple[str, ...]] = ("novelty",)
-    machine: ClassVar[str] = "svm"
-    piecewise_linear: ClassVar[bool] = True
-    total: ClassVar[float] = 1.0
+    name = "nu_one_class"
+    label = "one-class, nu form"
+    formula = r"\max(0,\,\rho-f(x_i))"
+    tasks = ("novelty",)
+    machine = "svm"
+    piecewise_linear = True
+    total = 1.0
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.nu) and 0 < self.nu <= 1):

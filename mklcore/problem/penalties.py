@@ -211,9 +211,9 @@ class LpNorm(Penalty):
     """
 
     p: float = 1.0
-    name: ClassVar[str] = "lp"
-    problem: ClassVar[str] = _SQUARES + r"\qquad \|\theta\|_p\le 1"
-    parameters: ClassVar[tuple[Parameter, ...]] = (_ORDER,)
+    name = "lp"
+    problem = _SQUARES + r"\qquad \|\theta\|_p\le 1"
+    parameters = (_ORDER,)
 
     def __post_init__(self) -> None:
         if not (
@@ -278,21 +278,21 @@ class WeightedLpNorm(Penalty):
 
     p: float
     d: tuple[float, ...]
-    name: ClassVar[str] = "weighted lp"
-    help: ClassVar[str] = "a kernel that sees many columns is dear and must earn its weight"
-    problem: ClassVar[str] = (
+    name = "weighted lp"
+    help = "a kernel that sees many columns is dear and must earn its weight"
+    problem = (
         _SQUARES
         + r"\qquad \Big(\sum_m d_m\,\theta_m^{\,p}\Big)^{1/p}\le 1,\quad d_m\text{ the columns of kernel }m"
     )
-    look_for: ClassVar[str] = (
+    look_for = (
         "Kernels of few columns gain on those of many. Compare with the lp norm at the "
         "same p: what falls away was dear."
     )
-    cannot_tell: ClassVar[str] = (
+    cannot_tell = (
         "The prices are a choice made before the data: they count columns, not what a "
         "column is worth."
     )
-    parameters: ClassVar[tuple[Parameter, ...]] = (_ORDER,)
+    parameters = (_ORDER,)
 
     @classmethod
     def chosen(
@@ -347,7 +347,7 @@ class BlockNorm(Penalty):
     """1/2 ||w||_{2,q}^2 with q >= 2: more even than the plain sum (q = 2), up to equal block norms
     (q = infinity).
 
-    Weights are eta_m = 1 / th_m >= 1-ish with ||th||_r <= 1, r = q / (q - 2). The paper's update
+    Weights are eta_m = 1 / th_m with ||th||_r <= 1, r = q / (q - 2). The paper's update
     (33) is wrong and diverges; the dual is a joint maximisation in (a, th), and th_m proportional
     to Q_m^(1/(r+1)) raises it monotonically.
 
@@ -363,18 +363,18 @@ class BlockNorm(Penalty):
     """
 
     q: float
-    name: ClassVar[str] = "block norm"
-    help: ClassVar[str] = "the parts of the kernels more even than under the plain sum"
-    problem: ClassVar[str] = r"\tfrac12\Big(\sum_m\|w_m\|^q\Big)^{2/q},\qquad q\ge 2"
-    look_for: ClassVar[str] = (
+    name = "block norm"
+    help = "the parts of the kernels more even than under the plain sum"
+    problem = r"\tfrac12\Big(\sum_m\|w_m\|^q\Big)^{2/q},\qquad q\ge 2"
+    look_for = (
         "Every kernel stays. As q grows the parts of the kernels grow alike, beyond the "
         "plain sum at q = 2."
     )
-    cannot_tell: ClassVar[str] = (
+    cannot_tell = (
         "Here a large weight marks a kernel that is helped because it is weak, not one "
         "that matters."
     )
-    parameters: ClassVar[tuple[Parameter, ...]] = (
+    parameters = (
         Parameter(
             "q",
             "Block norm q",
@@ -385,7 +385,7 @@ class BlockNorm(Penalty):
             "Larger q: the kernels share the work more evenly; 2 is the plain sum.",
         ),
     )
-    ascends: ClassVar[bool] = True
+    ascends = True
 
     def __post_init__(self) -> None:
         if not (
@@ -450,17 +450,17 @@ class EllipticNorm(Penalty):
     """
 
     E: Array
-    name: ClassVar[str] = "elliptic"
-    help: ClassVar[str] = "kernels that look alike rise and fall together"
-    problem: ClassVar[str] = (
+    name = "elliptic"
+    help = "kernels that look alike rise and fall together"
+    problem = (
         _SQUARES
         + r"\qquad \sqrt{\theta^{\top}E^{-1}\theta}\le 1,\quad E\text{ the alignments of the kernels}+"
         rf"{RIDGE_OF_E:g}\,I"
     )
-    look_for: ClassVar[str] = (
+    look_for = (
         "Kernels that look alike rise and fall together instead of taking each other's place."
     )
-    cannot_tell: ClassVar[str] = (
+    cannot_tell = (
         "E comes from the kernels alone: it knows which of them are alike, not which of them help."
     )
 
@@ -584,18 +584,18 @@ class ElasticNet(Penalty):
     """
 
     mu: float = 0.5
-    name: ClassVar[str] = "elastic net"
-    help: ClassVar[str] = "few kernels stay, and kernels that look alike stay together"
-    problem: ClassVar[str] = r"(1-\mu)\sum_m\|w_m\|+\tfrac{\mu}{2}\sum_m\|w_m\|^2"
-    look_for: ClassVar[str] = (
+    name = "elastic net"
+    help = "few kernels stay, and kernels that look alike stay together"
+    problem = r"(1-\mu)\sum_m\|w_m\|+\tfrac{\mu}{2}\sum_m\|w_m\|^2"
+    look_for = (
         "Which kernels leave as μ falls, and at which C they enter: below some C none is "
         "worth its price."
     )
-    cannot_tell: ClassVar[str] = (
+    cannot_tell = (
         "μ and C act together: the same C is another strength at another μ. A weight has "
         "no natural unit here; it is between 0 and 1/μ."
     )
-    parameters: ClassVar[tuple[Parameter, ...]] = (
+    parameters = (
         Parameter(
             "mu",
             "Share μ of squares",
@@ -606,7 +606,7 @@ class ElasticNet(Penalty):
             "Smaller μ: fewer kernels stay; 1 is the plain sum.",
         ),
     )
-    homogeneous: ClassVar[bool] = False
+    homogeneous = False
 
     def __post_init__(self) -> None:
         if not (is_finite_number(self.mu) and 0 < self.mu <= 1):
@@ -684,9 +684,9 @@ class GroupTerm(Penalty):
     ``r``, ``n``, ``Q`` and weights are (M,).
     """
 
-    name: ClassVar[str] = "group selection term"
-    certifies: ClassVar[bool] = False
-    homogeneous: ClassVar[bool] = False
+    name = "group selection term"
+    certifies = False
+    homogeneous = False
 
     @abstractmethod
     def value(self, r: Array) -> float:
@@ -764,7 +764,7 @@ class LogTerm(_Weighted):
     """
 
     epsilon: float = LOG_EPSILON
-    name: ClassVar[str] = "log"
+    name = "log"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -783,7 +783,7 @@ class GroupLasso(_Weighted):
     learning.
     """
 
-    name: ClassVar[str] = "gl"
+    name = "gl"
 
     @property
     def is_convex(self) -> bool:
@@ -801,7 +801,7 @@ class MFocuss(_Weighted):
     """g = sum_k eta_k ||w_k||^power with 0 < power <= 1; power 1 is the group lasso."""
 
     power: float = 0.5
-    name: ClassVar[str] = "mf"
+    name = "mf"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -825,7 +825,7 @@ class SquaredGroupLasso(_Weighted):
     1.
     """
 
-    name: ClassVar[str] = "mkl"
+    name = "mkl"
 
     @property
     def is_convex(self) -> bool:
@@ -849,7 +849,7 @@ class MinimaxConcave(_Weighted):
     """
 
     reach: float = 3.0
-    name: ClassVar[str] = "mcp"
+    name = "mcp"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -861,10 +861,7 @@ class MinimaxConcave(_Weighted):
         return float(0.5 * r.sum() + (eta * t - 0.5 * t**2 / self.reach).sum())
 
     def slopes(self, r: Array) -> Array:
-        slopes: Array = 1.0 + np.maximum(
-            _over(self._eta(r.size), np.sqrt(r)) - 1.0 / self.reach, 0.0
-        )
-        return slopes
+        return 1.0 + np.maximum(_over(self._eta(r.size), np.sqrt(r)) - 1.0 / self.reach, 0.0)
 
 
 @dataclass(frozen=True)
@@ -876,7 +873,7 @@ class SmoothlyClipped(_Weighted):
     """
 
     knee: float = 3.7
-    name: ClassVar[str] = "scad"
+    name = "scad"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -908,7 +905,7 @@ class SumOfTerms(GroupTerm):
     """
 
     terms: tuple[GroupTerm, ...]
-    name: ClassVar[str] = "sum of terms"
+    name = "sum of terms"
 
     @property
     def is_convex(self) -> bool:

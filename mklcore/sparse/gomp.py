@@ -323,8 +323,7 @@ class Spectra:
     def forms(self, r: Array) -> Array:
         """r'K_j r for every kernel and ``r`` (n,), as (M,)."""
         energy = self.values * (self.vectors @ r) ** 2
-        found: Array = np.bincount(self.owner, energy, minlength=self.n_kernels).astype(np.float64)
-        return found
+        return np.bincount(self.owner, energy, minlength=self.n_kernels).astype(np.float64)
 
     def largest(self) -> Array:
         """The largest eigenvalue of every kernel, (M,); 0 for a kernel that is 0."""

@@ -510,12 +510,11 @@ class FeatureScaling(Method[Scales]):
 
     def _norms(self, u: Array) -> Array:
         """r_k of every group."""
-        r: Array = np.bincount(
+        return np.bincount(
             self.home,
             weights=u,
             minlength=len(self.groups),
         ).astype(float)
-        return r
 
     def _machines(
         self,

@@ -191,8 +191,8 @@ def two_stage(
         Target: numbers for a regression, labels of any kind for classes.
     lam : float
         Weight of the regulariser, > 0: larger values fit the training rows less closely.
-    n_kernels : int or None
-        Most kernels in the model, from 1; None for no bound.
+    n_kernels : int
+        Most kernels in the model, from 1.
     solver : str, default "symmetric"
         "symmetric" or "block": how copies of a kernel share their weight in the first stage.
     tol : float, default 1e-09

@@ -93,8 +93,7 @@ def polynomial(line: TableLine) -> list[float]:
 
 def lams(first: int, p: int) -> Array:
     """Powers of ten from 10^first down to the least λ that is tried with p variables."""
-    found: Array = 10.0 ** np.arange(float(first), LEAST.get(p, -6) - 0.5, -1.0)
-    return found
+    return 10.0 ** np.arange(float(first), LEAST.get(p, -6) - 0.5, -1.0)
 
 
 def regression(line: TableLine) -> list[float]:

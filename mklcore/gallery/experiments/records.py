@@ -238,8 +238,7 @@ class PaperComparison:
         """All repetitions of one cell, or of a quantity in a row."""
         if name in self.quantities:
             return self.quantities[name](self, row)
-        values: Array = self.run.samples[self.rows.index(row), :, self.columns.index(name)]
-        return values
+        return self.run.samples[self.rows.index(row), :, self.columns.index(name)]
 
     def printed(self, row: str, name: str) -> float:
         """The printed number of a cell; NaN where there is none."""

@@ -116,8 +116,7 @@ def hkl_consistency(
 
 def norm_slope(ancestry: Ancestry, beta: Array, d: Array) -> Array:
     """r (m,): the gradient of Omega(beta) = sum_v d_v ||beta_D(v)|| on a hull of nodes of rank one."""
-    slope: Array = (d / np.sqrt(ancestry.down(beta**2))) @ ancestry.matrix() * beta
-    return slope
+    return (d / np.sqrt(ancestry.down(beta**2))) @ ancestry.matrix() * beta
 
 
 def _check(design: Design, nodes: Sequence[Node], beta: Array) -> None:
