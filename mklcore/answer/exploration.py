@@ -265,7 +265,7 @@ class Exploration(AnswersRows):
         name.
         """
         given = self.read(rows)
-        if self._ranks_kernels:
+        if self.ranks_kernels:
             Y = targets(rows.y, getattr(model, "classes_", None))
             found: dict[str, Array] = {}
             parts = model.contributions(given)
@@ -530,7 +530,7 @@ class Exploration(AnswersRows):
     def effects_of(self, points: Sequence[Any]) -> Array:
         """The effects (L, G) of models of the path, in the order of ``columns``, on few rows."""
         few = self.judge.drawn(ALONG, self.seed)
-        if self._ranks_kernels:
+        if self.ranks_kernels:
             names = list(self.model.kernel_names_)
             read = self.read(few)
             values = np.array([kernel_values(point, read) for point in points])
@@ -542,7 +542,7 @@ class Exploration(AnswersRows):
         return found
 
     @property
-    def _ranks_kernels(self) -> bool:
+    def ranks_kernels(self) -> bool:
         """Whether kernels take the place of columns, see `effects`."""
         return {one.name for one in self._effects} != {
             name for name, _ in getattr(self.model, "source_columns_", ())

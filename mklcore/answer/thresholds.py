@@ -197,9 +197,9 @@ class ErrorsByThreshold:
         counts = table.sum(axis=1)
         return (
             f"Above a decision of {style.number(threshold)} a row is called {second!r}. Of "
-            f"{style.counted(int(counts[0]), 'row')} of {first!r} {table[0, 1]:.0f} are called so "
+            f"{style.counted(int(counts[0]), 'row')} of {first!r} {_are(table[0, 1])} called so "
             f"by mistake, of {style.counted(int(counts[1]), 'row')} of {second!r} "
-            f"{table[1, 0]:.0f} are missed: a cost of {style.number(cost)} a row."
+            f"{_are(table[1, 0])} missed: a cost of {style.number(cost)} a row."
         )
 
     def advice(self, false_positive: float = 1.0, false_negative: float = 1.0) -> str:
@@ -251,6 +251,11 @@ def _counts_above(by_class: tuple[Array, Array], thresholds: Array) -> tuple[Arr
     false_positives = first.size - np.searchsorted(first, thresholds, side="right")
     false_negatives = np.searchsorted(second, thresholds, side="right")
     return false_positives.astype(float), false_negatives.astype(float)
+
+
+def _are(count: float) -> str:
+    """How many rows, with their verb."""
+    return f"{count:.0f} {'is' if count == 1 else 'are'}"
 
 
 def _cheapest(thresholds: Array, costs: Array) -> float:

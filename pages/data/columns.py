@@ -96,9 +96,7 @@ def groups(table: Dataset) -> None:
                 max_value=table.n_features,
                 step=1,
             )
-    st.caption(
-        "Kernels can have one kernel per group, and Explore adds up the weights of each group."
-    )
+    st.caption("On Kernels every group can have kernels of its own.")
     if chosen == "hand":
         _edit(table)
     elif table.groups:

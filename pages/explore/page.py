@@ -145,7 +145,8 @@ def show(found: Exploration, params: Params) -> None:
             seen = saved.Seen.of(found, drawing.name_of(params))
             count, view = pictures.columns(seen, here.index, picked(found))
             follows = [view]
-            st.caption(legend(count, len(found.columns), isinstance(chance, Pending)))
+            noun = "kernel" if found.ranks_kernels else "column"
+            st.caption(legend(count, len(found.columns), isinstance(chance, Pending), noun))
             questions.left_out(params)
         with right:
             questions.compared(beside, isinstance(later, Pending))
@@ -154,7 +155,7 @@ def show(found: Exploration, params: Params) -> None:
         errors.view(found, tables.table(params), params.of(*ANSWER))
     else:
         cursor(found, tables.table(params), follows, params.of(*ANSWER), look, unranked)
-    questions.notes(found)
+    questions.notes(found, tables.table(params))
     questions.splits(params)
     map_of_norms(params.of(*ANSWER), found, "norm_map")
     method = METHODS[params.algorithm]
@@ -187,20 +188,25 @@ def could_help(found: Exploration) -> None:
     questions.left_out(state.current())
 
 
-def legend(grey: int, count: int, pending: bool) -> str:
-    """What a bar, its tick and its colour say."""
+def legend(grey: int, count: int, pending: bool, noun: str) -> str:
+    """What a bar, its tick and its colour say; ``noun`` is what has bars, "column" or "kernel"."""
     bars = (
         "Bar: how far the column moves the prediction (mean absolute Shapley value). Tick: "
         "the same, alone. "
     )
+    if noun == "kernel":
+        bars = (
+            "Bar: how far the kernel moves the prediction (mean absolute value of its part): "
+            "this model is a sum over kernels, not over columns. "
+        )
     if pending:
-        return f"{bars}Which columns could be chance is being computed."
+        return f"{bars}Which {noun}s could be chance is being computed."
     if grey:
         return (
-            f"{bars}Grey: shuffling this column does not clearly hurt the model ({grey} of "
+            f"{bars}Grey: shuffling this {noun} does not clearly hurt the model ({grey} of "
             f"{count})."
         )
-    return f"{bars}Click a bar to look at its column."
+    return bars if noun == "kernel" else f"{bars}Click a bar to look at its column."
 
 
 def picked(found: Exploration) -> dict[str, int]:

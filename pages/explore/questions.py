@@ -15,7 +15,7 @@ import streamlit as st
 from mklcore.answer.columns import select_columns
 from mklcore.answer.exploration import Exploration
 from mklcore.answer.explore import answered, made_of
-from mklcore.answer.verdict import FEW_ROWS, TREES, rounded
+from mklcore.answer.verdict import BETTER, FEW_ROWS, TREES, rounded, surely_better
 from mklcore.data.dataset import Dataset
 from mklcore.errors import Repair
 from mklcore.figures import captions, style
@@ -72,7 +72,9 @@ def compared(found: Exploration, pending: bool) -> None:
         rows += [(NAMES[one], later, "") for one in TREES]
     st.table(pd.DataFrame(rows, columns=["model", name, "this model is"]).set_index("model"))
     behind = {one.name for one in verdict.references if one.place == "behind"}
-    if behind & set(TREES):
+    better = surely_better(verdict.references)
+    is_said = verdict.relation == BETTER and better is not None and better.name in TREES
+    if behind & set(TREES) and not is_said:
         st.caption("Trees do better here: perhaps the target jumps, or many columns interact.")
     if found.taken.said_by:
         st.caption(f"This model is one machine on a sum of kernels. {made_of(found.taken.said_by)}")
@@ -245,14 +247,19 @@ def left_out(params: Params) -> None:
         st.caption(f"{more} more {was} not used: see Data.")
 
 
-def notes(found: Exploration) -> None:
+def notes(found: Exploration, table: Dataset) -> None:
     """Draw what was used and chosen."""
+    learned = found.learnt_from.n_samples
+    held_out = 0 if found.test is None else found.test.n_samples
+    if learned + held_out == table.n_samples:
+        held = f"{held_out:,} held out" if held_out else "none held out"
+        rows = f"Learned from {learned:,} rows, {held}."
+    else:  # of how many it learned, the notes say
+        was = "was" if held_out == 1 else "were"
+        counted = style.counted(held_out, "row") if held_out else "No rows"
+        rows = f"{counted} {was} held out."
     with st.expander("Rows used, and what was tried", icon=":material/notes:", type="compact"):
-        rows = found.test
-        held = "none held out" if rows is None else f"{rows.n_samples:,} held out"
-        controls.sentences(
-            [f"Learned from {found.learnt_from.n_samples:,} rows, {held}.", *found.notes]
-        )
+        controls.sentences([rows, *found.notes])
 
 
 # Taking it

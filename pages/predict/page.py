@@ -282,8 +282,8 @@ def sureness(
         )
         return f"About 9 in 10 similar new rows fall inside **{low}** to **{high}**."
     likely = sets_with(sure, rows, batch.LEVEL, labels)[0]
-    names = np.array(table.class_names)[likely]
-    return f"The classes of about 9 in 10 similar new rows are among: **{', '.join(map(plain, names))}**."
+    names = ", ".join(map(plain, np.array(table.class_names)[likely]))
+    return f"The classes of about 9 in 10 similar new rows are among: **{names}**."
 
 
 def outcome(table: Dataset, winner: int) -> int:

@@ -217,10 +217,13 @@ def draw_steps(params: Params, found: Any) -> Drawn:
         if (path.excess <= 0.01 * path.start).any()
         else -1
     )
+    promised = "speaks from the second kernel on"
+    if np.isfinite(bounds[near]):
+        promised = f"promises {style.number(bounds[near])}"
     said = (
         f"**After {style.counted(int(path.d[near]), 'kernel')} the loss is within "
-        f"{style.number(path.excess[near])} of the optimum; the theorem promises "
-        f"{style.number(bounds[near])}.** Predicting 0 is {style.number(path.start)} away. "
+        f"{style.number(path.excess[near])} of the optimum; the theorem {promised}.** "
+        f"Predicting 0 is {style.number(path.start)} away. "
         "For practice: stop by the measured gap, which every fit states, not by a number "
         "of steps from the bound."
     )

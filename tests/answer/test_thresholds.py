@@ -74,6 +74,14 @@ def test_what_is_no_cost_or_no_two_classes_is_refused(act, sentence):
         act()
 
 
+def test_one_row_and_several_have_their_verbs():
+    errors = ErrorsByThreshold(
+        ("no", "yes"), np.array([-1.0, 1.0, -2.0, -1.0, 2.0]), np.array([0, 0, 1, 1, 1], bool)
+    )
+    said = errors.says(0.0)
+    assert "Of 2 rows of 'no' 1 is called so by mistake, of 3 rows of 'yes' 2 are missed" in said
+
+
 def test_an_answer_takes_its_threshold_along_into_its_file(tmp_path):
     data = mkl.load_sample("breast_cancer").drawn(120, 0)
     found = mkl.explore(data, kernels=mkl.KernelDictionary((mkl.RBF(1.0),)), C=1.0)

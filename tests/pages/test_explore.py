@@ -300,6 +300,21 @@ def test_a_column_is_looked_at_closely_with_the_pairs_it_is_in():
     assert "Beyond what each of the two adds alone" in words(app)
 
 
+def test_kernels_that_are_ranked_are_called_kernels_and_nothing_is_said_twice():
+    app = explore(data="iris", algorithm="smkl", rows="80")
+    found = answer_of(app)
+    assert found.ranks_kernels
+    said = words(app)
+    assert "Bar: how far the kernel moves the prediction" in said
+    assert "shuffling this column" not in said
+    assert component(app, "path_bars", set="columns")["title"].startswith("How far each kernel")
+    assert str(found.verdict).count("perhaps the target jumps") == 1
+    assert said.count("erhaps the target jumps") == 1
+    assert said.count("Learned from 80 ") == 1
+    assert "- 38 rows were held out" in said
+    assert "Learned from 112 rows, 38 held out" in words(explore(data="iris"))
+
+
 def test_what_nobody_asked_for_waits_for_its_button():
     app = go(upload(open_app(repeats="2"), table(80)), EXPLORE)
     for key, said in (

@@ -192,6 +192,13 @@ def test_every_picture_begins_with_what_is_seen_and_what_follows(picture, data):
     assert len(of_class) == (data == "iris" and picture != "lp")
 
 
+def test_the_theorem_promises_no_infinite_distance():
+    said = words(settled(open_app("pages/theory/page.py", data="iris", theory="greedy")))
+    assert "**After 1 kernel the loss is within " in said
+    assert "the theorem speaks from the second kernel on.**" in said
+    assert "∞" not in said.partition("For practice")[0]
+
+
 def test_another_class_and_another_slider_are_another_measurement():
     app = theory_page("gomp")
     first = words(app)

@@ -199,11 +199,13 @@ def column_bars(
     shown = columns[:N_BARS]
     target = "the prediction" if path.score_name in ("R²", "r2") else "the decision"
     shares = column_shares(effects)
+    is_kernels = {column.name for column in columns} <= set(path.kernel_names)
+    noun = "kernel" if is_kernels and columns else "column"
     drawn = bars_json(
         path,
         _column_rows(columns, target, dark),
         shares,
-        f"How far each column moves {target}, and its share, at ",
+        f"How far each {noun} moves {target}, and its share, at ",
         max(LEAST_SCALE, float(shares.max(initial=0.0))),
         index,
     )
