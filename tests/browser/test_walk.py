@@ -27,7 +27,6 @@ from tests.browser.walker import (
     number,
     resize,
 )
-from tests.helpers.every import EVERY_CASE
 
 WIDE = (1280, 900)
 NARROW = (390, 844)
@@ -255,7 +254,6 @@ def assert_methods(visitor, paths, indices):
             ), name
 
 
-@pytest.mark.skipif(not EVERY_CASE, reason="It takes a minute; EVERY_CASE=1 runs it")
 def test_methods_move_together_and_show_what_the_library_computes(server, walker):
     # over different parameters
     source = UPLOAD
