@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
 
@@ -115,6 +115,10 @@ def warn_short(message: str, stacklevel: int = 2) -> None:
     """
     if not _suppressed.get():
         warnings.warn(message, _not_converged(), stacklevel=stacklevel + 1)
+
+
+# called with the steps that are done and their number; what it raises ends the work
+Progress: TypeAlias = Callable[[int, int], Any]
 
 
 def never_asked() -> None:

@@ -27,7 +27,7 @@ from mklcore._lazy import import_extra
 from mklcore._numba import cache
 from mklcore._numba.decorators import COMPILES
 from mklcore.arrays import Array
-from mklcore.errors import suppress_convergence_warnings
+from mklcore.errors import Progress, suppress_convergence_warnings
 from mklcore.hkl.bases import ANOVABasis
 from mklcore.io.catalog import ESTIMATORS, Algorithm
 from mklcore.kernels.dictionary import KernelDictionary, SequenceDictionary
@@ -70,7 +70,7 @@ def steps() -> list[Callable[[], None]]:
     return [suppress_convergence_warnings()(run) for run in (*first, *rest)]
 
 
-def warm_up(progress: Callable[[int, int], Any] | None = None) -> None:
+def warm_up(progress: Progress | None = None) -> None:
     """Run every kernel and every algorithm once on sixteen rows; ``progress(done, total)`` before
     and after every step.
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from mklcore.arrays import Array, Indices
+from mklcore.errors import Progress
 from mklcore.figures import captions, style
 from mklcore.io.catalog import ESTIMATORS
 from mklcore.paths.path import Path, fit_path
@@ -32,7 +33,7 @@ def best_choices(
     path: Path,
     X: Any,
     y: Any,
-    callback: Callable[[int, int], Any],
+    callback: Progress,
 ) -> Path:
     """The best kernels for the sizes of a path of MKL-GOMP, on the rows ``X`` and the target ``y``
     that it was fitted on: the smallest ``MOST_SIZES`` sizes, with the relaxations of a page.

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from mklcore.answer.exploration import Exploration
-from mklcore.answer.explore import Tick, explore
+from mklcore.answer.explore import explore
 from mklcore.data.dataset import Dataset
-from mklcore.errors import DataError, ParameterError
+from mklcore.errors import DataError, ParameterError, Progress
 from mklcore.parameters import is_finite_number
 
 LEAST_ROWS = 20
@@ -41,7 +41,7 @@ class ColumnSelection:
 
 
 def select_columns(
-    data: Dataset, fdr: float = 0.1, seed: int = 0, *, callback: Tick | None = None
+    data: Dataset, fdr: float = 0.1, seed: int = 0, *, callback: Progress | None = None
 ) -> ColumnSelection:
     """Which columns of this table are distinguishable from noise?
 

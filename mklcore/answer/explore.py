@@ -62,7 +62,13 @@ from mklcore.data.frames import as_table, is_frame, with_column
 from mklcore.data.reading import describe_table, read_parsed
 from mklcore.data.splitting import RANDOM, rare_note
 from mklcore.data.target import is_sure
-from mklcore.errors import DataError, ParameterError, check_cancelled, suppress_convergence_warnings
+from mklcore.errors import (
+    DataError,
+    ParameterError,
+    Progress,
+    check_cancelled,
+    suppress_convergence_warnings,
+)
 from mklcore.estimators.one_class import LpMKLOneClass
 from mklcore.figures.style import joined
 from mklcore.io.catalog import ESTIMATORS
@@ -113,7 +119,6 @@ QUARTERS = {
 WIDE = 300  # columns up to which the rough kernel is a member
 # the order of the norm for several classes, whose updates at 1 itself hardly end
 SPARSE_SHARED = 16 / 15
-Tick = Callable[[int, int], Any]
 
 
 def explore(
@@ -134,7 +139,7 @@ def explore(
     max_rows: int | None = None,
     seed: int = 0,
     test_size: float | None = None,
-    callback: Tick | None = None,
+    callback: Progress | None = None,
 ) -> Exploration:
     """Which columns of this table matter, how much, and how well do they predict?
 
@@ -234,7 +239,7 @@ def table_of(
 
 
 @one_blas_thread()  # two take twice the seconds of the processor, and no less of the clock
-def answered(data: Dataset, asked: Asked, callback: Tick | None = None) -> Exploration:
+def answered(data: Dataset, asked: Asked, callback: Progress | None = None) -> Exploration:
     """The same for all that can be fixed, see `Asked`."""
     for _, found in stages(data, asked, callback):
         if isinstance(found, Exploration):
@@ -245,7 +250,7 @@ def answered(data: Dataset, asked: Asked, callback: Tick | None = None) -> Explo
 def stages(
     data: Dataset,
     asked: Asked,
-    callback: Tick | None = None,
+    callback: Progress | None = None,
 ) -> Iterator[tuple[str, Any]]:
     """The stages by name with what each has found, as soon as it is there; the one called
     "references" gives the whole `Exploration`, whose intervals and verdict are computed when they

@@ -39,7 +39,7 @@ from mklcore.data.dataset import Dataset
 from mklcore.data.frames import as_table, is_frame
 from mklcore.data.reading import encoder_of, read_parsed
 from mklcore.data.splitting import codes_of
-from mklcore.errors import DataError, MKLError, ParameterError
+from mklcore.errors import DataError, MKLError, ParameterError, Progress
 from mklcore.estimators.lp import LpMKLClassifier, LpMKLRegressor
 from mklcore.estimators.targets import signs
 from mklcore.kernels.dictionary import KernelDictionary
@@ -63,7 +63,6 @@ _LEAST = 1e-12  # but no further than this
 _HALVINGS = 12  # of a Newton step
 _CUT = 1e-14  # directions below this share of the largest eigenvalue are rounding
 _NONE = np.empty(0)
-Progress: TypeAlias = Callable[[int, int], Any] | None
 # The columns (n, d) and the target (n,) of parts of a block.
 Blocks: TypeAlias = Iterable[tuple[pandas.DataFrame, Any]]
 
@@ -79,7 +78,7 @@ def fit_rows(
     n_components: int = 200,
     random_state: int = 0,
     tol: float = 1e-3,
-    callback: Progress = None,
+    callback: Progress | None = None,
 ) -> Any:
     """Learn kernel weights on more rows than memory holds; the certificate is over all of them.
 
@@ -230,12 +229,12 @@ class _RowSource:
     blocks: list[tuple[str, Any]]
     columns: list[Any]
     target: Any
-    callback: Progress
+    callback: Progress | None
     n: int = 0
     data: Dataset | None = None
 
     @classmethod
-    def of(cls, source: Any, target: Any, callback: Progress) -> _RowSource:
+    def of(cls, source: Any, target: Any, callback: Progress | None) -> _RowSource:
         """The blocks of files, of a Dask collection, or of a table in memory."""
         try:
             from dask import array, dataframe  # an extra

@@ -24,7 +24,7 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 
 from mklcore.arrays import Array, Indices, Labels, Mask, one_blas_thread
-from mklcore.errors import DataError, KernelError, ParameterError, warn_short
+from mklcore.errors import DataError, KernelError, ParameterError, Progress, warn_short
 from mklcore.kernels.operators import Capability
 from mklcore.parameters import check_choice, check_positive
 from mklcore.paths.folds import cut, each, is_parallel, parts_of, rare_in_folds
@@ -47,7 +47,6 @@ RULES = ("best", "1se", "sparsest")
 ESTIMATES = ("auto", "loo", "kfold")  # estimates of the error
 _SAME = 1e-12  # scores this close are equal
 R = TypeVar("R")
-Tick: TypeAlias = Callable[[int, int], Any] | None
 Axes: TypeAlias = list[tuple[str, Array]]
 # The training part and the held-out part, and the indices of their rows.
 Fold: TypeAlias = tuple[tuple[Any, Any], Indices, Indices]
@@ -96,7 +95,7 @@ def validation_curve(
     y_val: Any,
     lams: Sequence[float] | Array,
     sizes: Sequence[int] | Array,
-    callback: Callable[[int, int], Any] | None = None,
+    callback: Progress | None = None,
     scoring: Scoring = None,
     n_jobs: int | None = None,
 ) -> ValidationCurve:
@@ -258,7 +257,7 @@ def cross_validate_path(
     values: Sequence[float] | Array | None = None,
     n_splits: int = 5,
     seed: int = 0,
-    callback: Tick = None,
+    callback: Progress | None = None,
     *,
     params: Mapping[str, Sequence[float] | Array] | None = None,
     cv: Any = None,
@@ -318,7 +317,7 @@ def cross_validate_path(
     names, grids = zip(*axes, strict=True)
     steps = grids[0].size
     fold = _fold_path if len(axes) == 1 else _fold_surface
-    run: Callable[[Fold, Tick], Any] = partial(fold, estimator, target, axes, scoring)
+    run: Callable[[Fold, Progress | None], Any] = partial(fold, estimator, target, axes, scoring)
     results = list(_each_fold(run, cuts, steps, callback, n_jobs))
     name = score_name(estimator, scoring)
     if len(axes) == 2:
@@ -381,10 +380,10 @@ def _axes(
 
 
 def _each_fold(
-    run: Callable[[Fold, Tick], R],
+    run: Callable[[Fold, Progress | None], R],
     cuts: Sequence[Fold],
     steps: int,
-    callback: Tick,
+    callback: Progress | None,
     n_jobs: int | None,
 ) -> Iterator[R]:
     """``run(fold, tick)`` of every fold in order.
@@ -405,7 +404,7 @@ def _each_fold(
             callback(done * steps, total)
 
 
-def _offset(callback: Tick, done: int, total: int) -> Tick:
+def _offset(callback: Progress | None, done: int, total: int) -> Progress | None:
     """A callback that counts on from ``done`` of ``total``, without reporting ``done`` again."""
     if callback is None:
         return None
@@ -418,7 +417,12 @@ def _offset(callback: Tick, done: int, total: int) -> Tick:
 
 
 def _fold_path(
-    estimator: PathEstimator, y: Labels, axes: Axes, scoring: Scoring, fold: Fold, tick: Tick
+    estimator: PathEstimator,
+    y: Labels,
+    axes: Axes,
+    scoring: Scoring,
+    fold: Fold,
+    tick: Progress | None,
 ) -> Path:
     name, grid = axes[0]
     (rows, left_out), train, test = fold
@@ -437,7 +441,12 @@ def _fold_path(
 
 
 def _fold_surface(
-    estimator: PathEstimator, y: Labels, axes: Axes, scoring: Scoring, fold: Fold, tick: Tick
+    estimator: PathEstimator,
+    y: Labels,
+    axes: Axes,
+    scoring: Scoring,
+    fold: Fold,
+    tick: Progress | None,
 ) -> tuple[Array, Array]:
     """Scores and numbers of kernels (L, S) of a fold.
 
@@ -644,7 +653,7 @@ def choose_C(
     rule: str = "auto",
     n_splits: int = 10,
     seed: int = 0,
-    callback: Callable[[int, int], Any] | None = None,
+    callback: Progress | None = None,
     scoring: Scoring = None,
 ) -> Choice:
     """Fit ``estimator`` at every C and choose the one with the smallest estimated error.
@@ -737,7 +746,7 @@ def _left_one_out(
     X: Any,
     y: Labels,
     grid: Array,
-    callback: Callable[[int, int], Any] | None,
+    callback: Progress | None,
 ) -> tuple[Array, Array]:
     """The error (L,) at every C over all rows of all machines, and the numbers of kernels (L,)."""
     model = estimator.copy_with("C", float(grid[0]))

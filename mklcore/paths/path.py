@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 from importlib import import_module
@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Protocol, Self
 import numpy as np
 
 from mklcore.arrays import Array, Mask
-from mklcore.errors import ParameterError, check_cancelled
+from mklcore.errors import ParameterError, Progress, check_cancelled
 from mklcore.kernels.features import FeatureBlocks
 from mklcore.kernels.operators import KernelOperator, is_operator, is_scored, is_stored
 from mklcore.paths.scoring import ACCEPTED, Judge, Scoring, label_of, scorer_of
@@ -326,7 +326,7 @@ def fit_path(
     values: Sequence[float] | Array,
     X_val: Any = None,
     y_val: Any = None,
-    callback: Callable[[int, int], Any] | None = None,
+    callback: Progress | None = None,
     start: Any = None,
     scoring: Scoring = None,
 ) -> Path:

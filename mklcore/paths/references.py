@@ -24,7 +24,7 @@ from threadpoolctl import threadpool_limits
 
 from mklcore.arrays import Array
 from mklcore.data.dataset import Dataset
-from mklcore.errors import ParameterError, suppress_convergence_warnings
+from mklcore.errors import ParameterError, Progress, suppress_convergence_warnings
 from mklcore.hkl.baselines import FullKernel, hkl_flat_mkl, hkl_greedy, hkl_l2, hkl_lasso_alpha
 from mklcore.hkl.design import Design
 from mklcore.paths.scoring import Scoring, scorer_of
@@ -47,7 +47,6 @@ HULL_SHARES = (0.1, 1e-2, 1e-3)  # shares of the smallest lam at which lasso-alp
 HULL_FITS = (
     len(HULL_DEPTHS) * (len(HULL_LAMS) + len(HULL_SHARES)) + len(HULL_GREEDY) + len(HULL_FLAT)
 )
-Tick = Callable[[int, int], Any] | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +67,7 @@ def plain_references(
     train: Dataset,
     judge: Dataset,
     scoring: Scoring = None,
-    callback: Tick = None,
+    callback: Progress | None = None,
     only: Sequence[str] | None = None,
 ) -> tuple[Reference, ...]:
     """Majority (or mean), random forest and gradient boosting on the rows ``train``.
@@ -171,7 +170,7 @@ def hull_references(
     X_val: Array,
     y_val: Array,
     loss: str = "squared",
-    callback: Tick = None,
+    callback: Progress | None = None,
     judge: Array | None = None,
 ) -> tuple[Reference, ...]:
     """The models that hierarchical kernel learning is compared with, on the grid of ``design``.

@@ -24,8 +24,8 @@ from mklcore._numba.decorators import jit_entry
 from mklcore.arrays import Array, Indices
 from mklcore.errors import check_cancelled
 from mklcore.kernels.features import FactoredSum, Table
-from mklcore.problem.losses import Cost, Loss, best_intercept
-from mklcore.problem.solution import Solution, dual_gap, feasible_start
+from mklcore.problem.losses import Cost, Loss
+from mklcore.problem.solution import Solution, feasible_start
 
 
 @dataclass(frozen=True)
@@ -261,17 +261,7 @@ def _read(
     """What the dual ``a`` is worth, from scratch, and u = Phi'a (D,)."""
     u = total.kernels.coefficients(a)
     f = total.kernels.times(total.weights * u)
-    b = best_intercept(loss, f, y, C) if fit_intercept else 0.0
-    objective, gap = dual_gap(a, f, b, y, C, loss)
-    return Solution(
-        a.copy(),
-        b,
-        f,
-        objective,
-        gap,
-        0.5 * float(a @ f),
-        used,
-    ), u
+    return Solution.of(a.copy(), f, y, C, loss, fit_intercept, used), u
 
 
 def balanced(

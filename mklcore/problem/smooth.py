@@ -182,10 +182,7 @@ def _read(
         fit_intercept,
         loss.total,
     )
-    own = K @ a
-    b = best_intercept(loss, own, y, C) if fit_intercept else 0.0
-    objective, gap = dual_gap(a, own, b, y, C, loss)
-    return Solution(a, b, own, objective, gap, 0.5 * float(a @ own), step)
+    return Solution.of(a, K @ a, y, C, loss, fit_intercept, step)
 
 
 @dataclass(frozen=True)
@@ -228,11 +225,9 @@ def solve_newton_cg(
         a = balanced(a, low, high, loss.total) if fit_intercept else a
         u = stack.coefficients(a)
         own = stack.times(root * root * u)
-        own_b = best_intercept(loss, own, y, C) if fit_intercept else 0.0
-        objective, gap = dual_gap(a, own, own_b, y, C, loss)
-        found = Solution(a, own_b, own, objective, gap, 0.5 * float(a @ own), step)
+        found = Solution.of(a, own, y, C, loss, fit_intercept, step)
         if (
-            gap <= max(accuracy * found.regulariser, 1e-14 * abs(objective))
+            found.gap <= max(accuracy * found.regulariser, 1e-14 * abs(found.objective))
             or step == SETTINGS.steps
         ):
             break

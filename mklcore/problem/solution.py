@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mklcore.arrays import Array
-from mklcore.problem.losses import Cost, Loss, total_loss
+from mklcore.problem.losses import Cost, Loss, best_intercept, total_loss
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,6 +26,15 @@ class Solution:
     gap: float
     regulariser: float
     steps: int
+
+    @classmethod
+    def of(
+        cls, a: Array, f: Array, y: Array, C: Cost, loss: Loss, fit_intercept: bool, steps: int
+    ) -> Solution:
+        """What the dual ``a`` is worth, with f = K a and the best intercept for it."""
+        b = best_intercept(loss, f, y, C) if fit_intercept else 0.0
+        objective, gap = dual_gap(a, f, b, y, C, loss)
+        return cls(a, b, f, objective, gap, 0.5 * float(a @ f), steps)
 
 
 def dual_gap(

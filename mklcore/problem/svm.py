@@ -36,8 +36,8 @@ import scipy
 from mklcore._numba.decorators import jit_entry, jit_helper
 from mklcore._numba.extrema import larger, smaller
 from mklcore.arrays import Array, Indices, Mask, factorised, writable
-from mklcore.problem.losses import Cost, Loss, best_intercept
-from mklcore.problem.solution import Solution, dual_gap, feasible_start
+from mklcore.problem.losses import Cost, Loss
+from mklcore.problem.solution import Solution, feasible_start
 
 
 @dataclass(frozen=True)
@@ -585,20 +585,22 @@ def solve_svm(
             min(chunk, max_steps - used),
         )
         used += steps
-        solution = _read(a, lin - v - curvature * a, y, C, loss, fit_intercept, used)
+        f = lin - v - curvature * a
+        solution = Solution.of(a.copy(), f, y, C, loss, fit_intercept, used)
         target = max(accuracy * solution.regulariser, floor * abs(solution.objective))
         if solution.gap <= target or used >= max_steps:
             if not curvature.any() or accuracy > SETTINGS.exact:
                 return solution
             _active_set_steps(K, low, high, epsilon, a, v, fit_intercept, most=SETTINGS.last_steps)
-            exact = _read(a, K @ a - curvature * a, y, C, loss, fit_intercept, used)
+            f = K @ a - curvature * a
+            exact = Solution.of(a, f, y, C, loss, fit_intercept, used)
             return exact if exact.gap <= solution.gap else solution
         if flat and solution.regulariser <= NO_SLOPE * abs(solution.objective):
             flat = False
             floor = ROUNDING
             constant = without_slope(K, lin, low, high, solution.intercept)
             if constant is not None:
-                found = _read(constant, K @ constant, y, C, loss, fit_intercept, used)
+                found = Solution.of(constant, K @ constant, y, C, loss, fit_intercept, used)
                 if found.gap <= ROUNDING * abs(found.objective):
                     return found
         if violation <= tolerance:
@@ -680,22 +682,6 @@ def _active_set_steps(
         a[free] = x
         if length == 1.0 or np.count_nonzero(met) + 1 >= free.size:
             return
-
-
-def _read(
-    a: Array, f: Array, y: Array, C: Cost, loss: Loss, fit_intercept: bool, steps: int
-) -> Solution:
-    b = best_intercept(loss, f, y, C) if fit_intercept else 0.0
-    objective, gap = dual_gap(a, f, b, y, C, loss)
-    return Solution(
-        a.copy(),
-        b,
-        f.copy(),
-        objective,
-        gap,
-        0.5 * float(a @ f),
-        steps,
-    )
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from typing import Any, Self
 import numpy as np
 
 from mklcore.arrays import Array
-from mklcore.errors import DataError, ParameterError
+from mklcore.errors import DataError, ParameterError, Progress
 from mklcore.gallery.experiments.claims import (
     ABSENT,
     ANSWERS,
@@ -35,7 +35,6 @@ from mklcore.gallery.experiments.records import Outcome, PaperComparison, Quanti
 from mklcore.parameters import check_whole
 from mklcore.paths.folds import each
 
-Progress = Callable[[int, int], Any] | None
 SMALL = 2  # repetitions of a small run: the fewest that have a standard error
 FOLDER = "MKLCORE_DATA"  # the folder of data files where none is named
 PUBLISHED = Path(__file__).with_name("published")
@@ -352,7 +351,7 @@ class Experiment:
         repetitions: int | None = None,
         rows: Sequence[str] | None = None,
         seed: int = 0,
-        callback: Progress = None,
+        callback: Progress | None = None,
         *,
         quick: bool = False,
         data: str | Path | None = None,

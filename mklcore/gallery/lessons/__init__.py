@@ -146,47 +146,31 @@ def _of(name: str) -> Callable[..., LessonResult]:
 
 
 _TOY = {"features": "50", "rows": "50"}
-_LESSONS = (
-    Lesson("sparse", _of("sparse"), _TOY),
-    Lesson("dense", _of("dense"), _TOY),
-    Lesson(
-        "edge",
-        _of("edge"),
-        {"rows": "100", "bands": "10", "low": "0.001", "high": "0.1", "tried": "7"},
-    ),
-    Lesson("copies", _of("copies"), {"most": "10"}),
-    Lesson(
-        "prices",
-        _of("prices"),
-        {
-            "features": "50",
-            "informative": "4",
-            "asked": "10",
-            "rows": "80",
-            "low": "0.001",
-            "high": "10",
-        },
-    ),
-    Lesson("greedy", _of("greedy"), {"rows": "100", "noise": "7", "allowed": "two"}),
-    Lesson(
-        "letters",
-        _of("letters"),
-        {
-            "bands": "6",
-            "length": "60",
-            "band": "10",
-            "word": "TATAAT",
-            "most": "16",
-            "word_length": "4",
-            "rows": "120",
-        },
-    ),
-    Lesson(
-        "hull",
-        _of("hull"),
-        {"columns": "12", "levels": "4", "degree": "3", "kernels": "1.68 × 10⁷", "rows": "250"},
-    ),
-    Lesson("bands", _of("bands"), {"bands": "10", "wavelengths": "150"}),
-    Lesson("landmarks", _of("landmarks"), {"rows": "480", "kernels": "4", "near": "1"}),
-)
-LESSONS: dict[str, Lesson] = {lesson.key: lesson for lesson in _LESSONS}
+_GIVEN = {
+    "sparse": _TOY,
+    "dense": _TOY,
+    "edge": {"rows": "100", "bands": "10", "low": "0.001", "high": "0.1", "tried": "7"},
+    "copies": {"most": "10"},
+    "prices": {
+        "features": "50",
+        "informative": "4",
+        "asked": "10",
+        "rows": "80",
+        "low": "0.001",
+        "high": "10",
+    },
+    "greedy": {"rows": "100", "noise": "7", "allowed": "two"},
+    "letters": {
+        "bands": "6",
+        "length": "60",
+        "band": "10",
+        "word": "TATAAT",
+        "most": "16",
+        "word_length": "4",
+        "rows": "120",
+    },
+    "hull": {"columns": "12", "levels": "4", "degree": "3", "kernels": "1.68 × 10⁷", "rows": "250"},
+    "bands": {"bands": "10", "wavelengths": "150"},
+    "landmarks": {"rows": "480", "kernels": "4", "near": "1"},
+}
+LESSONS = {key: Lesson(key, _of(key), given) for key, given in _GIVEN.items()}

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mklcore.arrays import Array, one_blas_thread
-from mklcore.errors import DataError
+from mklcore.errors import DataError, Progress
 from mklcore.gallery.theory.words import require
 from mklcore.kernels.grams import as_stack
 from mklcore.parameters import check_positive
@@ -22,7 +22,6 @@ from mklcore.problem.penalties import conjugate_exponent
 from mklcore.sparse.gomp import GOMP, Spectra
 from mklcore.sparse.greedy import FunctionalGreedy, critical_lam
 
-Progress = Callable[[int, int], Any]
 NOTHING = "No kernel explains anything of this target; there is no path to draw."
 
 
