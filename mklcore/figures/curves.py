@@ -398,7 +398,7 @@ def _decay_alt(name: str, positive: Array, n: int) -> str:
         return f"{name} has no positive eigenvalue."
     half = int(np.searchsorted(np.cumsum(positive), 0.5 * positive.sum())) + 1
     first = "the first one holds" if half == 1 else f"the first {half} hold"
-    count = f"{positive.size} positive eigenvalues of {n}"
+    count = f"{style.counted(positive.size, 'positive eigenvalue')} of {n}"
     return f"{name} has {count}, and {first} half of the trace."
 
 

@@ -14,6 +14,7 @@ from pages.shared.export import saved
 from pages.shared.private_streamlit import plain
 from pages.shared.server import starting
 from pages.shared.session import state
+from pages.shared.session.parameters import Params
 from pages.shared.session.state import memory
 from pages.shared.values import tables
 from pages.shared.widgets import drawing, grids
@@ -83,11 +84,30 @@ def facts(table: Dataset, parts: Split) -> None:
 def changes(table: Dataset) -> None:
     """Say what was changed on import, with a button for each setting that undoes it."""
     st.subheader("Changes made on import", anchor=False)
-    shown = [note for note in table.notes if not is_urgent(note)]
+    warned = is_order_warned(state.current())
+    shown = [
+        note for note in table.notes if not is_urgent(note) and not (warned and splits_rows(note))
+    ]
     for place, note in enumerate(shown or ["No changes."]):
         advice = tables.advice(note)
         st.markdown(f"- {plain(tables.said(note))}" + (f" *{advice}*" if advice else ""))
         drawing.beside(repairs_of(note), f"note_{place}")
+
+
+def is_order_warned(params: Params) -> bool:
+    """Whether a warning above says that the rows are in the order of time."""
+    if not params.is_upload:
+        return False
+    try:
+        found = tables.leaks(params)
+    except (MKLError, state.MissingFileError):
+        return False  # the page itself says so
+    return any(leak.kind == "order" for leak in found[: drawing.MOST_LEAKS])
+
+
+def splits_rows(note: str) -> bool:
+    """Whether a note offers to divide the rows in another way."""
+    return any("hold_out" in dict(repair.settings) for repair in repairs_of(note))
 
 
 def warnings(table: Dataset) -> None:

@@ -73,7 +73,7 @@ def _by_column(is_labelled: bool) -> None:
             f"**{plain(stack.names[best])}** has the largest {title}, "
             f"{style.number(float(values[best]))}."
         )
-        + (" 1 = a perfect match with the target." if is_labelled else "")
+        + (" A perfect match has 1." if is_labelled else "")
     )
     drawing.show(
         kernels_by_column(

@@ -32,6 +32,12 @@ KINDS_OF_UNITS = {
     "text": ("text", "texts"),
     "cluster": ("set of columns that go together", "sets of columns that go together"),
 }
+# kinds whose kernels are other ones
+KERNELS_OF_KIND = {
+    "category": "a category has one that asks whether two rows are alike",
+    "sequence": "a sequence has those of its letters",
+    "text": "a text has one of its words",
+}
 ON_GROUPS = {"rbf": "RBF", "linear": "linear", "both": "linear and RBF"}
 ON_BANDS = ON_GROUPS | {"spectral": "linear, cubic and two RBF (spectra)"}
 
@@ -105,11 +111,12 @@ def _made_of(found: Sequence[Unit], curved: bool) -> str:
     """Return what the kernels of a recommended dictionary look at."""
     kinds = Counter(unit.kind for unit in found)
     counts = [f"{count:,} {KINDS_OF_UNITS[kind][count > 1]}" for kind, count in kinds.items()]
-    bent = " and an RBF at its median distance" if curved else ""
-    return (
-        f"Kernels for {joined(counts)}: each has a linear kernel{bent}; a category has one "
-        "that asks whether two rows are alike."
-    )
+    said = [text for kind, text in KERNELS_OF_KIND.items() if kind in kinds]
+    if kinds.keys() - KERNELS_OF_KIND.keys():
+        bent = " and an RBF at its median distance" if curved else ""
+        others = "each of the others" if said else "each"
+        said.append(f"{others} has a linear kernel{bent}")
+    return f"Kernels for {joined(counts)}: {'; '.join(said)}."
 
 
 def _edited(params: parameters.Params) -> None:

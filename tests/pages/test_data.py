@@ -421,6 +421,17 @@ def test_the_target_on_the_page_is_the_one_that_was_read():
     assert f"Target **{target}**" in words(app)
 
 
+def test_that_rows_are_in_the_order_of_time_is_said_once():
+    rng = np.random.default_rng(0)
+    days = np.datetime64("2020-01-01") + np.arange(90)
+    lines = [f"{day},{rng.normal():.2f},{rng.normal():.2f}" for day in days]
+    app = upload(open_app(), "\n".join(["day,size,price", *lines]).encode())
+    said = words(app)
+    assert said.count("in the order of") == 1
+    assert "they are in the order of time" in said
+    assert [one.label for one in app.button].count("Split by time") == 1
+
+
 def test_rows_of_one_owner_stay_together_once_the_column_is_named():
     owners = [f"patient {k // 3}" for k in range(90)]
     rows = "".join(f"{k % 7},{k % 11},{k % 5 / 2},{owner}\n" for k, owner in enumerate(owners))

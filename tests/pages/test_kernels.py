@@ -12,7 +12,7 @@ from mklcore.data.dataset import Dataset, three_way_split
 from mklcore.data.reading import read_table
 from mklcore.errors import KernelError, MKLError, ParameterError
 from mklcore.kernels import RBF, KernelDictionary, Laplacian, Linear, Polynomial
-from mklcore.kernels.dictionary import units
+from mklcore.kernels.dictionary import Unit, units
 from mklcore.kernels.dictionary_text import (
     Entry,
     columns_as_words,
@@ -21,7 +21,7 @@ from mklcore.kernels.dictionary_text import (
     read_entries,
     write_entries,
 )
-from pages.kernels import table
+from pages.kernels import sidebar, table
 from pages.shared.private_streamlit import plain
 from pages.shared.session import parameters, state
 from pages.shared.session.parameters import Params
@@ -316,6 +316,19 @@ def test_a_kernel_that_hangs_on_a_few_rows_is_flagged():
     column = b"a,b,y\n" + b"\n".join(b"%d,%d,%d" % (i % 7, i % 30 == 3, i % 2) for i in range(120))
     said = kernels(upload(open_app(widths="0", degree="0"), column))
     assert "1 kernel depends on a few training rows that are far from all others: linear b " in said
+
+
+def test_only_kernels_that_a_kind_of_column_has_are_told_of():
+    units = [Unit("size", (0,), "column"), Unit("city", (1,), "category"), Unit("note", (), "text")]
+    said = sidebar._made_of(units[:1], True)
+    assert (
+        said == "Kernels for 1 column: each has a linear kernel and an RBF at its median distance."
+    )
+    said = sidebar._made_of(units, False)
+    assert said == (
+        "Kernels for 1 column, 1 category, 1 text: a category has one that asks whether two rows "
+        "are alike; a text has one of its words; each of the others has a linear kernel."
+    )
 
 
 def test_the_kernel_of_a_clicked_row_is_shown(monkeypatch):
