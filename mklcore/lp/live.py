@@ -68,6 +68,7 @@ class LiveSettings:
     most: float = 0.7  # a larger share of stored kernels is not worth setting apart
     negligible: float = 1e-6  # share of the largest weight that is none
     room_mb: float = 700.0  # of Gram matrices of live kernels
+    most_mb: float = 2800.0  # of the fewest of them
     fewest: int = 64  # kernels that are not stored: to begin with without a neighbour
     first: int = 200  # the same where a quarter of all is more
     share: float = 0.1  # of the present gap is asked of the live kernels while others come in
@@ -215,7 +216,9 @@ class LiveKernels(WeightedMethod[None]):
     @property
     def _room(self) -> int:
         """How many Gram matrices there is room for."""
-        return max(SETTINGS.fewest, int(SETTINGS.room_mb / (8e-6 * self.problem.y.size**2)))
+        megabytes = 8e-6 * self.problem.y.size**2
+        fewest = min(SETTINGS.fewest, int(SETTINGS.most_mb / megabytes))
+        return max(1, fewest, int(SETTINGS.room_mb / megabytes))
 
     def _inside(self) -> Problem:
         """The problem on the live kernels."""

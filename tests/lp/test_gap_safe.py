@@ -2,13 +2,15 @@
 answer.
 """
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 import mklcore as mkl
 from mklcore.kernels.grams import Rows
 from mklcore.kernels.operators import Dense
-from mklcore.lp.live import norms_of, radius_of, without_weight
+from mklcore.lp.live import SETTINGS, LiveKernels, norms_of, radius_of, without_weight
 from mklcore.lp.schedule import fit_weighted
 from mklcore.problem.losses import LOSSES, make_loss
 from mklcore.problem.penalties import LpNorm
@@ -146,6 +148,14 @@ def test_a_path_says_how_many_kernels_were_screened():
     path = mkl.fit_path(model, K, y, "C", [0.01, 0.012, 0.1])
     assert path.screened[0] is None
     assert path.screened[1].ruled_out > 5
+
+
+def test_the_grams_of_live_kernels_take_bounded_memory_whatever_the_rows():
+    live = object.__new__(LiveKernels)
+    for n in (200, 2_000, 10_000):
+        live.problem = SimpleNamespace(y=np.zeros(n))
+        assert live._room >= 1
+        assert live._room * n**2 * 8e-6 <= SETTINGS.most_mb
 
 
 @every("tol", [1e-2, 3e-2])

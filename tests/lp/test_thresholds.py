@@ -40,6 +40,10 @@ STORED = {
 NOT_STORED = {
     "no size at all": {},
     "room for hardly any": {"lp.live.room_mb": 4.5 * MEGABYTES, "lp.live.fewest": 2},
+    "room for three, however few are many": {
+        "lp.live.room_mb": 0.0,
+        "lp.live.most_mb": 3.0 * MEGABYTES,
+    },
     "fewer kernels to begin with": {"lp.live.fewest": 4, "lp.live.first": 4},
     "rows that the cache does not hold": {
         "lp.interleaved.cache_mb": 0.0,
