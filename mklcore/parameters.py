@@ -37,14 +37,18 @@ def is_finite_number(value: Any) -> bool:
     return is_number and bool(np.isfinite(value))
 
 
+def is_whole_number(value: Any) -> bool:
+    """Whether ``value`` is an integer, which True and False are not."""
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
 def check_whole(
     name: str, value: Any, least: int = 1, most: int | None = None, other: str = ""
 ) -> None:
     """ParameterError unless ``value`` is a whole number from ``least`` on, up to ``most``;
     ``other`` says what else the caller takes.
     """
-    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-    if not whole or value < least or (most is not None and value > most):
+    if not is_whole_number(value) or value < least or (most is not None and value > most):
         bounds = f"of {least} or more" if most is None else f"from {least} to {most}"
         raise ParameterError(f"{name} must be a whole number {bounds}{other}; got {value!r}.")
 

@@ -18,6 +18,7 @@ import numpy as np
 
 from mklcore.arrays import Indices, Labels, Mask
 from mklcore.errors import DataError, ParameterError, Repair
+from mklcore.parameters import is_whole_number
 
 RANDOM = "random"
 HOLD_OUT = (RANDOM, "last", "first")  # which rows are held out
@@ -38,9 +39,7 @@ def repeated(y: Labels) -> Mask:
     return counts[place] > 1
 
 
-def rare_note(
-    y: Labels, parts: int, doing: str = "their rows stay in training, and no score counts them"
-) -> str:
+def rare_note(y: Labels, parts: int) -> str:
     """A sentence on the classes with fewer rows than ``parts``; "" if there are none."""
     labels, counts = np.unique(y, return_counts=True)
     rare = counts < parts
@@ -53,7 +52,7 @@ def rare_note(
     more = f" and {many - MOST_NAMED} more" if many > MOST_NAMED else ""
     return (
         f"Too rare to be held out: {'class' if many == 1 else 'classes'} "
-        f"{', '.join(named)}{more}; {doing}."
+        f"{', '.join(named)}{more}; their rows stay in training, and no score counts them."
     )
 
 
@@ -238,8 +237,7 @@ def fold_rows(
         return _group_folds(codes, codes_of(row_groups), n_splits, seed)
     given = np.zeros(n_rows, dtype=np.intp) if codes is None else codes
     held, _ = _parted(np.arange(n_rows), given, 1 if codes is None else 2)
-    whole = isinstance(n_splits, (int, np.integer)) and not isinstance(n_splits, bool)
-    if not (whole and 2 <= n_splits <= len(held)):
+    if not (is_whole_number(n_splits) and 2 <= n_splits <= len(held)):
         without = " whose class has another one" if len(held) < n_rows else ""
         raise ParameterError(
             f"n_splits must be a whole number from 2 to the {len(held)} rows{without}; got "
@@ -357,8 +355,7 @@ def _with_every_class(first: Indices, others: Iterable[Indices], codes: Indices)
 
 def _row_count(size: float, n_rows: int, n_free: int) -> int:
     """A share of the rows that can be held out as a number of rows; a number of rows as it is."""
-    whole = isinstance(size, (int, np.integer)) and not isinstance(size, bool)
-    if whole and 0 < size < n_rows:
+    if is_whole_number(size) and 0 < size < n_rows:
         return int(size)
     if isinstance(size, float) and 0 < size < 1:
         return int(np.ceil(size * n_free - 1e-9))

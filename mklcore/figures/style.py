@@ -60,6 +60,7 @@ LABEL_SIZE = 12
 STANDOFF = 10
 FIGURE_HEIGHT = 330
 SMALL_HEIGHT = 300
+ENLARGED = 1.35  # of a figure for a projector
 SMALL_MARGIN = {"l": 8, "r": 8, "t": 8, "b": 40}
 
 
@@ -177,9 +178,9 @@ def peak_weights(weights: Any, n_kernels: int) -> Array:
     return np.nan_to_num(table).max(axis=0) if table.size else np.zeros(n_kernels)
 
 
-def largest(peaks: Array, count: int = N_NAMED) -> list[int]:
-    """Indices of the ``count`` largest entries in rising order; ties go to the earlier entry."""
-    return sorted(np.argsort(-peaks, kind="stable")[:count].tolist())
+def largest(peaks: Array) -> list[int]:
+    """Indices of the ``N_NAMED`` largest entries in rising order; ties go to the earlier entry."""
+    return sorted(np.argsort(-peaks, kind="stable")[:N_NAMED].tolist())
 
 
 def kernel_colours(
@@ -429,39 +430,35 @@ def annotation(text: str, colour: str, **place: Any) -> dict[str, Any]:
     return {"text": text, "showarrow": False, "font": {"color": colour}, **place}
 
 
-def empty_figure(message: str, dark: bool, height: int = FIGURE_HEIGHT) -> graph_objects.Figure:
+def empty_figure(message: str, dark: bool) -> graph_objects.Figure:
     """A figure with nothing to draw, whose message says what to do next."""
-    figure = new_figure(message, dark, height, xaxis={"visible": False}, yaxis={"visible": False})
+    figure = new_figure(message, dark, xaxis={"visible": False}, yaxis={"visible": False})
     centre = {"x": 0.5, "y": 0.5, "xref": "paper", "yref": "paper"}
     figure.add_annotation(annotation(harmless(message), theme(dark).muted, **centre))
     return figure
 
 
-def enlarged(figure: graph_objects.Figure, factor: float = 1.35) -> graph_objects.Figure:
-    """A copy for a projector: type, margins, height and lines are ``factor`` times as large."""
+def enlarged(figure: graph_objects.Figure) -> graph_objects.Figure:
+    """A copy for a projector: type, margins, height and lines are ``ENLARGED`` times as large."""
     larger = graph_objects.Figure(figure)
     layout = larger.layout
-    layout.height *= factor
-    layout.font.size *= factor
-    layout.margin = {side: factor * layout.margin[side] for side in ("l", "r", "t", "b")}
+    layout.height *= ENLARGED
+    layout.font.size *= ENLARGED
+    layout.margin = {side: ENLARGED * layout.margin[side] for side in ("l", "r", "t", "b")}
     for trace in larger.select_traces({"type": "scatter"}):
         width = 2 if trace.line.width is None else trace.line.width
-        trace.line.width = factor * width
+        trace.line.width = ENLARGED * width
     size = layout.font.size
     return larger.update_xaxes(title_font_size=size).update_yaxes(title_font_size=size)
 
 
-def around(
-    values: Any,
-    share: float = 0.06,
-    least: float = 0.05,
-) -> tuple[float, float]:
+def around(values: Any, share: float = 0.06) -> tuple[float, float]:
     """Limits a little outside the finite ``values``; 0 and 1 where there are none."""
     finite = np.asarray(values, dtype=float)
     finite = finite[np.isfinite(finite)]
     if not finite.size:
         return 0.0, 1.0
-    room = share * float(np.ptp(finite)) or least
+    room = share * float(np.ptp(finite)) or 0.05
     return float(finite.min()) - room, float(finite.max()) + room
 
 

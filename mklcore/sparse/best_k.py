@@ -57,6 +57,7 @@ class BestKSettings:
     sharp: float = 1e-7  # relative gap at which a relaxation has converged
     tries: int = 3  # kernels that are tried in the place of another
     shortest: float = 1e-3  # share of a Newton step at least
+    near: float = 0.01  # share of the best value by which an alternative may be above it
     # beyond either, a relaxation takes longer than the pursuit that it bounds
     most_kernels: int = 500
     most_rows: int = 3000
@@ -351,18 +352,12 @@ class BestK:
                 inside = (*inside, m)
         return inside, outside
 
-    def near(
-        self,
-        k: int,
-        value: float,
-        share: float = 0.01,
-    ) -> list[tuple[Kernels, float]]:
-        """The choices of ``k`` kernels that were met within a ``share`` of ``value``, the best
-        first.
-        """
+    def near(self, k: int, value: float) -> list[tuple[Kernels, float]]:
+        """The choices of ``k`` kernels that were met within 1 % of ``value``, the best first."""
         found = [(chosen, one[0]) for chosen, one in self.met.items() if len(chosen) == k]
         return sorted(
-            (one for one in found if one[1] <= value * (1.0 + share)), key=lambda one: one[1]
+            (one for one in found if one[1] <= value * (1.0 + SETTINGS.near)),
+            key=lambda one: one[1],
         )
 
 

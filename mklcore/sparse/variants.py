@@ -35,6 +35,7 @@ from mklcore.arrays import Array
 from mklcore.errors import DataError, ParameterError
 from mklcore.kernels.grams import as_stack, exact_copies
 from mklcore.lp.schedule import fit_weighted
+from mklcore.parameters import check_whole
 from mklcore.problem.driver import Fit, Method, run, warn_unless_converged
 from mklcore.problem.losses import Squared
 from mklcore.problem.penalties import LpNorm
@@ -204,10 +205,7 @@ def two_stage(
         The second stage; its dual value bounds the problem on all kernels.
     """
     K, y, lam = _checked(K, y, lam)
-    if not (isinstance(n_kernels, (int, np.integer)) and 1 <= n_kernels <= K.shape[0]):
-        raise ParameterError(
-            f"n_kernels must be a whole number from 1 to {K.shape[0]}; got {n_kernels!r}."
-        )
+    check_whole("n_kernels", n_kernels, 1, K.shape[0])
     first = penalised_l1(K, y, lam, solver, tol)
     # Copies that share the weight agree to round-off only: rounding lets the lowest index win, as a
     # tie should.
@@ -307,8 +305,7 @@ def duplicate_counterexample(
         raise ParameterError(
             "Give both K (2, n, n) and y (n,), or neither for the built-in problem."
         )
-    if not (isinstance(copies, (int, np.integer)) and copies >= 2):
-        raise ParameterError(f"copies must be a whole number of 2 or more; got {copies!r}.")
+    check_whole("copies", copies, 2)
     if K is None:
         K, y = _built_in()
     pair, target, lam = _checked(K, y, lam)

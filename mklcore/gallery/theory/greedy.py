@@ -22,7 +22,7 @@ from mklcore.arrays import Array, one_blas_thread
 from mklcore.errors import ParameterError
 from mklcore.gallery.theory.words import Bound, require
 from mklcore.kernels.grams import as_stack
-from mklcore.parameters import check_positive
+from mklcore.parameters import check_positive, is_whole_number
 
 SPAN_CUT = 1e-10
 _ENUMERATED = 2000  # sets of kernels looked at one by one
@@ -150,10 +150,7 @@ def restricted_condition(K: Any, d: int) -> Condition:
     Condition
         Lower and upper bound.
     """
-    require(
-        isinstance(d, (int, np.integer)) and d >= 1,
-        f"d is a number of kernels, 1 or more; got {d!r}.",
-    )
+    _check_count(d)
     with one_blas_thread():
         spans = [(U, s) for U, s in _spans(K) if s.size]
         if not spans:
@@ -167,6 +164,10 @@ def restricted_condition(K: Any, d: int) -> Condition:
         some = min(_smallest(spans, J) for J in [*pairs, *((j,) for j in range(len(spans)))])
         everything = _smallest(spans, tuple(range(len(spans))))
     return Condition(_inverse(some), root * _inverse(everything))
+
+
+def _check_count(d: Any) -> None:
+    require(is_whole_number(d) and d >= 1, f"d is a number of kernels, 1 or more; got {d!r}.")
 
 
 def _inverse(value: float) -> float:
@@ -199,10 +200,7 @@ def condition_from_correlation(K: Any, d: int) -> Bound:
     with sigma_min+ the smallest positive eigenvalue of any K_j / N. Infinite, with words, when
     delta is too large.
     """
-    require(
-        isinstance(d, (int, np.integer)) and d >= 1,
-        f"d is a number of kernels, 1 or more; got {d!r}.",
-    )
+    _check_count(d)
     delta = kernel_correlation(K)
     if d > 1 and not delta < 1.0 / (d - 1):
         return Bound(
