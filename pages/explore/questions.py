@@ -146,7 +146,7 @@ def named(found: Any) -> None:
 def width_of(found: Exploration) -> str:
     """How wide the intervals are, or how many classes a set holds."""
     rows = (found.test or found.learnt_from).drawn(200, found.seed)
-    X = rows if rows.sequences else rows.X
+    X = rows if rows.strings else rows.X
     if found.learnt_from.task == "regression":
         ends = found.predict_interval(X)
         half = float(np.median(ends[:, 1] - ends[:, 0])) / 2
