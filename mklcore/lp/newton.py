@@ -47,7 +47,7 @@ from mklcore.problem.machines import machine_of, solve_machine
 from mklcore.problem.penalties import LpNorm
 from mklcore.problem.problem import Problem, WarmStart
 from mklcore.problem.smooth import solve_ridge, solve_ridges
-from mklcore.problem.svm import smo_pairs
+from mklcore.problem.svm import newton_target
 
 
 @dataclass(frozen=True)
@@ -211,24 +211,9 @@ class Newton(Reweighting):
         Q = point.state.Q
         M = theta.size
         model = H + np.diag(damping * Q / np.maximum(theta, 0.05 / M))
-        model.flat[:: M + 1] += 1e-10 * max(float(np.trace(model)) / M, 1e-300)
-        # the linear term minus model @ x, at x = theta
-        x = theta.copy()
-        slope = 0.5 * Q
-        scale = float(np.abs(slope).max())
-        if scale <= 0.0:
+        if not Q.any():
             return None
-        smo_pairs(
-            model / scale,
-            np.zeros(M),
-            np.ones(M),
-            0.0,
-            x,
-            slope / scale,
-            1e-10,
-            200 * M,
-        )
-        x = np.maximum(x, 0.0)
+        x = np.maximum(newton_target(theta, 0.5 * Q, model, 1e-10), 0.0)
         return x / float(x.sum())
 
     def _in_logarithms(self, point: WeightIterate, H: Array, damping: float) -> Array | None:

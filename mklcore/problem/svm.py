@@ -324,6 +324,20 @@ def smo_pairs(
     return max_steps, top - bottom
 
 
+def newton_target(z: Array, slope: Array, hessian: Array, tol: float) -> Array:
+    """min over x in [0, 1], sum x = sum z, of -slope'(x - z) + 1/2 (x - z)'H (x - z), up to rounding
+    at the bounds.
+    """
+    n = z.size
+    model = hessian.copy()
+    model.flat[:: n + 1] += 1e-10 * max(float(np.trace(hessian)) / n, 1e-300)
+    scale = max(float(np.abs(slope).max()), 1e-300)
+    x = z.copy()
+    # the linear term minus model @ x is the slope at x = z
+    smo_pairs(model / scale, np.zeros(n), np.ones(n), 0.0, x, slope / scale, tol, 200 * n)
+    return x
+
+
 @jit_helper({"nnan", "nsz", "reassoc"})
 def _above(x: Array, shift: Array, level: float) -> int:
     count = 0

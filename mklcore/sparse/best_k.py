@@ -40,7 +40,7 @@ import numpy as np
 from mklcore.arrays import Array, Indices
 from mklcore.errors import check_cancelled
 from mklcore.kernels.operators import Capability, as_operator
-from mklcore.problem.svm import smo_pairs
+from mklcore.problem.svm import newton_target
 
 
 @dataclass(frozen=True)
@@ -231,8 +231,8 @@ class BestK:
                 break
             parts = [V[free] @ solve(np.ascontiguousarray(V[free].T)) for V in products]
             hessian: Array = np.sum(parts, axis=0)
-            target = _newton_target(weights[free], 0.5 * forms[free], hessian)
-            way = target - weights[free]
+            target = newton_target(weights[free], 0.5 * forms[free], hessian, 1e-9)
+            way = np.clip(target, 0.0, 1.0) - weights[free]
             length = 1.0
             before = (weights, value)
             slope = 0.5 * self.scale * float(forms[free] @ way)
@@ -450,15 +450,3 @@ def _largest(z: Array, count: int) -> list[int]:
     """The places of the largest weights."""
     chosen: list[int] = np.argsort(-z, kind="stable")[:count].tolist()
     return chosen
-
-
-def _newton_target(z: Array, slope: Array, hessian: Array) -> Array:
-    """min over x in [0, 1], sum x = sum z, of -slope'(x - z) + 1/2 (x - z)'H (x - z)."""
-    model = hessian.copy()
-    x = z.copy()
-    model.flat[:: z.size + 1] += 1e-10 * max(float(np.trace(hessian)) / z.size, 1e-300)
-    scale = max(float(np.abs(slope).max()), 1e-300)
-    smo_pairs(
-        model / scale, np.zeros(z.size), np.ones(z.size), 0.0, x, slope / scale, 1e-9, 200 * z.size
-    )
-    return np.clip(x, 0.0, 1.0)
