@@ -36,8 +36,8 @@ from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
 from benchmarks.lines import Line, include, read_record, targets_of, write_record
+from mklcore.answer.candidates import Request, path
 from mklcore.answer.explore import candidates, dictionary, refit, scored_path, stages, table
-from mklcore.answer.folds import Asked, path
 from mklcore.data.dataset import Dataset
 from mklcore.data.reading import read_table
 from mklcore.data.samples import load_sample
@@ -98,18 +98,20 @@ def fitted(name: str, train: Dataset) -> tuple[Any, dict[str, float]]:
     """A model on all these rows; of ours also the seconds until its answer was settled."""
     if name == "ours":
         began = time.process_time()
-        for stage, found in stages(train, Asked(test_size=0.0)):
+        for stage, found in stages(train, Request(test_size=0.0)):
             if stage == "references":
                 return found.model, {"settled": time.process_time() - began}
     if name == "plain":
-        asked = Asked(test_size=0.0)
-        known = table(train, asked)
+        request = Request(test_size=0.0)
+        known = table(train, request)
         whole = next(
-            one for one in candidates(known, dictionary(known, asked), asked) if one.way == "whole"
+            one
+            for one in candidates(known, dictionary(known, request), request)
+            if one.way == "whole"
         )
-        taken = path(known, whole, asked)
-        solved = scored_path(known, taken, asked)
-        return refit(known, taken, asked, solved), {}
+        taken = path(known, whole, request)
+        solved = scored_path(known, taken, request)
+        return refit(known, taken, request, solved), {}
     classes = len(train.class_names)
     if name == "EBM":
         from interpret.glassbox import ExplainableBoostingClassifier, ExplainableBoostingRegressor
@@ -279,29 +281,31 @@ def main() -> None:
     parser.add_argument("--record", type=Path, default=Path("tables.json"))
     parser.add_argument("--page", type=Path)
     parser.add_argument("--mark", default="tables")
-    asked = parser.parse_args()
-    record = read_record(asked.record)
-    for file, target in targets_of(asked.folder).items():
-        if asked.only and file not in asked.only:
+    request = parser.parse_args()
+    record = read_record(request.record)
+    for file, target in targets_of(request.folder).items():
+        if request.only and file not in request.only:
             continue
         known = record.setdefault(file, {})
-        todo = [(m, s) for m in asked.models for s in asked.seeds if str(s) not in known.get(m, {})]
+        todo = [
+            (m, s) for m in request.models for s in request.seeds if str(s) not in known.get(m, {})
+        ]
         if not todo:
             continue
         with warnings.catch_warnings(), np.errstate(all="ignore"), threadpool_limits(1):
             warnings.simplefilter("ignore")
-            data = read_table(asked.folder / file, target or None)
+            data = read_table(request.folder / file, target or None)
             known["rows"] = data.n_samples
             for model, seed in todo:
                 known.setdefault(model, {})[str(seed)] = found = measured(
-                    model, data, seed, asked.most_rows
+                    model, data, seed, request.most_rows
                 )
-                write_record(asked.record, record)
+                write_record(request.record, record)
                 print(f"{file}, {model}, seed {seed}: {found}", flush=True)
-    made = lines_of(record, asked.seeds, asked.models)
+    made = lines_of(record, request.seeds, request.models)
     print("\n".join(made))
-    if asked.page is not None:
-        include(asked.page, asked.mark, "\n".join(made))
+    if request.page is not None:
+        include(request.page, request.mark, "\n".join(made))
 
 
 if __name__ == "__main__":

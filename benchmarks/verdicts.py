@@ -23,9 +23,9 @@ from sklearn.dummy import DummyClassifier, DummyRegressor
 
 import mklcore as mkl
 from benchmarks.lines import include, read_record, write_record
+from mklcore.answer.candidates import Request
 from mklcore.answer.exploration import Exploration
 from mklcore.answer.explore import stages
-from mklcore.answer.folds import Asked
 from mklcore.answer.verdict import ColumnEffect
 from mklcore.data.dataset import Dataset
 from mklcore.paths.scoring import compare_scores, predictions
@@ -90,15 +90,15 @@ TABLES: dict[str, Callable[[int], Dataset]] = {
 
 def judged(data: Dataset, seed: int) -> dict[str, Any]:
     """The relation of the verdict, and whether the rule before called it better than guessing."""
-    asked = Asked(seed=seed)
+    request = Request(seed=seed)
     found = dict[str, Any]()
-    for name, value in stages(data, asked):
+    for name, value in stages(data, request):
         found[name] = value
         if name == "refit":
             break
     path, index, model = found["refit"]
     answer = Exploration(
-        found["table"], asked, found["choice"], path, index, model, (), (_no_effect(data),), {}
+        found["table"], request, found["choice"], path, index, model, (), (_no_effect(data),), {}
     )
     kind = DummyRegressor if data.task == "regression" else DummyClassifier
     learnt = answer.learnt_from
@@ -145,23 +145,23 @@ def main() -> None:
     parser.add_argument("--engel", type=Path)
     parser.add_argument("--record", type=Path)
     parser.add_argument("--write", action="store_true")
-    asked = parser.parse_args()
-    record = read_record(asked.record)
+    request = parser.parse_args()
+    record = read_record(request.record)
     tables = dict(TABLES)
-    if asked.engel:
-        households = mkl.read_table(asked.engel, target="foodexp")
+    if request.engel:
+        households = mkl.read_table(request.engel, target="foodexp")
         tables["food expenditure of 235 households"] = lambda seed: households
-    for seed in range(0 if asked.write else asked.draws):
+    for seed in range(0 if request.write else request.draws):
         for name, make in tables.items():
             key = f"{name} / {seed}"
-            if key in record or (asked.only and not any(part in name for part in asked.only)):
+            if key in record or (request.only and not any(part in name for part in request.only)):
                 continue
             record[key] = judged(make(seed), seed)
             print(key, record[key], flush=True)
-            write_record(asked.record, record)
+            write_record(request.record, record)
     table = written(record)
     print(table)
-    if asked.write:
+    if request.write:
         include(PAGE, "verdicts", table)
 
 

@@ -31,7 +31,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 from scipy.stats import rankdata
 
-from mklcore.answer.folds import Asked, FoldedTable, beside, kernel_at, landmarks, targets
+from mklcore.answer.candidates import Folds, Request, beside, kernel_at, landmarks, targets
 from mklcore.answer.verdict import BETTER, NONE, RELATED
 from mklcore.arrays import Array, Indices, Labels
 from mklcore.data.dataset import Dataset
@@ -227,15 +227,15 @@ def area_under_curve(Y: Array, F: Array) -> float:
 # Where every row was learned from
 
 
-def p_value_of_refits(known: FoldedTable, asked: Asked) -> float:
+def p_value_of_refits(known: Folds, request: Request) -> float:
     """The p-value of "the target is not related to the columns", by machines that are fitted to
     permuted targets.
 
     Parameters
     ----------
-    known : FoldedTable
+    known : Folds
         The rows, of which at most ``MOST_ROWS`` are drawn.
-    asked : Asked
+    request : Request
         What was fixed: its kernels take the place of those of the table.
 
     Returns
@@ -243,8 +243,8 @@ def p_value_of_refits(known: FoldedTable, asked: Asked) -> float:
     float
         The p-value, of ``REFITS`` permutations.
     """
-    given = asked.kernels if asked.stack is None else asked.stack.names
-    rows = asked.some(known.few, min(MOST_ROWS, int(np.sqrt(MOST_NUMBERS / len(given or (1,))))))
+    given = request.kernels if request.stack is None else request.stack.names
+    rows = request.some(known.few, min(MOST_ROWS, int(np.sqrt(MOST_NUMBERS / len(given or (1,))))))
     n = rows.n_samples
     Y = targets(rows.y, known.classes)
     if Y.shape[1] > MOST_CLASSES:
@@ -254,16 +254,16 @@ def p_value_of_refits(known: FoldedTable, asked: Asked) -> float:
         *permutations(
             n,
             REFITS,
-            asked.seed,
+            request.seed,
             rows.row_groups,
         ),
     ]
     drawn = np.stack([Y[order] for order in orders], axis=1)  # (n, permutations, T)
     # The folds of candidates have equal shares of each class, which permuted targets would not
     # have.
-    is_random = asked.hold_out == RANDOM or n < known.few.n_samples
+    is_random = request.hold_out == RANDOM or n < known.few.n_samples
     folds = (
-        fold_rows(None, n, min(FOLDS, n // 2), asked.seed, rows.row_groups)
+        fold_rows(None, n, min(FOLDS, n // 2), request.seed, rows.row_groups)
         if is_random
         else list(known.folds)
     )
@@ -272,7 +272,7 @@ def p_value_of_refits(known: FoldedTable, asked: Asked) -> float:
     parts = parts_of(held_out)
     wanted = Centred.both(drawn[judged], parts)
     best = np.full(len(orders), -np.inf)
-    for decided in machines(rows, asked, drawn, folds):
+    for decided in machines(rows, request, drawn, folds):
         for own, other in standard_pairs(wanted, decided[judged], parts):
             best = np.maximum(best, np.einsum("nbt,nbt->b", own, other))
     return p_value_of(float(best[0]), best[1:])
@@ -285,12 +285,12 @@ def parts_of(held_out: Sequence[Indices]) -> list[Indices]:
 
 
 def machines(
-    rows: Dataset, asked: Asked, drawn: Array, folds: Sequence[tuple[Indices, Indices]]
+    rows: Dataset, request: Request, drawn: Array, folds: Sequence[tuple[Indices, Indices]]
 ) -> Iterator[Array]:
     """What each plain machine says out of folds for every permutation, as ``drawn`` has the targets
     (n, B, T).
     """
-    for K in plain_kernels(rows, asked):
+    for K in plain_kernels(rows, request):
         for C in COSTS:
             check_cancelled()
             decided = np.zeros(drawn.shape)
@@ -304,7 +304,7 @@ def machines(
                 )
                 decided[left_out] = found.reshape(len(left_out), *drawn.shape[1:])
             yield decided
-    if asked.stack is not None or not rows.n_features:
+    if request.stack is not None or not rows.n_features:
         return
     X = standardised(rows.X)
     features = np.hstack([X, X * X - 1.0])
@@ -319,17 +319,17 @@ def machines(
         yield decided
 
 
-def plain_kernels(rows: Dataset, asked: Asked) -> Iterator[Array]:
+def plain_kernels(rows: Dataset, request: Request) -> Iterator[Array]:
     """Kernels (n, n) of the rows that look at no target, each of variance one in its feature space."""
-    if asked.stack is not None:
-        yield of_variance_one(np.mean(asked.given(rows).values, axis=0))
+    if request.stack is not None:
+        yield of_variance_one(np.mean(request.given(rows).values, axis=0))
         return
-    if asked.kernels is not None:
-        yield of_variance_one(np.mean(asked.kernels.grams(rows).values, axis=0))
+    if request.kernels is not None:
+        yield of_variance_one(np.mean(request.kernels.grams(rows).values, axis=0))
         return
     for curved in (False, True):
         kernels = KernelDictionary.recommended(rows, whole=False, curved=curved)
-        approximation = Nystroem(landmarks(len(kernels), bool(rows.strings)), asked.seed)
+        approximation = Nystroem(landmarks(len(kernels), bool(rows.strings)), request.seed)
         features = approximation.features(beside(kernels, rows), rows.table).table.astype(float)
         yield of_variance_one(features @ features.T)
     if rows.n_features:

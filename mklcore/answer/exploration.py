@@ -16,9 +16,16 @@ from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from mklcore._lazy import cached_property
+from mklcore.answer.candidates import (
+    Folds,
+    Request,
+    ScoredCandidate,
+    shown,
+    standard_error,
+    targets,
+)
 from mklcore.answer.chance import LEVEL, judge, p_value_of_refits
 from mklcore.answer.conformal import Conformal
-from mklcore.answer.folds import Asked, FoldedTable, Judged, shown, standard_error, targets
 from mklcore.answer.raw_rows import AnswersRows
 from mklcore.answer.terms import HIGHER_ORDER, Term, WordEffect, decompose, strongest_words
 from mklcore.answer.thresholds import USUAL, ErrorsByThreshold
@@ -107,13 +114,13 @@ class Exploration(AnswersRows):
     `AnswersRows`; `save_model` keeps it in a file. ``path`` runs over its parameter, ``index`` is
     the point that folds chose, and its validation scores are the means over folds. ``columns`` are
     sorted by effect, ``baselines`` name -> validation score, ``label`` says which kind of model was
-    taken, ``notes`` why. ``known``, ``asked``, ``taken``: the rows with their folds, what was
+    taken, ``notes`` why. ``known``, ``request``, ``taken``: the rows with their folds, what was
     fixed, and the scores of the model that was taken. ``threshold`` parts two classes, see `errors`.
     """
 
-    known: FoldedTable
-    asked: Asked
-    taken: Judged
+    known: Folds
+    request: Request
+    taken: ScoredCandidate
     path: Path
     index: int
     model: Any
@@ -149,12 +156,14 @@ class Exploration(AnswersRows):
     @property
     def measure(self) -> Scoring:
         """How the score is taken."""
-        return self.asked.scoring or ("r2" if self.learnt_from.task == "regression" else "accuracy")
+        return self.request.scoring or (
+            "r2" if self.learnt_from.task == "regression" else "accuracy"
+        )
 
     @property
     def seed(self) -> int:
         """The seed of the random draws."""
-        return self.asked.seed
+        return self.request.seed
 
     @property
     def learnt_from(self) -> Dataset:
@@ -187,7 +196,7 @@ class Exploration(AnswersRows):
     @cached_property
     def dragged(self) -> Dataset:
         """The rows of the path."""
-        return self.asked.some(self.learnt_from, len(self.path.estimators[0].training_target_))
+        return self.request.some(self.learnt_from, len(self.path.estimators[0].training_target_))
 
     @property
     def rows(self) -> RowsUsed:
@@ -199,7 +208,7 @@ class Exploration(AnswersRows):
         return RowsUsed(
             used,
             of,
-            "drawn at random" if self.asked.hold_out == RANDOM else "nearest to those held out",
+            "drawn at random" if self.request.hold_out == RANDOM else "nearest to those held out",
         )
 
     @property
@@ -348,7 +357,7 @@ class Exploration(AnswersRows):
         ours, guessed, *scores = compare_scores(
             [self.judged, guessing, *others], rows.y, self.measure, self.seed
         )
-        p_value = None if held_out else p_value_of_refits(self.known, self.asked)
+        p_value = None if held_out else p_value_of_refits(self.known, self.request)
         found = judge(
             rows.y,
             self.judged,
@@ -449,7 +458,7 @@ class Exploration(AnswersRows):
         it was chosen.
         """
         rows = self.learnt_from
-        if self.asked.stack is not None:
+        if self.request.stack is not None:
             raise DataError(
                 "A ready stack has no rows that new folds could build kernels on, so it "
                 "has no intervals."
@@ -501,7 +510,7 @@ class Exploration(AnswersRows):
         found = plain_references(
             with_words(train, train),
             with_words(judge, train),
-            self.asked.scoring,
+            self.request.scoring,
             only=tuple(names),
         )
         if missing := set(names) - {one.name for one in found}:
@@ -557,7 +566,7 @@ class Exploration(AnswersRows):
         param = self.path.param
         with one_blas_thread(), suppress_convergence_warnings():
             return fit_path(
-                near, self.asked.given(rows), rows.y, param, [value], scoring=self.asked.scoring
+                near, self.request.given(rows), rows.y, param, [value], scoring=self.request.scoring
             )
 
     def of_model(self, model: Any) -> Exploration:
@@ -572,7 +581,7 @@ class Exploration(AnswersRows):
                 "is not known."
             )
         with one_blas_thread():
-            found, _ = columns_that_matter(self.known, model, self.asked)
+            found, _ = columns_that_matter(self.known, model, self.request)
         index = self.path.nearest(getattr(model, PATH_ATTRIBUTES[self.path.param]))
         return replace(
             self,
@@ -585,8 +594,8 @@ class Exploration(AnswersRows):
 
     def read(self, rows: Dataset, model: Any = None) -> Any:
         """``rows`` as a model takes them: their features, or their block of the ready stack."""
-        if self.asked.stack is not None:
-            return block_of(self.asked.stack, rows, self.learnt_from)
+        if self.request.stack is not None:
+            return block_of(self.request.stack, rows, self.learnt_from)
         return (
             rows.table
             if model is None or hasattr(model, "kernel_names_")
@@ -650,7 +659,7 @@ def balanced_accuracy(answers: Labels, y: Labels) -> float:
 
 
 def columns_that_matter(
-    known: FoldedTable, model: Any, asked: Asked
+    known: Folds, model: Any, request: Request
 ) -> tuple[tuple[ColumnEffect, ...], tuple[str, ...]]:
     """The effects of source columns on held-out rows, or on rows learned from where none are held
     out: on as many as Shapley values have time for; and a note where kernels take the place of
@@ -659,9 +668,9 @@ def columns_that_matter(
     d = max(len(getattr(model, "source_columns_", ())), 1)
     n = len(model._map.rows) if getattr(model, "_map", None) is not None else 1
     count = int(np.clip(WORK / (n * d * max(d // 2, 1)), FEWEST, MOST))
-    rows = (known.learn if known.test is None else known.test).drawn(count, asked.seed)
+    rows = (known.learn if known.test is None else known.test).drawn(count, request.seed)
     return effects(
-        model, rows, rows if asked.stack is None else block_of(asked.stack, rows, known.learn)
+        model, rows, rows if request.stack is None else block_of(request.stack, rows, known.learn)
     )
 
 

@@ -29,21 +29,14 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from mklcore.answer.exploration import (
-    ALIKE,
-    Baseline,
-    Exploration,
-    columns_that_matter,
-    correlations,
-)
-from mklcore.answer.folds import (
+from mklcore.answer.candidates import (
     MOST_PAIRS,
     SMALL,
     TOGETHER,
-    Asked,
     Candidate,
-    FoldedTable,
-    Judged,
+    Folds,
+    Request,
+    ScoredCandidate,
     folds_of,
     landmarks,
     machine,
@@ -54,6 +47,13 @@ from mklcore.answer.folds import (
     shown,
     standard_error,
     targets,
+)
+from mklcore.answer.exploration import (
+    ALIKE,
+    Baseline,
+    Exploration,
+    columns_that_matter,
+    correlations,
 )
 from mklcore.arrays import Array, one_blas_thread
 from mklcore.data.columns import ReadOptions
@@ -205,10 +205,10 @@ def explore(
     >>> found.columns[0].name.startswith("petal"), found.verdict.better_than_guess
     (True, True)
     """
-    asked = Asked(
+    request = Request(
         kernels, method, p, C, lam, s, loss, scoring, max_rows, seed, test_size, hold_out=hold_out
     )
-    return answered(table_of(data, target, row_groups, sample_weight), asked, callback)
+    return answered(table_of(data, target, row_groups, sample_weight), request, callback)
 
 
 def table_of(
@@ -239,9 +239,9 @@ def table_of(
 
 
 @one_blas_thread()  # two take twice the seconds of the processor, and no less of the clock
-def answered(data: Dataset, asked: Asked, callback: Progress | None = None) -> Exploration:
-    """The same for all that can be fixed, see `Asked`."""
-    for _, found in stages(data, asked, callback):
+def answered(data: Dataset, request: Request, callback: Progress | None = None) -> Exploration:
+    """The same for all that can be fixed, see `Request`."""
+    for _, found in stages(data, request, callback):
         if isinstance(found, Exploration):
             return found
     raise AssertionError("stages end with an answer")
@@ -249,7 +249,7 @@ def answered(data: Dataset, asked: Asked, callback: Progress | None = None) -> E
 
 def stages(
     data: Dataset,
-    asked: Asked,
+    request: Request,
     callback: Progress | None = None,
 ) -> Iterator[tuple[str, Any]]:
     """The stages by name with what each has found, as soon as it is there; the one called
@@ -273,34 +273,34 @@ def stages(
         return stage, found
 
     tick()
-    known = table(data, asked)
-    compared = list[Judged]()
+    known = table(data, request)
+    compared = list[ScoredCandidate]()
     yield over("table", known)
     notes = columns(known)
     yield over("columns", notes)
     if data.task == "novelty":
-        taken, fitted, index = one_class(known, asked)
+        taken, fitted, index = one_class(known, request)
         model = taken.candidate.estimator
     else:
-        kinds = dictionary(known, asked)
+        kinds = dictionary(known, request)
         yield over("dictionary", kinds)
-        offered = candidates(known, kinds, asked)
+        offered = candidates(known, kinds, request)
         yield over("candidates", offered)
         first = runs = None
         # nothing to choose but the point: the path comes first
         if len(offered) == 1 and offered[0].way in ESTIMATORS:
             tick()
-            runs = runs_over(known, offered[0], asked)
-            first = solved_path(known, offered[0], *runs, asked, tick)
+            runs = runs_over(known, offered[0], request)
+            first = solved_path(known, offered[0], *runs, request, tick)
             yield "refit", (first, first.first_look, first.estimators[first.first_look])
         for one in offered:
             tick()
-            compared.append(path(known, one, asked, tick, runs))
-        if asked.is_open:
-            compared.append(one_machine(known, ONE, compared, asked, tick))
+            compared.append(path(known, one, request, tick, runs))
+        if request.is_open:
+            compared.append(one_machine(known, ONE, compared, request, tick))
         taken = choice(compared)
         if taken.candidate.label == ONE:
-            taken = compared[-1] = second_look(known, taken, asked, tick)
+            taken = compared[-1] = second_look(known, taken, request, tick)
         # which holds tables of the folds
         compared = [replace(one, member=None) for one in compared]
         taken = replace(taken, member=None)
@@ -308,21 +308,21 @@ def stages(
         yield over("choice", taken)
         tick()
         notes = (*notes, *summary(taken, compared))
-        fitted = scored_path(known, taken, asked, first)
+        fitted = scored_path(known, taken, request, first)
         index = taken.best
         if fitted.estimators[index].n_train_ < known.learn.n_samples:
             yield "refit", (fitted, index, fitted.estimators[index])
             tick()
-        model = refit(known, taken, asked, fitted)
+        model = refit(known, taken, request, fitted)
     yield over("refit", (fitted, index, model))
     tick()
-    effect, note = columns_that_matter(known, model, asked)
+    effect, note = columns_that_matter(known, model, request)
     yield over("columns that matter", effect)
     tick()
-    plain = references(known, compared, asked, tick)
+    plain = references(known, compared, request, tick)
     answer = Exploration(
         known,
-        asked,
+        request,
         taken,
         fitted,
         index,
@@ -344,9 +344,9 @@ def stages(
     yield over("verdict", answer.verdict)
 
 
-def table(data: Dataset, asked: Asked) -> FoldedTable:
+def table(data: Dataset, request: Request) -> Folds:
     """The rows of the answer. DataError for a table that has none."""
-    size = asked.test_size
+    size = request.test_size
     if size is None:
         size = HELD_OUT if data.n_samples >= FEW else 0.0
     if not (is_finite_number(size) and 0.0 <= size < 1.0):
@@ -373,21 +373,21 @@ def table(data: Dataset, asked: Asked) -> FoldedTable:
             f"The target {data.target_name!r} has one value only, {data.y[0]!s}, so there "
             "is nothing to predict: choose another target, or other rows."
         )
-    learn, test = data.split(size, asked.seed, asked.hold_out) if size else (data, None)
+    learn, test = data.split(size, request.seed, request.hold_out) if size else (data, None)
     of = learn.n_samples
-    learn = asked.some(learn, of if asked.max_rows is None else asked.max_rows)
-    few = asked.some(learn, CHOSEN_ON)
+    learn = request.some(learn, of if request.max_rows is None else request.max_rows)
+    few = request.some(learn, CHOSEN_ON)
     classes = None if data.task in ("regression", "novelty") else np.unique(learn.y)
     folds: tuple[Any, ...] = ()
     if data.task != "novelty":
         folds = tuple(
-            folds_of(few, asked, min(5 if few.n_samples < SMALL else 3, few.n_samples // 2))
+            folds_of(few, request, min(5 if few.n_samples < SMALL else 3, few.n_samples // 2))
         )
     Y = targets(few.y, classes) if data.task != "novelty" else np.zeros((few.n_samples, 1))
     notes = []
     if learn.n_samples < of:
-        is_random = asked.hold_out == RANDOM
-        which = "drawn at random" if is_random else f"the {asked.hold_out} of them"
+        is_random = request.hold_out == RANDOM
+        which = "drawn at random" if is_random else f"the {request.hold_out} of them"
         notes.append(f"Learned from {learn.n_samples:,} of {of:,} rows, {which}.")
     if data.sample_weight is not None:
         notes.append(
@@ -395,10 +395,10 @@ def table(data: Dataset, asked: Asked) -> FoldedTable:
         )
     if few.n_samples < learn.n_samples:
         notes.append(f"Models were compared on {few.n_samples:,} of {learn.n_samples:,} rows.")
-    return FoldedTable(learn, test, few, folds, Y, classes, tuple(notes))
+    return Folds(learn, test, few, folds, Y, classes, tuple(notes))
 
 
-def columns(known: FoldedTable) -> tuple[str, ...]:
+def columns(known: Folds) -> tuple[str, ...]:
     """What is to be said of target and columns: classes, and columns that carry the same."""
     few = known.few
     notes = list(known.notes)
@@ -426,15 +426,15 @@ def columns(known: FoldedTable) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def dictionary(known: FoldedTable, asked: Asked) -> dict[str, Any]:
+def dictionary(known: Folds, request: Request) -> dict[str, Any]:
     """The kernels of every candidate, by its label, from simple to rich; those of pairs where some
     act together.
     """
     learn = known.learn
-    if asked.stack is not None or asked.kernels is not None:
-        return {"the given kernels": asked.kernels if asked.stack is None else "precomputed"}
+    if request.stack is not None or request.kernels is not None:
+        return {"the given kernels": request.kernels if request.stack is None else "precomputed"}
     single = KernelDictionary.recommended(learn, whole=False)
-    if not asked.is_open:
+    if not request.is_open:
         return {"columns one by one": single}
     straight = KernelDictionary.recommended(learn, whole=False, curved=False)
     found = {"straight lines": straight, "columns one by one": single}
@@ -460,18 +460,18 @@ def of_all_columns(data: Dataset, radial: KernelSpec) -> KernelDictionary:
 
 
 def candidates(
-    known: FoldedTable,
+    known: Folds,
     kinds: dict[str, Any],
-    asked: Asked,
+    request: Request,
 ) -> tuple[Candidate, ...]:
     """The models to compare, from simple to rich."""
     task = known.learn.task
-    fixed = asked.parameters
-    if not asked.is_open:
+    fixed = request.parameters
+    if not request.is_open:
         return tuple(
             one
             for label, kernels in kinds.items()
-            for one in of_method(known, label, kernels, asked)
+            for one in of_method(known, label, kernels, request)
         )
     if strange := [name for name in ("lam", "n_kernels") if name in fixed]:
         raise ParameterError(
@@ -483,7 +483,7 @@ def candidates(
         if label in WHOLE:
             found.append(Candidate(label, machine(task, kernels, 2.0), "whole"))
             continue
-        approximation = Nystroem(landmarks(len(kernels), bool(known.learn.strings)), asked.seed)
+        approximation = Nystroem(landmarks(len(kernels), bool(known.learn.strings)), request.seed)
         estimator = machine(
             task, kernels, 2.0 if label == "straight lines" else sparse, approximation
         )
@@ -491,11 +491,11 @@ def candidates(
     return tuple(found)
 
 
-def of_method(known: FoldedTable, label: str, kernels: Any, asked: Asked) -> list[Candidate]:
+def of_method(known: Folds, label: str, kernels: Any, request: Request) -> list[Candidate]:
     """Those of one method of the catalog on these kernels; lp-norm learning at three norms, where
     none is fixed.
     """
-    key = asked.method or "lp"
+    key = request.method or "lp"
     task = known.learn.task
     if key not in ESTIMATORS:
         raise ParameterError(f"method is one of {', '.join(ESTIMATORS)}; got {key!r}.")
@@ -504,14 +504,14 @@ def of_method(known: FoldedTable, label: str, kernels: Any, asked: Asked) -> lis
         raise ParameterError(
             f"The method {key!r} makes kernels of its own, so it stands alone: fit {kind.__name__}."
         )
-    fixed = asked.further | asked.parameters
+    fixed = request.further | request.parameters
     if key == "lp":
         fixed = {"loss": "squared"} | fixed
     is_chosen = (
         key == "lp"
         and label == "the given kernels"
         and not {"p", "norm"} & set(fixed)
-        and asked.over != "p"
+        and request.over != "p"
     )
     made = []
     for p in (1.0, 4 / 3, 2.0) if is_chosen else (None,):
@@ -520,11 +520,11 @@ def of_method(known: FoldedTable, label: str, kernels: Any, asked: Asked) -> lis
             few = known.few
             more = more | {
                 "stack": kernels.grams(few)
-                if asked.stack is None
-                else asked.stack.take(rows_of(few))
+                if request.stack is None
+                else request.stack.take(rows_of(few))
             }
         estimator = ESTIMATORS[key].estimator(task, kernels=kernels, **more)
-        if unknown := [name for name in asked.parameters if name not in estimator.get_params()]:
+        if unknown := [name for name in request.parameters if name not in estimator.get_params()]:
             raise ParameterError(
                 f"The method {key!r} has no parameter {unknown[0]!r}; leave it out."
             )
@@ -532,7 +532,7 @@ def of_method(known: FoldedTable, label: str, kernels: Any, asked: Asked) -> lis
     return made
 
 
-def choice(compared: Sequence[Judged]) -> Judged:
+def choice(compared: Sequence[ScoredCandidate]) -> ScoredCandidate:
     """The first, going from simple to rich, that is at most one standard error of the paired
     differences and at most ``BEHIND`` behind the best. Kernels of all columns are no choice of
     their own, but members of the one machine.
@@ -546,7 +546,7 @@ def choice(compared: Sequence[Judged]) -> Judged:
     return top
 
 
-def summary(taken: Judged, compared: Sequence[Judged]) -> tuple[str, ...]:
+def summary(taken: ScoredCandidate, compared: Sequence[ScoredCandidate]) -> tuple[str, ...]:
     """What was taken, what else was tried, and what the one machine is made of."""
     label = taken.candidate.label
     others = [one for one in compared if one.candidate.label != label]
@@ -578,41 +578,41 @@ def made_of(shares: Mapping[str, float]) -> str:
 
 
 def solved_path(
-    known: FoldedTable,
+    known: Folds,
     one: Candidate,
     param: str,
     values: Array,
-    asked: Asked,
+    request: Request,
     tick: Callable[[], None] = lambda: None,
 ) -> Path:
     """The certified path of a candidate, on as many rows as one can drag along."""
-    rows = asked.some(
-        known.learn, EXACT if one.way == "low rank" or asked.stack is not None else DRAGGED
+    rows = request.some(
+        known.learn, EXACT if one.way == "low rank" or request.stack is not None else DRAGGED
     )
     with suppress_convergence_warnings():
         return fit_path(
             one.estimator,
-            asked.given(rows),
+            request.given(rows),
             rows.y,
             param,
             values,
             callback=lambda *_: tick(),
-            scoring=asked.scoring,
+            scoring=request.scoring,
         )
 
 
 def scored_path(
-    known: FoldedTable,
-    taken: Judged,
-    asked: Asked,
+    known: Folds,
+    taken: ScoredCandidate,
+    request: Request,
     drawn: Path | None = None,
 ) -> Path:
     """The certified path of the choice with the scores of the folds; ``drawn``: that path."""
-    found = drawn or solved_path(known, taken.candidate, taken.param, taken.values, asked)
+    found = drawn or solved_path(known, taken.candidate, taken.param, taken.values, request)
     return replace(found, val_score=taken.scores.mean(axis=0), chosen=taken.best)
 
 
-def refit(known: FoldedTable, taken: Judged, asked: Asked, found: Path) -> Any:
+def refit(known: Folds, taken: ScoredCandidate, request: Request, found: Path) -> Any:
     """The model of the chosen point of the path on all rows to learn from, calibrated where there
     are classes.
     """
@@ -624,14 +624,14 @@ def refit(known: FoldedTable, taken: Judged, asked: Asked, found: Path) -> Any:
             model = clone(model)
             if learn.n_samples > EXACT and way != "low rank":
                 if way != "whole" and not ESTIMATORS[way].is_approximable:
-                    learn = asked.some(learn, EXACT)
+                    learn = request.some(learn, EXACT)
                 elif model.approximation is None:
                     count = int(np.clip(np.sqrt(FEATURES / learn.n_samples), 300, 2000))
                     few = landmarks(len(model.kernels), False)
                     model = model.copy_with(
-                        "approximation", Nystroem(count if way == "whole" else few, asked.seed)
+                        "approximation", Nystroem(count if way == "whole" else few, request.seed)
                     )
-            model.fit(asked.given(learn), learn.y)
+            model.fit(request.given(learn), learn.y)
     if known.classes is not None and taken.decisions is not None:
         judged = np.isfinite(taken.decisions).all(axis=1)
         with suppress(DataError):  # too few rows of two classes
@@ -639,20 +639,22 @@ def refit(known: FoldedTable, taken: Judged, asked: Asked, found: Path) -> Any:
     return model
 
 
-def one_class(known: FoldedTable, asked: Asked) -> tuple[Judged, Path, int]:
+def one_class(known: Folds, request: Request) -> tuple[ScoredCandidate, Path, int]:
     """A boundary around all rows, along C: without a target no score can choose a point."""
-    kernels = asked.kernels or KernelDictionary.recommended(known.learn, whole=False)
-    rows = known.learn.drawn(DRAGGED, asked.seed)
-    estimator = LpMKLOneClass(p=asked.p or 1.0, kernels=kernels)
+    kernels = request.kernels or KernelDictionary.recommended(known.learn, whole=False)
+    rows = known.learn.drawn(DRAGGED, request.seed)
+    estimator = LpMKLOneClass(p=request.p or 1.0, kernels=kernels)
     with suppress_convergence_warnings():
         values = (
-            path_grid(estimator, rows, rows.y, "C", 7) if asked.C is None else np.array([asked.C])
+            path_grid(estimator, rows, rows.y, "C", 7)
+            if request.C is None
+            else np.array([request.C])
         )
         found = fit_path(estimator, rows, rows.y, "C", values)
     index = found.first_look
     taken = Candidate("rows unlike the others", found.estimators[index], "lp")
     return (
-        Judged(
+        ScoredCandidate(
             taken,
             "C",
             found.values[[index]],
@@ -664,9 +666,9 @@ def one_class(known: FoldedTable, asked: Asked) -> tuple[Judged, Path, int]:
 
 
 def references(
-    known: FoldedTable,
-    compared: Sequence[Judged],
-    asked: Asked,
+    known: Folds,
+    compared: Sequence[ScoredCandidate],
+    request: Request,
     tick: Callable[[], None] = lambda: None,
 ) -> dict[str, Baseline]:
     """A linear model and one RBF machine, with the squared loss too, each with its C by the same
@@ -674,7 +676,7 @@ def references(
     """
     if (
         not compared
-        or asked.stack is not None
+        or request.stack is not None
         or known.learn.sequences
         or not known.learn.n_features
     ):
@@ -683,7 +685,7 @@ def references(
     straight = KernelDictionary.recommended(known.learn, whole=False, curved=False)
     label = "all columns, smooth"
     task = known.learn.task
-    low = Nystroem(landmarks(len(straight), False), asked.seed)
+    low = Nystroem(landmarks(len(straight), False), request.seed)
     offered = (
         ("linear", Candidate("straight lines", machine(task, straight, 2.0, low))),
         (
@@ -698,10 +700,10 @@ def references(
         scored = met.get(one.label) or path(
             known,
             one,
-            replace(asked, C=None),
+            replace(request, C=None),
             tick,
         )
         model = scored.candidate.estimator.copy_with("C", float(scored.values[scored.best]))
-        rows = known.learn.drawn(EXACT, asked.seed) if one.way == "whole" else known.learn
+        rows = known.learn.drawn(EXACT, request.seed) if one.way == "whole" else known.learn
         found[name] = Baseline(scored.score, model, rows)
     return found

@@ -53,7 +53,7 @@ class SavedAnswer(AnswersRows):
         if (
             sure is None
             and rows.task != "novelty"
-            and found.asked.stack is None
+            and found.request.stack is None
             and rows.n_samples <= MOST_ROWS
         ):
             try:

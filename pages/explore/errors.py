@@ -115,7 +115,7 @@ def where(found: Exploration, params: Params, now: float) -> None:
         )
         return
     users = "Predict, the script and the saved model use"
-    if found.asked.stack is not None:
+    if found.request.stack is not None:
         users = "The script uses"
     if now == USUAL:
         st.caption(f"{about} {users} a threshold that you choose.")

@@ -177,7 +177,7 @@ def splits(params: Params) -> None:
 
 def repeated(count: int, params: Params) -> Any:
     """The answers at the next seeds: (seed, score, guess, columns by effect)."""
-    data, asked = tables.table(params), answers.asked(params)
+    data, asked = tables.table(params), answers.request(params)
 
     def make(
         progress: Callable[..., None],

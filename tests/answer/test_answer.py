@@ -10,16 +10,16 @@ from sklearn.metrics import balanced_accuracy_score
 
 import mklcore as mkl
 from mklcore.answer import explore as pipeline
-from mklcore.answer.explore import ONE, STAGES, WHOLE, choice, made_of, stages
-from mklcore.answer.folds import (
-    Asked,
+from mklcore.answer.candidates import (
     Candidate,
-    Judged,
+    Request,
+    ScoredCandidate,
     kernel_at,
     low_rank_along,
     member_weights,
     targets,
 )
+from mklcore.answer.explore import ONE, STAGES, WHOLE, choice, made_of, stages
 from mklcore.answer.terms import unblended
 from mklcore.data.dataset import Dataset
 from mklcore.errors import DataError, ParameterError
@@ -159,7 +159,7 @@ def test_test_rows_change_nothing_but_the_verdict():
 
 
 def judged(label, *scores):
-    return Judged(Candidate(label, None), "C", np.array([1.0]), np.array(scores)[:, None])
+    return ScoredCandidate(Candidate(label, None), "C", np.array([1.0]), np.array(scores)[:, None])
 
 
 def test_the_simplest_within_one_error_of_the_best_is_taken_if_it_is_hardly_behind():
@@ -208,7 +208,7 @@ def test_shares_are_said_in_quarters_that_sum_to_one():
 def test_a_note_says_which_rows_in_the_order_of_time_are_learned_from(hold_out, kept, which):
     time = np.arange(80.0)
     data = Dataset(time[:, None], np.sin(time), task="regression")
-    known = pipeline.table(data, Asked(test_size=20 / 80, max_rows=20, hold_out=hold_out))
+    known = pipeline.table(data, Request(test_size=20 / 80, max_rows=20, hold_out=hold_out))
     np.testing.assert_array_equal(known.learn.X[:, 0], np.arange(*kept))
     assert known.notes == (f"Learned from 20 of 60 rows, {which}.",)
 
@@ -297,7 +297,7 @@ def test_many_rows_are_compared_on_some_and_the_model_has_landmarks(monkeypatch)
     data = Dataset(X, (np.sin(4 * X[:, 0]) * np.sin(4 * X[:, 1]) > 0).astype(int), task="binary")
     for name, count in {"CHOSEN_ON": 300, "EXACT": 400, "DRAGGED": 200}.items():
         monkeypatch.setattr(pipeline, name, count)
-    every = list(stages(data, Asked()))
+    every = list(stages(data, Request()))
     first, last = (value for name, value in every if name == "refit")
     found = dict(every)["references"]
     assert first[2].n_train_ == 200  # the path is there before the model on all rows
@@ -347,7 +347,7 @@ def test_features_along_C_come_near_the_certified_optimum(p):
 
 def test_stages_come_in_order_and_can_be_cancelled_between_and_inside():
     data = made(120)
-    assert tuple(name for name, _ in stages(data, Asked())) == STAGES
+    assert tuple(name for name, _ in stages(data, Request())) == STAGES
     calls = []
     mkl.explore(data, callback=lambda done, total: calls.append((done, total)))
     assert calls == sorted(calls)
@@ -504,7 +504,7 @@ def test_a_data_frame_as_it_is_has_an_answer_by_its_columns():
 
 
 def test_the_path_of_one_method_is_handed_over_before_folds_score_it():
-    found = list(stages(made(80), Asked(method="uniform")))
+    found = list(stages(made(80), Request(method="uniform")))
     names = [name for name, _ in found]
     first, last = (value for name, value in found if name == "refit")
     assert names.index("refit") < names.index("path")

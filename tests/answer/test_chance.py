@@ -9,9 +9,9 @@ from sklearn.dummy import DummyRegressor
 
 import mklcore as mkl
 from mklcore.answer import chance
+from mklcore.answer.candidates import Request
 from mklcore.answer.chance import judge, p_value_of_refits, permutation_p, permutations
 from mklcore.answer.explore import table
-from mklcore.answer.folds import Asked
 from mklcore.data.dataset import Dataset
 from mklcore.paths.scoring import Predictions
 
@@ -91,8 +91,8 @@ def test_rows_that_belong_together_are_permuted_together():
     assert mkl.explore(data, test_size=0.5).could_be_chance == {"x0": True}
 
 
-def refitted(X, y, task="regression", **asked):
-    given = Asked(test_size=0.0, **asked)
+def refitted(X, y, task="regression", **request):
+    given = Request(test_size=0.0, **request)
     return p_value_of_refits(table(Dataset(X, y, task=task), given), given)
 
 

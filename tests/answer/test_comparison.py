@@ -103,13 +103,13 @@ def test_what_cannot_be_compared_is_refused():
     one = mkl.explore(iris, method="uniform")
     other = mkl.explore(iris, method="uniform", seed=1)
     ring = mkl.explore(mkl.load_sample("ring"))
-    for asked, said in (
+    for request, said in (
         ({"a": one}, "at least two answers; got 1"),
         ({"a": one, "b": other}, "judged on other rows"),
         ({"a": ring, "b": ring}, "Without a target"),
     ):
         with pytest.raises(DataError, match=said):
-            compare_answers(asked)
+            compare_answers(request)
 
 
 @pytest.mark.parametrize(

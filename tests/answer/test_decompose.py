@@ -26,9 +26,9 @@ def regressor(kernels, C=100.0):
     return mkl.LpMKLRegressor(kernels=kernels, p=1, C=C, loss="squared")
 
 
-def taken_apart(model, data, **asked):
+def taken_apart(model, data, **request):
     """The terms of the model after its fit, which sum to what it says."""
-    found = decompose(model.fit(data.X, data.y), data, **asked)
+    found = decompose(model.fit(data.X, data.y), data, **request)
     assert sum(term.share for term in found.terms) == pytest.approx(1.0)
     if data.task == "regression":
         said = model.predict(data.X)

@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 
 from mklcore import load_sample
+from mklcore.answer.candidates import Request
 from mklcore.answer.explore import answered
-from mklcore.answer.folds import Asked
 from mklcore.data import Dataset, Split, read_table, three_way_split
 from mklcore.kernels import RBF, KernelDictionary, Linear
 
@@ -68,7 +68,7 @@ def found_of(source, algorithm):
     """The answer of Explore when nothing but kernels and algorithm are chosen."""
     here = known(source)
     return answered(
-        here.table, Asked(kernels=here.kernels, method=None if algorithm == "lp" else algorithm)
+        here.table, Request(kernels=here.kernels, method=None if algorithm == "lp" else algorithm)
     )
 
 

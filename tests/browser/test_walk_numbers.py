@@ -57,7 +57,7 @@ class Numbers:
 @once
 def answer_to(params):
     """The library's answer for what a screen asks, away from the app."""
-    return answered(load_sample(params.data), answers.asked(params))
+    return answered(load_sample(params.data), answers.request(params))
 
 
 def asked(visitor):

@@ -9,7 +9,7 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 import mklcore as mkl
-from mklcore.answer.folds import Asked
+from mklcore.answer.candidates import Request
 from pages.shared.session.parameters import Params
 from pages.shared.session.state import keep_upload
 from pages.shared.values import answers
@@ -72,7 +72,7 @@ def test_a_table_gets_the_librarys_numbers_on_any_number_of_threads(name):
         content = csv(*MADE[name])
         data = mkl.read_table(content, "y")
         params = Params(data=keep_upload("table.csv", content), target="y")
-    assert answers.asked(params) == Asked()
+    assert answers.request(params) == Request()
     page = ready(answers.get(params))
     with threadpool_limits(1):
         library = mkl.explore(data)
@@ -114,7 +114,7 @@ def test_what_is_fixed_reaches_the_model(params, of, expected):
 
 
 def test_what_is_not_fixed_is_no_part_of_the_question():
-    assert answers.asked(USUAL) == Asked(seed=3)
+    assert answers.request(USUAL) == Request(seed=3)
     assert answers.key(replace(USUAL, validation=0.1)) == answers.key(USUAL)
 
 

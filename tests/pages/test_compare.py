@@ -181,7 +181,7 @@ def test_the_page_says_what_the_library_says():
     by_name = {}
     names = parameters.labels(answers.methods(params), mkl.load_sample(data).task)
     for name, method in zip(names, answers.methods(params), strict=True):
-        asked = answers.asked(answers.method_params(params, method))
+        asked = answers.request(answers.method_params(params, method))
         assert (asked.method, asked.seed) == (method.algorithm, 3)
         by_name[name] = answered(mkl.load_sample(data), asked)
     found = compare_answers(by_name)

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 import mklcore as mkl
+from mklcore.answer.candidates import Request
 from mklcore.answer.choices import behind_best
 from mklcore.answer.exploration import Exploration
-from mklcore.answer.folds import Asked
 from mklcore.answer.verdict import rounded
 from mklcore.figures import captions, style
 from pages.explore import errors, pictures, questions
@@ -372,7 +372,7 @@ def test_what_is_fixed_on_the_rail_is_taken_and_can_be_left_open_again():
     assert answers.get(memory(app).params).value.model.loss == "epsilon_insensitive"
     put(app, "open_loss", "")
     assert memory(app).params.settings == ()
-    assert answers.asked(memory(app).params).is_open
+    assert answers.request(memory(app).params).is_open
 
 
 @pytest.mark.parametrize(
@@ -380,7 +380,7 @@ def test_what_is_fixed_on_the_rail_is_taken_and_can_be_left_open_again():
 )
 def test_how_the_rows_of_the_path_were_drawn_is_known(hold_out, how):
     data = mkl.load_sample("iris")
-    asked = Asked(hold_out=hold_out)
+    asked = Request(hold_out=hold_out)
     found = SimpleNamespace(asked=asked, learnt_from=data, dragged=asked.some(data, 40))
     assert Exploration.rows.fget(found) == (40, 150, how)
 

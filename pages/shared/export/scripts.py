@@ -167,10 +167,10 @@ def _grouping_lines(params: Params) -> list[str]:
 
 def reading_options(params: Params) -> dict[str, Any]:
     """Return the arguments of ``read_table`` for an uploaded file that are not the defaults."""
-    asked = {"target": params.target, "task": params.task}
+    request = {"target": params.target, "task": params.task}
     usual = tables.reading_options(Params())
     options = tables.reading_options(params)
-    return {name: value for name, value in asked.items() if value} | {
+    return {name: value for name, value in request.items() if value} | {
         name: value for name, value in options.items() if value != usual[name]
     }
 
@@ -264,15 +264,15 @@ def _answer_cells(params: Params) -> list[Cell]:
 
 def _answer_lines(params: Params) -> list[str]:
     """Return the lines that make an answer."""
-    asked = answers.asked(params)
+    request = answers.request(params)
     lines = list[str]()
     given = {
-        one.name: getattr(asked, one.name)
-        for one in fields(asked)
-        if getattr(asked, one.name) != one.default
+        one.name: getattr(request, one.name)
+        for one in fields(request)
+        if getattr(request, one.name) != one.default
     }
     named = {name: code(value) for name, value in given.items() if name not in ("kernels", "stack")}
-    named["seed"] = code(asked.seed)
+    named["seed"] = code(request.seed)
     if "stack" in given:
         chosen = dictionaries.chosen_kernels(params)
         some = len(chosen) < tables.stack_file(params).stack.n_kernels
@@ -290,7 +290,7 @@ def _answer_lines(params: Params) -> list[str]:
             call(
                 "found = mkl.answer.explore.answered",
                 "data",
-                call("mkl.answer.folds.Asked", **named),
+                call("mkl.answer.candidates.Request", **named),
             )
         )
     return lines
@@ -349,12 +349,12 @@ def _figure_cells(drawn: str) -> list[Cell]:
 
 
 def _hull_cells(params: Params) -> list[Cell]:
-    asked = hulls.estimator(params)
+    request = hulls.estimator(params)
     chosen = hulls.columns(params)
     lines = [
         f"columns = {code(chosen)}",
         "names = [data.feature_names[j] for j in columns]",
-        model_code(asked, omit=OMITTED),
+        model_code(request, omit=OMITTED),
         call(
             "design = mkl.hkl.Design",
             "train.X[:, columns]",

@@ -23,9 +23,9 @@ from typing import Any
 from sklearn.base import clone
 
 from mklcore.answer import choices
+from mklcore.answer.candidates import Request, ScoredCandidate, machine
 from mklcore.answer.exploration import Exploration
 from mklcore.answer.explore import STAGES, stages
-from mklcore.answer.folds import Asked, Judged, machine
 from mklcore.answer.thresholds import USUAL as USUAL_THRESHOLD
 from mklcore.arrays import Array, one_blas_thread
 from mklcore.data.dataset import Dataset
@@ -119,7 +119,7 @@ class Partial:
     found: dict[str, Any]
 
     @property
-    def compared(self) -> list[Judged]:
+    def compared(self) -> list[ScoredCandidate]:
         """The candidates with their scores, () before."""
         return self.found.get("path", [])
 
@@ -147,7 +147,7 @@ class Partial:
         return self.found.get("columns that matter")
 
 
-def asked(params: Params) -> Asked:
+def request(params: Params) -> Request:
     """What the person fixed; all else is chosen. Raises ``MKLError``."""
     method = algorithm(params)
     ready = tables.on_stack(params)
@@ -166,7 +166,7 @@ def asked(params: Params) -> Asked:
         getattr(params, name) != getattr(USUAL, name) for name in TABLE_SUGGESTS
     ):
         fixed["kernels"] = dictionaries.dictionary(params)
-    return Asked(
+    return Request(
         **fixed,
         scoring=params.scoring or None,
         max_rows=params.rows or None,
@@ -177,9 +177,6 @@ def asked(params: Params) -> Asked:
         center=params.center,
         hold_out=params.hold_out,
     )
-
-
-_asked = asked  # where an argument has its name
 
 
 def key(params: Params) -> Params:
@@ -193,7 +190,7 @@ def get(params: Params, asked: bool = True) -> Found:
     """
     try:
         data = tables.table(params)
-        what = _asked(params)
+        what = request(params)
     except MKLError as error:
         return Failed(str(error), error.repairs)
     # the usual way compiles a few functions, sooner than another process all of them
@@ -210,7 +207,7 @@ def get(params: Params, asked: bool = True) -> Found:
 
 def _make(
     data: Dataset,
-    what: Asked,
+    what: Request,
 ) -> Callable[[Callable[..., None]], Exploration]:
 
     def make(progress: Callable[..., None]) -> Exploration:
@@ -278,7 +275,7 @@ MAP_FOLDS = 3
 
 def has_map(found: Exploration) -> bool:
     """Whether the model has a norm and C, and rows that can be cut into folds."""
-    return {"p", "C"} <= found.model.get_params().keys() and found.asked.stack is None
+    return {"p", "C"} <= found.model.get_params().keys() and found.request.stack is None
 
 
 def mapped(found: Exploration) -> Any:
@@ -299,7 +296,7 @@ def norm_map(params: Params, asked: bool = True) -> Found:
     found: Exploration = whole.value
 
     def make(progress: Callable[..., None]) -> CrossValidated:
-        rows = found.asked.some(found.dragged, MAP_ROWS)
+        rows = found.request.some(found.dragged, MAP_ROWS)
         model = mapped(found)
         costs = path_grid(model, rows, rows.y, "C", MAP_COSTS)
         grids: dict[str, Any] = {"p": MAP_NORMS, "C": costs}
@@ -313,7 +310,7 @@ def norm_map(params: Params, asked: bool = True) -> Found:
                 n_splits=MAP_FOLDS,
                 seed=found.seed,
                 callback=tick,
-                scoring=found.asked.scoring,
+                scoring=found.request.scoring,
             )
 
     return work.get(
@@ -374,7 +371,7 @@ def best_choices(params: Params, asked: bool = True) -> Found:
         rows = found.dragged
         tick = work.counted(progress, "sizes")
         with one_blas_thread(), suppress_convergence_warnings():
-            return choices.best_choices(found.path, found.asked.given(rows), rows.y, tick)
+            return choices.best_choices(found.path, found.request.given(rows), rows.y, tick)
 
     name = ("best choices", key(params))
     return work.get(name, make, title="Best choices", asked=asked, seconds=10.0)
@@ -420,10 +417,10 @@ def method_params(params: Params, method: MethodParams) -> Params:
 
 def shown(params: Params) -> list[ComparedMethod]:
     """What there is to show, method by method; what is not there is asked for."""
-    asked = methods(params)
+    methods_shown = methods(params)
     every = list[ComparedMethod]()
     for method, label in zip(
-        asked, parameters.labels(asked, tables.table(params).task), strict=True
+        methods_shown, parameters.labels(methods_shown, tables.table(params).task), strict=True
     ):
         one = ComparedMethod(label, method, method_params(params, method))
         match get(one.params):
@@ -463,7 +460,7 @@ def excesses(every: Sequence[ComparedMethod], best: Exploration) -> Found:
 
     def make(progress: Callable[..., None]) -> dict[str, Array]:
         rows = best.dragged
-        return choices.excesses(best.path, best.asked.given(rows), rows.y, others)
+        return choices.excesses(best.path, best.request.given(rows), rows.y, others)
 
     name = "behind the best", *ready
     return work.get(name, make, title="Beside the best kernels", compiled=False)

@@ -78,7 +78,7 @@ Fold = Callable[[int], tuple[Array, Callable[[int], Array]]]
 
 
 @dataclass(frozen=True)
-class Asked:
+class Request:
     """What the caller has fixed; None is chosen.
 
     ``over`` : key of the parameter that the path runs along; ``settings`` : other parameters of the
@@ -148,7 +148,7 @@ class Asked:
 
 
 @dataclass(frozen=True, eq=False)
-class FoldedTable:
+class Folds:
     """Rows to learn from and the ``test`` rows; ``few`` of them to choose on, in ``folds``; targets
     (n, T) of these.
     """
@@ -195,7 +195,7 @@ class Member:
 
 
 @dataclass(frozen=True, eq=False)
-class Judged:
+class ScoredCandidate:
     """A candidate along its parameter: ``values`` (L,), ``scores`` (F, L) by fold, and the
     decisions out of folds (n, T) at the best value.
 
@@ -254,29 +254,29 @@ def beside(kernels: KernelDictionary, data: Dataset) -> KernelDictionary:
 
 
 def path(
-    known: FoldedTable,
+    known: Folds,
     one: Candidate,
-    asked: Asked,
+    request: Request,
     tick: Callable[[], None] = lambda: None,
     over: tuple[str, Array] | None = None,
-) -> Judged:
+) -> ScoredCandidate:
     """A candidate along its parameter, on folds that fit its weights again; ``over``: as
     `runs_over` gives it.
     """
-    values = GRID if asked.C is None else np.array([float(asked.C)])
+    values = GRID if request.C is None else np.array([float(request.C)])
     if one.way == "low rank":
-        return few_columns(known, one, asked, values, tick)
+        return few_columns(known, one, request, values, tick)
     if one.way == "whole":
-        return all_columns(known, one, asked, values, tick)
-    param, values = over or runs_over(known, one, asked)
-    fold = _estimator_folds(known, one, asked, param, values, tick)
+        return all_columns(known, one, request, values, tick)
+    param, values = over or runs_over(known, one, request)
+    fold = _estimator_folds(known, one, request, param, values, tick)
     scores, decide = zip(*(fold(k) for k in range(len(known.folds))), strict=True)
     best = best_of(np.array(scores))
     decisions = out_of_folds(known, [decided(best) for decided in decide])
-    return Judged(one, param, values, np.array(scores), decisions)
+    return ScoredCandidate(one, param, values, np.array(scores), decisions)
 
 
-def out_of_folds(known: FoldedTable, parts: Sequence[Array]) -> Array:
+def out_of_folds(known: Folds, parts: Sequence[Array]) -> Array:
     """Decisions (n, T) from those of every fold on the rows it has left out; NaN for rows that are
     in no fold.
     """
@@ -287,12 +287,12 @@ def out_of_folds(known: FoldedTable, parts: Sequence[Array]) -> Array:
 
 
 def few_columns(
-    known: FoldedTable,
+    known: Folds,
     one: Candidate,
-    asked: Asked,
+    request: Request,
     values: Array,
     tick: Callable[[], None] = lambda: None,
-) -> Judged:
+) -> ScoredCandidate:
     """Kernels of few columns by their features on all rows; every fold learns their weights anew."""
     few = known.few
     dictionary = one.estimator.kernels
@@ -328,7 +328,7 @@ def few_columns(
             )
         )
         scores.append(
-            fold_scores(known, [decided for decided, _ in along], left_out, asked.scoring)
+            fold_scores(known, [decided for decided, _ in along], left_out, request.scoring)
         )
         by_fold.append((table, ends, specs, along))
     best = best_of(np.array(scores))
@@ -358,7 +358,7 @@ def few_columns(
     variance = float(theta[own] @ table.var(axis=0))
     parts = tuple(zip(specs, scales.tolist(), theta.tolist(), strict=True))
     decisions = out_of_folds(known, [along[best][0] for *_, along in by_fold])
-    return Judged(
+    return ScoredCandidate(
         one,
         "C",
         values,
@@ -369,12 +369,12 @@ def few_columns(
 
 
 def all_columns(
-    known: FoldedTable,
+    known: Folds,
     one: Candidate,
-    asked: Asked,
+    request: Request,
     grid: Array,
     tick: Callable[[], None] = lambda: None,
-) -> Judged:
+) -> ScoredCandidate:
     """A `Ranked` kernel of all columns: its width by the first fold, or by all where rows are few,
     and its C by all.
     """
@@ -405,7 +405,7 @@ def all_columns(
         along = [[decided(width, k, C) for C in values.tolist()] for k in range(count)]
         folds = zip(along, known.folds[:count], strict=True)
         return np.array(
-            [fold_scores(known, own, left_out, asked.scoring) for own, (_, left_out) in folds]
+            [fold_scores(known, own, left_out, request.scoring) for own, (_, left_out) in folds]
         )
 
     values, count = grid[::2], 1 if len(rows) >= SMALL else len(known.folds)
@@ -428,20 +428,20 @@ def all_columns(
     )
     kernels = replace(one.estimator.kernels, specs=(kept,))
     candidate = replace(one, estimator=machine(few.task, kernels, 2.0))
-    return Judged(
+    return ScoredCandidate(
         candidate, "C", values, judged_along, decisions, Member(kernel, ((kept, size, 1.0),), 1.0)
     )
 
 
 def one_machine(
-    known: FoldedTable,
+    known: Folds,
     label: str,
-    compared: Sequence[Judged],
-    asked: Asked,
+    compared: Sequence[ScoredCandidate],
+    request: Request,
     tick: Callable[[], None] = lambda: None,
-) -> Judged:
+) -> ScoredCandidate:
     """One machine on the weighted sum of the kernels of all members, and its C by the same folds."""
-    values = GRID if asked.C is None else np.array([float(asked.C)])
+    values = GRID if request.C is None else np.array([float(request.C)])
     w = member_weights([one.decisions for one in compared if one.decisions is not None], known.Y)
     found = [
         (one.member, share)
@@ -474,19 +474,19 @@ def one_machine(
         label=label,
     )
     member = Member(kernel, ((blend, 1.0, 1.0),), 1.0)
-    return on_folds(known, blend, member, values, asked, tick)
+    return on_folds(known, blend, member, values, request, tick)
 
 
 def on_folds(
-    known: FoldedTable,
+    known: Folds,
     blend: Blend,
     member: Member,
     values: Array,
-    asked: Asked,
+    request: Request,
     tick: Callable[[], None],
     narrower: float = 1.0,
     C: float | None = None,
-) -> Judged:
+) -> ScoredCandidate:
     """A machine on one sum of kernels along C by folds; at the best C, or at the one that is given."""
     scores = []
     alongs = []
@@ -497,7 +497,7 @@ def on_folds(
         every = sum(across.values())
         duals = [ridge(K, known.Y[train], cost) for cost in values]
         along = [every @ a + b for a, b in duals]
-        scores.append(fold_scores(known, along, left_out, asked.scoring))
+        scores.append(fold_scores(known, along, left_out, request.scoring))
         alongs.append(along)
         groups.append([{name: part @ a for name, part in across.items()} for a, _ in duals])
     best = best_of(np.array(scores)) if C is None else int(np.argmin(np.abs(values - C)))
@@ -509,7 +509,7 @@ def on_folds(
     # its variance is about one already
     estimator = machine(known.few.task, kernels, 2.0).copy_with("normalise", None)
     candidate = Candidate(blend.name(), estimator, "whole")
-    return Judged(
+    return ScoredCandidate(
         candidate,
         "C",
         values,
@@ -522,18 +522,18 @@ def on_folds(
 
 
 def second_look(
-    known: FoldedTable, one: Judged, asked: Asked, tick: Callable[[], None] = lambda: None
-) -> Judged:
+    known: Folds, one: ScoredCandidate, request: Request, tick: Callable[[], None] = lambda: None
+) -> ScoredCandidate:
     """The one machine with narrower kernels of all columns and a larger C, where more rows than the
     folds have say so.
 
     On at most ``SECOND`` rows, of which a third judges: widths are halved, and C may be ten times
     as large, as long as the squared error falls and the score does not.
     """
-    rows = asked.some(known.learn, SECOND)
-    if asked.C is not None or rows.n_samples <= known.few.n_samples:
+    rows = request.some(known.learn, SECOND)
+    if request.C is not None or rows.n_samples <= known.few.n_samples:
         return one
-    train, left_out = folds_of(rows, asked, 3)[0]
+    train, left_out = folds_of(rows, request, 3)[0]
     bound: Any = beside(one.candidate.estimator.kernels, rows).specs[0]
     standard = standardise_rows(rows.table, *column_statistics(rows.table[train]))
     fixed, whole = bound.parted()
@@ -556,7 +556,7 @@ def second_look(
             tick()
             decided = kernel_at(K[train], K[left_out], Y[train], cost)
             score = float(
-                fold_scores(replace(known, few=rows), [decided], left_out, asked.scoring)[0]
+                fold_scores(replace(known, few=rows), [decided], left_out, request.scoring)[0]
             )
             error = float(np.mean((decided - Y[left_out]) ** 2))
             if score >= found[0] and error < found[1]:
@@ -573,7 +573,7 @@ def second_look(
         blend.narrowed(best[0], few),
         one.member,
         one.values,
-        asked,
+        request,
         tick,
         *best,
     )
@@ -610,9 +610,9 @@ def member_weights(decisions: Sequence[Array], Y: Array) -> Array:
 
 
 def _estimator_folds(
-    known: FoldedTable,
+    known: Folds,
     one: Candidate,
-    asked: Asked,
+    request: Request,
     param: str,
     values: Array,
     tick: Callable[[], None],
@@ -620,7 +620,7 @@ def _estimator_folds(
     """Any estimator of the catalog along a parameter."""
     few = known.few
     estimator = one.estimator
-    rows = few.table if asked.stack is None else asked.given(few)
+    rows = few.table if request.stack is None else request.given(few)
     if few.strings:
         estimator = estimator.copy_with("kernels", beside(estimator.kernels, few))
     if getattr(estimator, "tol", ROUGHLY) < ROUGHLY:
@@ -634,46 +634,46 @@ def _estimator_folds(
         more = judge, few.y[left_out], lambda *_: tick()
         with suppress_convergence_warnings():
             found = fit_path(
-                estimator, learn, few.y[train], param, values, *more, scoring=asked.scoring
+                estimator, learn, few.y[train], param, values, *more, scoring=request.scoring
             )
         return found.val_score, lambda place: predictions(found.estimators[place], judge).decision
 
     return fold
 
 
-def runs_over(known: FoldedTable, one: Candidate, asked: Asked) -> tuple[str, Array]:
+def runs_over(known: Folds, one: Candidate, request: Request) -> tuple[str, Array]:
     """What the path of a method of the catalog runs over, the first of its parameters that is not
     fixed, and where.
     """
-    offered = [over for over in ESTIMATORS[one.way].paths if asked.over in (None, over.key)]
+    offered = [over for over in ESTIMATORS[one.way].paths if request.over in (None, over.key)]
     if not offered:
         raise ParameterError(
-            f"The method {one.way!r} has no path over {asked.over!r}; leave it out."
+            f"The method {one.way!r} has no path over {request.over!r}; leave it out."
         )
     free = [
         over
         for over in offered
-        if over.attribute not in asked.parameters and over.key in ("C", "lam", "s", asked.over)
+        if over.attribute not in request.parameters and over.key in ("C", "lam", "s", request.over)
     ]
     over = (free or offered)[0]
     if not free:
         return over.key, np.array([float(getattr(one.estimator, over.attribute))])
     with suppress_convergence_warnings():
         return over.key, path_grid(
-            one.estimator, asked.given(known.few), known.few.y, over.key, len(GRID)
+            one.estimator, request.given(known.few), known.few.y, over.key, len(GRID)
         )
 
 
 def folds_of(
     rows: Dataset,
-    asked: Asked,
+    request: Request,
     count: int,
 ) -> list[tuple[Indices, Indices]]:
     """Row numbers to learn from and row numbers to judge by, a pair per fold."""
-    if asked.hold_out != RANDOM:
-        return list(later_rows(rows.n_samples, count, asked.hold_out, rows.row_groups))
+    if request.hold_out != RANDOM:
+        return list(later_rows(rows.n_samples, count, request.hold_out, rows.row_groups))
     codes = None if rows.task == "regression" else codes_of(rows.y)
-    return fold_rows(codes, rows.n_samples, count, asked.seed, rows.row_groups)
+    return fold_rows(codes, rows.n_samples, count, request.seed, rows.row_groups)
 
 
 def later_rows(
@@ -695,9 +695,7 @@ def later_rows(
         )
 
 
-def fold_scores(
-    known: FoldedTable, along: Sequence[Array], rows: Indices, scoring: Scoring
-) -> Array:
+def fold_scores(known: Folds, along: Sequence[Array], rows: Indices, scoring: Scoring) -> Array:
     """The scores (L,) of decisions on the rows that a fold has left out."""
     stand_in = machine(known.learn.task, KernelDictionary.laplacian_grid([1.0]), 2.0)
     if known.classes is not None:
