@@ -54,6 +54,8 @@ from mklcore.kernels.normalisation import standardise_rows
 
 _FIRST_NODES = 8  # of the quadrature, before its sum is checked
 _DIGITS = 1e-12  # accuracy of the sum of the values
+# A product of all factors that underflows is negligible without the smallest of them, too.
+_SMALLEST_FACTOR = 1e-250
 _BLOCK = 4_000_000  # kernel values of one column at a time
 _VALUES = 200_000  # kernel values of all factors at a time, so that they fit into the cache
 
@@ -245,11 +247,17 @@ def _integrand(t: float, k: Array, mean: Array, term: _ColumnTerm) -> Array:
 
         [u^q] constant (k_j - mean_j) prod_{s != j} (t k_s + (1 - t) mean_s)
 
-    The product without j is the product of the factors before it times that of the factors after
-    it, which also works where a factor is zero.
+    The product without j is the product of all factors divided by factor j. Where a factor is zero,
+    or factors are series, it is the product of the factors before it times that of the factors
+    after it.
     """
     apart = k - mean[:, :, None]
     mixed = mean[:, :, None] + t * apart
+    if k.shape[1] == 1 and np.abs(mixed).min() > _SMALLEST_FACTOR:
+        whole = term.constant[0] * mixed[:, 0].prod(axis=0)
+        relative = (apart[:, 0] / mixed[:, 0]).transpose(1, 0, 2)
+        without_each: Array = relative @ (whole[:, :, None] * term.a)
+        return without_each
     before = [np.broadcast_to(term.constant[:, None, None], k.shape[1:])]
     for factor in mixed[:-1]:
         before.append(_times(before[-1], factor))
