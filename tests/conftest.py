@@ -89,9 +89,15 @@ SMALL = (
     ("mklcore.paths.references", "N_TREES", 10),
     ("mklcore.paths.references", "STEPS", 10),
 )
+# Answers on pages: three folds however few the rows are, and every second value of C.
+SMALL_ON_PAGES = (
+    ("mklcore.answer.folds", "SMALL", 0),
+    ("mklcore.answer.explore", "SMALL", 0),
+    ("mklcore.answer.folds", "GRID", slice(None, None, 2)),
+)
 COMPILING = pytest.StashKey[subprocess.Popen[bytes]]()
 WAITED = pytest.StashKey[bool]()
-LAST_SMALL = pytest.StashKey[bool]()  # whether the test before had small settings
+LAST_SMALL = pytest.StashKey[int]()  # how many small settings the test before had
 COMPILE = [sys.executable, "-m", "mklcore._numba.warmup"]  # a second one waits for the first
 
 _nameless: list[str] = []
@@ -285,19 +291,28 @@ def nothing_earlier(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPa
 
 @pytest.fixture(autouse=True)
 def small_settling(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Half as many points on the paths and hulls of pages, two folds that choose one, and small
-    models to compare with: mark a test ``settling`` to have all as visitors have it. What is done
-    with it is the same, in a third of the time. What is kept for everybody does not go from one
-    kind of test to the other.
+    """Few points on the paths and hulls of pages, few folds that choose one, and small models to
+    compare with: mark a test ``settling`` to have all as visitors have it. What is done with it is
+    the same, in a third of the time. What is kept for everybody does not go from one kind of test
+    to the other.
     """
-    small = request.node.get_closest_marker("settling") is None
-    if small != request.config.stash.get(LAST_SMALL, small):
+    small = _small_settings(request.node)
+    if len(small) != request.config.stash.get(LAST_SMALL, len(small)):
         _forget_what_is_shared()
-    request.config.stash[LAST_SMALL] = small
-    if small:
-        for module, name, value in SMALL:
-            if module in sys.modules:
-                monkeypatch.setattr(sys.modules[module], name, value)
+    request.config.stash[LAST_SMALL] = len(small)
+    for name, attribute, value in small:
+        module = sys.modules.get(name)
+        if module is None:
+            continue
+        if isinstance(value, slice):
+            value = getattr(module, attribute)[value]
+        monkeypatch.setattr(module, attribute, value)
+
+
+def _small_settings(item: pytest.Item) -> tuple[tuple[str, str, object], ...]:
+    if item.get_closest_marker("settling") is not None:
+        return ()
+    return SMALL + SMALL_ON_PAGES if "pages" in item.path.parts else SMALL
 
 
 def _forget_what_is_shared() -> None:

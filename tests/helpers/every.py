@@ -10,6 +10,12 @@ import pytest
 EVERY_CASE = bool(os.environ.get("EVERY_CASE"))
 
 
+def share(cases, step, first=0):
+    """Return all cases where every case is asked for, and else each ``step``-th of them."""
+    cases = list(cases)
+    return cases if EVERY_CASE else cases[first::step]
+
+
 def every(names, cases):
     """Run the test below for each of ``cases``, as ``pytest.mark.parametrize`` would, but as one
     test.

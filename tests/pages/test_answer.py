@@ -16,7 +16,7 @@ from pages.shared.values import answers
 from pages.shared.work import work
 from pages.shared.work.work import Failed, Ready
 from tests.figures.test_one_file import data_of
-from tests.helpers.every import every
+from tests.helpers.every import every, share
 from tests.helpers.pages import go, open_app, upload
 
 SAMPLES = ("iris", "diabetes")
@@ -64,7 +64,7 @@ def saved(page):
     return "".join(text for _, text in line)
 
 
-@every("name", [*SAMPLES, *MADE])
+@every("name", share([*SAMPLES, *MADE], 2, first=1))
 def test_a_table_gets_the_librarys_numbers_on_any_number_of_threads(name):
     data = mkl.load_sample(name) if name in SAMPLES else None
     params = Params(data=name)
@@ -108,7 +108,7 @@ FIXED = [
 ]  # fmt: skip
 
 
-@every("params, of, expected", FIXED)
+@every("params, of, expected", share(FIXED, 2))
 def test_what_is_fixed_reaches_the_model(params, of, expected):
     assert of(ready(answers.get(params))) == expected
 

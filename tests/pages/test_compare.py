@@ -176,7 +176,7 @@ def test_methods_over_other_kernels_are_refused():
 
 def test_the_page_says_what_the_library_says():
     data = "diabetes"
-    app = open_app(PAGE, data=data, methods="lp,p=2.0;gomp;uniform", seed="3")
+    app = open_app(PAGE, data=data, methods="lp,p=2.0;gomp;uniform", seed="3", rows="120")
     params = memory(app).params
     by_name = {}
     names = parameters.labels(answers.methods(params), mkl.load_sample(data).task)

@@ -412,9 +412,9 @@ def test_the_score_that_was_chosen_measures_and_one_of_another_task_is_left_alon
 def test_the_released_cursor_and_the_number_box_choose_the_point():
     app = explore(data="diabetes")
     path = answer_of(app).path
-    app.session_state["player"] = {"report": {"index": 5, "time": 1, "turn": 1}}
+    app.session_state["player"] = {"report": {"index": 3, "time": 1, "turn": 1}}
     quiet(app.run())
-    assert memory(app).params.at == path.values[5]
+    assert memory(app).params.at == path.values[3]
     app.session_state["player"] = {"report": {"index": 900, "time": 2, "turn": 1}}
     quiet(app.run())
     assert app.number_input(key="exact_C").value == memory(app).params.at == path.values[-1]
@@ -567,7 +567,7 @@ def test_an_upload_is_predicted_and_a_number_of_kernels_is_bounded():
     assert "Predicting **label**" in words(app)
     other = explore(data=memory(app).params.data)
     assert "Predicting **label**" in words(upload(other, table(60)))  # on the spot
-    app = explore(data="diabetes", algorithm="gomp", at="500")
+    app = explore(data="diabetes", algorithm="gomp", at="500", rows="100", **FEW)
     assert (
         component(app, "path_player")["index"] == len(component(app, "path_player")["labels"]) - 1
     )

@@ -26,7 +26,7 @@ from pages.shared.session import parameters
 from pages.shared.values import answers
 from pages.shared.widgets import drawing
 from tests.figures.test_one_file import data_of
-from tests.helpers.every import every
+from tests.helpers.every import every, share
 from tests.helpers.pages import (
     answer_of,
     in_session,
@@ -128,7 +128,7 @@ FIXED = {
 }
 
 
-@pytest.mark.parametrize("fixed", FIXED)
+@pytest.mark.parametrize("fixed", share(FIXED, 2))
 def test_the_script_makes_the_answer_of_the_screen_whatever_is_fixed(fixed, tmp_path, monkeypatch):
     params, _ = parameters.read_link({"data": "iris"} | FIXED[fixed])
     for stage in (answers.get, answers.further, answers.chance):
@@ -152,6 +152,7 @@ def without_last(code):
     return ast.Module(ast.parse(code).body[:-1], [])
 
 
+@pytest.mark.settling
 @every("look", ["columns", "path"])
 def test_one_file_says_and_draws_what_the_screen_says_and_draws(look):
     app = open_at("explore", data="iris", seed="3", look=look)
@@ -191,6 +192,7 @@ def lines_of(picture):
     }
 
 
+@pytest.mark.settling  # which another process has
 def test_a_notebook_makes_the_numbers_of_the_screen(kernel, tmp_path):
     app = open_at("explore", data="iris", algorithm="gomp", seed="3")
     path = answer_of(app).path

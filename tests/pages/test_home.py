@@ -63,6 +63,7 @@ def test_every_sample_has_a_picture_of_its_answer():
         assert "*" not in card["spoken"]
 
 
+@pytest.mark.settling
 @every("name", ["iris", "ring"])
 def test_the_pictures_are_what_explore_shows(name):
     there = saved.earlier_answers()[name]

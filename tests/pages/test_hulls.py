@@ -26,6 +26,7 @@ from pages.shared.widgets import drawing, players
 from pages.shared.work import work
 from tests.helpers.every import every
 from tests.helpers.pages import (
+    FEW,
     PATIENCE,
     go,
     memory,
@@ -261,7 +262,12 @@ def test_every_reason_to_stop_names_a_control_that_is_there(status):
 @every("basis", BASES)
 def test_every_basis_has_a_hull_a_component_and_a_true_name_for_its_root(basis):
     app = ready(
-        data="iris", hull_columns="1,2,4", hull_degree="2", hull_loss="squared", hull_basis=basis
+        data="iris",
+        hull_columns="1,2,4",
+        hull_degree="2",
+        hull_loss="squared",
+        hull_basis=basis,
+        **FEW,
     )
     drawn = data_of(app)
     path = path_of(app)

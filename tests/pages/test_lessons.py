@@ -14,6 +14,7 @@ from mklcore.gallery.lessons.found import fill
 from mklcore.gallery.lessons.toy import Level
 from pages.shared.session import parameters, state
 from pages.shared.session.parameters import Params
+from tests.helpers.every import EVERY_CASE
 from tests.helpers.pages import memory, open_app, press, words
 
 PAGE = "pages/lessons/page.py"
@@ -87,7 +88,10 @@ def test_lambda_leaves_the_number_of_gomp_kernels_alone_and_lowers_that_of_l1(ag
 
 
 def test_hulls_are_certified_after_a_look_at_few_kernels_and_beat_single_columns(again):
-    for found in (again["hull"], numbers.hull(seed=23)):
+    computed = [again["hull"]]
+    if EVERY_CASE:
+        computed.append(numbers.hull(seed=23))
+    for found in computed:
         assert found.answer == "less"
         assert found.facts["certified"] == found.facts["points"]
         assert float(found.facts["r2"]) > float(found.facts["additive"]) + 0.2

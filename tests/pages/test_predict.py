@@ -115,7 +115,7 @@ def test_sentence_and_bars_are_about_the_place_of_the_cursor():
 
 
 def test_a_method_that_explains_no_row_says_why():
-    app = open_app(PREDICT, data="iris", algorithm="smkl")
+    app = open_app(PREDICT, data="iris", algorithm="smkl", rows="40")
     assert "vote in pairs" in words(app)
     assert not app.error
 
@@ -217,7 +217,7 @@ def test_the_bars_of_a_class_begin_at_its_share_of_the_rows():
 
 
 def test_many_columns_can_be_searched():
-    app = open_app(PREDICT, data="breast_cancer")
+    app = open_app(PREDICT, data="breast_cancer", rows="60")
     assert len(app.slider) == 24
     put(app, "what_find", "concave")
     assert {one.label for one in app.slider} == {

@@ -86,7 +86,7 @@ def test_the_two_downloads_of_explore_pass_the_command_and_the_page_prints_its_l
     ("algorithm", "sample"), [("joint", "iris"), ("smkl", "breast_cancer"), ("gomp", "diabetes")]
 )
 def test_methods_of_explore_can_be_checked(algorithm, sample, tmp_path, capsys):
-    app = open_app("pages/explore/page.py", data=sample, algorithm=algorithm, rows="100")
+    app = open_app("pages/explore/page.py", data=sample, algorithm=algorithm, rows="60")
     found = proved(app)
     arguments = [
         str(tmp_path / word) if "." in word else word for word in laid(found, tmp_path)[3:]
