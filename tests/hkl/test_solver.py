@@ -23,7 +23,7 @@ from mklcore.hkl.inner import HullTask
 from mklcore.hkl.search import Certifier, HullSearch, dual_norm, hkl_certificate, largest_lambda
 from mklcore.problem.driver import Status, run
 from mklcore.problem.losses import make_loss
-from tests.helpers.every import every
+from tests.helpers.every import every, share
 from tests.helpers.refusals import refused
 from tests.oracles.hkl import brute_descendant_sums, grid, hull_optima
 
@@ -72,7 +72,7 @@ def test_every_record(search, optimum):
 
 @every(
     "optimum, early",
-    [(one, early) for one in OPTIMA for early in ({"max_iter": 1}, {"max_nodes": 3}, {"tol": 0.2})],
+    share(product(OPTIMA, ({"max_iter": 1}, {"max_nodes": 3}, {"tol": 0.2})), 4),
 )
 def test_the_gap_is_never_below_the_true_suboptimality_when_stopped_early(optimum, early):
     with warnings.catch_warnings():
@@ -253,7 +253,7 @@ CERTIFICATES = [
 ]
 
 
-@every("basis, loss, search, fit_intercept", CERTIFICATES)
+@every("basis, loss, search, fit_intercept", share(CERTIFICATES, 5))
 def test_the_certificate_holds_from_scratch(basis, loss, search, fit_intercept, rows):
     y = np.where(rows[:, 0] * rows[:, 1] > 0, "yes", "no")
     model = HKLClassifier(

@@ -15,7 +15,7 @@ import pytest
 
 import mklcore as mkl
 from mklcore.io import rows
-from tests.helpers.every import every
+from tests.helpers.every import EVERY_CASE, every
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::DeprecationWarning", "ignore::FutureWarning", "ignore::ResourceWarning"
@@ -45,13 +45,13 @@ def written(table, folder, kind="parquet", size=100):
 
 @pytest.fixture(scope="module")
 def client():
-    """Two processes, the only cluster of the whole suite; tests use it by ``with
-    client.as_current()``.
+    """A process of its own, or two where every case is asked for: the only cluster of the whole
+    suite. Tests use it by ``with client.as_current()``.
     """
     quiet = {"dashboard_address": None, "silence_logs": 50}
     with (
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, **quiet
+            n_workers=2 if EVERY_CASE else 1, threads_per_worker=1, processes=True, **quiet
         ) as cluster,
         distributed.Client(cluster, set_as_default=False) as found,
     ):
@@ -279,7 +279,8 @@ def test_other_refusals_say_what_to_do(tmp_path, monkeypatch):
 
 
 def backends(client):
-    yield joblib.parallel_config(backend="loky", n_jobs=2)
+    if EVERY_CASE:
+        yield joblib.parallel_config(backend="loky", n_jobs=2)
     with client.as_current():
         yield joblib.parallel_config(backend="dask")
 

@@ -4,6 +4,7 @@ what is missing.
 
 import re
 from dataclasses import dataclass
+from itertools import cycle, product
 from typing import ClassVar
 
 import numpy as np
@@ -27,7 +28,7 @@ from mklcore.problem.penalties import (
     norms,
 )
 from mklcore.problem.problem import certificate
-from tests.helpers.every import every
+from tests.helpers.every import EVERY_CASE, every
 from tests.helpers.refusals import refused
 
 N = 20
@@ -50,10 +51,18 @@ PENALTIES = (
 )
 
 
-@every("C", [1.0, 100.0])
-@every("solver", ("auto", *SOLVERS))
-@every("penalty", PENALTIES)
-@every("name", LOSSES)
+TRIPLES = list(product(LOSSES, PENALTIES, ("auto", *SOLVERS)))
+COSTS = (1.0, 100.0)
+
+
+def triples():
+    """Every triple at one of the costs in turn, and at all where every case is asked for."""
+    if EVERY_CASE:
+        return [(*triple, C) for triple, C in product(TRIPLES, COSTS)]
+    return [(*triple, C) for triple, C in zip(TRIPLES, cycle(COSTS), strict=False)]
+
+
+@every("name, penalty, solver, C", triples())
 def test_every_triple_is_certified_or_refused(name, penalty, solver, C):
     loss = make_loss(name)
     y = TARGET if "regression" in loss.tasks else np.where(TARGET > 0, 1.0, -1.0)

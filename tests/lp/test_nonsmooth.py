@@ -3,6 +3,7 @@ point.
 """
 
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from mklcore.problem.driver import run
 from mklcore.problem.losses import make_loss
 from mklcore.problem.penalties import LpNorm
 from mklcore.problem.problem import Problem, WarmStart
-from tests.helpers.every import every
+from tests.helpers.every import every, share
 
 LOSSES = ("hinge", "epsilon_insensitive", "one_class", "nu_one_class")
 DRAWN_LOSSES = ("hinge", "epsilon_insensitive", "squared", "logistic")
@@ -144,9 +145,14 @@ def test_random_problems_end_certified(k):
     checked(problem, fit_weighted(problem.K, *asked, tol=1e-3), 1e-3)
 
 
-@every("loss", ["hinge", "epsilon_insensitive", "squared_hinge"])
-@every("values", [np.geomspace(1e-3, 10.0, 9), np.geomspace(10.0, 1e-3, 9)])
-def test_a_path_hands_live_kernels_on_and_every_point_is_certified_as_by_itself(loss, values):
+PATHS = product(
+    [np.geomspace(1e-3, 10.0, 9), np.geomspace(10.0, 1e-3, 9)],
+    ["hinge", "epsilon_insensitive", "squared_hinge"],
+)
+
+
+@every("values, loss", share(PATHS, 2))
+def test_a_path_hands_live_kernels_on_and_every_point_is_certified_as_by_itself(values, loss):
     task = tied(120, 24, loss)
     warm = None
     live = []
