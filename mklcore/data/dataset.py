@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Protocol, Self
 import numpy as np
 
 from mklcore._lazy import cached_property
-from mklcore.arrays import Array, Indices, Labels
+from mklcore.arrays import Array, Indices, Labels, distinct_rows
 from mklcore.data import sequences as strings_of
 from mklcore.data import splitting
 from mklcore.data.sequences import Sequences, numbers_of
@@ -267,8 +267,8 @@ class Dataset:
         if owners not in known:
             raise DataError(f"There is no column {owners!r}; the first ones are {listed(known)}.")
         cells = self.X[:, list(known[owners])]
-        codes = np.unique(cells, axis=0, return_inverse=True)[1]
-        return replace(self.drop(known[owners]), row_groups=codes.ravel())
+        codes = distinct_rows(cells)[1]
+        return replace(self.drop(known[owners]), row_groups=codes)
 
     def with_sample_weight(self, weights: Any) -> Dataset:
         """The same table with a weight for every row.

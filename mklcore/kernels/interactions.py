@@ -43,7 +43,7 @@ from typing import Any, Self
 import numpy as np
 import scipy
 
-from mklcore.arrays import Array, one_blas_thread, read_only
+from mklcore.arrays import Array, distinct_rows, one_blas_thread, read_only
 from mklcore.data.dataset import Dataset
 from mklcore.errors import KernelError, ParameterError
 from mklcore.kernels.functions import (
@@ -138,13 +138,8 @@ class ColumnMeasure:
         return out
 
     def _computed(self, part: KernelSpec, points: Array) -> Array:
-        distinct, places = np.unique(points, axis=0, return_inverse=True)
-        return _means(
-            _local(part),
-            distinct,
-            self.nodes,
-            self.shares,
-        )[places.ravel()]
+        distinct, places, _ = distinct_rows(points)
+        return _means(_local(part), distinct, self.nodes, self.shares)[places]
 
 
 def summed_values(seen: Array, weights: Array | None, summed: bool) -> tuple[Array, Array]:
@@ -153,9 +148,9 @@ def summed_values(seen: Array, weights: Array | None, summed: bool) -> tuple[Arr
     If ``summed``, a single column with too many distinct values is summarised by means of equal
     groups.
     """
-    nodes, places, counts = np.unique(seen, axis=0, return_inverse=True, return_counts=True)
+    nodes, places, counts = distinct_rows(seen)
     if weights is not None:
-        counts = np.bincount(places.ravel(), weights, len(nodes))
+        counts = np.bincount(places, weights, len(nodes))
         nodes = nodes[counts > 0]
         counts = counts[counts > 0]
     if weights is None and summed and seen.shape[1] == 1 and len(nodes) > MOST_NODES:
@@ -383,8 +378,7 @@ def _targets(data: Dataset) -> Array:
 
 def _functions(seen: Array) -> Array:
     """Orthonormal functions (n, q) of one source column, each of mean 0, the simplest first."""
-    _, codes = np.unique(seen, axis=0, return_inverse=True)
-    codes = codes.ravel()
+    _, codes, _ = distinct_rows(seen)
     count = int(codes.max()) + 1
     if seen.shape[1] > 1 or count <= TOGETHER + 1:
         common = np.argsort(

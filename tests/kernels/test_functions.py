@@ -11,6 +11,7 @@ from sklearn.gaussian_process.kernels import Matern as Reference
 from sklearn.metrics.pairwise import laplacian_kernel, linear_kernel, polynomial_kernel, rbf_kernel
 
 import mklcore as mkl
+from mklcore.arrays import distinct_rows
 from mklcore.figures import style
 from mklcore.io.script import code
 from mklcore.kernels.compiled_grams import fill_exponential
@@ -300,3 +301,14 @@ def test_every_family_has_a_hue_of_its_own():
     families = known | {*COMPOSED, "hkl", "precomputed", "view"}
     assert families == set(style.family_hues())
     assert len(set(style.family_hues().values())) == len(families)
+
+
+def test_distinct_rows_are_those_of_numpy_for_one_column_and_for_several():
+    rng = np.random.default_rng(0)
+    for columns in (1, 3):
+        rows = rng.integers(-2, 2, (40, columns)).astype(float)
+        values, places, counts = distinct_rows(rows)
+        expected, occurs = np.unique(rows, axis=0, return_counts=True)
+        np.testing.assert_array_equal(values, expected)
+        np.testing.assert_array_equal(values[places], rows)
+        np.testing.assert_array_equal(counts, occurs)
