@@ -38,26 +38,21 @@ class Loss(ABC):
     A subclass is a frozen dataclass whose fields are numbers; one line in ``LOSSES`` makes it known
     to estimators, pages and saved models. Solvers never ask which loss it is, but what it can do:
 
-    | capability | true where |
-    |---|---|
-    | ``machine`` | the key in ``machines.MACHINES`` of what solves it for one kernel; "" if none |
-    | ``slopes`` | the least and the largest V', along the label where it is ``signed``: they bound
-    the dual |
-    | ``piecewise_linear`` | V is piecewise linear, and so is Lin on its box: several duals can be
-    optimal together |
-    | ``quadratic`` | V is a parabola of y - t, and one linear system is the optimum |
-    | ``sloped`` | ``derivative`` gives V' and ``second_derivative`` V'', which may jump: sums over
-    rows suffice |
-    | ``smooth`` | V'' does not jump either, and the optimal dual is strictly inside its box |
-    | ``signed`` | labels are -1 and +1, and y_i a_i >= 0 |
-    | ``takes_intercept`` | False for a loss that is stated without one |
-    | ``epsilon`` | Lin has the kink -epsilon |a_i|; 0 where there is none |
-    | ``of_residuals`` | V depends on y - t alone: moving the target moves the free intercept alone
-    |
-    | ``least_curvature`` | the least second derivative of -Lin on the box at C = 1; 0 where it is
-    linear |
-    | ``total`` | what the dual sums to when the intercept is free; the primal then carries total *
-    b |
+    machine : the key in ``machines.MACHINES`` of what solves it for one kernel; "" if none
+    slopes : the least and the largest V', along the label where it is ``signed``: they bound the
+        dual
+    piecewise_linear : V is piecewise linear, and so is Lin on its box: several duals can be
+        optimal together
+    quadratic : V is a parabola of y - t, and one linear system is the optimum
+    sloped : ``derivative`` gives V' and ``second_derivative`` V'', which may jump: sums over rows
+        suffice
+    smooth : V'' does not jump either, and the optimal dual is strictly inside its box
+    signed : labels are -1 and +1, and y_i a_i >= 0
+    takes_intercept : False for a loss that is stated without one
+    epsilon : Lin has a kink, -epsilon times the absolute a_i; 0 where there is none
+    of_residuals : V depends on y - t alone: moving the target moves the free intercept alone
+    least_curvature : the least second derivative of -Lin on the box at C = 1; 0 where it is linear
+    total : what the dual sums to when the intercept is free; the primal then carries total * b
 
     ``dual``, ``curvature`` and ``best_multiple`` are those of a Lin that is linear or quadratic on
     its box,

@@ -19,15 +19,15 @@ B_k r_k with fixed B majorises g, and minimising it is one machine with the kern
 That is the reweighting loop of the lp norm with another update. The terms constrain nothing and
 have no dual: a fit has no certificate.
 
-| term | g | B_k |
-|---|---|---|
-| ``LogTerm`` | sum eta_k log sqrt(eps + r_k) | eta_k / (eps + r_k) |
-| ``GroupLasso`` | sum eta_k sqrt(r_k) | eta_k / sqrt(r_k) |
-| ``MFocuss`` | sum eta_k r_k^(p/2), 0 < p <= 1 | eta_k p r_k^(p/2 - 1) |
-| ``SquaredGroupLasso`` | 1/2 (sum eta_k sqrt(r_k))^2 | eta_k (sum_i eta_i sqrt(r_i)) / sqrt(r_k) |
-| ``MinimaxConcave`` | sum r_k / 2 + m_k(sqrt(r_k)), m' = (eta_k - t / reach)_+ | 1 + (eta_k /
-sqrt(r_k) - 1 / reach)_+
-| | ``SmoothlyClipped`` | the same with the SCAD price | 1 + s_k'(sqrt(r_k)) / sqrt(r_k) |
+    term               g                              B_k
+    LogTerm            sum eta_k log sqrt(eps + r_k)  eta_k / (eps + r_k)
+    GroupLasso         sum eta_k sqrt(r_k)            eta_k / sqrt(r_k)
+    MFocuss            sum eta_k r_k^(p/2)            eta_k p r_k^(p/2 - 1),   0 < p <= 1
+    SquaredGroupLasso  1/2 (sum eta_k sqrt(r_k))^2    eta_k (sum_i eta_i sqrt(r_i)) / sqrt(r_k)
+    MinimaxConcave     sum r_k / 2 + m_k(sqrt(r_k))   1 + (eta_k / sqrt(r_k) - 1 / reach)_+
+    SmoothlyClipped    sum r_k / 2 + s_k(sqrt(r_k))   1 + s_k'(sqrt(r_k)) / sqrt(r_k)
+
+Here m_k is the price of MCP, m_k'(t) = (eta_k - t / reach)_+, and s_k that of SCAD.
 
 ``GroupLasso`` and ``SquaredGroupLasso`` (the price of l1 multiple kernel learning) are convex in w;
 the others and any sum with them have local minima. Terms are added with ``+``: g and B add.
@@ -63,16 +63,14 @@ class Penalty(ABC):
     and saved models. Solvers never ask which penalty it is, but what it can do; ``check_claims``
     holds ``order`` against its prices:
 
-    | capability | meaning |
-    |---|---|
-    | ``certifies`` | ``dual_price`` is finite: a dual point bounds the optimum from below |
-    | ``homogeneous`` | the price of s^2 Q is s^2 times that of Q, so that a dual may be scaled in
-    closed form |
-    | ``ascends`` | alternating with the machine raises the dual instead of lowering the primal |
-    | ``sparse`` | weights end at zero: negligible ones are set to it |
-    | ``order`` | p where the dual price is that of ||theta||_p <= 1, None for everything else: at 1
-    the l1 problem, at infinity the plain sum, one machine, and in between Q_m is proportional to
-    theta_m^(p - 1) |
+    certifies : ``dual_price`` is finite: a dual point bounds the optimum from below
+    homogeneous : the price of s^2 Q is s^2 times that of Q, so that a dual may be scaled in closed
+        form
+    ascends : alternating with the machine raises the dual instead of lowering the primal
+    sparse : weights end at zero: negligible ones are set to it
+    order : p where the dual price is that of ||theta||_p <= 1, None for everything else: at 1 the
+        l1 problem, at infinity the plain sum, one machine, and in between Q_m is proportional to
+        theta_m^(p - 1)
     """
 
     name: ClassVar[str]  # what texts, links and saved models call it
