@@ -286,7 +286,7 @@ class SMKLClassifier(_SMKLOfTwo):
         Called after every step with a record of it; return True, or raise ``CancelledError``, to
         stop the fit.
     tol : float, default 0.001
-        Relative duality gap at which the solver stops, > 0.
+        Change of the weights, as ``tol_mode`` measures it, at which the loop stops, > 0.
     tol_mode : str, default "relative"
         Whether ``tol`` is "relative" to the sum of the weights or "absolute", the printed algorithm
         to the letter. With "relative" exact copies of a kernel are left out first, what has settled
@@ -296,8 +296,9 @@ class SMKLClassifier(_SMKLOfTwo):
     init_jitter : float, default 0.0
         Relative random change of the equal first weights.
     n_starts : int, default 1
-        Further starts from random weights; the smallest objective is kept, ``start_objectives_``
-        and ``start_kernels_`` tell where each ended.
+        Number of starts in all: the first from equal weights, the others from random ones. The
+        smallest objective is kept; ``start_objectives_`` and ``start_kernels_`` tell where each
+        ended.
     keep_duplicates : bool, default False
         Let exact copies of a kernel compete; by default only the first of them does.
     fit_intercept : bool, default True
@@ -376,7 +377,7 @@ class SMKLRegressor(_SMKLBase, KernelRegressor):
         Called after every step with a record of it; return True, or raise ``CancelledError``, to
         stop the fit.
     tol : float, default 0.001
-        Relative duality gap at which the solver stops, > 0.
+        Change of the weights, as ``tol_mode`` measures it, at which the loop stops, > 0.
     tol_mode : str, default "relative"
         Whether ``tol`` is "relative" to the sum of the weights or "absolute", the printed algorithm
         to the letter. With "relative" exact copies of a kernel are left out first, what has settled
@@ -386,8 +387,9 @@ class SMKLRegressor(_SMKLBase, KernelRegressor):
     init_jitter : float, default 0.0
         Relative random change of the equal first weights.
     n_starts : int, default 1
-        Further starts from random weights; the smallest objective is kept, ``start_objectives_``
-        and ``start_kernels_`` tell where each ended.
+        Number of starts in all: the first from equal weights, the others from random ones. The
+        smallest objective is kept; ``start_objectives_`` and ``start_kernels_`` tell where each
+        ended.
     keep_duplicates : bool, default False
         Let exact copies of a kernel compete; by default only the first of them does.
     fit_intercept : bool, default True
@@ -536,7 +538,8 @@ class FeatureScalingClassifier(_ScalingBase, KernelClassifier):
     fit_intercept : bool, default True
         Whether the model has a free offset b.
     tol : float, default 0.001
-        Relative duality gap at which the solver stops, > 0.
+        Relative change of the squared scales at which the loop stops, > 0. It also stops where a
+        step lowers the objective by less than a thousandth of ``tol``, relative to its size.
     max_iter : int, default 100
         Most steps of the outer loop, from 1; a fit that stops there gives a
         ``NotConvergedWarning``.
@@ -591,7 +594,8 @@ class FeatureScalingRegressor(_ScalingBase, KernelRegressor):
     fit_intercept : bool, default True
         Whether the model has a free offset b.
     tol : float, default 0.001
-        Relative duality gap at which the solver stops, > 0.
+        Relative change of the squared scales at which the loop stops, > 0. It also stops where a
+        step lowers the objective by less than a thousandth of ``tol``, relative to its size.
     max_iter : int, default 100
         Most steps of the outer loop, from 1; a fit that stops there gives a
         ``NotConvergedWarning``.

@@ -165,7 +165,7 @@ def hkl_l2(
     X : array-like of shape (n, d)
         Rows of the table, or Gram matrices where the kernels are precomputed.
     y : array-like of shape (n,)
-        Target: numbers for a regression, labels of any kind for classes.
+        Target: numbers for a regression, labels -1 / +1 for two classes.
     lam : float
         Weight of the regulariser, > 0: larger values fit the training rows less closely.
     basis : Basis, str, ndarray or None, default None
@@ -211,7 +211,7 @@ def hkl_lasso_alpha(
     X : array-like of shape (n, d)
         Rows of the table, or Gram matrices where the kernels are precomputed.
     y : array-like of shape (n,)
-        Target: numbers for a regression, labels of any kind for classes.
+        Target, numbers.
     lam : float
         Weight of the regulariser, > 0: larger values fit the training rows less closely.
     basis : Basis, str, ndarray or None, default None
@@ -280,7 +280,7 @@ def hkl_greedy(
     X : array-like of shape (n, d)
         Rows of the table, or Gram matrices where the kernels are precomputed.
     y : array-like of shape (n,)
-        Target: numbers for a regression, labels of any kind for classes.
+        Target: numbers for a regression, labels -1 / +1 for two classes.
     lam : float
         Weight of the regulariser, > 0: larger values fit the training rows less closely.
     n_kernels : int
@@ -354,7 +354,7 @@ def hkl_flat_mkl(
     X : array-like of shape (n, d)
         Rows of the table, or Gram matrices where the kernels are precomputed.
     y : array-like of shape (n,)
-        Target: numbers for a regression, labels of any kind for classes.
+        Target: numbers for a regression, labels -1 / +1 for two classes.
     lam : float
         Weight of the regulariser, > 0: larger values fit the training rows less closely.
     basis : Basis, str, ndarray or None, default None

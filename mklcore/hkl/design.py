@@ -58,15 +58,15 @@ class Design:
     Parameters
     ----------
     X : (n, p) rows, Gram matrices (p, q+1, n, n), or the stack (M, n, n) of a graph without kernels
-    basis : a basis, its key in ``BASES``, None (polynomial of degree 4), or Gram matrices (p, q+1,
-    n, n)
+    basis : a basis, its key in ``BASES``, None (polynomial of degree 4), or Gram matrices
+        (p, q+1, n, n)
     graph : None for the grid, or a ``Graph``, which has its own kernels
     standardize : bring every column to mean 0 and standard deviation 1 first
     normalize : centre every level above 0 and scale it to mean diagonal 1; scale the kernel
-    functions of a graph to variance 1
+        functions of a graph to variance 1
     names : names of the variables
     memory_mb : memory for Gram matrices; ParameterError with the figure where the levels alone need
-    more
+        more
     """
 
     def __init__(

@@ -325,7 +325,7 @@ class Graph:
 
     Parameters
     ----------
-    parents : object
+    parents : sequence of sequences of int, or mapping
         For each of the M nodes the nodes that it can only enter after, as indices; or a mapping
         from the name of a node to the names of its parents.
     kernels : sequence of kernels

@@ -296,7 +296,7 @@ def log_grid(low: float, high: float, n: int) -> Array:
     high : float
         Largest value.
     n : int
-        Number of rows, from 1.
+        Number of values, from 2.
 
     Returns
     -------

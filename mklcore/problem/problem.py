@@ -342,7 +342,7 @@ def certificate(
     K : ndarray of shape (M, n, n) or GramStack
         Gram matrices of the M kernels on the same n rows.
     y : array-like of shape (n,)
-        Target: numbers for a regression, labels of any kind for classes.
+        Target: numbers for a regression, labels -1 / +1 for two classes.
     weights : ndarray of shape (M,)
         Kernel weights, non-negative.
     dual_coef : ndarray of shape (n,)
@@ -352,9 +352,9 @@ def certificate(
     loss : str or Loss
         How a wrong prediction is penalised: the name of a loss in ``LOSSES``, or an object of your
         own.
-    C : object
-        Weight of the loss against the regulariser, > 0: larger values fit the training rows more
-        closely.
+    C : float or ndarray of shape (n,)
+        Weight of the loss against the regulariser, > 0, or one for every row: larger values fit the
+        training rows more closely.
     penalty : str, Penalty or None
         Regulariser of the kernel weights: a name of ``PENALTIES`` or an object; None for the norm
         ``p``.

@@ -7,7 +7,7 @@ Algorithm 2 of Subrahmanya and Shin (2010), from beta_k = 1 / M:
     1  a, b <- machine with K = sum_k beta_k K_k
     2  r_k <- beta_k^2 a'K_k a
     3  record L
-    4  beta_k <- 1 / B_k(r)                       see ``penalties/terms.py``
+    4  beta_k <- 1 / B_k(r)                       see ``problem/penalties.py``
     5  until ||beta_new - beta||_1 <= tol         (absolute, as printed, or as a share of ||beta||_1)
 
 and at the end weights below 1e-6 of the largest become 0 and the machine is solved once more,

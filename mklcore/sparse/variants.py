@@ -76,7 +76,7 @@ def lq_mkl(
     K : ndarray of shape (M, n, n) or GramStack
         Gram matrices of the M kernels on the same n rows.
     y : array-like of shape (n,)
-        Target: numbers for a regression, labels of any kind for classes.
+        Target, finite numbers.
     lam : float
         Weight of the regulariser, > 0: larger values fit the training rows less closely.
     q : float
@@ -189,7 +189,7 @@ def two_stage(
     K : ndarray of shape (M, n, n) or GramStack
         Gram matrices of the M kernels on the same n rows.
     y : array-like of shape (n,)
-        Target: numbers for a regression, labels of any kind for classes.
+        Target, finite numbers.
     lam : float
         Weight of the regulariser, > 0: larger values fit the training rows less closely.
     n_kernels : int
