@@ -47,9 +47,10 @@ def jit_entry(
 
     fastmath : as numba has it, the freedoms taken with rounding
     numpy : what does the same without numba
-    loops : what a person asked for when this function loops over single numbers, for a refusal
-    without numba; "" for one that leaves them to functions with a twin
-    most : numbers in an array from which it is refused then
+    loops : name of what the person asked for, which the refusal gives when this function would loop
+        uncompiled over single numbers; "" for a function that leaves such loops to others, which
+        have a twin in NumPy, and is never refused
+    most : numbers in an array from which it is refused without numba
     """
     if COMPILES:
         compiler = njit(nogil=True, no_cfunc_wrapper=True, fastmath=fastmath)

@@ -90,8 +90,7 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):
     Attributes
     ----------
     estimator_ : the model that predicts, with its decisions and probabilities: fitted on all rows,
-    or on those not held
-        out for cv="split"
+        or, for cv="split", on those that are not held out
     scores_ : (n,) of the held-out rows, fold by fold, the smaller the better they conform
     models_, held_out_ : the model of every fold, and the rows that each has not seen
     classes_ : of classifiers

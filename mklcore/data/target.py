@@ -5,11 +5,10 @@ repairs: a mark that is a class, classes merged or left out, another task. Colum
 target away, or the order of the rows, are reported before the scores:
 
 explains   one column alone predicts held-out rows nearly without error: a logarithm of the target,
-a status
-               written afterwards
+           a status written afterwards
 parts      a number is the sum, up to rounding, of up to three columns with fixed factors
 order      a column rises or falls all along the rows: a row number, an identifier, a date that
-sorts them
+           sorts them
 """
 
 from __future__ import annotations

@@ -354,8 +354,7 @@ def joint_certificate(
     K : kernels (M, n, n), or an operator
     Y : targets (T, n), labels -1 / +1 or numbers
     weights, dual_coef, intercept, dual_point : (M,), (T, n), (T,) and (T, n); ``dual_coef`` is
-    taken where there is no
-        point
+        taken where there is no ``dual_point``
     loss, C, p : the loss object, the cost of one unit of it, the order of the norm of the weights
     fit_intercept : whether every dual must sum to zero
 

@@ -294,12 +294,12 @@ class Method(ABC, Generic[State]):
     name : what a fit says of how it was found
     keeps_points : whether the fit holds every iterate
     descends : False for a method that may end above its best iterate
-    listener : what to call in the middle of long steps, which end where it answers yes; None:
-    nothing
+    listener : what to call in the middle of long steps, which end where it answers yes; None where
+        nobody wants to be called
     scales : the scales of the problem, for a refusal
     carry : what the fit of a neighbouring problem can use
     screened : how many kernels screening ruled out, and how many were never read; None where
-    nothing is screened
+        nothing is screened
     """
 
     name: str

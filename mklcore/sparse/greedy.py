@@ -2,9 +2,9 @@
 
     min_f  L(f) = E_N(f) + lam sum_j ||f_j||_Hj,   E_N(f) = (1/N) sum_i V(f(x_i), y_i),   V = (y - t)^2 / 2         (1)
 
-with f = sum_j f_j. With the residual r = -V' the functional gradients have norms ||grad_j||_H =
-sqrt(r'K_j r) / N and
-||grad_j||_l2 = ||K_j r|| / N^{3/2}.
+with f = sum_j f_j. With the residual r = -V' the functional gradients have the norms
+
+    ||grad_j||_H = sqrt(r'K_j r) / N    and    ||grad_j||_l2 = ||K_j r|| / N^{3/2}.
 
     Algorithm 1 (``FunctionalGreedy``)                       Algorithm 2 (``EmpiricalGreedy``)
     S <- {}, f <- 0                                          f <- 0
@@ -28,9 +28,9 @@ Block descent for one l1 problem under squared loss, on some of M kernels: what 
 
     min_f  L(f) = 1/(2N) sum_i (y_i - f(x_i))^2 + lam sum_j ||f_j||_Hj,    f = sum_j f_j                             (1)
 
-Blocks are solved exactly: with K_j = U diag(d) U' and c = U'(r + f_j), f_j = 0 if sqrt(sum d c^2)
-<= lam N, else
-||f_j|| = t is the root of sum d c^2 / (d t + lam N)^2 = 1 and f_j = K_j U c t / (d t + lam N).
+Blocks are solved exactly: with K_j = U diag(d) U' and c = U'(r + f_j), f_j = 0 where
+sqrt(sum d c^2) <= lam N. Elsewhere ||f_j|| = t is the root of sum d c^2 / (d t + lam N)^2 = 1, and
+f_j = K_j U c t / (d t + lam N).
 Where blocks are nearly parallel the descent creeps: after some sweeps a few Newton steps on the
 norms of the chosen blocks, min over t >= 0 of lam/2 (y'(sum t_j K_j + lam N I)^{-1} y + sum t_j),
 carry it on if they lower L; descent has the last word. The residual is computed anew from the

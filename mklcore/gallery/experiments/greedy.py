@@ -102,8 +102,7 @@ def _lq_models(stack: GramStack, X: Array, y: Array, q: float) -> Array:
 
 def rate(line: TableLine) -> list[float]:
     """Base-10 logarithms of E_N - E* after some steps: Algorithm 2 by unit steps and by line
-    search, Algorithm 1, Lemma
-    3.
+    search, Algorithm 1, and the bound of Lemma 3.
     """
     steps = STEPS if line.row == COPIES else int(line.row)
     K, y = _problem(line.seed, line.repetition)

@@ -29,15 +29,13 @@ def gomp_risk_bound(
     s: float, kappa: float, tau: float, n: int, M_bound: float, delta: float
 ) -> float:
     """How much the risk of the best f with s kernels and ||f||^2 <= tau on n rows can exceed the
-    best possible (Theorem
-    1):
+    best possible (Theorem 1):
 
-        R(f_hat) - R(f*) <= 8 L sqrt(s kappa tau / n) + 4 L^2 sqrt(log(3 / delta) / (2 n)),    L = M_bound + sqrt(s
-            kappa tau)
+        R(f_hat) - R(f*) <= 8 L sqrt(s kappa tau / n) + 4 L^2 sqrt(log(3 / delta) / (2 n))
 
-    with probability 1 - ``delta`` over the rows. ``kappa`` = sup k_j(x, x), |y| <= ``M_bound``.
-    Squared loss; the bound is for the minimiser over all sets of s kernels, which the greedy choice
-    need not be.
+    with L = M_bound + sqrt(s kappa tau), and with probability 1 - ``delta`` over the rows.
+    ``kappa`` = sup k_j(x, x), |y| <= ``M_bound``. Squared loss; the bound is for the minimiser over
+    all sets of s kernels, which the greedy choice need not be.
 
     Parameters
     ----------
@@ -114,8 +112,8 @@ def gomp_coherence(K: Any, good: Sequence[int], lam: float) -> Coherence:
     """The coherence of the kernels ``good`` with all others, mu = ||C||_(2,1) of Theorem 2 with the
     corrected factor order:
 
-        C_ij = Q_i K_G (sum_{k in G} K_G Q_k^2 K_G)^+ K_G Q_j,   Q_j = (K_j (K_j + lam n I)^{-1})^{1/2},   i in G, j
-            outside
+        C_ij = Q_i K_G (sum_{k in G} K_G Q_k^2 K_G)^+ K_G Q_j,   i in G, j outside
+        Q_j  = (K_j (K_j + lam n I)^{-1})^{1/2}
         mu   = max_j max_{|v| = 1} sum_{i in G} ||C_ij v||
 
     ``K`` (M, n, n) or a ``GramStack``, ``good`` indices G, ``lam`` > 0. Returns (value, lower,

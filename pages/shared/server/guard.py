@@ -315,30 +315,23 @@ async def _instead(scope: Message, receive: Receive, why: str) -> tuple[Message,
 
 # The guard
 #
-# - Only requests for a host of this server are answered, and only pages of this server may open its
-#   WebSocket: no
-#   name that leads here makes the app a page of its own, and no other page of the same machine
-#   listens to it.
-# - A page of somebody else shows the app in no frame, unless the server's environment names it: in
-#   a frame a person
-#   can be led to press what they do not see.
-# - A session, and the places of its files, answer the browser that began it alone. Streamlit takes
-#   a browser that
-#   names a session for its tab, and the name stands in the addresses that files are sent to, so in
-#   the log of every
-#   proxy on the way. Here a session remembers the token of the cookie that its browser sends
-#   against forged requests.
-#   A browser that sends no cookie, as one may from within a page of another host, has nothing but
-#   the names.
+# - The server answers only requests for one of its own hosts, and only its own pages may open its
+#   WebSocket. Another name that leads here does not turn the app into a page of that name, and no
+#   other page of the same machine can listen to it.
+# - No other site may show the app in a frame, unless the server's environment names that site: in a
+#   frame a person can be led to press what they do not see.
+# - A session and the addresses of its files answer only the browser that began it. Streamlit takes
+#   any browser that names a session for the session's own tab, and the name is part of the
+#   addresses that files are sent to, so it is in the log of every proxy on the way. Here a session
+#   remembers the token of the cookie that its browser sends against forged requests. A browser
+#   that sends no cookie, as may happen within a page of another host, has nothing but the names.
 # - A link names the table by its fingerprint, so no page sends its address on.
-# - Streamlit's metrics count sessions and name functions: nobody reads them.
-# - Of what a browser may tell Streamlit, only what a page of ours sends is heard: two bytes would
-#   empty the caches of
-#   everybody.
-# - Where this Streamlit lacks what protects a session, or is a release that nobody tried, this
-#   machine alone is
-#   answered.
-# - What comes in is bounded (``arriving``).
+# - Streamlit's metrics count sessions and name functions, so nobody may read them.
+# - Of all that a browser can tell Streamlit, only what our pages send is accepted: two bytes would
+#   otherwise empty the caches of everybody.
+# - Where this Streamlit lacks what protects a session, or is a release that nobody has tried, the
+#   server answers only its own machine.
+# - The size of what comes in is bounded (``arriving``).
 
 
 Ask = Callable[[Message, Receive, Send], Awaitable[None]]

@@ -617,9 +617,9 @@ def get(
     Waits a moment, so that quick work is there at once.
 
     key : the tuple of all that is used
-    make : called as make(progress), progress(share, text="", value=None) reports and raises
-    ``CancelledError`` when the
-        value is no longer wanted; a ``value`` is what pages can draw already
+    make : called as make(progress); progress(share, text="", value=None) reports, and raises
+        ``CancelledError`` when the value is no longer wanted; a ``value`` is what pages can draw
+        already
     title : what the screen calls it
     asked : whether a person waits for it
     seconds : how long it will take, about
