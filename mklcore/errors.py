@@ -9,6 +9,10 @@
 
 A message says what happened, what was expected, what came, and what to do next. Where a setting
 mends it, the error carries that setting as a `Repair`.
+
+A message has a statement and, where the remedy is an argument of this library, a hint that names
+the argument. An application shows the statement with a hint of its own, which it looks up by the
+code of the error. A `Note` on a table is made in the same way.
 """
 
 import warnings
@@ -48,15 +52,69 @@ class Repair:
         return cls(label, tuple(settings.items()))
 
 
+class Note(str):
+    """A statement about a table and its hint, as one text.
+
+    repairs : settings that read the table in another way. urgent : whether the answer is probably
+    wrong without one of them. code, hint and statement : as of an error.
+    """
+
+    statement: str
+    repairs: tuple[Repair, ...]
+    urgent: bool
+    code: str
+    hint: str
+
+    def __new__(
+        cls,
+        statement: str,
+        repairs: Iterable[Repair] = (),
+        urgent: bool = False,
+        code: str = "",
+        hint: str = "",
+    ) -> "Note":
+        """A note with its repairs."""
+        note = super().__new__(cls, f"{statement} {hint}" if hint else statement)
+        note.statement = statement
+        note.repairs = tuple(repairs)
+        note.urgent = urgent
+        note.code = code
+        note.hint = hint
+        return note
+
+    @classmethod
+    def of(cls, text: str) -> "Note":
+        """The note itself; a plain text becomes a note without code, hint and repairs."""
+        return text if isinstance(text, cls) else cls(text)
+
+
 class MKLError(Exception):
     """Root of every error this library raises on purpose.
 
     repairs : settings that mend it, the most likely first; empty where no setting does.
+    code : names the kind of error where an application has its own hint for it, "" elsewhere.
+    hint : what to do, in terms of arguments of this library; it ends the message.
     """
 
-    def __init__(self, *args: object, repairs: Iterable[Repair] = ()) -> None:
+    def __init__(
+        self,
+        *args: object,
+        repairs: Iterable[Repair] = (),
+        code: str = "",
+        hint: str = "",
+    ) -> None:
         super().__init__(*args)
         self.repairs = tuple(repairs)
+        self.code = code
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.statement} {self.hint}" if self.hint else self.statement
+
+    @property
+    def statement(self) -> str:
+        """The message without its hint."""
+        return super().__str__()
 
 
 class DataError(MKLError, ValueError):

@@ -29,13 +29,12 @@ import numpy as np
 
 from mklcore._lazy import import_extra
 from mklcore.data.columns import (
-    Note,
     ReadOptions,
     are_texts,
     clean_name,
 )
 from mklcore.data.dataset import counted, listed
-from mklcore.errors import DataError, Repair, check_cancelled
+from mklcore.errors import DataError, Note, Repair, check_cancelled
 
 MAX_CELLS = 10_000_000
 MAX_EXPANSION = 10  # unpacked size of a packed file, in multiples of max_bytes
@@ -54,7 +53,8 @@ def endable(parts: Iterable[T], every: int = 1) -> Iterator[T]:
 
 def too_many(what: str, most: int, option: str) -> DataError:
     return DataError(
-        f"The table has more than {most:,} {what}, the limit; take a part of it, or set {option}."
+        f"The table has more than {most:,} {what}, the limit; take a part of it.",
+        hint=f"Or set {option} to a larger number.",
     )
 
 
@@ -377,9 +377,9 @@ def workbook_rows(
         for other in visible
         if other != name
     ]
-    notes: list[str] = (
-        [Note(f"{one} To read another, name it with sheet=.", others[:3])] if others else []
-    )
+    hint = "To read another, name it with sheet=."
+    note = Note(one, others[:3], code="table.sheet", hint=hint)
+    notes: list[str] = [note] if others else []
     return [row + [""] * (width - len(row)) for row in rows], visible, notes
 
 

@@ -21,40 +21,7 @@ import numpy as np
 from mklcore.arrays import Array, Labels, Mask
 from mklcore.data.dataset import LARGEST_VALUE, TASKS, counted, joined, listed
 from mklcore.data.sequences import look_like_sequences, look_like_texts
-from mklcore.errors import DataError, ParameterError, Repair
-
-
-class Note(str):
-    """A sentence about a table; ``repairs`` are the settings that read it in another way.
-
-    urgent : whether the answer is probably wrong without one of them.
-    """
-
-    repairs: tuple[Repair, ...]
-    urgent: bool
-
-    def __new__(
-        cls,
-        text: str,
-        repairs: Iterable[Repair] = (),
-        urgent: bool = False,
-    ) -> Note:
-        """A note with its repairs."""
-        note = super().__new__(cls, text)
-        note.repairs = tuple(repairs)
-        note.urgent = urgent
-        return note
-
-
-def is_urgent(note: str) -> bool:
-    """Whether a note says that the answer is probably wrong."""
-    return isinstance(note, Note) and note.urgent
-
-
-def repairs_of(note: str) -> tuple[Repair, ...]:
-    """The repairs of a note; none for a plain sentence."""
-    return note.repairs if isinstance(note, Note) else ()
-
+from mklcore.errors import DataError, Note, ParameterError, Repair
 
 DATE = re.compile(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}([ T]\d{1,2}:.*)?")
 _DATE_CELLS = 1000  # so many cells decide whether a column holds dates
@@ -163,8 +130,12 @@ def sentinel_note(
     """
     if rule == "missing":
         return Note(f"Read as missing: {values}.", [Repair.of(as_numbers, sentinels="keep")])
-    text = f'Probably missing values: {values}. sentinels="missing" reads them so.'
-    return Note(text, [Repair.of(as_missing, sentinels="missing")], urgent)
+    return Note(
+        f"Probably missing values: {values}.",
+        [Repair.of(as_missing, sentinels="missing")],
+        urgent,
+        hint='sentinels="missing" reads them so.',
+    )
 
 
 MISSING = (
@@ -197,7 +168,13 @@ DATED = 1000  # so many rows are compared to find out whether dates sort the row
 LEAST_DATES = 10  # and so many different dates are needed
 MISSING_LEVEL = "missing"
 OTHER_LEVEL = "other"
-LEFT_OUT = ("text", "identifier", "constant", "empty", "dropped")
+LEFT_OUT = {  # the kinds of columns that are not used, and why
+    "text": "free text with too many different values",
+    "identifier": "an identifier that only names the rows",
+    "constant": "one value only",
+    "empty": "empty in every row",
+    "dropped": "as asked",
+}
 USES = ("number", "category", "left out")
 
 _BLANK = " (unknown letters where a cell is missing)"
@@ -523,13 +500,15 @@ def notes_on_use(profiles: list[Profile], indicator: bool = False) -> list[str]:
             f"'{column.name}' ({column.missing}, with {median:.4g})" for column, median in many
         )
         text = f"{counted(cells, 'missing cell')} filled with the median of the column: {each}."
-        notes.append(Note(text, [Repair.of("Leave out rows with a missing cell", missing="drop")]))
+        complete = Repair.of("Leave out rows with a missing cell", missing="drop")
+        notes.append(Note(text, [complete], code="table.medians"))
         if indicator:
-            notes.append(f"A column of 0 and 1 beside each says where: {_called(filled)}.")
+            text = f"A column of 0 and 1 beside each says where: {_called(filled)}."
+            notes.append(Note(text, code="table.indicators"))
     if strays := [item for item in numeric if item.stray]:
         cells = sum(item.stray for item in strays)
         text = f"{counted(cells, 'cell')} among them held something else than a usable number"
-        notes.append(f"{text}, in {_called(strays)}.")
+        notes.append(Note(f"{text}, in {_called(strays)}.", code="table.unusable_cells"))
     if mixed := [item for item in profiles if item.numbers is None and item.stray]:
         each = joined(f"'{item.column.name}' ({counted(item.stray, 'cell')})" for item in mixed)
         text = (
@@ -539,24 +518,27 @@ def notes_on_use(profiles: list[Profile], indicator: bool = False) -> list[str]:
             Note(text, [_use_all("These cells are missing: read numbers", mixed, "number")])
         )
     if gappy := [item for item in used if 2 * item.column.missing > len(item.values)]:
-        notes.append(
+        text = (
             f"More than half of the cells are missing in {_called(gappy)}; think about "
             "leaving them out."
         )
-    for kind, (start, end, label) in _READ_AS.items():
+        notes.append(Note(text, code="table.mostly_missing"))
+    for kind, (start, end, label, code) in _READ_AS.items():
         if found := [item for item in used if item.column.kind == kind]:
             repairs = [_use_all(label, found, "left out")] if label else []
-            notes.append(Note(f"{start}: {_called(found)}{end}", repairs))
+            notes.append(Note(f"{start}: {_called(found)}{end}", repairs, code=code))
     if split:
-        notes.append(f"Categories became columns of 0 and 1: {_called(split)}.")
+        text = f"Categories became columns of 0 and 1: {_called(split)}."
+        notes.append(Note(text, code="table.categories"))
     if vague := [item for item in split if item.column.missing]:
-        notes.append(f"A missing value counts as a category of its own in {_called(vague)}.")
-    for kind in LEFT_OUT:
+        text = f"A missing value counts as a category of its own in {_called(vague)}."
+        notes.append(Note(text, code="table.missing_category"))
+    for kind, reason in LEFT_OUT.items():
         if gone := [item for item in profiles if item.column.kind == kind]:
-            text = f"Left out, {_REASONS[kind]}: {_called(gone)}.{_HOW_TO_KEEP[kind]}"
-            notes.append(
-                Note(text, [_use_all("Use again as found", gone, "")] if kind == "dropped" else [])
-            )
+            text = f"Left out, {reason}: {_called(gone)}."
+            repairs = [_use_all("Use again as found", gone, "")] if kind == "dropped" else []
+            code, hint = _HOW_TO_KEEP[kind]
+            notes.append(Note(text, repairs, code=code, hint=hint))
     for item in profiles:
         if (
             item.column.kind == "date"
@@ -584,17 +566,20 @@ def _use_all(label: str, items: Iterable[Profile], use: str) -> Repair:
     return Repair.of(label, uses=tuple((item.column.name, use) for item in items))
 
 
-_READ_AS = {  # a kind, what the note says before and after the names, and the label of its repair
+# A kind, what the note says before and after the names, the label of its repair, and its code.
+_READ_AS = {
     "sequence": (
         "Read as sequences of letters, in capitals, for kernels on sequences",
         "; length and shares of letters became columns.",
         "",
+        "",
     ),
-    "words": ("Read as free text, for a kernel on its words", ".", "Leave the texts out"),
+    "words": ("Read as free text, for a kernel on its words", ".", "Leave the texts out", ""),
     "date": (
         "Dates became hour, weekday, month, year and day, those that vary",
         ".",
         "Leave the dates out",
+        "table.dates",
     ),
 }
 
@@ -612,23 +597,17 @@ def newest_rows(dates: Labels) -> str:
     return "first" if (steps <= 0.0).all() else ""
 
 
-_REASONS = {
-    "text": "free text with too many different values",
-    "identifier": "an identifier that only names the rows",
-    "constant": "one value only",
-    "empty": "empty in every row",
-    "dropped": "as asked",
-}
 _BY_LEVELS = (
-    f" To keep the {MAX_LEVELS} most frequent values as columns of 0 and 1, read it as a "
+    f"To keep the {MAX_LEVELS} most frequent values as columns of 0 and 1, read it as a "
     "category by uses=."
 )
+# For every kind of a column that is left out, the code of the note and its hint.
 _HOW_TO_KEEP = {
-    "text": _BY_LEVELS,
-    "identifier": " To keep it, name its use in uses=.",
-    "constant": " To keep it, name its use in uses=.",
-    "empty": "",
-    "dropped": " To use it again, take it out of uses=.",
+    "text": ("table.long_text", _BY_LEVELS),
+    "identifier": ("table.identifier", "To keep it, name its use in uses=."),
+    "constant": ("table.constant", "To keep it, name its use in uses=."),
+    "empty": ("", ""),
+    "dropped": ("", "To use it again, take it out of uses=."),
 }
 
 
@@ -698,7 +677,7 @@ def _as_text(
     distinct: int,
 ) -> str:
     if kind in LEFT_OUT:
-        return f"left out: {_REASONS[kind]}"
+        return f"left out: {LEFT_OUT[kind]}"
     if kind == "date":
         return "a date: hour, weekday, month, year and day as numbers, those that vary"
     if kind == "words":

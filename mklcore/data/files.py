@@ -31,7 +31,6 @@ from mklcore.data.bounds import (
 from mklcore.data.columns import (
     MAX_NAME,
     MISSING,
-    Note,
     Profile,
     ReadOptions,
     clean_name,
@@ -41,7 +40,7 @@ from mklcore.data.columns import (
     to_numbers,
 )
 from mklcore.data.dataset import counted, listed
-from mklcore.errors import DataError, Repair
+from mklcore.errors import DataError, Note, Repair
 
 Source = str | os.PathLike[str] | bytes | bytearray | memoryview | IO[Any]
 _SIGNATURES = {
@@ -228,8 +227,9 @@ def _bytes_of(source: Source, max_bytes: int) -> bytes:
         )
     if len(raw) > max_bytes:
         raise DataError(
-            f"The file is larger than {max_bytes / 2**20:.3g} MB, the limit; "
-            "take fewer rows or columns, or set max_bytes."
+            f"The file is larger than {max_bytes / 2**20:.3g} MB, the limit; take fewer rows or "
+            "columns.",
+            hint="Or set max_bytes to a larger number.",
         )
     if not raw.strip():
         raise DataError(_EMPTY)
@@ -253,17 +253,19 @@ def _decoded(
     except UnicodeError as error:
         if encoding:
             raise DataError(
-                (
-                    f"The file is not {encoding} ({getattr(error, 'reason', error)}); leave "
-                    "encoding= out to find it."
-                ),
+                f"The file is not {encoding} ({getattr(error, 'reason', error)}).",
                 repairs=[_FIND_ENCODING],
+                code="table.encoding",
+                hint="Leave encoding= out to find it.",
             ) from error
         found = "cp1252" if found == "utf-8" else found
         text = raw.decode(found, "replace")
         notes.append(
-            f"The file is not UTF-8; it was read as {found} (Western European). "
-            "If letters look wrong, name the right encoding with encoding=."
+            Note(
+                f"The file is not UTF-8; it was read as {found} (Western European).",
+                code="table.guessed_encoding",
+                hint="If letters look wrong, name the right encoding with encoding=.",
+            )
         )
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").rstrip("\x1a")
     if not text.strip():

@@ -24,7 +24,6 @@ from mklcore.data.columns import (
     OTHER_LEVEL,
     PARTS,
     Column,
-    Note,
     Profile,
     ReadOptions,
     Sentinel,
@@ -61,7 +60,7 @@ from mklcore.data.target import (
     rank_targets,
     read_target,
 )
-from mklcore.errors import DataError, Repair
+from mklcore.errors import DataError, Note, Repair
 
 AS_NOVELTY = Repair.of("Look for unusual rows, without a target", task="novelty", target=None)
 WITH_MEDIANS = Repair.of("Fill missing cells with the median", missing="median")
@@ -170,7 +169,7 @@ def read_parsed(table: Table, settings: ReadOptions, given: TargetValues | None 
     """
     table, role_cells = _set_aside(table, settings)
     if len(table.names) == 1 and settings.task != "novelty" and given is None:
-        raise DataError(_one_column(table), repairs=_for_one_column(table))
+        raise _one_column(table)
     settings = _with_full_names(table, settings)
     every = table.profiles
     target = _found_target(table, settings, every, given)
@@ -329,7 +328,7 @@ def _fitted_encoder(features: _Features, settings: ReadOptions) -> TableEncoder:
     indicator = settings.missing == "indicator"
     encoder = TableEncoder.fit(used, indicator, lenient=settings.missing == "drop")
     if not (encoder.features or encoder.sequences or encoder.texts):
-        raise DataError(_nothing_left(profiles), repairs=_to_use(profiles))
+        raise _nothing_left(profiles)
     n_rows = len(features.rows)
     if len(encoder.features) * n_rows > MAX_CELLS:
         categories = [item.column.name for item in used if item.numbers is None]
@@ -367,7 +366,8 @@ def _encoded(
     groups = families(encoder.columns)
     if groups:
         families_found = listed(name for name, _ in groups)
-        notes.append(f"Columns whose names begin alike are groups: {families_found}.")
+        text = f"Columns whose names begin alike are groups: {families_found}."
+        notes.append(Note(text, code="table.groups"))
     return Dataset(
         X,
         target.values.values[features.kept],
@@ -405,9 +405,8 @@ def _target_place(
             )
         return int(target) % len(names)
     if task == "novelty" and not any(name.lower() in SURE_NAMES for name in names):
-        notes.append(
-            "No target was named: every column is a feature and every row counts as normal."
-        )
+        text = "No target was named: every column is a feature and every row counts as normal."
+        notes.append(Note(text, code="table.no_target"))
         return None
     if not ranked:
         found = joined(f"{one.column.name!r} ({_kind(one)})" for one in profiles)
@@ -416,12 +415,21 @@ def _target_place(
             (
                 f"No column can be {what}: {found}. Expected a column of numbers, or of at "
                 f"most {MAX_CLASSES} classes, with at least two different values and a value "
-                "in half of the rows. Add one, or name another with target=."
+                "in half of the rows."
             ),
             repairs=[AS_NOVELTY] if task is None else [],
+            code="table.no_candidate",
+            hint="Add one, or name another with target=.",
         )
     notes += _passed_over(table, profiles, ranked, settings)
-    notes.append(Note(as_text(ranked), _predict(ranked[1:])))
+    notes.append(
+        Note(
+            as_text(ranked),
+            _predict(ranked[1:]),
+            code="table.guessed_target",
+            hint="target= names another.",
+        )
+    )
     return ranked[0].place
 
 
@@ -447,22 +455,30 @@ def _passed_over(
             raise DataError(
                 (
                     f"{name!r} is named as the target and has one value only, "
-                    f"{item.column.example!r}: there is nothing to predict. Name another "
-                    "column with target=."
+                    f"{item.column.example!r}: there is nothing to predict."
                 ),
                 repairs=[*_predict(ranked), AS_NOVELTY],
+                code="table.constant_target",
+                hint="Name another column with target=.",
             )
+        merged = Repair.of(f"Predict {name!r}, rare classes merged", rare_classes="merge")
+        why = DataError(f"{name!r} has too many classes with few rows.", repairs=[merged])
         try:
             read_target(table, place, settings)
             if item.column.kind != "text":
                 continue
-            why = f"{name!r} has too many classes with few rows."
-            repairs = [Repair.of(f"Predict {name!r}, rare classes merged", rare_classes="merge")]
         except DataError as error:
-            why = str(error)
-            repairs = list(error.repairs)
-        repairs = [Repair(one.label, (*one.settings, ("target", name))) for one in repairs]
-        found.append(Note(f"Not chosen as the target: {why}", repairs, urgent=bool(repairs)))
+            why = error
+        repairs = [Repair(one.label, (*one.settings, ("target", name))) for one in why.repairs]
+        found.append(
+            Note(
+                f"Not chosen as the target: {why.statement}",
+                repairs,
+                urgent=bool(repairs),
+                code=why.code,
+                hint=why.hint,
+            )
+        )
     return found
 
 
@@ -526,7 +542,8 @@ def _counter_as_number(item: Profile) -> Profile:
 def _how_read(table: Table) -> list[str]:
     if table.delimiter in (None, ","):
         return []
-    return [f"The columns are separated by {delimiter_as_text(table.delimiter)}."]
+    text = f"The columns are separated by {delimiter_as_text(table.delimiter)}."
+    return [Note(text, code="table.delimiter")]
 
 
 def _for_one_column(table: Table) -> list[Repair]:
@@ -539,14 +556,16 @@ def _for_one_column(table: Table) -> list[Repair]:
     return [*named, AS_NOVELTY]
 
 
-def _one_column(table: Table) -> str:
-    start = (
+def _one_column(table: Table) -> DataError:
+    text = (
         f"The table has one column only ({table.names[0]!r}); expected a target and at least "
         "one feature."
     )
+    repairs = _for_one_column(table)
     if table.delimiter is None:
-        return start
-    return f"{start} If the columns are separated by something unusual, name it with delimiter=."
+        return DataError(text, repairs=repairs)
+    hint = "If the columns are separated by something unusual, name it with delimiter=."
+    return DataError(text, repairs=repairs, code="table.one_column", hint=hint)
 
 
 def _near(names: Sequence[str], wanted: str) -> str:
@@ -628,19 +647,22 @@ def _to_use(profiles: list[Profile]) -> list[Repair]:
     return repairs
 
 
-def _nothing_left(profiles: list[Profile]) -> str:
+def _nothing_left(profiles: list[Profile]) -> DataError:
+    repairs = _to_use(profiles)
     if all(item.column.kind in ("constant", "empty") for item in profiles):
-        return (
+        text = (
             "Every feature is constant or empty: "
             f"{listed(item.column.name for item in profiles)}; expected at least one "
             "column whose values differ. Add columns, or rows where these differ."
         )
+        return DataError(text, repairs=repairs)
     found = ", ".join(f"{item.column.name!r} ({item.column.kind})" for item in profiles[:6])
-    return (
+    text = (
         "There is no numeric column and no category with few values to learn from; the "
-        f"columns are {found}. Add columns of numbers, name their use in uses=, or check "
-        "delimiter= and decimal=."
+        f"columns are {found}."
     )
+    hint = "Add columns of numbers, name their use in uses=, or check delimiter= and decimal=."
+    return DataError(text, repairs=repairs, code="table.no_features", hint=hint)
 
 
 # The encoder, which is fitted on the training table and reads new rows in the same way

@@ -26,7 +26,6 @@ from mklcore.data.columns import (
     MAX_NAME,
     MISSING,
     OTHER_LEVEL,
-    Note,
     Profile,
     ReadOptions,
     clean_name,
@@ -43,7 +42,7 @@ from mklcore.data.columns import (
 from mklcore.data.dataset import Dataset, counted, listed
 from mklcore.data.files import Table
 from mklcore.data.splitting import codes_of, fold_rows, rare_note, repeated
-from mklcore.errors import DataError, Repair
+from mklcore.errors import DataError, Note, Repair
 
 MAX_CLASSES = 100
 SHOWN = 3  # so many candidates are shown
@@ -147,13 +146,13 @@ def rank_targets(
 
 
 def as_text(candidates: Sequence[TargetCandidate]) -> str:
-    """The note on a guess: what was chosen and why, and what else is likely if it is unsure."""
+    """The statement on a guess: the choice and its reason, and what else is likely if it is unsure."""
     best, *others = candidates
     text = f"No target was named: the column {best.name!r} was chosen, {best.reason}."
     if not is_sure(candidates):
         beside = " or ".join(f"{one.name!r} ({one.reason})" for one in others)
         text += f" The guess is unsure; it may also be {beside}."
-    return f"{text} target= names another."
+    return text
 
 
 def is_sure(candidates: Sequence[TargetCandidate]) -> bool:
@@ -383,9 +382,10 @@ def _settled(
         distinct = len(np.unique(values))
     if task == "binary" and distinct != 2:
         raise DataError(
-            f"The target {name!r} has {distinct:,} different values; a binary task needs two. "
-            "Choose another target, or leave task= out to find it.",
+            f"The target {name!r} has {distinct:,} different values; a binary task needs two.",
             repairs=[FIND_TASK],
+            code="table.not_binary",
+            hint="Choose another target, or leave task= out to find it.",
         )
     if task is None:
         notes.append(_how_found(name, values, distinct, found))
@@ -414,11 +414,12 @@ def _how_found(name: str, values: Labels, distinct: int, task: str) -> str:
         return Note(f"{name!r} has {distinct:,} different numbers: a regression task.", classes)
     if distinct == 2:
         low, high = np.unique(values)
-        return f"{name!r} has two values ({shown(low)} and {shown(high)}): a binary task."
+        text = f"{name!r} has two values ({shown(low)} and {shown(high)}): a binary task."
+        return Note(text, code="table.binary")
     if values.dtype.kind != "f":
         return f"{name!r} has {distinct} classes: a multiclass task."
     how = f"{name!r} has {distinct} different whole numbers, read as classes: a multiclass task."
-    return Note(f"{how} task='regression' reads them as numbers.", [AS_NUMBER])
+    return Note(how, [AS_NUMBER], hint="task='regression' reads them as numbers.")
 
 
 def _classes(name: str, values: Labels, rows: Indices, notes: list[str]) -> TargetValues:
@@ -445,11 +446,10 @@ def _classes(name: str, values: Labels, rows: Indices, notes: list[str]) -> Targ
         )
     if why:
         raise DataError(
-            (
-                f"The target {name!r} {why}. Choose another target, join classes, or use "
-                "task='regression' for numbers."
-            ),
+            f"The target {name!r} {why}.",
             repairs=[*([AS_NUMBER] if numeric else []), *_fewer_classes(values)],
+            code="table.classes",
+            hint="Choose another target, join classes, or use task='regression' for numbers.",
         )
     labels = _labels(name, values[kept])
     if alone:

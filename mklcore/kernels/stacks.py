@@ -23,7 +23,7 @@ from mklcore.data.columns import ReadOptions, clean_name, distinct_names
 from mklcore.data.dataset import Dataset, counted, joined, listed
 from mklcore.data.files import Table
 from mklcore.data.target import read_target
-from mklcore.errors import DataError, KernelError
+from mklcore.errors import DataError, KernelError, Note
 from mklcore.kernels.grams import Forecast, GramStack, clip_grams
 
 MAX_FILE_MB = 100
@@ -225,10 +225,11 @@ def _clip(K: np.ndarray, names: list[str]) -> list[str]:
     notes = [f"{name} (smallest {smallest:.3g})" for name, smallest in clip_grams(K, names).items()]
     if not notes:
         return []
-    return [
+    text = (
         f"Negative eigenvalues of {counted(len(notes), 'kernel')} were set to 0: {joined(notes)}. "
         "Kernel values on new rows no longer belong to them."
-    ]
+    )
+    return [Note(text, code="table.clipped")]
 
 
 def _names(given: np.ndarray | None, count: int) -> list[str]:

@@ -4,10 +4,9 @@ from contextlib import suppress
 
 import streamlit as st
 
-from mklcore.data.columns import is_urgent, repairs_of
 from mklcore.data.dataset import Dataset, Split
 from mklcore.data.samples import SAMPLES
-from mklcore.errors import MKLError
+from mklcore.errors import MKLError, Note
 from pages.data import columns, sidebar
 from pages.shared import frame
 from pages.shared.export import saved
@@ -85,13 +84,12 @@ def changes(table: Dataset) -> None:
     """Say what was changed on import, with a button for each setting that undoes it."""
     st.subheader("Changes made on import", anchor=False)
     warned = is_order_warned(state.current())
-    shown = [
-        note for note in table.notes if not is_urgent(note) and not (warned and splits_rows(note))
-    ]
-    for place, note in enumerate(shown or ["No changes."]):
-        advice = tables.advice(note)
-        st.markdown(f"- {plain(tables.said(note))}" + (f" *{advice}*" if advice else ""))
-        drawing.beside(repairs_of(note), f"note_{place}")
+    notes = map(Note.of, table.notes)
+    shown = [note for note in notes if not note.urgent and not (warned and splits_rows(note))]
+    for place, note in enumerate(shown or [Note("No changes.")]):
+        hint = tables.hint(note)
+        st.markdown(f"- {plain(note.statement)}" + (f" *{hint}*" if hint else ""))
+        drawing.beside(note.repairs, f"note_{place}")
 
 
 def is_order_warned(params: Params) -> bool:
@@ -105,17 +103,17 @@ def is_order_warned(params: Params) -> bool:
     return any(leak.kind == "order" for leak in found[: drawing.MOST_LEAKS])
 
 
-def splits_rows(note: str) -> bool:
+def splits_rows(note: Note) -> bool:
     """Whether a note offers to divide the rows in another way."""
-    return any("hold_out" in dict(repair.settings) for repair in repairs_of(note))
+    return any("hold_out" in dict(repair.settings) for repair in note.repairs)
 
 
 def warnings(table: Dataset) -> None:
     """Draw what is probably wrong with the table as it was read, with what mends it."""
-    for place, note in enumerate(table.notes):
-        if is_urgent(note):
-            st.warning(plain(tables.said(note)), icon=":material/rule:")
-            drawing.beside(repairs_of(note), f"warning_{place}", plain=False)
+    for place, note in enumerate(map(Note.of, table.notes)):
+        if note.urgent:
+            st.warning(plain(tables.in_full(note)), icon=":material/rule:")
+            drawing.beside(note.repairs, f"warning_{place}", plain=False)
 
 
 def show(table: Dataset, parts: Split) -> None:

@@ -16,6 +16,7 @@ from mklcore.answer.columns import select_columns
 from mklcore.answer.exploration import Exploration
 from mklcore.answer.explore import answered, made_of
 from mklcore.answer.verdict import BETTER, FEW_ROWS, TREES, rounded, surely_better
+from mklcore.data.columns import LEFT_OUT
 from mklcore.data.dataset import Dataset
 from mklcore.errors import Repair
 from mklcore.figures import captions, style
@@ -230,8 +231,7 @@ def left_out(params: Params) -> None:
     ]
     for k, one in enumerate(unused[:MOST_LEFT_OUT]):
         said, button = st.columns([5, 1], vertical_alignment="center")
-        why = one.done.removeprefix("left out").strip(":, ") or one.kind
-        said.caption(f"Not used: '{plain(one.name)}', {plain(why)}.")
+        said.caption(f"Not used: '{plain(one.name)}', {LEFT_OUT[one.kind]}.")
         use = Repair.of("Use it", uses=((one.name, "category"),))
         if one.kind not in ("constant", "empty"):
             button.button(

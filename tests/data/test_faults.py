@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from mklcore.data.columns import is_urgent, repairs_of
 from mklcore.data.reading import read_table
-from mklcore.errors import DataError, Repair
+from mklcore.errors import DataError, Note, Repair
 from pages.shared.session.parameters import Params
 from pages.shared.values import tables
 from tests.helpers.every import every
@@ -22,7 +21,7 @@ def offered(fault):
         notes = read_table(fault.content).notes
     except DataError as error:
         return list(error.repairs)
-    return [one for note in notes if is_urgent(note) for one in repairs_of(note)]
+    return [one for note in map(Note.of, notes) if note.urgent for one in note.repairs]
 
 
 @every("name", FAULTS)

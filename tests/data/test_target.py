@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import mklcore as mkl
-from mklcore.data.columns import newest_rows, repairs_of
+from mklcore.data.columns import newest_rows
 from mklcore.data.reading import describe_table, read_table
 from mklcore.data.target import SURE, find_leaks, rank_targets, rows_in_order
 from mklcore.errors import DataError, Repair
@@ -251,7 +251,7 @@ def test_rows_in_the_order_of_dates_are_noted_with_a_split_by_time(form, newest)
     ]
     found = read_table("\n".join(["day,a,b,price", *lines]).encode())
     (note,) = [note for note in found.notes if "in the order of 'day'" in note]
-    assert repairs_of(note) == (Repair.of("Split by time", hold_out=newest),)
+    assert note.repairs == (Repair.of("Split by time", hold_out=newest),)
     assert newest_rows(np.random.default_rng(0).permutation([f"{day}" for day in days])) == ""
 
 

@@ -15,10 +15,9 @@ from mklcore.data.column_groups import (
     write_groups,
     write_numbers,
 )
-from mklcore.data.columns import repairs_of
 from mklcore.data.dataset import Dataset, three_way_split
 from mklcore.data.reading import describe_table, read_table
-from mklcore.errors import DataError, MKLError, ParameterError
+from mklcore.errors import DataError, MKLError, Note, ParameterError
 from pages.shared.export import saved
 from pages.shared.session import parameters
 from pages.shared.session.parameters import Params
@@ -227,7 +226,7 @@ def test_refusals_speak_to_a_person(case):
     source, options, _ = REFUSALS[case]
     with pytest.raises(DataError) as caught:
         read_table(source, **options)
-    assert not OPTION.search(tables.said(str(caught.value)))
+    assert not OPTION.search(tables.in_full(caught.value))
 
 
 def test_every_note_says_what_undoes_it():
@@ -247,17 +246,11 @@ def test_every_note_says_what_undoes_it():
         *read_table(MESSY, "grade", missing="drop").notes,
         *read_table(book(A=rows(), B=rows())).notes,
     ]
-    reported = {tables.advice(note) for note in notes}
+    notes = [Note.of(note) for note in notes]
+    reported = {tables.hint(note) for note in notes}
     assert len(reported) >= 10
-    assert not any(OPTION.search(tables.said(note)) for note in notes)
-    spoken = (tables.COLUMNS,)
-    silent = [
-        note
-        for note in notes
-        if not tables.advice(note)
-        and not repairs_of(note)
-        and not any(s in tables.said(note) for s in spoken)
-    ]
+    assert not any(OPTION.search(tables.in_full(note)) for note in notes)
+    silent = [note for note in notes if not tables.hint(note) and not note.repairs]
     assert silent == []
 
 

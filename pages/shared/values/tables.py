@@ -15,7 +15,7 @@ import streamlit as st
 from mklcore.data.bounds import usual_sheet as workbook_sheet
 from mklcore.data.bounds import workbook_sheets
 from mklcore.data.column_groups import regrouped
-from mklcore.data.columns import ReadOptions
+from mklcore.data.columns import MAX_LEVELS, ReadOptions
 from mklcore.data.dataset import Dataset, Split, three_way_split
 from mklcore.data.files import Table
 from mklcore.data.frames import as_table
@@ -23,7 +23,7 @@ from mklcore.data.reading import TableSummary, describe_table, read_table
 from mklcore.data.samples import SAMPLES
 from mklcore.data.splitting import RANDOM
 from mklcore.data.target import Leak, find_leaks, rows_in_order
-from mklcore.errors import DataError, MKLError, Repair
+from mklcore.errors import DataError, MKLError, Note, Repair
 from mklcore.kernels import stacks
 from pages.shared.session.parameters import SPLIT, UPLOAD, Params, TableParams
 from pages.shared.session.state import memory, upload
@@ -113,86 +113,55 @@ def _read_first() -> tuple[Dataset, Split] | None:
     return whole, Split(train, validation, test)
 
 
-# Notes in the words of the page
+# What to do about a note or an error, in the words of the page
 
-
-COLUMNS = "in the table of columns"
-
-# What the library says to a programmer, and the same for a person in front of the page.
-WORDS = (
-    (
-        "name their use in uses=, or check delimiter= and decimal=.",
-        "or check the delimiter and the decimal sign on the left.",
+# By code. A note or an error of another code is shown without a hint.
+HINTS = {
+    # errors
+    "table.encoding": "Choose another encoding.",
+    "table.one_column": "Another delimiter can be chosen on the left.",
+    "table.no_features": (
+        "Add columns of numbers, or check the delimiter and the decimal sign on the left."
     ),
-    (
-        ", or set header=False if the first line holds data.",
-        ", or say on the left that the first line holds data.",
+    "table.no_candidate": (
+        "Choose one under Target to see what is wrong with it, or mend the file."
     ),
-    (
-        "If the columns are separated by something unusual, name it with delimiter=.",
-        "Another delimiter can be chosen on the left.",
+    "table.constant_target": "Choose another column.",
+    "table.not_binary": "Choose another target, or another task.",
+    "table.classes": "Choose another target, join classes, or read it as a number, under Task.",
+    # notes
+    "table.guessed_encoding": "If letters look wrong: How the file is read, Encoding.",
+    "table.sheet": "Another one: Sheet.",
+    "table.delimiter": "Another delimiter: How the file is read.",
+    "table.no_target": "Another one: Target.",
+    "table.guessed_target": "Another one: Target.",
+    "table.binary": "Another one: Task.",
+    "table.medians": "Other ways: Missing values.",
+    "table.indicators": "Without it: Missing values, median.",
+    "table.unusable_cells": "The table of columns can use it as a category.",
+    "table.mostly_missing": "The table of columns can leave it out.",
+    "table.dates": "The table of columns can leave it out.",
+    "table.categories": "The table of columns has other uses.",
+    "table.missing_category": "To leave these rows out: Missing values, drop rows.",
+    "table.long_text": (
+        f"To keep the {MAX_LEVELS} most frequent values as columns of 0 and 1, use it as a "
+        "category in the table of columns."
     ),
-    (", or set max_bytes.", "."),
-    (", or set max_rows.", "."),
-    (", or set max_columns.", "."),
-    (" target= names another.", ""),
-    (" Name another column with target=.", " Choose another column."),
-    (
-        " Add one, or name another with target=.",
-        " Choose one under Target to see what is wrong with it, or mend the file.",
-    ),
-    (" task='regression' reads them as numbers.", ""),
-    ("or use task='regression' for numbers.", "or read it as a number, under Task."),
-    (
-        "Choose another target, or leave task= out to find it.",
-        "Choose another target, or another task.",
-    ),
-    ("leave encoding= out to find it.", "choose another encoding."),
-    (" If letters look wrong, name the right encoding with encoding=.", ""),
-    (" To read another, name it with sheet=.", ""),
-    (" To keep it, name its use in uses=.", ""),
-    (", read it as a category by uses=.", f", use it as a category {COLUMNS}."),
-    (" To use it again, take it out of uses=.", ""),
-    (' sentinels="missing" reads them so.', ""),
-)
-
-# What a note speaks of, and what undoes or changes it.
-ADVICE = (
-    ("No target was named", "Another one: Target."),
-    ("a binary task", "Another one: Task."),
-    ("filled with the median", "Other ways: Missing values."),
-    ("beside each says where", "Without it: Missing values, median."),
-    (
-        "something else than a usable number",
-        "The table of columns can use it as a category.",
-    ),
-    ("More than half of the cells", "The table of columns can leave it out."),
-    ("Dates became hour", "The table of columns can leave it out."),
-    ("Categories became columns", "The table of columns has other uses."),
-    ("counts as a category of its own", "To leave these rows out: Missing values, drop rows."),
-    ("an identifier that only names", "The table of columns can use it."),
-    ("one value only", "The table of columns can use it."),
-    ("whose names begin alike are groups", "Other groups, or none: Group columns."),
-    ("not UTF-8", "If letters look wrong: How the file is read, Encoding."),
-    ("The workbook has", "Another one: Sheet."),
-    ("columns are separated by", "Another delimiter: How the file is read."),
-    (
-        "Negative eigenvalues of",
-        "Without it: Clip negative eigenvalues, off; such kernels are then refused.",
-    ),
-)
+    "table.identifier": "The table of columns can use it.",
+    "table.constant": "The table of columns can use it.",
+    "table.groups": "Other groups, or none: Group columns.",
+    "table.clipped": "Without it: Clip negative eigenvalues, off; such kernels are then refused.",
+}
 
 
-def said(text: str) -> str:
-    """Return the library's sentence with its hints in the words of the page."""
-    for library, page in WORDS:
-        text = text.replace(library, page)
-    return text
+def hint(message: Note | MKLError) -> str:
+    """Return what to do about a note or an error; empty where nothing is to be done."""
+    return HINTS.get(message.code, "")
 
 
-def advice(note: str) -> str:
-    """Return what undoes or changes what a note tells; empty where nothing does."""
-    return next((what for sign, what in ADVICE if sign in note), "")
+def in_full(message: Note | MKLError) -> str:
+    """Return the statement of a note or an error with the hint of the page."""
+    return f"{message.statement} {hint(message)}".rstrip()
 
 
 @contextmanager
@@ -201,7 +170,7 @@ def for_people() -> Iterator[None]:
     try:
         yield
     except DataError as error:
-        raise DataError(said(str(error)), repairs=error.repairs) from error
+        raise DataError(in_full(error), repairs=error.repairs) from error
 
 
 # The table
