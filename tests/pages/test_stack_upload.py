@@ -255,6 +255,13 @@ def test_an_indefinite_stack_is_refused_and_clipped_on_request():
     assert app.query_params["clip"] == "yes"
 
 
+def test_a_refused_target_of_a_stack_names_the_control_of_the_page():
+    app = with_stack(npz(K=K, y=RNG.standard_normal(80)))
+    put(app, "field_task", "classification")
+    assert "or read it as a number, under Task" in words(app)
+    assert "task=" not in words(app)
+
+
 def test_the_limits_of_a_file_are_those_of_the_upload(monkeypatch):
     assert state.STACK_LIMIT_MB == stacks.MAX_FILE_MB
     monkeypatch.setattr(stacks, "MAX_FILE_MB", 0.01)

@@ -355,7 +355,8 @@ def stack_file(params: Params) -> stacks.StackFile:
 
     def read(progress: Callable[..., None]) -> stacks.StackFile:
         task = params.task or None
-        return stacks.read_stack(file.content, task=task, clip=params.clip, fingerprint=digest)
+        with for_people():
+            return stacks.read_stack(file.content, task=task, clip=params.clip, fingerprint=digest)
 
     key = "stack", work.mine(), params.data, params.task, params.clip
     return _made(key, read, "Reading the stack and checking its kernels", file.content)
