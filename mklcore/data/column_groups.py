@@ -5,8 +5,9 @@ of a table whose column names are wavelengths, which `wavelengths` reads. The fu
 take a `Dataset` and return one, with a note: they standardise, append second differences, and cut
 into bands, which become the groups of the data set.
 
-Source: Subrahmanya and Shin (2010), the near-infrared experiments; constants as in the
-specification of sparse MKL, C.5.
+Source: Subrahmanya and Shin (2010), the near-infrared experiments. The paper does not say what is
+standardised, nor to which band a second difference belongs: each spectrum here, and the band of its
+middle column.
 """
 
 from __future__ import annotations

@@ -255,7 +255,7 @@ class GOMPRegressor(_GompBase, SeveralTargets):
 
     References
     ----------
-    Sindhwani and Lozano (2011), equation (5), with the corrected score of the specification.
+    Sindhwani and Lozano (2011), equation (5), with 1/n in both terms of the score.
     """
 
     _: KW_ONLY

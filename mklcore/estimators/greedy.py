@@ -389,8 +389,8 @@ class GreedyMKLClassifier(_GreedyBase, KernelClassifier):
 
     References
     ----------
-    Jin, Yang and Mahdavi (2013), Algorithms 1 and 2, as corrected in the specification (B.1 to
-    B.4).
+    Jin, Yang and Mahdavi (2013), Algorithms 1 and 2. Algorithm 1 gives the model of its last step,
+    also where the printed one returns that of the step before.
     """
 
     _: KW_ONLY
@@ -445,8 +445,8 @@ class GreedyMKLRegressor(_GreedyBase, KernelRegressor):
 
     References
     ----------
-    Jin, Yang and Mahdavi (2013), Algorithms 1 and 2, as corrected in the specification (B.1 to
-    B.4).
+    Jin, Yang and Mahdavi (2013), Algorithms 1 and 2. Algorithm 1 gives the model of its last step,
+    also where the printed one returns that of the step before.
     """
 
     _: KW_ONLY

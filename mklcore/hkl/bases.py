@@ -4,8 +4,8 @@ A basis gives every variable q + 1 kernels k_0 .. k_q; the kernel of node v is p
 level is a column (a kernel of rank one, k(x, z) = f(x) f(z)) or a whole block. ``parts`` computes
 both, for training values and for new ones.
 
-Source: Bach (2008), sections 2.1 and 5; specification, section 5 (the Gaussian series with the
-constant that the paper omits).
+Source: Bach (2008), sections 2.1 and 5. The Gaussian series has the factor (1 - (b/A)^2)^(1/4) that
+the paper omits: only with it the sum tends to the Gaussian kernel.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ contains the same kernels, in another order.
 
     A(v) ancestors of v,   D(v) descendants of v, both with v itself
 
-Source: Bach (2008), sections 2.1 and 3; specification, sections 1 and 2.
+Source: Bach (2008), sections 2.1 and 3.
 """
 
 from __future__ import annotations

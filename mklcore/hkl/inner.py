@@ -24,14 +24,14 @@ h_v = sum_w kappa_vw zeta_w a_w:
 ``Barrier``         Newton steps on F(x) - tau sum_v log x_v over the simplex, where F is the value
                     of (2) in x: a gap of 1e-9 in 15 to 25 steps.
 
-Second derivatives (specification, section 6):
+Second derivatives:
 
     d2F / dzeta_w dzeta_u = lam (K_w a)'C^{-1}(K_u a),   C = K + n lam / W,
 
 with the intercept projected out; W = 1 for the squared loss, s (1 - s) for the logistic one, and
 the curvature of the interior point for the hinge.
 
-Source: Bach (2008), equations (2), (3), Proposition 1; specification, sections 2 and 6.
+Source: Bach (2008), equations (2), (3), Proposition 1.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ The algorithm as printed:
         else if S_J fails:  J += the largest violators
     until S_J holds or |J| >= Q
 
-HKL2 (specification, section 6), the default ``search="certified"``:
+HKL2, which is ours and the default (``search="certified"``):
 
     J <- {root}, C <- J
     repeat
@@ -37,8 +37,7 @@ N_J (necessary, Proposition 2)   a_t / d_t^2 <= delta^2 for every source t
 S_J (sufficient, Proposition 3)  S_t <= delta^2 + 2 eps / lam for every source t; the printed
                                  eps / lam is a factor 2 too strict
 
-Source: Bach (2008), Propositions 2 and 3, algorithm of section 4; specification, sections 3, 4, 6
-and 10.
+Source: Bach (2008), Propositions 2 and 3, algorithm of section 4.
 """
 
 from __future__ import annotations
@@ -191,7 +190,7 @@ def hkl_certificate(model: Any, X: Any, y: Any) -> tuple[Any, Any]:
 
     References
     ----------
-    Bach (2008), Proposition 3; specification, sections 2 and 3.
+    Bach (2008), Proposition 3.
 
     Examples
     --------

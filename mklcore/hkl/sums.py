@@ -21,7 +21,7 @@ entry by entry:
 Each product is computed once, however many nodes need it. For example, 860 products serve all 4960
 triples of 32 variables, where sorted nodes that share their beginnings would need 5456. There are
 no divisions. The entries are those of the upper triangle, row by row; entries off the diagonal
-count twice. Source: specification, section 4.
+count twice.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ with the squared loss and needs one fit. But it fixes the kernel weights at thos
 does not assess the choice of kernels. Folds do: every fold builds its kernels and chooses among
 them without the rows on which it is scored.
 
-Source: Subrahmanya and Shin (2010), section on model selection; specification of sparse MKL, C.5.
+Source: Subrahmanya and Shin (2010), section on model selection.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ def validation_curve(
 
     References
     ----------
-    Sindhwani and Lozano (2011), section 4; specification, A.4.
+    Sindhwani and Lozano (2011), section 4.
     """
     rows = checked_values("lam", lams)
     columns = checked_values("s", sizes)
@@ -613,7 +613,7 @@ def leave_one_out(
 
     with a free intercept or without. ``K`` (n, n), or a stack (M, n, n) with ``weights`` (M,);
     ``y`` (n,), labels -1 / +1 for classes; ``C`` > 0. Returns (n,), exact, from one inverse. Raises
-    ``ParameterError`` where C is not above 0. Source: specification of sparse MKL, C.5.
+    ``ParameterError`` where C is not above 0.
     """
     check_positive(C=C)
     K = np.asarray(K, dtype=np.float64)

@@ -5,10 +5,10 @@ Everything that methods have in common lives here.
 The driver keeps history, best primal point, best dual value, the stopping rule, the non-finite
 check and the cancel callback, and returns one frozen ``Fit`` for every ``Method``.
 
-Stopping rule (specification of the lp-norm solver): best primal minus best dual <= tol * R, where R
-is the regulariser term of the dual. R, not the objective: at small C the objective is nearly all
-loss and accepts the uniform start. A gap below the rounding of its two values is published as that
-rounding; where the tolerance is finer, the status is ``ROUNDED``.
+Stopping rule: best primal minus best dual <= tol * R, where R is the regulariser term of the dual.
+R, not the objective: at small C the objective is nearly all loss and accepts the uniform start. A
+gap below the rounding of its two values is published as that rounding; where the tolerance is
+finer, the status is ``ROUNDED``.
 
 Nothing leaves the driver unproved: a polish that costs more than tol * R is undone, and four
 invariants are checked before anything is published:

@@ -271,7 +271,7 @@ class WeightedLpNorm(Penalty):
 
     References
     ----------
-    specification of the lp-norm solver, section 9.
+    Kloft et al. (2011), equation (19), on the kernels d^(-1/p) K.
     """
 
     p: float
@@ -356,8 +356,7 @@ class BlockNorm(Penalty):
 
     References
     ----------
-    Kloft et al. (2011), section 4.3, corrected in the specification of the lp-norm solver, section
-    7.
+    Kloft et al. (2011), section 4.3, with another update than its equation (33).
     """
 
     q: float
@@ -444,7 +443,7 @@ class EllipticNorm(Penalty):
 
     References
     ----------
-    Kloft et al. (2011), section 3.5; specification of the lp-norm solver, section 8.
+    Kloft et al. (2011), section 3.5.
     """
 
     E: Array

@@ -65,7 +65,7 @@ class Problem:
 
         ``Q`` (M,) are the forms a'K_m a. A penalty that is not homogeneous gets a bound, too, if
         not by a closed form: the price is then asked at the multiple itself. Source: Kloft et al.
-        (2011), equation (17); specification of the lp-norm solver, section 1.
+        (2011), equation (17).
         """
         loss = self.loss
         penalty = self.penalty

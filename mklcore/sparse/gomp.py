@@ -2,8 +2,8 @@
 
     min_f  (1/n) sum_i V(y_i, f(x_i)) + lam ||f||^2      over f in the sum of at most s of the M kernel spaces     (5)
 
-Group orthogonal matching pursuit of Sindhwani and Lozano (2011), with the corrected score of the
-specification (A.2):
+Group orthogonal matching pursuit of Sindhwani and Lozano (2011). The score is the gain of a kernel
+on the residual; the printed one lacks 1/n in one of its two terms, and is then never small:
 
     G <- {}, R <- Y
     repeat   I_j <- (1/n) sum_t R_t' K_j (K_j + lam n I)^{-1} R_t          for every j outside G
@@ -15,7 +15,7 @@ The choice is greedy, so there is no certificate. Eigendecompositions, made once
 (``Spectra``), serve every lam, here and in the block solves of greedy coordinate descent; a step
 then costs O(M n^2) for the scores and O(n^3) for the refit:
 
-    K_j = U_j diag(d_j) U_j',    d_j > n eps d_max    (the eigen-cut of the specification, section 0)
+    K_j = U_j diag(d_j) U_j',    d_j > n eps d_max    (smaller eigenvalues are rounding)
 
 On features, K_j = Phi_j Phi_j', ``FeatureGOMP`` reads Phi'Phi and Phi'Y alone, in systems of the
 size of a block or of the chosen blocks:
@@ -36,8 +36,9 @@ are what is left to explain, and kernels that cannot win keep an upper bound of 
 first effort is spent. A free intercept is fitted with the machine and stays where it is while
 kernels are scored.
 
-Source: Sindhwani and Lozano (2011), section 3 ("extensions for other loss functions");
-specification, A.5.
+Source: Sindhwani and Lozano (2011), equation (5) and section 3 ("extensions for other loss
+functions"), which leaves the score under another loss open: this one is the same for the squared
+loss.
 """
 
 from __future__ import annotations
@@ -305,8 +306,7 @@ class Spectra:
         """I_j of MKL-GOMP for the residual ``R`` (n, T) and ``shrink`` = lam n, (M,); minus
         infinity outside ``candidates``.
 
-        I_j = (1/n) sum_i d_i / (d_i + shrink) ||u_i'R||^2, the gain of one kernel on the residual
-        (specification, A.2).
+        I_j = (1/n) sum_i d_i / (d_i + shrink) ||u_i'R||^2, the gain of one kernel on the residual.
         """
         share = self.values / (self.values + shrink)
         out = np.full(self.n_kernels, -np.inf)
@@ -573,7 +573,6 @@ def offset_machine(
 
     ``K`` (n, n), ``y`` (n,) of -1 and +1, ``warm`` (n,) a signed dual to start from, ``accuracy``
     an absolute duality gap. Returns the signed dual, the dual value and the gap that is left.
-    Source: specification of greedy sparse MKL, A.5.
     """
     K = writable(K)
     low = np.minimum(0.0, C * y)

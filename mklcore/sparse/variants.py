@@ -11,16 +11,16 @@ an interior point (or any other symmetric) solver shares the weight evenly among
 each looks small and the two-stage rule drops them all, while block descent leaves everything with
 the first copy. ``duplicate_counterexample`` shows both.
 
-Sources: Sindhwani and Lozano (2011), equations (2)-(4); Jin, Yang and Mahdavi (2013), section 2;
-specification, A.6 and B.6.
+Sources: Sindhwani and Lozano (2011), equations (2)-(4); Jin, Yang and Mahdavi (2013), section 2.
 
 The same problem said in other ways: Ivanov and Tikhonov, and the two one-class forms.
 
     Ivanov      min  C sum V + 1/2 sum_m ||w_m||^2 / theta_m                 subject to ||theta|| <= 1       (4)
     Tikhonov    min  C~ sum V + 1/2 sum_m ||w_m||^2 / theta_m + mu ||theta||^2                                (3)
 
-Theorem 1 of Kloft, Brefeld, Sonnenburg, Zien (2011), with the constants of the specification
-(section 1).
+Theorem 1 of Kloft, Brefeld, Sonnenburg, Zien (2011), which says that there are such constants: for
+every s > 0 they are C~ = C / s and mu = R / (2 s^3), where R = 1/2 sum_m ||w_m||^2 / theta_m at the
+solution of (4), and the solution of (3) has s theta for theta.
 """
 
 from __future__ import annotations
@@ -298,8 +298,7 @@ def duplicate_counterexample(
 
     References
     ----------
-    Jin, Yang and Mahdavi (2013), section 2, with the caveat of the specification (B.6): the split
-    is not unique.
+    Jin, Yang and Mahdavi (2013), section 2. How copies split their weight is not unique there.
     """
     if (K is None) != (y is None):
         raise ParameterError(
@@ -486,7 +485,7 @@ def nu_from_one_class(dual_coef: Array, C: float) -> NuForm:
 
     References
     ----------
-    specification of the lp-norm solver, section 2.
+    Kloft et al. (2011), section 3.4; Schölkopf et al. (2001) for the nu form.
     """
     a = np.asarray(dual_coef, dtype=np.float64)
     s = float(a.sum())

@@ -34,7 +34,7 @@ def test_every_trusted_optimum(k):
     assert warm.objective == pytest.approx(objective, rel=1e-6)
 
 
-# What the papers have in common (specification, section 0)
+# What the papers have in common
 
 
 @every("name", ["P1_lam0.1", "P2_lam0.02"])

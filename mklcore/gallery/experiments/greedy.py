@@ -12,7 +12,7 @@ the next. Algorithm 2 with unit steps and with line search, Algorithm 1 at a sma
 copies of every kernel change nothing.
 
 Source: Sindhwani and Lozano (2011), Figure 1; Jin, Yang and Mahdavi (2013), Algorithms 1 and 2,
-Lemma 3; specifications, A.8, R and B.1 to B.5.
+Lemma 3.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ by B^(2 |v|), as under the prices B^|v| of a hull; levels are powers of the stan
 up to p (inputs divided by B), or normalised as in a hull. The rows that choose lambda choose among
 these as well.
 
-Source: Bach (2008), section 5; specification, section 8.
+Source: Bach (2008), section 5.
 """
 
 from __future__ import annotations

@@ -15,8 +15,7 @@ paper reports of the kernel by itself (area under the ROC curve 0.89, 0.86, 0.84
 loss, C by further rows. A mixture holds the weights of the chosen model as shares of their sum;
 alignments of pairs are those of kernels scaled to rows of unit length.
 
-Source: Kloft, Brefeld, Sonnenburg, Zien (2011), sections 5.1, 6.1 and 6.3; specification, sections
-12 and 13.
+Source: Kloft, Brefeld, Sonnenburg, Zien (2011), sections 5.1, 6.1 and 6.3.
 """
 
 from __future__ import annotations

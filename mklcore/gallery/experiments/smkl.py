@@ -20,7 +20,7 @@ that saturates, where a line is not enough. Where selecting bands is said to pay
 other substances vary four times as much. The image has fields of about five by five pixels: windows
 of that size tell most, and larger ones mix neighbours.
 
-Source: Subrahmanya and Shin (2010), sections 4.1 and 4.2; specification, C.5 and C.6.
+Source: Subrahmanya and Shin (2010), sections 4.1 and 4.2.
 """
 
 from __future__ import annotations

@@ -5,8 +5,7 @@ Twonorm in 20 dimensions stands in for the images of the first paper, which are 
 project. RBF kernels whose squared widths grow by 1.2. Seconds are those of the processor, Gram
 matrices built before or, on the fly, kernel rows computed in between; machines differ, slopes less.
 
-Source: Kloft et al. (2011), section 6.5, Figure 7; Subrahmanya and Shin (2010), section 4;
-specifications, sections 14 and C.6.
+Source: Kloft et al. (2011), section 6.5, Figure 7; Subrahmanya and Shin (2010), section 4.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """What theory says about MKL-GOMP: its risk bound, and a coherence that describes when the right
 kernels can win.
 
-Source: Sindhwani and Lozano (2011), Theorems 1 and 2, as corrected in the specification of greedy
-sparse MKL (A.7, E-A2 to E-A6).
+Source: Sindhwani and Lozano (2011), Theorems 1 and 2. Where a printed formula is wrong, the function
+says what was put right.
 """
 
 from __future__ import annotations
@@ -59,7 +59,8 @@ def gomp_risk_bound(
 
     References
     ----------
-    Theorem 1, E-A4.
+    Sindhwani and Lozano (2011), Theorem 1, with s kappa tau where 8 kappa T is printed: f is in the
+    sum of the chosen spaces, not in their union.
     """
     check_positive(s=s, kappa=kappa, tau=tau, n=n, M_bound=M_bound)
     require(
@@ -122,7 +123,7 @@ def gomp_coherence(K: Any, good: Sequence[int], lam: float) -> Coherence:
     found there; where they agree mu is certified. O(M |G| n^3).
 
     A DIAGNOSTIC, NOT A GUARANTEE. Below 1, as long as good kernels remain, the residual of Theorem
-    2 is explained better by the best good kernel than by any bad one. But (E-A6) that best good
+    2 is explained better by the best good kernel than by any bad one. But that best good
     kernel may be among those chosen already, so that a bad one wins among the rest; and the
     theorem's residual f_hat - f is not the algorithm's y - f. Of 669 random instances with mu < 1
     the algorithm missed the support in 124.
@@ -143,7 +144,8 @@ def gomp_coherence(K: Any, good: Sequence[int], lam: float) -> Coherence:
 
     References
     ----------
-    Theorem 2, E-A5, E-A6.
+    Sindhwani and Lozano (2011), Theorem 2 and equation (8), with lam n in Q_j where lam is printed,
+    and K_G beside Q_i and Q_j, as the derivation of (7) has it.
     """
     values = as_stack(K)
     chosen = sorted({int(i) for i in good})

@@ -6,8 +6,8 @@ Kernels enter through K_j = U_j diag(d_j) U_j' (eigenvalues above 1e-10 of the l
 restricted condition infinite, and all that rests on it says nothing. The functions then return
 infinity, with ``words``.
 
-Source: Jin, Yang and Mahdavi (2013), as corrected in the specification of greedy sparse MKL (B.3,
-B.5, E-B1 to E-B6).
+Source: Jin, Yang and Mahdavi (2013). Where a printed formula is wrong, the function says what was
+put right.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def greedy_rate_bound(norm: float, d: int) -> Bound:
 
 def kernel_correlation(K: Any) -> float:
     """delta(K) = max_{i < j} ||U_i'U_j||_2: the largest cosine between the spans of two kernels, 0
-    to 1 (E-B3).
+    to 1, over all pairs (printed: pairs up to d).
 
     ``K`` (M, n, n) or a ``GramStack``. 1 when two spans share a direction, as full-rank (Gaussian)
     kernels always do.
@@ -129,7 +129,7 @@ class Condition(NamedTuple):
 
 
 def restricted_condition(K: Any, d: int) -> Condition:
-    """Bounds of gamma(d, K) = sup over sets J of at most d kernels of gamma(0, J) (supremum, E-B2):
+    """Bounds of gamma(d, K) = sup over sets J of at most d kernels of gamma(0, J), printed as inf:
 
         1 / smin(B_J) <= gamma(0, J) <= sqrt|J| / smin(B_J),      B_J = [U_j diag(d_j / N)]_{j in J}
 
@@ -193,7 +193,7 @@ def _smallest(
 
 
 def condition_from_correlation(K: Any, d: int) -> Bound:
-    """Proposition 2 (corrected, E-B4): if delta(K) < 1 / (d - 1),
+    """Proposition 2 with sigma_min+ outside the root: if delta(K) < 1 / (d - 1),
 
         gamma(d, K) <= sqrt(d) / (sqrt(1 - (d - 1) delta(K)) sigma_min+)
 
@@ -218,7 +218,7 @@ def condition_from_correlation(K: Any, d: int) -> Bound:
 
 
 def greedy_decay_bound(d: int, gamma: float, eps_star: float, mu: float) -> Bound:
-    """Lemma 3 (corrected: gamma squared, E-B1): after d steps of Algorithm 2, for any mu > 1 and
+    """Lemma 3 with gamma squared, as its proof has it: after d steps of Algorithm 2, for any mu > 1 and
     |y| <= 1,
 
         E_N(f) - E_N(f*) <= max( mu eps*, 1/2 max(0, 1 - tau)^d ),    tau = (mu - 1)^2 / (8 mu (mu + 1) gamma(2d)^2)
@@ -242,7 +242,7 @@ def greedy_decay_bound(d: int, gamma: float, eps_star: float, mu: float) -> Boun
 
 
 def greedy_steps_bound(gamma: float, eps_star: float) -> Bound:
-    """Theorem 4 (corrected: gamma squared, E-B1): with d >= 16 gamma(2d)^2 ln(1 / (12 eps*)) steps
+    """Theorem 4 with gamma squared, as in Lemma 3: with d >= 16 gamma(2d)^2 ln(1 / (12 eps*)) steps
     E_N(f) - E_N(f*) <= 6 eps*.
 
     Returns that number of steps for ``gamma`` = gamma(2d, K) at the d in question (the condition is

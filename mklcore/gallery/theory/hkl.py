@@ -15,7 +15,7 @@ gradient of the norm only where the graph has no edges. With g = Phi_W s (centre
 = g'K_w g / n^2, so the sum over exponentially many w is the same factorised sum that the
 certificate uses.
 
-Source: Bach (2008), Propositions 4 and 5; specification, section 7.
+Source: Bach (2008), Propositions 4 and 5.
 """
 
 from __future__ import annotations

@@ -8,8 +8,7 @@ p, B, the margin and R are fixed before the rows are seen: the bounds hold for o
 the class that a fit on the same rows picks out. For a choice that looks at the rows, list k
 candidates beforehand and pass delta / k; then the bound holds for all of them at once.
 
-Source: Kloft, Brefeld, Sonnenburg, Zien (2011), Theorem 6, Corollaries 9, 10, 11; errata in the
-specification.
+Source: Kloft, Brefeld, Sonnenburg, Zien (2011), Theorem 6, Corollaries 9, 10, 11.
 """
 
 from __future__ import annotations
