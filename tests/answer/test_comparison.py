@@ -80,7 +80,7 @@ def test_the_sentence_says_what_the_figures_say():
 
 
 def test_answers_are_judged_on_the_same_rows_and_ordered_by_folds():
-    data = mkl.load_sample("breast_cancer").drawn(240, 0)
+    data = mkl.load_sample("breast_cancer").drawn(120, 0)
     answers = {name: mkl.explore(data, method=name) for name in ("lp", "gomp", "uniform")}
     found = compare_answers(answers)
     assert [one.score for one in found.answers] == sorted(
@@ -93,7 +93,7 @@ def test_answers_are_judged_on_the_same_rows_and_ordered_by_folds():
         )
         assert one.gap == pytest.approx(found.answers[0].judged - one.judged)
         assert one.kernels == own.path.n_nonzero[own.index]
-    assert (found.rows, found.held_out) == (60, True)
+    assert (found.rows, found.held_out) == (30, True)
     assert found.references == answers[found.answers[0].name].verdict.references
     assert "too few" in str(found).lower() or "level" in str(found) or "best" in str(found)
 

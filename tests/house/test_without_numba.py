@@ -9,6 +9,8 @@ import sys
 
 import numpy as np
 
+from tests.helpers.every import share
+
 ANSWERS = """
 import sys
 if "without" in sys.argv:
@@ -26,7 +28,7 @@ def answer(name):
 
 print(json.dumps({name: answer(name) for name in TABLES}))
 """
-TABLES = ("iris", "wine", "diabetes", "breast_cancer", "sparse_polynomial")
+TABLES = share(("iris", "wine", "diabetes", "breast_cancer", "sparse_polynomial"), 2)
 REFUSED = """
 import numpy as np
 import mklcore as mkl

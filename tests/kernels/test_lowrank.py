@@ -2,6 +2,8 @@
 Phi Phi'.
 """
 
+from itertools import product
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -15,7 +17,7 @@ from mklcore.lp.schedule import fit_weighted
 from mklcore.problem.driver import run
 from mklcore.problem.losses import make_loss
 from mklcore.problem.problem import Problem, WarmStart
-from tests.helpers.every import every
+from tests.helpers.every import every, share
 from tests.helpers.refusals import refused
 
 DATA = mkl.load_sample("breast_cancer").drawn(160, 0)
@@ -128,11 +130,13 @@ def brackets(fit, exact, grams, y, loss, C, penalty, fit_intercept=True):
     )
 
 
-@every("loss, C", LOSSES)
-@every("penalty, fit_intercept", [(p, k != 3) for k, p in enumerate(PENALTIES)])
+@every("of_loss, of_penalty", share(product(LOSSES, enumerate(PENALTIES)), 2))
 def test_fits_are_those_of_the_exact_solvers_on_the_approximated_grams(
-    stack, grams, penalty, loss, C, fit_intercept
+    stack, grams, of_loss, of_penalty
 ):
+    loss, C = of_loss
+    place, penalty = of_penalty
+    fit_intercept = place != 3
     loss, y = make_loss(loss), suited(loss)
     found, exact = (
         fit_weighted(K, y, C, loss, penalty, fit_intercept, tol=1e-4) for K in (stack, grams)
@@ -146,11 +150,14 @@ def inside(stack, y, C, loss, p, fit_intercept, warm=None):
     return run(Interior(problem, tol=1e-4, warm=warm), tol=1e-4, max_iter=100)
 
 
-@every("loss, fit_intercept", [("hinge", True), ("hinge", False), ("epsilon_insensitive", True)])
-@every("p", [4 / 3, 2.0])
+INSIDE = [("hinge", True), ("hinge", False), ("epsilon_insensitive", True)]
+
+
+@every("p, of_loss", share(product([4 / 3, 2.0], INSIDE), 2))
 def test_the_path_inside_ends_at_the_exact_optimum_for_every_C_cold_or_warm(
-    stack, grams, loss, fit_intercept, p
+    stack, grams, p, of_loss
 ):
+    loss, fit_intercept = of_loss
     y = suited(loss)
     warm = None
     of_rows = 10.0 * (1.0 + np.arange(Y.size) % 3)

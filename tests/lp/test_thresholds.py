@@ -8,6 +8,8 @@ side every size stands in the fits compared with.
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 
@@ -19,7 +21,7 @@ from mklcore.lp.schedule import fit_weighted
 from mklcore.problem.losses import LOSSES, make_loss
 from mklcore.problem.penalties import LpNorm
 from mklcore.problem.problem import certificate
-from tests.helpers.every import every
+from tests.helpers.every import every, share
 from tests.helpers.settings import setting
 
 N = 36
@@ -140,13 +142,13 @@ def sizes():
 
 
 def every_fit(sizes, K, sizes_changed, monkeypatch):
-    """Each loss and order on ``K`` with other sizes, and each compared."""
+    """Each loss, at some orders or at all, on ``K`` with other sizes, and each compared."""
     fitted = []
     with monkeypatch.context() as changed:
         for place, value in sizes_changed.items():
             setting(changed, f"mklcore.{place}", value)
-        for name in LOSSES:
-            fitted += [(sizes.fitted(K, name, p), name, p) for p in ORDERS]
+        for name, p in share(product(LOSSES, ORDERS), 2):
+            fitted.append((sizes.fitted(K, name, p), name, p))
     for fit in fitted:
         sizes.checked(*fit)
     return [fit for fit, _, _ in fitted]
@@ -171,6 +173,7 @@ def test_features_across_a_size(sizes, way, monkeypatch):
 def test_a_sum_that_is_too_large_to_store_is_done_without_or_refused_by_name(
     sizes, name, monkeypatch
 ):
+    sizes.plain(name, np.inf, sizes.cost(name))  # compared with, while all sizes are as they are
     setting(monkeypatch, "mklcore.lp.schedule.largest_mb", 0.9 * MEGABYTES)
     loss = make_loss(name)
     if loss.piecewise_linear and not loss.total:
