@@ -8,8 +8,8 @@
     hkl_flat_mkl     lp-norm MKL at p = 1 on the p sums K_i = sum_{j >= 1} K_ij: selection without
                      interactions
 
-Source: Bach (2008), section 5. The paper does not say how many kernels the greedy method takes; here
-validation rows choose.
+Source: Bach (2008), section 5. The paper does not say how many kernels the greedy method takes:
+validation rows choose it.
 """
 
 from __future__ import annotations

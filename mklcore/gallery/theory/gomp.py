@@ -1,8 +1,8 @@
 """What theory says about MKL-GOMP: its risk bound, and a coherence that describes when the right
 kernels can win.
 
-Source: Sindhwani and Lozano (2011), Theorems 1 and 2. Where a printed formula is wrong, the function
-says what was put right.
+Source: Sindhwani and Lozano (2011), Theorems 1 and 2. Where a printed formula is wrong, the
+function says what was put right.
 """
 
 from __future__ import annotations

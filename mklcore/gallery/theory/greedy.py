@@ -218,8 +218,8 @@ def condition_from_correlation(K: Any, d: int) -> Bound:
 
 
 def greedy_decay_bound(d: int, gamma: float, eps_star: float, mu: float) -> Bound:
-    """Lemma 3 with gamma squared, as its proof has it: after d steps of Algorithm 2, for any mu > 1 and
-    |y| <= 1,
+    """Lemma 3 with gamma squared, as its proof has it: after d steps of Algorithm 2, for any mu > 1
+    and |y| <= 1,
 
         E_N(f) - E_N(f*) <= max( mu eps*, 1/2 max(0, 1 - tau)^d ),    tau = (mu - 1)^2 / (8 mu (mu + 1) gamma(2d)^2)
 
