@@ -54,6 +54,7 @@ from mklcore.kernels.stacks import rows_of
 from mklcore.paths.folds import cut
 from mklcore.paths.path import fit_path, judged, path_grid
 from mklcore.paths.scoring import Scoring, predictions
+from mklcore.sparse.best_k import without_relaxations
 
 GRID = 10.0 ** np.arange(-1.0, 3.1, 0.5)  # values of C
 SMALL = 400  # rows below which five folds are made, three from there on
@@ -632,7 +633,7 @@ def _estimator_folds(
         train, left_out = known.folds[k]
         learn, judge = cut(rows, train, left_out, few.n_samples)
         more = judge, few.y[left_out], lambda *_: tick()
-        with suppress_convergence_warnings():
+        with suppress_convergence_warnings(), without_relaxations():
             found = fit_path(
                 estimator, learn, few.y[train], param, values, *more, scoring=request.scoring
             )

@@ -16,7 +16,7 @@ from mklcore.answer.choices import (
 )
 from mklcore.figures import captions
 from mklcore.io.catalog import ESTIMATORS
-from mklcore.sparse.best_k import BestK, proved_bound
+from mklcore.sparse.best_k import BestK, proved_bound, without_relaxations
 from mklcore.verify import report
 from tests.helpers.every import EVERY_CASE, every
 
@@ -185,3 +185,14 @@ def test_a_sentence_says_how_far_a_greedy_choice_is_from_the_best():
     assert np.isnan(above["cut"]).tolist() == [True, False, True]
     renamed = replace(greedy, kernel_names=greedy.kernel_names[::-1])
     assert np.isnan(excesses(best, X, a + b, {"renamed": renamed})["renamed"]).all()
+
+
+def test_without_relaxations_a_greedy_choice_has_the_bound_of_its_own_dual():
+    data = mkl.load_sample("iris")
+    model = mkl.GOMPClassifier(n_kernels=2)
+    whole = model.copy_with("n_kernels", 2).fit(data.X, data.y == "setosa")
+    with without_relaxations():
+        own = model.copy_with("n_kernels", 2).fit(data.X, data.y == "setosa")
+    assert own.dual_objective_ <= whole.dual_objective_ + 1e-12
+    np.testing.assert_array_equal(own.selected_, whole.selected_)
+    np.testing.assert_allclose(own.dual_coef_, whole.dual_coef_)
