@@ -150,8 +150,8 @@ class Request:
 
 @dataclass(frozen=True, eq=False)
 class Folds:
-    """Rows to learn from and the ``test`` rows; ``few`` of them to choose on, in ``folds``; targets
-    (n, T) of these.
+    """The rows of an answer: ``learn`` to fit on, ``test`` held out, ``few`` of ``learn`` on which
+    ``folds`` compare candidates, and ``Y`` (n, T), the targets of ``few``.
     """
 
     learn: Dataset
@@ -244,7 +244,7 @@ def machine(
 
 
 def landmarks(n_kernels: int, strings: bool) -> int:
-    """Of every kernel of few columns; strings take more."""
+    """How many landmarks each kernel of few columns gets; more where the table has strings."""
     return 4 * LOW_RANK[1] if strings else int(np.clip(MOST_FEATURES // n_kernels, *LOW_RANK))
 
 
@@ -261,8 +261,9 @@ def path(
     tick: Callable[[], None] = lambda: None,
     over: tuple[str, Array] | None = None,
 ) -> ScoredCandidate:
-    """A candidate along its parameter, on folds that fit its weights again; ``over``: as
-    `runs_over` gives it.
+    """Score a candidate at every value of its parameter; every fold fits the weights anew.
+
+    ``over`` is the parameter with its values, as `runs_over` gives them.
     """
     values = GRID if request.C is None else np.array([float(request.C)])
     if one.way == "low rank":
@@ -719,7 +720,7 @@ def best_of(scores: Array) -> int:
 
 
 def standard_error(values: Array) -> float:
-    """Of the mean; 0 of one value."""
+    """Standard error of the mean of ``values``; 0 for a single value."""
     return float(values.std(ddof=1) / np.sqrt(values.size)) if values.size > 1 else 0.0
 
 

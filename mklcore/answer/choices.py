@@ -47,10 +47,11 @@ def best_choices(
 
 
 def excesses(best: Path, X: Any, y: Any, others: Mapping[str, Path]) -> dict[str, Array]:
-    """By which share the objective of the first k kernels of other methods is above that of the
-    best k, for every size k of ``best`` (L,), by the name of the method; NaN where no point of its
-    path uses as many, or weighs the kernel after them alike. Negative where a search that ended
-    early has missed them.
+    """How much larger the objective of each method's first k kernels is than that of the best k.
+
+    Gives, by the name of the method, a share (L,) for every size k of ``best``. NaN: no point of
+    the path has k kernels, or the k-th and the next weigh alike. Negative: the search of the best
+    ended early and missed them.
 
     ``X`` and ``y`` are the rows of ``best``. The first k kernels of a method are the k largest
     weights at the point of its path that uses the fewest kernels, but at least k; the nearest to

@@ -209,8 +209,10 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):
         return outside
 
     def _outputs(self, model: Any, X: Any) -> Array:
-        """Of numbers both ends (n_new, 2) of what a model says; of classes a column for each of
-        ``classes_``.
+        """What a model predicts, as scores can be taken of it.
+
+        Regression: (n_new, 2), the prediction twice, as both ends of an interval without width.
+        Classes: one column per class of ``classes_``.
         """
         if not hasattr(self, "classes_"):
             said = np.asarray(model.predict(X), dtype=float)

@@ -240,7 +240,7 @@ def table_of(
 
 @one_blas_thread()  # two take twice the seconds of the processor, and no less of the clock
 def answered(data: Dataset, request: Request, callback: Progress | None = None) -> Exploration:
-    """The same for all that can be fixed, see `Request`."""
+    """The answer of a table for a `Request`, which can fix more than `explore` takes."""
     for _, found in stages(data, request, callback):
         if isinstance(found, Exploration):
             return found
@@ -252,13 +252,14 @@ def stages(
     request: Request,
     callback: Progress | None = None,
 ) -> Iterator[tuple[str, Any]]:
-    """The stages by name with what each has found, as soon as it is there; the one called
-    "references" gives the whole `Exploration`, whose intervals and verdict are computed when they
-    are asked for, as the last two do.
+    """Yield (stage, what it found) as soon as each stage is over.
 
-    Where one method is asked for, its path is there first, as "refit" without scores, and again
-    once folds have scored it. Where the path is fitted on some of many rows, it is there as "refit"
-    before the model on all of them.
+    "references" yields the whole `Exploration`. The last two, "intervals" and "verdict", compute
+    what it would also compute when it is asked for them.
+
+    Where the request fixes one method, its path comes first, as "refit" and without scores, and
+    again once folds have scored it. Where the path is fitted on some of many rows, "refit" yields
+    it before the model on all of them.
     """
     done = 0
 
@@ -301,7 +302,7 @@ def stages(
         taken = choice(compared)
         if taken.candidate.label == ONE:
             taken = compared[-1] = second_look(known, taken, request, tick)
-        # which holds tables of the folds
+        # a member holds tables of the folds, which are not needed any more
         compared = [replace(one, member=None) for one in compared]
         taken = replace(taken, member=None)
         yield over("path", compared)
@@ -492,8 +493,9 @@ def candidates(
 
 
 def of_method(known: Folds, label: str, kernels: Any, request: Request) -> list[Candidate]:
-    """Those of one method of the catalog on these kernels; lp-norm learning at three norms, where
-    none is fixed.
+    """The candidates of one method of the catalog on these kernels.
+
+    lp-norm learning is offered at three norms unless one is fixed.
     """
     key = request.method or "lp"
     task = known.learn.task

@@ -53,10 +53,13 @@ def _check_costs(false_positive: Any, false_negative: Any) -> None:
 class ErrorsByThreshold:
     """The errors on rows that no model was fitted on, at every threshold.
 
-    ``classes`` the names of both; ``decisions`` (n,) what the model says of each row; ``is_second``
-    (n,) whether the row is of the second class; ``held_out`` whether the rows were held out, or were
-    left out by folds, which have also chosen the model by them; ``row_groups`` (n,) which rows
-    belong together; ``seed`` draws the folds of `cost_elsewhere`.
+    classes : the names of both classes
+    decisions : (n,), the decision value of each row
+    is_second : (n,), whether the row is of the second class
+    held_out : True for rows that nothing was chosen on; False for rows that folds left out and then
+        used to choose the model
+    row_groups : (n,), which rows belong together
+    seed : seed of the folds of `cost_elsewhere`
     """
 
     classes: tuple[str, str]
@@ -129,8 +132,9 @@ class ErrorsByThreshold:
     def cost_elsewhere(
         self, false_positive: float = 1.0, false_negative: float = 1.0
     ) -> float | None:
-        """What a row costs where its threshold was chosen by other rows: by four fifths of them,
-        five times. None where a class has fewer than five rows, or rows fewer than five owners.
+        """Mean cost of a row when the threshold is chosen on the other four fifths of the rows.
+
+        None where a class has fewer than five rows, or where fewer than five groups of rows exist.
         """
         _check_costs(false_positive, false_negative)
         codes = self.is_second.astype(np.intp)

@@ -216,8 +216,8 @@ class Verdict:
 
     @property
     def _order(self) -> str:
-        """In what the predictions are related to the target, and in what they are not better than
-        guessing.
+        """A clause for predictions that order the rows better than chance, but whose error is not
+        below that of guessing.
         """
         ours, guess = self._ours_and_guess
         what = "typical error" if self.task == "regression" else "share of wrong rows"

@@ -23,7 +23,7 @@ from mklcore.kernels.operators import is_operator
 from mklcore.paths.folds import cut
 
 FOLDS = 5
-FEWEST = 2  # rows of a class that a sigmoid needs, and rows of the others
+FEWEST = 2  # rows that at least two classes need each
 _BINS = 10  # of a reliability diagram, with equal widths
 
 

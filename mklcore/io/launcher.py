@@ -43,8 +43,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     if given.pyodide is not None and given.static is None:
         parser.error(
-            "--pyodide says where the Pyodide of a page without a server lies: name its "
-            "folder with --static"
+            "--pyodide names where Pyodide is, for the page that --static writes: name the "
+            "folder of that page with --static"
         )
     try:
         if given.static is not None:
@@ -153,7 +153,8 @@ def _written(
         raise ParameterError(
             "Name the table whose answer is to be written: mkl-explorer TABLE.csv --out PAGE.html."
         )
-    explore = import_module("mklcore.answer.explore").explore  # which stands above
+    # by name, because `io` may not import `answer`
+    explore = import_module("mklcore.answer.explore").explore
     found = explore(Path(table), target, row_groups=row_groups)
     try:
         Path(page).write_text(found.page(), encoding="utf-8")

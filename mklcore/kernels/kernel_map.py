@@ -38,12 +38,14 @@ _KERNELS = 32
 class KernelMap:
     """M kernels between any rows and n training rows, as blocks and as sums without blocks.
 
-    specs: M resolved kernels (tuple columns, absolute widths); rows (n, d): standardised training
-    rows; column_means, column_scales (d,); scales (M,): the factor s of each kernel, 1 where there
-    is none; factors (M, n), row_means (M, n), grand_means (M,): f, r and g of the training Gram
-    matrices, broadcast where they are one number per kernel; kept (n_kept,): the training rows
-    that the columns of a block stand for; weights (n,) of the training rows in means over them,
-    None where all are equal.
+    specs : M resolved kernels (tuple columns, absolute widths)
+    rows : (n, d), the standardised training rows
+    column_means, column_scales : (d,), by which new rows are standardised
+    scales : (M,), the scale s of each kernel, 1 where there is none
+    factors, row_means, grand_means : (M, n), (M, n) and (M,), the f, r and g of the training Gram
+        matrices, see ``normalisation.py``; broadcast where they are one number per kernel
+    kept : (n_kept,), the training rows that the columns of a block stand for
+    weights : (n,), weights of the training rows in means over them; None where all are equal
     """
 
     specs: tuple[KernelSpec, ...]

@@ -141,11 +141,17 @@ State = TypeVar("State")
 class Iterate(Generic[State]):
     """One iterate: a model, its objective, and, where the method has one, its certificate.
 
-    ``weights`` (M,), ``dual`` (n,) or (n, T) signed, ``intercept`` float, ``objective`` primal
-    value, ``dual_objective`` lower bound or None, ``scale`` R of the stopping rule, ``solves``
-    machine solves spent on it, ``selected`` kernels in order of entry (None for methods that weigh
-    all), ``state`` what the method needs for the next step, ``dual_point`` (n,) signed: the
-    feasible dual point whose value is ``dual_objective``; it may be another than ``dual``.
+    weights : (M,), the weights of the kernels
+    dual : (n,) or (n, T), signed dual coefficients
+    intercept : offset of the model
+    objective : primal value
+    dual_objective : lower bound of the optimum, or None
+    scale : R of the stopping rule
+    solves : machines that were solved for it
+    selected : kernels in order of entry; None for methods that weigh all
+    state : what the method needs for the next step
+    dual_point : (n,), the signed feasible dual point whose value is ``dual_objective``; it may be
+        another than ``dual``
     """
 
     weights: Array

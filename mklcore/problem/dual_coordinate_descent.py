@@ -1,12 +1,14 @@
-"""The machine of a loss whose dual lives in a box, on features: dual coordinate ascent with a free
-intercept.
+"""Dual coordinate descent on features, for losses whose dual is bounded by a box, with a free
+intercept. (It is stated here as an ascent: the dual is maximised.)
 
-    max_a  lin'a - epsilon sum_i |a_i| - 1/2 a'(K + D) a subject to low <= a <= high (and 1'a = 0), K = Phi diag(s) Phi'
+    max_a  lin'a - epsilon sum_i |a_i| - 1/2 a'(K + D) a,    K = Phi diag(s) Phi'
+    subject to low <= a <= high and, with an intercept, 1'a = total
 
-One row at a time to its best value; v = diag(s) Phi'a is kept, so that a step costs O(D) and no row
-of K is ever made. The equality is the method of multipliers: ascend with b 1'a + sigma/2 (1'a)^2
-taken off, then move b by sigma 1'a. Rows at a bound that pull outward are left alone until the next
-look at all rows, which computes the duality gap from scratch.
+Each step moves one row to its best value; v = diag(s) Phi'a is kept, so that a step costs O(D) and
+no row of K is ever computed. The method of multipliers keeps the equality: ascend with
+b (1'a - total) + sigma/2 (1'a - total)^2 taken off, then move b by sigma (1'a - total). Rows at a
+bound that pull outward are left alone until the next look at all rows, which computes the duality
+gap from scratch.
 
 Source: Hsieh et al. (2008), A dual coordinate descent method for large-scale linear SVM; the
 multiplier step is Hestenes (1969).
@@ -39,7 +41,8 @@ class CoordinateSettings:
     most: int = 40  # sweeps between two gaps
     single: float = 1e-5  # accuracy down to which sums in single precision suffice
     sweeps: int = 3000  # of one machine in all
-    standstill: int = 12  # gaps in a row, none less than nine tenths of the one before
+    # rounds in a row that each leave more than nine tenths of the gap: then the machine ends
+    standstill: int = 12
     fast: float = 0.6  # of the gap left by a round of sweeps that needs no Newton step
     most_work: float = 6e9  # multiplications of a Newton step on the rows off their bounds
 

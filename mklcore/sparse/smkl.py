@@ -92,8 +92,10 @@ SETTINGS = SMKLSettings()
 
 
 class Search(NamedTuple):
-    """The best of several fits; of each start L at its end, ``objectives`` (n_starts,), NaN for
-    starts cancelled before, and how many kernels it kept, ``kernels`` (n_starts,), 0 for those.
+    """The best of several fits.
+
+    objectives : (n_starts,), L at the end of each start, NaN where it was not run
+    kernels : (n_starts,), how many kernels each start kept, 0 where it was not run
     """
 
     fit: Fit
@@ -167,7 +169,10 @@ class SMKL(Reweighting):
         return self._stalled(last.weights)
 
     def _stalled(self, weights: Array) -> Status:
-        """That no step lowers L any more, and whether that is because ``weights`` (M,) run away."""
+        """The status of a loop in which no step lowers L any more.
+
+        Remembers whether ``weights`` (M,) ran away.
+        """
         self.ran_to = float(weights.max()) if self._runs_away(weights) else 0.0
         return Status.STALLED
 
@@ -223,17 +228,16 @@ class SMKL(Reweighting):
             return error
         self.ran_to = self.ran_to or float(weights.max())
         return KernelError(
-            f"{self.cause()}, and double precision can carry no point of it. Add the group lasso, which bounds the "
-            f"weights "
-            '(terms="log+gl"), or take a smaller C.'
+            f"{self.cause()}, and double precision can carry no point of it. Add the group lasso, "
+            'which bounds the weights (terms="log+gl"), or take a smaller C.'
         )
 
     def cause(self) -> str:
-        """That a weight has run away, how far and why."""
+        """A sentence: which penalty let a weight run away, how far, and why."""
         return (
-            f'With terms="{self.penalty.formula}" at C={self.problem.C:.3g} a kernel weight has run to '
-            f"{self.ran_to:.1e}: this price hardly rises with the size of a kernel's part, so that nothing "
-            "holds the weight back"
+            f'With terms="{self.penalty.formula}" at C={self.problem.C:.3g} a kernel weight has '
+            f"run to {self.ran_to:.1e}: this price hardly rises with the size of a kernel's part, "
+            "so that nothing holds the weight back"
         )
 
     def _runs_away(self, weights: Array) -> bool:
@@ -310,9 +314,10 @@ def starts(
 
 
 def shaken(weights: Array) -> Array:
-    """``weights`` (M,) times 1 + s u, s the setting ``shake``, u up and down in turn from rank to
-    rank, by uniform draws in [0.5, 1] that are always the same: neighbours in rank, as near copies
-    are, part by s at least, and the order of kernels plays no part.
+    """``weights`` (M,) times 1 + s u, with s the setting ``shake``.
+
+    |u| is drawn from [0.5, 1], always alike, and its sign alternates from rank to rank. So
+    neighbours in rank, as near copies are, part by at least s, whatever the order of kernels.
     """
     turns = np.where(np.arange(weights.size) % 2, -1.0, 1.0) * np.random.RandomState(0).uniform(
         0.5, 1.0, weights.size

@@ -105,23 +105,31 @@ Measure = Callable[[TableLine], Sequence[float]]
 class Experiment:
     """One published experiment.
 
-    ``did`` what the paper did, ``claims`` what it reports, each with checks on a run of ours (see
-    ``judge``), ``open_points`` what it leaves open and how that is settled here;
-    ``rows``, ``columns``, ``unit`` of the table; ``numbers`` of the rows that the paper has, NaN
-    where a cell has none, and ``source`` where they come from: the paper's table, or an independent
-    replication where the paper has a figure only; ``spread`` of these over the repetitions, as
-    ``spread_is`` says; ``repetitions`` of the reference, and of a run at full size;
-    ``measure(line)`` one line of the table, in ``seconds`` of the processor.
-
-    For pictures: ``panels`` cut the columns into groups of one unit, each (title, number of
-    columns); ``ordered`` says that the rows follow an order; ``floor`` is the error no method can
-    beat. ``quick``: the rows of a small run, all by default; ``files``: the file that a row needs
-    in a folder of data. ``marks``: (series, tick) of every row where they are of several series,
-    for a picture with ``mark_name`` below its ticks. ``drawn``: repetitions of the reference, where
-    these are others than those of a run at full size. ``explained``: (row, column, why) of every
-    cell of a full run that differs by more than chance. ``quantities``: see ``PaperComparison``.
-    ``stand_ins``: patterns of the rows that are not measured on the paper's data. ``method``: the
-    column that the paper proposes, beside ``rivals``, where the least number is best.
+    did : what the paper did
+    claims : what it reports, each with checks on a run of ours, see ``judge``
+    open_points : what it leaves open, and how that is settled here
+    rows, columns, unit : of the table
+    repetitions : of the reference, and of a run at full size
+    measure : called as measure(line), gives one line of the table
+    source : where the numbers come from: the paper's table, or an independent replication where the
+        paper has only a figure
+    numbers : of the rows that the paper has, NaN where a cell has none
+    spread : of these numbers over the repetitions
+    spread_is : what the spread is, such as a standard deviation
+    panels : (title, number of columns) of every group of columns that has one unit in a picture
+    ordered : whether the rows follow an order
+    floor : the error that no method can beat
+    seconds : seconds of the processor that a line takes
+    quick : the rows of a small run, all by default
+    files : the file that a row needs in a folder of data
+    drawn : repetitions of the reference, where they are not those of a run at full size
+    marks : (series, tick) of every row, where the rows are of several series
+    mark_name : what stands below these ticks
+    explained : (row, column, why) of every cell of a full run that differs by more than chance
+    quantities : see ``PaperComparison``
+    stand_ins : patterns of the rows that are not measured on the paper's data
+    method : the column that the paper proposes
+    rivals : the columns beside it; the least number is best
     """
 
     key: str

@@ -231,7 +231,7 @@ class PaperComparison:
 
     @property
     def compared(self) -> int:
-        """In how many cells a difference can be judged."""
+        """The number of cells whose difference can be judged."""
         return int(np.count_nonzero(np.isfinite(self.difference) & np.isfinite(self.joint_error)))
 
     def of(self, row: str, name: str) -> Array:

@@ -27,12 +27,17 @@ MOST_TICKS = 18
 
 @dataclass(frozen=True)
 class LessonResult:
-    """The right ``answer``, the ``facts`` of the text, where the slider stands (``at``) and begins
-    (``start``).
+    """What a lesson has computed, and what its players show.
 
-    ``series`` holds numbers or texts by name, one entry per position of the slider, or one list per
-    entry for several lines; ``bars`` names, hues and heights (L, B) of upright bars. A lesson about
-    hulls has what the player ``hull`` shows instead, and the ``pair`` of its grid.
+    answer : the right answer
+    facts : figures of its text, by name
+    at : positions of the slider
+    start : index of the position at which it begins
+    series : numbers or texts by name, one entry per position of the slider, or one list per entry
+        for several lines
+    bars : names, hues and heights (L, B) of upright bars, by name
+    hull : what the player ``hull`` shows in a lesson about hulls
+    pair : two columns of the grid of that lesson
     """
 
     answer: str

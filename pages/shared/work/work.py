@@ -370,7 +370,7 @@ class Work:
         return Pending(task.share, f"waiting{waits}", task.value)
 
     def seconds_until(self, task: Task) -> float:
-        """In how many seconds a task will be over, about."""
+        """About how many seconds remain until a task is over."""
         return (
             task.seconds_left()
             + sum(one.seconds_left() for one in self._before(task)) / self._threads
