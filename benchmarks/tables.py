@@ -36,8 +36,15 @@ from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
 from benchmarks.lines import Line, include, read_record, targets_of, write_record
-from mklcore.answer.candidates import Request, path
-from mklcore.answer.explore import candidates, dictionary, refit, scored_path, stages, table
+from mklcore.answer.candidates import Request, score_along
+from mklcore.answer.explore import (
+    divide_rows,
+    offer_candidates,
+    offer_kernels,
+    refit,
+    solve_scored_path,
+    stages,
+)
 from mklcore.data.dataset import Dataset
 from mklcore.data.reading import read_table
 from mklcore.data.samples import load_sample
@@ -103,14 +110,14 @@ def fitted(name: str, train: Dataset) -> tuple[Any, dict[str, float]]:
                 return found.model, {"settled": time.process_time() - began}
     if name == "plain":
         request = Request(test_size=0.0)
-        known = table(train, request)
+        known = divide_rows(train, request)
         whole = next(
             one
-            for one in candidates(known, dictionary(known, request), request)
+            for one in offer_candidates(known, offer_kernels(known, request), request)
             if one.way == "whole"
         )
-        taken = path(known, whole, request)
-        solved = scored_path(known, taken, request)
+        taken = score_along(known, whole, request)
+        solved = solve_scored_path(known, taken, request)
         return refit(known, taken, request, solved), {}
     classes = len(train.class_names)
     if name == "EBM":

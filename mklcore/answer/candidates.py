@@ -149,7 +149,7 @@ class Request:
 
 
 @dataclass(frozen=True, eq=False)
-class Folds:
+class AnswerRows:
     """The rows of an answer: ``learn`` to fit on, ``test`` held out, ``few`` of ``learn`` on which
     ``folds`` compare candidates, and ``Y`` (n, T), the targets of ``few``.
     """
@@ -254,8 +254,8 @@ def beside(kernels: KernelDictionary, data: Dataset) -> KernelDictionary:
     return kernels.beside(data.n_features, names, data.width) if names else kernels
 
 
-def path(
-    known: Folds,
+def score_along(
+    known: AnswerRows,
     one: Candidate,
     request: Request,
     tick: Callable[[], None] = lambda: None,
@@ -278,7 +278,7 @@ def path(
     return ScoredCandidate(one, param, values, np.array(scores), decisions)
 
 
-def out_of_folds(known: Folds, parts: Sequence[Array]) -> Array:
+def out_of_folds(known: AnswerRows, parts: Sequence[Array]) -> Array:
     """Decisions (n, T) from those of every fold on the rows it has left out; NaN for rows that are
     in no fold.
     """
@@ -289,7 +289,7 @@ def out_of_folds(known: Folds, parts: Sequence[Array]) -> Array:
 
 
 def few_columns(
-    known: Folds,
+    known: AnswerRows,
     one: Candidate,
     request: Request,
     values: Array,
@@ -371,7 +371,7 @@ def few_columns(
 
 
 def all_columns(
-    known: Folds,
+    known: AnswerRows,
     one: Candidate,
     request: Request,
     grid: Array,
@@ -436,7 +436,7 @@ def all_columns(
 
 
 def one_machine(
-    known: Folds,
+    known: AnswerRows,
     label: str,
     compared: Sequence[ScoredCandidate],
     request: Request,
@@ -480,7 +480,7 @@ def one_machine(
 
 
 def on_folds(
-    known: Folds,
+    known: AnswerRows,
     blend: Blend,
     member: Member,
     values: Array,
@@ -524,7 +524,10 @@ def on_folds(
 
 
 def second_look(
-    known: Folds, one: ScoredCandidate, request: Request, tick: Callable[[], None] = lambda: None
+    known: AnswerRows,
+    one: ScoredCandidate,
+    request: Request,
+    tick: Callable[[], None] = lambda: None,
 ) -> ScoredCandidate:
     """The one machine with narrower kernels of all columns and a larger C, where more rows than the
     folds have say so.
@@ -612,7 +615,7 @@ def member_weights(decisions: Sequence[Array], Y: Array) -> Array:
 
 
 def _estimator_folds(
-    known: Folds,
+    known: AnswerRows,
     one: Candidate,
     request: Request,
     param: str,
@@ -643,7 +646,7 @@ def _estimator_folds(
     return fold
 
 
-def runs_over(known: Folds, one: Candidate, request: Request) -> tuple[str, Array]:
+def runs_over(known: AnswerRows, one: Candidate, request: Request) -> tuple[str, Array]:
     """What the path of a method of the catalog runs over, the first of its parameters that is not
     fixed, and where.
     """
@@ -697,7 +700,9 @@ def later_rows(
         )
 
 
-def fold_scores(known: Folds, along: Sequence[Array], rows: Indices, scoring: Scoring) -> Array:
+def fold_scores(
+    known: AnswerRows, along: Sequence[Array], rows: Indices, scoring: Scoring
+) -> Array:
     """The scores (L,) of decisions on the rows that a fold has left out."""
     stand_in = machine(known.learn.task, KernelDictionary.laplacian_grid([1.0]), 2.0)
     if known.classes is not None:

@@ -31,7 +31,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 from scipy.stats import rankdata
 
-from mklcore.answer.candidates import Folds, Request, beside, kernel_at, landmarks, targets
+from mklcore.answer.candidates import AnswerRows, Request, beside, kernel_at, landmarks, targets
 from mklcore.answer.verdict import BETTER, NONE, RELATED
 from mklcore.arrays import Array, Indices, Labels
 from mklcore.data.dataset import Dataset
@@ -227,13 +227,13 @@ def area_under_curve(Y: Array, F: Array) -> float:
 # Where every row was learned from
 
 
-def p_value_of_refits(known: Folds, request: Request) -> float:
+def p_value_of_refits(known: AnswerRows, request: Request) -> float:
     """The p-value of "the target is not related to the columns", by machines that are fitted to
     permuted targets.
 
     Parameters
     ----------
-    known : Folds
+    known : AnswerRows
         The rows, of which at most ``MOST_ROWS`` are drawn.
     request : Request
         What was fixed: its kernels take the place of those of the table.

@@ -17,7 +17,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 
 from mklcore._lazy import cached_property
 from mklcore.answer.candidates import (
-    Folds,
+    AnswerRows,
     Request,
     ScoredCandidate,
     shown,
@@ -118,7 +118,7 @@ class Exploration(AnswersRows):
     fixed, and the scores of the model that was taken. ``threshold`` parts two classes, see `errors`.
     """
 
-    known: Folds
+    known: AnswerRows
     request: Request
     taken: ScoredCandidate
     path: Path
@@ -659,7 +659,7 @@ def balanced_accuracy(answers: Labels, y: Labels) -> float:
 
 
 def columns_that_matter(
-    known: Folds, model: Any, request: Request
+    known: AnswerRows, model: Any, request: Request
 ) -> tuple[tuple[ColumnEffect, ...], tuple[str, ...]]:
     """The effects of source columns on held-out rows, or on rows learned from where none are held
     out: on as many as Shapley values have time for; and a note where kernels take the place of

@@ -33,16 +33,16 @@ from mklcore.answer.candidates import (
     MOST_PAIRS,
     SMALL,
     TOGETHER,
+    AnswerRows,
     Candidate,
-    Folds,
     Request,
     ScoredCandidate,
     folds_of,
     landmarks,
     machine,
     one_machine,
-    path,
     runs_over,
+    score_along,
     second_look,
     shown,
     standard_error,
@@ -274,32 +274,32 @@ def stages(
         return stage, found
 
     tick()
-    known = table(data, request)
+    known = divide_rows(data, request)
     compared = list[ScoredCandidate]()
     yield over("table", known)
-    notes = columns(known)
+    notes = describe_columns(known)
     yield over("columns", notes)
     if data.task == "novelty":
-        taken, fitted, index = one_class(known, request)
+        taken, fitted, index = fit_one_class(known, request)
         model = taken.candidate.estimator
     else:
-        kinds = dictionary(known, request)
+        kinds = offer_kernels(known, request)
         yield over("dictionary", kinds)
-        offered = candidates(known, kinds, request)
+        offered = offer_candidates(known, kinds, request)
         yield over("candidates", offered)
         first = runs = None
         # nothing to choose but the point: the path comes first
         if len(offered) == 1 and offered[0].way in ESTIMATORS:
             tick()
             runs = runs_over(known, offered[0], request)
-            first = solved_path(known, offered[0], *runs, request, tick)
+            first = solve_path(known, offered[0], *runs, request, tick)
             yield "refit", (first, first.first_look, first.estimators[first.first_look])
         for one in offered:
             tick()
-            compared.append(path(known, one, request, tick, runs))
+            compared.append(score_along(known, one, request, tick, runs))
         if request.is_open:
             compared.append(one_machine(known, ONE, compared, request, tick))
-        taken = choice(compared)
+        taken = choose(compared)
         if taken.candidate.label == ONE:
             taken = compared[-1] = second_look(known, taken, request, tick)
         # a member holds tables of the folds, which are not needed any more
@@ -309,7 +309,7 @@ def stages(
         yield over("choice", taken)
         tick()
         notes = (*notes, *summary(taken, compared))
-        fitted = scored_path(known, taken, request, first)
+        fitted = solve_scored_path(known, taken, request, first)
         index = taken.best
         if fitted.estimators[index].n_train_ < known.learn.n_samples:
             yield "refit", (fitted, index, fitted.estimators[index])
@@ -320,7 +320,7 @@ def stages(
     effect, note = columns_that_matter(known, model, request)
     yield over("columns that matter", effect)
     tick()
-    plain = references(known, compared, request, tick)
+    plain = fit_references(known, compared, request, tick)
     answer = Exploration(
         known,
         request,
@@ -345,7 +345,7 @@ def stages(
     yield over("verdict", answer.verdict)
 
 
-def table(data: Dataset, request: Request) -> Folds:
+def divide_rows(data: Dataset, request: Request) -> AnswerRows:
     """The rows of the answer. DataError for a table that has none."""
     size = request.test_size
     if size is None:
@@ -396,10 +396,10 @@ def table(data: Dataset, request: Request) -> Folds:
         )
     if few.n_samples < learn.n_samples:
         notes.append(f"Models were compared on {few.n_samples:,} of {learn.n_samples:,} rows.")
-    return Folds(learn, test, few, folds, Y, classes, tuple(notes))
+    return AnswerRows(learn, test, few, folds, Y, classes, tuple(notes))
 
 
-def columns(known: Folds) -> tuple[str, ...]:
+def describe_columns(known: AnswerRows) -> tuple[str, ...]:
     """What is to be said of target and columns: classes, and columns that carry the same."""
     few = known.few
     notes = list(known.notes)
@@ -427,7 +427,7 @@ def columns(known: Folds) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def dictionary(known: Folds, request: Request) -> dict[str, Any]:
+def offer_kernels(known: AnswerRows, request: Request) -> dict[str, Any]:
     """The kernels of every candidate, by its label, from simple to rich; those of pairs where some
     act together.
     """
@@ -460,8 +460,8 @@ def of_all_columns(data: Dataset, radial: KernelSpec) -> KernelDictionary:
     )
 
 
-def candidates(
-    known: Folds,
+def offer_candidates(
+    known: AnswerRows,
     kinds: dict[str, Any],
     request: Request,
 ) -> tuple[Candidate, ...]:
@@ -492,7 +492,7 @@ def candidates(
     return tuple(found)
 
 
-def of_method(known: Folds, label: str, kernels: Any, request: Request) -> list[Candidate]:
+def of_method(known: AnswerRows, label: str, kernels: Any, request: Request) -> list[Candidate]:
     """The candidates of one method of the catalog on these kernels.
 
     lp-norm learning is offered at three norms unless one is fixed.
@@ -534,7 +534,7 @@ def of_method(known: Folds, label: str, kernels: Any, request: Request) -> list[
     return made
 
 
-def choice(compared: Sequence[ScoredCandidate]) -> ScoredCandidate:
+def choose(compared: Sequence[ScoredCandidate]) -> ScoredCandidate:
     """The first, going from simple to rich, that is at most one standard error of the paired
     differences and at most ``BEHIND`` behind the best. Kernels of all columns are no choice of
     their own, but members of the one machine.
@@ -579,8 +579,8 @@ def made_of(shares: Mapping[str, float]) -> str:
     return f"Of what it says, {joined(named)}.{more}"
 
 
-def solved_path(
-    known: Folds,
+def solve_path(
+    known: AnswerRows,
     one: Candidate,
     param: str,
     values: Array,
@@ -603,18 +603,18 @@ def solved_path(
         )
 
 
-def scored_path(
-    known: Folds,
+def solve_scored_path(
+    known: AnswerRows,
     taken: ScoredCandidate,
     request: Request,
     drawn: Path | None = None,
 ) -> Path:
     """The certified path of the choice with the scores of the folds; ``drawn``: that path."""
-    found = drawn or solved_path(known, taken.candidate, taken.param, taken.values, request)
+    found = drawn or solve_path(known, taken.candidate, taken.param, taken.values, request)
     return replace(found, val_score=taken.scores.mean(axis=0), chosen=taken.best)
 
 
-def refit(known: Folds, taken: ScoredCandidate, request: Request, found: Path) -> Any:
+def refit(known: AnswerRows, taken: ScoredCandidate, request: Request, found: Path) -> Any:
     """The model of the chosen point of the path on all rows to learn from, calibrated where there
     are classes.
     """
@@ -641,7 +641,7 @@ def refit(known: Folds, taken: ScoredCandidate, request: Request, found: Path) -
     return model
 
 
-def one_class(known: Folds, request: Request) -> tuple[ScoredCandidate, Path, int]:
+def fit_one_class(known: AnswerRows, request: Request) -> tuple[ScoredCandidate, Path, int]:
     """A boundary around all rows, along C: without a target no score can choose a point."""
     kernels = request.kernels or KernelDictionary.recommended(known.learn, whole=False)
     rows = known.learn.drawn(DRAGGED, request.seed)
@@ -667,8 +667,8 @@ def one_class(known: Folds, request: Request) -> tuple[ScoredCandidate, Path, in
     )
 
 
-def references(
-    known: Folds,
+def fit_references(
+    known: AnswerRows,
     compared: Sequence[ScoredCandidate],
     request: Request,
     tick: Callable[[], None] = lambda: None,
@@ -699,7 +699,7 @@ def references(
     )
     met = {one.candidate.label: one for one in compared}
     for name, one in offered:
-        scored = met.get(one.label) or path(
+        scored = met.get(one.label) or score_along(
             known,
             one,
             replace(request, C=None),

@@ -19,7 +19,7 @@ from mklcore.answer.candidates import (
     member_weights,
     targets,
 )
-from mklcore.answer.explore import ONE, STAGES, WHOLE, choice, made_of, stages
+from mklcore.answer.explore import ONE, STAGES, WHOLE, choose, made_of, stages
 from mklcore.answer.terms import unblended
 from mklcore.data.dataset import Dataset
 from mklcore.errors import DataError, ParameterError
@@ -165,13 +165,13 @@ def judged(label, *scores):
 def test_the_simplest_within_one_error_of_the_best_is_taken_if_it_is_hardly_behind():
     plain = judged("plain", 0.700, 0.800, 0.750)
     rich = judged("rich", 0.704, 0.800, 0.7515)
-    assert choice([plain, rich]) is rich  # more than one standard error
-    assert choice([judged("plain", 0.70, 0.802, 0.750), rich]).candidate.label == "plain"
+    assert choose([plain, rich]) is rich  # more than one standard error
+    assert choose([judged("plain", 0.70, 0.802, 0.750), rich]).candidate.label == "plain"
     far = judged("far", 0.69, 0.81, 0.72)
-    assert choice([far, rich]) is rich  # within one error, and further behind than .002
-    assert choice([rich, judged("richer", 0.704, 0.800, 0.7515)]) is rich
+    assert choose([far, rich]) is rich  # within one error, and further behind than .002
+    assert choose([rich, judged("richer", 0.704, 0.800, 0.7515)]) is rich
     # a member, no choice of its own
-    assert choice([rich, judged(next(iter(WHOLE)), 0.9, 0.9, 0.9)]) is rich
+    assert choose([rich, judged(next(iter(WHOLE)), 0.9, 0.9, 0.9)]) is rich
 
 
 def test_members_are_weighed_by_what_they_say_out_of_folds():
@@ -208,7 +208,7 @@ def test_shares_are_said_in_quarters_that_sum_to_one():
 def test_a_note_says_which_rows_in_the_order_of_time_are_learned_from(hold_out, kept, which):
     time = np.arange(80.0)
     data = Dataset(time[:, None], np.sin(time), task="regression")
-    known = pipeline.table(data, Request(test_size=20 / 80, max_rows=20, hold_out=hold_out))
+    known = pipeline.divide_rows(data, Request(test_size=20 / 80, max_rows=20, hold_out=hold_out))
     np.testing.assert_array_equal(known.learn.X[:, 0], np.arange(*kept))
     assert known.notes == (f"Learned from 20 of 60 rows, {which}.",)
 
