@@ -300,6 +300,7 @@ def test_a_column_is_looked_at_closely_with_the_pairs_it_is_in():
     assert "Beyond what each of the two adds alone" in words(app)
 
 
+@pytest.mark.settling  # a sentence that fewer values of C do not lead to
 def test_kernels_that_are_ranked_are_called_kernels_and_nothing_is_said_twice():
     app = explore(data="iris", algorithm="smkl", rows="80")
     found = answer_of(app)
@@ -381,7 +382,7 @@ def test_what_is_fixed_on_the_rail_is_taken_and_can_be_left_open_again():
 def test_how_the_rows_of_the_path_were_drawn_is_known(hold_out, how):
     data = mkl.load_sample("iris")
     asked = Request(hold_out=hold_out)
-    found = SimpleNamespace(asked=asked, learnt_from=data, dragged=asked.some(data, 40))
+    found = SimpleNamespace(request=asked, learnt_from=data, dragged=asked.some(data, 40))
     assert Exploration.rows.fget(found) == (40, 150, how)
 
 
