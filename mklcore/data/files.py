@@ -20,14 +20,6 @@ from typing import IO, Any
 import numpy as np
 
 from mklcore._lazy import cached_property
-from mklcore.data.bounds import (
-    check_cells,
-    endable,
-    is_workbook,
-    parquet_columns,
-    too_many,
-    workbook_rows,
-)
 from mklcore.data.columns import (
     MAX_NAME,
     MISSING,
@@ -40,6 +32,14 @@ from mklcore.data.columns import (
     to_numbers,
 )
 from mklcore.data.dataset import counted, listed
+from mklcore.data.packed import (
+    check_cells,
+    endable,
+    is_workbook,
+    parquet_columns,
+    too_many,
+    workbook_rows,
+)
 from mklcore.errors import DataError, Note, Repair
 
 Source = str | os.PathLike[str] | bytes | bytearray | memoryview | IO[Any]

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from mklcore.arrays import Array, Labels
-from mklcore.data.bounds import MAX_CELLS, endable
 from mklcore.data.column_groups import families
 from mklcore.data.columns import (
     MAX_LEVELS,
@@ -48,6 +47,7 @@ from mklcore.data.columns import (
 from mklcore.data.dataset import Dataset, Groups, counted, joined, listed
 from mklcore.data.files import DELIMITERS, Table, delimiter_as_text
 from mklcore.data.frames import as_table
+from mklcore.data.packed import MAX_CELLS, endable
 from mklcore.data.sequences import composition, cut, share_of
 from mklcore.data.sequences import letters as letters_of
 from mklcore.data.target import (

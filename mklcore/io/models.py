@@ -31,7 +31,7 @@ import numpy as np
 import pandas
 
 from mklcore import estimators
-from mklcore.data.bounds import array_content, array_header, bounded_json
+from mklcore.data.packed import array_content, array_header, bounded_json
 from mklcore.data.reading import Feature, TableEncoder
 from mklcore.errors import DataError, ParameterError
 from mklcore.hkl.bases import BASES

@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 
 from mklcore.arrays import one_blas_thread
-from mklcore.data.bounds import array_content, array_header
 from mklcore.data.columns import ReadOptions, clean_name, distinct_names
 from mklcore.data.dataset import Dataset, counted, joined, listed
 from mklcore.data.files import Table
+from mklcore.data.packed import array_content, array_header
 from mklcore.data.target import read_target
 from mklcore.errors import DataError, KernelError, Note
 from mklcore.kernels.grams import Forecast, GramStack, clip_grams

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from mklcore.arrays import Array
-from mklcore.data.bounds import array_header, bounded_json
+from mklcore.data.packed import array_header, bounded_json
 from mklcore.errors import DataError, ParameterError
 from mklcore.paths.path import PATH_ATTRIBUTES, Path
 from mklcore.problem.driver import Status

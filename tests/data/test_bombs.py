@@ -14,8 +14,8 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from mklcore.data.bounds import parquet_columns
 from mklcore.data.columns import ReadOptions
+from mklcore.data.packed import parquet_columns
 from mklcore.data.reading import read_table
 from mklcore.errors import DataError
 from mklcore.kernels.stacks import read_stack

@@ -7,7 +7,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from mklcore.data.bounds import usual_sheet, workbook_sheets
+from mklcore.data.packed import usual_sheet, workbook_sheets
 from mklcore.data.reading import describe_table, read_table
 from mklcore.errors import DataError
 from tests.helpers import bombs

@@ -631,7 +631,7 @@ def test_a_delimiter_can_be_named():
 
 
 def test_too_many_cells_are_refused(monkeypatch):
-    monkeypatch.setattr("mklcore.data.bounds.MAX_CELLS", 30)
+    monkeypatch.setattr("mklcore.data.packed.MAX_CELLS", 30)
     with pytest.raises(DataError, match="12 x 3 cells, more than 30"):
         read_table(table(numbers()))
     monkeypatch.undo()

@@ -30,7 +30,7 @@ import streamlit as st
 from cachetools import TTLCache
 
 from mklcore.answer.verdict import ColumnEffect
-from mklcore.data.bounds import bounded_json
+from mklcore.data.packed import bounded_json
 from mklcore.data.samples import SAMPLES
 from mklcore.errors import DataError
 from mklcore.figures.hulls import HullLayout

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from mklcore.data.bounds import usual_sheet as workbook_sheet
-from mklcore.data.bounds import workbook_sheets
 from mklcore.data.column_groups import regrouped
 from mklcore.data.columns import MAX_LEVELS, ReadOptions
 from mklcore.data.dataset import Dataset, Split, three_way_split
 from mklcore.data.files import Table
 from mklcore.data.frames import as_table
+from mklcore.data.packed import usual_sheet as workbook_sheet
+from mklcore.data.packed import workbook_sheets
 from mklcore.data.reading import TableSummary, describe_table, read_table
 from mklcore.data.samples import SAMPLES
 from mklcore.data.splitting import RANDOM
