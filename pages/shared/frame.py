@@ -97,7 +97,7 @@ LAYOUT = """<style>
 
 
 def dress() -> None:
-    """Give the page its room, and larger type for a class; once per run, before anything is drawn."""
+    """Give the page its layout, and larger type for a class; once per run, before anything is drawn."""
     st.html(LAYOUT)
     if state.current().present:
         st.html(PRESENTED)
@@ -373,18 +373,18 @@ def draw() -> None:
 def _draw() -> None:
     work.begin()
     state.set_layout()
-    page, room = state.menu()
-    state.begin(room.address)
+    page, entry = state.menu()
+    state.begin(entry.address)
     saved.begin()
-    if room is state.START:
+    if entry is state.START:
         state.leave_bare()
     else:
         state.end()
     dress()
-    progress = heading(room.question, tools=room is not state.START)
+    progress = heading(entry.question, tools=entry is not state.START)
     notices = st.container()
     starting.wait_for(
-        room.address, comes_along=state.current() == Params() and tables.comes_along(Params())
+        entry.address, comes_along=state.current() == Params() and tables.comes_along(Params())
     )
     if not saved.offer():
         page.run()
@@ -396,7 +396,7 @@ def _draw() -> None:
     # nothing to show.
     with progress, st.container(gap=None, key="progress"):
         with st.container(gap=None, key="compiling"):
-            compiling.line(room.address)
+            compiling.line(entry.address)
         with st.container(gap=None):
             work.bar()
     starting.drawn()

@@ -2,7 +2,7 @@
 nobody else is asked.
 """
 
-from pages.shared.session.state import ROOMS
+from pages.shared.session.state import PAGES
 from tests.browser.steps import upload
 from tests.browser.walker import assert_sound
 from tests.helpers.hostile_names import FILE, NAMES, table
@@ -19,12 +19,12 @@ def test_no_page_runs_a_name(server, visit):
     upload(visitor, table(NAMES), FILE)
     page.get_by_text("two classes").first.wait_for()
     visitor.settle()
-    for room in (room for room in ROOMS if room.address != "home"):
-        visitor.go(room.title)
+    for entry in (entry for entry in PAGES if entry.address != "home"):
+        visitor.go(entry.title)
         for tab in page.get_by_role("tab").all():
             if tab.is_visible():
                 tab.click()
                 visitor.settle()
-        assert page.locator(TRACES).count() == 0, room.address
+        assert page.locator(TRACES).count() == 0, entry.address
         assert_sound(visitor, server)
     assert dialogs == []

@@ -5,7 +5,7 @@ from urllib.parse import parse_qs, urlparse
 import pytest
 
 from mklcore.gallery.lessons import LESSONS
-from pages.shared.session.state import ROOMS
+from pages.shared.session.state import PAGES
 from tests.browser.known import KERNELS, path_of
 from tests.browser.steps import Visitor, assert_at, assert_reads, pull
 from tests.browser.walker import assert_named, assert_sound, assert_theme, resize
@@ -14,7 +14,7 @@ from tests.helpers.every import EVERY_CASE, every
 # what fits 1280 pixels fits more
 WIDE = (1280, 720)
 NARROW = (390, 844)
-FILES = [room.address for room in ROOMS]
+FILES = [entry.address for entry in PAGES]
 # By the button of that name, or by a link.
 MORE = (
     (FILES.index("explore"), "Path"),
@@ -124,16 +124,16 @@ def window(server, chromium, guests):
 
 
 @every(
-    "place, more", [*((place, "") for place in range(len(ROOMS))), *(MORE if EVERY_CASE else ())]
+    "place, more", [*((place, "") for place in range(len(PAGES))), *(MORE if EVERY_CASE else ())]
 )
 def test_every_page_fits_every_screen_and_is_seen_in_both_themes(server, window, place, more):
     """By the menu, as a person goes, and further where a page has more than one look."""
     resize(window, *WIDE)  # a narrow window has no menu to go on by
     if "=" in more:
-        window.open(f"{ROOMS[place].address}?data=iris&{KERNELS}&{more}")
+        window.open(f"{PAGES[place].address}?data=iris&{KERNELS}&{more}")
     else:
-        window.go(ROOMS[place].title)
-        window.page.locator("h1", has_text=ROOMS[place].question).wait_for()
+        window.go(PAGES[place].title)
+        window.page.locator("h1", has_text=PAGES[place].question).wait_for()
         window.settle()
     if more in ("Path", "Inside"):
         window.page.get_by_text(more, exact=True).first.click()

@@ -38,19 +38,19 @@ PAGES = (
 
 def test_a_link_whose_dictionary_does_not_fit_the_table_opens_every_page():
     app = open_app(data="iris", edited="rbf0.5m@300")
-    for room in state.ROOMS:
-        go(app, f"pages/{room.address}/page.py")
-        if room.address in ("kernels", "explore", "compare", "predict"):
-            assert "'300' is not among the columns" in words(app).replace("\\", ""), room.address
+    for entry in state.PAGES:
+        go(app, f"pages/{entry.address}/page.py")
+        if entry.address in ("kernels", "explore", "compare", "predict"):
+            assert "'300' is not among the columns" in words(app).replace("\\", ""), entry.address
 
 
 @pytest.mark.threads
-@every("sample, room, algorithm", zip(SAMPLES, cycle(state.ROOMS), cycle(METHODS)))
-def test_every_page_opens_whatever_the_sample_and_the_algorithm(sample, room, algorithm):
+@every("sample, entry, algorithm", zip(SAMPLES, cycle(state.PAGES), cycle(METHODS)))
+def test_every_page_opens_whatever_the_sample_and_the_algorithm(sample, entry, algorithm):
     app = open_app(
-        f"pages/{room.address}/page.py", data=sample, **SMALL, algorithm=algorithm, lesson="copies"
+        f"pages/{entry.address}/page.py", data=sample, **SMALL, algorithm=algorithm, lesson="copies"
     )
-    assert words(app).strip() or room.address == "home"  # the first screen is one picture
+    assert words(app).strip() or entry.address == "home"  # the first screen is one picture
     assert not app.error
 
 

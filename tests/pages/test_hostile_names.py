@@ -71,7 +71,7 @@ def test_no_page_takes_a_name_for_markup():
         open_app(widths="1", each="none", degree="0", rows="60"), table(NAMES), NAMES[0] + ".csv"
     )
     waits = {"explore": wait_for_path, "hulls": wait_for_hulls}
-    for page in (room.address for room in state.ROOMS if room.address != "home"):
+    for page in (entry.address for entry in state.PAGES if entry.address != "home"):
         app = waits.get(page, quiet)(go_to(app, f"pages/{page}/page.py"))
         reported = words(app)
         assert [name for name in MARKUP if name in reported] == [], page

@@ -359,7 +359,7 @@ def open_file(content: bytes) -> None:
     state.set_params(params)
     state.refuse(*refused)
     memory().next_page = (
-        screen.page if screen.page in {room.address for room in state.ROOMS} else "explore"
+        screen.page if screen.page in {entry.address for entry in state.PAGES} else "explore"
     )
     memory().opened = (
         None if screen.path is None or screen.page == "hulls" else Answered(screen.path, params)

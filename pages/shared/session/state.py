@@ -435,7 +435,7 @@ def keep_text(text: str, longest: int) -> str:
 
 
 @dataclass(frozen=True)
-class Room:
+class PageEntry:
     """One page of the app: its address, its name in the menu and the one question it answers."""
 
     address: str
@@ -444,48 +444,48 @@ class Room:
     question: str
 
 
-ROOMS = (
-    Room(
+PAGES = (
+    PageEntry(
         "home",
         "Start",
         ":material/home:",
         "See which columns predict, how sure that is, and what a model looks like inside",
     ),
-    Room("data", "Data", ":material/table:", "Which table does the model learn from?"),
-    Room(
+    PageEntry("data", "Data", ":material/table:", "Which table does the model learn from?"),
+    PageEntry(
         "kernels", "Kernels", ":material/grid_on:", "Which views of the data may the model combine?"
     ),
-    Room(
+    PageEntry(
         "explore", "Explore", ":material/show_chart:", "Which columns matter, and how sure is that?"
     ),
-    Room(
+    PageEntry(
         "compare",
         "Compare",
         ":material/compare_arrows:",
         "Which method suits this table, and by how much?",
     ),
-    Room(
+    PageEntry(
         "hulls", "Hulls", ":material/account_tree:", "Which columns act together? Is the rest out?"
     ),
-    Room(
+    PageEntry(
         "theory", "Theory", ":material/functions:", "What does theory promise, and what comes true?"
     ),
-    Room(
+    PageEntry(
         "experiments",
         "Experiments",
         ":material/science:",
         "Do the published results come out again?",
     ),
-    Room(
+    PageEntry(
         "predict",
         "Predict",
         ":material/online_prediction:",
         "What does the model say about a row, and why?",
     ),
-    Room("lessons", "Lessons", ":material/school:", "What do you expect, and what happens?"),
+    PageEntry("lessons", "Lessons", ":material/school:", "What do you expect, and what happens?"),
 )
 
-START = ROOMS[0]
+START = PAGES[0]
 
 
 def _pages() -> dict[str, StreamlitPage]:
@@ -503,16 +503,16 @@ def _kept() -> dict[str, StreamlitPage]:
 
 def _build() -> dict[str, StreamlitPage]:
     """Build the pages. The first one is the default and lives at ``/``."""
-    return {room.address: _page(room) for room in ROOMS}
+    return {entry.address: _page(entry) for entry in PAGES}
 
 
-def _page(room: Room) -> StreamlitPage:
+def _page(entry: PageEntry) -> StreamlitPage:
     return st.Page(
-        f"pages/{room.address}/page.py",
-        title=room.title,
-        icon=room.icon,
-        url_path=room.address,
-        default=room is ROOMS[0],
+        f"pages/{entry.address}/page.py",
+        title=entry.title,
+        icon=entry.icon,
+        url_path=entry.address,
+        default=entry is PAGES[0],
     )
 
 
@@ -527,12 +527,12 @@ def set_layout() -> None:
     )
 
 
-def menu() -> tuple[StreamlitPage, Room]:
-    """Draw the menu along the top and return the page asked for with its room."""
+def menu() -> tuple[StreamlitPage, PageEntry]:
+    """Draw the menu along the top and return the page asked for with its entry."""
     # a page notes that it may run, and other sessions run theirs
     pages = [copy(page) for page in _pages().values()]
     chosen = st.navigation(pages, position="top")
-    return chosen, next(room for room in ROOMS if room.title == chosen.title)
+    return chosen, next(entry for entry in PAGES if entry.title == chosen.title)
 
 
 def link(file: str, label: str) -> None:
