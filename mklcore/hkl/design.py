@@ -99,7 +99,7 @@ class Design:
         self._known: tuple[NodeWeights, Array, dict[Node, float]] | None = None
         self._grams: dict[Node, Array] = {}
 
-    def _read(self, normalize: bool) -> None:
+    def _read(self, normalise: bool) -> None:
         """Read, scale and store all levels; ParameterError where they exceed the memory."""
         first = self.levels.train(0)
         triangle = self.n * (self.n + 1) // 2
@@ -117,7 +117,7 @@ class Design:
         for i in range(self.p):
             parts = first if i == 0 else self.levels.train(i)
             self.scaling.append(
-                [Scaling(part) if normalize and j > 0 else None for j, part in enumerate(parts)]
+                [Scaling(part) if normalise and j > 0 else None for j, part in enumerate(parts)]
             )
             for j, part in enumerate(self.scaled(i, parts)):
                 if part.ndim == 1:
@@ -485,7 +485,7 @@ class Kernels:
         self.p = len(labels)
 
     @classmethod
-    def of(cls, graph: Graph, X: Any, normalize: bool) -> Kernels:
+    def of(cls, graph: Graph, X: Any, normalise: bool) -> Kernels:
         """The kernels on training rows.
 
         ``X`` is a table for kernel functions, a stack (M, n, n) for a graph without kernels.
@@ -493,7 +493,7 @@ class Kernels:
         if graph.is_precomputed:
             stack = GramStack.from_array(graph.kernels, graph.names)
         elif graph.kernels is not None:
-            stack = graph.kernels.grams(X, normalise="multiplicative" if normalize else None)
+            stack = graph.kernels.grams(X, normalise="multiplicative" if normalise else None)
         else:
             stack = X if isinstance(X, GramStack) else GramStack.from_array(X, graph.names)
             if stack.n_kernels != len(graph):

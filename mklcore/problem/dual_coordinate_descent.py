@@ -64,7 +64,7 @@ def sweep(
     diagonal: Array,
     offset: float,
     sigma: float,
-    total: float,
+    sum_of_duals: float,
     a: Array,
     v: Array,
     order: Indices,
@@ -88,7 +88,7 @@ def sweep(
         for part in range(spans.shape[0]):
             for k in range(spans[part, 0], spans[part, 1]):
                 f += row[k] * v[k]
-        slope = lin[i] - f - offset - sigma * total - curvature[i] * a[i]
+        slope = lin[i] - f - offset - sigma * sum_of_duals - curvature[i] * a[i]
         stiff = max(diagonal[i] + sigma + curvature[i], 1e-12)
         ideal = a[i] + slope / stiff
         threshold = epsilon / stiff
@@ -109,7 +109,7 @@ def sweep(
         else:
             worst = max(worst, abs(step) * stiff)
             a[i] = new
-            total += step
+            sum_of_duals += step
             spare[1] = step
             share = spare[1]
             for part in range(spans.shape[0]):
@@ -117,11 +117,11 @@ def sweep(
                     v[k] += share * s[k] * row[k]
         order[kept] = i
         kept += 1
-    return total, worst, kept
+    return sum_of_duals, worst, kept
 
 
 def solve_by_coordinates(
-    total: FactoredSum,
+    K: FactoredSum,
     y: Array,
     C: Cost,
     loss: Loss,
@@ -132,17 +132,17 @@ def solve_by_coordinates(
 ) -> Solution:
     """Solve the machine of K = sum_m theta_m K_m to a duality gap of ``accuracy`` times 1/2 a'K a.
 
-    ``total`` K by its features, ``y`` (n,), ``warm`` (n,) a dual to start from.
+    ``K`` is given by its features, ``y`` (n,), ``warm`` (n,) a dual to start from.
     """
     low, high = loss.box(y, C)
-    s = total.weights
-    spans = live_spans(total.weights)
-    diagonal = total.diagonal()
-    table = total.kernels.table
+    s = K.weights
+    spans = live_spans(K.weights)
+    diagonal = K.diagonal()
+    table = K.kernels.table
     lin, curvature = loss.linear(y), loss.curvature(np.zeros_like(y), y, C)
     a = feasible_start(warm, low, high, fit_intercept, loss.total)
     sigma = float(diagonal.mean()) if fit_intercept else 0.0
-    solution, u = _read(total, a, y, C, loss, fit_intercept, 0)
+    solution, u = _read(K, a, y, C, loss, fit_intercept, 0)
     kind: Any = np.float32 if accuracy >= SETTINGS.single else np.float64
     rng = np.random.default_rng(0)
     offset = solution.intercept
@@ -191,12 +191,12 @@ def solve_by_coordinates(
                 low,
                 high,
                 loss.total,
-                lambda at=before_balance: lin - total.matvec(at) - curvature * at,  # type: ignore[misc]
+                lambda at=before_balance: lin - K.matvec(at) - curvature * at,  # type: ignore[misc]
             )
         before = solution.gap
         if slow:
-            a = free_step(total, a, lin, curvature, loss, y, C, fit_intercept)
-        solution, u = _read(total, a, y, C, loss, fit_intercept, used)
+            a = free_step(K, a, lin, curvature, loss, y, C, fit_intercept)
+        solution, u = _read(K, a, y, C, loss, fit_intercept, used)
         slow = slow or solution.gap > SETTINGS.fast * before
         sweeps = min(SETTINGS.most, sweeps + 4)
         idle = idle + 1 if solution.gap > 0.9 * before else 0
@@ -204,7 +204,7 @@ def solve_by_coordinates(
 
 
 def free_step(
-    total: FactoredSum,
+    K: FactoredSum,
     a: Array,
     lin: Array,
     curvature: Array,
@@ -218,18 +218,16 @@ def free_step(
     """
     low, high = loss.box(y, C)
     free = np.flatnonzero((a > low) & (a < high) & ((a != 0.0) | (loss.epsilon == 0.0)))
-    live = int(np.count_nonzero(total.weights))
+    live = int(np.count_nonzero(K.weights))
     if free.size < 2 or free.size * live * min(free.size, live) > SETTINGS.most_work:
         return a
     x = a[free]
     low = low[free]
     high = high[free]
     kink = loss.epsilon * np.sign(a[free])
-    slope = lin[free] - total.matvec(a)[free] - curvature[free] * x - kink
+    slope = lin[free] - K.matvec(a)[free] - curvature[free] * x - kink
     try:
-        solved = total.solve_block(
-            free, curvature[free], np.column_stack([slope, np.ones(free.size)])
-        )
+        solved = K.solve_block(free, curvature[free], np.column_stack([slope, np.ones(free.size)]))
     except np.linalg.LinAlgError:
         return a
     way = (
@@ -240,7 +238,7 @@ def free_step(
     if loss.epsilon > 0.0:  # no further than to zero
         low = np.where(x > 0, 0.0, low)
         high = np.where(x < 0, 0.0, high)
-    own = FactoredSum(total.kernels.take(free), total.theta)
+    own = FactoredSum(K.kernels.take(free), K.theta)
     length = 1.0
     while np.all(np.isfinite(way)) and length > 1e-3:
         moved = np.clip(x + length * way, low, high)
@@ -259,18 +257,22 @@ def _done(solution: Solution, accuracy: float) -> bool:
 
 
 def _read(
-    total: FactoredSum, a: Array, y: Array, C: Cost, loss: Loss, fit_intercept: bool, used: int
+    K: FactoredSum, a: Array, y: Array, C: Cost, loss: Loss, fit_intercept: bool, used: int
 ) -> tuple[Solution, Array]:
     """What the dual ``a`` is worth, from scratch, and u = Phi'a (D,)."""
-    u = total.kernels.coefficients(a)
-    f = total.kernels.times(total.weights * u)
+    u = K.kernels.coefficients(a)
+    f = K.kernels.times(K.weights * u)
     return Solution.of(a.copy(), f, y, C, loss, fit_intercept, used), u
 
 
 def balanced(
-    a: Array, low: Array, high: Array, total: float = 0.0, slopes: Callable[[], Array] | None = None
+    a: Array,
+    low: Array,
+    high: Array,
+    wanted: float = 0.0,
+    slopes: Callable[[], Array] | None = None,
 ) -> Array:
-    """``a`` moved inside its box until it sums to ``total``: rows off their bounds and off zero
+    """``a`` moved inside its box until it sums to ``wanted``: rows off their bounds and off zero
     first, and not beyond zero, so that what is at a bound or zero stays there.
 
     Where that is not enough all rows are moved alike, or, where ``slopes`` (n,) of the dual can be
@@ -283,14 +285,14 @@ def balanced(
         inside,
         np.where(a > 0, np.maximum(low, 0.0), low),
         np.where(a < 0, np.minimum(high, 0.0), high),
-        total,
+        wanted,
     )
-    excess = float(a.sum()) - total
+    excess = float(a.sum()) - wanted
     # rounding: it would take every row off its bound
     if abs(excess) <= _NOTHING * float(np.abs(a).sum()):
         return a
     if slopes is None:
-        return _moved_alike(a, np.ones(a.size, dtype=bool), low, high, total)
+        return _moved_alike(a, np.ones(a.size, dtype=bool), low, high, wanted)
     order = np.argsort(slopes() if excess > 0.0 else -slopes(), kind="stable")
     room = np.minimum(a - low if excess > 0.0 else high - a, abs(excess))[order]
     a = a.copy()
@@ -303,9 +305,9 @@ def _moved_alike(
     free: Indices,
     floor: Array,
     ceiling: Array,
-    total: float,
+    wanted: float,
 ) -> Array:
-    excess = float(a.sum()) - total
+    excess = float(a.sum()) - wanted
     room = np.where(free, (a - floor) if excess > 0 else (ceiling - a), 0.0)
     # where a box has no end, no row need move further
     room = np.where(np.isfinite(room), room, abs(excess))
