@@ -91,9 +91,9 @@ SMALL = (
 )
 # Answers on pages: three folds however few the rows are, and every second value of C.
 SMALL_ON_PAGES = (
-    ("mklcore.answer.folds", "SMALL", 0),
+    ("mklcore.answer.candidates", "SMALL", 0),
     ("mklcore.answer.explore", "SMALL", 0),
-    ("mklcore.answer.folds", "GRID", slice(None, None, 2)),
+    ("mklcore.answer.candidates", "GRID", slice(None, None, 2)),
 )
 COMPILING = pytest.StashKey[subprocess.Popen[bytes]]()
 WAITED = pytest.StashKey[bool]()

@@ -5,6 +5,7 @@ dropped.
 import gc
 import re
 from dataclasses import replace
+from importlib import import_module
 from itertools import cycle
 from unittest.mock import patch
 
@@ -21,6 +22,7 @@ from pages.shared.session import parameters, state
 from pages.shared.session.parameters import ANSWER, GRAMS, METHODS, SEARCH, SPLIT, Params
 from pages.shared.values import dictionaries
 from pages.shared.work import compiling
+from tests import conftest
 from tests.helpers.every import every
 from tests.helpers.pages import FEW, go, memory, open_app, press, put, quiet, table, upload, words
 
@@ -331,3 +333,8 @@ def test_a_run_that_lost_the_state_of_a_widget_is_drawn_again_and_a_fault_is_not
     monkeypatch.setattr(frame, "heading", lambda question: {}["p"])
     memory(app).overlapped = -np.inf
     assert app.run().exception
+
+
+def test_what_tests_of_pages_make_small_is_there():
+    for module, name, _ in conftest.SMALL + conftest.SMALL_ON_PAGES:
+        assert hasattr(import_module(module), name), f"{module} has no {name}"
