@@ -128,7 +128,7 @@ class KernelRegressor(RegressorMixin, KernelEstimator):
         return float(r2_score(y, predicted, sample_weight=sample_weight))
 
     def _target(self, y: Any) -> Array:
-        shape = np.shape(y)
+        shape = np.asarray(y).shape
         if len(shape) > 1 and shape[1] > 1:
             raise DataError(
                 f"{type(self).__name__} predicts one number, and the target has {shape[1]} "

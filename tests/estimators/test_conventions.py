@@ -76,19 +76,20 @@ def one_model(data, **_):
     return SimpleNamespace(model=model.fit(data.X, data.y), predict=None)
 
 
+# Every check on these; on each of the others every third one, beginning at another one.
+FULLY = (mkl.LpMKLClassifier, mkl.UniformMKLRegressor)
+
+
 def chosen():
-    """Return one estimator of each method, and all of them where every case is asked for."""
+    """Return one estimator of each method and a regressor, or all where every case is asked for."""
     models = {}
     for model in public():
         name = repr(model) if EVERY_CASE else type(model).__name__
         twin = name.replace("Regressor", "Classifier")
-        if EVERY_CASE or not hasattr(mkl, twin) or twin == name:
+        is_alone = not hasattr(mkl, twin) or twin == name
+        if EVERY_CASE or is_alone or isinstance(model, FULLY):
             models.setdefault(name, model)
     return models.values()
-
-
-# Every check on these; on each of the others every third one, beginning at another one.
-FULLY = (mkl.LpMKLClassifier, mkl.GOMPClassifier)
 
 
 @every("place, model", enumerate(chosen()))
