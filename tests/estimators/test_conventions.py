@@ -82,14 +82,15 @@ FULLY = (mkl.LpMKLClassifier, mkl.UniformMKLRegressor)
 
 def chosen():
     """Return one estimator of each method and a regressor, or all where every case is asked for."""
+    if EVERY_CASE:
+        return list(public())
     models = {}
     for model in public():
-        name = repr(model) if EVERY_CASE else type(model).__name__
+        name = type(model).__name__
         twin = name.replace("Regressor", "Classifier")
-        is_alone = not hasattr(mkl, twin) or twin == name
-        if EVERY_CASE or is_alone or isinstance(model, FULLY):
+        if not hasattr(mkl, twin) or twin == name or isinstance(model, FULLY):
             models.setdefault(name, model)
-    return models.values()
+    return list(models.values())
 
 
 @every("place, model", enumerate(chosen()))
