@@ -133,4 +133,4 @@ def test_a_place_without_pyodide_is_refused(tmp_path, capsys):
         mkl.figures.static_site(tmp_path / "file")
     with pytest.raises(SystemExit):
         launcher.main(["--pyodide", "there"])
-    assert "name its folder with --static" in capsys.readouterr().err
+    assert "name the folder of that page with --static" in capsys.readouterr().err
