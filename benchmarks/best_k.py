@@ -188,21 +188,21 @@ def main() -> None:
     parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1])
     parser.add_argument("--record", type=Path, default=Path("benchmarks/records/best_k.json"))
     parser.add_argument("--page", type=Path)
-    request = parser.parse_args()
-    record = read_record(request.record)
-    for seed in request.seeds:
-        for name, (read, *arguments) in tables(request.folder).items():
+    asked = parser.parse_args()
+    record = read_record(asked.record)
+    for seed in asked.seeds:
+        for name, (read, *arguments) in tables(asked.folder).items():
             runs = record.setdefault(name, {})
             if str(seed) in runs:
                 continue
             with suppress_convergence_warnings(), threadpool_limits(1):
                 runs[str(seed)] = json.loads(json.dumps(measured(read(*arguments), seed)))
-            write_record(request.record, record)
+            write_record(asked.record, record)
             print(name, seed, runs[str(seed)], flush=True)
     found = page_of({name: runs for name, runs in record.items() if runs})
     print(found)
-    if request.page is not None:
-        include(request.page, "measured", found)
+    if asked.page is not None:
+        include(asked.page, "measured", found)
 
 
 if __name__ == "__main__":

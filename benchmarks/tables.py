@@ -288,31 +288,29 @@ def main() -> None:
     parser.add_argument("--record", type=Path, default=Path("tables.json"))
     parser.add_argument("--page", type=Path)
     parser.add_argument("--mark", default="tables")
-    request = parser.parse_args()
-    record = read_record(request.record)
-    for file, target in targets_of(request.folder).items():
-        if request.only and file not in request.only:
+    asked = parser.parse_args()
+    record = read_record(asked.record)
+    for file, target in targets_of(asked.folder).items():
+        if asked.only and file not in asked.only:
             continue
         known = record.setdefault(file, {})
-        todo = [
-            (m, s) for m in request.models for s in request.seeds if str(s) not in known.get(m, {})
-        ]
+        todo = [(m, s) for m in asked.models for s in asked.seeds if str(s) not in known.get(m, {})]
         if not todo:
             continue
         with warnings.catch_warnings(), np.errstate(all="ignore"), threadpool_limits(1):
             warnings.simplefilter("ignore")
-            data = read_table(request.folder / file, target or None)
+            data = read_table(asked.folder / file, target or None)
             known["rows"] = data.n_samples
             for model, seed in todo:
                 known.setdefault(model, {})[str(seed)] = found = measured(
-                    model, data, seed, request.most_rows
+                    model, data, seed, asked.most_rows
                 )
-                write_record(request.record, record)
+                write_record(asked.record, record)
                 print(f"{file}, {model}, seed {seed}: {found}", flush=True)
-    made = lines_of(record, request.seeds, request.models)
+    made = lines_of(record, asked.seeds, asked.models)
     print("\n".join(made))
-    if request.page is not None:
-        include(request.page, request.mark, "\n".join(made))
+    if asked.page is not None:
+        include(asked.page, asked.mark, "\n".join(made))
 
 
 if __name__ == "__main__":

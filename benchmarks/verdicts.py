@@ -145,23 +145,23 @@ def main() -> None:
     parser.add_argument("--engel", type=Path)
     parser.add_argument("--record", type=Path)
     parser.add_argument("--write", action="store_true")
-    request = parser.parse_args()
-    record = read_record(request.record)
+    asked = parser.parse_args()
+    record = read_record(asked.record)
     tables = dict(TABLES)
-    if request.engel:
-        households = mkl.read_table(request.engel, target="foodexp")
+    if asked.engel:
+        households = mkl.read_table(asked.engel, target="foodexp")
         tables["food expenditure of 235 households"] = lambda seed: households
-    for seed in range(0 if request.write else request.draws):
+    for seed in range(0 if asked.write else asked.draws):
         for name, make in tables.items():
             key = f"{name} / {seed}"
-            if key in record or (request.only and not any(part in name for part in request.only)):
+            if key in record or (asked.only and not any(part in name for part in asked.only)):
                 continue
             record[key] = judged(make(seed), seed)
             print(key, record[key], flush=True)
-            write_record(request.record, record)
+            write_record(asked.record, record)
     table = written(record)
     print(table)
-    if request.write:
+    if asked.write:
         include(PAGE, "verdicts", table)
 
 

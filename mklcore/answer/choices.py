@@ -149,9 +149,9 @@ def _same_problem(path: Path, index: int, best: Path) -> int | None:
     """The point of ``best`` that solves the problem of this point, None where there is none."""
     if path.kernel_names != best.kernel_names:
         return None
-    request = _settings(path, index)
+    wanted = _settings(path, index)
     for place in range(len(best)):
-        if _settings(best, place) == request and best.n_nonzero[place] == path.n_nonzero[index]:
+        if _settings(best, place) == wanted and best.n_nonzero[place] == path.n_nonzero[index]:
             return place
     return None
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mklcore.arrays import Array
+from mklcore.arrays import Array, distinct_rows
 from mklcore.errors import ParameterError
 from mklcore.figures import style
 from mklcore.figures.style import graph_objects as go
@@ -443,10 +443,10 @@ def _separated(points: Array) -> Array:
     """Points (m, 2) where those at one place are moved a little, so that none hides another."""
     if not len(points):
         return points
-    _, group, counts = np.unique(points, axis=0, return_inverse=True, return_counts=True)
+    _, group, counts = distinct_rows(points)
     jitter = np.random.default_rng(0).uniform(-JITTER, JITTER, points.shape)
     moved = points + jitter * np.ptp(points, axis=0)
-    return np.where(counts[group.ravel(), None] > 1, moved, points)
+    return np.where(counts[group, None] > 1, moved, points)
 
 
 def _surface_alt(surface: Any, names: Sequence[str], table: Array) -> str:

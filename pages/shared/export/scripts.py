@@ -167,10 +167,10 @@ def _grouping_lines(params: Params) -> list[str]:
 
 def reading_options(params: Params) -> dict[str, Any]:
     """Return the arguments of ``read_table`` for an uploaded file that are not the defaults."""
-    request = {"target": params.target, "task": params.task}
+    named = {"target": params.target, "task": params.task}
     usual = tables.reading_options(Params())
     options = tables.reading_options(params)
-    return {name: value for name, value in request.items() if value} | {
+    return {name: value for name, value in named.items() if value} | {
         name: value for name, value in options.items() if value != usual[name]
     }
 
@@ -349,12 +349,12 @@ def _figure_cells(drawn: str) -> list[Cell]:
 
 
 def _hull_cells(params: Params) -> list[Cell]:
-    request = hulls.estimator(params)
+    model = hulls.estimator(params)
     chosen = hulls.columns(params)
     lines = [
         f"columns = {code(chosen)}",
         "names = [data.feature_names[j] for j in columns]",
-        model_code(request, omit=OMITTED),
+        model_code(model, omit=OMITTED),
         call(
             "design = mkl.hkl.Design",
             "train.X[:, columns]",

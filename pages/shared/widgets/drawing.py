@@ -372,8 +372,8 @@ def leaks(key: str) -> None:
             _offer(button, "Split by time", f"{key}_by_time_{place}", hold_out=newest)
     if len(found) > MOST_LEAKS:
         others = [one.column for one in found[MOST_LEAKS:]]
-        more = "column" if len(others) == 1 else "columns"
-        st.caption(f"{len(others)} more {more} like these: {plain(', '.join(others))}.")
+        more = style.counted(len(others), "more column")
+        st.caption(f"{more} like these: {plain(', '.join(others))}.")
 
 
 def _offer(column: Any, label: str, key: str, **change: str) -> None:
