@@ -48,7 +48,8 @@ def lazily(
     def found(name: str) -> object:
         if (module := home.get(name, package)) != package:
             return getattr(import_module(module), name)
-        if not name.startswith("__") and find_spec(f"{package}.{name}") is not None:
+        is_module_name = name.isidentifier() and not name.startswith("__")
+        if is_module_name and find_spec(f"{package}.{name}") is not None:
             return import_module(f"{package}.{name}")
         raise AttributeError(
             f"module {package!r} has no attribute {name!r}; see dir({package}) and its modules."

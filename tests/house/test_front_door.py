@@ -31,6 +31,11 @@ def test_public_names_are_sorted_strings_that_exist():
     assert [name for name in names if not hasattr(mklcore, name)] == []
 
 
+def test_a_name_with_a_dot_is_no_attribute():
+    assert not hasattr(mklcore, "a.b")
+    assert not hasattr(mklcore, "kernels.grams")
+
+
 def test_a_property_that_computes_keeps_no_other_object_waiting():
     class Answer:
         @cached_property
