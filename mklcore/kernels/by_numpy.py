@@ -41,23 +41,6 @@ def fill_exponential(base: Array, rate: float, upper: bool, out: Array) -> None:
     exponentials(np.triu(base) if upper else base, rate, out)
 
 
-def exponential_sums(base: Array, rates: Array) -> Array:
-    """Sums of exp(-rates[m] base[i, j]) over j > i of base (n, n)."""
-    above = base[np.triu_indices(len(base), 1)]
-    values = np.empty_like(above)
-    sums = np.empty(rates.size)
-    for m, rate in enumerate(rates):
-        exponentials(above, rate, values)
-        sums[m] = values.sum()
-    return sums
-
-
-def write_exponential(base: Array, rate: float, scale: float, out: Array) -> None:
-    """out = scale exp(-rate * base)."""
-    exponentials(base, rate, out)
-    out *= scale
-
-
 def finish_block(
     block: Array,
     left: Array,

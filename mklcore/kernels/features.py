@@ -1,16 +1,15 @@
-"""Features of many kernels side by side, K_m ~ Phi_m Phi_m', and Nystroem's approximation, which
-makes them.
+"""Features of many kernels side by side, K_m ~ Phi_m Phi_m', and Nystroem's approximation.
 
 Block m of a table Phi (n, D) holds the features of kernel m, columns ``ends[m]`` to ``ends[m +
-1]``. Tables are in single precision, sums over them in double: what is proved of the approximated
-kernels Phi_m Phi_m' is proved to the usual digits.
+1]``. Tables are stored in single precision and summed in double precision, so that certificates of
+the approximated kernels Phi_m Phi_m' hold to the usual digits. Nystroem's approximation is
 
-    K ~ K_nm K_mm^+ K_mn = Phi Phi',     Phi = K_nm R with R R' the inverse of K_mm among m landmark rows
+    K ~ K_nm K_mm^+ K_mn = Phi Phi',     Phi = K_nm R
 
-Landmarks are the same rows for all kernels, drawn by the seeding of k-means++ among the
-standardised rows: the next one falls on a row with probability proportional to its squared distance
-from those that are there, so that the rows are covered. A kernel of rank r below m has r features:
-a linear kernel of one column has one, and loses nothing.
+with R R' the inverse of K_mm among m landmark rows. All kernels share the landmarks, which the
+seeding of k-means++ draws among the standardised rows: each next landmark is a row with probability
+proportional to its squared distance from the earlier ones, so that landmarks cover the rows. A
+kernel of rank r below m has r features: a linear kernel of one column has one, and loses nothing.
 
 Source: Williams and Seeger (2001), Using the Nystroem method to speed up kernel machines; Arthur
 and Vassilvitskii (2007) for the seeding; Zhang and Kwok (2010) for cluster centres as landmarks.
@@ -36,18 +35,19 @@ from mklcore.kernels.operators import Capability, DenseSum
 from mklcore.parameters import check_whole
 
 Table = NDArray[np.float32]
-_NEARLY = 1e-9  # of the mean diagonal, added to a system of more rows than features
-_KEPT = 16_000_000  # features kept in double precision, beside the table: 128 MB
+_NEARLY = 1e-9  # share of the mean diagonal that is added to a singular system
+_KEPT = 16_000_000  # features that are kept in double precision beside the table: 128 MB
 _VALUES = 2_000_000  # kernel values, or features in double precision, that are held at a time
 _ROUNDED = 1e-6  # share of a trace that single precision may lose
-# of the trace at the landmarks: where no landmark holds more that is new, the others are left out
+# Further landmarks are left out once they add less than this share of the trace.
 _CUT = 1e-8
 _LOOKED_AT = 10_000  # rows among which landmarks are drawn
 
 
 class Block:
-    """The features of one kernel on some rows, (n_new, r): ``block @ u`` picks from u (D,) or (D,
-    T) what belongs to it.
+    """The features of one kernel on some rows, (n_new, r).
+
+    ``block @ u`` takes the kernel's own coefficients from u (D,) or (D, T).
     """
 
     def __init__(self, values: Table, place: slice) -> None:
@@ -60,11 +60,11 @@ class Block:
 
 @dataclass(frozen=True, eq=False)
 class FeatureBlocks:
-    """What stands where kernel blocks (M, n_new, n) stand: ``table`` (n_new, D'), one ``Block`` per
-    kernel.
+    """Features in place of kernel blocks (M, n_new, n), with one ``Block`` for every kernel.
 
-    ``ends`` (M + 1,) where each kernel begins in the table, ``places`` (M,) where in the
-    coefficients of the whole model.
+    table : (n_new, D'), the features
+    ends : (M + 1,), where each kernel begins in the table
+    places : (M,), where each kernel begins in the coefficients of the whole model
     """
 
     table: Table
@@ -80,24 +80,25 @@ class FeatureBlocks:
         return self.ends.size - 1
 
     def __getitem__(self, m: int) -> Block:
-        first = int(self.ends[m])
-        last = int(self.ends[m + 1])
+        values = self.table[:, self.ends[m] : self.ends[m + 1]]
         start = int(self.places[m])
-        return Block(self.table[:, first:last], slice(start, start + last - first))
+        return Block(values, slice(start, start + values.shape[1]))
 
     def __iter__(self) -> Iterator[Block]:
-        return (self[m] for m in range(len(self)))
+        return map(self.__getitem__, range(len(self)))
 
 
 @dataclass(frozen=True, eq=False)
 class FeatureMap:
-    """How rows become features: all that an approximated model needs, as specs and plain read-only
-    arrays.
+    """How rows become features: specs and plain arrays, all that an approximated model needs.
 
-    landmarks: the plain kernels against the landmark rows; roots (m, D): R of every kernel side by
-    side; ends (M + 1,); means (D,): of the features on the training rows, zeros without centring;
-    scales (M,): the factor each kernel was divided by; places (M,): where the kernels stand among
-    the coefficients of a model. ``normalise`` and ``center`` as in ``KernelMap``.
+    landmarks : the plain kernels against the landmark rows; without rows, features are columns
+    roots : (m, D), R of every kernel side by side
+    ends : (M + 1,), where each kernel begins in the features
+    means : (D,), of the features on the training rows; zeros without centring
+    scales : (M,), the factor by which each kernel was divided
+    places : (M,), where each kernel begins in the coefficients of a model
+    normalise, center : as in ``KernelMap``
     """
 
     landmarks: KernelMap
@@ -126,19 +127,18 @@ class FeatureMap:
 
     @property
     def rows(self) -> Array:
-        """The standardised rows (m, d) on which models expand: landmarks, or the unit vectors of
-        copied columns.
+        """The standardised rows (m, d) on which models expand.
+
+        They are the landmarks, or the unit vectors of copied columns.
         """
         return np.eye(self.column_means.size) if self.copies else self.landmarks.rows
 
     def expanded(self, m: int, u: Array) -> Array:
-        """Coefficients on ``rows`` (m, T) of kernel m, which has coefficients u (r, T) on its plain
-        features.
-        """
+        """Coefficients (m, T) on ``rows`` from coefficients u (r, T) on the features of kernel m."""
         if not self.copies:
             return self.roots[:, self.part(m)] @ u
         out = np.zeros((self.column_means.size, u.shape[1]))
-        np.add.at(out, self.seen[self.part(m)], u)
+        out[self.seen[self.part(m)]] = u
         return out
 
     @property
@@ -160,14 +160,11 @@ class FeatureMap:
 
     def columns(self, kernels: Any) -> Indices:
         """The columns of some kernels, one after the other."""
-        chosen = np.asarray(kernels, dtype=np.int64)
-        sizes = np.diff(self.ends)[chosen]
-        shifts = self.ends[chosen] - (np.cumsum(sizes) - sizes)
-        found: Indices = np.arange(int(sizes.sum())) + np.repeat(shifts, sizes)
-        return found
+        every = np.arange(self.ends[-1])
+        return np.concatenate([every[:0], *(every[self.part(m)] for m in kernels)])
 
     def subset(self, kernels: Any) -> FeatureMap:
-        """The same map for some of the kernels, which keep their places among the coefficients."""
+        """The map for some of the kernels, which keep their places among the coefficients."""
         chosen = [int(m) for m in kernels]
         columns = self.columns(chosen)
         return replace(
@@ -183,17 +180,16 @@ class FeatureMap:
     def cross(self, X_new: Any) -> FeatureBlocks:
         """The features of new rows X_new (n_new, d).
 
-        DataError when X_new is not a finite table with d columns.
+        Raises ``DataError`` when X_new is not a finite table with d columns.
         """
         return self.of_standardised(self.landmarks.standardised(X_new))
 
     def of_standardised(self, new: Array) -> FeatureBlocks:
         """The features of rows (n_new, d) that are standardised already."""
-        table = np.empty((len(new), int(self.ends[-1])), dtype=np.float32)
+        table = np.empty((len(new), self.means.size), dtype=np.float32)
         if self.copies:
-            step = max(16, _VALUES // max(1, table.shape[1]))
-            for top in range(0, len(new), step):
-                table[top : top + step] = self._copied(new[top : top + step])
+            for part in _parts(len(new), self.means.size):
+                table[part] = self._copied(new[part])
             return FeatureBlocks(table, self.ends, self.places)
         for part, m, block in self.plain(new):
             own = self.part(m)
@@ -210,39 +206,38 @@ class FeatureMap:
 
     def _copied(self, new: Array) -> Array:
         """The features (n_new, D) where they are columns."""
-        values = new[:, self.seen]
-        sizes = np.diff(self.ends)
-        values -= self.means
-        if self.normalise != "spherical":
-            values *= np.repeat(self.scales**-0.5, sizes)
-        else:
-            own = np.add.reduceat(values * values, self.ends[:-1], axis=1)
-            present = own > CONSTANT_TOLERANCE * np.add.reduceat(
-                new[:, self.seen] ** 2, self.ends[:-1], axis=1
-            )
-            factors = np.where(present, np.where(present, own, 1.0) ** -0.5, 0.0)
-            values *= np.repeat(factors, sizes, axis=1)
-        return values
+        columns = new[:, self.seen]
+        values = columns - self.means
+        factors = self.scales[None] ** -0.5
+        if self.normalise == "spherical":
+            own = np.add.reduceat(values**2, self.ends[:-1], axis=1)
+            rounding = CONSTANT_TOLERANCE * np.add.reduceat(columns**2, self.ends[:-1], axis=1)
+            factors = np.where(own > rounding, own, np.inf) ** -0.5
+        return values * np.repeat(factors, np.diff(self.ends), axis=1)
 
     def plain(self, new: Array) -> Iterator[tuple[slice, int, Array]]:
-        """Kernel values (r, m) against the landmarks, without scale, a few rows and one kernel at a
-        time: rows, kernel, values.
+        """Kernel values (r, m) against the landmarks, neither centred nor scaled.
+
+        Yields a few rows and one kernel at a time: the rows, the kernel and the values.
         """
-        step = max(16, _VALUES // max(1, len(self.specs) * len(self.rows)))
         values = None
-        for top in range(0, len(new), step):
-            part = slice(top, min(top + step, len(new)))
+        for part in _parts(len(new), len(self.specs) * len(self.rows)):
             check_cancelled()
-            # fresh memory costs as much as the values
+            # The memory is used again: fresh memory costs as much as the values.
             values = self.landmarks.cross_standardised(new[part], values)
             for m, block in enumerate(values):
                 yield part, m, block
 
 
+def _parts(n_rows: int, numbers_per_row: int) -> Iterator[slice]:
+    """Consecutive rows, so many at a time that their numbers fit into memory together."""
+    step = max(16, _VALUES // max(1, numbers_per_row))
+    for top in range(0, n_rows, step):
+        yield slice(top, min(top + step, n_rows))
+
+
 class FactoredSum:
-    """sum_m theta_m Phi_m Phi_m' by its features: what is stored is the table (n, D) and one weight
-    per feature.
-    """
+    """sum_m theta_m Phi_m Phi_m', stored as the features and one weight for each of them."""
 
     matrix = None
 
@@ -250,7 +245,7 @@ class FactoredSum:
         self.kernels = kernels
         self.theta = theta
         self.weights = kernels.spread(theta)
-        # at one shift of all rows
+        # The newest shift that all rows share, and what solves with it.
         self._factored: tuple[float, Callable[[Array], Array]] | None = None
 
     def matvec(self, a: Array) -> Array:
@@ -277,20 +272,26 @@ class FactoredSum:
         return self._factored[1](rhs)
 
     def factor(self, shift: float | Array) -> Callable[[Array], Array]:
-        """What solves (K_theta + diag(shift)) z = r for r (n,) or (n, T) and shift > 0, by
-        Woodbury's identity:
+        """A function that solves (K_theta + diag(shift)) z = r for r (n,) or (n, T) and shift > 0.
 
-            A^(-1) r = r / h - B inner^(-1) B'(r / h) / h,     B = Phi diag(s)^(1/2),     inner = I + B' diag(1/h) B
+        With h the shift, s the weights of the features and B = Phi diag(s)^(1/2), Woodbury's
+        identity is
 
-        LinAlgError where the inner system is singular to rounding. O(n D^2) once, O(n D) a column
-        after that.
+            z = r / h - B inner^(-1) B'(r / h) / h,     inner = I + B' diag(1/h) B
+
+        The factor takes O(n D^2), every column of r after that O(n D). Raises ``LinAlgError`` where
+        the inner system is singular to rounding.
         """
+        kernels = self.kernels
         live = np.flatnonzero(self.weights)
-        roots, h = np.sqrt(self.weights[live]), np.broadcast_to(shift, (self.kernels.n_samples,))
-        if np.ndim(shift) == 0 and self.kernels.keeps_gram(live):
-            inner = self.kernels.gram_of_features[np.ix_(live, live)] / float(shift)
+        roots = np.sqrt(self.weights[live])
+        h = np.broadcast_to(shift, (kernels.n_samples,))
+        # The Gram matrix of all features is used if it is there or needed for most of them.
+        has_gram = "gram_of_features" in vars(kernels) or 2 * live.size > self.weights.size
+        if np.ndim(shift) == 0 and has_gram:
+            inner = kernels.gram_of_features[np.ix_(live, live)] / float(shift)
         else:
-            inner = self.kernels.weighed_gram(1.0 / h, live)
+            inner = kernels.weighed_gram(1.0 / h, live)
         inner *= roots[:, None] * roots
         inner.flat[:: live.size + 1] += 1.0
         inverse = scipy.linalg.cho_factor(inner, lower=False, overwrite_a=True, check_finite=False)
@@ -298,11 +299,11 @@ class FactoredSum:
         def solve(right: Array) -> Array:
             table = right.reshape(h.size, -1) / h[:, None]
             reach = np.zeros((live.size, table.shape[1]))
-            for part, B in self.kernels.pieces(live):
+            for part, B in kernels.pieces(live):
                 reach += B.T @ table[part]
             reach *= roots[:, None]
             inward = roots[:, None] * scipy.linalg.cho_solve(inverse, reach, check_finite=False)
-            for part, B in self.kernels.pieces(live):
+            for part, B in kernels.pieces(live):
                 table[part] -= (B @ inward) / h[part, None]
             found: Array = table.reshape(right.shape)
             return found
@@ -310,26 +311,26 @@ class FactoredSum:
         return solve
 
     def solve_block(self, rows: Indices, shift: Array, rhs: Array) -> Array:
-        """(K_theta[rows, rows] + diag(shift))^-1 rhs, through whichever is smaller of rows and
-        features; shift is lifted off 0.
+        """(K_theta[rows, rows] + diag(shift))^-1 rhs, by the smaller of rows and features.
+
+        A shift of 0 is raised to what keeps the system regular.
         """
-        live = np.flatnonzero(self.weights)
-        if rows.size > live.size:
-            is_all = rows.size == self.kernels.n_samples
-            some = self if is_all else FactoredSum(self.kernels.take(rows), self.theta)
-            return some.solve(rhs, np.maximum(shift, _NEARLY * float(self.diagonal()[rows].mean())))
-        return DenseSum(self.block(rows)).solve(
-            rhs, shift + 1e-10 * float(self.diagonal()[rows].mean())
-        )
+        mean = float(self.diagonal()[rows].mean())
+        if rows.size <= np.count_nonzero(self.weights):
+            return DenseSum(self.block(rows)).solve(rhs, shift + 1e-10 * mean)
+        is_all = rows.size == self.kernels.n_samples
+        some = self if is_all else FactoredSum(self.kernels.take(rows), self.theta)
+        return some.solve(rhs, np.maximum(shift, _NEARLY * mean))
 
 
 @dataclass(frozen=True, eq=False)
 class Features:
-    """M kernels on n training rows by their features: what stands where a ``GramStack`` stands.
+    """M kernels on n training rows by their features, in place of a ``GramStack``.
 
-    ``table`` (n, D) float32; ``transform`` carries it to new rows; ``approximation_error`` (M,) the
-    share of each kernel's trace that the features lose; names, families, scales, notes as in
-    ``GramStack``.
+    table : (n, D), float32, the features
+    transform : the map that computes features of new rows
+    names, families, notes : as in ``GramStack``
+    approximation_error : (M,), the share of each kernel's trace that the features lose
     """
 
     table: Table
@@ -380,38 +381,33 @@ class Features:
         return self.values if X_new is None else self.cross(X_new)
 
     def take(self, rows: Any) -> Features:
-        """The same kernels on some of the training rows; landmarks, scales and centring stay."""
+        """The kernels on some of the training rows; landmarks, scales and centring stay."""
         return replace(self, table=np.ascontiguousarray(self.table[rows]))
 
     def block(self, rows: Any, columns: Any = None) -> FeatureBlocks:
-        """The features of some of the rows, as blocks against any others: a row's features do not
-        depend on them.
-        """
+        """The features of some of the rows, which do not depend on the ``columns``."""
         return replace(self.values, table=self.table[rows])
 
     # -- sums in double precision, a few rows at a time
 
     def pieces(self, features: Indices | None = None) -> Iterator[tuple[slice, Array]]:
-        """The table in double precision, or some of its ``features``, some rows at a time; not to
-        be written to.
-        """
+        """Rows of the table, or of some ``features``, in double precision; not to be written to."""
         n, D = self.table.shape
         some: Any = slice(None) if features is None or features.size == D else features
-        step = n if self.table.size <= _KEPT else max(64, _VALUES // max(1, D))
-        for top in range(0, n, max(step, 1)):  # a model of many rows holds none
-            part = slice(top, min(top + step, n))
-            yield (
-                part,
-                (self._doubles if step == n else self.table[part].astype(np.float64))[:, some],
-            )
+        if self.table.size <= _KEPT:
+            yield slice(0, n), self._doubles[:, some]
+            return
+        for part in _parts(n, D):
+            yield part, self.table[part].astype(np.float64)[:, some]
 
     @cached_property
     def _doubles(self) -> Array:
         return np.ascontiguousarray(self.table, dtype=np.float64)
 
     def coefficients(self, a: Array) -> Array:
-        """u = Phi'a (D,), or (D, T) for a (n, T): f = sum_m theta_m Phi_m u_m is the model of the
-        dual a.
+        """u = Phi'a (D,), or (D, T) for a (n, T).
+
+        The scores of the model with the dual a are f = sum_m theta_m Phi_m u_m.
         """
         u = np.zeros((self.table.shape[1], *np.shape(a)[1:]))
         for part, piece in self.pieces():
@@ -435,15 +431,16 @@ class Features:
         return G
 
     def quad(self, a: Array, kernels: Indices | None = None) -> Array:
-        """a'K_m a of the approximated kernels for a (n,), of all (M,) or of some (k,):
-        ||Phi_m'a||^2; for a (n, T) the sum over its columns.
+        """a'K_m a = ||Phi_m'a||^2 for a (n,), of all kernels (M,) or of some (k,).
+
+        For a (n, T) it is the sum over its columns.
         """
         u = self.coefficients(a).reshape(self.table.shape[1], -1)
         forms = self.by_kernel(np.sum(u * u, axis=1))
         return forms if kernels is None else forms[kernels]
 
     def combine(self, weights: Array) -> FactoredSum:
-        """sum_m weights_m Phi_m Phi_m' for weights (M,): never made."""
+        """sum_m weights_m Phi_m Phi_m' for weights (M,), without computing the matrix."""
         return FactoredSum(self, weights)
 
     def combine_block(self, weights: Array, rows: Indices) -> Array:
@@ -466,14 +463,11 @@ class Features:
     def select(self, kernels: Indices) -> Features:
         """Some of the kernels."""
         table = np.ascontiguousarray(self.table[:, self.transform.columns(kernels)])
-        names, families = (
-            tuple(one[int(m)] for m in kernels) for one in (self.names, self.families)
-        )
         return Features(
             table,
             self.transform.subset(kernels),
-            names,
-            families,
+            tuple(self.names[m] for m in kernels),
+            tuple(self.families[m] for m in kernels),
             self.approximation_error[kernels],
         )
 
@@ -491,10 +485,7 @@ class Features:
 
     def by_kernel(self, values: Array) -> Array:
         """The sums of ``values`` (D,) or (D, k) over the features of each kernel, (M,) or (M, k)."""
-        sizes = np.diff(self.ends)
-        filled = np.flatnonzero(sizes)
-        if np.all(sizes == 1):
-            return values
+        filled = np.flatnonzero(np.diff(self.ends))
         out = np.zeros((self.n_kernels, *values.shape[1:]))
         if filled.size:
             out[filled] = np.add.reduceat(values, self.ends[filled], axis=0)
@@ -510,14 +501,8 @@ class Features:
 
     @cached_property
     def gram_of_features(self) -> Array:
-        """Phi'Phi (D, D): what squared loss needs of the rows, beside Phi'1 and Phi'y."""
+        """Phi'Phi (D, D), which the squared loss needs of the rows beside Phi'1 and Phi'y."""
         return self.weighed_gram(np.ones(self.n_samples))
-
-    def keeps_gram(self, features: Indices) -> bool:
-        """Whether ``gram_of_features`` is there or not much more work than that of some of the
-        ``features``.
-        """
-        return "gram_of_features" in vars(self) or 2 * features.size > self.table.shape[1]
 
     def weighed_gram(self, w: Array, features: Indices | None = None) -> Array:
         """Phi' diag(w) Phi (D, D) for weights of rows w (n,), or among some of the features."""
@@ -549,14 +534,12 @@ class Features:
 
 @dataclass(frozen=True)
 class Nystroem:
-    """Solve the problem of low-rank kernels instead: M blocks of at most ``n_components`` features
-    instead of M Gram matrices.
+    """An approximation of kernels by low rank: at most ``n_components`` features for each.
 
-    Memory is 4 n M n_components bytes at most, time grows linearly with the rows. ``random_state``
-    a whole number draws the landmarks. With as many components as rows the kernels are the exact
-    ones. Pass it to an estimator as ``approximation``; what is certified then is the problem of the
-    approximated kernels, and ``approximation_error_`` (M,) tells which share of each kernel's trace
-    is lost.
+    Pass it to an estimator as ``approximation``. Memory is at most 4 n M n_components bytes, and
+    time grows linearly with the rows. The certificate then is that of the problem with approximated
+    kernels, and ``approximation_error_`` (M,) is the share of each kernel's trace that is lost.
+    With as many components as rows the kernels are exact.
 
     Parameters
     ----------
@@ -584,9 +567,7 @@ class Nystroem:
             object.__setattr__(self, name, int(getattr(self, name)))
 
     def landmarks(self, rows: Array) -> Indices:
-        """Which of the standardised ``rows`` (n, d) are the landmarks, in rising order, spread over
-        the rows.
-        """
+        """The landmarks among the standardised ``rows`` (n, d), in rising order."""
         from sklearn.cluster import kmeans_plusplus  # not at start-up
 
         n = len(rows)
@@ -607,71 +588,58 @@ class Nystroem:
         normalise: str | None = "multiplicative",
         center: bool = False,
     ) -> Features:
-        """The features of every kernel of ``dictionary`` on the training rows X (n, d), centred and
-        normalised as asked.
+        """The features of every kernel of ``dictionary`` on the training rows X (n, d).
 
-        Traces are exact; the variance that "multiplicative" divides by takes the mean of the
+        Traces are exact; the variance by which "multiplicative" divides uses the mean of the
         approximated kernel. Kernels that are constant on the training rows are left out and named
         in ``notes``.
         """
         training = KernelMap.on(X, dictionary, normalise)
+        rows = training.rows
         with one_blas_thread():
-            plain = training.against(training.rows[self.landmarks(training.rows)])
+            plain = training.against(rows[self.landmarks(rows)])
+            _ = plain.by_column  # computed once, and shared with every subset
             roots = []
-            _ = plain.by_column  # laid out once, and handed to every subset
             for m in range(len(plain.specs)):
                 check_cancelled()
                 roots.append(_root(plain.subset([m]).cross_standardised(plain.rows)[0]))
-            raw = _map_to(plain, roots)
-            measured = _measured(raw, training.rows, normalise, center)
-            return _on_rows(raw, dictionary.names, training.rows, normalise, center, *measured)
+            raw = _plain_map(plain, np.hstack(roots), [root.shape[1] for root in roots])
+            diagonals = np.array([spec.own(rows) for spec in plain.specs])
+            means = np.zeros(raw.means.size)
+            sums = np.zeros_like(diagonals)
+            if center or normalise == "multiplicative":
+                for _, m, block in raw.plain(rows):
+                    means[raw.part(m)] += block.mean(axis=0) @ roots[m] * (len(block) / len(rows))
+            if center:
+                for part, m, block in raw.plain(rows):
+                    sums[m, part] = len(rows) * (block @ (roots[m] @ means[raw.part(m)]))
+            return _on_rows(raw, dictionary.names, rows, normalise, center, means, diagonals, sums)
 
 
 def column_features(
     dictionary: Any, X: Any, normalise: str | None = "multiplicative", center: bool = False
 ) -> Features:
-    """The features of linear kernels on the training rows X (n, d): the columns that each sees;
-    nothing is lost.
+    """The features of linear kernels on the training rows X (n, d): the columns that each sees.
 
-    No kernel value is computed: the columns are copied.
+    Nothing is lost, and no kernel value is computed: the columns are copied.
     """
     training = KernelMap.on(X, dictionary, normalise)
     rows = training.rows
     sizes = [len(spec.settled) for spec in training.specs]
-    plain = training.against(rows[:0])
-    ends = np.cumsum([0, *sizes])
-    D = int(ends[-1])
-    raw = FeatureMap(
-        plain,
-        np.empty((0, D)),
-        ends,
-        np.zeros(D),
-        np.ones(len(sizes)),
-        ends[:-1],
-    )
+    raw = _plain_map(training.against(rows[:0]), np.empty((0, sum(sizes))), sizes)
     values = rows[:, raw.seen]
     means = values.mean(axis=0)
-    own, squares = (np.add.reduceat(part * part, ends[:-1], axis=-1) for part in (values, means))
-    sums = np.add.reduceat(values * means, ends[:-1], axis=1) * len(rows)
-    return _on_rows(
-        raw,
-        dictionary.names,
-        rows,
-        normalise,
-        center,
-        means,
-        own.T,
-        squares,
-        sums.T,
-    )
+    starts = raw.ends[:-1]
+    diagonals = np.add.reduceat(values**2, starts, axis=1).T
+    sums = np.add.reduceat(values * means, starts, axis=1).T * len(rows)
+    return _on_rows(raw, dictionary.names, rows, normalise, center, means, diagonals, sums)
 
 
 def _root(K: Array) -> Array:
-    """R (m, r) with R R' the inverse of K among the r landmarks that stand for all m up to
-    rounding, zero elsewhere.
+    """R (m, r) with R R' the inverse of K among r landmarks that represent all m up to rounding.
 
-    They are the pivots of a Cholesky factorisation: a tenth of the work of eigenvectors, less where
-    r is small.
+    These are the pivots of a Cholesky factorisation, which takes a tenth of the time of
+    eigenvectors, or less where r is small. R is 0 at the other landmarks.
     """
     K = 0.5 * (K + K.T)
     factor, pivots, rank, _ = scipy.linalg.lapack.dpstrf(
@@ -685,33 +653,10 @@ def _root(K: Array) -> Array:
     return root
 
 
-def _map_to(plain: KernelMap, roots: list[Array]) -> FeatureMap:
-    """The map by one root (m, r) a kernel, neither centred nor scaled."""
-    ends = np.cumsum([0, *(root.shape[1] for root in roots)])
-    return FeatureMap(
-        plain, np.hstack(roots), ends, np.zeros(ends[-1]), np.ones(len(roots)), ends[:-1]
-    )
-
-
-def _measured(
-    raw: FeatureMap, rows: Array, normalise: str | None, center: bool
-) -> tuple[Array, Array, Array, Array]:
-    """The means (D,) of the features on the training rows, the exact diagonals (M, n), the squared
-    lengths (M,) of the means, and with ``center`` the row sums (M, n) of the approximated kernels.
-    """
-    n = len(rows)
-    M = len(raw.specs)
-    roots = [raw.roots[:, raw.part(m)] for m in range(len(raw.specs))]
-    own = np.array([spec.own(rows) for spec in raw.specs])
-    totals = np.zeros((M, len(raw.rows)))
-    sums = np.zeros((M, n))
-    for _, m, block in raw.plain(rows) if center or normalise == "multiplicative" else ():
-        totals[m] += block.sum(axis=0)
-    means = [totals[m] @ roots[m] / n for m in range(M)]
-    if center:
-        for part, m, block in raw.plain(rows):
-            sums[m, part] = n * (block @ (roots[m] @ means[m]))
-    return np.concatenate(means), own, np.array([float(mean @ mean) for mean in means]), sums
+def _plain_map(plain: KernelMap, roots: Array, sizes: list[int]) -> FeatureMap:
+    """The map by the ``roots`` (m, D) of kernels with these numbers of features, not scaled."""
+    ends = np.cumsum([0, *sizes])
+    return FeatureMap(plain, roots, ends, np.zeros(roots.shape[1]), np.ones(len(sizes)), ends[:-1])
 
 
 def _on_rows(
@@ -721,20 +666,23 @@ def _on_rows(
     normalise: str | None,
     center: bool,
     means: Array,
-    own: Array,
-    squares: Array,
+    diagonals: Array,
     sums: Array,
 ) -> Features:
-    """The features of the standardised training rows (n, d), centred and normalised by what
-    `_measured` returns.
+    """The features of the standardised training rows (n, d), centred and normalised.
+
+    The numbers needed are the means (D,) of the features, the exact diagonals (M, n), and the row
+    sums (M, n) of the approximated kernels.
     """
-    n = len(rows)
+    owners = np.repeat(np.arange(len(names)), np.diff(raw.ends))
+    totals = np.zeros(len(names))
+    np.add.at(totals, owners, (len(rows) * means) ** 2)
     scaled, kept, notes, diagonals = normalised(
-        raw.landmarks, names, normalise, center, own, n * n * squares, sums
+        raw.landmarks, names, normalise, center, diagonals, totals, sums
     )
-    few = replace(raw, means=means * center).subset(kept)
+    subset = replace(raw, means=means * center).subset(kept)
     transform = replace(
-        few, scales=scaled.scales, places=few.ends[:-1], normalise=normalise, center=center
+        subset, scales=scaled.scales, places=subset.ends[:-1], normalise=normalise, center=center
     )
     stack = Features(
         transform.of_standardised(rows).table,
