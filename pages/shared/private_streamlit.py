@@ -235,22 +235,23 @@ def token(cookies: str) -> bytes:
     return decode(cookie_parser(cookies).get(name, ""))[0] or b""
 
 
-def is_of_a_page(message: bytes) -> bool:
-    """Tell whether a browser's message is one that pages of the app send: others change the server
-    for everybody.
-    """
-    asked = _asked(message) if message else None
-    return asked is None or (asked.WhichOneof("type") or HEARD[0]) in HEARD
-
-
 @dataclass(frozen=True)
 class PageAsked:
-    """What page a browser's message is about; "" for what it does not say."""
+    """What a browser's message is about; "" for what it does not say."""
 
     page: str = ""  # Streamlit's name of it
     part: str = ""  # the fragment that is to run alone
     address: str = ""  # the path of what the browser shows in its address bar
     through_history: bool = False  # the address changed: a click on the menu, Back or Forward
+    # whether pages of the app send such messages: others change the server for everybody
+    is_ours: bool = True
+    _parsed: Any = None
+
+    def about(self, page: str) -> bytes:
+        """Return the same message about another page."""
+        self._parsed.rerun_script.page_script_hash = page
+        said: bytes = self._parsed.SerializeToString()
+        return said
 
 
 def page_asked_for(message: bytes) -> PageAsked:
@@ -264,17 +265,9 @@ def page_asked_for(message: bytes) -> PageAsked:
         script.fragment_id,
         urlsplit(script.context_info.url).path,
         script.is_history_navigation,
+        (asked.WhichOneof("type") or HEARD[0]) in HEARD,
+        asked,
     )
-
-
-def asking_for(page: str, message: bytes) -> bytes:
-    """Return the same message about another page."""
-    asked = _asked(message)
-    if asked is None:
-        return message
-    asked.rerun_script.page_script_hash = page
-    said: bytes = asked.SerializeToString()
-    return said
 
 
 def _asked(message: bytes) -> Any:

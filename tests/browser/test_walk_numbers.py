@@ -83,7 +83,7 @@ def assert_numbers(visitor, numbers):
     facts = visitor.facts()
     where = captions.label(path.param, float(path.values[k]))
     counted.said(visitor.page.locator(".player output").inner_text(), where)
-    counted.said(facts, f"{path.n_nonzero[k]} of {len(path.kernel_names)} kernels used")
+    counted.said(facts, "".join(text for _, text in captions.cost(path, k)[0]))
     counted.said(facts, style.counted(int(path.solves[k]), "solve"))
     for part, scores in (("train", path.train_score), ("validation", path.val_score)):
         shown = re.search(rf"{part} {path.score_name} ([^\n]+)", facts)

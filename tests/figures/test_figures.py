@@ -402,6 +402,21 @@ def test_labels_side_by_side_differ_where_their_names_do():
     assert labels[0] == "mean concave points"
 
 
+@pytest.mark.parametrize(
+    "used, of, sentence",
+    [
+        (1, 1, "the only kernel is used"),
+        (0, 1, "the only kernel is not used"),
+        (1, 17, "1 of 17 kernels used"),
+    ],
+)
+def test_how_many_kernels_are_used_is_written_in_words_that_fit_one(used, of, sentence):
+    path = Fields(n_nonzero=[used], kernel_names=["kernel"] * of, solves=[1], seconds=[0.5])
+    size, solved = ("".join(text for _, text in line) for line in captions.cost(path, 0))
+    assert size == sentence
+    assert solved.startswith("1 solve, ")
+
+
 def test_products_of_alike_kernels_are_named_like_one_kernel():
     names = ("linear a", "RBF 1 × median, a", "a × b, linear × linear", "a × b, RBF 1 × median × RBF 1 × median",
              "a × c, linear × RBF 1 × median")  # fmt: skip

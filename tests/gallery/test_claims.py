@@ -14,6 +14,7 @@ from mklcore.gallery.experiments.base import Experiment
 from mklcore.gallery.experiments.claims import (
     ABSENT,
     AGREES,
+    ANSWERS,
     DISAGREES,
     EQUAL,
     RELATIONS,
@@ -166,7 +167,16 @@ def test_a_claim_is_equal_where_its_other_comparisons_agree():
     assert judged(nil, low).answer == EQUAL
     assert judged(nil, check("order", "high", "low")).answer == DISAGREES
     assert judged(nil, low, mostly=True).answer == AGREES
-    assert counted([judged(nil, low)]) == "0 of 1 agrees; 1 is equal"
+
+
+def test_verdicts_are_counted_and_that_of_one_claim_is_named():
+    equal = judged(check("below", "low", than=("wild",), rows=("first",), equal=50.0))
+    agrees = judged(check("order", "low", "high"))
+    assert counted([equal]) == "the one claim is equal"
+    assert counted([agrees]) == "the one claim agrees"
+    assert counted([agrees, equal]) == "1 of 2 agree; 1 is equal"
+    for answer in ANSWERS:
+        assert "1" not in counted([agrees._replace(answer=answer)])
 
 
 def test_a_stand_in_is_judged_where_the_paper_has_no_number_and_counted_apart():
@@ -243,11 +253,11 @@ def test_disagreements_stand_first_with_their_reason():
 def test_the_command_tells_the_verdicts(monkeypatch):
     experiment = replace(MADE, claims=(Claim("A.", "Figure 1", (check("order", "low", "high"),)),))
     reported = "\n".join(command._reported(experiment, RUN))
-    assert "What the paper states, on its data: 1 of 1 agrees." in reported
+    assert "What the paper states, on its data: the one claim agrees." in reported
     assert (
         "- A. (Figure 1)\n  Agrees. 2 of 2 comparisons agree; the closest: high − low at"
         in reported
     )
     monkeypatch.setattr(command, "EXPERIMENTS", {"made": experiment})
     monkeypatch.setattr(command, "records", lambda key: (RUN,))
-    assert command.overview()[1][4] == "1 of 1 agrees"
+    assert command.overview()[1][4] == "the one claim agrees"

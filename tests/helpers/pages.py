@@ -1,6 +1,7 @@
 """What a person does and sees in the app without a browser, for the tests that drive its pages."""
 
 import json
+import re
 import time
 from dataclasses import replace
 from functools import cache
@@ -117,7 +118,8 @@ def cursor_texts(app):
 
 
 def wait_for_path(app):
-    wait_until(lambda: "kernels used" in words(app) or "The path failed" in words(app), app)
+    used = re.compile("kernels used|only kernel is")
+    wait_until(lambda: used.search(words(app)) or "The path failed" in words(app), app)
     assert "The path failed" not in words(app)
     return app
 

@@ -215,6 +215,21 @@ def test_a_page_that_the_server_went_to_by_itself_is_heard():
     assert heard(second, *by_itself) == [second, *by_itself]
 
 
+def test_a_message_of_a_browser_is_parsed_once(monkeypatch):
+    parsed = []
+
+    def parse(message):
+        parsed.append(message)
+        return BackMsg.FromString(message)
+
+    find = private_streamlit.find
+    kinds = {private_streamlit.MESSAGE: SimpleNamespace(FromString=parse)}
+    monkeypatch.setattr(private_streamlit, "find", lambda name: kinds.get(name) or find(name))
+    corrected = [said("one"), said("two", moved=True), said("one", address="two")]
+    assert heard(*corrected)[-1] == said("two")
+    assert parsed == [message["bytes"] for message in corrected]
+
+
 def test_what_no_page_of_ours_says_is_not_heard():
     for name in ("clear_cache", "set_run_on_save", "load_git_info", "debug_shutdown_runtime"):
         asked = BackMsg(**{name: True})

@@ -47,6 +47,13 @@ DISAGREES: Answer = "disagrees"
 UNSAID: Answer = "undecided"
 ABSENT: Answer = "without a number"  # the run has not measured what the claim is about
 ANSWERS = (DISAGREES, AGREES, EQUAL, UNSAID, ABSENT)  # in the order they are shown
+OF_ONE = {
+    DISAGREES: "the one claim disagrees",
+    AGREES: "the one claim agrees",
+    EQUAL: "the one claim is equal",
+    UNSAID: "the difference of the one claim is too small to call",
+    ABSENT: "the one claim has no number in this run",
+}
 LEVEL = 0.95
 TIE = 1e-12
 _MOST_SHOWN = 3
@@ -212,14 +219,16 @@ def published_answers(claims: Sequence[Claim], found: PaperComparison) -> list[A
 
 def counted(verdicts: Sequence[ClaimVerdict]) -> str:
     """How many claims have which verdict: "6 of 9 agree; 1 disagrees; 2 differences are too small
-    to call".
+    to call"; of one claim, which verdict that has.
     """
+    if len(verdicts) == 1:
+        return OF_ONE[verdicts[0].answer]
     count = {answer: sum(one.answer == answer for one in verdicts) for answer in ANSWERS}
     no = count[DISAGREES]
     open_ = count[UNSAID]
     if not verdicts:
         return "nothing"
-    said = [f"{count[AGREES]} of {len(verdicts)} agree{'s' * (len(verdicts) == 1)}"]
+    said = [f"{count[AGREES]} of {len(verdicts)} agree"]
     said += [f"{no} disagree{'s' * (no == 1)}"] * (no > 0)
     said += [f"{count[EQUAL]} {'is' if count[EQUAL] == 1 else 'are'} equal"] * (count[EQUAL] > 0)
     small = "1 difference is" if open_ == 1 else f"{open_} differences are"

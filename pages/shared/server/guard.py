@@ -43,9 +43,11 @@ class LeftPage:
         """Return what the server is to hear.
 
         A message for the whole of a page that was left is about the page that the address names;
-        one for a part of it is about nothing (None).
+        one for a part of it is about nothing (None), and so is what no page of ours says.
         """
         asked = private_streamlit.page_asked_for(message)
+        if not asked.is_ours:
+            return None
         if not asked.page:
             return message
         if asked.through_history:
@@ -53,7 +55,7 @@ class LeftPage:
             self._page = asked.page
         if asked.address != self._address or asked.page == self._page:
             return message
-        return None if asked.part else private_streamlit.asking_for(self._page, message)
+        return None if asked.part else asked.about(self._page)
 
 
 # The page that a browser loads first
@@ -516,8 +518,6 @@ def _of_this_page(receive: Receive) -> Receive:
         while True:
             message = await receive()
             said = message.get("bytes") or b""
-            if not private_streamlit.is_of_a_page(said):
-                continue
             corrected = left.corrected(said)
             if corrected == said:
                 return message
