@@ -50,7 +50,7 @@ PACKAGES = (
     "interpret-core",
 )
 TABLE = ROOT / "docs" / "speed.md"
-ABLATION = ROOT / "docs" / "ablation.md"
+PAGES = {name: ROOT / "docs" / f"{name}.md" for name in ("ablation", "growth")}  # of their own
 README = ROOT / "README.md"
 SUMMARY = (
     "50 RBF Gram matrices, n = 500",
@@ -136,15 +136,16 @@ def main(names: Sequence[str]) -> None:
 def write(kept: Mapping[str, Any]) -> None:
     """Write the tables of the site, the README and the paper from the figures that are kept."""
     lines = [
-        Line(**line) for name in BENCHMARKS if name != "ablation" for line in _lines(kept, name)
+        Line(**line) for name in BENCHMARKS if name not in PAGES for line in _lines(kept, name)
     ]
     peers = [Line(**line) for line in _lines(kept, "peers")]
     tables = {
         TABLE: f"{reported(lines)}\n\n{loads(kept['results'])}",
         README: reported(summary(lines)),
         PAPER: reported(peers),
-        ABLATION: reported([Line(**line) for line in _lines(kept, "ablation")]),
     }
+    for name, page in PAGES.items():
+        tables[page] = reported([Line(**line) for line in _lines(kept, name)])
     for file, table in tables.items():
         include(file, MARK, table)
 

@@ -1,10 +1,12 @@
-"""How the time of every method grows with rows, kernels, columns, classes and costs.
+"""How the time of every method, and of peers on the same work, grows with rows, kernels, columns,
+classes and costs.
 
     python -m benchmarks.growth [NAME ...]      with NAMEs measures the methods whose name contains one of them
 
-The exponent e of the last step between two sizes: e times as many digits of time as of size. A line
-stands beside what an exponent of 3.1 allows from the size before, and its note tells all seconds.
-The curves go to docs/pictures/growth.svg, time over size, both on a scale of powers of ten.
+The time is a power of the size, and the exponent is that of the last step between two sizes. A line
+stands beside what an exponent of 3.1 allows from the size before; its note has the exponents of all
+steps and all seconds. The curves go to docs/pictures/growth.svg, time over size, both on a scale of
+powers of ten. A peer that is not installed has no line.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ import html
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,6 +25,7 @@ from threadpoolctl import threadpool_limits
 import mklcore as mkl
 from benchmarks.corners import table
 from benchmarks.lines import Line, cpu, reported
+from benchmarks.paths import around_svc
 from mklcore.errors import suppress_convergence_warnings
 from mklcore.figures.style import PALETTE
 from mklcore.lp.schedule import fit_weighted
@@ -29,6 +33,7 @@ from mklcore.problem.losses import make_loss
 from mklcore.problem.penalties import LpNorm
 
 PICTURE = Path(__file__).resolve().parents[1] / "docs" / "pictures" / "growth.svg"
+WIDTH, HEIGHT = 330, 330  # of a panel and of the picture
 MOST = 3.1  # exponent that no method may exceed
 REPEATS = 2
 
@@ -74,13 +79,44 @@ def columns(d: int) -> Callable[[], Any]:
     )
 
 
+def columns_by_celer(d: int) -> Callable[[], Any]:
+    """A lasso of celer on the same columns, at a tenth of the strength that leaves nothing."""
+    from celer import Lasso
+
+    X, _, y = table(600, d)
+    strongest = float(np.abs(X.T @ y).max()) / len(y)
+    return partial(Lasso(alpha=strongest / 10.0).fit, X, y)
+
+
+def by_easy(K: np.ndarray) -> Callable[[], Any]:
+    """EasyMKL of MKLpy, which chooses weights by margins."""
+    from MKLpy.algorithms import EasyMKL
+
+    return partial(EasyMKL().fit, list(K), table(K.shape[1])[1])
+
+
+def by_himalaya(K: np.ndarray) -> Callable[[], Any]:
+    """A random search of himalaya over twenty draws of weights on five folds."""
+    from himalaya.kernel_ridge import MultipleKernelRidgeCV
+
+    settings = {"n_iter": 20, "progress_bar": False}
+    search = MultipleKernelRidgeCV("precomputed", cv=5, solver_params=settings)
+    return partial(search.fit, K, table(K.shape[1])[2])
+
+
+def by_wrapper(K: np.ndarray, p: float) -> Callable[[], Any]:
+    """A wrapper around scikit-learn's SVC, the linear program at p = 1."""
+    return partial(around_svc, K, table(K.shape[1])[1], p, 1e-3, p == 1.0)
+
+
 class Growth(NamedTuple):
-    """Work of one method at growing sizes."""
+    """Work of one method at growing sizes, and the package that it needs beside this one."""
 
     what: str
     axis: str
     sizes: tuple[int, ...]
     make: Callable[[int], Callable[[], Any]]
+    package: str = "mklcore"
 
 
 NORMS = {"1": 1.0, "4/3": 4 / 3, "2": 2.0, "inf": np.inf}
@@ -89,6 +125,12 @@ SPARSE = {
     "greedy": lambda: mkl.GreedyMKLRegressor(n_kernels=5, kernels="precomputed"),
     "SMKL": lambda: mkl.SMKLRegressor(kernels="precomputed"),
 }
+PEERS: tuple[tuple[str, str, Callable[[np.ndarray], Callable[[], Any]]], ...] = (
+    ("MKLpy, EasyMKL", "MKLpy", by_easy),
+    ("himalaya, random search", "himalaya", by_himalaya),
+    ("linear program around SVC, p = 1", "sklearn", partial(by_wrapper, p=1.0)),
+    ("analytic update around SVC, p = 4/3", "sklearn", partial(by_wrapper, p=4 / 3)),
+)
 ROWS = (400, 800, 1600)
 KERNELS = (100, 400, 1600)
 
@@ -115,10 +157,16 @@ def growths() -> list[Growth]:
                 lambda M, model=model: estimator(stack(200, M), model()),
             )
         )
+    for name, package, make in PEERS:
+        found.append(Growth(name, "rows", ROWS, lambda n, make=make: make(stack(n, 20)), package))
+        found.append(
+            Growth(name, "kernels", KERNELS[:2], lambda M, make=make: make(stack(200, M)), package)
+        )
     found.append(Growth("hinge, p = 4/3", "classes", (2, 4, 8), classes))
     found.append(Growth("hinge, p = 4/3", "costs", (5, 10, 20), costs))
     found.append(Growth("squared, p = 1, linear", "columns", (50, 100, 200), columns))
-    return found
+    found.append(Growth("celer, lasso", "columns", (50, 100, 200), columns_by_celer, "celer"))
+    return [growth for growth in found if find_spec(growth.package)]
 
 
 def measured(growth: Growth) -> list[float]:
@@ -132,58 +180,79 @@ def measured(growth: Growth) -> list[float]:
     return seconds
 
 
+def exponents(sizes: Sequence[int], seconds: Sequence[float]) -> np.ndarray:
+    """The exponent of every step: time grows like this power of the size."""
+    return np.diff(np.log(seconds)) / np.diff(np.log(sizes))
+
+
 def line(growth: Growth, seconds: Sequence[float]) -> Line:
     """The last step of a growth beside what the largest exponent allows."""
-    (before, last), step = seconds[-2:], growth.sizes[-1] / growth.sizes[-2]
-    exponent = np.log(last / before) / np.log(step)
-    sizes = " to ".join(f"{size:,}" for size in growth.sizes[-2:])
-    note = f"exponent {exponent:.1f}; {', '.join(f'{one:.3g}' for one in seconds)} s"
+    before, last = seconds[-2:]
+    step = growth.sizes[-1] / growth.sizes[-2]
+    powers = ", ".join(f"{one:.1f}" for one in exponents(growth.sizes, seconds))
+    times = ", ".join(f"{one:.3g}" for one in seconds)
+    sizes = ", ".join(f"{size:,}" for size in growth.sizes)
     what = f"{growth.what}: {sizes} {growth.axis}"
+    note = f"exponents {powers}; {times} s"
     return Line(what, [last], "CPU s", before * step**MOST, f"an exponent of {MOST} allows", note)
 
 
 def picture(curves: Sequence[tuple[Growth, Sequence[float]]]) -> str:
-    """Time over size for rows (left) and kernels (right) as SVG, one line a method, both on a log
-    scale.
+    """Time over size as SVG, rows on the left and kernels in the middle, one line a method, both on
+    a log scale; the names stand on the right, peers with dashed lines.
     """
+    axes = ("rows", "kernels")
+    shown = [(growth, seconds) for growth, seconds in curves if growth.axis in axes]
+    names = list(dict.fromkeys(growth.what for growth, _ in shown))
+    peers = {growth.what for growth, _ in shown if growth.package != "mklcore"}
+    strokes = {name: _stroke(place, name in peers) for place, name in enumerate(names)}
     parts = []
-    width = 420
-    height = 300
-    names = list(
-        dict.fromkeys(growth.what for growth, _ in curves if growth.axis in ("rows", "kernels"))
+    for place, axis in enumerate(axes):
+        panel = [(growth, seconds) for growth, seconds in shown if growth.axis == axis]
+        if panel:
+            parts += _panel(panel, 50 + place * (WIDTH + 40), axis, strokes)
+    left = 50 + len(axes) * (WIDTH + 40)
+    for place, name in enumerate(names):
+        y = 26 + 17 * place
+        parts.append(f'<path d="M{left},{y} h26" {strokes[name]}/>')
+        parts.append(f'<text x="{left + 32}" y="{y + 4}">{html.escape(name)}</text>')
+    size = f'viewBox="0 0 {left + 250} {HEIGHT}" font-family="sans-serif" font-size="11"'
+    title = "<title>CPU seconds of every method over rows and over kernels</title>"
+    lines = "\n".join([title, *parts])
+    return f'<svg xmlns="http://www.w3.org/2000/svg" {size} fill="#767676">\n{lines}\n</svg>\n'
+
+
+def _stroke(place: int, dashed: bool) -> str:
+    """How the line of one method is drawn."""
+    dashes = ' stroke-dasharray="5 3"' if dashed else ""
+    return f'fill="none" stroke="{PALETTE[place % len(PALETTE)]}" stroke-width="2"{dashes}'
+
+
+def _panel(
+    curves: Sequence[tuple[Growth, Sequence[float]]], left: int, axis: str, strokes: dict[str, str]
+) -> list[str]:
+    """The curves of one axis, with the sizes and the times that its edges stand for."""
+    sizes = np.log10([size for growth, _ in curves for size in growth.sizes])
+    times = np.log10([one for _, seconds in curves for one in seconds])
+    bottom = HEIGHT - 40
+    parts = []
+    for exponent in range(int(np.ceil(times.min())), int(np.floor(times.max())) + 1):
+        y = 20 + (bottom - 20) * (times.max() - exponent) / np.ptp(times)
+        parts.append(f'<path d="M{left},{y:.0f} h{WIDTH}" stroke="#767676" stroke-width=".3"/>')
+        label = f"{10.0**exponent:g} s"
+        parts.append(f'<text x="{left - 6}" y="{y + 4:.0f}" text-anchor="end">{label}</text>')
+    for size in sorted({size for growth, _ in curves for size in growth.sizes}):
+        x = left + WIDTH * (np.log10(size) - sizes.min()) / np.ptp(sizes)
+        parts.append(f'<text x="{x:.0f}" y="{bottom + 16}" text-anchor="middle">{size:,}</text>')
+    parts.append(
+        f'<text x="{left + WIDTH / 2:.0f}" y="{bottom + 32}" text-anchor="middle">{axis}</text>'
     )
-    for side, axis in enumerate(("rows", "kernels")):
-        shown = [(growth, seconds) for growth, seconds in curves if growth.axis == axis]
-        if not shown:
-            continue
-        across = np.log10([size for growth, _ in shown for size in growth.sizes])
-        up = np.log10([one for _, seconds in shown for one in seconds])
-        for growth, seconds in shown:
-            x = (
-                50
-                + side * (width + 40)
-                + (width - 60) * (np.log10(growth.sizes) - across.min()) / np.ptp(across)
-            )
-            y = 20 + (height - 60) * (up.max() - np.log10(seconds)) / np.ptp(up)
-            colour = PALETTE[names.index(growth.what) % len(PALETTE)]
-            points = " ".join(f"{a:.0f},{b:.0f}" for a, b in zip(x, y, strict=True))
-            parts.append(
-                f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="2"/>'
-            )
-            label = html.escape(growth.what)
-            parts.append(
-                f'<text x="{x[-1] + 4:.0f}" y="{y[-1] + 4:.0f}" fill="{colour}">{label}</text>'
-            )
-        low = 10 ** across.min()
-        high = 10 ** across.max()
-        said = (
-            f"{low:,.0f} to {high:,.0f} {axis}, {10 ** up.min():.2g} to {10 ** up.max():.2g} CPU s"
-        )
-        parts.append(
-            f'<text x="{50 + side * (width + 40)}" y="{height - 10}" fill="#767676">{said}</text>'
-        )
-    size = f'viewBox="0 0 {2 * width + 180} {height}" font-family="sans-serif" font-size="11"'
-    return f'<svg xmlns="http://www.w3.org/2000/svg" {size}>\n' + "\n".join(parts) + "\n</svg>\n"
+    for growth, seconds in curves:
+        across = left + WIDTH * (np.log10(growth.sizes) - sizes.min()) / np.ptp(sizes)
+        down = 20 + (bottom - 20) * (times.max() - np.log10(seconds)) / np.ptp(times)
+        points = " ".join(f"{x:.0f},{y:.0f}" for x, y in zip(across, down, strict=True))
+        parts.append(f'<polyline points="{points}" {strokes[growth.what]}/>')
+    return parts
 
 
 def run(*chosen: str) -> list[Line]:

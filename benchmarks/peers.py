@@ -23,6 +23,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 import mklcore as mkl
+from benchmarks.corners import table
 from benchmarks.grams import into
 from benchmarks.lines import Line, cpu, reported
 from benchmarks.paths import problem
@@ -84,43 +85,49 @@ def _fits() -> list[Line]:
 
 
 def _group_lasso() -> list[Line]:
-    """Ten groups of three columns at p = 1 with the squared loss, beside celer where it is
-    installed.
+    """Groups of columns at p = 1 with the squared loss, beside celer where it is installed: ten of
+    three columns each, and single columns of small, long and wide tables.
     """
     if find_spec("celer") is None:
         return []
-    from celer import GroupLasso
-
     train = mkl.load_sample("breast_cancer").split(test_size=0.3, seed=0)[0]
-    n = train.n_samples
-    groups = [list(range(k, 30, 10)) for k in range(10)]
-    Z = (train.X - train.X.mean(axis=0)) / train.X.std(axis=0) / np.sqrt(n)
-    y = np.where(train.y == np.unique(train.y)[-1], 1.0, -1.0)
+    labels = np.where(train.y == np.unique(train.y)[-1], 1.0, -1.0)
+    tens = [list(range(k, 30, 10)) for k in range(10)]
+    found = [_beside_celer("10 groups of columns", train.X, labels, tens, 1.0)]
+    for n, d in ((398, 30), (2000, 500), (500, 5000)):
+        X, _, target = table(n, d)
+        what = f"{d:,} single columns of {n:,} rows"
+        found.append(_beside_celer(what, X, target, [[j] for j in range(d)], 10.0))
+    return found
+
+
+def _beside_celer(
+    what: str, X: np.ndarray, y: np.ndarray, groups: list[list[int]], C: float
+) -> Line:
+    """A fit on the columns beside the lasso of celer with the same predictions."""
+    from celer import GroupLasso, Lasso
+
+    n = len(X)
+    Z = (X - X.mean(axis=0)) / X.std(axis=0) / np.sqrt(n)
     y = y - y.mean()
     kernels = mkl.KernelDictionary(
         mkl.KernelDictionary.per_group(mkl.Linear(), groups).specs, standardize=False
     )
     # of use for every penalty strength, as the columns of celer
     columns = column_features(kernels, Z, normalise=None)
-    fit = lambda: fit_weighted(columns, y, 1.0, make_loss("squared"), LpNorm(1.0), False, tol=1e-6)  # noqa: E731
+    fit = partial(fit_weighted, columns, y, C, make_loss("squared"), LpNorm(1.0), False, tol=1e-6)
     found = fit()
-    # of 1/2 (sum of norms)^2 the slope
-    size = float(np.sum(found.weights * np.sqrt(columns.quad(found.dual_coef))))
-    lasso = GroupLasso(groups=groups, alpha=size / n, fit_intercept=False, tol=1e-8)
+    # of 1/2 (sum of norms)^2 / C the slope
+    size = float(np.sum(found.weights * np.sqrt(columns.quad(found.dual_coef)))) / C
+    settings = {"alpha": size / n, "fit_intercept": False, "tol": 1e-8}
+    is_single = len(groups) == X.shape[1]
+    lasso = Lasso(**settings) if is_single else GroupLasso(groups=groups, **settings)
     fitted = columns.decision(found.weights, found.dual_coef)
     apart = np.abs(Z @ lasso.fit(Z, y).coef_ - fitted).max()
-    ours, theirs = _turns(fit, lambda: lasso.fit(Z, y))
+    ours, theirs = _turns(fit, partial(lasso.fit, Z, y))
     note = f"the same predictions to {apart:.0e}; both work on columns"
-    return [
-        Line(
-            "10 groups of columns, p = 1, squared",
-            ours,
-            "CPU s",
-            float(np.median(theirs)),
-            "celer",
-            note,
-        )
-    ]
+    beside = float(np.median(theirs))
+    return Line(f"{what}, p = 1, squared", ours, "CPU s", beside, "celer", note)
 
 
 def _turns(ours: Callable[[], Any], theirs: Callable[[], Any]) -> tuple[list[float], list[float]]:

@@ -629,10 +629,17 @@ def column_features(
     raw = _plain_map(training.against(rows[:0]), np.empty((0, sum(sizes))), sizes)
     values = rows[:, raw.seen]
     means = values.mean(axis=0)
-    starts = raw.ends[:-1]
-    diagonals = np.add.reduceat(values**2, starts, axis=1).T
-    sums = np.add.reduceat(values * means, starts, axis=1).T * len(rows)
+    diagonals = _sum_by_kernel(values**2, raw.ends).T
+    sums = _sum_by_kernel(values * means, raw.ends).T * len(rows)
     return _on_rows(raw, dictionary.names, rows, normalise, center, means, diagonals, sums)
+
+
+def _sum_by_kernel(values: Array, ends: Indices) -> Array:
+    """Sums (..., M) of the values (..., D) of features over those of each kernel."""
+    if len(ends) == values.shape[-1] + 1:  # one feature per kernel
+        return values
+    found: Array = np.add.reduceat(values, ends[:-1], axis=-1)
+    return found
 
 
 def _root(K: Array) -> Array:
