@@ -403,7 +403,7 @@ def test_labels_side_by_side_differ_where_their_names_do():
 
 
 @pytest.mark.parametrize(
-    "used, of, sentence",
+    ("used", "of", "sentence"),
     [
         (1, 1, "the only kernel is used"),
         (0, 1, "the only kernel is not used"),
