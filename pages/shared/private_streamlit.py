@@ -256,7 +256,7 @@ class PageAsked:
 
 def page_asked_for(message: bytes) -> PageAsked:
     """Return the page that a browser's message is about."""
-    asked = _asked(message)
+    asked = _asked(message) if message else None
     if asked is None:
         return PageAsked()
     script = asked.rerun_script
