@@ -287,11 +287,10 @@ def test_a_lesson_leads_to_its_page_with_its_preset_and_its_two_columns(monkeypa
 def test_a_lesson_from_elsewhere_is_computed_when_it_is_opened(monkeypatch):
     text = """title = 'Small'\nlevel = 'First steps'\nline = 'One plus one.'\nquestion = 'How much is ⟨sum⟩?'
 reveal = 'It is ⟨result⟩.'\nformula = '1+1=2'\nwhy = ''\nlook = ''\nlimits = ''\nlink = 'Go on'
-[options]\ntwo = 'Two'\n[opens]\npage = 'explore'\nparams = {}"""
+[given]\nsum = '1 + 1'\n[options]\ntwo = 'Two'\n[opens]\npage = 'explore'\nparams = {}"""
     small = Lesson(
         "small",
         lambda seed=0: LessonResult("two", {"result": "two indeed"}, (0.0,), 0),
-        {"sum": "1 + 1"},
         text,
     )
     monkeypatch.setitem(LESSONS, "small", small)

@@ -1,8 +1,7 @@
-"""What a run measured, as a record that is kept in JSON, and the same beside the numbers of the
-paper.
+"""A run as a record that is saved in JSON, and the same run beside the numbers of the paper.
 
-Records that come with the project are in ``recorded``: small runs, and in ``recorded/full`` those
-at the paper's sizes. ``python -m mklcore.gallery.experiments KEY --out FILE`` writes one.
+The records that come with the project are in ``recorded`` (small runs) and ``recorded/full`` (runs
+at the paper's sizes). ``python -m mklcore.gallery.experiments KEY --out FILE`` writes one.
 """
 
 from __future__ import annotations
@@ -31,15 +30,17 @@ THREE_ERRORS = 0.9973  # of a normal distribution is within three standard error
 _FORMAT = "mklcore experiment 1"
 _LONGEST_JSON = 5_000_000
 _MOST_LABELS = 1000
+_MOST_VERSIONS = 20
 
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """Measured numbers: ``samples`` (rows, repetitions, columns), NaN where a row was repeated less
-    often than others, with the labels of rows and columns, ``seed`` and ``seconds`` of the
-    processor, summed over all lines wherever they ran, NaN where they are not known. ``quick``: a
-    small run, on fewer rows of data where the experiment says so; ``versions`` of what it was
-    computed with.
+    """The numbers that a run measured.
+
+    ``samples`` (rows, repetitions, columns) are NaN where a row was repeated less often than others.
+    ``seconds`` are those of the processor, summed over all lines wherever they ran, and NaN where
+    they are not known. A ``quick`` run has fewer rows of data where the experiment allows it.
+    ``versions`` are those of Python and of the packages it was computed with.
     """
 
     key: str
@@ -73,9 +74,9 @@ class Outcome:
     @property
     def size(self) -> str:
         """The number of repetitions in words: "3 to 10 repetitions" where rows differ."""
-        rows = self.counts.max(axis=1)
-        least = f"{rows.min()} to " * bool(rows.min() < self.repetitions)
-        return f"{least}{self.repetitions} repetition{'s' * (self.repetitions != 1)}"
+        least = self.counts.max(axis=1).min()
+        size = "1 repetition" if self.repetitions == 1 else f"{self.repetitions} repetitions"
+        return f"{least} to {size}" if least < self.repetitions else size
 
     @cached_property
     def mean(self) -> Array:
@@ -97,22 +98,19 @@ class Outcome:
 
     def to_json(self) -> str:
         """The outcome as JSON text, every sample in it; ``from_json`` reads it back."""
-        return json.dumps(
-            {
-                "format": _FORMAT,
-                "experiment": self.key,
-                "seed": self.seed,
-                "cpu_seconds": self.seconds if np.isfinite(self.seconds) else None,
-                "quick": self.quick,
-                "versions": dict(sorted(self.versions)),
-                "rows": list(self.rows),
-                "columns": list(self.columns),
-                "samples": [
-                    [[v if np.isfinite(v) else None for v in line] for line in row]
-                    for row in self.samples.tolist()
-                ],
-            }
-        )
+        samples = np.where(np.isfinite(self.samples), self.samples.astype(object), None)
+        record = {
+            "format": _FORMAT,
+            "experiment": self.key,
+            "seed": self.seed,
+            "cpu_seconds": self.seconds if np.isfinite(self.seconds) else None,
+            "quick": self.quick,
+            "versions": dict(sorted(self.versions)),
+            "rows": self.rows,
+            "columns": self.columns,
+            "samples": samples.tolist(),
+        }
+        return json.dumps(record)
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
@@ -123,58 +121,58 @@ class Outcome:
                 f"{_LONGEST_JSON}."
             )
         try:
-            found = json.loads(text)
-            if found["format"] != _FORMAT:
-                raise ValueError(found["format"])
-            samples = np.array(found["samples"], dtype=np.float64)
-            rows, columns = (tuple(map(str, found[name])) for name in ("rows", "columns"))
-            took = found.get("cpu_seconds")
-            versions = dict(found.get("versions") or {})
-            read = cls(
-                str(found["experiment"]),
-                rows,
-                columns,
-                samples,
-                int(found["seed"]),
-                float("nan") if took is None else float(took),
-                bool(found.get("quick", False)),
-                tuple(
-                    (str(name)[:40], str(version)[:40])
-                    for name, version in sorted(versions.items())
-                )[:20],
+            record = json.loads(text)
+            if record["format"] != _FORMAT:
+                raise ValueError(record["format"])
+            seconds = record.get("cpu_seconds")
+            versions = []
+            for name, version in sorted(dict(record.get("versions") or {}).items()):
+                versions.append((str(name)[:40], str(version)[:40]))
+            outcome = cls(
+                str(record["experiment"]),
+                tuple(map(str, record["rows"])),
+                tuple(map(str, record["columns"])),
+                np.array(record["samples"], dtype=np.float64),
+                int(record["seed"]),
+                np.nan if seconds is None else float(seconds),
+                bool(record.get("quick", False)),
+                tuple(versions[:_MOST_VERSIONS]),
             )
         except (KeyError, TypeError, ValueError, RecursionError, OverflowError):
             raise DataError(
                 "This is not an outcome of an experiment written by this library."
             ) from None
-        if max(len(rows), len(columns)) > _MOST_LABELS or samples.ndim != 3 or samples.shape[1] < 1:
+        outcome._check()
+        return outcome
+
+    def _check(self) -> None:
+        """Raise ``DataError`` where labels and samples do not fit together."""
+        samples = self.samples
+        n_rows = len(self.rows)
+        n_columns = len(self.columns)
+        if max(n_rows, n_columns) > _MOST_LABELS or samples.ndim != 3 or samples.shape[1] < 1:
             raise DataError("The samples of an outcome are a table (rows, repetitions, columns).")
-        if (
-            len(set(rows)) < len(rows)
-            or not (np.isnan(samples) | (np.abs(samples) <= LARGEST_VALUE)).all()
-        ):
+        is_valid = np.isnan(samples) | (np.abs(samples) <= LARGEST_VALUE)
+        if len(set(self.rows)) < n_rows or not is_valid.all():
             raise DataError("An outcome has every row once, and its samples are finite numbers.")
-        if (len(rows), len(columns)) != (samples.shape[0], samples.shape[2]):
+        if (n_rows, n_columns) != (samples.shape[0], samples.shape[2]):
             raise DataError(
-                f"The outcome names {len(rows)} rows and {len(columns)} columns; its "
+                f"The outcome names {n_rows} rows and {n_columns} columns; its "
                 f"samples are {samples.shape}."
             )
-        return read
 
 
 def versions() -> dict[str, str]:
-    """What a run is computed with."""
+    """The versions of Python and of the packages that a run is computed with."""
     found = {name: metadata.version(name) for name in ("numpy", "scipy", "numba")}
     with suppress(metadata.PackageNotFoundError):
         found["mklcore"] = metadata.version("mklcore")
-    return {**found, "python": platform.python_version()}
+    return found | {"python": platform.python_version()}
 
 
 def records(key: str) -> tuple[Outcome, ...]:
-    """The runs of an experiment that come with the project: the one at full size first, then the
-    small one, if there are.
-    """
-    paths = [place / f"{key}.json" for place in (HOME / "full", HOME)]
+    """The runs of an experiment that come with the project: that at full size, then the small one."""
+    paths = (HOME / "full" / f"{key}.json", HOME / f"{key}.json")
     return tuple(Outcome.from_json(path.read_bytes()) for path in paths if path.is_file())
 
 
@@ -188,12 +186,12 @@ Quantity = Callable[["PaperComparison", str], Array]
 
 @dataclass(frozen=True, eq=False)
 class PaperComparison:
-    """A run beside the numbers of the paper, arrays (rows, columns): ``reference`` with its
-    standard error, NaN where it is not known, the ``joint_error`` of ours minus the reference, and
-    its degrees of ``freedom``.
+    """A run beside the numbers of the paper; arrays are (rows, columns).
 
-    ``exact``: nothing in the run is random. ``quantities``: what claims speak of beside the
-    columns, each a function of the comparison and a row that gives one number per repetition.
+    The ``reference`` has its standard error, NaN where it is not known. ``joint_error`` is the
+    standard error of ours minus the reference, with its degrees of ``freedom``. In an ``exact`` run
+    nothing is random. ``quantities`` are what claims speak of beside the columns: functions of the
+    comparison and a row that return one number per repetition.
     """
 
     run: Outcome
@@ -242,12 +240,9 @@ class PaperComparison:
 
     def printed(self, row: str, name: str) -> float:
         """The printed number of a cell; NaN where there is none."""
-        known = name in self.columns
-        return (
-            float(self.reference[self.rows.index(row), self.columns.index(name)])
-            if known
-            else np.nan
-        )
+        if name not in self.columns:
+            return np.nan
+        return float(self.reference[self.rows.index(row), self.columns.index(name)])
 
     def named(self, patterns: tuple[str, ...]) -> list[str]:
         """The columns and quantities that patterns such as "p = *" name."""
@@ -264,20 +259,11 @@ class PaperComparison:
         reach: Array = student_t.ppf(0.5 + level / 2.0, self.freedom) * self.joint_error
         return reach
 
-    def in_errors(self) -> Array:
-        """The difference in joint standard errors; NaN where there is none."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            ratio: Array = self.difference / np.where(
-                self.joint_error > 0, self.joint_error, np.nan
-            )
-        return ratio
-
     def beyond(self, level: float = THREE_ERRORS) -> Mask:
-        """Which differences chance does not explain, (rows, columns): as rare as three standard
-        errors of many repetitions.
+        """Which differences chance does not explain, (rows, columns).
 
-        Of few repetitions by Student's t, and never where the reference was only rounded to its
-        last digit.
+        They are as rare as three standard errors of many repetitions; few repetitions are judged by
+        Student's t. A difference that rounding to the last printed digit explains never counts.
         """
         digits = np.array([_last_digit(value) for value in self.reference.ravel()])
         rounding = 0.5 * digits.reshape(self.reference.shape) + 1e-12
@@ -288,17 +274,14 @@ class PaperComparison:
     def frame(self) -> pd.DataFrame:
         """One line per cell."""
         names = ("ours", "ours_error", "reference", "reference_error", "difference", "joint_error")
-        cells = {name: getattr(self, name).ravel() for name in names} | {
-            "in_joint_errors": self.in_errors().ravel()
-        }
+        cells = {name: getattr(self, name).ravel() for name in names}
         places = pd.MultiIndex.from_product([self.rows, self.columns], names=["row", "column"])
-        return pd.DataFrame(cells, places).reset_index()
+        frame = pd.DataFrame(cells, places)
+        frame["in_joint_errors"] = frame.difference / frame.joint_error.where(frame.joint_error > 0)
+        return frame.reset_index()
 
 
-def _matching(
-    patterns: tuple[str, ...],
-    names: tuple[str, ...],
-) -> list[str]:
+def _matching(patterns: tuple[str, ...], names: tuple[str, ...]) -> list[str]:
     return [name for pattern in patterns for name in names if fnmatchcase(name, pattern)]
 
 

@@ -6,10 +6,11 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from mklcore.arrays import Array
 from mklcore.figures import style
 from mklcore.figures.axes import Scale, linear, logarithmic, named
 from mklcore.figures.player_data import (
@@ -23,6 +24,7 @@ from mklcore.figures.player_data import (
 
 DIGITS = 5  # of a number that is kept
 MOST_TICKS = 18
+GREY_LOOK = {"opacity": 0.5, "width": 1}
 
 
 @dataclass(frozen=True)
@@ -60,9 +62,17 @@ class LessonResult:
         return cls(**kept | {"at": tuple(kept["at"]), "pair": tuple(kept["pair"])})
 
 
+class Bars(NamedTuple):
+    """Upright bars: a name and a hue each, and ``heights`` (L, B) at every position."""
+
+    names: Sequence[str]
+    hues: Sequence[str]
+    heights: Array
+
+
 def found(
     answer: str,
-    facts: Mapping[str, str],
+    facts: Mapping[str, Any],
     at: Any,
     start: int,
     *,
@@ -70,18 +80,16 @@ def found(
     pair: Sequence[int] = (),
     **series: Any,
 ) -> LessonResult:
-    """What a computation found, with its arrays as lists; a series (names, hues, heights) is one of
-    bars.
-    """
-    bars = {
-        name: [*value[:2], _plain(value[2])]
-        for name, value in series.items()
-        if isinstance(value, tuple)
-    }
-    lists = {name: _plain(value) for name, value in series.items() if name not in bars}
-    return LessonResult(
-        answer, dict(facts), tuple(_plain(at)), int(start), lists, bars, hull, tuple(pair)
-    )
+    """What a computation found, with its arrays as lists and its figures as texts."""
+    bars = {}
+    lists = {}
+    for name, value in series.items():
+        if isinstance(value, Bars):
+            bars[name] = [*value[:2], _plain(value.heights)]
+        else:
+            lists[name] = _plain(value)
+    texts = {name: _written(figure) for name, figure in facts.items()}
+    return LessonResult(answer, texts, tuple(_plain(at)), start, lists, bars, hull, tuple(pair))
 
 
 def _plain(value: Any) -> Any:
@@ -90,6 +98,10 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Sequence | np.ndarray):
         return [_plain(one) for one in value]
     return float(f"{value:.{DIGITS}g}") if isinstance(value, float | np.floating) else int(value)
+
+
+def _written(figure: Any) -> str:
+    return figure if isinstance(figure, str) else style.number(figure)
 
 
 def fill(text: str, facts: Mapping[str, str]) -> str:
@@ -109,44 +121,32 @@ def drawn(
     if result.hull is not None:
         hue = style.readable(style.family_hues()["hkl"], dark)
         return {"hull": result.hull | {"hue": hue, "index": result.start, "tells": True}}
-    positions = [
-        {
-            **facts,
-            **{
-                name: _written(values[k])
-                for name, values in result.series.items()
-                if len(values) > k
-            },
-        }
-        for k in range(len(result.at))
-    ]
-    said, labels = ([fill(layout[name], own) for own in positions] for name in ("said", "label"))
+    said = []
+    labels = []
+    for k in range(len(result.at)):
+        figures = dict(facts)
+        for name, values in result.series.items():
+            if len(values) > k and not isinstance(values[k], list):
+                figures[name] = _written(values[k])
+        said.append(fill(layout["said"], figures))
+        labels.append(fill(layout["label"], figures))
     x = _slider(layout["slider"], result)
-    panels = [_panel(one, x, result, labels, facts, dark) for one in layout["panels"]]
+    panels = [_panel(panel, x, result, labels, facts, dark) for panel in layout["panels"]]
     return picture_json(
         x, result.at, labels, said, panels, start=result.start, columns=layout["columns"], **more
     )
 
 
-def _written(value: Any) -> str:
-    return (
-        value if isinstance(value, str) else "" if isinstance(value, list) else style.number(value)
-    )
-
-
 def _slider(layout: Mapping[str, Any], result: LessonResult) -> Scale:
+    title = layout["title"]
     low = min(result.at)
     high = max(result.at)
     if "names" in layout:
-        return named(layout["title"], result.series[layout["names"]])
+        return named(title, result.series[layout["names"]])
     if "ticks" in layout:
-        return Scale(
-            layout["title"],
-            low,
-            high,
-            ticks=tuple((float(at), text) for at, text in layout["ticks"]),
-        )
-    return logarithmic(layout["title"], [low, high])
+        ticks = tuple((float(at), text) for at, text in layout["ticks"])
+        return Scale(title, low, high, ticks=ticks)
+    return logarithmic(title, [low, high])
 
 
 def _panel(
@@ -160,21 +160,18 @@ def _panel(
     title = fill(layout["title"], facts)
     more = {"span": layout.get("span", 1), "labels": list(labels)}
     if "bars" in layout:
-        names, hues, table = result.bars[layout["bars"]]
+        names, hues, heights = result.bars[layout["bars"]]
         step = -(-len(names) // MOST_TICKS)
-        short = [name.split(",")[0].removeprefix(layout.get("drop", "")) for name in names]
-        ticks = ["" if k % step else text for k, text in enumerate(short)]
-        return bar_panel(
-            title,
-            (layout["x"], layout["y"]),
-            names,
-            table,
-            [_hue(hue, dark) for hue in hues],
-            ticks,
-            **more,
-        )
-    lines = [one for entry in layout["lines"] for one in _lines(entry, result, dark)]
-    known = [y for one in lines for y in one["ys"] if y is not None]
+        ticks = [""] * len(names)
+        for k in range(0, len(names), step):
+            ticks[k] = names[k].split(",")[0].removeprefix(layout.get("drop", ""))
+        colours = [_hue(hue, dark) for hue in hues]
+        axes = (layout["x"], layout["y"])
+        return bar_panel(title, axes, names, heights, colours, ticks, **more)
+    lines = []
+    for entry in layout["lines"]:
+        lines += _lines(entry, result, dark)
+    known = [y for line in lines for y in line["ys"] if y is not None]
     low = min([layout.get("from", 0.0), *known])
     high = max(known)
     if layout.get("log"):
@@ -186,50 +183,33 @@ def _panel(
     return panel(x, y, lines, result.at, title=title, **more)
 
 
-def _lines(
-    entry: Mapping[str, Any],
-    result: LessonResult,
-    dark: bool,
-) -> list[LineJson]:
+def _lines(entry: Mapping[str, Any], result: LessonResult, dark: bool) -> list[LineJson]:
     """The line of a series, or one for each of several series, or for each of some bars, grey ones
     first.
     """
-    of = entry["of"]
+    key = entry["of"]
     look = {name: entry[name] for name in ("label", "width", "dash", "opacity") if name in entry}
-    if of in result.bars:
-        every = sorted(
-            zip(*result.bars[of][:2], zip(*result.bars[of][2], strict=True), strict=True),
-            key=lambda one: one[1] != "grey",
-        )
-        return [
-            line(
-                name,
-                ys,
-                _hue(hue, dark),
-                dark,
-                **(look | _quiet(hue)),
-            )
-            for name, hue, ys in every
-        ]
-    values = result.series[of]
-    colour = _hue(entry.get("hue", "ink"), dark)
-    name = entry.get("name", entry.get("label", of))
-    if isinstance(values[0], list):
-        return [
-            line(f"{name} {k + 1}", ys, colour, dark, **look)
-            for k, ys in enumerate(zip(*values, strict=True))
-        ]
-    return [line(name, values, colour, dark, **look)]
-
-
-def _quiet(hue: str) -> dict[str, Any]:
-    return {"opacity": 0.5, "width": 1} if hue == "grey" else {}
+    if key not in result.bars:
+        table = np.array(result.series[key], dtype=float)
+        colour = _hue(entry.get("hue", "ink"), dark)
+        name = entry.get("name", entry.get("label", key))
+        if table.ndim == 1:
+            return [line(name, table, colour, dark, **look)]
+        return [line(f"{name} {k + 1}", ys, colour, dark, **look) for k, ys in enumerate(table.T)]
+    names, hues, heights = result.bars[key]
+    grey: list[LineJson] = []
+    coloured: list[LineJson] = []
+    for name, hue, ys in zip(names, hues, np.transpose(heights), strict=True):
+        if hue == "grey":
+            grey.append(line(name, ys, _hue(hue, dark), dark, **look | GREY_LOOK))
+        else:
+            coloured.append(line(name, ys, _hue(hue, dark), dark, **look))
+    return grey + coloured
 
 
 def _hue(role: str, dark: bool) -> str:
     """A colour by its role: "ink", "grey", or a family of kernels with the number of the kernel."""
-    tone = style.theme(dark)
     if role in ("ink", "grey"):
-        return tone.ink if role == "ink" else tone.grey
+        return str(getattr(style.theme(dark), role))
     family, _, member = role.partition(" ")
     return style.family_shade(family, int(member or 0), dark)

@@ -9,7 +9,7 @@ Bach (2008), sections 3 and 5 (hull); Subrahmanya and Shin (2010), near-infrared
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -31,7 +31,7 @@ from mklcore.estimators.lp import LpMKLClassifier, LpMKLRegressor
 from mklcore.estimators.smkl import SMKLRegressor
 from mklcore.figures import hulls
 from mklcore.figures.style import number, percent
-from mklcore.gallery.lessons.found import LessonResult, found
+from mklcore.gallery.lessons.found import Bars, LessonResult, found
 from mklcore.gallery.lessons.toy import FEW_NORMS, N_FEATURES, NORMS, Level, draws_of, toy_parts
 from mklcore.hkl.bases import PolynomialBasis
 from mklcore.hkl.design import Design
@@ -40,11 +40,14 @@ from mklcore.kernels.features import Nystroem
 from mklcore.kernels.functions import Linear, Polynomial
 from mklcore.kernels.grams import GramStack
 from mklcore.kernels.sequences import Spectrum, WeightedDegree
-from mklcore.paths.path import Path, fit_path, path_grid
+from mklcore.paths.path import fit_path, path_grid
 from mklcore.problem.problem import certificate
 from mklcore.sparse.variants import duplicate_counterexample, lq_mkl
 
+TINY = 1e-300  # in place of a divisor that may be 0
 USED = 1e-6  # share of the largest weight above which a kernel counts as used
+# A fit that stops short of its tolerance belongs to the story of some lessons.
+without_warnings = suppress_convergence_warnings()
 
 
 def _linear(columns: int) -> KernelDictionary:
@@ -52,40 +55,56 @@ def _linear(columns: int) -> KernelDictionary:
 
 
 def _used(weights: Array) -> Any:
-    """How many kernels are in use, by row."""
-    table = np.atleast_2d(weights)
-    return (table > USED * np.maximum(table.max(axis=1, keepdims=True), 1e-300)).sum(axis=1)
+    """How many kernels have a weight that is not negligible, in every row (L, M)."""
+    largest = np.maximum(weights.max(axis=1, keepdims=True), TINY)
+    return (weights > USED * largest).sum(axis=1)
+
+
+def _hues(count: int, is_coloured: Callable[[int], bool]) -> list[str]:
+    """The hues of bars: that of a linear kernel, or grey."""
+    return ["linear" if is_coloured(k) else "grey" for k in range(count)]
+
+
+def _within(value: float, limits: Mapping[str, float], beyond: str) -> str:
+    """The first answer whose limit is not below ``value``; ``beyond`` where all are."""
+    return next((answer for answer, limit in limits.items() if value <= limit), beyond)
 
 
 # Norms
 
 
-def _features(level: Level) -> tuple[list[str], list[str]]:
-    """Names and hues of the bars of one feature each."""
-    informative = [j < level.informative for j in range(N_FEATURES)]
-    names = [f"x{j + 1}, {'informative' if one else 'noise'}" for j, one in enumerate(informative)]
-    return names, ["linear" if one else "grey" for one in informative]
-
-
-def _norm_facts(level: Level) -> dict[str, str]:
+def _norm_facts(level: Level) -> dict[str, Any]:
     one = level.at(1.0)
     infinite = level.at(np.inf)
     return {
-        "informative": str(level.informative), "draws": str(len(level.errors)), "bayes": number(level.bayes),
-        "one": number(one.mean()), "two": number(level.at(2.0).mean()), "infinity": number(infinite.mean()),
-        "one_wins": str(int((one < infinite).sum())), "best_norm": number(level.norms[level.best]),
-    }  # fmt: skip
+        "informative": level.informative,
+        "draws": len(level.errors),
+        "bayes": level.bayes,
+        "one": one.mean(),
+        "two": level.at(2.0).mean(),
+        "infinity": infinite.mean(),
+        "one_wins": (one < infinite).sum(),
+        "best_norm": level.norms[level.best],
+    }
 
 
 def sparse(seed: int = 0, draws: int = 8) -> LessonResult:
     """One of fifty features carries the class: errors at seven norms over eight draws."""
     level = draws_of(1, seed, draws, NORMS)
-    names, hues = _features(level)
+    names = ["x1, informative", *(f"x{j}, noise" for j in range(2, N_FEATURES + 1))]
     return found(
-        level.answer, _norm_facts(level), range(len(NORMS)), len(NORMS) // 2,
-        p=[number(p) for p in NORMS], mean=level.mean, draw=level.errors.T, used=_used(level.weights),
-        bayes=np.full(len(NORMS), level.bayes), above=level.mean - level.bayes, weights=(names, hues, level.weights),
-    )  # fmt: skip
+        level.answer,
+        _norm_facts(level),
+        range(len(NORMS)),
+        len(NORMS) // 2,
+        p=[number(p) for p in NORMS],
+        mean=level.mean,
+        draw=level.errors.T,
+        used=_used(level.weights),
+        bayes=np.full(len(NORMS), level.bayes),
+        above=level.mean - level.bayes,
+        weights=Bars(names, _hues(N_FEATURES, lambda j: j == 0), level.weights),
+    )
 
 
 def dense(
@@ -93,27 +112,32 @@ def dense(
     draws: int = 3,
     counts: Sequence[int] = (1, 4, 9, 28, 50),
 ) -> LessonResult:
-    """From one to all of fifty features carry the class: errors at five norms over three draws
-    each.
-    """
+    """From one to all of fifty features carry the class: errors at five norms over three draws."""
     levels = [draws_of(count, seed, draws, FEW_NORMS) for count in counts]
-    best = [level.norms[level.best] for level in levels]
-    facts = _norm_facts(levels[-1]) | {
-        "fewest": str(counts[0]), "fewest_norm": number(best[0]), "all_norm": number(best[-1]),
-    }  # fmt: skip
+    best = [number(level.norms[level.best]) for level in levels]
+    facts = _norm_facts(levels[-1])
+    facts |= {"fewest": counts[0], "fewest_norm": best[0], "all_norm": best[-1]}
     errors = np.array([level.mean for level in levels])
-    one, two, infinite = (errors[:, FEW_NORMS.index(p)] for p in (1.0, 2.0, np.inf))
     names = [f"p = {number(p)}" for p in FEW_NORMS]
     return found(
-        levels[-1].answer, facts, range(len(counts)), len(counts) - 1,
-        count=list(map(str, counts)), one=one, two=two, infinity=infinite, best=[number(p) for p in best],
-        least=errors.min(axis=1), errors=(names, ["ink"] * len(names), errors),
-    )  # fmt: skip
+        levels[-1].answer,
+        facts,
+        range(len(counts)),
+        len(counts) - 1,
+        count=[str(count) for count in counts],
+        one=errors[:, FEW_NORMS.index(1.0)],
+        two=errors[:, FEW_NORMS.index(2.0)],
+        infinity=errors[:, FEW_NORMS.index(np.inf)],
+        best=best,
+        least=errors.min(axis=1),
+        errors=Bars(names, ["ink"] * len(names), errors),
+    )
 
 
 # What weights say
 
 
+@without_warnings
 def copies(seed: int = 5) -> LessonResult:
     """Two kernels, the better one two to ten times over; then two near copies on halves of the
     rows.
@@ -123,109 +147,136 @@ def copies(seed: int = 5) -> LessonResult:
     most = 10
     rows = 80
     resamples = 20
-    examples = [duplicate_counterexample(copies=count) for count in range(2, most + 1)]
     rng = np.random.default_rng([seed, 1])
     shared = rng.standard_normal(rows)
     X = np.column_stack([shared, shared, rng.standard_normal(rows)])
     X[:, :2] += 0.05 * rng.standard_normal((rows, 2))
     y = shared + 0.5 * X[:, 2] + 0.5 * rng.standard_normal(rows)
-    twins = []
+    twins = np.empty((resamples, 2))
     for k in range(resamples):
         half = np.random.default_rng([seed, 2, k]).permutation(rows)[: rows // 2]
-        twins.append(LpMKLRegressor(kernels=_linear(3), p=1.0).fit(X[half], y[half]).weights_[:2])
-    first = np.array(twins)[:, 0] / np.maximum(np.sum(twins, axis=1), 1e-300)
+        twins[k] = LpMKLRegressor(kernels=_linear(3), p=1.0).fit(X[half], y[half]).weights_[:2]
+    first = twins[:, 0] / np.maximum(twins.sum(axis=1), TINY)
     gomp = GOMPRegressor(kernels=_linear(most + 1), n_kernels=most + 1, score_tol=0.0)
-    with suppress_convergence_warnings():  # fewer kernels than asked for: that is the point
-        kept = int(gomp.fit(X[:, [0] * most + [2]], y).n_kernels_)
+    gomp.fit(X[:, [0] * most + [2]], y)
+    examples = [duplicate_counterexample(copies=count) for count in range(2, most + 1)]
     last = examples[-1]
+    # The number of copies from which on the two stages keep B.
+    turns = next((one for one in examples if one.two_stage["symmetric"] == "B"), last)
     facts = {
-        "a": number(last.two_kernels[0]), "b": number(last.two_kernels[1]), "copies": str(most),
-        "each": number(last.symmetric[0]), "first": number(last.block_descent[0]), "kernels": str(most + 1),
-        "turns": str(next((e for e in examples if e.two_stage["symmetric"] == "B"), last).copies),
-        "gomp_kept": str(kept), "gomp_first": last.greedy["MKL-GOMP, with copies"], "resamples": str(resamples),
-        "one_only": str(int((first > 0.99).sum())), "two_only": str(int((first < 0.01).sum())),
-        "both": str(int(((first >= 0.01) & (first <= 0.99)).sum())),
-    }  # fmt: skip
+        "a": last.two_kernels[0],
+        "b": last.two_kernels[1],
+        "copies": most,
+        "each": last.symmetric[0],
+        "first": last.block_descent[0],
+        "kernels": most + 1,
+        "turns": turns.copies,
+        "gomp_kept": gomp.n_kernels_,
+        "gomp_first": last.greedy["MKL-GOMP, with copies"],
+        "resamples": resamples,
+        "one_only": (first > 0.99).sum(),
+        "two_only": (first < 0.01).sum(),
+        "both": ((first >= 0.01) & (first <= 0.99)).sum(),
+    }
+    # Copies come first and B comes last, with zeros for the copies that are not there yet.
+    symmetric = np.zeros((len(examples), most + 1))
+    block = np.zeros_like(symmetric)
+    for k, example in enumerate(examples):
+        for table, split in ((symmetric, example.symmetric), (block, example.block_descent)):
+            table[k, : example.copies] = split[:-1]
+            table[k, -1] = split[-1]
     names = [*(f"A{k + 1}" for k in range(most)), "B"]
     hues = ["rbf"] * most + ["linear"]
-
-    def padded(split: Any) -> Array:
-        """Copies first, B last, zeros for the copies that are not there yet."""
-        return np.array([np.r_[row[:-1], np.zeros(most + 1 - len(row)), row[-1]] for row in split])
-
-    symmetric = padded([e.symmetric for e in examples])
-    block = padded([e.block_descent for e in examples])
     answers = set(last.two_stage.values())
     return found(
-        "depends" if len(answers) > 1 else answers.pop().lower(), facts, range(len(examples)), len(examples) - 1,
-        count=[str(e.copies) for e in examples], each=symmetric[:, 0], block=block[:, 0], alone=symmetric[:, -1],
-        keeps=[e.two_stage["symmetric"] for e in examples], keeps_block=[e.two_stage["block"] for e in examples],
-        objective=[f"{e.objective_many:.6f}" for e in examples], copied=[f"{e.objective_two:.6f}" for e in examples],
-        symmetric=(names, hues, symmetric), descent=(names, hues, block),
-    )  # fmt: skip
+        "depends" if len(answers) > 1 else answers.pop().lower(),
+        facts,
+        range(len(examples)),
+        len(examples) - 1,
+        count=[str(one.copies) for one in examples],
+        each=symmetric[:, 0],
+        block=block[:, 0],
+        alone=symmetric[:, -1],
+        keeps=[one.two_stage["symmetric"] for one in examples],
+        keeps_block=[one.two_stage["block"] for one in examples],
+        objective=[f"{one.objective_many:.6f}" for one in examples],
+        copied=[f"{one.objective_two:.6f}" for one in examples],
+        symmetric=Bars(names, hues, symmetric),
+        descent=Bars(names, hues, block),
+    )
 
 
+@without_warnings
 def prices(seed: int = 0) -> LessonResult:
     """MKL-GOMP with a fixed number of kernels and l1-norm ridge MKL along lambda, on one draw of
     the toy.
     """
     informative = 4
-    asked = 10
+    requested = 10
     lambdas = 10.0 ** np.linspace(-3.0, 1.0, 13)
     (train, test), stack = toy_parts(informative, [seed, informative], 80, 2000)
     blocks = stack.cross(test.X)
-    y, labels = (np.where(part.y == train.y.max(), 1.0, -1.0) for part in (train, test))
-    rows = []
-    for lam in lambdas:
-        path = fit_path(
-            GOMPClassifier(lam=lam), stack, train.y, "s", [informative, asked], blocks, test.y
-        )
-        model = path.estimators[1]
-        alpha = np.ravel(model.dual_coef_)
-        norms = model.weights_ * np.sqrt(
-            np.maximum(np.einsum("i,mij,j->m", alpha, stack.values, alpha), 0.0)
-        )
-        with suppress_convergence_warnings():
-            fit = lq_mkl(stack.values, y, lam, 1.0, tol=1e-4)
-        wrong = 100.0 * np.mean(
-            np.sign(np.einsum("m,mij,j->i", fit.weights, blocks, fit.dual_coef)) != labels
-        )
-        rows.append(
-            (
-                int(model.n_kernels_),
-                *(100.0 * (1.0 - path.val_score)),
-                _used(fit.weights)[0],
-                wrong,
-                norms,
-            )
-        )
-    used, small, error, l1_used, l1_error, norms = (
-        np.array(column) for column in zip(*rows, strict=True)
-    )
-    ever = np.flatnonzero(norms.max(axis=0) > 0)
-    kept = (
-        "same"
-        if used[0] == used[-1]
-        else "one"
-        if used[-1] <= 1
-        else "half"
-        if used[-1] < used[0]
-        else "more"
-    )
+    top = train.y.max()
+    y = np.where(train.y == top, 1.0, -1.0)
+    labels = np.where(test.y == top, 1.0, -1.0)
+    used = np.empty(len(lambdas), dtype=int)
+    errors = np.empty((len(lambdas), 2))
+    norms = np.empty((len(lambdas), N_FEATURES))
+    l1_weights = np.empty_like(norms)
+    l1_error = np.empty(len(lambdas))
+    for k, lam in enumerate(lambdas):
+        model = GOMPClassifier(lam=lam)
+        path = fit_path(model, stack, train.y, "s", [informative, requested], blocks, test.y)
+        largest = path.estimators[1]
+        alpha = np.ravel(largest.dual_coef_)
+        forms = np.einsum("i,mij,j->m", alpha, stack.values, alpha)
+        used[k] = largest.n_kernels_
+        errors[k] = 100.0 * (1.0 - path.val_score)
+        norms[k] = largest.weights_ * np.sqrt(np.maximum(forms, 0.0))
+        fit = lq_mkl(stack.values, y, lam, 1.0, tol=1e-4)
+        decision = np.einsum("m,mij,j->i", fit.weights, blocks, fit.dual_coef)
+        l1_weights[k] = fit.weights
+        l1_error[k] = 100.0 * np.mean(np.sign(decision) != labels)
+    small, error = errors.T
+    l1_used = _used(l1_weights)
+    answer = "more"
+    if used[0] == used[-1]:
+        answer = "same"
+    elif used[-1] <= 1:
+        answer = "one"
+    elif used[-1] < used[0]:
+        answer = "half"
     facts = {
-        "gomp_first": str(used[0]), "gomp_last": str(used[-1]), "l1_first": str(l1_used[0]),
-        "l1_last": str(l1_used[-1]), "shrunk": number(norms[0].max() / max(norms[-1].max(), 1e-300)),
-        "small_best": number(small.min()), "small_worst": number(small.max()), "l1_best": number(l1_error.min()),
-        "l1_worst": number(l1_error.max()), "l1_at_best": str(l1_used[int(np.argmin(l1_error))]),
-    }  # fmt: skip
+        "gomp_first": used[0],
+        "gomp_last": used[-1],
+        "l1_first": l1_used[0],
+        "l1_last": l1_used[-1],
+        "shrunk": norms[0].max() / max(norms[-1].max(), TINY),
+        "small_best": small.min(),
+        "small_worst": small.max(),
+        "l1_best": l1_error.min(),
+        "l1_worst": l1_error.max(),
+        "l1_at_best": l1_used[np.argmin(l1_error)],
+    }
+    ever = np.flatnonzero(norms.max(axis=0) > 0)
     names = [f"x{j + 1}" for j in ever]
-    hues = ["linear" if j < informative else "grey" for j in ever]
     return found(
-        kept, facts, lambdas, int(np.argmax(np.abs(used - l1_used))), lam=lambdas, used=used, error=error, small=small,
-        l1_used=l1_used, l1_error=l1_error, largest=norms.max(axis=1), norms=(names, hues, norms[:, ever]),
-    )  # fmt: skip
+        answer,
+        facts,
+        lambdas,
+        int(np.argmax(np.abs(used - l1_used))),
+        lam=lambdas,
+        used=used,
+        error=error,
+        small=small,
+        l1_used=l1_used,
+        l1_error=l1_error,
+        largest=norms.max(axis=1),
+        norms=Bars(names, _hues(len(ever), lambda k: ever[k] < informative), norms[:, ever]),
+    )
 
 
+@without_warnings
 def greedy(seed: int = 0) -> LessonResult:
     """The target is a + b; c is a noisy copy of that sum and looks best alone.
 
@@ -234,71 +285,87 @@ def greedy(seed: int = 0) -> LessonResult:
     names = ["a", "b", "c", *(f"noise {k + 1}" for k in range(7))]
     n = 100
     sizes = (1, 2, 3, 4, 5)
+    costs = 10.0 ** np.linspace(-3.0, 2.0, 21)
     rng = np.random.default_rng([seed, 3])
     X = rng.standard_normal((2 * n, len(names)))
     total = X[:, 0] + X[:, 1]
     X[:, 2] = total + 0.5 * X[:, 2]
     y = total + 0.3 * rng.standard_normal(2 * n)
     stack = _linear(len(names)).grams(X[:n], normalise="multiplicative")
-    rest = (stack.cross(X[n:]), y[n:])
-    with suppress_convergence_warnings():
-        gomp = fit_path(
-            GOMPRegressor(lam=1e-3, fit_intercept=True), stack, y[:n], "s", sizes, *rest
-        )
-        costs = 10.0 ** np.linspace(-3.0, 2.0, 21)
-        convex = fit_path(
-            LpMKLRegressor(p=1.0, tol=1e-5),
-            stack,
-            y[:n],
-            "C",
-            costs,
-            *rest,
-        )
-        search = BestSetRegressor(lam=1e-3, fit_intercept=True)
-        best_sets = fit_path(search, stack, y[:n], "s", sizes[:3])
+    check = (stack.cross(X[n:]), y[n:])
+    pursuit = GOMPRegressor(lam=1e-3, fit_intercept=True)
+    gomp = fit_path(pursuit, stack, y[:n], "s", sizes, *check)
+    convex = fit_path(LpMKLRegressor(p=1.0, tol=1e-5), stack, y[:n], "C", costs, *check)
+    search = BestSetRegressor(lam=1e-3, fit_intercept=True)
+    best_sets = fit_path(search, stack, y[:n], "s", sizes[:3])
+
+    def named(kernels: Sequence[int]) -> list[str]:
+        return [names[m] for m in kernels]
+
     held = [[int(m) for m in model.selected_] for model in gomp.estimators]
     shares = 100.0 * convex.weights / convex.weights.sum(axis=1, keepdims=True)
+    ranked = np.argsort(-shares, axis=1, kind="stable")
     choices = search.problem(stack, y[:n])
     above = np.empty((len(costs), 6))  # greedy and convex for one, two and three kernels
     for k, lowest in enumerate(best_sets.objective):
-        largest = np.argsort(-shares, axis=1, kind="stable")[:, : k + 1]
-        convex_choices = np.array([choices.value(chosen) for chosen in largest])
+        convex_choices = np.array([choices.value(order[: k + 1]) for order in ranked])
         above[:, 2 * k] = gomp.objective[k] / lowest - 1.0
         above[:, 2 * k + 1] = convex_choices / lowest - 1.0
     above = np.round(100.0 * np.maximum(above, 0.0), 6)
     best = int(np.argmax(convex.val_score))
-    top = sorted(np.argsort(-shares[best], kind="stable")[:2].tolist())
-    right = {0, 1} == set(held[1]), top == [0, 1]
+    top = sorted(ranked[best, :2].tolist())
+    greedy_is_right = set(held[1]) == {0, 1}
+    convex_is_right = top == [0, 1]
+    answer = "greedy" if greedy_is_right else "neither"
+    if convex_is_right:
+        answer = "both" if greedy_is_right else "convex"
+    # The first size at which MKL-GOMP holds both; the largest where none does.
     both = next((k for k, chosen in enumerate(held) if {0, 1} <= set(chosen)), len(sizes) - 1)
     facts = {
-        "first": names[held[0][0]], "pair": " and ".join(names[m] for m in sorted(held[1])),
-        "pair_r2": f"{gomp.val_score[1]:.2f}", "found": str(sizes[both]), "found_r2": f"{gomp.val_score[both]:.2f}",
-        "top": " and ".join(names[m] for m in top), "decoy_first": number(shares[0, 2]),
-        "decoy_best": number(shares[best, 2]), "best_C": number(costs[best]),
-        "best_r2": f"{convex.val_score[best]:.2f}", "best_used": str(convex.n_nonzero[best]),
-        "steps": ", then ".join(names[m] for m in held[2]),
-        "best_pair": " and ".join(names[m] for m in best_sets.estimators[1].selected_),
+        "first": names[held[0][0]],
+        "pair": " and ".join(named(sorted(held[1]))),
+        "pair_r2": f"{gomp.val_score[1]:.2f}",
+        "found": sizes[both],
+        "found_r2": f"{gomp.val_score[both]:.2f}",
+        "top": " and ".join(named(top)),
+        "decoy_first": shares[0, 2],
+        "decoy_best": shares[best, 2],
+        "best_C": costs[best],
+        "best_r2": f"{convex.val_score[best]:.2f}",
+        "best_used": convex.n_nonzero[best],
+        "steps": ", then ".join(named(held[2])),
+        "best_pair": " and ".join(named(best_sets.estimators[1].selected_)),
         "proven": "proven" if best_sets.finished.all() else "not proven",
-        "greedy_above": number(above[0, 2]), "greedy_then": number(above[0, 4]),
-        "convex_above": number(above[best, 3]),
-    }  # fmt: skip
-    a, b, c = shares[:, :3].T
+        "greedy_above": above[0, 2],
+        "greedy_then": above[0, 4],
+        "convex_above": above[best, 3],
+    }
+    ways = [f"{way} {k}" for k in (1, 2, 3) for way in ("greedy", "ℓ1")]
     return found(
-        {(True, True): "both", (True, False): "greedy", (False, True): "convex",}.get(right, "neither"), facts, costs,
-        best, C=costs, a=a, b=b, c=c, noise=shares[:, 3:].sum(axis=1), used=convex.n_nonzero, r2=convex.val_score,
-        two=np.full(len(costs), gomp.val_score[1]), three=np.full(len(costs), gomp.val_score[2]),
-        shares=(names, ["linear", "linear", "rbf", *["grey"] * 7], shares),
-        above=([f"{way} {k}" for k in (1, 2, 3) for way in ("greedy", "ℓ1")], ["grey", "linear"] * 3, above),
-    )  # fmt: skip
+        answer,
+        facts,
+        costs,
+        best,
+        C=costs,
+        a=shares[:, 0],
+        b=shares[:, 1],
+        c=shares[:, 2],
+        noise=shares[:, 3:].sum(axis=1),
+        used=convex.n_nonzero,
+        r2=convex.val_score,
+        two=np.full(len(costs), gomp.val_score[1]),
+        three=np.full(len(costs), gomp.val_score[2]),
+        shares=Bars(names, ["linear", "linear", "rbf", *["grey"] * 7], shares),
+        above=Bars(ways, ["grey", "linear"] * 3, above),
+    )
 
 
 # Spectra and sequences
 
+BAND_NAMES = [f"band {k}" for k in range(N_BANDS)]
 
-def _spectral(
-    seed: int,
-    normalise: str,
-) -> tuple[GramStack, Dataset, Dataset, tuple[int, ...]]:
+
+def _spectral(seed: int, normalise: str) -> tuple[GramStack, Dataset, Dataset, tuple[int, ...]]:
     """One linear kernel per band on half of the spectra, those rows, the others, and the bands that
     decide.
     """
@@ -308,157 +375,175 @@ def _spectral(
     return stack, train, rest, truth.informative_bands
 
 
+@without_warnings
 def bands(seed: int = 0) -> LessonResult:
     """SMKL and sparse lp-norm MKL along C on the same kernels, one per band."""
     stack, train, check, truth = _spectral(seed, "trace")
-
-    def path_of(model: Any) -> Path:
-        with suppress_convergence_warnings():
-            values = path_grid(model, stack, train.y, "C", 17)
-            return fit_path(
-                model,
-                stack,
-                train.y,
-                "C",
-                values,
-                stack.cross(check.X),
-                check.y,
-            )
-
-    smkl = path_of(SMKLRegressor(terms="log+gl"))
-    lp = path_of(LpMKLRegressor(p=1.0))
+    paths = []
+    for model in (SMKLRegressor(terms="log+gl"), LpMKLRegressor(p=1.0)):
+        costs = path_grid(model, stack, train.y, "C", 17)
+        path = fit_path(model, stack, train.y, "C", costs, stack.cross(check.X), check.y)
+        paths.append(path)
+    smkl, lp = paths
     own = int(np.nanargmax(smkl.val_score))
     other = int(np.nanargmax(lp.val_score))
-    weights = np.asarray(smkl.weights)
-    kept = [np.flatnonzero(w > USED * max(float(w.max()), 1e-300)).tolist() for w in weights]
+    kept = [np.flatnonzero(row > USED * max(row.max(), TINY)).tolist() for row in smkl.weights]
     chosen = set(kept[own])
-    count = _used(lp.weights[other])[0]
-    answer = "exact" if chosen == set(truth) else "fewer" if chosen < set(truth) else "more"
+    answer = "exact"
+    if len(chosen) == N_BANDS:
+        answer = "all"
+    elif chosen != set(truth):
+        answer = "fewer" if chosen < set(truth) else "more"
+    sparse_count = _used(lp.weights[[other]])[0]
     facts = {
-        "smkl_bands": str(len(chosen)), "smkl_r2": f"{smkl.val_score[own]:.3f}", "sparse_bands": str(count),
-        "sparse_r2": f"{lp.val_score[other]:.3f}", "truth": ", ".join(map(str, truth)),
-    }  # fmt: skip
-    names = [f"band {k}" for k in range(N_BANDS)]
-    hues = ["linear" if k in truth else "grey" for k in range(N_BANDS)]
-    constant = np.ones(len(smkl.values))
+        "smkl_bands": len(chosen),
+        "smkl_r2": f"{smkl.val_score[own]:.3f}",
+        "sparse_bands": sparse_count,
+        "sparse_r2": f"{lp.val_score[other]:.3f}",
+        "truth": ", ".join(map(str, truth)),
+    }
     return found(
-        "all" if len(chosen) == N_BANDS else answer, facts, smkl.values, own, C=smkl.values, r2=smkl.val_score,
-        sparse_r2=lp.val_score[other] * constant, count=[len(one) for one in kept], sparse_count=count * constant,
-        which=[", ".join(map(str, one)) or "none" for one in kept], weights=(names, hues, weights),
-    )  # fmt: skip
+        answer,
+        facts,
+        smkl.values,
+        own,
+        C=smkl.values,
+        r2=smkl.val_score,
+        sparse_r2=np.full(len(smkl), lp.val_score[other]),
+        count=[len(one) for one in kept],
+        sparse_count=np.full(len(smkl), float(sparse_count)),
+        which=[", ".join(map(str, one)) or "none" for one in kept],
+        weights=Bars(BAND_NAMES, _hues(N_BANDS, truth.__contains__), smkl.weights),
+    )
 
 
+@without_warnings
 def edge(seed: int = 0) -> LessonResult:
     """A grid over C that ends too early, and the same path further on."""
     tried = 7
     costs = 10.0 ** np.linspace(-3.0, 2.0, 16)
     stack, train, rest, _ = _spectral(seed, "multiplicative")
     check, test = rest.split(0.5, seed)
-    with suppress_convergence_warnings():
-        path = fit_path(
-            LpMKLRegressor(p=1.0), stack, train.y, "C", costs, stack.cross(check.X), check.y
-        )
+    model = LpMKLRegressor(p=1.0)
+    path = fit_path(model, stack, train.y, "C", costs, stack.cross(check.X), check.y)
     final = stack.cross(test.X)
-    scores = np.array(
-        [fitted.path_score(fitted.predict_blocks(final), test.y) for fitted in path.estimators]
-    )
+    scores = np.empty(len(costs))
+    for k, fitted in enumerate(path.estimators):
+        scores[k] = fitted.path_score(fitted.predict_blocks(final), test.y)
     end = int(np.argmax(path.val_score[:tried]))
     best = int(np.argmax(path.val_score))
     times = float(costs[best] / costs[tried - 1])
-    before = float(path.val_score[tried - 1] - path.val_score[tried - 2])
+    gain = float(path.val_score[tried - 1] - path.val_score[tried - 2])
+    answer = _within(times, {"there": 1.0, "just": 3.0, "ten": 30.0}, "far")
     facts = {
-        "edge_r2": f"{path.val_score[end]:.2f}", "edge_left": number(100 * (1 - scores[end])),
-        "best_C": number(costs[best]), "best_r2": f"{path.val_score[best]:.2f}",
-        "best_left": number(100 * (1 - scores[best])), "times": number(round(times, 6)), "gain": f"{before:.2f}",
-        "edge_bands": str(path.n_nonzero[end]),
-    }  # fmt: skip
-    names = [f"band {k}" for k in range(N_BANDS)]
+        "edge_r2": f"{path.val_score[end]:.2f}",
+        "edge_left": 100 * (1 - scores[end]),
+        "best_C": costs[best],
+        "best_r2": f"{path.val_score[best]:.2f}",
+        "best_left": 100 * (1 - scores[best]),
+        "times": round(times, 6),
+        "gain": f"{gain:.2f}",
+        "edge_bands": path.n_nonzero[end],
+    }
     return found(
-        "there" if times <= 1.0 else "just" if times < 3.0 else "far" if times >= 30.0 else "ten", facts, costs, end,
-        C=costs, validation=path.val_score, test=scores, used=path.n_nonzero, shade=[costs[0], costs[tried - 1]],
+        answer,
+        facts,
+        costs,
+        end,
+        C=costs,
+        validation=path.val_score,
+        test=scores,
+        used=path.n_nonzero,
+        shade=[costs[0], costs[tried - 1]],
         where=["Tried at first" if k < tried else "Beyond" for k in range(len(costs))],
-        weights=(names, ["linear"] * N_BANDS, path.weights),
-    )  # fmt: skip
+        weights=Bars(BAND_NAMES, ["linear"] * N_BANDS, path.weights),
+    )
 
 
+@without_warnings
 def letters(seed: int = 0) -> LessonResult:
     """Strings with one planted word whose place varies more and more; kernels of six bands of
     places, and of words.
     """
     count = 6
-    band = 10
+    width = 10
     place = 23
     jitters = (0, 1, 2, 3, 4, 8, 16)
-    cuts = [
-        *((WeightedDegree(4), slice(k * band, (k + 1) * band)) for k in range(count)),
-        (Spectrum(4), slice(None)),
-    ]
-
-    def at(jitter: int) -> tuple[Array, ...]:
-        """Shares of the weight at the best cost, and validation accuracies of both kinds, of places
-        and of words.
-        """
-        data = make_sequences(
-            240,
-            count * band,
-            [("TATAAT", place)],
-            seed,
-            jitter=jitter,
-        )[0]
+    costs = 10.0 ** np.linspace(-1.0, 1.0, 5)
+    parts: list[tuple[Any, slice]] = [(Spectrum(4), slice(None))] * (count + 1)
+    for k in range(count):
+        parts[k] = (WeightedDegree(4), slice(k * width, (k + 1) * width))
+    subsets = (slice(None), slice(0, count), slice(count, None))  # both kinds, places, words
+    shares = np.empty((len(jitters), count + 1))
+    accuracy = np.empty((len(jitters), len(subsets)))
+    for row, jitter in enumerate(jitters):
+        planted_words = [("TATAAT", place)]
+        data = make_sequences(240, count * width, planted_words, seed, jitter=jitter)[0]
         train, check = data.split(0.5, seed)
-        stacks = [
-            SequenceDictionary((spec,)).grams([text[cut] for text in train.sequences[0][1]])
-            for spec, cut in cuts
-        ]
-        new = [[text[cut] for text in check.sequences[0][1]] for _, cut in cuts]
-        blocks = np.concatenate(
-            [stack.cross(rows) for stack, rows in zip(stacks, new, strict=True)]
-        )
-        values = np.concatenate([stack.values for stack in stacks])
+        grams = []
+        blocks = []
+        for spec, part in parts:
+            stack = SequenceDictionary((spec,)).grams([text[part] for text in _texts(train)])
+            grams.append(stack.values)
+            blocks.append(stack.cross([text[part] for text in _texts(check)]))
         paths = []
-        for kept in (slice(None), slice(0, count), slice(count, None)):
-            stack = GramStack.from_array(
-                values[kept], [f"kernel {m + 1}" for m in range(len(values[kept]))]
-            )
-            with suppress_convergence_warnings():
-                costs = 10.0 ** np.linspace(-1.0, 1.0, 5)
-                paths.append(
-                    fit_path(
-                        LpMKLClassifier(p=1.0), stack, train.y, "C", costs, blocks[kept], check.y
-                    )
-                )
+        for subset in subsets:
+            stack = GramStack.from_array(np.concatenate(grams[subset]))
+            held = np.concatenate(blocks[subset])
+            model = LpMKLClassifier(p=1.0)
+            paths.append(fit_path(model, stack, train.y, "C", costs, held, check.y))
         weights = paths[0].weights[paths[0].first_look]
-        return 100 * weights / weights.sum(), *(
-            100 * path.val_score[path.first_look] for path in paths
-        )
-
-    shares, both, places, words = (
-        np.array(column) for column in zip(*map(at, jitters), strict=True)
-    )
+        shares[row] = 100 * weights / weights.sum()
+        accuracy[row] = [100 * path.val_score[path.first_look] for path in paths]
+    both, places, words = accuracy.T
     own = int(np.argmax(shares[0]))
-    planted = place // band
+    planted = place // width
     last = shares[-1]
-    turns = next((j for j, row in zip(jitters, shares, strict=True) if row[-1] > 50), jitters[-1])
-    rest = "band" if last.max() > 50 else "bands" if last[-1] < 20 else "even"
+    if last[-1] >= 80:
+        answer = "words"
+    elif last.max() > 50:
+        answer = "band"
+    else:
+        answer = "bands" if last[-1] < 20 else "even"
+    majority = np.flatnonzero(shares[:, -1] > 50)
     facts = {
-        "first_band": number(shares[0, own]), "band_number": str(own + 1), "first_words": number(shares[0, -1]),
-        "last_words": number(last[-1]), "turns": str(turns), "last": str(jitters[-1]),
-        "first_words_only": number(words[0]), "first_places_only": number(places[0]),
-        "last_words_only": number(words[-1]), "last_places_only": number(places[-1]),
-    }  # fmt: skip
+        "first_band": shares[0, own],
+        "band_number": own + 1,
+        "first_words": shares[0, -1],
+        "last_words": last[-1],
+        "turns": jitters[majority[0] if majority.size else -1],
+        "last": jitters[-1],
+        "first_words_only": words[0],
+        "first_places_only": places[0],
+        "last_words_only": words[-1],
+        "last_places_only": places[-1],
+    }
     names = [*(f"band {k + 1}" for k in range(count)), "words"]
-    hues = ["linear" if k == planted else "grey" for k in range(count)] + ["rbf"]
+    hues = [*_hues(count, lambda k: k == planted), "rbf"]
     return found(
-        "words" if last[-1] >= 80 else rest, facts, range(len(jitters)), len(jitters) - 1,
-        jitter=list(map(str, jitters)),
-        own=shares[:, planted], other=shares[:, :count].sum(axis=1) - shares[:, planted], word=shares[:, -1], both=both,
-        places=places, words=words, shares=(names, hues, shares),
-    )  # fmt: skip
+        answer,
+        facts,
+        range(len(jitters)),
+        len(jitters) - 1,
+        jitter=[str(jitter) for jitter in jitters],
+        own=shares[:, planted],
+        other=shares[:, :count].sum(axis=1) - shares[:, planted],
+        word=shares[:, -1],
+        both=both,
+        places=places,
+        words=words,
+        shares=Bars(names, hues, shares),
+    )
+
+
+def _texts(data: Dataset) -> Sequence[str]:
+    return data.sequences[0][1]
 
 
 # Many kernels, many rows
 
 
+@without_warnings
 def hull(seed: int = 4) -> LessonResult:
     """Certified hulls along lambda on products of columns, and the best that a sum over single
     columns reaches.
@@ -467,74 +552,56 @@ def hull(seed: int = 4) -> LessonResult:
     n = 250
     degree = 3
     data, truth = make_sparse_polynomial(2 * n, columns, seed)
+    names = data.feature_names
     train = data.take(range(n))
     check = data.take(range(n, 2 * n))
     model = HKLRegressor(basis=PolynomialBasis(degree), memory_mb=400)
-    design: Any = Design(
-        train.X,
-        model.basis,
-        names=list(data.feature_names),
-        memory_mb=400,
-    )
-    stack = KernelDictionary(
-        tuple(KernelDictionary.per_feature(Polynomial(degree), columns))
-    ).grams(train.X)
-    with suppress_convergence_warnings():
-        values = path_grid(model, design, train.y, "lam", 12)[::-1]
-        path = fit_path(model, design, train.y, "lam", values, check.X, check.y)
-        costs = path_grid(LpMKLRegressor(p=1.0), stack, train.y, "C", 15)
-        alone = fit_path(
-            LpMKLRegressor(p=1.0), stack, train.y, "C", costs, stack.cross(check.X), check.y
-        )
+    design: Any = Design(train.X, model.basis, names=list(names), memory_mb=400)
+    lambdas = path_grid(model, design, train.y, "lam", 12)[::-1]
+    path = fit_path(model, design, train.y, "lam", lambdas, check.X, check.y)
+    single = KernelDictionary(tuple(KernelDictionary.per_feature(Polynomial(degree), columns)))
+    stack = single.grams(train.X)
+    additive = LpMKLRegressor(p=1.0)
+    costs = path_grid(additive, stack, train.y, "C", 15)
+    alone = fit_path(additive, stack, train.y, "C", costs, stack.cross(check.X), check.y)
 
     def enters(pair: Sequence[int]) -> int:
         """The first point whose hull holds a product of the two columns."""
-        inside = (
-            k
-            for k, one in enumerate(path.estimators)
-            if any(v[pair[0]] and v[pair[1]] for v in one.hull_)
-        )
-        return next(inside, len(path))
+        for k, fitted in enumerate(path.estimators):
+            if any(node[pair[0]] and node[pair[1]] for node in fitted.hull_):
+                return k
+        return len(path)
 
-    relevant = sorted(
-        np.argsort(-np.asarray(path.estimators[-1].relevance_), kind="stable")[:2].tolist()
-    )
-    pair = min((m for m in truth.monomials if len(m) == 2), key=enters, default=tuple(relevant))
+    relevance = np.asarray(path.estimators[-1].relevance_)
+    relevant = sorted(np.argsort(-relevance, kind="stable")[:2].tolist())
+    pairs = [product for product in truth.monomials if len(product) == 2]
+    pair = [int(j) for j in min(pairs, key=enters, default=relevant)]
     best = int(np.nanargmax(path.val_score))
     first = enters(pair)
     chosen = path.estimators[best]
     kernels = int(path.estimators[0].n_dag_kernels_)
-    visited = max(int(one.n_visited_) for one in path.estimators)
-    share = visited / kernels
+    visited = max(int(fitted.n_visited_) for fitted in path.estimators)
     facts = {
-        "visited": hulls.kernel_count(visited), "one_in": hulls.kernel_count(kernels // visited),
-        "hull": str(len(chosen.hull_)), "order": str(chosen.interaction_order_), "r2": number(path.val_score[best]),
-        "additive": number(np.nanmax(alone.val_score)), "first": data.feature_names[pair[0]],
-        "second": data.feature_names[pair[1]], "points": str(len(path)),
-        "enters": number(path.values[first]) if first < len(path) else "none",
-        "certified": str(sum(bool(one.certified_) for one in path.estimators)),
-    }  # fmt: skip
-    layout, states = hulls.drawn_along(path, data.feature_names, (int(pair[0]), int(pair[1])))
+        "visited": hulls.kernel_count(visited),
+        "one_in": hulls.kernel_count(kernels // visited),
+        "hull": len(chosen.hull_),
+        "order": chosen.interaction_order_,
+        "r2": path.val_score[best],
+        "additive": np.nanmax(alone.val_score),
+        "first": names[pair[0]],
+        "second": names[pair[1]],
+        "points": len(path),
+        "enters": path.values[first] if first < len(path) else "none",
+        "certified": sum(bool(fitted.certified_) for fitted in path.estimators),
+    }
+    layout, states = hulls.drawn_along(path, names, (pair[0], pair[1]))
     drawn = hulls.hull_json(layout, states, range(1, columns + 1), dark=False)
-    answer = (
-        "all"
-        if share > 0.5
-        else "tenth"
-        if share > 0.03
-        else "hundredth"
-        if share > 0.001
-        else "less"
-    )
-    return found(
-        answer,
-        facts,
-        values,
-        best,
-        hull=drawn,
-        pair=[int(j) for j in pair],
-    )
+    limits = {"less": 0.001, "hundredth": 0.03, "tenth": 0.5}
+    answer = _within(visited / kernels, limits, "all")
+    return found(answer, facts, lambdas, best, hull=drawn, pair=pair)
 
 
+@without_warnings
 def landmarks(seed: int = 0) -> LessonResult:
     """lp-norm MKL with exact kernels, then with those of more and more landmark rows, and what
     these prove.
@@ -545,37 +612,54 @@ def landmarks(seed: int = 0) -> LessonResult:
     counts = (2, 4, 8, 16, 32, 64, 128, 256, len(train.y))
     kernels = KernelDictionary.rbf_grid(widths)
     model = LpMKLClassifier(kernels=kernels, p=4.0 / 3.0, C=1.0)
+    exact = 100.0 * float(model.fit(train.X, train.y).score(test.X, test.y))
     K = kernels.grams(train.X, normalise="multiplicative").values
     y = np.where(train.y == train.y.max(), 1.0, -1.0)
-    rows = []
-    with suppress_convergence_warnings():
-        exact = 100.0 * float(model.fit(train.X, train.y).score(test.X, test.y))
-        for count in counts:
-            model.set_params(approximation=Nystroem(count)).fit(train.X, train.y)
-            primal, dual = certificate(
-                K, y, model.weights_, model.dual_coef_, float(model.intercept_), model.loss_in_use, model.C,
-                model.penalty_in_use, model.dual_point_,
-            )  # fmt: skip
-            rows.append(
-                (
-                    100.0 * model.score(test.X, test.y),
-                    100 * (primal - dual) / primal,
-                    model.approximation_error_,
-                )
-            )
-    accuracy, proved, lost = (np.array(column) for column in zip(*rows, strict=True))
-    off = np.flatnonzero(accuracy < exact - near)
-    at = int(off[-1]) + 1 if off.size else 0
-    share = counts[min(at, len(counts) - 1)] / counts[-1]
+    accuracy = np.empty(len(counts))
+    proved = np.empty(len(counts))
+    lost = np.empty((len(counts), len(widths)))
+    for k, count in enumerate(counts):
+        model.set_params(approximation=Nystroem(count)).fit(train.X, train.y)
+        primal, dual = certificate(
+            K,
+            y,
+            model.weights_,
+            model.dual_coef_,
+            float(model.intercept_),
+            model.loss_in_use,
+            model.C,
+            model.penalty_in_use,
+            model.dual_point_,
+        )
+        accuracy[k] = 100.0 * model.score(test.X, test.y)
+        proved[k] = 100 * (primal - dual) / primal
+        lost[k] = model.approximation_error_
+    too_low = np.flatnonzero(accuracy < exact - near)
+    enough = int(too_low[-1]) + 1 if too_low.size else 0
+    share = counts[min(enough, len(counts) - 1)] / counts[-1]
     facts = {
-        "enough": str(counts[at]), "share": number(100 * share), "enough_accuracy": number(accuracy[at]),
-        "exact": number(exact), "enough_proved": percent(proved[at] / 100), "half": str(counts[-2]),
-        "half_proved": percent(proved[-2] / 100), "all_proved": percent(proved[-1] / 100), "of": str(counts[-1]),
-        "narrow_lost": number(100 * lost[at].max()), "wide_lost": number(100 * lost[at].min()),
-    }  # fmt: skip
+        "enough": counts[enough],
+        "share": 100 * share,
+        "enough_accuracy": accuracy[enough],
+        "exact": exact,
+        "enough_proved": percent(proved[enough] / 100),
+        "half": counts[-2],
+        "half_proved": percent(proved[-2] / 100),
+        "all_proved": percent(proved[-1] / 100),
+        "of": counts[-1],
+        "narrow_lost": 100 * lost[enough].max(),
+        "wide_lost": 100 * lost[enough].min(),
+    }
     names = [f"RBF, width {number(width)} × median" for width in widths]
+    hues = [f"rbf {k}" for k in range(len(widths))]
     return found(
-        "all" if share > 0.6 else "half" if share > 0.2 else "tenth" if share > 0.05 else "less", facts, counts, at,
-        count=list(map(str, counts)), accuracy=accuracy, exact=np.full(len(counts), exact), proved=proved,
-        lost=(names, [f"rbf {k}" for k in range(len(widths))], lost),
-    )  # fmt: skip
+        _within(share, {"less": 0.05, "tenth": 0.2, "half": 0.6}, "all"),
+        facts,
+        counts,
+        enough,
+        count=[str(count) for count in counts],
+        accuracy=accuracy,
+        exact=np.full(len(counts), exact),
+        proved=proved,
+        lost=Bars(names, hues, lost),
+    )

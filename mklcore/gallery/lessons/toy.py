@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -63,29 +64,20 @@ class Level:
         draws leave open.
         """
         means = {key: float(self.at(norm).mean()) for key, norm in ASKED.items()}
-        unsure = max(float(self.at(norm).std()) for norm in ASKED.values()) / np.sqrt(
-            len(self.errors)
-        )
-        return (
-            "same"
-            if max(means.values()) - min(means.values()) <= unsure
-            else min(means, key=means.__getitem__)
-        )
+        spread = max(float(self.at(norm).std()) for norm in ASKED.values())
+        if max(means.values()) - min(means.values()) <= spread / np.sqrt(len(self.errors)):
+            return "same"
+        return min(means, key=means.__getitem__)
 
 
 def draws_of(count: int, seed: int, draws: int, norms: Sequence[float]) -> Level:
     """Errors and weights at ``norms`` over several draws with ``count`` informative features."""
-    errors, weights = zip(
-        *(toy_draw(count, (seed, count, draw), norms) for draw in range(draws)), strict=True
-    )
+    errors = np.empty((draws, len(norms)))
+    weights = np.empty((draws, len(norms), N_FEATURES))
+    for draw in range(draws):
+        errors[draw], weights[draw] = toy_draw(count, (seed, count, draw), norms)
     bayes = make_mkl_toy(2, count, 0, N_FEATURES)[1].bayes_error
-    return Level(
-        count,
-        tuple(norms),
-        np.array(errors),
-        weights[0],
-        100.0 * bayes,
-    )
+    return Level(count, tuple(norms), errors, weights[0], 100.0 * bayes)
 
 
 def toy_parts(
@@ -97,16 +89,27 @@ def toy_parts(
     the first.
     """
     states = np.random.SeedSequence(seeds).generate_state(len(sizes))
-    parts = [
-        make_mkl_toy(n, count, int(state), N_FEATURES)[0]
-        for n, state in zip(sizes, states, strict=True)
-    ]
-    kernels = KernelDictionary(
-        tuple(KernelDictionary.per_feature(Linear(), N_FEATURES)), standardize=False
-    )
+    parts = []
+    for n, state in zip(sizes, states, strict=True):
+        parts.append(make_mkl_toy(n, count, int(state), N_FEATURES)[0])
+    specs = tuple(KernelDictionary.per_feature(Linear(), N_FEATURES))
+    kernels = KernelDictionary(specs, standardize=False)
     return parts, kernels.grams(parts[0].X, normalise="multiplicative")
 
 
+def linear_model(stack: GramStack, X: Array, weights: Array, dual: Array) -> Array:
+    """A model of one linear kernel per feature as one weight per feature (d,)."""
+    return weights / stack.scales * (X.T @ dual)
+
+
+def linear_errors(rows: Dataset, models: Array, offsets: Any = 0.0) -> Array:
+    """The errors in % (L,) on some rows of linear ``models`` (d, L) with their ``offsets`` (L,)."""
+    predicted = np.where(rows.X @ models + offsets > 0, 1, -1)
+    errors: Array = 100.0 * np.mean(predicted != rows.y[:, None], axis=0)
+    return errors
+
+
+@suppress_convergence_warnings()
 def toy_draw(
     count: int,
     seeds: Sequence[int],
@@ -114,31 +117,20 @@ def toy_draw(
     n_train: int = N_TRAIN,
     n_check: int = N_CHECK,
     costs: Array = COSTS,
-) -> tuple[list[float], Array]:
-    """One draw of the toy with ``count`` informative features: test error in % and weights at every
-    norm, with the cost that errs least on the validation rows.
+) -> tuple[Array, Array]:
+    """One draw of the toy with ``count`` informative features: test error in % (P,) and weights
+    (P, M) at every norm, with the cost that errs least on the validation rows.
     """
     (train, validation, test), stack = toy_parts(count, seeds, n_train, n_check, n_check)
-    errors = []
-    weights = []
-    for p in norms:
-        with suppress_convergence_warnings():
-            path = fit_path(LpMKLClassifier(p=p), stack, train.y, "C", costs)
-        # With linear kernels one weight per feature says it all.
-        columns = [
-            point.weights_ / stack.scales * (train.X.T @ point.dual_coef_)
-            for point in path.estimators
-        ]
+    errors = np.empty(len(norms))
+    weights = np.empty((len(norms), N_FEATURES))
+    for k, p in enumerate(norms):
+        path = fit_path(LpMKLClassifier(p=p), stack, train.y, "C", costs)
+        models = np.empty((N_FEATURES, len(costs)))
+        for column, point in enumerate(path.estimators):
+            models[:, column] = linear_model(stack, train.X, point.weights_, point.dual_coef_)
         offsets = np.array([point.intercept_ for point in path.estimators])
-        top = path.estimators[0].classes_[1]
-        wrong, wrong_test = (
-            np.mean(
-                (rows.X @ np.column_stack(columns) + offsets > 0) != (rows.y == top)[:, None],
-                axis=0,
-            )
-            for rows in (validation, test)
-        )
-        best = int(np.argmin(wrong))
-        errors.append(100.0 * float(wrong_test[best]))
-        weights.append(path.weights[best])
-    return errors, np.array(weights)
+        best = int(np.argmin(linear_errors(validation, models, offsets)))
+        errors[k] = linear_errors(test, models, offsets)[best]
+        weights[k] = path.weights[best]
+    return errors, weights
