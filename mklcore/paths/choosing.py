@@ -152,10 +152,9 @@ def validation_curve(
     if blocks is None:
         raise ParameterError("A validation curve needs validation rows: pass X_val and y_val.")
     name = score_name(estimator, scoring)
-    shape = rows.size, columns.size
-    scores = np.empty(shape)
-    used = np.empty(shape, dtype=int)
-    objective = np.empty(shape)
+    scores = np.empty((rows.size, columns.size))
+    used = np.empty_like(scores, dtype=int)
+    objective = np.empty_like(scores)
     table: list[Any] = []
     sizes = [int(size) for size in columns]
     for fitted in _along_grid(model, stack, target, rows.tolist(), sizes, n_jobs):
@@ -166,19 +165,10 @@ def validation_curve(
         objective[k] = [np.sum(point.objective_) for point in fitted]
         if callback is not None:
             callback(len(table), rows.size)
-    best = choose(
-        CrossValidated(
-            ("lam", "s"),
-            (rows, columns),
-            scores[None],
-            used,
-            name,
-        )
-    )
-    estimator_there = table[best[0]][best[1]]
-    return ValidationCurve(
-        rows, columns.astype(int), scores, used, objective, best, estimator_there, name
-    )
+    one_fold = CrossValidated(("lam", "s"), (rows, columns), scores[None], used, name)
+    best = choose(one_fold)
+    fitted = table[best[0]][best[1]]
+    return ValidationCurve(rows, columns.astype(int), scores, used, objective, best, fitted, name)
 
 
 def _along_grid(
@@ -187,11 +177,7 @@ def _along_grid(
     """The models of all sizes, for one value of lambda after the other."""
     if not is_parallel(n_jobs):
         return iter(model.along_grid(stack, target, lams, sizes))
-    return each(
-        lambda lam: next(iter(model.along_grid(stack, target, [lam], sizes))),
-        lams,
-        n_jobs,
-    )
+    return each(lambda lam: next(model.along_grid(stack, target, [lam], sizes)), lams, n_jobs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -357,10 +343,7 @@ def _used(weights: Array) -> Mask:
     return used
 
 
-def _axes(
-    estimator: PathEstimator,
-    grids: Mapping[Any, Any],
-) -> list[tuple[str, Array]]:
+def _axes(estimator: PathEstimator, grids: Mapping[Any, Any]) -> Axes:
     """Parameters with their grids, in the order of solving: a path runs over the last one."""
     if not 1 <= len(grids) <= 2 or None in grids:
         raise ParameterError(
@@ -395,10 +378,8 @@ def _each_fold(
         for f, fold in enumerate(cuts):
             yield run(fold, _offset(callback, f * steps, total))
         return
-    for done, result in enumerate(
-        each(lambda fold: run(fold, None), cuts, n_jobs),
-        1,
-    ):
+    results = each(lambda fold: run(fold, None), cuts, n_jobs)
+    for done, result in enumerate(results, 1):
         yield result
         if callback is not None:
             callback(done * steps, total)
@@ -426,18 +407,7 @@ def _fold_path(
 ) -> Path:
     name, grid = axes[0]
     (rows, left_out), train, test = fold
-    return fit_path(
-        estimator,
-        rows,
-        y[train],
-        name,
-        grid,
-        left_out,
-        y[test],
-        tick,
-        None,
-        scoring,
-    )
+    return fit_path(estimator, rows, y[train], name, grid, left_out, y[test], tick, scoring=scoring)
 
 
 def _fold_surface(
@@ -468,16 +438,7 @@ def _fold_surface(
             tick(i, rows.size)
         attribute = PATH_ATTRIBUTES.get(outer, outer)
         model = estimator.copy_with(attribute, int(value) if outer == "s" else float(value))
-        path = fit_path(
-            model,
-            part,
-            y[train],
-            inner,
-            columns,
-            left_out,
-            y[test],
-            scoring=scoring,
-        )
+        path = fit_path(model, part, y[train], inner, columns, left_out, y[test], scoring=scoring)
         scores[i] = path.val_score
         used[i] = path.n_nonzero
     return scores, used

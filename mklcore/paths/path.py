@@ -15,10 +15,11 @@ from mklcore.arrays import Array, Mask
 from mklcore.errors import ParameterError, Progress, check_cancelled
 from mklcore.kernels.features import FeatureBlocks
 from mklcore.kernels.operators import KernelOperator, is_operator, is_scored, is_stored
-from mklcore.paths.scoring import ACCEPTED, Judge, Scoring, label_of, scorer_of
+from mklcore.paths.scoring import ACCEPTED, Scoring, label_of, scored, scorer_of
 from mklcore.problem.driver import Screened, Status
 from mklcore.problem.penalties import LpNorm
 
+PUBLISHED_NORMS = (1.0, 32 / 31, 16 / 15, 8 / 7, 4 / 3, 2.0, 4.0, 8.0, 16.0, np.inf)
 _GRID_ROWS = 256  # rows that scale a grid where kernels are not stored
 PATH_ATTRIBUTES = {"C": "C", "lam": "lam", "p": "p", "s": "n_kernels"}
 KEYS = {"n_kernels": "s"}  # parameters of paths by their names in estimators
@@ -235,7 +236,8 @@ class Path:
             )
         choices = []
         for kernels, objective in model.alternatives_:
-            choices.append((tuple(self.kernel_names[m] for m in kernels), objective))
+            names = tuple(self.kernel_names[m] for m in kernels)
+            choices.append((names, objective))
         return choices
 
     def nearest(self, value: float) -> int:
@@ -243,7 +245,13 @@ class Path:
 
         ``value`` is above 0 and may be infinite.
         """
-        return nearest_by_ratio(self.values, value)
+        if not value > 0:
+            raise ParameterError(
+                f"A place among values that are compared by ratio is above 0; got {value!r}."
+            )
+        # 1e300 stands for infinity, whose logarithm has no distance.
+        logs = np.log(np.minimum([*self.values, value], 1e300))
+        return int(np.argmin(np.abs(logs[:-1] - logs[-1])))
 
     def _repr_html_(self) -> str:
         param = escape(self.param)
@@ -266,24 +274,6 @@ class Path:
 
 def _table_row(tag: str, cells: Sequence[str]) -> str:
     return f"<tr>{''.join(f'<{tag}>{cell}</{tag}>' for cell in cells)}</tr>"
-
-
-def nearest_by_ratio(values: Any, value: float) -> int:
-    """The index in ``values`` (L,) with the smallest |log v - log ``value``|, all above 0.
-
-    Infinity counts as 1e300.
-    """
-    if not value > 0:
-        raise ParameterError(
-            f"A place among values that are compared by ratio is above 0; got {value!r}."
-        )
-    logs = np.log(
-        np.minimum(
-            np.asarray(values, dtype=np.float64),
-            1e300,
-        )
-    )
-    return int(np.argmin(np.abs(logs - np.log(min(value, 1e300)))))
 
 
 def log_grid(low: float, high: float, n: int) -> Array:
@@ -312,10 +302,7 @@ def log_grid(low: float, high: float, n: int) -> Array:
         raise ParameterError(
             f"A log grid needs 0 < low < high and at least 2 points; got {low!r}, {high!r}, {n!r}."
         )
-    grid = np.geomspace(low, high, n)
-    grid[0] = low
-    grid[-1] = high
-    return grid
+    return np.geomspace(low, high, n)
 
 
 def fit_path(
@@ -373,10 +360,7 @@ def fit_path(
         raise ParameterError(
             f"{type(estimator).__name__} has no parameter {attribute!r}, so no path over {param!r}."
         )
-    model = estimator.copy_with(
-        attribute,
-        grid[0].item() if param != "s" else int(grid[0]),
-    )
+    model = estimator.copy_with(attribute, int(grid[0]) if param == "s" else grid[0].item())
     stack, target = model.training_stack(X, y)
     blocks = validation_blocks(stack, X_val)
     if callback is not None:
@@ -480,14 +464,13 @@ def judged(
     points: Sequence[PathEstimator], decided: Sequence[Array], y: Any, scoring: Scoring = None
 ) -> Array:
     """The scores (L,) of decisions of fitted points about the same rows with the target ``y``."""
-    judge = None if scoring is None else Judge(y, scoring)
-    scores = []
-    for point, decision in zip(points, decided, strict=True):
-        if judge is None:
-            scores.append(point.path_score(point.label(decision), y))
+    scores = np.empty(len(points))
+    for k, (point, decision) in enumerate(zip(points, decided, strict=True)):
+        if scoring is None:
+            scores[k] = point.path_score(point.label(decision), y)
         else:
-            scores.append(judge(point, decision))
-    return np.array(scores)
+            scores[k] = scored(point, decision, y, scoring)
+    return scores
 
 
 def _scores(
@@ -571,20 +554,7 @@ def path_grid(
     from sklearn.base import clone  # slow to import
 
     if param == "p":
-        return np.array(
-            [
-                1,
-                32 / 31,
-                16 / 15,
-                8 / 7,
-                4 / 3,
-                2,
-                4,
-                8,
-                16,
-                np.inf,
-            ]
-        )
+        return np.array(PUBLISHED_NORMS)
     check_path_parameter(param)
     stack = X if is_operator(X) else clone(estimator).training_stack(X, y)[0]
     if param == "s":
@@ -609,11 +579,7 @@ def _critical_C(estimator: Any, stack: Any, y: Any) -> float:
     elif is_classifier(estimator):
         is_other = y != np.unique(y)[-1]
         n_others = is_other.sum()
-        u = np.where(
-            is_other,
-            -1.0 / max(n_others, 1),
-            1.0 / max(y.size - n_others, 1),
-        )
+        u = np.where(is_other, -1.0 / max(n_others, 1), 1.0 / max(y.size - n_others, 1))
     else:
         u = y - y.mean()
     u = u / max(float(np.abs(u).max()), 1e-300)

@@ -14,9 +14,9 @@ For a hull there are other models on the same grid of kernels (Bach, 2008, secti
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -47,6 +47,10 @@ HULL_SHARES = (0.1, 1e-2, 1e-3)  # shares of the smallest lam at which lasso-alp
 HULL_FITS = (
     len(HULL_DEPTHS) * (len(HULL_LAMS) + len(HULL_SHARES)) + len(HULL_GREEDY) + len(HULL_FLAT)
 )
+
+
+# How the parameters were chosen, and what predicts rows (m, p) with them.
+Choice = tuple[str, Callable[[Array], Array]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,14 +99,8 @@ def plain_references(
             with threadpool_limits(1):
                 model = make(value).fit(train.X, train.y)
             chosen = f"{sign} = {value}" if sign else ""
-            tried.append(
-                Reference(
-                    name,
-                    float(measure(model, judge.X, judge.y)),
-                    chosen,
-                    model,
-                )
-            )
+            score = float(measure(model, judge.X, judge.y))
+            tried.append(Reference(name, score, chosen, model))
         references.append(max(tried, key=lambda reference: reference.score))
         if callback is not None:
             callback(len(references), len(makers))
@@ -143,12 +141,7 @@ def _makers(is_number: bool, classes: int) -> list[Maker]:
         steps = min(STEPS, max(FEWEST_STEPS, MOST_TREES // max(classes, 1)))
     boosting_options = {"learning_rate": RATE, "max_iter": steps, "random_state": 0}
     return [
-        (
-            "mean" if is_number else "majority",
-            "",
-            (1,),
-            lambda _: constant(),
-        ),
+        ("mean" if is_number else "majority", "", (1,), lambda _: constant()),
         (
             "forest",
             "rows per leaf",
@@ -185,53 +178,49 @@ def hull_references(
     """
     variance = float(np.var(y_val)) or 1.0
     is_labels = set(np.unique(y).tolist()) <= {-1.0, 1.0}
-    tried: dict[str, list[Reference]] = {
-        "L2": [],
-        "greedy": [],
-        "lasso-alpha": [],
-        "MKL": [],
-    }
-    done = itertools.count(1)
     # All rows at once, because kernels of new rows are expensive.
     rows = X_val if judge is None else np.vstack([X_val, judge])
-
-    def keep(name: str, predicted: Array, chosen: str, model: Any) -> None:
-        validated = predicted[: len(y_val)]
-        if is_labels:
-            score = np.mean((validated > 0) == (y_val > 0))
-        else:
-            score = 1.0 - np.mean((validated - y_val) ** 2) / variance
-        said = None if judge is None else predicted[len(y_val) :]
-        tried[name].append(Reference(name, float(score), chosen, model, said))
-
-    def tick() -> None:
-        if callback is not None:
-            callback(next(done), HULL_FITS)
-
+    best: dict[str, Reference] = {}
     with suppress_convergence_warnings():
-        for depth in HULL_DEPTHS:
-            kernel = FullKernel(design, depth, scaled=True)
-            for lam in HULL_LAMS:
-                model: Any = hkl_l2(kernel, y, lam, loss=loss)
-                chosen = f"λ = {lam:g}, penalty of depth {depth:g}"
-                keep("L2", model.predict(rows), chosen, model)
-                tick()
-            largest = float(np.abs(kernel.gram @ (y - y.mean())).max()) / y.size or 1.0
-            for share in HULL_SHARES:
-                lam = share * largest
-                model = hkl_lasso_alpha(kernel, y, lam)
-                rows_used = f"{int(np.count_nonzero(model.dual))} of {y.size} rows"
-                chosen = f"λ = {lam:.2g}, penalty of depth {depth:g}, {rows_used}"
-                keep("lasso-alpha", model.predict(rows), chosen, model)
-                tick()
-        for lam in HULL_GREEDY:
-            model = hkl_greedy(design, y, lam, HULL_NODES, loss=loss)
-            for size in range(1, len(model.nodes) + 1):
-                keep("greedy", model.predict(rows, size), f"λ = {lam:g}, {size} nodes", model)
-            tick()
-        for lam in HULL_FLAT:
-            model = hkl_flat_mkl(design, y, lam, loss=loss, tol=1e-2)
-            used = int(np.count_nonzero(model.weights > NEGLIGIBLE * model.weights.max()))
-            keep("MKL", model.predict(rows), f"λ = {lam:g}, {used} columns", model)
-            tick()
-    return tuple(max(models, key=lambda model: model.score) for models in tried.values())
+        for done, (name, model, choices) in enumerate(_hull_models(design, y, loss), 1):
+            for chosen, predict in choices:
+                predicted = predict(rows)
+                validated = predicted[: len(y_val)]
+                if is_labels:
+                    score = float(np.mean((validated > 0) == (y_val > 0)))
+                else:
+                    score = float(1.0 - np.mean((validated - y_val) ** 2) / variance)
+                if name not in best or score > best[name].score:
+                    said = None if judge is None else predicted[len(y_val) :]
+                    best[name] = Reference(name, score, chosen, model, said)
+            if callback is not None:
+                callback(done, HULL_FITS)
+    return tuple(best[name] for name in ("L2", "greedy", "lasso-alpha", "MKL"))
+
+
+def _hull_models(design: Design, y: Array, loss: str) -> Iterator[tuple[str, Any, list[Choice]]]:
+    """Every fitted model with the name of its kind and the choices it offers."""
+    for depth in HULL_DEPTHS:
+        kernel = FullKernel(design, depth, scaled=True)
+        for lam in HULL_LAMS:
+            model: Any = hkl_l2(kernel, y, lam, loss=loss)
+            yield "L2", model, [(f"λ = {lam:g}, penalty of depth {depth:g}", model.predict)]
+        largest = float(np.abs(kernel.gram @ (y - y.mean())).max()) / y.size or 1.0
+        for share in HULL_SHARES:
+            lam = share * largest
+            model = hkl_lasso_alpha(kernel, y, lam)
+            rows_used = f"{np.count_nonzero(model.dual)} of {y.size} rows"
+            chosen = f"λ = {lam:.2g}, penalty of depth {depth:g}, {rows_used}"
+            yield "lasso-alpha", model, [(chosen, model.predict)]
+    for lam in HULL_GREEDY:
+        model = hkl_greedy(design, y, lam, HULL_NODES, loss=loss)
+        sizes = range(1, len(model.nodes) + 1)
+        yield (
+            "greedy",
+            model,
+            [(f"λ = {lam:g}, {size} nodes", partial(model.predict, size=size)) for size in sizes],
+        )
+    for lam in HULL_FLAT:
+        model = hkl_flat_mkl(design, y, lam, loss=loss, tol=1e-2)
+        used = np.count_nonzero(model.weights > NEGLIGIBLE * model.weights.max())
+        yield "MKL", model, [(f"λ = {lam:g}, {used} columns", model.predict)]

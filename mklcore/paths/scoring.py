@@ -234,45 +234,6 @@ def label_of(scoring: Scoring) -> str:
     return str(getattr(inner, "__name__", "score")).replace("_", " ")
 
 
-class Judge:
-    """One score and one target for several models; the target is analysed once.
-
-    ``y`` (n,) is the target, ``scoring`` is as in ``scored``. Raises ``ParameterError`` where there
-    is no such score, or no target.
-    """
-
-    def __init__(self, y: Labels, scoring: Scoring) -> None:
-        self._scoring = scoring
-        self._scorer = scorer_of(scoring)
-        if y is None:
-            raise ParameterError(
-                f"The score {label_of(scoring)!r} compares with a target, and there is "
-                "none: leave scoring out."
-            )
-        self._y = np.asarray(y)
-
-    def __call__(self, model: Any, decision: Array, said: Labels | None = None) -> float:
-        """The score of decision values (n,) or (n, T) of a fitted ``model``.
-
-        ``said`` (n,) is as in ``scored``.
-        """
-        if self._scoring == "accuracy" and said is not None:
-            return float(np.mean(np.asarray(said) == self._y))
-        try:
-            return float(self._scorer(Decided(model, decision, said), None, self._y))
-        except AttributeError:
-            raise ParameterError(
-                f"The scoring {label_of(self._scoring)!r} cannot judge these predictions: "
-                "it needs probabilities, and these machines give decision values. "
-                f"{_SOME}"
-            ) from None
-        except (TypeError, ValueError) as error:
-            raise ParameterError(
-                f"The scoring {label_of(self._scoring)!r} cannot judge these predictions: "
-                f"{str(error).splitlines()[0]} {_SOME}"
-            ) from None
-
-
 def scored(
     model: Any, decision: Array, y: Labels, scoring: Scoring, said: Labels | None = None
 ) -> float:
@@ -282,7 +243,23 @@ def scored(
     ``ParameterError`` where the scorer cannot judge them: it needs probabilities that a machine
     does not give, or two classes where there are more, or a target where there is none.
     """
-    return Judge(y, scoring)(model, decision, said)
+    name = label_of(scoring)
+    if y is None:
+        raise ParameterError(
+            f"The score {name!r} compares with a target, and there is none: leave scoring out."
+        )
+    if scoring == "accuracy" and said is not None:
+        return float(np.mean(np.asarray(said) == y))
+    scorer = scorer_of(scoring)
+    try:
+        return float(scorer(Decided(model, decision, said), None, np.asarray(y)))
+    except AttributeError:
+        reason = "it needs probabilities, and these machines give decision values."
+    except (TypeError, ValueError) as error:
+        reason = str(error).splitlines()[0]
+    raise ParameterError(
+        f"The scoring {name!r} cannot judge these predictions: {reason} {_SOME}"
+    ) from None
 
 
 def rarest(data: Dataset) -> tuple[str, float] | None:
@@ -400,12 +377,12 @@ def compare_scores(
     gap_errors = np.full(scores.size, np.nan)
     if y.size >= LEAST_ROWS:
         without = _without_each_group(said, y, scoring, seed)
-        errors = _errors(without)
-        gap_errors = _errors(without[0] - without)
+        errors = _jackknife(without)
+        gap_errors = _jackknife(without[0] - without)
         deviations = gap_errors * float(np.sqrt(y.size))
         floors = np.maximum(floors, LEAST_DEVIATIONS * deviations)
     columns = (scores, errors, scores[0] - scores, gap_errors, floors)
-    return [PairedScore(*row) for row in np.array(columns).T.tolist()]
+    return [PairedScore(*row) for row in np.transpose(columns).tolist()]
 
 
 def _without_each_group(
@@ -420,7 +397,7 @@ def _without_each_group(
     return scores
 
 
-def _errors(values: Array) -> Array:
+def _jackknife(values: Array) -> Array:
     """The jackknife error of every row of ``values`` (models, groups)."""
     errors: Array = np.sqrt((values.shape[1] - 1) * np.var(values, axis=1))
     return errors

@@ -36,7 +36,7 @@ from mklcore.kernels.functions import RBF
 from mklcore.kernels.grams import GramStack, alignment_matrix, as_stack, check_gram
 from mklcore.kernels.operators import grams_among
 from mklcore.paths.choosing import choose, cross_validate_path
-from mklcore.paths.path import fit_path
+from mklcore.paths.path import PUBLISHED_NORMS, fit_path
 
 MADE = "made proteins, a stand-in"
 MADE_NETWORK = "made network, a stand-in"
@@ -49,7 +49,7 @@ VIEWS = 4
 PER_VIEW = 16
 QUICK_PER_VIEW = 6
 CLASSES = 4
-NORMS = (1.0, 32 / 31, 16 / 15, 8 / 7, 4 / 3, 2.0, 4.0, 8.0, 16.0, np.inf)
+NORMS = PUBLISHED_NORMS
 COSTS = (1 / 32, 1 / 8, 1 / 2, 1, 2, 4, 8, 32, 128)
 QUICK_COSTS = (1 / 8, 1, 8)
 HELD_OUT = 0.2  # of every class
