@@ -98,7 +98,8 @@ class Outcome:
 
     def to_json(self) -> str:
         """The outcome as JSON text, every sample in it; ``from_json`` reads it back."""
-        samples = np.where(np.isfinite(self.samples), self.samples.astype(object), None)
+        samples = self.samples.astype(object)
+        samples[~np.isfinite(self.samples)] = None
         record = {
             "format": _FORMAT,
             "experiment": self.key,
