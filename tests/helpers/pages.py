@@ -105,13 +105,22 @@ def words(app):
     return "\n".join([*(element.value for element in elements), *cursor_texts(app)])
 
 
+def plain_words(app):
+    """The same without what keeps Markdown from taking a sign for its own."""
+    return words(app).replace("\\", "")
+
+
+def shown_players(app, kind=""):
+    """What the browser was given for the players of this kind, in the order of the page."""
+    shown = [element.proto for element in app.get("bidi_component")]
+    return [json.loads(proto.json) for proto in shown if proto.component_name.endswith(kind)]
+
+
 def cursor_texts(app):
     """The texts that follow a cursor in the browser, at the point where Python put it."""
-    components = [element.proto for element in app.get("bidi_component")]
-    shown = [json.loads(proto.json) for proto in components if proto.component_name == "path_texts"]
     return [
         "".join(text for _, text in line)
-        for data in shown
+        for data in shown_players(app, "path_texts")
         for column in data["texts"][data["index"]]
         for line in column
     ]
@@ -122,6 +131,12 @@ def wait_for_path(app):
     wait_until(lambda: used.search(words(app)) or "The path failed" in words(app), app)
     assert "The path failed" not in words(app)
     return app
+
+
+def settled(app):
+    """Run until all work has ended and the page has seen it."""
+    wait_until(lambda: not work.WORK._tasks, app)
+    return quiet(app.run())
 
 
 def in_session(app):
@@ -139,9 +154,8 @@ def answer_of(app):
 
 def wait_for_hulls(app):
     wait_until(lambda: "nodes in the hull" in words(app) or app.error, app)
-    wait_until(lambda: not work.WORK._tasks, app)
     assert not app.error
-    return quiet(app.run())  # shows what the work left
+    return settled(app)
 
 
 def upload(app, content, name="table.csv"):

@@ -7,9 +7,9 @@ called, one of ruff.
 
 import ast
 import tomllib
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.helpers.project import ROOT, text_of
+
 FILES = [ROOT / "app.py", *sorted((ROOT / "pages").rglob("*.py"))]
 CACHES = {"cache_data", "cache_resource", "lru_cache", "cache"}
 
@@ -20,7 +20,7 @@ def test_tables_leave_as_csv_through_one_writer():
     """
     writers = [file.name for file in FILES if ".to_csv" in file.read_text(encoding="utf-8")]
     assert writers == ["grids.py"]
-    config = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
+    config = tomllib.loads(text_of(".streamlit/config.toml"))
     assert config["client"]["disableDataExport"] is True
 
 

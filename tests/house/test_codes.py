@@ -5,13 +5,12 @@ import copy
 import pickle
 import re
 from collections import Counter
-from pathlib import Path
 
 from mklcore.errors import DataError, Note, Repair
 from pages.shared.values.tables import HINTS, in_full
 from tests.helpers.every import every
+from tests.helpers.project import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 CODE = re.compile(r"table\.[a-z_]+")
 SEARCHES = {"replace", "find", "index", "startswith", "endswith", "partition", "split"} | {
     "removeprefix",

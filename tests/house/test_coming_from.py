@@ -3,12 +3,14 @@ are installed.
 """
 
 import re
-from pathlib import Path
+from doctest import DocTestParser
 
 import numpy as np
 import pytest
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "coming_from.md").read_text(encoding="utf-8")
+from tests.helpers.project import text_of
+
+PAGE = text_of("docs/coming_from.md")
 
 
 def section(name):
@@ -16,9 +18,9 @@ def section(name):
 
 
 def ours(text, known):
-    """Run the lines of an example, without what they print."""
-    for line in re.findall(r"^>>> (.*)$", text, re.M):
-        exec(line, known)
+    """Run the lines of an example, whatever they print."""
+    for example in DocTestParser().get_examples(text):
+        exec(example.source, known)
     return known
 
 
@@ -29,24 +31,18 @@ def theirs(text, known):
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_weights_of_mklpy_are_ours():
+@pytest.mark.parametrize(
+    ("package", "ours_of", "name", "atol"),
+    [
+        ("MKLpy", lambda known: known["model"].weights_, "weights", 1e-3),
+        ("himalaya", lambda known: known["predicted"], "predicted", 1e-5),
+    ],
+)
+def test_weights_of_mklpy_and_predictions_of_himalaya_are_ours(package, ours_of, name, atol):
     pytest.importorskip(
-        "MKLpy", reason="The package MKLpy comes with the extra peers, which is large"
+        package, reason=f"The package {package} comes with the extra peers, which is large"
     )
     begun = ours(PAGE.split("## ")[0], {})
-    other = theirs(section("MKLpy"), dict(begun))
-    np.testing.assert_allclose(
-        ours(section("MKLpy"), begun)["model"].weights_, np.asarray(other["weights"]), atol=1e-3
-    )
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_predictions_of_himalaya_are_ours():
-    pytest.importorskip(
-        "himalaya", reason="The package himalaya comes with the extra peers, which is large"
-    )
-    begun = ours(PAGE.split("## ")[0], {})
-    other = theirs(section("himalaya"), dict(begun))
-    np.testing.assert_allclose(
-        ours(section("himalaya"), begun)["predicted"], other["predicted"], atol=1e-5
-    )
+    other = theirs(section(package), dict(begun))
+    found = ours_of(ours(section(package), begun))
+    np.testing.assert_allclose(found, np.asarray(other[name]), atol=atol)

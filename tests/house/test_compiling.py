@@ -64,14 +64,19 @@ def entry_of(folder):
     return module.doubled
 
 
+def is_loaded(folder):
+    """Whether another process would find the function compiled, and with the same answer."""
+    again = entry_of(folder)
+    assert again(ONE) == 2.0
+    return sum(again.stats.cache_hits.values()) == 1
+
+
 def test_a_function_is_kept_in_a_folder_of_ones_own_and_loaded_from_there(fresh, monkeypatch):
     monkeypatch.setattr(numba.config, "CACHE_DIR", "another")
     assert entry_of(fresh)(ONE) == 2.0
     assert (fresh / "cache" / "mklcore").stat().st_mode & 0o777 == 0o700
     assert list((fresh / "cache" / "mklcore").rglob("*.nbc"))
-    again = entry_of(fresh)
-    assert again(ONE) == 2.0
-    assert sum(again.stats.cache_hits.values()) == 1
+    assert is_loaded(fresh)
     assert numba.config.CACHE_DIR == "another", "numba keeps the functions of others where it did"
 
 
@@ -205,10 +210,10 @@ def test_a_folder_a_person_names_may_be_shared_by_a_group_and_reached_by_a_link(
     assert "may write" in own_folder(link, named=True)
 
 
-@pytest.mark.parametrize("file", ["a file", "inside"])
-def test_what_is_no_folder_is_refused(tmp_path, file):
+@pytest.mark.parametrize("inside", ["", "inside"])
+def test_what_is_no_folder_is_refused(tmp_path, inside):
     (tmp_path / "a file").touch()
-    assert "is no folder" in own_folder(tmp_path / "a file" / (file if file == "inside" else ""))
+    assert "is no folder" in own_folder(tmp_path / "a file" / inside)
 
 
 def test_the_folder_is_the_named_one_or_beside_the_sources_of_a_checkout(fresh, monkeypatch):
@@ -260,9 +265,7 @@ def test_a_damaged_file_is_made_again(fresh):
     for file in (fresh / "cache").rglob("*.nb?"):
         file.write_bytes(b"\x80")
     assert entry_of(fresh)(ONE) == 2.0
-    again = entry_of(fresh)
-    assert again(ONE) == 2.0
-    assert sum(again.stats.cache_hits.values()) == 1
+    assert is_loaded(fresh)
 
 
 # The process that compiles, and the server that waits
@@ -276,17 +279,22 @@ def test_the_compiler_ends_with_the_process_that_asked_for_it(tmp_path):
     assert (ended.returncode, ended.stderr) == (1, b"")
 
 
+@pytest.fixture
+def imported(monkeypatch):
+    """A server that has imported everything and waits for no browser."""
+    monkeypatch.setattr(compiling, "BROWSER_SECONDS", 0.0)
+    monkeypatch.setattr(compiling, "calm", lambda: None)
+    compiling.IMPORTED.set()
+
+
 @pytest.mark.parametrize("fails", [False, True])
 def test_the_server_follows_one_process_then_loads_and_waits_for_none_that_died(
-    fresh, monkeypatch, fails
+    fresh, imported, monkeypatch, fails
 ):
     script = "print('something else')\nprint(3, 5, 1, flush=True)\n" + (
         "raise SystemExit(1)" if fails else "print(5, 5, 1)"
     )
     monkeypatch.setattr(compiling, "COMPILE", [sys.executable, "-c", script])
-    monkeypatch.setattr(compiling, "BROWSER_SECONDS", 0.0)
-    monkeypatch.setattr(compiling, "calm", lambda: None)
-    compiling.IMPORTED.set()
     state, loaded = Preparation(), list[bool]()
     monkeypatch.setattr(warmup, "warm_up", lambda progress: loaded.append(state.ready()))
     state.after_drawing()
@@ -295,14 +303,12 @@ def test_the_server_follows_one_process_then_loads_and_waits_for_none_that_died(
     assert state.ready()
 
 
-def test_what_is_compiled_is_reported_at_once_and_loaded_when_somebody_asks(monkeypatch):
+def test_what_is_compiled_is_reported_at_once_and_loaded_when_somebody_asks(imported, monkeypatch):
     loaded = []
     state = Preparation()
     monkeypatch.setattr(compiling, "BROWSER_SECONDS", 60.0)
-    monkeypatch.setattr(compiling, "calm", lambda: None)
     monkeypatch.setattr(cache, "is_filled", lambda: True)
     monkeypatch.setattr(warmup, "warm_up", loaded.append)
-    compiling.IMPORTED.set()
     thread = threading.Thread(target=state.go_through)
     thread.start()
     state.after_drawing()
@@ -315,7 +321,7 @@ def test_what_is_compiled_is_reported_at_once_and_loaded_when_somebody_asks(monk
     assert state.over
 
 
-def test_the_thread_that_loads_ends_before_the_server_does(monkeypatch):
+def test_the_thread_that_loads_ends_before_the_server_does(imported, monkeypatch):
     """One that the end of the interpreter finds inside the compiler ends the process with an abort."""
     begun, state = threading.Event(), Preparation()
 
@@ -324,11 +330,8 @@ def test_the_thread_that_loads_ends_before_the_server_does(monkeypatch):
             begun.set()
             progress(1, 2)
 
-    monkeypatch.setattr(compiling, "BROWSER_SECONDS", 0.0)
-    monkeypatch.setattr(compiling, "calm", lambda: None)
     monkeypatch.setattr(cache, "is_filled", lambda: True)
     monkeypatch.setattr(warmup, "warm_up", load)
-    compiling.IMPORTED.set()
     thread = threading.Thread(target=state.go_through, daemon=True)
     thread.start()
     state.after_drawing()

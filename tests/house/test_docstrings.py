@@ -6,14 +6,14 @@ import inspect
 import re
 import runpy
 import sys
-from pathlib import Path
 
 from numpydoc.docscrape import NumpyDocString
 
 import mklcore
 from tests.helpers.every import every
+from tests.helpers.project import ROOT
 
-CHECK = runpy.run_path(str(Path(__file__).resolve().parents[2] / ".ci" / "docstrings.py"))
+CHECK = runpy.run_path(str(ROOT / ".ci" / "docstrings.py"))
 
 
 def test_a_docstring_without_its_parameters_is_found(monkeypatch, tmp_path):

@@ -3,21 +3,16 @@ it loads.
 """
 
 import ast
-import os
-import subprocess
-import sys
 import threading
-import tomllib
 from operator import attrgetter
-from pathlib import Path
 
 import pytest
 
 import mklcore
 from mklcore._lazy import cached_property
 from tests.helpers.every import every
+from tests.helpers.project import ROOT, run_python, settings, text_of
 
-ROOT = Path(__file__).resolve().parents[2]
 CORE = ROOT / "mklcore"
 
 
@@ -104,31 +99,18 @@ def test_importing_loads_only_what_is_used_and_a_star_brings_every_public_name()
         for code, kept_out in steps
     )
     check += "print(*[n for n in mklcore.__all__ if globals()[n] is not getattr(mklcore, n)])"
-    done = subprocess.run(
-        [sys.executable, "-c", check], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    assert (done.returncode, done.stdout.strip()) == (0, ""), done.stderr
+    assert run_python("-c", check).strip() == ""
 
 
-def test_inside_loops_over_kernels_every_library_has_one_blas_thread():
+def test_inside_loops_over_kernels_every_library_has_one_blas_thread(monkeypatch):
     check = (
         "from mklcore.arrays import one_blas_thread\nwith one_blas_thread(): import "
         "scipy.linalg\nfrom threadpoolctl import threadpool_info\nwith one_blas_thread(): "
         "print({pool['num_threads'] for pool in threadpool_info() if pool['user_api'] == "
         "'blas'})"
     )
-    environment = {
-        name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"
-    }
-    done = subprocess.run(
-        [sys.executable, "-c", check],
-        cwd=ROOT,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (done.returncode, done.stdout.strip()) == (0, "{1}"), done.stderr
+    monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
+    assert run_python("-c", check).strip() == "{1}"
 
 
 EXTRAS = "plotly pyarrow python_calamine filelock psutil platformdirs latex2mathml cachetools"
@@ -147,18 +129,13 @@ def test_every_module_works_without_what_is_not_everywhere(left_out):
         "mklcore.figures.weights_bar([0.5, 0.25], ['a', 'b'], ['rbf', 'rbf'])\nexcept "
         "ImportError as error: print(error)"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", check], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    assert ("pip install 'mklcore[app]'" in done.stdout) == (left_out == EXTRAS)
+    printed = run_python("-c", check)
+    assert ("pip install 'mklcore[app]'" in printed) == (left_out == EXTRAS)
 
 
 def test_types_travel_with_the_package():
-    reported = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"][
-        "setuptools"
-    ]["package-data"]
-    assert reported["mklcore"] == ["py.typed", "**/*.pyi"]
+    packed = settings()["tool"]["setuptools"]["package-data"]
+    assert packed["mklcore"] == ["py.typed", "**/*.pyi"]
     assert (CORE / "py.typed").is_file()
 
 
@@ -166,7 +143,7 @@ def stub():
     """Where the types of the front door say that each name lives, without ``mklcore.``."""
     return {
         alias.asname or "": (node.module or "").removeprefix("mklcore").removeprefix(".")
-        for node in ast.parse((CORE / "__init__.pyi").read_text(encoding="utf-8")).body
+        for node in ast.parse(text_of("mklcore/__init__.pyi")).body
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
     }

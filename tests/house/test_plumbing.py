@@ -8,13 +8,13 @@ import shutil
 import stat
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from tests.helpers.every import every
+from tests.helpers.project import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
+CONFTEST = runpy.run_path(str(ROOT / "tests" / "conftest.py"))
 RUN = ROOT / ".ci" / "run"
 
 
@@ -31,8 +31,7 @@ RUN = ROOT / ".ci" / "run"
     ],
 )
 def test_a_reason_is_a_sentence(reason, named):
-    conftest = runpy.run_path(str(ROOT / "tests" / "conftest.py"))
-    assert conftest["names_its_reason"](reason) is named
+    assert CONFTEST["names_its_reason"](reason) is named
 
 
 @pytest.mark.parametrize(
@@ -58,15 +57,13 @@ def test_files_run_in_this_process_and_folders_on_workers(tmp_path):
 
 
 def test_the_files_that_are_named_exist():
-    conftest = runpy.run_path(str(ROOT / "tests" / "conftest.py"))
-    for name in (*conftest["LONGEST"], *conftest["NUMERICAL"]):
+    for name in (*CONFTEST["LONGEST"], *CONFTEST["NUMERICAL"]):
         assert list((ROOT / "tests").glob(name)), name
 
 
 def test_files_that_share_windows_go_to_one_worker_and_every_browser_file_has_a_line():
-    conftest = runpy.run_path(str(ROOT / "tests" / "conftest.py"))
-    lines = conftest["WINDOWS"]
-    place = conftest["Scheduling"]._split_scope
+    lines = CONFTEST["WINDOWS"]
+    place = CONFTEST["Scheduling"]._split_scope
     for line in lines:
         assert len({place(None, f"tests/{file}::test_it[a::b]") for file in line}) == 1
     assert place(None, "tests/kernels/test_grams.py::test_it") == "tests/kernels/test_grams.py"

@@ -2,18 +2,14 @@
 map.
 """
 
-import os
 import re
-import subprocess
-import sys
-import tomllib
 from pathlib import Path
 
 import mklcore
 from tests.helpers.every import every
+from tests.helpers.project import ROOT, run_python, settings, text_of
 
-ROOT = Path(__file__).resolve().parents[2]
-TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
+TEXT = text_of("README.md")
 
 
 def blocks(language):
@@ -53,16 +49,7 @@ assert "along C from 0.01 to 100" in mkl.figures.weight_path(path).layout.meta["
 """
     script = tmp_path / "example.py"
     script.write_text(example + checks, encoding="utf-8")
-    command = [sys.executable, "-W", "error", str(script)]
-    done = subprocess.run(
-        command, cwd=tmp_path, env=_with_checkout(), capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout
-
-
-def _with_checkout():
-    return {**os.environ, "PYTHONPATH": str(ROOT)}
+    assert run_python("-W", "error", str(script), folder=tmp_path)
 
 
 def test_links_lead_somewhere():
@@ -88,15 +75,12 @@ def test_the_map_shows_every_package():
 
 
 def test_every_estimator_loss_and_solver_is_on_the_page_of_the_methods():
-    text = (ROOT / "docs" / "methods" / "index.md").read_text(encoding="utf-8")
-    for algorithm in mklcore.io.catalog.ESTIMATORS.values():
+    text = text_of("docs/methods/index.md")
+    algorithms = mklcore.io.catalog.ESTIMATORS.values()
+    for algorithm in algorithms:
         for kind in (algorithm.classifier, algorithm.regressor):
             assert f"`{kind.__name__}`" in text
-    controls = [
-        control
-        for algorithm in mklcore.io.catalog.ESTIMATORS.values()
-        for control in algorithm.controls
-    ]
+    controls = [control for algorithm in algorithms for control in algorithm.controls]
     losses = {loss for control in controls if control.name == "loss" for loss in control.choices}
     assert [loss for loss in losses if loss not in text] == []
     assert [solver for solver in mklcore.SOLVERS if f'"{solver}"' not in text] == []
@@ -104,8 +88,8 @@ def test_every_estimator_loss_and_solver_is_on_the_page_of_the_methods():
 
 @every("name", ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE"])
 def test_texts_fit_the_page_and_the_project(name):
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    text = (ROOT / name).read_text(encoding="utf-8")
+    project = settings()["project"]
+    text = text_of(name)
     assert text.endswith("\n")
     if name == "LICENSE":
         assert project["license"] == "BSD-3-Clause"

@@ -5,14 +5,9 @@ The first process fills the cache where it is not filled yet; in a run of all te
 before the first test.
 """
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.helpers.project import run_python
 
 WORK = """
 import sys
@@ -89,20 +84,8 @@ def second():
 
     As long as the first paths load nothing of their own, they hide nothing that the warm-up misses.
     """
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    subprocess.run(
-        [sys.executable, "-m", "mklcore._numba.warmup"], cwd=ROOT, env=environment, check=True
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", FIRST + WORK],
-        cwd=ROOT,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    first, counts = done.stdout.splitlines()[-2:]
+    run_python("-m", "mklcore._numba.warmup")
+    first, counts = run_python("-c", FIRST + WORK).splitlines()[-2:]
     words = counts.split()
     return first, dict(zip(words[::2], map(int, words[1::2]), strict=True))
 

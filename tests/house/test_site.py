@@ -16,8 +16,9 @@ from docs import hooks, replication
 from docs.gallery_pictures import run
 from mklcore.io.catalog import ESTIMATORS
 from tests.helpers.every import EVERY_CASE, every, share
+from tests.helpers.project import ROOT, text_of
 
-DOCS = Path(__file__).resolve().parents[2] / "docs"
+DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
 METHODS = ("lp", "gomp", "greedy", "smkl", "hkl")
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
@@ -85,13 +86,13 @@ def test_an_example_of_a_docstring_is_code_and_no_reference():
 
 @every("key", METHODS)
 def test_every_method_has_a_page_with_problem_options_certificate_and_picture(key):
-    text = (DOCS / "methods" / f"{key}.md").read_text(encoding="utf-8")
+    text = text_of(f"docs/methods/{key}.md")
     assert [f"{{{{ {what} {key} }}}}" in text for what in ("formula", "words", "options")] == [
         True
     ] * 3
     assert "certificate" in text
     assert "| symbol | meaning |" in text
-    picture = (DOCS / "pictures" / f"{key}.svg").read_text(encoding="utf-8")
+    picture = text_of(f"docs/pictures/{key}.svg")
     assert {"@keyframes", "prefers-reduced-motion"} <= set(
         re.findall(r"@keyframes|prefers[-\w]+", picture)
     )
@@ -109,7 +110,7 @@ def test_pages_are_filled_from_the_registry():
 
 
 def test_every_example_of_the_gallery_ends_with_a_figure_that_its_page_shows():
-    page = hooks.on_page_markdown((DOCS / "gallery" / "index.md").read_text(encoding="utf-8"))
+    page = hooks.on_page_markdown(text_of("docs/gallery/index.md"))
     scripts = sorted((DOCS / "gallery").glob("*.py"))
     assert len(scripts) == 12
     for place, script in enumerate(scripts):
@@ -124,7 +125,7 @@ def test_every_example_of_the_gallery_ends_with_a_figure_that_its_page_shows():
 
 
 def test_every_page_is_in_the_navigation_and_every_picture_has_a_text():
-    menu = (DOCS.parent / "mkdocs.yml").read_text(encoding="utf-8").split("\nnav:\n")[1]
+    menu = text_of("mkdocs.yml").split("\nnav:\n")[1]
     assert [str(page) for page in PAGES if page.relative_to(DOCS).as_posix() not in menu] == []
     for page in PAGES:
         filled = hooks.on_page_markdown(page.read_text(encoding="utf-8"))
@@ -136,7 +137,8 @@ def test_every_page_is_in_the_navigation_and_every_picture_has_a_text():
 
 
 def test_the_replication_report_is_what_the_records_say():
-    text = (DOCS / "published.md").read_text(encoding="utf-8")
-    assert text == replication.report(), "write it anew: python -m docs.replication pictures"
+    assert text_of("docs/published.md") == replication.report(), (
+        "write it anew: python -m docs.replication pictures"
+    )
     for name, *_ in replication.pictured():
         assert (DOCS / "pictures" / f"{name}.svg").stat().st_size < 150_000

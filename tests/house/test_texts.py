@@ -1,9 +1,9 @@
 """Comments and docstrings are wrapped once, hold whole tables, and name files that are there."""
 
 import re
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.helpers.project import ROOT
+
 DOCUMENTS = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 CODE = [
     ROOT / "app.py",

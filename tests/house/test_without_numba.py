@@ -3,13 +3,11 @@ are fast enough.
 """
 
 import json
-import os
-import subprocess
-import sys
 
 import numpy as np
 
 from tests.helpers.every import share
+from tests.helpers.project import run_python
 
 ANSWERS = """
 import sys
@@ -44,11 +42,7 @@ for model in models:
 
 
 def said_without(script, *arguments):
-    environment = os.environ | {"MKLCORE_NUMBA": "0"}
-    command = [sys.executable, "-c", script, *arguments]
-    return subprocess.run(
-        command, env=environment, check=True, capture_output=True, text=True
-    ).stdout
+    return run_python("-c", script, *arguments, MKLCORE_NUMBA="0")
 
 
 def test_answers_are_equal_without_numba():

@@ -8,7 +8,7 @@ from mklcore.data.samples import SAMPLES
 from pages.home import view
 from pages.shared.export import saved
 from tests.helpers.every import every
-from tests.helpers.pages import memory, open_app, quiet, table, upload, words
+from tests.helpers.pages import memory, open_app, shown_players, table, upload, words
 
 pytestmark = pytest.mark.earlier
 HOME = "pages/home/page.py"
@@ -16,7 +16,7 @@ HOME = "pages/home/page.py"
 
 def test_the_first_screen_is_a_playground_and_needs_no_rail():
     app = open_app("")
-    assert [one.proto.component_name for one in app.get("bidi_component")].count("playground") == 1
+    assert len(shown_players(app, "playground")) == 1
     assert not app.sidebar.children
     assert app.query_params == {}
     assert memory(app).page == "home"
@@ -32,15 +32,6 @@ def test_a_table_that_cannot_be_read_is_refused_there():
     app = upload(open_app(HOME), b"\x00\x01" * 40, "mine.csv")
     assert memory(app).page == "explore"
     assert app.error
-
-
-def test_a_card_leads_to_the_answer_about_its_sample():
-    app = open_app(HOME)
-    app.session_state[view.KEY] = {"picked": {"name": "iris", "time": 1}}
-    quiet(app.run())
-    memory(app).next_page = "explore"  # what the callback of the component asks for
-    quiet(app.run())
-    assert memory(app).page == "explore"
 
 
 def test_a_link_from_before_the_first_screen_leads_to_data():

@@ -3,7 +3,6 @@ left to crash a page.
 """
 
 import io
-from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -22,7 +21,6 @@ from tests.helpers.every import every
 from tests.helpers.pages import (
     change,
     go,
-    memory,
     open_app,
     press,
     quiet,
@@ -31,7 +29,7 @@ from tests.helpers.pages import (
     wait_until,
     words,
 )
-from tests.pages.test_stack_upload import NAMES, K, Y, npz, with_stack
+from tests.helpers.stacks import NAMES, K, stack_file, with_stack
 
 # Links
 
@@ -59,7 +57,7 @@ def test_a_link_with_thousands_of_wrong_parts_is_reported_in_few_lines():
 
 
 def test_a_stack_for_novelty_is_read_as_found():
-    app = with_stack(npz(K=K, y=Y, names=NAMES))
+    app = with_stack(names=NAMES)
     change(app, task="novelty")
     assert app.selectbox(key="field_task").value == ""
     assert "kernels** on" in words(app) or "kernels on" in words(app)
@@ -130,7 +128,7 @@ def test_signs_that_do_not_exist_are_refused():
     labels = np.array(["a", "b"] * 40)
     labels.view(np.uint32)[3] = 0x7FFFFFFF
     with pytest.raises(DataError, match="y holds signs that no text can hold"):
-        read_stack(npz(K=K, y=labels))
+        read_stack(stack_file(y=labels))
 
 
 # Pages
@@ -147,10 +145,8 @@ def test_a_step_back_to_a_file_that_has_left_the_session_gives_a_sentence():
 
 @every("scale", [1e-12, 1e9])
 def test_a_path_beyond_the_usual_bounds_has_its_box(scale):
-    app = with_stack(npz(K=scale * K, y=Y, names=NAMES))
-    memory(app).params = replace(memory(app).params, path="C")
-    memory(app).link.moved = True
-    go(app, "pages/explore/page.py")
+    app = with_stack(K=scale * K, names=NAMES)
+    go(change(app, path="C"), "pages/explore/page.py")
     wait_until(lambda: any(item.key == "exact_C" for item in app.number_input), app)
     found = app.number_input(key="exact_C")
     assert found.min < 1e-6 or found.max > 1e6

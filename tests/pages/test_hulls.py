@@ -2,7 +2,6 @@
 settings, refusals.
 """
 
-import json
 import threading
 import time
 from dataclasses import replace
@@ -34,13 +33,15 @@ from tests.helpers.pages import (
     press,
     put,
     quiet,
+    settled,
+    shown_players,
     table,
     upload,
     wait_for_hulls,
     wait_until,
     words,
 )
-from tests.pages.test_stack_upload import K, Y, npz, with_stack
+from tests.helpers.stacks import with_stack
 
 SMALL = {"data": "diabetes", "hull_columns": "3,4,9", "hull_degree": "2"}
 
@@ -55,12 +56,7 @@ def ready(**query):
 
 def data_of(app):
     """What the component in the browser was given."""
-    found = [
-        element.proto
-        for element in app.get("bidi_component")
-        if element.proto.component_name.endswith("hull_player")
-    ]
-    return json.loads(found[0].json)
+    return shown_players(app, "hull_player")[0]
 
 
 def components(app):
@@ -72,17 +68,27 @@ def path_of(app):
     return memory(app).hulls.path
 
 
-def report(app, **said):
-    """Let the browser speak: the cursor let go at an index, or a node clicked."""
-    said_before = "hull_player" in app.session_state and app.session_state["hull_player"]
-    stamped = {name: {**value, "time": time.monotonic()} for name, value in said.items()}
-    app.session_state["hull_player"] = {
-        "report": None,
-        "picked": None,
-        **dict(said_before or {}),
-        **stamped,
-    }
+def report(app, name, **said):
+    """Let the browser speak."""
+    before = dict(app.session_state["hull_player"]) if "hull_player" in app.session_state else {}
+    spoken = {name: {**said, "time": time.monotonic()}}
+    app.session_state["hull_player"] = {"report": None, "picked": None, **before, **spoken}
     return quiet(app.run())
+
+
+def release(app, index, turn=1):
+    """Let the cursor go at an index."""
+    return report(app, "report", index=index, turn=turn)
+
+
+def click(app, node):
+    """Click a node of the graph or the grid."""
+    return report(app, "picked", node=node)
+
+
+def three_columns(part):
+    """The columns bmi, bp and s5 of a part of diabetes."""
+    return part.select([2, 3, 8])
 
 
 # The answer
@@ -107,17 +113,15 @@ def test_the_headline_is_the_verdict_on_held_out_rows_about_the_hull_that_was_ch
         wait_until(lambda: "held-out rows)" in words(app), app)
         params = memory(app).params
         path = path_of(app)
-        train, rows = (
-            part.select([2, 3, 8]) for part in (hulls.parts(params).train, hulls.held_out(params))
-        )
+        train = three_columns(hulls.parts(params).train)
         best = path.estimators[path.first_look]
-        said = hull_verdict(best, train, rows)
+        said = hull_verdict(best, train, three_columns(hulls.held_out(params)))
         assert said.sentence(lambda name: f"**{name}**", "Diabetes") in words(app)
         used = {
             name for name, level in zip(("bmi", "bp", "s5"), best.relevance_, strict=True) if level
         }
         assert {*said.chance, *(one.name for one in said.matters)} == used
-        report(app, report={"index": 2, "turn": 1})
+        release(app, 2)
 
 
 def test_pure_noise_is_no_sign_of_a_relation():
@@ -187,7 +191,7 @@ def test_a_hull_without_certificate_says_how_far_it_is_from_one_and_which_contro
     )
     path = path_of(app)
     index = next(k for k in range(len(path)) if not path.estimators[k].certified_)
-    report(app, report={"index": index, "turn": 1})
+    release(app, index)
     said = words(app)
     assert f"not certified] gap **{style.percent(float(path.relative_gap[index]))}**" in said
     assert "may look at 10 nodes, and needs more: raise **Most nodes looked at**" in said
@@ -279,9 +283,9 @@ def test_every_basis_has_a_hull_a_component_and_a_true_name_for_its_root(basis):
         == ("1" if constant else "level 0 of all")
     )
     for index in (0, len(path) - 1):
-        report(app, report={"index": index, "turn": 1})
+        release(app, index)
         assert len(components(app)) == 1 - ("Only the root is in the hull" in words(app))
-    report(app, picked={"node": "root"})
+    click(app, "root")
     assert ("so it adds nothing itself" in words(app)) == constant
     assert len(components(app)) == (not constant)
 
@@ -312,11 +316,11 @@ def test_a_release_moves_the_hull_once_and_never_beyond_the_ends():
     assert len(first["states"]) == len(path) == hulls.POINTS >= 12
     assert "Save as one file" in {button.label for button in app.get("download_button")}
     assert memory(app).params.hull_at is None
-    report(app, report={"index": 3, "turn": first["turn"]})
+    release(app, 3, first["turn"])
     assert app.query_params["hull_at"] == repr(float(path.values[3]))
     # the echo of its own report does not move the cursor
     assert data_of(app)["turn"] == first["turn"]
-    report(app, report={"index": 999, "turn": first["turn"]})
+    release(app, 999, first["turn"])
     assert memory(app).params.hull_at == float(path.values[-1])
     press(app, "undo")
     assert memory(app).params.hull_at == float(path.values[3])
@@ -374,15 +378,12 @@ def test_any_lambda_is_solved_exactly_and_shown_when_it_is_there():
     assert drawn["exact"]["certified"]
     params = memory(app).params
     parts = tables.split(params)
-    chosen = hulls.columns(params)
-    cold = (
-        hulls.estimator(params).set_params(lam=value).fit(parts.train.X[:, chosen], parts.train.y)
-    )
+    train = three_columns(parts.train)
+    validation = three_columns(parts.validation)
+    cold = hulls.estimator(params).set_params(lam=value).fit(train.X, train.y)
     assert found.fitted.objective_ == pytest.approx(cold.objective_, rel=1e-3)
     assert found.fitted.hull_ == cold.hull_
-    assert found.validation == pytest.approx(
-        cold.score(parts.validation.X[:, chosen], parts.validation.y), abs=1e-2
-    )
+    assert found.validation == pytest.approx(cold.score(validation.X, validation.y), abs=1e-2)
     assert f"**{len(cold.hull_)}** nodes in the hull" in words(app)
 
 
@@ -400,9 +401,7 @@ def test_the_last_certified_hull_stays_while_an_exact_one_is_solved_and_a_cancel
         press(app, "cancel_0")
     quiet(app.run())
     assert "There is no exact hull at λ = 0\\.0456" in words(app)
-    press(app, "hull_again")
-    wait_until(lambda: not work.WORK._tasks)
-    quiet(app.run())
+    settled(press(app, "hull_again"))
     assert data_of(app)["exact"]["label"] == "λ = 0.0456"
 
 
@@ -413,11 +412,11 @@ def test_a_clicked_node_shows_its_monomial_its_weight_and_what_it_adds():
     app = ready(**SMALL)
     path = path_of(app)
     for wrong in ("1^1", "3^9", "x", "3^1*", "", "3^-1"):  # no node of this grid
-        report(app, picked={"node": wrong})
+        click(app, wrong)
         assert memory(app).params.hull_node == "", wrong
-    report(app, report={"index": len(path) - 1, "turn": 1})
+    release(app, len(path) - 1)
     fitted = path.estimators[-1]
-    report(app, picked={"node": "3^1*9^1"})
+    click(app, "3^1*9^1")
     assert app.query_params["hull_node"] == "3^1*9^1"
     assert data_of(app)["selected"] == "3^1*9^1"
     said = words(app)
@@ -430,7 +429,7 @@ def test_a_clicked_node_shows_its_monomial_its_weight_and_what_it_adds():
     put(app, "field_hull_node", "9^1")
     assert "**s5**, depth 1" in words(app)
     outside = next(node for node in fitted.sources_)
-    report(app, picked={"node": hulls.written(outside, [2, 3, 8])})
+    click(app, hulls.written(outside, [2, 3, 8]))
     assert "of the way to entering" in words(app)
     assert "Outside the hull a node adds nothing" in words(app)
     assert not components(app)
@@ -440,14 +439,12 @@ def test_a_test_score_is_shown_once_it_is_asked_for_and_belongs_to_its_lambda():
     app = ready(**SMALL)
     assert "test R²" not in words(app)
     press(app, "show_test")
-    params = memory(app).params
-    parts = tables.split(params)
-    chosen = hulls.columns(params)
+    test = three_columns(tables.split(memory(app).params).test)
     path = path_of(app)
     index = int(np.argmax(path.val_score))
-    score = path.estimators[index].score(parts.test.X[:, chosen], parts.test.y)
+    score = path.estimators[index].score(test.X, test.y)
     assert f"test R² **{style.number(score)}**" in words(app)
-    report(app, report={"index": (index + 1) % len(path), "turn": 1})
+    release(app, (index + 1) % len(path))
     assert "test R²" not in words(app)
 
 
@@ -455,9 +452,7 @@ def test_other_models_on_the_same_kernels_stand_beside_the_hull_once_asked_for(m
     monkeypatch.setattr(references, "HULL_LAMS", (1e-1, 1e-2, 1e-3, 1e-4))
     monkeypatch.setattr(references, "HULL_NODES", 3)
     app = ready(**SMALL)
-    press(app, "hull_beside")
-    wait_until(lambda: not work.WORK._tasks)
-    quiet(app.run())
+    settled(press(app, "hull_beside"))
     params = memory(app).params
     found = work.peek(("beside hulls", hulls.key(params))).value
     assert [one.model.name for one in found[1:]] == ["L2", "greedy", "lasso-alpha", "MKL"]
@@ -467,7 +462,8 @@ def test_other_models_on_the_same_kernels_stand_beside_the_hull_once_asked_for(m
     rows = hulls.held_out(params)
     best = path.estimators[path.first_look]
     assert shown.columns[0] == f"R² on {rows.n_samples} held-out rows"
-    own = drawing.with_error("R²", best.score(rows.X[:, [2, 3, 8]], rows.y), found[0].score.error)
+    score = best.score(three_columns(rows).X, rows.y)
+    own = drawing.with_error("R²", score, found[0].score.error)
     assert shown.iloc[0, 0] == own
     assert (" better here.**" in words(app)) == any(one.score.place == "behind" for one in found)
     assert [one.model.chosen for one in found[1:]] == list(shown.iloc[1:, 2])
@@ -485,10 +481,8 @@ def test_how_stable_a_selection_is_stands_in_table_bars_and_words_once_asked_for
     wait_until(lambda: len(app.dataframe) > 0 and "selected again" in app.dataframe[0].value, app)
     params = memory(app).params
     index = players.place(path_of(app), params.hull_at).index
-    train = hulls.parts(params).train
-    known = stability.selection_stability(
-        path_of(app).estimators[index], train.X[:, [2, 3, 8]], train.y, seed=41
-    )
+    train = three_columns(hulls.parts(params).train)
+    known = stability.selection_stability(path_of(app).estimators[index], train.X, train.y, seed=41)
     shown = app.dataframe[0].value.set_index("column")["selected again"]
     assert shown[["bmi", "bp", "s5"]].tolist() == known.columns.tolist()
     drawn = data_of(app)
@@ -602,9 +596,7 @@ def test_levels_beyond_the_memory_are_refused_with_their_control(monkeypatch):
 
 
 def test_a_stack_is_refused():
-    assert "a stack has none: bring a table" in words(
-        go(with_stack(npz(K=K, y=Y)), "pages/hulls/page.py")
-    )
+    assert "a stack has none: bring a table" in words(go(with_stack(), "pages/hulls/page.py"))
 
 
 def test_widgets_carry_their_value_as_default_too():

@@ -295,6 +295,8 @@ def test_redo_takes_back_an_undo_until_something_new_is_chosen():
     ):
         press(app, key)
         assert memory(app).params.data == data
+        in_link = "" if data == "breast_cancer" else data  # the sample that needs no choice
+        assert app.query_params.get("data", "") == in_link
     press(app, "undo")
     press(app, "table_diabetes")
     press(app, "redo")

@@ -20,7 +20,18 @@ from pages.shared.export import files, scripts
 from pages.shared.values import answers
 from pages.shared.work import work
 from tests.helpers.every import every
-from tests.helpers.pages import answer_of, go, memory, open_app, press, put, quiet, upload, words
+from tests.helpers.pages import (
+    answer_of,
+    go,
+    memory,
+    open_app,
+    plain_words,
+    press,
+    put,
+    quiet,
+    upload,
+    words,
+)
 
 PREDICT = "pages/predict/page.py"
 
@@ -47,7 +58,7 @@ def slider(app, label):
 
 
 def plain(app):
-    return words(app).replace("\\", "")
+    return plain_words(app)
 
 
 # One row

@@ -4,9 +4,6 @@ prints what it prints.
 
 import re
 import shlex
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -29,9 +26,8 @@ from tests.helpers.pages import (
     wait_for_hulls,
     words,
 )
-from tests.pages.test_stack_upload import K, Y, npz, with_stack
-
-ROOT = Path(__file__).parents[2]
+from tests.helpers.project import run_python
+from tests.helpers.stacks import with_stack
 
 
 def opened(app, name):
@@ -53,6 +49,17 @@ def laid(found, folder):
     return shlex.split(found.command)
 
 
+def checked(found, folder, capsys):
+    """What the command prints about both files, which has to be that they hold."""
+    names = laid(found, folder)[3:]
+    arguments = [str(folder / name) if "." in name else name for name in names]
+    code = main(arguments)
+    printed = capsys.readouterr().out
+    assert code == 0, printed
+    assert "Everything holds." in printed
+    return printed
+
+
 def test_the_two_downloads_of_explore_pass_the_command_and_the_page_prints_its_lines(tmp_path):
     app = opened(open_app("pages/explore/page.py", data="iris"), "explore")
     command = next(
@@ -62,17 +69,8 @@ def test_the_two_downloads_of_explore_pass_the_command_and_the_page_prints_its_l
     assert (
         command == found.command == "python -m mklcore.verify model.mkl training_rows.csv species"
     )
-    python, *rest = laid(found, tmp_path)
-    done = subprocess.run(
-        [sys.executable, *rest],
-        cwd=tmp_path,
-        env={"PYTHONPATH": str(ROOT), "PATH": ""},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (python, done.returncode) == ("python", 0), done.stdout + done.stderr
-    assert "training target: that of the table" in done.stdout
+    printed = run_python(*laid(found, tmp_path)[1:], folder=tmp_path)
+    assert "training target: that of the table" in printed
     press(app, "proof_run_explore")
     quiet(app.run())
     printed = next(code.value for code in app.code if code.value.startswith("holds"))
@@ -87,25 +85,17 @@ def test_the_two_downloads_of_explore_pass_the_command_and_the_page_prints_its_l
 )
 def test_methods_of_explore_can_be_checked(algorithm, sample, tmp_path, capsys):
     app = open_app("pages/explore/page.py", data=sample, algorithm=algorithm, rows="60")
-    found = proved(app)
-    arguments = [
-        str(tmp_path / word) if "." in word else word for word in laid(found, tmp_path)[3:]
-    ]
-    assert main(arguments) == 0, capsys.readouterr().out
-    assert "Everything holds." in capsys.readouterr().out
+    checked(proved(app), tmp_path, capsys)
 
 
 def test_an_upload_is_checked_against_its_own_file_too(tmp_path, capsys):
     content = table(80)
     app = go(upload(open_app(), content), "pages/explore/page.py")
     assert "Your own file does as well" in words(opened(app, "explore"))
-    found = proved(app)
-    laid(found, tmp_path)
-    (tmp_path / "own.csv").write_bytes(content)
-    for name in (found.table_name, "own.csv"):
-        assert main([str(tmp_path / files.MODEL), str(tmp_path / name), "label"]) == 0, (
-            capsys.readouterr().out
-        )
+    checked(proved(app), tmp_path, capsys)
+    own = tmp_path / "own.csv"
+    own.write_bytes(content)
+    assert main([str(tmp_path / files.MODEL), str(own), "label"]) == 0, capsys.readouterr().out
 
 
 def test_rows_that_no_csv_brings_back_are_taken_as_arrays(tmp_path, capsys):
@@ -118,21 +108,14 @@ def test_rows_that_no_csv_brings_back_are_taken_as_arrays(tmp_path, capsys):
     app = upload(open_app(), ("a,b,rare,label\n" + "\n".join(rows)).encode())
     found = proved(go(app, "pages/explore/page.py"))
     assert found.command == "python -m mklcore.verify model.mkl training_rows.npz"
-    laid(found, tmp_path)
-    assert main([str(tmp_path / files.MODEL), str(tmp_path / found.table_name)]) == 0, (
-        capsys.readouterr().out
-    )
-    assert "training target: that of the table" in capsys.readouterr().out
+    assert "training target: that of the table" in checked(found, tmp_path, capsys)
 
 
 def test_a_stack_is_checked_on_its_training_block(tmp_path, capsys):
-    app = go(with_stack(npz(K=K, y=Y)), "pages/explore/page.py")
+    app = go(with_stack(), "pages/explore/page.py")
     found = proved(app)
     assert found.table_name == "training_stack.npz"
-    laid(found, tmp_path)
-    assert main([str(tmp_path / files.MODEL), str(tmp_path / found.table_name)]) == 0, (
-        capsys.readouterr().out
-    )
+    checked(found, tmp_path, capsys)
 
 
 def test_a_hull_can_be_checked_and_the_page_prints_that_it_holds(tmp_path, capsys):
@@ -146,12 +129,9 @@ def test_a_hull_can_be_checked_and_the_page_prints_that_it_holds(tmp_path, capsy
     hull = hulls.HullView(float(path.values[-1]), path.estimators[-1], 0.0, 0.0)
     with in_session(app):
         found = files.files(files.of_hull(params, hull))
-    laid(found, tmp_path)
+    checked(found, tmp_path, capsys)
     header = (tmp_path / found.table_name).read_text().splitlines()[0]
     assert header == "bmi,bp,s5,progression"
-    assert (
-        main([str(tmp_path / files.MODEL), str(tmp_path / found.table_name), "progression"]) == 0
-    ), capsys.readouterr().out
 
 
 @every("page, name", [("predict", "predict"), ("compare", "method_1")])

@@ -4,7 +4,6 @@ columns.
 
 import io
 import zipfile
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -16,34 +15,26 @@ from mklcore.kernels.stacks import block_of, is_stack, read_stack, rows_of, subs
 from pages.shared.session import state
 from pages.shared.work import work
 from tests.helpers.every import every
-from tests.helpers.pages import go, memory, open_app, press, put, quiet, wait_until, words
-
-RNG = np.random.default_rng(0)
-X = RNG.standard_normal((80, 4))
-LINEAR = np.array([np.outer(x, x) for x in X.T])
-RBF = np.exp(-np.square(X[:, None] - X[None]).sum(-1) / 8)[None]
-K = np.concatenate([LINEAR, RBF, 2 * LINEAR[:1]])
-Y = (X[:, 0] > 0).astype(int)
-NAMES = np.array(["one", "two", "three", "four", "all", "one again"])
+from tests.helpers.pages import change, go, memory, plain_words, press, put, wait_until, words
+from tests.helpers.stacks import LINEAR, NAMES, K, X, Y, npz, stack_file, with_stack
 
 
-def npz(**arrays):
-    file = io.BytesIO()
-    np.savez_compressed(file, **arrays)
-    return file.getvalue()
+def read(task=None, clip=False, **arrays):
+    """The stack of a file with other arrays in their places."""
+    return read_stack(stack_file(**arrays), task=task, clip=clip)
 
 
 def test_a_stack_comes_with_names_a_target_and_row_numbers():
-    found = read_stack(npz(K=K, y=Y, names=NAMES))
+    found = read(names=NAMES)
     np.testing.assert_array_equal(found.stack.values, K)
     assert found.stack.names == tuple(NAMES)
     assert found.table.task == "binary"
     assert rows_of(found.table).tolist() == list(range(80))
-    assert read_stack(npz(K=K.astype(np.float32), y=Y)).stack.names[0] == "kernel 1"
+    assert read(K=K.astype(np.float32)).stack.names[0] == "kernel 1"
 
 
 def test_the_split_cuts_the_stack_by_rows():
-    found = read_stack(npz(K=K, y=Y))
+    found = read()
     parts = three_way_split(found.table, 0.25, 0.25, seed=3)
     rows = [rows_of(part) for part in parts]
     assert sorted(np.concatenate(rows).tolist()) == list(range(80))
@@ -56,29 +47,29 @@ def test_the_split_cuts_the_stack_by_rows():
 
 def test_a_rare_class_of_a_stack_is_reported_and_stays_in_training():
     few = np.array(["a", "b"] * 39 + ["c", "c"])
-    table = read_stack(npz(K=K, y=few)).table
+    table = read(y=few).table
     assert "Too rare to be held out: class 'c' (2 rows)" in table.notes[-1]
     assert np.sum(three_way_split(table, 0.25, 0.25).train.y == "c") == 2
 
 
 def test_targets_are_classes_or_numbers():
-    numbers = RNG.standard_normal(80)
-    assert read_stack(npz(K=K, y=numbers)).table.task == "regression"
-    assert read_stack(npz(K=K, y=np.arange(80) % 4)).table.task == "multiclass"
-    assert read_stack(npz(K=K, y=np.arange(80) % 4), task="regression").table.task == "regression"
-    gaps = read_stack(npz(K=K, y=np.where(np.arange(80) < 9, np.nan, numbers)))
+    numbers = X[:, 1]
+    assert read(y=numbers).table.task == "regression"
+    assert read(y=np.arange(80) % 4).table.task == "multiclass"
+    assert read(y=np.arange(80) % 4, task="regression").table.task == "regression"
+    gaps = read(y=np.where(np.arange(80) < 9, np.nan, numbers))
     assert (gaps.stack.n_samples, rows_of(gaps.table).tolist()) == (71, list(range(71)))
     np.testing.assert_array_equal(gaps.stack.values, K[:, 9:, 9:])
-    texts = read_stack(npz(K=K, y=np.where(Y, "yes", "no"))).table
+    texts = read(y=np.where(Y, "yes", "no")).table
     assert texts.class_names == ("no", "yes")
     with pytest.raises(DataError, match=r"target 'y' is text .* regression needs numbers"):
-        read_stack(npz(K=K, y=np.where(Y, "yes", "no")), task="regression")
+        read(y=np.where(Y, "yes", "no"), task="regression")
     with pytest.raises(DataError, match="'y' has 80 classes in 80 rows"):
-        read_stack(npz(K=K, y=numbers), task="classification")
+        read(y=numbers, task="classification")
 
 
 def test_doubled_and_blank_names_are_distinguished():
-    names = read_stack(npz(K=K, y=Y, names=np.array(["a", "a", "", "b\n", "b", "a"]))).stack.names
+    names = read(names=np.array(["a", "a", "", "b\n", "b", "a"])).stack.names
     assert names == ("a", "a (2)", "kernel 3", "b", "b (2)", "a (3)")
 
 
@@ -90,12 +81,12 @@ def test_a_stack_is_refused_by_its_headers_and_its_reading_can_be_ended():
     asked: list[int] = []
     with cancellation_scope(lambda: asked.append(1)):
         with pytest.raises(DataError, match=r"y has shape \(79,\), but K has 80 rows"):
-            read_stack(npz(K=K, y=Y[1:]))
+            read(y=Y[1:])
         with pytest.raises(DataError, match="There are 5 names for 6 kernels"):
-            read_stack(npz(K=K, y=Y, names=NAMES[1:]))
+            read(names=NAMES[1:])
         with pytest.raises(DataError, match="y unpacks to 32 MB, above the limit of 20 MB"):
-            read_stack(npz(K=K, y=np.array(["a" * 100_000] * 80)))
-        many = npz(K=K, y=Y, **{f"array_{k}": Y[:1] for k in range(2500)})
+            read(y=np.array(["a" * 100_000] * 80))
+        many = stack_file(**{f"array_{k}": Y[:1] for k in range(2500)})
         with pytest.raises(DataError, match="lists far more than a stack's three arrays"):
             read_stack(many)
     assert not asked  # nothing was unpacked
@@ -105,7 +96,7 @@ def test_a_stack_is_refused_by_its_headers_and_its_reading_can_be_ended():
         raise Enough
 
     with pytest.raises(Enough), cancellation_scope(stop):
-        read_stack(npz(K=K, y=Y))
+        read()
 
 
 def test_only_so_many_rows_are_clipped(monkeypatch):
@@ -113,7 +104,7 @@ def test_only_so_many_rows_are_clipped(monkeypatch):
     with pytest.raises(
         DataError, match="of 6 kernels are set to 0 on at most 79 rows, and K has 80"
     ):
-        read_stack(npz(K=K - 0.1 * np.eye(80), y=Y), clip=True)
+        read(K=K - 0.1 * np.eye(80), clip=True)
 
 
 def test_kernels_on_many_rows_are_judged_by_lanczos_steps(monkeypatch):
@@ -145,20 +136,18 @@ def bad_header(shape):
     [
         (npz(K=K), "no array 'y'; expected K .* It holds 'K'"),
         (npz(Q=K, y=Y), "no array 'K'"),
-        (npz(K=K[0], y=Y), r"K has the shape \(80, 80\); expected \(M, n, n\)"),
+        (stack_file(K=K[0]), r"K has the shape \(80, 80\); expected \(M, n, n\)"),
         (npz(K=K[:, :5], y=Y), r"K has the shape \(6, 5, 80\)"),
-        (npz(K=K[:0], y=Y), "K has the shape"),
-        (npz(K=K, y=Y[:7]), r"y has shape \(7,\), but K has 80 rows"),
-        (npz(K=K, y=np.ones(80)), "'y' holds one class only"),
-        (npz(K=K, y=np.where(Y, np.nan, 1.0)), "'y' (is missing in|holds one class only)"),
-        (npz(K=K + 0j, y=Y), "K has the type complex128; expected numbers"),
-        (npz(K=K, y=Y, names=np.arange(6)), "names has the type int64; expected texts"),
-        (npz(K=K, y=Y, names=NAMES[:2]), "2 names for 6 kernels"),
+        (stack_file(K=K[:0]), "K has the shape"),
+        (stack_file(y=np.ones(80)), "'y' holds one class only"),
+        (stack_file(y=np.where(Y, np.nan, 1.0)), "'y' (is missing in|holds one class only)"),
+        (stack_file(K=K + 0j), "K has the type complex128; expected numbers"),
+        (stack_file(names=np.arange(6)), "names has the type int64; expected texts"),
         (
-            npz(K=K, y=np.array([None, 1] * 40, dtype=object)),
+            stack_file(y=np.array([None, 1] * 40, dtype=object)),
             "y holds Python objects, which can run code",
         ),
-        (npz(K=K, y=Y)[:400], r"archive is damaged \(BadZipFile\); save it again"),
+        (stack_file()[:400], r"archive is damaged \(BadZipFile\); save it again"),
         (
             bad_header("(100000, 100000, 100000)"),
             "unpacks to 8,000,000,000 MB, above the limit of 400 MB",
@@ -188,7 +177,7 @@ def test_damaged_archives_never_lead_to_another_error():
 
 
 def test_some_kernels_of_a_stack():
-    stack = read_stack(npz(K=K, y=Y, names=NAMES)).stack
+    stack = read(names=NAMES).stack
     some = subset(stack, [4, 0])
     assert some.names == ("all", "one")
     np.testing.assert_array_equal(some.values, K[[4, 0]])
@@ -197,7 +186,7 @@ def test_some_kernels_of_a_stack():
 
 
 def test_only_archives_of_arrays_are_stacks():
-    assert is_stack(npz(K=K, y=Y))
+    assert is_stack(stack_file())
     assert not is_stack(b"a,b\n1,2\n")
     assert not is_stack(b"PK\x03\x04 and nothing")
 
@@ -205,58 +194,42 @@ def test_only_archives_of_arrays_are_stacks():
 # Pages
 
 
-def with_stack(raw):
-    app = open_app()
-    app.file_uploader(key="uploader").upload("stack.npz", raw, "application/octet-stream").run()
-    return quiet(app)
-
-
-def wait_for(app, said):
-    wait_until(lambda: said in words(app), app)
-    return words(app)
-
-
 def test_a_stack_goes_through_the_pages():
     work.WORK.clear()  # of stacks that other tests brought
-    app = with_stack(npz(K=K, y=Y, names=NAMES))
+    app = with_stack(names=NAMES)
     assert "**6** kernels on **80** rows, without columns" in words(app)
     params = memory(app).params
     go(app, "pages/kernels/page.py")
     assert "**6** kernels on **40** training rows" in words(app)
     assert "1 kernel repeats another one up to a factor: one again" in words(app)
     go(app, "pages/explore/page.py")
-    wait_for(app, "kernels used")
+    wait_until(lambda: "kernels used" in words(app), app)
     assert not app.error
     assert [secret != "" for secret, key in work.WORK._kept if key[0] == "stack"] == [True]
     assert params.data.startswith("upload:")
 
 
 def test_kernels_of_a_stack_are_switched_off_and_on_again():
-    app = go(with_stack(npz(K=K, y=Y, names=NAMES)), "pages/kernels/page.py")
+    app = go(with_stack(names=NAMES), "pages/kernels/page.py")
     press(app, "off_duplicates")
     assert app.query_params["edited"] == "stack@1-5"
     assert "**5** kernels on" in words(app)
     press(app, "builders_back")
     assert "**6** kernels on" in words(app)
-    memory(app).params = state_with(app, edited="stack@9")
-    assert "numbered from 1 to 6" in words(quiet(app.run())).replace("\\", "")
-
-
-def state_with(app, **values):
-    return replace(memory(app).params, **values)
+    assert "numbered from 1 to 6" in plain_words(change(app, edited="stack@9"))
 
 
 def test_an_indefinite_stack_is_refused_and_clipped_on_request():
-    app = with_stack(npz(K=K - 0.1 * np.eye(80), y=Y))
+    app = with_stack(K=K - 0.1 * np.eye(80))
     assert "not positive semidefinite" in app.error[0].value
     put(app, "field_clip", True)
     assert not app.error
-    assert "Negative eigenvalues of 6 kernels were set to 0" in words(app).replace("\\", "")
+    assert "Negative eigenvalues of 6 kernels were set to 0" in plain_words(app)
     assert app.query_params["clip"] == "yes"
 
 
 def test_a_refused_target_of_a_stack_names_the_control_of_the_page():
-    app = with_stack(npz(K=K, y=RNG.standard_normal(80)))
+    app = with_stack(y=X[:, 1])
     put(app, "field_task", "classification")
     assert "or read it as a number, under Task" in words(app)
     assert "task=" not in words(app)
@@ -266,4 +239,4 @@ def test_the_limits_of_a_file_are_those_of_the_upload(monkeypatch):
     assert state.STACK_LIMIT_MB == stacks.MAX_FILE_MB
     monkeypatch.setattr(stacks, "MAX_FILE_MB", 0.01)
     with pytest.raises(DataError, match=r"larger than .* MB, the limit for stacks"):
-        read_stack(npz(K=K, y=Y))
+        read()

@@ -17,7 +17,17 @@ from mklcore.gallery import theory
 from pages.shared.values import tables
 from pages.shared.work import work
 from tests.helpers.every import every
-from tests.helpers.pages import go, memory, open_app, press, put, quiet, wait_until, words
+from tests.helpers.pages import (
+    go,
+    memory,
+    open_app,
+    plain_words,
+    press,
+    put,
+    quiet,
+    wait_until,
+    words,
+)
 from tests.oracles.greedy import KERNELS, TARGETS
 
 P1 = KERNELS["P1"]
@@ -237,7 +247,7 @@ def test_large_tables_are_measured_on_request_and_a_failure_is_reported(monkeypa
 )
 def test_what_cannot_be_drawn_is_refused_in_a_sentence(query, said):
     app = settled(open_app("pages/theory/page.py", **{**SMALL, **query}))
-    assert said in words(app).replace("\\", "")
+    assert said in plain_words(app)
 
 
 def test_a_kernel_stack_is_measured_like_any_dictionary():
