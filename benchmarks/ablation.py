@@ -60,7 +60,7 @@ class Case(NamedTuple):
     def problem(self, C: float) -> Problem:
         """The problem at one cost."""
         K, y = kernels(self.data)
-        return Problem(cached(K), y, C, make_loss(self.loss), self.penalty or LpNorm(self.p), True)
+        return Problem(y, C, make_loss(self.loss), True, cached(K), self.penalty or LpNorm(self.p))
 
     def run(self) -> bool:
         """Fit it; whether every gap is within the tolerance."""

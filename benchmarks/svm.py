@@ -20,6 +20,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.lines import Line, cpu, reported
 from mklcore.problem.losses import make_loss
+from mklcore.problem.solution import MachineTask
 from mklcore.problem.svm import solve_svm
 
 HINGE = make_loss("hinge")
@@ -56,7 +57,10 @@ def value(K: np.ndarray, y: np.ndarray, a: np.ndarray) -> float:
 def accuracy_for(K: np.ndarray, y: np.ndarray, C: float, wanted: float) -> float:
     """The loosest accuracy at which our dual objective reaches ``wanted``."""
     for accuracy in np.geomspace(0.1, 1e-9, 25):
-        if value(K, y, solve_svm(K, y, C, HINGE, True, accuracy=accuracy).dual) >= wanted:
+        if (
+            value(K, y, solve_svm(K, MachineTask(y, C, HINGE, True), accuracy=accuracy).dual)
+            >= wanted
+        ):
             return float(accuracy)
     raise AssertionError("no accuracy reaches the dual objective of libsvm")
 
@@ -66,7 +70,7 @@ def compare(n: int, C: float) -> tuple[float, float, float]:
     K, y = problem(n)
     wanted = value(K, y, libsvm(K, y, C))
     accuracy = accuracy_for(K, y, C, wanted - 1e-8 * abs(wanted))
-    ours = partial(solve_svm, K, y, C, HINGE, True, accuracy=accuracy)
+    ours = partial(solve_svm, K, MachineTask(y, C, HINGE, True), accuracy=accuracy)
     pairs = np.array([(cpu(lambda: bare(K, y, C))[0], cpu(ours)[0]) for _ in range(REPEATS)])
     medians = np.median(pairs, axis=0)
     return float(medians[0]), float(medians[1]), float(np.median(pairs[:, 0] / pairs[:, 1]))

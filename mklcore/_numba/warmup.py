@@ -39,6 +39,7 @@ from mklcore.kernels.sequences import Spectrum, WeightedDegree
 from mklcore.lp.live import SETTINGS as LIVE
 from mklcore.paths.path import fit_path
 from mklcore.problem.losses import make_loss
+from mklcore.problem.solution import MachineTask
 from mklcore.problem.svm import SETTINGS as SMO
 from mklcore.problem.svm import solve_svm
 
@@ -154,7 +155,7 @@ def _usual_svm(X: Array) -> None:
 def _small_solvers() -> None:
     """What sixteen rows do not always need."""
     signs = np.where(np.arange(SMO.blocks_from) % 2, 1.0, -1.0)
-    solve_svm(np.eye(signs.size), signs, 1.0, make_loss("hinge"), True)
+    solve_svm(np.eye(signs.size), MachineTask(signs, 1.0, make_loss("hinge"), True))
 
 
 def _many_kernels(X: Array) -> GramStack:

@@ -36,9 +36,10 @@ from mklcore.parameters import check_choice, is_finite_number
 from mklcore.paths.folds import folds
 from mklcore.problem.driver import Fit, warn_unless_converged
 from mklcore.problem.losses import Loss, make_loss
+from mklcore.problem.machines import solve_machine
 from mklcore.problem.penalties import LpNorm, Penalty
 from mklcore.problem.problem import Problem, WarmStart
-from mklcore.problem.svm import solve_svm
+from mklcore.problem.solution import MachineTask
 
 N_FOLDS = 5
 SELECTIONS = ("objective", "folds")  # criteria for the best single kernel
@@ -235,12 +236,12 @@ class _BestKernel(_Uniform):
         found = []
         for start, y in zip(starts, targets, strict=True):
             alone = Problem(
-                cached(kernel[None]),
                 y,
                 self.C,
                 self.loss_in_use,
-                self.penalty_in_use,
                 self.fit_intercept,
+                cached(kernel[None]),
+                self.penalty_in_use,
             )
             a = alone.feasible(start.dual)
             found.append(alone.bound(a, np.array([a @ kernel @ a])).value)
@@ -594,8 +595,8 @@ def nearest_points(total: Array, y: Array, lam: float) -> Array:
     The duals of a machine with squared hinge loss at C = (1 - lam) / lam are a multiple of them.
     """
     shift = max(lam / (1.0 - lam), _CLOSE * float(np.trace(total)) / y.size)
-    machine = solve_svm(total, y, 1.0 / shift, make_loss("squared_hinge"), True, accuracy=_CLOSE)
-    sizes = np.abs(machine.dual)
+    task = MachineTask(y, 1.0 / shift, make_loss("squared_hinge"), True)
+    sizes = np.abs(solve_machine(total, task, accuracy=_CLOSE).dual)
     return np.asarray(2.0 * sizes / sizes.sum())
 
 

@@ -203,7 +203,7 @@ class _HKLBase(KernelEstimator):
 
     def _task(self, y: Array) -> HullTask:
         """The problem of one target (n,), labels -1 and +1 or numbers."""
-        return HullTask(y, self.loss_in_use, float(self.lam), self.fit_intercept)
+        return HullTask.at(float(self.lam), y, self.loss_in_use, self.fit_intercept)
 
     def _fit_one(
         self,

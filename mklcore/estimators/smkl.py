@@ -27,6 +27,7 @@ from mklcore.parameters import check_choice, check_positive, check_whole, is_fin
 from mklcore.problem.driver import run, warn_unless_converged
 from mklcore.problem.losses import Loss
 from mklcore.problem.penalties import GroupTerm, as_eta, make_terms
+from mklcore.problem.solution import MachineTask
 from mklcore.sparse.copies import without_copies
 from mklcore.sparse.smkl import TOL_MODES, FeatureScaling, Search, fit_selection, starts
 
@@ -470,19 +471,12 @@ class _ScalingBase(KernelEstimator):
 
     def _solve(self, stack: Any, y: Array, warm: Any) -> None:
         Z = np.asarray(stack.transform.rows)
-        Y = np.array(self._targets(y))
+        rest = self.C, self.loss_in_use, self.fit_intercept
+        tasks = [MachineTask(target, *rest) for target in self._targets(y)]
         named = self._named_groups(Z.shape[1])
         term = make_terms(self.terms, log_epsilon=self.log_epsilon, mf_power=self.mf_power)
-        method = FeatureScaling(
-            Z,
-            Y,
-            self.C,
-            self.loss_in_use,
-            term,
-            [members for _, members in named],
-            self.fit_intercept,
-            self.tol,
-        )
+        groups = [members for _, members in named]
+        method = FeatureScaling(Z, tasks, term, groups, self.tol)
         fit = run(method, tol=self.tol, max_iter=self.max_iter, callback=self.callback)
         warn_unless_converged(fit, self.tol)
         state = method.last.state

@@ -30,7 +30,7 @@ from mklcore.hkl.inner import HullTask, machine_for
 from mklcore.lp.schedule import fit_weighted
 from mklcore.parameters import check_positive, check_whole
 from mklcore.problem.losses import centre_of, make_loss
-from mklcore.problem.machines import machine_of
+from mklcore.problem.machines import solve_machine
 from mklcore.problem.penalties import LpNorm
 
 _LASSO_STEPS = 100_000
@@ -185,9 +185,7 @@ def hkl_l2(
         The fitted model.
     """
     kernel, task, centre = _full_problem(X, y, lam, basis, loss, fit_intercept, options)
-    found = machine_of(task.loss)(
-        kernel.gram, task.y, task.C, task.loss, fit_intercept, accuracy=1e-8
-    )
+    found = solve_machine(kernel.gram, task, accuracy=1e-8)
     return FullKernelModel(
         "L2", kernel, found.dual, found.intercept + centre, lam * found.objective
     )
@@ -446,7 +444,8 @@ def _problem(
             f"One target per row is needed: {design.n} rows; got a target of shape {target.shape}."
         )
     centre = centre_of(make_loss(loss), target, fit_intercept)
-    return design, HullTask(target - centre, make_loss(loss), float(lam), fit_intercept), centre
+    task = HullTask.at(float(lam), target - centre, make_loss(loss), fit_intercept)
+    return design, task, centre
 
 
 def _above_zero(design: Design) -> Array:

@@ -39,7 +39,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 import scipy
@@ -50,9 +50,9 @@ from mklcore.hkl.graph import Ancestry, Node, NodeWeights
 from mklcore.kernels.operators import Dense
 from mklcore.problem.driver import AnyIterate, Iterate, Method, Status, Trace, run
 from mklcore.problem.losses import Loss, total_loss
-from mklcore.problem.machines import machine_of
+from mklcore.problem.machines import solve_machine
 from mklcore.problem.problem import LowerBound
-from mklcore.problem.solution import dual_gap, feasible_start
+from mklcore.problem.solution import MachineTask
 
 # What a loss must be, so that a hull has a machine for it.
 NEEDED = "being quadratic, smooth, or piecewise linear and signed"
@@ -102,31 +102,24 @@ class MachinePoint:
 
 
 @dataclass(frozen=True, eq=False)
-class HullTask:
-    """One target ``y`` (n,) (-1 / +1 for hinge and logistic) under one loss at one lambda."""
+class HullTask(MachineTask):
+    """One target ``y`` (n,) (-1 / +1 for hinge and logistic) under one loss at one lambda.
 
-    y: Array
-    loss: Loss
+    In a machine, whose regulariser is 1/2 ||f||^2, the loss has the weight C = 1 / (n lam).
+    """
+
+    C: float
     lam: float
-    fit_intercept: bool
+
+    @classmethod
+    def at(cls, lam: float, y: Array, loss: Loss, fit_intercept: bool) -> Self:
+        """The task at one lambda."""
+        return cls(y, 1.0 / (y.size * lam), loss, fit_intercept, lam)
 
     @property
     def interior(self) -> bool:
         """Whether the machine is the interior point of the hinge, whose dual is smooth in zeta."""
         return self.loss.piecewise_linear and self.loss.signed
-
-    @property
-    def C(self) -> float:
-        """The weight of the loss in a machine whose regulariser is 1/2 ||f||^2."""
-        return 1.0 / (self.y.size * self.lam)
-
-    def intercept(self, decision: Array) -> float:
-        """The best intercept; 0 without one."""
-        return self.loss.best_intercept(decision, self.y) if self.fit_intercept else 0.0
-
-    def feasible(self, dual: Array) -> Array:
-        """``dual`` moved into the box, and to the sum 0 that a free intercept requires."""
-        return feasible_start(dual, *self.loss.box(self.y, self.C), self.fit_intercept)
 
     def primal(self, decision: Array, intercept: float, squared_norm: float) -> float:
         """(1/n) sum l + lam/2 squared_norm."""
@@ -141,17 +134,9 @@ class HullTask:
         half = 0.5 * squared_norm
         best = -np.inf
         factor = 1.0
-        for s in (
-            1.0,
-            self.loss.best_multiple(
-                a,
-                self.y,
-                self.C,
-                half,
-            ),
-            0.0,
-        ):
-            value = self.loss.dual(s * a, self.y, self.C) - s * s * half
+        multiple = self.loss.best_multiple(a, self.y, self.C, half)
+        for s in (1.0, multiple, 0.0):
+            value = self.dual(s * a) - s * s * half
             if (value, s) > (best, factor):
                 best = value
                 factor = s
@@ -270,7 +255,7 @@ class ColumnMachine:
             pull = -loss.derivative(t, y)
             dual = task.feasible(C * pull)
             point = self._point(zeta, dual)
-            objective, gap = dual_gap(dual, point.decision, point.intercept, y, C, loss)
+            objective, gap = task.gap(dual, point.decision, point.intercept)
             size = 0.5 * float(dual @ point.decision)
             if gap <= max(accuracy * size, 1e-14 * objective):
                 break
@@ -342,11 +327,7 @@ class GramMachine:
             hinge = _HingeMachine(task, K.__matmul__, lambda h: factorised(K + np.diag(h)))
             dual, diagonal = hinge.solve(warm, accuracy)
         else:
-            machine = machine_of(task.loss)
-            solution = machine(
-                K, task.y, task.C, task.loss, task.fit_intercept, warm=warm, accuracy=accuracy
-            )
-            dual = solution.dual
+            dual = solve_machine(K, task, warm=warm, accuracy=accuracy).dual
         decision = K @ dual
         forms = np.empty(zeta.size)
         forms[self._column_nodes] = (self.columns.T @ dual) ** 2
@@ -444,14 +425,7 @@ class _HingeMachine:
             h = (point.s / z + point.w / (1.0 - z)) / C
             dual = task.feasible(C * task.y * z)
             f = self.product(dual)
-            objective, gap = dual_gap(
-                dual,
-                f,
-                task.intercept(f),
-                task.y,
-                C,
-                task.loss,
-            )
+            objective, gap = task.gap(dual, f, task.intercept(f))
             goal = max(accuracy * 0.5 * float(dual @ f), 1e-14 * objective)
             mu = 0.5 * C * float(np.mean(z * point.s + (1.0 - z) * point.w))
             # On the central path the gap is 2 n mu. A gap far above that which does not fall is

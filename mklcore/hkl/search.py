@@ -256,7 +256,7 @@ def dual_of(
         return -np.inf
     a = np.ascontiguousarray(a)
     regulariser = 0.5 * proof.bound(design, weights, a)
-    return task.lam * (task.loss.dual(a, task.y, task.C) - regulariser)
+    return task.lam * (task.dual(a) - regulariser)
 
 
 # A certificate during a search
@@ -447,8 +447,7 @@ class HullSearch(Method[object]):
         self.hull.add(self.warm.shares)
         self.certifier.set.add(self.warm.certificate)
         # The neighbour's dual is moved into the box of this lambda, as a start for the machines.
-        box = self.task.loss.box(self.task.y, self.task.C)
-        dual = np.clip(self.warm.dual, *box)
+        dual = np.clip(self.warm.dual, *self.task.box)
         return self._train(self.warm.shares, dual, self._rough)
 
     def step(self, best: AnyIterate, last: AnyIterate, trace: Trace) -> AnyIterate | Status:

@@ -277,13 +277,7 @@ class Interior(Reweighting):
 
     needs_products = True
 
-    def __init__(
-        self,
-        problem: Problem,
-        *,
-        tol: float,
-        warm: WarmStart | None = None,
-    ) -> None:
+    def __init__(self, problem: Problem, *, tol: float, warm: WarmStart | None = None) -> None:
         super().__init__(problem, tol=tol, warm=warm)
         self.name = "lp interior point"
         self.sides = Sides.of(problem)
@@ -451,7 +445,7 @@ class Interior(Reweighting):
         if task.loss.total != 0.0:
             return 1.0
         price = task.penalty.dual_price(self._products(a)[1])
-        linear = task.loss.dual(a, task.y, task.C)
+        linear = task.dual(a)
         return float(np.clip(linear / (2.0 * price), 1e-3, 1.0)) if price > 0.0 else 1.0
 
     def _entered(self, x: Array, theta: Array, point: WeightIterate) -> InteriorPoint:

@@ -231,19 +231,15 @@ class Interleaved(WeightedMethod[Mixed]):
         *,
         tol: float,
         warm: WarmStart | None = None,
-        cache_mb: float | None = None,
     ) -> None:
         if missing := lacking(problem.loss, problem.penalty):
             raise ParameterError(f'solver="interleaved" needs {missing}. Use solver="wrapper".')
-        self.problem = problem
-        self.tol = tol
-        self.warm = warm
+        super().__init__(problem, tol=tol, warm=warm)
         # kernel values computed or summed since the listener was asked
         self.spent = 0
         self.has_ended = False
         if problem.K.row_cache is None:  # else that of a neighbouring problem
-            budget = SETTINGS.cache_mb if cache_mb is None else cache_mb
-            problem.K.row_cache = RowCache(problem.K.source, budget, least=64)
+            problem.K.row_cache = RowCache(problem.K.source, SETTINGS.cache_mb, least=64)
         self.cache = problem.K.row_cache
         self.diagonal = np.asarray(problem.K.diagonals())
         self.name = f"{problem.penalty.name} interleaved chunking"
@@ -433,7 +429,7 @@ class Interleaved(WeightedMethod[Mixed]):
         a = self.a.copy()
         Q = np.maximum(self.g @ a, 0.0)
         b, errors = task.loss_at(self.theta @ self.g)
-        linear = task.loss.dual(a, task.y, task.C)
+        linear = task.dual(a)
         half = 0.5 * float(self.theta @ Q)
         bound = task.bound(a, Q)
         return Iterate(

@@ -103,10 +103,8 @@ class LiveKernels(WeightedMethod[None]):
         tol: float,
         warm: WarmStart | None = None,
     ) -> None:
-        self.problem = problem
+        super().__init__(problem, tol=tol, warm=warm)
         self.phases = phases
-        self.tol = tol
-        self.warm = warm
         self.name = "lp Newton and interior point steps on the kernels that may have weight"
         balanced = (
             problem.fit_intercept and problem.loss.takes_intercept and problem.loss.total == 0.0

@@ -42,11 +42,12 @@ from mklcore.arrays import Array, Indices
 from mklcore.kernels.operators import Capability, as_operator
 from mklcore.lp.reweighting import Reweighting, WeightIterate, WeightState, certifies, keeping_dual
 from mklcore.problem.driver import AnyIterate, Certificate, Fit, Iterate, Status, Trace, run
-from mklcore.problem.losses import Loss, best_intercept, total_loss
+from mklcore.problem.losses import Loss, total_loss
 from mklcore.problem.machines import machine_of, solve_machine
 from mklcore.problem.penalties import LpNorm
 from mklcore.problem.problem import Problem, WarmStart
 from mklcore.problem.smooth import solve_ridge, solve_ridges
+from mklcore.problem.solution import MachineTask
 from mklcore.problem.svm import newton_target
 
 
@@ -74,13 +75,7 @@ class Newton(Reweighting):
 
     what = "damped Newton"
 
-    def __init__(
-        self,
-        problem: Problem,
-        *,
-        tol: float,
-        warm: WarmStart | None = None,
-    ) -> None:
+    def __init__(self, problem: Problem, *, tol: float, warm: WarmStart | None = None) -> None:
         super().__init__(problem, tol=tol, warm=warm)
         self.p = problem.order
         self.needs_products = self.p == 1 or not problem.K.keeps_products
@@ -260,15 +255,11 @@ class Joint(Newton):
     target, products.
     """
 
-    def __init__(
-        self,
-        problem: Problem,
-        *,
-        tol: float,
-        warm: WarmStart | None = None,
-    ) -> None:
+    def __init__(self, problem: Problem, *, tol: float, warm: WarmStart | None = None) -> None:
         super().__init__(problem, tol=tol, warm=warm)
         self.name = f"joint damped Newton on {len(problem.y)} targets"
+        rest = problem.C, problem.loss, problem.fit_intercept
+        self.tasks = [MachineTask(y, *rest) for y in problem.y]
 
     def solve(
         self, weights: Array, warm: Array | None, accuracy: float, damping: float = 0.0
@@ -277,17 +268,18 @@ class Joint(Newton):
         task = self.problem
         Y = self.problem.y
         total = task.K.combine(weights)
-        rest = (task.C, task.loss, task.fit_intercept)
         if machine_of(task.loss) is solve_ridge:
-            found = solve_ridges(total, Y, *rest)
+            found = solve_ridges(total, self.tasks)
         else:
             starts = [None] * len(Y) if warm is None else np.reshape(warm, Y.shape)
             found = [
-                solve_machine(total, y, *rest, warm=a, accuracy=accuracy)
-                for y, a in zip(Y, starts, strict=True)
+                solve_machine(total, one, warm=a, accuracy=accuracy)
+                for one, a in zip(self.tasks, starts, strict=True)
             ]
         duals = np.array([one.dual for one in found])
-        intercepts, errors = _errors(task, total.matvec(duals.T).T)
+        decisions = total.matvec(duals.T).T
+        placed = [one.loss_at(f) for one, f in zip(self.tasks, decisions, strict=True)]
+        intercepts, errors = np.transpose(placed)
         G = np.array([task.K.source.matvec(np.ascontiguousarray(a)) for a in duals])
         Q = np.maximum(np.einsum("tmi,ti->m", G, duals), 0.0)
         bound = replace(task, y=Y.ravel()).bound(duals.ravel(), Q)
@@ -303,7 +295,7 @@ class Joint(Newton):
             weights,
             duals,
             intercepts,
-            errors + task.regulariser(weights, Q),
+            float(sum(errors)) + task.regulariser(weights, Q),
             bound.value,
             bound.price,
             len(found),
@@ -318,21 +310,6 @@ class Joint(Newton):
         task = self.problem
         parts = best.weights, best.dual, best.intercept, task.loss, task.C, task.penalty, dual_point
         return Certificate(*_values(task.K.source, task.y, *parts, task.fit_intercept))
-
-
-def _errors(task: Problem, decisions: Array) -> tuple[Any, float]:
-    """The best intercepts (T,) at decision values (T, n), and the sum of all losses there."""
-    free = task.fit_intercept
-    loss = task.loss
-    C = task.C
-    found = [
-        best_intercept(loss, f, y, C) if free else 0.0
-        for f, y in zip(decisions, task.y, strict=True)
-    ]
-    errors = [
-        total_loss(loss, f, b, y, C) for f, b, y in zip(decisions, found, task.y, strict=True)
-    ]
-    return np.array(found), float(sum(errors))
 
 
 def joint_certificate(
@@ -424,7 +401,7 @@ def fit_joint(
     neighbouring solution.
     """
     Y = np.ascontiguousarray(np.atleast_2d(Y), dtype=float)
-    problem = Problem(K, Y, C, loss, LpNorm(p), fit_intercept)
+    problem = Problem(Y, C, loss, fit_intercept, K, LpNorm(p))
     if warm is not None:
         warm = WarmStart(warm.weights, np.reshape(warm.dual, Y.shape))
     return run(

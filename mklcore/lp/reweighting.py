@@ -88,16 +88,8 @@ class Reweighting(WeightedMethod[WeightState]):
     needs_products = False
     certifies = True  # whether the penalty has a dual
 
-    def __init__(
-        self,
-        problem: Problem,
-        *,
-        tol: float,
-        warm: WarmStart | None = None,
-    ) -> None:
-        self.problem = problem
-        self.tol = tol
-        self.warm = warm
+    def __init__(self, problem: Problem, *, tol: float, warm: WarmStart | None = None) -> None:
+        super().__init__(problem, tol=tol, warm=warm)
         self.name = f"{problem.penalty.name} reweighting (analytic update)"
         strides = 1.0 < problem.order < np.inf and not problem.K.keeps_products
         self._stride = SETTINGS.stride if strides else 0.0
@@ -167,9 +159,7 @@ class Reweighting(WeightedMethod[WeightState]):
         """One machine solve at ``weights``, and the certificate it gives to the whole problem."""
         task = self.problem
         total = task.K.combine(weights)
-        found = solve_machine(
-            total, task.y, task.C, task.loss, task.fit_intercept, warm=warm, accuracy=accuracy
-        )
+        found = solve_machine(total, task, warm=warm, accuracy=accuracy)
         # from scratch: a large C makes much of what a running sum has lost
         f = total.matvec(found.dual)
         G, Q = self._products(found.dual)
@@ -275,13 +265,7 @@ class SILP(Reweighting):
     at p = 1.
     """
 
-    def __init__(
-        self,
-        problem: Problem,
-        *,
-        tol: float,
-        warm: WarmStart | None = None,
-    ) -> None:
+    def __init__(self, problem: Problem, *, tol: float, warm: WarmStart | None = None) -> None:
         if problem.order != 1:
             raise ParameterError(
                 'solver="silp" is for p = 1 only; use solver="auto" for other norms.'
@@ -296,7 +280,7 @@ class SILP(Reweighting):
         from scipy.optimize import linprog  # not at start-up
 
         task = self.problem
-        self._planes.append((task.loss.dual(last.dual, task.y, task.C), last.state.Q))
+        self._planes.append((task.dual(last.dual), last.state.Q))
         linear = np.array([plane for plane, _ in self._planes])
         forms = np.array([Q for _, Q in self._planes])
         M = forms.shape[1]

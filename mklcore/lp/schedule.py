@@ -123,23 +123,13 @@ def no_nearer(problem: Problem, trace: Trace) -> bool:
 # -- the methods of the rows
 
 
-def interior(
-    problem: Problem,
-    *,
-    tol: float,
-    warm: WarmStart | None = None,
-) -> Interior | None:
+def interior(problem: Problem, *, tol: float, warm: WarmStart | None = None) -> Interior | None:
     """Interior points, where Lin is linear and the box of the dual has an inside."""
     suits = problem.loss.piecewise_linear and Interior.suits(problem)
     return Interior(problem, tol=tol, warm=warm) if suits else None
 
 
-def opening(
-    problem: Problem,
-    *,
-    tol: float,
-    warm: WarmStart | None = None,
-) -> Newton | None:
+def opening(problem: Problem, *, tol: float, warm: WarmStart | None = None) -> Newton | None:
     """Newton on all kernels, where no neighbour says which of them have weight."""
     return Newton(problem, tol=tol) if warm is None else None
 
@@ -153,16 +143,6 @@ class Constant(WeightedMethod[Any]):
     """The model that says the same of every row: a point, and nothing that it proves."""
 
     name = "the constant model"
-
-    def __init__(
-        self,
-        problem: Problem,
-        *,
-        tol: float,
-        warm: WarmStart | None = None,
-    ) -> None:
-        self.problem = problem
-        self.tol = tol
 
     def init(self) -> AnyIterate:
         task = self.problem
@@ -181,12 +161,7 @@ class Constant(WeightedMethod[Any]):
         return Status.STALLED
 
 
-def constant(
-    problem: Problem,
-    *,
-    tol: float,
-    warm: WarmStart | None = None,
-) -> Constant | None:
+def constant(problem: Problem, *, tol: float, warm: WarmStart | None = None) -> Constant | None:
     """The constant model, where interior points would follow it."""
     return None if interior(problem, tol=tol) is None else Constant(problem, tol=tol)
 
@@ -367,15 +342,8 @@ def fit_weighted(
         )
     kernels = cached(K, None if warm is None else warm.carried.kernels)
     penalty.check_claims(kernels.n_kernels)
-    task = Problem(
-        kernels,
-        y,
-        C if np.ndim(C) else float(C),
-        loss,
-        penalty,
-        fit_intercept,
-        screen,
-    )
+    cost = C if np.ndim(C) else float(C)
+    task = Problem(y, cost, loss, fit_intercept, kernels, penalty, screen)
     if loss.total != 0.0:
         check_mean(task)
     if task.on_features and solver not in FEATURE_SOLVERS:
@@ -557,7 +525,7 @@ def from_few(task: Problem, *, tol: float, warm: WarmStart | None = None) -> War
         weights = np.zeros(K.n_kernels)
         weights[live] = found
         total = few.K.combine(found)
-        dual = solve_ridge(total, y, task.C, task.loss, task.fit_intercept).dual
+        dual = solve_ridge(total, task).dual
         forms = K.quad(dual)
         outside = np.setdiff1d(np.flatnonzero(forms > (1.0 + 0.1 * tol) * forms[live].max()), live)
         if outside.size == 0:

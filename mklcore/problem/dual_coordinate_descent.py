@@ -26,8 +26,7 @@ from mklcore._numba.decorators import jit_entry
 from mklcore.arrays import Array, Indices
 from mklcore.errors import check_cancelled
 from mklcore.kernels.features import FactoredSum, Table
-from mklcore.problem.losses import Cost, Loss
-from mklcore.problem.solution import Solution, feasible_start
+from mklcore.problem.solution import MachineTask, Solution
 
 
 @dataclass(frozen=True)
@@ -122,27 +121,25 @@ def sweep(
 
 def solve_by_coordinates(
     K: FactoredSum,
-    y: Array,
-    C: Cost,
-    loss: Loss,
-    fit_intercept: bool,
+    task: MachineTask,
     *,
     warm: Array | None = None,
     accuracy: float = 1e-3,
 ) -> Solution:
     """Solve the machine of K = sum_m theta_m K_m to a duality gap of ``accuracy`` times 1/2 a'K a.
 
-    ``K`` is given by its features, ``y`` (n,), ``warm`` (n,) a dual to start from.
+    ``K`` is given by its features, ``warm`` (n,) is a dual to start from.
     """
-    low, high = loss.box(y, C)
+    loss = task.loss
+    low, high = task.box
     s = K.weights
-    spans = live_spans(K.weights)
+    spans = live_spans(s)
     diagonal = K.diagonal()
-    table = K.kernels.table
-    lin, curvature = loss.linear(y), loss.curvature(np.zeros_like(y), y, C)
-    a = feasible_start(warm, low, high, fit_intercept, loss.total)
-    sigma = float(diagonal.mean()) if fit_intercept else 0.0
-    solution, u = _read(K, a, y, C, loss, fit_intercept, 0)
+    lin = loss.linear(task.y)
+    curvature = loss.curvature(np.zeros_like(task.y), task.y, task.C)
+    a = task.feasible(warm)
+    sigma = float(diagonal.mean()) if task.fit_intercept else 0.0
+    solution, u = _read(K, a, task, 0)
     kind: Any = np.float32 if accuracy >= SETTINGS.single else np.float64
     rng = np.random.default_rng(0)
     offset = solution.intercept
@@ -150,17 +147,23 @@ def solve_by_coordinates(
     used = 0
     idle = 0
     slow = False
-    while not _done(solution, accuracy) and used < SETTINGS.sweeps and idle < SETTINGS.standstill:
+
+    def slopes() -> Array:
+        return lin - K.matvec(a) - curvature * a
+
+    while not solution.is_within(accuracy):
+        if used >= SETTINGS.sweeps or idle >= SETTINGS.standstill:
+            break
         check_cancelled()
         sum_of_duals = float(a.sum())
         margin = np.inf
         own = s.astype(kind)
         v = (s * u).astype(kind)
         spare = np.zeros(2, dtype=kind)
-        order = rng.permutation(y.size)
+        order = rng.permutation(a.size)
         for _ in range(sweeps):
             sum_of_duals, worst, kept = sweep(
-                table,
+                K.kernels.table,
                 own,
                 spans,
                 lin,
@@ -184,66 +187,50 @@ def solve_by_coordinates(
             offset += sigma * (sum_of_duals - loss.total)
             if worst == 0.0:
                 break
-        if fit_intercept:
-            before_balance = a
-            a = balanced(
-                a,
-                low,
-                high,
-                loss.total,
-                lambda at=before_balance: lin - K.matvec(at) - curvature * at,  # type: ignore[misc]
-            )
+        if task.fit_intercept:
+            a = balanced(a, low, high, loss.total, slopes)
         before = solution.gap
         if slow:
-            a = free_step(K, a, lin, curvature, loss, y, C, fit_intercept)
-        solution, u = _read(K, a, y, C, loss, fit_intercept, used)
+            a = free_step(K, a, lin, curvature, task)
+        solution, u = _read(K, a, task, used)
         slow = slow or solution.gap > SETTINGS.fast * before
         sweeps = min(SETTINGS.most, sweeps + 4)
         idle = idle + 1 if solution.gap > 0.9 * before else 0
     return solution
 
 
-def free_step(
-    K: FactoredSum,
-    a: Array,
-    lin: Array,
-    curvature: Array,
-    loss: Loss,
-    y: Array,
-    C: Cost,
-    balance: bool,
-) -> Array:
+def free_step(K: FactoredSum, a: Array, lin: Array, curvature: Array, task: MachineTask) -> Array:
     """Newton's step on the rows off their bounds, cut to the box and shortened until the dual
     rises: where sweeps creep.
     """
-    low, high = loss.box(y, C)
-    free = np.flatnonzero((a > low) & (a < high) & ((a != 0.0) | (loss.epsilon == 0.0)))
+    epsilon = task.loss.epsilon
+    low, high = task.box
+    free = np.flatnonzero((a > low) & (a < high) & ((a != 0.0) | (epsilon == 0.0)))
     live = int(np.count_nonzero(K.weights))
     if free.size < 2 or free.size * live * min(free.size, live) > SETTINGS.most_work:
         return a
     x = a[free]
     low = low[free]
     high = high[free]
-    kink = loss.epsilon * np.sign(a[free])
-    slope = lin[free] - K.matvec(a)[free] - curvature[free] * x - kink
+    bend = curvature[free]
+    slope = lin[free] - K.matvec(a)[free] - bend * x - epsilon * np.sign(x)
     try:
-        solved = K.solve_block(free, curvature[free], np.column_stack([slope, np.ones(free.size)]))
+        way, ones = K.solve_block(free, bend, np.column_stack([slope, np.ones(free.size)])).T
     except np.linalg.LinAlgError:
         return a
-    way = (
-        solved[:, 0] - solved[:, 1] * (solved[:, 0].sum() / solved[:, 1].sum())
-        if balance
-        else solved[:, 0]
-    )
-    if loss.epsilon > 0.0:  # no further than to zero
+    if task.fit_intercept:
+        way = way - ones * (way.sum() / ones.sum())
+    if epsilon > 0.0:  # no further than to zero
         low = np.where(x > 0, 0.0, low)
         high = np.where(x < 0, 0.0, high)
     own = FactoredSum(K.kernels.take(free), K.theta)
     length = 1.0
     while np.all(np.isfinite(way)) and length > 1e-3:
         moved = np.clip(x + length * way, low, high)
-        change = (balanced(moved, low, high, float(x.sum())) if balance else moved) - x
-        pull = own.matvec(change) + curvature[free] * change
+        if task.fit_intercept:
+            moved = balanced(moved, low, high, float(x.sum()))
+        change = moved - x
+        pull = own.matvec(change) + bend * change
         if float(slope @ change) - 0.5 * float(change @ pull) > 0.0:
             a = a.copy()
             a[free] = x + change
@@ -252,17 +239,11 @@ def free_step(
     return a
 
 
-def _done(solution: Solution, accuracy: float) -> bool:
-    return solution.gap <= max(accuracy * solution.regulariser, 1e-14 * abs(solution.objective))
-
-
-def _read(
-    K: FactoredSum, a: Array, y: Array, C: Cost, loss: Loss, fit_intercept: bool, used: int
-) -> tuple[Solution, Array]:
+def _read(K: FactoredSum, a: Array, task: MachineTask, used: int) -> tuple[Solution, Array]:
     """What the dual ``a`` is worth, from scratch, and u = Phi'a (D,)."""
     u = K.kernels.coefficients(a)
     f = K.kernels.times(K.weights * u)
-    return Solution.of(a.copy(), f, y, C, loss, fit_intercept, used), u
+    return task.solution(a.copy(), f, used), u
 
 
 def balanced(

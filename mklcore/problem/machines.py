@@ -1,23 +1,28 @@
-"""One kernel at a time: given K, the machine of each loss.
-
-Same call, warm start in, signed dual out.
-"""
+"""The machine of each loss on one kernel: the same call, a warm start in, a signed dual out."""
 
 from collections.abc import Callable
+
+import numpy as np
 
 from mklcore.arrays import Array
 from mklcore.errors import ParameterError
 from mklcore.kernels.operators import WeightedSum
 from mklcore.problem.dual_coordinate_descent import solve_by_coordinates
-from mklcore.problem.losses import Cost, Loss
+from mklcore.problem.losses import Loss
 from mklcore.problem.smooth import solve_newton_cg, solve_ridge, solve_smooth
-from mklcore.problem.solution import Solution
+from mklcore.problem.solution import MachineTask, Solution
 from mklcore.problem.svm import solve_svm
 
 MACHINES: dict[str, Callable[..., Solution]] = {
     "svm": solve_svm,
     "ridge": solve_ridge,
     "smooth": solve_smooth,
+}
+
+ON_FEATURES: dict[str, Callable[..., Solution]] = {
+    "svm": solve_by_coordinates,
+    "ridge": solve_ridge,
+    "smooth": solve_newton_cg,
 }
 
 
@@ -31,37 +36,23 @@ def machine_of(loss: Loss) -> Callable[..., Solution]:
     return MACHINES[loss.machine]
 
 
-ON_FEATURES: dict[str, Callable[..., Solution]] = {
-    "svm": solve_by_coordinates,
-    "ridge": solve_ridge,
-    "smooth": solve_newton_cg,
-}
-
-
 def solve_machine(
-    total: WeightedSum,
-    y: Array,
-    C: Cost,
-    loss: Loss,
-    fit_intercept: bool,
+    K: Array | WeightedSum,
+    task: MachineTask,
     *,
-    warm: Array | None,
-    accuracy: float,
+    warm: Array | None = None,
+    accuracy: float = 1e-3,
 ) -> Solution:
-    """The machine of ``loss`` on a weighted sum of kernels: on its matrix where it has one, else on
-    its features.
+    """Solve ``task`` on a Gram matrix or a weighted sum of kernels, to a duality gap of
+    ``accuracy`` times 1/2 a'K a; ``warm`` (n,) is a dual to start from.
 
-    A ridge takes the sum itself, which remembers its factor.
+    A sum is solved on its matrix where it has one, else on its features. A ridge takes the sum
+    itself, which remembers its factor.
     """
-    machine = machine_of(loss)
-    if total.matrix is not None and machine is not solve_ridge:
-        return machine(total.matrix, y, C, loss, fit_intercept, warm=warm, accuracy=accuracy)
-    return ON_FEATURES[loss.machine](
-        total,
-        y,
-        C,
-        loss,
-        fit_intercept,
-        warm=warm,
-        accuracy=accuracy,
-    )
+    machine = machine_of(task.loss)
+    if not isinstance(K, np.ndarray) and machine is not solve_ridge:
+        if K.matrix is None:
+            machine = ON_FEATURES[task.loss.machine]
+        else:
+            K = K.matrix
+    return machine(K, task, warm=warm, accuracy=accuracy)

@@ -10,50 +10,42 @@ Source: Kloft, Brefeld, Sonnenburg, Zien (2011).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from mklcore._lazy import cached_property
 from mklcore.arrays import Array, Indices
 from mklcore.kernels.operators import CachedOperator, Capability, cached, is_stored
 from mklcore.problem.driver import ROUNDING, AnyIterate, Certificate, Iterate, Method, State, Trace
-from mklcore.problem.losses import Cost, Loss, best_intercept, make_loss, total_loss
+from mklcore.problem.losses import Cost, Loss, make_loss, total_loss
 from mklcore.problem.penalties import Penalty
-from mklcore.problem.solution import feasible_start
+from mklcore.problem.solution import MachineTask
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
-    """One binary or regression problem: ``K``, M kernels on n rows as an operator or an array (M,
-    n, n), ``y`` (n,) float, ``C`` > 0, a loss, a penalty, an intercept or not, screening of kernels
-    at p = 1 or not.
+class Problem(MachineTask):
+    """One binary or regression problem: a target and its loss, ``K``, M kernels on n rows as an
+    operator or an array (M, n, n), and a penalty; screening of kernels at p = 1 or not.
     """
 
     K: CachedOperator
-    y: Array
-    C: Cost
-    loss: Loss
     penalty: Penalty
-    fit_intercept: bool
     screen: bool = True
-    box: tuple[Array, Array] = field(init=False)  # of feasible duals
-    # p of an lp norm, NaN of any other penalty: then no comparison holds
-    order: float = field(init=False)
-    on_features: bool = field(init=False)  # whether no kernel value is made
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "K", cached(self.K))
-        object.__setattr__(self, "box", self.loss.box(self.y, self.C))
-        object.__setattr__(
-            self, "order", np.nan if self.penalty.order is None else self.penalty.order
-        )
-        object.__setattr__(self, "on_features", Capability.FEATURES in self.K.capabilities)
 
-    def loss_at(self, f: Array) -> tuple[float, float]:
-        """The best intercept at decision values f (n,) without one, and C sum V there."""
-        b = best_intercept(self.loss, f, self.y, self.C) if self.fit_intercept else 0.0
-        return b, total_loss(self.loss, f, b, self.y, self.C)
+    @cached_property
+    def order(self) -> float:
+        """p of an lp norm, NaN of any other penalty: then no comparison holds."""
+        return np.nan if self.penalty.order is None else self.penalty.order
+
+    @property
+    def on_features(self) -> bool:
+        """Whether no kernel value is made."""
+        return Capability.FEATURES in self.K.capabilities
 
     def regulariser(self, weights: Array, Q: Array) -> float:
         """min over theta of 1/2 sum_m ||w_m||^2 / theta_m for ||w_m||^2 = weights_m^2 Q_m."""
@@ -67,16 +59,16 @@ class Problem:
         not by a closed form: the price is then asked at the multiple itself. Source: Kloft et al.
         (2011), equation (17).
         """
-        loss = self.loss
-        penalty = self.penalty
-        y = self.y
-        C = self.C
-        price = penalty.dual_price(Q)
-        s = loss.best_multiple(a, y, C, price) if penalty.homogeneous else self._searched(a, Q)
-        own = loss.dual(a, y, C) - price
+        price = self.penalty.dual_price(Q)
+        if self.penalty.homogeneous:
+            s = self.loss.best_multiple(a, self.y, self.C, price)
+            cheaper = s * s * price
+        else:
+            s = self._searched(a, Q)
+            cheaper = self.penalty.dual_price(s * s * Q)
+        own = self.dual(a) - price
         scaled = s * a
-        cheaper = s * s * price if penalty.homogeneous else penalty.dual_price(s * s * Q)
-        better = loss.dual(scaled, y, C) - cheaper
+        better = self.dual(scaled) - cheaper
         return LowerBound(better, scaled, cheaper) if better > own else LowerBound(own, a, price)
 
     def _searched(self, a: Array, Q: Array) -> float:
@@ -92,15 +84,11 @@ class Problem:
             room = np.where(a > 0, high / a, np.where(a < 0, low / a, np.inf))
         most = float(min(room.min(initial=np.inf), 1e3))
         found = minimize_scalar(
-            lambda s: self.penalty.dual_price(s * s * Q) - self.loss.dual(s * a, self.y, self.C),
+            lambda s: self.penalty.dual_price(s * s * Q) - self.dual(s * a),
             bounds=(0.0, most),
             method="bounded",
         )
         return float(found.x)
-
-    def feasible(self, a: Array | None) -> Array:
-        """A dual near ``a`` in the box, with 1'a as the intercept demands."""
-        return feasible_start(a, *self.box, self.fit_intercept, self.loss.total)
 
     def point(
         self, weights: Array, a: Array, f: Array, Q: Array, solves: int = 1, state: Any = None
@@ -165,11 +153,14 @@ class WeightedMethod(Method[State]):
     It may be one of several in turn: the next begins where it has ended or goes on slower.
     """
 
-    problem: Problem
-    tol: float
     phase: Phase | None = None  # which it is of several
     left: tuple[Phase, ...] = ()
     _steps = 0
+
+    def __init__(self, problem: Problem, *, tol: float, warm: WarmStart | None = None) -> None:
+        self.problem = problem
+        self.tol = tol
+        self.warm = warm
 
     def successor(self, trace: Trace, has_ended: bool) -> Any:
         """The next method in turn, from the best point."""
@@ -193,11 +184,9 @@ class WeightedMethod(Method[State]):
         computed again. Of some of the ``kernels`` where the others have no weight and do not change
         the price.
         """
-        K = self.problem.K
-        y = self.problem.y
-        C = self.problem.C
-        loss = self.problem.loss
-        penalty = self.problem.penalty
+        task = self.problem
+        K = task.K
+        penalty = task.penalty
         weights = best.weights
         dual = best.dual
         diagonals = K.diagonals()
@@ -205,9 +194,8 @@ class WeightedMethod(Method[State]):
             f = K.decision(weights, dual)
             used = np.flatnonzero(weights)
             Q = np.zeros(weights.size)
-            Q[used] = (
-                K.quad(dual, used) if used.size < Q.size and is_stored(K) else K.quad(dual)[used]
-            )
+            is_part = used.size < Q.size and is_stored(K)
+            Q[used] = K.quad(dual, used) if is_part else K.quad(dual)[used]
         else:
             G = K.matvec(dual, kernels)
             weights = weights[kernels]
@@ -217,26 +205,19 @@ class WeightedMethod(Method[State]):
         roots = np.sqrt(np.maximum(diagonals, 0.0))
         sizes = roots @ np.abs(dual)
         noise = ROUNDING * ((weights * sizes) @ roots)
-        slack = _moved(loss, f + best.intercept, y, C, noise)
-        floor = _moved(
-            loss,
-            y,
-            y,
-            C,
-            np.full(y.size, ROUNDING * max(1.0, float(np.abs(y).max()))),
-        )
+        slack = _moved(task, f + best.intercept, noise)
+        floor = _moved(task, task.y, ROUNDING * max(1.0, float(np.abs(task.y).max())))
         price = penalty.regulariser(weights * np.sqrt(Q))
         slack += abs(penalty.regulariser(weights * np.sqrt(Q + ROUNDING * sizes**2)) - price)
-        objective = total_loss(loss, f, best.intercept, y, C) + price
-        slack += (
-            ROUNDING * float(np.max(C)) * float(np.max(diagonals.mean(axis=1))) * abs(objective)
-        )
+        objective = task.errors(f, best.intercept) + price
+        largest = float(np.max(task.C)) * float(np.max(diagonals.mean(axis=1)))
+        slack += ROUNDING * largest * abs(objective)
         if dual_point is None:
             return Certificate(objective, None, slack, floor, f)
-        forms = K.quad(dual_point) if kernels is None else K.quad(dual_point, kernels)
+        forms = K.quad(dual_point, kernels)
         price = penalty.dual_price(forms)
         slack += penalty.dual_price(forms + ROUNDING * (roots @ np.abs(dual_point)) ** 2) - price
-        return Certificate(objective, loss.dual(dual_point, y, C) - price, slack, floor, f)
+        return Certificate(objective, task.dual(dual_point) - price, slack, floor, f)
 
     @property
     def scales(self) -> str:
@@ -275,18 +256,12 @@ class LowerBound(NamedTuple):
     price: float
 
 
-def _moved(
-    loss: Loss,
-    t: Array,
-    y: Array,
-    C: Cost,
-    noise: Array,
-) -> float:
-    """What ``noise`` (n,) in the decision values can change the loss by."""
-    here = loss.value(t, y)
-    up = loss.value(t + noise, y)
-    down = loss.value(t - noise, y)
-    return float(np.sum(C * (np.abs(up - here) + np.abs(down - here))))
+def _moved(task: Problem, t: Array, noise: Array | float) -> float:
+    """What ``noise`` (n,) in the decision values t (n,) can change the loss by."""
+    here = task.loss.value(t, task.y)
+    up = task.loss.value(t + noise, task.y)
+    down = task.loss.value(t - noise, task.y)
+    return float(np.sum(task.C * (np.abs(up - here) + np.abs(down - here))))
 
 
 def scales_of(diagonals: Array, C: Cost) -> str:
@@ -380,30 +355,27 @@ def certificate(
     a = np.asarray(dual_coef, dtype=float)
     weights = np.asarray(weights, dtype=float)
     proof = a if dual_point is None else np.asarray(dual_point, dtype=float)
-    both = np.column_stack([a, proof])
-    if fit_intercept and loss.takes_intercept and loss.of_residuals:
+    is_free = fit_intercept and loss.takes_intercept
+    if is_free and loss.of_residuals:
         # the same problem, without the digits that a target far from zero takes
         y = y - intercept
         intercept = 0.0
-    cost: Cost = C if sample_weight is None else C * np.asarray(sample_weight, dtype=float)
-    kept: Any = slice(None) if sample_weight is None else np.asarray(sample_weight) > 0
-    if sample_weight is not None and np.any(proof[~kept] != 0.0):
-        kept = slice(None)  # a dual outside its box: the value says so
-    rows = cost if np.ndim(cost) == 0 else np.asarray(cost)[kept]
+    both = np.column_stack([a, proof])
     G = np.stack([kernel @ both for kernel in K])
     Q, forms = np.maximum(np.einsum("mik,ik->km", G, both), 0.0)
-    primal = total_loss(
-        loss,
-        weights @ G[:, :, 0],
-        intercept,
-        y,
-        cost,
-    ) + penalty.regulariser(weights * np.sqrt(Q))
+    f = weights @ G[:, :, 0]
+    cost: Any = C
+    if sample_weight is not None:
+        counts = np.asarray(sample_weight, dtype=float)
+        cost = C * counts
+    primal = total_loss(loss, f, intercept, y, cost) + penalty.regulariser(weights * np.sqrt(Q))
     off = abs(float(proof.sum()) - loss.total)
-    if (
-        fit_intercept
-        and loss.takes_intercept
-        and off > 1e-9 * max(float(np.abs(proof).sum()), 1e-300)
-    ):
+    if is_free and off > 1e-9 * max(float(np.abs(proof).sum()), 1e-300):
         return primal, -np.inf
-    return primal, loss.dual(proof[kept], y[kept], rows) - penalty.dual_price(forms)
+    if sample_weight is not None:
+        # where a row of weight 0 has a dual, the loss says that it is outside its box
+        kept = (counts > 0) | np.any(proof[counts <= 0] != 0.0)
+        proof = proof[kept]
+        y = y[kept]
+        cost = cost[kept]
+    return primal, loss.dual(proof, y, cost) - penalty.dual_price(forms)

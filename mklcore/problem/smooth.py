@@ -29,6 +29,7 @@ search in place of the region.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,60 +39,45 @@ from mklcore.errors import check_cancelled
 from mklcore.kernels.features import FactoredSum, Features
 from mklcore.kernels.operators import DenseSum, WeightedSum
 from mklcore.problem.dual_coordinate_descent import balanced
-from mklcore.problem.losses import Cost, Loss, best_intercept, total_loss
-from mklcore.problem.solution import Solution, dual_gap, feasible_start
+from mklcore.problem.solution import MachineTask, Solution
 
 
 def solve_ridge(
     K: Array | WeightedSum,
-    y: Array,
-    C: Cost,
-    loss: Loss,
-    fit_intercept: bool,
+    task: MachineTask,
     *,
     warm: Array | None = None,
     accuracy: float = 1e-3,
 ) -> Solution:
     """Solve by one factorisation; ``warm`` and ``accuracy`` are accepted and not needed.
 
-    ``K`` (n, n) positive semi-definite or a weighted sum, ``y`` (n,), ``C`` > 0. Source: Kloft et
-    al. (2011), table of losses.
+    ``K`` (n, n) is positive semi-definite, or a weighted sum. Source: Kloft et al. (2011), table of
+    losses.
     """
-    return solve_ridges(K, y[None], C, loss, fit_intercept)[0]
+    return solve_ridges(K, [task])[0]
 
 
-def solve_ridges(
-    K: Array | WeightedSum, Y: Array, C: Cost, loss: Loss, fit_intercept: bool
-) -> list[Solution]:
-    """``solve_ridge`` for every target of ``Y`` (T, n), by one factorisation for all of them."""
+def solve_ridges(K: Array | WeightedSum, tasks: Sequence[MachineTask]) -> list[Solution]:
+    """``solve_ridge`` for targets with one C, by one factorisation for all of them."""
     total = DenseSum(K) if isinstance(K, np.ndarray) else K
-    right = np.column_stack([*Y, np.ones(Y.shape[1])] if fit_intercept else list(Y))
-    duals = total.solve(right, 1.0 / C)
-    intercepts = np.zeros(len(Y))
-    if fit_intercept:
-        duals, ones = duals[:, :-1], duals[:, -1]
+    first = tasks[0]
+    right = [task.y for task in tasks]
+    if first.fit_intercept:
+        right.append(np.ones(first.y.size))
+    duals = total.solve(np.column_stack(right), 1.0 / first.C)
+    intercepts = np.zeros(len(tasks))
+    if first.fit_intercept:
+        ones = duals[:, -1]
+        duals = duals[:, :-1]
         intercepts = duals.sum(axis=0) / ones.sum()
         duals = duals - intercepts * ones[:, None]
         # the equality to the last digit, so that the dual value is valid
         duals = duals - duals.mean(axis=0)
+    decisions = total.matvec(duals).T.copy()
     found = []
-    for a, f, b, y in zip(
-        duals.T.copy(),
-        total.matvec(duals).T.copy(),
-        intercepts,
-        Y,
-        strict=True,
-    ):
-        found.append(
-            Solution(
-                a,
-                float(b),
-                f,
-                *dual_gap(a, f, float(b), y, C, loss),
-                0.5 * float(a @ f),
-                1,
-            )
-        )
+    for task, a, f, b in zip(tasks, duals.T.copy(), decisions, intercepts.tolist(), strict=True):
+        objective, gap = task.gap(a, f, b)
+        found.append(Solution(a, b, f, objective, gap, 0.5 * float(a @ f), 1))
     return found
 
 
@@ -100,10 +86,7 @@ _MAX_NEWTON = 100
 
 def solve_smooth(
     K: Array,
-    y: Array,
-    C: Cost,
-    loss: Loss,
-    fit_intercept: bool,
+    task: MachineTask,
     *,
     warm: Array | None = None,
     accuracy: float = 1e-3,
@@ -111,22 +94,28 @@ def solve_smooth(
     """Solve to a duality gap of ``accuracy`` times 1/2 a'K a; ``warm`` (n,) is a dual to start
     from.
     """
-    c = np.zeros_like(y) if warm is None else warm.copy()
+    c = np.zeros_like(task.y) if warm is None else warm.copy()
     f = K @ c
-    b = best_intercept(loss, f, y, C) if fit_intercept else 0.0
-    value = _primal(c, f, b, y, C, loss)
+    b = task.intercept(f)
+
+    def primal(c: Array, f: Array, b: float) -> float:
+        return task.errors(f, b) + 0.5 * float(c @ f)
+
+    value = primal(c, f, b)
     for step in range(1, _MAX_NEWTON + 1):
-        solution = _read(K, f, b, y, C, loss, fit_intercept, step)
-        if solution.gap <= max(accuracy * solution.regulariser, 1e-14 * abs(solution.objective)):
+        # the dual point of the present decision values, and the primal point that it gives
+        a = task.feasible(-task.C * task.loss.derivative(f + task.intercept(f), task.y))
+        solution = task.solution(a, K @ a, step)
+        if solution.is_within(accuracy):
             return solution
-        new_c, new_b = _newton_point(K, f, b, y, C, loss, fit_intercept)
+        new_c, new_b = _newton_point(K, f, b, task)
         new_f = K @ new_c
         length = 1.0
         while length > 1e-10:
             trial_c = c + length * (new_c - c)
             trial_f = f + length * (new_f - f)
             trial_b = b + length * (new_b - b)
-            trial = _primal(trial_c, trial_f, trial_b, y, C, loss)
+            trial = primal(trial_c, trial_f, trial_b)
             if trial <= value:
                 break
             length *= 0.5
@@ -139,50 +128,24 @@ def solve_smooth(
     return solution
 
 
-def _primal(
-    c: Array,
-    f: Array,
-    b: float,
-    y: Array,
-    C: Cost,
-    loss: Loss,
-) -> float:
-    return total_loss(loss, f, b, y, C) + 0.5 * float(c @ f)
-
-
-def _newton_point(
-    K: Array, f: Array, b: float, y: Array, C: Cost, loss: Loss, fit_intercept: bool
-) -> tuple[Array, float]:
-    weight = C * np.maximum(loss.second_derivative(f + b, y), 1e-12)
+def _newton_point(K: Array, f: Array, b: float, task: MachineTask) -> tuple[Array, float]:
+    """Coefficients and intercept of the full Newton step from decision values f (n,)."""
+    t = f + b
+    weight = task.C * np.maximum(task.loss.second_derivative(t, task.y), 1e-12)
     root = np.sqrt(weight)
     # W f - gradient: the coefficients wanted, before K is applied
-    target = weight * f - C * loss.derivative(f + b, y)
+    target = weight * f - task.C * task.loss.derivative(t, task.y)
     solve = factorised(K * root[:, None] * root[None, :], 1.0)
 
     def coefficients(rhs: Array) -> Array:
         return rhs - root * solve(root * (K @ rhs))
 
-    if not fit_intercept:
+    if not task.fit_intercept:
         return coefficients(target), 0.0
     base = coefficients(target + weight * b)
     unit = coefficients(weight)
     new_b = float(base.sum() / unit.sum())
     return base - new_b * unit, new_b
-
-
-def _read(
-    K: Array, f: Array, b: float, y: Array, C: Cost, loss: Loss, fit_intercept: bool, step: int
-) -> Solution:
-    """The dual point of the present decision values, and the primal point that this dual gives."""
-    if fit_intercept:
-        b = best_intercept(loss, f, y, C)
-    a = feasible_start(
-        -C * loss.derivative(f + b, y),
-        *loss.box(y, C),
-        fit_intercept,
-        loss.total,
-    )
-    return Solution.of(a, K @ a, y, C, loss, fit_intercept, step)
 
 
 @dataclass(frozen=True)
@@ -202,10 +165,7 @@ SETTINGS = NewtonCGSettings()
 
 def solve_newton_cg(
     total: FactoredSum,
-    y: Array,
-    C: Cost,
-    loss: Loss,
-    fit_intercept: bool,
+    task: MachineTask,
     *,
     warm: Array | None = None,
     accuracy: float = 1e-3,
@@ -213,35 +173,30 @@ def solve_newton_cg(
     """Solve the machine of K = sum_m theta_m K_m to a duality gap of ``accuracy`` times 1/2 a'K a."""
     stack = total.kernels
     root = np.sqrt(total.weights)
-    low, high = loss.box(y, C)
+    low, high = task.box
     w = np.zeros_like(root) if warm is None else root * stack.coefficients(warm)
     f = stack.times(root * w)
     for step in range(SETTINGS.steps + 1):
         check_cancelled()
-        b = best_intercept(loss, f, y, C) if fit_intercept else 0.0
-        slope = C * loss.derivative(f + b, y)
-        second = C * np.maximum(loss.second_derivative(f + b, y), 1e-12)
+        b = task.intercept(f)
+        slope = task.C * task.loss.derivative(f + b, task.y)
+        second = task.C * np.maximum(task.loss.second_derivative(f + b, task.y), 1e-12)
         a = np.clip(-slope, low, high)
-        a = balanced(a, low, high, loss.total) if fit_intercept else a
+        if task.fit_intercept:
+            a = balanced(a, low, high, task.loss.total)
         u = stack.coefficients(a)
         own = stack.times(root * root * u)
-        found = Solution.of(a, own, y, C, loss, fit_intercept, step)
-        if (
-            found.gap <= max(accuracy * found.regulariser, 1e-14 * abs(found.objective))
-            or step == SETTINGS.steps
-        ):
+        found = task.solution(a, own, step)
+        if found.is_within(accuracy) or step == SETTINGS.steps:
             break
-        way = _direction(stack, root, w - root * u, second, fit_intercept)
+        way = _direction(stack, root, w - root * u, second, task.fit_intercept)
         moved = stack.times(root * way)
-        value = total_loss(loss, f, b, y, C) + 0.5 * float(w @ w)
+        value = task.errors(f, b) + 0.5 * float(w @ w)
         length = 1.0
         while length > 1e-8:
             trial = f + length * moved
-            at = best_intercept(loss, trial, y, C) if fit_intercept else 0.0
-            if (
-                total_loss(loss, trial, at, y, C) + 0.5 * float(np.sum((w + length * way) ** 2))
-                <= value
-            ):
+            errors = task.loss_at(trial)[1]
+            if errors + 0.5 * float(np.sum((w + length * way) ** 2)) <= value:
                 break
             length *= 0.5
         else:

@@ -36,8 +36,7 @@ import scipy
 from mklcore._numba.decorators import jit_entry, jit_helper
 from mklcore._numba.extrema import larger, smaller
 from mklcore.arrays import Array, Indices, Mask, factorised, writable
-from mklcore.problem.losses import Cost, Loss
-from mklcore.problem.solution import Solution, feasible_start
+from mklcore.problem.solution import MachineTask, Solution, feasible_start
 
 
 @dataclass(frozen=True)
@@ -50,6 +49,7 @@ class SMOSettings:
     # matrix entries read by one call of a compiled function: 20 to 50 ms, so that a cancel takes
     # effect
     chunk: int = 40000000
+    most_steps: int = 10_000_000  # of pairs; the gap reached is reported in the solution
     far: float = 1e12  # times C: an end of the box that no dual reaches, where there is none
     # matrix entries that pairs read while a factor takes one step, times its rows cubed
     factor: float = 0.005
@@ -540,15 +540,7 @@ def smo_single(
 
 
 def solve_svm(
-    K: Array,
-    y: Array,
-    C: Cost,
-    loss: Loss,
-    fit_intercept: bool,
-    *,
-    warm: Array | None = None,
-    accuracy: float = 1e-3,
-    max_steps: int = 10_000_000,
+    K: Array, task: MachineTask, *, warm: Array | None = None, accuracy: float = 1e-3
 ) -> Solution:
     """Solve the machine of a loss whose dual is linear or quadratic on a box to a duality gap of
     ``accuracy`` times 1/2 a'K a.
@@ -556,86 +548,75 @@ def solve_svm(
     Parameters
     ----------
     K : (n, n) float64, C-contiguous, symmetric positive semi-definite
-    y : (n,) float64, labels -1 / +1 or targets (ones for the one-class loss)
-    C : cost of one unit of loss, > 0
+    task : labels -1 / +1 or targets (ones for the one-class loss), the loss, and its cost
     warm : (n,) a dual to start from; it is brought into the box
     accuracy : relative duality gap of this machine
-    max_steps : bound on pair steps; the gap reached is reported in the solution
 
     Source: Kloft et al. (2011), equation (23).
     """
-    far = SETTINGS.far * float(np.max(C))
-    low, high = (np.clip(end, -far, far) for end in loss.box(y, C))
-    epsilon = loss.epsilon
-    lin = loss.linear(y)
-    curvature = loss.curvature(np.zeros_like(y), y, C)
+    n = task.y.size
+    far = SETTINGS.far * float(np.max(task.C))
+    low, high = (np.clip(end, -far, far) for end in task.box)
+    epsilon = task.loss.epsilon
+    lin = task.loss.linear(task.y)
+    curvature = task.loss.curvature(np.zeros_like(task.y), task.y, task.C)
+    is_curved = bool(curvature.any())
     K = writable(K)
-    if curvature.any():
+    if is_curved:
         K = K.copy()
-        K.flat[:: y.size + 1] += curvature
-    a = feasible_start(warm, low, high, fit_intercept, loss.total)
-    f = K @ a if a.any() else np.zeros_like(lin)
+        K.flat[:: n + 1] += curvature
+    a = feasible_start(warm, low, high, task.fit_intercept, task.loss.total)
+    v = lin - K @ a if a.any() else lin.copy()
     unit = float(np.abs(lin).max()) or 1.0  # violations are measured in that of the target
-    v = lin - f
-    together = smo_blocks if y.size >= SETTINGS.blocks_from else smo_pairs
-    smo = together if fit_intercept else smo_single
-    chunk = int(np.clip(SETTINGS.chunk // max(1, y.size), 1_000, 50_000))
+    smo = smo_single
+    if task.fit_intercept:
+        smo = smo_blocks if n >= SETTINGS.blocks_from else smo_pairs
+    chunk = int(np.clip(SETTINGS.chunk // max(1, n), 1_000, 50_000))
     tolerance = SETTINGS.start * unit
     used = 0
     idle = 0
     previous = np.inf
     floor = 1e-14  # share of the objective below which no gap is asked for
     # may the best machine be a constant?
-    flat = fit_intercept and epsilon == 0.0 and not curvature.any()
+    flat = task.fit_intercept and epsilon == 0.0 and not is_curved
     while True:
-        steps, violation = smo(
-            K,
-            low,
-            high,
-            epsilon,
-            a,
-            v,
-            tolerance,
-            min(chunk, max_steps - used),
-        )
+        most = min(chunk, SETTINGS.most_steps - used)
+        steps, violation = smo(K, low, high, epsilon, a, v, tolerance, most)
         used += steps
-        f = lin - v - curvature * a
-        solution = Solution.of(a.copy(), f, y, C, loss, fit_intercept, used)
-        target = max(accuracy * solution.regulariser, floor * abs(solution.objective))
-        if solution.gap <= target or used >= max_steps:
-            if not curvature.any() or accuracy > SETTINGS.exact:
-                return solution
-            _active_set_steps(K, low, high, epsilon, a, v, fit_intercept, most=SETTINGS.last_steps)
-            f = K @ a - curvature * a
-            exact = Solution.of(a, f, y, C, loss, fit_intercept, used)
-            return exact if exact.gap <= solution.gap else solution
-        if flat and solution.regulariser <= NO_SLOPE * abs(solution.objective):
+        solution = task.solution(a.copy(), lin - v - curvature * a, used)
+        size = abs(solution.objective)
+        target = max(accuracy * solution.regulariser, floor * size)
+        if solution.gap <= target or used >= SETTINGS.most_steps:
+            break
+        if flat and solution.regulariser <= NO_SLOPE * size:
             flat = False
             floor = ROUNDING
             constant = without_slope(K, lin, low, high, solution.intercept)
             if constant is not None:
-                found = Solution.of(constant, K @ constant, y, C, loss, fit_intercept, used)
+                found = task.solution(constant, K @ constant, used)
                 if found.gap <= ROUNDING * abs(found.objective):
                     return found
-        if violation <= tolerance:
-            if tolerance < 1e-14 * unit:
-                return solution
-            finer = tolerance * float(
-                np.clip(
-                    SETTINGS.well_under * target / solution.gap, SETTINGS.finer, SETTINGS.coarser
-                )
-            )
-            tolerance = min(finer, 0.5 * violation if violation > 0 else finer)
-            v = (
-                lin - K @ a if tolerance < 1e-5 * unit else v
-            )  # drift of the running gradient would hide the last digits
-        else:
-            _active_set_steps(K, low, high, epsilon, a, v, fit_intercept, work=chunk * y.size)
+        if violation > tolerance:
+            _active_set_steps(K, low, high, epsilon, a, v, task.fit_intercept, work=chunk * n)
             idle = idle + 1 if solution.gap > 0.5 * previous else 0
             # round-off: identical rows at a bound can trade weight forever
             if idle >= SETTINGS.patience:
                 return solution
             previous = solution.gap
+            continue
+        if tolerance < 1e-14 * unit:
+            return solution
+        share = SETTINGS.well_under * target / solution.gap
+        tolerance *= float(np.clip(share, SETTINGS.finer, SETTINGS.coarser))
+        if violation > 0:
+            tolerance = min(tolerance, 0.5 * violation)
+        if tolerance < 1e-5 * unit:  # drift of the running gradient would hide the last digits
+            v = lin - K @ a
+    if not is_curved or accuracy > SETTINGS.exact:
+        return solution
+    _active_set_steps(K, low, high, epsilon, a, v, task.fit_intercept, most=SETTINGS.last_steps)
+    exact = task.solution(a, K @ a - curvature * a, used)
+    return exact if exact.gap <= solution.gap else solution
 
 
 def _active_set_steps(

@@ -56,7 +56,8 @@ from mklcore.kernels.features import Features
 from mklcore.kernels.operators import Capability, KernelOperator, as_operator, is_stored
 from mklcore.problem.driver import Certificate, Iterate, Method, Status, Trace
 from mklcore.problem.losses import Loss
-from mklcore.problem.machines import machine_of
+from mklcore.problem.machines import solve_machine
+from mklcore.problem.solution import MachineTask
 from mklcore.problem.svm import smo_single
 
 __all__ = ["GOMP", "Chosen", "Spectra"]
@@ -536,19 +537,10 @@ class LossGOMP(GOMP):
 
     def _refit(self, chosen: tuple[int, ...], last: GOMPIterate, scores: Array) -> GOMPIterate:
         self._sum += self.K.gram(chosen[-1])
-        machine = machine_of(self.loss)
-        found = [
-            machine(
-                self._sum,
-                np.ascontiguousarray(y),
-                self._C,
-                self.loss,
-                self.fit_intercept,
-                warm=a,
-                accuracy=self.tol,
-            )
-            for y, a in zip(self.Y.T, np.ascontiguousarray(last.dual.T), strict=True)
-        ]
+        found = []
+        for y, a in zip(self.Y.T, np.ascontiguousarray(last.dual.T), strict=True):
+            task = MachineTask(np.ascontiguousarray(y), self._C, self.loss, self.fit_intercept)
+            found.append(solve_machine(self._sum, task, warm=a, accuracy=self.tol))
         dual = np.column_stack([one.dual for one in found])
         b = np.array([one.intercept for one in found])
         f = self._sum @ dual

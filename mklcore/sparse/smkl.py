@@ -56,9 +56,10 @@ from mklcore.kernels.operators import KernelOperator, cached
 from mklcore.lp.reweighting import _FLOOR, NEGLIGIBLE, Reweighting, WeightIterate
 from mklcore.problem.driver import Fit, Iterate, Method, Status, Trace, is_carried, run
 from mklcore.problem.losses import Loss
-from mklcore.problem.machines import machine_of
+from mklcore.problem.machines import solve_machine
 from mklcore.problem.penalties import GroupTerm
 from mklcore.problem.problem import Problem
+from mklcore.problem.solution import MachineTask
 
 TOL_MODES = ("relative", "absolute")
 
@@ -354,7 +355,7 @@ def fit_selection(
     where all of them vanish. ParameterError where double precision cannot solve the machine.
     Source: Subrahmanya and Shin (2010), Algorithm 2.
     """
-    problem = Problem(cached(K), y, float(C), loss, penalty, fit_intercept)
+    problem = Problem(y, float(C), loss, fit_intercept, cached(K), penalty)
 
     def settle(weights: Array | None, tol: float) -> tuple[Fit, SMKL]:
         method = SMKL(problem, tol=tol, tol_mode=tol_mode, weights=weights, allowed=allowed)
@@ -443,8 +444,8 @@ class Scales:
 
 
 class FeatureScaling(Method[Scales]):
-    """The problem as the driver's method: ``Z`` (n, d) rows, ``Y`` (T, n) targets that share the
-    scales, ``groups`` of columns.
+    """The problem as the driver's method: ``Z`` (n, d) rows, T ``tasks`` that share the scales, and
+    ``groups`` of columns.
     """
 
     name = "SMKL, feature scaling"
@@ -452,24 +453,18 @@ class FeatureScaling(Method[Scales]):
     def __init__(
         self,
         Z: Array,
-        Y: Array,
-        C: float,
-        loss: Loss,
+        tasks: Sequence[MachineTask],
         term: GroupTerm,
         groups: Sequence[Indices],
-        fit_intercept: bool,
         tol: float,
     ) -> None:
         self.Z = Z
-        self.Y = Y
-        self.C = C
-        self.loss = loss
+        self.tasks = tasks
         self.term = term
-        self.groups = list(groups)
-        self.fit_intercept = fit_intercept
         self.tol = tol
+        self.n_groups = len(groups)
         self.home = np.empty(Z.shape[1], dtype=np.int64)
-        for k, members in enumerate(self.groups):
+        for k, members in enumerate(groups):
             self.home[members] = k
 
     def gram(self, u: Array) -> Array:
@@ -515,11 +510,7 @@ class FeatureScaling(Method[Scales]):
 
     def _norms(self, u: Array) -> Array:
         """r_k of every group."""
-        return np.bincount(
-            self.home,
-            weights=u,
-            minlength=len(self.groups),
-        ).astype(float)
+        return np.bincount(self.home, u, self.n_groups).astype(float)
 
     def _machines(
         self,
@@ -528,17 +519,10 @@ class FeatureScaling(Method[Scales]):
     ) -> tuple[float, Array, Array, Array]:
         """F, its slopes in u (d,), duals (T, n) and intercepts (T,)."""
         K = self.gram(u)
+        starts = [None] * len(self.tasks) if warm is None else warm
         found = [
-            machine_of(self.loss)(
-                K,
-                y,
-                self.C,
-                self.loss,
-                self.fit_intercept,
-                warm=None if warm is None else warm[t],
-                accuracy=SETTINGS.machine,
-            )
-            for t, y in enumerate(self.Y)
+            solve_machine(K, task, warm=start, accuracy=SETTINGS.machine)
+            for task, start in zip(self.tasks, starts, strict=True)
         ]
         duals = np.array([one.dual for one in found])
         W = K * (duals.T @ duals)
@@ -550,7 +534,7 @@ class FeatureScaling(Method[Scales]):
         F, _, duals, intercepts = self._machines(u, warm)
         objective = F + self.term.value(self._norms(u))
         return Iterate(
-            np.ones(1), duals.T, 0.0, objective, solves=len(self.Y), state=Scales(u, intercepts)
+            np.ones(1), duals.T, 0.0, objective, solves=len(duals), state=Scales(u, intercepts)
         )
 
 

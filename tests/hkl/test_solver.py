@@ -369,7 +369,7 @@ def test_limits_stop_the_search_and_say_so(rows, monkeypatch):
     assert model.status_ is Status.MAX_NODES
     assert not model.certified_
     assert np.isfinite(model.relative_gap_)
-    task = HullTask(y, make_loss("squared"), 1e-4, True)
+    task = HullTask.at(1e-4, y, make_loss("squared"), True)
     weights = NodeWeights(4, 0.1)
     design = Design(rows, ANOVABasis(0.5))
     design.memory_mb = 0.05

@@ -208,7 +208,7 @@ def test_flat_mkl_is_sparse_mkl_over_the_variables(table):
     model = hkl_flat_mkl(X, y, 0.01, PolynomialBasis(2), tol=1e-6)
     design = Design(X, PolynomialBasis(2))
     K = np.stack([design.values.weighted_levels(i, np.array([0.0, 1.0, 1.0])) for i in range(3)])
-    task = HullTask(y, make_loss("squared"), 0.01, True)
+    task = HullTask.at(0.01, y, make_loss("squared"), True)
     primal, dual = certificate(
         K, y, model.weights, model.dual, model.intercept, "squared", task.C, LpNorm(1.0)
     )

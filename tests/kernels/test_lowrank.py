@@ -146,7 +146,7 @@ def test_fits_are_those_of_the_exact_solvers_on_the_approximated_grams(
 
 def inside(stack, y, C, loss, p, fit_intercept, warm=None):
     """The fit along the path inside."""
-    problem = Problem(stack, y, C, make_loss(loss), mkl.LpNorm(p), fit_intercept)
+    problem = Problem(y, C, make_loss(loss), fit_intercept, stack, mkl.LpNorm(p))
     return run(Interior(problem, tol=1e-4, warm=warm), tol=1e-4, max_iter=100)
 
 

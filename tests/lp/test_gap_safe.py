@@ -56,7 +56,7 @@ def test_no_kernel_of_the_optimum_is_ruled_out_from_any_dual(loss, intercept, se
     norms = norms_of(Dense(K), intercept)
     out = 0
     for C in (0.01, 0.1, 1.0, 10.0):
-        task = Problem(K, y, C, loss, penalty, intercept)
+        task = Problem(y, C, loss, intercept, K, penalty)
         best = fit_weighted(K, y, C, loss, penalty, intercept, tol=1e-9)
         used = best.weights > 1e-4 * best.weights.max()
         for size in (0.0, 1e-3, 1e-2, 0.1, 0.5, 1.0):

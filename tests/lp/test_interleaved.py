@@ -72,7 +72,7 @@ def test_rows_in_single_precision_are_left_where_a_large_C_would_show_their_roun
     fit = fit_weighted(rows, y, 1e6, loss, LpNorm(1.5), True)
     assert fit.status.ok
     assert fit.objective <= min(record.objective for record in fit.history)
-    plain = Interleaved(Problem(rows, y, 1.0, loss, LpNorm(1.5), True), tol=1e-3)
+    plain = Interleaved(Problem(y, 1.0, loss, True, rows, LpNorm(1.5)), tol=1e-3)
     run(plain, tol=1e-3, max_iter=500)
     assert not plain._exact  # at C = 1 single precision is enough, and half as many bytes
 

@@ -41,7 +41,7 @@ def draw(rng):
         if rng.random() < 0.25:
             kernels[m] = _shaken(kernels[int(rng.integers(m))], 10.0 ** -rng.uniform(1, 12), rng)
     K = np.ascontiguousarray([kernel * (n / np.trace(kernel)) for kernel in kernels])
-    return Problem(K, y, 10.0 ** rng.uniform(-3, 3), loss, LpNorm(1.0), bool(rng.random() < 0.8))
+    return Problem(y, 10.0 ** rng.uniform(-3, 3), loss, bool(rng.random() < 0.8), K, LpNorm(1.0))
 
 
 def _kernel(X, m, rng):
@@ -93,12 +93,12 @@ def tied(n, M, loss):
     X = X - X.mean(axis=0) + (0.5 if "one_class" in loss else 0.0)
     K = np.ascontiguousarray(np.einsum("im,jm->mij", X, X))
     return Problem(
-        K,
         y,
         1.0 if loss != "nu_one_class" else 2.0 / n,
         make_loss(loss),
-        LpNorm(1.0),
         loss != "one_class",
+        K,
+        LpNorm(1.0),
     )
 
 
@@ -131,7 +131,7 @@ def test_the_path_inside_alone_is_certified_from_a_cold_start(loss, tol):
 def test_a_box_without_an_inside_is_left_to_newton():
     K = np.eye(5)[None] * np.arange(1.0, 4.0)[:, None, None]
     y = np.ones(5)
-    problem = Problem(K, y, 1.0, make_loss("hinge"), LpNorm(1.0), True)
+    problem = Problem(y, 1.0, make_loss("hinge"), True, K, LpNorm(1.0))
     assert not Interior.suits(problem)
     fit = run(by_newton(problem, tol=1e-3), tol=1e-3, max_iter=100)
     assert not np.any(fit.dual_coef)

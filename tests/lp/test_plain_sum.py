@@ -66,7 +66,7 @@ def test_where_hardly_a_slope_pays_the_certificate_reaches_its_tolerance_and_a_c
     y = np.where(np.arange(n) < rare, 1.0, -1.0)
     K = KernelDictionary.per_feature(RBF(1.0, relative=True), 2).grams(x).values
     pairs = run(
-        Reweighting(Problem(K, y, 100.0, hinge, LpNorm(np.inf), True), tol=1e-3),
+        Reweighting(Problem(y, 100.0, hinge, True, K, LpNorm(np.inf)), tol=1e-3),
         tol=1e-3,
         max_iter=50,
     )

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from mklcore.lp.newton import Newton
 from mklcore.lp.schedule import fit_weighted
 from mklcore.problem.losses import make_loss
-from mklcore.problem.machines import machine_of
+from mklcore.problem.machines import solve_machine
 from mklcore.problem.penalties import LpNorm
 from mklcore.problem.problem import Problem, certificate
+from mklcore.problem.solution import MachineTask
 
 LOSSES = (
     "hinge", "squared", "epsilon_insensitive", "logistic", "one_class", "squared_hinge", "huber", "pinball",
@@ -68,9 +69,8 @@ def feasible(rng, loss, y, C, balanced):
 
 def solved(drawn, loss, C, theta):
     K = np.tensordot(theta, drawn.K, 1)
-    return machine_of(make_loss(loss))(
-        K, drawn.y, C, make_loss(loss), drawn.intercept, accuracy=1e-12
-    )
+    task = MachineTask(drawn.y, C, make_loss(loss), drawn.intercept)
+    return solve_machine(K, task, accuracy=1e-12)
 
 
 def point_of(seed, loss, p, C):
@@ -144,7 +144,7 @@ def test_the_hessian_of_newton_is_that_of_the_value_and_the_analytic_update_boun
     theta = rng.random(4) + 0.3
     h = 1e-4
     method = Newton(
-        Problem(drawn.K, drawn.y, C, make_loss(loss), LpNorm(2.0), drawn.intercept), tol=1e-12
+        Problem(drawn.y, C, make_loss(loss), drawn.intercept, drawn.K, LpNorm(2.0)), tol=1e-12
     )
     point = method.solve(theta, None, 1e-13)
     H = method._hessian(point)

@@ -10,6 +10,7 @@ from mklcore.lp.schedule import fit_weighted
 from mklcore.problem import svm
 from mklcore.problem.losses import make_loss
 from mklcore.problem.penalties import LpNorm
+from mklcore.problem.solution import MachineTask
 from mklcore.sparse.gomp import Spectra
 from tests.helpers.every import every
 
@@ -92,9 +93,8 @@ def test_creeping_pairs_are_helped_by_no_more_factors_than_they_cost(monkeypatch
     )
     total = K.sum(axis=0)
     target = 100.0 * Y
-    found = svm.solve_svm(
-        total, target, 1e6, make_loss("epsilon_insensitive", epsilon=0.1), True, accuracy=1e-6
-    )
+    task = MachineTask(target, 1e6, make_loss("epsilon_insensitive", epsilon=0.1), True)
+    found = svm.solve_svm(total, task, accuracy=1e-6)
     assert found.gap <= 1e-5 * found.regulariser
     assert svm.SETTINGS.factor * sum(size**3 for size in free) <= 2 * found.steps * len(Y)
 

@@ -17,6 +17,7 @@ from mklcore.kernels.functions import Linear
 from mklcore.paths.choosing import choose_C, leave_one_out, machines_of
 from mklcore.problem.losses import make_loss
 from mklcore.problem.smooth import solve_ridge
+from mklcore.problem.solution import MachineTask
 from tests.helpers.every import every
 from tests.helpers.refusals import refused
 
@@ -42,7 +43,7 @@ def test_leave_one_out_is_what_n_refits_give(fit_intercept, C, table):
     for i in range(y.size):
         rest = np.delete(np.arange(y.size), i)
         part = np.ascontiguousarray(K[np.ix_(rest, rest)])
-        fit = solve_ridge(part, y[rest], C, make_loss("squared"), fit_intercept)
+        fit = solve_ridge(part, MachineTask(y[rest], C, make_loss("squared"), fit_intercept))
         expected[i] = y[i] - (K[i, rest] @ fit.dual + fit.intercept)
     assert leave_one_out(K, y, C, fit_intercept=fit_intercept) == pytest.approx(expected, rel=1e-9)
     assert leave_one_out(

@@ -35,7 +35,7 @@ ROWS = np.random.default_rng(4).standard_normal((30, 3))
 
 
 def weighted(cls, p=1.5):
-    problem = Problem(DRAWN.K, DRAWN.y, 1.0, make_loss("hinge"), LpNorm(p), True)
+    problem = Problem(DRAWN.y, 1.0, make_loss("hinge"), True, DRAWN.K, LpNorm(p))
     return cls(problem, tol=1e-3)
 
 
@@ -53,11 +53,11 @@ METHODS = {
     ),
     "hkl": lambda: HullSearch(
         Design(ROWS, PolynomialBasis(2)),
-        HullTask(DRAWN.y, make_loss("squared"), 0.1, True),
+        HullTask.at(0.1, DRAWN.y, make_loss("squared"), True),
         NodeWeights(4, 0.1),
     ),
     "smkl": lambda: SMKL(
-        Problem(DRAWN.K, DRAWN.y, 1.0, make_loss("hinge"), PENALTIES["log"](), True), tol=1e-3
+        Problem(DRAWN.y, 1.0, make_loss("hinge"), True, DRAWN.K, PENALTIES["log"]()), tol=1e-3
     ),
 }
 CERTIFIED = ("wrapper", "newton", "live kernels", "interleaved", "algorithm 1", "hkl")

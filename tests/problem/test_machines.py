@@ -6,7 +6,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC, SVR, OneClassSVM
 
 from mklcore.problem.losses import LOSSES, Hinge, make_loss
-from mklcore.problem.machines import machine_of
+from mklcore.problem.machines import solve_machine
+from mklcore.problem.solution import MachineTask
 from mklcore.problem.svm import solve_svm, without_slope
 from tests.helpers.every import every
 
@@ -21,9 +22,8 @@ def problem(seed, n=80, d=4):
 
 
 def solved(loss, K, y, C, fit_intercept=True, accuracy=1e-10, **more):
-    return machine_of(make_loss(loss))(
-        K, y, C, make_loss(loss), fit_intercept, accuracy=accuracy, **more
-    )
+    task = MachineTask(y, C, make_loss(loss), fit_intercept)
+    return solve_machine(K, task, accuracy=accuracy, **more)
 
 
 def dual_of(svm, n):
@@ -117,7 +117,7 @@ def test_where_no_slope_pays_a_linear_program_finds_the_dual_of_the_constant():
     assert np.all((low <= a) & (a <= high))
     assert a.sum() == pytest.approx(0.0, abs=1e-10)
     np.testing.assert_allclose(K @ a, 0.0, atol=1e-9)
-    found = solve_svm(K, y, C, Hinge(), True)
+    found = solve_svm(K, MachineTask(y, C, Hinge(), True))
     # every row of the small class costs 2
     assert found.objective == pytest.approx(24 * C, rel=1e-12)
     assert found.intercept == pytest.approx(-1.0)
@@ -131,7 +131,8 @@ def test_a_diagonal_that_rounding_has_made_negative_divides_by_nothing():
     K = np.outer(x, x)
     K[:3, :3] = -2.6e-35
     y = np.where(np.arange(40) == 0, 1.0, -1.0)
-    cold = solve_svm(K, y, 0.45, make_loss("hinge"), True)
+    task = MachineTask(y, 0.45, make_loss("hinge"), True)
+    cold = solve_svm(K, task)
     start = np.where(y > 0, 0.3, -0.3 / 39)
-    warm = solve_svm(K, y, 0.45, make_loss("hinge"), True, warm=start, accuracy=1e-4)
+    warm = solve_svm(K, task, warm=start, accuracy=1e-4)
     assert warm.objective == pytest.approx(cold.objective, rel=1e-3)

@@ -129,7 +129,7 @@ def test_a_penalty_that_is_not_homogeneous_gets_a_true_bound():
     a = 0.05 * drawn.y
     K = drawn.K
     Q = np.einsum("i,mij,j->m", a, K, a)
-    bound = Problem(K, drawn.y, 1.0, loss, price, True).bound(a, Q)
+    bound = Problem(drawn.y, 1.0, loss, True, K, price).bound(a, Q)
     forms = np.einsum("i,mij,j->m", bound.point, K, bound.point)
     assert bound.value == pytest.approx(
         loss.dual(bound.point, drawn.y, 1.0) - price.dual_price(forms), rel=1e-9
