@@ -15,7 +15,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import replace
 from functools import cache
 from typing import Any, NamedTuple
 from unittest.mock import patch
@@ -30,9 +29,8 @@ from mklcore.errors import MKLError, suppress_convergence_warnings
 from mklcore.kernels.features import Nystroem
 from mklcore.kernels.grams import Rows
 from mklcore.kernels.operators import cached
-from mklcore.lp import interior, schedule
+from mklcore.lp import schedule
 from mklcore.lp.schedule import fit_weighted
-from mklcore.problem import svm
 from mklcore.problem.losses import make_loss
 from mklcore.problem.penalties import LpNorm, Penalty
 from mklcore.problem.problem import Carried, Problem
@@ -178,7 +176,7 @@ def parts() -> list[Part]:
         Part("products from those of an earlier dual", {"kernels.operators.WORTH_READING": -1.0}),
         Part(
             "points fixed inside at first",
-            {"lp.interior.SETTINGS": replace(interior.SETTINGS, part=0.0)},
+            {"lp.interior.PART": 0.0},
             (1.0,),
         ),
         Part(
@@ -189,7 +187,7 @@ def parts() -> list[Part]:
         Part("Newton's step instead of the analytic update", {"lp.newton.Newton._curve": nothing}),
         Part(
             "pairs within blocks",
-            {"problem.svm.SETTINGS": replace(svm.SETTINGS, blocks_from=10**9)},
+            {"problem.svm.BLOCKS_FROM": 10**9},
             (np.inf,),
         ),
         Part(

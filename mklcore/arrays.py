@@ -49,6 +49,14 @@ def distinct_rows(rows: Array) -> tuple[Array, Indices, Indices]:
     return values, places.ravel(), counts
 
 
+def longest_step(values: Array, way: Array) -> float:
+    """The longest step along ``way`` that leaves no non-negative value below zero; infinite where
+    nothing falls.
+    """
+    falling = way < 0.0
+    return float(np.min(-values[falling] / way[falling], initial=np.inf))
+
+
 def factorised(system: Array, shift: float | Array = 0.0) -> Callable[[Array], Array]:
     """What solves (system + diag(shift)) z = right for right (n,) or (n, k), by Cholesky's factor.
 

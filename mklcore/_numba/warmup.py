@@ -36,12 +36,11 @@ from mklcore.kernels.grams import GramStack, alignment_matrix
 from mklcore.kernels.interactions import Interaction
 from mklcore.kernels.normalisation import NORMALISATIONS
 from mklcore.kernels.sequences import Spectrum, WeightedDegree
-from mklcore.lp.live import SETTINGS as LIVE
+from mklcore.lp.live import FROM_KERNELS
 from mklcore.paths.path import fit_path
 from mklcore.problem.losses import make_loss
 from mklcore.problem.solution import MachineTask
-from mklcore.problem.svm import SETTINGS as SMO
-from mklcore.problem.svm import solve_svm
+from mklcore.problem.svm import BLOCKS_FROM, solve_svm
 
 # They call all there is to call; on sixteen rows, joint weights take three hundred iterations to
 # their certificate.
@@ -138,7 +137,7 @@ def _usual_grams(X: Array) -> None:
 
 def _usual_path(X: Array, task: str, y: Array | None) -> None:
     """On kernels that numpy computes, so that this needs no step before it."""
-    widths = np.geomspace(0.25, 4.0, LIVE.from_kernels)
+    widths = np.geomspace(0.25, 4.0, FROM_KERNELS)
     grams = np.exp(-((X[:, None] - X) ** 2).sum(axis=2) / widths[:, None, None])
     names = tuple(map(str, widths))
     stack = GramStack(grams, names, np.ones(widths.size), names)
@@ -154,12 +153,12 @@ def _usual_svm(X: Array) -> None:
 
 def _small_solvers() -> None:
     """What sixteen rows do not always need."""
-    signs = np.where(np.arange(SMO.blocks_from) % 2, 1.0, -1.0)
+    signs = np.where(np.arange(BLOCKS_FROM) % 2, 1.0, -1.0)
     solve_svm(np.eye(signs.size), MachineTask(signs, 1.0, make_loss("hinge"), True))
 
 
 def _many_kernels(X: Array) -> GramStack:
-    return KernelDictionary.rbf_grid(np.geomspace(0.25, 4.0, LIVE.from_kernels)).grams(X)
+    return KernelDictionary.rbf_grid(np.geomspace(0.25, 4.0, FROM_KERNELS)).grams(X)
 
 
 def _every_way(entries: Sequence[KernelEntry], X: Array) -> GramStack:

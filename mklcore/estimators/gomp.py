@@ -21,7 +21,7 @@ from mklcore.problem.driver import Fit, run, warn_unless_converged
 from mklcore.problem.losses import CLASSIFICATION, Loss
 from mklcore.sparse.best_k import BestK
 from mklcore.sparse.copies import without_copies
-from mklcore.sparse.gomp import GOMP, SETTINGS, FeatureGOMP, LossGOMP, Spectra
+from mklcore.sparse.gomp import GOMP, HINGE_TOL, FeatureGOMP, LossGOMP, Spectra
 
 
 @dataclass(eq=False, repr=False)
@@ -198,7 +198,7 @@ class GOMPClassifier(_GompBase, KernelClassifier):
     """
 
     _: KW_ONLY
-    tol: float = SETTINGS.hinge_tol
+    tol: float = HINGE_TOL
     probability: bool = False
 
     def _check_parameters(self) -> None:

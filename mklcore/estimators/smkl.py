@@ -26,7 +26,7 @@ from mklcore.lp.schedule import MOST_SUMMED
 from mklcore.parameters import check_choice, check_positive, check_whole, is_finite_number
 from mklcore.problem.driver import run, warn_unless_converged
 from mklcore.problem.losses import Loss
-from mklcore.problem.penalties import GroupTerm, as_eta, make_terms
+from mklcore.problem.penalties import GroupTerm, as_eta, check_eta, make_terms
 from mklcore.problem.solution import MachineTask
 from mklcore.sparse.copies import without_copies
 from mklcore.sparse.smkl import TOL_MODES, FeatureScaling, Search, fit_selection, starts
@@ -75,11 +75,7 @@ class _SMKLBase(KernelSettings, KernelEstimator):
         """The kernels that compete, (M,) of bool; the algorithm as printed uses all of them."""
         keep = self.keep_duplicates or self.tol_mode == "absolute"
         eta = group_sizes(stack) if self.eta is None else as_eta(self.eta)
-        if np.size(eta) not in (1, stack.n_kernels):
-            raise ParameterError(
-                f"eta holds {np.size(eta)} group weights, but there are "
-                f"{stack.n_kernels} kernels; give one per kernel, or one number."
-            )
+        check_eta(eta, stack.n_kernels)
         allowed, self.notes_ = without_copies(stack, keep, eta)
         return allowed
 

@@ -44,7 +44,7 @@ from typing import NamedTuple, Self
 import numpy as np
 import scipy
 
-from mklcore.arrays import Array, factorised
+from mklcore.arrays import Array, factorised, longest_step
 from mklcore.hkl.design import Design
 from mklcore.hkl.graph import Ancestry, Node, NodeWeights
 from mklcore.kernels.operators import Dense
@@ -465,23 +465,15 @@ class _HingeMachine:
         ds = (share - z * s - s * dz) / z
         dw = (share - (1.0 - z) * w + w * dz) / (1.0 - z)
         longest = min(
-            _longest_step(z, dz),
-            _longest_step(1.0 - z, -dz),
-            _longest_step(s, ds),
-            _longest_step(w, dw),
+            longest_step(z, dz),
+            longest_step(1.0 - z, -dz),
+            longest_step(s, ds),
+            longest_step(w, dw),
         )
         length = min(1.0, _TO_THE_BOX * longest)
         z = np.clip(z + length * dz, np.finfo(float).tiny, 1.0 - np.finfo(float).epsneg)
         f = self.product(C * y * z)
         return _BoxPoint(z, s + length * ds, w + length * dw, b + length * db, f)
-
-
-def _longest_step(values: Array, direction: Array) -> float:
-    """The longest step along ``direction`` that leaves no value below zero."""
-    falling = direction < 0
-    if not falling.any():
-        return np.inf
-    return float(np.min(-values[falling] / direction[falling]))
 
 
 # Weights

@@ -23,47 +23,38 @@ methods for massive support vector machines.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from mklcore.arrays import Array, Indices, factorised
+from mklcore.arrays import Array, Indices, factorised, longest_step
 from mklcore.kernels.operators import CachedOperator, Capability
 from mklcore.lp.reweighting import _FLOOR, Reweighting, WeightIterate, WeightState, keeping_dual
 from mklcore.problem.driver import Iterate, Status, Trace
 from mklcore.problem.problem import Problem, WarmStart
 
+# What the interior point method is tuned by. A value changes how long a fit takes, not what its
+# certificate proves.
 
-@dataclass(frozen=True)
-class InteriorSettings:
-    """What the interior point method is tuned by.
-
-    A value changes how long a fit takes, not what its certificate proves.
-    """
-
-    inward: float = 0.2  # of the way from a warm start to the centre: multipliers need room
-    to_the_wall: float = 0.97  # share of the longest step that keeps everything positive
-    shortest: float = 1e-4  # steps shorter than this are no progress
-    patience: int = 5  # short steps in a row
-    beyond: int = 3  # steps after the tolerance is reached, until small weights stand apart
-    clear: float = 1e-3  # share of the largest weight
-    cuts: Array = field(
-        default_factory=lambda: 10.0 ** -np.arange(0.5, 8.0, 0.5)
-    )  # shares of the largest weight below which weights are tried to be cut off
-    behind: float = 0.01  # of the gap that was reached is the least that the path goes to next
-    least: float = 1e-200  # a firmness below it would not be one
-    farthest: float = 3.0  # of log theta in one step, above p = 1
-    part: float = 0.6  # of the points at most may be undecided for the others to be fixed at first
-    points: int = 4  # undecided points for each kernel, beside those off their bounds
-    at_end: float = 0.1  # of the gap asked is what is left inside when fixed points are released
-    off: float = 1e-6  # share of its room that a dual is off its bounds
-    # share of sum |a_i| that 1'a may be off: a dual set right is another one in all points
-    balanced: float = 1e-13
-    uneven: float = 1e-6  # of the largest weight is the least a weight begins with there
-
-
-SETTINGS = InteriorSettings()
+INWARD = 0.2  # of the way from a warm start to the centre: multipliers need room
+TO_THE_WALL = 0.97  # share of the longest step that keeps everything positive
+SHORTEST = 1e-4  # steps shorter than this are no progress
+PATIENCE = 5  # short steps in a row
+BEYOND = 3  # steps after the tolerance is reached, until small weights stand apart
+CLEAR = 1e-3  # share of the largest weight
+# shares of the largest weight below which weights are tried to be cut off
+CUTS = 10.0 ** -np.arange(0.5, 8.0, 0.5)
+BEHIND = 0.01  # of the gap that was reached is the least that the path goes to next
+LEAST = 1e-200  # a firmness below it would not be one
+FARTHEST = 3.0  # of log theta in one step, above p = 1
+PART = 0.6  # of the points at most may be undecided for the others to be fixed at first
+POINTS = 4  # undecided points for each kernel, beside those off their bounds
+AT_END = 0.1  # of the gap asked is what is left inside when fixed points are released
+OFF = 1e-6  # share of its room that a dual is off its bounds
+# share of sum |a_i| that 1'a may be off: a dual set right is another one in all points
+BALANCED = 1e-13
+UNEVEN = 1e-6  # of the largest weight is the least a weight begins with there
 
 
 class Sides(NamedTuple):
@@ -162,7 +153,9 @@ class InteriorPoint:
 
     def room(self, way: InteriorPoint) -> float:
         """The longest step along ``way`` that keeps everything non-negative."""
-        return min(room(self.values, way.values), room(self.multipliers, way.multipliers))
+        return min(
+            longest_step(self.values, way.values), longest_step(self.multipliers, way.multipliers)
+        )
 
 
 class Linearised(NamedTuple):
@@ -255,18 +248,9 @@ class Sphere:
             inside.values + length * way.values,
             inside.multipliers + length * way.multipliers,
             inside.intercept + length * way.intercept,
-            inside.theta
-            * np.exp(
-                np.clip(length * way.theta / inside.theta, -SETTINGS.farthest, SETTINGS.farthest)
-            ),
+            inside.theta * np.exp(np.clip(length * way.theta / inside.theta, -FARTHEST, FARTHEST)),
             inside.price
-            * float(
-                np.exp(
-                    np.clip(
-                        length * way.price / inside.price, -SETTINGS.farthest, SETTINGS.farthest
-                    )
-                )
-            ),
+            * float(np.exp(np.clip(length * way.price / inside.price, -FARTHEST, FARTHEST))),
         )
 
 
@@ -307,9 +291,9 @@ class Interior(Reweighting):
         a = task.feasible(self.warm.dual)
         near = self.warm.weights / max(float(self.warm.weights.sum()), 1e-300)
         if not self._is_sparse:
-            theta = task.penalty.scale(np.maximum(near, SETTINGS.uneven * near.max()))
+            theta = task.penalty.scale(np.maximum(near, UNEVEN * near.max()))
         else:
-            theta = (1.0 - SETTINGS.inward) * near + SETTINGS.inward * theta / theta.sum()
+            theta = (1.0 - INWARD) * near + INWARD * theta / theta.sum()
             self.sides = self._undecided(a, near)
         return self._entered_from(a, theta)
 
@@ -320,7 +304,7 @@ class Interior(Reweighting):
         x = self.sides.parts(a)
         centre = self.sides.centre(float(self.sides.signs @ x), self.problem.fit_intercept)
         centre = 0.5 * self.sides.room if centre is None else centre
-        return self._begun((1.0 - SETTINGS.inward) * x + SETTINGS.inward * centre, theta)
+        return self._begun((1.0 - INWARD) * x + INWARD * centre, theta)
 
     def _undecided(self, a: Array, weights: Array) -> Sides:
         """The points whose side of the margin a neighbour leaves open, all where these are most:
@@ -335,13 +319,13 @@ class Interior(Reweighting):
         excess = whole.slopes - whole.spread(f + b)
         filled = whole.parts(a) / whole.room
         firmness = np.where(filled > 0.5, excess, -excess)
-        firmness[np.minimum(filled, 1.0 - filled) > SETTINGS.off] = -np.inf
+        firmness[np.minimum(filled, 1.0 - filled) > OFF] = -np.inf
         nearness = np.full(a.size, np.inf)
         np.minimum.at(nearness, whole.rows, firmness)
         if self.sides.is_part:
             nearness[self.sides.points] = -np.inf
-        count = int(np.sum(nearness < 0.0)) + SETTINGS.points * weights.size
-        if count >= SETTINGS.part * a.size:
+        count = int(np.sum(nearness < 0.0)) + POINTS * weights.size
+        if count >= PART * a.size:
             return whole
         return Sides.of(task, np.sort(np.argsort(nearness, kind="stable")[:count]), a)
 
@@ -356,7 +340,7 @@ class Interior(Reweighting):
         self._trace, inside = trace, self.inside
         if not self.sides.is_part:
             return self._advance()
-        at_end = inside.mu * inside.values.size <= SETTINGS.at_end * trace.target
+        at_end = inside.mu * inside.values.size <= AT_END * trace.target
         following = Status.STALLED if at_end else self._advance()
         if isinstance(following, Iterate):
             return following
@@ -376,13 +360,13 @@ class Interior(Reweighting):
                     self.weights.moved(inside, ahead, min(1.0, inside.room(ahead))).mu, 0.0
                 )
                 goal = inside.mu * float(np.clip((reached / inside.mu) ** 3, 1e-4, 1.0))
-                goal = max(goal, SETTINGS.behind * self._gap / inside.values.size)
+                goal = max(goal, BEHIND * self._gap / inside.values.size)
                 way = system.direction(goal - ahead.values * ahead.multipliers)
         except (np.linalg.LinAlgError, ArithmeticError):
             return Status.STALLED
-        length = min(1.0, SETTINGS.to_the_wall * inside.room(way))
-        self._short = self._short + 1 if length < SETTINGS.shortest else 0
-        if not np.all(np.isfinite(way.values)) or self._short >= SETTINGS.patience:
+        length = min(1.0, TO_THE_WALL * inside.room(way))
+        self._short = self._short + 1 if length < SHORTEST else 0
+        if not np.all(np.isfinite(way.values)) or self._short >= PATIENCE:
             return Status.STALLED
         self.inside = self.weights.moved(inside, way, length)
         return self._read(self.inside.values[:N], self.inside.theta)
@@ -415,10 +399,7 @@ class Interior(Reweighting):
         if Capability.FEATURES in self.problem.K.capabilities:
             objective, b, _ = self._primal(weights, *self._products(best.dual))
             return replace(best, weights=weights, intercept=b, objective=objective, solves=0)
-        while (
-            solves < SETTINGS.beyond
-            and np.min(weights[weights > 0]) < SETTINGS.clear * weights.max()
-        ):
+        while solves < BEYOND and np.min(weights[weights > 0]) < CLEAR * weights.max():
             following = self._advance()
             if isinstance(following, Status):
                 break
@@ -432,7 +413,7 @@ class Interior(Reweighting):
     def _fewest(self, best: WeightIterate, limit: float) -> Array:
         """The weights of ``best`` without as many small ones as the limit on the objective allows."""
         G, Q = self._products(best.dual)
-        for share in SETTINGS.cuts:
+        for share in CUTS:
             kept = np.where(best.weights >= share * best.weights.max(), best.weights, 0.0)
             weights: Array = kept / kept.sum()
             if self._primal(weights, G, Q)[0] <= limit:
@@ -474,7 +455,7 @@ class Interior(Reweighting):
         """
         task = self.problem
         a = self.sides.dual(x)
-        if task.fit_intercept and abs(float(a.sum()) - task.loss.total) > SETTINGS.balanced * float(
+        if task.fit_intercept and abs(float(a.sum()) - task.loss.total) > BALANCED * float(
             np.abs(a).sum()
         ):
             a = task.feasible(a)
@@ -521,11 +502,9 @@ class _System:
         )
         self.total = self.task.loss.total - float(self.sides.dual(self.x).sum())
         self.stiffness = lower / self.x + upper / self.left
-        self.firm = 1.0 / np.maximum(
-            self.sides.gathered(self.sides.signs / self.stiffness), SETTINGS.least
-        )
+        self.firm = 1.0 / np.maximum(self.sides.gathered(self.sides.signs / self.stiffness), LEAST)
         self.A = solver_of(
-            self.task.K, point.weights, self.sides.points, np.maximum(self.firm, SETTINGS.least)
+            self.task.K, point.weights, self.sides.points, np.maximum(self.firm, LEAST)
         )
         conditions = self.weights.linearised(self.inside, self.Q, np.zeros(self.Q.size))
         self.missing = conditions.missing
@@ -567,14 +546,6 @@ class _System:
 
 def _thirds(v: Array, N: int) -> tuple[Array, Array, Array]:
     return v[:N], v[N : 2 * N], v[2 * N :]
-
-
-def room(values: Array, way: Array) -> float:
-    """The longest step along ``way`` that keeps non-negative ``values`` so; infinite where nothing
-    falls.
-    """
-    falling = way < 0.0
-    return float(np.min(-values[falling] / way[falling], initial=np.inf))
 
 
 class Complement:

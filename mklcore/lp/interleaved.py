@@ -38,21 +38,16 @@ from mklcore.problem.svm import best_partner, first, move_pair, move_single, off
 PIECE = 64  # rows read together
 
 
-@dataclass(frozen=True)
-class InterleavedSettings:
-    """What interleaved pairs are tuned by.
+# What interleaved pairs are tuned by. A value changes how long a fit takes, not what its
+# certificate proves.
 
-    A value changes how long a fit takes, not what its certificate proves.
-    """
-
-    cache_mb: float = 512.0  # of kernel rows in single precision
-    mixed_mb: float = 64.0  # of rows of the weighted kernel, good until the weights change
-    chunks: int = 4  # of a round where rows are computed, so that weights follow sooner
-    every: int = 10  # chunks between two measurements of the rounding of cached rows
-    shows: float = 0.1  # of the gap asked for: rounding that moves the loss by more is too much
+CACHE_MB = 512.0  # of kernel rows in single precision
+MIXED_MB = 64.0  # of rows of the weighted kernel, good until the weights change
+CHUNKS = 4  # of a round where rows are computed, so that weights follow sooner
+MEASURED_EVERY = 10  # chunks between two measurements of the rounding of cached rows
+SHOWS = 0.1  # of the gap asked for: rounding that moves the loss by more is too much
 
 
-SETTINGS = InterleavedSettings()
 # values: about a twentieth of a second, or a fifth where a kernel has hundreds of columns
 EVERY = 12_000_000
 
@@ -239,7 +234,7 @@ class Interleaved(WeightedMethod[Mixed]):
         self.spent = 0
         self.has_ended = False
         if problem.K.row_cache is None:  # else that of a neighbouring problem
-            problem.K.row_cache = RowCache(problem.K.source, SETTINGS.cache_mb, least=64)
+            problem.K.row_cache = RowCache(problem.K.source, CACHE_MB, least=64)
         self.cache = problem.K.row_cache
         self.diagonal = np.asarray(problem.K.diagonals())
         self.name = f"{problem.penalty.name} interleaved chunking"
@@ -252,7 +247,7 @@ class Interleaved(WeightedMethod[Mixed]):
         self._is_stored = is_stored(problem.K)
         self._restated: Iterate[Mixed] | None = None
         n = problem.y.size
-        room = int(np.clip(SETTINGS.mixed_mb * 1e6 / (8 * n), 3, n)) if n > 3 else 3
+        room = int(np.clip(MIXED_MB * 1e6 / (8 * n), 3, n)) if n > 3 else 3
         self._mixed = np.empty((room, n))
         self._owner = np.full(room, -1)
         self._place = np.full(n, -1)
@@ -283,12 +278,12 @@ class Interleaved(WeightedMethod[Mixed]):
             self._exact = True
         elif (
             not self._exact
-            and len(trace.history) % SETTINGS.every == 0
-            and self._rounding(last) > SETTINGS.shows * trace.target
+            and len(trace.history) % MEASURED_EVERY == 0
+            and self._rounding(last) > SHOWS * trace.target
         ):
             self._exact = True
             trace.restate(self.restate(best, trace.dual_point))
-        most = max(50, self.a.size // (1 if self._is_stored else SETTINGS.chunks))
+        most = max(50, self.a.size // (1 if self._is_stored else CHUNKS))
         moved = self._pairs(most)
         self._fruitless = 0 if moved else self._fruitless + 1
         if self._fruitless > 20:

@@ -35,7 +35,7 @@ penalties; their sphere, with the dual of the squared sum of norms in place of t
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
@@ -54,32 +54,26 @@ from mklcore.problem.driver import Certificate, Iterate, Screened, Status, Trace
 from mklcore.problem.losses import Cost, Loss
 from mklcore.problem.problem import Carried, Phase, Problem, WarmStart, WeightedMethod, begun
 
+# What the choice of live kernels is tuned by. A value changes how long a fit takes, not what its
+# certificate proves.
 
-@dataclass(frozen=True)
-class LiveSettings:
-    """What the choice of live kernels is tuned by.
-
-    A value changes how long a fit takes, not what its certificate proves.
-    """
-
-    from_kernels: int = 8  # fewer are all live
-    spare: int = 8  # live kernels beside those with weight: the nearest to entering
-    shed: float = 1.5  # times the kernels near those with weight may be live at the next C
-    most: float = 0.7  # a larger share of stored kernels is not worth setting apart
-    negligible: float = 1e-6  # share of the largest weight that is none
-    room_mb: float = 700.0  # of Gram matrices of live kernels
-    most_mb: float = 2800.0  # of the fewest of them
-    fewest: int = 64  # kernels that are not stored: to begin with without a neighbour
-    first: int = 200  # the same where a quarter of all is more
-    share: float = 0.1  # of the present gap is asked of the live kernels while others come in
-    # when no larger share of the live kernels comes in, the last digits are asked for
-    nearly: float = 0.1
-    steps: int = 150  # at most, on the live kernels
-    progress: float = 0.98  # of the gap before is left at most after a step that makes progress
-    sharpen: float = 0.1  # factor of ``share`` after a step that makes none
+FROM_KERNELS = 8  # fewer are all live
+SPARE = 8  # live kernels beside those with weight: the nearest to entering
+SHED = 1.5  # times the kernels near those with weight may be live at the next C
+MOST = 0.7  # a larger share of stored kernels is not worth setting apart
+NEGLIGIBLE = 1e-6  # share of the largest weight that is none
+ROOM_MB = 700.0  # of Gram matrices of live kernels
+MOST_MB = 2800.0  # of the fewest of them
+FEWEST = 64  # kernels that are not stored: to begin with without a neighbour
+FIRST = 200  # the same where a quarter of all is more
+SHARE = 0.1  # of the present gap is asked of the live kernels while others come in
+# when no larger share of the live kernels comes in, the last digits are asked for
+NEARLY = 0.1
+STEPS = 150  # at most, on the live kernels
+PROGRESS = 0.98  # of the gap before is left at most after a step that makes progress
+SHARPEN = 0.1  # factor of ``share`` after a step that makes none
 
 
-SETTINGS = LiveSettings()
 _ROUNDING = 1e-12  # share of the objective that a gap may lack, and of roots in a comparison
 
 
@@ -87,8 +81,8 @@ def nearest(weights: Array, nearness: Array) -> Indices:
     """Kernels with weight, and half as many again (at least ``spare``) that are nearest to having
     one, in order.
     """
-    used = np.flatnonzero(weights > SETTINGS.negligible * weights.max())
-    near = np.argsort(-nearness, kind="stable")[: used.size + max(SETTINGS.spare, used.size // 2)]
+    used = np.flatnonzero(weights > NEGLIGIBLE * weights.max())
+    near = np.argsort(-nearness, kind="stable")[: used.size + max(SPARE, used.size // 2)]
     return np.union1d(used, near)
 
 
@@ -123,7 +117,7 @@ class LiveKernels(WeightedMethod[None]):
         self._slab: Array | None = None
         self._stored: Indices = self._all[:0]
         self._ended: Status | None = None
-        self._share = SETTINGS.share
+        self._share = SHARE
         self._gap_at_leaving = np.inf  # when kernels last made room for others
 
     @property
@@ -134,7 +128,7 @@ class LiveKernels(WeightedMethod[None]):
         near = nearest(self.last.weights, self.forms)
         live = self.live
         few = self._few
-        if near.size * SETTINGS.shed < live.size:
+        if near.size * SHED < live.size:
             live = near
             few = None
         return Carried(self.problem.K, live, few, self.readings)
@@ -153,10 +147,10 @@ class LiveKernels(WeightedMethod[None]):
         a = task.feasible(a if a.any() else task.C * task.y)
         live = None if self.warm is None else self.warm.carried.live
         if live is None:
-            used = np.flatnonzero(weights > SETTINGS.negligible * weights.max())
+            used = np.flatnonzero(weights > NEGLIGIBLE * weights.max())
             forms = self.readings.forms(a, used)
             live = nearest(weights, forms) if used.size else self._first(forms)
-        if is_stored(task.K) and live.size > SETTINGS.most * M:
+        if is_stored(task.K) and live.size > MOST * M:
             live = self._all
         self.live: Indices = live
         if not weights[live].any():
@@ -167,7 +161,7 @@ class LiveKernels(WeightedMethod[None]):
 
     def _first(self, forms: Array) -> Indices:
         """The kernels to begin with where none is known to have weight."""
-        some = max(SETTINGS.fewest, min(forms.size // 4, SETTINGS.first))
+        some = max(FEWEST, min(forms.size // 4, FIRST))
         return np.sort(np.argsort(-forms, kind="stable")[: min(some, self._room)])
 
     def step(
@@ -179,20 +173,20 @@ class LiveKernels(WeightedMethod[None]):
         outside = np.flatnonzero(forms > forms[self.live].max() * (1.0 + 1e-9))
         outside = np.setdiff1d(outside[self.readings.possible[outside]], self.live)
         gap = trace.gap / trace.scale if trace.scale > 0.0 else 1.0
-        if len(trace.gaps) > 1 and trace.gap > SETTINGS.progress * trace.gaps[-2]:
-            self._share *= SETTINGS.sharpen
+        if len(trace.gaps) > 1 and trace.gap > PROGRESS * trace.gaps[-2]:
+            self._share *= SHARPEN
         asked = min(self._share * gap, self._asked if outside.size else 0.3 * self._asked)
         if outside.size:
-            if outside.size <= SETTINGS.nearly * self.live.size:
+            if outside.size <= NEARLY * self.live.size:
                 asked = 0.0
             asked = max(asked, 0.3 * self.tol)
             entering = outside[np.argsort(-forms[outside], kind="stable")][
-                : max(self.live.size, SETTINGS.fewest)
+                : max(self.live.size, FEWEST)
             ]
             is_crowded = (
                 not is_stored(self.problem.K) and self.live.size + entering.size > self._room
             )
-            if is_crowded and trace.gap <= SETTINGS.progress * self._gap_at_leaving:
+            if is_crowded and trace.gap <= PROGRESS * self._gap_at_leaving:
                 self._gap_at_leaving = trace.gap
                 self.live = np.flatnonzero(last.weights)
             self.live = np.union1d(self.live, entering)
@@ -215,8 +209,8 @@ class LiveKernels(WeightedMethod[None]):
     def _room(self) -> int:
         """How many Gram matrices there is room for."""
         megabytes = 8e-6 * self.problem.y.size**2
-        fewest = min(SETTINGS.fewest, int(SETTINGS.most_mb / megabytes))
-        return max(1, fewest, int(SETTINGS.room_mb / megabytes))
+        fewest = min(FEWEST, int(MOST_MB / megabytes))
+        return max(1, fewest, int(ROOM_MB / megabytes))
 
     def _inside(self) -> Problem:
         """The problem on the live kernels."""
@@ -276,7 +270,7 @@ class LiveKernels(WeightedMethod[None]):
         )
         listener = self.listener
         callback = None if listener is None else lambda record: listener()
-        fit = run(method, tol=asked, max_iter=SETTINGS.steps, callback=callback)
+        fit = run(method, tol=asked, max_iter=STEPS, callback=callback)
         if fit.status is Status.CANCELLED:
             self._ended = fit.status
         proof = fit.dual_coef if fit.dual_point is None else fit.dual_point

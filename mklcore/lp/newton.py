@@ -32,7 +32,7 @@ place of one.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -50,22 +50,14 @@ from mklcore.problem.smooth import solve_ridge, solve_ridges
 from mklcore.problem.solution import MachineTask
 from mklcore.problem.svm import newton_target
 
+# What the damped Newton step is tuned by. A value changes how long a fit takes, not what its
+# certificate proves.
 
-@dataclass(frozen=True)
-class NewtonSettings:
-    """What the damped Newton step is tuned by.
-
-    A value changes how long a fit takes, not what its certificate proves.
-    """
-
-    tries: int = 3  # lengths of a step before the analytic update: a third rarely fails
-    most_damping: float = 4.0  # at which a step is nearly the analytic update
-    most_p: float = 50.0  # beyond, theta is its update to rounding
-    # multiplications of a Hessian on features: beyond, the analytic update is faster
-    most_work: float = 6e9
-
-
-SETTINGS = NewtonSettings()
+TRIES = 3  # lengths of a step before the analytic update: a third rarely fails
+MOST_DAMPING = 4.0  # at which a step is nearly the analytic update
+MOST_P = 50.0  # beyond, theta is its update to rounding
+# multiplications of a Hessian on features: beyond, the analytic update is faster
+MOST_WORK = 6e9
 
 
 class Newton(Reweighting):
@@ -93,15 +85,13 @@ class Newton(Reweighting):
         refused: list[WeightIterate] = []
         curve = self._curve(last, damping)
         length = 1.0
-        for _ in range(SETTINGS.tries if curve is not None else 0):
+        for _ in range(TRIES if curve is not None else 0):
             assert curve is not None
             path, slope = curve
             point = self.solve(path(length), last.dual, accuracy)
             if self.gains(last, point) or certifies(point, trace):
                 eased = damping / 4.0 if damping >= 2e-3 else 0.0
-                damping = (
-                    eased if length == 1.0 else min(SETTINGS.most_damping, max(2.0 * damping, 0.02))
-                )
+                damping = eased if length == 1.0 else min(MOST_DAMPING, max(2.0 * damping, 0.02))
                 return keeping_dual(
                     replace(point, state=replace(point.state, damping=damping)), *refused
                 )
@@ -149,13 +139,13 @@ class Newton(Reweighting):
         are free on features.
         """
         K = self.problem.K
-        if not self.p < SETTINGS.most_p:
+        if not self.p < MOST_P:
             return True
         if Capability.FEATURES not in K.capabilities:
             return False
         D = float(K.n_features)
         rows = float(self._free(self.problem.y, point.dual).size)
-        return rows > D and rows * D * D > SETTINGS.most_work
+        return rows > D and rows * D * D > MOST_WORK
 
     def _hessian(self, point: WeightIterate) -> Array:
         """H (M, M) of all targets, zero where no point is free.

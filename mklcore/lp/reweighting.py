@@ -35,28 +35,21 @@ from mklcore.problem.machines import solve_machine
 from mklcore.problem.problem import Problem, WarmStart, WeightedMethod
 from mklcore.problem.svm import NO_SLOPE
 
+# What the analytic update and its machines are tuned by. A value changes how long a fit takes,
+# not what its certificate proves.
 
-@dataclass(frozen=True)
-class ReweightingSettings:
-    """What the analytic update and its machines are tuned by.
+# of the errors: R of the stopping rule where w = 0 can be the optimum
+LEAST_SCALE = 0.001
+# how much farther than the update a first step goes, where every step makes all kernels
+STRIDE = 2.0
+LONGER = 1.25  # factor of the stride after a step that gains
+ACCURACY = 0.1  # of the tolerance: the relative gap asked of a machine
+# tolerances of the programme, as fine as HiGHS takes them: 1e-7, its own, left gaps of 1e-5
+FINEST = 1e-10
+SAME = 1e-13  # change of theta that is none
+UNSEEN = 0.01  # of the tolerance: the root of a form, as a share of that of the largest
+STILL = 0.9  # of the gap is left after a step that changes nothing
 
-    A value changes how long a fit takes, not what its certificate proves.
-    """
-
-    # of the errors: R of the stopping rule where w = 0 can be the optimum
-    least_scale: float = 0.001
-    # how much farther than the update a first step goes, where every step makes all kernels
-    stride: float = 2.0
-    longer: float = 1.25  # factor of the stride after a step that gains
-    accuracy: float = 0.1  # of the tolerance: the relative gap asked of a machine
-    # tolerances of the programme, as fine as HiGHS takes them: 1e-7, its own, left gaps of 1e-5
-    finest: float = 1e-10
-    same: float = 1e-13  # change of theta that is none
-    unseen: float = 0.01  # of the tolerance: the root of a form, as a share of that of the largest
-    still: float = 0.9  # of the gap is left after a step that changes nothing
-
-
-SETTINGS = ReweightingSettings()
 
 _FLOOR = 1e-13  # no machine is asked for a smaller relative gap
 NO_PRODUCTS = np.empty((0, 0))
@@ -92,12 +85,12 @@ class Reweighting(WeightedMethod[WeightState]):
         super().__init__(problem, tol=tol, warm=warm)
         self.name = f"{problem.penalty.name} reweighting (analytic update)"
         strides = 1.0 < problem.order < np.inf and not problem.K.keeps_products
-        self._stride = SETTINGS.stride if strides else 0.0
+        self._stride = STRIDE if strides else 0.0
 
     def init(self) -> WeightIterate:
         penalty = self.problem.penalty
         M = self.problem.K.n_kernels
-        accuracy = max(SETTINGS.accuracy * self.tol, _FLOOR)
+        accuracy = max(ACCURACY * self.tol, _FLOOR)
         if self.warm is None:
             return self.solve(penalty.start(M), None, accuracy)
         return self.solve(self._lifted(self.warm.weights), self.warm.dual, accuracy)
@@ -109,12 +102,12 @@ class Reweighting(WeightedMethod[WeightState]):
         Q = last.state.Q
         # a form that the tolerance does not see: its large weight would be rounding
         if self.problem.penalty.ascends:
-            Q = np.maximum(Q, (SETTINGS.unseen * self.tol) ** 2 * Q.max())
+            Q = np.maximum(Q, (UNSEEN * self.tol) ** 2 * Q.max())
         updated = self.problem.penalty.update(last.weights, Q)
         if self._stride > 1.0:
             farther = self.solve(self._beyond(last.weights, updated), last.dual, accuracy)
             if self.gains(last, farther) or certifies(farther, trace):
-                self._stride *= SETTINGS.longer
+                self._stride *= LONGER
                 return farther
             self._stride = 0.0  # here it overshoots: to the letter from now on
         following = self.solve(updated, last.dual, accuracy)
@@ -170,9 +163,7 @@ class Reweighting(WeightedMethod[WeightState]):
         if bound is None:
             return Iterate(weights, found.dual, b, errors + price, state=state)
         # the dual's price vanishes where no kernel is worth its own
-        scale = (
-            bound.price if task.penalty.homogeneous else max(price, SETTINGS.least_scale * errors)
-        )
+        scale = bound.price if task.penalty.homogeneous else max(price, LEAST_SCALE * errors)
         return Iterate(
             weights,
             found.dual,
@@ -295,8 +286,8 @@ class SILP(Reweighting):
             bounds=[(0.0, 1.0)] * M + [(None, None)],
             method="highs",
             options={
-                "primal_feasibility_tolerance": SETTINGS.finest,
-                "dual_feasibility_tolerance": SETTINGS.finest,
+                "primal_feasibility_tolerance": FINEST,
+                "dual_feasibility_tolerance": FINEST,
             },
         )
         if found.x is None:
@@ -304,8 +295,8 @@ class SILP(Reweighting):
         theta = np.maximum(found.x[:-1], 0.0)
         # The largest Q feels the machine's error to first order: where the gap stands still, only
         # sharper machines help.
-        still = len(trace.gaps) > 1 and trace.gaps[-1] > SETTINGS.still * trace.gaps[-2]
-        same = bool(np.abs(theta / theta.sum() - last.weights).max() <= SETTINGS.same)
+        still = len(trace.gaps) > 1 and trace.gaps[-1] > STILL * trace.gaps[-2]
+        same = bool(np.abs(theta / theta.sum() - last.weights).max() <= SAME)
         if still and same and last.state.accuracy <= 10 * _FLOOR:
             # the same plane forever: the programme has no digits left to tell another theta
             return Status.STALLED

@@ -22,7 +22,7 @@ proves that its kernel has no weight.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -34,8 +34,7 @@ from mklcore.kernels.grams import SummedRows
 from mklcore.kernels.operators import CachedOperator, Dense, KernelOperator, cached, is_stored
 from mklcore.lp.interior import Interior
 from mklcore.lp.interleaved import Interleaved, lacking
-from mklcore.lp.live import SETTINGS as LIVE
-from mklcore.lp.live import LiveKernels
+from mklcore.lp.live import FEWEST, FROM_KERNELS, NEGLIGIBLE, LiveKernels
 from mklcore.lp.newton import Newton
 from mklcore.lp.reweighting import SILP, Reweighting
 from mklcore.problem.driver import AnyIterate, Fit, Iterate, Status, Trace, run
@@ -44,48 +43,42 @@ from mklcore.problem.penalties import LpNorm, Penalty
 from mklcore.problem.problem import Carried, Phase, Problem, WarmStart, WeightedMethod, begun
 from mklcore.problem.smooth import solve_ridge
 
+# Where one row or one method gives way to the next. A value changes how long a fit takes, not
+# what its certificate proves.
 
-@dataclass(frozen=True)
-class ScheduleSettings:
-    """Where one row or one method gives way to the next.
-
-    A value changes how long a fit takes, not what its certificate proves.
-    """
-
-    # tolerance down to which pairs on rows in single precision are of use at first
-    finest: float = 1e-5
-    # of the sum of all kernels at p = infinity; above, its rows are computed when asked for
-    largest_mb: float = 2000.0
-    # beyond, a chunk of pairs reads so many rows that a sum of the stack is faster
-    most_rows: int = 800
-    # of pairs: they close most of the gap while Newton solves its first machines, and creep later
-    chunks: int = 30
-    # Newton steps on all kernels at p = 1: an easy problem ends before a few are worth setting
-    # apart
-    opening: int = 10
-    look_back: int = 6  # steps whose pace is measured
-    few: int = 15  # steps that interior points take at all: the pace to compare with
-    # of the gap at least must be in sight: Newton's last digits come all at once
-    digits: float = 0.01
-    # points off their bounds for each kernel with weight, at most: Newton's Hessian is of no use
-    kink: float = 1.5
-    most_newton: int = 40  # Newton steps after which a problem counts as hard
-    most_interior: int = 50  # interior point steps after which no more is to be had
-    # p from which the analytic update on features needs few cheap steps
-    newton_on_features: float = 1.2
-    # p outside of which weights follow the forms too steeply for interior points on features, or
-    # hardly
-    orders: tuple[float, float] = (1.2, 3.0)
-    unit: float = 2.0  # diagonal of the sum of kernels where the next three were fitted
-    creep: float = 0.85  # cost of coordinates on features: C to this power
-    passes: float = 0.48  # cost of interior points beside it, and per feature:
-    products: float = 0.0013
-    most_bytes: float = 1e9  # of the inner system on features and what is made of it
-    # points in a row, none nearer than those before: rounding leads interior points away
-    standstill: int = 12
+# tolerance down to which pairs on rows in single precision are of use at first
+FINEST = 1e-5
+# of the sum of all kernels at p = infinity; above, its rows are computed when asked for
+LARGEST_MB = 2000.0
+# beyond, a chunk of pairs reads so many rows that a sum of the stack is faster
+MOST_ROWS = 800
+# of pairs: they close most of the gap while Newton solves its first machines, and creep later
+CHUNKS = 30
+# Newton steps on all kernels at p = 1: an easy problem ends before a few are worth setting
+# apart
+OPENING_STEPS = 10
+LOOK_BACK = 6  # steps whose pace is measured
+INTERIOR_STEPS = 15  # steps that interior points take at all: the pace to compare with
+# of the gap at least must be in sight: Newton's last digits come all at once
+DIGITS = 0.01
+# points off their bounds for each kernel with weight, at most: Newton's Hessian is of no use
+KINK = 1.5
+MOST_NEWTON = 40  # Newton steps after which a problem counts as hard
+MOST_INTERIOR = 50  # interior point steps after which no more is to be had
+# p from which the analytic update on features needs few cheap steps
+NEWTON_ON_FEATURES = 1.2
+# p outside of which weights follow the forms too steeply for interior points on features, or
+# hardly
+ORDERS = (1.2, 3.0)
+UNIT = 2.0  # diagonal of the sum of kernels where the next three were fitted
+CREEP = 0.85  # cost of coordinates on features: C to this power
+PASSES = 0.48  # cost of interior points beside it, and per feature:
+PRODUCTS = 0.0013
+MOST_BYTES = 1e9  # of the inner system on features and what is made of it
+# points in a row, none nearer than those before: rounding leads interior points away
+STANDSTILL = 12
 
 
-SETTINGS = ScheduleSettings()
 FEATURE_SOLVERS = ("auto", "wrapper", "newton")
 MOST_SUMMED = 8000  # rows up to which the sum of kernels that are not stored is stored: 0.5 GB
 
@@ -95,11 +88,11 @@ MOST_SUMMED = 8000  # rows up to which the sum of kernels that are not stored is
 
 def stands_still(problem: Problem, trace: Trace) -> bool:
     """At the pace of the last steps the tolerance is farther away than interior points would take."""
-    gaps = trace.gaps[-1 - SETTINGS.look_back :]
-    if len(gaps) <= SETTINGS.look_back or gaps[0] == np.inf or gaps[-1] <= 0.0:
+    gaps = trace.gaps[-1 - LOOK_BACK :]
+    if len(gaps) <= LOOK_BACK or gaps[0] == np.inf or gaps[-1] <= 0.0:
         return False
-    wanted = max(trace.target / gaps[-1], SETTINGS.digits)
-    return bool(gaps[-1] > gaps[0] * wanted ** (SETTINGS.look_back / SETTINGS.few))
+    wanted = max(trace.target / gaps[-1], DIGITS)
+    return bool(gaps[-1] > gaps[0] * wanted ** (LOOK_BACK / INTERIOR_STEPS))
 
 
 def is_kinked(problem: Problem, trace: Trace) -> bool:
@@ -110,14 +103,14 @@ def is_kinked(problem: Problem, trace: Trace) -> bool:
     weights = trace.best.weights
     low, high = problem.box
     free = np.count_nonzero((a > low) & (a < high) & (a != 0.0))
-    used = np.count_nonzero(weights > LIVE.negligible * weights.max())
-    return bool(free <= SETTINGS.kink * used) or stands_still(problem, trace)
+    used = np.count_nonzero(weights > NEGLIGIBLE * weights.max())
+    return bool(free <= KINK * used) or stands_still(problem, trace)
 
 
 def no_nearer(problem: Problem, trace: Trace) -> bool:
     """The gap has not become smaller for many steps."""
-    gaps = trace.gaps[-1 - SETTINGS.standstill :]
-    return len(gaps) > SETTINGS.standstill and gaps[-1] >= gaps[0]
+    gaps = trace.gaps[-1 - STANDSTILL :]
+    return len(gaps) > STANDSTILL and gaps[-1] >= gaps[0]
 
 
 # -- the methods of the rows
@@ -172,9 +165,9 @@ MACHINE, NEWTON, PAIRS, INTERIOR = (
     Phase(Interleaved),
     Phase(interior),
 )
-SOME_PAIRS, LIVE_KERNELS = Phase(Interleaved, most=SETTINGS.chunks), Phase(live)
-NEWTON_THEN_INTERIOR = (Phase(Newton, is_kinked, SETTINGS.most_newton), INTERIOR)
-ONE_KERNEL = (MACHINE, Phase(constant), Phase(interior, most=SETTINGS.most_interior))
+SOME_PAIRS, LIVE_KERNELS = Phase(Interleaved, most=CHUNKS), Phase(live)
+NEWTON_THEN_INTERIOR = (Phase(Newton, is_kinked, MOST_NEWTON), INTERIOR)
+ONE_KERNEL = (MACHINE, Phase(constant), Phase(interior, most=MOST_INTERIOR))
 
 
 # -- the rows
@@ -187,15 +180,15 @@ def inside_pays(task: Problem) -> bool:
     K = task.K
     D = task.K.n_features
     p = task.order
-    if not SETTINGS.orders[0] <= p <= SETTINGS.orders[1] or not task.loss.piecewise_linear:
+    if not ORDERS[0] <= p <= ORDERS[1] or not task.loss.piecewise_linear:
         return False
     cost = (
         float(np.mean(task.C))
         * float(task.penalty.start(K.n_kernels) @ K.diagonals().mean(axis=1))
-        / SETTINGS.unit
+        / UNIT
     )
-    pays = cost**SETTINGS.creep > SETTINGS.passes + SETTINGS.products * D
-    return bool(pays and SETTINGS.most_bytes >= 32.0 * D * D) and Interior.suits(task)
+    pays = cost**CREEP > PASSES + PRODUCTS * D
+    return bool(pays and MOST_BYTES >= 32.0 * D * D) and Interior.suits(task)
 
 
 def on_features(task: Problem, tol: float) -> tuple[Phase, ...]:
@@ -206,32 +199,28 @@ def on_features(task: Problem, tol: float) -> tuple[Phase, ...]:
         return (INTERIOR,)
     if inside_pays(task):
         return Phase(interior, no_nearer), MACHINE
-    return (NEWTON,) if task.order < SETTINGS.newton_on_features else (MACHINE,)
+    return (NEWTON,) if task.order < NEWTON_ON_FEATURES else (MACHINE,)
 
 
 def on_rows(task: Problem, tol: float) -> tuple[Phase, ...]:
     """Pairs on rows; sums of the kernels where pairs cannot work."""
     pairs = not lacking(task.loss, task.penalty)
     if task.order == 1:
-        few = task.K.n_kernels <= LIVE.fewest
+        few = task.K.n_kernels <= FEWEST
         return (SOME_PAIRS, LIVE_KERNELS) if pairs and few else (LIVE_KERNELS,)
     return (PAIRS,) if pairs else (MACHINE,)
 
 
 def at_one(task: Problem, tol: float) -> tuple[Phase, ...]:
     """Newton on all kernels, then on the live ones."""
-    if task.K.n_kernels < LIVE.from_kernels:
+    if task.K.n_kernels < FROM_KERNELS:
         return NEWTON_THEN_INTERIOR
-    return Phase(opening, stands_still, SETTINGS.opening), LIVE_KERNELS
+    return Phase(opening, stands_still, OPENING_STEPS), LIVE_KERNELS
 
 
 def by_size(task: Problem, tol: float) -> tuple[Phase, ...]:
     """Pairs at first, where the stack is small."""
-    small = (
-        task.y.size <= SETTINGS.most_rows
-        and tol >= SETTINGS.finest
-        and not lacking(task.loss, task.penalty)
-    )
+    small = task.y.size <= MOST_ROWS and tol >= FINEST and not lacking(task.loss, task.penalty)
     return (SOME_PAIRS, NEWTON) if small else (NEWTON,)
 
 
@@ -424,7 +413,7 @@ def fit_sum(
     """
     K = task.K
     n = task.y.size
-    room = SETTINGS.largest_mb
+    room = LARGEST_MB
     needed = 8e-6 * n**2
     source = cast(Any, task.K.source)
     if needed > room and (missing := lacking(task.loss, task.penalty)):

@@ -36,21 +36,14 @@ import numpy as np
 from mklcore.arrays import Array, one_blas_thread
 from mklcore.errors import KernelError, MKLError, ProofError, check_cancelled, warn_short
 
+# Where a run is at the end of its digits. What counts as rounding is never more than `check`
+# allows.
 
-@dataclass(frozen=True)
-class DriverSettings:
-    """Where a run is at the end of its digits.
+# share of the objective that its rounding is at most: values from scratch agree to that, or
+# nothing is published
+DIGITS = 1e-7
+RESTATED = 5  # times that running sums may claim a gap that is none, before a run ends
 
-    What counts as rounding is never more than `check` allows.
-    """
-
-    # share of the objective that its rounding is at most: values from scratch agree to that, or
-    # nothing is published
-    digits: float = 1e-7
-    restated: int = 5  # times that running sums may claim a gap that is none, before a run ends
-
-
-SETTINGS = DriverSettings()
 
 EXACT = 1e-6  # share of the objective up to which two computations of one number agree
 _SHARP = 1e-7  # the same where round-off is the reason: another machine may be ten times less lucky
@@ -530,7 +523,7 @@ def _driven(
             if _restate(method, trace, handed) and trace.gap > trace.target:
                 restated += 1  # what running sums said was not so: on from there
                 last = trace.best
-                status = None if restated < SETTINGS.restated else Status.STALLED
+                status = None if restated < RESTATED else Status.STALLED
         elif callback is not None and callback(trace.history[-1]):
             status = Status.CANCELLED
         elif len(trace.history) > max_iter:
@@ -608,9 +601,7 @@ def _published(
     values = method.certify(best, trace.dual_point)
     allowed = trace.tol * (trace.scale or abs(best.objective)) if method.descends else np.inf
     check(name, best.objective, trace.dual, trace.lowest, allowed, values)
-    rounding = (
-        0.0 if values is None else min(values.rounding, SETTINGS.digits * abs(best.objective))
-    )
+    rounding = 0.0 if values is None else min(values.rounding, DIGITS * abs(best.objective))
     if status in (Status.STALLED, Status.CONVERGED) and np.isfinite(trace.gap):
         if max(trace.gap, rounding) <= trace.target:
             status = Status.CONVERGED

@@ -17,7 +17,6 @@ multiplier step is Hestenes (1969).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -28,25 +27,19 @@ from mklcore.errors import check_cancelled
 from mklcore.kernels.features import FactoredSum, Table
 from mklcore.problem.solution import MachineTask, Solution
 
+# What the sweeps over rows are tuned by. A value changes how long a fit takes, not what its
+# certificate proves.
 
-@dataclass(frozen=True)
-class CoordinateSettings:
-    """What the sweeps over rows are tuned by.
-
-    A value changes how long a fit takes, not what its certificate proves.
-    """
-
-    first: int = 6  # sweeps before the first gap is computed; four more each time
-    most: int = 40  # sweeps between two gaps
-    single: float = 1e-5  # accuracy down to which sums in single precision suffice
-    sweeps: int = 3000  # of one machine in all
-    # rounds in a row that each leave more than nine tenths of the gap: then the machine ends
-    standstill: int = 12
-    fast: float = 0.6  # of the gap left by a round of sweeps that needs no Newton step
-    most_work: float = 6e9  # multiplications of a Newton step on the rows off their bounds
+FIRST = 6  # sweeps before the first gap is computed; four more each time
+MOST = 40  # sweeps between two gaps
+SINGLE = 1e-5  # accuracy down to which sums in single precision suffice
+SWEEPS = 3000  # of one machine in all
+# rounds in a row that each leave more than nine tenths of the gap: then the machine ends
+STANDSTILL = 12
+FAST = 0.6  # of the gap left by a round of sweeps that needs no Newton step
+MOST_WORK = 6e9  # multiplications of a Newton step on the rows off their bounds
 
 
-SETTINGS = CoordinateSettings()
 _NOTHING = 1e-12  # share of sum |a_i| that a sum may be off by rounding
 
 
@@ -140,10 +133,10 @@ def solve_by_coordinates(
     a = task.feasible(warm)
     sigma = float(diagonal.mean()) if task.fit_intercept else 0.0
     solution, u = _read(K, a, task, 0)
-    kind: Any = np.float32 if accuracy >= SETTINGS.single else np.float64
+    kind: Any = np.float32 if accuracy >= SINGLE else np.float64
     rng = np.random.default_rng(0)
     offset = solution.intercept
-    sweeps = SETTINGS.first
+    sweeps = FIRST
     used = 0
     idle = 0
     slow = False
@@ -152,7 +145,7 @@ def solve_by_coordinates(
         return lin - K.matvec(a) - curvature * a
 
     while not solution.is_within(accuracy):
-        if used >= SETTINGS.sweeps or idle >= SETTINGS.standstill:
+        if used >= SWEEPS or idle >= STANDSTILL:
             break
         check_cancelled()
         sum_of_duals = float(a.sum())
@@ -193,8 +186,8 @@ def solve_by_coordinates(
         if slow:
             a = free_step(K, a, lin, curvature, task)
         solution, u = _read(K, a, task, used)
-        slow = slow or solution.gap > SETTINGS.fast * before
-        sweeps = min(SETTINGS.most, sweeps + 4)
+        slow = slow or solution.gap > FAST * before
+        sweeps = min(MOST, sweeps + 4)
         idle = idle + 1 if solution.gap > 0.9 * before else 0
     return solution
 
@@ -207,7 +200,7 @@ def free_step(K: FactoredSum, a: Array, lin: Array, curvature: Array, task: Mach
     low, high = task.box
     free = np.flatnonzero((a > low) & (a < high) & ((a != 0.0) | (epsilon == 0.0)))
     live = int(np.count_nonzero(K.weights))
-    if free.size < 2 or free.size * live * min(free.size, live) > SETTINGS.most_work:
+    if free.size < 2 or free.size * live * min(free.size, live) > MOST_WORK:
         return a
     x = a[free]
     low = low[free]

@@ -140,42 +140,12 @@ class Loss(ABC):
         bent = 2.0 * norm + (float(np.sum(a * a / C)) if self.least_curvature else 0.0)
         low, high = self.box(y, C)
         ends = np.where((a > 0.0) == (worth > 0.0), high, low)  # a multiple below 0 turns a round
-        shares = np.abs(
-            np.divide(
-                a,
-                ends,
-                out=np.zeros_like(a),
-                where=ends != 0.0,
-            )
-        )
-        largest = float(shares.max(initial=0.0))
+        shares = np.divide(a, ends, out=np.zeros_like(a), where=ends != 0.0)
+        largest = float(np.abs(shares).max(initial=0.0))
         if bent <= 0.0:
             return float(np.sign(worth)) / largest if largest > 0.0 else 0.0
         s = worth / bent
         return s if abs(s) * largest <= 1.0 else float(np.sign(s)) / largest
-
-
-def _median_interval(breakpoints: Array, rank: int) -> float:
-    """Midpoint of the interval between the order statistics ``rank`` and ``rank + 1`` (1-based),
-    one-sided at the ends.
-    """
-    last = breakpoints.size
-    if rank <= 0:
-        return float(breakpoints.min())
-    if rank >= last:
-        return float(breakpoints.max())
-    ordered = np.partition(breakpoints, (rank - 1, rank))
-    return float(0.5 * (ordered[rank - 1] + ordered[rank]))
-
-
-def _order_statistic(breakpoints: Array, below: float) -> float:
-    """Where ``below`` of the breakpoints are passed: one of them, or the middle of an interval if
-    that is whole.
-    """
-    rank = round(below)
-    if abs(below - rank) > 1e-9:
-        return float(np.partition(breakpoints, int(below))[int(below)])
-    return _median_interval(breakpoints, rank)
 
 
 def _flat_middle(ends: Array, slope: Callable[[float], float], level: float) -> float:
@@ -196,25 +166,28 @@ def _flat_middle(ends: Array, slope: Callable[[float], float], level: float) -> 
     )
 
 
+class _Kinked(Loss):
+    """A loss that is piecewise linear, so that its best intercept is a weighted median."""
+
+    machine = "svm"
+    piecewise_linear = True
+
+    def best_intercept(self, f: Array, y: Array) -> float:
+        return _weighted_median(self, f, y, np.ones(y.size))
+
+
 @dataclass(frozen=True)
-class Hinge(Loss):
+class Hinge(_Kinked):
     """V(t, y) = max(0, 1 - y t), labels y in {-1, +1}: the support vector machine."""
 
     name = "hinge"
     label = "hinge (support vector machine)"
     formula = r"\max(0,\,1-y_i f(x_i))"
     tasks = CLASSIFICATION
-    machine = "svm"
-    piecewise_linear = True
     signed = True
 
     def value(self, t: Array, y: Array) -> Array:
         return np.maximum(0.0, 1.0 - y * t)
-
-    def best_intercept(self, f: Array, y: Array) -> float:
-        # Each breakpoint y_i - f_i raises the slope by one, from minus the number of positive
-        # labels.
-        return _median_interval(y - f, int(np.count_nonzero(y > 0)))
 
 
 @dataclass(frozen=True)
@@ -253,7 +226,7 @@ class SquaredHinge(Loss):
 
 
 @dataclass(frozen=True)
-class EpsilonInsensitive(Loss):
+class EpsilonInsensitive(_Kinked):
     """V(t, y) = max(0, |y - t| - epsilon): support vector regression with a tube of half-width
     epsilon.
     """
@@ -275,8 +248,6 @@ class EpsilonInsensitive(Loss):
             "Wider tube: errors below ε are free, and fewer rows support the fit.",
         ),
     )
-    machine = "svm"
-    piecewise_linear = True
     of_residuals = True
     slopes = (-1.0, 1.0)
 
@@ -290,17 +261,12 @@ class EpsilonInsensitive(Loss):
     def value(self, t: Array, y: Array) -> Array:
         return np.maximum(0.0, np.abs(y - t) - self.epsilon)
 
-    def best_intercept(self, f: Array, y: Array) -> float:
-        return _median_interval(
-            np.concatenate([y - f - self.epsilon, y - f + self.epsilon]), y.size
-        )
-
     def best_multiple(self, a: Array, y: Array, C: Cost, norm: float) -> float:
         return max(0.0, super().best_multiple(a, y, C, norm))  # the kink turns round with a
 
 
 @dataclass(frozen=True)
-class Pinball(Loss):
+class Pinball(_Kinked):
     """V(t, y) = max(q (y - t), (q - 1) (y - t)): its least expected value is at the quantile q of y
     given x.
 
@@ -339,8 +305,6 @@ class Pinball(Loss):
             ),
         ),
     )
-    machine = "svm"
-    piecewise_linear = True
     of_residuals = True
 
     def __post_init__(self) -> None:
@@ -353,9 +317,6 @@ class Pinball(Loss):
 
     def value(self, t: Array, y: Array) -> Array:
         return np.maximum(self.quantile * (y - t), (self.quantile - 1.0) * (y - t))
-
-    def best_intercept(self, f: Array, y: Array) -> float:
-        return _order_statistic(y - f, self.quantile * y.size)
 
 
 @dataclass(frozen=True)
@@ -512,7 +473,7 @@ class Logistic(Loss):
 
 
 @dataclass(frozen=True)
-class OneClass(Loss):
+class OneClass(_Kinked):
     """V(t) = max(0, 1 - t) without labels or intercept: novelty detection in the form (3.4) of the
     paper.
     """
@@ -521,8 +482,6 @@ class OneClass(Loss):
     label = "one-class (novelty detection)"
     formula = r"\max(0,\,1-f(x_i))"
     tasks = ("novelty",)
-    machine = "svm"
-    piecewise_linear = True
     takes_intercept = False
 
     def linear(self, y: Array) -> Array:
@@ -536,7 +495,7 @@ class OneClass(Loss):
 
 
 @dataclass(frozen=True)
-class NuOneClass(Loss):
+class NuOneClass(_Kinked):
     """The nu form of novelty detection: min 1/2 ||w||^2 + 1/(nu n) sum max(0, rho - f_i) - rho,
     written with b = -rho.
 
@@ -550,8 +509,6 @@ class NuOneClass(Loss):
     label = "one-class, nu form"
     formula = r"\max(0,\,\rho-f(x_i))"
     tasks = ("novelty",)
-    machine = "svm"
-    piecewise_linear = True
     total = 1.0
 
     def __post_init__(self) -> None:
@@ -580,9 +537,7 @@ class NuOneClass(Loss):
         return 1.0  # 1'a is given
 
     def best_intercept(self, f: Array, y: Array) -> float:
-        # b + C sum max(0, -(f + b)): rising b past -f_i takes point i out of the sum; nu n points
-        # stay in it.
-        return _order_statistic(-f, y.size - self.nu * y.size)
+        return _weighted_median(self, f, y, np.full(y.size, 1.0 / (self.nu * y.size)))
 
 
 Able = Callable[["Loss | type[Loss]"], bool]
@@ -623,8 +578,12 @@ def losses_for(
     """The names of the losses for any of ``tasks`` that are ``able``: those with a machine by
     default.
     """
-    suiting = {name: loss for name, loss in LOSSES.items() if set(loss.tasks) & set(tasks)}
-    return tuple(name for name, loss in suiting.items() if (able(loss) if able else loss.machine))
+    found = []
+    for name, loss in LOSSES.items():
+        suits = set(loss.tasks) & set(tasks)
+        if suits and (able(loss) if able else loss.machine):
+            found.append(name)
+    return tuple(found)
 
 
 def loss_for(
@@ -638,14 +597,17 @@ def loss_for(
     ParameterError for one that does not suit, with the losses that do and what is missing: a task,
     or what is ``needed`` of it where it is not ``able``.
     """
-    kind: Any = (
-        loss if isinstance(loss, Loss) else LOSSES.get(loss) if isinstance(loss, str) else None
-    )
+    kind: Any = loss
+    if not isinstance(loss, Loss):
+        kind = LOSSES.get(loss) if isinstance(loss, str) else None
     suits = kind is not None and not set(kind.tasks).isdisjoint(tasks)
     if suits and (able(kind) if able else kind.machine):
-        for name in given.keys() - kind.__dataclass_fields__.keys():
-            del given[name]
-        made: Loss = kind if isinstance(kind, Loss) else kind(**given)
+        known = kind.__dataclass_fields__
+        made: Loss = (
+            loss
+            if isinstance(loss, Loss)
+            else kind(**{name: value for name, value in given.items() if name in known})
+        )
         if made.machine == "smooth" and type(made).dual is Loss.dual:
             raise ParameterError(
                 f"The loss {made.name!r} is smooth and has no dual of its own, without "

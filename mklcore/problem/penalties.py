@@ -50,7 +50,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from mklcore._lazy import cached_property
-from mklcore.arrays import Array
+from mklcore.arrays import Array, longest_step
 from mklcore.errors import ParameterError
 from mklcore.kernels.grams import alignment_matrix
 from mklcore.parameters import Parameter, is_finite_number
@@ -408,11 +408,9 @@ class BlockNorm(Penalty):
 
     def scale(self, weights: Array) -> Array:
         positive = np.maximum(weights, 1e-15 * max(float(weights.max()), 1e-300))
-        return (
-            np.ones_like(weights)
-            if self.q == 2
-            else positive * vector_norm(1.0 / positive, self._r)
-        )
+        if self.q == 2:
+            return np.ones_like(weights)
+        return positive * vector_norm(1.0 / positive, self._r)
 
     def regulariser(self, n: Array) -> float:
         return 0.5 * vector_norm(n, self.q) ** 2
@@ -470,14 +468,10 @@ class EllipticNorm(Penalty):
     ) -> Self:
         """The norm whose E is the alignment matrix of the kernels plus a ridge."""
         kernels = _given(cls.name, stack)
-        between = (
-            alignment_matrix(kernels)
-            if alignment is None
-            else alignment()
-            if callable(alignment)
-            else alignment
-        )
-        return cls(np.asarray(between) + RIDGE_OF_E * np.eye(kernels.n_kernels))
+        if alignment is None:
+            alignment = alignment_matrix(kernels)
+        between = np.asarray(alignment() if callable(alignment) else alignment)
+        return cls(between + RIDGE_OF_E * np.eye(kernels.n_kernels))
 
     def __post_init__(self) -> None:
         E = np.array(self.E, dtype=np.float64)
@@ -545,15 +539,12 @@ class EllipticNorm(Penalty):
         squares = squares / float(squares.max())
         inverse = self._inverse
         theta = np.maximum(start, 1e-6 * float(start.max()))
-        theta = theta * (float(np.sum(squares / theta)) / float(theta @ inverse @ theta)) ** (
-            1.0 / 3.0
-        )
+        ratio = float(np.sum(squares / theta)) / float(theta @ inverse @ theta)
+        theta = theta * ratio ** (1.0 / 3.0)
         for _ in range(200):
             gradient = inverse @ theta - 0.5 * squares / theta**2
             step = np.linalg.solve(inverse + np.diag(squares / theta**3), -gradient)
-            falling = step < 0
-            room = float(np.min(-theta[falling] / step[falling])) if falling.any() else np.inf
-            theta = theta + min(1.0, 0.99 * room) * step
+            theta = theta + min(1.0, 0.99 * longest_step(theta, step)) * step
             if np.max(np.abs(step) / theta) < 1e-12:
                 break
         return self.scale(theta)
@@ -746,11 +737,7 @@ class _Weighted(GroupTerm):
         object.__setattr__(self, "eta", as_eta(self.eta))
 
     def _eta(self, M: int) -> Array:
-        if isinstance(self.eta, tuple) and len(self.eta) != M:
-            raise ParameterError(
-                f"eta holds {len(self.eta)} group weights, but there are {M} kernels; give "
-                "one per kernel, or one number."
-            )
+        check_eta(self.eta, M)
         return np.broadcast_to(np.asarray(self.eta, dtype=np.float64), (M,))
 
 
@@ -774,27 +761,31 @@ class LogTerm(_Weighted):
         return self._eta(r.size) / (self.epsilon + r)
 
 
+class _Power(_Weighted):
+    """g = sum_k eta_k ||w_k||^power."""
+
+    power: float
+
+    def value(self, r: Array) -> float:
+        return float(self._eta(r.size) @ r ** (0.5 * self.power))
+
+    def slopes(self, r: Array) -> Array:
+        return _over(self.power * self._eta(r.size), r ** (1.0 - 0.5 * self.power))
+
+
 @dataclass(frozen=True)
-class GroupLasso(_Weighted):
+class GroupLasso(_Power):
     """g = sum_k eta_k ||w_k||, convex: with the squared loss the l1 problem of greedy sparse
     learning.
     """
 
     name = "gl"
-
-    @property
-    def is_convex(self) -> bool:
-        return True
-
-    def value(self, r: Array) -> float:
-        return float(self._eta(r.size) @ np.sqrt(r))
-
-    def slopes(self, r: Array) -> Array:
-        return _over(self._eta(r.size), np.sqrt(r))
+    power = 1.0
+    is_convex = True
 
 
 @dataclass(frozen=True)
-class MFocuss(_Weighted):
+class MFocuss(_Power):
     """g = sum_k eta_k ||w_k||^power with 0 < power <= 1; power 1 is the group lasso."""
 
     power: float = 0.5
@@ -808,12 +799,6 @@ class MFocuss(_Weighted):
     def is_convex(self) -> bool:
         return self.power == 1
 
-    def value(self, r: Array) -> float:
-        return float(self._eta(r.size) @ r ** (0.5 * self.power))
-
-    def slopes(self, r: Array) -> Array:
-        return _over(self.power * self._eta(r.size), r ** (1.0 - 0.5 * self.power))
-
 
 @dataclass(frozen=True)
 class SquaredGroupLasso(_Weighted):
@@ -823,10 +808,7 @@ class SquaredGroupLasso(_Weighted):
     """
 
     name = "mkl"
-
-    @property
-    def is_convex(self) -> bool:
-        return True
+    is_convex = True
 
     def value(self, r: Array) -> float:
         return 0.5 * float(self._eta(r.size) @ np.sqrt(r)) ** 2
@@ -947,16 +929,25 @@ def make_terms(
         return names
     weights = as_eta(1.0 if eta is None else eta)
     own: dict[str, tuple[float, ...]] = {"log": (log_epsilon,), "mf": (mf_power,)}
-    known: dict[str, GroupTerm] = {
+    wanted = [name.strip().lower() for name in names.split("+")] if isinstance(names, str) else []
+    if not wanted or not set(wanted) <= set(TERMS):
+        raise ParameterError(
+            f"terms must be a sum of {', '.join(TERMS)}, such as 'log+gl'; got {names!r}."
+        )
+    every: dict[str, GroupTerm] = {
         name: term(weights, *own.get(name, ())) for name, term in TERMS.items()
     }
-    wanted = [name.strip().lower() for name in names.split("+")] if isinstance(names, str) else []
-    if not wanted or any(name not in known for name in wanted):
-        raise ParameterError(
-            f"terms must be a sum of {', '.join(known)}, such as 'log+gl'; got {names!r}."
-        )
-    parts = tuple(known[name] for name in wanted)
+    parts = tuple(every[name] for name in wanted)
     return parts[0] if len(parts) == 1 else SumOfTerms(parts)
+
+
+def check_eta(eta: Eta, M: int) -> None:
+    """ParameterError unless the group weights are one number or one per kernel."""
+    if isinstance(eta, tuple) and len(eta) != M:
+        raise ParameterError(
+            f"eta holds {len(eta)} group weights, but there are {M} kernels; give one per kernel, "
+            "or one number."
+        )
 
 
 def as_eta(eta: Any) -> Eta:
@@ -1016,15 +1007,11 @@ def make_penalty(penalty: str | Penalty, **given: float) -> Penalty:
             f"{penalty!r}."
         )
     kind: Any = PENALTIES[penalty]
-    own = {
-        field.name: field.default is MISSING and field.default_factory is MISSING
-        for field in fields(kind)
-        if field.init
-    }
-    if any(needed and name not in given for name, needed in own.items()):
+    own = [field.name for field in fields(kind)]
+    if any(field.default is MISSING and field.name not in given for field in fields(kind)):
         raise ParameterError(
             f"penalty={penalty!r} has no usual arguments: pass the object, penalty={kind.__name__}"
             f"({', '.join(f'{name}=...' for name in own)})."
         )
-    made: Penalty = kind(**{name: value for name, value in given.items() if name in own})
+    made: Penalty = kind(**{name: given[name] for name in own if name in given})
     return made

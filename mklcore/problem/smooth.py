@@ -30,7 +30,6 @@ search in place of the region.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -148,19 +147,12 @@ def _newton_point(K: Array, f: Array, b: float, task: MachineTask) -> tuple[Arra
     return base - new_b * unit, new_b
 
 
-@dataclass(frozen=True)
-class NewtonCGSettings:
-    """What Newton's method by conjugate gradients is tuned by.
+# What Newton's method by conjugate gradients is tuned by. A value changes how long a fit takes,
+# not what its certificate proves.
 
-    A value changes how long a fit takes, not what its certificate proves.
-    """
-
-    steps: int = 60  # Newton steps at most
-    inner: int = 60  # products of one step at most
-    forcing: float = 0.1  # of the gradient is what the conjugate gradients leave at most
-
-
-SETTINGS = NewtonCGSettings()
+STEPS = 60  # Newton steps at most
+INNER = 60  # products of one step at most
+FORCING = 0.1  # of the gradient is what the conjugate gradients leave at most
 
 
 def solve_newton_cg(
@@ -176,7 +168,7 @@ def solve_newton_cg(
     low, high = task.box
     w = np.zeros_like(root) if warm is None else root * stack.coefficients(warm)
     f = stack.times(root * w)
-    for step in range(SETTINGS.steps + 1):
+    for step in range(STEPS + 1):
         check_cancelled()
         b = task.intercept(f)
         slope = task.C * task.loss.derivative(f + b, task.y)
@@ -187,7 +179,7 @@ def solve_newton_cg(
         u = stack.coefficients(a)
         own = stack.times(root * root * u)
         found = task.solution(a, own, step)
-        if found.is_within(accuracy) or step == SETTINGS.steps:
+        if found.is_within(accuracy) or step == STEPS:
             break
         way = _direction(stack, root, w - root * u, second, task.fit_intercept)
         moved = stack.times(root * way)
@@ -216,8 +208,8 @@ def _direction(
     r = -gradient
     p = r.copy()
     energy = float(r @ r)
-    goal = min(SETTINGS.forcing, np.sqrt(np.sqrt(energy))) ** 2 * energy
-    for _ in range(SETTINGS.inner):
+    goal = min(FORCING, np.sqrt(np.sqrt(energy))) ** 2 * energy
+    for _ in range(INNER):
         if energy <= goal:
             break
         t = stack.times(root * p)

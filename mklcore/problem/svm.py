@@ -28,8 +28,6 @@ such a point at once, or says that there is none.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import scipy
 
@@ -38,34 +36,27 @@ from mklcore._numba.extrema import larger, smaller
 from mklcore.arrays import Array, Indices, Mask, factorised, writable
 from mklcore.problem.solution import MachineTask, Solution, feasible_start
 
+# What the pairs of a machine are tuned by. A value changes how long a fit takes, not what its
+# certificate proves.
 
-@dataclass(frozen=True)
-class SMOSettings:
-    """What the pairs of a machine are tuned by.
+# matrix entries read by one call of a compiled function: 20 to 50 ms, so that a cancel takes
+# effect
+CHUNK = 40000000
+MOST_STEPS = 10_000_000  # of pairs; the gap reached is reported in the solution
+FAR = 1e12  # times C: an end of the box that no dual reaches, where there is none
+# matrix entries that pairs read while a factor takes one step, times its rows cubed
+FACTOR = 0.005
+PATIENCE = 3  # calls of a compiled function that do not halve the gap
+BLOCKS_FROM = 200  # points from which blocks pay
+# accuracy from which a curved machine is solved exactly: its gap is the square of its error
+EXACT = 1e-6
+LAST_STEPS = 3  # exact steps at the end: which points are free is known by then
+FIRST_TOLERANCE = 0.1  # violation asked for first
+FINER = 0.01  # factor of the violation asked for next, at least
+COARSER = 0.5  # the same at most
+# of the gap that may stay: a comparison of two machines needs less left than changed
+WELL_UNDER = 0.25
 
-    A value changes how long a fit takes, not what its certificate proves.
-    """
-
-    # matrix entries read by one call of a compiled function: 20 to 50 ms, so that a cancel takes
-    # effect
-    chunk: int = 40000000
-    most_steps: int = 10_000_000  # of pairs; the gap reached is reported in the solution
-    far: float = 1e12  # times C: an end of the box that no dual reaches, where there is none
-    # matrix entries that pairs read while a factor takes one step, times its rows cubed
-    factor: float = 0.005
-    patience: int = 3  # calls of a compiled function that do not halve the gap
-    blocks_from: int = 200  # points from which blocks pay
-    # accuracy from which a curved machine is solved exactly: its gap is the square of its error
-    exact: float = 1e-6
-    last_steps: int = 3  # exact steps at the end: which points are free is known by then
-    start: float = 0.1  # violation asked for first
-    finer: float = 0.01  # factor of the violation asked for next, at least
-    coarser: float = 0.5  # the same at most
-    # of the gap that may stay: a comparison of two machines needs less left than changed
-    well_under: float = 0.25
-
-
-SETTINGS = SMOSettings()
 
 TINY = 1e-12  # a pair with less curvature than this share of its diagonal has none
 LEAST = 1e-250  # against a division by zero
@@ -555,7 +546,7 @@ def solve_svm(
     Source: Kloft et al. (2011), equation (23).
     """
     n = task.y.size
-    far = SETTINGS.far * float(np.max(task.C))
+    far = FAR * float(np.max(task.C))
     low, high = (np.clip(end, -far, far) for end in task.box)
     epsilon = task.loss.epsilon
     lin = task.loss.linear(task.y)
@@ -570,9 +561,9 @@ def solve_svm(
     unit = float(np.abs(lin).max()) or 1.0  # violations are measured in that of the target
     smo = smo_single
     if task.fit_intercept:
-        smo = smo_blocks if n >= SETTINGS.blocks_from else smo_pairs
-    chunk = int(np.clip(SETTINGS.chunk // max(1, n), 1_000, 50_000))
-    tolerance = SETTINGS.start * unit
+        smo = smo_blocks if n >= BLOCKS_FROM else smo_pairs
+    chunk = int(np.clip(CHUNK // max(1, n), 1_000, 50_000))
+    tolerance = FIRST_TOLERANCE * unit
     used = 0
     idle = 0
     previous = np.inf
@@ -580,13 +571,13 @@ def solve_svm(
     # may the best machine be a constant?
     flat = task.fit_intercept and epsilon == 0.0 and not is_curved
     while True:
-        most = min(chunk, SETTINGS.most_steps - used)
+        most = min(chunk, MOST_STEPS - used)
         steps, violation = smo(K, low, high, epsilon, a, v, tolerance, most)
         used += steps
         solution = task.solution(a.copy(), lin - v - curvature * a, used)
         size = abs(solution.objective)
         target = max(accuracy * solution.regulariser, floor * size)
-        if solution.gap <= target or used >= SETTINGS.most_steps:
+        if solution.gap <= target or used >= MOST_STEPS:
             break
         if flat and solution.regulariser <= NO_SLOPE * size:
             flat = False
@@ -600,21 +591,21 @@ def solve_svm(
             _active_set_steps(K, low, high, epsilon, a, v, task.fit_intercept, work=chunk * n)
             idle = idle + 1 if solution.gap > 0.5 * previous else 0
             # round-off: identical rows at a bound can trade weight forever
-            if idle >= SETTINGS.patience:
+            if idle >= PATIENCE:
                 return solution
             previous = solution.gap
             continue
         if tolerance < 1e-14 * unit:
             return solution
-        share = SETTINGS.well_under * target / solution.gap
-        tolerance *= float(np.clip(share, SETTINGS.finer, SETTINGS.coarser))
+        share = WELL_UNDER * target / solution.gap
+        tolerance *= float(np.clip(share, FINER, COARSER))
         if violation > 0:
             tolerance = min(tolerance, 0.5 * violation)
         if tolerance < 1e-5 * unit:  # drift of the running gradient would hide the last digits
             v = lin - K @ a
-    if not is_curved or accuracy > SETTINGS.exact:
+    if not is_curved or accuracy > EXACT:
         return solution
-    _active_set_steps(K, low, high, epsilon, a, v, task.fit_intercept, most=SETTINGS.last_steps)
+    _active_set_steps(K, low, high, epsilon, a, v, task.fit_intercept, most=LAST_STEPS)
     exact = task.solution(a, K @ a - curvature * a, used)
     return exact if exact.gap <= solution.gap else solution
 
@@ -639,7 +630,7 @@ def _active_set_steps(
     """
     for _ in range(most):
         free = np.flatnonzero((a > low) & (a < high) & ((a != 0.0) | (epsilon == 0.0)))
-        work -= SETTINGS.factor * free.size**3
+        work -= FACTOR * free.size**3
         if free.size < 2 or work < 0.0:
             return
         block = K[np.ix_(free, free)]
@@ -679,20 +670,13 @@ def _active_set_steps(
             return
 
 
-@dataclass(frozen=True)
-class ConstantSettings:
-    """Where the search for a machine without slope is given up.
+# Where the search for a machine without slope is given up. A value changes how long a fit takes,
+# not what its certificate proves.
 
-    A value changes how long a fit takes, not what its certificate proves.
-    """
-
-    most_rank: int = 200  # of a kernel; one of higher rank is hardly without slope
-    # of the simplex method: where there is such a point it took at most some two hundred
-    most_steps: int = 400
-    near: float = 1e-10  # what a linear program may miss an equation by, in units of the box
-
-
-CONSTANT = ConstantSettings()
+MOST_RANK = 200  # of a kernel; one of higher rank is hardly without slope
+# of the simplex method: where there is such a point it took at most some two hundred
+MOST_PIVOTS = 400
+NEAR = 1e-10  # what a linear program may miss an equation by, in units of the box
 
 
 def without_slope(
@@ -714,7 +698,7 @@ def without_slope(
     if free.all():
         return None
     factor, order, rank, _ = scipy.linalg.lapack.dpstrf(K, lower=1)
-    if rank > CONSTANT.most_rank:
+    if rank > MOST_RANK:
         return None
     Z = np.empty((lin.size, rank))
     Z[order - 1] = np.tril(factor)[:, :rank]
@@ -737,9 +721,9 @@ def _balanced(
     wanted = -(rows[:, ~free] @ a[~free]) / unit
     box = np.column_stack([low[free], high[free]]) / unit
     options: dict[str, float] = dict.fromkeys(
-        ("primal_feasibility_tolerance", "dual_feasibility_tolerance"), CONSTANT.near
+        ("primal_feasibility_tolerance", "dual_feasibility_tolerance"), NEAR
     )
-    options["maxiter"] = CONSTANT.most_steps
+    options["maxiter"] = MOST_PIVOTS
     found = linprog(
         np.zeros(box.shape[0]),
         A_eq=rows[:, free],

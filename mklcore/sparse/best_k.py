@@ -34,7 +34,6 @@ import heapq
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -44,28 +43,22 @@ from mklcore.errors import check_cancelled
 from mklcore.kernels.operators import Capability, as_operator
 from mklcore.problem.svm import newton_target
 
+# What the search for the best k kernels is tuned by. A value changes how long a search takes, not
+# what its bound proves.
 
-@dataclass(frozen=True)
-class BestKSettings:
-    """What the search for the best k kernels is tuned by.
-
-    A value changes how long a search takes, not what its bound proves.
-    """
-
-    # share of the best value by which a better one may be missed, and a bound be below it
-    same: float = 1e-6
-    steps: int = 40  # Newton steps of the first relaxation
-    steps_inside: int = 8  # of one with some kernels decided
-    sharp: float = 1e-7  # relative gap at which a relaxation has converged
-    tries: int = 3  # kernels that are tried in the place of another
-    shortest: float = 1e-3  # share of a Newton step at least
-    near: float = 0.01  # share of the best value by which an alternative may be above it
-    # beyond either, a relaxation takes longer than the pursuit that it bounds
-    most_kernels: int = 500
-    most_rows: int = 3000
+# share of the best value by which a better one may be missed, and a bound be below it
+SAME = 1e-6
+STEPS = 40  # Newton steps of the first relaxation
+STEPS_INSIDE = 8  # of one with some kernels decided
+SHARP = 1e-7  # relative gap at which a relaxation has converged
+TRIES = 3  # kernels that are tried in the place of another
+SHORTEST = 1e-3  # share of a Newton step at least
+NEAR = 0.01  # share of the best value by which an alternative may be above it
+# beyond either, a relaxation takes longer than the pursuit that it bounds
+MOST_KERNELS = 500
+MOST_ROWS = 3000
 
 
-SETTINGS = BestKSettings()
 Kernels = tuple[int, ...]
 
 
@@ -105,7 +98,7 @@ class Found(NamedTuple):
     @property
     def is_proven(self) -> bool:
         """Whether no other choice has a lower value, but for a share ``same`` of it."""
-        return self.bound >= self.value * (1.0 - SETTINGS.same)
+        return self.bound >= self.value * (1.0 - SAME)
 
 
 _relaxes = ContextVar("relaxes", default=True)
@@ -148,8 +141,8 @@ class BestK:
         return (
             _relaxes.get()
             and bool(kept)
-            and self.n_kernels <= SETTINGS.most_kernels
-            and len(self.Y) <= SETTINGS.most_rows
+            and self.n_kernels <= MOST_KERNELS
+            and len(self.Y) <= MOST_ROWS
         )
 
     # -- values
@@ -222,7 +215,7 @@ class BestK:
         outside: Kernels = (),
         z: Array | None = None,
         enough: float = np.inf,
-        steps: int = SETTINGS.steps,
+        steps: int = STEPS,
     ) -> Relaxed:
         """The relaxation with some kernels decided, until the bound is ``enough`` or as good as the
         value.
@@ -241,11 +234,7 @@ class BestK:
             bound = self.bound(dual, forms, k, inside, outside)
             if best is None or bound > best.bound:
                 best = Relaxed(bound, dual, forms, weights)
-            if (
-                best.bound >= enough
-                or value - best.bound <= SETTINGS.sharp * value
-                or free.size <= budget
-            ):
+            if best.bound >= enough or value - best.bound <= SHARP * value or free.size <= budget:
                 break
             parts = [V[free] @ solve(np.ascontiguousarray(V[free].T)) for V in products]
             hessian: Array = np.sum(parts, axis=0)
@@ -254,7 +243,7 @@ class BestK:
             length = 1.0
             before = (weights, value)
             slope = 0.5 * self.scale * float(forms[free] @ way)
-            while length >= SETTINGS.shortest:
+            while length >= SHORTEST:
                 weights = before[0].copy()
                 weights[free] = np.clip(before[0][free] + length * way, 0.0, 1.0)
                 value, dual, solve = self._at(weights)
@@ -283,9 +272,7 @@ class BestK:
             rest = kernels[:place] + kernels[place + 1 :]
             gains = self.forms(self._solved(rest)[1])
             gains[list(kernels)] = -1.0
-            nearest = np.argsort(-gains, kind="stable")[
-                : min(SETTINGS.tries, self.n_kernels - len(kernels))
-            ]
+            nearest = np.argsort(-gains, kind="stable")[: min(TRIES, self.n_kernels - len(kernels))]
             tried = [(self.value([*rest, m]), tuple(sorted([*rest, int(m)]))) for m in nearest]
             better = min(tried, default=(np.inf, kernels))
             place += 1
@@ -308,7 +295,7 @@ class BestK:
         best = min(self.swaps(start) for start in [*starts, _largest(root.z, k)])
         parts: list[tuple[float, int, Kernels, Kernels, Relaxed]] = [(root.bound, 0, (), (), root)]
         count = 1
-        done = SETTINGS.same
+        done = SAME
         while parts and parts[0][0] < best[0] * (1.0 - done) and count < most:
             _, _, inside, outside, own = heapq.heappop(parts)
             inside, outside = self._priced(
@@ -328,7 +315,7 @@ class BestK:
             pick = int(free[np.argmin(np.abs(own.z[free] - 0.5))])
             for ins, outs in (((*inside, pick), outside), (inside, (*outside, pick))):
                 enough = best[0] * (1.0 - done)
-                relaxed = self.relax(k, ins, outs, own.z, enough, SETTINGS.steps_inside)
+                relaxed = self.relax(k, ins, outs, own.z, enough, STEPS_INSIDE)
                 count += 1
                 guess = [
                     *ins,
@@ -374,7 +361,7 @@ class BestK:
         """The choices of ``k`` kernels that were met within 1 % of ``value``, the best first."""
         found = [(chosen, one[0]) for chosen, one in self.met.items() if len(chosen) == k]
         return sorted(
-            (one for one in found if one[1] <= value * (1.0 + SETTINGS.near)),
+            (one for one in found if one[1] <= value * (1.0 + NEAR)),
             key=lambda one: one[1],
         )
 

@@ -63,28 +63,21 @@ from mklcore.problem.svm import smo_single
 __all__ = ["GOMP", "Chosen", "Spectra"]
 
 
-@dataclass(frozen=True)
-class GOMPSettings:
-    """What the pursuit takes for equal.
+# What the pursuit takes for equal. The values are shares of what rounding or a machine leaves
+# open.
 
-    The values are shares of what rounding or a machine leaves open.
-    """
-
-    same: float = 1e-6  # share of the objective by which one number may seem two
-    rounded: float = 1e-12  # the same, of the loss of f = 0
-    most_mb: float = 2000.0  # of eigenvectors of kernels that are not stored
-    many: float = 0.25  # share of the kernels from which on all are scored in one product
-    # relative gap of the machine refitted after a choice; of a score, a share of the loss of f = 0
-    hinge_tol: float = 1e-9
-    smooth_tol: float = 1e-8  # the same where the loss has a slope
-    # matrix entries read by one call of a compiled function, so that a cancel takes effect
-    chunk: int = 20_000_000
-    rounds: int = 2  # of scores, the second for the kernels that may still win
-    steps: int = 50  # Newton steps of a score at most
-    settled: float = 1e-10  # relative fall after which a score has settled
-
-
-SETTINGS = GOMPSettings()
+SAME = 1e-6  # share of the objective by which one number may seem two
+ROUNDED = 1e-12  # the same, of the loss of f = 0
+MOST_MB = 2000.0  # of eigenvectors of kernels that are not stored
+MANY = 0.25  # share of the kernels from which on all are scored in one product
+# relative gap of the machine refitted after a choice; of a score, a share of the loss of f = 0
+HINGE_TOL = 1e-9
+SMOOTH_TOL = 1e-8  # the same where the loss has a slope
+# matrix entries read by one call of a compiled function, so that a cancel takes effect
+CHUNK = 20_000_000
+ROUNDS = 2  # of scores, the second for the kernels that may still win
+STEPS = 50  # Newton steps of a score at most
+SETTLED = 1e-10  # relative fall after which a score has settled
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,7 +185,7 @@ class GOMP(Method[Chosen]):
         self._sum += self.K.gram(chosen[-1])
         dual, objective = self._ridge(self._sum)
         self._check(objective, dual)
-        if not objective <= last.objective * (1 + SETTINGS.same):
+        if not objective <= last.objective * (1 + SAME):
             raise self._too_small("the objective depends on rounding")
         return self._point(chosen, dual, objective, Chosen(scores))
 
@@ -215,10 +208,7 @@ class GOMP(Method[Chosen]):
         number.
         """
         reported = self.lam * float(np.sum(self.Y * dual))
-        if (
-            not abs(objective - reported)
-            <= SETTINGS.same * reported + SETTINGS.rounded * self._energy
-        ):
+        if not abs(objective - reported) <= SAME * reported + ROUNDED * self._energy:
             raise self._too_small("the objective depends on rounding")
 
     def _too_small(self, why: str) -> ParameterError:
@@ -263,7 +253,7 @@ class Spectra:
         M = K.n_kernels
         n = K.n_samples
         eps = np.finfo(float).eps
-        room = n * M if is_stored(K) else int(SETTINGS.most_mb * 1e6 / (8 * n))
+        room = n * M if is_stored(K) else int(MOST_MB * 1e6 / (8 * n))
         # rows beyond the ranks are never touched
         vectors = np.empty((room, n))
         values = np.empty(room)
@@ -277,7 +267,7 @@ class Spectra:
                 if end > room:
                     raise KernelError(
                         f"The eigenvectors of {M} kernels on {n} rows need more than "
-                        f"{SETTINGS.most_mb:.0f} MB: {end} were found in the first "
+                        f"{MOST_MB:.0f} MB: {end} were found in the first "
                         f"{j + 1}. Use fewer rows or kernels, or smoother ones (larger "
                         "widths)."
                     )
@@ -311,7 +301,7 @@ class Spectra:
         """
         share = self.values / (self.values + shrink)
         out = np.full(self.n_kernels, -np.inf)
-        if candidates.size > SETTINGS.many * self.n_kernels:
+        if candidates.size > MANY * self.n_kernels:
             energy = share * np.sum((self.vectors @ R) ** 2, axis=1)
             found = np.bincount(self.owner, energy, minlength=self.n_kernels) / self.n_samples
             out[candidates] = found[candidates]
@@ -433,7 +423,7 @@ class LossGOMP(GOMP):
             raise ParameterError(f"MKL-GOMP needs the slope of a loss, and {loss.name} has none.")
         self.loss = loss
         self.fit_intercept = fit_intercept
-        self.tol = tol or (SETTINGS.smooth_tol if loss.sloped else SETTINGS.hinge_tol)
+        self.tol = tol or (SMOOTH_TOL if loss.sloped else HINGE_TOL)
         self.name = f"MKL-GOMP ({loss.name})"
         self._C = 1.0 / (2.0 * self.lam * len(self.Y))
 
@@ -456,7 +446,7 @@ class LossGOMP(GOMP):
         low, high = np.full((2, self.K.n_kernels), -np.inf)
         contenders = candidates
         steps = max(20_000, 40 * len(self.Y))
-        for _ in range(SETTINGS.rounds):
+        for _ in range(ROUNDS):
             for j in contenders:
                 low[j], high[j] = self._score(int(j), offsets, steps)
             least = max(float(low[candidates].max()), self.score_tol * self._energy)
@@ -510,14 +500,14 @@ class LossGOMP(GOMP):
         beta = np.zeros(L.shape[1])
         g = np.zeros(n)
         start = value = float(np.mean(loss.value(offset, y)))
-        for _ in range(SETTINGS.steps):
+        for _ in range(STEPS):
             slope = L.T @ loss.derivative(offset + g, y) / n + 2.0 * lam * beta
             system = (L * (loss.second_derivative(offset + g, y) / n)[:, None]).T @ L
             system.flat[:: beta.size + 1] += 2.0 * lam
             step = -scipy.linalg.solve(system, slope, assume_a="pos", check_finite=False)
             fall = -float(slope @ step)
             length = 1.0
-            if fall <= SETTINGS.settled * max(abs(start), 1e-300):
+            if fall <= SETTLED * max(abs(start), 1e-300):
                 break
             while length > 1e-8:
                 new_beta = beta + length * step
@@ -548,8 +538,8 @@ class LossGOMP(GOMP):
         reported = 2.0 * self.lam * sum(one.objective for one in found)
         size = max(abs(objective), abs(self._energy))
         if (
-            abs(objective - reported) > SETTINGS.same * size
-            or not objective <= last.objective + max(SETTINGS.same, self.tol) * size
+            abs(objective - reported) > SAME * size
+            or not objective <= last.objective + max(SAME, self.tol) * size
         ):
             raise self._too_small("the machine of the chosen kernels does not settle")
         return self._point(chosen, dual, objective, Chosen(scores, b))
@@ -576,7 +566,7 @@ def offset_machine(
     used = 0
     while True:
         steps, violation = smo_single(
-            K, low, high, 0.0, a, v, tolerance, min(SETTINGS.chunk // y.size + 1, max_steps - used)
+            K, low, high, 0.0, a, v, tolerance, min(CHUNK // y.size + 1, max_steps - used)
         )
         used += steps
         f = lin - v

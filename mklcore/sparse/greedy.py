@@ -60,46 +60,35 @@ from typing import TypeAlias
 import numpy as np
 
 from mklcore._numba.decorators import jit_entry, jit_helper
-from mklcore.arrays import Array, Indices, factorised
+from mklcore.arrays import Array, Indices, factorised, longest_step
 from mklcore.errors import MKLError, ParameterError
 from mklcore.kernels.operators import Dense
 from mklcore.problem.driver import Certificate, Iterate, Method, Status, Trace
 from mklcore.problem.losses import Loss, Squared
 from mklcore.sparse.gomp import Spectra
 
+# What the greedy descent is tuned by. A value changes when two kernels count as equal, not what
+# the certificate proves.
 
-@dataclass(frozen=True)
-class GreedySettings:
-    """What the greedy descent is tuned by.
-
-    A value changes when two kernels count as equal, not what the certificate proves.
-    """
-
-    slack: float = 1e-6  # active kernels and their copies sit exactly at lam
-    halvings: int = 40  # of a step of Algorithm 2
-    still: float = 1e-12  # a sweep that changes r by less than this share of y has settled
-    # matrix entries touched in one call of a compiled function, so that a cancel takes effect
-    chunk: int = 40_000_000
-    sweeps: int = 30  # before Newton steps are tried
-    max_sweeps: int = 100_000
-    # ||grad_j|| of a kernel in use differs from lam by less than this share at a minimum
-    at_lam: float = 1e-8
-    rounds: int = 40  # of descent from a residual computed anew
-    # share of that difference in the last round above which another brings nothing
-    nearer: float = 0.9
-    newton_steps: int = 8
-    flat: float = 1e-11  # 1 - ||grad_j||^2 / lam^2 of every chosen block at which they end
-    sure: float = (
-        # share of (lam N)^2 that rounding may have of r'K_j r before it is computed in twice the
-        # precision
-        1e-9
-    )
-    carried: float = 1e-6  # share of the objective that rounding may have
-    level: float = 1e-9  # share of the objective by which a bound may be above it
-    refined: int = 5  # steps of iterative refinement for the dual
-
-
-SETTINGS = GreedySettings()
+SLACK = 1e-6  # active kernels and their copies sit exactly at lam
+HALVINGS = 40  # of a step of Algorithm 2
+STILL = 1e-12  # a sweep that changes r by less than this share of y has settled
+# matrix entries touched in one call of a compiled function, so that a cancel takes effect
+CHUNK = 40_000_000
+SWEEPS = 30  # before Newton steps are tried
+MAX_SWEEPS = 100_000
+# ||grad_j|| of a kernel in use differs from lam by less than this share at a minimum
+AT_LAM = 1e-8
+ROUNDS = 40  # of descent from a residual computed anew
+# share of that difference in the last round above which another brings nothing
+NEARER = 0.9
+NEWTON_STEPS = 8
+FLAT = 1e-11  # 1 - ||grad_j||^2 / lam^2 of every chosen block at which they end
+# share of (lam N)^2 that rounding may have of r'K_j r before it is computed in twice the precision
+SURE = 1e-9
+CARRIED = 1e-6  # share of the objective that rounding may have
+LEVEL = 1e-9  # share of the objective by which a bound may be above it
+REFINED = 5  # steps of iterative refinement for the dual
 
 
 def has_rate(loss: Loss) -> bool:
@@ -169,11 +158,11 @@ class FunctionalGreedy(Method[Gradients]):
         gradients = self._last.gradients
         outside = np.setdiff1d(np.arange(gradients.size), chosen)
         if outside.size == 0:
-            return Status.EXHAUSTED if trace.gap <= SETTINGS.slack * best.scale else Status.STALLED
+            return Status.EXHAUSTED if trace.gap <= SLACK * best.scale else Status.STALLED
         if len(chosen) >= self.n_kernels:
             return Status.COMPLETE
         pick = int(outside[np.argmax(gradients[outside])])
-        if gradients[pick] <= self.lam * (1.0 + SETTINGS.slack):
+        if gradients[pick] <= self.lam * (1.0 + SLACK):
             # no other kernel can enter; the driver says CONVERGED when its certificate agrees
             return Status.STALLED
         return self._point((*chosen, pick), pick)
@@ -289,7 +278,7 @@ class EmpiricalGreedy(Method[Gradients]):
             return self.y.size * float(pull @ move) / float(move @ move) if self.linesearch else 1.0
         eta = 1.0
         fall = float(pull @ move)
-        for _ in range(SETTINGS.halvings if fall > 0 else 0):
+        for _ in range(HALVINGS if fall > 0 else 0):
             f = self._f + eta * move
             if self._mean(f, self._intercept(f)) <= objective - 0.25 * eta * fall:
                 return eta
@@ -504,20 +493,19 @@ def newton_norms(
     t = norms.copy()
     system = np.empty(K.shape[1:])
     free = chosen[norms[chosen] > 0]
-    for step in range(SETTINGS.newton_steps + 1):
+    for step in range(NEWTON_STEPS + 1):
         Dense(K).combine(t, system)
         solve = factorised(system, lam * n)
         alpha = solve(y)
         products = np.array([K[j] @ alpha for j in free])
         slopes = 1.0 - products @ alpha if free.size else np.zeros(0)
-        if step == SETTINGS.newton_steps or np.max(np.abs(slopes), initial=0.0) <= SETTINGS.flat:
+        if step == NEWTON_STEPS or np.max(np.abs(slopes), initial=0.0) <= FLAT:
             break
         curvature = 2.0 * products @ solve(products.T)
         curvature.flat[:: free.size + 1] *= 1.0 + 1e-12
-        move = np.linalg.lstsq(curvature, -slopes, rcond=None)[0]
-        falling = move < 0
-        room = float(np.min(-t[free][falling] / move[falling], initial=np.inf))
-        t[free] += min(1.0, 0.9 * room) * move
+        solved = np.linalg.lstsq(curvature, -slopes, rcond=None)
+        move: Array = np.asarray(solved[0], dtype=np.float64)
+        t[free] += min(1.0, 0.9 * longest_step(t[free], move)) * move
     return t, alpha, np.array([K[j] @ alpha for j in chosen])
 
 
@@ -537,7 +525,7 @@ def refined_residual(
     Dense(K).combine(norms, system)
     solve = factorised(system, lam * n)
     alpha = solve(y)
-    for _ in range(SETTINGS.refined):
+    for _ in range(REFINED):
         left = y - lam * n * alpha
         for j in chosen:
             left -= norms[j] * exact_products(K[j], alpha)
@@ -585,15 +573,11 @@ class BlockDescent:
         used = 0
         newton = True
         before = np.inf
-        for _ in range(SETTINGS.rounds):
+        for _ in range(ROUNDS):
             used, newton = self._descend(chosen, used, newton)
             self._refresh(chosen)
             off = self._off_lam(chosen)
-            if (
-                used >= SETTINGS.max_sweeps
-                or off <= SETTINGS.at_lam
-                or off > SETTINGS.nearer * before
-            ):
+            if used >= MAX_SWEEPS or off <= AT_LAM or off > NEARER * before:
                 return  # settled, or as near as rounding lets it: the certificate says how well
             if not self._jump(chosen):
                 return
@@ -605,12 +589,10 @@ class BlockDescent:
         """
         s = self.spectra
         work = max(1, int(np.sum(np.diff(s.starts)[chosen]))) * self.y.size
-        still = SETTINGS.still * float(np.linalg.norm(self.y))
+        still = STILL * float(np.linalg.norm(self.y))
         change = np.inf
-        while used < SETTINGS.max_sweeps:
-            sweeps = min(
-                SETTINGS.sweeps if newton else SETTINGS.max_sweeps, max(1, SETTINGS.chunk // work)
-            )
+        while used < MAX_SWEEPS:
+            sweeps = min(SWEEPS if newton else MAX_SWEEPS, max(1, CHUNK // work))
             made, change = descend_blocks(
                 s.vectors,
                 s.values,
@@ -631,7 +613,7 @@ class BlockDescent:
             newton = newton and self._jump(chosen)
         if self._rounding(
             chosen.tolist(), self._coefficients(chosen.tolist())
-        ) > SETTINGS.carried * self._value(self._r, self._norms):
+        ) > CARRIED * self._value(self._r, self._norms):
             raise self._beyond("rounding stirs the residual as much as a sweep does")
         raise MKLError(
             f"Block descent has not settled after {used} sweeps (change {change:.1e}, "
@@ -695,15 +677,15 @@ class BlockDescent:
         norms, objective = self._read(
             chosen, dual, [self.K[j] @ a for j, a in zip(chosen, dual, strict=True)]
         )
-        if chosen and self._rounding(chosen, dual) > SETTINGS.sure * objective:
+        if chosen and self._rounding(chosen, dual) > SURE * objective:
             plain = objective
             parts = [exact_products(self.K[j], a) for j, a in zip(chosen, dual, strict=True)]
             norms, objective = self._read(chosen, dual, parts)
-            if abs(plain - objective) > SETTINGS.carried * objective:
+            if abs(plain - objective) > CARRIED * objective:
                 raise self._beyond("rounding moves the objective by more than a millionth")
         lower, theta, gradients = max(self._certificates(chosen), key=lambda found: found[0])
         self._lower = max(self._lower, lower)
-        if SETTINGS.level * objective < self._lower - objective <= SETTINGS.carried * objective:
+        if LEVEL * objective < self._lower - objective <= CARRIED * objective:
             raise self._beyond(
                 "kernels that are singular but for rounding lift the bound above the objective"
             )
@@ -751,7 +733,7 @@ class BlockDescent:
         would show: then True.
         """
         noise = np.finfo(float).eps * float(self._largest.max(initial=0.0)) * float(r @ r)
-        noisy = bool(noise > SETTINGS.sure * (self.lam * self.y.size) ** 2)
+        noisy = bool(noise > SURE * (self.lam * self.y.size) ** 2)
         forms = (
             exact_forms(self.K, r) if noisy else np.array([r @ (kernel @ r) for kernel in self.K])
         )

@@ -64,32 +64,25 @@ from mklcore.problem.solution import MachineTask
 TOL_MODES = ("relative", "absolute")
 
 
-@dataclass(frozen=True)
-class SMKLSettings:
-    """What the loop and its shaking are tuned by.
+# What the loop and its shaking are tuned by. Where the price is concave, a value may decide which
+# local minimum is found.
 
-    Where the price is concave, a value may decide which local minimum is found.
-    """
-
-    # relative gap of the machines, at most; a hundredth of it whenever L would rise
-    accuracy: float = 1e-6
-    slack: float = 1e-9  # rise of L that counts as round-off
-    # share of C sum V below which 1/2 ||f||^2 may mean that no kernel is worth its price
-    nothing: float = 1e-5
-    # relative change of settled weights: far enough from a saddle that a step exceeds any tolerance
-    shake: float = 0.1
-    shakes: int = 10  # at most
-    shaken_tol: float = 1e-3  # each shake settles to this tolerance or the one asked
-    # mean diagonal of a weighted kernel beyond which the price, not the kernels, is the reason
-    runaway: float = 1e4
-    # share of the scale of L that decides: what pruning may cost, what another answer has to gain
-    worth: float = 1e-7
-    inner: int = 15  # steps of L-BFGS-B between two machines
-    machine: float = 1e-6  # relative gap of the machines
-    gone: float = 1e-6  # share of the largest squared scale that is none
-
-
-SETTINGS = SMKLSettings()
+# relative gap of the machines, at most; a hundredth of it whenever L would rise
+ACCURACY = 1e-6
+SLACK = 1e-9  # rise of L that counts as round-off
+# share of C sum V below which 1/2 ||f||^2 may mean that no kernel is worth its price
+NOTHING = 1e-5
+# relative change of settled weights: far enough from a saddle that a step exceeds any tolerance
+SHAKE = 0.1
+SHAKES = 10  # at most
+SHAKEN_TOL = 1e-3  # each shake settles to this tolerance or the one asked
+# mean diagonal of a weighted kernel beyond which the price, not the kernels, is the reason
+RUNAWAY = 1e4
+# share of the scale of L that decides: what pruning may cost, what another answer has to gain
+WORTH = 1e-7
+INNER = 15  # steps of L-BFGS-B between two machines
+MACHINE = 1e-6  # relative gap of the machines
+GONE = 1e-6  # share of the largest squared scale that is none
 
 
 class Search(NamedTuple):
@@ -146,7 +139,7 @@ class SMKL(Reweighting):
             self.penalty.start(int(self.allowed.sum())).max() if self.first is None else self.first
         )
         self.started_from = weights = np.where(self.allowed, first, 0.0)
-        return self.solve(weights, None, float(np.clip(1e-4 * self.tol, _FLOOR, SETTINGS.accuracy)))
+        return self.solve(weights, None, float(np.clip(1e-4 * self.tol, _FLOOR, ACCURACY)))
 
     def step(
         self, best: WeightIterate, last: WeightIterate, trace: Trace
@@ -163,7 +156,7 @@ class SMKL(Reweighting):
             if not self._runs_away(weights):
                 raise
             return self._stalled(weights)
-        if following.objective <= last.objective + SETTINGS.worth * last.scale:
+        if following.objective <= last.objective + WORTH * last.scale:
             return following
         # Rounding can raise L where kernels differ by many orders of magnitude: no step then surely
         # lowers it.
@@ -197,9 +190,8 @@ class SMKL(Reweighting):
         weights = best.weights if self.ran_to else self._updated(best)
         weights = np.where(weights < NEGLIGIBLE * weights.max(), 0.0, weights)
         pruned = self._solved_from(best, weights)
-        good = (
-            pruned.objective <= best.objective + SETTINGS.worth * best.scale
-            and not self._is_beyond(pruned)
+        good = pruned.objective <= best.objective + WORTH * best.scale and not self._is_beyond(
+            pruned
         )
         return pruned if good else best
 
@@ -245,7 +237,7 @@ class SMKL(Reweighting):
         """Whether the price, and not the scale of the kernels, has made ``weights`` (M,) large."""
         if self.penalty.is_convex:
             return False
-        return float(np.max(weights * self.problem.K.diagonals().mean(axis=1))) > SETTINGS.runaway
+        return float(np.max(weights * self.problem.K.diagonals().mean(axis=1))) > RUNAWAY
 
     def _is_beyond(self, point: WeightIterate) -> bool:
         """Whether weights run away from a point, and double precision does not carry it."""
@@ -278,7 +270,7 @@ class SMKL(Reweighting):
         loop would shrink forever, to zero or to the floor of the log term.
         """
         half = 0.5 * float(last.weights @ last.state.Q)
-        little = half <= SETTINGS.nothing * (last.state.value - half)
+        little = half <= NOTHING * (last.state.value - half)
         if (
             self.tol_mode == "absolute"
             or not little
@@ -286,7 +278,7 @@ class SMKL(Reweighting):
         ):
             return False
         empty = self.solve(np.zeros_like(weights), None, last.state.accuracy)
-        if empty.objective > last.objective + SETTINGS.worth * last.scale:
+        if empty.objective > last.objective + WORTH * last.scale:
             return False
         self.nothing = empty
         return True
@@ -294,7 +286,7 @@ class SMKL(Reweighting):
     @staticmethod
     def _rises(last: WeightIterate, following: WeightIterate) -> bool:
         """L rose, and the machine's own gap may be the reason."""
-        slack = SETTINGS.slack * last.scale
+        slack = SLACK * last.scale
         return (
             following.objective > last.objective + slack and following.state.inner_gap > 0.1 * slack
         )
@@ -325,7 +317,7 @@ def shaken(weights: Array) -> Array:
     )
     u = np.empty(weights.size)
     u[np.argsort(-weights, kind="stable")] = turns
-    return weights * (1.0 + SETTINGS.shake * u)
+    return weights * (1.0 + SHAKE * u)
 
 
 def fit_selection(
@@ -360,7 +352,7 @@ def fit_selection(
     def settle(weights: Array | None, tol: float) -> tuple[Fit, SMKL]:
         method = SMKL(problem, tol=tol, tol_mode=tol_mode, weights=weights, allowed=allowed)
         try:
-            fit = run(method, tol=max(tol, SETTINGS.worth), max_iter=max_iter, callback=callback)
+            fit = run(method, tol=max(tol, WORTH), max_iter=max_iter, callback=callback)
         except KernelError as error:
             raise method.beyond(error) from error
         ran_away = method.ran_to > 0.0 and fit.status is not Status.CANCELLED
@@ -369,14 +361,14 @@ def fit_selection(
     runs: list[tuple[Fit, SMKL]] = []
     for weights in first_weights:
         found, method = settle(weights, tol)
-        for _ in range(SETTINGS.shakes if tol_mode == "relative" and not penalty.is_convex else 0):
+        for _ in range(SHAKES if tol_mode == "relative" and not penalty.is_convex else 0):
             if found.status is not Status.SETTLED or np.count_nonzero(found.weights) < 2:
                 break
             try:
-                other, shaken_method = settle(shaken(found.weights), min(tol, SETTINGS.shaken_tol))
+                other, shaken_method = settle(shaken(found.weights), min(tol, SHAKEN_TOL))
             except KernelError:
                 break  # what was found stands, and farther double precision does not go
-            if not other.objective < found.objective - SETTINGS.worth * method.scale:
+            if not other.objective < found.objective - WORTH * method.scale:
                 stopped = Status.CANCELLED if other.status is Status.CANCELLED else found.status
                 found = replace(found, solves=found.solves + other.solves, status=stopped)
                 break
@@ -495,9 +487,9 @@ class FeatureScaling(Method[Scales]):
             jac=True,
             method="L-BFGS-B",
             bounds=bounds,
-            options={"maxiter": SETTINGS.inner},
+            options={"maxiter": INNER},
         )
-        v = np.where(found.x > SETTINGS.gone * max(float(found.x.max()), 1e-300), found.x, 0.0)
+        v = np.where(found.x > GONE * max(float(found.x.max()), 1e-300), found.x, 0.0)
         following = self._point(v, known[0])
         if following.objective > last.objective or not v.any():
             return Status.SETTLED
@@ -521,7 +513,7 @@ class FeatureScaling(Method[Scales]):
         K = self.gram(u)
         starts = [None] * len(self.tasks) if warm is None else warm
         found = [
-            solve_machine(K, task, warm=start, accuracy=SETTINGS.machine)
+            solve_machine(K, task, warm=start, accuracy=MACHINE)
             for task, start in zip(self.tasks, starts, strict=True)
         ]
         duals = np.array([one.dual for one in found])

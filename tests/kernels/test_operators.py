@@ -26,7 +26,6 @@ from mklcore.kernels.operators import (
 from mklcore.sparse import gomp
 from tests.helpers.every import every
 from tests.helpers.refusals import refused
-from tests.helpers.settings import setting
 
 N = 40
 D = 3
@@ -315,7 +314,7 @@ def test_estimators_store_nothing_above_the_limit_and_answer_alike(model, monkey
 
 def test_eigenvectors_that_would_not_fit_are_refused(monkeypatch):
     rows = Rows.build(mkl.KernelDictionary.per_feature(mkl.Laplacian(1.0), 120), WIDE)
-    setting(monkeypatch, "mklcore.sparse.gomp.most_mb", 0.5)
+    monkeypatch.setattr("mklcore.sparse.gomp.MOST_MB", 0.5)
     with pytest.raises(
         KernelError, match=r"The eigenvectors of 120 kernels on 40 rows need more than 0 MB"
     ):

@@ -10,13 +10,12 @@ import pytest
 import mklcore as mkl
 from mklcore.kernels.grams import Rows
 from mklcore.kernels.operators import Dense
-from mklcore.lp.live import SETTINGS, LiveKernels, norms_of, radius_of, without_weight
+from mklcore.lp.live import MOST_MB, LiveKernels, norms_of, radius_of, without_weight
 from mklcore.lp.schedule import fit_weighted
 from mklcore.problem.losses import LOSSES, make_loss
 from mklcore.problem.penalties import LpNorm
 from mklcore.problem.problem import Problem, WarmStart, certificate
 from tests.helpers.every import every
-from tests.helpers.settings import setting
 
 CURVED = ["squared", "logistic", "squared_hinge"]
 N = 40
@@ -155,14 +154,14 @@ def test_the_grams_of_live_kernels_take_bounded_memory_whatever_the_rows():
     for n in (200, 2_000, 10_000):
         live.problem = SimpleNamespace(y=np.zeros(n))
         assert live._room >= 1
-        assert live._room * n**2 * 8e-6 <= SETTINGS.most_mb
+        assert live._room * n**2 * 8e-6 <= MOST_MB
 
 
 @every("tol", [1e-2, 3e-2])
 @every("seed", [2, 3])
 def test_live_kernels_that_make_room_for_others_do_not_go_round_in_circles(tol, seed, monkeypatch):
-    for name, value in {"room_mb": 1e-3, "fewest": 20, "first": 20}.items():
-        setting(monkeypatch, f"mklcore.lp.live.{name}", value)
+    for name, value in {"ROOM_MB": 1e-3, "FEWEST": 20, "FIRST": 20}.items():
+        monkeypatch.setattr(f"mklcore.lp.live.{name}", value)
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((N, 400))
     y = np.where(np.arange(N) % 2, 1.0, -1.0)

@@ -22,7 +22,6 @@ from mklcore.problem.losses import LOSSES, make_loss
 from mklcore.problem.penalties import LpNorm
 from mklcore.problem.problem import certificate
 from tests.helpers.every import every, share
-from tests.helpers.settings import setting
 
 N = 36
 D = 6
@@ -33,31 +32,31 @@ MEGABYTES = 8e-6 * N * N
 
 # What takes the problem, which is small, to the side of a size where only large ones are.
 STORED = {
-    "kernels all of which are live": {"lp.live.from_kernels": M + 1},
-    "rows above which no pairs open": {"lp.schedule.most_rows": N - 1},
-    "points that stay fixed inside": {"lp.interior.points": 1},
-    "points from which pairs come in blocks": {"problem.svm.blocks_from": N},
-    "machines in small chunks": {"problem.svm.chunk": 1},
+    "kernels all of which are live": {"lp.live.FROM_KERNELS": M + 1},
+    "rows above which no pairs open": {"lp.schedule.MOST_ROWS": N - 1},
+    "points that stay fixed inside": {"lp.interior.POINTS": 1},
+    "points from which pairs come in blocks": {"problem.svm.BLOCKS_FROM": N},
+    "machines in small chunks": {"problem.svm.CHUNK": 1},
 }
 NOT_STORED = {
     "no size at all": {},
-    "room for hardly any": {"lp.live.room_mb": 4.5 * MEGABYTES, "lp.live.fewest": 2},
+    "room for hardly any": {"lp.live.ROOM_MB": 4.5 * MEGABYTES, "lp.live.FEWEST": 2},
     "room for three, however few are many": {
-        "lp.live.room_mb": 0.0,
-        "lp.live.most_mb": 3.0 * MEGABYTES,
+        "lp.live.ROOM_MB": 0.0,
+        "lp.live.MOST_MB": 3.0 * MEGABYTES,
     },
-    "fewer kernels to begin with": {"lp.live.fewest": 4, "lp.live.first": 4},
+    "fewer kernels to begin with": {"lp.live.FEWEST": 4, "lp.live.FIRST": 4},
     "rows that the cache does not hold": {
-        "lp.interleaved.cache_mb": 0.0,
-        "lp.interleaved.mixed_mb": 0.0,
+        "lp.interleaved.CACHE_MB": 0.0,
+        "lp.interleaved.MIXED_MB": 0.0,
     },
     "rows whose sum is not made": {"kernels.grams.MOST_SUMMED_ROWS": N - 1},
 }
 FEATURES = {
     "no size at all": {},
-    "rows off their bounds that are dear": {"problem.dual_coordinate_descent.most_work": 0.0},
-    "Hessians that are dear": {"lp.newton.most_work": 0.0},
-    "a large C": {"lp.schedule.passes": 0.0, "lp.schedule.products": 0.0},
+    "rows off their bounds that are dear": {"problem.dual_coordinate_descent.MOST_WORK": 0.0},
+    "Hessians that are dear": {"lp.newton.MOST_WORK": 0.0},
+    "a large C": {"lp.schedule.PASSES": 0.0, "lp.schedule.PRODUCTS": 0.0},
     "rows in pieces": {"kernels.features._VALUES": 1},
 }
 
@@ -146,7 +145,7 @@ def every_fit(sizes, K, sizes_changed, monkeypatch):
     fitted = []
     with monkeypatch.context() as changed:
         for place, value in sizes_changed.items():
-            setting(changed, f"mklcore.{place}", value)
+            changed.setattr(f"mklcore.{place}", value)
         for name, p in share(product(LOSSES, ORDERS), 2):
             fitted.append((sizes.fitted(K, name, p), name, p))
     for fit in fitted:
@@ -178,7 +177,7 @@ def test_a_sum_that_is_too_large_to_store_is_done_without_or_refused_by_name(
     if is_done_without:  # compared with, while all sizes are as they are
         sizes.plain(name, np.inf, sizes.cost(name))
     with monkeypatch.context() as changed:
-        setting(changed, "mklcore.lp.schedule.largest_mb", 0.9 * MEGABYTES)
+        changed.setattr("mklcore.lp.schedule.LARGEST_MB", 0.9 * MEGABYTES)
         if is_done_without:
             sizes.checked(sizes.fitted(sizes.rows, name, np.inf), name, np.inf)
             return

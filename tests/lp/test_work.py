@@ -96,7 +96,7 @@ def test_creeping_pairs_are_helped_by_no_more_factors_than_they_cost(monkeypatch
     task = MachineTask(target, 1e6, make_loss("epsilon_insensitive", epsilon=0.1), True)
     found = svm.solve_svm(total, task, accuracy=1e-6)
     assert found.gap <= 1e-5 * found.regulariser
-    assert svm.SETTINGS.factor * sum(size**3 for size in free) <= 2 * found.steps * len(Y)
+    assert svm.FACTOR * sum(size**3 for size in free) <= 2 * found.steps * len(Y)
 
 
 def test_a_group_lasso_of_many_columns_is_solved_on_those_that_may_have_weight():

@@ -13,6 +13,7 @@ from mklcore.errors import ParameterError
 from mklcore.problem.driver import run
 from mklcore.problem.losses import make_loss
 from mklcore.problem.penalties import make_terms
+from mklcore.problem.solution import MachineTask
 from mklcore.sparse.smkl import FeatureScaling, gaussian
 from tests.helpers.every import every
 
@@ -32,9 +33,8 @@ def method(loss="squared", seed=0):
     Z = (X - X.mean(axis=0)) / X.std(axis=0)
     y = y - y.mean() if loss == "squared" else np.where(y > np.median(y), 1.0, -1.0)
     members = [np.array(columns) for columns in groups.values()]
-    return FeatureScaling(
-        Z, y[None], 5.0, make_loss(loss), make_terms("log+gl"), members, True, 1e-3
-    )
+    task = MachineTask(y, 5.0, make_loss(loss), True)
+    return FeatureScaling(Z, [task], make_terms("log+gl"), members, 1e-3)
 
 
 @every("loss", ["squared", "logistic"])

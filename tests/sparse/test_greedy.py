@@ -92,7 +92,8 @@ def test_how_algorithm_1_ends():
 
 
 def test_descent_that_does_not_settle_is_reported(monkeypatch):
-    monkeypatch.setattr(greedy, "SETTINGS", greedy.GreedySettings(sweeps=1, max_sweeps=2))
+    monkeypatch.setattr(greedy, "SWEEPS", 1)
+    monkeypatch.setattr(greedy, "MAX_SWEEPS", 2)
     monkeypatch.setattr(BlockDescent, "_jump", lambda self, chosen: False)
     with pytest.raises(
         MKLError, match=r"has not settled after .* sweeps .* Remove near-duplicates, or raise lam"
