@@ -367,20 +367,22 @@ def to_numbers(cells: np.ndarray, decimal: str = ".") -> np.ndarray:
     return np.where(np.abs(numbers) <= LARGEST_VALUE, numbers, np.nan)
 
 
-def _each_number(texts: Iterable[str], decimal: str) -> Array:
-    """Each text as a number, NaN if it is none."""
+def _each_number(texts: Sequence[str], decimal: str) -> Array:
+    """Each text as a number, NaN if it is none; a text that stands in many rows is read once."""
+    numbers = {text: _number(text, decimal) for text in set(texts)}
+    return np.array([numbers[text] for text in texts], dtype=np.float64)
+
+
+def _number(text: str, decimal: str) -> float:
+    """A text as a number, NaN if it is none."""
     other = "." if decimal == "," else ","
-    is_plain = _PLAIN.fullmatch
-    numbers = []
-    for text in texts:
-        if decimal == "," or not is_plain(text):
-            text = _HARD_SPACES.sub("", text.strip()).replace("\u2212", "-")
-            if other in text and _GROUPED[decimal].fullmatch(text):
-                text = text.replace(other, "")
-            if decimal == ",":
-                text = text.replace(",", ".")
-        numbers.append(float(text) if is_plain(text) else np.nan)
-    return np.array(numbers, dtype=np.float64)
+    if decimal == "," or not _PLAIN.fullmatch(text):
+        text = _HARD_SPACES.sub("", text.strip()).replace("\u2212", "-")
+        if other in text and _GROUPED[decimal].fullmatch(text):
+            text = text.replace(other, "")
+        if decimal == ",":
+            text = text.replace(",", ".")
+    return float(text) if _PLAIN.fullmatch(text) else np.nan
 
 
 def used_as(
@@ -647,7 +649,9 @@ def _kind_of_texts(name: str, values: np.ndarray, distinct: int, gaps: bool) -> 
 
 def hold_dates(values: np.ndarray) -> bool:
     """Whether nearly all texts are written as dates, and most of these exist: not 32.01.2020."""
-    if sum(bool(DATE.fullmatch(value)) for value in values) <= 0.95 * len(values):
+    counts = Counter(values.tolist())
+    dates = sum(count for value, count in counts.items() if DATE.fullmatch(value))
+    if dates <= 0.95 * len(values):
         return False
     first = values[:_DATE_CELLS]
     exists = np.isfinite(parts_of(first, order_of(first))[:, 0])

@@ -94,7 +94,7 @@ def refuse_other_files(raw: bytes) -> None:
         )
 
 
-Rows = list[list[str]]
+Rows = Sequence[Sequence[str]]
 
 MAX_QUOTED_LINES = 100
 HEAD_ROWS = 1000  # the decimal sign and the header are found in so many rows
@@ -140,6 +140,10 @@ class Table:
     def n_rows(self) -> int:
         return len(self.columns[0])
 
+    def take(self, rows: np.ndarray) -> Table:
+        """The table with these rows alone, by their numbers."""
+        return replace(self, columns=tuple(cells[rows] for cells in self.columns))
+
     @cached_property
     def profiles(self) -> list[Profile]:
         """The kind of every column, computed once for the summary of a table and its data set."""
@@ -180,8 +184,8 @@ def _parsed(source: Source, form: ReadOptions) -> Table:
         names, columns, notes = parquet_columns(raw, form)
         return Table(settled_names(names, notes), columns, notes=tuple(notes))
     if is_workbook(raw):
-        rows, sheets, notes = workbook_rows(raw, form)
-        rows = _below_title(rows[form.skip_lines or 0 :], form, notes)
+        cells, sheets, notes = workbook_rows(raw, form)
+        rows = _below_title(cells[form.skip_lines or 0 :], form, notes)
         return replace(_table(rows, replace(form, decimal="."), notes), sheets=sheets)
     refuse_other_files(raw)
     text, encoding = _decoded(raw, form.encoding, notes)
@@ -194,8 +198,8 @@ def _parsed(source: Source, form: ReadOptions) -> Table:
         text = text.partition("\n")[2]
         skipped = skipped + 1
     form = replace(form, delimiter=form.delimiter or _sniffed(text))
-    lines, rows = _collected(text, skipped, form)
-    rows = _squared(rows, lines, text, form, notes)
+    lines, records = _collected(text, skipped, form)
+    rows = _squared(records, lines, text, form, notes)
     return replace(_table(rows, form, notes), delimiter=form.delimiter, encoding=encoding)
 
 
@@ -278,8 +282,12 @@ def _decoded(
 
 def _records(
     text: str, delimiter: str, quotes: bool = True, skipped: int = 0
-) -> Iterator[tuple[int, int, list[str]]]:
-    """First line, last line and the stripped cells of every record that is not blank."""
+) -> Iterator[tuple[int, int, tuple[str, ...]]]:
+    """First line, last line and the stripped cells of every record that is not blank.
+
+    The cells are a tuple because the collector stops walking through tuples of texts: among
+    100,000 lists it took half of the time of reading.
+    """
     lines: Iterator[str] = io.StringIO(text)
     if delimiter == " ":
         lines = (" ".join(line.split()) + "\n" for line in lines)
@@ -294,7 +302,7 @@ def _records(
         for row in reader:
             first = last + 1
             last = skipped + reader.line_num
-            cells = [cell.strip() for cell in row]
+            cells = tuple(map(str.strip, row))
             if any(cells):
                 yield first, last, cells
     except csv.Error as error:
@@ -342,7 +350,7 @@ def _collected(
     if not text.strip():
         raise _nothing_below(form)
     lines: list[int] = []
-    rows: Rows = []
+    rows = list[tuple[str, ...]]()
     records = _records(text, form.delimiter or ",", form.quotes, skipped)
     first = last = 0
     for first, last, cells in endable(records, ROWS_AT_A_TIME):
@@ -456,7 +464,7 @@ def _below_title(rows: Rows, form: ReadOptions, notes: list[str]) -> Rows:
     return below
 
 
-def _is_number(cells: list[str]) -> bool:
+def _is_number(cells: Sequence[str]) -> bool:
     return any(_NUMBER.fullmatch(cell) for cell in cells)
 
 

@@ -50,6 +50,7 @@ from mklcore.data.frames import as_table
 from mklcore.data.packed import MAX_CELLS, endable
 from mklcore.data.sequences import composition, cut, share_of
 from mklcore.data.sequences import letters as letters_of
+from mklcore.data.splitting import codes_of, draw_rows
 from mklcore.data.target import (
     FIND_TASK,
     MAX_CLASSES,
@@ -160,6 +161,40 @@ def read_table(source: Any, target: str | int | None = None, **options: Any) -> 
     """
     how = ReadOptions(target=target, **options)
     return read_parsed(as_table(source, how), how)
+
+
+def read_drawn(
+    source: Any, count: int, target: str | int | None = None, seed: int = 0, **options: Any
+) -> Dataset:
+    """The data set of at most ``count`` rows of a table, drawn at random, every class in its share.
+
+    Parameters
+    ----------
+    source : DataFrame, path, bytes or file
+        The table, as in `read_table`.
+    count : int
+        Most rows to draw; there are more where there are more classes.
+    target : str, int or None, default None
+        Name or index of the target column; None finds one among rows drawn without regard to it.
+    seed : int, default 0
+        Seed of the random draws: the same number draws the same rows.
+    **options
+        How to read it: the fields of `ReadOptions`.
+
+    Returns
+    -------
+    Dataset
+        The rows; what is found about columns, such as their types and medians, is found in these
+        rows alone.
+    """
+    how = ReadOptions(target=target, **options)
+    table = as_table(source, how)
+    found = read_parsed(table.take(draw_rows(None, table.n_rows, count, seed)), how)
+    place = place_of(table.names, found.target_name)
+    if place is None or found.task not in ("binary", "multiclass"):
+        return found
+    rows = draw_rows(codes_of(table.columns[place]), table.n_rows, count, seed)
+    return read_parsed(table.take(rows), replace(how, target=found.target_name))
 
 
 def read_parsed(table: Table, settings: ReadOptions, given: TargetValues | None = None) -> Dataset:

@@ -196,7 +196,7 @@ def _by_values(item: Profile, task: str | None) -> Point:
     pair = (
         []
         if item.labels is None
-        else sorted({label.lower() for label in item.labels.tolist() if label})
+        else sorted({label.lower() for label in set(item.labels.tolist()) if label})
     )
     if "/".join(pair) in YES_NO:
         return 1.25, "by its yes and no"

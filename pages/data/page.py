@@ -17,7 +17,6 @@ from pages.shared.session.parameters import Params
 from pages.shared.session.state import memory
 from pages.shared.values import tables
 from pages.shared.widgets import drawing, grids
-from pages.shared.work.work import PendingError
 
 SAMPLES_A_ROW = 4
 TASKS = {
@@ -157,17 +156,6 @@ def show(table: Dataset, parts: Split) -> None:
         state.link("explore", "See which columns matter")
 
 
-def is_refused() -> bool:
-    """Whether the table cannot be had, and not only is on its way."""
-    try:
-        tables.table(state.current())
-    except PendingError:
-        return False
-    except (MKLError, state.MissingFileError):
-        pass
-    return True
-
-
 with st.sidebar:
     saved.uploader()
     with suppress(state.MissingFileError):  # the page itself says so
@@ -196,6 +184,6 @@ if frame.usable_table():
         show(tables.table(state.current()), tables.split(state.current()))
     except MKLError as error:
         drawing.refusal(error, "data")
-elif is_refused():
+elif frame.is_refused():
     with answer.container():
         drawing.offer_targets(ask=True)

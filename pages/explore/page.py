@@ -22,7 +22,7 @@ from pages.shared.private_streamlit import plain
 from pages.shared.session import state
 from pages.shared.session.parameters import ANSWER, LOW_RANK, METHODS, MOST_LANDMARKS, Params
 from pages.shared.values import answers, tables
-from pages.shared.values.answers import LANDMARKS
+from pages.shared.values.answers import LANDMARKS, FirstAnswer
 from pages.shared.widgets import controls, drawing, players
 from pages.shared.widgets.norm_map import map_of_norms
 from pages.shared.widgets.players import View
@@ -60,9 +60,22 @@ def usable() -> bool:
 # While the answer is made
 
 
-def waiting(params: Params, pending: Pending) -> None:
-    """Draw what is known of a sample, or the path as far as it is there; else a placeholder of the
-    same size.
+def from_sample(first: FirstAnswer, params: Params) -> None:
+    """Draw the answer from a sample of the rows, and say so: it is to be looked at, not taken."""
+    st.info(
+        f"From a sample of {first.rows:,} of {first.of:,} rows, drawn at random with every class in its "
+        "share. The answer from all rows is being computed and replaces this one.",
+        icon=":material/hourglass_top:",
+    )
+    seen = saved.Seen.of(first.found, drawing.name_of(params))
+    st.markdown(seen.sentence)
+    if first.found.verdict.relation != NONE:
+        pictures.columns(seen, seen.index)
+
+
+def waiting(params: Params, pending: Pending, first: FirstAnswer | None) -> None:
+    """Draw what is known of a bundled table or from a sample of the rows, and the path as far as it
+    is there; else a placeholder of the same size.
     """
     known = saved.earlier_answer(params)
     partial = pending.value
@@ -74,8 +87,13 @@ def waiting(params: Params, pending: Pending) -> None:
         cursor_of(known.path, "earlier", [view])
         st.caption(saved.COMPUTED_EARLIER)
         return
+    if first is not None:
+        from_sample(first, params)
     with st.container(
-        height=TALL, border=True, horizontal_alignment="center", vertical_alignment="center"
+        height=TALL if first is None else "content",
+        border=True,
+        horizontal_alignment="center",
+        vertical_alignment="center",
     ):
         st.markdown(f"**{METHODS[params.algorithm].label}** on {plain(drawing.name_of(params))}")
         st.caption(plain(pending.text), width="content")
@@ -510,8 +528,9 @@ def rows_used(params: Params) -> None:
         )
 
 
+params = state.current()
+first = answers.first(params)  # before the whole table is asked for, which takes longer
 if usable():
-    params = state.current()
     with st.sidebar:
         rail()
     with st.container(key="explore-answer"):
@@ -520,8 +539,10 @@ if usable():
                 case Ready(found):
                     show(found, params)
                 case Pending() as pending:
-                    waiting(params, pending)
+                    waiting(params, pending, first)
                 case failed:
                     drawing.refusal(failed, "explore_refused")
         except MKLError as error:
             drawing.refusal(error, "explore_refused")
+elif first is not None and not frame.is_refused():
+    from_sample(first, params)

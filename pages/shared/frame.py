@@ -217,6 +217,17 @@ def usable_table() -> bool:
     return False
 
 
+def is_refused() -> bool:
+    """Tell whether the table cannot be had, and not only is on its way."""
+    try:
+        tables.table(state.current())
+    except PendingError:
+        return False
+    except (MKLError, state.MissingFileError):
+        pass
+    return True
+
+
 def first_rows() -> None:
     """Draw how an uploaded file that was refused begins, and what to do about it."""
     params = state.current()

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from mklcore.data.columns import MAX_NAME, clean_name, distinct_names, to_numbers
-from mklcore.data.reading import describe_table, read_table
+from mklcore.data.reading import describe_table, read_drawn, read_table
 from mklcore.errors import DataError, ParameterError, cancellation_scope
 from tests.helpers.every import every
 
@@ -733,3 +733,30 @@ def test_ten_thousand_names_that_look_alike_are_distinguished_in_one_pass():
     assert len(set(names)) == 20_002
     long = distinct_names(["x" * 60, "x" * 60, "x" * 59 + "y", "x" * 59 + "y"], 55)
     assert long[1::2] == ["x" * 55 + " (2)", "x" * 55 + " (3)"]
+
+
+def test_rows_are_drawn_from_a_table_with_every_class_in_its_share():
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal(4000)
+    kind = np.where(np.arange(4000) < 40, "rare", np.where(x > 0.5, "high", "low"))
+    order = rng.permutation(4000)
+    rows = [f"{x[k]:.4f},{k % 7},{kind[k]}" for k in order]
+    content = table(rows, "a,b,kind")
+    data = read_drawn(content, 200, seed=3)
+    assert (data.n_samples, data.target_name) == (200, "kind")
+    shares = dict(zip(*np.unique(data.y, return_counts=True), strict=True))
+    assert shares["high"] == pytest.approx(200 * np.mean(kind == "high"), abs=1.0)
+    assert shares["rare"] == 2
+    assert data == read_drawn(content, 200, seed=3)
+    assert data != read_drawn(content, 200, seed=4)
+    every = {(f"{a:.4f}", int(b), label) for (a, b), label in zip(data.X, data.y, strict=True)}
+    assert every <= {(f"{x[k]:.4f}", int(k % 7), kind[k]) for k in order}
+    assert read_drawn(content, 9999) == read_table(content)
+    ends = read_drawn(content, 50, "a")
+    assert (ends.task, ends.n_samples) == ("regression", 50)
+
+
+def test_words_in_many_rows_are_read_once():
+    cells = texts(*["yes", "1,234.5", "no", "\u22122"] * 3)
+    expected = [np.nan, 1234.5, np.nan, -2.0] * 3
+    np.testing.assert_array_equal(to_numbers(cells), expected)

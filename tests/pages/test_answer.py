@@ -10,6 +10,7 @@ from threadpoolctl import threadpool_limits
 
 import mklcore as mkl
 from mklcore.answer.candidates import Request
+from mklcore.data.reading import read_drawn
 from pages.shared.session.parameters import Params
 from pages.shared.session.state import keep_upload
 from pages.shared.values import answers
@@ -116,6 +117,39 @@ def test_what_is_fixed_reaches_the_model(params, of, expected):
 def test_what_is_not_fixed_is_no_part_of_the_question():
     assert answers.request(USUAL) == Request(seed=3)
     assert answers.key(replace(USUAL, validation=0.1)) == answers.key(USUAL)
+
+
+@pytest.fixture
+def many_rows(monkeypatch):
+    """Tables of 200 rows count as large, and the first answer is from 80 of them."""
+    monkeypatch.setattr(answers, "MANY_BYTES", 0)
+    monkeypatch.setattr(answers, "MANY_ROWS", 200)
+    monkeypatch.setattr(answers, "FIRST_ROWS", 80)
+
+
+def test_a_large_table_is_answered_from_a_sample_of_its_rows_first(many_rows):
+    content = csv(300, 5, "two")
+    params = Params(data=keep_upload("large.csv", content))
+    first = answers.first(params)
+    assert (first.rows, first.of) == (80, 300)
+    alone = mkl.explore(read_drawn(content, 80))
+    assert str(first.found.verdict) == str(alone.verdict)
+    assert [one.effect for one in first.found.columns] == [one.effect for one in alone.columns]
+    assert answers.best_known(params) is None  # of which files are made
+    whole = ready(answers.get(params))
+    assert whole.learnt_from.n_samples == 225
+    assert answers.best_known(params) is whole
+    assert answers.first(params) is None
+
+
+@every(
+    "other",
+    [{"data": "iris"}, {"settings": (("C", 1.0),)}, {"seed": 1}, {"algorithm": "gomp"}, {}],
+)
+def test_a_sample_comes_first_only_where_nothing_but_a_large_table_was_chosen(other, many_rows):
+    rows = 199 if not other else 300
+    params = Params(data=keep_upload("table.csv", csv(rows, 6, "two")))
+    assert answers.first(replace(params, **other)) is None
 
 
 def test_a_ready_stack_ranks_its_kernels():

@@ -8,6 +8,7 @@ from collections import Counter
 from dataclasses import replace
 from itertools import product
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -23,9 +24,9 @@ from pages.shared.export import files, saved, scripts
 from pages.shared.private_streamlit import plain
 from pages.shared.session import parameters
 from pages.shared.session.parameters import METHODS, Params
-from pages.shared.values import answers
+from pages.shared.values import answers, tables
 from pages.shared.widgets import drawing
-from pages.shared.work.work import Failed, Pending, Ready
+from pages.shared.work.work import Failed, Pending, PendingError, Ready
 from tests.helpers.every import every
 from tests.helpers.pages import (
     FEW,
@@ -511,6 +512,53 @@ def test_until_it_is_there_a_placeholder_says_what_is_done_and_a_refusal_can_be_
         app = quiet(app.run())
     assert [error.value for error in app.error] == ["Answer was cancelled\\."]
     assert "matter most" in words(press(app, "explore_refused_again"))
+
+
+def test_what_a_sample_of_the_rows_says_is_named_so_and_nothing_is_taken_from_it(monkeypatch):
+    app = upload(open_app(), table(120))
+    found = mkl.explore(mkl.read_table(table(120), "label"))
+    first = answers.FirstAnswer(found, 120, 4000)
+    label = "From a sample of 120 of 4,000 rows"
+    with monkeypatch.context() as patch:
+        patch.setattr(answers, "first", lambda params: first)
+
+        def on_its_way(params):
+            raise PendingError("Reading the table.")
+
+        with patch.context() as reading:
+            reading.setattr(tables, "table", on_its_way)
+            assert_from_sample(go(app, EXPLORE), label, found)
+        patch.setattr(answers, "get", lambda params, asked=True: Pending(0.1, "candidates"))
+        assert_from_sample(quiet(app.run()), label, found)
+        part = answers.Partial({"refit": (found.path, found.index, None)})
+        patch.setattr(answers, "get", lambda params, asked=True: Pending(0.6, "path", part))
+        assert_from_sample(quiet(app.run()), label, found)
+        assert "Solution path" in words(app)
+        unrelated = SimpleNamespace(relation="none", sentence=lambda *names: "No sign of it.")
+        vague = Mock(wraps=found, verdict=unrelated, path=found.path, columns=found.columns)
+        first = answers.FirstAnswer(vague, 120, 4000)
+        app = quiet(app.run())
+        assert "No sign of it" in words(app)
+        assert not bars_of(app)
+    app = quiet(app.run())
+    assert label not in words(app)
+    assert app.get("download_button")
+
+
+def assert_from_sample(app, label, found):
+    assert label in words(app)
+    assert found.columns[0].name in words(app)
+    assert bars_of(app)
+    assert not app.get("download_button")
+    assert not app.get("exception")
+
+
+def bars_of(app):
+    return [
+        one
+        for one in app.get("bidi_component")
+        if one.proto.component_name == "path_bars" and '"columns"' in one.proto.json
+    ]
 
 
 @pytest.mark.earlier

@@ -160,6 +160,8 @@ def test_a_server_of_one_person_finds_a_table_after_a_restart(home, monkeypatch)
     assert "it is still here after a restart" in words(app)
     (name,) = kept_in(home)
     file = home / "tables" / name
+    with zipfile.ZipFile(file) as archive:  # a person waits for it
+        assert archive.getinfo("table").compress_type == zipfile.ZIP_STORED
     assert file.stat().st_mode & 0o077 == 0
     assert "**60** rows" in words(open_app(**LINK))
     monkeypatch.setenv("MKL_EXPLORER_HOSTS", "mkl.example.org")  # one of several

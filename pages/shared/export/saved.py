@@ -102,8 +102,8 @@ def is_screen(content: bytes) -> bool:
     return content.startswith(START) and content[30 : 30 + len(SCREEN)] == SCREEN.encode()
 
 
-def write(screen: Screen) -> bytes:
-    """A screen as one file."""
+def write(screen: Screen, method: int = zipfile.ZIP_DEFLATED) -> bytes:
+    """A screen as one file, compressed by a ``method`` of zip archives."""
     text = {name: getattr(screen, name) for name in ("page", "link", "name", "dictionary")} | {
         "format": FORMAT
     }
@@ -115,10 +115,10 @@ def write(screen: Screen) -> bytes:
     if screen.path is not None:
         parts[PATH] = write_paths(path=screen.path)
     file = io.BytesIO()
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+    with zipfile.ZipFile(file, "w", compresslevel=1) as archive:
         for name, content in parts.items():
             if content:
-                archive.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)
+                archive.writestr(zipfile.ZipInfo(name), content, method)
     return file.getvalue()
 
 
@@ -445,18 +445,10 @@ def _to_folder(source: str, held: Upload) -> None:
         memory().places[source] = ""
         return
     name = f"{source.removeprefix(UPLOAD)}.{ENDING}"
+    screen = Screen("data", {"data": source}, held.name, held.content)
     try:
-        kept = TABLES.keep(
-            name,
-            write(
-                Screen(
-                    "data",
-                    {"data": source},
-                    held.name,
-                    held.content,
-                )
-            ),
-        )
+        # a person waits for the page: 13 MB take a second and a half to compress
+        kept = TABLES.keep(name, write(screen, zipfile.ZIP_STORED))
     except NotKeptError as error:
         logging.getLogger(__name__).warning("The table is not kept for a restart: %s", error)
         said = (

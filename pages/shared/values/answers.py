@@ -25,7 +25,7 @@ from sklearn.base import clone
 from mklcore.answer import choices
 from mklcore.answer.candidates import Request, ScoredCandidate, machine
 from mklcore.answer.exploration import Exploration
-from mklcore.answer.explore import STAGES, stages
+from mklcore.answer.explore import STAGES, answered, stages
 from mklcore.answer.thresholds import USUAL as USUAL_THRESHOLD
 from mklcore.arrays import Array, one_blas_thread
 from mklcore.data.dataset import Dataset
@@ -43,8 +43,10 @@ from pages.shared.session.parameters import (
     MethodParams,
     Params,
     Setting,
+    TableParams,
     applicable,
 )
+from pages.shared.session.state import memory
 from pages.shared.values import dictionaries, tables
 from pages.shared.work import work
 from pages.shared.work.work import Failed, Pending, Ready
@@ -203,6 +205,50 @@ def get(params: Params, asked: bool = True) -> Found:
         seconds=SECONDS,
         compiled=compiled,
     )
+
+
+FIRST_ROWS = 1000  # of the answer that comes first
+# rows and bytes of a table from which there is one
+MANY_ROWS = 10_000
+MANY_BYTES = 1e6
+
+
+@dataclass(frozen=True)
+class FirstAnswer:
+    """The answer from a sample of ``rows`` of the rows ``of`` a table, to look at while that from
+    all of them is computed: no file, and nothing that is computed later, is made from it.
+    """
+
+    found: Exploration
+    rows: int
+    of: int
+
+
+def first(params: Params) -> FirstAnswer | None:
+    """The first answer, None as long as it is not there, and where there is none: for a small
+    table, and where a person has chosen more than the table and how it is read.
+    """
+    file = memory().uploads.get(params.data)
+    is_plain = params.of(*ANSWER) == params.of(TableParams)
+    if file is None or file.is_stack or not is_plain or len(file.content) < MANY_BYTES:
+        return None
+    if work.peek(("answer", key(params))) is not None:
+        return None
+    read = tables.reader(params, FIRST_ROWS)
+
+    def make(progress: Callable[..., None]) -> FirstAnswer | None:
+        rows, of = read()
+        if of < MANY_ROWS:
+            return None
+        found = answered(rows, Request(), work.counted(progress, "stages of a sample"))
+        found.effects_along  # noqa: B018  as in `_make`
+        found.verdict.score  # noqa: B018
+        return FirstAnswer(found, rows.n_samples, of)
+
+    known = work.get(
+        ("first answer", key(params)), make, title="First answer", seconds=SECONDS, compiled=False
+    )
+    return known.value if isinstance(known, Ready) else None
 
 
 def _make(

@@ -19,7 +19,7 @@ from mklcore.data.files import Table
 from mklcore.data.frames import as_table
 from mklcore.data.packed import usual_sheet as workbook_sheet
 from mklcore.data.packed import workbook_sheets
-from mklcore.data.reading import TableSummary, describe_table, read_table
+from mklcore.data.reading import TableSummary, describe_table, read_drawn, read_table
 from mklcore.data.samples import SAMPLES
 from mklcore.data.splitting import RANDOM
 from mklcore.data.target import Leak, find_leaks, rows_in_order
@@ -216,14 +216,27 @@ def _read(params: Params) -> Dataset:
 
     Raises ``MKLError``, until it is read as well.
     """
-    content, options = upload(params.data).content, reading_options(params)
+    read = reader(params)
+    key = "table", params.of(TableParams)
+    return _made(key, lambda progress: read()[0], "Reading the table", upload(params.data).content)
 
-    def read(progress: Callable[..., None]) -> Dataset:
+
+def reader(params: Params, most: int | None = None) -> Callable[[], tuple[Dataset, int]]:
+    """Return what reads an uploaded table as the parameters ask for, or at most ``most`` of its
+    rows, and tells how many it has.
+    """
+    content = upload(params.data).content
+    options = {"target": params.target or None, "task": params.task or None}
+    options |= reading_options(params)
+
+    def read() -> tuple[Dataset, int]:
         with for_people():
             cells = _parsed(params, content)
-            return read_table(cells, params.target or None, task=params.task or None, **options)
+            if most is None:
+                return read_table(cells, **options), cells.n_rows
+            return read_drawn(cells, most, seed=params.seed, **options), cells.n_rows
 
-    return _made(("table", params.of(TableParams)), read, "Reading the table", content)
+    return read
 
 
 def _made(
