@@ -17,7 +17,6 @@ from mklcore.kernels.grams import (
     alignment_matrix,
     duplicates,
     effective_rank,
-    eigenvalues,
     target_alignment,
 )
 from mklcore.kernels.kernel_map import KernelMap
@@ -42,7 +41,6 @@ __all__ = [
     "alignment_matrix",
     "duplicates",
     "effective_rank",
-    "eigenvalues",
     "read_stack",
     "stored_as",
     "target_alignment",

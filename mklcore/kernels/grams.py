@@ -10,7 +10,6 @@ for normalisation, for training sets whose stack would not fit into memory.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from html import escape
@@ -109,17 +108,13 @@ class GramStack(Dense):
         cls,
         K: Any,
         names: Sequence[str] | None = None,
-        *,
-        clip: bool = False,
     ) -> Self:
         """A stack of kernels computed elsewhere, used as it is: no centring, no normalisation.
 
         K (M, n, n) numeric. A C-contiguous float64 array is not copied: do not write to it
         afterwards. Raises ``KernelError``, with the kernel's name and the number that failed,
         unless every kernel is finite, symmetric to 1e-8 of its largest entry, and PSD: smallest
-        eigenvalue >= -1e-8 of the largest. With ``clip`` the negative eigenvalues of an indefinite
-        kernel are set to 0 instead, with a UserWarning that names it: its test blocks are then no
-        longer those of the kernel that was passed.
+        eigenvalue >= -1e-8 of the largest.
 
         >>> K = np.stack([np.eye(3), np.ones((3, 3))])
         >>> GramStack.from_array(K, names=["identity", "constant"]).names
@@ -134,15 +129,6 @@ class GramStack(Dense):
                 f"The stack holds {len(values)} kernels, but {len(labels)} names were given."
             )
         with one_blas_thread():
-            if clip:
-                values = values.copy()
-                for label, smallest in clip_grams(values, labels).items():
-                    message = (
-                        f"{label} is not positive semidefinite (smallest eigenvalue "
-                        f"{smallest:.3g}); its negative eigenvalues were set to 0, so "
-                        "predictions from unclipped test blocks no longer belong to it."
-                    )
-                    warnings.warn(message, UserWarning, stacklevel=2)
             for label, gram in zip(labels, values, strict=True):
                 check_gram(label, gram)
         families = ("precomputed",) * len(values)
@@ -172,9 +158,7 @@ class GramStack(Dense):
         Scales and centring stay those of all rows of the stack. For a validation score that is
         independent of the validation rows, build the stack on the training rows and use `cross`.
         """
-        left = self._indices(rows)
-        right = self._indices(columns)
-        return grams_among(self.values, left, right)
+        return grams_among(self.values, self._indices(rows), self._indices(columns))
 
     def take(self, rows: Any) -> GramStack:
         """The stack on some of its rows (indices or a mask), to which `cross` then refers.
@@ -368,14 +352,10 @@ class Rows:
         diagonals = np.ascontiguousarray(self._diagonals[:, rows])
         return Rows(subset, self.names, diagonals, self.notes)
 
-    def grams(self, kernels: Indices) -> Array:
-        """The Gram matrices of some of the kernels, (k, n, n)."""
-        _ = self.transform.by_column  # computed once, and shared with every subset
-        return self.transform.subset(kernels).cross_standardised(self.transform.rows)
-
     def gram(self, m: int) -> Array:
         """The Gram matrix of one kernel, (n, n)."""
-        gram: Array = self.grams(np.array([m]))[0]
+        _ = self.transform.by_column  # computed once, and shared with every subset
+        gram: Array = self.transform.subset([m]).cross_standardised(self.transform.rows)[0]
         return gram
 
     def factor(self, m: int) -> Array:
@@ -490,8 +470,8 @@ def as_stack(K: Any) -> Array:
     return view
 
 
-def duplicates(K: Any) -> tuple[tuple[int, ...], ...]:
-    """Groups of kernels that are equal up to a positive factor.
+def duplicates(K: Any, same_scale: bool = False) -> tuple[tuple[int, ...], ...]:
+    """Groups of kernels that are equal up to a positive factor, or with their scale.
 
     They are equal to 1e-10 once max_i K_ii = 1. Returns a tuple of groups of indices, each
     ascending with at least two members, ordered by their first index.
@@ -514,7 +494,9 @@ def duplicates(K: Any) -> tuple[tuple[int, ...], ...]:
     groups: dict[int, tuple[int, ...]] = {}
     for m in range(values.shape[0]):
         for first in firsts:
-            if abs(keys[m] - keys[first]) > slack:
+            scales = largest[[first, m]]
+            has_scale = np.ptp(scales) <= SAME_SCALE * scales.max() or not same_scale
+            if abs(keys[m] - keys[first]) > slack or not has_scale:
                 continue
             difference = values[first] * factors[first] - values[m] * factors[m]
             if np.abs(difference).max() <= DUPLICATE_TOLERANCE:
@@ -527,18 +509,7 @@ def duplicates(K: Any) -> tuple[tuple[int, ...], ...]:
 
 def exact_copies(K: Array) -> tuple[tuple[int, ...], ...]:
     """Groups of kernels of ``K`` (M, n, n) that are equal, including their scale."""
-    groups = []
-    for group in duplicates(K):
-        by_scale: dict[float, list[int]] = {}
-        for m in group:
-            scale = float(K[m].diagonal().max())
-            for known in by_scale:
-                if abs(known - scale) <= SAME_SCALE * max(known, scale):
-                    scale = known
-                    break
-            by_scale.setdefault(scale, []).append(m)
-        groups += [tuple(members) for members in by_scale.values() if len(members) > 1]
-    return tuple(groups)
+    return duplicates(K, same_scale=True)
 
 
 # -- whether a matrix is a kernel: finite, symmetric, positive semidefinite
@@ -625,23 +596,6 @@ def _has_factor(gram: Array, largest: float) -> bool:
     return not failed
 
 
-def clip_grams(values: Array, names: Sequence[str]) -> dict[str, float]:
-    """Set the negative eigenvalues of indefinite kernels (M, n, n) to 0, in place.
-
-    Returns the smallest eigenvalue of each. `check_gram` rejects entries that are not finite.
-    """
-    clipped = {}
-    for name, gram in zip(names, values, strict=True):
-        if not np.isfinite(gram).all() or smallest_eigenvalue(gram)[0] == 0.0:
-            continue
-        spectrum, vectors = np.linalg.eigh(0.5 * (gram + gram.T))
-        if spectrum[0] < -PSD_TOLERANCE * max(spectrum[-1], 0.0):
-            projected = (vectors * np.maximum(spectrum, 0.0)) @ vectors.T
-            gram[...] = 0.5 * (projected + projected.T)
-            clipped[name] = float(spectrum[0])
-    return clipped
-
-
 # -- numbers that describe a stack, without a second array of M n^2 numbers
 
 
@@ -677,26 +631,14 @@ def alignment_matrix(K: Any) -> Array:
     return alignment
 
 
-def target_matrix(y: Any, task: str | None = None) -> Array:
+def target_matrix(y: Any, task: str) -> Array:
     """Targets as columns Y (n, T): +-1 for two classes, one-hot for more, centred for regression.
 
-    `task` is "binary", "multiclass", "regression" or None: then floats are a regression target
-    (unless all of them are -1 or +1), and anything else is labels. A two-dimensional y is used as
-    it is.
+    ``task`` is "binary", "multiclass" or "regression".
     """
+    if task not in ("binary", "multiclass", "regression"):
+        raise ParameterError(f'task must be "binary", "multiclass" or "regression", got {task!r}.')
     target = np.asarray(y)
-    if task not in (None, "binary", "multiclass", "regression"):
-        raise ParameterError(
-            f'task must be "binary", "multiclass", "regression" or None, got {task!r}.'
-        )
-    if target.ndim == 2:
-        return np.ascontiguousarray(target, dtype=np.float64)
-    if target.ndim != 1 or target.size == 0:
-        raise DataError(
-            f"A target must have one or two axes and at least one row, got shape {target.shape}."
-        )
-    if task is None and target.dtype.kind == "f" and not np.isin(target, (-1.0, 1.0)).all():
-        task = "regression"
     if task == "regression":
         column: Array = target.astype(np.float64)[:, None]
         return column - float(column.mean())
@@ -708,11 +650,10 @@ def target_matrix(y: Any, task: str | None = None) -> Array:
     return np.eye(labels.size)[codes]
 
 
-def target_alignment(K: Any, y: Any, task: str | None = None) -> Array:
+def target_alignment(K: Any, y: Any, task: str) -> Array:
     """Alignment (M,) of every kernel with Y Y': <K_m, Y Y'>_F / (||K_m||_F ||Y Y'||_F).
 
-    y (n,) labels or numbers, or (n, T) columns such as one-hot; see `target_matrix` for how y
-    becomes Y.
+    y (n,) holds labels or numbers; see `target_matrix` for how it becomes Y.
     """
     values = as_stack(K)
     columns = target_matrix(y, task)
@@ -730,15 +671,6 @@ def target_alignment(K: Any, y: Any, task: str | None = None) -> Array:
         where=norms > 0,
     )
     return alignment
-
-
-def eigenvalues(K: Any) -> Array:
-    """Eigenvalues, largest first: (n,) for one matrix, (M, n) for a stack."""
-    single = not hasattr(K, "values") and np.ndim(K) == 2
-    values = as_stack(np.asarray(K)[None] if single else K)
-    with one_blas_thread():
-        spectra = np.array([np.linalg.eigvalsh(gram)[::-1] for gram in values])
-    return spectra[0] if single else spectra
 
 
 def effective_rank(K: Any) -> Array:

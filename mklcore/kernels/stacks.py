@@ -24,7 +24,7 @@ from mklcore.data.files import Table
 from mklcore.data.packed import array_content, array_header
 from mklcore.data.target import read_target
 from mklcore.errors import DataError, KernelError, Note
-from mklcore.kernels.grams import Forecast, GramStack, clip_grams
+from mklcore.kernels.grams import PSD_TOLERANCE, Forecast, GramStack, smallest_eigenvalue
 
 MAX_FILE_MB = 100
 MAX_STACK_MB = 400
@@ -222,7 +222,16 @@ def _clip(K: np.ndarray, names: list[str]) -> list[str]:
             f"rows, and K has {K.shape[1]:,}; do it before saving the file, or take fewer rows or "
             "kernels."
         )
-    notes = [f"{name} (smallest {smallest:.3g})" for name, smallest in clip_grams(K, names).items()]
+    notes = []
+    for name, gram in zip(names, K, strict=True):
+        # `check_gram` refuses entries that are not finite.
+        if not np.isfinite(gram).all() or smallest_eigenvalue(gram)[0] == 0.0:
+            continue
+        spectrum, vectors = np.linalg.eigh(0.5 * (gram + gram.T))
+        if spectrum[0] < -PSD_TOLERANCE * max(spectrum[-1], 0.0):
+            projected = (vectors * np.maximum(spectrum, 0.0)) @ vectors.T
+            gram[...] = 0.5 * (projected + projected.T)
+            notes.append(f"{name} (smallest {spectrum[0]:.3g})")
     if not notes:
         return []
     text = (

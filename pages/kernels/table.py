@@ -9,6 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from mklcore.answer.terms import kernels_by_columns
+from mklcore.arrays import one_blas_thread
 from mklcore.data.column_groups import write_numbers
 from mklcore.data.dataset import Dataset, Groups, counted, joined
 from mklcore.errors import KernelError, ParameterError
@@ -28,7 +29,6 @@ from mklcore.kernels.grams import (
     duplicates,
     effective_rank,
     effective_rows,
-    eigenvalues,
     target_alignment,
 )
 from mklcore.kernels.sequences import SEQUENCE_KERNELS, SequenceKernel
@@ -126,7 +126,9 @@ def spectrum(params: Params, index: int) -> np.ndarray:
 
     def make() -> np.ndarray:
         every = grams(params).values
-        return np.array([eigenvalues(every[index]), eigenvalues(np.mean(every, axis=0))])
+        pair = np.array([every[index], np.mean(every, axis=0)])
+        with one_blas_thread():
+            return np.linalg.eigvalsh(pair)[:, ::-1]
 
     return work.now(("spectrum", *_kernels(params), index), make)
 

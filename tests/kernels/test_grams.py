@@ -1,5 +1,6 @@
 """Gram stacks: normalisations by their definitions, test blocks, cutting, refusals."""
 
+import io
 import pickle
 from contextlib import nullcontext
 from dataclasses import replace
@@ -19,11 +20,11 @@ from mklcore.kernels.grams import (
     duplicates,
     effective_rank,
     effective_rows,
-    eigenvalues,
     target_alignment,
     target_matrix,
 )
 from mklcore.kernels.normalisation import NORMALISATIONS
+from mklcore.kernels.stacks import read_stack
 from tests.helpers.every import every
 from tests.helpers.refusals import refused
 
@@ -276,16 +277,12 @@ def test_refusals(X):
         (lambda: given(np.eye(2)[None], ["a", "b"]), "holds 1 kernels, but 2 names were"),
         (lambda: given(np.eye(83)[None]).cross(X), r"made from an array.*Pass test blocks"),
         (
-            lambda: target_alignment(np.eye(40)[None], np.arange(39.0)),
+            lambda: target_alignment(np.eye(40)[None], np.arange(39.0), "regression"),
             "target has 39 rows, the kernels have",
         ),
         (
-            lambda: target_alignment(np.eye(40)[None], ["a"] * 40),
+            lambda: target_alignment(np.eye(40)[None], ["a"] * 40, "binary"),
             "at least two classes, this one has only",
-        ),
-        (
-            lambda: target_matrix(np.ones((1, 1, 1))),
-            r"one or two axes and at least one row, got shape \(1, 1",
         ),
         (lambda: target_matrix([0, 1], task="novelty"), "task must be"),
         (lambda: alignment_matrix(np.eye(3)), "three axes"),
@@ -332,20 +329,22 @@ def test_kernels_are_accepted_as_their_eigenvalues_say(rank: int, smallest: floa
         check_gram("one", gram)
 
 
-def test_indefinite_kernels_are_clipped_on_request_with_a_warning():
+def test_indefinite_kernels_of_a_file_are_clipped_on_request_with_a_note():
     rng = np.random.default_rng(5)
     B = rng.standard_normal((12, 12))
     indefinite = 0.5 * (B + B.T)
     fine = B @ B.T
-    K = np.stack([indefinite, fine])
-    with pytest.warns(UserWarning, match=r"odd is not positive semidefinite .* set to 0"):
-        stack = GramStack.from_array(K, ["odd", "even"], clip=True)
+    file = io.BytesIO()
+    np.savez(file, K=[indefinite, fine], y=np.arange(12.0), names=["odd", "even"])
+    found = read_stack(file.getvalue(), task="regression", clip=True)
     spectrum, vectors = np.linalg.eigh(indefinite)
-    assert stack.values[0] == pytest.approx(
+    assert found.stack.values[0] == pytest.approx(
         (vectors * np.maximum(spectrum, 0)) @ vectors.T, abs=1e-10
     )
-    assert np.array_equal(stack.values[1], fine)
-    assert np.array_equal(K[0], indefinite)
+    assert np.array_equal(found.stack.values[1], fine)
+    (note,) = (note for note in found.table.notes if "were set to 0" in note)
+    assert "of 1 kernel were" in note
+    assert "odd (smallest" in note
 
 
 # -- Alignment, spectra, rank and duplicates of a stack, against their definitions
@@ -377,36 +376,29 @@ def test_target_alignment_by_definition(stack):
     labels = rng.integers(0, 2, 40)
     three = rng.integers(0, 3, 40)
     y = rng.standard_normal(40)
-    for target, columns in (
-        (labels, 2.0 * labels - 1),
-        (np.array(["no", "yes"])[labels], 2.0 * labels - 1),
-        (2.0 * labels - 1, 2.0 * labels - 1),
-        (three, np.eye(3)[three]),
-        (np.eye(3)[three], np.eye(3)[three]),
-        (y + 100, y - y.mean()),
+    for target, columns, task in (
+        (labels, 2.0 * labels - 1, "binary"),
+        (np.array(["no", "yes"])[labels], 2.0 * labels - 1, "binary"),
+        (2.0 * labels - 1, 2.0 * labels - 1, "binary"),
+        (three, np.eye(3)[three], "multiclass"),
+        (y + 100, y - y.mean(), "regression"),
     ):
         columns = columns.reshape(40, -1)
         ideal = columns @ columns.T
         expected = [
             (K * ideal).sum() / np.linalg.norm(K) / np.linalg.norm(ideal) for K in stack.values
         ]
-        np.testing.assert_allclose(target_alignment(stack, target), expected, rtol=1e-9)
-        assert target_alignment(ideal[None], target) == pytest.approx(1.0)
-    assert target_alignment(np.zeros((1, 2, 2)), [0, 1]) == 0
+        np.testing.assert_allclose(target_alignment(stack, target, task), expected, rtol=1e-9)
+        assert target_alignment(ideal[None], target, task) == pytest.approx(1.0)
+    assert target_alignment(np.zeros((1, 2, 2)), [0, 1], "binary") == 0
     counts = np.array([3, 5, 5, 9])  # the task settles what whole numbers mean
     np.testing.assert_allclose(target_matrix(counts, "regression")[:, 0], counts - 5.5)
-    assert target_matrix(counts).shape == (4, 3)
+    assert target_matrix(counts, "multiclass").shape == (4, 3)
     np.testing.assert_array_equal(target_matrix(np.array([0.0, 1.0]), "binary")[:, 0], [-1, 1])
 
 
-def test_eigenvalues_come_largest_first_and_effective_rank_counts_directions(stack):
-    spectra = eigenvalues(stack)
-    assert spectra.shape == (5, 40)
-    assert (np.diff(spectra, axis=1) <= 0).all()
-    np.testing.assert_allclose(
-        spectra.sum(axis=1), np.trace(stack.values, axis1=1, axis2=2), rtol=1e-12
-    )
-    np.testing.assert_array_equal(eigenvalues(np.diag([1.0, 3.0, 2.0])), [3, 2, 1])
+def test_effective_rank_counts_directions(stack):
+    spectra = np.linalg.eigvalsh(stack.values)
     np.testing.assert_allclose(
         effective_rank(stack), spectra.sum(1) ** 2 / (spectra**2).sum(1), rtol=1e-10
     )
