@@ -104,15 +104,8 @@ def add_radial(
         out += weights[q] * _radial(columns[j], squared[q], rates[q])
 
 
-def add_up(K: Array, live: Indices, weights: Array, out: Array) -> None:
-    """out = sum over ``live`` of weights[m] K[m]."""
-    out[:] = 0.0
-    for m in live:
-        out += weights[m] * K[m]
-
-
 def block_of(K: Array, live: Indices, weights: Array, rows: Indices) -> Array:
-    """The same sum among ascending rows, as a new (r, r) matrix."""
+    """sum over ``live`` of weights[m] K[m] among ascending rows, as a new (r, r) matrix."""
     out = np.zeros((rows.size, rows.size))
     for m in live:
         out += weights[m] * K[m][np.ix_(rows, rows)]

@@ -352,10 +352,14 @@ class Rows:
         diagonals = np.ascontiguousarray(self._diagonals[:, rows])
         return Rows(subset, self.names, diagonals, self.notes)
 
+    def grams(self, kernels: Sequence[int] | Indices) -> Array:
+        """The Gram matrices of some of the kernels, (k, n, n)."""
+        _ = self.transform.by_column  # computed once, and shared with every subset
+        return self.transform.subset(kernels).cross_standardised(self.transform.rows)
+
     def gram(self, m: int) -> Array:
         """The Gram matrix of one kernel, (n, n)."""
-        _ = self.transform.by_column  # computed once, and shared with every subset
-        gram: Array = self.transform.subset([m]).cross_standardised(self.transform.rows)[0]
+        gram: Array = self.grams([m])[0]
         return gram
 
     def factor(self, m: int) -> Array:
