@@ -1,6 +1,8 @@
-"""What arrays hold, for type checkers: floats of 8 bytes (``Array``) and 4 (``Single``), integers
-(``Indices``), bools (``Mask``), anything (``Labels``); which of their rows are distinct, how systems
-of them are solved, and how many threads work on them.
+"""Types of arrays and tuples, distinct rows, solutions of systems, and threads of BLAS.
+
+Arrays hold floats of 8 bytes (``Array``) or 4 (``Single``), integers (``Indices``), bools
+(``Mask``), or anything (``Labels``, ``Cells`` of one column of a table). Tuples hold ``Names``, or
+``Columns`` by their indices.
 """
 
 from collections.abc import Callable, Iterator
@@ -18,6 +20,9 @@ Single: TypeAlias = NDArray[np.float32]
 Indices: TypeAlias = NDArray[np.integer[Any]]
 Mask: TypeAlias = NDArray[np.bool_]
 Labels: TypeAlias = NDArray[Any]
+Cells: TypeAlias = NDArray[Any]
+Names: TypeAlias = tuple[str, ...]
+Columns: TypeAlias = tuple[int, ...]
 
 
 def read_only(array: Array) -> Array:

@@ -19,7 +19,7 @@ from itertools import chain
 
 import numpy as np
 
-from mklcore.arrays import Array
+from mklcore.arrays import Array, Columns
 from mklcore.data.dataset import Dataset, Groups, counted, listed
 from mklcore.errors import DataError
 from mklcore.parameters import check_whole
@@ -43,7 +43,7 @@ def write_numbers(columns: Iterable[int]) -> str:
     )
 
 
-def read_numbers(text: str, n_columns: int, what: str = "column") -> tuple[int, ...]:
+def read_numbers(text: str, n_columns: int, what: str = "column") -> Columns:
     """Indices from 0 of "1-3,7".
 
     Raises DataError for other text and for columns that are not there.
@@ -166,7 +166,7 @@ def _of_keys(keys: Sequence[str]) -> Groups:
 
 
 def _with_rest(
-    groups: list[tuple[str, tuple[int, ...]]],
+    groups: list[tuple[str, Columns]],
     every: Iterable[int],
 ) -> Groups:
     """The groups and one of all remaining columns; without groups there are none."""

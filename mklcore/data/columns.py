@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mklcore.arrays import Array, Labels, Mask
+from mklcore.arrays import Array, Cells, Labels, Mask, Names
 from mklcore.data.dataset import LARGEST_VALUE, TASKS, counted, joined, listed
 from mklcore.data.sequences import look_like_sequences, look_like_texts
 from mklcore.errors import DataError, Note, ParameterError, Repair
@@ -138,28 +138,17 @@ def sentinel_note(
     )
 
 
-MISSING = (
-    frozenset(
-        {
-            "",
-            "NA",
-            "N/A",
-            "n/a",
-            "na",
-            "#N/A",
-            "<NA>",
-            "NaN",
-            "nan",
-            "NAN",
-            "-nan",
-            "NULL",
-            "Null",
-            "null",
-        }
+def words_in(text: str) -> Names:
+    """The words of a text that spaces separate."""
+    return tuple(text.split())
+
+
+MISSING = frozenset(
+    words_in(
+        "NA N/A n/a na #N/A <NA> NaN nan NAN -nan NULL Null null None none nil ? - -- . "
+        "#DIV/0! #VALUE! #REF! #NUM! #NAME? #NULL!"
     )
-    | {"None", "none", "nil", "?", "-", "--", "."}
-    | {"#DIV/0!", "#VALUE!", "#REF!", "#NUM!", "#NAME?", "#NULL!"}
-)
+) | {""}
 WORDS = frozenset({"None", "none"})  # missing among numbers, a category among words
 MARKS = frozenset({"?", "-", "--", "."})  # missing or not, depending on the rest of the column
 MAX_NAME = 60
@@ -197,9 +186,11 @@ class Column:
     """What one column of a table is, and how it is used.
 
     kind : "number", "category", "sequence", "words" (free text), "text" (other text with too many
-    values), "identifier", "date", "constant", "empty" or "dropped" (on request).
-    missing, distinct : counts of cells and of different values. example : the first value. done :
-    what reading makes of the column.
+        values), "identifier", "date", "constant", "empty" or "dropped" (on request)
+    missing : number of cells without a value
+    distinct : number of different values
+    example : the first value
+    done : what reading makes of the column
     """
 
     name: str
@@ -218,10 +209,11 @@ class Column:
 class Profile:
     """A column with its values.
 
-    `numbers` (NaN where missing) belong to numeric columns, `labels` ("" where missing) to texts.
-    stray : cells that are no numbers, in a numeric column or in one that is mostly numbers.
-    counter : whole numbers that only count the rows. sentinel : the number that was read as
-    missing.
+    numbers : values of a numeric column, NaN where missing
+    labels : values of any other column, "" where missing
+    stray : number of cells that are no numbers, in a column that is mostly numbers
+    counter : whether the column only counts the rows
+    sentinel : the number that was read as missing
     """
 
     column: Column
@@ -273,7 +265,7 @@ def distinct_names(names: Iterable[str], cut: int = sys.maxsize) -> list[str]:
     return list(found)
 
 
-def are_texts(array: np.ndarray) -> bool:
+def are_texts(array: Cells) -> bool:
     """Whether an array of texts can be read: all of its characters exist.
 
     Converting an array with other characters, which only comes from outside, fails.
@@ -347,7 +339,7 @@ def levels_of(values: Array | Labels) -> Array | Labels:
     return np.array(sorted(set(values.tolist())), dtype=object)
 
 
-def to_numbers(cells: np.ndarray, decimal: str = ".") -> np.ndarray:
+def to_numbers(cells: Cells, decimal: str = ".") -> Cells:
     """Texts as float64; NaN where a cell is missing, no number, or beyond LARGEST_VALUE.
 
     Understands 1,234.5 and, with a decimal comma, 1.234,5.
@@ -387,11 +379,11 @@ def _number(text: str, decimal: str) -> float:
 
 def used_as(
     name: str,
-    cells: np.ndarray,
+    cells: Cells,
     decimal: str = ".",
     use: str | None = None,
     values: Collection[str] | None = None,
-) -> tuple[np.ndarray | None, np.ndarray, int, np.ndarray]:
+) -> tuple[Cells | None, Cells, int, Cells]:
     """Numbers (None for labels), where cells are missing, how many are stray, and the cells.
 
     ``use`` settles it. Otherwise they are numbers when (nearly) all present cells are: there may be
@@ -433,7 +425,7 @@ def used_as(
 
 def profile(
     name: str,
-    cells: np.ndarray,
+    cells: Cells,
     decimal: str = ".",
     use: str | None = None,
     values: Collection[str] | None = None,
@@ -472,7 +464,7 @@ def with_missing(item: Profile, value: float) -> Profile:
     )
 
 
-def as_texts(cells: np.ndarray) -> np.ndarray:
+def as_texts(cells: Cells) -> Cells:
     """Cells as texts, so that numbers can be categories: 3.0 is "3"."""
     if cells.dtype.kind != "f":
         return cells
@@ -492,25 +484,51 @@ def missing_rows(item: Profile) -> Mask:
 def notes_on_use(profiles: list[Profile], indicator: bool = False) -> list[str]:
     """The notes on how columns are used: one sentence for each kind of change, with the names."""
     used = [item for item in profiles if item.column.used]
-    numeric = [item for item in used if item.numbers is not None]
-    split = [item for item in used if item.numbers is None and item.column.kind not in _READ_AS]
+    gappy = [item for item in used if 2 * item.column.missing > len(item.values)]
+    return [
+        *_notes_on_numbers(profiles, indicator),
+        *_note_on(
+            gappy,
+            "More than half of the cells are missing in",
+            "; think about leaving them out.",
+            code="table.mostly_missing",
+        ),
+        *_notes_on_texts(used),
+        *_notes_on_columns_left_out(profiles),
+        *_note_on_order(profiles),
+    ]
+
+
+def _note_on(
+    items: Sequence[Profile], start: str, end: str, code: str, repairs: Sequence[Repair] = ()
+) -> list[str]:
+    """A note that names some columns; no note where there are none."""
+    if not items:
+        return []
+    names = listed(item.column.name for item in items)
+    return [Note(f"{start} {names}{end}", repairs, code=code)]
+
+
+def _notes_on_numbers(profiles: Sequence[Profile], indicator: bool) -> list[str]:
+    """The notes on missing cells, and on cells that are no numbers."""
     notes: list[str] = []
+    numeric = [item for item in profiles if item.column.used and item.numbers is not None]
     if filled := [item for item in numeric if item.column.missing]:
-        cells = sum(item.column.missing for item in filled)
-        many = ((item.column, float(np.nanmedian(item.values))) for item in filled)
-        each = joined(
-            f"'{column.name}' ({column.missing}, with {median:.4g})" for column, median in many
-        )
-        text = f"{counted(cells, 'missing cell')} filled with the median of the column: {each}."
+        fills = [
+            f"'{item.column.name}' ({item.column.missing}, with {np.nanmedian(item.values):.4g})"
+            for item in filled
+        ]
+        cells = counted(sum(item.column.missing for item in filled), "missing cell")
+        text = f"{cells} filled with the median of the column: {joined(fills)}."
         complete = Repair.of("Leave out rows with a missing cell", missing="drop")
         notes.append(Note(text, [complete], code="table.medians"))
         if indicator:
-            text = f"A column of 0 and 1 beside each says where: {_called(filled)}."
-            notes.append(Note(text, code="table.indicators"))
-    if strays := [item for item in numeric if item.stray]:
-        cells = sum(item.stray for item in strays)
-        text = f"{counted(cells, 'cell')} among them held something else than a usable number"
-        notes.append(Note(f"{text}, in {_called(strays)}.", code="table.unusable_cells"))
+            start = "A column of 0 and 1 beside each says where:"
+            notes += _note_on(filled, start, ".", code="table.indicators")
+    strays = [item for item in numeric if item.stray]
+    cells = counted(sum(item.stray for item in strays), "cell")
+    start = f"{cells} among them held something else than a usable number, in"
+    notes += _note_on(strays, start, ".", code="table.unusable_cells")
     if mixed := [item for item in profiles if item.numbers is None and item.stray]:
         each = joined(f"'{item.column.name}' ({counted(item.stray, 'cell')})" for item in mixed)
         text = (
@@ -519,49 +537,48 @@ def notes_on_use(profiles: list[Profile], indicator: bool = False) -> list[str]:
         notes.append(
             Note(text, [_use_all("These cells are missing: read numbers", mixed, "number")])
         )
-    if gappy := [item for item in used if 2 * item.column.missing > len(item.values)]:
-        text = (
-            f"More than half of the cells are missing in {_called(gappy)}; think about "
-            "leaving them out."
-        )
-        notes.append(Note(text, code="table.mostly_missing"))
-    for kind, (start, end, label, code) in _READ_AS.items():
-        if found := [item for item in used if item.column.kind == kind]:
-            repairs = [_use_all(label, found, "left out")] if label else []
-            notes.append(Note(f"{start}: {_called(found)}{end}", repairs, code=code))
-    if split:
-        text = f"Categories became columns of 0 and 1: {_called(split)}."
-        notes.append(Note(text, code="table.categories"))
-    if vague := [item for item in split if item.column.missing]:
-        text = f"A missing value counts as a category of its own in {_called(vague)}."
-        notes.append(Note(text, code="table.missing_category"))
-    for kind, reason in LEFT_OUT.items():
-        if gone := [item for item in profiles if item.column.kind == kind]:
-            text = f"Left out, {reason}: {_called(gone)}."
-            repairs = [_use_all("Use again as found", gone, "")] if kind == "dropped" else []
-            code, hint = _HOW_TO_KEEP[kind]
-            notes.append(Note(text, repairs, code=code, hint=hint))
-    for item in profiles:
-        if (
-            item.column.kind == "date"
-            and item.labels is not None
-            and (newest := newest_rows(item.labels))
-        ):
-            notes.append(
-                Note(
-                    (
-                        f"The rows are in the order of '{item.column.name}'. Where later rows "
-                        f"are to be predicted from earlier ones, hold out the {newest} rows."
-                    ),
-                    [Repair.of("Split by time", hold_out=newest)],
-                )
-            )
-            break
     return notes
 
 
-def _called(items: Iterable[Profile]) -> str:
-    return listed(item.column.name for item in items)
+def _notes_on_texts(used: Sequence[Profile]) -> list[str]:
+    """The notes on sequences, free texts, dates and categories."""
+    notes: list[str] = []
+    for kind, (start, end, label, code) in _READ_AS.items():
+        found = [item for item in used if item.column.kind == kind]
+        repairs = [_use_all(label, found, "left out")] if label else []
+        notes += _note_on(found, f"{start}:", end, code, repairs)
+    split = [item for item in used if item.numbers is None and item.column.kind not in _READ_AS]
+    start = "Categories became columns of 0 and 1:"
+    notes += _note_on(split, start, ".", code="table.categories")
+    vague = [item for item in split if item.column.missing]
+    start = "A missing value counts as a category of its own in"
+    return notes + _note_on(vague, start, ".", code="table.missing_category")
+
+
+def _notes_on_columns_left_out(profiles: Sequence[Profile]) -> list[str]:
+    """A note for every reason for which columns are not used."""
+    notes: list[str] = []
+    for kind, reason in LEFT_OUT.items():
+        if gone := [item for item in profiles if item.column.kind == kind]:
+            text = f"Left out, {reason}: {listed(item.column.name for item in gone)}."
+            repairs = [_use_all("Use again as found", gone, "")] if kind == "dropped" else []
+            code, hint = _HOW_TO_KEEP[kind]
+            notes.append(Note(text, repairs, code=code, hint=hint))
+    return notes
+
+
+def _note_on_order(profiles: Sequence[Profile]) -> list[str]:
+    """A note on the first column of dates by which the rows are sorted."""
+    for item in profiles:
+        if item.column.kind != "date" or item.labels is None:
+            continue
+        if newest := newest_rows(item.labels):
+            text = (
+                f"The rows are in the order of '{item.column.name}'. Where later rows are to be "
+                f"predicted from earlier ones, hold out the {newest} rows."
+            )
+            return [Note(text, [Repair.of("Split by time", hold_out=newest)])]
+    return []
 
 
 def _use_all(label: str, items: Iterable[Profile], use: str) -> Repair:
@@ -618,13 +635,13 @@ def looks_like_id(name: str) -> bool:
     return bool(_ID_NAME.fullmatch(name) or _ID_CAMEL.fullmatch(name))
 
 
-def _counts_rows(values: np.ndarray) -> bool:
+def _counts_rows(values: Cells) -> bool:
     if len(values) <= 2 or values[0] != np.round(values[0]):
         return False
     return bool((np.diff(values) == 1).all())
 
 
-def _kind_of_numbers(name: str, values: np.ndarray, distinct: int, counter: bool) -> str:
+def _kind_of_numbers(name: str, values: Cells, distinct: int, counter: bool) -> str:
     if distinct == 1:
         return "constant"
     whole = bool((values == np.round(values)).all())
@@ -633,7 +650,7 @@ def _kind_of_numbers(name: str, values: np.ndarray, distinct: int, counter: bool
     return "identifier" if counter or names_rows else "number"
 
 
-def _kind_of_texts(name: str, values: np.ndarray, distinct: int, gaps: bool) -> str:
+def _kind_of_texts(name: str, values: Cells, distinct: int, gaps: bool) -> str:
     if distinct <= 1:
         return "empty" if not distinct else "category" if gaps else "constant"
     if hold_dates(values):
@@ -647,7 +664,7 @@ def _kind_of_texts(name: str, values: np.ndarray, distinct: int, gaps: bool) -> 
     return "category" if distinct <= min(MAX_LEVELS, max(3, len(values) // 2)) else "text"
 
 
-def hold_dates(values: np.ndarray) -> bool:
+def hold_dates(values: Cells) -> bool:
     """Whether nearly all texts are written as dates, and most of these exist: not 32.01.2020."""
     counts = Counter(values.tolist())
     dates = sum(count for value, count in counts.items() if DATE.fullmatch(value))
@@ -700,19 +717,10 @@ def _as_text(
 
 
 OWNERS = frozenset(
-    {
-        "animal",
-        "batch",
-        "case",
-        "customer",
-        "donor",
-        "household",
-        "individual",
-        "participant",
-        "patient",
-        "person",
-    }
-    | {"pid", "plot", "sample", "specimen", "subject", "user"}
+    words_in(
+        "animal batch case customer donor household individual participant patient person pid "
+        "plot sample specimen subject user"
+    )
 )
 # Owners of several rows each are a share of the rows between these two.
 MOST_SHARE = 0.9

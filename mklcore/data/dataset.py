@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Protocol, Self
 import numpy as np
 
 from mklcore._lazy import cached_property
-from mklcore.arrays import Array, Indices, Labels, distinct_rows
+from mklcore.arrays import Array, Cells, Columns, Indices, Labels, Names, distinct_rows
 from mklcore.data import sequences as strings_of
 from mklcore.data import splitting
 from mklcore.data.sequences import Sequences, numbers_of
@@ -24,7 +24,7 @@ from mklcore.errors import DataError
 
 TASKS = ("binary", "multiclass", "regression", "novelty")
 LARGEST_VALUE = 1e100  # squared distances between larger values overflow
-Groups = tuple[tuple[str, tuple[int, ...]], ...]
+Groups = tuple[tuple[str, Columns], ...]
 
 
 class RowEncoder(Protocol):
@@ -91,12 +91,12 @@ class Dataset:
 
     X: Array
     y: Labels
-    feature_names: tuple[str, ...] = ()
+    feature_names: Names = ()
     target_name: str = "y"
     task: str = "regression"
-    class_names: tuple[str, ...] = ()
+    class_names: Names = ()
     groups: Groups = ()
-    notes: tuple[str, ...] = ()
+    notes: Names = ()
     columns: Groups = ()
     sequences: Sequences = ()
     width: int = 0
@@ -129,21 +129,19 @@ class Dataset:
             "groups": _checked_groups(self.groups, X.shape[1]),
             "notes": tuple(note if isinstance(note, str) else str(note) for note in self.notes),
             "columns": _checked_columns(self.columns, names),
-            "row_groups": _checked_owners(self.row_groups, X.shape[0]),
+            "row_groups": _one_per_row("row_groups", self.row_groups, X.shape[0], "owner"),
             "sample_weight": _checked_weights(self.sample_weight, X.shape[0]),
         }
         settled["sequences"], settled["texts"] = strings_of.checked(
             self.sequences, X.shape[0], self.texts
         )
-        for name, value in settled.items():
-            object.__setattr__(self, name, value)
-        width = int(self.width)
+        self.__dict__.update(settled)
+        widths = [int(self.width)]
         for _, strings in self.sequences:
-            width = max(width, *map(len, strings))
-        for _, strings in self.texts:
-            width = max(width, numbers_of(strings))
-        object.__setattr__(self, "width", width)
-        object.__setattr__(self, "fingerprint", _fingerprint(self))
+            widths.append(max(map(len, strings)))
+        widths += [numbers_of(strings) for _, strings in self.texts]
+        self.__dict__["width"] = max(widths)
+        self.__dict__["fingerprint"] = _fingerprint(self)
 
     @property
     def n_samples(self) -> int:
@@ -174,7 +172,7 @@ class Dataset:
         _freeze(table)
         return table
 
-    def letter_columns(self, name: str) -> tuple[int, ...]:
+    def letter_columns(self, name: str) -> Columns:
         """The columns of ``table`` with the letters of a sequence or text, else ()."""
         names = [known for known, _ in self.strings]
         if name not in names:
@@ -183,7 +181,7 @@ class Dataset:
         return tuple(range(first, self.table.shape[1], len(names)))
 
     @property
-    def source_names(self) -> tuple[str, ...]:
+    def source_names(self) -> Names:
         """The source column of every feature (d,), by name."""
         home = {j: name for name, members in self.columns for j in members}
         return tuple(home[j] for j in range(self.n_features))
@@ -219,7 +217,7 @@ class Dataset:
                 f"the table is read: read_table(source, {target!r})."
             )
 
-    def take(self, rows: Sequence[int] | np.ndarray) -> Dataset:
+    def take(self, rows: Sequence[int] | Cells) -> Dataset:
         """The given rows, in the given order; the class names of the whole table stay."""
         places = np.arange(self.n_samples)[rows].tolist() if self.strings else []
         return replace(
@@ -374,7 +372,7 @@ def _freeze(*arrays: Labels) -> None:
         array.flags.writeable = False
 
 
-def _checked_features(values: Any, names: tuple[str, ...], may_be_none: bool = False) -> Array:
+def _checked_features(values: Any, names: Names, may_be_none: bool = False) -> Array:
     if np.iscomplexobj(values):
         raise DataError("The features hold complex numbers; expected real ones.")
     try:
@@ -462,7 +460,7 @@ def _checked_classes(
     y: Labels,
     given: Sequence[str],
     task: str,
-) -> tuple[str, ...]:
+) -> Names:
     names = tuple(str(name) for name in given)
     if task == "regression":
         if names:
@@ -507,9 +505,7 @@ def _checked_groups(groups: Iterable[tuple[str, Iterable[int]]], n_features: int
     return settled
 
 
-def _checked_columns(
-    columns: Iterable[tuple[str, Iterable[int]]], names: tuple[str, ...]
-) -> Groups:
+def _checked_columns(columns: Iterable[tuple[str, Iterable[int]]], names: Names) -> Groups:
     """The source columns: one per feature unless given; given ones hold every feature once."""
     settled = _checked_groups(columns, len(names))
     if not settled:
@@ -523,34 +519,30 @@ def _checked_columns(
     return settled
 
 
-def _checked_owners(given: Any, n_rows: int) -> Labels | None:
-    """The owner of every row; DataError for another shape."""
+def _one_per_row(name: str, given: Any, n_rows: int, noun: str) -> Labels | None:
+    """A read-only array of values (n_rows,), or None; DataError for another shape."""
     if given is None:
         return None
-    owners = np.array(given)
-    if owners.shape != (n_rows,):
+    values = np.array(given)
+    if values.shape != (n_rows,):
         raise DataError(
-            f"row_groups has shape {owners.shape}; expected one owner per row, ({n_rows},)."
+            f"{name} has shape {values.shape}; expected one {noun} per row, ({n_rows},)."
         )
-    _freeze(owners)
-    return owners
+    _freeze(values)
+    return values
 
 
 def _checked_weights(given: Any, n_rows: int) -> Array | None:
     """The weight of every row, as numbers."""
-    if given is None:
-        return None
-    weights = np.array(given, dtype=np.float64)
-    if weights.shape != (n_rows,):
-        raise DataError(
-            f"sample_weight has shape {weights.shape}; expected one weight per row, ({n_rows},)."
-        )
-    if not np.isfinite(weights).all() or weights.min() < 0.0 or weights.max() == 0.0:
-        raise DataError(
-            "Weights of rows are finite, at least 0, and not all 0; mend the column, or "
-            "leave it out."
-        )
-    _freeze(weights)
+    numbers = None if given is None else np.array(given, dtype=np.float64)
+    weights = _one_per_row("sample_weight", numbers, n_rows, "weight")
+    if weights is not None:
+        usable = np.isfinite(weights).all() and weights.min() >= 0.0
+        if not usable or weights.max() == 0.0:
+            raise DataError(
+                "Weights of rows are finite, at least 0, and not all 0; mend the column, or "
+                "leave it out."
+            )
     return weights
 
 

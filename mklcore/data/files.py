@@ -20,6 +20,7 @@ from typing import IO, Any
 import numpy as np
 
 from mklcore._lazy import cached_property
+from mklcore.arrays import Cells, Names
 from mklcore.data.columns import (
     MAX_NAME,
     MISSING,
@@ -126,14 +127,14 @@ class Table:
     values : texts that are values although they often stand for a missing one.
     """
 
-    names: tuple[str, ...]
-    columns: tuple[np.ndarray, ...]
+    names: Names
+    columns: tuple[Cells, ...]
     decimal: str = "."
     delimiter: str | None = None
     encoding: str | None = None
     header: bool = True
-    sheets: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
+    sheets: Names = ()
+    notes: Names = ()
     values: frozenset[str] | None = None
 
     @property
@@ -167,7 +168,7 @@ def with_marks(table: Table, form: ReadOptions) -> Table:
     return replace(table, columns=columns, values=MISSING - marks - {""})
 
 
-def _without_marks(cells: np.ndarray, marks: frozenset[str], decimal: str) -> np.ndarray:
+def _without_marks(cells: Cells, marks: frozenset[str], decimal: str) -> Cells:
     """The cells, with those empty that hold a mark or the number that a mark writes."""
     numbers = to_numbers(np.array(sorted(marks), dtype=object), decimal)
     marked = np.isin(to_numbers(cells, decimal), numbers[np.isfinite(numbers)])
@@ -500,7 +501,7 @@ def _table(rows: Rows, form: ReadOptions, notes: list[str]) -> Table:
             notes.append(Note(text, [Repair.of("The first line holds names", header=True)]))
         return Table(names, tuple(columns), decimal, header=False, notes=tuple(notes))
     named = list[str]()
-    filled = list[np.ndarray]()
+    filled = list[Cells]()
     for name, cells in zip(rows[0], columns, strict=True):
         if name or any(cells.tolist()):
             named.append(name)
@@ -549,7 +550,7 @@ def _has_header(rows: Rows, decimal: str) -> bool:
     return bool(moves[0]) and float(np.mean(moves[1:])) < 0.5
 
 
-def settled_names(cells: Sequence[str], notes: list[str]) -> tuple[str, ...]:
+def settled_names(cells: Sequence[str], notes: list[str]) -> Names:
     """The names of columns: cleaned, cut and all different."""
     count = Counter(" ".join(cell.split()) for cell in cells)
     doubled = [name for name, times in count.items() if name and times > 1]

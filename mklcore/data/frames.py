@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from mklcore._lazy import import_extra
+from mklcore.arrays import Cells
 from mklcore.data.columns import ReadOptions, distinct_names
 from mklcore.data.files import Table, parse, settled_names, with_marks
 from mklcore.errors import DataError
@@ -61,7 +62,7 @@ def _of_other_library(frame: Any) -> Any:
     return arrow.table(frame).to_pandas()
 
 
-def _cells(name: str, column: Any) -> np.ndarray:
+def _cells(name: str, column: Any) -> Cells:
     """The cells of one column. DataError for what is neither numbers nor text."""
     import pandas as pd  # not at start-up
     from pandas.api import types  # not at start-up
@@ -71,7 +72,7 @@ def _cells(name: str, column: Any) -> np.ndarray:
             f"The column {name!r} holds complex numbers; give their real and imaginary parts."
         )
     if types.is_numeric_dtype(column.dtype) and not types.is_bool_dtype(column.dtype):
-        numbers: np.ndarray = column.to_numpy(dtype=np.float64, na_value=np.nan)
+        numbers: Cells = column.to_numpy(dtype=np.float64, na_value=np.nan)
         return numbers
     if types.is_timedelta64_dtype(column.dtype):
         return np.asarray(column.dt.total_seconds() / 86400.0, dtype=np.float64)  # days
@@ -79,7 +80,7 @@ def _cells(name: str, column: Any) -> np.ndarray:
         column = column.dt.to_timestamp()
     elif isinstance(column.dtype, pd.DatetimeTZDtype):
         column = column.dt.tz_localize(None)  # the time on the clock there
-    texts: np.ndarray = column.astype("string").fillna("").to_numpy(dtype=object)
+    texts: Cells = column.astype("string").fillna("").to_numpy(dtype=object)
     return texts
 
 

@@ -28,6 +28,7 @@ from typing import IO, Any, TypeVar
 import numpy as np
 
 from mklcore._lazy import import_extra
+from mklcore.arrays import Cells, Names
 from mklcore.data.columns import (
     ReadOptions,
     are_texts,
@@ -118,11 +119,11 @@ def array_header(file: IO[bytes]) -> ArrayHeader:
     return ArrayHeader(shape, fortran, dtype, file.tell())
 
 
-def array_content(name: str, file: IO[bytes]) -> np.ndarray:
+def array_content(name: str, file: IO[bytes]) -> Cells:
     """The numbers or texts of an array whose header has been checked."""
     check_cancelled()
     file.seek(0)
-    found: np.ndarray = np.lib.format.read_array(file, allow_pickle=False)
+    found: Cells = np.lib.format.read_array(file, allow_pickle=False)
     if not are_texts(found):
         raise DataError(
             f"{name} holds signs that no text can hold; save it again with np.array(..., "
@@ -143,14 +144,14 @@ def _no_constant(name: str) -> Any:
     raise DataError(f"Its description holds {name}, which is no number.")
 
 
-Columns = tuple[list[str], tuple[np.ndarray, ...], list[str]]
+ReadColumns = tuple[list[str], tuple[Cells, ...], list[str]]
 
 _INCREMENTAL = 7  # DELTA_BYTE_ARRAY: a text is stored as its difference to the text before
 _HEADER = 500  # bytes that are added for every page, so that there are not too many pages
 _INDEX = re.compile(r"__index_level_\d+__")
 
 
-def parquet_columns(raw: bytes, form: ReadOptions) -> Columns:
+def parquet_columns(raw: bytes, form: ReadOptions) -> ReadColumns:
     """Names, columns (float64 or texts) and notes of a Parquet file."""
     try:
         return _columns(raw, form)
@@ -170,7 +171,7 @@ def parquet_columns(raw: bytes, form: ReadOptions) -> Columns:
         ) from error
 
 
-def _columns(raw: bytes, form: ReadOptions) -> Columns:
+def _columns(raw: bytes, form: ReadOptions) -> ReadColumns:
     pa = _arrow("pyarrow")
     parquet = _arrow("pyarrow.parquet")
     meta = parquet.read_metadata(pa.BufferReader(raw))
@@ -191,7 +192,7 @@ def _columns(raw: bytes, form: ReadOptions) -> Columns:
         for name, kind in kinds.items()
         if pa.types.is_nested(kind) or isinstance(kind, pa.BaseExtensionType)
     ]
-    found: dict[str, np.ndarray] = {}
+    found: dict[str, Cells] = {}
     size = 0
     for place, one in enumerate(leaves):
         if one.path in left or one.path not in kinds or one.max_repetition_level:
@@ -222,7 +223,7 @@ def _cells(
     column: Any,
     size: int,
     form: ReadOptions,
-) -> tuple[np.ndarray, int]:
+) -> tuple[Cells, int]:
     """The column as float64 (NaN where missing) or as texts, and the bytes of all texts so far."""
     pa = _arrow("pyarrow")
     compute = _arrow("pyarrow.compute")
@@ -346,9 +347,7 @@ def is_workbook(raw: bytes) -> bool:
     return raw[:4] in (b"PK\x03\x04", OLD_EXCEL)
 
 
-def workbook_rows(
-    raw: bytes, form: ReadOptions
-) -> tuple[list[list[str]], tuple[str, ...], list[str]]:
+def workbook_rows(raw: bytes, form: ReadOptions) -> tuple[list[list[str]], Names, list[str]]:
     """One sheet as rows of equal length, the names of the visible sheets, and notes.
 
     Raises DataError for other archives.
@@ -406,7 +405,7 @@ def usual_sheet(raw: bytes) -> str:
         return ""
 
 
-def workbook_sheets(raw: bytes) -> tuple[str, ...]:
+def workbook_sheets(raw: bytes) -> Names:
     """The names of the visible sheets; none if no workbook can be opened."""
     try:
         return _visible(_opened(raw, ReadOptions().max_bytes)[0]) if is_workbook(raw) else ()
@@ -414,7 +413,7 @@ def workbook_sheets(raw: bytes) -> tuple[str, ...]:
         return ()
 
 
-def _visible(sheets: Sheets) -> tuple[str, ...]:
+def _visible(sheets: Sheets) -> Names:
     return tuple(name for name, is_visible in sheets.items() if is_visible) or tuple(sheets)
 
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from mklcore.arrays import Array, Labels
+from mklcore.arrays import Array, Cells, Labels, Names
 from mklcore.data.column_groups import families
 from mklcore.data.columns import (
     MAX_LEVELS,
@@ -75,24 +76,24 @@ ROLES = {"row_groups": "which rows belong together", "sample_weight": "how much 
 class TableSummary:
     """What a table holds, before a target is chosen.
 
-    target : the column `read_table` takes when none is named, "" where none can be one. candidates
-    : the three likeliest targets, `target` first, each with its reasons and a confidence. marks :
-    the texts that stand for a missing value in some column.
+    target : the column that `read_table` takes where none is named, "" where none can be one
+    candidates : the three likeliest targets, ``target`` first, with reasons and a confidence
+    marks : the texts that stand for a missing value in some column
     """
 
     n_rows: int
     columns: tuple[Column, ...]
     target: str
-    preview: tuple[tuple[str, ...], ...]
+    preview: tuple[Names, ...]
     delimiter: str | None
     encoding: str | None
     decimal: str
     header: bool
-    notes: tuple[str, ...]
-    sheets: tuple[str, ...] = ()
+    notes: Names
+    sheets: Names = ()
     sentinels: tuple[Sentinel, ...] = ()
     candidates: tuple[TargetCandidate, ...] = ()
-    marks: tuple[str, ...] = ()
+    marks: Names = ()
 
 
 def describe_table(source: Any, **options: Any) -> TableSummary:
@@ -246,12 +247,12 @@ class _Target:
 class _Features:
     """The columns that may become features, and the rows of the table that are used.
 
-    kept : the positions of these rows among the values of the target.
+    kept : the positions of these rows among the values of the target
     """
 
     profiles: list[Profile]
-    rows: np.ndarray
-    kept: np.ndarray
+    rows: Cells
+    kept: Cells
     notes: list[str]
 
 
@@ -264,8 +265,8 @@ def _found_target(
     ranked = rank_targets(table.names, every, table.header, settings.task)
     guess: TargetValues | None = None
     while settings.target is None and len(ranked) > 1:
-        guess = _if_readable(table, ranked[0].place, settings)
-        if guess is not None:
+        with suppress(DataError):
+            guess = read_target(table, ranked[0].place, settings)
             break
         ranked = ranked[1:]
     notes = list[str]()
@@ -285,20 +286,12 @@ def _found_target(
     return _Target("y", None, values, notes)
 
 
-def _if_readable(table: Table, place: int, settings: ReadOptions) -> TargetValues | None:
-    """The values of a column as the target, or None where it is refused."""
-    try:
-        return read_target(table, place, settings)
-    except DataError:
-        return None
-
-
 def _set_aside(
     table: Table,
     settings: ReadOptions,
-) -> tuple[Table, dict[str, np.ndarray]]:
+) -> tuple[Table, dict[str, Cells]]:
     """The table without the columns of ``ROLES``, and the cells of these columns."""
-    cells = dict[str, np.ndarray]()
+    cells = dict[str, Cells]()
     places = set[int]()
     for role, meaning in ROLES.items():
         name = getattr(settings, role)
@@ -329,7 +322,7 @@ def _with_full_names(table: Table, settings: ReadOptions) -> ReadOptions:
     return replace(settings, uses=uses)
 
 
-def _owners(cells: np.ndarray | None, rows: np.ndarray) -> Labels | None:
+def _owners(cells: Cells | None, rows: Cells) -> Labels | None:
     """The owner of every row, as text; a row without an owner gets one of its own."""
     if cells is None:
         return None
@@ -340,9 +333,7 @@ def _owners(cells: np.ndarray | None, rows: np.ndarray) -> Labels | None:
     return owners
 
 
-def _row_weights(
-    name: str | None, cells: np.ndarray | None, rows: np.ndarray, decimal: str
-) -> Array | None:
+def _row_weights(name: str | None, cells: Cells | None, rows: Cells, decimal: str) -> Array | None:
     """The weight of every row; DataError for a cell that is no number."""
     if cells is None:
         return None
@@ -532,7 +523,7 @@ def _found_features(
 
 def _complete_rows(
     table: Table, settings: ReadOptions, every: Sequence[Profile], target: _Target
-) -> tuple[list[Profile], np.ndarray]:
+) -> tuple[list[Profile], Cells]:
     """The kinds of the columns but the target, and which of the target's rows are kept.
 
     With missing="drop", rows are dropped until no column in use has a gap: each time a column may
@@ -581,45 +572,39 @@ def _how_read(table: Table) -> list[str]:
     return [Note(text, code="table.delimiter")]
 
 
-def _for_one_column(table: Table) -> list[Repair]:
-    """Delimiters that occur in the only name, and the task that needs no target."""
-    signs = [sign for sign in DELIMITERS if sign in table.names[0] and sign != table.delimiter]
-    named = [
-        Repair.of(f"Separate columns by {delimiter_as_text(sign)}", delimiter=sign)
-        for sign in signs
-    ]
-    return [*named, AS_NOVELTY]
-
-
 def _one_column(table: Table) -> DataError:
+    """A refusal that offers the delimiters in the only name, and the task without a target."""
     text = (
         f"The table has one column only ({table.names[0]!r}); expected a target and at least "
         "one feature."
     )
-    repairs = _for_one_column(table)
+    repairs = [
+        Repair.of(f"Separate columns by {delimiter_as_text(sign)}", delimiter=sign)
+        for sign in DELIMITERS
+        if sign in table.names[0] and sign != table.delimiter
+    ]
+    repairs.append(AS_NOVELTY)
     if table.delimiter is None:
         return DataError(text, repairs=repairs)
     hint = "If the columns are separated by something unusual, name it with delimiter=."
     return DataError(text, repairs=repairs, code="table.one_column", hint=hint)
 
 
-def _near(names: Sequence[str], wanted: str) -> str:
-    folded = {name.casefold(): name for name in names}
-    matches = difflib.get_close_matches(wanted.casefold(), list(folded), n=3, cutoff=0.5)
-    if not matches:
-        return f"the columns are {listed(names, most=10)}"
-    return f"close to it: {listed(folded[match] for match in matches)}"
-
-
 def _named(names: Sequence[str], wanted: str) -> int:
     """The position of a column, by its name or by its name in other capitals if only one fits."""
-    place = place_of(names, name := clean_name(wanted))
-    if place is None:
-        raise DataError(f"There is no column {name!r}; {_near(names, name)}.")
-    return place
+    name = clean_name(wanted)
+    place = place_of(names, name)
+    if place is not None:
+        return place
+    folded = {known.casefold(): known for known in names}
+    close = difflib.get_close_matches(name.casefold(), list(folded), n=3, cutoff=0.5)
+    near = f"the columns are {listed(names, most=10)}"
+    if close:
+        near = f"close to it: {listed(folded[match] for match in close)}"
+    raise DataError(f"There is no column {name!r}; {near}.")
 
 
-def _marks_in(table: Table) -> tuple[str, ...]:
+def _marks_in(table: Table) -> Names:
     """The texts, other than the empty one, that stand for a missing value in some column."""
     found: set[str] = set()
     for cells, item in zip(table.columns, table.profiles, strict=True):
@@ -635,14 +620,9 @@ def _kind(item: Profile) -> str:
 
 def _sentinels(profiles: Sequence[Profile]) -> tuple[Sentinel, ...]:
     """The values that probably stand for a missing one, column by column."""
-    found = list[Sentinel]()
-    for item in profiles:
-        sentinel = None
-        if item.numbers is not None:
-            sentinel = sentinel_of(item.column.name, item.numbers)
-        if sentinel is not None:
-            found.append(sentinel)
-    return tuple(found)
+    numeric = [item for item in profiles if item.numbers is not None]
+    found = [sentinel_of(item.column.name, item.values) for item in numeric]
+    return tuple(filter(None, found))
 
 
 def _settle_sentinels(
@@ -707,13 +687,18 @@ def _nothing_left(profiles: list[Profile]) -> DataError:
 class Feature:
     """How one feature is made from a ``column`` of the file.
 
-    role : "number" (missing cells are filled with ``median``), "gap" (1 where a number is missing),
-    "date" (its part ``level``, written in the order ``known``), "share" (of a letter in a
-    sequence), "level" (1 for the ``level`` of a category), "other" (any level not in ``known``) or
-    "missing".
-    lenient : whether cells that are no numbers count as missing. sentinel : the number that was
-    read as missing.
-    words : the categories that elsewhere stand for a missing value.
+    role : what the feature is
+
+        - "number": the number, with ``median`` in place of missing cells
+        - "gap": 1 where a number is missing
+        - "date": the part ``level`` of a date that is written in the order ``known``
+        - "share": the share of the letter ``level`` in a sequence
+        - "level": 1 for the ``level`` of a category
+        - "other": 1 for any level that is not in ``known``
+        - "missing": 1 where a category is missing
+    lenient : whether cells that are no numbers count as missing
+    sentinel : the number that was read as missing
+    words : the categories that elsewhere stand for a missing value
     """
 
     name: str
@@ -721,7 +706,7 @@ class Feature:
     role: str = "number"
     median: float = 0.0
     level: str = ""
-    known: tuple[str, ...] = ()
+    known: Names = ()
     lenient: bool = False
     sentinel: float | None = None
     words: frozenset[str] = frozenset()
@@ -790,7 +775,7 @@ def _date_features(name: str, labels: Labels) -> list[Feature]:
     return found
 
 
-def as_strings(labels: Labels) -> tuple[str, ...]:
+def as_strings(labels: Labels) -> Names:
     """Sequences in capitals; a missing one ("") becomes unknown letters of the median length."""
     found = [str(label).strip().upper() for label in labels.tolist()]
     usual = "N" * int(np.median([len(text) for text in found if text] or [1]))
@@ -805,13 +790,13 @@ class NewRows:
     is X with the letters of sequences, as in ``Dataset.table``.
     """
 
-    X: np.ndarray
-    target: np.ndarray | None
-    notes: tuple[str, ...]
-    letters: np.ndarray | None = None
+    X: Cells
+    target: Cells | None
+    notes: Names
+    letters: Cells | None = None
 
     @property
-    def table(self) -> np.ndarray:
+    def table(self) -> Cells:
         """The rows as a model of the training table takes them, (m, d) or (m, d + W S)."""
         return self.X if self.letters is None else np.hstack([self.X, self.letters])
 
@@ -823,10 +808,10 @@ class TableEncoder:
     features: tuple[Feature, ...]
     target_name: str = "y"
     task: str = "regression"
-    sequences: tuple[str, ...] = ()
-    texts: tuple[str, ...] = ()
+    sequences: Names = ()
+    texts: Names = ()
     width: int = 0
-    classes: tuple[str, ...] = ()
+    classes: Names = ()
     missing_marks: Sequence[str] | None = None
 
     @classmethod
@@ -873,7 +858,7 @@ class TableEncoder:
         self,
         table: Table,
         notes: list[str],
-    ) -> tuple[Array, dict[str, tuple[str, ...]]]:
+    ) -> tuple[Array, dict[str, Names]]:
         """The features (rows, d) of a table with all columns, and its strings by name."""
         X = np.empty((table.n_rows, len(self.features)))
         strings = {}
@@ -934,7 +919,7 @@ class TableEncoder:
             target = self._target(table.columns[target_place], table.decimal)
         return NewRows(X, target, tuple(notes), letters)
 
-    def _letters(self, strings: dict[str, tuple[str, ...]]) -> np.ndarray:
+    def _letters(self, strings: dict[str, Names]) -> Cells:
         """The letters of sequences and texts; DataError for a sequence that is too long."""
         for name in self.sequences:
             sizes = [len(text) for text in strings[name]]
@@ -949,7 +934,7 @@ class TableEncoder:
         texts = [cut(strings[name], self.width) for name in self.texts]
         return letters_of(sequences, self.width, texts)
 
-    def _target(self, cells: np.ndarray, decimal: str) -> np.ndarray | None:
+    def _target(self, cells: Cells, decimal: str) -> Cells | None:
         """The target as in the training table, or None where all cells are missing.
 
         It holds numbers (NaN where missing), or names of classes ("" where missing).
@@ -984,9 +969,7 @@ def place_of(names: Sequence[str], wanted: str) -> int | None:
     return same[0] if len(same) == 1 else None
 
 
-def _numbers(
-    features: Sequence[Feature], cells: np.ndarray, decimal: str, notes: list[str]
-) -> Array:
+def _numbers(features: Sequence[Feature], cells: Cells, decimal: str, notes: list[str]) -> Array:
     """Numbers with medians for missing cells, and indicators of missing cells.
 
     DataError for cells that are no numbers, if the training table had none.
@@ -1015,7 +998,7 @@ def _numbers(
 
 def _dates(
     features: Sequence[Feature],
-    cells: np.ndarray,
+    cells: Cells,
     decimal: str,
     notes: list[str],
 ) -> Array:
@@ -1037,23 +1020,19 @@ def _dates(
     return np.where(np.isnan(wanted), [one.median for one in features], wanted)
 
 
-def _labels(cells: np.ndarray, words: frozenset[str] = frozenset()) -> Labels:
+def _labels(cells: Cells, words: frozenset[str] = frozenset()) -> Labels:
     """A column of texts, "" where a cell is missing; ``words`` are values of this column."""
     texts = as_texts(cells)
     return np.where(missing_cells(texts, words), "", texts)
 
 
-def _shares(
-    features: Sequence[Feature], cells: np.ndarray, decimal: str, notes: list[str]
-) -> Array:
+def _shares(features: Sequence[Feature], cells: Cells, decimal: str, notes: list[str]) -> Array:
     """The shares of letters in a column of sequences."""
     strings = as_strings(_labels(cells))
     return np.column_stack([share_of(one.level, strings) for one in features])
 
 
-def _levels(
-    features: Sequence[Feature], cells: np.ndarray, decimal: str, notes: list[str]
-) -> Array:
+def _levels(features: Sequence[Feature], cells: Cells, decimal: str, notes: list[str]) -> Array:
     """1 where a cell has the level of a feature, else 0; unknown levels are noted."""
     first = features[0]
     labels = _labels(cells, first.words)

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mklcore.arrays import Array
+from mklcore.arrays import Array, Names
 from mklcore.data.dataset import Dataset, Groups, listed
 from mklcore.data.synthetic import make_mkl_toy, make_ring, make_sparse_polynomial, make_spectra
 from mklcore.errors import DataError
@@ -26,7 +26,7 @@ SIDE = 8
 KARHUNEN = 16
 
 
-def digit_views(pictures: Array) -> dict[str, tuple[tuple[str, ...], Array]]:
+def digit_views(pictures: Array) -> dict[str, tuple[Names, Array]]:
     """Column names and columns (n, d) of every view of ``pictures`` (n, 8, 8) from 0 to 16."""
     found = {
         "fourier": _fourier(pictures),

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from mklcore.arrays import Array
+from mklcore.arrays import Array, Names
 from mklcore.errors import DataError
 
-Sequences = tuple[tuple[str, tuple[str, ...]], ...]
+Sequences = tuple[tuple[str, Names], ...]
 
 MAX_LENGTH = 20_000  # letters of one string
 MAX_LETTERS = 30_000_000  # letters of all rows, filled up to the longest
@@ -66,7 +66,7 @@ def _pairs(sequences: Any, n_rows: int) -> Sequences:
     return found
 
 
-def as_strings(strings: Any, name: str = "") -> tuple[str, ...]:
+def as_strings(strings: Any, name: str = "") -> Names:
     """A list of texts, each of 1 to ``MAX_LENGTH`` letters. DataError."""
     called = f" of {name!r}" if name else ""
     if isinstance(strings, str) or not isinstance(strings, Iterable):
@@ -94,7 +94,7 @@ def as_strings(strings: Any, name: str = "") -> tuple[str, ...]:
     return tuple(str(text) for text in found)
 
 
-def strings_in(rows: Any) -> tuple[str, ...] | None:
+def strings_in(rows: Any) -> Names | None:
     """Rows that are strings: a list, array or Series of them; None for anything else."""
     if isinstance(rows, list | tuple):
         return tuple(rows) if rows and all(isinstance(text, str) for text in rows) else None

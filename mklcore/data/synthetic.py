@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mklcore.arrays import Array, Indices, Labels, Mask
+from mklcore.arrays import Array, Columns, Indices, Labels, Mask, Names
 from mklcore.data.dataset import Dataset
 from mklcore.errors import ParameterError
 from mklcore.parameters import check_whole
@@ -32,7 +32,7 @@ RING_GAP = 0.75
 class ToyTruth(NamedTuple):
     """`theta` (d,) is 1 on informative features; class y has mean y * `mean`; errors are shares."""
 
-    informative: tuple[int, ...]
+    informative: Columns
     theta: Array
     mean: Array
     bayes_error: float
@@ -44,9 +44,9 @@ class PolynomialTruth(NamedTuple):
     signal = sum of coefficients[k] * product of the columns monomials[k] before the rotation.
     """
 
-    monomials: tuple[tuple[int, ...], ...]
+    monomials: tuple[Columns, ...]
     coefficients: Array
-    variables: tuple[int, ...]
+    variables: Columns
     signal: Array
     noise_std: float
     rotation: Array | None
@@ -58,7 +58,7 @@ class SpectraTruth(NamedTuple):
     Coefficients are 0 outside the informative bands.
     """
 
-    informative_bands: tuple[int, ...]
+    informative_bands: Columns
     coefficients: Array
     concentrations: Array
     wavelengths: Array
@@ -87,7 +87,7 @@ class NormTruth(NamedTuple):
 class SequencesTruth(NamedTuple):
     """`motifs` (strings) stand at `positions` (n, m) in the rows of class +1, -1 in the others."""
 
-    motifs: tuple[str, ...]
+    motifs: Names
     positions: Indices
 
 
@@ -471,25 +471,21 @@ def _balanced_labels(n: int, rng: np.random.Generator) -> Array:
     return rng.permutation(np.where(np.arange(n) % 2 == 0, 1, -1))
 
 
-def _numbered(letter: str, count: int) -> tuple[str, ...]:
+def _numbered(letter: str, count: int) -> Names:
     return tuple(f"{letter}{j + 1:0{len(str(count))}d}" for j in range(count))
 
 
-def _drawn(
-    population: int | Sequence[int], count: int, rng: np.random.Generator
-) -> tuple[int, ...]:
+def _drawn(population: int | Sequence[int], count: int, rng: np.random.Generator) -> Columns:
     """``count`` different members of a population (or of 0 .. population - 1), in order."""
     drawn: Indices = np.sort(rng.choice(population, size=count, replace=False))
     return tuple(drawn.tolist())
 
 
-def _draw_monomials(
-    variables: tuple[int, ...], rng: np.random.Generator
-) -> tuple[tuple[int, ...], ...]:
+def _draw_monomials(variables: Columns, rng: np.random.Generator) -> tuple[Columns, ...]:
     """Up to eight different products of 1 to 4 distinct variables, every degree equally likely."""
     top = min(4, len(variables))
     possible = sum(comb(len(variables), degree) for degree in range(1, top + 1))
-    found: set[tuple[int, ...]] = set()
+    found: set[Columns] = set()
     while len(found) < min(8, possible):
         degree = int(rng.integers(1, top + 1))
         found.add(_drawn(variables, degree, rng))
@@ -505,7 +501,7 @@ def _haar(p: int, rng: np.random.Generator) -> Array:
 def _chosen_bands(
     wanted: int | Sequence[int],
     rng: np.random.Generator,
-) -> tuple[int, ...]:
+) -> Columns:
     if isinstance(wanted, (int, np.integer)):
         check_whole("informative_bands", int(wanted), 1, N_BANDS)
         return _drawn(N_BANDS, int(wanted), rng)

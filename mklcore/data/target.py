@@ -37,6 +37,7 @@ from mklcore.data.columns import (
     sentinel_of,
     shown,
     used_as,
+    words_in,
     words_of,
 )
 from mklcore.data.dataset import Dataset, counted, listed
@@ -51,44 +52,40 @@ ROWS_A_CLASS = 5  # words of more than 20 kinds are classes if each kind has so 
 AMOUNT = 20  # a measured quantity has more different values than this
 
 
-def _words(text: str) -> tuple[str, ...]:
-    return tuple(text.split())
-
-
-SETTLED = _words(
+SETTLED = words_in(
     "target label labels class classes y outcome response klasse zielgröße classe cible "
     "clase objetivo"
 )
 # What people predict: where it is the whole name, and in the name of a column of two values.
-NAMED = _words(
+NAMED = words_in(
     "admit attrition charges churn default defects denied deny diagnosis direction fraud "
     "medv mpg participation price purchase quality released result rings sentiment spam "
     "species survived vote inlf lfp partic accepted admitted approved approve bought "
     "callback cancer chd churned death diabetes died disease exited failure fault hired "
     "passed problems purchased recid returned stroke volunteer won"
 )
-PRICE = _words("price preis precio prix value")
-AMOUNTS = _words(
+PRICE = words_in("price preis precio prix value")
+AMOUNTS = words_in(
     "affairs charges cnt count counts earnings expectancy fertility gpa prestige profit "
     "rent revenue ridership salary sales sold strength trips visits wage wages yield"
 )
-KINDS = _words("category event grade risk status variety")
+KINDS = words_in("category event grade risk status variety")
 # Who, where and when: what people predict from.
-GIVEN = _words(
+GIVEN = words_in(
     "address age black city country date day educ education ethnicity female gender "
     "hispanic holiday hour hr latitude longitude male marital married minority month name "
     "race region religion season sex south urban us weekday white workingday year yr zip "
     "inc income"
 )
-UNITS = _words("eur euro euros usd gbp chf dollars pct percent")
-YES_NO = _words("no/yes n/y false/true f/t ja/nein non/oui no/si")
-OUTCOMES = _words(
+UNITS = words_in("eur euro euros usd gbp chf dollars pct percent")
+YES_NO = words_in("no/yes n/y false/true f/t ja/nein non/oui no/si")
+OUTCOMES = words_in(
     "negative/positive bad/good absent/present benign/malignant loss/win +/- lost/won "
     "alive/dead fail/pass healthy/sick abnormal/normal down/up approved/denied "
     "accepted/rejected ham/spam case/control n/p"
 )
 # Whole numbers in a column with such a name are classes.
-CLASS_NAMES = _words("label labels class classes klasse classe clase")
+CLASS_NAMES = words_in("label labels class classes klasse classe clase")
 # R writes such a name before the first column, which is often the target.
 INDEX_NAMES = ("rownames", "row.names", "column 1")
 UNUSABLE = ("empty", "constant", "identifier", "date", "sequence", "words")
@@ -193,11 +190,8 @@ def _by_values(item: Profile, task: str | None) -> Point:
         return -item.column.missing / len(item.values) - many, ""
     if task == "regression":
         return -8.0, ""
-    pair = (
-        []
-        if item.labels is None
-        else sorted({label.lower() for label in set(item.labels.tolist()) if label})
-    )
+    labels = set() if item.labels is None else set(item.labels.tolist())
+    pair = sorted({label.lower() for label in labels if label})
     if "/".join(pair) in YES_NO:
         return 1.25, "by its yes and no"
     short, long = sorted(pair, key=len) if len(pair) == 2 else ("", "-")
@@ -209,16 +203,12 @@ def _by_values(item: Profile, task: str | None) -> Point:
 
 def _odd(profiles: Sequence[Profile]) -> set[int]:
     """The one column of words among numbers, or a code before measured numbers."""
+    first, *others = (one.column for one in profiles)
+    measured = all(one.kind == "number" and one.distinct > AMOUNT for one in others)
+    if measured and first.kind == "number" and first.distinct <= AMOUNT // 2:
+        return {0}
     words = {j for j, one in enumerate(profiles) if one.column.kind in ("category", "text")}
-    measured = all(
-        one.column.kind == "number" and one.column.distinct > AMOUNT for one in profiles[1:]
-    )
-    code = (
-        measured
-        and profiles[0].column.kind == "number"
-        and profiles[0].column.distinct <= AMOUNT // 2
-    )
-    return {0} if code else words if len(words) == 1 else set()
+    return words if len(words) == 1 else set()
 
 
 def _is_blank(item: Profile) -> bool:
@@ -227,10 +217,9 @@ def _is_blank(item: Profile) -> bool:
 
 def _reason(points: Sequence[Point]) -> str:
     """What speaks for a column, the strongest first, two reasons at most."""
-    for_it = sorted(
-        (point for point in points if point[0] > 0 and point[1]), key=lambda point: -point[0]
-    )
-    return " and ".join(why for _, why in for_it[:2]) or "as no column is more likely"
+    in_favour = [point for point in points if point[0] > 0 and point[1]]
+    in_favour.sort(key=lambda point: -point[0])
+    return " and ".join(why for _, why in in_favour[:2]) or "as no column is more likely"
 
 
 def _can_be_target(item: Profile, task: str | None) -> bool:
@@ -289,15 +278,11 @@ def read_target(table: Table, place: int, settings: ReadOptions) -> TargetValues
     notes: list[str] = []
     if numbers is not None and (sentinel := sentinel_of(name, numbers)):
         value = f"{sentinel.value:g}"
-        many = counted(sentinel.cells, "cell")
-        what = f"{value} in the target {name!r} ({many})"
-        rule = settings.sentinels
-        notes.append(
-            sentinel_note(
-                what, rule, f"Read {value} as missing", f"Keep {value} as a number", urgent=True
-            )
-        )
-        missing = missing | (numbers == sentinel.value) if rule == "missing" else missing
+        what = f"{value} in the target {name!r} ({counted(sentinel.cells, 'cell')})"
+        labels = f"Read {value} as missing", f"Keep {value} as a number"
+        notes.append(sentinel_note(what, settings.sentinels, *labels, urgent=True))
+        if settings.sentinels == "missing":
+            missing = missing | (numbers == sentinel.value)
     rows = np.flatnonzero(~missing)
     marks = _marks_as_classes(table, place, numbers is not None)
     if 2 * len(rows) < len(cells) or not len(rows):
@@ -310,13 +295,8 @@ def read_target(table: Table, place: int, settings: ReadOptions) -> TargetValues
             repairs=marks,
         )
     if gone := len(cells) - len(rows):
-        notes.append(
-            Note(
-                f"Dropped {counted(gone, 'row')} without a usable target.",
-                marks,
-                urgent=bool(marks),
-            )
-        )
+        text = f"Dropped {counted(gone, 'row')} without a usable target."
+        notes.append(Note(text, marks, urgent=bool(marks)))
     values = numbers[rows] if numbers is not None else cells[rows]
     try:
         return _settled(name, values, rows, settings, notes)
@@ -340,14 +320,13 @@ def _marks_as_classes(table: Table, place: int, numeric: bool) -> list[Repair]:
     found = Counter(cell for cell in cells[missing_cells(cells, table.values)].tolist() if cell)
     usual = MISSING - (table.values or frozenset()) - {""}
     uses = (("uses", ((table.names[place], "category"),)),) if numeric else ()
-    return [
-        Repair(
-            f"{mark!r} is a class ({counted(n, 'row')})",
-            (("missing_marks", tuple(sorted(usual - {mark}))), *uses),
-        )
-        for mark, n in found.most_common(2)
-        if n > 1
-    ]
+    repairs = []
+    for mark, count in found.most_common(2):
+        if count > 1:
+            label = f"{mark!r} is a class ({counted(count, 'row')})"
+            marks = tuple(sorted(usual - {mark}))
+            repairs.append(Repair(label, (("missing_marks", marks), *uses)))
+    return repairs
 
 
 def _settled(
@@ -458,9 +437,8 @@ def _classes(name: str, values: Labels, rows: Indices, notes: list[str]) -> Targ
         notes.append(Note(text, [MERGE_RARE] if len(alone) > 1 else []))
     if rare := rare_note(labels, 3):
         notes.append(Note(rare, [MERGE_RARE, DROP_RARE]))
-    return TargetValues(
-        labels, rows[kept], "binary" if len(levels) - len(alone) == 2 else "multiclass", notes
-    )
+    task = "binary" if len(levels) - len(alone) == 2 else "multiclass"
+    return TargetValues(labels, rows[kept], task, notes)
 
 
 def _frequent(values: Labels) -> Labels:
@@ -482,18 +460,14 @@ def _without_rare(
     again = [Repair.of("Keep rare classes", rare_classes="keep")]
     if rule == "drop":
         classes = "the rare class" if len(rare) == 1 else f"{len(rare)} rare classes"
-        notes.append(
-            Note(
-                f"Left out: {counted(int((~frequent).sum()), 'row')} of {classes}: {named}.", again
-            )
-        )
+        many = counted(int((~frequent).sum()), "row")
+        notes.append(Note(f"Left out: {many} of {classes}: {named}.", again))
         values = values[frequent]
         rows = rows[frequent]
     else:
         notes.append(Note(f"Merged into the class '{OTHER_LEVEL}': {named}.", again))
-        values = np.where(
-            frequent, np.array([shown(value) for value in values], dtype=object), OTHER_LEVEL
-        )
+        texts = np.array([shown(value) for value in values], dtype=object)
+        values = np.where(frequent, texts, OTHER_LEVEL)
     if len(np.unique(values)) < 2:
         raise DataError(
             f"Fewer than two classes of {name!r} have {RARE_ROWS} rows or more; keep rare classes.",
@@ -505,13 +479,13 @@ def _without_rare(
 def _fewer_classes(values: Labels) -> list[Repair]:
     """How rare classes may go, where that leaves two classes or more."""
     often = _frequent(values)
-    rest = int((~np.isin(values, often)).sum())
-    if not rest:
-        return []
-    return [
-        *([MERGE_RARE] if len(often) and rest > 1 else []),
-        *([DROP_RARE] if len(often) > 1 else []),
-    ]
+    rest = np.count_nonzero(~np.isin(values, often))
+    repairs = []
+    if len(often) and rest > 1:
+        repairs.append(MERGE_RARE)
+    if len(often) > 1 and rest:
+        repairs.append(DROP_RARE)
+    return repairs
 
 
 def _labels(name: str, values: Labels) -> Labels:
@@ -583,6 +557,7 @@ def rows_in_order(data: Dataset) -> str:
 
 
 def _explaining(data: Dataset) -> list[Leak]:
+    """The columns of which one alone predicts the target nearly without error, and dates."""
     few = data.drawn(ROWS, 0)
     regression = data.task == "regression"
     y = few.y if regression else codes_of(few.y)
@@ -596,20 +571,16 @@ def _explaining(data: Dataset) -> list[Leak]:
     scores = {name: _alone(values, y, folds, regression) for name, values in columns}
     best, second = sorted([0.0, *scores.values()])[:-3:-1]
     what = "of the variance of its ranks" if regression else "of the rows of every class on average"
-    found = [
-        Leak(
-            name,
-            "explains",
-            score,
-            (
+    found = []
+    for name, score in scores.items():
+        is_far_ahead = score == best >= AHEAD and 1.0 - second > FAR * (1.0 - score)
+        if score >= NEARLY or is_far_ahead:
+            text = (
                 f"{name} alone predicts {data.target_name} nearly without error ({score:.1%} "
                 f"{what}, on held-out rows). If its value is written after the target is "
                 "known, or made from it, leave it out."
-            ),
-        )
-        for name, score in scores.items()
-        if score >= NEARLY or (score == best >= AHEAD and 1.0 - second > FAR * (1.0 - score))
-    ]
+            )
+            found.append(Leak(name, "explains", score, text))
     if not regression:  # above what guessing has
         guess = 1.0 / len(np.unique(y))
         scores = {name: (score - guess) / (1.0 - guess) for name, score in scores.items()}
@@ -627,22 +598,25 @@ def _alone(values: Array, y: Labels, folds: Sequence[Any], regression: bool) -> 
 
     It is R² of ranks, or the mean over classes of the share of right rows.
     """
+    from sklearn.metrics import balanced_accuracy_score, r2_score  # not at start-up
     from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor  # not at start-up
 
     if np.ptp(values, axis=0).max() == 0.0:
         return 0.0
-    target = (
-        np.argsort(np.argsort(y, kind="stable"), kind="stable").astype(float) if regression else y
-    )
-    kind, fewest = (DecisionTreeRegressor, 3) if regression else (DecisionTreeClassifier, 2)
-    tree = kind(min_samples_leaf=fewest, max_leaf_nodes=128, random_state=0)
-    said = np.concatenate(
-        [tree.fit(values[rows], target[rows]).predict(values[held]) for rows, held in folds]
-    )
-    target = target[np.concatenate([held for _, held in folds])]
+    target = y
+    kind, fewest = DecisionTreeClassifier, 2
     if regression:
-        return max(0.0, 1.0 - float(np.mean((target - said) ** 2) / target.var()))
-    return float(np.mean([np.mean(said[target == k] == k) for k in np.unique(target)]))
+        target = np.argsort(np.argsort(y, kind="stable"), kind="stable").astype(float)
+        kind, fewest = DecisionTreeRegressor, 3
+    tree = kind(min_samples_leaf=fewest, max_leaf_nodes=128, random_state=0)
+    predicted = np.empty_like(target)
+    for rows, held in folds:
+        predicted[held] = tree.fit(values[rows], target[rows]).predict(values[held])
+    # A row that is the only one of its class is in no fold.
+    scored = np.concatenate([held for _, held in folds])
+    if regression:
+        return float(max(0.0, r2_score(target[scored], predicted[scored])))
+    return float(balanced_accuracy_score(target[scored], predicted[scored]))
 
 
 def _parts(data: Dataset) -> list[Leak]:
@@ -711,26 +685,22 @@ def _ordering(data: Dataset) -> list[Leak]:
     found = []
     for name, members in data.columns:
         values = _along_rows(data, name, members)
-        is_date = len(members) > 1
         steps = np.diff(values)
-        way = "rises" if np.all(steps >= 0.0) else "falls" if np.all(steps <= 0.0) else ""
-        if way and is_date and np.unique(values).size >= FEWEST:
+        is_falling = bool(np.all(steps <= 0.0))
+        is_date = len(members) > 1
+        least = FEWEST if is_date else DIFFERENT * len(values)
+        if not (is_falling or np.all(steps >= 0.0)) or np.unique(values).size < least:
+            continue
+        way = "falls" if is_falling else "rises"
+        text = (
+            f"{name} only {way} along the rows, as a row number or a time does. New rows are "
+            "beyond it: leave it out, and where rows are in the order of time, test on the last "
+            "ones."
+        )
+        if is_date:
             text = (
-                f"{name} only {way} along the rows: they are in the order of time. New "
-                "rows come after them, so test on the newest."
+                f"{name} only {way} along the rows: they are in the order of time. New rows come "
+                "after them, so test on the newest."
             )
-            found.append(Leak(name, "order", 1.0, text))
-        elif way and not is_date and np.unique(values).size >= DIFFERENT * len(values):
-            found.append(
-                Leak(
-                    name,
-                    "order",
-                    1.0,
-                    (
-                        f"{name} only {way} along the rows, as a row number or a time does. "
-                        "New rows are beyond it: leave it out, and where rows are in the "
-                        "order of time, test on the last ones."
-                    ),
-                )
-            )
+        found.append(Leak(name, "order", 1.0, text))
     return found

@@ -31,6 +31,7 @@ import numpy as np
 import pandas
 
 from mklcore import estimators
+from mklcore.arrays import Labels
 from mklcore.data.packed import array_content, array_header, bounded_json
 from mklcore.data.reading import Feature, TableEncoder
 from mklcore.errors import DataError, ParameterError
@@ -111,7 +112,7 @@ def save_model(path: Target, estimator: Any) -> None:
         )
     if type(estimator).__name__ in _OF_ANSWERS:
         estimator = import_module(_ANSWER).for_a_file(estimator)
-    arrays: list[np.ndarray] = []
+    arrays: list[Labels] = []
     text = {"format": FORMAT, "version": VERSION, "model": _Writer(arrays).whole(estimator)}
     raw = json.dumps(text, allow_nan=False, separators=(",", ":")).encode()
     if not isinstance(path, (str, os.PathLike)):
@@ -123,7 +124,7 @@ def save_model(path: Target, estimator: Any) -> None:
 def _write(
     file: IO[bytes],
     text: bytes,
-    arrays: list[np.ndarray],
+    arrays: list[Labels],
 ) -> None:
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         archive.writestr(zipfile.ZipInfo(_TEXT, _SAME_DAY), text, zipfile.ZIP_DEFLATED)
@@ -372,7 +373,7 @@ def _kernels(labels: Any, place: Any, transform: Any, n: Any) -> Kernels:
 class _Writer:
     """Turns a fitted estimator into JSON; arrays are numbered and written apart."""
 
-    def __init__(self, arrays: list[np.ndarray]) -> None:
+    def __init__(self, arrays: list[Labels]) -> None:
         self.arrays = arrays
         self.parts = _parts(MAX_BYTES)
         self.estimators = _estimators()
@@ -452,7 +453,7 @@ class _Writer:
             "of": {name: self.value(held, where) for name, held in part.take(value).items()},
         }
 
-    def _array(self, value: np.ndarray, where: str) -> Any:
+    def _array(self, value: Labels, where: str) -> Any:
         if value.dtype.kind == "O":
             items = [self.value(item, where) for item in value.ravel().tolist()]
             return {"is": "objects", "shape": list(value.shape), "of": items}
@@ -559,7 +560,7 @@ class _Reader:
             raise DataError(f"{name} has no part {strange[:60]!r}; the model file gives one.")
         return part.make(**{key: self.value(value, depth + 1) for key, value in of.items()})
 
-    def _array(self, k: Any) -> np.ndarray:
+    def _array(self, k: Any) -> Labels:
         member = f"arrays/{k}.npy"
         _expect(member in self._sizes, f"The model file lacks its array {k!r}.")
         # An array that is read repeatedly would take more memory than the size of the file.
@@ -577,7 +578,7 @@ class _Reader:
             return array_content(f"array {k} of the model file", file)
 
 
-def _objects(items: list[Any], shape: list[int]) -> np.ndarray:
+def _objects(items: list[Any], shape: list[int]) -> Labels:
     plain = all(item is None or isinstance(item, (str, bool, int, float)) for item in items)
     _expect(plain, "An array of the model file holds something else than numbers and texts.")
     array = np.empty(len(items), dtype=object)
@@ -603,7 +604,7 @@ def _numbers(
     value: Any,
     ndim: int,
     dtype: Any = np.float64,
-) -> np.ndarray:
+) -> Labels:
     array = np.asarray(value)
     fits = array.dtype.kind in ("fiu" if dtype is np.float64 else "iu") and array.ndim == ndim
     _expect(fits, f"{name} in the model file holds no numbers in {ndim} dimension(s).")

@@ -11,13 +11,14 @@ import os
 from importlib import import_module
 from importlib.metadata import entry_points
 
+from mklcore.arrays import Names
 from mklcore.errors import ParameterError
 
 ENVIRONMENT = "MKL_EXPLORER_PLUGINS"
 GROUP = "mkl_explorer.plugins"
 
 
-def names() -> tuple[str, ...]:
+def names() -> Names:
     """Return the names of the plugin modules, those of the environment first.
 
     Returns
@@ -29,7 +30,7 @@ def names() -> tuple[str, ...]:
     return tuple(dict.fromkeys([*given, *(entry.module for entry in entry_points(group=GROUP))]))
 
 
-def load() -> tuple[str, ...]:
+def load() -> Names:
     """Import every plugin module; one that has been imported is not imported again.
 
     Returns

@@ -21,7 +21,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from mklcore.arrays import Array, read_only
+from mklcore.arrays import Array, Columns, read_only
 from mklcore.errors import KernelError, ParameterError
 from mklcore.kernels.functions import COMPOSED, RBF, Composed, KernelSpec, Laplacian, Linear
 from mklcore.kernels.interactions import summed_values
@@ -125,7 +125,7 @@ class Ranked(Composed):
     (1, 150, 150)
     """
 
-    categories: tuple[int, ...] = ()
+    categories: Columns = ()
     curves: tuple[ColumnCurve, ...] = ()
 
     family = "ranked"
@@ -173,7 +173,7 @@ class Ranked(Composed):
     def beside(self, n_features: int, sequences: Sequence[str], width: int) -> Self:
         return replace(self, features=self.columns(n_features))
 
-    def columns(self, n_features: int) -> tuple[int, ...]:
+    def columns(self, n_features: int) -> Columns:
         return KernelSpec.columns(self, n_features)
 
     def settle(
@@ -203,10 +203,10 @@ class Ranked(Composed):
     def places(
         self,
         groups: Mapping[int, Sequence[int]],
-    ) -> dict[int, tuple[int, ...]]:
+    ) -> dict[int, Columns]:
         """The columns of `seen` that belong to each group of columns that vary in training."""
         group_of = {column: key for key, columns in groups.items() for column in columns}
-        places: dict[int, tuple[int, ...]] = {}
+        places: dict[int, Columns] = {}
         start = 0
         for curve in self.curves:
             key = group_of[curve.column]

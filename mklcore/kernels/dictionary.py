@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from mklcore.arrays import Array, one_blas_thread
+from mklcore.arrays import Array, Columns, Names, one_blas_thread
 from mklcore.data.column_groups import measured_columns, wavelengths, with_bands
 from mklcore.data.columns import distinct_names
 from mklcore.data.dataset import Dataset, joined, listed
@@ -157,7 +157,7 @@ class Band(LazyColumns):
     def __str__(self) -> str:
         return f"band {self.index + 1} of {self.count}"
 
-    def resolve(self, n_features: int) -> tuple[int, ...]:
+    def resolve(self, n_features: int) -> Columns:
         if n_features < self.count:
             raise KernelError(
                 f"{self.count} bands need at least {self.count} columns, the data have "
@@ -179,7 +179,7 @@ class RandomColumns(LazyColumns):
     def __str__(self) -> str:
         return f"random {self.size} columns, draw {self.index + 1}"
 
-    def resolve(self, n_features: int) -> tuple[int, ...]:
+    def resolve(self, n_features: int) -> Columns:
         if n_features < self.size:
             raise KernelError(
                 f"A random subspace of {self.size} columns needs at least as many, the "
@@ -240,7 +240,7 @@ class KernelDictionary:
 
     specs: tuple[KernelSpec, ...]
     standardize: bool = True
-    feature_names: tuple[str, ...] | None = None
+    feature_names: Names | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "specs", _as_specs(self.specs))
@@ -429,12 +429,12 @@ class KernelDictionary:
         return replace(self, specs=self.specs + other.specs, feature_names=names)
 
     @property
-    def names(self) -> tuple[str, ...]:
+    def names(self) -> Names:
         """A different name for every kernel: a name that occurs again gets a number."""
         return tuple(distinct_names(spec.name(self.feature_names) for spec in self.specs))
 
     @property
-    def families(self) -> tuple[str, ...]:
+    def families(self) -> Names:
         """Registry key of every kernel."""
         return tuple(spec.family for spec in self.specs)
 
@@ -742,7 +742,7 @@ class Unit(NamedTuple):
     """
 
     name: str
-    columns: tuple[int, ...]
+    columns: Columns
     kind: str
 
 
@@ -803,7 +803,7 @@ def _bands(data: Dataset) -> tuple[Unit, ...]:
     return tuple(Unit(name, members, "band") for name, members in with_bands(data, count).groups)
 
 
-def _kind(data: Dataset, members: tuple[int, ...]) -> str:
+def _kind(data: Dataset, members: Columns) -> str:
     """ "category" for columns of 0 and 1, also for several that came from one source column."""
     values = data.X[:, list(members)]
     return "category" if bool(np.isin(values, (0.0, 1.0)).all()) else "column"

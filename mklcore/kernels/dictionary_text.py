@@ -21,6 +21,7 @@ from dataclasses import MISSING, dataclass, fields, replace
 from itertools import groupby
 from typing import Any
 
+from mklcore.arrays import Columns
 from mklcore.data.column_groups import NUMBERS, read_numbers, write_numbers
 from mklcore.data.dataset import Groups, counted, listed
 from mklcore.errors import DataError, KernelError
@@ -138,9 +139,7 @@ def _specs(text: str, n_features: int, groups: Groups) -> list[KernelSpec]:
     return [on_columns(spec, columns, groups) for columns in _columns(where, n_features)]
 
 
-def on_columns(
-    spec: KernelSpec, columns: tuple[int, ...] | None, groups: Groups = ()
-) -> KernelSpec:
+def on_columns(spec: KernelSpec, columns: Columns | None, groups: Groups = ()) -> KernelSpec:
     """The spec on these columns (None: all), labelled by their group if they form one."""
     labels = [name for name, members in groups if columns == tuple(members) and len(members) > 1]
     return replace(spec, features=columns, label=labels[0] if labels else None)
@@ -156,9 +155,7 @@ def columns_as_words(spec: KernelSpec, names: Sequence[str]) -> str:
     return names[columns[0]] if len(columns) == 1 else write_numbers(columns)
 
 
-def columns_from_words(
-    text: str, names: Sequence[str], groups: Groups = ()
-) -> tuple[int, ...] | None:
+def columns_from_words(text: str, names: Sequence[str], groups: Groups = ()) -> Columns | None:
     """The columns that a person wrote; None for all of them.
 
     "all", a group, a column, several of them separated by ;, or numbers such as 1-3,7. Raises
@@ -188,7 +185,7 @@ def _named(
     word: str,
     names: Sequence[str],
     groups: Groups,
-) -> tuple[int, ...] | None:
+) -> Columns | None:
     for name, members in groups:
         if word == name:
             return tuple(members)
@@ -233,7 +230,7 @@ def _short(value: float) -> str:
     return repr(value).removesuffix(".0")
 
 
-def _columns(where: str, n_features: int) -> list[tuple[int, ...] | None]:
+def _columns(where: str, n_features: int) -> list[Columns | None]:
     if where == "*":
         return [None]
     low, each, high = where.partition("..")

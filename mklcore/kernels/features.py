@@ -26,7 +26,7 @@ import scipy
 from numpy.typing import NDArray
 
 from mklcore._lazy import cached_property
-from mklcore.arrays import Array, Indices, one_blas_thread
+from mklcore.arrays import Array, Indices, Names, one_blas_thread
 from mklcore.errors import check_cancelled
 from mklcore.kernels.grams import kernel_table
 from mklcore.kernels.kernel_map import KernelMap, normalised
@@ -335,10 +335,10 @@ class Features:
 
     table: Table
     transform: FeatureMap
-    names: tuple[str, ...]
-    families: tuple[str, ...]
+    names: Names
+    families: Names
     approximation_error: Array
-    notes: tuple[str, ...] = ()
+    notes: Names = ()
 
     capabilities = frozenset({Capability.STORED, Capability.FACTORS, Capability.FEATURES})
 
@@ -668,7 +668,7 @@ def _plain_map(plain: KernelMap, roots: Array, sizes: list[int]) -> FeatureMap:
 
 def _on_rows(
     raw: FeatureMap,
-    names: tuple[str, ...],
+    names: Names,
     rows: Array,
     normalise: str | None,
     center: bool,

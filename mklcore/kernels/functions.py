@@ -33,7 +33,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import scipy
 
-from mklcore.arrays import Array
+from mklcore.arrays import Array, Columns
 from mklcore.errors import KernelError, ParameterError
 from mklcore.kernels.compiled_grams import column_median, fill_distances, fill_exponential
 from mklcore.parameters import Parameter, check_whole
@@ -65,11 +65,11 @@ class LazyColumns(ABC):
     """Columns that are chosen once their number is known; subclasses are frozen dataclasses."""
 
     @abstractmethod
-    def resolve(self, n_features: int) -> tuple[int, ...]:
+    def resolve(self, n_features: int) -> Columns:
         """The column indices in a table of ``n_features`` columns."""
 
 
-def as_features(owner: str, features: Any) -> tuple[int, ...] | LazyColumns | None:
+def as_features(owner: str, features: Any) -> Columns | LazyColumns | None:
     if features is None or isinstance(features, LazyColumns):
         return features
     if isinstance(features, str) or not isinstance(features, Iterable):
@@ -111,7 +111,7 @@ class KernelSpec(ABC):
     `features=None` means all columns, and `label` replaces the names of the columns.
     """
 
-    features: tuple[int, ...] | LazyColumns | None = None
+    features: Columns | LazyColumns | None = None
     label: str | None = None
 
     family: ClassVar[str]  # its group in figures and tables
@@ -187,7 +187,7 @@ class KernelSpec(ABC):
         return settled
 
     @property
-    def settled(self) -> tuple[int, ...]:
+    def settled(self) -> Columns:
         """The column indices of a resolved kernel; ``KernelError`` for any other."""
         if not isinstance(self.features, tuple):
             raise KernelError(
@@ -196,7 +196,7 @@ class KernelSpec(ABC):
             )
         return self.features
 
-    def columns(self, n_features: int) -> tuple[int, ...]:
+    def columns(self, n_features: int) -> Columns:
         """The column indices in a table of ``n_features``; ``KernelError`` if there are too few."""
         if self.features is None:
             return tuple(range(n_features))
@@ -638,7 +638,7 @@ class Composed(RowKernel):
         return f"{type(self).__name__}({', '.join(map(repr, self.parts))})"
 
     @property
-    def letters(self) -> tuple[int, ...]:
+    def letters(self) -> Columns:
         return tuple(sorted({column for part in self.parts for column in part.letters}))
 
     @property
@@ -648,7 +648,7 @@ class Composed(RowKernel):
     def name(self, feature_names: Sequence[str] | None = None) -> str:
         return f" {self.sign} ".join(f"({part.name(feature_names)})" for part in self.parts)
 
-    def columns(self, n_features: int) -> tuple[int, ...]:
+    def columns(self, n_features: int) -> Columns:
         return tuple(sorted({column for part in self.parts for column in part.columns(n_features)}))
 
     def beside(self, n_features: int, sequences: Sequence[str], width: int) -> Self:

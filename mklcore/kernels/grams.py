@@ -18,7 +18,7 @@ from typing import Any, NoReturn, Self
 import numpy as np
 import scipy
 
-from mklcore.arrays import Array, Indices, Mask, one_blas_thread, read_only
+from mklcore.arrays import Array, Indices, Mask, Names, one_blas_thread, read_only
 from mklcore.errors import DataError, KernelError, ParameterError, check_cancelled
 from mklcore.kernels.functions import KernelSpec
 from mklcore.kernels.kernel_map import KernelMap, normalised, pieces
@@ -83,11 +83,11 @@ class GramStack(Dense):
     """
 
     values: Array
-    names: tuple[str, ...]
+    names: Names
     scales: Array
-    families: tuple[str, ...]
+    families: Names
     specs: tuple[KernelSpec, ...] | None = None
-    notes: tuple[str, ...] = ()
+    notes: Names = ()
     transform: KernelMap | None = None
 
     def __post_init__(self) -> None:
@@ -240,7 +240,7 @@ def kernel_table(
     return f"<p><b>{escape(title)}</b></p><table><tr>{head}</tr>{body}</table>{more}{remarks}"
 
 
-def duplicate_notes(values: Array, names: Sequence[str]) -> tuple[str, ...]:
+def duplicate_notes(values: Array, names: Sequence[str]) -> Names:
     notes = []
     for group in duplicates(values):
         same = ", ".join(names[m] for m in group)

@@ -43,7 +43,7 @@ from typing import Any, Self
 import numpy as np
 import scipy
 
-from mklcore.arrays import Array, distinct_rows, one_blas_thread, read_only
+from mklcore.arrays import Array, Columns, Names, distinct_rows, one_blas_thread, read_only
 from mklcore.data.dataset import Dataset
 from mklcore.errors import KernelError, ParameterError
 from mklcore.kernels.functions import (
@@ -68,7 +68,6 @@ TOGETHER = 3  # functions of a column in products
 MOST_VALUES = 8  # values of a category that have a function
 MOST_OUTPUTS = 4  # the most frequent classes
 _RIDGES = np.logspace(-4.0, 3.0, 22)
-Names = tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -329,8 +328,8 @@ def interacting(
     with one_blas_thread():
         functions = [_functions(X[:, list(members)]) for _, members in data.columns]
         chosen = [j for j in _promising(functions, targets) if functions[j].shape[1]]
-        candidates: list[tuple[int, ...]] = list(combinations(sorted(chosen), 2))
-        scores: dict[tuple[int, ...], float] = {}
+        candidates: list[Columns] = list(combinations(sorted(chosen), 2))
+        scores: dict[Columns, float] = {}
         terms = [functions[j] for j in chosen]
         for _ in range(2, order + 1):
             if not terms or not candidates:
@@ -351,9 +350,9 @@ def interacting(
 
 
 def _strongest(
-    scores: dict[tuple[int, ...], float],
+    scores: dict[Columns, float],
     most: int,
-) -> list[tuple[int, ...]]:
+) -> list[Columns]:
     return sorted(scores, key=lambda columns: (scores[columns], columns))[:most]
 
 
@@ -503,9 +502,9 @@ def _form(spread: Array, sums: Array) -> float:
 
 
 def _grown(
-    sets: Sequence[tuple[int, ...]],
+    sets: Sequence[Columns],
     columns: Sequence[int],
-) -> Iterator[tuple[int, ...]]:
+) -> Iterator[Columns]:
     """The sets with one more column, each of them once."""
     grown = [tuple(sorted((*members, j))) for members in sets for j in columns if j not in members]
     yield from dict.fromkeys(grown)

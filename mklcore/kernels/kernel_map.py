@@ -13,9 +13,9 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from mklcore._lazy import cached_property
-from mklcore.arrays import Array, Indices, Mask
+from mklcore.arrays import Array, Indices, Mask, Names
 from mklcore.data.dataset import Dataset
-from mklcore.data.sequences import as_strings, letters
+from mklcore.data.sequences import as_strings, letters, strings_in
 from mklcore.errors import DataError, KernelError, ParameterError, check_cancelled
 from mklcore.kernels.compiled_grams import add_radial, finish_block, mirror, radial_forms
 from mklcore.kernels.functions import Base, KernelSpec, RowKernel, fill_base
@@ -176,11 +176,7 @@ class KernelMap:
             return standardise_rows(as_rows(table, d), means, scales)
         if isinstance(X_new, Dataset) and X_new.strings:
             X_new = X_new.with_letters((d - X_new.n_features) // len(X_new.strings))
-        elif (
-            isinstance(X_new, list | tuple | np.ndarray)
-            and len(X_new)
-            and isinstance(X_new[0], str)
-        ):
+        elif strings_in(X_new) is not None:
             X_new = letters([as_strings(X_new)], d)
         rows = as_rows(X_new)
         if rows.shape[1] < d:
@@ -462,7 +458,7 @@ def normalised(
     totals: Array,
     sums: Array | None = None,
     weights: Array | None = None,
-) -> tuple[KernelMap, Indices, tuple[str, ...], Array]:
+) -> tuple[KernelMap, Indices, Names, Array]:
     """The map ``plain`` with centring and scales, whatever form its kernels are stored in.
 
     Returns the map, which kernels it keeps, notes on constant kernels, and the diagonals (M, n)

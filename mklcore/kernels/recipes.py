@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from mklcore.arrays import Names
 from mklcore.kernels.dictionary import BAND_KERNELS, KernelDictionary
 from mklcore.kernels.functions import KERNELS, RBF, KernelSpec, Laplacian, Linear, Polynomial
 from mklcore.parameters import check_choice, check_whole
@@ -30,7 +31,7 @@ def kinds() -> dict[str, tuple[KernelSpec, ...]]:
     return {key: (entry.usual(),) for key, entry in KERNELS.items()} | _SEVERAL
 
 
-def other_kernels() -> tuple[str, ...]:
+def other_kernels() -> Names:
     """The registered kernels that a recipe has no count for."""
     return tuple(
         key

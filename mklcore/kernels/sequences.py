@@ -20,7 +20,7 @@ import numpy as np
 import scipy
 
 from mklcore._numba.decorators import jit_entry, jit_helper
-from mklcore.arrays import Array, read_only
+from mklcore.arrays import Array, Columns, Names, read_only
 from mklcore.data.dataset import Dataset
 from mklcore.data.sequences import END, lengths, unpacked
 from mklcore.errors import DataError, KernelError, Repair
@@ -88,7 +88,7 @@ class SequenceKernel(RowKernel):
     reads_strings = True
 
     @property
-    def letters(self) -> tuple[int, ...]:
+    def letters(self) -> Columns:
         return self.features if isinstance(self.features, tuple) else ()
 
     @property
@@ -97,7 +97,7 @@ class SequenceKernel(RowKernel):
         place: int = getattr(self, "sequence")  # noqa: B009
         return place
 
-    def columns(self, n_features: int) -> tuple[int, ...]:
+    def columns(self, n_features: int) -> Columns:
         if self.features is None:
             raise KernelError(
                 f"{self!r} compares strings, and a table of numbers has none. Pass a "
@@ -283,7 +283,7 @@ class Words(SequenceKernel):
 
     sequence: int = 0
     # Not part of the text of a kernel: both are learned from the training rows.
-    vocabulary: tuple[str, ...] = field(default=(), repr=False)
+    vocabulary: Names = field(default=(), repr=False)
     rarity: tuple[float, ...] = field(default=(), repr=False)
 
     family = "words"
@@ -329,7 +329,7 @@ class Words(SequenceKernel):
 
 
 @lru_cache(maxsize=64)
-def _vectorizer(words: tuple[str, ...], rarity: tuple[float, ...]) -> TfidfVectorizer:
+def _vectorizer(words: Names, rarity: tuple[float, ...]) -> TfidfVectorizer:
     from sklearn.feature_extraction.text import TfidfVectorizer  # not at start-up
 
     vectorizer = TfidfVectorizer(vocabulary=list(words), sublinear_tf=True)

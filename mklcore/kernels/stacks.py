@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from mklcore.arrays import one_blas_thread
+from mklcore.arrays import Cells, one_blas_thread
 from mklcore.data.columns import ReadOptions, clean_name, distinct_names
 from mklcore.data.dataset import Dataset, counted, joined, listed
 from mklcore.data.files import Table
@@ -109,12 +109,12 @@ def read_stack(
     )
 
 
-def rows_of(part: Dataset) -> np.ndarray:
+def rows_of(part: Dataset) -> Cells:
     """The rows of the stack in a part of its table."""
     return part.X[:, 0].astype(np.int64)
 
 
-def block_of(stack: GramStack, part: Dataset, train: Dataset) -> np.ndarray:
+def block_of(stack: GramStack, part: Dataset, train: Dataset) -> Cells:
     """Kernel values (M, n_part, n) between a part of the table and its training part."""
     return stack.block(rows_of(part), rows_of(train))
 
@@ -132,7 +132,7 @@ def subset(stack: GramStack, kernels: Sequence[int]) -> GramStack:
     return stack.select(chosen)
 
 
-def _arrays(raw: bytes) -> dict[str, np.ndarray]:
+def _arrays(raw: bytes) -> dict[str, Cells]:
     """K, y and names; the header of each is checked before its numbers are read."""
     if len(raw) > MAX_FILE_MB * 1e6:
         raise DataError(
@@ -213,7 +213,7 @@ def _check_header(name: str, shape: tuple[int, ...], dtype: Any) -> None:
         raise DataError(f"K holds {shape[0]:,} kernels, more than {MAX_KERNELS:,}; take fewer.")
 
 
-def _clip(K: np.ndarray, names: list[str]) -> list[str]:
+def _clip(K: Cells, names: list[str]) -> list[str]:
     """Set negative eigenvalues to 0, in place, and return notes on the kernels."""
     if len(K) * K.shape[1] ** 3 > MOST_CLIPPED:
         most_rows = int((MOST_CLIPPED / len(K)) ** (1 / 3) + 1e-9)
@@ -241,7 +241,7 @@ def _clip(K: np.ndarray, names: list[str]) -> list[str]:
     return [Note(text, code="table.clipped")]
 
 
-def _names(given: np.ndarray | None, count: int) -> list[str]:
+def _names(given: Cells | None, count: int) -> list[str]:
     """A distinct name for every kernel."""
     raw = [f"kernel {m + 1}" for m in range(count)]
     if given is not None:
@@ -251,7 +251,7 @@ def _names(given: np.ndarray | None, count: int) -> list[str]:
     )
 
 
-def _texts(array: np.ndarray) -> list[str]:
+def _texts(array: Cells) -> list[str]:
     values = array.tolist()
     if array.dtype.kind == "S":
         return [value.decode("utf-8", "replace") for value in values]

@@ -11,6 +11,7 @@ from dataclasses import dataclass, fields, replace
 from importlib import import_module
 from typing import Any
 
+from mklcore.arrays import Names
 from mklcore.errors import ParameterError
 from mklcore.problem.losses import CLASSIFICATION, LOSSES, REGRESSION
 
@@ -53,10 +54,10 @@ class Control:
     low: float = 0.0
     high: float = 0.0
     choices: Sequence[str] = ()
-    tasks: tuple[str, ...] = (*EVERY_TASK, NOVELTY)
+    tasks: Names = (*EVERY_TASK, NOVELTY)
     advanced: bool = False
     when: tuple[str, tuple[Any, ...]] | None = None
-    paths: tuple[str, ...] = ()
+    paths: Names = ()
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ class Preset:
     help: str
     settings: tuple[tuple[str, Any], ...]
     path: str = ""
-    tasks: tuple[str, ...] = (*EVERY_TASK, NOVELTY)
+    tasks: Names = (*EVERY_TASK, NOVELTY)
 
 
 @dataclass(frozen=True)
@@ -133,13 +134,13 @@ class Algorithm:
     novelty_words: Variant | None = None
     is_approximable: bool = False
     normalise: str | None = "multiplicative"
-    offered_for: tuple[str, ...] = (*EVERY_TASK, NOVELTY)
+    offered_for: Names = (*EVERY_TASK, NOVELTY)
 
     def __hash__(self) -> int:
         return hash(self.key)  # the hash of all fields would import the classes
 
     @property
-    def path_params(self) -> tuple[str, ...]:
+    def path_params(self) -> Names:
         """Keys of the parameters that a path may follow."""
         return tuple(path.key for path in self.paths)
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from mklcore.arrays import Names
 from mklcore.hkl.bases import BASES
 from mklcore.io.catalog.algorithm import (
     EVERY_TASK,
@@ -44,7 +45,7 @@ def penalty(
     return parameters
 
 
-def _numbers_of_penalties() -> dict[str, tuple[Parameter, tuple[str, ...]]]:
+def _numbers_of_penalties() -> dict[str, tuple[Parameter, Names]]:
     """The numbers of all penalties but p: each with the penalties that have it."""
     found = _by_name({name: PENALTIES[name].parameters for name in norms()})
     found.pop("p", None)
@@ -53,9 +54,9 @@ def _numbers_of_penalties() -> dict[str, tuple[Parameter, tuple[str, ...]]]:
 
 def _by_name(
     numbers: Mapping[str, Sequence[Parameter]],
-) -> dict[str, tuple[Parameter, tuple[str, ...]]]:
+) -> dict[str, tuple[Parameter, Names]]:
     """Every number by its name, with the parameter of its first owner and all owners."""
-    found: dict[str, tuple[Parameter, tuple[str, ...]]] = {}
+    found: dict[str, tuple[Parameter, Names]] = {}
     for owner, parameters in numbers.items():
         for parameter in parameters:
             first, owners = found.get(parameter.name, (parameter, ()))
