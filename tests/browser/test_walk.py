@@ -19,11 +19,12 @@ from tests.browser.known import BATCH, KERNELS, SOURCES, known, model_of, path_o
 from tests.browser.steps import patiently
 from tests.browser.walker import (
     assert_explored,
+    assert_method,
     assert_same,
     assert_sound,
     assert_theme,
     let_go,
-    near,
+    methods_shown,
     number,
     resize,
 )
@@ -226,32 +227,11 @@ def reopen(fresh, link, path, index):
 # Methods side by side
 
 
-def methods_shown(visitor):
-    """What the table below the methods says: facts and kernels by name, a text per method."""
-    rows = visitor.page.locator(".methods .table .row:not(.head)").evaluate_all(
-        """rows => rows.map(row => [row.querySelector('.name').title,
-        [...row.querySelectorAll('.fact, .number')].map(cell => cell.textContent)])"""
-    )
-    return dict(rows)
-
-
 @patiently
 def assert_methods(visitor, paths, indices):
     shown = methods_shown(visitor)
-    score = paths[0].score_name
     for method, (path, k) in enumerate(zip(paths, indices, strict=True)):
-        assert number(shown["at"][method].partition("= ")[2]) == pytest.approx(
-            path.values[k], rel=0.006
-        )
-        assert number(shown[f"validation {score}"][method]) == near(path, path.val_score[k])
-        assert number(shown[f"train {score}"][method]) == near(path, path.train_score[k])
-        assert shown["kernels used"][method] == f"{path.n_nonzero[k]} of {len(path.kernel_names)}"
-        shares = path.weights[k] / (path.weights[k].sum() or 1.0)
-        for name, share in zip(path.kernel_names, shares, strict=True):
-            reported = shown[name][method]
-            assert (0.0 if reported.startswith("<") else number(reported)) == pytest.approx(
-                100 * share, abs=0.06
-            ), name
+        assert_method(shown, method, path, k)
 
 
 def test_methods_move_together_and_show_what_the_library_computes(server, walker):

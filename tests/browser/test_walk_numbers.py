@@ -26,8 +26,14 @@ from pages.shared.session.parameters import METHODS
 from pages.shared.values import answers, dictionaries, hulls
 from pages.shared.widgets.players import place, shared_place
 from tests.browser.steps import patiently
-from tests.browser.test_walk import methods_shown
-from tests.browser.walker import assert_sound, let_go, near, number
+from tests.browser.walker import (
+    assert_method,
+    assert_scored,
+    assert_sound,
+    let_go,
+    methods_shown,
+    number,
+)
 from tests.helpers.every import EVERY_CASE
 
 SAMPLE = "data=iris&widths=2&degree=0&each=linear&rows=60"
@@ -83,11 +89,10 @@ def assert_numbers(visitor, numbers):
     facts = visitor.facts()
     where = captions.label(path.param, float(path.values[k]))
     counted.said(visitor.page.locator(".player output").inner_text(), where)
+    assert_scored(facts, path, k)
+    counted.compared += 2
     counted.said(facts, "".join(text for _, text in captions.cost(path, k)[0]))
     counted.said(facts, style.counted(int(path.solves[k]), "solve"))
-    for part, scores in (("train", path.train_score), ("validation", path.val_score)):
-        shown = re.search(rf"{part} {path.score_name} ([^\n]+)", facts)
-        counted.same(shown[1], near(path, scores[k]).expected, abs=0.051)
     if np.isfinite(path.relative_gap[k]) and path.statuses[k].ok:
         counted.said(facts, captions.certificate(path, k)[0][1])
     wrong = float(np.mean(found.model.predict(found.test.X) != found.test.y))
@@ -165,29 +170,19 @@ def explore(visitor, numbers):
 def assert_compared(visitor, numbers):
     """Facts and weights of every method are those of its own place."""
     params = asked(visitor)
-    counted = Numbers()
     methods = answers.methods(params)
     paths = [answer_to(answers.key(answers.method_params(params, one))).path for one in methods]
     here = shared_place(
         shared_slider(paths, [one.over for one in methods]), paths, params.methods_at
     )
     shown = methods_shown(visitor)
+    compared = 0
     for m, (path, at) in enumerate(zip(paths, here.places, strict=True)):
         if at != int(at):
             continue  # between two solved points both are named
-        k = int(at)
-        counted.same(shown["at"][m].partition("= ")[2].replace("∞", "inf"), path.values[k])
-        for part, scores in (("train", path.train_score), ("validation", path.val_score)):
-            counted.same(
-                shown[f"{part} {path.score_name}"][m], near(path, scores[k]).expected, abs=0.051
-            )
-        assert shown["kernels used"][m] == f"{path.n_nonzero[k]} of {len(path.kernel_names)}"
-        counted.compared += 2
-        for name, share in zip(
-            path.kernel_names, path.weights[k] / (path.weights[k].sum() or 1.0), strict=True
-        ):
-            counted.same(shown[name][m].replace("< 0.1", "0"), 100 * share, abs=0.1)
-    numbers.compared += counted.compared
+        assert_method(shown, m, path, int(at))
+        compared += 4 + len(path.kernel_names)
+    numbers.compared += compared
 
 
 def compare(visitor, numbers):

@@ -72,10 +72,40 @@ def assert_explored(visitor, path, index):
     facts = visitor.facts()
     assert f"{path.n_nonzero[index]} of {len(path.kernel_names)} kernels used" in facts
     assert captions.certificate(path, index)[0][1] in facts
+    assert_scored(facts, path, index)
+
+
+def assert_scored(facts, path, index):
+    """The facts hold both scores of one point of the path."""
     for part, scores in (("train", path.train_score), ("validation", path.val_score)):
         reported = re.search(rf"{part} {path.score_name} ([^\n]+)", facts)
         assert reported is not None, facts
         assert number(reported[1]) == near(path, scores[index])
+
+
+def methods_shown(visitor):
+    """What the table below the methods says: facts and kernels by name, a text per method."""
+    rows = visitor.page.locator(".methods .table .row:not(.head)").evaluate_all(
+        """rows => rows.map(row => [row.querySelector('.name').title,
+        [...row.querySelectorAll('.fact, .number')].map(cell => cell.textContent)])"""
+    )
+    return dict(rows)
+
+
+def assert_method(shown, method, path, k):
+    """Place, scores and kernels of one method in that table are those of a point of its path."""
+    place = shown["at"][method].partition("= ")[2].replace("∞", "inf")
+    assert number(place) == pytest.approx(path.values[k], rel=0.006)
+    for part, scores in (("train", path.train_score), ("validation", path.val_score)):
+        assert number(shown[f"{part} {path.score_name}"][method]) == near(path, scores[k])
+    assert shown["kernels used"][method] == f"{path.n_nonzero[k]} of {len(path.kernel_names)}"
+    shares = 100 * path.weights[k] / (path.weights[k].sum() or 1.0)
+    for name, share in zip(path.kernel_names, shares, strict=True):
+        reported = shown[name][method]
+        if reported.startswith("<"):
+            assert share < 0.1, name
+        else:
+            assert number(reported) == pytest.approx(share, abs=0.06), name
 
 
 def assert_same(found, expected):

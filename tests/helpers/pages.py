@@ -158,8 +158,8 @@ def wait_for_hulls(app):
     return settled(app)
 
 
-def upload(app, content, name="table.csv"):
-    app.file_uploader(key="uploader").upload(name, content, "text/csv").run()
+def upload(app, content, name="table.csv", key="uploader"):
+    app.file_uploader(key=key).upload(name, content, "text/csv").run()
     return quiet(app)
 
 

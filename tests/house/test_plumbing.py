@@ -34,26 +34,33 @@ def test_a_reason_is_a_sentence(reason, named):
     assert CONFTEST["names_its_reason"](reason) is named
 
 
+BODY = """
+import os
+
+import pytest
+
+@pytest.mark.skip
+def test_skipped(): pass
+
+@pytest.mark.xfail(raises=AssertionError)
+def test_failing(): assert False
+
+def test_where(): assert ("PYTEST_XDIST_WORKER" in os.environ) is {on_workers}
+"""
+
+
 @pytest.mark.parametrize(
-    ("mark", "in_ci", "code"),
-    [
-        ("@pytest.mark.skip", "1", 1),
-        ("@pytest.mark.skip", "", 0),
-        ("@pytest.mark.xfail(raises=AssertionError)", "1", 1),
-    ],
+    ("place", "on_workers", "in_ci", "code"), [("test_one.py", False, "", 0), (".", True, "1", 1)]
 )
-def test_a_nameless_skip_fails_the_run_in_ci(tmp_path, mark, in_ci, code):
-    body = "assert False" if "xfail" in mark else "pass"
-    done = small_run(tmp_path, f"{mark}\ndef test_one(): {body}\n", CI=in_ci)
+def test_nameless_skips_fail_the_run_in_ci_and_folders_alone_run_on_workers(
+    tmp_path, place, on_workers, in_ci, code
+):
+    done = small_run(tmp_path, BODY.format(on_workers=on_workers), place, CI=in_ci)
+    assert "1 passed, 1 skipped, 1 xfailed" in done.stdout
     assert done.returncode == code, done.stdout
     assert ("skipped without a named reason" in done.stdout) is (code == 1)
-
-
-def test_files_run_in_this_process_and_folders_on_workers(tmp_path):
-    body = "import os\ndef test_where(): assert 'PYTEST_XDIST_WORKER' {} os.environ\n"
-    for where, place in (("not in", "test_one.py"), ("in", ".")):
-        done = small_run(tmp_path, body.format(where), "-n", "auto", place=place)
-        assert done.returncode == 0, done.stdout
+    for name in ("test_skipped", "test_failing"):
+        assert (f"test_one.py::{name}: " in done.stdout) is (code == 1)
 
 
 def test_the_files_that_are_named_exist():
@@ -74,10 +81,10 @@ def test_files_that_share_windows_go_to_one_worker_and_every_browser_file_has_a_
     assert {file for line in lines for file in line} == browser
 
 
-def small_run(folder, body, *options, place="test_one.py", **environment):
+def small_run(folder, body, place, **environment):
     """Run the body of one test file under the rules of this test run, in a folder of its own."""
     shutil.copy(ROOT / "tests" / "conftest.py", folder)
-    (folder / "test_one.py").write_text(f"import pytest\n{body}", encoding="utf-8")
+    (folder / "test_one.py").write_text(body, encoding="utf-8")
     (folder / "pytest.ini").write_text(
         "[pytest]\nmarkers =\n  full: all\n  numerical: solvers\n", encoding="utf-8"
     )
@@ -90,7 +97,8 @@ def small_run(folder, body, *options, place="test_one.py", **environment):
         "no:cacheprovider",
         "-p",
         "xdist.plugin",
-        *options,
+        "-n",
+        "auto",
         place,
     ]
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}

@@ -1,6 +1,5 @@
 """A page's answer is the library's: equal numbers, what is fixed reaches the model, refusals mend."""
 
-import io
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -16,9 +15,9 @@ from pages.shared.session.state import keep_upload
 from pages.shared.values import answers
 from pages.shared.work import work
 from pages.shared.work.work import Failed, Ready
-from tests.figures.test_one_file import data_of
 from tests.helpers.every import every, share
 from tests.helpers.pages import go, open_app, upload
+from tests.helpers.stacks import npz
 
 SAMPLES = ("iris", "diabetes")
 
@@ -59,12 +58,6 @@ def ready(found):
     return found.value
 
 
-def saved(page):
-    """The sentence that its file opens with."""
-    (line,) = data_of(page.page())["say"]["texts"][page.index][0]
-    return "".join(text for _, text in line)
-
-
 @every("name", share([*SAMPLES, *MADE], 2, first=1))
 def test_a_table_gets_the_librarys_numbers_on_any_number_of_threads(name):
     data = mkl.load_sample(name) if name in SAMPLES else None
@@ -83,7 +76,7 @@ def test_a_table_gets_the_librarys_numbers_on_any_number_of_threads(name):
         str(library.verdict),
     )
     assert [one.name for one in page.columns] == [one.name for one in library.columns]
-    assert saved(page) == str(answers.best_known(params).verdict) == str(page.verdict)
+    assert str(answers.best_known(params).verdict) == str(page.verdict)
     for get in (
         lambda e: [one.effect for one in e.columns],
         lambda e: e.path.weights,
@@ -153,19 +146,15 @@ def test_a_sample_comes_first_only_where_nothing_but_a_large_table_was_chosen(ot
 
 
 def test_a_ready_stack_ranks_its_kernels():
-    data = (
-        mkl.make_friedman(120, seed=1)
-        if hasattr(mkl, "make_friedman")
-        else mkl.load_sample("diabetes").drawn(120)
-    )
-    stack = mkl.KernelDictionary.per_feature(mkl.RBF(1.0), 4).grams(data.X[:, :4])
-    file = io.BytesIO()
-    np.savez(file, K=stack.values, y=data.y, names=np.array(["one", "two", "three", "four"]))
-    params = Params(data=keep_upload("stack.npz", file.getvalue()))
+    data = mkl.load_sample("diabetes").drawn(120)
+    kernels = mkl.KernelDictionary.per_feature(mkl.RBF(1.0), 4).grams(data.X[:, :4])
+    names = ["one", "two", "three", "four"]
+    content = npz(K=kernels.values, y=data.y, names=np.array(names))
+    params = Params(data=keep_upload("stack.npz", content))
     found = ready(answers.get(params))
-    assert {one.name for one in found.columns} == {"one", "two", "three", "four"}
+    assert {one.name for one in found.columns} == set(names)
     assert sum(one.share for one in found.columns) == pytest.approx(1.0)
-    assert set(ready(answers.chance(params))) == {"one", "two", "three", "four"}
+    assert set(ready(answers.chance(params))) == set(names)
     assert found.effects_along.shape == (len(found.path), 4)
     assert any("Kernels are ranked, not columns" in note for note in found.notes)
     assert set(found.test_scores()) == {"ours"}
@@ -244,8 +233,7 @@ BAD: dict[str, tuple[bytes, str, tuple[str, ...]]] = {
 
 def test_a_table_that_is_hardly_one_gets_a_sentence_and_its_repair() -> None:
     app = open_app("pages/data/page.py")
-    with work.inline():
-        for name, (content, sentence, repairs) in BAD.items():
-            app = go(upload(go(app, "pages/data/page.py"), content), "pages/explore/page.py")
-            assert sentence in "".join(one.value.replace("\\", "") for one in app.error), name
-            assert set(repairs) <= {button.label for button in app.button}, name
+    for name, (content, sentence, repairs) in BAD.items():
+        app = go(upload(go(app, "pages/data/page.py"), content), "pages/explore/page.py")
+        assert sentence in "".join(one.value.replace("\\", "") for one in app.error), name
+        assert set(repairs) <= {button.label for button in app.button}, name

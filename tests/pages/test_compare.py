@@ -1,6 +1,5 @@
 """Compare: methods in the link, one cursor for several paths, the library's answers side by side."""
 
-import io
 from dataclasses import replace
 from functools import cache as once
 
@@ -15,25 +14,15 @@ from mklcore.figures import player_data
 from mklcore.figures.player_data import MethodView, peak_shares
 from mklcore.paths.path import fit_path
 from pages.compare import sidebar
-from pages.shared.export import files, scripts
+from pages.shared.export import files
 from pages.shared.session import parameters
 from pages.shared.session.parameters import METHODS, MethodParams, Params
 from pages.shared.values import answers
 from pages.shared.widgets import players
-from pages.shared.work import work
-from tests.helpers.pages import FEW, go, memory, open_app, press, put, table, upload, words
+from tests.helpers.pages import FEW, change, go, memory, open_app, press, put, table, upload, words
+from tests.helpers.stacks import with_stack
 
 PAGE = "pages/compare/page.py"
-
-
-@pytest.fixture(autouse=True)
-def at_once():
-    with work.inline():
-        yield
-
-
-def read(text):
-    return parameters.read_methods(text)
 
 
 def rows(app):
@@ -84,13 +73,17 @@ def test_methods_and_places_that_cannot_be_are_refused():
 
 def test_what_is_usual_or_moved_by_the_path_is_not_written():
     assert (
-        parameters.write_methods(read("lp,p=1.0;lp:C,p=2.0;lp:p,p=2.0;smkl,n_starts=1"))
+        parameters.write_methods(
+            parameters.read_methods("lp,p=1.0;lp:C,p=2.0;lp:p,p=2.0;smkl,n_starts=1")
+        )
         == "lp;lp,p=2.0;lp:p;smkl"
     )
 
 
 def test_methods_are_named_by_what_parts_them():
-    found = parameters.labels(read("lp;lp,p=2.0,loss=logistic;gomp:lam;uniform"), "binary")
+    found = parameters.labels(
+        parameters.read_methods("lp;lp,p=2.0,loss=logistic;gomp:lam;uniform"), "binary"
+    )
     assert found[0].endswith("hinge, p = 1")
     assert found[1].endswith("logistic, p = 2")
     assert found[2] == "MKL-GOMP, over λ"
@@ -102,7 +95,7 @@ def test_presets_are_sets_of_methods_a_link_can_hold(monkeypatch):
         found = sidebar.presets(Params(data=data))
         assert len(found) >= 6
         for methods in found.values():
-            assert read(parameters.write_methods(methods)) == methods
+            assert parameters.read_methods(parameters.write_methods(methods)) == methods
     assert {method.algorithm for method in found["All methods and the uniform sum"]} == {
         *METHODS
     } - {
@@ -197,10 +190,6 @@ def test_the_page_says_what_the_library_says():
             shown[name], [getattr(one, figures) for one in found.answers], atol=1e-9
         )
     assert not app.error
-    code = scripts.script(scripts.cells(params, "compare"))
-    spoken: dict = {}
-    exec(compile(code.split("# The picture")[0], "screen", "exec"), spoken)
-    assert str(spoken["found"]) == str(found)
 
 
 def test_a_release_moves_every_method_and_the_link():
@@ -258,15 +247,8 @@ def test_a_method_that_fails_says_why_and_the_others_stay(monkeypatch):
 
 
 def test_uploads_and_ready_stacks_are_compared():
-    app = go(upload(open_app(methods="gomp;uniform"), table()), PAGE)
-    assert len(rows(app)) == 2
-    rng = np.random.default_rng(5)
-    buffer = io.BytesIO()
-    X = rng.standard_normal((80, 3))
-    kernels = np.array([np.outer(x, x) + 0.1 * np.eye(80) for x in X.T])
-    np.savez(buffer, K=kernels, y=(X[:, 0] > 0).astype(int))
-    app = go(upload(open_app(methods="lp;gomp"), buffer.getvalue(), "stack.npz"), PAGE)
-    assert len(rows(app)) == 2
+    for app in (upload(open_app(), table()), with_stack()):
+        assert len(rows(go(change(app, methods="gomp;uniform"), PAGE))) == 2
 
 
 def test_a_file_of_methods_tells_each_problem_once_with_the_methods_that_solve_it():

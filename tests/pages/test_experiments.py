@@ -5,7 +5,6 @@ wait, end and are kept.
 import io
 import json
 import re
-import tempfile
 import threading
 from dataclasses import replace
 
@@ -32,7 +31,7 @@ from pages.shared.private_streamlit import plain
 from pages.shared.widgets import grids
 from pages.shared.work import work
 from tests.helpers.every import every
-from tests.helpers.pages import PATIENCE, go, open_app, press, put, quiet, wait_until, words
+from tests.helpers.pages import PATIENCE, go, open_app, press, put, quiet, settled, upload, words
 
 ROWS = ("first", "second")
 COLUMNS = ("ours alone", "with a reference")
@@ -77,11 +76,6 @@ TINY = Experiment(
 )
 
 
-@pytest.fixture(autouse=True)
-def keeps_nothing(monkeypatch):
-    monkeypatch.setenv(HOME, "off")
-
-
 @pytest.fixture
 def tiny(monkeypatch):
     monkeypatch.setitem(mkl.EXPERIMENTS, "tiny", TINY)
@@ -104,11 +98,6 @@ def test_a_planted_link_and_a_file_without_end_are_left_where_they_are(home, tin
         file.truncate(600_000_000)
     assert [one.seed for one in runs._written("tiny")] == [1, 0]
     assert (place / "5-0.json").stat().st_size == 600_000_000
-
-
-def settled(app):
-    wait_until(lambda: not work.WORK._tasks)
-    return quiet(app.run())
 
 
 def page(**query):
@@ -169,15 +158,11 @@ def test_an_unknown_spread_is_taken_to_be_ours_and_one_repetition_takes_theirs()
         TINY.compare(Outcome("other", ROWS, COLUMNS, np.ones((2, 1, 2))))
 
 
-def test_a_run_carries_its_seed_and_time_and_survives_json():
-    found = TINY.run(3, seed=7)
-    again = Outcome.from_json(found.to_json())
-    assert (again.key, again.rows, again.columns, again.seed) == ("tiny", ROWS, COLUMNS, 7)
-    assert again.samples.tolist() == found.samples.tolist()
-    assert again.seconds == found.seconds > 0
+def test_what_a_run_lacks_survives_json():
     missing = Outcome("tiny", ROWS[:1], COLUMNS, np.array([[[1.0, np.nan]]]))
-    assert np.isnan(Outcome.from_json(missing.to_json()).samples[0, 0, 1])
-    assert np.isnan(Outcome.from_json(missing.to_json()).seconds)
+    again = Outcome.from_json(missing.to_json())
+    assert np.isnan(again.samples[0, 0, 1])
+    assert np.isnan(again.seconds)
 
 
 @pytest.mark.threads
@@ -376,35 +361,32 @@ def test_the_first_picture_is_ours_against_theirs_where_both_have_numbers():
         assert ("On the line both are the same" in words(app)) is both
 
 
-def test_what_was_found_survives_a_restart(tiny, monkeypatch, tmp_path):
-    # where files go that have no other place
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    monkeypatch.setenv(HOME, str(tmp_path / "home"))
+def test_what_was_found_survives_a_restart(home, tiny):
     for seed in (0, 5):
         app = page(experiment="tiny", experiment_seed=str(seed))
         press(app, "run_small")
         settled(app)
-    (tmp_path / "home" / "experiments" / "tiny" / "9-9.json").write_text(
-        '{"format": "mklcore experiment 9"}'
-    )
+    strange = home / "experiments" / "tiny" / "9-9.json"
+    strange.write_text('{"format": "mklcore experiment 9"}')
     before = runs.kept("tiny")
     assert [outcome.seed for outcome in before] == [5, 0]
+    assert [outcome.repetitions for outcome in before] == [runs.SMALL] * 2
+    assert all(outcome.seconds > 0 for outcome in before)
     work.WORK.clear()
     after = runs.kept("tiny")
     assert [outcome.to_json() for outcome in after] == [outcome.to_json() for outcome in before]
 
 
-def test_only_the_newest_outcomes_stay_as_files(monkeypatch, tmp_path):
-    # where files go that have no other place
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+def test_only_the_newest_outcomes_stay_as_files(home, monkeypatch):
     run = Outcome("tiny", ROWS, COLUMNS, np.ones((2, 1, 2)))
-    runs.write_down(run)  # switched off
-    monkeypatch.setenv(HOME, str(tmp_path / "home"))
+    monkeypatch.setenv(HOME, "off")
+    runs.write_down(run)
+    monkeypatch.setenv(HOME, str(home))
     monkeypatch.setattr(runs, "MOST_KEPT", 2)
     for seed in (1, 2, 1, 3):
         runs.write_down(replace(run, seed=seed))
     assert [path.name for path in runs._files("tiny")] == ["1-3.json", "1-1.json"]
-    monkeypatch.setenv(HOME, str(tmp_path / "home" / "experiments" / "tiny" / "1-3.json"))
+    monkeypatch.setenv(HOME, str(home / "experiments" / "tiny" / "1-3.json"))
     runs.write_down(run)  # nothing can be written: the run is kept in memory alone
 
 
@@ -422,14 +404,10 @@ def test_the_files_hold_every_number(tiny):
 def test_an_opened_run_is_seen_by_its_session_alone(tiny):
     app = page(experiment="tiny")
     content = tiny.run(9, seed=3).to_json().encode()
-    app.file_uploader(key="experiment_file_tiny").upload(
-        "run.json", content, "application/json"
-    ).run()
+    upload(app, content, "run.json", key="experiment_file_tiny")
     assert "9 repetitions, seed 3" in words(app)
     assert "9 repetitions" not in words(page(experiment="tiny"))
-    app.file_uploader(key="experiment_file_tiny").upload(
-        "bad.json", b"{}", "application/json"
-    ).run()
+    upload(app, b"{}", "bad.json", key="experiment_file_tiny")
     assert "This is not an outcome of an experiment" in words(app)
 
 

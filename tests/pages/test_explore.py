@@ -38,6 +38,7 @@ from tests.helpers.pages import (
     press,
     put,
     quiet,
+    shown_players,
     table,
     upload,
     words,
@@ -58,14 +59,7 @@ def explore(**query):
 
 def component(app, kind, **holds):
     """What the browser was sent for a player."""
-    every = [
-        json.loads(one.proto.json)
-        for one in app.get("bidi_component")
-        if one.proto.component_name == kind
-    ]
-    return next(
-        data for data in every if all(data.get(name) == value for name, value in holds.items())
-    )
+    return next(data for data in shown_players(app, kind) if holds.items() <= data.items())
 
 
 def csv(y, X, **texts):
@@ -104,6 +98,7 @@ def test_the_screen_says_what_the_library_found_and_ranks_by_one_measure(task):
         chance[name] for name in shown
     ]
     assert f"({sum(chance.values())} of {len(chance)})" in words(app)
+    assert ("Learned from 112 rows, 38 held out" in words(app)) is (task == "multiclass")
     assert "✓ solved to" in words(app)
     assert {"linear", "RBF machine", "random forest", "gradient boosting"} <= set(
         app.table[0].value.index
@@ -114,23 +109,10 @@ def test_the_screen_says_what_the_library_found_and_ranks_by_one_measure(task):
 def test_every_look_is_drawn_for_every_task(task, look):
     app = explore(data=SAMPLES[task], look=look)
     charts = app.get("plotly_chart")
-    players = [one for one in app.get("bidi_component") if one.proto.component_name == "path_chart"]
-    assert len(players if look == "path" else charts) >= (1 if task == "novelty" else 2)
+    drawn = shown_players(app, "path_chart") if look == "path" else charts
+    assert len(drawn) >= (1 if task == "novelty" else 2)
     assert all(chart.proto.alt for chart in charts)
     assert ("**Errors** at" in words(app)) is (look == "inside" and task != "novelty")
-
-
-def test_the_pictures_inside_a_model_are_made_once_for_a_point(monkeypatch):
-    made = []
-    draw = pictures.surface_plot
-    monkeypatch.setattr(
-        pictures, "surface_plot", lambda *parts, **how: made.append(parts[0]) or draw(*parts, **how)
-    )
-    app = explore(data=SAMPLES["regression"], look="inside", over="6,7")
-    app.run()
-    assert [surface.columns for surface in made] == [(5, 6)]
-    put(app, "field_over_0", 3)
-    assert [surface.columns for surface in made[1:]] == [(3, 6)]
 
 
 def counting(monkeypatch, module, *names):
@@ -147,11 +129,20 @@ def counting(monkeypatch, module, *names):
     return calls
 
 
-def test_what_the_pictures_of_errors_show_is_counted_once_for_a_point(monkeypatch):
+def test_the_pictures_inside_a_model_are_made_once_for_a_point(monkeypatch):
+    made = []
+    draw = pictures.surface_plot
+    monkeypatch.setattr(
+        pictures,
+        "surface_plot",
+        lambda surface, *parts, **how: made.append(surface.columns) or draw(surface, *parts, **how),
+    )
     calls = counting(monkeypatch, pictures, "reliability", "confusion_figure", "gram_heatmap")
-    app = explore(data=SAMPLES["multiclass"], look="inside", seed="7")
+    app = explore(data=SAMPLES["multiclass"], look="inside", seed="7", over="2,3")
     app.run()
-    put(app, "field_over_0", 0)
+    assert made == [(1, 2)]
+    put(app, "field_over_0", 3)
+    assert made == [(1, 2), (3, 2)]
     assert calls == {"reliability": 1, "confusion_figure": 1, "gram_heatmap": 1}
 
 
@@ -210,27 +201,9 @@ def test_the_words_about_a_column_follow_the_cursor(at):
     assert at or shown == style.number(effects[1], digits=2)
 
 
-def test_a_threshold_of_two_classes_is_dragged_and_the_cheapest_is_taken():
-    app = explore(data="mkl_toy_sparse", look="errors", cost_missed="5")
-    errors = answer_of(app).errors
-    steps = errors.steps(errors.cheapest(1.0, 5.0), 0.0)
-    shown = component(app, "path_texts", chart="picture")
-    assert shown["texts"][shown["index"]][3][0][0][1] == errors.says(0.0, 1.0, 5.0)
-    assert plain(errors.advice(1.0, 5.0)) in words(app)
-    app.session_state["threshold_player"] = {"report": {"index": 2, "time": 1, "turn": 1}}
-    quiet(app.run())
-    assert memory(app).params.threshold == steps[2]
-    assert "Predict, the script and the saved model use this threshold" in words(app)
-    press(app, "threshold_take")
-    assert memory(app).params.threshold == errors.cheapest(1.0, 5.0)
-    put(app, "open_loss", "hinge")
-    assert memory(app).params.threshold is None
-    assert "Errors" not in explore(data="diabetes", look="errors").button_group[0].options
-
-
-def release(app, step, time):
-    """Let the slider of the threshold go at a step."""
-    app.session_state["threshold_player"] = {"report": {"index": step, "time": time, "turn": 1}}
+def release(app, step, time, player="threshold_player"):
+    """Let a slider go at a step."""
+    app.session_state[player] = {"report": {"index": step, "time": time, "turn": 1}}
     return quiet(app.run())
 
 
@@ -252,9 +225,15 @@ def test_a_dragged_threshold_changes_the_counts_and_the_sentence_which_are_made_
         assert sentence[0][1] == known.says(threshold, 3.0, 1.0)
         assert sentence[0][1] in words(app)
     assert calls == {"thresholds_json": 1}
-    put(app, "field_cost_false", 2.0)
+    put(app, "field_cost_false", 0.5)
     assert calls == {"thresholds_json": 2}
-    assert plain(known.advice(2.0, 1.0)) in words(app)
+    assert plain(known.advice(0.5, 1.0)) in words(app)
+    assert "Predict, the script and the saved model use this threshold" in words(app)
+    press(app, "threshold_take")
+    assert memory(app).params.threshold == known.cheapest(0.5, 1.0)
+    put(app, "open_loss", "hinge")
+    assert memory(app).params.threshold is None
+    assert "Errors" not in explore(data="diabetes", look="errors").button_group[0].options
 
 
 def test_a_dragged_threshold_is_that_of_predict_the_script_and_the_saved_model(monkeypatch):
@@ -314,7 +293,6 @@ def test_kernels_that_are_ranked_are_called_kernels_and_nothing_is_said_twice():
     assert said.count("erhaps the target jumps") == 1
     assert said.count("Learned from 80 ") == 1
     assert "- 38 rows were held out" in said
-    assert "Learned from 112 rows, 38 held out" in words(explore(data="iris"))
 
 
 def test_what_nobody_asked_for_waits_for_its_button():
@@ -368,7 +346,7 @@ def test_a_table_with_texts_has_its_intervals():
 
 
 def test_what_is_fixed_on_the_rail_is_taken_and_can_be_left_open_again():
-    app = explore(data="diabetes")
+    app = explore(data="diabetes", rows="60")
     assert app.selectbox(key="open_loss").value == ""
     put(app, "open_loss", "epsilon_insensitive")
     assert answers.get(memory(app).params).value.model.loss == "epsilon_insensitive"
@@ -397,7 +375,7 @@ def test_a_path_of_some_rows_says_so_while_the_model_on_all_is_made():
 
 
 def test_the_score_that_was_chosen_measures_and_one_of_another_task_is_left_alone():
-    app = explore(data="iris")
+    app = explore(data="iris", rows="60")
     assert app.selectbox(key="field_scoring").value == "accuracy"
     put(app, "field_scoring", "balanced_accuracy")
     assert answer_of(app).scoring == "balanced accuracy"
@@ -414,11 +392,9 @@ def test_the_score_that_was_chosen_measures_and_one_of_another_task_is_left_alon
 def test_the_released_cursor_and_the_number_box_choose_the_point():
     app = explore(data="diabetes")
     path = answer_of(app).path
-    app.session_state["player"] = {"report": {"index": 3, "time": 1, "turn": 1}}
-    quiet(app.run())
+    release(app, 3, 1, "player")
     assert memory(app).params.at == path.values[3]
-    app.session_state["player"] = {"report": {"index": 900, "time": 2, "turn": 1}}
-    quiet(app.run())
+    release(app, 900, 2, "player")
     assert app.number_input(key="exact_C").value == memory(app).params.at == path.values[-1]
     put(app, "exact_C", 0.5)
     assert "All weights at C = 0.5, as a table" in [expander.label for expander in app.expander]
@@ -611,15 +587,15 @@ def test_strings_and_ready_stacks_have_their_own_words():
     assert "The strongest words" in words(app)
 
 
-def test_an_upload_is_predicted_and_a_number_of_kernels_is_bounded():
-    app = go(upload(open_app(), table(60)), EXPLORE)
-    assert "Predicting **label**" in words(app)
-    other = explore(data=memory(app).params.data)
-    assert "Predicting **label**" in words(upload(other, table(60)))  # on the spot
+def test_a_table_that_is_not_here_is_predicted_once_it_is_uploaded_on_the_spot():
+    app = explore(data=parameters.upload_name(table(60)))
+    assert "Predicting **label**" in words(upload(app, table(60)))
+
+
+def test_a_number_of_kernels_is_bounded():
     app = explore(data="diabetes", algorithm="gomp", at="500", rows="100", **FEW)
-    assert (
-        component(app, "path_player")["index"] == len(component(app, "path_player")["labels"]) - 1
-    )
+    player = component(app, "path_player")
+    assert player["index"] == len(player["labels"]) - 1
 
 
 def test_a_difference_has_the_digits_its_error_leaves_it():

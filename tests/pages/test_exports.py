@@ -2,7 +2,6 @@
 
 import ast
 import html.parser
-import io
 import json
 import re
 import runpy
@@ -19,6 +18,7 @@ from jupyter_client.manager import KernelManager
 from nbclient import NotebookClient
 
 import mklcore as mkl
+from mklcore.answer.verdict import compare_answers
 from mklcore.data.columns import clean_name
 from mklcore.figures import style
 from pages.shared.export import scripts
@@ -29,15 +29,20 @@ from tests.figures.test_one_file import data_of
 from tests.helpers.every import every, share
 from tests.helpers.pages import (
     answer_of,
+    change,
     in_session,
     memory,
     open_app,
     quiet,
+    shown_players,
+    upload,
     wait_for_hulls,
     words,
 )
+from tests.helpers.pages import go as go_to
+from tests.helpers.project import ROOT
+from tests.helpers.stacks import stack_file, with_stack
 
-ROOT = Path(__file__).resolve().parents[2]
 HOSTILE = ['a"b', "c'd", "e`f", "g\\n", "$(rm)", "{h}", "__import__('os')", "<b>i</b>", "é ∞"]
 WANTED = """
 import json
@@ -47,16 +52,6 @@ json.dumps({"weights": path.weights.tolist(), "scores": path.val_score.tolist(),
 
 def open_at(page, **query):
     return open_app(f"pages/{page}/page.py", **query)
-
-
-def turn(app, page):
-    app.switch_page(f"pages/{page}/page.py").run()
-    assert [error.message for error in app.exception] == []
-    return app
-
-
-def hulls_of(app):
-    return memory(wait_for_hulls(app)).hulls.path
 
 
 def agree(names, found):
@@ -164,7 +159,7 @@ def test_one_file_says_and_draws_what_the_screen_says_and_draws(look):
     assert sentence == str(found.verdict)
     app = quiet(app.run())
     assert sentence in re.sub(r"[*\\\\]| in Iris", "", words(app))  # the file names its table below
-    sent = [json.loads(one.proto.json) for one in app.get("bidi_component")]
+    sent = shown_players(app)
     for place in {"columns": ["columns"], "path": ["bars", "chart", "scores", "facts"]}[look]:
         (screen,) = [one for one in sent if alike(one, shown[place])]
         for name in ("names", "full", "weights", "numbers", "texts", "said", "index"):
@@ -205,7 +200,7 @@ def test_a_notebook_makes_the_numbers_of_the_screen(kernel, tmp_path):
 
 def test_the_hulls_page_hands_out_its_hulls(kernel, tmp_path, monkeypatch):
     app = open_at("hulls", data="diabetes", hull_columns="3,4,9", hull_degree="2")
-    path = hulls_of(app)
+    path = memory(wait_for_hulls(app)).hulls.path
     script, book = handed_out(memory(app).params, "hulls")
     names = run_script(script, tmp_path, monkeypatch)
     np.testing.assert_array_equal(names["path"].weights, path.weights)
@@ -223,6 +218,8 @@ def test_the_methods_of_compare_come_out_of_the_script(tmp_path, monkeypatch):
     names = run_script(handed_out(params, "compare")[0], tmp_path, monkeypatch)
     for one, again in zip(found, names["answers"].values(), strict=True):
         np.testing.assert_array_equal(again.path.weights, one.path.weights)
+    expected = compare_answers(dict(zip(names["answers"], found, strict=True)))
+    assert str(names["found"]) == str(expected)
 
 
 def test_a_point_between_the_solved_ones_and_a_row_with_changes_come_out_of_the_script(
@@ -249,25 +246,34 @@ def test_a_point_between_the_solved_ones_and_a_row_with_changes_come_out_of_the_
 # Uploads
 
 
-def hostile_table():
-    rng = np.random.default_rng(0)
-    frame = pd.DataFrame(rng.standard_normal((60, len(HOSTILE))).round(4), columns=HOSTILE)
-    frame["line\nbreak"] = rng.choice(["x'y", 'u"v', "w`z"], 60)
-    frame["target'\"`"] = np.where(frame[HOSTILE[0]] > 0, "ja'", 'nein"')
+def injected(names, target, classes):
+    """A table of 60 rows whose columns, target and two classes have these names."""
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame(rng.standard_normal((60, len(names))).round(4), columns=list(names))
+    frame[target] = np.array(classes)[(frame.iloc[:, 0] > 0).astype(int)]
+    return frame
+
+
+def csv(frame):
+    """Its file, in Excel's own way of quoting."""
     return frame.to_csv(index=False).encode()
 
 
-def with_upload(content, name, page="explore", **query):
-    app = open_at("data", **query)
-    app.file_uploader(key="uploader").upload(name, content, "text/csv").run()
-    return turn(app, page)
+def hostile_table():
+    frame = injected(HOSTILE, "target'\"`", ('nein"', "ja'"))
+    levels = np.random.default_rng(0).choice(["x'y", 'u"v', "w`z"], 60)
+    frame.insert(len(HOSTILE), "line\nbreak", levels)
+    return csv(frame)
+
+
+def with_upload(content, name, **query):
+    return go_to(upload(open_app(**query), content, name), "pages/explore/page.py")
 
 
 def code_of(app):
     """The script as the pocket in the heading shows it."""
     app.session_state["screen"] = True
-    app.run()
-    assert [error.message for error in app.exception] == []
+    quiet(app.run())
     (found,) = [block.value for block in app.code if "import mklcore as mkl" in block.value]
     return found
 
@@ -310,16 +316,6 @@ INJECTIONS = (
 )
 
 
-def injected(names, target, classes):
-    """A table of 60 rows whose columns, target and two classes have these names, in Excel's own way
-    of quoting.
-    """
-    rng = np.random.default_rng(3)
-    frame = pd.DataFrame(rng.standard_normal((60, len(names))).round(4), columns=list(names))
-    frame[target] = np.array(classes)[(frame.iloc[:, 0] > 0).astype(int)]
-    return frame.to_csv(index=False).encode()
-
-
 def skeleton(script):
     """What a script does, whatever its texts and numbers are."""
     tree = ast.parse(script)
@@ -333,9 +329,8 @@ def scripts_about(names, target, classes, group, file):
     """The script of every page about such a table, its target and groups chosen by hand and a row
     changed.
     """
-    app = with_upload(
-        injected(names, target, classes), file, "data", widths="1", each="linear", degree="0"
-    )
+    app = open_app(widths="1", each="linear", degree="0")
+    upload(app, csv(injected(names, target, classes)), file)
     chosen = {"target": target, "grouping": f"{group}:1-3;rest:4-5", "uses": "2c", "moved": "1=1.5"}
     with in_session(app):
         cells = {
@@ -365,25 +360,20 @@ def eval_name(line):
 def test_how_a_file_was_read_is_in_the_script(tmp_path, monkeypatch):
     content = hostile_table().replace(b",", b";")
     app = with_upload(content, "t.csv")
-    memory(app).params = replace(
-        memory(app).params, widths=2, delimiter="semicolon", uses="2x,10c", missing="indicator", groups=True,
+    change(
+        app, widths=2, delimiter="semicolon", uses="2x,10c", missing="indicator", groups=True,
         grouping="a:1-2;b:3",
     )  # fmt: skip
-    app.run()
     script = code_of(app)
     (tmp_path / "t.csv").write_bytes(content)
     agree(run_script(script, tmp_path, monkeypatch), answer_of(app))
 
 
 def test_a_ready_stack_comes_out_of_the_script(tmp_path, monkeypatch):
-    data = mkl.load_sample("iris")
-    stack = mkl.KernelDictionary.rbf_grid([0.5, 1, 2]).grams(data.X)
-    file = io.BytesIO()
-    np.savez(file, K=stack.values, y=data.y.astype(str))
-    app = with_upload(file.getvalue(), "kernels.npz")
-    (tmp_path / "kernels.npz").write_bytes(file.getvalue())
+    app = go_to(with_stack(), "pages/explore/page.py")
+    (tmp_path / "stack.npz").write_bytes(stack_file())
     agree(run_script(code_of(app), tmp_path, monkeypatch), answer_of(app))
-    turn(app, "predict")
+    go_to(app, "pages/predict/page.py")
     assert any("ready stack, without columns" in line.value for line in app.info)
 
 

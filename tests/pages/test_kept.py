@@ -24,6 +24,7 @@ from pages.shared.work import work
 from tests.helpers.every import every
 from tests.helpers.faults import refusing
 from tests.helpers.pages import go, memory, open_app, press, quiet, table, upload, words
+from tests.helpers.stacks import npz
 
 TABLE = table(seed=5)
 LINK = {"data": upload_name(TABLE), "seed": "4"}
@@ -42,12 +43,7 @@ def archive(**parts):
     return file.getvalue()
 
 
-def foreign():
-    file = io.BytesIO()
-    np.savez(file, K=np.eye(3), y=np.ones(3))
-    return file.getvalue()
-
-
+FOREIGN = npz(K=np.eye(3), y=np.ones(3))
 SCREEN = saved.SCREEN
 REFUSED = {
     "empty": (b"", "damaged"),
@@ -55,14 +51,14 @@ REFUSED = {
     "changed bytes": (GOOD[:150] + bytes([GOOD[150] ^ 255]) + GOOD[151:], "damaged"),
     "another table": (archive(table=b"a,b\n1,2\n"), "bytes of it changed"),
     "no table": (archive(table=None), "bytes of it changed"),
-    "foreign zip": (foreign(), "not what a saved screen holds"),
+    "foreign zip": (FOREIGN, "not what a saved screen holds"),
     "a part more": (archive(**{"../x": b"1"}), "not what a saved screen holds"),
     "bomb": (archive(table=bytes(101_000_000)), "table has 101 MB, more than 100"),
     "bomb of text": (archive(**{SCREEN: b" " * 2_000_000}), "more than 1"),
     "values without end": (archive(**{SCREEN: b"[" * 1_000_000}), "damaged|values"),
     "other format": (archive(**{SCREEN: b'{"format": "x"}'}), "its format is 'x'"),
     "no object": (archive(**{SCREEN: b"3"}), "damaged"),
-    "path": (archive(**{saved.PATH: foreign()}), "Paths cannot be read"),
+    "path": (archive(**{saved.PATH: FOREIGN}), "Paths cannot be read"),
 }
 
 
@@ -75,7 +71,7 @@ def test_other_files_are_refused_in_a_sentence(what):
 
 def test_a_screen_comes_back_from_its_file():
     assert saved.is_screen(GOOD)
-    assert not saved.is_screen(foreign())
+    assert not saved.is_screen(FOREIGN)
     assert saved.read(GOOD) == Screen("explore", LINK, "cars.csv", TABLE, "lin@1;")
 
 
@@ -91,29 +87,18 @@ def test_a_saved_screen_opens_by_a_drop_with_table_path_and_model(monkeypatch):
     said = words(quiet(app.run()))
     assert "held-out rows" in said
     content = made[-1]()
-    assert (
-        load_model(
-            io.BytesIO(zipfile.ZipFile(io.BytesIO(content)).read(saved.MODEL))
-        ).n_features_in_
-        == 3
-    )
+    model = zipfile.ZipFile(io.BytesIO(content)).read(saved.MODEL)
+    assert load_model(io.BytesIO(model)).n_features_in_ == 3
     with monkeypatch.context() as patch:  # nothing can be computed yet
         patch.setattr(work.WORK, "inline", False)
         patch.setattr(work.WORK, "_compiled", lambda: False)
-        other = open_app("pages/home/page.py")
-        quiet(
-            other.file_uploader(key="uploader")
-            .upload("screen.mklx", content, "application/zip")
-            .run()
-        )
+        other = upload(open_app("pages/home/page.py"), content, "screen.mklx")
         assert memory(other).params == memory(app).params
         assert memory(other).page == "explore"
         assert saved.read(content).path.values.tolist() == memory(other).opened.path.values.tolist()
     assert words(go(other, "pages/explore/page.py")).splitlines()[0] == said.splitlines()[0]
     before = memory(other).params
-    go(other, "pages/home/page.py").file_uploader(key="uploader").upload(
-        "x.mklx", REFUSED["no table"][0]
-    ).run()
+    upload(go(other, "pages/home/page.py"), REFUSED["no table"][0], "x.mklx")
     assert "bytes of it changed" in words(other)
     assert memory(other).params == before
 

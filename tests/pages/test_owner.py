@@ -61,7 +61,7 @@ def sessions(monkeypatch):
         )
         return found[0]
 
-    manager.connect = connect
+    manager.connect = lambda *tab: asyncio.create_task(connect(*tab))
     yield manager
     for session in manager.list_sessions():
         manager.close_session(session.session.id)
@@ -74,23 +74,23 @@ def asked(path, of, way):
 
 def test_a_session_is_taken_up_again_by_its_own_browser_alone(sessions):
     async def lesson():
-        name = await asyncio.create_task(sessions.connect(ANNA))
+        name = await sessions.connect(ANNA)
         for others in (BEN, NOBODY):  # while its tab is open
-            assert await asyncio.create_task(sessions.connect(others, name)) != name
+            assert await sessions.connect(others, name) != name
         assert sessions.is_active_session(name), "its tab has not lost its line"
         sessions.disconnect_session(name)
         for others in (BEN, NOBODY):
-            assert await asyncio.create_task(sessions.connect(others, name)) != name
-        assert await asyncio.create_task(sessions.connect(ANNA, name)) == name
+            assert await sessions.connect(others, name) != name
+        assert await sessions.connect(ANNA, name) == name
 
     asyncio.run(lesson())
 
 
 def test_a_browser_without_cookies_takes_up_its_session_by_name(sessions):
     async def lesson():
-        name = await asyncio.create_task(sessions.connect(NOBODY))
+        name = await sessions.connect(NOBODY)
         sessions.disconnect_session(name)
-        assert await asyncio.create_task(sessions.connect(NOBODY, name)) == name
+        assert await sessions.connect(NOBODY, name) == name
 
     asyncio.run(lesson())
 
@@ -98,7 +98,7 @@ def test_a_browser_without_cookies_takes_up_its_session_by_name(sessions):
 @every("base", ["", "/below"])
 def test_the_places_of_a_tabs_files_are_its_browsers(sessions, base):
     async def lesson():
-        return await asyncio.create_task(sessions.connect(ANNA))
+        return await sessions.connect(ANNA)
 
     place = f"{base}/_stcore/upload_file/{asyncio.run(lesson())}/1"
     for way in ("PUT", "DELETE"):

@@ -4,8 +4,6 @@ with a sentence.
 
 import json
 import re
-import subprocess
-import sys
 from dataclasses import replace
 
 import nbformat
@@ -17,8 +15,6 @@ import mklcore as mkl
 from mklcore.figures import style, waterfall
 from pages.predict import batch, row
 from pages.shared.export import files, scripts
-from pages.shared.values import answers
-from pages.shared.work import work
 from tests.helpers.every import every
 from tests.helpers.pages import (
     answer_of,
@@ -32,19 +28,9 @@ from tests.helpers.pages import (
     upload,
     words,
 )
+from tests.helpers.project import run_python
 
 PREDICT = "pages/predict/page.py"
-
-
-@pytest.fixture(autouse=True)
-def at_once():
-    with work.inline():
-        yield
-
-
-def found(app):
-    """The answer that the page is drawn from."""
-    return answers.get(memory(app).params).value
 
 
 def alt(app):
@@ -57,23 +43,19 @@ def slider(app, label):
     return one
 
 
-def plain(app):
-    return plain_words(app)
-
-
 # One row
 
 
 def test_the_threshold_that_was_chosen_parts_the_classes():
     app = open_app(PREDICT, data="mkl_toy_sparse", row="5")
     decision = float(
-        found(app).model.decision_function(mkl.load_sample("mkl_toy_sparse").X[4:5])[0]
+        answer_of(app).model.decision_function(mkl.load_sample("mkl_toy_sparse").X[4:5])[0]
     )
     names = mkl.load_sample("mkl_toy_sparse").class_names
     for threshold, name in ((decision - 0.1, names[1]), (decision + 0.1, names[0])):
         app = open_app(PREDICT, data="mkl_toy_sparse", row="5", threshold=repr(threshold))
-        assert f": {name}" in plain(app).split("####")[1]
-        assert f"above {style.number(threshold)}" in plain(app)
+        assert f": {name}" in plain_words(app).split("####")[1]
+        assert f"above {style.number(threshold)}" in plain_words(app)
 
 
 @every("sample", ["iris", "diabetes"])
@@ -85,10 +67,10 @@ def test_the_page_says_what_the_library_says(sample):
     step = known.verdict.typical_error / 10
     said = known.model.predict(row)[0]
     shown = style.rounded_to(float(said), step) if data.task == "regression" else said
-    assert f"#### {data.target_name}: {shown}" in plain(app)
+    assert f"#### {data.target_name}: {shown}" in plain_words(app)
     # the server may know what trees reach
     said = str(known.verdict).split(": ", 1)[1].partition(" Not yet")[0]
-    assert said in plain(app).replace("**", "")
+    assert said in plain_words(app).replace("**", "")
     values, base = known.model.shapley(row)
     if data.task == "multiclass":
         k = int(known.model.decision_function(row).argmax())
@@ -101,10 +83,10 @@ def test_the_page_says_what_the_library_says(sample):
     assert alt(app).startswith(f"From {first}, no column known, to the prediction {total}.")
     if data.task == "regression":
         low, high = (style.rounded_to(float(end), step) for end in known.predict_interval(row)[0])
-        assert f"fall inside **{low}** to **{high}**" in plain(app)
+        assert f"fall inside **{low}** to **{high}**" in plain_words(app)
     else:
         names = np.array(data.class_names)[known.predict_set(row)[0]]
-        assert f"are among: **{', '.join(names)}**" in plain(app)
+        assert f"are among: **{', '.join(names)}**" in plain_words(app)
 
 
 def test_sentence_and_bars_are_about_the_place_of_the_cursor():
@@ -115,7 +97,7 @@ def test_sentence_and_bars_are_about_the_place_of_the_cursor():
     app = open_app(PREDICT, data="diabetes", at=repr(value))
     # the server may know what trees reach
     said = str(here.verdict).split(": ", 1)[1].partition(" Not yet")[0]
-    assert said in plain(app).replace("**", "")
+    assert said in plain_words(app).replace("**", "")
     assert "the place of the cursor on Explore" in words(app)
     step = here.verdict.typical_error / 10
     base = here.model.shapley(mkl.load_sample("diabetes").X[:1])[1]
@@ -134,17 +116,17 @@ def test_a_method_that_explains_no_row_says_why():
 def test_moving_a_column_moves_the_answer_and_the_link():
     app = open_app(PREDICT, data="diabetes")
     data = mkl.load_sample("diabetes")
-    model = found(app).model
+    model = answer_of(app).model
     assert {one.label.replace("\\", "") for one in app.slider} == set(data.feature_names)
     bmi = slider(app, "bmi")
     assert (bmi.min, bmi.max) == (data.X[:, 2].min(), data.X[:, 2].max())
     quiet(bmi.set_value(bmi.max).run())
     changed = data.X[0].copy()
     changed[2] = data.X[:, 2].max()
-    step = found(app).verdict.typical_error / 10
+    step = answer_of(app).verdict.typical_error / 10
     before = style.rounded_to(float(model.predict(data.X[:1])[0]), step)
     now = style.rounded_to(float(model.predict(changed[None])[0]), step)
-    assert f"#### progression: {now} :gray[before the changes {before}]" in plain(app)
+    assert f"#### progression: {now} :gray[before the changes {before}]" in plain_words(app)
     assert app.query_params["moved"] == f"3={float(bmi.max)!r}"
     press(app, "undo")
     assert "moved" not in app.query_params
@@ -216,7 +198,7 @@ def test_where_the_model_predicts_nothing_no_row_is_explained():
 
 def test_the_bars_of_a_class_begin_at_its_share_of_the_rows():
     app = open_app(PREDICT, data="mkl_toy_sparse")
-    known = found(app)
+    known = answer_of(app)
     probable = replace(
         known,
         model=mkl.LpMKLClassifier(probability=True).fit(known.learnt_from.X, known.learnt_from.y),
@@ -241,7 +223,7 @@ def test_many_columns_can_be_searched():
 def test_without_a_target_a_row_is_ordinary_or_unusual():
     app = open_app(PREDICT, data="ring")
     data = mkl.load_sample("ring")
-    model = found(app).model
+    model = answer_of(app).model
     said = ["unusual", "ordinary"][int(model.predict(data.X[:1])[0] > 0)]
     assert f"#### This row: {said}" in words(app)
     far = batch.answers(model, batch.NewRows(np.array([[9.0, 9.0]]), None, ()), data, None)
@@ -309,7 +291,7 @@ def test_a_file_is_predicted_as_the_training_rows_are_and_scored_where_it_has_th
     share = float(np.mean(shown["predicted label"] == frame["label"].to_numpy()[::-1]))
     assert f"accuracy on 120 rows with a target: **{100 * share:.1f} %**" in words(app)
     quiet(new_rows(app, csv(frame.assign(colour="violet").drop(columns="label"))))
-    assert "hold what the training table does not" in plain(app)
+    assert "hold what the training table does not" in plain_words(app)
     assert "with a target" not in words(app)
 
 
@@ -337,10 +319,7 @@ def test_what_is_taken_away_predicts_the_new_file_in_another_process(tmp_path):
         "\n".join(cell.source for cell in cells if cell.cell_type == "code")
     )
     both = "import runpy; runpy.run_path('predict.py'); runpy.run_path('cells.py')"
-    command = [sys.executable, "-c", both]
-    printed = subprocess.run(
-        command, cwd=tmp_path, capture_output=True, text=True, check=True
-    ).stdout
+    printed = run_python("-c", both, folder=tmp_path)
     assert printed.count("Predicting price") == 2
     numbers = [float(one) for part in re.findall(r"\[([^]]*)\]", printed) for one in part.split()]
     np.testing.assert_allclose(numbers, [*said, *said], rtol=1e-6)

@@ -3,11 +3,9 @@ its own address.
 """
 
 import asyncio
-import subprocess
 import sys
 import threading
 from importlib.util import find_spec
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -20,8 +18,7 @@ from pages.shared.server import starting
 from pages.shared.values import tables
 from pages.shared.work import compiling
 from tests.helpers.pages import open_app, words
-
-ROOT = Path(__file__).resolve().parents[2]
+from tests.helpers.project import ROOT, run_python
 
 
 def test_streamlit_run_finds_the_app_that_is_imported_once():
@@ -67,6 +64,15 @@ def slow(tmp_path, monkeypatch):
         sys.modules.pop(f"slow_{name}", None)
 
 
+@pytest.fixture
+def importing(slow, monkeypatch):
+    """The same before the first visit: modules are being imported, one after another."""
+    monkeypatch.setattr(starting, "BREATH_SECONDS", 0.0)
+    monkeypatch.setattr(starting, "_importing", threading.Thread(target=starting._import))
+    starting._importing.start()
+    return slow
+
+
 def test_a_visit_waits_until_the_server_has_imported_what_it_needs(slow, monkeypatch):
     monkeypatch.setattr(PagesManager, "uses_pages_directory", True)
     monkeypatch.setattr(delta_generator, "_use_warning_has_been_displayed", False)
@@ -91,16 +97,14 @@ def test_a_visit_waits_until_the_server_has_imported_what_it_needs(slow, monkeyp
     assert not opened
 
 
-def test_what_the_first_page_can_do_without_is_imported_after_it(slow, monkeypatch):
+def test_what_the_first_page_can_do_without_is_imported_after_it(importing, monkeypatch):
+    slow = importing
     monkeypatch.setattr(starting, "HELD_SECONDS", 60.0)
-    monkeypatch.setattr(starting, "_importing", threading.Thread(target=starting._import))
-    starting._importing.start()  # as before the first visit, but for that one: it comes at once
     slow.frame.set()
     starting.wait()
     assert starting.is_first()
     assert "slow_tables" not in sys.modules
     slow.tables.set()
-    monkeypatch.setattr(starting, "BREATH_SECONDS", 0.0)
     starting.first_page_drawn(comes_along=True)
     assert sys.modules["slow_tables"].ready, "a table can be drawn now"
     assert not starting.is_first()
@@ -125,26 +129,21 @@ def test_what_the_first_page_can_do_without_is_imported_after_it(slow, monkeypat
         lambda: starting.wait_for("predict", True),
     ],
 )
-def test_what_does_not_come_with_the_project_waits_for_everything(slow, monkeypatch, wait):
-    monkeypatch.setattr(starting, "BREATH_SECONDS", 0.0)
-    monkeypatch.setattr(starting, "_importing", threading.Thread(target=starting._import))
-    starting._importing.start()
+def test_what_does_not_come_with_the_project_waits_for_everything(importing, wait):
     waiting = threading.Thread(target=wait)
-    for gate in (slow.frame, slow.tables, slow.pages):
+    for gate in (importing.frame, importing.tables, importing.pages):
         gate.set()
     waiting.start()
     waiting.join(0.05)
     assert waiting.is_alive()
-    slow.rest.set()
+    importing.rest.set()
     waiting.join(60)
     assert sys.modules["slow_rest"].ready
 
 
-def test_a_first_page_that_never_ends_holds_nobody_up(slow, monkeypatch):
+def test_a_first_page_that_never_ends_holds_nobody_up(importing, monkeypatch):
     monkeypatch.setattr(starting, "HELD_SECONDS", 0.01)
-    monkeypatch.setattr(starting, "_importing", threading.Thread(target=starting._import))
-    starting._importing.start()
-    for gate in vars(slow).values():
+    for gate in vars(importing).values():
         gate.set()
     starting.wait()
     starting.wait_for("theory", comes_along=False)
@@ -166,10 +165,7 @@ def test_the_frame_needs_neither_tables_nor_scikit_learn_nor_linear_algebra():
         "for name in starting.FRAME: import_module(name)\n"
         f"print(*sorted({heavy | {'mklcore.estimators.lp'}} & set(sys.modules)))"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", check], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    assert (done.returncode, done.stdout.strip()) == (0, ""), done.stderr
+    assert run_python("-c", check).strip() == ""
 
 
 def test_what_comes_with_the_project_is_drawn_without_scikit_learn():
@@ -182,10 +178,7 @@ def test_what_comes_with_the_project_is_drawn_without_scikit_learn():
         "import_module(name)\nfor page in starting.USUAL: "
         "open_app(f'pages/{page}/page.py')\nos._exit(0)"
     )  # not waiting for the threads that go on in a server
-    done = subprocess.run(
-        [sys.executable, "-c", check], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
+    run_python("-c", check)
 
 
 def test_what_is_imported_at_the_start_exists():

@@ -3,7 +3,6 @@ for practice.
 """
 
 import dataclasses
-import io
 
 import numpy as np
 import pytest
@@ -15,19 +14,19 @@ from mklcore.figures import Curve
 from mklcore.figures.axes import norm_positions
 from mklcore.gallery import theory
 from pages.shared.values import tables
-from pages.shared.work import work
 from tests.helpers.every import every
 from tests.helpers.pages import (
+    change,
     go,
     memory,
     open_app,
     plain_words,
     press,
     put,
-    quiet,
-    wait_until,
+    settled,
     words,
 )
+from tests.helpers.stacks import with_stack
 from tests.oracles.greedy import KERNELS, TARGETS
 
 P1 = KERNELS["P1"]
@@ -45,12 +44,6 @@ def halves(K, y):
         np.ascontiguousarray(K[:, 28:, :28]),
         y[28:],
     )
-
-
-def settled(app):
-    """Run until the session's job has ended and the page has seen it."""
-    wait_until(lambda: not work.WORK._tasks)
-    return quiet(app.run())
 
 
 def theory_page(picture, **query):
@@ -232,32 +225,15 @@ def test_large_tables_are_measured_on_request_and_a_failure_is_reported(monkeypa
     assert "The kernel is not square" in words(settled(app))
 
 
-@every(
-    "query, said",
-    [
-        (
-            {"theory": "lp", "widths": "0", "linear": "no", "degree": "0", "each": "none"},
-            "The dictionary is empty",
-        ),
-        (
-            {"theory": "lp", "widths": "1", "linear": "no", "degree": "0", "each": "none"},
-            "the dictionary holds one",
-        ),
-    ],
-)
-def test_what_cannot_be_drawn_is_refused_in_a_sentence(query, said):
-    app = settled(open_app("pages/theory/page.py", **{**SMALL, **query}))
+@every("widths, said", [("0", "The dictionary is empty"), ("1", "the dictionary holds one")])
+def test_what_cannot_be_drawn_is_refused_in_a_sentence(widths, said):
+    app = theory_page("lp", widths=widths, linear="no", degree="0", each="none")
     assert said in plain_words(app)
 
 
 def test_a_kernel_stack_is_measured_like_any_dictionary():
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((60, 3))
-    file = io.BytesIO()
-    np.savez(file, K=np.einsum("im,jm->mij", X, X), y=(X[:, 0] > 0).astype(int))
-    app = open_app(theory="gomp")
-    app.file_uploader(key="uploader").upload("stack.npz", file.getvalue(), "application/zip").run()
-    assert "is smallest at s =" in words(settled(go(quiet(app), "pages/theory/page.py")))
+    app = go(change(with_stack(), theory="gomp"), "pages/theory/page.py")
+    assert "is smallest at s =" in words(settled(app))
     put(app, "field_theory", "hkl")
     assert "A hull is built from columns, and this upload has none" in words(app)
 
