@@ -58,15 +58,19 @@ class Scale:
         ticks = [(self.at(value), text) for value, text in self.ticks]
         return {"title": self.title, "ticks": ticks, "low": self.low, "high": self.high}
 
-    def plotly(self, dark: bool, **options: Any) -> dict[str, Any]:
+    def plotly(self, **options: Any) -> dict[str, Any]:
         """The axis for a static figure."""
-        layout: dict[str, Any] = {"range": [self.low, self.high], "showgrid": False}
+        layout: dict[str, Any] = {
+            "title": self.title,
+            "range": [self.low, self.high],
+            "showgrid": False,
+        }
         if self.log:
             layout |= {"type": "log", "range": [math.log10(self.low), math.log10(self.high)]}
         if self.ticks:
             values, texts = zip(*self.ticks, strict=True)
             layout |= {"tickvals": values, "ticktext": texts}
-        return style.axis(self.title, dark, **layout | options)
+        return layout | options
 
 
 def linear(title: str, low: float, high: float, unit: str = "") -> Scale:

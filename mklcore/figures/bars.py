@@ -56,8 +56,8 @@ def row_bars(
         marker={"color": list(colours), "line": {"width": 0}},
         **defaults | bars,
     )
-    figure.layout.xaxis = style.axis(title, dark, range=limits)
-    figure.layout.yaxis = style.row_axis(style.shorts(names, letters), dark)
+    figure.update_xaxes(title=title, range=limits)
+    figure.update_yaxes(**style.row_ticks(style.shorts(names, letters)))
     return figure
 
 
@@ -165,8 +165,8 @@ def kernels_by_column(
             text=[style.short(names[m], 60) for m in members],
             hovertemplate="%{text}: %{x:.3f}<extra></extra>",
         )
-    figure.layout.xaxis = style.axis(title, dark, rangemode="tozero")
-    figure.layout.yaxis = style.row_axis(style.shorts(shown, 34), dark) | {"showgrid": True}
+    figure.update_xaxes(title=title, rangemode="tozero")
+    figure.update_yaxes(style.row_ticks(style.shorts(shown, 34)), showgrid=True)
     return figure
 
 
@@ -235,14 +235,14 @@ def compare_weights(
             hovertemplate="%{customdata}: %{x:.1%}<extra></extra>",
         )
         left = k * width + (0.02 if k else 0.0)
-        scale = {
+        figure.layout[f"xaxis{suffix}"] = {
+            "title": style.short(label, 28),
             "range": limits,
             "tickformat": ".0%",
             "nticks": 4,
             "domain": [left, (k + 1) * width],
         }
-        figure.layout[f"xaxis{suffix}"] = style.axis(style.short(label, 28), dark, **scale)
-    figure.layout.yaxis = style.row_axis([style.short(name, 34) for name in rows], dark)
+    figure.update_yaxes(**style.row_ticks([style.short(name, 34) for name in rows]))
     return figure
 
 

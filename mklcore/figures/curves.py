@@ -140,8 +140,8 @@ def _static(
     }
     limits = [y["low"] - 0.01 * span, y["high"]]
     title = y["title"] or panel["title"]
-    figure.layout.xaxis = axes.parameter_axis(path).plotly(dark)
-    figure.layout.yaxis = style.axis(title, dark, range=limits, zeroline=True, **ticks)
+    figure.update_xaxes(axes.parameter_axis(path).plotly())
+    figure.update_yaxes(title=title, range=limits, zeroline=True, **ticks)
     if index is not None:
         cursor = {"color": style.theme(dark).ink, "width": 1.5}
         figure.add_vline(float(positions[at]), name="cursor", line=cursor)
@@ -205,8 +205,8 @@ def choice_band(
             marker={"symbol": diamonds, "size": 13, "color": tone.ink},
             hovertemplate="best found: %{y:.4g} for %{x} kernels<extra></extra>",
         )
-    figure.layout.xaxis = axes.whole("kernels s", sizes[0], sizes[-1]).plotly(dark)
-    figure.layout.yaxis = style.axis("objective", dark)
+    figure.update_xaxes(axes.whole("kernels s", sizes[0], sizes[-1]).plotly())
+    figure.update_yaxes(title="objective")
     if index is not None:
         place = float(path.values[captions.checked(path, index)])
         figure.add_vline(place, name="cursor", line={"color": tone.ink, "width": 1.5})
@@ -339,8 +339,8 @@ def gap_convergence(history: Sequence[Any], *, dark: bool = False) -> go.Figure:
         "<br>%{customdata[0]} solves, %{customdata[1]:.1f} s<extra></extra>",
     )
     y = axes.logarithmic("gap, % of the optimum", percents, 0.06)
-    figure.layout.xaxis = style.axis("iteration", dark, tickformat="d", rangemode="tozero")
-    figure.layout.yaxis = y.plotly(dark, showgrid=True)
+    figure.update_xaxes(title="iteration", tickformat="d", rangemode="tozero")
+    figure.update_yaxes(y.plotly(showgrid=True))
     return figure
 
 
@@ -387,8 +387,8 @@ def eigenvalue_decay(
                 )
             )
     y = axes.logarithmic("eigenvalue", np.concatenate(positive), axes.PAD)
-    figure.layout.xaxis = style.axis("rank of the eigenvalue", dark)
-    figure.layout.yaxis = y.plotly(dark, showgrid=True)
+    figure.update_xaxes(title="rank of the eigenvalue")
+    figure.update_yaxes(y.plotly(showgrid=True))
     _label_ends(figure, ends[: style.N_NAMED], dark)
     return figure
 
@@ -479,8 +479,8 @@ def _shares(alt: str, x_title: str, y_title: str, dark: bool) -> go.Figure:
         hoverinfo="skip",
     )
     ends = {"range": [-0.03, 1.03], "tickformat": ".0%"}
-    figure.layout.xaxis = style.axis(x_title, dark, **ends)
-    figure.layout.yaxis = style.axis(y_title, dark, **ends)
+    figure.update_xaxes(title=x_title, **ends)
+    figure.update_yaxes(title=y_title, **ends)
     return figure
 
 
@@ -510,8 +510,8 @@ def residual_figure(
         hovertemplate="predicted %{x:.4g}, off by %{y:.4g}<extra></extra>",
     )
     figure.add_hline(y=0.0, line={"color": tone.grey, "width": 1, "dash": "dot"})
-    figure.layout.xaxis = style.axis(f"predicted {style.short(name, 24)}", dark)
-    figure.layout.yaxis = style.axis("target minus prediction", dark)
+    figure.update_xaxes(title=f"predicted {style.short(name, 24)}")
+    figure.update_yaxes(title="target minus prediction")
     return figure
 
 
@@ -560,8 +560,8 @@ def bound_curves(
     figure = style.new_figure(alt, dark, 380, margin=margin)
     positions, scale = _bound_axis(kind, x_title, values)
     y_scale = axes.logarithmic(y_title, extent, 0.08)
-    figure.layout.xaxis = scale.plotly(dark)
-    figure.layout.yaxis = y_scale.plotly(dark, showgrid=True)
+    figure.update_xaxes(scale.plotly())
+    figure.update_yaxes(y_scale.plotly(showgrid=True))
     if level:
         text = f"{level_name} {style.number(level)}"
         _shade_vacuous(figure, level, y_scale.high, text, dark)
@@ -701,11 +701,11 @@ def comparison_plot(
         "ticktext": style.shorts([tick for _, tick in marks], 26 if ordered else 48),
     }
     if ordered:
-        figure.layout.xaxis = style.axis(row_name, dark, showgrid=False, **ticks)
-        figure.layout.yaxis = style.axis(y_title, dark, rangemode="tozero")
+        figure.update_xaxes(title=row_name, showgrid=False, **ticks)
+        figure.update_yaxes(title=y_title, rangemode="tozero")
     else:
-        figure.layout.xaxis = style.axis(y_title, dark)
-        figure.layout.yaxis = style.axis(row_name, dark, autorange="reversed", **ticks)
+        figure.update_xaxes(title=y_title)
+        figure.update_yaxes(title=row_name, autorange="reversed", **ticks)
     if floor is not None:
         line = {"color": style.theme(dark).grey, "width": 1, "dash": "dot"}
         note = {"text": "Bayes error", "font": {"color": style.theme(dark).muted}}
@@ -842,8 +842,8 @@ def agreement_plot(
             "reference %{x:.3g}<extra></extra>",
         )
     kind = {"type": "log"} if log else {}
-    figure.layout.xaxis = style.axis(f"reference: {title}", dark, **kind)
-    figure.layout.yaxis = style.axis(f"ours: {title}", dark, **kind)
+    figure.update_xaxes(title=f"reference: {title}", **kind)
+    figure.update_yaxes(title=f"ours: {title}", **kind)
     return figure
 
 

@@ -68,8 +68,8 @@ def column_dots(
         marker={"color": style.family_shade("linear", 0, dark), "size": 6, "opacity": 0.7},
         hovertemplate=f"{_x_hover(is_date)}: %{{y:+.3g}}<extra></extra>",
     )
-    figure.layout.xaxis = style.axis(style.short(feature, 40), dark)
-    figure.layout.yaxis = style.axis(f"adds to {target}", dark, zeroline=True)
+    figure.update_xaxes(title=style.short(feature, 40))
+    figure.update_yaxes(title=f"adds to {target}", zeroline=True)
     return figure
 
 
@@ -109,7 +109,7 @@ def term_plot(effect: Any, target: str = "the score", *, dark: bool = False) -> 
         [first.name, second.name],
         dark,
         signed=True,
-        colorbar=style.colour_bar(f"adds to {target}", dark, title_side="right"),
+        colorbar={"title": {"text": f"adds to {target}", "side": "right"}},
         hovertemplate=f"{hover}<br>%{{z:+.3g}}<extra></extra>",
     )
     figure.layout.xaxis.type = "category" if first.names else None
@@ -142,17 +142,8 @@ def component_plot(
         alt += " Not certified."
     if len(grids) == 2:
         hover = "%{x:.3g}, %{y:.3g}: %{z:.3g}<extra></extra>"
-        bar = style.colour_bar("added", dark)
-        return _map(
-            alt,
-            grids[0],
-            grids[1],
-            table,
-            names,
-            dark,
-            colorbar=bar,
-            hovertemplate=hover,
-        )
+        bar = {"title": "added"}
+        return _map(alt, *grids, table, names, dark, colorbar=bar, hovertemplate=hover)
     figure = style.new_figure(alt, dark)
     dash = "solid" if certified else "dash"
     figure.add_scatter(
@@ -162,8 +153,8 @@ def component_plot(
         line={"color": style.family_shade("hkl", 0, dark), "width": 2, "dash": dash},
         hovertemplate="%{x:.3g}: %{y:.3g}<extra></extra>",
     )
-    figure.layout.xaxis = style.axis(style.short(names[0], 30), dark)
-    figure.layout.yaxis = style.axis(f"added by {style.short(title, 30)}", dark, zeroline=True)
+    figure.update_xaxes(title=style.short(names[0], 30))
+    figure.update_yaxes(title=f"added by {style.short(title, 30)}", zeroline=True)
     return figure
 
 
@@ -178,26 +169,9 @@ def _curve_above_rows(
         height=270,
         margin={"l": 70, "r": 12, "t": 10, "b": 40},
         bargap=0.05,
-        yaxis=style.axis(
-            title,
-            dark,
-            domain=[SPLIT + 0.06, 1],
-            zeroline=True,
-            nticks=5,
-        ),
-        yaxis2=style.axis(
-            "rows",
-            dark,
-            domain=[0, SPLIT],
-            nticks=2,
-            showgrid=False,
-        ),
-        xaxis=style.axis(
-            style.short(axis.name, 40),
-            dark,
-            anchor="y2",
-            showgrid=False,
-        ),
+        yaxis={"title": title, "domain": [SPLIT + 0.06, 1], "zeroline": True, "nticks": 5},
+        yaxis2={"title": "rows", "domain": [0, SPLIT], "nticks": 2, "showgrid": False},
+        xaxis={"title": style.short(axis.name, 40), "anchor": "y2", "showgrid": False},
     )
     rows: dict[str, Any] = {"yaxis": "y2", "marker": {"color": style.theme(dark).grey}}
     if axis.names:
@@ -287,7 +261,7 @@ def _map(
         height,
         margin={"l": 56, "r": 12, "t": 12, "b": 44},
     )
-    look: dict[str, Any] = {"colorscale": style.SEQUENTIAL}
+    look: dict[str, Any] = {}
     if signed:
         bound = float(np.abs(table).max()) or 1.0
         negative = _class_colour(0, dark)
@@ -299,9 +273,8 @@ def _map(
             "colorscale": [[0, negative], [0.5, middle], [1, positive]],
         }
     figure.add_heatmap(x=x, y=y, z=table, **look | options)
-    for axis, name in (("xaxis", names[0]), ("yaxis", names[1])):
-        title = style.short(name, 40)
-        figure.layout[axis] = style.axis(title, dark, showgrid=False, hoverformat=".3g")
+    figure.update_xaxes(title=style.short(names[0], 40), showgrid=False, hoverformat=".3g")
+    figure.update_yaxes(title=style.short(names[1], 40), showgrid=False, hoverformat=".3g")
     return figure
 
 
@@ -328,7 +301,7 @@ def surface_plot(
     else:
         what = "score" if surface.kind == "score" else "prediction"
         look = {
-            "colorbar": style.colour_bar(what, dark),
+            "colorbar": {"title": what},
             "zsmooth": "best",
             "opacity": 0.6 if what == "score" else 1.0,
             "hovertemplate": f"{hover}{what} %{{z:.3g}}<extra></extra>",
@@ -496,7 +469,7 @@ def positions_figure(effects: Any, name: str, *, dark: bool = False) -> go.Figur
         colorscale="RdBu_r",
         zmin=-bound,
         zmax=bound,
-        colorbar=style.colour_bar("", dark, nticks=5),
+        colorbar={"nticks": 5},
         hovertemplate="%{y} at place %{x}: %{z:+.3g}<extra></extra>",
     )
     return figure.update_yaxes(type="category", autorange="reversed")

@@ -525,7 +525,7 @@ def hull_graph(
     _nodes(figure, layout, state["outside"], ways, hollow, tone.muted, "bottom center")
     figure.update_xaxes(visible=False, range=[-0.04, 1.04])
     depths = {"tickvals": list(range(deepest + 1)), "range": [deepest + 0.6, -0.5]}
-    figure.layout.yaxis = style.axis("depth", dark, **depths)
+    figure.update_yaxes(title="depth", **depths)
     return figure
 
 

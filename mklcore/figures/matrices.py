@@ -138,15 +138,14 @@ def _square(
     """A map with equal axes, whose colours run over ``limits``."""
     figure = style.new_figure(alt, dark, height=420).add_heatmap(
         z=cells,
-        colorscale=style.SEQUENTIAL,
         zmin=limits[0],
         zmax=limits[1],
-        colorbar=style.colour_bar(what, dark),
+        colorbar={"title": what},
         **options,
     )
-    hidden = {"showgrid": False, "showticklabels": False, "constrain": "domain"}
-    figure.layout.xaxis = style.axis("", dark, **hidden)
-    figure.layout.yaxis = style.axis("", dark, autorange="reversed", scaleanchor="x", **hidden)
+    hidden = {"title": "", "showgrid": False, "showticklabels": False, "constrain": "domain"}
+    figure.update_xaxes(**hidden)
+    figure.update_yaxes(autorange="reversed", scaleanchor="x", **hidden)
     return figure
 
 
@@ -172,8 +171,7 @@ def norm_map(scores: Any, *, dark: bool = False) -> go.Figure:
         z=(100.0 if is_share else 1.0) * scores.val_score.T,
         x=np.arange(len(norms)),
         y=np.arange(len(costs)),
-        colorscale=style.SEQUENTIAL,
-        colorbar=style.colour_bar(what, dark),
+        colorbar={"title": what},
         text=[[f"p = {p}, C = {cost}" for p in norms] for cost in costs],
         hovertemplate=f"%{{text}}<br>{what} %{{z:.4g}}<extra></extra>",
     )
@@ -193,8 +191,8 @@ def norm_map(scores: Any, *, dark: bool = False) -> go.Figure:
         hoverinfo="skip",
     )
     title = "norm p of the weights: few kernels at 1, all alike at ∞"
-    figure.layout.xaxis = style.axis(title, dark, **style.category_ticks(norms))
-    figure.layout.yaxis = style.axis("C (log scale)", dark, **style.category_ticks(costs))
+    figure.update_xaxes(title=title, **style.category_ticks(norms))
+    figure.update_yaxes(title="C (log scale)", **style.category_ticks(costs))
     return figure
 
 
@@ -273,16 +271,15 @@ def class_weights(
         z=table[:, shown].T,
         zmin=0.0,
         zmax=style.positive_or_one(table),
-        colorscale=style.SEQUENTIAL,
         xgap=1,
         ygap=1,
-        colorbar=style.colour_bar("weight θ", dark),
+        colorbar={"title": "weight θ"},
         text=[[f"{row}<br>{column}" for column in columns] for row in rows],
         hovertemplate="%{text}: θ = %{z:.3g}<extra></extra>",
     )
     ticks = style.category_ticks(style.shorts(problems, 30))
-    figure.layout.xaxis = style.axis("", dark, **ticks)
-    figure.layout.yaxis = style.row_axis(style.shorts([names[m] for m in shown], 26), dark)
+    figure.update_xaxes(title="", **ticks)
+    figure.update_yaxes(**style.row_ticks(style.shorts([names[m] for m in shown], 26)))
     return figure
 
 
@@ -325,7 +322,7 @@ def confusion_figure(
         hovertemplate="%{customdata:.0f} rows, %{z:.1%} of their class<extra></extra>",
     )
     ticks = style.category_ticks(labels)
-    figure.layout.xaxis = style.axis("predicted class", dark, **ticks)
-    figure.layout.yaxis = style.axis("true class", dark, autorange="reversed", **ticks)
+    figure.update_xaxes(title="predicted class", **ticks)
+    figure.update_yaxes(title="true class", autorange="reversed", **ticks)
     figure.layout.yaxis.title.standoff = 14
     return figure

@@ -16,7 +16,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -363,44 +363,55 @@ def shorts(names: Sequence[str], length: int = 18) -> list[str]:
 # Layout
 
 
-def new_figure(
-    alt: str, dark: bool, height: int = FIGURE_HEIGHT, **layout: Any
-) -> graph_objects.Figure:
-    """An empty figure in the common style, with its alternative text in ``layout.meta["alt"]``."""
+@cache
+def template(dark: bool) -> Any:
+    """Plotly's template with the neutral colours, axes and colour scales of a theme."""
+    import plotly.io  # slow to import
+
     tone = theme(dark)
+    quiet = {"color": tone.muted, "size": LABEL_SIZE}
+    axis = {
+        "title": {"font": quiet, "standoff": STANDOFF},
+        "tickfont": {"color": tone.muted},
+        "gridcolor": tone.grid,
+        "zerolinecolor": tone.muted,
+        "zeroline": False,
+        "ticklabelstandoff": 3,
+    }
     hover_label = {
         "bgcolor": tone.paper,
         "bordercolor": tone.muted,
         "font": {"color": tone.ink},
     }
+    look = graph_objects.layout.Template(plotly.io.templates["plotly"])
+    look.layout.update(
+        paper_bgcolor=TRANSPARENT,
+        plot_bgcolor=TRANSPARENT,
+        font={"color": tone.ink, "size": LABEL_SIZE},
+        showlegend=False,
+        hoverlabel=hover_label,
+        xaxis=axis,
+        yaxis=axis,
+        annotationdefaults={"showarrow": False},
+    )
+    look.data.heatmap[0].update(
+        colorscale=SEQUENTIAL,
+        colorbar={"title": {"font": quiet}, "tickfont": quiet, "thickness": 12},
+    )
+    return look
+
+
+def new_figure(
+    alt: str, dark: bool, height: int = FIGURE_HEIGHT, **layout: Any
+) -> graph_objects.Figure:
+    """An empty figure in the common style, with its alternative text in ``layout.meta["alt"]``."""
     defaults: dict[str, Any] = {
-        "paper_bgcolor": TRANSPARENT,
-        "plot_bgcolor": TRANSPARENT,
-        "font": {"color": tone.ink, "size": LABEL_SIZE},
+        "template": template(dark),
         "margin": {"l": 48, "r": 16, "t": 28, "b": 44} | layout.pop("margin", {}),
         "height": height,
-        "showlegend": False,
-        "hovermode": "closest",
-        "hoverlabel": hover_label,
         "meta": {"alt": alt},
     }
     return graph_objects.Figure(layout=defaults | layout)
-
-
-def axis(title: str, dark: bool, **options: Any) -> dict[str, Any]:
-    """A linear axis with quiet ticks, thin grid lines and a title with the symbol and the unit."""
-    tone = theme(dark)
-    font = {"color": tone.muted, "size": LABEL_SIZE}
-    return {
-        "title": {"text": title, "font": font, "standoff": STANDOFF},
-        "tickfont": {"color": tone.muted},
-        "gridcolor": tone.grid,
-        "zerolinecolor": tone.muted,
-        "zeroline": False,
-        "automargin": True,
-        "ticklabelstandoff": 3,
-        **options,
-    }
 
 
 def category_ticks(labels: Sequence[str]) -> dict[str, Any]:
@@ -408,26 +419,14 @@ def category_ticks(labels: Sequence[str]) -> dict[str, Any]:
     return {"tickvals": list(range(len(labels))), "ticktext": list(labels), "showgrid": False}
 
 
-def row_axis(labels: Sequence[str], dark: bool) -> dict[str, Any]:
-    """The axis of labelled rows, the first on top."""
-    return axis("", dark, autorange="reversed", **category_ticks(labels))
-
-
-def colour_bar(title: str, dark: bool, **options: Any) -> dict[str, Any]:
-    """The colour scale beside a map."""
-    font = {"color": theme(dark).muted, "size": LABEL_SIZE}
-    return {
-        "title": {"text": title, "font": font},
-        "tickfont": font,
-        "thickness": 12,
-        "outlinewidth": 0,
-        **options,
-    }
+def row_ticks(labels: Sequence[str]) -> dict[str, Any]:
+    """Ticks of labelled rows, the first on top, with the room that plotly gives an empty title."""
+    return {"title": "", "autorange": "reversed", **category_ticks(labels)}
 
 
 def annotation(text: str, colour: str, **place: Any) -> dict[str, Any]:
     """Text on a figure; ``place`` holds plotly's coordinates of an annotation."""
-    return {"text": text, "showarrow": False, "font": {"color": colour}, **place}
+    return {"text": text, "font": {"color": colour}, **place}
 
 
 def empty_figure(message: str, dark: bool) -> graph_objects.Figure:
@@ -443,7 +442,7 @@ def enlarged(figure: graph_objects.Figure) -> graph_objects.Figure:
     larger = graph_objects.Figure(figure)
     layout = larger.layout
     layout.height *= ENLARGED
-    layout.font.size *= ENLARGED
+    layout.font.size = ENLARGED * LABEL_SIZE
     layout.margin = {side: ENLARGED * layout.margin[side] for side in ("l", "r", "t", "b")}
     for trace in larger.select_traces({"type": "scatter"}):
         width = 2 if trace.line.width is None else trace.line.width

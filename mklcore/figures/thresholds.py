@@ -67,24 +67,13 @@ def threshold_figure(
             marker=mark,
             **axes,
         )
-    ends = {"range": list(SHARES), "tickformat": ".0%"}
-    names = _axes(errors.classes)
-    figure.layout.xaxis = style.axis(
-        names[0],
-        dark,
-        domain=[0, 1 - MIDDLE],
-        **ends,
-    )
-    figure.layout.yaxis = style.axis(names[1], dark, **ends)
-    figure.layout.xaxis2 = style.axis(
-        names[1],
-        dark,
-        domain=[MIDDLE, 1],
-        anchor="y2",
-        **ends,
-    )
-    figure.layout.yaxis2 = style.axis(names[2], dark, anchor="x2", **ends)
-    return figure
+    wrong_title, found_title, right_title = _axes(errors.classes)
+    figure.layout.xaxis = {"title": wrong_title, "domain": [0, 1 - MIDDLE]}
+    figure.layout.yaxis = {"title": found_title}
+    figure.layout.xaxis2 = {"title": found_title, "domain": [MIDDLE, 1], "anchor": "y2"}
+    figure.layout.yaxis2 = {"title": right_title, "anchor": "x2"}
+    figure.update_xaxes(range=SHARES, tickformat=".0%")
+    return figure.update_yaxes(range=SHARES, tickformat=".0%")
 
 
 def _axes(classes: tuple[str, str]) -> tuple[str, str, str]:

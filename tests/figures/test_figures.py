@@ -185,8 +185,9 @@ def labels(figure: go.Figure) -> list:
 
 
 def text_colours(figure: go.Figure) -> set[str]:
-    fonts = [figure.layout.font, *(a.font for a in figure.layout.annotations)]
-    for axis in (*figure.select_xaxes(), *figure.select_yaxes()):
+    look = figure.layout.template.layout
+    fonts = [look.font, *(a.font for a in figure.layout.annotations)]
+    for axis in (look.xaxis, look.yaxis, *figure.select_xaxes(), *figure.select_yaxes()):
         fonts += [axis.title.font, axis.tickfont]
     fonts += [trace.textfont for trace in figure.select_traces(selector={"type": "scatter"})]
     return {font.color for font in fonts if isinstance(font.color, str)}
@@ -222,9 +223,13 @@ def test_every_public_figure_keeps_the_house_style_and_can_be_read(dark):
     }
     for name, figure in drawn.items():
         layout = figure.layout
-        assert layout.paper_bgcolor == layout.plot_bgcolor == "rgba(0,0,0,0)", name
-        assert layout.font.family is None, name
-        assert layout.showlegend is name.startswith(WITH_LEGEND), name
+        look = layout.template.layout
+        for background in ("paper_bgcolor", "plot_bgcolor"):
+            assert look[background] == "rgba(0,0,0,0)", name
+            assert layout[background] is None, name
+        assert look.font.family is layout.font.family is None, name
+        assert look.showlegend is False, name
+        assert bool(layout.showlegend) is name.startswith(WITH_LEGEND), name
         assert 100 <= layout.height <= 700, name
         assert re.fullmatch(r"(?s)[A-Z].*\d.*\.", layout.meta["alt"]), name
         assert "nan" not in layout.meta["alt"], name

@@ -140,11 +140,8 @@ def _classes(parts: Split, dark: bool) -> go.Figure:
         for place, total in zip(places, totals, strict=True)
     ]
     reach = [0, 1.3 * max(totals, default=1)]
-    figure.layout.xaxis = style.axis(
-        "rows for training, validation and test, from the left", dark, range=reach
-    )
-    figure.layout.yaxis = style.row_axis(called, dark)
-    return figure
+    title = "rows for training, validation and test, from the left"
+    return figure.update_xaxes(title=title, range=reach).update_yaxes(style.row_ticks(called))
 
 
 def _histogram(table: Dataset, dark: bool) -> go.Figure:
@@ -168,9 +165,8 @@ def _histogram(table: Dataset, dark: bool) -> go.Figure:
         marker={"color": style.theme(dark).grey},
         hovertemplate="around %{x:.3g}: %{y} rows<extra></extra>",
     )
-    figure.layout.xaxis = style.axis(style.short(table.target_name, 40), dark)
-    figure.layout.yaxis = style.axis("rows", dark)
-    return figure
+    figure.update_xaxes(title=style.short(table.target_name, 40))
+    return figure.update_yaxes(title="rows")
 
 
 # Taking figures away
