@@ -1,18 +1,18 @@
-"""What theory says about greedy coordinate descent: rates, the correlation of kernels, and a risk
-bound.
+"""Theory of greedy coordinate descent: rates, the correlation of kernels, and a risk bound.
 
 Kernels enter through K_j = U_j diag(d_j) U_j' (eigenvalues above 1e-10 of the largest) and B_J =
-[U_j diag(d_j / N)]_{j in J}. For Gaussian kernels every U_j spans everything: correlation 1,
-restricted condition infinite, and all that rests on it says nothing. The functions then return
-infinity, with ``words``.
+[U_j diag(d_j / N)]_{j in J}. For Gaussian kernels every U_j spans everything, so that their
+correlation is 1, their restricted condition is infinite, and bounds that rest on it say nothing.
+The functions then return infinity and give the reason as ``words``.
 
-Source: Jin, Yang and Mahdavi (2013). Where a printed formula is wrong, the function says what was
-put right.
+Source: Jin, Yang and Mahdavi (2013). Where a printed formula is wrong, the docstring of the
+function states the correction.
 """
 
 from __future__ import annotations
 
-from itertools import combinations
+from collections.abc import Sequence
+from itertools import chain, combinations, islice
 from math import comb
 from typing import Any, NamedTuple
 
@@ -25,29 +25,27 @@ from mklcore.kernels.grams import as_stack
 from mklcore.parameters import check_positive, is_whole_number
 
 SPAN_CUT = 1e-10
-_ENUMERATED = 2000  # sets of kernels looked at one by one
-# bases are dependent below this smallest singular value: what the cut leaves of their accuracy
+_ENUMERATED = 2000  # most sets of kernels that are examined one by one
+# Bases are dependent below this smallest singular value: the cut leaves them no more digits.
 _DEPENDENT = 1e-6
 
 
 def _spans(K: Any) -> list[tuple[Array, Array]]:
-    """(U_j, d_j / N) of every kernel."""
-    values = as_stack(K)
-    found = []
-    for kernel in values:
+    """The pair (U_j, d_j / N) of every kernel."""
+    spans = []
+    for kernel in as_stack(K):
         d, U = np.linalg.eigh(kernel)
-        keep = d > SPAN_CUT * max(float(d[-1]), 0.0)
-        found.append((U[:, keep], d[keep] / kernel.shape[0]))
-    return found
+        is_kept = d > SPAN_CUT * max(float(d[-1]), 0.0)
+        spans.append((U[:, is_kept], d[is_kept] / len(kernel)))
+    return spans
 
 
 def greedy_rate_bound(norm: float, d: int) -> Bound:
-    """How far Algorithm 1 can be from the optimum of (1) after d kernels (Theorem 1, k(x, x) <= 1):
+    """Bound how far Algorithm 1 is from the optimum of (1) after d kernels (Theorem 1).
 
         L(f^d) - L(f*) <= 2 ||f*||^2 / (d - 1),   d >= 2
 
-    ``norm`` = sum_j ||f*_j||. An early exit gives the exact optimum. Infinite for d = 1. Checked on
-    every stored path.
+    It needs k(x, x) <= 1, and ``norm`` is sum_j ||f*_j||. An early exit gives the exact optimum.
 
     Parameters
     ----------
@@ -72,11 +70,10 @@ def greedy_rate_bound(norm: float, d: int) -> Bound:
 
 
 def kernel_correlation(K: Any) -> float:
-    """delta(K) = max_{i < j} ||U_i'U_j||_2: the largest cosine between the spans of two kernels, 0
-    to 1, over all pairs (printed: pairs up to d).
+    """The largest cosine delta(K) = max_{i < j} ||U_i'U_j||_2 between the spans of two kernels.
 
-    ``K`` (M, n, n) or a ``GramStack``. 1 when two spans share a direction, as full-rank (Gaussian)
-    kernels always do.
+    It is taken over all pairs, where the paper prints pairs up to d. It is 1 when two spans share a
+    direction, as full-rank (Gaussian) kernels always do.
 
     Parameters
     ----------
@@ -101,16 +98,14 @@ def kernel_correlation(K: Any) -> float:
 
 
 class Condition(NamedTuple):
-    """Bounds ``lower`` <= gamma(d, K) <= ``upper``; infinite where the spans of d kernels can
-    overlap.
-    """
+    """Bounds ``lower`` <= gamma(d, K) <= ``upper``, infinite where spans of d kernels can overlap."""
 
     lower: float
     upper: float
 
     @property
     def words(self) -> str:
-        """What the bounds say here."""
+        """The meaning of the bounds for these kernels."""
         if np.isfinite(self.upper):
             return (
                 f"gamma is between {self.lower:.4g} and {self.upper:.4g}: the rates that rest "
@@ -129,14 +124,14 @@ class Condition(NamedTuple):
 
 
 def restricted_condition(K: Any, d: int) -> Condition:
-    """Bounds of gamma(d, K) = sup over sets J of at most d kernels of gamma(0, J), printed as inf:
+    """Bound gamma(d, K), the supremum of gamma(0, J) over sets J of at most d kernels:
 
         1 / smin(B_J) <= gamma(0, J) <= sqrt|J| / smin(B_J),      B_J = [U_j diag(d_j / N)]_{j in J}
 
-    infinite when the columns of B_J are dependent. Returns (lower, upper). All sets of d kernels
-    are looked at up to 2000 of them; beyond that the lower bound comes from pairs and single
-    kernels, the upper one from all kernels together, which needs a total rank of at most N. ``K``
-    (M, n, n) or a ``GramStack``, ``d`` from 1; d above M means M.
+    The paper prints an infimum. gamma(0, J) is infinite when the columns of B_J are dependent. Up
+    to 2000 sets of d kernels are all examined. Beyond that the lower bound comes from pairs and
+    single kernels, and the upper one from all kernels together, which needs a total rank of at most
+    N. A ``d`` above M means M.
 
     Parameters
     ----------
@@ -150,7 +145,7 @@ def restricted_condition(K: Any, d: int) -> Condition:
     Condition
         Lower and upper bound.
     """
-    _check_count(d)
+    require(is_whole_number(d) and d >= 1, f"d is a number of kernels, 1 or more; got {d!r}.")
     with one_blas_thread():
         spans = [(U, s) for U, s in _spans(K) if s.size]
         if not spans:
@@ -158,73 +153,34 @@ def restricted_condition(K: Any, d: int) -> Condition:
         size = min(int(d), len(spans))
         root = float(np.sqrt(size))
         if comb(len(spans), size) <= _ENUMERATED:
-            smallest = min(_smallest(spans, J) for J in combinations(range(len(spans)), size))
-            return Condition(_inverse(smallest), root * _inverse(smallest))
-        pairs = list(combinations(range(len(spans)), 2))[:_ENUMERATED]
-        some = min(_smallest(spans, J) for J in [*pairs, *((j,) for j in range(len(spans)))])
-        everything = _smallest(spans, tuple(range(len(spans))))
-    return Condition(_inverse(some), root * _inverse(everything))
+            exact = max(map(_inverse_smallest, combinations(spans, size)))
+            return Condition(exact, root * exact)
+        pairs = islice(combinations(spans, 2), _ENUMERATED)
+        lower = max(map(_inverse_smallest, chain(pairs, combinations(spans, 1))))
+        return Condition(lower, root * _inverse_smallest(spans))
 
 
-def _check_count(d: Any) -> None:
-    require(is_whole_number(d) and d >= 1, f"d is a number of kernels, 1 or more; got {d!r}.")
-
-
-def _inverse(value: float) -> float:
-    return float(1.0 / value) if value > 0 else float(np.inf)
-
-
-def _smallest(
-    spans: list[tuple[Array, Array]],
-    chosen: tuple[int, ...],
-) -> float:
-    """smin(B_J), 0 when the columns are dependent."""
-    if len(chosen) == 1:
-        return float(spans[chosen[0]][1].min())
-    B = np.hstack([spans[j][0] * spans[j][1] for j in chosen])
-    if B.shape[1] > B.shape[0]:
-        return 0.0
-    # Dependence is a matter of directions, not of how small the eigenvalues are: it is judged on
-    # the bases.
-    directions = np.linalg.svd(np.hstack([spans[j][0] for j in chosen]), compute_uv=False)
-    if directions[-1] <= _DEPENDENT:
-        return 0.0
-    return float(np.linalg.svd(B, compute_uv=False)[-1])
-
-
-def condition_from_correlation(K: Any, d: int) -> Bound:
-    """Proposition 2 with sigma_min+ outside the root: if delta(K) < 1 / (d - 1),
-
-        gamma(d, K) <= sqrt(d) / (sqrt(1 - (d - 1) delta(K)) sigma_min+)
-
-    with sigma_min+ the smallest positive eigenvalue of any K_j / N. Infinite, with words, when
-    delta is too large.
-    """
-    _check_count(d)
-    delta = kernel_correlation(K)
-    if d > 1 and not delta < 1.0 / (d - 1):
-        return Bound(
-            np.inf,
-            (
-                f"The kernels' correlation is {delta:.6g}, and Proposition 2 needs less than "
-                f"{1.0 / (d - 1):.4g} for {d} kernels: it says nothing here. Gaussian kernels "
-                "always have correlation 1."
-            ),
-        )
-    smallest = min(float(s.min()) for _, s in _spans(K) if s.size)
-    return Bound(
-        np.sqrt(d) / (np.sqrt(1.0 - (d - 1) * delta) * smallest), f"From correlation {delta:.6g}."
-    )
+def _inverse_smallest(spans: Sequence[tuple[Array, Array]]) -> float:
+    """1 / smin(B_J) of the kernels with these spans, infinite when the columns are dependent."""
+    if len(spans) == 1:
+        return 1.0 / float(spans[0][1].min())
+    bases = np.hstack([U for U, _ in spans])
+    # The bases decide on dependence, because small eigenvalues do not make columns dependent.
+    if bases.shape[1] > bases.shape[0]:
+        return np.inf
+    if np.linalg.svd(bases, compute_uv=False)[-1] <= _DEPENDENT:
+        return np.inf
+    B = np.hstack([U * s for U, s in spans])
+    return 1.0 / float(np.linalg.svd(B, compute_uv=False)[-1])
 
 
 def greedy_decay_bound(d: int, gamma: float, eps_star: float, mu: float) -> Bound:
-    """Lemma 3 with gamma squared, as its proof has it: after d steps of Algorithm 2, for any mu > 1
-    and |y| <= 1,
+    """Bound how far Algorithm 2 is from the optimum after d steps (Lemma 3), for mu > 1, |y| <= 1:
 
         E_N(f) - E_N(f*) <= max( mu eps*, 1/2 max(0, 1 - tau)^d ),    tau = (mu - 1)^2 / (8 mu (mu + 1) gamma(2d)^2)
 
-    f* minimises E_N over all kernels, ``eps_star`` = E_N(best f with d kernels) - E_N(f*),
-    ``gamma`` = gamma(2d, K).
+    gamma is squared, as in the proof of the lemma. f* minimises E_N over all kernels, ``eps_star``
+    is E_N(best f with d kernels) - E_N(f*), and ``gamma`` is gamma(2d, K).
     """
     require(d >= 1, f"d is a number of steps and must be 1 or more; got {d!r}.")
     require(gamma > 0, f"gamma must be above 0 (infinity is allowed); got {gamma!r}.")
@@ -241,26 +197,6 @@ def greedy_decay_bound(d: int, gamma: float, eps_star: float, mu: float) -> Boun
     return Bound(max(mu * eps_star, 0.5 * max(0.0, 1.0 - tau) ** d), f"tau = {tau:.3g}.")
 
 
-def greedy_steps_bound(gamma: float, eps_star: float) -> Bound:
-    """Theorem 4 with gamma squared, as in Lemma 3: with d >= 16 gamma(2d)^2 ln(1 / (12 eps*)) steps
-    E_N(f) - E_N(f*) <= 6 eps*.
-
-    Returns that number of steps for ``gamma`` = gamma(2d, K) at the d in question (the condition is
-    implicit in d) and ``eps_star`` > 0; 0 when eps* >= 1/12, where 6 eps* >= 1/2 holds anyway (|y|
-    <= 1).
-    """
-    require(gamma > 0, f"gamma must be above 0 (infinity is allowed); got {gamma!r}.")
-    check_positive(eps_star=eps_star)
-    needed = np.log(1.0 / (12.0 * eps_star))
-    if needed <= 0:
-        return Bound(0.0, "6 eps* is at least 1/2, which E_N never exceeds for |y| <= 1.")
-    if not np.isfinite(gamma):
-        return Bound(np.inf, "gamma is infinite: no number of steps is enough for Theorem 4.")
-    return Bound(
-        16.0 * gamma**2 * needed, "Steps after which the loss is within 6 eps* of the best."
-    )
-
-
 def greedy_risk_bound(
     radius: float,
     d: int,
@@ -268,18 +204,17 @@ def greedy_risk_bound(
     n: int,
     A: float = 2.0,
 ) -> Bound:
-    """What Theorem 5 adds to the training loss difference to bound the risk of Algorithm 2 after d
-    STEPS, repeats counted:
+    """What Theorem 5 adds to the difference of training losses to bound the risk of Algorithm 2.
 
         either  ||f - f_R*|| <= 8 max(R, sqrt d) / sqrt N
         or      E(f) - E(f_R*) <= E_N(f) - E_N(f*) + 196 (R + sqrt d)^2 sqrt(A ln(M + 1) / N)
 
-    with probability at least 1 - (M + 1)^(1 - A), for ``radius`` R bounding sum ||f_j|| of the
-    competitor f_R*, M = ``n_kernels`` kernels with k(x, x) <= 1, N = ``n`` rows, |y| <= 1. Either
-    one holds: where the two functions are as close as the first says, nothing is said of the risks.
-    The theorem is about Algorithm 2 (``criterion="empirical"``), whose f is bounded by its steps;
-    Algorithm 1 has no such bound. It needs A > 1, M >= 3 and A ln(M + 1) <= N <= 2^(M + 1);
-    elsewhere it is infinite, with words.
+    After d steps, repeats counted, one of them holds with probability at least 1 - (M + 1)^(1 - A).
+    ``radius`` R bounds sum ||f_j|| of the competitor f_R*, the M kernels have k(x, x) <= 1, and
+    |y| <= 1. Where the two functions are as close as the first line says, the theorem says nothing
+    about the risks. It is about Algorithm 2 (``criterion="empirical"``), whose f is bounded by its
+    steps; Algorithm 1 has no such bound. It needs A > 1, M >= 3 and A ln(M + 1) <= N <= 2^(M + 1);
+    elsewhere the bound is infinite.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Bounds of the lp-norm paper: how the price of learning the weights grows with p and M.
+"""Bounds of the lp-norm paper: how the cost of learning the weights grows with p and M.
 
 M kernels with k_m(x, x) <= R^2, n points, the class ||w||_{2,q} <= 1 without an intercept; c =
 23/22, natural logarithms. For the class ||w||_{2,q} <= B the complexity term is B times as large.
@@ -24,9 +24,7 @@ _C = 23.0 / 22.0
 
 
 def _multiplier(p: float, M: int, conservative: bool) -> float:
-    """min(e ceil(ln M), ceil(p*)), p* rounded up to an even integer when ``conservative`` (as
-    Theorem 8 is quoted).
-    """
+    """min(e ceil(ln M), ceil(p*)), rounded up to even integers when ``conservative``."""
     logarithmic = math.e * np.ceil(np.log(M))
     p_star = conjugate_exponent(p)
     whole = np.ceil(p_star - 1e-12)
@@ -47,10 +45,9 @@ def _check(M: int, n: int, R: float) -> None:
 def lp_rademacher_bound(
     p: float, M: int, n: int, R: float = 1.0, conservative: bool = False
 ) -> float:
-    """Corollary 9: Rad <= sqrt(c M^(1/p*) R^2 min(e ceil(ln M), ceil(p*)) / n).
+    """Bound the Rademacher complexity of lp-norm MKL (Corollary 9):
 
-    ``p`` in [1, inf]; ``M`` > 1 kernels; ``n`` points; ``R`` bounds the feature norms.
-    ``conservative`` rounds up to the even integers for which the inequality behind it is quoted.
+        Rad <= sqrt(c M^(1/p*) R^2 min(e ceil(ln M), ceil(p*)) / n)
 
     Parameters
     ----------
@@ -77,11 +74,8 @@ def lp_rademacher_bound(
     """
     LpNorm(p)
     _check(M, n, R)
-    return float(
-        np.sqrt(
-            _C * M ** (1.0 / conjugate_exponent(p)) * R**2 * _multiplier(p, M, conservative) / n
-        )
-    )
+    growth = M ** (1.0 / conjugate_exponent(p)) * _multiplier(p, M, conservative)
+    return float(np.sqrt(_C * growth * R**2 / n))
 
 
 def lp_risk_bound(
@@ -96,13 +90,14 @@ def lp_risk_bound(
     delta: float = 0.05,
     conservative: bool = False,
 ) -> float:
-    """Corollary 10 (35): risk <= empirical + 4 L B Rad + sqrt(ln(2 / delta) / (2 n)), with
-    probability 1 - ``delta``.
+    """Bound the risk with probability 1 - ``delta`` (Corollary 10, (35)):
 
-    For a loss in [0, 1] with Lipschitz constant ``lipschitz`` and every model of the class
-    ||w||_{2,q} <= ``B``, where ``p``, ``B``, ``lipschitz`` and ``R`` are fixed before the rows are
-    seen. Taking p or B from a model that was fitted on the same rows is a choice among many
-    classes: of k candidates each gets delta / k. Not clipped: a value of 1 or more says nothing.
+        risk <= empirical risk + 4 L B Rad + sqrt(ln(2 / delta) / (2 n))
+
+    The loss is in [0, 1] and has the Lipschitz constant ``lipschitz``. The bound holds for every
+    model of the class ||w||_{2,q} <= ``B``, where ``p``, ``B``, ``lipschitz`` and ``R`` are fixed
+    before the rows are seen. Taking p or B from a model that was fitted on the same rows is a
+    choice among many classes: each of k candidates gets delta / k.
 
     Parameters
     ----------
@@ -152,10 +147,12 @@ def lp_margin_bound(
     delta: float = 0.05,
     conservative: bool = False,
 ) -> float:
-    """Corollary 11 (36): error <= margin risk + (4 / margin) B Rad + sqrt(ln(2 / delta) / (2 n)).
+    """Bound the error of a classifier with probability 1 - ``delta`` (Corollary 11, (36)):
 
-    ``margin_risk`` = mean of min(1, max(0, 1 - y t / margin)); otherwise as ``lp_risk_bound`` with
-    L = 1 / ``margin``: the margin, p and B are fixed before the rows are seen.
+        error <= margin risk + (4 / margin) B Rad + sqrt(ln(2 / delta) / (2 n))
+
+    The margin risk is the mean of min(1, max(0, 1 - y t / margin)). Everything else is as in
+    ``lp_risk_bound`` with L = 1 / ``margin``; the margin, too, is fixed before the rows are seen.
 
     Parameters
     ----------
@@ -196,15 +193,3 @@ def lp_margin_bound(
         delta=delta,
         conservative=conservative,
     )
-
-
-def lp_conversion(bound_at_q: float, q: float, p: float, M: int) -> float:
-    """Theorem 6: Rad(p) <= sqrt(M^(1/q - 1/p)) Rad(q) for 1 <= q <= p: one norm's bound from
-    another's.
-    """
-    LpNorm(p), LpNorm(q)
-    if not q <= p:
-        raise ParameterError(
-            f"Theorem 6 goes from a smaller norm q to a larger p; got q = {q!r}, p = {p!r}."
-        )
-    return float(np.sqrt(M ** (1.0 / q - (0.0 if np.isinf(p) else 1.0 / p))) * bound_at_q)
