@@ -1,7 +1,6 @@
-"""When hierarchical kernel learning finds the right hull: the two conditions on the covariance of
-the features.
+"""Two conditions on the covariance of the features under which HKL finds the right hull.
 
-W the hull of the truth (or of an estimate), Sigma the covariance of the features, beta the
+W is the hull of the truth (or of an estimate), Sigma the covariance of the features, and beta the
 coefficients on W:
 
     r_w = ( sum_{v in A(w)} d_v / ||beta_D(v)|| ) beta_w,     s = Sigma_WW^{-1} r_W
@@ -34,8 +33,9 @@ _SINGULAR = 1e-10
 
 
 class HKLConsistency(NamedTuple):
-    """``necessary`` and ``sufficient``: the two maxima; ``*_at``: the source (levels) where each is
-    reached, None if the hull is the whole grid; ``verdict``: what follows.
+    """The maxima of both conditions, the sources where they are reached, and the ``verdict``.
+
+    A source is a tuple of levels; it is None where the hull is the whole grid.
     """
 
     necessary: float
@@ -53,10 +53,9 @@ def hkl_consistency(
     depth_weight: float | None = None,
     root_weight: float = 0.1,
 ) -> HKLConsistency:
-    """Both conditions for recovering the hull W, with the covariance of these rows in place of the
-    population's: a diagnostic.
+    """Evaluate both conditions for recovering the hull W, with the covariance of these rows.
 
-    The propositions are about the true hull, its coefficients and the population, as n grows. For
+    This is a diagnostic. The propositions are about the true hull, its coefficients and the population, as n grows. For
     an estimate on few rows they tell whether recovery is plausible; they prove neither that it
     happens nor that it cannot.
 
@@ -85,7 +84,7 @@ def hkl_consistency(
     slope = norm_slope(Ancestry(design.order, nodes), beta, weights.of(nodes))
     features = design.columns_of(nodes)
     features = features - features.mean(axis=0)
-    # the constant root has no covariance; its norm term stays in the slope
+    # The constant root has no covariance; its norm term stays in the slope.
     moving = features.std(axis=0) > 0
     part = features[:, moving]
     covariance = part.T @ part / design.n
@@ -99,19 +98,17 @@ def hkl_consistency(
     g = part @ np.linalg.solve(covariance, slope[moving]) if moving.any() else np.zeros(design.n)
     outside = sorted(Hull(design.order, nodes).sources)
     if not outside:
-        return HKLConsistency(
-            0.0, 0.0, None, None, "The hull is the whole grid: there is nothing left to exclude."
-        )
+        verdict = "The hull is the whole grid: there is nothing left to exclude."
+        return HKLConsistency(0.0, 0.0, None, None, verdict)
     single = design.quadratic_forms(outside, g / design.n) / weights.of(outside) ** 2
     summed = design.descendant_sums(outside, g / design.n, weights)
     k = int(np.argmax(single))
     j = int(np.argmax(summed))
     necessary = float(single[k])
     sufficient = float(summed[j])
-    places = design.order.key(outside[k]), design.order.key(outside[j])
-    return HKLConsistency(
-        necessary, sufficient, *places, _verdict(design, necessary, sufficient, outside[k])
-    )
+    verdict = _verdict(design, necessary, sufficient, outside[k])
+    places = (design.order.key(outside[k]), design.order.key(outside[j]))
+    return HKLConsistency(necessary, sufficient, *places, verdict)
 
 
 def norm_slope(ancestry: Ancestry, beta: Array, d: Array) -> Array:

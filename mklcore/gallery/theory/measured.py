@@ -1,8 +1,8 @@
-"""What a bound is set beside: the same quantities measured on the available rows.
+"""The quantities that theorems bound, measured on the available rows.
 
-Targets are numbers: -1 and +1, or a centred regression target. ``K`` (M, n, n) training kernels,
-``cross`` (M, m, n) the kernels between m held-out rows and the training rows. ``callback(done,
-total)`` may raise to cancel.
+Targets are numbers: -1 and +1, or a centred regression target. ``K`` (M, n, n) are the kernels of
+the training rows, and ``cross`` (M, m, n) those between m held-out rows and the training rows.
+``callback(done, total)`` may raise to cancel.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.stats import sem
 
 from mklcore.arrays import Array, one_blas_thread
 from mklcore.errors import DataError, Progress
@@ -26,21 +27,16 @@ NOTHING = "No kernel explains anything of this target; there is no path to draw.
 
 
 def _quiet(done: int, total: int) -> None:
-    """Tell nobody how far it is."""
+    """Report no progress."""
 
 
 def kernel_radius(K: Any) -> float:
-    """R = sqrt(max_m max_i k_m(x_i, x_i)): the smallest R with k_m(x, x) <= R^2 on these rows.
-
-    New rows may need a larger one.
-    """
-    return float(np.sqrt(max(float(kernel.diagonal().max()) for kernel in as_stack(K))))
+    """The smallest R with k_m(x, x) <= R^2 on these rows; new rows may need a larger one."""
+    return float(np.sqrt(np.max(np.diagonal(as_stack(K), axis1=1, axis2=2))))
 
 
 class Complexity(NamedTuple):
-    """Rademacher complexity on the rows given for norms ``p`` (L,): ``mean`` and ``error`` (L,)
-    over random signs.
-    """
+    """Rademacher complexity for norms ``p`` (L,): ``mean`` and ``error`` (L,) over random signs."""
 
     p: Array
     mean: Array
@@ -50,13 +46,13 @@ class Complexity(NamedTuple):
 def measure_complexity(
     K: Any, p: Sequence[float], draws: int = 50, seed: int = 0, callback: Progress = _quiet
 ) -> Complexity:
-    """How well models with ||w||_{2,q} <= 1, q = 2p / (p + 1), follow random signs;
-    ``lp_rademacher_bound`` bounds it.
+    """Measure how well models with ||w||_{2,q} <= 1, q = 2p / (p + 1), follow random signs:
 
         Rad = E_sigma sup_w (1/n) sum_i sigma_i f(x_i) = (1/n) E_sigma || ( sqrt(sigma'K_m sigma) )_m ||_{2 p*},
         p* = p / (p - 1)
 
-    The target has no part in it. ``error`` is the standard error over the ``draws``.
+    ``lp_rademacher_bound`` bounds it, and the target has no part in it. ``error`` is the standard
+    error over the ``draws``.
     """
     values = as_stack(K)
     orders = np.asarray(p, dtype=float)
@@ -68,17 +64,18 @@ def measure_complexity(
             callback(m, len(values))
             norms[m] = np.sqrt(np.maximum(np.sum(signs * (kernel @ signs), axis=0), 0.0))
     callback(len(values), len(values))
-    found = (
-        np.array([np.linalg.norm(norms, 2.0 * conjugate_exponent(q), axis=0) for q in orders])
-        / values.shape[1]
-    )
-    return Complexity(orders, found.mean(axis=1), found.std(axis=1, ddof=1) / np.sqrt(draws))
+    complexities = np.empty((orders.size, draws))
+    for k, order in enumerate(orders):
+        complexities[k] = np.linalg.norm(norms, 2.0 * conjugate_exponent(order), axis=0)
+    complexities /= values.shape[1]
+    return Complexity(orders, complexities.mean(axis=1), sem(complexities, axis=1))
 
 
 class GompMeasured(NamedTuple):
-    """MKL-GOMP after s = 1, 2, ... kernels, arrays (L,): mean squared error on training and
-    held-out rows, ``tau`` =
-    ||f||^2 in the sum space.
+    """MKL-GOMP after s = 1, 2, ... kernels; all arrays are (L,).
+
+    ``train`` and ``held_out`` are mean squared errors, ``held_out_error`` is the standard error of
+    the latter, and ``tau`` is ||f||^2 in the sum space.
     """
 
     s: Array
@@ -97,12 +94,11 @@ def measure_gomp(
     most: int = 50,
     callback: Progress = _quiet,
 ) -> GompMeasured:
-    """Run MKL-GOMP with squared loss up to ``most`` kernels; ``held_out_error`` is the standard
-    error of ``held_out``.
-    """
+    """Run MKL-GOMP with squared loss up to ``most`` kernels."""
     values = as_stack(K)
     held = np.asarray(cross, dtype=np.float64)
-    target, labels = (np.ascontiguousarray(part, dtype=np.float64) for part in (y, y_held_out))
+    target = np.ascontiguousarray(y, dtype=np.float64)
+    labels = np.ascontiguousarray(y_held_out, dtype=np.float64)
     if target.shape != values.shape[1:2] or held.shape != (len(values), labels.size, target.size):
         raise DataError(
             f"Kernels and targets do not fit: {values.shape}, {target.shape}; "
@@ -115,29 +111,26 @@ def measure_gomp(
         method = GOMP(values, target[:, None], lam, n_kernels=size, score_tol=0.0)
         fit = run(method, tol=0.0, max_iter=size + 1, callback=_steps(callback, size))
         points = (fit.points or ())[1:]
-        rows = [_errors(point, values, held, target, labels) for point in points]
-    if not rows:
-        raise DataError(NOTHING)
+        if not points:
+            raise DataError(NOTHING)
+        rows = np.empty((len(points), 4))
+        for k, point in enumerate(points):
+            a = point.dual[:, 0]
+            used = np.flatnonzero(point.weights)
+            inside = np.tensordot(point.weights[used], values[used] @ a, 1)
+            outside = np.tensordot(point.weights[used], held[used] @ a, 1)
+            squares = (labels - outside) ** 2
+            error = sem(squares) if squares.size > 1 else np.nan
+            rows[k] = np.mean((target - inside) ** 2), squares.mean(), error, a @ inside
     callback(size, size)
-    return GompMeasured(np.arange(1.0, len(rows) + 1), *np.array(rows).T)
-
-
-def _errors(
-    point: Any, K: Array, cross: Array, y: Array, labels: Array
-) -> tuple[float, float, float, float]:
-    """Errors on both kinds of rows, the standard error of the second, and ||f||^2."""
-    a = point.dual[:, 0]
-    used = np.flatnonzero(point.weights)
-    inside, outside = (sum(point.weights[m] * (part[m] @ a) for m in used) for part in (K, cross))
-    squares = (labels - outside) ** 2
-    spread = float(squares.std(ddof=1) / np.sqrt(squares.size)) if squares.size > 1 else np.nan
-    return float(np.mean((y - inside) ** 2)), float(squares.mean()), spread, float(a @ inside)
+    return GompMeasured(np.arange(1.0, len(rows) + 1), *rows.T)
 
 
 class GreedyMeasured(NamedTuple):
-    """Algorithm 1 after d = 1, 2, ... kernels, arrays (L,): ``excess`` = L(f^d) minus the best
-    lower bound, so never below L(f^d) - L(f*); ``norm`` = sum_j ||f*_j||, ``start`` the excess of f
-    = 0.
+    """Algorithm 1 after d = 1, 2, ... kernels; arrays are (L,).
+
+    ``excess`` is L(f^d) minus the best lower bound, and so never below L(f^d) - L(f*). ``norm`` is
+    sum_j ||f*_j||, and ``start`` is the excess of f = 0.
     """
 
     d: Array
@@ -149,15 +142,16 @@ class GreedyMeasured(NamedTuple):
 def measure_greedy(
     K: Any, y: Any, share: float = 0.1, callback: Progress = _quiet
 ) -> GreedyMeasured:
-    """Run Algorithm 1 to the optimum of (1) at lam = ``share`` of the critical lam; every kernel
-    divided by its largest k(x, x) on these rows, as Theorem 1 asks for.
+    """Run Algorithm 1 to the optimum of (1) at lam = ``share`` of the critical lam.
+
+    Every kernel is divided by its largest k(x, x) on these rows, as Theorem 1 requires.
     """
     values = as_stack(K)
     require(
         0 < share < 1, f"share is the part of the critical lam, between 0 and 1; got {share!r}."
     )
-    tops = np.array([max(float(kernel.diagonal().max()), 1e-300) for kernel in values])
-    scaled = values / tops[:, None, None]
+    tops = np.diagonal(values, axis1=1, axis2=2).max(axis=1)
+    scaled = values / np.maximum(tops, 1e-300)[:, None, None]
     target = np.asarray(y, dtype=float)
     critical = critical_lam(scaled, target)
     if not critical > 0:
@@ -169,11 +163,11 @@ def measure_greedy(
         fit = run(method, tol=0.0, max_iter=M + 1, callback=_steps(callback, M))
     points = fit.points or ()
     lower = max(point.dual_objective for point in points if point.dual_objective is not None)
-    start, *excess = np.maximum(np.array([point.objective for point in points]) - lower, 0.0)
+    excess = np.maximum([point.objective - lower for point in points], 0.0)
     callback(M, M)
-    return GreedyMeasured(
-        np.arange(1.0, len(points)), np.array(excess), float(points[-1].weights.sum()), float(start)
-    )
+    sizes = np.arange(1.0, len(points))
+    norm = float(points[-1].weights.sum())
+    return GreedyMeasured(sizes, excess[1:], norm, float(excess[0]))
 
 
 def _steps(callback: Progress, total: int) -> Callable[[Any], bool]:
