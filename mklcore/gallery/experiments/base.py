@@ -1,9 +1,9 @@
-"""What a published experiment is: the paper's numbers and claims as data, and a function that
-measures a line again.
+"""A published experiment: the paper's numbers and claims as data, and a function that measures a
+line of its table again.
 
-The data are in ``published``, one file each: what the paper did, rows, columns and numbers of its
-table, what it states (see ``claims``), and what it leaves open. ``shared.toml`` holds sentences
-that several of them put in by name.
+Each file in ``published`` holds what a paper did, the rows, columns and numbers of its table, what
+it states (see ``claims``), and what it leaves open. ``shared.toml`` holds sentences that several
+files quote by name.
 """
 
 from __future__ import annotations
@@ -20,9 +20,15 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
+import pandas as pd
 
 from mklcore.arrays import Array
-from mklcore.errors import DataError, ParameterError, Progress
+from mklcore.errors import (
+    DataError,
+    ParameterError,
+    Progress,
+    suppress_convergence_warnings,
+)
 from mklcore.gallery.experiments.claims import (
     ABSENT,
     ANSWERS,
@@ -38,16 +44,15 @@ from mklcore.paths.folds import each
 SMALL = 2  # repetitions of a small run: the fewest that have a standard error
 FOLDER = "MKLCORE_DATA"  # the folder of data files where none is named
 PUBLISHED = Path(__file__).with_name("published")
-# in standard errors
+# How many standard errors a printed spread is; 0 stands for a standard deviation.
 _SPREADS = {"standard deviation": 0.0, "standard error": 1.0, "95 % interval": 1.96}
 
 
 @dataclass(frozen=True)
 class TableLine:
-    """One line of a table to measure: the row, the seed, the how-manieth time, with few rows of
-    data or not.
+    """One line of a table to measure.
 
-    ``folder`` of data files.
+    A ``quick`` line has few rows of data. ``folder`` holds the data files.
     """
 
     row: str
@@ -57,11 +62,11 @@ class TableLine:
     folder: str = ""
 
     def draw(self, *more: int) -> int:
-        """The seed of what is drawn for this line, and for ``more`` numbers."""
+        """The seed of a draw for this line that depends on ``more`` numbers."""
         return seed_of(self.seed, *more, self.repetition)
 
     def file(self, name: str) -> Path:
-        """A data file in the folder. DataError, with what would do, where it is missing."""
+        """A data file in the folder; raises ``DataError`` where it is missing."""
         path = Path(self.folder) / name
         if not self.folder or not path.is_file():
             where = f"it is not in {self.folder[:200]!r}" if self.folder else "no folder was named"
@@ -74,13 +79,13 @@ class TableLine:
     def arrays(self, name: str, *wanted: str) -> list[Any]:
         """The wanted arrays of an .npz file in the folder.
 
-        DataError where one is missing or objects.
+        Raises ``DataError`` where one is missing or holds objects.
         """
         path = self.file(name)
         try:
             with np.load(path, allow_pickle=False) as archive:
                 found = {key: archive[key] for key in wanted if key in archive}
-        except Exception as error:  # a damaged archive leads its readers into any of them
+        except Exception as error:  # a damaged archive can raise any of them
             raise DataError(
                 f"{name} is no archive of plain arrays ({type(error).__name__}); write it "
                 "with np.savez."
@@ -105,31 +110,51 @@ Measure = Callable[[TableLine], Sequence[float]]
 class Experiment:
     """One published experiment.
 
-    did : what the paper did
-    claims : what it reports, each with checks on a run of ours, see ``judge``
-    open_points : what it leaves open, and how that is settled here
-    rows, columns, unit : of the table
-    repetitions : of the reference, and of a run at full size
-    measure : called as measure(line), gives one line of the table
-    source : where the numbers come from: the paper's table, or an independent replication where the
-        paper has only a figure
-    numbers : of the rows that the paper has, NaN where a cell has none
-    spread : of these numbers over the repetitions
-    spread_is : what the spread is, such as a standard deviation
-    panels : (title, number of columns) of every group of columns that has one unit in a picture
-    ordered : whether the rows follow an order
-    floor : the error that no method can beat
-    seconds : seconds of the processor that a line takes
-    quick : the rows of a small run, all by default
-    files : the file that a row needs in a folder of data
-    drawn : repetitions of the reference, where they are not those of a run at full size
-    marks : (series, tick) of every row, where the rows are of several series
-    mark_name : what stands below these ticks
-    explained : (row, column, why) of every cell of a full run that differs by more than chance
-    quantities : see ``PaperComparison``
-    stand_ins : patterns of the rows that are not measured on the paper's data
-    method : the column that the paper proposes
-    rivals : the columns beside it; the least number is best
+    Attributes
+    ----------
+    did
+        What the paper did.
+    claims
+        What it reports, each with checks on a run of ours.
+    open_points
+        What it leaves open, and how that is settled here.
+    rows, columns, unit
+        Those of the table.
+    repetitions
+        Repetitions of the reference, and of a run at full size.
+    measure
+        The function that returns one line of the table.
+    source
+        Where the numbers come from: the paper's table, or an independent replication where the
+        paper has only a figure.
+    numbers
+        The numbers of the rows that the paper has, NaN where a cell has none.
+    spread, spread_is
+        The spread of these numbers over the repetitions, and its kind.
+    panels
+        Title and number of columns of every group of columns that share a unit in a picture.
+    ordered
+        Whether the rows follow an order.
+    floor
+        The error that no method can beat.
+    seconds
+        Seconds of the processor that a line takes.
+    quick
+        The rows of a small run, by default all.
+    files
+        The file that a row needs in a folder of data.
+    drawn
+        Repetitions of the reference where they are not those of a run at full size.
+    marks, mark_name
+        Series and tick of every row where the rows are of several series, and the name of the axis.
+    explained
+        Row, column and reason of every cell of a full run that differs by more than chance.
+    quantities
+        See ``PaperComparison``.
+    stand_ins
+        Patterns of the rows that are not measured on the paper's data.
+    method, rivals
+        The column that the paper proposes, and those beside it; the least number is best.
     """
 
     key: str
@@ -170,14 +195,21 @@ class Experiment:
         """The experiment whose data are in ``published``."""
         shared = tomllib.loads((PUBLISHED / "shared.toml").read_text(encoding="utf-8"))
         text = (PUBLISHED / f"{key}.toml").read_text(encoding="utf-8")
-        found = _tuples(tomllib.loads(re.sub(r"\{(\w+)\}", lambda name: shared[name[1]], text)))
-        claims = [
-            {**claim, "checks": tuple(Check(**check) for check in claim["checks"])}
-            for claim in found["claims"]
-        ]
-        found["claims"] = tuple(Claim(**claim) for claim in claims)
-        found["explained"] = tuple(tuple(one.values()) for one in found.get("explained", ()))
-        return cls(key=key, measure=measure, quantities=quantities or {}, **found)
+        text = re.sub(r"\{(\w+)\}", lambda name: shared[name[1]], text)
+        fields = _tuples(tomllib.loads(text))
+        claims = []
+        for claim in fields.pop("claims"):
+            checks = tuple(Check(**check) for check in claim.pop("checks"))
+            claims.append(Claim(checks=checks, **claim))
+        explained = tuple(tuple(cell.values()) for cell in fields.pop("explained", ()))
+        return cls(
+            key=key,
+            measure=measure,
+            quantities=quantities or {},
+            claims=tuple(claims),
+            explained=explained,
+            **fields,
+        )
 
     @property
     def article(self) -> str:
@@ -192,12 +224,12 @@ class Experiment:
 
     def groups(self) -> list[tuple[str, slice]]:
         """The panels as (title, columns); all columns under ``unit`` when none are named."""
-        found = []
+        groups = []
         start = 0
         for title, count in self.panels or ((self.unit, len(self.columns)),):
-            found.append((title, slice(start, start + count)))
+            groups.append((title, slice(start, start + count)))
             start += count
-        return found
+        return groups
 
     def marks_of(self, rows: Sequence[str]) -> list[tuple[str, str]]:
         """The series and the tick of some rows."""
@@ -208,64 +240,56 @@ class Experiment:
         """The paper's numbers of some rows, (rows, columns)."""
         return self._filled(self.numbers, rows)
 
-    def _filled(
-        self,
-        numbers: Mapping[str, Sequence[float]],
-        rows: Sequence[str],
-    ) -> Array:
-        found = np.full((len(rows), len(self.columns)), np.nan)
+    def _filled(self, numbers: Mapping[str, Sequence[float]], rows: Sequence[str]) -> Array:
+        table = np.full((len(rows), len(self.columns)), np.nan)
         for i, row in enumerate(rows):
-            own = numbers.get(row, ())
-            found[i, : len(own)] = own
-        return found
+            line = numbers.get(row, ())
+            table[i, : len(line)] = line
+        return table
 
     def reasons(self, comparison: PaperComparison) -> list[str]:
         """Why cells differ by more than chance: a sentence for each that is explained."""
-        far = {
-            (comparison.rows[i], comparison.columns[j]) for i, j in np.argwhere(comparison.beyond())
-        }
-        return [
-            f"{column} at {row}: {why}"
-            for row, column, why in self.explained
-            if (row, column) in far
-        ]
+        beyond = pd.DataFrame(comparison.beyond(), comparison.rows, comparison.columns)
+        reasons = []
+        for row, column, why in self.explained:
+            if row in comparison.rows and beyond.loc[row, column]:
+                reasons.append(f"{column} at {row}: {why}")
+        return reasons
 
     def compare(self, outcome: Outcome) -> PaperComparison:
         """Set an outcome beside the reference.
 
         The joint standard error is sqrt(s^2 / n + t^2 / m) for n of our repetitions with standard
-        deviation s and m of the reference with t. Where the reference does not tell t, it is taken
-        to be s; a single repetition of ours takes t. Degrees of freedom are Welch's where both
-        spreads were measured, those of the one there is elsewhere.
+        deviation s and m of the reference with t. Where the reference does not report t, it is
+        assumed to be s; a single repetition of ours takes t for s. Degrees of freedom are Welch's
+        where both spreads were measured, and otherwise those of the one that was.
         """
-        if (
-            outcome.key != self.key
-            or outcome.columns != self.columns
-            or not set(outcome.rows) <= set(self.rows)
-        ):
+        is_own = outcome.key == self.key and outcome.columns == self.columns
+        if not is_own or not set(outcome.rows) <= set(self.rows):
             raise ParameterError(
                 f"The outcome is not one of {self.key}, or of another version of it."
             )
         n = np.maximum(outcome.counts, 1)
         m = self.drawn or self.repetitions
-        own = outcome.standard_error * np.sqrt(n)
-        theirs = own
-        known = np.full(own.shape, np.nan)
-        if self.spread:
+        s = outcome.standard_error * np.sqrt(n)
+        if not self.spread:
+            joint = np.sqrt(s**2 / n + s**2 / m)
+            known = np.full(s.shape, np.nan)
+            freedom = np.maximum(1.0, n - 1.0)
+        else:
             errors = _SPREADS[self.spread_is]
-            theirs = self._filled(self.spread, outcome.rows) * (
-                np.sqrt(self.repetitions) / errors if errors else 1.0
-            )
-            known = theirs / np.sqrt(m)
-        own = np.where(np.isfinite(own), own, theirs)
-        freedom = np.maximum(1.0, (np.full_like(own, m) if self.spread else n) - 1.0)
-        if self.spread:
-            ours = own**2 / n
-            reference = theirs**2 / m
+            t = self._filled(self.spread, outcome.rows)
+            if errors:
+                t = t * (np.sqrt(self.repetitions) / errors)
+            s = np.where(np.isfinite(s), s, t)
+            known = t / np.sqrt(m)
+            ours = s**2 / n
+            theirs = t**2 / m
+            joint = np.sqrt(ours + theirs)
             with np.errstate(divide="ignore", invalid="ignore"):
-                welch = (ours + reference) ** 2 / (ours**2 / (n - 1) + reference**2 / (m - 1))
-            freedom = np.where(n > 1, np.where(np.isfinite(welch), welch, n - 1.0), freedom)
-        joint = np.sqrt(own**2 / n + theirs**2 / m)
+                welch = (ours + theirs) ** 2 / (ours**2 / (n - 1) + theirs**2 / (m - 1))
+            freedom = np.where(np.isfinite(welch), welch, n - 1.0)
+            freedom = np.where(n > 1, freedom, max(1.0, m - 1.0))
         reference = self.reference(outcome.rows)
         return PaperComparison(
             outcome, reference, known, joint, freedom, self.repetitions == 1, self.quantities
@@ -277,18 +301,22 @@ class Experiment:
         return self.compare(Outcome(self.key, self.rows, self.columns, empty))
 
     def judge(self, outcome: Outcome) -> list[ClaimVerdict]:
-        """The verdict of a run on every claim, by its rows on the paper's data; where these have no
-        number for it, by those on stand-ins. Those that disagree come first, then those that agree,
-        then the others.
+        """The verdict of a run on every claim.
+
+        The rows on the paper's data decide, and those on stand-ins where these have no number. The
+        claims that disagree come first, then those that agree, then the others.
         """
-        own = self.compare(self._kind(outcome, False))
-        verdicts = [claim.judge(own) for claim in self.claims]
-        made = self.compare(self._kind(outcome, True))
-        for place, one in enumerate(verdicts):
-            other = one.claim.judge(made) if one.answer == ABSENT else one
-            if other.answer != one.answer:
-                verdicts[place] = other._replace(stand_in=True)
-        return sorted(verdicts, key=lambda one: ANSWERS.index(one.answer))
+        on_paper_data = self.compare(self._kind(outcome, False))
+        on_stand_ins = self.compare(self._kind(outcome, True))
+        verdicts = []
+        for claim in self.claims:
+            verdict = claim.judge(on_paper_data)
+            if verdict.answer == ABSENT:
+                other = claim.judge(on_stand_ins)
+                if other.answer != ABSENT:
+                    verdict = other._replace(stand_in=True)
+            verdicts.append(verdict)
+        return sorted(verdicts, key=lambda verdict: ANSWERS.index(verdict.answer))
 
     def is_stand_in(self, row: str) -> bool:
         """Whether a row was measured on other data than the paper's."""
@@ -297,62 +325,61 @@ class Experiment:
     def covered(self, outcome: Outcome | None) -> tuple[int, int]:
         """How many rows of the paper were measured on its data and at its size, and of how many."""
         own = [row for row in self.rows if not self.is_stand_in(row)]
-        measured = () if outcome is None or outcome.quick else outcome.rows
-        return sum(row in measured for row in own), len(own)
+        if outcome is None or outcome.quick:
+            return 0, len(own)
+        return len(set(own).intersection(outcome.rows)), len(own)
 
     def coverage(self, outcome: Outcome) -> str:
-        """What a run covers of the paper's table, and how its method does there: "Table 1: 19 of
-        20 rows measured at full size on the paper's data; HKL is best or level on 17".
+        """What a run covers of the paper's table, and on how many rows its method is best.
+
+        As in "Table 1: 19 of 20 rows measured at full size on the paper's data; HKL is best or
+        level on 17."
         """
         measured, every = self.covered(outcome)
         said = f"{measured} of {every} rows measured at full size on the paper's data"
         if not every:
             said = "no row is about data that can be had; stand-ins run"
         if measured:
-            own = self._kind(outcome, False)
-            fewer = int(np.sum(own.counts.max(axis=1) < self.repetitions))
-            said += f", {fewer} of them with fewer repetitions than the paper" * (fewer > 0)
-        if measured and self.method:
-            said += f"; {self.method} is best or level on {self.best_or_level(outcome)}"
+            counts = self._kind(outcome, False).counts.max(axis=1)
+            fewer = np.count_nonzero(counts < self.repetitions)
+            if fewer:
+                said += f", {fewer} of them with fewer repetitions than the paper"
+            if self.method:
+                said += f"; {self.method} is best or level on {self.best_or_level(outcome)}"
         return f"{self.place[:1].upper()}{self.place[1:]}: {said}."
 
     def best_or_level(self, outcome: Outcome) -> int:
-        """On how many rows of the paper's data, of those that were repeated, no rival errs less than
-        the method: none is below it at the 95 % level.
+        """On how many repeated rows of the paper's data no rival is below the method.
+
+        A rival is below it where the difference is significant at the 95 % level.
         """
         own = self._kind(outcome, False)
-        rows = [row for row, counts in zip(own.rows, own.counts, strict=True) if counts.max() > 1]
-        found = self.compare(own.part(rows))
-        checks = (
-            Check(
-                "below",
-                (self.method,),
-                self.rivals,
-                (row,),
-            )
-            for row in rows
-        )
-        return sum(Claim("", "", (one,)).judge(found).answer != DISAGREES for one in checks)
+        comparison = self.compare(own)
+        count = 0
+        for row, counts in zip(own.rows, own.counts, strict=True):
+            if counts.max() > 1:
+                check = Check("below", (self.method,), self.rivals, (row,))
+                verdict = Claim("", "", (check,)).judge(comparison)
+                count += verdict.answer != DISAGREES
+        return count
 
     def _kind(self, outcome: Outcome, stand_in: bool) -> Outcome:
         return outcome.part([row for row in outcome.rows if self.is_stand_in(row) == stand_in])
 
-    def rows_on_disk(
-        self,
-        data: str | Path | None = None,
-        quick: bool = False,
-    ) -> tuple[str, ...]:
-        """The rows that can be measured: all but those whose file is not in the folder ``data``, by
-        default the one that the environment names; of a small run where ``quick``.
+    def rows_on_disk(self, data: str | Path | None = None, quick: bool = False) -> tuple[str, ...]:
+        """The rows that can be measured, or those of a small run where ``quick``.
+
+        A row that needs a file has it in the folder ``data``, by default that of the environment.
         """
         folder = _data_folder(data)
-        there = [
-            row
-            for row in self.rows
-            if row not in self.files or (folder and (Path(folder) / self.files[row]).is_file())
-        ]
-        few = [row for row in self.quick if row in there]
-        return tuple(few or there) if quick else tuple(there)
+        rows = []
+        for row in self.rows:
+            file = self.files.get(row)
+            if file is None or (folder and (Path(folder) / file).is_file()):
+                rows.append(row)
+        if quick:
+            rows = [row for row in self.quick if row in rows] or rows
+        return tuple(rows)
 
     def run(
         self,
@@ -367,17 +394,30 @@ class Experiment:
         start: Outcome | None = None,
         keep: Callable[[Outcome], Any] | None = None,
     ) -> Outcome:
-        """Do it again.
+        """Measure the table again.
 
-        ``rows`` some of the row labels (by default all that are available, see ``rows_on_disk``);
-        ``callback(done, total)`` after each line may raise to cancel; inside a line
-        `cancellation_scope` does.
+        Parameters
+        ----------
+        repetitions
+            By default those of the reference. All rows of a repetition come before the next.
+        rows
+            Labels of rows, by default all that ``rows_on_disk`` lists.
+        seed
+            Seed of everything that is drawn.
+        callback
+            Called as callback(done, total) after each line; raise in it to cancel.
+        quick
+            Whether this is a small run, with fewer rows of data where the experiment allows it.
+        data
+            A folder of data files, by default that of the environment.
+        n_jobs
+            Lines measured at a time, as joblib has it.
+        start
+            An earlier run of the same seed, whose lines are not measured again.
+        keep
+            Called with the outcome so far after each line.
 
-        ``quick``: a small run, of the rows of a small run and with fewer rows of data where the
-        experiment says so. ``data``: a folder of data files. ``n_jobs``: lines measured at a time,
-        as joblib has it. ``start``: an earlier run of the same seed, whose lines are kept and not
-        measured again; ``keep`` receives the outcome so far after each line. All rows of a
-        repetition come before the next. DataError where no row is available.
+        Raises ``DataError`` where no row is available.
         """
         count = self.repetitions if repetitions is None else repetitions
         check_whole("repetitions", count)
@@ -387,60 +427,60 @@ class Experiment:
                 f"{self.key} needs a folder with one of the files "
                 f"{', '.join(sorted(self.files.values()))}; name it with --data or data=."
             )
-        unknown = [row for row in chosen if row not in self.rows]
-        if unknown or not chosen:
+        if not chosen or not set(chosen) <= set(self.rows):
             raise ParameterError(
                 f"rows must be among {', '.join(self.rows)}; got {list(chosen)!r}."
             )
+        outcome = self._joined(chosen, count, int(seed), quick, start)
         folder = _data_folder(data)
         where = str(Path(folder).resolve()) if folder else ""
-        found = self._joined(chosen, count, int(seed), quick, start)
-        lines = [
-            TableLine(row, int(seed), k, quick, where)
-            for k in range(count)
-            for row in chosen
-            if np.isnan(found.samples[found.rows.index(row), k]).all()
-        ]
+        lines = []
+        for k in range(count):
+            is_missing = np.isnan(outcome.samples[:, k]).all(axis=1)
+            rest = [row for row in chosen if is_missing[outcome.rows.index(row)]]
+            lines += [TableLine(row, int(seed), k, quick, where) for row in rest]
         measured = each(partial(_measured, self.measure), lines, n_jobs)
-        for done, (line, (values, took)) in enumerate(zip(lines, measured, strict=True), 1):
-            found.samples[found.rows.index(line.row), line.repetition] = values
-            found = replace(found, seconds=found.seconds + took)
+        for done, (line, (values, seconds)) in enumerate(zip(lines, measured, strict=True), 1):
+            outcome.samples[outcome.rows.index(line.row), line.repetition] = values
+            outcome = replace(outcome, seconds=outcome.seconds + seconds)
             if keep is not None:
-                begun = np.flatnonzero(found.counts.any(axis=1))
-                keep(found.part([found.rows[row] for row in begun]))
+                begun = np.flatnonzero(outcome.counts.any(axis=1))
+                keep(outcome.part([outcome.rows[row] for row in begun]))
             if callback is not None:
                 callback(done, len(lines))
-        return found
+        return outcome
 
     def _joined(
         self, rows: Sequence[str], count: int, seed: int, quick: bool, start: Outcome | None
     ) -> Outcome:
-        """A run of some rows with nothing measured but what ``start`` has."""
+        """A run of some rows in which nothing is measured but the lines of ``start``."""
         if start is None:
             samples = np.full((len(rows), count, len(self.columns)), np.nan)
-            computed_with = tuple(versions().items())
-            return Outcome(
-                self.key, tuple(rows), self.columns, samples, seed, 0.0, quick, computed_with
-            )
+            packages = tuple(versions().items())
+            return Outcome(self.key, tuple(rows), self.columns, samples, seed, 0.0, quick, packages)
         self.compare(start)
         if (start.seed, start.quick) != (seed, quick):
             raise ParameterError(
                 f"The run so far has seed {start.seed} and is {'' if start.quick else 'not '}a "
                 "small one; only a run of the same seed and size can go on."
             )
-        every = tuple(row for row in self.rows if row in {*rows, *start.rows})
-        shape = len(every), max(count, start.repetitions), len(self.columns)
-        samples = np.full(shape, np.nan)
+        every = tuple(row for row in self.rows if row in rows or row in start.rows)
+        repetitions = max(count, start.repetitions)
+        samples = np.full((len(every), repetitions, len(self.columns)), np.nan)
         for row, values in zip(start.rows, start.samples, strict=True):
             samples[every.index(row), : start.repetitions] = values
         return replace(start, rows=every, samples=samples)
 
 
 def _measured(measure: Measure, line: TableLine) -> tuple[list[float], float]:
-    """A line, and the seconds of the processor that it took: a fit keeps to its thread."""
-    clock = time.thread_time()
-    values = [float(value) for value in measure(line)]
-    return values, time.thread_time() - clock
+    """A line, and the seconds that its thread took.
+
+    The records show how far a run is to be trusted, so that fits need not warn.
+    """
+    started = time.thread_time()
+    with suppress_convergence_warnings():
+        values = [float(value) for value in measure(line)]
+    return values, time.thread_time() - started
 
 
 def _tuples(value: Any) -> Any:

@@ -15,20 +15,21 @@ A claim is a sentence with rows of checks; a check puts quantities into a relati
     every         columns, columns                              never above, in any repetition, as theorems say
     published     columns (all by default)                      chance explains the difference to the printed number
 
-Columns and rows are patterns, "p = *"; without ``rows`` all that were measured. Each comparison is
-a number with its standard error over the repetitions, and the interval that the claim puts it into:
-it agrees where the 95 % confidence interval is inside, disagrees where it is outside, and is
-undecided in between. A claim agrees where all its comparisons do; it disagrees where one does, at
-the 95 % level of all together (Bonferroni).
+Columns and rows are patterns such as "p = *"; without ``rows`` all measured ones count. Each
+comparison is a number with its standard error over the repetitions, and the interval in which the
+claim places it. It agrees where the 95 % confidence interval is inside, disagrees where that is
+outside, and is undecided in between. A claim agrees where all its comparisons do. It disagrees
+where one does, at the 95 % level of all together (Bonferroni).
 
-A difference may also be nil. Where a claim is about the sign of a difference and the interval is
-within a margin around 0, the two are equal: the margin is half of the printed difference, or
-``equal``, which is written down before the run; the larger one where there are both. A claim is
-equal where at least one of its comparisons is and all others agree.
+A difference may also be nil. Where a claim is about the sign of a difference and the confidence
+interval is within a margin around 0, the two are equal. The margin is half of the printed
+difference or ``equal``, which is written down before the run, whichever is larger. A claim is equal
+where at least one of its comparisons is and all others agree.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -57,11 +58,20 @@ OF_ONE = {
 LEVEL = 0.95
 TIE = 1e-12
 _MOST_SHOWN = 3
+# How the claims with an answer are counted: one of them, and several after their number.
+_COUNTED: tuple[tuple[Answer, str, str], ...] = (
+    (DISAGREES, "1 disagrees", "disagree"),
+    (EQUAL, "1 is equal", "are equal"),
+    (UNSAID, "1 difference is too small to call", "differences are too small to call"),
+    (ABSENT, "1 has no number in this run", "have no number in this run"),
+)
+# What the comparisons are called that are shown for a claim with an answer.
+_SHOWN = {AGREES: "the closest", DISAGREES: "disagreeing", UNSAID: "not clear", EQUAL: "equal"}
 
 
 @dataclass(frozen=True)
 class Check:
-    """One row of a claim: a relation, of which columns, to which others or numbers, in which rows."""
+    """One check of a claim: a relation of columns to others or to numbers, in some rows."""
 
     relation: str
     of: tuple[str, ...] = ("*",)
@@ -78,8 +88,8 @@ class Check:
 class Claim:
     """A sentence or number of a paper: its ``text`` in our words, its ``place`` and its ``checks``.
 
-    ``mostly``: the paper says "mostly", so more than half of the comparisons decide. ``why``: the
-    reason, where ours disagrees.
+    Where the paper says ``mostly``, more than half of the comparisons decide. ``why`` is the reason
+    where ours disagrees.
     """
 
     text: str
@@ -94,9 +104,11 @@ class Claim:
         return f"{self.text} ({self.place})"
 
     def judge(self, found: PaperComparison) -> ClaimVerdict:
-        """What a run says of it."""
-        compared = [one for check in self.checks for one in RELATIONS[check.relation](check, found)]
-        compared = [one for one in compared if np.isfinite(one.center)]
+        """Judge the claim by a run."""
+        compared: list[Estimate] = []
+        for check in self.checks:
+            compared += RELATIONS[check.relation](check, found)
+        compared = [estimate for estimate in compared if np.isfinite(estimate.center)]
         if not compared:
             return ClaimVerdict(self, ABSENT, "This run has no number for it.")
         answers = [one.answer(1 if self.mostly else len(compared)) for one in compared]
@@ -108,17 +120,16 @@ class Claim:
             answer = next((one for one in (DISAGREES, UNSAID, EQUAL) if count[one]), AGREES)
         figures = _figures(compared, answers, answer)
         if self.mostly:
-            figures = f'{figures} The paper says "mostly": more than half decide.'
-        return ClaimVerdict(
-            self,
-            answer,
-            f"{figures} Why: {self.why}" if answer == DISAGREES and self.why else figures,
-        )
+            figures += ' The paper says "mostly": more than half decide.'
+        if answer == DISAGREES and self.why:
+            figures += f" Why: {self.why}"
+        return ClaimVerdict(self, answer, figures)
 
 
 class ClaimVerdict(NamedTuple):
-    """What a run says of a claim, with the figures that it says so by and the reason where ours
-    disagrees; ``stand_in`` where none of its rows is on the paper's data.
+    """The answer of a run to a claim, with the figures that decide.
+
+    ``stand_in`` tells that none of its rows is on the paper's data.
     """
 
     claim: Claim
@@ -128,12 +139,11 @@ class ClaimVerdict(NamedTuple):
 
 
 class Estimate(NamedTuple):
-    """One comparison: ``center`` with ``error`` and ``freedom``, claimed to be between ``low`` and
-    ``high``.
+    """One comparison: ``center`` with its ``error``, claimed to be between ``low`` and ``high``.
 
-    ``freedom`` is infinite where nothing is random. ``beyond``: whether it disagrees where that is
-    decided elsewhere (printed numbers); None where the interval decides. ``equal``: the margin
-    around ``low`` within which it is nil.
+    ``freedom`` is infinite where nothing is random. ``beyond`` tells whether a printed number
+    disagrees; it is None where the interval decides. ``equal`` is the margin around ``low`` within
+    which the difference is nil.
     """
 
     said: str
@@ -150,22 +160,21 @@ class Estimate(NamedTuple):
         """Half the width of the confidence interval."""
         if self.error == 0:
             return 0.0
-        return (
-            float(stdtrit(self.freedom, 0.5 + level / 2)) * self.error
-            if self.freedom > 0
-            else np.inf
-        )
+        if self.freedom <= 0:
+            return np.inf
+        return float(stdtrit(self.freedom, 0.5 + level / 2)) * self.error
 
     def answer(self, together: int = 1) -> Answer:
-        """What this comparison says; a disagreement at the level of ``together`` comparisons at
-        once.
-        """
+        """The answer, in which ``together`` comparisons share the level of a disagreement."""
         reach = self.reach()
         wide = self.reach(1 - (1 - LEVEL) / together)
-        # where nothing is random a tie contradicts "below"
+        # Where nothing is random, a tie contradicts "below".
         tie = TIE if np.isinf(self.freedom) else 0.0
-        apart = self.center + wide < self.low + tie or self.center - wide > self.high - tie
-        if apart if self.beyond is None else self.beyond:
+        disagrees = self.beyond
+        if disagrees is None:
+            is_below = self.center + wide < self.low + tie
+            disagrees = is_below or self.center - wide > self.high - tie
+        if disagrees:
             return DISAGREES
         if self.low < self.center - reach and self.center + reach < self.high:
             return AGREES
@@ -173,48 +182,54 @@ class Estimate(NamedTuple):
 
     def clearness(self) -> float:
         """How far from the nearer end of the interval that is claimed, in standard errors."""
-        nearest = min(abs(self.center - end) for end in (self.low, self.high))
-        return nearest / self.error if self.error > 0 else np.inf if nearest else 0.0
+        nearest = self._nearest_end()
+        if self.error > 0:
+            return nearest / self.error
+        return np.inf if nearest else 0.0
+
+    def _nearest_end(self) -> float:
+        return min(abs(self.center - self.low), abs(self.center - self.high))
 
     def needed(self) -> float:
-        """How many repetitions would decide it, if center and spread stay: the interval is then
-        clear of the ends or within the margin. NaN for printed numbers, whose own error stays.
+        """How many repetitions would decide the comparison, if center and spread stay.
+
+        The confidence interval is then clear of the ends or within the margin. The number is NaN
+        for printed numbers, because their own error stays.
         """
-        room = min(abs(self.center - end) for end in (self.low, self.high))
-        room = max(room, self.equal - abs(self.center - self.low), TIE)
+        if self.beyond is not None:
+            return np.nan
+        room = max(self._nearest_end(), self.equal - abs(self.center - self.low), TIE)
         count = self.freedom + 1.0
         wanted = count * (float(stdtrit(1e9, 0.975)) * self.error / room) ** 2
-        return np.nan if self.beyond is not None else max(wanted, count + 1.0, 5.0)
+        return max(wanted, count + 1.0, 5.0)
 
     def text(self, answer: Answer = UNSAID) -> str:
         """The figures: "p = ∞ − p = 1 at n = 60: −10 ± 3.1, claimed above 0"."""
-        reach = self.reach()
         center = 0.0 if abs(self.center) < TIE else self.center
-        spread = (
-            ""
-            if self.error == 0
-            else f" ± {reach:.2g}"
-            if np.isfinite(reach)
-            else " (no standard error)"
-        )
-        claimed = self.claimed or (
-            f"above {self.low:.4g}"
-            if np.isinf(self.high)
-            else f"below {self.high:.4g}"
-            if np.isinf(self.low)
-            else f"between {self.low:.4g} and {self.high:.4g}"
-        )
+        spread = ""
+        if self.error != 0:
+            reach = self.reach()
+            spread = f" ± {reach:.2g}" if np.isfinite(reach) else " (no standard error)"
+        claimed = self.claimed
+        if not claimed:
+            claimed = f"between {self.low:.4g} and {self.high:.4g}"
+            if np.isinf(self.high):
+                claimed = f"above {self.low:.4g}"
+            elif np.isinf(self.low):
+                claimed = f"below {self.high:.4g}"
         nil = f", nil to within {self.equal:.2g}" if answer == EQUAL else ""
         return f"{self.said}: {center:.4g}{spread}, claimed {claimed}{nil}".replace(": -", ": −")
 
 
 def published_answers(claims: Sequence[Claim], found: PaperComparison) -> list[Answer]:
-    """What a run says of every printed number, as the claims about printed numbers judge it:
-    whether ours is equal to it up to chance.
-    """
-    checks = [check for claim in claims for check in claim.checks if check.relation == "published"]
-    compared = [one for check in checks or [Check("published")] for one in _published(check, found)]
-    return [one.answer() for one in compared if np.isfinite(one.center)]
+    """Whether ours is equal to every printed number up to chance, as the claims about them judge."""
+    checks: list[Check] = []
+    for claim in claims:
+        checks += [check for check in claim.checks if check.relation == "published"]
+    compared: list[Estimate] = []
+    for check in checks or [Check("published")]:
+        compared += _published(check, found)
+    return [estimate.answer() for estimate in compared if np.isfinite(estimate.center)]
 
 
 def counted(verdicts: Sequence[ClaimVerdict]) -> str:
@@ -223,62 +238,61 @@ def counted(verdicts: Sequence[ClaimVerdict]) -> str:
     """
     if len(verdicts) == 1:
         return OF_ONE[verdicts[0].answer]
-    count = {answer: sum(one.answer == answer for one in verdicts) for answer in ANSWERS}
-    no = count[DISAGREES]
-    open_ = count[UNSAID]
     if not verdicts:
         return "nothing"
+    count = Counter(verdict.answer for verdict in verdicts)
     said = [f"{count[AGREES]} of {len(verdicts)} agree"]
-    said += [f"{no} disagree{'s' * (no == 1)}"] * (no > 0)
-    said += [f"{count[EQUAL]} {'is' if count[EQUAL] == 1 else 'are'} equal"] * (count[EQUAL] > 0)
-    small = "1 difference is" if open_ == 1 else f"{open_} differences are"
-    said += [f"{small} too small to call"] * (open_ > 0)
-    missing = count[ABSENT]
-    said += [f"{missing} {'has' if missing == 1 else 'have'} no number in this run"] * (missing > 0)
+    for answer, one, several in _COUNTED:
+        if count[answer]:
+            said.append(one if count[answer] == 1 else f"{count[answer]} {several}")
     return "; ".join(said)
 
 
 def by_data(verdicts: Sequence[ClaimVerdict]) -> list[tuple[str, list[ClaimVerdict]]]:
     """The verdicts on the paper's data, and those on stand-ins, each under its heading."""
-    headings = ("What the paper states, on its data", "What it states, on stand-ins")
+    own = [verdict for verdict in verdicts if not verdict.stand_in]
+    others = [verdict for verdict in verdicts if verdict.stand_in]
     return [
-        (heading, [one for one in verdicts if one.stand_in == stand_in])
-        for stand_in, heading in enumerate(headings)
+        ("What the paper states, on its data", own),
+        ("What it states, on stand-ins", others),
     ]
 
 
-def _figures(found: list[Estimate], answers: list[Answer], answer: Answer) -> str:
-    """The comparisons that decide: those with the answer of the whole, the farthest first; of all
-    that hold the closest.
+def _figures(compared: list[Estimate], answers: list[Answer], answer: Answer) -> str:
+    """The comparisons with the answer of the claim, the farthest first, or the closest that agrees.
+
+    An undecided claim also has the number of repetitions that would decide it.
     """
-    more = _more_runs(found, answers) if answer == UNSAID else ""
-    if len(found) == 1:
-        return f"{found[0].text(answer)}.{more}"
-    deciding = [one for one, said in zip(found, answers, strict=True) if said == answer]
-    deciding.sort(key=lambda one: one.clearness() if answer == AGREES else -one.clearness())
-    shown = [one.text(answer) for one in deciding[: 1 if answer == AGREES else _MOST_SHOWN]]
-    head = f"{answers.count(AGREES)} of {len(found)} comparisons agree"
-    apart = answers.count(DISAGREES)
-    head += f", {apart} disagree{'s' * (apart == 1)}" if apart else ""
-    head += f", {answers.count(EQUAL)} equal" if answers.count(EQUAL) else ""
-    head += f", {answers.count(UNSAID)} too small to call" if answers.count(UNSAID) else ""
-    names = {AGREES: "the closest", DISAGREES: "disagreeing", UNSAID: "not clear", EQUAL: "equal"}
-    name = names[answer]
-    rest = (
-        f"; and {len(deciding) - len(shown)} more"
-        if answer != AGREES and len(deciding) > len(shown)
-        else ""
-    )
-    return f"{head}; {name}: {'; '.join(shown)}{rest}.{more}" if shown else f"{head}."
+    more = _more_runs(compared, answers) if answer == UNSAID else ""
+    if len(compared) == 1:
+        return f"{compared[0].text(answer)}.{more}"
+    count = Counter(answers)
+    head = f"{count[AGREES]} of {len(compared)} comparisons agree"
+    if count[DISAGREES]:
+        head += f", {count[DISAGREES]} disagree{'s' if count[DISAGREES] == 1 else ''}"
+    if count[EQUAL]:
+        head += f", {count[EQUAL]} equal"
+    if count[UNSAID]:
+        head += f", {count[UNSAID]} too small to call"
+    deciding = [one for one, said in zip(compared, answers, strict=True) if said == answer]
+    if not deciding:
+        return f"{head}."
+    deciding.sort(key=Estimate.clearness, reverse=answer != AGREES)
+    shown = deciding[: 1 if answer == AGREES else _MOST_SHOWN]
+    texts = "; ".join(estimate.text(answer) for estimate in shown)
+    if answer != AGREES and len(deciding) > len(shown):
+        texts += f"; and {len(deciding) - len(shown)} more"
+    return f"{head}; {_SHOWN[answer]}: {texts}.{more}"
 
 
-def _more_runs(found: list[Estimate], answers: list[Answer]) -> str:
-    """How many repetitions would decide a claim, as far as that can be said."""
-    open_ = [one.needed() for one, said in zip(found, answers, strict=True) if said == UNSAID]
-    wanted = [one for one in open_ if np.isfinite(one)]
-    if not wanted:
+def _more_runs(compared: list[Estimate], answers: list[Answer]) -> str:
+    """How many repetitions would decide a claim, where that can be estimated."""
+    count = 0.0
+    for estimate, answer in zip(compared, answers, strict=True):
+        if answer == UNSAID:
+            count = np.fmax(count, estimate.needed())
+    if count == 0.0:
         return ""
-    count = max(wanted)
     size = "more than 10,000" if count > 1e4 else f"about {int(np.ceil(count))}"
     return f" With these spreads {size} repetitions would decide."
 
