@@ -233,8 +233,9 @@ def published_answers(claims: Sequence[Claim], found: PaperComparison) -> list[A
 
 
 def counted(verdicts: Sequence[ClaimVerdict]) -> str:
-    """How many claims have which verdict: "6 of 9 agree; 1 disagrees; 2 differences are too small
-    to call"; of one claim, which verdict that has.
+    """How many claims have which verdict, or which verdict the only claim has.
+
+    As in "6 of 9 agree; 1 disagrees; 2 differences are too small to call".
     """
     if len(verdicts) == 1:
         return OF_ONE[verdicts[0].answer]
@@ -308,7 +309,7 @@ def _put(
     high: float = np.inf,
     equal: float = 0.0,
 ) -> Estimate:
-    """The mean of one number per repetition, and the interval it is claimed to be in."""
+    """The mean of one number per repetition, which is claimed to be between ``low`` and ``high``."""
     values = values[np.isfinite(values)]
     n = values.size
     error = float(values.std(ddof=1) / np.sqrt(n)) if n > 1 else np.nan
@@ -324,8 +325,9 @@ Cell = tuple[str, str]  # row, column
 
 
 def _nil(check: Check, found: PaperComparison, one: Cell, other: Cell) -> float:
-    """The margin within which the difference of two cells is nil: half of the printed one, or
-    what the check says, where it is more.
+    """The margin within which the difference of two cells is nil.
+
+    It is half of the printed difference or that of the check, whichever is larger.
     """
     printed = abs(found.printed(*one) - found.printed(*other)) / 2.0
     return 0.0 if check.by else float(np.fmax(printed, check.equal))
@@ -335,7 +337,7 @@ def _pairs(
     check: Check,
     found: PaperComparison,
 ) -> Iterator[tuple[str, str, str, Array]]:
-    """A row, a column, one of those it is set beside, and how far that one is above it."""
+    """A row, a column, a column it is compared with, and how far that one is above it."""
     for one in found.named(check.of):
         for row in found.chosen(check.rows):
             for other in found.named(check.than):
@@ -357,7 +359,8 @@ def _extreme(check: Check, found: PaperComparison) -> Iterator[Estimate]:
     sign = 1 if check.relation == "lowest" else -1
     several = found.named(check.of)
     for row in found.chosen(check.rows):
-        best = several[int(np.argmin([sign * np.nanmean(found.of(row, one)) for one in several]))]
+        means = [sign * np.nanmean(found.of(row, column)) for column in several]
+        best = several[int(np.argmin(means))]
         for other in found.named(check.than):
             if other not in several:
                 low, high = (best, other)[::sign]
@@ -420,12 +423,15 @@ def _trend(check: Check, found: PaperComparison) -> Iterator[Estimate]:
 
 
 def _published(check: Check, found: PaperComparison) -> Iterator[Estimate]:
-    """Where chance reaches farther than a share of the printed number (0.25) the run is too small
-    to say anything.
+    """Compare with every printed number.
+
+    A run is undecided where chance reaches farther than a share of the number, by default 0.25.
     """
     beyond = found.beyond()
     for row in found.chosen(check.rows):
-        for column in (name for name in found.named(check.of) if name in found.columns):
+        for column in found.named(check.of):
+            if column not in found.columns:
+                continue
             at = found.rows.index(row), found.columns.index(column)
             printed = float(found.reference[at])
             error = float(found.joint_error[at])
