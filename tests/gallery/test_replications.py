@@ -340,7 +340,7 @@ def test_a_full_record_stands_before_the_small_one(monkeypatch, tmp_path):
         (place / "tiny.json").write_text(TINY.run(count, ["made"], quick=quick).to_json())
     assert [run.repetitions for run in records("tiny")] == [3, 2]
     assert record("tiny").repetitions == 3
-    small = "0 of 1 agrees; 1 has no number in this run"
+    small = "the one claim has no number in this run"
     rows = [
         ("1 of 3", "3", small, "nothing"),
         ("0 of 3", "2, small", small, "nothing"),

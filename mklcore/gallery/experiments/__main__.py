@@ -1,12 +1,11 @@
-"""Published experiments from the command line: run one small or in full, or list what comes with
-the project.
+"""Published experiments from the command line: run one, or list the runs of the project.
 
-python -m mklcore.gallery.experiments                           every key, with what was found and how long it took
+python -m mklcore.gallery.experiments                           every key, with verdicts and seconds
 python -m mklcore.gallery.experiments lp_fig3 --small           less than a minute
 python -m mklcore.gallery.experiments hkl_table1 --data DIR --jobs 2 --out run.json
 
---out writes the file anew after every line that was measured: the same command again goes on where
-a run was cut short, with more repetitions or other rows it adds to the file.
+--out writes the file again after every line that was measured. The same command continues a run
+that was cut short; with more repetitions or other rows it adds to the file.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from mklcore.gallery.experiments.records import records
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run what the arguments ask for; 0 where it went well, 1 where it was refused."""
+    """Run what the arguments name, and return 0, or 1 where an error was reported."""
     asked = _parser().parse_args(arguments)
     if asked.name is None:
         print("\n".join(map("\t".join, overview())))
@@ -55,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _write(out: Path, found: Outcome) -> None:
-    """Replace the file at once, so that it is whole whenever the run is cut short."""
+    """Replace the file in one step, so that it is complete whenever the run is cut short."""
     part = out.with_name(f"{out.name}.part")
     part.write_text(found.to_json(), encoding="utf-8")
     part.replace(out)
@@ -103,24 +102,18 @@ def _reported(experiment: Experiment, found: Outcome) -> Iterable[str]:
     compared = experiment.compare(found)
     yield f"{experiment.paper}: {experiment.title}"
     yield f"Reference: {experiment.source}."
-    size = (
-        found.size,
-        f"seed {found.seed}",
-        found.took,
-        "small" if found.quick else "",
-    )
+    size = (found.size, f"seed {found.seed}", found.took, "small" if found.quick else "")
     yield ", ".join(filter(None, size))
     yield "\t".join([experiment.row_name, *found.columns])
     for i, row in enumerate(found.rows):
-        yield "\t".join([row, *(cell(compared, i, j) for j in range(len(found.columns)))])
-    judged = experiment.judge(found)
+        cells = [cell(compared, i, j) for j in range(len(found.columns))]
+        yield "\t".join([row, *cells])
     yield experiment.coverage(found)
-    for heading, verdicts in by_data(judged):
+    for heading, verdicts in by_data(experiment.judge(found)):
         yield f"{heading}: {counted(verdicts)}."
-        yield from (
-            f"- {one.claim.sentence}\n  {one.answer.capitalize()}. {one.figures}"
-            for one in verdicts
-        )
+        for verdict in verdicts:
+            yield f"- {verdict.claim.sentence}"
+            yield f"  {verdict.answer.capitalize()}. {verdict.figures}"
     yield from experiment.reasons(compared)
     yield f"What differs: {experiment.open_points}"
 
@@ -130,14 +123,14 @@ def cell(compared: PaperComparison, i: int, j: int) -> str:
     ours = compared.ours[i, j]
     error = compared.ours_error[i, j]
     reference = compared.reference[i, j]
-    said = "-" if np.isnan(ours) else f"{ours:.4g}" + ("" if np.isnan(error) else f"±{error:.2g}")
-    return said if np.isnan(reference) else f"{said} ({reference:.4g})"
+    text = "-" if np.isnan(ours) else f"{ours:.4g}"
+    if not np.isnan(ours) and not np.isnan(error):
+        text += f"±{error:.2g}"
+    return text if np.isnan(reference) else f"{text} ({reference:.4g})"
 
 
 def overview() -> list[tuple[str, ...]]:
-    """A heading, then one line per run that comes with the project: what it covers, the verdicts on
-    the paper's data and on stand-ins, and seconds.
-    """
+    """A heading, and one line per run of the project: what it covers, the verdicts, and seconds."""
     own = "claims on the paper's data"
     lines: list[tuple[str, ...]] = [
         ("key", "published in", "rows on its data", "repetitions", own, "on stand-ins", "took")
@@ -148,10 +141,12 @@ def overview() -> list[tuple[str, ...]]:
             lines.append((key, experiment.paper, "no record"))
         for run in found:
             measured, every = experiment.covered(run)
-            size = f"{run.size.partition(' repetition')[0]}{', small' * run.quick}"
+            size = run.size.partition(" repetition")[0]
+            if run.quick:
+                size += ", small"
             counts = [counted(verdicts) for _, verdicts in by_data(experiment.judge(run))]
-            of = (key, experiment.paper, f"{measured} of {every}")
-            lines.append((*of, size, *counts, run.took))
+            rows = f"{measured} of {every}"
+            lines.append((key, experiment.paper, rows, size, *counts, run.took))
     return lines
 
 

@@ -1,23 +1,22 @@
-"""Hierarchical kernel learning: hulls on a sparse polynomial (Figure 2) and on data files (Tables 1
-and 2).
+"""Hierarchical kernel learning on a sparse polynomial (Figure 2) and on data files (Tables 1, 2).
 
-Figure 2: 1024 training points of a random sparse polynomial of degree 4 in p = 4 to 128 correlated
-variables, as it is and rotated; 5^p kernels; parameters by 512 validation points, mean squared
-error (variance 1) on 1024 test points.
+Figure 2 takes 1024 training points of a random sparse polynomial of degree 4 in p = 4 to 128
+correlated variables, as it is and rotated, with 5^p kernels. 512 validation points choose the
+parameters, and the mean squared error (the variance is 1) is that on 1024 test points.
 
-Tables: half of the rows for training, half held out, drawn anew in every repetition. Of the
-held-out half a third chooses the parameters of every method and the rest measures it. Basis "pol4":
-polynomials of degree 4 per column, 5^p kernels; "rbf": a Gaussian cut into 9 kernels per column.
-Table 1 by 100 x mean squared error over the variance, Table 2 by the error in %, 1024 rows at most.
-In the text of Table 2 that we have some pairs of numbers stand without their columns: which belongs
-to L2 and which to HKL is settled by the paper's sentences; where no sentence does, both cells are
-open.
+The tables draw halves for training and for testing anew in every repetition. A third of the
+held-out half chooses the parameters of every method, and the rest measures it. The basis "pol4" has
+polynomials of degree 4 per column, 5^p kernels; "rbf" is a Gaussian cut into 9 kernels per column.
+Table 1 reports 100 x mean squared error over the variance, and Table 2 the error in %, with 1024
+rows at most. In the text of Table 2 that we have, some pairs of numbers stand without their
+columns. Sentences of the paper settle which belongs to L2 and which to HKL; where no sentence does,
+both cells are open.
 
-The sum of all kernels is a product over the columns: where p is large it is nearly diagonal, and
-nothing is learnt. How the paper scales it, it does not say. Here a product of |v| levels is divided
-by B^(2 |v|), as under the prices B^|v| of a hull; levels are powers of the standardised column, B
-up to p (inputs divided by B), or normalised as in a hull. The rows that choose lambda choose among
-these as well.
+The sum of all kernels is a product over the columns. Where p is large it is nearly diagonal, and
+nothing is learnt. The paper does not say how it scales that sum. Here a product of |v| levels is
+divided by B^(2 |v|), as under the weights B^|v| of a hull. Levels are powers of the standardised
+column with B up to p (inputs divided by B), or they are normalised as in a hull. The rows that
+choose lambda choose among these as well.
 
 Source: Bach (2008), section 5.
 """
@@ -33,26 +32,27 @@ import numpy as np
 from mklcore.arrays import Array
 from mklcore.data.reading import read_table
 from mklcore.data.synthetic import make_ringnorm, make_sparse_polynomial, make_twonorm
-from mklcore.errors import check_cancelled, suppress_convergence_warnings
+from mklcore.errors import check_cancelled
 from mklcore.estimators.hkl import HKLClassifier, HKLRegressor
-from mklcore.gallery.experiments.base import TableLine, seed_of
+from mklcore.gallery.experiments.base import TableLine
 from mklcore.hkl.baselines import FullKernel, hkl_flat_mkl, hkl_greedy, hkl_l2, hkl_lasso_alpha
 from mklcore.hkl.bases import GaussianBasis, PolynomialBasis
 from mklcore.hkl.design import Design
 from mklcore.paths.path import fit_path
 
 Rows = tuple[Array, Array]
-Models = list[tuple[Any, Any]]  # what predicts new rows, and the model
+Models = list[tuple[Any, Any]]  # the function that predicts new rows, and the model
 
 N_TRAIN = 1024
 QUICK_TRAIN = 256
 N_VALIDATION = 512
 N_TEST = 1024
-# exponent of the least λ in Figure 2; -6 where more variables make smaller ones dear
+# The exponent of the least λ in Figure 2; -6 where more variables make smaller ones expensive.
 LEAST = {4: -9, 8: -9}
 BASES: dict[str, Any] = {"pol4": PolynomialBasis(4), "rbf": GaussianBasis(8)}
 MADE = {"twonorm": make_twonorm, "ringnorm": make_ringnorm}
-LAMS, L2_LAMS = 10.0 ** np.arange(-1.0, -8.5, -1.0), 10.0 ** np.arange(-1.0, -10.5, -1.5)
+LAMS = 10.0 ** np.arange(-1.0, -8.5, -1.0)
+L2_LAMS = 10.0 ** np.arange(-1.0, -10.5, -1.5)
 HKL_LAMS = 10.0 ** np.arange(-2.0, -6.75, -0.5)
 GREEDY_LAMS = (1e-2, 1e-4)
 GREEDY_SIZES = (5, 10, 20, 40)
@@ -60,7 +60,7 @@ MOST_ROWS = 8192
 QUICK_ROWS = 1024
 CLASS_ROWS = 1024
 MEMORY = 8192.0  # MB, for the levels of a Gaussian at the sizes of the paper
-# B = p^power on levels as they are, B on normalised levels
+# B is p^power on levels as they are, and a depth on normalised levels.
 POWERS = (0.5, 0.75, 1.0)
 DEPTHS = (6.0, 8.0, 10.0, 16.0)
 _TOL = 1e-2
@@ -71,24 +71,13 @@ def polynomial(line: TableLine) -> list[float]:
     size, _, turned = line.row.partition(", ")
     p = int(size.removeprefix("p = "))
     n = QUICK_TRAIN if line.quick else N_TRAIN
-    data, _ = make_sparse_polynomial(
-        n + N_VALIDATION + N_TEST, p, line.draw(p), rotate=turned == "rotated"
-    )
-    parts = _cut(
-        np.array(data.X),
-        np.array(data.y),
-        n,
-        n + N_VALIDATION,
-    )
-    model = HKLRegressor(BASES["pol4"], tol=_TOL, max_seconds=20.0)
-    ways = _usual(
-        parts[0],
-        BASES["pol4"],
-        lams(0, p),
-        model,
-        lams(-2, p),
-    )
-    return _line(ways, parts, squared)
+    rows = n + N_VALIDATION + N_TEST
+    data, _ = make_sparse_polynomial(rows, p, line.draw(p), rotate=turned == "rotated")
+    parts = _cut(np.array(data.X), np.array(data.y), n, n + N_VALIDATION)
+    basis = BASES["pol4"]
+    model = HKLRegressor(basis, tol=_TOL, max_seconds=20.0)
+    methods = _usual(parts[0], basis, lams(0, p), model, lams(-2, p))
+    return _line(methods, parts, squared)
 
 
 def lams(first: int, p: int) -> Array:
@@ -97,46 +86,40 @@ def lams(first: int, p: int) -> Array:
 
 
 def regression(line: TableLine) -> list[float]:
-    """One half split: 100 MSE / var(y) of L2, greedy, lasso-alpha, MKL with one kernel per column,
-    and HKL; nodes of HKL.
+    """One half split: 100 MSE / var(y) of L2, greedy, lasso-alpha, MKL and HKL, and nodes of HKL.
+
+    MKL has one kernel per column.
     """
     name, _, kernel = line.row.partition(", ")
     data = read_table(line.file(_file(name)), task="regression")
     basis = BASES[kernel]
-    parts = _halves(
-        line,
-        np.array(data.X),
-        np.array(data.y, dtype=float),
-        MOST_ROWS,
-    )
+    parts = _halves(line, np.array(data.X), np.array(data.y, dtype=float), MOST_ROWS)
     scale = 100.0 / float(np.var(np.concatenate([y for _, y in parts])))
 
-    def more() -> Iterator[Models]:
+    def others() -> Iterator[Models]:
         yield _full_kernel(hkl_lasso_alpha, *parts[0], basis, LAMS, POWERS[:1], ())
-        yield _flat(*parts[0], basis)
+        design = Design(parts[0][0], basis, memory_mb=MEMORY)
+        flat = [hkl_flat_mkl(design, parts[0][1], lam, tol=_TOL) for lam in LAMS[:4]]
+        yield [(model.predict, model) for model in flat]
 
     model = HKLRegressor(basis, tol=_TOL, max_seconds=60.0, memory_mb=MEMORY)
-    ways = _usual(parts[0], basis, L2_LAMS, model, HKL_LAMS, more())
-    return _line(ways, parts, lambda said, y: scale * squared(said, y))
+    methods = _usual(parts[0], basis, L2_LAMS, model, HKL_LAMS, others())
+    return _line(methods, parts, lambda predicted, y: scale * squared(predicted, y))
 
 
 def classification(line: TableLine) -> list[float]:
     """One half split: error in % of L2, greedy and HKL; nodes of HKL."""
     name, _, kernel = line.row.partition(", ")
+    basis = BASES[kernel]
     if name in MADE:
-        data = MADE[name](CLASS_ROWS, seed_of(line.seed, list(MADE).index(name), line.repetition))[
-            0
-        ]
+        data, _ = MADE[name](CLASS_ROWS, line.draw(list(MADE).index(name)))
     else:
         data = read_table(line.file(_file(name)), task="binary")
-    parts = _halves(
-        line, np.array(data.X), np.where(data.y == np.unique(data.y)[1], 1.0, -1.0), CLASS_ROWS
-    )
-    model = HKLClassifier(
-        BASES[kernel], tol=_TOL, max_seconds=60.0, memory_mb=MEMORY, loss="logistic"
-    )
-    ways = _usual(parts[0], BASES[kernel], L2_LAMS, model, HKL_LAMS, loss="logistic")
-    return _line(ways, parts, wrong)
+    y = np.where(data.y == np.unique(data.y)[1], 1.0, -1.0)
+    parts = _halves(line, np.array(data.X), y, CLASS_ROWS)
+    model = HKLClassifier(basis, tol=_TOL, max_seconds=60.0, memory_mb=MEMORY, loss="logistic")
+    methods = _usual(parts[0], basis, L2_LAMS, model, HKL_LAMS, loss="logistic")
+    return _line(methods, parts, wrong)
 
 
 def _file(name: str) -> str:
@@ -144,22 +127,20 @@ def _file(name: str) -> str:
 
 
 def _halves(line: TableLine, X: Array, y: Array, most: int) -> list[Rows]:
-    """Training half, a third of the other half, and the rest."""
+    """The training half, a third of the other half, and the rest."""
     rng = np.random.default_rng([line.seed, line.repetition])
-    rows = rng.permutation(len(y))[: min(most, QUICK_ROWS) if line.quick else most]
-    return _cut(
-        X[rows],
-        y[rows],
-        len(rows) // 2,
-        len(rows) // 2 + len(rows) // 6,
-    )
+    if line.quick:
+        most = min(most, QUICK_ROWS)
+    rows = rng.permutation(len(y))[:most]
+    half = len(rows) // 2
+    return _cut(X[rows], y[rows], half, half + len(rows) // 6)
 
 
 def _cut(X: Array, y: Array, *ends: int) -> list[Rows]:
     return list(zip(np.split(X, ends), np.split(y, ends), strict=True))
 
 
-# Ways, each a list of models along lambda
+# Methods, each a list of models along lambda
 
 
 def _usual(
@@ -171,8 +152,9 @@ def _usual(
     between: Iterable[Models] = (),
     loss: str = "squared",
 ) -> Iterator[Models]:
-    """L2 with the full kernel, greedy hulls, the ways ``between``, and hulls along lambda; one at a
-    time in memory.
+    """L2 with the full kernel, greedy hulls, the methods ``between``, and hulls along lambda.
+
+    One method is in memory at a time.
     """
     yield _full_kernel(partial(hkl_l2, loss=loss), *train, basis, l2)
     yield _grown(*train, basis, loss)
@@ -189,66 +171,60 @@ def _full_kernel(
     powers: Sequence[float] = POWERS,
     depths: Sequence[float] = DEPTHS,
 ) -> Models:
-    """``solve`` (``hkl_l2`` or ``hkl_lasso_alpha``) for every lam and scale."""
-    plain = [(False, X.shape[1] ** power) for power in powers]
-    found = Models()
-    for normalised, depth in [*plain, *((True, depth) for depth in depths)]:
-        kernel = FullKernel(
-            Design(X, basis, normalize=normalised, memory_mb=MEMORY), depth, scaled=True
-        )
+    """The models of ``solve`` (``hkl_l2`` or ``hkl_lasso_alpha``) for every lam and scale."""
+    scales = [(False, X.shape[1] ** power) for power in powers]
+    scales += [(True, depth) for depth in depths]
+    models = Models()
+    for normalised, depth in scales:
+        design = Design(X, basis, normalize=normalised, memory_mb=MEMORY)
+        kernel = FullKernel(design, depth, scaled=True)
         for lam in lams:
             check_cancelled()
             model = solve(kernel, y, lam)
-            found.append((model.predict, model))
-    return found
+            models.append((model.predict, model))
+    return models
 
 
 def _grown(X: Array, y: Array, basis: Any, loss: str) -> Models:
-    """The greedy hull along lam and its size."""
+    """The greedy hulls along lam and their sizes."""
     design = Design(X, basis, memory_mb=MEMORY)
-    found = Models()
+    models = Models()
     for lam in GREEDY_LAMS:
         model = hkl_greedy(design, y, lam, max(GREEDY_SIZES), loss=loss)
-        found += [(partial(model.predict, size=size), model) for size in GREEDY_SIZES]
-    return found
-
-
-def _flat(X: Array, y: Array, basis: Any) -> Models:
-    design = Design(X, basis, memory_mb=MEMORY)
-    found = [hkl_flat_mkl(design, y, lam, tol=_TOL) for lam in LAMS[:4]]
-    return [(model.predict, model) for model in found]
+        models += [(partial(model.predict, size=size), model) for size in GREEDY_SIZES]
+    return models
 
 
 def _hulls(model: Any, X: Array, y: Array, lams: Array) -> Models:
     """Hulls from the largest lam to the smallest, each grown from the one before.
 
-    Small lams need the start: from nothing a search spends its time on nodes that a larger lam
-    finds at once.
+    Small lams need that start: without it a search spends its time on nodes that a larger lam finds
+    at once.
     """
     path = fit_path(model, X, y, "lam", lams)
     return [(getattr(hull, "decision_function", hull.predict), hull) for hull in path.estimators]
 
 
 def _line(
-    ways: Iterable[Models], parts: Sequence[Rows], error: Callable[[Array, Array], float]
+    methods: Iterable[Models], parts: Sequence[Rows], error: Callable[[Array, Array], float]
 ) -> list[float]:
-    """Test errors of the ways, each with the model that is best on the second part, and the nodes
-    of the last one.
+    """Test errors of the methods, each with its best model on the second part, and the nodes of the
+    last one.
     """
-    found = []
-    with suppress_convergence_warnings():  # a hull at a small lam may stop short of its tolerance
-        for models in ways:
-            judged = [error(say(parts[1][0]), parts[1][1]) for say, _ in models]
-            say, model = models[int(np.argmin(judged))]
-            found.append(error(say(parts[2][0]), parts[2][1]))
-    return [*found, float(len(model.hull_))]
+    _, (X_val, y_val), (X_test, y_test) = parts
+    errors = []
+    for models in methods:
+        validated = [error(predict(X_val), y_val) for predict, _ in models]
+        predict, model = models[int(np.argmin(validated))]
+        errors.append(error(predict(X_test), y_test))
+    return [*errors, len(model.hull_)]
 
 
-def squared(said: Array, y: Array) -> float:
+def squared(predicted: Array, y: Array) -> float:
     """The mean squared error."""
-    return float(np.mean((said - y) ** 2))
+    return float(np.mean((predicted - y) ** 2))
 
 
-def wrong(said: Array, y: Array) -> float:
-    """Rows on the wrong side of 0, in %."""
-    return 100.0 * float(np.mean((said > 0) != (y > 0)))
+def wrong(decision: Array, y: Array) -> float:
+    """The share of rows on the wrong side of 0, in %."""
+    return 100.0 * float(np.mean((decision > 0) != (y > 0)))

@@ -1,9 +1,8 @@
-"""Run times against the numbers of rows and of kernels: Figure 7 of the lp-norm paper, and the
-growth stated for sparse MKL.
+"""Run times by rows and kernels: Figure 7 of the lp-norm paper, and the growth of sparse MKL.
 
 Twonorm in 20 dimensions stands in for the images of the first paper, which are not part of this
-project. RBF kernels whose squared widths grow by 1.2. Seconds are those of the processor, Gram
-matrices built before or, on the fly, kernel rows computed in between; machines differ, slopes less.
+project. The squared widths of RBF kernels grow by 1.2. Seconds are those of the processor; Gram
+matrices are built before, or kernel rows are computed on the fly. Machines differ, slopes less.
 
 Source: Kloft et al. (2011), section 6.5, Figure 7; Subrahmanya and Shin (2010), section 4.
 """
@@ -17,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from mklcore.data.synthetic import make_twonorm
-from mklcore.errors import suppress_convergence_warnings
 from mklcore.estimators.baselines import UniformMKLClassifier
 from mklcore.estimators.lp import LpMKLClassifier
 from mklcore.estimators.smkl import SMKLClassifier
@@ -29,12 +27,12 @@ KERNELS = (25, 50, 100, 200)
 QUICK_ROWS = (100, 200, 400)
 QUICK_KERNELS = (20, 40, 80)
 MANY_KERNELS = (400, 800, 1600)
-# where Gram matrices are too many to be stored: 40 GB for 10,000 rows and 50 kernels
+# Gram matrices of so many rows are not stored: 10,000 rows and 50 kernels need 40 GB.
 MANY_ROWS = (2500, 5000, 10000)
-GROWING = "rows n", "kernels K", "kernels K, many"
 FIXED_ROWS = 100
 FIXED_KERNELS = 50
-STORED: dict[str, Any] = {  # on Gram matrices that are made before the clock starts
+# Methods on Gram matrices that are made before the clock starts.
+STORED: dict[str, Any] = {
     "p = ∞": lambda: UniformMKLClassifier(kernels="precomputed"),
     "analytic, p = 2": lambda: LpMKLClassifier(
         p=2.0, solver="wrapper", max_iter=2000, kernels="precomputed"
@@ -48,7 +46,7 @@ STORED: dict[str, Any] = {  # on Gram matrices that are made before the clock st
         p=1.0, solver="silp", max_iter=100, kernels="precomputed"
     ),
 }
-# from the table: computing kernels is part of the time; interleaved stores no Gram matrix
+# Methods whose time includes that of computing kernels; the interleaved one stores no Gram matrix.
 AFRESH: dict[str, Any] = {
     "p = ∞, kernels included": lambda kernels: UniformMKLClassifier(kernels=kernels),
     "interleaved, p = 2, on the fly": lambda kernels: LpMKLClassifier(
@@ -71,15 +69,15 @@ def seconds(line: TableLine, n: int, M: int) -> list[float]:
 
 def _clocked(model: Any, X: Any, y: Any) -> float:
     """Processor seconds of a fit."""
-    clock = time.process_time()
-    with suppress_convergence_warnings():
-        model.fit(X, y)
-    return time.process_time() - clock
+    started = time.process_time()
+    model.fit(X, y)
+    return time.process_time() - started
 
 
 def kernels_of(M: int) -> KernelDictionary:
-    """RBF kernels with 2 sigma^2 = 1.2^0 to 1.2^(M - 1); above 50 of them in the range of 50,
-    beyond which they are constant.
+    """RBF kernels with 2 sigma^2 = 1.2^0 to 1.2^(M - 1).
+
+    More than 50 of them share the range of 50, beyond which they are constant.
     """
     powers = np.arange(M) if M <= FIXED_KERNELS else np.linspace(0.0, FIXED_KERNELS - 1.0, M)
     return KernelDictionary.rbf_widths(np.sqrt(1.2**powers / 2.0).tolist())
@@ -87,38 +85,40 @@ def kernels_of(M: int) -> KernelDictionary:
 
 @cache
 def _compiled() -> None:
-    """Fit every way once with few kernels, so that no measurement pays for loading or compiling
-    code.
-    """
-    _every_way(200, 0, kernels_of(5))
+    """Fit every method once, so that no measurement includes loading or compiling code."""
+    _every_method(200, 0, kernels_of(5))
 
 
-def _every_way(n: int, draw: int, kernels: KernelDictionary) -> list[float]:
+def _every_method(n: int, draw: int, kernels: KernelDictionary) -> list[float]:
     data = make_twonorm(n, draw)[0]
-    found = [np.nan] * len(STORED)
+    stored = [np.nan] * len(STORED)
     if n not in MANY_ROWS:
         K = kernels.grams(data.X).values
-        found = [_clocked(make(), K, data.y) for make in STORED.values()]
-    return found + [_clocked(make(kernels), data.X, data.y) for make in AFRESH.values()]
+        stored = [_clocked(make(), K, data.y) for make in STORED.values()]
+    return stored + [_clocked(make(kernels), data.X, data.y) for make in AFRESH.values()]
 
 
 def by_size(line: TableLine) -> list[float]:
-    """Base-10 logarithms of the seconds of every way; of those on the fly alone where matrices are
-    too large.
-    """
+    """Base-10 logarithms of the seconds of every method that can run at this size."""
     what, _, value = line.row.partition(" = ")
-    n, M = (int(value), FIXED_KERNELS) if what == "n" else (FIXED_ROWS, int(value))
+    n = int(value) if what == "n" else FIXED_ROWS
+    M = FIXED_KERNELS if what == "n" else int(value)
     _compiled()
-    found = _every_way(n, line.draw(n, M), kernels_of(M))
-    return [float(np.log10(max(value, 1e-6))) for value in found]
+    measured = _every_method(n, line.draw(n, M), kernels_of(M))
+    logarithms: list[float] = np.log10(np.maximum(measured, 1e-6)).tolist()
+    return logarithms
 
 
 def growth(line: TableLine) -> list[float]:
     """The exponent with which the seconds of SMKL and MKL grow, fitted on a log-log scale."""
-    rows, kernels = (QUICK_ROWS, QUICK_KERNELS) if line.quick else (ROWS, KERNELS)
-    sizes = dict(zip(GROWING, (rows, kernels, MANY_KERNELS), strict=True))[line.row]
-    grid = [
-        seconds(line, *((size, 40) if line.row == GROWING[0] else (150, size))) for size in sizes
-    ]
-    slopes = np.polyfit(np.log(sizes), np.log(np.maximum(grid, 1e-6)), 1)[0]
-    return [float(slope) for slope in slopes]
+    if line.row == "rows n":
+        sizes = QUICK_ROWS if line.quick else ROWS
+        measured = [seconds(line, size, 40) for size in sizes]
+    else:
+        sizes = QUICK_KERNELS if line.quick else KERNELS
+        if line.row == "kernels K, many":
+            sizes = MANY_KERNELS
+        measured = [seconds(line, 150, size) for size in sizes]
+    logarithms = np.log(np.maximum(measured, 1e-6))
+    slopes: list[float] = np.polyfit(np.log(sizes), logarithms, 1)[0].tolist()
+    return slopes
