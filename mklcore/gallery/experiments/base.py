@@ -22,7 +22,7 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
-from mklcore.arrays import Array
+from mklcore.arrays import Array, Mask
 from mklcore.errors import (
     DataError,
     ParameterError,
@@ -436,7 +436,7 @@ class Experiment:
         where = str(Path(folder).resolve()) if folder else ""
         lines = []
         for k in range(count):
-            is_missing = np.isnan(outcome.samples[:, k]).all(axis=1)
+            is_missing: Mask = np.isnan(outcome.samples[:, k]).all(axis=1)
             rest = [row for row in chosen if is_missing[outcome.rows.index(row)]]
             lines += [TableLine(row, int(seed), k, quick, where) for row in rest]
         measured = each(partial(_measured, self.measure), lines, n_jobs)

@@ -90,7 +90,7 @@ def greedy(line: TableLine) -> list[float]:
         "seed": line.seed,
         "scoring": make_scorer(score),
     }
-    grids = {"lam": LAMS, "s": sizes}
+    grids: dict[str, Any] = {"lam": LAMS, "s": sizes}
     lam, size = choose(cross_validate_path(GOMPClassifier(), stack, y, params=grids, **usual))
     models: list[Any] = [GOMPClassifier(lam=float(LAMS[lam]), n_kernels=sizes[size])]
     for model in (LpMKLClassifier(p=1.0), LpMKLClassifier(p=np.inf), BestKernelClassifier()):

@@ -337,10 +337,10 @@ def _spectra(line: TableLine) -> Dataset:
     table = read_table(line.file(f"{name}.csv"), target, header=True)
     if line.row == CETANE:
         table = table.take(np.flatnonzero((table.y >= 40.0) & (table.y <= 60.0)))
-    columns = np.array(spectral_columns(table.feature_names))
-    places = wavelengths([table.feature_names[j] for j in columns])
+    spectral = np.array(spectral_columns(table.feature_names))
+    places = wavelengths([table.feature_names[j] for j in spectral])
     order = np.argsort(places, kind="stable")
-    return replace(table, groups=()).select(columns[order].tolist())
+    return replace(table, groups=()).select(spectral[order].tolist())
 
 
 def made_spectra(rows: int, columns: int, others: float, seed: int) -> Dataset:
