@@ -143,7 +143,8 @@ def component_plot(
     if len(grids) == 2:
         hover = "%{x:.3g}, %{y:.3g}: %{z:.3g}<extra></extra>"
         bar = {"title": "added"}
-        return _map(alt, *grids, table, names, dark, colorbar=bar, hovertemplate=hover)
+        x, y = grids
+        return _map(alt, x, y, table, names, dark, colorbar=bar, hovertemplate=hover)
     figure = style.new_figure(alt, dark)
     dash = "solid" if certified else "dash"
     figure.add_scatter(

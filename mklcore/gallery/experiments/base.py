@@ -22,7 +22,7 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
-from mklcore.arrays import Array, Mask
+from mklcore.arrays import Array
 from mklcore.errors import (
     DataError,
     ParameterError,
@@ -436,8 +436,9 @@ class Experiment:
         where = str(Path(folder).resolve()) if folder else ""
         lines = []
         for k in range(count):
-            is_missing: Mask = np.isnan(outcome.samples[:, k]).all(axis=1)
-            rest = [row for row in chosen if is_missing[outcome.rows.index(row)]]
+            measured_rows = np.isfinite(outcome.samples[:, k]).any(axis=1).nonzero()[0]
+            known = {outcome.rows[i] for i in measured_rows}
+            rest = [row for row in chosen if row not in known]
             lines += [TableLine(row, int(seed), k, quick, where) for row in rest]
         measured = each(partial(_measured, self.measure), lines, n_jobs)
         for done, (line, (values, seconds)) in enumerate(zip(lines, measured, strict=True), 1):
