@@ -436,7 +436,7 @@ class Experiment:
         where = str(Path(folder).resolve()) if folder else ""
         lines = []
         for k in range(count):
-            measured_rows = np.isfinite(outcome.samples[:, k]).any(axis=1).nonzero()[0]
+            measured_rows = np.flatnonzero(np.isfinite(outcome.samples[:, k]).any(axis=1))
             known = {outcome.rows[i] for i in measured_rows}
             rest = [row for row in chosen if row not in known]
             lines += [TableLine(row, int(seed), k, quick, where) for row in rest]
