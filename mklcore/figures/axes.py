@@ -46,11 +46,11 @@ class Scale:
 
     def at(self, value: float) -> float:
         """The place of ``value`` from 0 to 1; a value beyond an end is drawn at that end."""
-        low = self.low
-        high = self.high
+        places = [self.low, value, self.high]
         if self.log:
-            value, low, high = (math.log10(max(v, 1e-300)) for v in (value, low, high))
-        share = (value - low) / ((high - low) or 1.0)
+            places = [math.log10(max(place, 1e-300)) for place in places]
+        low, at, high = places
+        share = (at - low) / ((high - low) or 1.0)
         return round(min(max(share, 0.0), 1.0), 5)
 
     def to_json(self) -> AxisJson:

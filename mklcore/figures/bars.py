@@ -128,8 +128,7 @@ def kernels_by_column(
     ``title`` is that of the axis. A family has one hue and one mark.
     """
     places = np.nan_to_num(style.shaped("Values", values, len(names)))
-    largest = {name: max(places[m] for m in members) for name, members in groups.items()}
-    ranked = sorted(groups, key=lambda name: -largest[name])
+    ranked = sorted(groups, key=lambda name: -places[list(groups[name])].max())
     shown = ranked[:MOST_COLUMNS]
     count = style.counted(len(ranked), "column")
     alt = f"Kernels of {count}, {title}: the largest are {leaders(places, names)}."
@@ -194,23 +193,18 @@ def compare_weights(
         raise ParameterError(
             "compare_weights takes fitted models by name, as in {'p = 1': model}; got none."
         )
-    largest: dict[str, float] = {}
-    for of_model in shares.values():
-        for name, share in of_model.items():
-            largest[name] = max(largest.get(name, 0.0), share)
-    used = [name for name in largest if largest[name] > 0.0]
-    shown = sorted(used, key=lambda name: -largest[name])[:most]
-    table = {}
-    others = {}
+    # A row for each kernel in the order of the models, and a column for each model.
+    table = DataFrame(shares).reindex(list(families)).fillna(0.0)
+    largest = table.max(axis=1).sort_values(ascending=False, kind="stable")
+    shown = largest.index[largest > 0.0][:most]
+    table = table.loc[shown]
     sentences = []
-    for label, of_model in shares.items():
-        row = [of_model.get(name, 0.0) for name in shown]
-        table[label] = row
-        others[label] = 1.0 - sum(row)
-        sentences.append(f"{label}: {leaders(np.array(row), shown)}.")
+    for label, column in table.items():
+        sentences.append(f"{label}: {leaders(column.to_numpy(), shown)}.")
     rows = list(shown)
     colours = [style.family_shade(families[name], 0, dark) for name in shown]
-    if max(others.values()) > NEGLIGIBLE:
+    others = 1.0 - table.sum()
+    if others.max() > NEGLIGIBLE:
         rows.append("all others")
         colours.append(style.theme(dark).grey)
     figure = style.new_figure(
@@ -219,12 +213,12 @@ def compare_weights(
         90 + ROW_HEIGHT * len(rows),
         margin={"l": 8, "r": 16, "t": 40, "b": 40},
     )
-    limits = [0.0, 1.05 * max(*largest.values(), *others.values())]
+    limits = [0.0, 1.05 * max(largest.max(), others.max())]
     width = 1.0 / len(shares)
-    for k, (label, row) in enumerate(table.items()):
+    for k, (label, column) in enumerate(table.items()):
         suffix = str(k + 1) if k else ""
         figure.add_bar(
-            x=[*row, others[label]][: len(rows)],
+            x=[*column, others[label]][: len(rows)],
             y=list(range(len(rows))),
             orientation="h",
             marker={"color": colours},

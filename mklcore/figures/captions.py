@@ -65,7 +65,11 @@ def figure_of(name: str, value: float, zeros: bool = False) -> str:
 
 def runs(text: str, kind: str = "") -> Line:
     """A text as a line of runs; what stands between two pairs of asterisks is bold."""
-    return [["b" if k % 2 else kind, part] for k, part in enumerate(text.split("**")) if part]
+    line = []
+    for k, part in enumerate(text.split("**")):
+        if part:
+            line.append(["b" if k % 2 else kind, part])
+    return line
 
 
 # Whole paths
@@ -156,23 +160,17 @@ def cost(path: Any, index: int) -> list[Line]:
 def measured(path: Any, index: int) -> list[Line]:
     """The scores on training and validation rows."""
     name = path.score_name
-    return [
-        runs(f"{part} {name} {score(name, float(values[index]), '**')}")
-        for part, values in scores(path)
-    ]
+    lines = []
+    for part, values in scores(path):
+        value = score(name, float(values[index]), "**")
+        lines.append(runs(f"{part} {name} {value}"))
+    return lines
 
 
 def facts(path: Any) -> list[list[list[Line]]]:
     """Certificate, cost and scores of every point of a path, as three columns of lines."""
     points = range(len(path.values))
-    return [
-        [
-            [certificate(path, k)],
-            cost(path, k),
-            measured(path, k),
-        ]
-        for k in points
-    ]
+    return [[[certificate(path, k)], cost(path, k), measured(path, k)] for k in points]
 
 
 def spoken(path: Any, index: int) -> str:

@@ -19,7 +19,7 @@ import numpy as np
 from mklcore.arrays import Array, Indices, Mask
 from mklcore.figures import axes, captions, player_data, style
 from mklcore.figures.axes import Scale, norm_positions
-from mklcore.figures.player_data import ChartJson
+from mklcore.figures.player_data import ChartJson, LineJson
 from mklcore.figures.style import graph_objects as go
 
 NO_PATH = "No path yet. Choose a range and press Compute."
@@ -105,10 +105,12 @@ def _static(
     at = int(order[-1]) if index is None else captions.checked(path, index)
     alt = f"{drawn['alt']} {drawn['said'][at]}"
     figure = style.new_figure(alt, dark, margin={"l": 52, "r": 130, "t": 16, "b": 44})
-    labelled = [line for line in panel["lines"] if line.get("label")]
+    labelled: list[LineJson] = []
+    others: list[LineJson] = []
+    for line in panel["lines"]:
+        (labelled if line.get("label") else others).append(line)
     # Lines without a label are one trace: hundreds of traces would make plotly slow.
     groups = [(line["name"], [line]) for line in labelled]
-    others = [line for line in panel["lines"] if not line.get("label")]
     if others:
         groups.insert(0, (OTHER_KERNELS, others))
     solved = captions.solved(path)[order]
@@ -128,10 +130,11 @@ def _static(
             text=np.repeat(names, len(order) + 1).tolist()[:-1],
             hovertemplate=f"%{{text}}<br>%{{y:.3g}} at {symbol} = %{{x:.3g}}<extra></extra>",
         )
-    figure.layout.annotations = [
-        _end_label(style.short(line["label"], 40), line["label_colour"], line["label_at"], None)
-        for line in labelled
-    ]
+    annotations = []
+    for line in labelled:
+        label = style.short(line["label"], 40)
+        annotations.append(_end_label(label, line["label_colour"], line["label_at"], None))
+    figure.layout.annotations = annotations
     y = panel["y"]
     span = y["high"] - y["low"]
     ticks = {
@@ -178,8 +181,17 @@ def choice_band(
     )
     margin = {"l": 56, "r": 24, "t": 16, "b": 44}
     figure = style.new_figure(alt, dark, style.SMALL_HEIGHT, margin=margin)
-    _band(figure, sizes, bounds, values, dark)
     tone = style.theme(dark)
+    figure.add_scatter(
+        x=np.append(sizes, sizes[::-1]),
+        y=np.append(values, bounds[::-1]),
+        fill="toself",
+        fillcolor=style.faded(tone.grey, 0.3),
+        line={"width": 0},
+        mode="lines",
+        hoverinfo="skip",
+        name="the best is in here",
+    )
     hover = "%{y:.4g} for %{x} kernels<extra></extra>"
     dashed = {"color": tone.muted, "width": 1.5, "dash": "dash"}
     _line(figure, sizes, bounds, "bound", dashed, hovertemplate=hover)
@@ -211,26 +223,6 @@ def choice_band(
         place = float(path.values[captions.checked(path, index)])
         figure.add_vline(place, name="cursor", line={"color": tone.ink, "width": 1.5})
     return figure
-
-
-def _band(
-    figure: go.Figure,
-    x: Array,
-    low: Array,
-    high: Array,
-    dark: bool,
-) -> None:
-    """Shade the area between two lines."""
-    figure.add_scatter(
-        x=np.append(x, x[::-1]),
-        y=np.append(high, low[::-1]),
-        fill="toself",
-        fillcolor=style.faded(style.theme(dark).grey, 0.3),
-        line={"width": 0},
-        mode="lines",
-        hoverinfo="skip",
-        name="the best is in here",
-    )
 
 
 def _line(
@@ -377,15 +369,8 @@ def eigenvalue_decay(
         line = {"color": colour, "width": 2}
         _line(figure, ranks, spectrum, name, line, hovertemplate=hover)
         if spectrum.size:
-            end = float(spectrum[-1])
-            ends.append(
-                _EndLabel(
-                    style.short(name),
-                    end,
-                    colour,
-                    x=float(spectrum.size),
-                )
-            )
+            last = float(spectrum[-1])
+            ends.append(_EndLabel(style.short(name), last, colour, float(spectrum.size)))
     y = axes.logarithmic("eigenvalue", np.concatenate(positive), axes.PAD)
     figure.update_xaxes(title="rank of the eigenvalue")
     figure.update_yaxes(y.plotly(showgrid=True))
@@ -593,14 +578,7 @@ def bound_curves(
             end = None
             if last < len(values) - 1:
                 end = float(np.log10(positions[last]) if scale.log else positions[last])
-            ends.append(
-                _EndLabel(
-                    style.short(curve.name, 24),
-                    float(y[last]),
-                    colour,
-                    end,
-                )
-            )
+            ends.append(_EndLabel(style.short(curve.name, 24), float(y[last]), colour, end))
     _label_ends(figure, ends, dark)
     return figure
 
@@ -821,19 +799,16 @@ def agreement_plot(
         if not kept.any():
             continue
         hue = hues[k % len(hues)]
-        bars = {
-            f"error_{axis}": {
-                "array": np.nan_to_num(error[:, part][kept, k]),
-                "thickness": 1,
-                "width": 0,
-                "color": style.faded(hue, 0.6),
-            }
-            for axis, error in (("x", comparison.reference_error), ("y", comparison.ours_error))
-        }
+        errors = []
+        for table in (comparison.reference_error, comparison.ours_error):
+            known_errors = np.nan_to_num(table[:, part][kept, k])
+            faded = style.faded(hue, 0.6)
+            errors.append({"array": known_errors, "thickness": 1, "width": 0, "color": faded})
         figure.add_scatter(
             x=both[0, kept, k],
             y=both[1, kept, k],
-            **bars,
+            error_x=errors[0],
+            error_y=errors[1],
             name=style.short(column, 30),
             mode="markers",
             marker={"size": 8, "symbol": SYMBOLS[k % len(SYMBOLS)], "color": hue},

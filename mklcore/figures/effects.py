@@ -32,14 +32,9 @@ def column_figure(effect: Any, target: str = "the score", *, dark: bool = False)
 
     ``effect`` is the result of ``column_effect``, ``target`` the name of the model's value.
     """
-    axis = effect.axes[0]
-    values = np.asarray(effect.values, dtype=float)
-    alt = (
-        f"What {axis.name} adds to {target} with all other columns at their means: "
-        f"{_ends(axis, values)}."
-    )
     # The curve is a sum over kernels of several families, so it has the hue of none.
-    return _curve_above_rows(axis, values, target, alt, style.theme(dark).ink, dark)
+    ink = style.theme(dark).ink
+    return _curve_above_rows(effect, "with all other columns at their means", target, ink, dark)
 
 
 def column_dots(
@@ -79,16 +74,15 @@ def term_plot(effect: Any, target: str = "the score", *, dark: bool = False) -> 
     ``effect`` is the result of ``term_effect``, ``target`` the name of the model's value. Raises
     ``ParameterError`` for a term of more columns.
     """
-    values = np.asarray(effect.values, dtype=float)
     axes = effect.axes
     if len(axes) > 2:
         raise ParameterError(
             f"A term of {len(axes)} columns cannot be drawn; take one of one or two columns."
         )
     if len(axes) == 1:
-        alt = f"What {axes[0].name} adds to {target} on its own: {_ends(axes[0], values)}."
         hue = style.family_shade("linear", 0, dark)
-        return _curve_above_rows(axes[0], values, target, alt, hue, dark)
+        return _curve_above_rows(effect, "on its own", target, hue, dark)
+    values = np.asarray(effect.values, dtype=float)
     first, second = axes
     ends = []
     for word, k in _extremes(values):
@@ -159,13 +153,16 @@ def component_plot(
     return figure
 
 
-def _curve_above_rows(
-    axis: Any, values: Array, target: str, alt: str, hue: str, dark: bool
-) -> go.Figure:
-    """What a column adds, ``values`` (m,) along its ``axis``, above a histogram of its rows."""
+def _curve_above_rows(effect: Any, how: str, target: str, hue: str, dark: bool) -> go.Figure:
+    """What a column adds, and ``how``, along its axis above a histogram of its rows."""
+    axis = effect.axes[0]
+    values = np.asarray(effect.values, dtype=float)
+    ends = []
+    for word, k in _extremes(values):
+        ends.append(f"{word}, {style.number(float(values[k]))}, at {_place(axis, k)}")
     title = "<br>".join(wrap(f"adds to {target}", TITLE_LETTERS))
     figure = style.new_figure(
-        alt,
+        f"What {axis.name} adds to {target} {how}: {', '.join(ends)}.",
         dark,
         height=270,
         margin={"l": 70, "r": 12, "t": 10, "b": 40},
@@ -231,13 +228,6 @@ def _place(axis: Any, k: int) -> str:
 def _extremes(values: Array) -> tuple[tuple[str, int], tuple[str, int]]:
     """Where the smallest and the largest value are."""
     return ("least", int(values.argmin())), ("most", int(values.argmax()))
-
-
-def _ends(axis: Any, values: Array) -> str:
-    ends = []
-    for word, k in _extremes(values):
-        ends.append(f"{word}, {style.number(float(values[k]))}, at {_place(axis, k)}")
-    return ", ".join(ends)
 
 
 # Maps
@@ -358,7 +348,7 @@ def _class_map(
         "zmin": -0.5,
         "zmax": count - 0.5,
         "showscale": False,
-        "text": [[style.short(classes[int(k)], 30) for k in row] for row in table],
+        "text": np.array([style.short(name, 30) for name in classes])[table.astype(int)].tolist(),
     }
 
 
@@ -451,9 +441,8 @@ def positions_figure(effects: Any, name: str, *, dark: bool = False) -> go.Figur
     returns them. Places are counted from 1.
     """
     values = np.asarray(effects.values, dtype=float)
-    words = [
-        f"{word.word} at place {word.place + 1} ({word.effect:+.3g})" for word in effects.words[:3]
-    ]
+    strongest = effects.words[:3]
+    words = [f"{word.word} at place {word.place + 1} ({word.effect:+.3g})" for word in strongest]
     alt = (
         f"What letters of {name} add to the decision, place by place. The strongest words: "
         f"{', '.join(words)}."

@@ -11,7 +11,7 @@ for every node that is drawn at any point.
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -294,15 +294,8 @@ def hull_state(model: Any, layout: HullLayout) -> dict[str, Any]:
     for node in model.hull_:
         if node in number:
             hover = _hover(node_name(node, layout.variables, model), norms[node], largest)
-            extreme = node in model.extreme_points_
-            inside.append(
-                [
-                    number[node],
-                    round(norms[node] / largest, 5),
-                    extreme,
-                    hover,
-                ]
-            )
+            share = round(norms[node] / largest, 5)
+            inside.append([number[node], share, node in model.extreme_points_, hover])
     outside = []
     drawn = {node for node in model.hull_ if node in number}
     for node, share in _sources(model, drawn, layout.nodes):
@@ -339,7 +332,7 @@ def _cells(
     if layout.pair is None:
         return []
     cells = []
-    for node, (first, second) in _in_slice(model.hull_, layout.pair):
+    for node, first, second in _in_slice(model.hull_, layout.pair):
         name = node_name(node, layout.variables, model)
         extreme = node in model.extreme_points_
         if norms[node] > ACTIVE * largest:
@@ -350,30 +343,22 @@ def _cells(
             hover = f"{name}: in the hull for what is below it, adds nothing itself"
         if extreme:
             hover += "; extreme point"
-        cells.append(
-            [
-                first,
-                second,
-                kind,
-                round(norms[node] / largest, 5),
-                extreme,
-                hover,
-            ]
-        )
-    for node, (first, second) in _in_slice(model.sources_, layout.pair):
+        share = round(norms[node] / largest, 5)
+        cells.append([first, second, kind, share, extreme, hover])
+    for node, first, second in _in_slice(model.sources_, layout.pair):
         share = model.sources_[node]
         hover = _source_hover(node_name(node, layout.variables, model), share)
         cells.append([first, second, "next", _share(share), False, hover])
     return cells
 
 
-def _in_slice(
-    nodes: Iterable[Levels], pair: tuple[int, int]
-) -> list[tuple[Levels, tuple[int, int]]]:
+def _in_slice(nodes: Iterable[Levels], pair: tuple[int, int]) -> Iterator[tuple[Levels, int, int]]:
     """The nodes that contain no variable but those of ``pair``, each with its two levels."""
-    first, second = pair
-    inside = [node for node in nodes if sum(node) == node[first] + node[second]]
-    return [(node, (node[first], node[second])) for node in inside]
+    for node in nodes:
+        first = node[pair[0]]
+        second = node[pair[1]]
+        if first + second == sum(node):
+            yield node, first, second
 
 
 def _said(model: Any, layout: HullLayout, outside: Sequence[Sequence[Any]]) -> str:
@@ -556,10 +541,12 @@ def _nodes(
 ) -> None:
     """Marks of ``nodes`` of a state; the largest have a label where it touches no other label."""
     labelled: list[int] = []
+    labelled_places: dict[int, list[float]] = {}
     for k, *_ in sorted(nodes, key=lambda entry: -entry[1])[:N_LABELS]:
         x, depth, _ = layout.places[k]
-        row = [layout.places[other][0] for other in labelled if layout.places[other][1] == depth]
+        row = labelled_places.setdefault(depth, [])
         if all(abs(other - x) >= LABEL_GAP for other in row):
+            row.append(x)
             labelled.append(k)
     shown = [k for k, *_ in nodes]
     labels = style.shorts([layout.names[k] for k in labelled], 14)

@@ -119,12 +119,16 @@ def alignment_heatmap(
         "alignment",
         (min(0.0, float(table.min())), 1.0),
         dark,
-        text=[[f"{row}<br>{column}" for column in labels] for row in labels],
+        text=_cell_texts(labels, labels),
         hovertemplate="%{text}<br>alignment %{z:.3g}<extra></extra>",
     )
     if M <= MOST_NAMES:  # columns are in the order of rows
         figure.update_yaxes(showticklabels=True, tickvals=list(range(M)), ticktext=labels)
     return figure
+
+
+def _cell_texts(rows: Sequence[str], columns: Sequence[str]) -> list[list[str]]:
+    return [[f"{row}<br>{column}" for column in columns] for row in rows]
 
 
 def _square(
@@ -164,7 +168,7 @@ def norm_map(scores: Any, *, dark: bool = False) -> go.Figure:
         raise ParameterError(
             f"A map is drawn over the parameters p and C, in this order; got {params}."
         )
-    norms, costs = (list(map(style.number, grid)) for grid in scores.grids)
+    norms, costs = [list(map(style.number, grid)) for grid in scores.grids]
     is_share = scores.score_name in captions.SHARES
     what = f"{scores.score_name}, %" if is_share else scores.score_name
     figure = style.new_figure(norm_map_said(scores), dark, height=360).add_heatmap(
@@ -274,7 +278,7 @@ def class_weights(
         xgap=1,
         ygap=1,
         colorbar={"title": "weight θ"},
-        text=[[f"{row}<br>{column}" for column in columns] for row in rows],
+        text=_cell_texts(rows, columns),
         hovertemplate="%{text}: θ = %{z:.3g}<extra></extra>",
     )
     ticks = style.category_ticks(style.shorts(problems, 30))

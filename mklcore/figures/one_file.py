@@ -329,7 +329,7 @@ def _hash(text: str) -> str:
 def markdown(text: str) -> str:
     """The text as paragraphs of HTML."""
     paragraphs = re.split(r"\n\s*\n", text.strip())
-    return "".join(f"<p>{inline(part.strip())}</p>" for part in paragraphs if part)
+    return "".join(f"<p>{inline(part.strip())}</p>" for part in filter(None, paragraphs))
 
 
 def _mathml(formula: str, display: str = "inline") -> str:

@@ -143,12 +143,10 @@ def panel(
     last = int(np.argmax(xs)) if xs else 0
     labelled = [line for line in lines if line.get("label")]
     ends = [y.at(line.get("end", line["ys"][last]) or 0.0) for line in labelled]
-    for line, place in zip(labelled, style.spread(ends, LABEL_ROOM, 0.0, 1.0), strict=True):
-        line["label_at"] = round(float(place), 4)
-    defaults: PanelOptions = {
-        "suffix": "",
-        "sure": [True] * len(xs),
-    }
+    places = style.spread(ends, LABEL_ROOM, 0.0, 1.0).tolist()
+    for line, place in zip(labelled, places, strict=True):
+        line["label_at"] = round(place, 4)
+    defaults: PanelOptions = {"suffix": "", "sure": [True] * len(xs)}
     return {
         "title": title,
         "labels": list(labels),
@@ -177,14 +175,7 @@ def bar_panel(
     for name, heights, colour in zip(names, values.T, colours, strict=True):
         bars.append({"name": name, "ys": rounded(heights), "colour": colour})
     y = linear(axes[1], 0.0, 1.05 * style.positive_or_one(values))
-    drawn = panel(
-        named(axes[0], ticks),
-        y,
-        [],
-        labels=labels,
-        title=title,
-        **options,
-    )
+    drawn = panel(named(axes[0], ticks), y, [], labels=labels, title=title, **options)
     drawn["bars"] = bars
     return drawn
 
@@ -258,26 +249,10 @@ def weight_lines(
     quiet = style.faded(style.theme(dark).grey)
     names = path.kernel_names
     others = [m for m in range(len(peaks)) if m not in largest]
-    lines = [
-        line(
-            names[m],
-            weights[:, m],
-            quiet,
-            dark,
-            width=1,
-        )
-        for m in others
-    ]
+    lines = [line(names[m], weights[:, m], quiet, dark, width=1) for m in others]
     for m in largest:
         label = labels[m] if labels else ""
-        coloured = line(
-            names[m],
-            weights[:, m],
-            colours[m],
-            dark,
-            label=label,
-            width=2.25,
-        )
+        coloured = line(names[m], weights[:, m], colours[m], dark, label=label, width=2.25)
         if glyphs:
             coloured["mark"] = glyphs[m]
         lines.append(coloured)
@@ -320,7 +295,9 @@ def scores_chart(
     is written at the end of the scale instead.
     """
     lines = score_lines(path, dark)
-    measured = [value for line in lines for value in line["ys"] if value is not None]
+    measured: list[float] = []
+    for score_line in lines:
+        measured += [y for y in score_line["ys"] if y is not None]
     if not measured:
         return None
     low = min(measured)
@@ -373,14 +350,5 @@ def score_lines(path: Any, dark: bool) -> list[LineJson]:
         if name == "train":
             lines.append(line(name, scores, tone.grey, dark, label=name))
         else:
-            lines.append(
-                line(
-                    name,
-                    scores,
-                    tone.ink,
-                    dark,
-                    label=name,
-                    dash=[6, 4],
-                )
-            )
+            lines.append(line(name, scores, tone.ink, dark, label=name, dash=[6, 4]))
     return lines

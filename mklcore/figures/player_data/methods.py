@@ -115,12 +115,7 @@ def _lead(
 ) -> dict[str, Any]:
     """The slider; its ``place`` is a step, or where it is ``free`` the best point of each."""
     steps = []
-    for label, position, places in zip(
-        slider.labels,
-        slider.positions,
-        slider.places,
-        strict=True,
-    ):
+    for label, position, places in zip(slider.labels, slider.positions, slider.places, strict=True):
         steps.append({"label": label, "value": position, "places": list(places)})
     place = {
         "step": step,
@@ -188,7 +183,9 @@ def _panels(
     """
     score = _score_name(paths)
     shares_axis = linear("share of weight", 0.0, 1.05 * style.positive_or_one(peaks), "%")
-    values = [value for path in paths for _, scores in captions.scores(path) for value in scores]
+    values: list[float] = []
+    for path in paths:
+        values += [*path.train_score, *path.val_score]
     unit = "%" if score in captions.SHARES else ""
     scores_axis = linear(score, *style.around(values), unit)
     last = paths[-1] if paths else None

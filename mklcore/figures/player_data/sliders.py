@@ -59,10 +59,11 @@ class SharedSlider:
 
     def at(self, position: float) -> Places:
         """Where each method stands at a position of the slider."""
-        by_method = zip(*self.places, strict=True)
-        return tuple(
-            None if places[0] is None else _interpolated(places, position) for places in by_method
-        )
+        places: list[float | None] = [None] * len(self.places[0])
+        for k, along in enumerate(zip(*self.places, strict=True)):
+            if along[0] is not None:
+                places[k] = _interpolated(along, position)
+        return tuple(places)
 
     def text(self, position: float) -> str:
         """A position as it stands in a link."""
@@ -101,23 +102,21 @@ def shared_slider(paths: Sequence[Any], params: Sequence[str]) -> SharedSlider:
 
 
 def _over_shares(paths: Sequence[Any]) -> SharedSlider:
-    """The slider over equal shares of paths along different parameters."""
+    """The slider over equal shares of paths, from their smallest to their largest values."""
     shares = np.linspace(0.0, 100.0, N_SHARES).tolist()
     labels = tuple(f"{share:g} % of each path" for share in shares)
-    places = tuple(tuple(_at_share(path, share) for path in paths) for share in shares)
-    return SharedSlider("", tuple(shares), labels, places)
-
-
-def _at_share(path: Any, share: float) -> float | None:
-    """The place at a share in percent of a path, from its smallest to its largest value."""
-    if path is None:
-        return None
-    positions = norm_positions(path.values)
-    last = len(positions) - 1
-    place: float = share / 100 * last
-    if positions[-1] < positions[0]:
-        place = last - place
-    return float(round(place)) if path.param == "s" else place
+    columns: list[list[float | None]] = []
+    for path in paths:
+        if path is None:
+            columns.append([None] * N_SHARES)
+            continue
+        positions = norm_positions(path.values)
+        last = len(positions) - 1
+        places = np.array(shares) / 100 * last
+        if positions[-1] < positions[0]:
+            places = last - places
+        columns.append((places.round() if path.param == "s" else places).tolist())
+    return SharedSlider("", tuple(shares), labels, tuple(zip(*columns, strict=True)))
 
 
 def _rounded(places: Places) -> Points:

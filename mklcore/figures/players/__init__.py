@@ -65,7 +65,7 @@ def bundle(names: Sequence[str]) -> str:
 
     It holds for every name the ``html``, the ``css`` and the function ``play``.
     """
-    wanted = {part for name in names for part in PLAYERS[name][0]}
+    wanted = set[str]().union(*(PLAYERS[name][0] for name in names))
     parts = [text_of(f"{part}.js") for part in SHARED if part in wanted]
     parts.append("const PLAYERS = {};")
     for name in names:

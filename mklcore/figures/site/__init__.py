@@ -151,9 +151,9 @@ def _page(place: str, host: str, size: int) -> str:
         "'none'"
     )
     elsewhere = f" and to {host}, which serves Python" if host else ""
-    options = "".join(
-        f'<option value="{name}">{safe(SAMPLES[name].label)}</option>' for name in SAMPLE_NAMES
-    )
+    options = ""
+    for name in SAMPLE_NAMES:
+        options += f'<option value="{name}">{safe(SAMPLES[name].label)}</option>'
     loading = f"Loading Python, once: {size / 1e6:.0f} MB" if size else "Loading Python, once"
     settings = {"pyodide": place, "packages": LOADED, "archive": ARCHIVE, "loading": loading}
     parts = {

@@ -283,7 +283,10 @@ class PaperComparison:
 
 
 def _matching(patterns: tuple[str, ...], names: tuple[str, ...]) -> list[str]:
-    return [name for pattern in patterns for name in names if fnmatchcase(name, pattern)]
+    matching: list[str] = []
+    for pattern in patterns:
+        matching += [name for name in names if fnmatchcase(name, pattern)]
+    return matching
 
 
 def _last_digit(value: float) -> float:

@@ -171,7 +171,9 @@ def _panel(
     lines = []
     for entry in layout["lines"]:
         lines += _lines(entry, result, dark)
-    known = [y for line in lines for y in line["ys"] if y is not None]
+    known: list[float] = []
+    for drawn_line in lines:
+        known += [y for y in drawn_line["ys"] if y is not None]
     low = min([layout.get("from", 0.0), *known])
     high = max(known)
     if layout.get("log"):
