@@ -234,8 +234,7 @@ def explanation(drawn: Sequence[ComparedMethod]) -> None:
             st.latex(solved.formula)
             st.markdown(f"{solved.look_for} {solved.cannot_tell}")
             st.caption(method.paper)
-    with st.expander("What the certificate says", icon=":material/verified:"):
-        st.markdown(text("certificate"))
+    drawing.about_certificate()
 
 
 def page(params: Params) -> None:

@@ -177,11 +177,13 @@ starting.first_page_drawn(comes_along=tables.comes_along(state.current()))
 if frame.usable_table():
     try:
         with answer.container():
-            facts(tables.table(state.current()), tables.split(state.current()))
+            table = tables.table(state.current())
+            parts = tables.split(state.current())
+            facts(table, parts)
             drawing.offer_targets()
-            warnings(tables.table(state.current()))
+            warnings(table)
             drawing.leaks("data")
-        show(tables.table(state.current()), tables.split(state.current()))
+        show(table, parts)
     except MKLError as error:
         drawing.refusal(error, "data")
 elif frame.is_refused():

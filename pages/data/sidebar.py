@@ -155,12 +155,16 @@ def target_choice() -> None:
     )
 
 
+def others(params: parameters.Params) -> list[str]:
+    """The columns of the file but the target."""
+    columns = tables.summary(params).columns
+    return [column.name for column in columns if column.name != params.target]
+
+
 def together_choice() -> None:
     """Draw the choice of the column that says which rows belong together."""
     params = state.current()
-    names = [
-        column.name for column in tables.summary(params).columns if column.name != params.target
-    ]
+    names = others(params)
     shown = params.owners if params.owners in names else ""
     controls.view(
         st.selectbox,
@@ -180,9 +184,7 @@ def together_choice() -> None:
 def weights_choice() -> None:
     """Draw the choice of the column that says how much every row counts."""
     params = state.current()
-    names = [
-        column.name for column in tables.summary(params).columns if column.name != params.target
-    ]
+    names = others(params)
     controls.view(
         st.selectbox,
         "Weights of rows",
@@ -250,26 +252,21 @@ def division() -> None:
     """Draw the shares of validation and test rows, how they are drawn, and the seed."""
     params = state.current()
     most = 0.8
-    controls.field_view(
-        "Validation rows",
-        "validation",
-        kind=st.slider,
-        max_value=min(0.45, round(most - params.test, 2)),
-        step=0.05,
-        format="percent",
-        to=lambda v: round(v, 2),
-        back=lambda v: round(v, 2),
+    shares = (
+        ("Validation rows", "validation", params.test),
+        ("Test rows", "test", params.validation),
     )
-    controls.field_view(
-        "Test rows",
-        "test",
-        kind=st.slider,
-        max_value=min(0.45, round(most - params.validation, 2)),
-        step=0.05,
-        format="percent",
-        to=lambda v: round(v, 2),
-        back=lambda v: round(v, 2),
-    )
+    for label, name, other in shares:
+        controls.field_view(
+            label,
+            name,
+            kind=st.slider,
+            max_value=min(0.45, round(most - other, 2)),
+            step=0.05,
+            format="percent",
+            to=lambda v: round(v, 2),
+            back=lambda v: round(v, 2),
+        )
     st.caption(
         "Test rows judge the model on Explore, which learns from all others. Hulls learn "
         "from the training rows, and validation rows choose among them."

@@ -2,6 +2,7 @@
 path one can drag.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -182,8 +183,7 @@ def show(found: Exploration, params: Params) -> None:
         icon=":material/functions:",
         type="compact",
     ):
-        acts = {name: getattr(found.model, name, None) for name in ("loss", "p")}
-        drawing.explanation(method, method.words_for(acts, found.learnt_from.task))
+        drawing.explanation(method, answers.solved(method, found))
 
 
 def says(found: Exploration, params: Params) -> None:
@@ -461,32 +461,23 @@ def setting(params: Params, control: Control) -> None:
         )
 
     value = dict(params.settings).get(control.name, "")
-    if control.kind == "choice":
-        options: list[Any] = ["", *control.choices]
-        named = lambda one: CHOSEN if one == "" else one.replace("_", "-")  # noqa: E731
-        controls.view(
-            st.selectbox,
-            control.label,
-            f"open_{control.name}",
-            value,
-            keep,
-            options=options,
-            format_func=named,
-            help=control.help or None,
-        )
-        return
-    steps = (
-        controls.NORMS if control.kind == "p" else controls.human_steps(control.low, control.high)
-    )
-    options = ["", *sorted({*steps, *([] if value == "" else [value])})]
+    kind: Callable[..., Any] = st.selectbox
+    choices: list[Any] = list(control.choices)
+    called: Callable[[Any], str] = lambda one: one.replace("_", "-")  # noqa: E731
+    if control.kind != "choice":
+        kind = st.select_slider
+        is_norm = control.kind == "p"
+        steps = controls.NORMS if is_norm else controls.human_steps(control.low, control.high)
+        choices = sorted({*steps, value} - {""})
+        called = style.number
     controls.view(
-        st.select_slider,
+        kind,
         control.label,
         f"open_{control.name}",
         value,
         keep,
-        options=options,
-        format_func=lambda one: CHOSEN if one == "" else style.number(one),
+        options=["", *choices],
+        format_func=lambda one: CHOSEN if one == "" else called(one),
         help=control.help or None,
     )
 

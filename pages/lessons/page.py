@@ -164,18 +164,23 @@ def leave(lesson: Lesson, params: Params) -> None:
     memory().next_page = opens["page"]
 
 
+def all_lessons() -> None:
+    """Draw the way back to the list of lessons."""
+    st.button(
+        "All lessons",
+        key="all_lessons",
+        icon=":material/apps:",
+        on_click=go,
+        args=("",),
+        type="tertiary",
+    )
+
+
 def foot(lesson: Lesson, params: Params) -> None:
     """Draw the ways on and back, the way to begin again for the next class, its link and its file."""
     at = ORDER.index(params.lesson_step)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.button(
-            "All lessons",
-            key="all_lessons",
-            icon=":material/apps:",
-            on_click=go,
-            args=("",),
-            type="tertiary",
-        )
+        all_lessons()
         st.button(
             "Back",
             key="lesson_back",
@@ -229,14 +234,7 @@ def draw_playground() -> None:
         "whoever opens the link sees the bars, says which p errs least, and presses "
         "*Reveal*."
     )
-    st.button(
-        "All lessons",
-        key="all_lessons",
-        icon=":material/apps:",
-        on_click=go,
-        args=("",),
-        type="tertiary",
-    )
+    all_lessons()
 
 
 chosen = state.current()

@@ -22,6 +22,7 @@ from mklcore.paths.scoring import Scoring, label_of, scored
 from pages.shared.private_streamlit import plain
 from pages.shared.session import state
 from pages.shared.session.state import Upload, memory
+from pages.shared.values.tables import file_columns
 from pages.shared.widgets import controls, drawing, grids
 from pages.shared.work import work
 from pages.shared.work.work import Failed, Ready
@@ -96,9 +97,7 @@ def draw(
 
 def columns_needed(table: Dataset, most: int = 8) -> str:
     """The columns that a file needs, by the names they have in the file of the table."""
-    every = [
-        *dict.fromkeys((*(name for name, _ in table.columns), *(name for name, _ in table.strings)))
-    ]
+    every = file_columns(table)
     rest = len(every) - most
     return ", ".join(map(plain, every[:most])) + (f" and {rest} more" if rest > 0 else "")
 

@@ -16,7 +16,7 @@ from mklcore.errors import DataError
 from mklcore.figures import style
 from pages.shared.private_streamlit import plain
 from pages.shared.session import state
-from pages.shared.values.tables import TableRow
+from pages.shared.values.tables import TableRow, file_columns
 from pages.shared.widgets import controls
 
 STEPS = 200
@@ -129,9 +129,6 @@ class RowColumn:
 
 def columns_of(table: Dataset, encoder: TableEncoder) -> dict[str, RowColumn]:
     """The columns of the file by their names."""
-    names = dict.fromkeys(
-        (*(name for name, _ in table.columns), *(name for name, _ in table.strings))
-    )
     places = dict(table.columns)
     return {
         name: RowColumn(
@@ -141,7 +138,7 @@ def columns_of(table: Dataset, encoder: TableEncoder) -> dict[str, RowColumn]:
             table.letter_columns(name),
             name in dict(table.texts),
         )
-        for name in names
+        for name in file_columns(table)
     }
 
 

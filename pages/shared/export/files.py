@@ -362,12 +362,11 @@ def answer_file(params: Params, found: Exploration, table: Dataset, index: int) 
     def make() -> str:
         method = METHODS[params.algorithm]
         held = found.test
-        used = {name: getattr(found.model, name, None) for name in ("loss", "p")}
         rows = (
             f"{found.learnt_from.n_samples} to learn from, "
             f"{0 if held is None else held.n_samples} held out"
         )
-        solved = _problem(method.words_for(used, found.learnt_from.task))
+        solved = _problem(answers.solved(method, found))
         about = _about(
             params, table, "explore", (("Rows", f"{rows}, seed {params.seed}"),), [method], [solved]
         )

@@ -410,13 +410,10 @@ def use_cells(model: str, table: Dataset, rows: str) -> list[Cell]:
     """Return the cells that predict new rows, in the file ``rows``, with the model in the file
     ``model``.
     """
-    every = dict.fromkeys(
-        (*(name for name, _ in table.columns), *(name for name, _ in table.strings))
-    )
     said = (
         f"# Predict new rows\n\nLay this file, {model} and a table of your new rows side "
         "by side. The table is a CSV, Excel or Parquet file with the columns "
-        f"{clean_name(joined(every, 20))}, in any order."
+        f"{clean_name(joined(tables.file_columns(table), 20))}, in any order."
     )
     return [
         Cell(said, is_code=False),

@@ -89,6 +89,12 @@ def words_for(params: Params) -> Algorithm | Variant:
     return algorithm(params).words_for(acts, tables.table(params).task)
 
 
+def solved(method: Algorithm, found: Exploration) -> Algorithm | Variant:
+    """Return whose formula and words hold for the model of an answer."""
+    acts = {name: getattr(found.model, name, None) for name in ("loss", "p")}
+    return method.words_for(acts, found.learnt_from.task)
+
+
 def holds(preset: Preset, params: Params, task: str) -> bool:
     """Whether the parameters are those of the preset."""
     fixed = dict(params.settings)
@@ -112,6 +118,7 @@ FIXED = {"p": "p", "C": "C", "lam": "lam", "n_kernels": "s", "loss": "loss"}
 USUAL = Params()
 TABLE_SUGGESTS = ("together", "curved", "pairs", "spectrum", "places", "shift", "edited")
 Found = Ready | Pending | Failed
+Progress = Callable[..., None]
 
 
 @dataclass(frozen=True)
@@ -236,14 +243,12 @@ def first(params: Params) -> FirstAnswer | None:
         return None
     read = tables.reader(params, FIRST_ROWS)
 
-    def make(progress: Callable[..., None]) -> FirstAnswer | None:
+    def make(progress: Progress) -> FirstAnswer | None:
         rows, of = read()
         if of < MANY_ROWS:
             return None
         found = answered(rows, Request(), work.counted(progress, "stages of a sample"))
-        found.effects_along  # noqa: B018  as in `_make`
-        found.verdict.score  # noqa: B018
-        return FirstAnswer(found, rows.n_samples, of)
+        return FirstAnswer(completed(found), rows.n_samples, of)
 
     known = work.get(
         ("first answer", key(params)), make, title="First answer", seconds=SECONDS, compiled=False
@@ -251,12 +256,21 @@ def first(params: Params) -> FirstAnswer | None:
     return known.value if isinstance(known, Ready) else None
 
 
+def completed(found: Exploration) -> Exploration:
+    """Return the answer with what its bars and its sentence need: plain models are fitted for that
+    here, and not while a page is drawn.
+    """
+    found.effects_along  # noqa: B018
+    found.verdict.score  # noqa: B018
+    return found
+
+
 def _make(
     data: Dataset,
     what: Request,
-) -> Callable[[Callable[..., None]], Exploration]:
+) -> Callable[[Progress], Exploration]:
 
-    def make(progress: Callable[..., None]) -> Exploration:
+    def make(progress: Progress) -> Exploration:
         found = dict[str, Any]()
         shown = time.thread_time()
 
@@ -267,9 +281,7 @@ def _make(
             for name, value in stages(data, what, tick):
                 if isinstance(value, Exploration):
                     progress(0.95, STAGES[-1])
-                    value.effects_along  # noqa: B018  for the bars
-                    value.verdict.score  # noqa: B018  plain models are fitted for it, here and not while a page is drawn
-                    return value
+                    return completed(value)
                 found[name] = value
                 path_asked_for = name == "refit" and not what.is_open
                 if path_asked_for or time.thread_time() - shown > SHOWN_SECONDS:
@@ -286,10 +298,8 @@ def _make(
 def further(params: Params, asked: bool = True) -> Found:
     """The answer with a forest and boosted trees beside it."""
 
-    def compare(found: Exploration) -> Exploration:
-        more = found.compare()
-        more.verdict.score  # noqa: B018  as above
-        return more
+    def compare(found: Exploration, _: Progress) -> Exploration:
+        return completed(found.compare())
 
     return _later(params, "further", compare, "Forest and boosted trees", asked)
 
@@ -297,18 +307,18 @@ def further(params: Params, asked: bool = True) -> Found:
 def chance(params: Params, asked: bool = True) -> Found:
     """Whether each column could be chance, by name."""
     return _later(
-        params, "chance", lambda found: found.could_be_chance, "What could be chance", asked
+        params, "chance", lambda found, _: found.could_be_chance, "What could be chance", asked
     )
 
 
 def intervals(params: Params, asked: bool = True) -> Found:
     """What tells how sure a prediction is: `Conformal` around the model."""
-    return _later(params, "intervals", lambda found: found.conformal, "Intervals", asked)
+    return _later(params, "intervals", lambda found, _: found.conformal, "Intervals", asked)
 
 
 def terms(params: Params, asked: bool = True) -> Found:
     """What single columns and pairs say."""
-    return _later(params, "terms", lambda found: found.terms, "Columns and pairs", asked)
+    return _later(params, "terms", lambda found, _: found.terms, "Columns and pairs", asked)
 
 
 MAP_NORMS = tuple(
@@ -336,12 +346,8 @@ def mapped(found: Exploration) -> Any:
 
 def norm_map(params: Params, asked: bool = True) -> Found:
     """Validation scores of the model over p and C, by folds of some of its rows: `CrossValidated`."""
-    whole = get(params, asked)
-    if not isinstance(whole, Ready):
-        return whole
-    found: Exploration = whole.value
 
-    def make(progress: Callable[..., None]) -> CrossValidated:
+    def make(found: Exploration, progress: Progress) -> CrossValidated:
         rows = found.request.some(found.dragged, MAP_ROWS)
         model = mapped(found)
         costs = path_grid(model, rows, rows.y, "C", MAP_COSTS)
@@ -359,13 +365,18 @@ def norm_map(params: Params, asked: bool = True) -> Found:
                 scoring=found.request.scoring,
             )
 
-    return work.get(
-        ("norm map", key(params)), make, title="Map of p and C", asked=asked, seconds=20.0
-    )
+    return _later(params, "norm map", make, "Map of p and C", asked, 20.0, compiled=True)
 
 
 def _later(
-    params: Params, name: str, make: Callable[[Exploration], Any], title: str, asked: bool
+    params: Params,
+    name: str,
+    make: Callable[[Exploration, Progress], Any],
+    title: str,
+    asked: bool,
+    seconds: float = 1.0,
+    *,
+    compiled: bool = False,
 ) -> Found:
     # what a released cursor looks at once more
     if (known := work.peek((name, key(params)))) is not None:
@@ -375,10 +386,11 @@ def _later(
         return whole
     return work.get(
         (name, key(params)),
-        lambda progress: make(whole.value),
+        lambda progress: make(whole.value, progress),
         title=title,
         asked=asked,
-        compiled=False,
+        seconds=seconds,
+        compiled=compiled,
     )
 
 
@@ -408,19 +420,14 @@ def known_choices(params: Params) -> Path | None:
 
 def best_choices(params: Params, asked: bool = True) -> Found:
     """The best choices of as many kernels as MKL-GOMP takes along its path: a `Path`."""
-    whole = get(params, asked)
-    if not isinstance(whole, Ready):
-        return whole
-    found: Exploration = whole.value
 
-    def make(progress: Callable[..., None]) -> Path:
+    def make(found: Exploration, progress: Progress) -> Path:
         rows = found.dragged
         tick = work.counted(progress, "sizes")
         with one_blas_thread(), suppress_convergence_warnings():
             return choices.best_choices(found.path, found.request.given(rows), rows.y, tick)
 
-    name = ("best choices", key(params))
-    return work.get(name, make, title="Best choices", asked=asked, seconds=10.0)
+    return _later(params, "best choices", make, "Best choices", asked, 10.0, compiled=True)
 
 
 def threshold(params: Params, found: Exploration) -> float:
@@ -504,7 +511,7 @@ def excesses(every: Sequence[ComparedMethod], best: Exploration) -> Found:
         if one.method.algorithm != "best_k":
             others[one.label] = one.found.path
 
-    def make(progress: Callable[..., None]) -> dict[str, Array]:
+    def make(progress: Progress) -> dict[str, Array]:
         rows = best.dragged
         return choices.excesses(best.path, best.request.given(rows), rows.y, others)
 

@@ -391,6 +391,14 @@ def drawn(params: Params, most: int, judges: int) -> Split:
     return work.now(("drawn", params.of(*SPLIT), most, judges), draw)
 
 
+def file_columns(table: Dataset) -> tuple[str, ...]:
+    """Return the columns that rows of a file need, by the names they have in the file of the
+    table.
+    """
+    named = (*table.columns, *table.strings)
+    return tuple(dict.fromkeys(name for name, _ in named))
+
+
 def split(params: Params) -> Split:
     """Return the table cut into training, validation and test rows."""
     key = ("split", params.of(*SPLIT))

@@ -431,6 +431,11 @@ def explanation(method: Algorithm, solved: Algorithm | Variant | None = None) ->
     look.markdown(f"**What to look for.** {solved.look_for}")
     limits.markdown(f"**What it cannot tell.** {solved.cannot_tell}")
     st.caption(f"The problem above, with the parameters on the left: {method.paper}.")
+    about_certificate()
+
+
+def about_certificate() -> None:
+    """Draw what the certificate says, folded."""
     with st.expander("What the certificate says", icon=":material/verified:"):
         st.markdown(text("certificate"))
 
