@@ -420,7 +420,7 @@ class Exploration(AnswersRows):
             value = float(rows.X[row, members[0]])
         return f"{name} {value:.10g}", share  # as the table has it
 
-    @property
+    @later
     def judged(self) -> Predictions:
         """What is said of the rows that judge: by the model, or by those of folds where no row is
         held out.
@@ -522,6 +522,10 @@ class Exploration(AnswersRows):
             one.name: Baseline(one.score, clone(one.model), with_words(rows, rows)) for one in found
         }
         return replace(self, notes=notes, _plain=self._plain | more)
+
+    def alone(self) -> Exploration:
+        """The same answer without plain models beside it, so that its verdict need not fit them."""
+        return replace(self, _plain={})
 
     def words(self, name: str, most: int = 12) -> tuple[WordEffect, ...]:
         """The words of a text column that move the decision most, see `strongest_words`."""

@@ -79,14 +79,19 @@ def waiting(params: Params, pending: Pending, first: FirstAnswer | None) -> None
     is there; else a placeholder of the same size.
     """
     known = saved.earlier_answer(params)
+    why = saved.COMPUTED_EARLIER
     partial = pending.value
     saved_path = saved.path_of(params)
+    answer = None if partial is None else partial.answer
+    if known is None and answer is not None and answer.verdict.relation != NONE:
+        known = saved.Seen.of(answer, drawing.name_of(params))
+        why = "Plain models are being fitted on the same rows, to compare with."
     if known is not None:
         st.markdown(known.sentence)
         here = players.place(known.path, params.at)
         _, view = pictures.columns(known, here.index)
-        cursor_of(known.path, "earlier", [view])
-        st.caption(saved.COMPUTED_EARLIER)
+        cursor_of(known.path, ("known", answers.key(params)), [view])
+        st.caption(why)
         return
     if first is not None:
         from_sample(first, params)

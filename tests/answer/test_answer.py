@@ -9,6 +9,7 @@ from sklearn.base import clone
 from sklearn.metrics import balanced_accuracy_score
 
 import mklcore as mkl
+from mklcore.answer import exploration
 from mklcore.answer import explore as pipeline
 from mklcore.answer.candidates import (
     Candidate,
@@ -23,6 +24,7 @@ from mklcore.answer.explore import ONE, STAGES, WHOLE, choose, made_of, stages
 from mklcore.answer.terms import unblended
 from mklcore.data.dataset import Dataset
 from mklcore.errors import DataError, ParameterError
+from mklcore.paths.scoring import predictions
 from mklcore.verify import verify
 from tests.helpers.every import every
 from tests.kernels.test_dictionary import made
@@ -160,6 +162,23 @@ def test_test_rows_change_nothing_but_the_verdict():
 
 def judged(label, *scores):
     return ScoredCandidate(Candidate(label, None), "C", np.array([1.0]), np.array(scores)[:, None])
+
+
+def test_held_out_rows_are_predicted_once_for_all_figures_of_the_verdict(monkeypatch):
+    found = mkl.explore(mkl.load_sample("iris"))
+    of_ours = []
+
+    def counted(model, rows):
+        of_ours.append(model is found.model)
+        return predictions(model, rows)
+
+    monkeypatch.setattr(exploration, "predictions", counted)
+    alone = found.alone()
+    assert alone.verdict.references == alone.verdict.references == ()
+    assert alone.baselines == {}
+    assert len(found.verdict.references) == 2
+    assert found.verdict.score == alone.verdict.score
+    assert sum(of_ours) == 1
 
 
 def test_the_simplest_within_one_error_of_the_best_is_taken_if_it_is_hardly_behind():

@@ -135,6 +135,25 @@ def test_a_large_table_is_answered_from_a_sample_of_its_rows_first(many_rows):
     assert answers.first(params) is None
 
 
+def test_an_answer_of_many_rows_is_shown_before_plain_models_are_fitted_beside_it(monkeypatch):
+    data = mkl.load_sample("iris")
+    shown = []
+
+    def report(share, text="", value=None):
+        shown.append(getattr(value, "answer", None))
+
+    whole = answers._make(data, Request())(report)
+    assert not any(shown)  # iris has few rows
+    monkeypatch.setattr(answers, "FEW_ROWS", 0)
+    answers._make(data, Request())(report)
+    (early,) = filter(None, shown)
+    assert early.baselines == {}
+    assert early.verdict.references == ()
+    assert set(whole.baselines) == {"linear", "RBF"}
+    assert early.columns == whole.columns
+    assert early.verdict.score == whole.verdict.score
+
+
 @every(
     "other",
     [{"data": "iris"}, {"settings": (("C", 1.0),)}, {"seed": 1}, {"algorithm": "gomp"}, {}],

@@ -484,6 +484,11 @@ def test_until_it_is_there_a_placeholder_says_what_is_done_and_a_refusal_can_be_
         app = quiet(app.run())
         assert "Solution path" in words(app)
         assert "validation accuracy not measured" in words(app).replace("**", "")
+        found = mkl.explore(mkl.load_sample("iris")).alone()
+        told = Pending(0.95, "verdict", answers.Partial({"references": found}))
+        app = quiet(app.run())
+        assert "Plain models are being fitted on the same rows" in words(app)
+        assert found.columns[0].name in component(app, "path_bars", set="columns")["names"]
         told = Failed("Answer was cancelled.", again=True)
         app = quiet(app.run())
     assert [error.value for error in app.error] == ["Answer was cancelled\\."]

@@ -113,6 +113,7 @@ LANDMARKS = 100
 SECONDS = 3.0  # of an answer, about
 # of the processor between two stages that are shown: every one draws the page again
 SHOWN_SECONDS = 1.0
+FEW_ROWS = 2000  # up to which plain models are fitted within a moment
 # controls that the pipeline calls by name
 FIXED = {"p": "p", "C": "C", "lam": "lam", "n_kernels": "s", "loss": "loss"}
 USUAL = Params()
@@ -151,9 +152,9 @@ class Partial:
         return f"The path is fitted on {rows}; the model on all of them is on its way."
 
     @property
-    def columns(self) -> Any:
-        """The columns that matter, and a note; None before."""
-        return self.found.get("columns that matter")
+    def answer(self) -> Exploration | None:
+        """The answer before plain models are fitted beside it; None before, and of few rows."""
+        return self.found.get("references")
 
 
 def request(params: Params) -> Request:
@@ -248,7 +249,7 @@ def first(params: Params) -> FirstAnswer | None:
         if of < MANY_ROWS:
             return None
         found = answered(rows, Request(), work.counted(progress, "stages of a sample"))
-        return FirstAnswer(completed(found), rows.n_samples, of)
+        return FirstAnswer(completed(found.alone()), rows.n_samples, of)
 
     known = work.get(
         ("first answer", key(params)), make, title="First answer", seconds=SECONDS, compiled=False
@@ -281,6 +282,8 @@ def _make(
             for name, value in stages(data, what, tick):
                 if isinstance(value, Exploration):
                     progress(0.95, STAGES[-1])
+                    if value.learnt_from.n_samples > FEW_ROWS:
+                        progress(None, "", Partial({**found, name: completed(value.alone())}))
                     return completed(value)
                 found[name] = value
                 path_asked_for = name == "refit" and not what.is_open
