@@ -97,6 +97,7 @@ def test_correlation_and_condition_of_p2():
     lower, upper = mkl.restricted_condition(P2[[0, 3]], 2)
     assert lower == pytest.approx(10.80, abs=0.01)
     assert upper == pytest.approx(15.28, abs=0.01)
+    assert upper <= theory.condition_from_correlation(P2[[0, 3]], 2)
 
 
 def test_gaussian_kernels_make_everything_vacuous():
@@ -104,7 +105,11 @@ def test_gaussian_kernels_make_everything_vacuous():
     found = mkl.restricted_condition(P1, 2)
     assert found == (np.inf, np.inf)
     assert "Gaussian" in found.words
+    bound = theory.condition_from_correlation(P1, 2)
+    assert bound == np.inf
+    assert "says nothing here" in bound.words
     assert theory.greedy_decay_bound(100, found.upper, 0.01, 2.0) == np.inf
+    assert theory.greedy_steps_bound(found.upper, 0.01) == np.inf
     full = mkl.KernelDictionary.rbf_grid([0.1, 0.2]).grams(
         np.random.default_rng(0).standard_normal((10, 3)), normalise="diag"
     )
@@ -122,6 +127,8 @@ def test_orthogonal_spans_reach_the_bounds_of_proposition_2():
         lower, upper = mkl.restricted_condition(K, d)
         assert lower == pytest.approx(4.0)
         assert upper == pytest.approx(4.0 * np.sqrt(d))
+        # printed form: 2 at d = 1
+        assert theory.condition_from_correlation(K, d) == pytest.approx(4.0 * np.sqrt(d))
 
 
 def test_restricted_condition_is_the_worst_set():
@@ -155,6 +162,14 @@ def test_lemma_3_needs_the_square_of_gamma():
     assert 0.125 <= theory.greedy_decay_bound(n, gamma, 0.0, 1e9) == pytest.approx(0.4846, abs=1e-4)
 
 
+def test_steps_by_hand():
+    assert theory.greedy_steps_bound(2.0, np.exp(-3) / 12) == pytest.approx(16 * 4 * 3)
+    assert theory.greedy_steps_bound(2.0, 0.2) == 0.0
+    needed = theory.greedy_steps_bound(3.0, 0.001)
+    mu = 5.0  # z = 1/2 in the proof: mu = (2 + z) / (1 - z), 3 eps / (1 - z) = 6 eps
+    assert theory.greedy_decay_bound(int(np.ceil(needed)), 3.0, 0.001, mu) <= 6 * 0.001
+
+
 def test_risk_bound_of_theorem_5():
     value = mkl.greedy_risk_bound(radius=2.0, d=4, n_kernels=99, n=10_000, A=2.0)
     assert value == pytest.approx(196 * 16 * np.sqrt(2 * np.log(100) / 10_000))
@@ -182,6 +197,7 @@ def test_refusals():
         (lambda: mkl.greedy_rate_bound(1.0, 0), "d is a number of kernels"),
         (lambda: mkl.restricted_condition(P2, 0), "d is a number of kernels"),
         (lambda: mkl.restricted_condition(np.zeros((2, 4, 4)), 1), "Every kernel is zero"),
+        (lambda: theory.condition_from_correlation(P2, 0), "d is a number of kernels"),
         *(
             (lambda asked=asked: theory.greedy_decay_bound(*asked), words)
             for asked, words in (
@@ -191,6 +207,8 @@ def test_refusals():
                 ((1, 1, 0, 1), "mu must be above 1"),
             )
         ),
+        (lambda: theory.greedy_steps_bound(1.0, 0.0), "eps_star must be a finite number above 0"),
+        (lambda: theory.greedy_steps_bound(-1.0, 0.1), "gamma must be above 0"),
         (lambda: mkl.greedy_risk_bound(-1, 1, 10, 100), "radius must be a finite number"),
         (lambda: mkl.greedy_risk_bound(1, 0, 10, 100), "d is a number of steps"),
     )

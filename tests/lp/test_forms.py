@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 import mklcore as mkl
 from mklcore.errors import ParameterError
 from mklcore.gallery.theory.lp import (
+    lp_conversion,
     lp_margin_bound,
     lp_rademacher_bound,
     lp_risk_bound,
@@ -114,6 +115,7 @@ def test_refusals():
         (lambda: lp_rademacher_bound(2, 1, 100), "need M > 1"),
         (lambda: lp_risk_bound(0.1, 2, 8, 100, delta=1.0), "between 0 and 1"),
         (lambda: lp_margin_bound(0.1, 2, 8, 100, margin=0), "margin must be above 0"),
+        (lambda: lp_conversion(0.1, 3, 2, 8), "from a smaller norm"),
     )
 
 
@@ -141,6 +143,8 @@ def test_bounds_at_their_ends():
     complexity = lp_risk_bound(0.0, 2, M, n, delta=0.05) - np.sqrt(np.log(2 / 0.05) / (2 * n))
     assert complexity == pytest.approx(4 * np.sqrt(c * np.sqrt(M) * 2 / n))
     assert lp_margin_bound(0.1, 2, M, n, margin=0.5) > lp_margin_bound(0.1, 2, M, n, margin=1.0)
+    assert lp_conversion(0.3, 1.0, 1.0, 8) == pytest.approx(0.3)
+    assert lp_conversion(0.3, 1.0, np.inf, 9) == pytest.approx(0.9)
 
 
 # -- properties over random problems

@@ -8,9 +8,11 @@ from mklcore.gallery.theory.gomp import (
 )
 from mklcore.gallery.theory.greedy import (
     Condition as Condition,
+    condition_from_correlation as condition_from_correlation,
     greedy_decay_bound as greedy_decay_bound,
     greedy_rate_bound as greedy_rate_bound,
     greedy_risk_bound as greedy_risk_bound,
+    greedy_steps_bound as greedy_steps_bound,
     kernel_correlation as kernel_correlation,
     restricted_condition as restricted_condition,
 )
@@ -19,6 +21,7 @@ from mklcore.gallery.theory.hkl import (
     hkl_consistency as hkl_consistency,
 )
 from mklcore.gallery.theory.lp import (
+    lp_conversion as lp_conversion,
     lp_margin_bound as lp_margin_bound,
     lp_rademacher_bound as lp_rademacher_bound,
     lp_risk_bound as lp_risk_bound,

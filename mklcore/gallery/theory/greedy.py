@@ -174,6 +174,39 @@ def _inverse_smallest(spans: Sequence[tuple[Array, Array]]) -> float:
     return 1.0 / float(np.linalg.svd(B, compute_uv=False)[-1])
 
 
+def condition_from_correlation(K: Any, d: int) -> Bound:
+    """Bound gamma(d, K) by the correlation of the kernels (Proposition 2):
+
+        gamma(d, K) <= sqrt(d) / (sqrt(1 - (d - 1) delta(K)) s),      if delta(K) < 1 / (d - 1)
+
+    with s the smallest positive eigenvalue of any K_j / N, which the paper prints under the root.
+
+    Parameters
+    ----------
+    K : ndarray of shape (M, n, n) or GramStack
+        Gram matrices of the M kernels on the same n rows.
+    d : int
+        Largest number of kernels in a set, from 1.
+
+    Returns
+    -------
+    Bound
+        The bound, infinite where the correlation is too large for it.
+    """
+    require(is_whole_number(d) and d >= 1, f"d is a number of kernels, 1 or more; got {d!r}.")
+    delta = kernel_correlation(K)
+    if (d - 1) * delta >= 1.0:
+        return Bound(
+            np.inf,
+            f"The kernels' correlation is {delta:.6g}, and Proposition 2 needs less than "
+            f"{1.0 / (d - 1):.4g} for {d} kernels: it says nothing here. Gaussian kernels "
+            "always have correlation 1.",
+        )
+    smallest = min(float(s.min()) for _, s in _spans(K) if s.size)
+    bound = np.sqrt(d) / (np.sqrt(1.0 - (d - 1) * delta) * smallest)
+    return Bound(bound, f"From correlation {delta:.6g}.")
+
+
 def greedy_decay_bound(d: int, gamma: float, eps_star: float, mu: float) -> Bound:
     """Bound how far Algorithm 2 is from the optimum after d steps (Lemma 3), for mu > 1, |y| <= 1:
 
@@ -195,6 +228,26 @@ def greedy_decay_bound(d: int, gamma: float, eps_star: float, mu: float) -> Boun
         )
     tau = (mu - 1.0) ** 2 / (8.0 * mu * (mu + 1.0) * gamma**2)
     return Bound(max(mu * eps_star, 0.5 * max(0.0, 1.0 - tau) ** d), f"tau = {tau:.3g}.")
+
+
+def greedy_steps_bound(gamma: float, eps_star: float) -> Bound:
+    """The number of steps after which Algorithm 2 is within 6 eps* of the optimum (Theorem 4):
+
+        d >= 16 gamma(2d)^2 ln(1 / (12 eps*))     implies     E_N(f) - E_N(f*) <= 6 eps*
+
+    gamma is squared as in Lemma 3. The condition is implicit in d: ``gamma`` is gamma(2d, K) at the
+    d in question. ``eps_star`` > 0 is as in ``greedy_decay_bound``; from 1/12 on no step is needed,
+    because |y| <= 1 and the loss never exceeds 1/2.
+    """
+    require(gamma > 0, f"gamma must be above 0 (infinity is allowed); got {gamma!r}.")
+    check_positive(eps_star=eps_star)
+    needed = np.log(1.0 / (12.0 * eps_star))
+    if needed <= 0:
+        return Bound(0.0, "6 eps* is at least 1/2, which E_N never exceeds for |y| <= 1.")
+    if not np.isfinite(gamma):
+        return Bound(np.inf, "gamma is infinite: no number of steps is enough for Theorem 4.")
+    steps = 16.0 * gamma**2 * needed
+    return Bound(steps, "Steps after which the loss is within 6 eps* of the best.")
 
 
 def greedy_risk_bound(

@@ -78,6 +78,20 @@ def lp_rademacher_bound(
     return float(np.sqrt(_C * growth * R**2 / n))
 
 
+def lp_conversion(bound_at_q: float, q: float, p: float, M: int) -> float:
+    """Bound the Rademacher complexity at the norm p from a bound at a smaller norm q (Theorem 6):
+
+    Rad(p) <= sqrt(M^(1/q - 1/p)) Rad(q),      1 <= q <= p
+    """
+    LpNorm(p)
+    LpNorm(q)
+    if q > p:
+        raise ParameterError(
+            f"Theorem 6 goes from a smaller norm q to a larger p; got q = {q!r}, p = {p!r}."
+        )
+    return float(np.sqrt(M ** (1.0 / q - 1.0 / p)) * bound_at_q)
+
+
 def lp_risk_bound(
     empirical_risk: float,
     p: float,
