@@ -323,7 +323,7 @@ def cross_validate_path(
         )
     selected = np.empty((grids[0].size, 0))
     if len({path.kernel_names for path in results}) == 1:
-        selected = np.mean([_used(path.weights) for path in results], axis=0)
+        selected = np.mean([used_kernels(path.weights) for path in results], axis=0)
     return CrossValidated(
         names,
         grids,
@@ -336,7 +336,7 @@ def cross_validate_path(
     )
 
 
-def _used(weights: Array) -> Mask:
+def used_kernels(weights: Array) -> Mask:
     """Which kernels (L, M) have a weight that is not negligible beside the largest."""
     largest = np.maximum(weights.max(axis=1, keepdims=True), 1e-300)
     used: Mask = weights > 1e-6 * largest

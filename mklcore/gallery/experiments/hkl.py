@@ -73,16 +73,19 @@ def polynomial(line: TableLine) -> list[float]:
     n = QUICK_TRAIN if line.quick else N_TRAIN
     rows = n + N_VALIDATION + N_TEST
     data, _ = make_sparse_polynomial(rows, p, line.draw(p), rotate=turned == "rotated")
-    parts = _cut(np.array(data.X), np.array(data.y), n, n + N_VALIDATION)
+    parts = _cut(data.X, data.y, n, n + N_VALIDATION)
     basis = BASES["pol4"]
+    l2_lams = lams(0, p)
+    hkl_lams = lams(-2, p)
     model = HKLRegressor(basis, tol=_TOL, max_seconds=20.0)
-    methods = _usual(parts[0], basis, lams(0, p), model, lams(-2, p))
+    methods = _usual(parts[0], basis, l2_lams, model, hkl_lams)
     return _line(methods, parts, squared)
 
 
 def lams(first: int, p: int) -> Array:
     """Powers of ten from 10^first down to the least λ that is tried with p variables."""
-    return 10.0 ** np.arange(float(first), LEAST.get(p, -6) - 0.5, -1.0)
+    last = LEAST.get(p, -6)
+    return 10.0 ** np.arange(float(first), last - 0.5, -1.0)
 
 
 def regression(line: TableLine) -> list[float]:
@@ -93,13 +96,15 @@ def regression(line: TableLine) -> list[float]:
     name, _, kernel = line.row.partition(", ")
     data = read_table(line.file(_file(name)), task="regression")
     basis = BASES[kernel]
-    parts = _halves(line, np.array(data.X), np.array(data.y, dtype=float), MOST_ROWS)
-    scale = 100.0 / float(np.var(np.concatenate([y for _, y in parts])))
+    parts = _halves(line, data.X, data.y.astype(float), MOST_ROWS)
+    targets = np.concatenate([y for _, y in parts])
+    scale = 100.0 / float(np.var(targets))
 
     def others() -> Iterator[Models]:
         yield _full_kernel(hkl_lasso_alpha, *parts[0], basis, LAMS, POWERS[:1], ())
-        design = Design(parts[0][0], basis, memory_mb=MEMORY)
-        flat = [hkl_flat_mkl(design, parts[0][1], lam, tol=_TOL) for lam in LAMS[:4]]
+        X, y = parts[0]
+        design = Design(X, basis, memory_mb=MEMORY)
+        flat = [hkl_flat_mkl(design, y, lam, tol=_TOL) for lam in LAMS[:4]]
         yield [(model.predict, model) for model in flat]
 
     model = HKLRegressor(basis, tol=_TOL, max_seconds=60.0, memory_mb=MEMORY)
@@ -112,11 +117,13 @@ def classification(line: TableLine) -> list[float]:
     name, _, kernel = line.row.partition(", ")
     basis = BASES[kernel]
     if name in MADE:
-        data, _ = MADE[name](CLASS_ROWS, line.draw(list(MADE).index(name)))
+        place = list(MADE).index(name)
+        data, _ = MADE[name](CLASS_ROWS, line.draw(place))
     else:
         data = read_table(line.file(_file(name)), task="binary")
-    y = np.where(data.y == np.unique(data.y)[1], 1.0, -1.0)
-    parts = _halves(line, np.array(data.X), y, CLASS_ROWS)
+    second = np.unique(data.y)[1]
+    y = np.where(data.y == second, 1.0, -1.0)
+    parts = _halves(line, data.X, y, CLASS_ROWS)
     model = HKLClassifier(basis, tol=_TOL, max_seconds=60.0, memory_mb=MEMORY, loss="logistic")
     methods = _usual(parts[0], basis, L2_LAMS, model, HKL_LAMS, loss="logistic")
     return _line(methods, parts, wrong)
@@ -137,7 +144,9 @@ def _halves(line: TableLine, X: Array, y: Array, most: int) -> list[Rows]:
 
 
 def _cut(X: Array, y: Array, *ends: int) -> list[Rows]:
-    return list(zip(np.split(X, ends), np.split(y, ends), strict=True))
+    tables = np.split(np.array(X), ends)
+    targets = np.split(np.array(y), ends)
+    return list(zip(tables, targets, strict=True))
 
 
 # Methods, each a list of models along lambda

@@ -64,7 +64,7 @@ VIEWS = {
 }
 NAMES = tuple(VIEWS)
 VIEW_COLUMNS = 10
-PLACES = np.arange(len(NAMES) * VIEW_COLUMNS).reshape(len(NAMES), -1).tolist()
+PLACES = np.arange(len(NAMES) * VIEW_COLUMNS).reshape(-1, VIEW_COLUMNS).tolist()
 KERNELS = KernelDictionary.per_group(
     RBF(2.0, relative=True), PLACES[:3]
 ) + KernelDictionary.per_group(Linear(), PLACES[3:])
@@ -74,8 +74,9 @@ def bounds(line: TableLine) -> list[float]:
     """The bound for the uniform truth, divided by M, and for the sparse one, for every M."""
     p = BOUND_NORMS[line.row]
     inverse_order = 0.5 + 0.5 / p  # 1 / q
-    sparse = [lp_rademacher_bound(p, M, 1000) for M in BOUNDED]
-    uniform = [M**inverse_order * bound / M for M, bound in zip(BOUNDED, sparse, strict=True)]
+    sparse = np.array([lp_rademacher_bound(p, M, 1000) for M in BOUNDED])
+    blocks = np.array(BOUNDED)
+    uniform = blocks**inverse_order * sparse / blocks
     return [*uniform, *sparse]
 
 
@@ -97,7 +98,10 @@ def correlation(found: PaperComparison, row: str) -> Array:
     """Correlation of test and model errors over the norms, one per repetition."""
     half = len(NORMS)
     samples = found.run.samples[found.rows.index(row)]
-    return np.array([np.corrcoef(line[:half], line[half:])[0, 1] for line in samples])
+    correlations = np.empty(len(samples))
+    for k, line in enumerate(samples):
+        correlations[k] = np.corrcoef(line[:half], line[half:])[0, 1]
+    return correlations
 
 
 def left_over(found: PaperComparison, row: str) -> Array:
@@ -116,7 +120,8 @@ def left_over(found: PaperComparison, row: str) -> Array:
 
 def _means(found: PaperComparison, row: str) -> tuple[Array, Array]:
     """The means over the norms of errors and of distances, one per repetition."""
-    errors, distances = np.split(found.run.samples[found.rows.index(row)], 2, axis=1)
+    samples = found.run.samples[found.rows.index(row)]
+    errors, distances = np.split(samples, 2, axis=1)
     return errors.mean(axis=1), distances.mean(axis=1)
 
 
@@ -130,7 +135,8 @@ def made_sites(n: int, seed: int) -> tuple[Array, Labels]:
     y = rng.permutation(np.where(np.arange(n) % 2, 1, -1))
     apart = np.sqrt(2.0) * norm.ppf(list(VIEWS.values()))
     means = np.repeat(apart / np.sqrt(VIEW_COLUMNS), VIEW_COLUMNS)
-    return 0.5 * y[:, None] * means + rng.standard_normal((n, means.size)), y
+    noise = rng.standard_normal((n, means.size))
+    return 0.5 * y[:, None] * means + noise, y
 
 
 def sites(line: TableLine) -> list[float]:

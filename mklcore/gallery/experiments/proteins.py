@@ -92,11 +92,13 @@ def greedy(line: TableLine) -> list[float]:
     }
     grids: dict[str, Any] = {"lam": LAMS, "s": sizes}
     lam, size = choose(cross_validate_path(GOMPClassifier(), stack, y, params=grids, **usual))
-    models: list[Any] = [GOMPClassifier(lam=float(LAMS[lam]), n_kernels=sizes[size])]
+    sparse = GOMPClassifier(lam=float(LAMS[lam]), n_kernels=sizes[size])
+    models: list[Any] = [sparse.fit(stack, y)]
     for model in (LpMKLClassifier(p=1.0), LpMKLClassifier(p=np.inf), BestKernelClassifier()):
         folds = cross_validate_path(model, stack, y, "C", costs, **usual)
-        models.append(model.set_params(C=float(costs[int(np.argmax(folds.val_score))])))
-    scores = [100.0 * score(held, model.fit(stack, y).predict_blocks(blocks)) for model in models]
+        best = int(np.argmax(folds.val_score))
+        models.append(model.set_params(C=float(costs[best])).fit(stack, y))
+    scores = [100.0 * score(held, model.predict_blocks(blocks)) for model in models]
     return [*scores, models[0].n_kernels_, models[1].n_kernels_]
 
 
@@ -243,7 +245,9 @@ def recombined(K: Array) -> Array:
     pairs = list(combinations(K, 2))
     sums = [first + second for first, second in pairs]
     products = [first * second for first, second in pairs]
-    return np.stack([*K, *sums, K.sum(axis=0), *products, K.prod(axis=0)])
+    total = K.sum(axis=0)
+    product = K.prod(axis=0)
+    return np.stack([*K, *sums, total, *products, product])
 
 
 def network(line: TableLine) -> tuple[Array, Array]:
@@ -252,7 +256,8 @@ def network(line: TableLine) -> tuple[Array, Array]:
     K, edges = line.arrays(name, "K", "edges")
     K = _kernels(name, K)
     n = K.shape[1]
-    if edges.ndim != 2 or edges.shape[1] != 2 or edges.dtype.kind not in "iu" or not len(edges):
+    are_pairs = edges.ndim == 2 and edges.shape[1] == 2
+    if not are_pairs or edges.dtype.kind not in "iu" or not len(edges):
         raise DataError(
             f"{name}: edges has the shape {edges.shape}; expected whole numbers (a, 2), "
             "one pair per relation."

@@ -88,7 +88,8 @@ class Outcome:
     def standard_error(self) -> Array:
         """Standard error of that mean; NaN after a single repetition."""
         counts = np.where(self.counts > 1, self.counts, np.nan)
-        squares = np.nansum((self.samples - self.mean[:, None]) ** 2, axis=1)
+        deviations = self.samples - self.mean[:, None]
+        squares = np.nansum(deviations**2, axis=1)
         return read_only(np.sqrt(squares / (counts - 1) / counts))
 
     def part(self, rows: Sequence[str]) -> Outcome:
@@ -231,19 +232,22 @@ class PaperComparison:
     @property
     def compared(self) -> int:
         """The number of cells whose difference can be judged."""
-        return int(np.count_nonzero(np.isfinite(self.difference) & np.isfinite(self.joint_error)))
+        is_known = np.isfinite(self.difference) & np.isfinite(self.joint_error)
+        return int(np.count_nonzero(is_known))
 
     def of(self, row: str, name: str) -> Array:
         """All repetitions of one cell, or of a quantity in a row."""
         if name in self.quantities:
             return self.quantities[name](self, row)
-        return self.run.samples[self.rows.index(row), :, self.columns.index(name)]
+        column = self.columns.index(name)
+        return self.run.samples[self.rows.index(row), :, column]
 
     def printed(self, row: str, name: str) -> float:
         """The printed number of a cell; NaN where there is none."""
         if name not in self.columns:
             return np.nan
-        return float(self.reference[self.rows.index(row), self.columns.index(name)])
+        column = self.columns.index(name)
+        return float(self.reference[self.rows.index(row), column])
 
     def named(self, patterns: tuple[str, ...]) -> list[str]:
         """The columns and quantities that patterns such as "p = *" name."""

@@ -51,7 +51,7 @@ from mklcore.estimators.smkl import SMKLClassifier, SMKLRegressor
 from mklcore.gallery.experiments.base import TableLine, seed_of
 from mklcore.kernels.dictionary import BAND_KERNELS, KernelDictionary
 from mklcore.kernels.functions import RBF, KernelSpec, Linear, Polynomial
-from mklcore.paths.choosing import choose, cross_validate_path, machines_of
+from mklcore.paths.choosing import choose, cross_validate_path, machines_of, used_kernels
 
 MADE_MASS = "made mass spectra, a stand-in"
 MADE_IMAGE = "made image, a stand-in"
@@ -87,7 +87,6 @@ ALONE: tuple[KernelSpec, ...] = (
     *(RBF(width, relative=True) for width in (0.5, 1.0, 2.0, 4.0)),
 )
 COMPONENTS = 15  # of partial least squares, at most
-USED = 1e-6
 
 
 # Classes
@@ -150,7 +149,7 @@ def _on_a_split(
     for method in methods:
         model = at_the_least_xi_alpha(method, X[train], y[train], costs)
         models.append(model)
-        accuracies.append(100.0 * float(np.mean(model.predict(X[test]) == y[test])))
+        accuracies.append(100.0 * float(model.score(X[test], y[test])))
     return models, accuracies
 
 
@@ -181,7 +180,8 @@ def xi_alpha(K: Array, y: Array, dual_coef: Array, intercept: float = 0.0) -> fl
     centred kernels are.
     """
     slack = np.maximum(0.0, 1.0 - y * (K @ dual_coef + intercept))
-    radius = float(np.diag(K).max()) - min(0.0, float(K.min()))
+    lowest = min(0.0, float(K.min()))
+    radius = float(np.diag(K).max()) - lowest
     return float(np.mean(2.0 * np.abs(dual_coef) * radius + slack >= 1.0))
 
 
@@ -189,7 +189,8 @@ def _readings(line: TableLine) -> tuple[Array, Labels]:
     """Readings (n, d), neighbours averaged, and classes (n,)."""
     if line.row == MADE_MASS:
         data = make_spectra(N_MADE, MADE_READINGS, 2, line.seed)[0]
-        return np.array(data.X), np.where(data.y > np.median(data.y), 1, -1)
+        is_high = data.y > np.median(data.y)
+        return np.array(data.X), np.where(is_high, 1, -1)
     X, y = line.arrays("ovarian.npz", "X", "y")
     is_table = X.ndim == 2 and X.dtype.kind in "biuf"
     if not is_table or y.shape != X.shape[:1] or len(np.unique(y)) != 2:
@@ -241,8 +242,9 @@ def made_image(side: int, seed: int) -> tuple[Array, Labels]:
     fields = side**2 // 25
     centres = rng.uniform(0, side, (fields, 2))
     kinds = np.arange(fields) % CLASSES + 1
-    pixels = np.stack(np.meshgrid(np.arange(side), np.arange(side), indexing="ij"), axis=-1)
-    nearest = np.square(pixels[:, :, None] - centres).sum(axis=-1).argmin(axis=-1)
+    pixels = np.moveaxis(np.indices((side, side)), 0, -1)
+    distances = np.square(pixels[:, :, None] - centres).sum(axis=-1)
+    nearest = distances.argmin(axis=-1)
     spectrum = 0.5 * rng.standard_normal((CLASSES, BANDS)).cumsum(axis=1)
     classes = kinds[nearest]
     return spectrum[classes - 1] + 1.5 * rng.standard_normal((side, side, BANDS)), classes
@@ -291,8 +293,9 @@ def chosen(line: TableLine, model: Any, train: Dataset) -> tuple[Any, float]:
         scoring="neg_mean_squared_error",
     )
     tube, cost = choose(folds)
-    best = model.copy_with("epsilon", float(tubes[tube])).copy_with("C", float(costs[cost]))
-    return best.fit(train.X, train.y), float(folds.val_score[tube, cost])
+    best = model.copy_with("epsilon", float(tubes[tube]))
+    best = best.copy_with("C", float(costs[cost])).fit(train.X, train.y)
+    return best, float(folds.val_score[tube, cost])
 
 
 def best_alone(line: TableLine, usual: dict[str, Any], train: Dataset) -> Any:
@@ -322,9 +325,8 @@ def _folds(line: TableLine) -> int:
 
 def _bands(fitted: Any) -> int:
     """How many bands have a kernel in use."""
-    weights = np.asarray(fitted.weights_)
-    used = np.flatnonzero(weights > USED * weights.max())
-    return len({fitted._map.specs[m].label for m in used})
+    (is_used,) = used_kernels(fitted.weights_[None])
+    return len({fitted._map.specs[m].label for m in np.flatnonzero(is_used)})
 
 
 def _spectra(line: TableLine) -> Dataset:
@@ -336,7 +338,8 @@ def _spectra(line: TableLine) -> Dataset:
     name, target = files.get(line.row, (line.row, None))
     table = read_table(line.file(f"{name}.csv"), target, header=True)
     if line.row == CETANE:
-        table = table.take(np.flatnonzero((table.y >= 40.0) & (table.y <= 60.0)))
+        is_inside = (table.y >= 40.0) & (table.y <= 60.0)
+        table = table.take(np.flatnonzero(is_inside))
     spectral = np.array(spectral_columns(table.feature_names))
     places = wavelengths([table.feature_names[j] for j in spectral])
     order = np.argsort(places, kind="stable")
@@ -353,7 +356,8 @@ def made_spectra(rows: int, columns: int, others: float, seed: int) -> Dataset:
     rng = np.random.default_rng([seed, 1])
     places = np.linspace(0.0, 1.0, columns)
     centres = (np.arange(len(truth.coefficients)) + 0.5) / len(truth.coefficients)
-    peaks = np.exp(-0.5 * ((places - centres[:, None]) / 0.03) ** 2)
+    offsets = (places - centres[:, None]) / 0.03
+    peaks = np.exp(-0.5 * offsets**2)
     amounts = truth.concentrations * np.where(truth.coefficients > 0, 1.0, others)
     shape = 2.0 * np.cos(2.0 * np.pi * places) + 0.05 * amounts @ peaks
     scatter = np.exp(0.1 * rng.standard_normal((rows, 1)))

@@ -62,7 +62,8 @@ SPARSE: dict[str, Any] = {
 def seconds(line: TableLine, n: int, M: int) -> list[float]:
     """Processor seconds of sparse MKL and MKL with M kernels on n rows."""
     data = make_twonorm(n, line.draw())[0]
-    widths = np.sqrt(0.5 * 1.2 ** (50.0 * np.arange(M) / max(M - 1, 1))) * 0.5
+    powers = 50.0 * np.arange(M) / max(M - 1, 1)
+    widths = np.sqrt(0.5 * 1.2**powers) * 0.5
     K = KernelDictionary.rbf_widths(widths.tolist()).grams(data.X).values
     return [_clocked(make(), K, data.y) for make in SPARSE.values()]
 
@@ -95,7 +96,8 @@ def _every_method(n: int, draw: int, kernels: KernelDictionary) -> list[float]:
     if n not in MANY_ROWS:
         K = kernels.grams(data.X).values
         stored = [_clocked(make(), K, data.y) for make in STORED.values()]
-    return stored + [_clocked(make(kernels), data.X, data.y) for make in AFRESH.values()]
+    afresh = [_clocked(make(kernels), data.X, data.y) for make in AFRESH.values()]
+    return stored + afresh
 
 
 def by_size(line: TableLine) -> list[float]:
@@ -120,5 +122,5 @@ def growth(line: TableLine) -> list[float]:
             sizes = MANY_KERNELS
         measured = [seconds(line, 150, size) for size in sizes]
     logarithms = np.log(np.maximum(measured, 1e-6))
-    slopes: list[float] = np.polyfit(np.log(sizes), logarithms, 1)[0].tolist()
-    return slopes
+    slopes, _ = np.polyfit(np.log(sizes), logarithms, 1)
+    return list(slopes)

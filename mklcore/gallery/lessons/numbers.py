@@ -40,12 +40,12 @@ from mklcore.kernels.features import Nystroem
 from mklcore.kernels.functions import Linear, Polynomial
 from mklcore.kernels.grams import GramStack
 from mklcore.kernels.sequences import Spectrum, WeightedDegree
+from mklcore.paths.choosing import used_kernels
 from mklcore.paths.path import fit_path, path_grid
 from mklcore.problem.problem import certificate
 from mklcore.sparse.variants import duplicate_counterexample, lq_mkl
 
 TINY = 1e-300  # in place of a divisor that may be 0
-USED = 1e-6  # share of the largest weight above which a kernel counts as used
 # A fit that stops short of its tolerance belongs to the story of some lessons.
 without_warnings = suppress_convergence_warnings()
 
@@ -56,8 +56,7 @@ def _linear(columns: int) -> KernelDictionary:
 
 def _used(weights: Array) -> Any:
     """How many kernels have a weight that is not negligible, in every row (L, M)."""
-    largest = np.maximum(weights.max(axis=1, keepdims=True), TINY)
-    return (weights > USED * largest).sum(axis=1)
+    return used_kernels(weights).sum(axis=1)
 
 
 def _hues(count: int, is_coloured: Callable[[int], bool]) -> list[str]:
@@ -154,8 +153,10 @@ def copies(seed: int = 5) -> LessonResult:
     y = shared + 0.5 * X[:, 2] + 0.5 * rng.standard_normal(rows)
     twins = np.empty((resamples, 2))
     for k in range(resamples):
-        half = np.random.default_rng([seed, 2, k]).permutation(rows)[: rows // 2]
-        twins[k] = LpMKLRegressor(kernels=_linear(3), p=1.0).fit(X[half], y[half]).weights_[:2]
+        order = np.random.default_rng([seed, 2, k]).permutation(rows)
+        half = order[: rows // 2]
+        model = LpMKLRegressor(kernels=_linear(3), p=1.0).fit(X[half], y[half])
+        twins[k] = model.weights_[:2]
     first = twins[:, 0] / np.maximum(twins.sum(axis=1), TINY)
     gomp = GOMPRegressor(kernels=_linear(most + 1), n_kernels=most + 1, score_tol=0.0)
     gomp.fit(X[:, [0] * most + [2]], y)
@@ -320,7 +321,8 @@ def greedy(seed: int = 0) -> LessonResult:
     if convex_is_right:
         answer = "both" if greedy_is_right else "convex"
     # The first size at which MKL-GOMP holds both; the largest where none does.
-    both = next((k for k, chosen in enumerate(held) if {0, 1} <= set(chosen)), len(sizes) - 1)
+    holds_both = [{0, 1} <= set(chosen) for chosen in held]
+    both = holds_both.index(True) if any(holds_both) else len(sizes) - 1
     facts = {
         "first": names[held[0][0]],
         "pair": " and ".join(named(sorted(held[1]))),
@@ -387,7 +389,7 @@ def bands(seed: int = 0) -> LessonResult:
     smkl, lp = paths
     own = int(np.nanargmax(smkl.val_score))
     other = int(np.nanargmax(lp.val_score))
-    kept = [np.flatnonzero(row > USED * max(row.max(), TINY)).tolist() for row in smkl.weights]
+    kept = [np.flatnonzero(row).tolist() for row in used_kernels(smkl.weights)]
     chosen = set(kept[own])
     answer = "exact"
     if len(chosen) == N_BANDS:

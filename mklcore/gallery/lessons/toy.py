@@ -63,11 +63,12 @@ class Level:
         """Which of the norms asked about errs least; "same" where they differ by less than the
         draws leave open.
         """
-        means = {key: float(self.at(norm).mean()) for key, norm in ASKED.items()}
-        spread = max(float(self.at(norm).std()) for norm in ASKED.values())
-        if max(means.values()) - min(means.values()) <= spread / np.sqrt(len(self.errors)):
+        errors = np.column_stack([self.at(norm) for norm in ASKED.values()])
+        means = errors.mean(axis=0)
+        unsure = errors.std(axis=0).max() / np.sqrt(len(errors))
+        if np.ptp(means) <= unsure:
             return "same"
-        return min(means, key=means.__getitem__)
+        return list(ASKED)[int(means.argmin())]
 
 
 def draws_of(count: int, seed: int, draws: int, norms: Sequence[float]) -> Level:

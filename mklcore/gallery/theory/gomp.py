@@ -68,7 +68,8 @@ def gomp_risk_bound(
     radius = np.sqrt(s * kappa * tau)
     L = M_bound + radius
     complexity = 8 * L * radius / np.sqrt(n)
-    confidence = 4 * L**2 * np.sqrt(np.log(3 / delta) / (2 * n))
+    failure = np.log(3 / delta)
+    confidence = 4 * L**2 * np.sqrt(failure / (2 * n))
     return float(complexity + confidence)
 
 
@@ -168,7 +169,8 @@ def _root(spectra: Spectra, j: int, lam: float) -> Array:
     part = spectra.rows(j)
     U = spectra.vectors[part]
     d = spectra.values[part]
-    return U.T @ (np.sqrt(d / (d + lam * spectra.n_samples))[:, None] * U)
+    roots = np.sqrt(d / (d + lam * spectra.n_samples))
+    return U.T @ (roots[:, None] * U)
 
 
 def _block_norm(blocks: Array) -> tuple[float, float]:
@@ -178,15 +180,21 @@ def _block_norm(blocks: Array) -> tuple[float, float]:
         return apart, apart
     forms = blocks.transpose(0, 2, 1) @ blocks
     start = np.linalg.eigh(forms.sum(axis=0))[1][:, -1]
-    starts = [start, *np.random.default_rng(0).standard_normal((_STARTS, start.size))]
-    ends = [_ascend(blocks, v / np.linalg.norm(v)) for v in starts]
-    norms = max([np.linalg.norm(blocks @ v, axis=1) for v in ends], key=np.sum)
+    rng = np.random.default_rng(0)
+    norms = np.zeros(len(blocks))
+    for v in (start, *rng.standard_normal((_STARTS, start.size))):
+        end = _ascend(blocks, v / np.linalg.norm(v))
+        images = np.linalg.norm(blocks @ end, axis=1)
+        if images.sum() > norms.sum():
+            norms = images
     lower = float(norms.sum())
     if lower <= 0.0:
         return 0.0, apart
     shares = np.maximum(norms / lower, 1e-12)
-    top = np.linalg.eigvalsh(np.tensordot(shares.sum() / shares, forms, 1))[-1]
-    return lower, max(lower, min(float(np.sqrt(max(top, 0.0))), apart))
+    weighted = np.tensordot(shares.sum() / shares, forms, 1)
+    top = max(np.linalg.eigvalsh(weighted)[-1], 0.0)
+    upper = min(float(np.sqrt(top)), apart)
+    return lower, max(lower, upper)
 
 
 def _ascend(blocks: Array, v: Array) -> Array:

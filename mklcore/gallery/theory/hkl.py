@@ -95,7 +95,9 @@ def hkl_consistency(
             f"{spectrum[0]:.2g} to {spectrum[-1]:.2g}), so the conditions are not defined. "
             "Use more rows than nodes, or a smaller hull."
         )
-    g = part @ np.linalg.solve(covariance, slope[moving]) if moving.any() else np.zeros(design.n)
+    g = np.zeros(design.n)
+    if moving.any():
+        g = part @ np.linalg.solve(covariance, slope[moving])
     outside = sorted(Hull(design.order, nodes).sources)
     if not outside:
         verdict = "The hull is the whole grid: there is nothing left to exclude."
@@ -107,8 +109,8 @@ def hkl_consistency(
     necessary = float(single[k])
     sufficient = float(summed[j])
     verdict = _verdict(design, necessary, sufficient, outside[k])
-    places = (design.order.key(outside[k]), design.order.key(outside[j]))
-    return HKLConsistency(necessary, sufficient, *places, verdict)
+    at = design.order.key
+    return HKLConsistency(necessary, sufficient, at(outside[k]), at(outside[j]), verdict)
 
 
 def norm_slope(ancestry: Ancestry, beta: Array, d: Array) -> Array:
@@ -131,7 +133,8 @@ def _check(design: Design, nodes: Sequence[Node], beta: Array) -> None:
             "The nodes are no hull: every parent of a node must be among them. Add the "
             "missing ones."
         )
-    if not np.all(np.isfinite(beta)) or np.any(Ancestry(design.order, nodes).down(beta**2) <= 0):
+    squares = Ancestry(design.order, nodes).down(beta**2)
+    if not np.all(np.isfinite(beta)) or np.any(squares <= 0):
         raise ParameterError(
             "Every node of the hull needs a coefficient other than zero at it or below "
             "it; drop the nodes that have none."

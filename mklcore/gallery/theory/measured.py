@@ -32,7 +32,8 @@ def _quiet(done: int, total: int) -> None:
 
 def kernel_radius(K: Any) -> float:
     """The smallest R with k_m(x, x) <= R^2 on these rows; new rows may need a larger one."""
-    return float(np.sqrt(np.max(np.diagonal(as_stack(K), axis1=1, axis2=2))))
+    diagonals = np.diagonal(as_stack(K), axis1=1, axis2=2)
+    return float(np.sqrt(diagonals.max()))
 
 
 class Complexity(NamedTuple):
@@ -62,7 +63,8 @@ def measure_complexity(
     with one_blas_thread():
         for m, kernel in enumerate(values):
             callback(m, len(values))
-            norms[m] = np.sqrt(np.maximum(np.sum(signs * (kernel @ signs), axis=0), 0.0))
+            forms = np.sum(signs * (kernel @ signs), axis=0)
+            norms[m] = np.sqrt(np.maximum(forms, 0.0))
     callback(len(values), len(values))
     complexities = np.empty((orders.size, draws))
     for k, order in enumerate(orders):
@@ -99,7 +101,8 @@ def measure_gomp(
     held = np.asarray(cross, dtype=np.float64)
     target = np.ascontiguousarray(y, dtype=np.float64)
     labels = np.ascontiguousarray(y_held_out, dtype=np.float64)
-    if target.shape != values.shape[1:2] or held.shape != (len(values), labels.size, target.size):
+    shape = (len(values), labels.size, target.size)
+    if target.shape != values.shape[1:2] or held.shape != shape:
         raise DataError(
             f"Kernels and targets do not fit: {values.shape}, {target.shape}; "
             f"{held.shape}, {labels.shape}."
