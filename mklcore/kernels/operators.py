@@ -260,7 +260,7 @@ class Dense:
         matrix = np.empty(self.values.shape[1:]) if out is None else out
         used = np.flatnonzero(weights)
         if used.size == self.n_kernels:
-            np.dot(weights, self.values.reshape(used.size, -1), out=matrix.reshape(-1))
+            np.dot(weights, self.values.reshape(used.size, matrix.size), out=matrix.reshape(-1))
         else:
             matrix[:] = 0.0
             for m in used:

@@ -137,6 +137,11 @@ def test_every_kind_of_kernels_gives_what_the_stored_stack_gives(name, finish, v
             alike(kernels.factor(m).T @ kernels.factor(m), K[m], near)
 
 
+def test_the_sum_of_no_kernels_is_zero():
+    none = Dense(np.empty((0, N, N)))
+    assert not none.combine(np.empty(0)).matrix.any()
+
+
 @every("normalise, center", FINISHES)
 def test_kernels_that_are_not_stored_finish_and_meet_new_rows_as_the_stack_does(
     normalise, center, vectors
