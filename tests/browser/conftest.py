@@ -87,21 +87,14 @@ def guests(chromium):
 
 
 @pytest.fixture(scope="package")
-def walker(server, chromium, guests):
-    """One window for each source, with its table and kernels chosen as a person does it; nobody
-    shares what is uploaded.
+def walker(server, chromium):
+    """One window with an uploaded table, which it shares with nobody, and with kernels, both chosen
+    as a person does it.
     """
-    windows: dict[str, Visitor] = {}
-
-    def at(source):
-        if source not in windows:
-            windows[source] = Visitor(chromium, server.url, guests if source == "sample" else None)
-            begin(windows[source], source)
-        return windows[source]
-
-    yield at
-    for visitor in windows.values():
-        visitor.close()
+    visitor = Visitor(chromium, server.url)
+    begin(visitor)
+    yield visitor
+    visitor.close()
 
 
 @pytest.fixture

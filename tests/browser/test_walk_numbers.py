@@ -70,8 +70,8 @@ def asked(visitor):
     return parameters.read_link(visitor.query)[0]
 
 
-# Everything takes minutes; the suite sees the looks of lp-norm MKL and one hull. ``test_walk`` walks
-# over MKL-GOMP and Compare.
+# Everything takes minutes; the suite sees the looks of lp-norm MKL, one hull and one row. ``test_walk``
+# walks over MKL-GOMP and Compare.
 EVERY = EVERY_CASE or bool(os.environ.get("EVERY_NUMBER"))
 
 # Explore
@@ -310,12 +310,16 @@ def assert_kernels(visitor, numbers):
     numbers.compared += counted.compared
 
 
-def other_pages(visitor, numbers):
-    """A row of every class, and the dictionaries of the table and of the builders."""
-    for row in (1, 60, 150):
+def rows(visitor, numbers):
+    """A row of every class, or of one."""
+    for row in (1, 60, 150) if EVERY else (60,):
         visitor.open(f"predict?{SAMPLE}&row={row}")
         visitor.page.wait_for_selector(".st-key-waterfall [aria-label*=prediction]")
         assert_row(visitor, numbers)
+
+
+def dictionaries_of_kernels(visitor, numbers):
+    """The dictionaries of the table and of the builders."""
     for recipe in ("builders", "recommended"):
         visitor.open(f"kernels?{SAMPLE}&recipe={recipe}")
         assert_kernels(visitor, numbers)
@@ -330,9 +334,10 @@ def test_every_number_of_every_algorithm_preset_and_page_is_the_librarys(
     visitor.open(f"explore?{SAMPLE}")
     explore(visitor, numbers)
     every_hull(visitor, numbers)
+    rows(visitor, numbers)
     if EVERY:
         compare(visitor, numbers)
-        other_pages(visitor, numbers)
+        dictionaries_of_kernels(visitor, numbers)
     assert_sound(visitor, server)
     record_property("numbers compared", numbers.compared)
     print(f"{numbers.compared} numbers compared")

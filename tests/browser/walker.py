@@ -152,14 +152,10 @@ def assert_theme(visitor, theme):
     visitor.page.wait_for_function(INKED, arg=style.theme(theme == "dark").ink)
 
 
-def begin(visitor, source):
+def begin(visitor):
     """Choose table and kernels as a person does."""
     # a single lesson: the gallery would have all of them computed
     visitor.open(f"data?{KERNELS}&lesson=copies")
-    if source == "sample":
-        visitor.page.get_by_role("button", name="Iris").click()
-        visitor.page.wait_for_selector("text=150 rows")
-    else:
-        upload(visitor, prices(), "prices.csv")
-        visitor.page.wait_for_selector("text=90 rows")
+    upload(visitor, prices(), "prices.csv")
+    visitor.page.wait_for_selector("text=90 rows")
     visitor.settle()

@@ -9,6 +9,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 import numpy as np
+import pandas as pd
 from streamlit.components.v2 import manifest_scanner
 from streamlit.runtime.scriptrunner.script_cache import ScriptCache
 from streamlit.testing.v1 import AppTest, local_script_runner
@@ -163,11 +164,14 @@ def upload(app, content, name="table.csv", key="uploader"):
     return quiet(app)
 
 
+def csv(columns):
+    """A file of these columns: a data frame, or values by name."""
+    return pd.DataFrame(columns).to_csv(index=False).encode()
+
+
 def table(n=60, seed=0, target="label"):
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, 3))
     y = (X[:, 0] + 0.3 * rng.standard_normal(n) > 0).astype(int)
-    rows = "\n".join(
-        ",".join([*(f"{v:.4f}" for v in row), str(label)]) for row, label in zip(X, y, strict=True)
-    )
-    return f"a,b,c,{target}\n{rows}\n".encode()
+    a, b, c = X.T.round(4)
+    return csv({"a": a, "b": b, "c": c, target: y})

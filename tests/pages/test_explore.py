@@ -31,6 +31,7 @@ from tests.helpers.every import every
 from tests.helpers.pages import (
     FEW,
     answer_of,
+    csv,
     go,
     in_session,
     memory,
@@ -60,13 +61,6 @@ def explore(**query):
 def component(app, kind, **holds):
     """What the browser was sent for a player."""
     return next(data for data in shown_players(app, kind) if holds.items() <= data.items())
-
-
-def csv(y, X, **texts):
-    names = [*(f"x{j}" for j in range(X.shape[1])), *texts, "y"]
-    rows = [",".join([*(f"{v:.4f}" for v in row), *(text[i] for text in texts.values()), str(y[i])])
-            for i, row in enumerate(X)]  # fmt: skip
-    return "\n".join([",".join(names), *rows]).encode()
 
 
 @every("task", ["regression", "multiclass"])
@@ -148,9 +142,9 @@ def test_the_pictures_inside_a_model_are_made_once_for_a_point(monkeypatch):
 
 def test_where_there_is_no_sign_of_a_relation_nothing_is_ranked_and_what_could_help_is_said():
     rng = np.random.default_rng(0)
-    content = csv(
-        rng.integers(0, 2, 90), rng.standard_normal((90, 3)), who=[f"person {k}" for k in range(90)]
-    )
+    numbers = {f"x{j}": rng.standard_normal(90).round(4) for j in range(3)}
+    people = [f"person {k}" for k in range(90)]
+    content = csv({**numbers, "who": people, "y": rng.integers(0, 2, 90)})
     app = go(upload(open_app(), content), EXPLORE)
     assert "no sign of a relation" in words(app)
     assert "What could help" in words(app)
@@ -337,9 +331,9 @@ def test_no_row_is_said_to_need_several_classes_where_none_does(sets, begins, en
 def test_a_table_with_texts_has_its_intervals():
     rng = np.random.default_rng(3)
     size = rng.normal(size=90)
-    words_of_row = [" ".join(rng.choice(["bright", "quiet", "attic", "door"], 7)) for _ in size]
-    app = upload(open_app(), csv((size > 0).astype(int), size[:, None], note=words_of_row))
-    go(app, EXPLORE)
+    notes = [" ".join(rng.choice(["bright", "quiet", "attic", "door"], 7)) for _ in size]
+    content = csv({"size": size.round(4), "note": notes, "y": (size > 0).astype(int)})
+    app = go(upload(open_app(), content), EXPLORE)
     assert answer_of(app).learnt_from.texts
     press(app, "ask_intervals")
     assert "about 9 in 10 similar new rows" in words(app)
@@ -556,10 +550,9 @@ def test_a_date_among_kernels_of_all_columns_is_seen_over_its_hour() -> None:
     rng = np.random.default_rng(0)
     hours = rng.integers(0, 24, 120)
     other = rng.normal(size=120)
-    lines = (f"2024-01-{1 + k % 28:02d} {hour}:00,{x:.3f},{np.sin(hour / 4) + 0.1 * x:.3f}"
-             for k, (hour, x) in enumerate(zip(hours, other, strict=True)))  # fmt: skip
-    content = "\n".join(["time,other,load", *lines]).encode()
-    app = upload(open_app(), content)
+    times = [f"2024-01-{1 + k % 28:02d} {hour}:00" for k, hour in enumerate(hours)]
+    load = np.sin(hours / 4) + 0.1 * other
+    app = upload(open_app(), csv({"time": times, "other": other.round(3), "load": load.round(3)}))
     memory(app).params = replace(
         memory(app).params, target="load", recipe="builders", widths=1, linear=False
     )
@@ -569,8 +562,7 @@ def test_a_date_among_kernels_of_all_columns_is_seen_over_its_hour() -> None:
 
 def test_a_day_is_drawn_as_a_date():
     days = np.datetime64("2019-01-01") + np.arange(90)
-    lines = (f"{day},{np.sin(k / 9):.3f}" for k, day in enumerate(days))
-    app = upload(open_app(), "\n".join(["day,load", *lines]).encode())
+    app = upload(open_app(), csv({"day": days, "load": np.sin(np.arange(90) / 9).round(3)}))
     memory(app).params = replace(memory(app).params, target="load")
     (chart,) = [
         one for one in go(app, EXPLORE).get("plotly_chart") if "What a column" in one.proto.alt
@@ -582,13 +574,8 @@ def test_a_day_is_drawn_as_a_date():
 
 def test_strings_and_ready_stacks_have_their_own_words():
     data, _ = mkl.make_sequences(90, 20, [("TATAAT", 6)], seed=0, mutation=0.0)
-    letters = "\n".join(
-        [
-            "dna,y",
-            *(f"{s},{y}" for s, y in zip(dict(data.sequences)["sequence"], data.y, strict=True)),
-        ]
-    )
-    app = go(upload(open_app(), letters.encode()), EXPLORE)
+    letters = csv({"dna": dict(data.sequences)["sequence"], "y": data.y})
+    app = go(upload(open_app(), letters), EXPLORE)
     assert "The strongest words" in words(app)
 
 

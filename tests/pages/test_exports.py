@@ -30,6 +30,7 @@ from tests.helpers.every import every, share
 from tests.helpers.pages import (
     answer_of,
     change,
+    csv,
     in_session,
     memory,
     open_app,
@@ -252,11 +253,6 @@ def injected(names, target, classes):
     frame = pd.DataFrame(rng.standard_normal((60, len(names))).round(4), columns=list(names))
     frame[target] = np.array(classes)[(frame.iloc[:, 0] > 0).astype(int)]
     return frame
-
-
-def csv(frame):
-    """Its file, in Excel's own way of quoting."""
-    return frame.to_csv(index=False).encode()
 
 
 def hostile_table():

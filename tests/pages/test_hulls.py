@@ -27,6 +27,7 @@ from tests.helpers.every import every
 from tests.helpers.pages import (
     FEW,
     PATIENCE,
+    csv,
     go,
     memory,
     open_app,
@@ -126,9 +127,8 @@ def test_the_headline_is_the_verdict_on_held_out_rows_about_the_hull_that_was_ch
 
 def test_pure_noise_is_no_sign_of_a_relation():
     rng = np.random.default_rng(0)
-    lines = [",".join(map("{:.3f}".format, row)) for row in rng.standard_normal((160, 4))]
-    app = go(upload(open_app(), "\n".join(["a,b,c,y", *lines]).encode()), "pages/hulls/page.py")
-    app = wait_for_hulls(app)
+    noise = csv(dict(zip("abcy", rng.standard_normal((4, 160)).round(3), strict=True)))
+    app = wait_for_hulls(go(upload(open_app(), noise), "pages/hulls/page.py"))
     wait_until(lambda: "held-out rows)" in words(app), app)
     assert "no sign of a relation" in words(app)
     assert "predict it" not in words(app)

@@ -18,6 +18,7 @@ from pages.shared.export import files, scripts
 from tests.helpers.every import every
 from tests.helpers.pages import (
     answer_of,
+    csv,
     go,
     memory,
     open_app,
@@ -245,10 +246,6 @@ def table(n=120):
         "size": size, "colour": colour, "sex": rng.choice(["f", "m"], n), "when": when.strftime("%d.%m.%Y %H:%M"),
         "label": label,
     })  # fmt: skip
-
-
-def csv(frame):
-    return frame.to_csv(index=False).encode()
 
 
 def uploaded(frame):

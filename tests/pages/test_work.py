@@ -34,6 +34,17 @@ def until_ended(server, key):
 
 
 @pytest.fixture
+def server():
+    """A server with one thread and room for what tests make."""
+    return Work(1, 1e6)
+
+
+@pytest.fixture
+def session():
+    return Session()
+
+
+@pytest.fixture
 def hold():
     """Work that goes on until it is let go, or is no longer wanted."""
     go_on = threading.Event()
@@ -67,9 +78,7 @@ def test_two_ask_and_it_is_made_once(hold):
     assert ask(server, "quick", lambda progress: 1) == Ready(1)
 
 
-def test_cancelled_by_all_it_ends_and_is_made_again_when_dropped(hold):
-    server = Work(1, 1e6)
-    session = Session()
+def test_cancelled_by_all_it_ends_and_is_made_again_when_dropped(hold, server, session):
     ask(server, "a", hold, session)
     server.cancel(session, "a")
     until_ended(server, "a")
@@ -81,9 +90,7 @@ def test_cancelled_by_all_it_ends_and_is_made_again_when_dropped(hold):
     assert ask(server, "a", hold, session) == Ready("value")
 
 
-def test_work_ends_that_nobody_looks_at_or_asks_for_any_more(hold, monkeypatch):
-    server = Work(1, 1e6)
-    session = Session()
+def test_work_ends_that_nobody_looks_at_or_asks_for_any_more(hold, monkeypatch, server, session):
     ask(server, "a", hold, session)
     session.run += 1  # another page, which asks for something else
     ask(server, "long", hold, session, long=True)
@@ -117,7 +124,7 @@ def test_failures_are_sentences(caplog):
     )
 
 
-def test_work_that_is_stopped_is_not_refused(hold):
+def test_work_that_is_stopped_is_not_refused(hold, server, session):
     """Readers of files turn whatever stops them into a refusal."""
 
     def read(progress):
@@ -126,8 +133,6 @@ def test_work_that_is_stopped_is_not_refused(hold):
         except CancelledError as error:
             raise DataError("The file is damaged.") from error
 
-    server = Work(1, 1e6)
-    session = Session()
     ask(server, "a", read, session)
     task = server.task("a")
     server.cancel(session, "a")
@@ -155,8 +160,7 @@ def test_what_is_kept_is_bounded_by_its_bytes():
     assert work.size(np.repeat(texts[:1], 5000)) < texts.nbytes + 1000
 
 
-def test_values_of_a_session_leave_with_it():
-    server = Work(1, 1e6)
+def test_values_of_a_session_leave_with_it(server):
     session = server.session()
     server.now((session.secret, "a"), lambda: 1)
     server.now(("", "a"), lambda: 2)
@@ -193,8 +197,7 @@ def test_who_is_next(hold):
     assert order == ["patient", "short", "long", "unasked"]
 
 
-def test_everybodys_first_part_comes_before_anybodys_later_ones():
-    server = Work(1, 1e6)
+def test_everybodys_first_part_comes_before_anybodys_later_ones(server):
     mine = Session()
     order = []
     others_wait = threading.Event()
@@ -223,8 +226,7 @@ def test_everybodys_first_part_comes_before_anybodys_later_ones():
     assert order[3:] == ["verdict of c", "verdict of a", "verdict of b"]
 
 
-def test_work_that_left_its_thread_shows_its_part_and_can_be_cancelled(hold):
-    server = Work(1, 1e6)
+def test_work_that_left_its_thread_shows_its_part_and_can_be_cancelled(hold, server):
     mine = Session()
 
     def answer(progress):
@@ -276,13 +278,11 @@ def test_work_that_waits_for_its_solvers_begins_with_the_next_look_at_it(hold):
     assert server.task("a").begun
 
 
-def test_waiting_for_a_turn_to_draw_is_looking(hold, monkeypatch):
+def test_waiting_for_a_turn_to_draw_is_looking(hold, monkeypatch, server, session):
     """On loaded cores twelve pages waited longer for their turns than work goes on unwatched, and
     began anew.
     """
     monkeypatch.setattr(work, "UNWATCHED_SECONDS", 0.0)
-    server = Work(1, 1e6)
-    session = Session()
     with server.drawing(session):
         ask(server, "a", hold, session)
         task = server.task("a")
@@ -317,8 +317,7 @@ def test_a_thread_has_its_place_back_whatever_happens(fault, monkeypatch, caplog
     assert ask(server, "b", lambda progress: 2, seconds=0.0) == Ready(2)
 
 
-def test_a_tab_that_the_collector_finds_in_the_middle_of_anything_takes_no_lock():
-    server = Work(1, 1e6)
+def test_a_tab_that_the_collector_finds_in_the_middle_of_anything_takes_no_lock(server):
     session = server.session("browser")
     server.now(("browser", "a"), lambda: 1)
     with server._lock:
