@@ -3,7 +3,6 @@
 import re
 from urllib.parse import urlparse
 
-import numpy as np
 import pytest
 
 from mklcore.figures import captions, style
@@ -106,13 +105,6 @@ def assert_method(shown, method, path, k):
             assert share < 0.1, name
         else:
             assert number(reported) == pytest.approx(share, abs=0.06), name
-
-
-def assert_same(found, expected):
-    if expected.dtype.kind == "f":
-        np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-8)
-    else:
-        assert found.astype(str).tolist() == expected.astype(str).tolist()
 
 
 def let_go(visitor, slider, to):

@@ -76,6 +76,9 @@ TINY = Experiment(
 )
 
 
+ONCE = Outcome("tiny", ROWS, COLUMNS, np.ones((2, 1, 2)))
+
+
 @pytest.fixture
 def tiny(monkeypatch):
     monkeypatch.setitem(mkl.EXPERIMENTS, "tiny", TINY)
@@ -127,7 +130,7 @@ def test_differences_come_with_the_standard_error_of_both():
 
 
 def test_a_run_is_foreseen_from_the_one_that_comes_with_the_project(monkeypatch):
-    run = Outcome("tiny", ROWS, COLUMNS, np.ones((2, 3, 2)), seconds=42.0)
+    run = replace(ONCE, samples=np.ones((2, 3, 2)), seconds=42.0)
     strange = {"quick": True}, {"seconds": np.nan}
     cases = (run, "about 4 min"), *((replace(run, **one), "about 1 s") for one in strange)
     for given, said in cases:
@@ -180,7 +183,7 @@ def test_a_run_can_be_cancelled_within_a_repetition(experiment):
         experiment.run(1, [row], quick=True)
 
 
-GOOD = json.loads(Outcome("tiny", ROWS, COLUMNS, np.ones((2, 1, 2))).to_json())
+GOOD = json.loads(ONCE.to_json())
 
 
 @every("text", ["", "[1, 2]", "null", "{}", "{" * 100_000, json.dumps(GOOD | {"format": "another"}), json.dumps(GOOD | {"samples": 1}),  # noqa: E501
@@ -378,16 +381,15 @@ def test_what_was_found_survives_a_restart(home, tiny):
 
 
 def test_only_the_newest_outcomes_stay_as_files(home, monkeypatch):
-    run = Outcome("tiny", ROWS, COLUMNS, np.ones((2, 1, 2)))
     monkeypatch.setenv(HOME, "off")
-    runs.write_down(run)
+    runs.write_down(ONCE)
     monkeypatch.setenv(HOME, str(home))
     monkeypatch.setattr(runs, "MOST_KEPT", 2)
     for seed in (1, 2, 1, 3):
-        runs.write_down(replace(run, seed=seed))
+        runs.write_down(replace(ONCE, seed=seed))
     assert [path.name for path in runs._files("tiny")] == ["1-3.json", "1-1.json"]
     monkeypatch.setenv(HOME, str(home / "experiments" / "tiny" / "1-3.json"))
-    runs.write_down(run)  # nothing can be written: the run is kept in memory alone
+    runs.write_down(ONCE)  # nothing can be written: the run is kept in memory alone
 
 
 def test_the_files_hold_every_number(tiny):
@@ -446,7 +448,7 @@ def test_a_full_run_goes_on_beside_the_work_of_other_pages(gated):
 
 def test_no_more_than_the_newest_runs_are_kept(tiny):
     for seed in range(runs.MOST_KEPT + 3):
-        runs.keep(Outcome("tiny", ROWS, COLUMNS, np.ones((2, 1, 2)), seed))
+        runs.keep(replace(ONCE, seed=seed))
     kept = runs.kept("tiny")
     assert len(kept) == runs.MOST_KEPT
     assert kept[0].seed == runs.MOST_KEPT + 2

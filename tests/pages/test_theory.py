@@ -11,7 +11,6 @@ from mklcore import figures
 from mklcore.errors import DataError, KernelError, ParameterError
 from mklcore.estimators.gomp import GOMPRegressor
 from mklcore.figures import Curve
-from mklcore.figures.axes import norm_positions
 from mklcore.gallery import theory
 from pages.shared.values import tables
 from tests.helpers.every import every
@@ -142,18 +141,17 @@ def test_a_bound_is_solid_where_it_speaks_and_dashed_where_it_is_vacuous(dark):
         Curve("the bound", np.array([0.5, 0.8, 2.0, 4.0])),
         Curve("error", np.full(4, 0.1), "test", np.full(4, 0.01)),
     ]
-    figure = figures.bound_curves(
-        [1, 2, 3, 4], curves, x_title="s", y_title="error", level=1.0, dark=dark
-    )
+
+    def drawn(level):
+        axes = {"x_title": "s", "y_title": "error"}
+        return figures.bound_curves([1, 2, 3, 4], curves, **axes, level=level, dark=dark)
+
+    figure = drawn(1.0)
     assert dashes(figure) == {"solid", "dash"}
     assert "A bound of 1 or more says nothing" in figure.layout.meta["alt"]
     assert "the bound from 0.5 to 4" in figure.layout.meta["alt"].lower()
-    assert dashes(
-        figures.bound_curves([1, 2, 3, 4], curves, x_title="s", y_title="e", level=9.0)
-    ) == {"solid"}
-    assert dashes(
-        figures.bound_curves([1, 2, 3, 4], curves, x_title="s", y_title="e", level=0.2)
-    ) == {"dash"}
+    assert dashes(drawn(9.0)) == {"solid"}
+    assert dashes(drawn(0.2)) == {"dash"}
     nothing = figures.bound_curves(
         [1, 2], [Curve("b", np.array([np.nan, np.inf]))], x_title="s", y_title="e"
     )
@@ -161,7 +159,6 @@ def test_a_bound_is_solid_where_it_speaks_and_dashed_where_it_is_vacuous(dark):
 
 
 def test_the_axis_of_norms_ends_with_infinity():
-    assert norm_positions([1, 16, np.inf]).tolist() == [1, 16, 32]
     curve = Curve("the bound", np.array([3.0, 1.0, 2.0]))
     figure = figures.bound_curves(
         [np.inf, 1.0, 16.0], [curve], x_title="p", y_title="Rad", kind="norm"
