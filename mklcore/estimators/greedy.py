@@ -360,7 +360,8 @@ class GreedyMKLClassifier(_GreedyBase, KernelClassifier):
         Called after every step with a record of it; return True, or raise ``CancelledError``, to
         stop the fit.
     fit_intercept : bool, default False
-        Subtract the mean of each target column and add it back; there is no bias term.
+        With the squared loss, subtract the mean of each target column and add it back; with other
+        losses, fit a free offset b.
     tol : float, default 0.001
         Algorithm 1 stops when the duality gap is at most tol times lam sum ||f_j||.
     max_iter : int, default 1000
@@ -385,7 +386,8 @@ class GreedyMKLClassifier(_GreedyBase, KernelClassifier):
         theta with theta'y - n/2 ||theta||^2 = dual_objective_ under sqrt(theta'K_j theta) <= lam, y
         centred as solved.
     notes_ : tuple of str
-        Kernels that Algorithm 2 had to rescale.
+        Kernels that Algorithm 2 had to rescale, and a note where the rates of the paper do not
+        apply.
 
     References
     ----------
@@ -401,8 +403,7 @@ class GreedyMKLClassifier(_GreedyBase, KernelClassifier):
 class GreedyMKLRegressor(_GreedyBase, KernelRegressor):
     """Sparse MKL by greedy coordinate descent for regression.
 
-    Parameters and attributes as ``GreedyMKLClassifier``; ``fit_intercept`` subtracts the training
-    mean of the target and adds it back. ``loss`` is "squared" or, for Algorithm 2, "huber".
+    Attributes are those of ``GreedyMKLClassifier``.
 
         min_f 1/(2n) sum_i (y_i - f(x_i))^2 + lam sum_j ||f_j|| (1)
 
@@ -416,12 +417,12 @@ class GreedyMKLRegressor(_GreedyBase, KernelRegressor):
     lam : float, default 0.01
         Weight of the regulariser, > 0: larger values fit the training rows less closely.
     n_kernels : int or None, default None
-        Most kernels in the model, from 1; None for no bound.
+        Algorithm 1: the largest number of kernels, None for all of them; Algorithm 2: its number of
+        steps, None for 100.
     step : str, default "unit"
         "unit" or "linesearch" (ours, Algorithm 2 only: the best step instead of the unit step).
     loss : str or Loss, default "squared"
-        How a wrong prediction is penalised: the name of a loss in ``LOSSES``, or an object of your
-        own.
+        "squared", or for Algorithm 2 "huber" or a loss object of your own with a derivative.
     kernels : KernelDictionary, sequence of KernelSpec, "precomputed" or None, default None
         The kernels to combine; "precomputed" where ``fit`` gets their Gram matrices. None for one
         RBF kernel per bandwidth of a grid and one linear kernel.
@@ -436,9 +437,10 @@ class GreedyMKLRegressor(_GreedyBase, KernelRegressor):
         Called after every step with a record of it; return True, or raise ``CancelledError``, to
         stop the fit.
     fit_intercept : bool, default True
-        Whether the model has a free offset b.
+        With the squared loss, subtract the mean of each target column and add it back; with other
+        losses, fit a free offset b.
     tol : float, default 0.001
-        Relative duality gap at which the solver stops, > 0.
+        Algorithm 1 stops when the duality gap is at most tol times lam sum ||f_j||.
     max_iter : int, default 1000
         Most steps of the outer loop, from 1; a fit that stops there gives a
         ``NotConvergedWarning``.

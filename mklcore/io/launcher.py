@@ -28,11 +28,11 @@ from pathlib import Path
 from mklcore.errors import DataError, MKLError, ParameterError
 
 HOME = "MKL_EXPLORER_HOME"
-# The names under which the server answers; with any, it listens on every address.
+# Names of hosts that the server answers to. If any is set, it listens on every address.
 HOSTS = "MKL_EXPLORER_HOSTS"
-ADDRESS = "STREAMLIT_SERVER_ADDRESS"
-SHOWN = "STREAMLIT_BROWSER_SERVER_ADDRESS"
-TABLE = "table"  # the part of a link that is the secret of the table on the command line
+ADDRESS_VARIABLE = "STREAMLIT_SERVER_ADDRESS"
+SHOWN_ADDRESS_VARIABLE = "STREAMLIT_BROWSER_SERVER_ADDRESS"
+TABLE_PART = "table"  # the part of a link that is the secret of the table on the command line
 _waiting: dict[str, tuple[str, bytes]] = {}
 _lock = threading.Lock()
 
@@ -134,7 +134,7 @@ def _write_site(directory: str, pyodide: str | None) -> int:
     """Write the page that needs no server, and print how to open it."""
     page = import_module("mklcore.figures").static_site(directory, pyodide)
     print(
-        f"{page} is written. Look at it by: python -m http.server --directory {str(page.parent)!r}"
+        f"{page} is written. To view it, run: python -m http.server --directory {str(page.parent)!r}"
     )
     return 0
 
@@ -267,7 +267,7 @@ def take(secret: str) -> tuple[str, bytes] | None:
 def first_page() -> str:
     """The page on which a browser opens: Explore for a table of the command line, else ""."""
     with _lock:
-        return "".join(f"explore?{TABLE}={secret}" for secret in list(_waiting)[:1])
+        return "".join(f"explore?{TABLE_PART}={secret}" for secret in list(_waiting)[:1])
 
 
 # The server
@@ -276,9 +276,11 @@ def first_page() -> str:
 def _serve(script: Path, port: int | None, opens: bool | None) -> int:
     """Run the server in this process, so that both end together."""
     if named := os.environ.get(HOSTS, "").split():
-        os.environ.setdefault(ADDRESS, "0.0.0.0")
+        os.environ.setdefault(ADDRESS_VARIABLE, "0.0.0.0")
         # Without a name to print Streamlit asks another host for this machine's address.
-        os.environ.setdefault(SHOWN, next((name for name in named if "*" not in name), "localhost"))
+        os.environ.setdefault(
+            SHOWN_ADDRESS_VARIABLE, next((name for name in named if "*" not in name), "localhost")
+        )
     command = ["run", str(script), "--server.showEmailPrompt=false"]
     if opens is not None:  # else Streamlit looks for a display
         command += [f"--server.headless={str(not opens).lower()}"]

@@ -1,4 +1,4 @@
-"""Compare, the rail: presets, and one fold per method with its method, its path and the controls of
+"""Compare, the sidebar: presets, and one fold per method with its method, its path and the controls of
 the registry.
 """
 

@@ -1,4 +1,4 @@
-"""Data, the rail: the file, how it is read, target and task, and how its rows are divided."""
+"""Data, the sidebar: the file, how it is read, target and task, and how its rows are divided."""
 
 from contextlib import suppress
 

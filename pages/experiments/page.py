@@ -123,7 +123,7 @@ def show(experiment: Experiment) -> None:
 
 try:
     with st.sidebar:
-        runs.rail()
+        runs.draw_sidebar()
     asked = EXPERIMENTS.get(state.current().experiment)
     if asked is None:
         name = plain(state.current().experiment)

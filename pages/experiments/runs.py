@@ -35,8 +35,8 @@ from mklcore.gallery.experiments.claims import (
 from mklcore.gallery.experiments.records import THREE_ERRORS, records
 from pages.shared.private_streamlit import plain
 from pages.shared.session import state
+from pages.shared.session.disk_files import KeptFiles, NotKeptError, default_home
 from pages.shared.session.state import memory
-from pages.shared.session.table_files import KeptFiles, NotKeptError, default_home
 from pages.shared.widgets import controls, drawing, grids
 from pages.shared.work import work
 from pages.shared.work.work import Failed, Pending, Ready
@@ -473,7 +473,7 @@ def numbers(experiment: Experiment, comparison: PaperComparison, outcome: Outcom
     )
 
 
-# The rail
+# The sidebar
 
 
 def _briefly(article: str) -> str:
@@ -482,7 +482,7 @@ def _briefly(article: str) -> str:
     return f"{authors.split(',')[0]} et al. {year}" if authors.count(",") > 1 else article
 
 
-def rail() -> None:
+def draw_sidebar() -> None:
     """Draw them."""
     papers, shown = (
         by_paper(),

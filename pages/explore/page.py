@@ -357,14 +357,14 @@ def edge(found: Exploration) -> str:
     )
 
 
-# The rail
+# The sidebar
 
 
 CHOSEN = "chosen for you"
 STEPS = (20, 50, 100, 200, 500, MOST_LANDMARKS)
 
 
-def rail() -> None:
+def draw_sidebar() -> None:
     """Draw method, presets and loss; under "More" all other parameters but the one the path runs
     over.
     """
@@ -528,7 +528,7 @@ params = state.current()
 first = answers.first(params)  # before the whole table is asked for, which takes longer
 if usable():
     with st.sidebar:
-        rail()
+        draw_sidebar()
     with st.container(key="explore-answer"):
         try:
             match answers.get(params):

@@ -103,10 +103,10 @@ def came_earlier(found: saved.EarlierHulls, params: Params) -> None:
         state.rerun()
 
 
-# The rail
+# The sidebar
 
 
-def rail() -> None:
+def draw_sidebar() -> None:
     """Draw what the hulls depend on, in the order a person decides it."""
     params = state.current()
     basis = hulls.control("basis")
@@ -196,7 +196,7 @@ def _setting(control: Control, value: Any) -> None:
 def main() -> None:
     """Draw the page for a table of columns with a target."""
     with st.sidebar:
-        rail()
+        draw_sidebar()
     params = state.current()
     before = saved.earlier_hulls(params) if hulls.known(params) is None else None
     if before is not None:

@@ -1,4 +1,4 @@
-"""Kernels, the rail: the builders of the dictionary, and how kernels are brought to one scale."""
+"""Kernels, the sidebar: the builders of the dictionary, and how kernels are brought to one scale."""
 
 from collections import Counter
 from collections.abc import Sequence

@@ -33,7 +33,7 @@ from pages.shared.work.work import Failed, Pending, Ready
 
 TABS = ("One row", "A whole file", "Take away")
 PER_PAGE = 24  # controls at once
-PLACE = 560  # pixels of what is not there yet
+PENDING_HEIGHT = 560  # pixels that are reserved for what is being computed
 
 
 # What the page works with
@@ -50,10 +50,11 @@ def model_of(found: Exploration, params: Params) -> tuple[Any, int]:
     ), here.index
 
 
-def says(found: Exploration, model: Any, params: Params) -> Exploration | None:
+def answer_about(found: Exploration, model: Any, params: Params) -> Exploration | None:
     """The answer about the model that explains the row; None where no row was held out to judge it
     by.
     """
+    # The forest and the boosted trees start in the background; the verdict names them when ready.
     if found.learnt_from.task != "novelty":
         answers.further(params, asked=False)
     known = answers.best_known(params) or found
@@ -222,7 +223,7 @@ def draw_answer(shown: PredictView, columns: list[RowColumn], here: TableRow) ->
         or " "
     )
     decision = np.asarray(getattr(model, "decision_function", model.predict)(both), dtype=float)
-    output = outcome(table, int(decision[0].argmax())) if decision.ndim > 1 else 0
+    output = choose_class(table, int(decision[0].argmax())) if decision.ndim > 1 else 0
     if shown.found.verdict.relation == NONE:
         st.info(
             "The model shows no sign of a relation to the target, so its answer for a row "
@@ -272,7 +273,7 @@ def rounded(table: Dataset, label: Any, step: float) -> str:
 def sureness(
     table: Dataset, sure: Conformal | None, rows: np.ndarray, step: float, labels: np.ndarray
 ) -> str:
-    """What about nine in ten similar new rows have."""
+    """The interval or the classes that hold about nine in ten similar new rows."""
     if sure is None:
         return ""
     if table.task == "regression":
@@ -286,7 +287,7 @@ def sureness(
     return f"The classes of about 9 in 10 similar new rows are among: **{names}**."
 
 
-def outcome(table: Dataset, winner: int) -> int:
+def choose_class(table: Dataset, winner: int) -> int:
     """Draw the choice of the class whose decision the bars explain."""
     options = list(range(len(table.class_names) + 1))
     asked = state.current().outcome
@@ -366,11 +367,11 @@ def show(params: Params, found: Exploration) -> None:
         if params.at is None
         else captions.label(found.path.param, params.at)
     )
-    said = says(found, model, params)
+    said = answer_about(found, model, params)
     drawing.headline(
         said.verdict.sentence(lambda name: f"**{plain(name)}**", plain(drawing.name_of(params)))
         if said
-        else f"No row was held out, so how good the model at {where} is is not known.",
+        else f"No row was held out, so we cannot say how good the model at {where} is.",
         params,
     )
     chosen = model is found.model
@@ -442,7 +443,7 @@ def page(params: Params) -> None:
         case Ready(found):
             show(params, found)
         case Pending():
-            st.container(height=PLACE, border=False).caption(
+            st.container(height=PENDING_HEIGHT, border=False).caption(
                 "Choosing the model. Its answers appear here."
             )
         case failed:

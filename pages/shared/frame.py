@@ -123,10 +123,10 @@ def watch_theme() -> None:
     _eye(key="theme_eye", data=shown, default={"dark": None}, on_dark_change=lambda: None)
 
 
-# For a room full of people: one picture, no rail, larger type
+# For a room full of people: one picture, no sidebar, larger type
 
 
-# The type of every part depends on the root's size; Streamlit has no switch for the rail and the
+# The type of every part depends on the root's size; Streamlit has no switch for the sidebar and the
 # menu of one session.
 PRESENTED = """<style>
 :root:root { font-size: clamp(20px, 1.35vw, 28px); }
@@ -139,7 +139,7 @@ def presentation_button() -> None:
     """Draw the switch of the heading: into presentation, or out of it."""
     name = "present"
     icon = "present_to_all"
-    help = "Present to a class: no rail, larger type"
+    help = "Present to a class: no sidebar, larger type"
     if state.current().present:
         name = "leave_presentation"
         icon = "close_fullscreen"
@@ -370,7 +370,7 @@ def draw() -> None:
     A run that Streamlit stops may still end while the next one of its session draws, and take the
     state of a widget away from it: that one is drawn once more.
     """
-    with work.drawing(), turns.PAGES.taken():
+    with work.drawing(), turns.PAGE_TURNS.taken():
         try:
             _draw()
         except KeyError as error:

@@ -368,7 +368,7 @@ def lacking(params: Params, picture: Picture) -> str:
     return ""
 
 
-def rail(params: Params, picture: Picture) -> None:
+def draw_sidebar(params: Params, picture: Picture) -> None:
     """Draw what moves this picture, and nothing else."""
     names = classes(params)
     if picture.needs_target and len(names) > 2:
@@ -442,7 +442,7 @@ def show(params: Params) -> None:
         state.link("data", "Go to Data")
         return
     with st.sidebar:
-        rail(params, picture)
+        draw_sidebar(params, picture)
     if (found := measured(params, picture)) is not None:
         drawn = picture.draw(params, found)
         st.markdown(f"{drawing.about(params)}. {drawn.said}")

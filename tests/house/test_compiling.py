@@ -22,7 +22,7 @@ from numba.misc import appdirs
 from mklcore._numba import cache, warmup
 from mklcore.io import user_folders
 from mklcore.io.user_folders import own_folder, why_not_own
-from pages.shared.session import table_files
+from pages.shared.session import disk_files
 from pages.shared.work import compiling
 from pages.shared.work.compiling import Preparation
 
@@ -230,12 +230,12 @@ def test_the_folder_is_the_named_one_or_beside_the_sources_of_a_checkout(fresh, 
 def test_an_account_without_a_home_folder_keeps_nothing_and_is_told(fresh, monkeypatch):
     monkeypatch.setattr(appdirs, "user_cache_dir", lambda *_, **__: "~/.cache/mklcore")
     monkeypatch.setattr(
-        table_files, "user_data_path", lambda *_, **__: Path("~/.local/share/mkl-explorer")
+        disk_files, "user_data_path", lambda *_, **__: Path("~/.local/share/mkl-explorer")
     )
     monkeypatch.delenv("MKL_EXPLORER_HOME", raising=False)
     with pytest.warns(RuntimeWarning, match="this account has no home folder"):
         assert cache.folder() is None
-    assert table_files.default_home() is None
+    assert disk_files.default_home() is None
 
 
 @contextmanager

@@ -151,14 +151,15 @@ def test_the_table_of_the_command_line_goes_to_one_visitor_with_its_secret(tmp_p
 def test_with_hosts_it_listens_everywhere_and_asks_nobody_for_its_address(
     monkeypatch, hosts, address, shown
 ):
-    for name in (launcher.ADDRESS, launcher.SHOWN):
+    variables = (launcher.ADDRESS_VARIABLE, launcher.SHOWN_ADDRESS_VARIABLE)
+    for name in variables:
         monkeypatch.setenv(name, "")
         monkeypatch.delenv(name)
     monkeypatch.setenv(launcher.HOSTS, hosts)
     run = []
     monkeypatch.setattr("streamlit.web.cli.main", lambda command, **_: run.append(command))
     assert serve(ROOT / "app.py", 8123, False) == 0
-    assert [os.environ.get(name) for name in (launcher.ADDRESS, launcher.SHOWN)] == [address, shown]
+    assert [os.environ.get(name) for name in variables] == [address, shown]
     assert run == [
         [
             "run",

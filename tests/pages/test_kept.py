@@ -17,7 +17,7 @@ from mklcore.io.models import load_model
 from pages.shared import private_streamlit
 from pages.shared.export import saved
 from pages.shared.export.saved import Screen
-from pages.shared.session import state, table_files
+from pages.shared.session import disk_files, state
 from pages.shared.session.parameters import upload_name
 from pages.shared.session.state import Upload
 from pages.shared.work import work
@@ -135,7 +135,7 @@ def test_what_a_reload_finds_is_bounded_and_ends(monkeypatch):
 
 def kept_in(folder):
     return sorted(
-        file.name for file in folder.rglob("*") if file.is_file() and file.name != table_files.MARK
+        file.name for file in folder.rglob("*") if file.is_file() and file.name != disk_files.MARK
     )
 
 
@@ -161,7 +161,7 @@ def test_a_server_of_one_person_finds_a_table_after_a_restart(home, monkeypatch)
 
 def test_the_table_that_was_used_longest_ago_goes_and_is_named(home, monkeypatch, caplog):
     monkeypatch.setattr(saved, "TABLES", replace(saved.TABLES, most=2))
-    monkeypatch.setattr(table_files.time, "time_ns", lambda: 10**18 - 10**12 * next(back))
+    monkeypatch.setattr(disk_files.time, "time_ns", lambda: 10**18 - 10**12 * next(back))
     back = count()  # a clock that is set back again and again
     for seed, title in enumerate(("old.csv", "used.csv", "new.csv")):
         app = upload(open_app(), table(seed=seed), title)
@@ -182,10 +182,10 @@ def test_a_folder_that_was_there_before_is_a_persons_own_and_does_not_count(home
     for seed in range(3):
         upload(open_app(), table(seed=seed))
     assert [file.read_bytes() for file in own] == [b"mine"] * 4
-    assert len(kept_in(home / "tables" / table_files.APP)) == 2
-    (home / "tables" / own[0].name).replace(home / "tables" / table_files.APP / own[0].name)
+    assert len(kept_in(home / "tables" / disk_files.APP)) == 2
+    (home / "tables" / own[0].name).replace(home / "tables" / disk_files.APP / own[0].name)
     upload(open_app(), table(seed=3))
-    assert "a.csv" in kept_in(home / "tables" / table_files.APP), (
+    assert "a.csv" in kept_in(home / "tables" / disk_files.APP), (
         "and nothing else in a folder of ours"
     )
 
@@ -202,7 +202,7 @@ def test_a_full_disk_costs_no_kept_table_and_its_person_is_told(home, monkeypatc
         assert words(app).count("The disk is full: this table lives as long as this tab.") == 2
         assert "after a restart" not in words(app)
         for seed in range(25):
-            with pytest.raises(table_files.NotKeptError, match="the disk is full"):
+            with pytest.raises(disk_files.NotKeptError, match="the disk is full"):
                 kept_tables.keep(f"{3 + seed:064x}.mklx", GOOD)
         assert kept_in(home) == before
     kept_tables.keep(f"{99:064x}.mklx", GOOD)
@@ -214,7 +214,7 @@ def test_a_table_that_cannot_be_read_now_stays_and_is_named(number, home, monkey
     upload(open_app(), TABLE)
     (name,) = kept_in(home)
     with monkeypatch.context() as patch:
-        patch.setattr(table_files, "read_whole", refusing(number))
+        patch.setattr(disk_files, "read_whole", refusing(number))
         said = words(open_app(**LINK))
         assert f"cannot be read now ({os.strerror(number)})" in said.replace("\\", "")
         assert name[:64] in said

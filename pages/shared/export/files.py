@@ -1,4 +1,4 @@
-"""What leaves: the proof with its model, and one file that moves."""
+"""Exports: the certificate with its model, and one file whose figures move."""
 
 import copy
 import io

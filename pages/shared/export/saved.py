@@ -1,5 +1,5 @@
-"""What stays: files that were brought, tables after a reload or restart, saved screens, answers
-made beforehand.
+"""Persistence: uploads, tables after a reload or a restart, saved screens, and answers that come
+with the project.
 
 A saved screen is a zip archive of what the page shows: ``screen.json`` (page, parameters as a link
 has them, name of the table), the bytes of an uploaded ``table``, the ``path`` and the ``model`` of
@@ -40,10 +40,10 @@ from mklcore.paths.files import read_paths, write_paths
 from mklcore.paths.path import Path as Solved
 from pages.shared import private_streamlit
 from pages.shared.private_streamlit import plain
-from pages.shared.session import parameters, state, table_files
+from pages.shared.session import disk_files, parameters, state
+from pages.shared.session.disk_files import KeptFiles, NotKeptError
 from pages.shared.session.parameters import ANSWER, SEARCH, UPLOAD, Params, TableParams, upload_name
 from pages.shared.session.state import Answered, Upload, memory
-from pages.shared.session.table_files import KeptFiles, NotKeptError
 from pages.shared.values import tables
 from pages.shared.values.tables import read_json, write_json
 from pages.shared.widgets import controls
@@ -419,7 +419,7 @@ def is_one_persons() -> bool:
     shared = (
         os.environ.get(launcher.HOSTS, "").strip() or st.get_option("server.address") not in LOCAL
     )
-    return not shared and table_files.default_home() is not None
+    return not shared and disk_files.default_home() is not None
 
 
 def _title(file: Path) -> str:

@@ -293,7 +293,7 @@ def wait_for(page: str, comes_along: bool) -> None:
     """
     if _importing is not None and _importing.is_alive() and page not in ("home", "data"):
         drawn()
-        turns.PAGES.give_back()
+        turns.PAGE_TURNS.give_back()
         if comes_along and page in USUAL:
             _pages.wait()
         else:
@@ -314,7 +314,7 @@ def first_page_drawn(comes_along: bool) -> None:
     """
     if not _first_page.is_set():
         drawn()
-        turns.PAGES.give_back()
+        turns.PAGE_TURNS.give_back()
         time.sleep(BREATH_SECONDS)
     if _importing is not None and comes_along:
         _tables.wait()

@@ -17,7 +17,7 @@ from mklcore.gallery.lessons import LESSONS
 from mklcore.hkl.bases import BASES
 from mklcore.hkl.inner import suits_hulls
 from mklcore.io.catalog import ESTIMATORS, Algorithm, Control
-from mklcore.io.launcher import TABLE
+from mklcore.io.launcher import TABLE_PART
 from mklcore.kernels.dictionary_text import is_dictionary
 from mklcore.kernels.functions import KERNELS
 from mklcore.kernels.recipes import Recipe, other_kernels
@@ -681,7 +681,7 @@ def read_link(query: Mapping[str, str]) -> tuple[Params, tuple[str, ...]]:
             if control.name == name
         ]
         expected = RULES[name].expected if name in RULES else "within the range its control shows"
-        if name == TABLE:
+        if name == TABLE_PART:
             continue
         if not _can_be_sent(name + text):
             refused.append(

@@ -21,7 +21,7 @@ import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
 from mklcore.errors import KernelError
-from mklcore.io.launcher import TABLE
+from mklcore.io.launcher import TABLE_PART
 from mklcore.kernels import stacks
 from mklcore.paths.path import Path
 from pages.shared import private_streamlit
@@ -257,7 +257,7 @@ def begin(page: str) -> None:
         link.empty_means_usual = not query
         link.is_lost = not query and page != START.address
         mind.params, mind.refused = read_link(query)
-        link.table = query.get(TABLE, "")
+        link.table = query.get(TABLE_PART, "")
     elif turned and not query:
         link.empty_means_usual = current() == Params()
     elif not moved and (turned or private_streamlit.went_through_history()):

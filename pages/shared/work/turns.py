@@ -6,14 +6,13 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-# Turns: whole pages are drawn one after the other
-#
 # Python runs one thread at a time. Of thirty pages drawn at once each takes thirty times as long,
 # and so does the small answer beside them; drawn one after the other they take no longer in all,
 # and the small answer has only one beside it.
 
 
-# of a turn; then the next one begins all the same: nobody knows what this one is waiting for
+# A turn lasts at most this long. Then the next page starts as well, because we do not know what
+# this one is waiting for.
 LONGEST_SECONDS = 2.0
 
 
@@ -61,4 +60,4 @@ class Turns:
             self._now.set()
 
 
-PAGES = Turns()
+PAGE_TURNS = Turns()

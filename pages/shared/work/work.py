@@ -286,7 +286,7 @@ class Work:
         if self.inline:
             self._run(task)
         elif new and task.begun:
-            turns.PAGES.give_back()
+            turns.PAGE_TURNS.give_back()
             task.ended.wait(PATIENCE_SECONDS)
         if task.result is not None:
             session.waits.pop(key, None)

@@ -1,5 +1,5 @@
-"""Files that a server of one person keeps beyond a restart: in a folder that it made and marked,
-the newest of them.
+"""Files that a server of one person saves across restarts, the newest of them, in a folder that it
+created and marked.
 
 Everything else in that folder is a person's own: it is left alone and does not count. Only a file
 that was read whole and fails its own checksum is damaged; one that cannot be read now is left in
@@ -184,7 +184,7 @@ class KeptFiles:
 
 
 def _marked(folder: Path) -> Path:
-    """Return a folder that we made and marked: this one, or one in it where it was there before.
+    """Return ``folder`` if we created it, else a subfolder of it that we create and mark.
 
     Raises OSError.
     """
