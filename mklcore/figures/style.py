@@ -366,8 +366,6 @@ def shorts(names: Sequence[str], length: int = 18) -> list[str]:
 @cache
 def template(dark: bool) -> Any:
     """Plotly's template with the neutral colours, axes and colour scales of a theme."""
-    import plotly.io  # slow to import
-
     tone = theme(dark)
     quiet = {"color": tone.muted, "size": LABEL_SIZE}
     axis = {
@@ -383,7 +381,8 @@ def template(dark: bool) -> Any:
         "bordercolor": tone.muted,
         "font": {"color": tone.ink},
     }
-    look = graph_objects.layout.Template(plotly.io.templates["plotly"])
+    templates = import_extra("plotly.io", "app", "Figures").templates  # slow to import
+    look = graph_objects.layout.Template(templates["plotly"])
     look.layout.update(
         paper_bgcolor=TRANSPARENT,
         plot_bgcolor=TRANSPARENT,
