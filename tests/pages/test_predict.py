@@ -105,7 +105,9 @@ def test_sentence_and_bars_are_about_the_place_of_the_cursor():
     assert alt(app).startswith(f"From {style.rounded_to(float(base), step)}, no column known")
     few = uploaded(table(40))
     memory(few).params = replace(memory(few).params, at=0.0123)
-    assert "No row was held out, so we cannot say how good the model at C = " in words(go(few, PREDICT))
+    assert "No row was held out, so we cannot say how good the model at C = " in words(
+        go(few, PREDICT)
+    )
 
 
 def test_a_method_that_explains_no_row_says_why():
