@@ -21,14 +21,14 @@ from typing import Any, Self
 
 import numpy as np
 
-from mklcore.arrays import Array, Columns, read_only
+from mklcore.arrays import Array, Columns
 from mklcore.errors import KernelError, ParameterError
 from mklcore.kernels.functions import COMPOSED, RBF, Composed, KernelSpec, Laplacian, Linear
-from mklcore.kernels.interactions import summed_values
+from mklcore.kernels.interactions import ArrayRecord, summed_values
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ColumnCurve:
+class ColumnCurve(ArrayRecord):
     """The columns that one ``column`` of a table becomes, as piecewise linear functions.
 
     They have the ``heights`` (s, u) at the values ``knots`` (u,), and are constant beyond them.
@@ -39,9 +39,7 @@ class ColumnCurve:
     heights: Array
 
     def __post_init__(self) -> None:
-        for name in ("knots", "heights"):
-            values = np.ascontiguousarray(getattr(self, name), dtype=np.float64)
-            object.__setattr__(self, name, read_only(values))
+        self._freeze_arrays("knots", "heights")
         knots = self.knots
         heights = self.heights
         is_curve = knots.ndim == 1 and knots.size > 1 and bool(np.all(np.diff(knots) > 0.0))
@@ -50,16 +48,6 @@ class ColumnCurve:
             raise KernelError(
                 "A column curve has knots (u,) that rise and finite heights (s, u) at them."
             )
-
-    @property
-    def _key(self) -> tuple[int, bytes, bytes]:
-        return self.column, self.knots.tobytes(), self.heights.tobytes()
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, ColumnCurve) and self._key == other._key
-
-    def __hash__(self) -> int:
-        return hash(self._key)
 
     @classmethod
     def of(

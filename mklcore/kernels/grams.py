@@ -665,16 +665,16 @@ def target_alignment(K: Any, y: Any, task: str) -> Array:
         raise DataError(
             f"The target has {columns.shape[0]} rows, the kernels have {values.shape[1]}."
         )
-    ideal = np.linalg.norm(columns.T @ columns)
+    ideal = float(np.linalg.norm(columns.T @ columns))
     aligned = np.array([np.sum(columns * (gram @ columns)) for gram in values])
-    norms = np.array([np.linalg.norm(gram) for gram in values]) * ideal
-    alignment: Array = np.divide(
-        aligned,
-        norms,
-        out=np.zeros_like(aligned),
-        where=norms > 0,
-    )
-    return alignment
+    norms = np.array([np.linalg.norm(gram) for gram in values])
+    return _quotients(aligned, norms * ideal)
+
+
+def _quotients(above: Array, below: Array) -> Array:
+    """above / below for every kernel (M,), 0 where the divisor is 0."""
+    present = below > 0.0
+    return np.where(present, above, 0.0) / np.where(present, below, 1.0)
 
 
 def effective_rank(K: Any) -> Array:
@@ -684,24 +684,17 @@ def effective_rank(K: Any) -> Array:
     that is 0. It needs no decomposition.
     """
     values = as_stack(K)
-    traces = np.array([np.trace(gram) for gram in values])
-    squares = np.array([np.vdot(gram, gram) for gram in values])
-    ranks: Array = np.divide(
-        traces**2,
-        squares,
-        out=np.zeros_like(traces),
-        where=squares > 0,
-    )
-    return ranks
+    traces = np.einsum("mii->m", values)
+    squares = np.einsum("mij,mij->m", values, values)
+    return _quotients(traces**2, squares)
 
 
 def constant_kernels(K: Any) -> Mask:
     """Which kernels (M,) are constant: tr(K)/n - 1'K1/n^2 is negligible beside tr(K)/n."""
     values = as_stack(K)
-    diagonal_means = np.array([np.trace(gram) for gram in values]) / values.shape[1]
-    variances = diagonal_means - np.array([gram.mean() for gram in values])
-    constant: Mask = variances <= CONSTANT_TOLERANCE * diagonal_means
-    return constant
+    diagonal_means = np.einsum("mii->m", values) / values.shape[1]
+    variances = diagonal_means - values.mean(axis=(1, 2))
+    return np.asarray(variances <= CONSTANT_TOLERANCE * diagonal_means)
 
 
 def effective_rows(K: Any) -> Array:
@@ -719,11 +712,6 @@ def effective_rows(K: Any) -> Array:
     distances = np.maximum(distances, 0.0)
     sums = distances.sum(axis=1)
     squares = (distances**2).sum(axis=1)
-    rows: Array = np.divide(
-        sums**2,
-        squares,
-        out=np.zeros_like(squares),
-        where=squares > 0,
-    )
+    rows = _quotients(sums**2, squares)
     rows[constant_kernels(values)] = 0.0
     return rows

@@ -70,8 +70,29 @@ MOST_OUTPUTS = 4  # the most frequent classes
 _RIDGES = np.logspace(-4.0, 3.0, 22)
 
 
+class ArrayRecord:
+    """A frozen dataclass of arrays and numbers, made with ``eq=False``, that compares contents."""
+
+    def _freeze_arrays(self, *names: str) -> None:
+        """Make these fields read-only arrays of floats, C-contiguous."""
+        for name in names:
+            array = np.ascontiguousarray(getattr(self, name), dtype=np.float64)
+            self.__dict__[name] = read_only(array)
+
+    @property
+    def _key(self) -> tuple[Any, ...]:
+        values = vars(self).values()
+        return tuple(one.tobytes() if isinstance(one, np.ndarray) else one for one in values)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, type(self)) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class ColumnMeasure:
+class ColumnMeasure(ArrayRecord):
     """The distribution of a column's training values, and the means of one kernel over it.
 
     nodes (u, s): distinct rows of the s columns that the kernel sees, in rising order; shares (u,):
@@ -84,10 +105,7 @@ class ColumnMeasure:
     grand: float
 
     def __post_init__(self) -> None:
-        for name in ("nodes", "shares", "means"):
-            object.__setattr__(
-                self, name, read_only(np.ascontiguousarray(getattr(self, name), dtype=np.float64))
-            )
+        self._freeze_arrays("nodes", "shares", "means")
         nodes = self.nodes
         shares = self.shares
         means = self.means
@@ -99,16 +117,6 @@ class ColumnMeasure:
         parts = (nodes, shares, means, np.array(self.grand))
         if not all(np.isfinite(part).all() for part in parts) or not (shares > 0).all():
             raise KernelError("A column measure has finite nodes and means, and shares above 0.")
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, ColumnMeasure) and self._key == other._key
-
-    def __hash__(self) -> int:
-        return hash(self._key)
-
-    @property
-    def _key(self) -> tuple[bytes, bytes, bytes, float]:
-        return self.nodes.tobytes(), self.shares.tobytes(), self.means.tobytes(), self.grand
 
     def __repr__(self) -> str:
         return f"ColumnMeasure({len(self.nodes)} values)"
