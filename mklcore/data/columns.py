@@ -327,9 +327,9 @@ def _marks_that_are_values(found: set[str], marks: set[str]) -> set[str]:
     present = (found - MISSING) | marks
     if len(present) == 2:
         return marks
-    others = present - marks
-    signs = bool(others) and not any(letter.isalnum() for text in others for letter in text)
-    return marks - {"?"} if signs else set()
+    letters = "".join(present - marks)
+    are_signs = bool(letters) and not any(map(str.isalnum, letters))
+    return marks - {"?"} if are_signs else set()
 
 
 def levels_of(values: Array | Labels) -> Array | Labels:

@@ -11,6 +11,7 @@ import hashlib
 import html
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
@@ -510,7 +511,7 @@ def _checked_columns(columns: Iterable[tuple[str, Iterable[int]]], names: Names)
     settled = _checked_groups(columns, len(names))
     if not settled:
         return tuple((name, (j,)) for j, name in enumerate(names))
-    held = sorted(j for _, members in settled for j in members)
+    held = sorted(chain.from_iterable(members for _, members in settled))
     if held != list(range(len(names))):
         raise DataError(
             f"The source columns hold {counted(len(held), 'feature')}, the table has {len(names)}; "

@@ -11,9 +11,9 @@ import io
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Any
 
@@ -336,8 +336,7 @@ def _score(text: str, delimiter: str) -> tuple[float, int]:
     for row in rows[1:] or rows:
         if len(row) == width:
             cells += [cell for cell in row if cell not in MISSING]
-    numbers = sum(bool(_NUMBER.fullmatch(cell)) for cell in cells)
-    numeric = numbers / max(len(cells), 1)
+    numeric = _count_matches(_NUMBER, cells) / max(len(cells), 1)
     doubt = 0.5 if delimiter == " " else 1.0  # spaces also occur within texts
     return doubt * count / len(rows) * (0.05 + numeric), width
 
@@ -515,14 +514,17 @@ def _table(rows: Rows, form: ReadOptions, notes: list[str]) -> Table:
 
 
 def _decimal_sign(rows: Rows, delimiter: str | None) -> str:
-    cells = [cell for row in rows for cell in row]
-    commas, points = (
-        sum(bool(_WITH_SIGN[sign].fullmatch(cell)) for cell in cells) for sign in ",."
-    )
+    cells = list(chain.from_iterable(rows))
+    commas = _count_matches(_WITH_SIGN[","], cells)
+    points = _count_matches(_WITH_SIGN["."], cells)
     # Where semicolons separate, 1,234 is a decimal number: they leave the comma free for it.
     if commas == points == 0 and delimiter == ";":
-        commas = sum(bool(_UNCLEAR.fullmatch(cell)) for cell in cells)
+        commas = _count_matches(_UNCLEAR, cells)
     return "," if commas > points else "."
+
+
+def _count_matches(pattern: re.Pattern[str], cells: Iterable[str]) -> int:
+    return sum(map(bool, map(pattern.fullmatch, cells)))
 
 
 def _has_header(rows: Rows, decimal: str) -> bool:
@@ -531,7 +533,7 @@ def _has_header(rows: Rows, decimal: str) -> bool:
     It is none if it holds numbers wherever the rows below do. But numbers that rise from column to
     column, as wavelengths do, are names if the rows below do not rise as well.
     """
-    cells = np.array([cell for row in rows for cell in row], dtype=object)
+    cells = np.array(list(chain.from_iterable(rows)), dtype=object)
     numbers = to_numbers(cells, decimal).reshape(len(rows), -1)
     if len(rows) == 1:
         return not bool(np.isfinite(numbers).all())

@@ -50,18 +50,11 @@ def _fourier(pictures: Array) -> Array:
 
 def _profiles(pictures: Array) -> Array:
     """Ink of every row, every column and every diagonal of either direction."""
-    diagonals = [
-        np.trace(turned, offset, axis1=1, axis2=2)
-        for turned in (pictures, pictures[:, :, ::-1])
-        for offset in range(1 - SIDE, SIDE)
-    ]
-    return np.column_stack(
-        [
-            pictures.sum(axis=2),
-            pictures.sum(axis=1),
-            *diagonals,
-        ]
-    )
+    profiles = [pictures.sum(axis=2), pictures.sum(axis=1)]
+    for turned in (pictures, pictures[:, :, ::-1]):
+        offsets = range(1 - SIDE, SIDE)
+        profiles += [np.trace(turned, offset, axis1=1, axis2=2) for offset in offsets]
+    return np.column_stack(profiles)
 
 
 def _karhunen(pictures: Array) -> Array:
@@ -80,26 +73,25 @@ def _moments(pictures: Array) -> Array:
     ink, row, column = _centres(pictures)
     down = np.arange(SIDE)[None, :, None] - row[:, None, None]
     across = np.arange(SIDE)[None, None, :] - column[:, None, None]
-    return np.column_stack(
-        [
-            (pictures * down**i * across ** (order - i)).sum(axis=(1, 2)) / ink ** (1 + order / 2)
-            for order in (2, 3, 4)
-            for i in range(order + 1)
-        ]
-    )
+    moments = []
+    for order in (2, 3, 4):
+        for i in range(order + 1):
+            moment = (pictures * down**i * across ** (order - i)).sum(axis=(1, 2))
+            moments.append(moment / ink ** (1 + order / 2))
+    return np.column_stack(moments)
 
 
 def _shape(pictures: Array) -> Array:
     """Ink, its centre, its extent, and how often a line through the middle meets it."""
     ink, row, column = _centres(pictures)
     dark = pictures >= 4.0
-    reach = [dark.any(axis=axis).sum(axis=1) for axis in (2, 1)]
-    middle = SIDE // 2
-    crossings = [
-        (np.diff(line.astype(int), axis=1, prepend=0) == 1).sum(axis=1)
-        for line in (dark[:, middle, :], dark[:, :, middle])
-    ]
-    return np.column_stack([ink, row, column, *reach, *crossings]).astype(float)
+    height = dark.any(axis=2).sum(axis=1)
+    width = dark.any(axis=1).sum(axis=1)
+    crossings = []
+    for line in (dark[:, SIDE // 2, :], dark[:, :, SIDE // 2]):
+        entries = np.diff(line.astype(int), axis=1, prepend=0) == 1
+        crossings.append(entries.sum(axis=1))
+    return np.column_stack([ink, row, column, height, width, *crossings]).astype(float)
 
 
 def _centres(pictures: Array) -> tuple[Array, Array, Array]:
@@ -187,7 +179,7 @@ def _digits() -> Dataset:
 
     bunch = datasets.load_digits()
     y = np.where(bunch.target % 2 == 1, "odd", "even")
-    names = tuple(f"pixel_{row}_{column}" for row in range(8) for column in range(8))
+    names = tuple(f"pixel_{row}_{column}" for row, column in np.ndindex(8, 8))
     groups = _spans(*((f"row {row}", 8) for row in range(8)))
     blank = int((np.ptp(bunch.data, axis=0) == 0).sum())
     notes = (
@@ -209,17 +201,21 @@ def _digit_views() -> Dataset:
     bunch = datasets.load_digits()
     rows = np.flatnonzero(np.isin(bunch.target, (3, 5, 8, 9)))[:_PICTURES]
     views = digit_views(bunch.images[rows])
+    names: list[str] = []
+    spans = []
+    for view, (of_view, _) in views.items():
+        names += of_view
+        spans.append((view, len(of_view)))
     X = np.hstack([columns for _, columns in views.values()])
-    names = tuple(name for own, _ in views.values() for name in own)
-    groups = _spans(*((view, len(own)) for view, (own, _) in views.items()))
-    y = np.array([str(digit) for digit in bunch.target[rows]], dtype=object)
+    y = bunch.target[rows].astype(str).astype(object)
     notes = (
         (
             f"The first {_PICTURES} pictures of 3, 5, 8 and 9, seen in six ways: as pixels, by "
             "Fourier coefficients, ink profiles, principal components, moments and shape."
         ),
     )
-    return _rounded(Dataset(X, y, names, "digit", "multiclass", groups=groups, notes=notes))
+    groups = _spans(*spans)
+    return _rounded(Dataset(X, y, tuple(names), "digit", "multiclass", groups=groups, notes=notes))
 
 
 def _classes(name: str, target: str, note: str, groups: Groups = ()) -> Dataset:
@@ -236,11 +232,12 @@ def _classes(name: str, target: str, note: str, groups: Groups = ()) -> Dataset:
 
 def _spans(*spans: tuple[str, int]) -> Groups:
     """Neighbouring columns as groups: (name, how many) in order."""
-    ends = np.cumsum([size for _, size in spans])
-    return tuple(
-        (name, tuple(range(int(end) - size, int(end))))
-        for (name, size), end in zip(spans, ends, strict=True)
-    )
+    groups = []
+    start = 0
+    for name, size in spans:
+        groups.append((name, tuple(range(start, start + size))))
+        start += size
+    return tuple(groups)
 
 
 _PICTURES = 240

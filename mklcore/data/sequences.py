@@ -36,18 +36,19 @@ def checked(
     texts: Any = (),
 ) -> tuple[Sequences, Sequences]:
     """Sequences, and free texts, as (name, strings) pairs with one string per row. DataError."""
-    found = tuple(_pairs(kind, n_rows) for kind in (sequences, texts))
-    names = [name for kind in found for name, _ in kind]
+    found_sequences = _pairs(sequences, n_rows)
+    found_texts = _pairs(texts, n_rows)
+    names = [name for name, _ in (*found_sequences, *found_texts)]
     if len(set(names)) < len(names):
         raise DataError(f"Two sequences or texts have the same name ({names}); rename one.")
-    for name, strings in found[0]:
+    for name, strings in found_sequences:
         as_strings(strings, name)
-    for name, strings in found[1]:
+    for name, strings in found_texts:
         if strange := [text for text in strings if not isinstance(text, str)]:
             raise DataError(
                 f"The text {name!r} holds {strange[0]!r}, which is no string; expected one per row."
             )
-    return found[0], found[1]
+    return found_sequences, found_texts
 
 
 def _pairs(sequences: Any, n_rows: int) -> Sequences:
@@ -111,13 +112,7 @@ def letters(
 
     The table is (n, W S), where W is the longest string or ``width``; DataError beyond the limits.
     """
-    longest = max(
-        [
-            2,
-            width,
-            *(len(text) for strings in sequences for text in strings),
-        ]
-    )
+    longest = max(2, width, *(max(map(len, strings)) for strings in sequences))
     n = len([*sequences, *texts][0])
     count = len(sequences) + len(texts)
     if n * count * longest > MAX_LETTERS:
@@ -128,9 +123,8 @@ def letters(
     table = np.full((n, longest, count), END)
     for s, strings in enumerate(sequences):
         for row, text in enumerate(strings):
-            table[row, : len(text), s] = np.frombuffer(
-                text.encode("utf-32-le", "replace"), dtype="<u4"
-            )
+            codes = text.encode("utf-32-le", "replace")
+            table[row, : len(text), s] = np.frombuffer(codes, dtype="<u4")
     for s, strings in enumerate(texts, len(sequences)):
         table[:, :, s] = packed(strings, longest)
     return table.reshape(n, longest * count)

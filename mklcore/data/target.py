@@ -116,30 +116,32 @@ def rank_targets(
     Mostly empty and constant columns, identifiers and dates are no candidates.
     """
     known = {name.lower() for name in names}
-    points = {
-        j: [_by_name(name, known, item), _by_values(item, task)]
-        for j, (name, item) in enumerate(zip(names, profiles, strict=True))
-        if _can_be_target(item, task) and not (header and UNNAMED.fullmatch(name))
-    }
+    points: dict[int, list[Point]] = {}
+    for j, (name, item) in enumerate(zip(names, profiles, strict=True)):
+        is_unnamed = header and UNNAMED.fullmatch(name)
+        if _can_be_target(item, task) and not is_unnamed:
+            points[j] = [_by_name(name, known, item), _by_values(item, task)]
     if not points:
         return ()
     last = max(points)
-    ends = all(_is_blank(one) for one in profiles[max(points) + 1 :])
-    where = "as the last column" if last == len(names) - 1 else "as the last column that can be one"
-    points[last].append((2.5 if ends else 1.0, where))
-    first = next((j for j, (by_name, _, *_) in points.items() if by_name[0] >= 0.0), min(points))
+    where = "as the last column"
+    if last < len(names) - 1:
+        where += " that can be one"
+    points[last].append((2.5 if all(map(_is_blank, profiles[last + 1 :])) else 1.0, where))
+    first = next((j for j, found in points.items() if found[0][0] >= 0.0), min(points))
     worth = 2.4 if names[0].lower() in INDEX_NAMES else 1.5
     points[first].append((worth - (first > min(points)), "as the first column"))
-    for j in _odd(profiles) & points.keys() if not header else ():
-        points[j].append((5.0, "as the only one of its kind among numbers"))
-    total = {j: sum(worth for worth, _ in found) for j, found in points.items()}
-    best = sorted(total, key=lambda j: (-total[j], -j))[:SHOWN]
-    weights = np.exp([total[j] - total[best[0]] for j in best])
+    if not header:
+        for j in _odd(profiles) & points.keys():
+            points[j].append((5.0, "as the only one of its kind among numbers"))
+    totals = {j: sum(worth for worth, _ in found) for j, found in points.items()}
+    best = sorted(totals, key=lambda j: (-totals[j], -j))[:SHOWN]
+    weights = np.exp([totals[j] - totals[best[0]] for j in best])
     shares = (weights / weights.sum()).round(3).tolist()
-    return tuple(
-        TargetCandidate(j, names[j], _reason(points[j]), share)
-        for j, share in zip(best, shares, strict=True)
-    )
+    candidates = []
+    for j, share in zip(best, shares, strict=True):
+        candidates.append(TargetCandidate(j, names[j], _reason(points[j]), share))
+    return tuple(candidates)
 
 
 def as_text(candidates: Sequence[TargetCandidate]) -> str:

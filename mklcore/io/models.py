@@ -249,14 +249,14 @@ def _parts(max_bytes: int) -> dict[str, _Part]:
 
     They are the present entries of the registries, and a few more.
     """
-    specs = (entry.spec for entry in (*KERNELS.values(), *SEQUENCE_KERNELS.values()))
-    registered = (
-        *specs,
-        *(kind for kinds in (COMPOSED, LOSSES, PENALTIES, BASES) for kind in kinds.values()),
-    )
-    dictionaries = KernelDictionary, SequenceDictionary
-    more = (
-        *dictionaries,
+    registered = COMPOSED | LOSSES | PENALTIES | BASES
+    makers = {KernelMap: _kernel_map, FeatureMap: _feature_map}
+    dataclasses = (
+        *(entry.spec for entry in (KERNELS | SEQUENCE_KERNELS).values()),
+        *registered.values(),
+        *makers,
+        KernelDictionary,
+        SequenceDictionary,
         TableEncoder,
         Feature,
         Graph,
@@ -265,9 +265,10 @@ def _parts(max_bytes: int) -> dict[str, _Part]:
         ColumnMeasure,
         ColumnCurve,
         Nystroem,
+        SumOfTerms,
+        Fit,
+        Record,
     )
-    makers = {KernelMap: _kernel_map, FeatureMap: _feature_map}
-    dataclasses = (*registered, *more, SumOfTerms, Fit, Record, *makers)
     found = []
     for kind in filter(is_dataclass, dataclasses):
         names = frozenset(field.name for field in fields(kind) if field.init)

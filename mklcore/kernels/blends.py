@@ -193,7 +193,9 @@ class Ranked(Composed):
         groups: Mapping[int, Sequence[int]],
     ) -> dict[int, Columns]:
         """The columns of `seen` that belong to each group of columns that vary in training."""
-        group_of = {column: key for key, columns in groups.items() for column in columns}
+        group_of: dict[int, int] = {}
+        for key, columns in groups.items():
+            group_of |= dict.fromkeys(columns, key)
         places: dict[int, Columns] = {}
         start = 0
         for curve in self.curves:

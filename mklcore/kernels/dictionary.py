@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -201,7 +202,10 @@ def _as_specs(specs: KernelSpec | Iterable[KernelSpec]) -> tuple[KernelSpec, ...
     return found
 
 
-def _without_columns(specs: KernelSpec | Iterable[KernelSpec]) -> tuple[KernelSpec, ...]:
+def _on_each(
+    specs: KernelSpec | Iterable[KernelSpec], choices: Iterable[tuple[str | None, Any]]
+) -> tuple[KernelSpec, ...]:
+    """Each spec once on every choice of columns, which comes with a label or None."""
     found = _as_specs(specs)
     for spec in found:
         if spec.features is not None:
@@ -209,7 +213,10 @@ def _without_columns(specs: KernelSpec | Iterable[KernelSpec]) -> tuple[KernelSp
                 f"{spec!r} already names its columns; this builder chooses them. Leave out "
                 "features."
             )
-    return found
+    kernels: list[KernelSpec] = []
+    for label, columns in choices:
+        kernels += [replace(spec, features=columns, label=label or spec.label) for spec in found]
+    return tuple(kernels)
 
 
 @dataclass(frozen=True)
@@ -269,8 +276,7 @@ class KernelDictionary:
     def per_feature(cls, spec: KernelSpec | Iterable[KernelSpec], n_features: int) -> Self:
         """Each spec once on every single column: M = len(specs) * n_features, column by column."""
         check_whole("n_features", n_features)
-        found = _without_columns(spec)
-        return cls(tuple(replace(s, features=(j,)) for j in range(n_features) for s in found))
+        return cls(_on_each(spec, [(None, (j,)) for j in range(n_features)]))
 
     @classmethod
     def per_group(
@@ -282,22 +288,15 @@ class KernelDictionary:
 
         Groups are (name, column indices) pairs, a mapping of them, or lists of indices.
         """
-        found = _without_columns(specs)
-        pairs: Iterable[Any] = map(_as_pair, groups)
         if isinstance(groups, Mapping):
-            pairs = groups.items()
-        kernels: list[KernelSpec] = []
-        for name, columns in pairs:
-            kernels += [replace(one, features=columns, label=name) for one in found]
-        return cls(tuple(kernels))
+            return cls(_on_each(specs, groups.items()))
+        return cls(_on_each(specs, map(_as_pair, groups)))
 
     @classmethod
     def bands(cls, n_bands: int, specs: KernelSpec | Iterable[KernelSpec]) -> Self:
         """Each spec once on each of `n_bands` contiguous bands of columns of the training table."""
         check_whole("n_bands", n_bands)
-        found = _without_columns(specs)
-        bands = [Band(i, n_bands) for i in range(n_bands)]
-        return cls(tuple(replace(s, features=band) for band in bands for s in found))
+        return cls(_on_each(specs, [(None, Band(i, n_bands)) for i in range(n_bands)]))
 
     @classmethod
     def random_subspaces(
@@ -310,9 +309,7 @@ class KernelDictionary:
         """Each spec once on `count` random choices of `size` different columns, fixed by `seed`."""
         for name, value, least in (("seed", seed, 0), ("size", size, 1), ("count", count, 1)):
             check_whole(name, value, least)
-        found = _without_columns(spec)
-        draws = [RandomColumns(i, size, seed) for i in range(count)]
-        return cls(tuple(replace(s, features=draw) for draw in draws for s in found))
+        return cls(_on_each(spec, [(None, RandomColumns(i, size, seed)) for i in range(count)]))
 
     @classmethod
     def default(cls, n_features: int) -> Self:
@@ -829,5 +826,6 @@ def _clusters(data: Dataset) -> tuple[Unit, ...]:
         name = members[0][0]
         if len(members) > 1:
             name += f" and {len(members) - 1} more"
-        clusters.append(Unit(name, tuple(j for _, columns in members for j in columns), "cluster"))
+        columns = chain.from_iterable(of_source for _, of_source in members)
+        clusters.append(Unit(name, tuple(columns), "cluster"))
     return tuple(clusters)

@@ -26,7 +26,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields, replace
-from itertools import pairwise
+from itertools import chain, pairwise
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -639,7 +639,7 @@ class Composed(RowKernel):
 
     @property
     def letters(self) -> Columns:
-        return tuple(sorted({column for part in self.parts for column in part.letters}))
+        return _joined_columns(part.letters for part in self.parts)
 
     @property
     def title(self) -> str:
@@ -649,7 +649,7 @@ class Composed(RowKernel):
         return f" {self.sign} ".join(f"({part.name(feature_names)})" for part in self.parts)
 
     def columns(self, n_features: int) -> Columns:
-        return tuple(sorted({column for part in self.parts for column in part.columns(n_features)}))
+        return _joined_columns(part.columns(n_features) for part in self.parts)
 
     def beside(self, n_features: int, sequences: Sequence[str], width: int) -> Self:
         return self._of([part.beside(n_features, sequences, width) for part in self.parts])
@@ -660,8 +660,8 @@ class Composed(RowKernel):
         return self._of([part.settle(rows, weights, medians) for part in self.parts])
 
     def _of(self, parts: Sequence[KernelSpec]) -> Self:
-        columns = {column for part in parts for column in part.settled}
-        return replace(self, parts=tuple(parts), features=tuple(sorted(columns)))
+        columns = _joined_columns(part.settled for part in parts)
+        return replace(self, parts=tuple(parts), features=columns)
 
     def between(self, left: Array, right: Array, upper: bool, out: Array) -> None:
         out[...] = self.parts[0].values(left, right, upper)
@@ -673,6 +673,11 @@ class Composed(RowKernel):
         for part in self.parts[1:]:
             self.join(out, part.own(rows), out=out)
         return out
+
+
+def _joined_columns(choices: Iterable[Columns]) -> Columns:
+    """The columns that are in any of the choices, in rising order."""
+    return tuple(sorted(set(chain.from_iterable(choices))))
 
 
 @dataclass(frozen=True, init=False, repr=False)

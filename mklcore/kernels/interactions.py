@@ -514,5 +514,8 @@ def _grown(
     columns: Sequence[int],
 ) -> Iterator[Columns]:
     """The sets with one more column, each of them once."""
-    grown = [tuple(sorted((*members, j))) for members in sets for j in columns if j not in members]
-    yield from dict.fromkeys(grown)
+    grown: dict[Columns, None] = {}
+    for members in sets:
+        others = [j for j in columns if j not in members]
+        grown |= dict.fromkeys(tuple(sorted((*members, j))) for j in others)
+    yield from grown

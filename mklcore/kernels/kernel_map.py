@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -250,15 +251,9 @@ class KernelMap:
             linear=linear,
             radial=radial,
             other=np.flatnonzero(kinds == "other"),
-            columns=np.array([j for members in columns for j in members], dtype=np.intp),
-            owner=np.repeat(
-                np.arange(len(columns)),
-                [len(members) for members in columns],
-            ),
-            where=np.array(
-                [spec.settled[0] for spec in radial_specs],
-                dtype=np.intp,
-            ),
+            columns=np.array(list(chain.from_iterable(columns)), dtype=np.intp),
+            owner=np.repeat(np.arange(len(columns)), list(map(len, columns))),
+            where=np.array([spec.settled[0] for spec in radial_specs], dtype=np.intp),
             squared=np.array([spec.base == "squared" for spec in radial_specs], dtype=np.bool_),
             rates=np.array([spec.rate for spec in radial_specs], dtype=np.float64),
             factors=1.0 / self.scales,

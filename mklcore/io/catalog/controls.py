@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 from mklcore.arrays import Names
@@ -81,14 +82,11 @@ def _control_of(number: Parameter, **more: Any) -> Control:
 def of_losses() -> tuple[Control, ...]:
     """A control for every number of a loss, shown where the loss is chosen."""
     suiting = {name: LOSSES[name].parameters for name in losses_for(EVERY_TASK)}
-    return tuple(
-        _control_of(
-            number,
-            tasks=tuple(dict.fromkeys(task for owner in owners for task in LOSSES[owner].tasks)),
-            when=("loss", owners),
-        )
-        for number, owners in _by_name(suiting).values()
-    )
+    controls = []
+    for number, owners in _by_name(suiting).values():
+        tasks = dict.fromkeys(chain.from_iterable(LOSSES[owner].tasks for owner in owners))
+        controls.append(_control_of(number, tasks=tuple(tasks), when=("loss", owners)))
+    return tuple(controls)
 
 
 def of_machine(*weights: Control) -> tuple[Control, ...]:
@@ -106,10 +104,7 @@ def of_penalties() -> tuple[Control, ...]:
 
 def p_of_norms() -> Control:
     """The control of p, shown where the norm has one."""
-    owners = tuple(
-        name for name in norms() if any(number.name == "p" for number in PENALTIES[name].parameters)
-    )
-    number = next(number for number in LpNorm.parameters if number.name == "p")
+    number, owners = _by_name({name: PENALTIES[name].parameters for name in norms()})["p"]
     return _control_of(number, when=("norm", owners))
 
 
