@@ -170,7 +170,7 @@ def _with_rest(
     every: Iterable[int],
 ) -> Groups:
     """The groups and one of all remaining columns; without groups there are none."""
-    grouped = {column for _, columns in groups for column in columns}
+    grouped = set(chain.from_iterable(columns for _, columns in groups))
     rest = tuple(column for column in every if column not in grouped)
     if not groups or not rest:
         return tuple(groups)

@@ -651,8 +651,10 @@ def _kind_of_numbers(name: str, values: Cells, distinct: int, counter: bool) -> 
 
 
 def _kind_of_texts(name: str, values: Cells, distinct: int, gaps: bool) -> str:
-    if distinct <= 1:
-        return "empty" if not distinct else "category" if gaps else "constant"
+    if not distinct:
+        return "empty"
+    if distinct == 1:
+        return "category" if gaps else "constant"
     if hold_dates(values):
         return "date"
     if distinct > max(MAX_LEVELS, 0.3 * len(values)) and look_like_sequences(values.tolist()):

@@ -184,7 +184,9 @@ class Dataset:
     @property
     def source_names(self) -> Names:
         """The source column of every feature (d,), by name."""
-        home = {j: name for name, members in self.columns for j in members}
+        home: dict[int, str] = {}
+        for name, members in self.columns:
+            home |= dict.fromkeys(members, name)
         return tuple(home[j] for j in range(self.n_features))
 
     def __eq__(self, other: object) -> bool:

@@ -408,33 +408,40 @@ def _squared(
         )
         return [["row id", *rows[0]], *body]
     rows = [row if any(row[width:]) else row[:width] for row in rows]
-    sizes = [len(row) for row in rows]
-    usual, count = Counter(sizes).most_common(1)[0]
-    bad = [(line, size) for line, size in zip(lines, sizes, strict=True) if size != width]
-    if not bad:
+    sizes = list(map(len, rows))
+    if set(sizes) == {width}:
         return rows
+    if form.on_bad_lines != "skip":
+        raise _uneven(sizes, lines, text, form)
+    usual, count = Counter(sizes).most_common(1)[0]
     other = counted(len(rows) - count, "line")
-    if form.on_bad_lines == "skip":
-        sentence = f"Left out: {other} with another number of cells than {usual}."
-        notes.append(Note(sentence, [Repair.of("Refuse such lines", on_bad_lines="error")]))
-        return [row for row in rows if len(row) == usual]
+    sentence = f"Left out: {other} with another number of cells than {usual}."
+    notes.append(Note(sentence, [Repair.of("Refuse such lines", on_bad_lines="error")]))
+    return [row for row in rows if len(row) == usual]
+
+
+def _uneven(sizes: list[int], lines: list[int], text: str, form: ReadOptions) -> DataError:
+    """A refusal of rows of different lengths, with other ways to read the file."""
+    width = sizes[0]
+    bad = [place for place, size in enumerate(sizes) if size != width]
+    usual, count = Counter(sizes).most_common(1)[0]
     first = sizes.index(usual)
     repairs = []
     if 0 < first <= MOST_TITLES and set(sizes[first:]) == {usual}:
-        label = (
-            "Read without the first line" if first == 1 else f"Read without the first {first} lines"
-        )
+        what = "line" if first == 1 else f"{first} lines"
+        label = f"Read without the first {what}"
         repairs.append(Repair.of(label, skip_lines=(form.skip_lines or 0) + first))
     scores = {sign: _score(text, sign)[0] for sign in DELIMITERS}
     best = max(scores.keys() - {form.delimiter}, key=lambda sign: scores[sign])
     if scores[best] > scores.get(form.delimiter or "", 0.0) / 2:
         repairs.append(Repair.of(f"Separate columns by {delimiter_as_text(best)}", delimiter=best))
     if 2 * count > len(sizes) and usual > 1:
+        other = counted(len(sizes) - count, "line")
         repairs.append(Repair.of(f"Leave out {other} of another length", on_bad_lines="skip"))
     more = f" ({counted(len(bad), 'line')} differ in all)" if len(bad) > 1 else ""
-    raise DataError(
+    return DataError(
         (
-            f"Line {bad[0][0]} has {counted(bad[0][1], 'cell')}, but line {lines[0]} has "
+            f"Line {lines[bad[0]]} has {counted(sizes[bad[0]], 'cell')}, but line {lines[0]} has "
             f"{width}{more}, read with the delimiter {delimiter_as_text(form.delimiter)}. Mend "
             "these lines, quote cells that hold it, or name another."
         ),

@@ -86,7 +86,6 @@ class ArrayHeader:
     """The header of an array, whose numbers begin at byte ``start``."""
 
     shape: tuple[int, ...]
-    fortran: bool
     dtype: np.dtype[Any]
     start: int
 
@@ -110,13 +109,11 @@ def array_header(file: IO[bytes]) -> ArrayHeader:
             f"An array of the archive says that its header has {length:,} bytes; expected at most "
             f"{MAX_HEADER_BYTES:,}. Save it again with np.savez."
         )
-    read = (
-        np.lib.format.read_array_header_1_0
-        if version == (1, 0)
-        else np.lib.format.read_array_header_2_0
-    )
-    shape, fortran, dtype = read(file)
-    return ArrayHeader(shape, fortran, dtype, file.tell())
+    read = np.lib.format.read_array_header_2_0
+    if version == (1, 0):
+        read = np.lib.format.read_array_header_1_0
+    shape, _, dtype = read(file)
+    return ArrayHeader(shape, dtype, file.tell())
 
 
 def array_content(name: str, file: IO[bytes]) -> Cells:
@@ -184,18 +181,17 @@ def _columns(raw: bytes, form: ReadOptions) -> ReadColumns:
     leaves = [meta.schema.column(place) for place in range(meta.num_columns)]
     texts = [one.path for one in leaves if one.physical_type == "BYTE_ARRAY"]
     file = parquet.ParquetFile(pa.BufferReader(raw), read_dictionary=texts)
-    kinds = {
-        field.name: field.type for field in file.schema_arrow if not _INDEX.fullmatch(field.name)
-    }
-    left = [
-        name
-        for name, kind in kinds.items()
-        if pa.types.is_nested(kind) or isinstance(kind, pa.BaseExtensionType)
-    ]
+    left = []
+    used = set()
+    for field in file.schema_arrow:
+        if pa.types.is_nested(field.type) or isinstance(field.type, pa.BaseExtensionType):
+            left.append(field.name)
+        elif not _INDEX.fullmatch(field.name):
+            used.add(field.name)
     found: dict[str, Cells] = {}
     size = 0
     for place, one in enumerate(leaves):
-        if one.path in left or one.path not in kinds or one.max_repetition_level:
+        if one.path not in used or one.max_repetition_level:
             continue
         check_cancelled()
         if one.physical_type == "FIXED_LEN_BYTE_ARRAY":
@@ -206,11 +202,9 @@ def _columns(raw: bytes, form: ReadOptions) -> ReadColumns:
         raise DataError(
             "The Parquet file holds no rows or no columns; expected at least one of each."
         )
-    notes = (
-        [f"Left out, lists or records in the cells: {listed(map(clean_name, left))}."]
-        if left
-        else []
-    )
+    notes = []
+    if left:
+        notes.append(f"Left out, lists or records in the cells: {listed(map(clean_name, left))}.")
     return list(found), tuple(found.values()), notes
 
 
@@ -232,21 +226,20 @@ def _cells(
         whole = column.cast(pa.uint8()) if pa.types.is_boolean(kind) else column
         values = whole.cast(pa.float64(), safe=False).combine_chunks().fill_null(float("nan"))
         return values.to_numpy(zero_copy_only=False).astype(np.float64), size
-    parts = []
+    parts = [np.empty(0, dtype=object)]
     for chunk in column.chunks:
         if not pa.types.is_dictionary(kind):
-            parts.append(np.array([as_text(value) for value in chunk.to_pylist()], dtype=object))
+            parts.append(np.array(list(map(as_text, chunk.to_pylist())), dtype=object))
             continue
+        # The entry after the last one stands for a cell without a value.
         codes = chunk.indices.fill_null(len(chunk.dictionary)).to_numpy(zero_copy_only=False)
-        sizes = np.append(
-            compute.binary_length(chunk.dictionary).fill_null(0).to_numpy(zero_copy_only=False), 0
-        )
-        size += int(np.bincount(codes, minlength=len(sizes)) @ sizes.astype(np.int64))
+        lengths = compute.binary_length(chunk.dictionary).fill_null(0)
+        sizes = np.append(lengths.to_numpy(zero_copy_only=False), 0).astype(np.int64)
+        size += int(np.bincount(codes, minlength=len(sizes)) @ sizes)
         _check_texts(name, size, form)
-        parts.append(
-            np.array([*map(as_text, chunk.dictionary.to_pylist()), ""], dtype=object)[codes]
-        )
-    return np.concatenate(parts) if parts else np.empty(0, dtype=object), size
+        texts = np.array([*map(as_text, chunk.dictionary.to_pylist()), ""], dtype=object)
+        parts.append(texts[codes])
+    return np.concatenate(parts), size
 
 
 def _check_texts(name: str, size: int, form: ReadOptions) -> None:
@@ -362,23 +355,20 @@ def workbook_rows(raw: bytes, form: ReadOptions) -> tuple[list[list[str]], Names
         )
     rows = _filled(endable(_rows(read, name), 200), form)
     if not rows:
-        other = (
-            "choose another sheet, or put the table there"
-            if len(visible) > 1
-            else "put the table there"
+        another = "choose another sheet, or " if len(visible) > 1 else ""
+        raise DataError(
+            f"The sheet {clean_name(name)!r} of the workbook is empty; {another}put the table there."
         )
-        raise DataError(f"The sheet {clean_name(name)!r} of the workbook is empty; {other}.")
     width = max(map(len, rows))
     check_cells(len(rows), width)
-    one = f"The workbook has {counted(len(visible), 'sheet')}; {clean_name(name)!r} was read."
-    others = [
-        Repair.of(f"Read the sheet {clean_name(other)!r}", sheet=other)
-        for other in visible
-        if other != name
-    ]
-    hint = "To read another, name it with sheet=."
-    note = Note(one, others[:3], code="table.sheet", hint=hint)
-    notes: list[str] = [note] if others else []
+    notes: list[str] = []
+    if others := [other for other in visible if other != name][:3]:
+        text = f"The workbook has {counted(len(visible), 'sheet')}; {clean_name(name)!r} was read."
+        repairs = [
+            Repair.of(f"Read the sheet {clean_name(other)!r}", sheet=other) for other in others
+        ]
+        hint = "To read another, name it with sheet=."
+        notes.append(Note(text, repairs, code="table.sheet", hint=hint))
     return [row + [""] * (width - len(row)) for row in rows], visible, notes
 
 
@@ -466,14 +456,10 @@ def _opened(raw: bytes, max_bytes: int) -> tuple[Sheets, Read]:
             raise DataError("The file is a workbook of Excel before 2007; save it as .xlsx or CSV.")
         _check_parts(raw, MAX_EXPANSION * max_bytes)
         book = python_calamine.CalamineWorkbook.from_filelike(io.BytesIO(raw))
-        tables = [
-            one
-            for one in book.sheets_metadata
-            if one.typ == python_calamine.SheetTypeEnum.WorkSheet
-        ]
-        sheets = {
-            one.name: one.visible == python_calamine.SheetVisibleEnum.Visible for one in tables
-        }
+        sheets = {}
+        for one in book.sheets_metadata:
+            if one.typ == python_calamine.SheetTypeEnum.WorkSheet:
+                sheets[one.name] = one.visible == python_calamine.SheetVisibleEnum.Visible
         return sheets, lambda name: book.get_sheet_by_name(name).iter_rows()
 
 

@@ -405,18 +405,21 @@ class _Writer:
         for name in {"callback", "random_state"} & set(parameters):
             if not isinstance(parameters[name], (int, np.integer)):
                 parameters[name] = None
-        fitted = {
-            name: value
-            for name, value in vars(estimator).items()
-            if name in _PRIVATE or (name.endswith("_") and not name.startswith("_"))
-        }
-        described = {"parameters": parameters, "fitted": fitted}
-        found = {"is": type(estimator).__name__} | {
-            part: {name: self.value(value, name) for name, value in values.items()}
-            for part, values in described.items()
+        fitted = {}
+        for name, value in vars(estimator).items():
+            is_public = name.endswith("_") and not name.startswith("_")
+            if is_public or name in _PRIVATE:
+                fitted[name] = value
+        found = {
+            "is": kind.__name__,
+            "parameters": self._values(parameters),
+            "fitted": self._values(fitted),
         }
         self._written[id(estimator)] = len(self._written)
         return found
+
+    def _values(self, values: dict[str, Any]) -> dict[str, Any]:
+        return {name: self.value(value, name) for name, value in values.items()}
 
     def value(self, value: Any, where: str) -> Any:
         if isinstance(value, np.generic):
@@ -509,10 +512,8 @@ class _Reader:
             kind is not None,
             f"The model file asks for {_named(node)}, an estimator this library lacks.",
         )
-        given, fitted = (
-            {name: self.value(value, depth + 1) for name, value in node[part].items()}
-            for part in ("parameters", "fitted")
-        )
+        given = self._values(node["parameters"], depth)
+        fitted = self._values(node["fitted"], depth)
         for name in sorted(given.keys() - set(kind._get_param_names())):
             raise DataError(f"{kind.__name__} has no parameter {name!r}; the model file gives one.")
         estimator = kind(**given)
@@ -530,6 +531,9 @@ class _Reader:
             _check_prediction(estimator)
         self._made.append(estimator)
         return estimator
+
+    def _values(self, nodes: dict[str, Any], depth: int) -> dict[str, Any]:
+        return {name: self.value(node, depth + 1) for name, node in nodes.items()}
 
     def value(self, node: Any, depth: int) -> Any:
         _expect(not isinstance(node, list), "The description in the model file holds a bare list.")
@@ -559,7 +563,7 @@ class _Reader:
             raise DataError(f"The model file asks for {_named(node)}, which this library lacks.")
         for strange in of.keys() - part.names if part.names is not None else ():
             raise DataError(f"{name} has no part {strange[:60]!r}; the model file gives one.")
-        return part.make(**{key: self.value(value, depth + 1) for key, value in of.items()})
+        return part.make(**self._values(of, depth))
 
     def _array(self, k: Any) -> Labels:
         member = f"arrays/{k}.npy"
@@ -712,10 +716,8 @@ def _check_fitted(estimator: Any) -> None:
     check_is_fitted(estimator)
     M = len(estimator.kernel_names_)
     n = estimator.n_train_
-    found = getattr(estimator, "_map", None)
-    texts = all(
-        isinstance(name, str) for name in (*estimator.kernel_names_, *estimator.kernel_families_)
-    )
+    names = (*estimator.kernel_names_, *estimator.kernel_families_)
+    texts = all(isinstance(name, str) for name in names)
     _expect(texts, "The names of the kernels in the model file are no texts.")
     for name in _FINITE:
         if (value := getattr(estimator, name, None)) is not None:
@@ -728,25 +730,37 @@ def _check_fitted(estimator: Any) -> None:
                 f"{name} in the model file does not hold numbers for each of {n} training rows.",
             )
     weights = np.asarray(estimator.weights_)
-    dual = np.asarray(estimator.dual_coef_)
     fits = weights.ndim in (1, 2) and weights.shape[-1] == M and (weights >= 0).all()
     _expect(
         fits,
         f"weights_ in the model file does not hold one weight from 0 on for each of {M} kernels.",
     )
+    _check_kernels(estimator, M, n)
+    _check_additions(estimator)
+    if (design := getattr(estimator, "design_", None)) is not None:
+        fits = hasattr(design, "cross") and design.n == n and len(estimator._nodes) == M
+        _expect(fits, "The nodes in the model file do not fit its design.")
+
+
+def _check_kernels(estimator: Any, M: int, n: int) -> None:
+    """The dual and the kernels of a model have to fit its M weights and n rows."""
+    found = getattr(estimator, "_map", None)
+    dual = np.asarray(estimator.dual_coef_)
     summed = dual.shape == (0,) and isinstance(found, FeatureMap)  # of rows in parts
     fits = (summed or n in dual.shape) and len(estimator.kernel_families_) == M
     _expect(fits, f"dual_coef_ in the model file does not fit {n!r} training rows.")
+    fits = found is None
     if isinstance(found, FeatureMap):
-        coefficients = _numbers(
-            "feature_coef_", getattr(estimator, "feature_coef_", None), dual.ndim
-        )
+        given = getattr(estimator, "feature_coef_", None)
+        coefficients = _numbers("feature_coef_", given, dual.ndim)
         fits = len(found.specs) == M and int(found.ends[-1]) in coefficients.shape
-    else:
-        fits = found is None or (
-            isinstance(found, KernelMap) and (len(found.specs), found.kept.size) == (M, n)
-        )
+    elif isinstance(found, KernelMap):
+        fits = (len(found.specs), found.kept.size) == (M, n)
     _expect(fits, "The kernels in the model file do not fit its weights.")
+
+
+def _check_additions(estimator: Any) -> None:
+    """What some models have besides their kernels: calibrated probabilities and an encoder."""
     if (sigmoids := getattr(estimator, "calibration_", None)) is not None:
         outputs = len(estimator.classes_) if len(estimator.classes_) > 2 else 1
         fits = _numbers("calibration_", sigmoids, 2).shape == (outputs, 2)
@@ -755,15 +769,11 @@ def _check_fitted(estimator: Any) -> None:
             f"calibration_ in the model file does not hold slope and offset of {outputs} outputs.",
         )
     if (encoder := getattr(estimator, "encoder_", None)) is not None:
-        fits = isinstance(encoder, TableEncoder) and all(
-            isinstance(one, Feature) for one in encoder.features
-        )
+        features = encoder.features if isinstance(encoder, TableEncoder) else (None,)
+        fits = all(isinstance(feature, Feature) for feature in features)
         _expect(
             fits, "The encoder in the model file holds something else than features of columns."
         )
-    if (design := getattr(estimator, "design_", None)) is not None:
-        fits = hasattr(design, "cross") and design.n == n and len(estimator._nodes) == M
-        _expect(fits, "The nodes in the model file do not fit its design.")
 
 
 def _check_prediction(estimator: Any) -> None:

@@ -123,7 +123,7 @@ class FeatureMap:
     @cached_property
     def seen(self) -> Indices:
         """The column (D,) that each copied feature is of."""
-        return np.array([j for spec in self.specs for j in spec.settled], dtype=np.int64)
+        return np.concatenate([spec.settled for spec in self.specs])
 
     @property
     def rows(self) -> Array:

@@ -468,26 +468,12 @@ def normalised(
     with np.errstate(over="ignore", invalid="ignore"):
         traces = (diagonals * w).sum(axis=1)
         variances = traces / n - totals / n**2
-    for m in np.flatnonzero(~np.isfinite(variances)).tolist():
-        raise KernelError(
-            f"{names[m]} grows beyond the largest number on these rows. Standardise the "
-            "columns or lower its degree."
-        )
     is_constant = variances <= CONSTANT_TOLERANCE * traces / n
     needs_variance = center or normalise == "multiplicative"
     needs_trace = normalise in ("trace", "diag")
     is_left_out = is_constant & (needs_variance | ((traces <= 0) & needs_trace))
-    notes = []
-    for m in np.flatnonzero(is_constant).tolist():
-        consequence = "left out" if is_left_out[m] else "kept"
-        notes.append(f"{names[m]}: constant on the training rows, {consequence}.")
+    notes = _notes_on_constants(names, variances, is_constant, is_left_out, w.size)
     kept = np.flatnonzero(~is_left_out)
-    if not kept.size:
-        more = ", …" if len(names) > 3 else ""
-        raise KernelError(
-            f"Every kernel is constant on the training rows (n_samples = {w.size}): "
-            f"{', '.join(names[:3])}{more}. Use rows that differ, or columns that vary."
-        )
     shape = kept.size, w.size
     means = np.broadcast_to(0.0, shape)
     grand = np.zeros(kept.size)
@@ -517,4 +503,26 @@ def normalised(
         center=center,
         weights=weights,
     )
-    return transform, kept, tuple(notes), centred * factors**2
+    return transform, kept, notes, centred * factors**2
+
+
+def _notes_on_constants(
+    names: Sequence[str], variances: Array, is_constant: Mask, is_left_out: Mask, n_samples: int
+) -> Names:
+    """Notes on kernels that are constant; KernelError where no kernel is left, or one overflows."""
+    for m in np.flatnonzero(~np.isfinite(variances)).tolist():
+        raise KernelError(
+            f"{names[m]} grows beyond the largest number on these rows. Standardise the "
+            "columns or lower its degree."
+        )
+    if is_left_out.all():
+        more = ", …" if len(names) > 3 else ""
+        raise KernelError(
+            f"Every kernel is constant on the training rows (n_samples = {n_samples}): "
+            f"{', '.join(names[:3])}{more}. Use rows that differ, or columns that vary."
+        )
+    notes = []
+    for m in np.flatnonzero(is_constant).tolist():
+        consequence = "left out" if is_left_out[m] else "kept"
+        notes.append(f"{names[m]}: constant on the training rows, {consequence}.")
+    return tuple(notes)

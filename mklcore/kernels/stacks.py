@@ -145,43 +145,46 @@ def _arrays(raw: bytes) -> dict[str, Cells]:
         )
     try:
         with zipfile.ZipFile(io.BytesIO(raw)) as archive:
-            files = [name for name in archive.namelist() if name.endswith(".npy")]
-            members = {name.removesuffix(".npy"): name for name in files}
-            if missing := [name for name in KNOWN[:2] if name not in members]:
-                raise DataError(
-                    f"The archive has no array {listed(missing)}; expected K (M, n, n) and "
-                    "y (n,), as in np.savez(file, K=K, y=y, names=names). It holds "
-                    f"{listed(map(clean_name, members)) or 'nothing'}."
-                )
-            present = [name for name in KNOWN if name in members]
-            headers = {}
-            arrays = {}
-            for name in present:
-                with archive.open(members[name]) as file:
-                    headers[name] = array_header(file)
-                _check_header(name, headers[name].shape, headers[name].dtype)
-            # The shapes are compared before a number of any array is unpacked.
-            kernels, rows, _ = headers["K"].shape
-            if headers["y"].shape != (rows,):
-                raise DataError(
-                    f"y has shape {headers['y'].shape}, but K has {rows} rows; expected "
-                    "one value per row."
-                )
-            if "names" in headers and headers["names"].shape != (kernels,):
-                raise DataError(
-                    f"There are {headers['names'].shape[0]} names for {kernels} kernels; "
-                    "expected one each."
-                )
-            for name in present:
-                with archive.open(members[name]) as file:
-                    arrays[name] = array_content(name, file)
-            return arrays
+            return _members(archive)
     except DataError:
         raise
     except Exception as error:  # a damaged archive can raise any of them
         raise DataError(
             f"The archive is damaged ({type(error).__name__}); save it again with np.savez."
         ) from error
+
+
+def _members(archive: zipfile.ZipFile) -> dict[str, Cells]:
+    """The arrays of an archive; their shapes are compared before a number is unpacked."""
+    files = [name for name in archive.namelist() if name.endswith(".npy")]
+    members = {name.removesuffix(".npy"): name for name in files}
+    if missing := [name for name in KNOWN[:2] if name not in members]:
+        raise DataError(
+            f"The archive has no array {listed(missing)}; expected K (M, n, n) and "
+            "y (n,), as in np.savez(file, K=K, y=y, names=names). It holds "
+            f"{listed(map(clean_name, members)) or 'nothing'}."
+        )
+    present = [name for name in KNOWN if name in members]
+    shapes = {}
+    for name in present:
+        with archive.open(members[name]) as file:
+            header = array_header(file)
+        _check_header(name, header.shape, header.dtype)
+        shapes[name] = header.shape
+    kernels, rows, _ = shapes["K"]
+    if shapes["y"] != (rows,):
+        raise DataError(
+            f"y has shape {shapes['y']}, but K has {rows} rows; expected one value per row."
+        )
+    if shapes.get("names", (kernels,)) != (kernels,):
+        raise DataError(
+            f"There are {shapes['names'][0]} names for {kernels} kernels; expected one each."
+        )
+    arrays = {}
+    for name in present:
+        with archive.open(members[name]) as file:
+            arrays[name] = array_content(name, file)
+    return arrays
 
 
 def _check_header(name: str, shape: tuple[int, ...], dtype: Any) -> None:
