@@ -130,8 +130,7 @@ class Ranked(Composed):
         categories: Sequence[int] = (),
         curves: Sequence[ColumnCurve] = (),
     ):
-        object.__setattr__(self, "categories", tuple(int(j) for j in categories))
-        object.__setattr__(self, "curves", tuple(curves))
+        self.__dict__.update(categories=tuple(map(int, categories)), curves=tuple(curves))
         super().__init__(*given, parts=parts, features=features, label=label)
 
     def __post_init__(self) -> None:
@@ -253,7 +252,7 @@ class Blend(Composed):
         label: Any = None,
         shares: Sequence[float] = (),
     ):
-        object.__setattr__(self, "shares", tuple(float(share) for share in shares))
+        self.__dict__["shares"] = tuple(map(float, shares))
         super().__init__(*given, parts=parts, features=features, label=label)
 
     def __post_init__(self) -> None:

@@ -250,12 +250,14 @@ class KernelDictionary:
     feature_names: Names | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "specs", _as_specs(self.specs))
         if not isinstance(self.standardize, bool | np.bool_):
             raise ParameterError(f"standardize must be True or False, got {self.standardize!r}.")
-        object.__setattr__(self, "standardize", bool(self.standardize))
-        if self.feature_names is not None:
-            object.__setattr__(self, "feature_names", tuple(map(str, self.feature_names)))
+        names = self.feature_names
+        self.__dict__.update(
+            specs=_as_specs(self.specs),
+            standardize=bool(self.standardize),
+            feature_names=None if names is None else tuple(map(str, names)),
+        )
 
     @classmethod
     def rbf_grid(cls, multiples: Iterable[float]) -> Self:

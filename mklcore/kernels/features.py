@@ -564,7 +564,7 @@ class Nystroem:
     def __post_init__(self) -> None:
         for name, least in (("n_components", 1), ("random_state", 0)):
             check_whole(f"{name} of Nystroem", getattr(self, name), least)
-            object.__setattr__(self, name, int(getattr(self, name)))
+            self.__dict__[name] = int(getattr(self, name))
 
     def landmarks(self, rows: Array) -> Indices:
         """The landmarks among the standardised ``rows`` (n, d), in rising order."""
@@ -700,7 +700,5 @@ def _on_rows(
         notes,
     )
     lost = 1.0 - stack.diagonals().sum(axis=1) / np.maximum(diagonals.sum(axis=1), 1e-300)
-    object.__setattr__(
-        stack, "approximation_error", np.where(lost > _ROUNDED, np.minimum(lost, 1.0), 0.0)
-    )
+    stack.approximation_error[:] = np.where(lost > _ROUNDED, np.minimum(lost, 1.0), 0.0)
     return stack

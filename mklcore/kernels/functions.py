@@ -138,9 +138,8 @@ class KernelSpec(ABC):
                 f"the bases are {', '.join(BASES)}. A kernel that is a function of none of "
                 "these derives from RowKernel."
             )
-        object.__setattr__(self, "features", as_features(kind.__name__, self.features))
-        if self.label is not None:
-            object.__setattr__(self, "label", str(self.label))
+        label = None if self.label is None else str(self.label)
+        self.__dict__.update(features=as_features(kind.__name__, self.features), label=label)
 
     def __repr__(self) -> str:
         arguments = []
@@ -334,8 +333,8 @@ class Polynomial(KernelSpec):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_whole("Polynomial: degree", self.degree, 1, MAX_DEGREE)
-        object.__setattr__(self, "degree", int(self.degree))
-        object.__setattr__(self, "coef0", _as_real("Polynomial", "coef0", self.coef0, 0.0, 1e100))
+        coef0 = _as_real("Polynomial", "coef0", self.coef0, 0.0, 1e100)
+        self.__dict__.update(degree=int(self.degree), coef0=coef0)
 
     @property
     def title(self) -> str:
@@ -364,10 +363,10 @@ class _Width(KernelSpec):
     def __post_init__(self) -> None:
         super().__post_init__()
         kind = type(self).__name__
-        object.__setattr__(self, "width", _as_real(kind, "width", self.width, *WIDTH_RANGE))
+        width = _as_real(kind, "width", self.width, *WIDTH_RANGE)
         if not isinstance(self.relative, bool | np.bool_):
             raise ParameterError(f"{kind}: relative must be True or False, got {self.relative!r}.")
-        object.__setattr__(self, "relative", bool(self.relative))
+        self.__dict__.update(width=width, relative=bool(self.relative))
 
     @property
     def title(self) -> str:
@@ -616,9 +615,7 @@ class Composed(RowKernel):
         features: Any = None,
         label: Any = None,
     ):
-        object.__setattr__(self, "parts", tuple(given) + tuple(parts))
-        object.__setattr__(self, "features", features)
-        object.__setattr__(self, "label", label)
+        self.__dict__.update(parts=(*given, *parts), features=features, label=label)
         self.__post_init__()
 
     def __post_init__(self) -> None:
@@ -630,9 +627,10 @@ class Composed(RowKernel):
                 f"{name} takes {self.least} to {self.most} kernel specs, as in "
                 f"{name}(Linear(), RBF(1.0)); got {self.parts!r}."
             )
-        reads = all(part.reads_strings or part.features is not None for part in self.parts)
-        object.__setattr__(self, "reads_strings", reads)
-        object.__setattr__(self, "relative", any(part.relative for part in self.parts))
+        self.__dict__.update(
+            reads_strings=all(p.reads_strings or p.features is not None for p in self.parts),
+            relative=any(part.relative for part in self.parts),
+        )
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(map(repr, self.parts))})"

@@ -227,17 +227,15 @@ def kernel_table(
     notes: Sequence[str] = (),
 ) -> str:
     """An HTML table of kernels for notebooks: the first twelve rows, then how many more."""
+    from pandas import DataFrame  # not at start-up
+
     columns = {"kernel": names, "family": families}
     if scales:
         columns["scale"] = scales
-    head = "".join(f"<th>{title}</th>" for title in columns)
-    body = ""
-    for row in list(zip(*columns.values(), strict=True))[:12]:
-        cells = "".join(f"<td>{escape(cell)}</td>" for cell in row)
-        body += f"<tr>{cells}</tr>"
+    table = DataFrame(columns).head(12).to_html(index=False, border=0)
     more = f"<p>and {len(names) - 12} more</p>" if len(names) > 12 else ""
     remarks = "".join(f"<p>{escape(note)}</p>" for note in notes)
-    return f"<p><b>{escape(title)}</b></p><table><tr>{head}</tr>{body}</table>{more}{remarks}"
+    return f"<p><b>{escape(title)}</b></p>{table}{more}{remarks}"
 
 
 def duplicate_notes(values: Array, names: Sequence[str]) -> Names:

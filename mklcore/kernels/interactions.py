@@ -234,7 +234,7 @@ class Interaction(Product):
         label: Any = None,
         measures: Sequence[ColumnMeasure] = (),
     ):
-        object.__setattr__(self, "measures", tuple(measures))
+        self.__dict__["measures"] = tuple(measures)
         super().__init__(*given, parts=parts, features=features, label=label)
 
     def __post_init__(self) -> None:

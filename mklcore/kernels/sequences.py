@@ -22,7 +22,7 @@ import scipy
 from mklcore._numba.decorators import jit_entry, jit_helper
 from mklcore.arrays import Array, Columns, Names, read_only
 from mklcore.data.dataset import Dataset
-from mklcore.data.sequences import END, lengths, unpacked
+from mklcore.data.sequences import lengths, unpacked
 from mklcore.errors import DataError, KernelError, Repair
 from mklcore.kernels.functions import KernelEntry, RowKernel
 from mklcore.parameters import Parameter, check_whole
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 MOST_LETTERS = 50  # of a word
 MOST_SHIFT = 100
-LARGEST = 2**62
 USUAL_K = 3
 USUAL_DEGREE = 5
 MOST_WORDS = 2000  # of all texts
@@ -78,7 +77,7 @@ class SequenceKernel(RowKernel):
         super().__post_init__()
         for name, low, high in (*self.limits, ("sequence", 0, 1000)):
             check_whole(f"{type(self).__name__}: {name}", getattr(self, name), low, high)
-            object.__setattr__(self, name, int(getattr(self, name)))
+            self.__dict__[name] = int(getattr(self, name))
         if isinstance(self.features, tuple) and len(self.features) < 2:
             raise KernelError(
                 f"{type(self).__name__} reads the letters of a sequence: at least two columns."
@@ -162,39 +161,20 @@ class Spectrum(SequenceKernel):
         return np.asarray(counts.multiply(counts).sum(axis=1)).ravel()
 
     def _counted(self, *parts: Array) -> Any:
-        """The counts of words in rows, sparse (rows, words).
+        """The counts of words in rows, sparse (rows, words)."""
+        from sklearn.feature_extraction.text import CountVectorizer  # not at start-up
 
-        A word is numbered by appending letters to the number of a shorter word.
-        """
-        tables = [self.read(rows) for rows in parts]
-        width = max(table.shape[1] for table in tables)
-        read = np.vstack(
-            [
-                np.pad(
-                    table,
-                    ((0, 0), (0, width - table.shape[1])),
-                )
-                for table in tables
-            ]
-        )
-        alphabet = np.unique(read)
-        letters = np.searchsorted(alphabet, read)
-        words = letters
-        count = alphabet.size
-        size = count
-        for step in range(1, self.k):
-            if size > LARGEST // count:  # renumber by the words that occur, to prevent overflow
-                known = np.unique(words)
-                words = np.searchsorted(known, words)
-                size = known.size
-            words = words[:, :-1] * count + letters[:, step:]
-            size = size * count
-        # A word that reaches beyond the end of its string ends with END.
-        row, place = np.nonzero(read[:, self.k - 1 :] != END)
-        known, column = np.unique(words[row, place], return_inverse=True)
-        return scipy.sparse.csr_array(
-            (np.ones(row.size), (row, column)), (len(read), max(known.size, 1))
-        )
+        texts: list[str] = []
+        for rows in parts:
+            texts += unpacked(self.read(rows))
+        try:
+            return CountVectorizer(analyzer=self._words, dtype=np.float64).fit_transform(texts)
+        except ValueError:  # no string has k letters, and so there is no word
+            return scipy.sparse.csr_array((len(texts), 1))
+
+    def _words(self, text: str) -> list[str]:
+        """All words of k letters in a text, in their order."""
+        return [text[start : start + self.k] for start in range(len(text) - self.k + 1)]
 
 
 @dataclass(frozen=True, repr=False)
