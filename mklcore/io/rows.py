@@ -657,25 +657,19 @@ class _At:
     sums: _Losses
 
 
+@dataclass(eq=False)
 class _RowsNewton(Method[_At]):
     """Newton's method for the driver, from ``start``; ``sums_at(v, b)`` is one pass over rows."""
 
-    def __init__(
-        self,
-        stack: Features,
-        sums_at: Callable[[Array, float], _Losses],
-        C: float,
-        penalty: Penalty,
-        tol: float,
-        start: tuple[Array, float],
-    ) -> None:
-        self.stack = stack
-        self.sums_at = sums_at
-        self.C = C
-        self.penalty = penalty
-        self.tol = tol
-        self.start = start
-        self.name = f"{penalty.name} by Newton's method on sums over the rows"
+    stack: Features
+    sums_at: Callable[[Array, float], _Losses]
+    C: float
+    penalty: Penalty
+    tol: float
+    start: tuple[Array, float]
+
+    def __post_init__(self) -> None:
+        self.name = f"{self.penalty.name} by Newton's method on sums over the rows"
 
     def init(self) -> Iterate[_At]:
         return self._pass(*self.start)

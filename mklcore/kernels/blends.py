@@ -23,7 +23,15 @@ import numpy as np
 
 from mklcore.arrays import Array, Columns
 from mklcore.errors import KernelError, ParameterError
-from mklcore.kernels.functions import COMPOSED, RBF, Composed, KernelSpec, Laplacian, Linear
+from mklcore.kernels.functions import (
+    COMPOSED,
+    RBF,
+    Composed,
+    KernelSpec,
+    Laplacian,
+    Linear,
+    Medians,
+)
 from mklcore.kernels.interactions import ArrayRecord, summed_values
 
 
@@ -164,7 +172,7 @@ class Ranked(Composed):
         return KernelSpec.columns(self, n_features)
 
     def settle(
-        self, rows: Array, weights: Array | None = None, medians: dict[Any, float] | None = None
+        self, rows: Array, weights: Array | None = None, medians: Medians | None = None
     ) -> Self:
         columns = self.columns(rows.shape[1])
         curves = self.curves

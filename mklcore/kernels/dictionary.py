@@ -309,8 +309,9 @@ class KernelDictionary:
         seed: int,
     ) -> Self:
         """Each spec once on `count` random choices of `size` different columns, fixed by `seed`."""
-        for name, value, least in (("seed", seed, 0), ("size", size, 1), ("count", count, 1)):
-            check_whole(name, value, least)
+        check_whole("seed", seed, 0)
+        check_whole("size", size)
+        check_whole("count", count)
         return cls(_on_each(spec, [(None, RandomColumns(i, size, seed)) for i in range(count)]))
 
     @classmethod
@@ -814,7 +815,8 @@ def _clusters(data: Dataset) -> tuple[Unit, ...]:
     from scipy.spatial.distance import squareform  # slow to import
 
     step = max(1, data.n_samples // ROWS)
-    first = np.column_stack([data.X[::step, members[0]] for _, members in data.columns])
+    firsts = [members[0] for _, members in data.columns]
+    first = data.X[::step, firsts]
     with np.errstate(divide="ignore", invalid="ignore"):  # a constant column correlates with none
         correlations = np.abs(np.nan_to_num(np.corrcoef(first, rowvar=False)))
     distances = np.clip(1.0 - correlations, 0.0, None)

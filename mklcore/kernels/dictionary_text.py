@@ -72,7 +72,9 @@ def _run_of(numbered: tuple[int, str]) -> tuple[str, int]:
     """A key that is the same for one kernel on consecutive single columns."""
     place, text = numbered
     head, _, column = text.partition("@")
-    return (head, int(column) - place) if column.isdigit() and "^" not in head else (text, place)
+    if column.isdigit() and "^" not in head:
+        return head, int(column) - place
+    return text, place
 
 
 def _text(spec: KernelSpec) -> str:
@@ -164,7 +166,9 @@ def columns_from_words(text: str, names: Sequence[str], groups: Groups = ()) -> 
     text = text.strip()
     if text.casefold() in ("", "all", "*"):
         return None
-    words = [text] if _named(text, names, groups) else [part.strip() for part in text.split(";")]
+    words = [text]
+    if _named(text, names, groups) is None:
+        words = [part.strip() for part in text.split(";")]
     chosen: dict[int, None] = {}
     for word in words:
         columns = _named(word, names, groups)

@@ -251,7 +251,7 @@ class FactoredSum:
     def matvec(self, a: Array) -> Array:
         """K_theta a for a (n,) or (n, T)."""
         u = self.kernels.coefficients(a)
-        return self.kernels.times(self.weights.reshape(-1, *[1] * (u.ndim - 1)) * u)
+        return self.kernels.times((self.weights * u.T).T)
 
     def diagonal(self) -> Array:
         """K_theta(x_i, x_i), (n,)."""
@@ -453,7 +453,8 @@ class Features:
 
     def rows(self, i: Indices | slice) -> Array:
         """Rows i (b,) of every approximated kernel, (M, b, n)."""
-        return np.array([L[:, i].T @ L for L in map(self.factor, range(self.n_kernels))])
+        factors = map(self.factor, range(self.n_kernels))
+        return np.array([L[:, i].T @ L for L in factors])
 
     def gram(self, m: int) -> Array:
         """The Gram matrix of one approximated kernel, (n, n)."""
@@ -575,9 +576,12 @@ class Nystroem:
             return np.arange(n)
         rng = np.random.default_rng(self.random_state)
         most = max(_LOOKED_AT, 2 * self.n_components)
-        among = np.arange(n) if n <= most else np.sort(rng.choice(n, most, replace=False))
+        among = np.arange(n)
+        if n > most:
+            among = np.sort(rng.choice(n, most, replace=False))
+        seed = int(rng.integers(2**31))
         _, chosen = kmeans_plusplus(
-            rows[among], self.n_components, random_state=int(rng.integers(2**31)), n_local_trials=1
+            rows[among], self.n_components, random_state=seed, n_local_trials=1
         )
         return np.unique(among[chosen])
 
@@ -602,17 +606,20 @@ class Nystroem:
             roots = []
             for m in range(len(plain.specs)):
                 check_cancelled()
-                roots.append(_root(plain.subset([m]).cross_standardised(plain.rows)[0]))
-            raw = _plain_map(plain, np.hstack(roots), [root.shape[1] for root in roots])
+                among_landmarks = plain.subset([m]).cross_standardised(plain.rows)[0]
+                roots.append(_root(among_landmarks))
+            sizes = [root.shape[1] for root in roots]
+            raw = _plain_map(plain, np.hstack(roots), sizes)
             diagonals = np.array([spec.own(rows) for spec in plain.specs])
             means = np.zeros(raw.means.size)
             sums = np.zeros_like(diagonals)
             if center or normalise == "multiplicative":
                 for _, m, block in raw.plain(rows):
-                    means[raw.part(m)] += block.mean(axis=0) @ roots[m] * (len(block) / len(rows))
+                    means[raw.part(m)] += block.sum(axis=0) @ roots[m] / len(rows)
             if center:
                 for part, m, block in raw.plain(rows):
-                    sums[m, part] = len(rows) * (block @ (roots[m] @ means[raw.part(m)]))
+                    towards_mean = roots[m] @ means[raw.part(m)]
+                    sums[m, part] = len(rows) * (block @ towards_mean)
             return _on_rows(raw, dictionary.names, rows, normalise, center, means, diagonals, sums)
 
 
@@ -626,7 +633,8 @@ def column_features(
     training = KernelMap.on(X, dictionary, normalise)
     rows = training.rows
     sizes = [len(spec.settled) for spec in training.specs]
-    raw = _plain_map(training.against(rows[:0]), np.empty((0, sum(sizes))), sizes)
+    without_roots = np.empty((0, sum(sizes)))
+    raw = _plain_map(training.against(rows[:0]), without_roots, sizes)
     values = rows[:, raw.seen]
     means = values.mean(axis=0)
     diagonals = _sum_by_kernel(values**2, raw.ends).T
@@ -699,6 +707,7 @@ def _on_rows(
         np.zeros(kept.size),
         notes,
     )
-    lost = 1.0 - stack.diagonals().sum(axis=1) / np.maximum(diagonals.sum(axis=1), 1e-300)
-    stack.approximation_error[:] = np.where(lost > _ROUNDED, np.minimum(lost, 1.0), 0.0)
+    traces = np.maximum(diagonals.sum(axis=1), 1e-300)
+    lost = np.minimum(1.0 - stack.diagonals().sum(axis=1) / traces, 1.0)
+    stack.approximation_error[:] = np.where(lost > _ROUNDED, lost, 0.0)
     return stack

@@ -61,6 +61,10 @@ def _as_real(
     return float(value)
 
 
+# Median distances between training rows that are known already, by base and columns.
+Medians = dict[tuple[str, Columns], float]
+
+
 class LazyColumns(ABC):
     """Columns that are chosen once their number is known; subclasses are frozen dataclasses."""
 
@@ -164,12 +168,12 @@ class KernelSpec(ABC):
         )
 
     def settle(
-        self, rows: Array, weights: Array | None = None, medians: dict[Any, float] | None = None
+        self, rows: Array, weights: Array | None = None, medians: Medians | None = None
     ) -> Self:
         """The kernel with resolved columns and absolute widths, for standardised rows (n, d).
 
-        A row counts as many times as its entry of ``weights`` (n,). ``medians`` holds distances
-        that are known already, by base and columns.
+        A row counts as many times as its entry of ``weights`` (n,). ``medians`` receives what is
+        computed, so that kernels can share it.
         """
         columns = self.columns(rows.shape[1])
         if columns == self.features and not self.relative:
@@ -480,8 +484,8 @@ class Matern(_Width):
             return
         for i in range(out.shape[0]):
             start = i if upper else 0
-            distances = np.sqrt(base[i, start:])
-            out[i, start:] = self._of_distance(math.sqrt(2.0 * self.nu) / self.width * distances)
+            scaled = np.sqrt(2.0 * self.nu * base[i, start:]) / self.width
+            out[i, start:] = self._of_distance(scaled)
 
     def _of_distance(self, r: Array) -> Array:
         """The values at scaled distances r.
@@ -491,23 +495,19 @@ class Matern(_Width):
         and are 1 where r is too small for it.
         """
         p = int(self.nu)
-        f = math.factorial
         if self.nu == p + 0.5:
             coefficients = []
             for k in range(p + 1):
-                ratio = f(p) * f(2 * p - k) * 2**k / (f(2 * p) * f(p - k) * f(k))
-                coefficients.append(ratio)
+                ways = math.comb(p, k) * math.factorial(2 * p - k)
+                coefficients.append(ways * 2**k / math.factorial(2 * p))
             values: Array = np.exp(-r) * np.polynomial.polynomial.polyval(r, coefficients)
             return values
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            scaled = np.log(scipy.special.kve(self.nu, r)) - r + self.nu * np.log(r)
-        constant = (1.0 - self.nu) * math.log(2.0) - scipy.special.gammaln(self.nu)
+            bessel = np.log(scipy.special.kve(self.nu, r)) - r
+            scaled = bessel + self.nu * np.log(r)
+        constant = (1.0 - self.nu) * math.log(2.0) - math.lgamma(self.nu)
         value = np.minimum(np.exp(scaled + constant), 1.0)
-        return np.where(
-            np.isfinite(scaled),
-            value,
-            np.where(r < 1.0, 1.0, 0.0),
-        )
+        return np.where(np.isfinite(scaled), value, r < 1.0)
 
 
 @dataclass(frozen=True, repr=False)
@@ -653,7 +653,7 @@ class Composed(RowKernel):
         return self._of([part.beside(n_features, sequences, width) for part in self.parts])
 
     def settle(
-        self, rows: Array, weights: Array | None = None, medians: dict[Any, float] | None = None
+        self, rows: Array, weights: Array | None = None, medians: Medians | None = None
     ) -> Self:
         return self._of([part.settle(rows, weights, medians) for part in self.parts])
 

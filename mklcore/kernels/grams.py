@@ -706,7 +706,9 @@ def effective_rows(K: Any) -> Array:
     [2.769]
     """
     values = as_stack(K)
-    distances = np.array([gram.diagonal() - 2 * gram.mean(axis=0) + gram.mean() for gram in values])
+    diagonals = np.einsum("mii->mi", values)
+    row_means = values.mean(axis=1)
+    distances = diagonals - 2 * row_means + row_means.mean(axis=1, keepdims=True)
     distances = np.maximum(distances, 0.0)
     sums = distances.sum(axis=1)
     squares = (distances**2).sum(axis=1)

@@ -50,6 +50,7 @@ from mklcore.kernels.functions import (
     COMPOSED,
     Delta,
     KernelSpec,
+    Medians,
     Product,
     RowKernel,
     columns_as_text,
@@ -115,7 +116,8 @@ class ColumnMeasure(ArrayRecord):
                 "A column measure has nodes (u, s), shares (u,) and means (u,) with u from 1 on."
             )
         parts = (nodes, shares, means, np.array(self.grand))
-        if not all(np.isfinite(part).all() for part in parts) or not (shares > 0).all():
+        are_finite = all(np.isfinite(part).all() for part in parts)
+        if not are_finite or not (shares > 0).all():
             raise KernelError("A column measure has finite nodes and means, and shares above 0.")
 
     def __repr__(self) -> str:
@@ -271,7 +273,7 @@ class Interaction(Product):
         return f"{f' {self.sign} '.join(seen)}, {self.title}"
 
     def settle(
-        self, rows: Array, weights: Array | None = None, medians: dict[Any, float] | None = None
+        self, rows: Array, weights: Array | None = None, medians: Medians | None = None
     ) -> Self:
         settled = super().settle(rows, weights, medians)
         measures = self.measures
@@ -486,7 +488,8 @@ def _score(products: Array, residuals: Array) -> float:
     n, q = products.shape
     scale = np.sqrt(np.sum(products * products, axis=0))
     products = products[:, scale > 1e-8 * max(float(scale.max()), 1e-300)]
-    sizes = sorted({size for size in (1, 4, q) if size <= min(products.shape[1], n // 5)})
+    most = min(products.shape[1], n // 5)
+    sizes = sorted({size for size in (1, 4, q) if size <= most})
     best = 0.0
     for residual in residuals.T:
         weighted = products * residual[:, None]

@@ -19,7 +19,7 @@ from mklcore.data.dataset import Dataset
 from mklcore.data.sequences import as_strings, letters, strings_in
 from mklcore.errors import DataError, KernelError, ParameterError, check_cancelled
 from mklcore.kernels.compiled_grams import add_radial, finish_block, mirror, radial_forms
-from mklcore.kernels.functions import Base, KernelSpec, RowKernel, fill_base
+from mklcore.kernels.functions import Base, KernelSpec, Medians, RowKernel, fill_base
 from mklcore.kernels.normalisation import (
     CONSTANT_TOLERANCE,
     NORMALISATIONS,
@@ -85,7 +85,7 @@ class KernelMap:
             scales[list(spec.letters)] = 1.0
         rows = standardise_rows(rows, means, scales)
         settled: list[KernelSpec] = []
-        medians: dict[Any, float] = {}
+        medians: Medians = {}
         for spec in dictionary.specs:
             check_cancelled()
             settled.append(spec.settle(rows, weights, medians))

@@ -174,10 +174,15 @@ def is_scored(blocks: Any) -> bool:
 
 def frobenius_norms(kernels: KernelOperator) -> Array:
     """||K_m|| of every kernel, (M,); where there are features Phi_m, that of Phi_m'Phi_m."""
-    if Capability.FEATURES in kernels.capabilities:
-        factors = (kernels.factor(m) for m in range(kernels.n_kernels))  # type: ignore[attr-defined]
-        return np.array([float(np.linalg.norm(L @ L.T)) for L in factors])
-    return np.array([float(np.linalg.norm(kernels.gram(m))) for m in range(kernels.n_kernels)])
+    norms = np.empty(kernels.n_kernels)
+    source: Any = kernels  # only kernels with Capability.FEATURES have factors
+    for m in range(kernels.n_kernels):
+        if Capability.FEATURES in kernels.capabilities:
+            L = source.factor(m)
+            norms[m] = np.linalg.norm(L @ L.T)
+        else:
+            norms[m] = np.linalg.norm(kernels.gram(m))
+    return norms
 
 
 def as_operator(K: Any) -> KernelOperator:

@@ -24,7 +24,7 @@ from mklcore.arrays import Array, Columns, Names, read_only
 from mklcore.data.dataset import Dataset
 from mklcore.data.sequences import lengths, unpacked
 from mklcore.errors import DataError, KernelError, Repair
-from mklcore.kernels.functions import KernelEntry, RowKernel
+from mklcore.kernels.functions import KernelEntry, Medians, RowKernel
 from mklcore.parameters import Parameter, check_whole
 
 if TYPE_CHECKING:
@@ -174,7 +174,8 @@ class Spectrum(SequenceKernel):
 
     def _words(self, text: str) -> list[str]:
         """All words of k letters in a text, in their order."""
-        return [text[start : start + self.k] for start in range(len(text) - self.k + 1)]
+        starts = range(len(text) - self.k + 1)
+        return [text[start : start + self.k] for start in starts]
 
 
 @dataclass(frozen=True, repr=False)
@@ -272,7 +273,7 @@ class Words(SequenceKernel):
     title: ClassVar[str] = "words"
 
     def settle(
-        self, rows: Array, weights: Array | None = None, medians: dict[Any, float] | None = None
+        self, rows: Array, weights: Array | None = None, medians: Medians | None = None
     ) -> Self:
         if self.vocabulary:
             return self

@@ -93,7 +93,9 @@ def read_stack(
     with one_blas_thread():
         clip_notes = _clip(K, names) if clip else []
     stack = GramStack.from_array(K, names)
-    cells = y.astype(np.float64) if y.dtype.kind in "biuf" else np.array(_texts(y), dtype=object)
+    cells = np.array(_texts(y), dtype=object)
+    if y.dtype.kind in "biuf":
+        cells = y.astype(np.float64)
     target = read_target(Table(("y",), (cells,)), 0, ReadOptions(task=task))
     stack = stack if len(target.rows) == len(y) else stack.take(target.rows)
     description = (
@@ -201,7 +203,8 @@ def _check_header(name: str, shape: tuple[int, ...], dtype: Any) -> None:
     if dtype.kind not in kinds:
         raise DataError(f"{name} has the type {dtype}; expected {description}.")
     axes = 3 if name == "K" else 1
-    if len(shape) != axes or min(shape) < 1 or (name == "K" and shape[1] != shape[2]):
+    is_square = axes == 1 or shape[1:2] == shape[2:3]
+    if len(shape) != axes or min(shape) < 1 or not is_square:
         expected = "(M, n, n): kernels, rows, rows" if name == "K" else "one axis"
         raise DataError(f"{name} has the shape {shape}; expected {expected}.")
     item_bytes = 8 if name == "K" else dtype.itemsize
