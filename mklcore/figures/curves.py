@@ -469,6 +469,9 @@ def _shares(alt: str, x_title: str, y_title: str, dark: bool) -> go.Figure:
     return figure
 
 
+MOST_MARKS = 1000  # rows that have a mark of their own
+
+
 def residual_figure(
     predicted: Array,
     target: Array,
@@ -476,7 +479,11 @@ def residual_figure(
     *,
     dark: bool = False,
 ) -> go.Figure:
-    """Target minus prediction against the prediction, (n,) each, with a line where both agree."""
+    """Target minus prediction against the prediction, (n,) each, with a line where both agree.
+
+    Of many rows ``MOST_MARKS`` have a mark, drawn at random: a browser takes seconds for more. The
+    figures in the alternative text are those of all rows.
+    """
     tone = style.theme(dark)
     residuals = np.asarray(target, dtype=float) - predicted
     mean = style.number(float(residuals.mean()))
@@ -487,15 +494,21 @@ def residual_figure(
         f"{deviation}, largest {largest}."
     )
     figure = style.new_figure(alt, dark, style.SMALL_HEIGHT, margin=style.SMALL_MARGIN)
+    n_rows = residuals.size
+    marked = np.arange(n_rows)
+    more = ""
+    if n_rows > MOST_MARKS:
+        marked = np.random.default_rng(0).choice(n_rows, MOST_MARKS, replace=False)
+        more = f", for {MOST_MARKS:,} of {n_rows:,} rows"
     figure.add_scatter(
-        x=predicted,
-        y=residuals,
+        x=np.asarray(predicted)[marked],
+        y=residuals[marked],
         mode="markers",
         marker={"color": tone.ink, "size": 6, "opacity": 0.5},
         hovertemplate="predicted %{x:.4g}, off by %{y:.4g}<extra></extra>",
     )
     figure.add_hline(y=0.0, line={"color": tone.grey, "width": 1, "dash": "dot"})
-    figure.update_xaxes(title=f"predicted {style.short(name, 24)}")
+    figure.update_xaxes(title=f"predicted {style.short(name, 24)}{more}")
     figure.update_yaxes(title="target minus prediction")
     return figure
 

@@ -541,6 +541,19 @@ def test_scores_wear_grey_dashed_and_black_and_far_models_are_words(dark):
     assert "on the same rows: linear 0.8, majority −40." in figure.layout.meta["alt"]
 
 
+def test_of_many_residuals_a_thousand_have_a_mark_and_the_axis_says_so():
+    predicted = np.arange(5000.0)
+    figure = figures.residual_figure(predicted, predicted + np.sin(predicted), "price")
+    (marks,) = (trace for trace in figure.data if trace.mode == "markers")
+    np.testing.assert_allclose(marks.y, np.sin(np.asarray(marks.x)), atol=1e-9)
+    assert len(set(marks.x)) == 1000
+    assert figure.layout.xaxis.title.text == "predicted price, for 1,000 of 5,000 rows"
+    assert "over 5000 rows" in figure.layout.meta["alt"]
+    few = figures.residual_figure(predicted[:1000], predicted[:1000], "price")
+    assert len(few.data[0].x) == 1000
+    assert few.layout.xaxis.title.text == "predicted price"
+
+
 def test_the_gap_is_a_percentage_on_a_log_axis_and_a_judgement_tells_its_numbers():
     figure = figures.gap_convergence(history(0.25, 0.01, 0.0))
     assert figure.layout.yaxis.type == "log"
