@@ -22,12 +22,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 
 from mklcore.arrays import Array
 from mklcore.errors import ParameterError
+from mklcore.estimators.base import KernelEstimator
 from mklcore.estimators.lp import LpSupervised
 from mklcore.estimators.targets import KernelClassifier, KernelRegressor
 from mklcore.kernels.features import Nystroem
@@ -157,10 +158,16 @@ class UniformMKLRegressor(_Uniform, KernelRegressor):
     approximation: Nystroem | None = None
 
 
-class _BestKernel(_Uniform):
-    """One machine per kernel, of which the best one is kept."""
+class _OnStacks(_Uniform):
+    """A baseline that reads the stored Gram matrices themselves."""
 
     requires = frozenset({Capability.DENSE})
+    _forms = KernelEstimator._forms
+
+
+class _BestKernel(_OnStacks):
+    """One machine per kernel, of which the best one is kept."""
+
     # Single kernels are the corners of the l1 ball; paths are scaled by this norm.
     p = 1.0
 
@@ -175,9 +182,6 @@ class _BestKernel(_Uniform):
         super()._check_parameters()
         check_choice("select", self.select, SELECTIONS)
 
-    def _forms(self, n: int) -> tuple[str, ...]:
-        return ("dense",)
-
     def _solve(self, stack: Any, y: Array, warm: Any) -> None:
         """Find the best kernel without solving all of them.
 
@@ -187,6 +191,7 @@ class _BestKernel(_Uniform):
         """
         targets = self._targets(y)
         M = stack.n_kernels
+        T = len(targets)
         self.single_scores_ = self._inner_scores(stack, y) if self.select == "folds" else None
         fits: list[list[Fit]] = [[] for _ in range(M)]
         carried = getattr(warm, "_carry", None)
@@ -194,19 +199,16 @@ class _BestKernel(_Uniform):
             fits[0] = [self._alone(stack.values[0], target, None) for target in targets]
             carried = [[fit.dual_coef for fit in fits[0]]] * M
         starts = [[WarmStart(np.ones(1), dual) for dual in duals] for duals in carried]
-        bounds = np.full((M, len(targets)), -np.inf)
+        bounds = np.full((M, T), -np.inf)
         if getattr(self, "sample_weight_", None) is None:
-            bounds = np.array(
-                [self._proved(*one, targets) for one in zip(stack.values, starts, strict=True)]
-            )
+            for row, kernel, own in zip(bounds, stack.values, starts, strict=True):
+                row[:] = self._proved(kernel, own, targets)
         bounds[0, : len(fits[0])] = [fit.objective for fit in fits[0]]
         while True:
-            missing = [m for m in range(M) if len(fits[m]) < len(targets)]
-            m = (
-                int(np.argmin(bounds.sum(axis=1)))
-                if self.single_scores_ is None
-                else next(iter(missing), -1)
-            )
+            missing = [m for m in range(M) if len(fits[m]) < T]
+            m = int(np.argmin(bounds.sum(axis=1)))
+            if self.single_scores_ is not None and missing:
+                m = missing[0]
             if m not in missing:
                 break
             k = len(fits[m])
@@ -218,13 +220,12 @@ class _BestKernel(_Uniform):
             warn_unless_converged(fit, self.tol)
         self._publish_best(fits[best], best, M)
         self.n_solves_ = sum(fit.solves for own in fits for fit in own)
-        self._carry = tuple(
-            (
-                *(fit.dual_coef for fit in own),
-                *(one.dual for one in start[len(own) :]),
-            )
-            for own, start in zip(fits, starts, strict=True)
-        )
+        carry = []
+        for solved, given in zip(fits, starts, strict=True):
+            duals = [fit.dual_coef for fit in solved]
+            duals += [start.dual for start in given[len(solved) :]]
+            carry.append(tuple(duals))
+        self._carry = tuple(carry)
 
     def _proved(
         self,
@@ -235,14 +236,8 @@ class _BestKernel(_Uniform):
         """Lower bounds on the objective of one kernel, one per target, from given duals."""
         found = []
         for start, y in zip(starts, targets, strict=True):
-            alone = Problem(
-                y,
-                self.C,
-                self.loss_in_use,
-                self.fit_intercept,
-                cached(kernel[None]),
-                self.penalty_in_use,
-            )
+            rest = self.C, self.loss_in_use, self.fit_intercept
+            alone = Problem(y, *rest, cached(kernel[None]), self.penalty_in_use)
             a = alone.feasible(start.dual)
             found.append(alone.bound(a, np.array([a @ kernel @ a])).value)
         return found
@@ -258,26 +253,25 @@ class _BestKernel(_Uniform):
         """
         w = getattr(self, "sample_weight_", None)
         rows = np.arange(y.size) if w is None else np.flatnonzero(w)
-        labels = self.classes_[y] if hasattr(self, "classes_") else y
-        smallest = (
-            int(np.unique(y[rows], return_counts=True)[1].min())
-            if hasattr(self, "classes_")
-            else rows.size
-        )
+        labels = y
+        smallest = rows.size
+        if isinstance(self, KernelClassifier):
+            labels = self.classes_[y]
+            smallest = int(np.unique(y[rows], return_counts=True)[1].min())
         parts = folds(self, labels[rows], max(2, min(N_FOLDS, smallest)), 0)
         scores = np.zeros((len(parts), stack.n_kernels))
         for row, fold in zip(scores, parts, strict=True):
             train, test = (rows[part] for part in fold)
             blocks = stack.block(test, train)
             kernels = stack.block(train, train)
+            counts = (None, None) if w is None else (w[train], w[test])
             for m in range(stack.n_kernels):
                 alone = self.copy_with("select", "objective")
-                alone.sample_weight_ = None if w is None else w[train]
-                alone._publish_best(
-                    [alone._alone(kernels[m], t, None) for t in self._targets(y[train])], 0, 1
-                )
+                alone.sample_weight_ = counts[0]
+                fits = [alone._alone(kernels[m], t, None) for t in self._targets(y[train])]
+                alone._publish_best(fits, 0, 1)
                 predicted = alone.predict_blocks(blocks[m : m + 1])
-                row[m] = alone.path_score(predicted, labels[test], None if w is None else w[test])
+                row[m] = alone.path_score(predicted, labels[test], counts[1])
         means: Array = scores.mean(axis=0)
         return means
 
@@ -287,9 +281,8 @@ class _BestKernel(_Uniform):
         if len(fits) == 1:
             self._publish(replace(fits[0], weights=weights))
         else:
-            self._publish_several(
-                fits, np.tile(weights, (len(fits), 1)), np.array([fit.dual_coef for fit in fits])
-            )
+            duals = np.array([fit.dual_coef for fit in fits])
+            self._publish_several(fits, np.tile(weights, (len(fits), 1)), duals)
         self.best_kernel_ = best
 
 
@@ -403,30 +396,20 @@ class BestKernelRegressor(_BestKernel, KernelRegressor):
     select: str = "objective"
 
 
-class _Aligned(_Uniform):
+class _Aligned(_OnStacks):
     """One machine on the sum of the kernels, weighted in one step by ``rule``."""
 
-    requires = frozenset({Capability.DENSE})
     weighs_rows = False  # the weights of kernels know none of rows
     rule: str = "aligned"
     mix: float = 0.0
 
-    def fit(self, X: Any, y: Any = None, **refused: Any) -> Self:  # type: ignore[override]  # takes no weights
-        """Fit on a table X (n, d) or, with ``kernels="precomputed"``, on a stack (M, n, n), and a
-        target y (n,).
-        """
-        if refused:
-            self._refuse_weights(next(iter(refused)))
-        return super().fit(X, y)
+    fit = KernelEstimator.fit  # type: ignore[assignment]  # which takes no weights of rows
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_choice("rule", self.rule, ALIGNMENTS)
         if not (is_finite_number(self.mix) and 0 <= self.mix < 1):
             raise ParameterError(f"mix is a number from 0 to below 1; got {self.mix!r}.")
-
-    def _forms(self, n: int) -> tuple[str, ...]:
-        return ("dense",)
 
     def _solve(self, stack: Any, y: Array, warm: Any) -> None:
         same = warm is not None and (warm.rule, warm.mix) == (self.rule, self.mix)
@@ -451,12 +434,7 @@ class _Aligned(_Uniform):
         else:
             weights = margin_weights(K.values, y, float(self.mix))
         start = None if warm is None else replace(warm, weights=np.ones(weights.size))
-        fit = super()._fit_one(
-            Dense(weights[:, None, None] * K.values),
-            y,
-            start,
-            C,
-        )
+        fit = super()._fit_one(Dense(weights[:, None, None] * K.values), y, start, C)
         history = tuple(replace(record, dual_objective=None) for record in fit.history)
         return replace(fit, weights=weights, dual_objective=None, dual_point=None, history=history)
 

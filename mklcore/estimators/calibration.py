@@ -31,17 +31,8 @@ def held_out_decisions(model: Any, X: Any, y: Labels) -> tuple[Indices, Array]:
     """Fit ``model`` again on folds, and return the held-out rows and their decision values.
 
     ``X`` is a table, a stack or a ``Dataset``, ``y`` (n,) labels. A class of one row is never held
-    out. Raises ``DataError`` if fewer than two classes have two rows, or if the kernels are ready
-    Gram matrices (p, q+1, n, n), which cannot be split.
+    out. Raises ``DataError`` if fewer than two classes have two rows.
     """
-    is_design = hasattr(X, "release")
-    if not (is_operator(X) or isinstance(X, Dataset) or hasattr(X, "iloc") or is_design):
-        X = np.asarray(X)
-    if getattr(X, "ndim", 2) == 4 or is_design:
-        raise DataError(
-            "probability=True refits on folds of the rows, and ready Gram matrices per "
-            "level cannot be cut."
-        )
     weights = getattr(model, "sample_weight_", None)
     counted = np.ones(y.size, dtype=bool) if weights is None else weights > 0
     counts = np.unique(y[counted], return_counts=True)[1]
@@ -53,8 +44,8 @@ def held_out_decisions(model: Any, X: Any, y: Labels) -> tuple[Indices, Array]:
     seed = int(model.random_state) if isinstance(model.random_state, (int, np.integer)) else 0
     groups = X.row_groups if isinstance(X, Dataset) else None
     n_folds = min(FOLDS, int(np.count_nonzero(repeated(y))))
-    decision: Array | None = None
-    is_held_out = np.zeros(y.size, dtype=bool)
+    held_out = []
+    decisions = []
     for train, held in fold_rows(codes_of(y), y.size, n_folds, seed, groups):
         train_part, held_part = cut(X, train, held, y.size)
         arguments = [train_part, y[train]]
@@ -62,13 +53,12 @@ def held_out_decisions(model: Any, X: Any, y: Labels) -> tuple[Indices, Array]:
             arguments.append(weights[train])
         fitted = _uncalibrated(model).fit(*arguments)
         decide = fitted.decide_blocks if is_operator(held_part) else fitted.decision_function
-        values = decide(held_part)
-        if decision is None:
-            decision = np.zeros((y.size, *values.shape[1:]))
-        decision[held] = values
-        is_held_out[held] = True
-    rows = np.flatnonzero(is_held_out & counted)
-    return rows, decision[rows]  # type: ignore[index]  # there is at least one fold
+        decisions.append(decide(held_part))
+        held_out.append(held)
+    rows = np.concatenate(held_out)
+    order = np.argsort(rows, kind="stable")
+    order = order[counted[rows[order]]]
+    return rows[order], np.concatenate(decisions)[order]
 
 
 def _uncalibrated(model: Any) -> Any:

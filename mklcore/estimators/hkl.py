@@ -126,7 +126,7 @@ class _HKLBase(KernelEstimator):
             self.basis,
             graph=self.graph,
             standardize=self.standardize,
-            normalize=self.normalize_basis,
+            normalise=self.normalize_basis,
             names=None if np.ndim(X) == 4 else self.column_names,
             memory_mb=self.memory_mb,
         )
@@ -383,6 +383,11 @@ class _HKLBase(KernelEstimator):
         self.n_kernels_ = int(self.selected_.size)
 
     def _fitted(self, X: Any, y: Any) -> Self:
+        if self.probability and (isinstance(X, Design) or self._is_precomputed or np.ndim(X) == 4):
+            raise DataError(
+                "probability=True refits on folds of the rows, and ready Gram matrices per "
+                "level cannot be cut."
+            )
         super()._fitted(X, y)
         if not isinstance(X, Design):
             self.design_.release()

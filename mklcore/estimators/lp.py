@@ -13,14 +13,14 @@ from sklearn.utils.validation import _num_samples, column_or_1d
 
 from mklcore.arrays import Array, Labels
 from mklcore.data.dataset import Dataset
-from mklcore.errors import DataError, ParameterError
+from mklcore.errors import DataError
 from mklcore.estimators.base import KernelEstimator
 from mklcore.estimators.targets import KernelClassifier, KernelRegressor
 from mklcore.estimators.training_table import KernelSettings, target_of
 from mklcore.kernels.features import Nystroem
 from mklcore.kernels.operators import as_operator, is_operator, is_stored
 from mklcore.lp.interleaved import lacking
-from mklcore.lp.schedule import FEATURE_SOLVERS, MOST_SUMMED, SOLVERS, fit_weighted
+from mklcore.lp.schedule import MOST_SUMMED, SOLVERS, fit_weighted
 from mklcore.parameters import check_choice, check_positive, check_whole, set_together
 from mklcore.paths.folds import each, is_parallel
 from mklcore.problem.driver import Fit, warn_unless_converged
@@ -46,11 +46,6 @@ class LpBase(KernelSettings, KernelEstimator):
         check_whole("max_iter", self.max_iter)
         check_choice("solver", self.solver, ("auto", *SOLVERS))
         self.loss_in_use, self.penalty_in_use  # noqa: B018  these properties check their parameters
-        if self.approximation is not None and self.solver not in FEATURE_SOLVERS:
-            raise ParameterError(
-                f'solver="{self.solver}" works on kernel values, which an approximation does not '
-                f"make; use one of {', '.join(FEATURE_SOLVERS)}, or approximation=None."
-            )
 
     @property
     def penalty_in_use(self) -> Penalty:
@@ -119,17 +114,14 @@ class LpBase(KernelSettings, KernelEstimator):
         targets = self._targets(y)
         self._check_class_weights(y)
         starts: list[WarmStart | None] = [None] * len(targets)
-        if warm is not None and len(targets) == 1:
-            starts = [warm_start(warm)]
-        elif warm is not None:
-            starts = [warm_start(warm, k) for k in range(len(targets))]
+        if warm is not None:
+            is_one = len(targets) == 1
+            starts = [warm_start(warm, None if is_one else k) for k in range(len(targets))]
         solve = partial(_solve_one, self, stack)
-        problems = list(zip(targets, starts, strict=True))
+        problems = zip(targets, starts, strict=True)
         n_jobs = getattr(self, "n_jobs", None)
-        if len(targets) > 1 and n_jobs is not None and is_parallel(n_jobs):
-            fits = list(each(solve, problems, n_jobs))
-        else:
-            fits = [solve(problem) for problem in problems]
+        is_spread = len(targets) > 1 and n_jobs is not None and is_parallel(n_jobs)
+        fits = list(each(solve, problems, n_jobs) if is_spread else map(solve, problems))
         for fit in fits:
             warn_unless_converged(fit, self.tol)
         if len(fits) == 1:

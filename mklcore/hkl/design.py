@@ -62,7 +62,7 @@ class Design:
         (p, q+1, n, n)
     graph : None for the grid, or a ``Graph``, which has its own kernels
     standardize : bring every column to mean 0 and standard deviation 1 first
-    normalize : centre every level above 0 and scale it to mean diagonal 1; scale the kernel
+    normalise : centre every level above 0 and scale it to mean diagonal 1; scale the kernel
         functions of a graph to variance 1
     names : names of the variables
     memory_mb : memory for Gram matrices; ParameterError with the figure where the levels alone need
@@ -76,16 +76,16 @@ class Design:
         *,
         graph: Graph | None = None,
         standardize: bool = True,
-        normalize: bool = True,
+        normalise: bool = True,
         names: Sequence[str] | None = None,
         memory_mb: float = 2048.0,
     ) -> None:
         self.graph = graph
-        self.normalize = normalize
+        self.normalise = normalise
         self.memory_mb = memory_mb
         self.levels: TableLevels | Matrices | Kernels
         if graph is not None:
-            self.levels = X if isinstance(X, Kernels) else Kernels.of(graph, X, normalize)
+            self.levels = X if isinstance(X, Kernels) else Kernels.of(graph, X, normalise)
             names = self.levels.labels
         else:
             self.levels = _levels(X, basis, standardize)
@@ -95,7 +95,7 @@ class Design:
         self.order: Grid | Listed
         self.order = Grid(self.p, self.q) if graph is None else Listed(graph)
         self.names = tuple(f"x{i}" for i in range(self.p)) if names is None else tuple(names)
-        self._read(normalize and graph is None)
+        self._read(normalise and graph is None)
         self._known: tuple[NodeWeights, Array, dict[Node, float]] | None = None
         self._grams: dict[Node, Array] = {}
 

@@ -308,7 +308,7 @@ def _of_design(design: Design) -> dict[str, Any]:
     levels = design.levels
     common = {
         "names": tuple(design.names),
-        "normalize": design.normalize,
+        "normalize": design.normalise,
         "memory_mb": design.memory_mb,
     }
     if isinstance(levels, Kernels):
@@ -327,6 +327,7 @@ def _of_design(design: Design) -> dict[str, Any]:
 
 def _design(max_bytes: int, **parts: Any) -> Design:
     X = parts.pop("X")
+    parts["normalise"] = parts.pop("normalize")
     memory = parts["memory_mb"]
     graph = parts.get("graph")
     if isinstance(X, Kernels):

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
@@ -32,7 +32,7 @@ from mklcore.arrays import Array, Indices, factorised, longest_step
 from mklcore.kernels.operators import CachedOperator, Capability
 from mklcore.lp.reweighting import _FLOOR, Reweighting, WeightIterate, WeightState, keeping_dual
 from mklcore.problem.driver import Iterate, Status, Trace
-from mklcore.problem.problem import Problem, WarmStart
+from mklcore.problem.problem import Problem
 
 # What the interior point method is tuned by. A value changes how long a fit takes, not what its
 # certificate proves.
@@ -90,9 +90,8 @@ class Sides(NamedTuple):
         signs = np.repeat([1.0, -1.0], [up.size, down.size])
         rows = points[places]
         slopes = signs * task.loss.linear(task.y)[rows] - task.loss.epsilon
-        return cls(
-            points, fixed, rows, places, signs, slopes, np.where(signs > 0, high[rows], -low[rows])
-        )
+        room = np.where(signs > 0, high[rows], -low[rows])
+        return cls(points, fixed, rows, places, signs, slopes, room)
 
     @property
     def is_part(self) -> bool:
@@ -151,6 +150,17 @@ class InteriorPoint:
     def mu(self) -> float:
         return float(self.values @ self.multipliers) / self.values.size
 
+    def moved(self, way: InteriorPoint, length: float, weights: Simplex | Sphere) -> InteriorPoint:
+        """A step along ``way``, whose weights live on ``weights``."""
+        price = weights.changed(np.array(self.price), np.array(length * way.price))
+        return InteriorPoint(
+            self.values + length * way.values,
+            self.multipliers + length * way.multipliers,
+            self.intercept + length * way.intercept,
+            weights.changed(self.theta, length * way.theta),
+            float(price),
+        )
+
     def room(self, way: InteriorPoint) -> float:
         """The longest step along ``way`` that keeps everything non-negative."""
         return min(
@@ -169,57 +179,29 @@ class Linearised(NamedTuple):
     missing: float
 
 
-class Weights(Protocol):
-    """What is asked of the set that the kernel weights live on."""
-
-    def enter(
-        self, values: Array, multipliers: Array, b: float, theta: Array, Q: Array, mu: float
-    ) -> InteriorPoint:
-        """The first point, of a box with its multipliers and of weights with forms Q (M,)."""
-        ...
-
-    def linearised(self, inside: InteriorPoint, Q: Array, goal: Array) -> Linearised:
-        """The conditions at a point, on the way to products ``goal`` of weights and their
-        multipliers.
-        """
-        ...
-
-    def moved(self, inside: InteriorPoint, way: InteriorPoint, length: float) -> InteriorPoint:
-        """A step along ``way``."""
-        ...
-
-
 class Simplex:
     """p = 1: theta >= 0, the multipliers of 1/2 a'K_m a <= t, sums to one."""
 
     def enter(
         self, values: Array, multipliers: Array, b: float, theta: Array, Q: Array, mu: float
     ) -> InteriorPoint:
+        """The first point, of a box with its multipliers and of weights with forms Q (M,)."""
         t = 0.5 * float(Q.max()) + mu * theta.size
-        return InteriorPoint(
-            np.append(values, theta), np.append(multipliers, t - 0.5 * Q), b, theta, t
-        )
+        values = np.append(values, theta)
+        return InteriorPoint(values, np.append(multipliers, t - 0.5 * Q), b, theta, t)
 
     def linearised(self, inside: InteriorPoint, Q: Array, goal: Array) -> Linearised:
+        """The conditions at a point, on the way to products ``goal`` of weights and their
+        multipliers.
+        """
         theta = inside.theta
-        s = inside.multipliers[-inside.theta.size :]
+        s = inside.multipliers[-theta.size :]
         rest = 0.5 * Q - inside.price + goal / theta
-        return Linearised(
-            s / theta,
-            np.ones(theta.size),
-            rest,
-            1.0 - float(theta.sum()),
-        )
+        return Linearised(s / theta, np.ones(theta.size), rest, 1.0 - float(theta.sum()))
 
-    def moved(self, inside: InteriorPoint, way: InteriorPoint, length: float) -> InteriorPoint:
-        values = inside.values + length * way.values
-        return InteriorPoint(
-            values,
-            inside.multipliers + length * way.multipliers,
-            inside.intercept + length * way.intercept,
-            values[-inside.theta.size :],
-            inside.price + length * way.price,
-        )
+    def changed(self, value: Array, change: Array) -> Array:
+        """Weights, or their price, after a ``change`` to first order."""
+        return value + change
 
 
 class Sphere:
@@ -239,19 +221,12 @@ class Sphere:
         p = self.p
         border = theta ** (p - 1.0)
         diagonal = inside.price * (p - 1.0) * theta ** (p - 2.0)
-        return Linearised(
-            diagonal, border, 0.5 * Q - inside.price * border, (1.0 - float(np.sum(theta**p))) / p
-        )
+        rest = 0.5 * Q - inside.price * border
+        return Linearised(diagonal, border, rest, (1.0 - float(np.sum(theta**p))) / p)
 
-    def moved(self, inside: InteriorPoint, way: InteriorPoint, length: float) -> InteriorPoint:
-        return InteriorPoint(
-            inside.values + length * way.values,
-            inside.multipliers + length * way.multipliers,
-            inside.intercept + length * way.intercept,
-            inside.theta * np.exp(np.clip(length * way.theta / inside.theta, -FARTHEST, FARTHEST)),
-            inside.price
-            * float(np.exp(np.clip(length * way.price / inside.price, -FARTHEST, FARTHEST))),
-        )
+    def changed(self, value: Array, change: Array) -> Array:
+        found: Array = value * np.exp(np.clip(change / value, -FARTHEST, FARTHEST))
+        return found
 
 
 class Interior(Reweighting):
@@ -261,15 +236,15 @@ class Interior(Reweighting):
 
     needs_products = True
 
-    def __init__(self, problem: Problem, *, tol: float, warm: WarmStart | None = None) -> None:
-        super().__init__(problem, tol=tol, warm=warm)
+    def prepare(self) -> None:
+        super().prepare()
         self.name = "lp interior point"
-        self.sides = Sides.of(problem)
-        p = problem.order
-        self.weights: Weights = Simplex() if p == 1 else Sphere(p)
+        self.sides = Sides.of(self.problem)
+        p = self.problem.order
+        self.weights: Simplex | Sphere = Simplex() if p == 1 else Sphere(p)
         self._is_sparse = p == 1
         self._short = 0
-        self._trace = Trace(tol)
+        self._trace = Trace(self.tol)
 
     @staticmethod
     def suits(problem: Problem) -> bool:
@@ -337,7 +312,8 @@ class Interior(Reweighting):
     def step(
         self, best: WeightIterate, last: WeightIterate, trace: Trace
     ) -> WeightIterate | Status:
-        self._trace, inside = trace, self.inside
+        self._trace = trace
+        inside = self.inside
         if not self.sides.is_part:
             return self._advance()
         at_end = inside.mu * inside.values.size <= AT_END * trace.target
@@ -356,9 +332,8 @@ class Interior(Reweighting):
             with np.errstate(over="raise", divide="raise", invalid="raise"):
                 system = _System(self, self._last)
                 ahead = system.direction(np.zeros(inside.values.size))
-                reached = max(
-                    self.weights.moved(inside, ahead, min(1.0, inside.room(ahead))).mu, 0.0
-                )
+                foremost = inside.moved(ahead, min(1.0, inside.room(ahead)), self.weights)
+                reached = max(foremost.mu, 0.0)
                 goal = inside.mu * float(np.clip((reached / inside.mu) ** 3, 1e-4, 1.0))
                 goal = max(goal, BEHIND * self._gap / inside.values.size)
                 way = system.direction(goal - ahead.values * ahead.multipliers)
@@ -368,7 +343,7 @@ class Interior(Reweighting):
         self._short = self._short + 1 if length < SHORTEST else 0
         if not np.all(np.isfinite(way.values)) or self._short >= PATIENCE:
             return Status.STALLED
-        self.inside = self.weights.moved(inside, way, length)
+        self.inside = inside.moved(way, length, self.weights)
         return self._read(self.inside.values[:N], self.inside.theta)
 
     @property
@@ -376,13 +351,10 @@ class Interior(Reweighting):
         """The gap of the point read last; above p = 1 it falls behind that of the path, for the
         weights follow to first order.
         """
-        point = self._last
-        proved = (
-            not self._is_sparse
-            and point.dual_objective is not None
-            and np.isfinite(point.dual_objective)
-        )
-        return point.objective - float(point.dual_objective or 0.0) if proved else 0.0
+        bound = self._last.dual_objective
+        if self._is_sparse or bound is None or not np.isfinite(bound):
+            return 0.0
+        return self._last.objective - bound
 
     def polish(self, best: WeightIterate) -> WeightIterate:
         """The fewest kernels that keep the certificate, and the machine at their weights, unless
@@ -432,20 +404,19 @@ class Interior(Reweighting):
     def _entered(self, x: Array, theta: Array, point: WeightIterate) -> InteriorPoint:
         """Multipliers for a first x and theta: no residuals, and no product far below the mean."""
         sides = self.sides
-        left = self.sides.room - x
-        excess = sides.slopes - sides.spread(
-            (theta @ point.state.G + point.intercept)[sides.points]
-        )
-        gap = point.objective - point.dual_objective if point.dual_objective is not None else np.inf
-        gap = gap if np.isfinite(gap) else float(np.abs(excess) @ np.minimum(x, left))
+        left = sides.room - x
+        decision = theta @ point.state.G + point.intercept
+        excess = sides.slopes - sides.spread(decision[sides.points])
+        bound = point.dual_objective
+        if bound is not None and np.isfinite(bound):
+            gap = point.objective - bound
+        else:
+            gap = float(np.abs(excess) @ np.minimum(x, left))
         mu = max(gap, 1e-6 * abs(point.objective)) / (2 * x.size + theta.size)
         lift = mu / np.minimum(x, left)
-        multipliers = np.concatenate(
-            [np.maximum(-excess, 0.0) + lift, np.maximum(excess, 0.0) + lift]
-        )
-        return self.weights.enter(
-            np.append(x, left), multipliers, point.intercept, theta, point.state.Q, mu
-        )
+        pulls = np.maximum([-excess, excess], 0.0) + lift
+        values = np.append(x, left)
+        return self.weights.enter(values, pulls.ravel(), point.intercept, theta, point.state.Q, mu)
 
     def _read(self, x: Array, theta: Array) -> WeightIterate:
         """The point of x and theta, certified.
@@ -455,9 +426,8 @@ class Interior(Reweighting):
         """
         task = self.problem
         a = self.sides.dual(x)
-        if task.fit_intercept and abs(float(a.sum()) - task.loss.total) > BALANCED * float(
-            np.abs(a).sum()
-        ):
+        off = abs(float(a.sum()) - task.loss.total)
+        if task.fit_intercept and off > BALANCED * float(np.abs(a).sum()):
             a = task.feasible(a)
         weights = theta / theta.sum() if self._is_sparse else task.penalty.scale(theta)
         G, Q = self._products(a)
@@ -497,15 +467,14 @@ class _System:
         N = method.sides.rows.size
         self.x, self.left, _ = _thirds(self.inside.values, N)
         lower, upper, _ = _thirds(self.inside.multipliers, N)
-        self.excess = self.sides.slopes - self.sides.spread(
-            self.inside.theta @ self.U + self.inside.intercept
-        )
+        decision = self.inside.theta @ self.U + self.inside.intercept
+        self.excess = self.sides.slopes - self.sides.spread(decision)
         self.total = self.task.loss.total - float(self.sides.dual(self.x).sum())
         self.stiffness = lower / self.x + upper / self.left
-        self.firm = 1.0 / np.maximum(self.sides.gathered(self.sides.signs / self.stiffness), LEAST)
-        self.A = solver_of(
-            self.task.K, point.weights, self.sides.points, np.maximum(self.firm, LEAST)
-        )
+        soft = self.sides.gathered(self.sides.signs / self.stiffness)
+        self.firm = 1.0 / np.maximum(soft, LEAST)
+        firm = np.maximum(self.firm, LEAST)
+        self.A = solver_of(self.task.K, point.weights, self.sides.points, firm)
         conditions = self.weights.linearised(self.inside, self.Q, np.zeros(self.Q.size))
         self.missing = conditions.missing
         self.H = Complement(self.A, self.U, conditions.diagonal)
@@ -515,22 +484,20 @@ class _System:
 
     def direction(self, goal: Array) -> InteriorPoint:
         """The Newton step towards products values * multipliers = ``goal``."""
-        sides, (low, high, weighed) = self.sides, _thirds(goal, self.sides.rows.size)
+        sides = self.sides
+        low, high, weighed = _thirds(goal, sides.rows.size)
         right = self.excess + low / self.x - high / self.left
         pull = self.firm * sides.gathered(right / self.stiffness)
         free = self.A(pull)
-        reach = (
-            self.U @ free
-            + self.weights.linearised(self.inside, self.Q, weighed if weighed.size else self.Q).rest
-        )
+        asked = weighed if weighed.size else self.Q
+        reach = self.U @ free + self.weights.linearised(self.inside, self.Q, asked).rest
         intercept, price = self._outer(reach, float(free.sum()))
         theta = self.H.solve(reach - self.border @ np.array([intercept, price]))
         a = free - self.H.back(theta) - self.ones * intercept
         x = (right - sides.spread(pull - self.firm * a)) / self.stiffness
         values = np.concatenate([x, -x, theta[: weighed.size]])
-        multipliers = (
-            goal - self.inside.multipliers * values
-        ) / self.inside.values - self.inside.multipliers
+        old = self.inside.multipliers
+        multipliers = (goal - old * values) / self.inside.values - old
         return InteriorPoint(values, multipliers, intercept, theta, price)
 
     def _outer(self, reach: Array, drift: float) -> tuple[float, float]:

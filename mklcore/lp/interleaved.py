@@ -32,7 +32,7 @@ from mklcore.kernels.operators import KernelOperator, RowCache, is_stored
 from mklcore.problem.driver import Iterate, Status, Trace
 from mklcore.problem.losses import Loss
 from mklcore.problem.penalties import Penalty
-from mklcore.problem.problem import Problem, WarmStart, WeightedMethod
+from mklcore.problem.problem import WeightedMethod
 from mklcore.problem.svm import best_partner, first, move_pair, move_single, offsets, pair_update
 
 PIECE = 64  # rows read together
@@ -220,16 +220,10 @@ def lacking(loss: Loss, penalty: Penalty) -> str:
 class Interleaved(WeightedMethod[Mixed]):
     """Algorithm 2 as the driver's method. Kernels that are not stored give their rows one by one."""
 
-    def __init__(
-        self,
-        problem: Problem,
-        *,
-        tol: float,
-        warm: WarmStart | None = None,
-    ) -> None:
+    def prepare(self) -> None:
+        problem = self.problem
         if missing := lacking(problem.loss, problem.penalty):
             raise ParameterError(f'solver="interleaved" needs {missing}. Use solver="wrapper".')
-        super().__init__(problem, tol=tol, warm=warm)
         # kernel values computed or summed since the listener was asked
         self.spent = 0
         self.has_ended = False

@@ -39,10 +39,10 @@ import numpy as np
 import scipy
 
 from mklcore.arrays import Array, Indices
-from mklcore.kernels.operators import Capability, as_operator
+from mklcore.kernels.operators import Capability
 from mklcore.lp.reweighting import Reweighting, WeightIterate, WeightState, certifies, keeping_dual
 from mklcore.problem.driver import AnyIterate, Certificate, Fit, Iterate, Status, Trace, run
-from mklcore.problem.losses import Loss, total_loss
+from mklcore.problem.losses import Loss
 from mklcore.problem.machines import machine_of, solve_machine
 from mklcore.problem.penalties import LpNorm
 from mklcore.problem.problem import Problem, WarmStart
@@ -67,10 +67,10 @@ class Newton(Reweighting):
 
     what = "damped Newton"
 
-    def __init__(self, problem: Problem, *, tol: float, warm: WarmStart | None = None) -> None:
-        super().__init__(problem, tol=tol, warm=warm)
-        self.p = problem.order
-        self.needs_products = self.p == 1 or not problem.K.keeps_products
+    def prepare(self) -> None:
+        super().prepare()
+        self.p = self.problem.order
+        self.needs_products = self.p == 1 or not self.problem.K.keeps_products
         self.name = "lp damped Newton"
 
     def _lifted(self, weights: Array) -> Array:
@@ -90,11 +90,12 @@ class Newton(Reweighting):
             path, slope = curve
             point = self.solve(path(length), last.dual, accuracy)
             if self.gains(last, point) or certifies(point, trace):
-                eased = damping / 4.0 if damping >= 2e-3 else 0.0
-                damping = eased if length == 1.0 else min(MOST_DAMPING, max(2.0 * damping, 0.02))
-                return keeping_dual(
-                    replace(point, state=replace(point.state, damping=damping)), *refused
-                )
+                if length < 1.0:
+                    damping = min(MOST_DAMPING, max(2.0 * damping, 0.02))
+                else:
+                    damping = damping / 4.0 if damping >= 2e-3 else 0.0
+                eased = replace(point, state=replace(point.state, damping=damping))
+                return keeping_dual(eased, *refused)
             refused.append(point)
             length *= _shorter(last.state.value, slope * length, point.state.value)
         update = self.problem.penalty.update(last.weights, last.state.Q)
@@ -110,22 +111,25 @@ class Newton(Reweighting):
         """
         if self._is_dear(point):
             return None
-        theta, Q, H = point.weights, point.state.Q, self._hessian(point)
+        theta = point.weights
+        Q = point.state.Q
+        H = self._hessian(point)
         if self.p == 1:
             target = self._on_simplex(point, H, damping if H.any() else max(damping, 0.02))
             if target is None:
                 return None
-            slope = -0.5 * float(Q @ (target - theta))
-            return ((lambda s: theta + s * (target - theta)), slope) if slope < 0 else None
-        delta = self._in_logarithms(point, H, damping)
-        if delta is None:
+            way = target - theta
+        else:
+            delta = self._in_logarithms(point, H, damping)
+            if delta is None:
+                return None
+            way = theta * delta
+        slope = -0.5 * float(Q @ way)
+        if slope >= 0:
             return None
-        slope = -0.5 * float(Q @ (theta * delta))
-        return (
-            ((lambda s: self.problem.penalty.scale(theta * np.exp(s * delta))), slope)
-            if slope < 0
-            else None
-        )
+        if self.p == 1:
+            return (lambda s: theta + s * way), slope
+        return (lambda s: self.problem.penalty.scale(theta * np.exp(s * delta))), slope
 
     def _free(self, y: Array, a: Array) -> Indices:
         """The free support vectors, and off the kink at zero."""
@@ -155,14 +159,10 @@ class Newton(Reweighting):
         """
         weights = point.weights
         Y = np.atleast_2d(self.problem.y)
-        H = np.zeros((point.weights.size, point.weights.size))
+        duals = np.atleast_2d(point.dual)
+        H = np.zeros((weights.size, weights.size))
         G = point.state.G.reshape(len(Y), weights.size, -1)
-        for y, a, products in zip(
-            Y,
-            np.atleast_2d(point.dual),
-            G,
-            strict=True,
-        ):
+        for y, a, products in zip(Y, duals, G, strict=True):
             H = H + self._second_derivatives(weights, y, a, products)
         return 0.5 * (H + H.T)
 
@@ -245,11 +245,11 @@ class Joint(Newton):
     target, products.
     """
 
-    def __init__(self, problem: Problem, *, tol: float, warm: WarmStart | None = None) -> None:
-        super().__init__(problem, tol=tol, warm=warm)
-        self.name = f"joint damped Newton on {len(problem.y)} targets"
-        rest = problem.C, problem.loss, problem.fit_intercept
-        self.tasks = [MachineTask(y, *rest) for y in problem.y]
+    def prepare(self) -> None:
+        super().prepare()
+        task = self.problem
+        self.name = f"joint damped Newton on {len(task.y)} targets"
+        self.tasks = [MachineTask(y, task.C, task.loss, task.fit_intercept) for y in task.y]
 
     def solve(
         self, weights: Array, warm: Array | None, accuracy: float, damping: float = 0.0
@@ -298,8 +298,27 @@ class Joint(Newton):
     ) -> Certificate:
         """Objective and dual value of published parts from scratch."""
         task = self.problem
-        parts = best.weights, best.dual, best.intercept, task.loss, task.C, task.penalty, dual_point
-        return Certificate(*_values(task.K.source, task.y, *parts, task.fit_intercept))
+        K = task.K.source
+
+        def forms(points: Array) -> Array:
+            Q: Array = np.sum([K.quad(np.ascontiguousarray(a)) for a in points], axis=0)
+            return Q
+
+        objective = 0.0
+        for one, a, b in zip(self.tasks, best.dual, np.asarray(best.intercept), strict=True):
+            objective += one.errors(K.decision(best.weights, np.ascontiguousarray(a)), float(b))
+        objective += task.regulariser(best.weights, forms(best.dual))
+        if dual_point is None:
+            return Certificate(objective)
+        low, high = task.box
+        room = 1e-9 * max(float(np.abs(dual_point).max()), 1e-300)
+        is_outside = np.any(dual_point < low - room) or np.any(dual_point > high + room)
+        sizes = np.maximum(np.abs(dual_point).sum(axis=1), 1e-300)
+        is_off = np.abs(dual_point.sum(axis=1)) > 1e-8 * sizes
+        if is_outside or (task.fit_intercept and np.any(is_off)):
+            return Certificate(objective, -np.inf)
+        linear = task.loss.dual(dual_point.ravel(), task.y.ravel(), task.C)
+        return Certificate(objective, linear - task.penalty.dual_price(forms(dual_point)))
 
 
 def joint_certificate(
@@ -329,46 +348,14 @@ def joint_certificate(
     -------
     Two floats; the dual value is minus infinity where the point is infeasible.
     """
+    problem = Problem(np.atleast_2d(Y), C, loss, fit_intercept, K, LpNorm(p))
     duals = np.atleast_2d(dual_coef)
+    intercepts: Any = np.atleast_1d(intercept)
+    point: AnyIterate = Iterate(weights, duals, intercepts, np.nan)
     proof = duals if dual_point is None else np.atleast_2d(dual_point)
-    parts = weights, duals, np.atleast_1d(intercept), loss, C, LpNorm(p), proof
-    objective, dual = _values(as_operator(K), np.atleast_2d(Y), *parts, fit_intercept)
-    assert dual is not None
-    return objective, dual
-
-
-def _values(
-    K: Any,
-    Y: Array,
-    weights: Array,
-    duals: Array,
-    intercepts: Any,
-    loss: Loss,
-    C: Any,
-    penalty: Any,
-    point: Array | None,
-    fit_intercept: bool,
-) -> tuple[float, float | None]:
-    def forms(points: Array) -> Array:
-        Q: Array = np.sum([K.quad(np.ascontiguousarray(a)) for a in points], axis=0)
-        return Q
-
-    decisions = [K.decision(weights, np.ascontiguousarray(a)) for a in duals]
-    errors = [
-        total_loss(loss, f, float(b), y, C)
-        for f, b, y in zip(decisions, intercepts, Y, strict=True)
-    ]
-    objective = float(sum(errors)) + penalty.regulariser(weights * np.sqrt(forms(duals)))
-    if point is None:
-        return objective, None
-    low, high = loss.box(Y, C)
-    room = 1e-9 * max(float(np.abs(point).max()), 1e-300)
-    off = np.abs(point.sum(axis=1)) > 1e-8 * np.maximum(np.abs(point).sum(axis=1), 1e-300)
-    if np.any(point < low - room) or np.any(point > high + room) or (fit_intercept and np.any(off)):
-        return objective, -np.inf
-    return objective, float(
-        loss.dual(point.ravel(), Y.ravel(), C) - penalty.dual_price(forms(point))
-    )
+    found = Joint(problem, tol=0.0).certify(point, proof)
+    assert found.dual_objective is not None
+    return found.objective, found.dual_objective
 
 
 def fit_joint(

@@ -32,7 +32,7 @@ from mklcore.arrays import Array
 from mklcore.errors import ParameterError
 from mklcore.problem.driver import AnyIterate, Iterate, Status, Trace
 from mklcore.problem.machines import solve_machine
-from mklcore.problem.problem import Problem, WarmStart, WeightedMethod
+from mklcore.problem.problem import WeightedMethod
 from mklcore.problem.svm import NO_SLOPE
 
 # What the analytic update and its machines are tuned by. A value changes how long a fit takes,
@@ -81,8 +81,8 @@ class Reweighting(WeightedMethod[WeightState]):
     needs_products = False
     certifies = True  # whether the penalty has a dual
 
-    def __init__(self, problem: Problem, *, tol: float, warm: WarmStart | None = None) -> None:
-        super().__init__(problem, tol=tol, warm=warm)
+    def prepare(self) -> None:
+        problem = self.problem
         self.name = f"{problem.penalty.name} reweighting (analytic update)"
         strides = 1.0 < problem.order < np.inf and not problem.K.keeps_products
         self._stride = STRIDE if strides else 0.0
@@ -256,12 +256,12 @@ class SILP(Reweighting):
     at p = 1.
     """
 
-    def __init__(self, problem: Problem, *, tol: float, warm: WarmStart | None = None) -> None:
-        if problem.order != 1:
+    def prepare(self) -> None:
+        if self.problem.order != 1:
             raise ParameterError(
                 'solver="silp" is for p = 1 only; use solver="auto" for other norms.'
             )
-        super().__init__(problem, tol=tol, warm=warm)
+        super().prepare()
         self.name = "cutting planes (SILP)"
         self._planes: list[tuple[float, Array]] = []
 

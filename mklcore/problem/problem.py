@@ -161,6 +161,10 @@ class WeightedMethod(Method[State]):
         self.problem = problem
         self.tol = tol
         self.warm = warm
+        self.prepare()
+
+    def prepare(self) -> None:
+        """Set what the method needs before its first iterate, its name among it."""
 
     def successor(self, trace: Trace, has_ended: bool) -> Any:
         """The next method in turn, from the best point."""
@@ -168,8 +172,8 @@ class WeightedMethod(Method[State]):
         phase = self.phase
         if phase is None or not self.left or trace.best is None:
             return None
-        is_over = has_ended or self._steps > phase.most
-        if not (is_over or (phase.leave is not None and phase.leave(self.problem, trace))):
+        is_left = phase.leave is not None and phase.leave(self.problem, trace)
+        if not (is_left or has_ended or self._steps > phase.most):
             return None
         best = self.restate(trace.best, trace.dual_point)
         if best is not trace.best:

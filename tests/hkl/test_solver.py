@@ -89,7 +89,7 @@ def test_the_gap_is_never_below_the_true_suboptimality_when_stopped_early(optimu
 
 @every("basis, normalize", product(BASES, (True, False)))
 def test_forms_sums_and_grams_are_those_of_listed_nodes(basis, normalize, rows):
-    design = Design(rows, basis, normalize=normalize)
+    design = Design(rows, basis, normalise=normalize)
     a = balanced(len(rows))
     nodes = grid(design)
     weights = NodeWeights(2.5, 0.3)
@@ -164,7 +164,7 @@ def test_the_gaussian_basis_is_scaled_to_the_rows_until_its_bumps_are_level():
 
 
 def test_levels_add_up_to_their_kernel(rows):
-    raw = Design(rows, PolynomialBasis(4), standardize=False, normalize=False)
+    raw = Design(rows, PolynomialBasis(4), standardize=False, normalise=False)
     wanted = np.prod([(1 + np.outer(x, x)) ** 4 for x in rows.T], axis=0)
     assert raw.values.full_gram(np.ones(raw.q + 1)) == pytest.approx(
         wanted, abs=1e-12 * wanted.max()

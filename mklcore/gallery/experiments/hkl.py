@@ -185,7 +185,7 @@ def _full_kernel(
     scales += [(True, depth) for depth in depths]
     models = Models()
     for normalised, depth in scales:
-        design = Design(X, basis, normalize=normalised, memory_mb=MEMORY)
+        design = Design(X, basis, normalise=normalised, memory_mb=MEMORY)
         kernel = FullKernel(design, depth, scaled=True)
         for lam in lams:
             check_cancelled()

@@ -360,7 +360,7 @@ def _hull_cells(params: Params) -> list[Cell]:
             "train.X[:, columns]",
             "model.basis",
             standardize="model.standardize",
-            normalize="model.normalize_basis",
+            normalise="model.normalize_basis",
             names="names",
             memory_mb="model.memory_mb",
         ),

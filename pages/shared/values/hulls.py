@@ -198,7 +198,7 @@ def _rows(asked: Any, train: Dataset, chosen: list[int]) -> Design:
         train.X[:, chosen],
         asked.basis,
         standardize=asked.standardize,
-        normalize=asked.normalize_basis,
+        normalise=asked.normalize_basis,
         names=[train.feature_names[j] for j in chosen],
         memory_mb=asked.memory_mb,
     )
