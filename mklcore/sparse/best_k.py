@@ -155,6 +155,10 @@ class BestK:
         """The coefficients (n, T) with these kernels."""
         return self._solved(chosen)[1]
 
+    def _choice(self, chosen: Iterable[int]) -> tuple[float, Kernels]:
+        """The value of a choice, and its kernels in order."""
+        return self.value(chosen), tuple(sorted(map(int, chosen)))
+
     def extended(self, chosen: Iterable[int], k: int) -> Kernels:
         """At most ``k`` of these kernels, and up to ``k`` those with the largest forms, one after
         the other.
@@ -165,6 +169,10 @@ class BestK:
             gains[list(kernels)] = -1.0
             kernels = (*kernels, int(np.argmax(gains)))
         return kernels
+
+    def _free(self, inside: Kernels, outside: Kernels) -> Indices:
+        """The kernels that are neither inside nor outside."""
+        return np.delete(np.arange(self.n_kernels), [*inside, *outside])
 
     def _solved(self, chosen: Iterable[int]) -> tuple[float, Array]:
         kernels = tuple(sorted({int(m) for m in chosen}))
@@ -198,15 +206,13 @@ class BestK:
         """(1) for at most ``k`` kernels, with some decided; infinite where more than k are inside."""
         if len(inside) > k:
             return np.inf
-        decided = np.zeros(self.n_kernels, dtype=bool)
-        decided[[*inside, *outside]] = True
-        largest = np.sort(forms[~decided])[::-1][: k - len(inside)]
-        price = (
-            self.rho * float(np.vdot(dual, dual))
-            + float(forms[list(inside)].sum())
-            + float(largest.sum())
-        )
-        return 0.5 * self.scale * float(np.vdot(self.Y, dual)) ** 2 / price if price > 0.0 else 0.0
+        free = np.delete(forms, [*inside, *outside])
+        largest = np.sort(free)[::-1][: k - len(inside)]
+        price = self.rho * float(np.vdot(dual, dual))
+        price += float(forms[list(inside)].sum())
+        price += float(largest.sum())
+        worth = 0.5 * self.scale * float(np.vdot(self.Y, dual)) ** 2
+        return worth / price if price > 0.0 else 0.0
 
     def relax(
         self,
@@ -221,7 +227,7 @@ class BestK:
         value.
         """
         check_cancelled()
-        free = np.setdiff1d(np.arange(self.n_kernels), [*inside, *outside])
+        free = self._free(inside, outside)
         budget = float(min(k - len(inside), free.size))
         weights = np.zeros(self.n_kernels)
         weights[list(inside)] = 1.0
@@ -241,16 +247,17 @@ class BestK:
             target = newton_target(weights[free], 0.5 * forms[free], hessian, 1e-9)
             way = np.clip(target, 0.0, 1.0) - weights[free]
             length = 1.0
-            before = (weights, value)
+            before = value
+            start = weights[free]
             slope = 0.5 * self.scale * float(forms[free] @ way)
             while length >= SHORTEST:
-                weights = before[0].copy()
-                weights[free] = np.clip(before[0][free] + length * way, 0.0, 1.0)
+                weights = weights.copy()
+                weights[free] = np.clip(start + length * way, 0.0, 1.0)
                 value, dual, solve = self._at(weights)
-                if value <= before[1] - 1e-4 * length * slope:
+                if value <= before - 1e-4 * length * slope:
                     break
                 length *= 0.5
-            if not value < before[1]:
+            if not value < before:
                 break  # rounding leaves nothing to gain
         assert best is not None
         return best
@@ -272,12 +279,14 @@ class BestK:
             rest = kernels[:place] + kernels[place + 1 :]
             gains = self.forms(self._solved(rest)[1])
             gains[list(kernels)] = -1.0
-            nearest = np.argsort(-gains, kind="stable")[: min(TRIES, self.n_kernels - len(kernels))]
-            tried = [(self.value([*rest, m]), tuple(sorted([*rest, int(m)]))) for m in nearest]
-            better = min(tried, default=(np.inf, kernels))
+            n_tries = min(TRIES, self.n_kernels - len(kernels))
+            tried = [self._choice([*rest, m]) for m in _largest(gains, n_tries)]
+            better, exchanged = min(tried, default=(np.inf, kernels))
             place += 1
-            if better[0] < value * (1.0 - 1e-9):
-                (value, kernels), place = better, 0
+            if better < value * (1.0 - 1e-9):
+                value = better
+                kernels = exchanged
+                place = 0
         return value, kernels
 
     def search(
@@ -292,39 +301,26 @@ class BestK:
         k = min(k, self.n_kernels)
         tree = _Leaves(self.n_kernels)
         root = self.root(k)
-        best = min(self.swaps(start) for start in [*starts, _largest(root.z, k)])
+        best = min(map(self.swaps, [*starts, _largest(root.z, k)]))
         parts: list[tuple[float, int, Kernels, Kernels, Relaxed]] = [(root.bound, 0, (), (), root)]
         count = 1
-        done = SAME
-        while parts and parts[0][0] < best[0] * (1.0 - done) and count < most:
+        while parts and count < most and parts[0][0] < best[0] * (1.0 - SAME):
             _, _, inside, outside, own = heapq.heappop(parts)
-            inside, outside = self._priced(
-                k,
-                inside,
-                outside,
-                own,
-                best[0] * (1.0 - done),
-                tree,
-            )
-            free = np.setdiff1d(np.arange(self.n_kernels), [*inside, *outside])
+            inside, outside = self._priced(k, inside, outside, own, best[0] * (1.0 - SAME), tree)
+            free = self._free(inside, outside)
             if len(inside) >= k or len(inside) + free.size <= k:
-                whole = inside if len(inside) >= k else (*inside, *map(int, free))
-                best = min(best, (self.value(whole), tuple(sorted(whole))))
+                whole = inside if len(inside) >= k else (*inside, *free.tolist())
+                best = min(best, self._choice(whole))
                 tree.add(inside, outside, None, self.value(whole))
                 continue
             pick = int(free[np.argmin(np.abs(own.z[free] - 0.5))])
             for ins, outs in (((*inside, pick), outside), (inside, (*outside, pick))):
-                enough = best[0] * (1.0 - done)
+                enough = best[0] * (1.0 - SAME)
                 relaxed = self.relax(k, ins, outs, own.z, enough, STEPS_INSIDE)
                 count += 1
-                guess = [
-                    *ins,
-                    *_largest(
-                        np.where(np.isin(np.arange(self.n_kernels), [*ins, *outs]), -1, relaxed.z),
-                        k - len(ins),
-                    ),
-                ]
-                best = min(best, (self.value(guess), tuple(sorted(guess))))
+                z = relaxed.z.copy()
+                z[[*ins, *outs]] = -1.0
+                best = min(best, self._choice([*ins, *_largest(z, k - len(ins))]))
                 inherited = self.bound(own.dual, own.forms, k, ins, outs)
                 if inherited > relaxed.bound:
                     relaxed = own._replace(bound=inherited, z=relaxed.z)
@@ -334,19 +330,14 @@ class BestK:
                     heapq.heappush(parts, (relaxed.bound, count, ins, outs, relaxed))
         for bound, _, inside, outside, own in parts:
             tree.add(inside, outside, own.dual, bound)
-        return Found(
-            best[0],
-            best[1],
-            min(tree.bound, best[0]),
-            tree.proof(self.Y.shape),
-            count,
-        )
+        bound = min(tree.bound, best[0])
+        return Found(*best, bound, tree.proof(self.Y.shape), count)
 
     def _priced(
         self, k: int, inside: Kernels, outside: Kernels, own: Relaxed, enough: float, tree: _Leaves
     ) -> tuple[Kernels, Kernels]:
         """Decide the kernels whose one side the dual of the part rules out."""
-        for m in np.setdiff1d(np.arange(self.n_kernels), [*inside, *outside]).tolist():
+        for m in self._free(inside, outside).tolist():
             with_it = self.bound(own.dual, own.forms, k, (*inside, m), outside)
             without = self.bound(own.dual, own.forms, k, inside, (*outside, m))
             if with_it >= enough:
@@ -359,11 +350,11 @@ class BestK:
 
     def near(self, k: int, value: float) -> list[tuple[Kernels, float]]:
         """The choices of ``k`` kernels that were met within 1 % of ``value``, the best first."""
-        found = [(chosen, one[0]) for chosen, one in self.met.items() if len(chosen) == k]
-        return sorted(
-            (one for one in found if one[1] <= value * (1.0 + NEAR)),
-            key=lambda one: one[1],
-        )
+        found = []
+        for chosen, (reached, _) in self.met.items():
+            if len(chosen) == k and reached <= value * (1.0 + NEAR):
+                found.append((chosen, reached))
+        return sorted(found, key=lambda one: one[1])
 
 
 class _Leaves:
@@ -387,9 +378,10 @@ class _Leaves:
         decided[list(inside)] = 1
         decided[list(outside)] = -1
         self._decided.append(decided)
-        self._places.append(
-            -1 if dual is None else self._duals.setdefault(id(dual), (len(self._duals), dual))[0]
-        )
+        place = -1
+        if dual is not None:
+            place, _ = self._duals.setdefault(id(dual), (len(self._duals), dual))
+        self._places.append(place)
         self.bound = min(self.bound, bound)
 
     def proof(self, shape: tuple[int, ...]) -> Proof:
@@ -417,28 +409,22 @@ def proved_bound(
     outside = (decided == -1).astype(np.int64)
     is_apart = inside @ outside.T + outside @ inside.T > 0
     shares = sum(1 << int(problem.n_kernels - count) for count in np.abs(decided).sum(axis=1))
-    if not np.all(is_apart | np.eye(len(decided), dtype=bool)) or shares != 1 << problem.n_kernels:
+    np.fill_diagonal(is_apart, True)
+    if not is_apart.all() or shares != 1 << problem.n_kernels:
         return -np.inf
     forms = [problem.forms(dual) for dual in proof.duals]
     lowest = np.inf
     for row, place in zip(decided, proof.places, strict=True):
-        ins, outs = (tuple(np.flatnonzero(row == side).tolist()) for side in (1, -1))
+        ins = tuple(np.flatnonzero(row == 1).tolist())
+        outs = tuple(np.flatnonzero(row == -1).tolist())
         if place >= 0:
-            lowest = min(
-                lowest,
-                problem.bound(
-                    proof.duals[place],
-                    forms[place],
-                    k,
-                    ins,
-                    outs,
-                ),
-            )
+            found = problem.bound(proof.duals[place], forms[place], k, ins, outs)
         elif len(ins) <= k:
             rest = np.flatnonzero(row == 0).tolist() if len(ins) < k else []
-            lowest = min(
-                lowest, problem.value([*ins, *rest]) if len(ins) + len(rest) <= k else -np.inf
-            )
+            found = problem.value([*ins, *rest]) if len(ins) + len(rest) <= k else -np.inf
+        else:
+            continue
+        lowest = min(lowest, found)
     return lowest
 
 

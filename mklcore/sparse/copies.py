@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import Any
 
 import numpy as np
 
 from mklcore.arrays import Array
-from mklcore.kernels.features import FeatureBlocks
 from mklcore.kernels.grams import SAME_SCALE, exact_copies
 from mklcore.kernels.operators import Capability, KernelOperator
 
@@ -17,8 +15,8 @@ _MAYBE_SAME = 1e-8
 
 
 def copies_among(rows: KernelOperator) -> tuple[tuple[int, ...], ...]:
-    """The same for kernels that are not stored: copies have equal forms at every vector, and others
-    at no random one.
+    """Groups of copies among kernels that are not stored: copies have equal forms at every vector,
+    and others at no random one.
 
     A vector that is zero on most rows is cheap to ask for, and leaves few kernels to ask more
     about.
@@ -30,47 +28,21 @@ def copies_among(rows: KernelOperator) -> tuple[tuple[int, ...], ...]:
     found = rows.quad(hint)
     order = np.argsort(found, kind="stable")
     near = np.diff(found[order]) <= _MAYBE_SAME * found[order][1:]
-    asked = np.sort(order[np.append(near, False) | np.append(False, near)])
-    first, second = (
-        (rows.quad(random.standard_normal(n), asked) for _ in range(2))
-        if asked.size
-        else (found, found)
-    )
+    is_near = np.append(near, False) | np.append(False, near)
+    asked = np.sort(order[is_near])
+    if not asked.size:
+        return ()
+    forms = np.array([rows.quad(random.standard_normal(n), asked) for _ in range(2)])
     groups: list[list[int]] = []
-    for m in np.argsort(first[: asked.size], kind="stable").tolist():
-        last = groups[-1][0] if groups else -1
-        same = last >= 0 and all(
-            abs(f[m] - f[last]) <= SAME_SCALE * max(f[m], f[last]) for f in (first, second)
-        )
-        if same:
-            groups[-1].append(m)
-        else:
-            groups.append([m])
-    return tuple(
-        sorted(tuple(asked[sorted(members)].tolist()) for members in groups if len(members) > 1)
-    )
-
-
-def equal_blocks(blocks: FeatureBlocks) -> tuple[tuple[int, ...], ...]:
-    """Groups of kernels whose features are the same: landmarks are shared, so copies of a kernel
-    have equal blocks.
-    """
-    found: dict[bytes, list[int]] = {}
-    for m, block in enumerate(blocks):
-        found.setdefault(
-            hashlib.sha256(np.ascontiguousarray(block.values).tobytes()).digest(), []
-        ).append(m)
-    return tuple(tuple(members) for members in found.values() if len(members) > 1)
-
-
-def _groups(stack: Any) -> tuple[tuple[int, ...], ...]:
-    if Capability.FEATURES in stack.capabilities:
-        return equal_blocks(stack.values)
-    return (
-        exact_copies(stack.values)
-        if Capability.DENSE in stack.capabilities
-        else copies_among(stack)
-    )
+    for m in np.argsort(forms[0], kind="stable").tolist():
+        if groups:
+            pair = forms[:, [m, groups[-1][0]]]
+            if np.all(np.ptp(pair, axis=1) <= SAME_SCALE * pair.max(axis=1)):
+                groups[-1].append(m)
+                continue
+        groups.append([m])
+    found_groups = [tuple(asked[sorted(members)].tolist()) for members in groups]
+    return tuple(sorted(members for members in found_groups if len(members) > 1))
 
 
 def without_copies(
@@ -85,7 +57,11 @@ def without_copies(
     allowed = np.ones(stack.n_kernels, dtype=bool)
     notes = []
     cost = np.broadcast_to(np.asarray(prices, dtype=float), allowed.shape)
-    for group in () if keep else _groups(stack):
+    groups: tuple[tuple[int, ...], ...] = ()
+    if not keep:
+        is_dense = Capability.DENSE in stack.capabilities
+        groups = exact_copies(stack.values) if is_dense else copies_among(stack)
+    for group in groups:
         first = min(group, key=lambda m: (cost[m], m))
         others = [m for m in group if m != first]
         allowed[others] = False

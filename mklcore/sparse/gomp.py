@@ -163,11 +163,15 @@ class GOMP(Method[Chosen]):
 
     def certify(self, best: GOMPIterate, dual_point: Array | None) -> Certificate:
         """The objective of (5) from the chosen kernels, their coefficients and the intercepts."""
-        f = sum((self.K.gram(j) @ best.dual for j in best.selected or ()), np.zeros_like(self.Y))
-        errors = self._errors(f + best.state.intercepts)
-        return Certificate(
-            errors + self.lam * float(np.sum(best.dual * f)), floor=1e-15 * abs(self._energy)
-        )
+        f = np.zeros_like(self.Y)
+        for j in best.selected or ():
+            f = f + self.K.gram(j) @ best.dual
+        objective = self._objective(f, best.dual, best.state.intercepts)
+        return Certificate(objective, floor=1e-15 * abs(self._energy))
+
+    def _objective(self, f: Array, dual: Array, intercepts: Array | float = 0.0) -> float:
+        """(5) at f = K dual (n, T)."""
+        return self._errors(f + intercepts) + self.lam * float(np.sum(dual * f))
 
     def _errors(self, f: Array) -> float:
         """The mean loss of f (n, T)."""
@@ -183,17 +187,12 @@ class GOMP(Method[Chosen]):
 
     def _refit(self, chosen: tuple[int, ...], last: GOMPIterate, scores: Array) -> GOMPIterate:
         self._sum += self.K.gram(chosen[-1])
-        dual, objective = self._ridge(self._sum)
+        dual = self._solved(self._sum.copy(), self.Y, self.lam * len(self.Y))
+        objective = self._objective(self._sum @ dual, dual)
         self._check(objective, dual)
         if not objective <= last.objective * (1 + SAME):
             raise self._too_small("the objective depends on rounding")
         return self._point(chosen, dual, objective, Chosen(scores))
-
-    def _ridge(self, total: Array) -> tuple[Array, float]:
-        """Coefficients on a sum of kernels, and the objective."""
-        dual = self._solved(total.copy(), self.Y, self.lam * len(self.Y))
-        f = total @ dual
-        return dual, self._errors(f) + self.lam * float(np.sum(dual * f))
 
     def _solved(self, system: Array, rhs: Array, shift: float = 0.0) -> Array:
         try:
@@ -374,13 +373,14 @@ class FeatureGOMP(GOMP):
         return Certificate(self._errors(self.K.times(u)) + size, floor=1e-15 * self._energy)
 
     def _scores(self, last: GOMPIterate, candidates: Indices) -> Array:
-        n = len(self.Y)
         scored = self.allowed if self.n_candidates is None else candidates
         left = self._c - self._S @ self._v
         out = np.full(self.K.n_kernels, -np.inf)
         for j in scored:
             columns = self._columns([int(j)])
-            out[j] = float(np.sum(left[columns] * self._solution(columns, left[columns]))) / n
+            residual = left[columns]
+            gain = np.sum(residual * self._solution(columns, residual))
+            out[j] = float(gain) / len(self.Y)
         return out
 
     def _columns(self, kernels: Sequence[int]) -> Indices:
@@ -397,7 +397,8 @@ class FeatureGOMP(GOMP):
         self._v[columns] = self._solution(columns, self._c[columns])
         residual = self.Y - self.K.times(self._v)
         dual = residual / (self.lam * len(self.Y))
-        objective = float(np.sum(residual**2)) / len(self.Y) + self.lam * float(np.sum(self._v**2))
+        errors = float(np.sum(residual**2)) / len(self.Y)
+        objective = errors + self.lam * float(np.sum(self._v**2))
         self._check(objective, dual)
         return self._point(chosen, dual, objective, Chosen(scores))
 
@@ -431,9 +432,9 @@ class LossGOMP(GOMP):
         # of the hinge's scores, each the start of the next
         self._duals = np.zeros((self.K.n_kernels, *self.Y.T.shape))
         zero = np.zeros(len(self.Y))
-        b = np.array(
-            [self.loss.best_intercept(zero, y) if self.fit_intercept else 0.0 for y in self.Y.T]
-        )
+        b = np.zeros(self.Y.shape[1])
+        if self.fit_intercept:
+            b[:] = [self.loss.best_intercept(zero, y) for y in self.Y.T]
         point = super().init()
         self._energy = self._errors(np.zeros_like(self.Y) + b)
         return replace(point, objective=self._energy, state=Chosen(None, b))
@@ -533,8 +534,7 @@ class LossGOMP(GOMP):
             found.append(solve_machine(self._sum, task, warm=a, accuracy=self.tol))
         dual = np.column_stack([one.dual for one in found])
         b = np.array([one.intercept for one in found])
-        f = self._sum @ dual
-        objective = self._errors(f + b) + self.lam * float(np.sum(dual * f))
+        objective = self._objective(self._sum @ dual, dual, b)
         reported = 2.0 * self.lam * sum(one.objective for one in found)
         size = max(abs(objective), abs(self._energy))
         if (

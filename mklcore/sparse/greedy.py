@@ -118,7 +118,8 @@ def critical_lam(K: Array, y: Array) -> float:
 
     ``K`` (M, n, n), ``y`` (n,).
     """
-    return float(np.sqrt(max(max(float(y @ (kernel @ y)) for kernel in K), 0.0))) / y.size
+    largest = max(float(y @ (kernel @ y)) for kernel in K)
+    return float(np.sqrt(max(largest, 0.0))) / y.size
 
 
 class FunctionalGreedy(Method[Gradients]):
@@ -229,9 +230,8 @@ class EmpiricalGreedy(Method[Gradients]):
         nothing = np.empty((0, self.y.size))
         weights = np.zeros(len(self.K))
         state = Gradients(None, intercept=self._b)
-        return Iterate(
-            weights, nothing, 0.0, self._mean(self._f, self._b), solves=0, selected=(), state=state
-        )
+        mean = self._mean(self._f, self._b)
+        return Iterate(weights, nothing, 0.0, mean, solves=0, selected=(), state=state)
 
     def step(
         self, best: GreedyIterate, last: GreedyIterate, trace: Trace
@@ -250,27 +250,17 @@ class EmpiricalGreedy(Method[Gradients]):
         self._f = self._f + eta * moves[pick]
         self._b = self._intercept(self._f)
         added = (eta / self.divisors[pick]) * pull
-        return self._moved(
-            last,
-            pick,
-            added,
-            Gradients(
-                lengths / np.sqrt(self.y.size),
-                pick,
-                eta,
-                self._b,
-            ),
-        )
+        state = Gradients(lengths / np.sqrt(self.y.size), pick, eta, self._b)
+        return self._moved(last, pick, added, state)
 
     def certify(self, best: GreedyIterate, dual_point: Array | None) -> Certificate:
         """The mean loss from the coefficients and the intercept."""
-        f = sum(
-            (self.K[j] @ a for j, a in zip(best.selected or (), best.dual, strict=True)),
-            np.zeros_like(self.y),
-        )
-        return Certificate(
-            self._mean(f, best.state.intercept), floor=1e-14 * self._mean(np.zeros_like(f), 0.0)
-        )
+        nothing = np.zeros_like(self.y)
+        f = nothing
+        for j, a in zip(best.selected or (), best.dual, strict=True):
+            f = f + self.K[j] @ a
+        floor = 1e-14 * self._mean(nothing, 0.0)
+        return Certificate(self._mean(f, best.state.intercept), floor=floor)
 
     def _length(self, pull: Array, move: Array, objective: float) -> float:
         """How far along ``move``; 0 where nothing falls."""
@@ -464,10 +454,14 @@ def l1_values(
     """
     n = y.size
     floor = 1e-15 * float(y @ y) / y.size
-    parts = [K[j] @ a for j, a in zip(chosen, dual, strict=True)]
-    norms = [np.sqrt(max(float(a @ part), 0.0)) for a, part in zip(dual, parts, strict=True)]
-    r = y - sum(parts, np.zeros(n))
-    objective = 0.5 * float(r @ r) / n + lam * float(sum(norms))
+    f = np.zeros(n)
+    size = 0.0
+    for j, a in zip(chosen, dual, strict=True):
+        part = K[j] @ a
+        f = f + part
+        size += np.sqrt(max(float(a @ part), 0.0))
+    r = y - f
+    objective = 0.5 * float(r @ r) / n + lam * float(size)
     if theta is None or forms is None:
         return Certificate(objective, floor=floor)
     limit = (lam * (1.0 + 1e-6)) ** 2
@@ -645,13 +639,8 @@ class BlockDescent:
         not lower L.
         """
         try:
-            norms, alpha, products = newton_norms(
-                self.K,
-                self.y,
-                self.lam,
-                chosen,
-                self._norms,
-            )
+            start = self._norms
+            norms, alpha, products = newton_norms(self.K, self.y, self.lam, chosen, start)
         except np.linalg.LinAlgError:
             return False
         r = self.lam * self.y.size * alpha
@@ -674,9 +663,8 @@ class BlockDescent:
         alone.
         """
         dual = self._coefficients(chosen)
-        norms, objective = self._read(
-            chosen, dual, [self.K[j] @ a for j, a in zip(chosen, dual, strict=True)]
-        )
+        parts = [self.K[j] @ a for j, a in zip(chosen, dual, strict=True)]
+        norms, objective = self._read(chosen, dual, parts)
         if chosen and self._rounding(chosen, dual) > SURE * objective:
             plain = objective
             parts = [exact_products(self.K[j], a) for j, a in zip(chosen, dual, strict=True)]
@@ -694,10 +682,11 @@ class BlockDescent:
         )
 
     def _coefficients(self, chosen: Sequence[int]) -> Array:
-        rows = [self.spectra.rows(j) for j in chosen]
-        return np.array([self._b[part] @ self.spectra.vectors[part] for part in rows]).reshape(
-            -1, self.y.size
-        )
+        dual = np.empty((len(chosen), self.y.size))
+        for own, j in zip(dual, chosen, strict=True):
+            part = self.spectra.rows(j)
+            own[:] = self._b[part] @ self.spectra.vectors[part]
+        return dual
 
     def _read(
         self, chosen: tuple[int, ...], dual: Array, parts: list[Array]
@@ -706,10 +695,11 @@ class BlockDescent:
         n) being the f_j.
         """
         norms = np.zeros(self.spectra.n_kernels)
-        norms[list(chosen)] = [
-            np.sqrt(max(float(a @ f), 0.0)) for a, f in zip(dual, parts, strict=True)
-        ]
-        return norms, self._value(self.y - sum(parts, np.zeros(self.y.size)), norms)
+        f = np.zeros(self.y.size)
+        for j, a, part in zip(chosen, dual, parts, strict=True):
+            norms[j] = np.sqrt(max(float(a @ part), 0.0))
+            f = f + part
+        return norms, self._value(self.y - f, norms)
 
     def _certificates(
         self,
@@ -734,9 +724,9 @@ class BlockDescent:
         """
         noise = np.finfo(float).eps * float(self._largest.max(initial=0.0)) * float(r @ r)
         noisy = bool(noise > SURE * (self.lam * self.y.size) ** 2)
-        forms = (
-            exact_forms(self.K, r) if noisy else np.array([r @ (kernel @ r) for kernel in self.K])
-        )
+        forms = np.array([r @ (kernel @ r) for kernel in self.K])
+        if noisy:
+            forms = exact_forms(self.K, r)
         return np.sqrt(np.maximum(forms, 0.0)) / self.y.size, noisy
 
     def _rounding(self, chosen: Sequence[int], dual: Array) -> float:
@@ -748,15 +738,9 @@ class BlockDescent:
         eps = np.finfo(float).eps * self._largest[own]
         norms = self._norms[own]
         f = float(eps @ size)
-        in_norms = np.divide(
-            eps * size**2,
-            2.0 * norms,
-            out=np.zeros_like(norms),
-            where=norms > 0,
-        )
-        return (float(np.linalg.norm(self._r)) * f + f * f) / self.y.size + self.lam * float(
-            in_norms.sum()
-        )
+        moved = np.divide(eps * size**2, 2.0 * norms, out=np.zeros_like(norms), where=norms > 0)
+        in_errors = (float(np.linalg.norm(self._r)) * f + f * f) / self.y.size
+        return in_errors + self.lam * float(moved.sum())
 
     def _beyond(self, why: str) -> ParameterError:
         return ParameterError(

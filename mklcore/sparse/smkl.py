@@ -121,11 +121,9 @@ class SMKL(Reweighting):
         self.name = f"SMKL ({self.penalty.formula})"
         self.tol_mode = tol_mode
         self.first = weights
-        self.allowed = (
-            np.ones(problem.K.n_kernels, dtype=bool)
-            if allowed is None
-            else np.asarray(allowed, dtype=bool)
-        )
+        if allowed is None:
+            allowed = np.ones(problem.K.n_kernels)
+        self.allowed = np.asarray(allowed, dtype=bool)
         self.change = np.inf
         self.scale = 0.0
         # the model without kernels, where it is the answer
@@ -135,11 +133,12 @@ class SMKL(Reweighting):
         self._tried = np.zeros(1)
 
     def init(self) -> WeightIterate:
-        first = (
-            self.penalty.start(int(self.allowed.sum())).max() if self.first is None else self.first
-        )
-        self.started_from = weights = np.where(self.allowed, first, 0.0)
-        return self.solve(weights, None, float(np.clip(1e-4 * self.tol, _FLOOR, ACCURACY)))
+        first: Any = self.first
+        if first is None:
+            first = self.penalty.start(int(self.allowed.sum())).max()
+        self.started_from = np.where(self.allowed, first, 0.0)
+        accuracy = float(np.clip(1e-4 * self.tol, _FLOOR, ACCURACY))
+        return self.solve(self.started_from, None, accuracy)
 
     def step(
         self, best: WeightIterate, last: WeightIterate, trace: Trace
@@ -271,11 +270,8 @@ class SMKL(Reweighting):
         """
         half = 0.5 * float(last.weights @ last.state.Q)
         little = half <= NOTHING * (last.state.value - half)
-        if (
-            self.tol_mode == "absolute"
-            or not little
-            or np.any(weights > (1.0 + self.tol) * last.weights)
-        ):
+        grows = np.any(weights > (1.0 + self.tol) * last.weights)
+        if self.tol_mode == "absolute" or not little or grows:
             return False
         empty = self.solve(np.zeros_like(weights), None, last.state.accuracy)
         if empty.objective > last.objective + WORTH * last.scale:
@@ -287,9 +283,8 @@ class SMKL(Reweighting):
     def _rises(last: WeightIterate, following: WeightIterate) -> bool:
         """L rose, and the machine's own gap may be the reason."""
         slack = SLACK * last.scale
-        return (
-            following.objective > last.objective + slack and following.state.inner_gap > 0.1 * slack
-        )
+        rises = following.objective > last.objective + slack
+        return rises and following.state.inner_gap > 0.1 * slack
 
 
 def starts(
@@ -312,11 +307,10 @@ def shaken(weights: Array) -> Array:
     |u| is drawn from [0.5, 1], always alike, and its sign alternates from rank to rank. So
     neighbours in rank, as near copies are, part by at least s, whatever the order of kernels.
     """
-    turns = np.where(np.arange(weights.size) % 2, -1.0, 1.0) * np.random.RandomState(0).uniform(
-        0.5, 1.0, weights.size
-    )
+    sizes = np.random.RandomState(0).uniform(0.5, 1.0, weights.size)
+    sizes[1::2] *= -1.0
     u = np.empty(weights.size)
-    u[np.argsort(-weights, kind="stable")] = turns
+    u[np.argsort(-weights, kind="stable")] = sizes
     return weights * (1.0 + SHAKE * u)
 
 
@@ -416,14 +410,12 @@ def joined(fit: Fit, other: Fit) -> Fit:
         for k, record in enumerate(below)
     ]
     history = (*fit.history, *added)
-    solves = fit.solves + other.solves
-    seconds = fit.seconds + other.seconds
     return replace(
         other,
-        solves=solves,
+        solves=fit.solves + other.solves,
         history=history,
         n_iter=len(history) - 1,
-        seconds=seconds,
+        seconds=fit.seconds + other.seconds,
     )
 
 
@@ -535,6 +527,7 @@ def gaussian(left: Array, right: Array, u: Array) -> Array:
     root = np.sqrt(u)
     one = left * root
     other = right * root
-    squares = (one**2).sum(axis=1)[:, None] + (other**2).sum(axis=1)[None] - 2.0 * one @ other.T
+    lengths = (one**2).sum(axis=1)[:, None] + (other**2).sum(axis=1)
+    squares = lengths - 2.0 * one @ other.T
     found: Array = np.exp(-0.5 * np.maximum(squares, 0.0))
     return found

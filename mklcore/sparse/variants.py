@@ -35,7 +35,7 @@ from mklcore.arrays import Array
 from mklcore.errors import DataError, ParameterError
 from mklcore.kernels.grams import as_stack, exact_copies
 from mklcore.lp.schedule import fit_weighted
-from mklcore.parameters import check_whole
+from mklcore.parameters import check_positive, check_whole
 from mklcore.problem.driver import Fit, Method, run, warn_unless_converged
 from mklcore.problem.losses import Squared
 from mklcore.problem.penalties import LpNorm
@@ -99,20 +99,10 @@ def lq_mkl(
     Sindhwani and Lozano (2011), equations (2)-(4).
     """
     K, y, lam = _checked(K, y, lam)
-    penalty = LpNorm(q)
     C = 1.0 / (lam * y.size)
     start = None if warm is None else WarmStart(warm.weights, warm.dual_coef)
-    fit = fit_weighted(
-        K,
-        y,
-        C,
-        Squared(),
-        penalty,
-        False,
-        tol=tol,
-        max_iter=max_iter,
-        warm=start,
-    )
+    options: dict[str, Any] = {"tol": tol, "max_iter": max_iter, "warm": start}
+    fit = fit_weighted(K, y, C, Squared(), LpNorm(q), False, **options)
     warn_unless_converged(fit, tol)
     return _scaled(fit, 2.0 * lam, f"l{q:g}-norm ridge MKL")
 
@@ -137,8 +127,7 @@ def _checked(K: Any, y: Any, lam: float) -> tuple[Array, Array, float]:
             f"The target must be {values.shape[1]} finite numbers, one per row; got shape "
             f"{target.shape}."
         )
-    if not (np.isfinite(lam) and lam > 0):
-        raise ParameterError(f"lam must be a finite number above 0; got {lam!r}.")
+    check_positive(lam=lam)
     return values, target, float(lam)
 
 
@@ -154,11 +143,8 @@ def penalised_l1(
     """
     if solver not in L1_SOLVERS:
         raise ParameterError(f"solver must be one of {', '.join(L1_SOLVERS)}; got {solver!r}.")
-    fit = run(
-        FunctionalGreedy(K, Spectra.of(K), y, lam, n_kernels=K.shape[0]),
-        tol=tol,
-        max_iter=K.shape[0] + 1,
-    )
+    method = FunctionalGreedy(K, Spectra.of(K), y, lam, n_kernels=len(K))
+    fit = run(method, tol=tol, max_iter=len(K) + 1)
     warn_unless_converged(fit, tol)
     weights = fit.weights.copy()
     dual = np.zeros(K.shape[:2])
