@@ -213,7 +213,8 @@ class Sphere:
     def enter(
         self, values: Array, multipliers: Array, b: float, theta: Array, Q: Array, mu: float
     ) -> InteriorPoint:
-        nu = 0.5 * float(Q.mean()) / float(np.mean(theta ** (self.p - 1.0)))
+        powers = theta ** (self.p - 1.0)
+        nu = 0.5 * float(Q.mean()) / float(np.mean(powers))
         return InteriorPoint(values, multipliers, b, theta, max(nu, 1e-300))
 
     def linearised(self, inside: InteriorPoint, Q: Array, goal: Array) -> Linearised:
@@ -302,7 +303,8 @@ class Interior(Reweighting):
         count = int(np.sum(nearness < 0.0)) + POINTS * weights.size
         if count >= PART * a.size:
             return whole
-        return Sides.of(task, np.sort(np.argsort(nearness, kind="stable")[:count]), a)
+        nearest = np.argsort(nearness, kind="stable")[:count]
+        return Sides.of(task, np.sort(nearest), a)
 
     def _begun(self, x: Array, theta: Array) -> WeightIterate:
         point = self._read(x, theta)
@@ -386,7 +388,8 @@ class Interior(Reweighting):
         """The weights of ``best`` without as many small ones as the limit on the objective allows."""
         G, Q = self._products(best.dual)
         for share in CUTS:
-            kept = np.where(best.weights >= share * best.weights.max(), best.weights, 0.0)
+            is_kept = best.weights >= share * best.weights.max()
+            kept = np.where(is_kept, best.weights, 0.0)
             weights: Array = kept / kept.sum()
             if self._primal(weights, G, Q)[0] <= limit:
                 return weights
@@ -399,7 +402,9 @@ class Interior(Reweighting):
             return 1.0
         price = task.penalty.dual_price(self._products(a)[1])
         linear = task.dual(a)
-        return float(np.clip(linear / (2.0 * price), 1e-3, 1.0)) if price > 0.0 else 1.0
+        if price <= 0.0:
+            return 1.0
+        return float(np.clip(linear / (2.0 * price), 1e-3, 1.0))
 
     def _entered(self, x: Array, theta: Array, point: WeightIterate) -> InteriorPoint:
         """Multipliers for a first x and theta: no residuals, and no product far below the mean."""
@@ -449,7 +454,8 @@ class Interior(Reweighting):
         machine's own value.
         """
         b, errors = self.problem.loss_at(weights @ G)
-        return errors + self.problem.regulariser(weights, Q), b, errors + 0.5 * float(weights @ Q)
+        objective = errors + self.problem.regulariser(weights, Q)
+        return objective, b, errors + 0.5 * float(weights @ Q)
 
 
 class _System:
@@ -469,13 +475,15 @@ class _System:
         lower, upper, _ = _thirds(self.inside.multipliers, N)
         decision = self.inside.theta @ self.U + self.inside.intercept
         self.excess = self.sides.slopes - self.sides.spread(decision)
-        self.total = self.task.loss.total - float(self.sides.dual(self.x).sum())
+        dual = self.sides.dual(self.x)
+        self.total = self.task.loss.total - float(dual.sum())
         self.stiffness = lower / self.x + upper / self.left
         soft = self.sides.gathered(self.sides.signs / self.stiffness)
         self.firm = 1.0 / np.maximum(soft, LEAST)
         firm = np.maximum(self.firm, LEAST)
         self.A = solver_of(self.task.K, point.weights, self.sides.points, firm)
-        conditions = self.weights.linearised(self.inside, self.Q, np.zeros(self.Q.size))
+        zeros = np.zeros(self.Q.size)
+        conditions = self.weights.linearised(self.inside, self.Q, zeros)
         self.missing = conditions.missing
         self.H = Complement(self.A, self.U, conditions.diagonal)
         self.ones = self.H.ones
@@ -502,7 +510,8 @@ class _System:
 
     def _outer(self, reach: Array, drift: float) -> tuple[float, float]:
         """The steps of intercept and price: 1'a moves to its total, the weights to their set."""
-        right = self.bordered.T @ reach - np.array([drift - self.total, self.missing])
+        missing = np.array([drift - self.total, self.missing])
+        right = self.bordered.T @ reach - missing
         system = self.border.T @ self.bordered
         if not self.task.fit_intercept:
             return 0.0, float(right[1] / system[1, 1])

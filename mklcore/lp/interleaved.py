@@ -235,8 +235,10 @@ class Interleaved(WeightedMethod[Mixed]):
         self.low, self.high = problem.box
         self.epsilon = problem.loss.epsilon
         # violations are measured in that of the target
-        self._unit = float(np.abs(problem.loss.linear(problem.y)).max()) or 1.0
-        self._fruitless, self._tolerance = 0, 0.1 * self._unit
+        linear = problem.loss.linear(problem.y)
+        self._unit = float(np.abs(linear).max()) or 1.0
+        self._fruitless = 0
+        self._tolerance = 0.1 * self._unit
         self._exact = False  # sums in double precision: cached rows are in single
         self._is_stored = is_stored(problem.K)
         self._restated: Iterate[Mixed] | None = None
@@ -251,11 +253,13 @@ class Interleaved(WeightedMethod[Mixed]):
         """Ask the listener now and then whether the work should end: a long step ends in between."""
         self.spent += values
         if self.listener is not None and self.spent >= EVERY:
-            self.spent, self.has_ended = 0, bool(self.listener())
+            self.spent = 0
+            self.has_ended = bool(self.listener())
 
     def init(self) -> Iterate[Mixed]:
         M, n = self.diagonal.shape
-        self.a, self.theta = np.zeros(n), self.problem.penalty.start(M)
+        self.a = np.zeros(n)
+        self.theta = self.problem.penalty.start(M)
         self.g = np.zeros((M, n))
         self._is_borrowed = False
         if self.warm is not None:

@@ -82,7 +82,8 @@ def nearest(weights: Array, nearness: Array) -> Indices:
     one, in order.
     """
     used = np.flatnonzero(weights > NEGLIGIBLE * weights.max())
-    near = np.argsort(-nearness, kind="stable")[: used.size + max(SPARE, used.size // 2)]
+    count = used.size + max(SPARE, used.size // 2)
+    near = np.argsort(-nearness, kind="stable")[:count]
     return np.union1d(used, near)
 
 
@@ -143,7 +144,8 @@ class LiveKernels(WeightedMethod[None]):
             low, high = task.box
             ends = np.isfinite(low) & np.isfinite(high)
             weights = np.zeros(M)
-            a = np.where(ends, 0.5 * (np.where(ends, low, 0.0) + np.where(ends, high, 0.0)), 0.0)
+            a = np.zeros(low.size)
+            a[ends] = 0.5 * (low[ends] + high[ends])
         a = task.feasible(a if a.any() else task.C * task.y)
         live = None if self.warm is None else self.warm.carried.live
         if live is None:
@@ -162,7 +164,8 @@ class LiveKernels(WeightedMethod[None]):
     def _first(self, forms: Array) -> Indices:
         """The kernels to begin with where none is known to have weight."""
         some = max(FEWEST, min(forms.size // 4, FIRST))
-        return np.sort(np.argsort(-forms, kind="stable")[: min(some, self._room)])
+        count = min(some, self._room)
+        return np.sort(np.argsort(-forms, kind="stable")[:count])
 
     def step(
         self, best: Iterate[None], last: Iterate[None], trace: Trace
@@ -183,9 +186,8 @@ class LiveKernels(WeightedMethod[None]):
             entering = outside[np.argsort(-forms[outside], kind="stable")][
                 : max(self.live.size, FEWEST)
             ]
-            is_crowded = (
-                not is_stored(self.problem.K) and self.live.size + entering.size > self._room
-            )
+            is_large = self.live.size + entering.size > self._room
+            is_crowded = is_large and not is_stored(self.problem.K)
             if is_crowded and trace.gap <= PROGRESS * self._gap_at_leaving:
                 self._gap_at_leaving = trace.gap
                 self.live = np.flatnonzero(last.weights)
@@ -262,12 +264,7 @@ class LiveKernels(WeightedMethod[None]):
         live = self.live
         self._asked = asked
         inside = self._inside()
-        method = begun(
-            inside,
-            self.phases,
-            tol=asked,
-            warm=WarmStart(weights[live], a),
-        )
+        method = begun(inside, self.phases, tol=asked, warm=WarmStart(weights[live], a))
         listener = self.listener
         callback = None if listener is None else lambda record: listener()
         fit = run(method, tol=asked, max_iter=STEPS, callback=callback)
@@ -340,11 +337,10 @@ def radius_of(gap: float, objective: float, loss: Loss, C: Cost) -> float:
     is none.
     """
     c = loss.least_curvature / float(np.max(C))
-    return (
-        float(np.sqrt(2.0 * (max(gap, 0.0) + _ROUNDING * abs(objective)) / c))
-        if c > 0.0
-        else np.inf
-    )
+    if c <= 0.0:
+        return np.inf
+    gap = max(gap, 0.0) + _ROUNDING * abs(objective)
+    return float(np.sqrt(2.0 * gap / c))
 
 
 def without_weight(
@@ -379,9 +375,8 @@ def norms_of(K: KernelOperator, balanced: bool) -> Array:
         sums = K.matvec(np.ones(n))
         total = sums.sum(axis=1)
         trace = trace - total / n + rounding * trace
-        squares = (
-            squares - 2.0 / n * np.sum(sums * sums, axis=1) + (total / n) ** 2 + rounding * squares
-        )
+        centred = squares - 2.0 / n * np.sum(sums * sums, axis=1) + (total / n) ** 2
+        squares = centred + rounding * squares
     largest = np.minimum(trace, np.sqrt(np.maximum(squares, 0.0)))
     found: Array = np.sqrt(np.maximum(largest, 0.0)) * (1.0 + rounding)
     return found
@@ -409,10 +404,8 @@ class Readings:
         """Begin another problem on the same kernels: nothing is ruled out, and every reading is a
         new one.
         """
-        self.possible, self.was_read = (
-            np.ones(self.norms.size, dtype=bool),
-            np.zeros(self.norms.size, dtype=bool),
-        )
+        self.possible = np.ones(self.norms.size, dtype=bool)
+        self.was_read = np.zeros(self.norms.size, dtype=bool)
         return self
 
     @property
@@ -433,11 +426,11 @@ class Readings:
         roots = self._bounds(a)
         self._duals[max(self._duals, default=-1) + 1] = a.copy()
         roots[live] = self._exact(a, live, known)
-        asked = np.setdiff1d(np.flatnonzero(roots > roots[live].max(initial=0.0)), live)
+        largest = roots[live].max(initial=0.0)
+        asked = np.setdiff1d(np.flatnonzero(roots > largest), live)
         roots[asked] = self._exact(a, asked)
-        self._duals = {
-            place: dual for place, dual in self._duals.items() if np.any(self._at == place)
-        }
+        for place in set(self._duals).difference(self._at.tolist()):
+            del self._duals[place]
         return np.asarray(roots**2)
 
     def rule_out(self, forms: Array, share: float, radius: float) -> None:
@@ -445,12 +438,8 @@ class Readings:
         ``forms``.
         """
         exact = self._at == max(self._duals)
-        self.possible &= ~without_weight(
-            abs(share) * np.sqrt(forms),
-            self.norms,
-            radius,
-            exact,
-        )
+        roots = abs(share) * np.sqrt(forms)
+        self.possible &= ~without_weight(roots, self.norms, radius, exact)
 
     def _bounds(self, a: Array) -> Array:
         """(1) from the last reading of every kernel, infinite where there is none."""
@@ -459,21 +448,16 @@ class Readings:
             own = self._at == place
             size = float(b @ b)
             share = float(a @ b) / size if size > 0.0 else 0.0
-            out[own] = abs(share) * self._roots[own] + self.norms[own] * float(
-                np.linalg.norm(a - share * b)
-            )
+            distance = float(np.linalg.norm(a - share * b))
+            out[own] = abs(share) * self._roots[own] + self.norms[own] * distance
         return out * (1.0 + _ROUNDING)
 
     def _exact(self, a: Array, kernels: Indices, forms: Array | None = None) -> Array:
         self.was_read[kernels] = True
-        if forms is None:
-            everything = kernels.size == self.norms.size
-            forms = (
-                self.K.quad(a)
-                if everything
-                else self.K.quad(a, kernels)
-                if kernels.size
-                else np.zeros(0)
-            )
-        self._roots[kernels], self._at[kernels] = np.sqrt(forms), max(self._duals)
+        if forms is None and kernels.size == self.norms.size:
+            forms = self.K.quad(a)
+        elif forms is None:
+            forms = self.K.quad(a, kernels) if kernels.size else np.zeros(0)
+        self._roots[kernels] = np.sqrt(forms)
+        self._at[kernels] = max(self._duals)
         return self._roots[kernels]

@@ -208,7 +208,8 @@ class Newton(Reweighting):
         theta = point.weights
         Q = point.state.Q
         p = self.p
-        live = np.flatnonzero((theta > 1e-14) & (1e-14 * Q.max(initial=0.0) < Q))
+        least = 1e-14 * Q.max(initial=0.0)
+        live = np.flatnonzero((theta > 1e-14) & (least < Q))
         if live.size == 0:
             return None
         t = theta[live]
@@ -237,7 +238,9 @@ def _shorter(value: float, slope: float, reached: float) -> float:
     value reached.
     """
     curvature = reached - value - slope
-    return float(np.clip(-slope / (2.0 * curvature), 0.05, 0.5)) if curvature > 0 else 0.5
+    if curvature <= 0:
+        return 0.5
+    return float(np.clip(-slope / (2.0 * curvature), 0.05, 0.5))
 
 
 class Joint(Newton):
@@ -270,7 +273,7 @@ class Joint(Newton):
         decisions = total.matvec(duals.T).T
         placed = [one.loss_at(f) for one, f in zip(self.tasks, decisions, strict=True)]
         intercepts, errors = np.transpose(placed)
-        G = np.array([task.K.source.matvec(np.ascontiguousarray(a)) for a in duals])
+        G = np.array([task.K.source.matvec(a) for a in duals])
         Q = np.maximum(np.einsum("tmi,ti->m", G, duals), 0.0)
         bound = replace(task, y=Y.ravel()).bound(duals.ravel(), Q)
         state = WeightState(

@@ -450,7 +450,8 @@ def on_root(stack: Features, scatter: Array) -> tuple[Features, Array]:
     Squared loss on them has the same solutions as on the rows of the (D + 1, D + 1) ``scatter``.
     """
     values, vectors = np.linalg.eigh(scatter)
-    root = np.sqrt(np.where(values > _CUT * values[-1], values, 0.0))[:, None] * vectors.T
+    sizes = np.where(values > _CUT * values[-1], values, 0.0)
+    root = np.sqrt(sizes)[:, None] * vectors.T
     features: Any = stack  # a root is in double precision, which features need not be
     return replace(features, table=np.ascontiguousarray(root[:, :-1])), root[:, -1].copy()
 
@@ -499,10 +500,13 @@ def from_few(task: Problem, *, tol: float, warm: WarmStart | None = None) -> War
     stack = cast(Any, task.K.source)
     weights = np.zeros(K.n_kernels) if warm is None else warm.weights
     forms = K.quad(y - y.mean() if task.fit_intercept else y)
-    live = np.union1d(np.flatnonzero(weights), np.argsort(-forms, kind="stable")[:FEW])
+    nearest = np.argsort(-forms, kind="stable")[:FEW]
+    live = np.union1d(np.flatnonzero(weights), nearest)
     while True:
         few = replace(task, K=CachedOperator(stack.select(live)))
-        start = WarmStart(weights[live], np.zeros(y.size)) if weights[live].any() else None
+        start = None
+        if weights[live].any():
+            start = WarmStart(weights[live], np.zeros(y.size))
         if few.K.n_features < y.size:
             found = from_sums(few, tol=tol, warm=start).weights
         else:
@@ -516,8 +520,10 @@ def from_few(task: Problem, *, tol: float, warm: WarmStart | None = None) -> War
         total = few.K.combine(found)
         dual = solve_ridge(total, task).dual
         forms = K.quad(dual)
-        outside = np.setdiff1d(np.flatnonzero(forms > (1.0 + 0.1 * tol) * forms[live].max()), live)
+        largest = (1.0 + 0.1 * tol) * forms[live].max()
+        outside = np.setdiff1d(np.flatnonzero(forms > largest), live)
         if outside.size == 0:
             return WarmStart(weights, dual)
-        entering = outside[np.argsort(-forms[outside], kind="stable")][: 2 * live.size]
+        order = np.argsort(-forms[outside], kind="stable")
+        entering = outside[order][: 2 * live.size]
         live = np.union1d(live[found > 0.0], entering)

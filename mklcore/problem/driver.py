@@ -181,9 +181,9 @@ class Bounded:
     @property
     def relative_gap(self) -> float | None:
         """The gap as a share of the objective."""
-        return (
-            None if self.gap is None else self.gap / max(abs(self.objective), np.finfo(float).tiny)
-        )
+        if self.gap is None:
+            return None
+        return self.gap / max(abs(self.objective), np.finfo(float).tiny)
 
 
 @dataclass(frozen=True)

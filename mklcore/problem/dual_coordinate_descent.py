@@ -286,14 +286,14 @@ def _moved_alike(
     # where a box has no end, no row need move further
     room = np.where(np.isfinite(room), room, abs(excess))
     most = float(room.sum())
-    return (
-        a - np.sign(excess) * min(1.0, abs(excess) / most) * room
-        if excess != 0.0 and most > 0.0
-        else a
-    )
+    if excess == 0.0 or most <= 0.0:
+        return a
+    share = float(np.sign(excess)) * min(1.0, abs(excess) / most)
+    return a - share * room
 
 
 def live_spans(weights: Array) -> Indices:
     """The features that have weight (D,), as runs (k, 2)."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[0], (weights != 0.0).astype(np.int64), [0]])))
+    has_weight = (weights != 0.0).astype(np.int64)
+    edges = np.flatnonzero(np.diff(has_weight, prepend=0, append=0))
     return edges.reshape(-1, 2).astype(np.int64)

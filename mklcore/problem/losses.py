@@ -119,12 +119,15 @@ class Loss(ABC):
         worth = float(self.linear(y) @ a)
         if self.epsilon:
             worth -= self.epsilon * float(np.abs(a).sum())
-        return worth - float(np.sum(a * a / (2.0 * C))) if self.least_curvature else worth
+        if self.least_curvature:
+            worth -= float(np.sum(a * a / (2.0 * C)))
+        return worth
 
     def holds(self, a: Array, y: Array, C: Cost) -> bool:
         """Whether a dual is in the box, but for its own rounding: a wide box forgives nothing."""
         low, high = self.box(y, C)
-        slack = 1e-9 * np.minimum(C, max(float(a.max(initial=0.0)), -float(a.min(initial=0.0))))
+        largest = max(float(a.max(initial=0.0)), -float(a.min(initial=0.0)))
+        slack = 1e-9 * np.minimum(C, largest)
         return bool((a >= low - slack).all() and (a <= high + slack).all())
 
     def curvature(self, a: Array, y: Array, C: Cost) -> Array:
@@ -137,7 +140,9 @@ class Loss(ABC):
         ``norm`` is the price of a, and a homogeneous penalty charges s^2 times as much for s a.
         """
         worth = float(self.linear(y) @ a) - self.epsilon * float(np.abs(a).sum())
-        bent = 2.0 * norm + (float(np.sum(a * a / C)) if self.least_curvature else 0.0)
+        bent = 2.0 * norm
+        if self.least_curvature:
+            bent += float(np.sum(a * a / C))
         low, high = self.box(y, C)
         ends = np.where((a > 0.0) == (worth > 0.0), high, low)  # a multiple below 0 turns a round
         shares = np.divide(a, ends, out=np.zeros_like(a), where=ends != 0.0)
@@ -156,7 +161,8 @@ def _flat_middle(ends: Array, slope: Callable[[float], float], level: float) -> 
     above = slope(ends[high])
     # every further end of no slope bounds the same interval, or is its start once more
     if abs(above) <= level:
-        return float(0.5 * (ends[high] + ends[bisect_right(ends, level, lo=high, key=slope) - 1]))
+        last = bisect_right(ends, level, lo=high, key=slope) - 1
+        return float(0.5 * (ends[high] + ends[last]))
     low = max(high - 1, 0)
     below = slope(ends[low])
     return float(

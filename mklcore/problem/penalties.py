@@ -184,6 +184,11 @@ def vector_norm(v: Array, order: float) -> float:
     return largest * float(((sizes / largest) ** order).sum() ** (1.0 / order))
 
 
+def _is_order(value: Any, least: float) -> bool:
+    """Whether ``value`` is a number from ``least`` on, which infinity is and NaN is not."""
+    return isinstance(value, (int, float, np.number)) and bool(value >= least)
+
+
 def conjugate_exponent(p: float) -> float:
     """p* with 1/p + 1/p* = 1."""
     if p == 1:
@@ -214,9 +219,7 @@ class LpNorm(Penalty):
     parameters = (_ORDER,)
 
     def __post_init__(self) -> None:
-        if not (
-            isinstance(self.p, (int, float, np.number)) and not np.isnan(self.p) and self.p >= 1
-        ):
+        if not _is_order(self.p, 1.0):
             raise ParameterError(
                 f"p is the order of the norm on the kernel weights and must be 1 or more "
                 f"(1 is sparse, infinity is the plain sum); got {self.p!r}."
@@ -385,9 +388,7 @@ class BlockNorm(Penalty):
     ascends = True
 
     def __post_init__(self) -> None:
-        if not (
-            isinstance(self.q, (int, float, np.number)) and not np.isnan(self.q) and self.q >= 2
-        ):
+        if not _is_order(self.q, 2.0):
             raise ParameterError(
                 f"q is the order of the block norm and must be 2 or more here; got {self.q!r}. "
                 "For q below 2 use LpNorm(p = q / (2 - q)), the same problem."
@@ -622,7 +623,8 @@ class ElasticNet(Penalty):
         return float((1.0 - self.mu) * n.sum() + 0.5 * self.mu * (n @ n))
 
     def dual_price(self, Q: Array) -> float:
-        over = np.maximum(np.sqrt(np.maximum(Q, 0.0)) - (1.0 - self.mu), 0.0)
+        pull = np.sqrt(np.maximum(Q, 0.0))
+        over = np.maximum(pull - (1.0 - self.mu), 0.0)
         return float(over @ over) / (2.0 * self.mu)
 
     def update(self, weights: Array, Q: Array) -> Array:
@@ -840,7 +842,8 @@ class MinimaxConcave(_Weighted):
         return float(0.5 * r.sum() + (eta * t - 0.5 * t**2 / self.reach).sum())
 
     def slopes(self, r: Array) -> Array:
-        return 1.0 + np.maximum(_over(self._eta(r.size), np.sqrt(r)) - 1.0 / self.reach, 0.0)
+        slopes = _over(self._eta(r.size), np.sqrt(r)) - 1.0 / self.reach
+        return 1.0 + np.maximum(slopes, 0.0)
 
 
 @dataclass(frozen=True)
@@ -872,7 +875,8 @@ class SmoothlyClipped(_Weighted):
     def slopes(self, r: Array) -> Array:
         eta = self._eta(r.size)
         t = np.sqrt(r)
-        rise = np.where(t <= eta, eta, np.maximum(self.knee * eta - t, 0.0) / (self.knee - 1.0))
+        bent = np.maximum(self.knee * eta - t, 0.0) / (self.knee - 1.0)
+        rise = np.where(t <= eta, eta, bent)
         return 1.0 + _over(rise, t)
 
 

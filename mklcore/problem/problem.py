@@ -210,12 +210,13 @@ class WeightedMethod(Method[State]):
         sizes = roots @ np.abs(dual)
         noise = ROUNDING * ((weights * sizes) @ roots)
         slack = _moved(task, f + best.intercept, noise)
-        floor = _moved(task, task.y, ROUNDING * max(1.0, float(np.abs(task.y).max())))
+        largest = max(1.0, float(np.abs(task.y).max()))
+        floor = _moved(task, task.y, ROUNDING * largest)
         price = penalty.regulariser(weights * np.sqrt(Q))
         slack += abs(penalty.regulariser(weights * np.sqrt(Q + ROUNDING * sizes**2)) - price)
         objective = task.errors(f, best.intercept) + price
-        largest = float(np.max(task.C)) * float(np.max(diagonals.mean(axis=1)))
-        slack += ROUNDING * largest * abs(objective)
+        mean_diagonal = float(np.max(diagonals.mean(axis=1)))
+        slack += ROUNDING * float(np.max(task.C)) * mean_diagonal * abs(objective)
         if dual_point is None:
             return Certificate(objective, None, slack, floor, f)
         forms = K.quad(dual_point, kernels)

@@ -720,10 +720,11 @@ def _balanced(
     rows = np.column_stack([Z, np.ones(a.size)]).T
     wanted = -(rows[:, ~free] @ a[~free]) / unit
     box = np.column_stack([low[free], high[free]]) / unit
-    options: dict[str, float] = dict.fromkeys(
-        ("primal_feasibility_tolerance", "dual_feasibility_tolerance"), NEAR
-    )
-    options["maxiter"] = MOST_PIVOTS
+    options = {
+        "primal_feasibility_tolerance": NEAR,
+        "dual_feasibility_tolerance": NEAR,
+        "maxiter": MOST_PIVOTS,
+    }
     found = linprog(
         np.zeros(box.shape[0]),
         A_eq=rows[:, free],
@@ -737,6 +738,7 @@ def _balanced(
     a = a.copy()
     a[free] = np.clip(unit * found.x, low[free], high[free])
     places = np.flatnonzero(free)
-    widest = places[np.argmax(np.minimum(a[free] - low[free], high[free] - a[free]))]
+    rooms = np.minimum(a[free] - low[free], high[free] - a[free])
+    widest = places[np.argmax(rooms)]
     a[widest] -= a.sum()
     return a

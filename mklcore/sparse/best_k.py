@@ -189,13 +189,15 @@ class BestK:
         """The objective at weights z, the dual where it is reached, and what solves systems in sum
         z_m K_m + rho I.
         """
-        solve = self.K.combine(z).factor(np.full(len(self.Y), self.rho))
+        shift = np.full(len(self.Y), self.rho)
+        solve = self.K.combine(z).factor(shift)
         dual = solve(self.Y).reshape(self.Y.shape)
         return 0.5 * self.scale * float(np.vdot(self.Y, dual)), dual, solve
 
     def forms(self, dual: Array) -> Array:
         """q (M,) of a dual (n, T)."""
-        found: Array = np.sum([self.K.quad(np.ascontiguousarray(a)) for a in dual.T], axis=0)
+        columns = np.ascontiguousarray(dual.T)
+        found: Array = np.sum([self.K.quad(a) for a in columns], axis=0)
         return found
 
     # -- bounds
@@ -231,11 +233,13 @@ class BestK:
         budget = float(min(k - len(inside), free.size))
         weights = np.zeros(self.n_kernels)
         weights[list(inside)] = 1.0
-        weights[free] = _within(np.zeros(free.size) if z is None else z[free], budget)
+        first = np.zeros(free.size) if z is None else z[free]
+        weights[free] = _within(first, budget)
         best: Relaxed | None = None
         value, dual, solve = self._at(weights)
         for _ in range(steps):
-            products = np.array([self.K.matvec(np.ascontiguousarray(a)) for a in dual.T])
+            columns = np.ascontiguousarray(dual.T)
+            products = np.array([self.K.matvec(a) for a in columns])
             forms = np.maximum(np.einsum("tmi,it->m", products, dual), 0.0)
             bound = self.bound(dual, forms, k, inside, outside)
             if best is None or bound > best.bound:
@@ -314,7 +318,8 @@ class BestK:
                 tree.add(inside, outside, None, self.value(whole))
                 continue
             pick = int(free[np.argmin(np.abs(own.z[free] - 0.5))])
-            for ins, outs in (((*inside, pick), outside), (inside, (*outside, pick))):
+            halves = ((*inside, pick), outside), (inside, (*outside, pick))
+            for ins, outs in halves:
                 enough = best[0] * (1.0 - SAME)
                 relaxed = self.relax(k, ins, outs, own.z, enough, STEPS_INSIDE)
                 count += 1
@@ -385,8 +390,9 @@ class _Leaves:
         self.bound = min(self.bound, bound)
 
     def proof(self, shape: tuple[int, ...]) -> Proof:
-        duals = np.array([dual for _, dual in self._duals.values()]).reshape(-1, *shape)
-        return Proof(np.array(self._decided), np.array(self._places), duals)
+        duals = [dual for _, dual in self._duals.values()]
+        stacked = np.array(duals).reshape(-1, *shape)
+        return Proof(np.array(self._decided), np.array(self._places), stacked)
 
 
 def proved_bound(
@@ -408,7 +414,8 @@ def proved_bound(
     inside = (decided == 1).astype(np.int64)
     outside = (decided == -1).astype(np.int64)
     is_apart = inside @ outside.T + outside @ inside.T > 0
-    shares = sum(1 << int(problem.n_kernels - count) for count in np.abs(decided).sum(axis=1))
+    n_free = problem.n_kernels - np.abs(decided).sum(axis=1)
+    shares = sum(1 << count for count in n_free.tolist())
     np.fill_diagonal(is_apart, True)
     if not is_apart.all() or shares != 1 << problem.n_kernels:
         return -np.inf

@@ -307,7 +307,8 @@ class Spectra:
             return out
         for j in candidates:
             part = self.rows(j)
-            out[j] = share[part] @ np.sum((self.vectors[part] @ R) ** 2, axis=1) / self.n_samples
+            energy = np.sum((self.vectors[part] @ R) ** 2, axis=1)
+            out[j] = share[part] @ energy / self.n_samples
         return out
 
     def forms(self, r: Array) -> Array:
@@ -317,7 +318,8 @@ class Spectra:
 
     def largest(self) -> Array:
         """The largest eigenvalue of every kernel, (M,); 0 for a kernel that is 0."""
-        return np.array([self.values[self.rows(j)].max(initial=0.0) for j in range(self.n_kernels)])
+        parts = [self.values[self.rows(j)] for j in range(self.n_kernels)]
+        return np.array([part.max(initial=0.0) for part in parts])
 
 
 def _eigenvectors(K: KernelOperator, j: int) -> tuple[Array, Array]:
@@ -440,7 +442,8 @@ class LossGOMP(GOMP):
         return replace(point, objective=self._energy, state=Chosen(None, b))
 
     def _errors(self, f: Array) -> float:
-        return float(sum(np.mean(self.loss.value(f[:, t], y)) for t, y in enumerate(self.Y.T)))
+        columns = zip(f.T, self.Y.T, strict=True)
+        return float(sum(np.mean(self.loss.value(t, y)) for t, y in columns))
 
     def _scores(self, last: GOMPIterate, candidates: Indices) -> Array:
         offsets = np.asfortranarray(self._sum @ last.dual + last.state.intercepts)
@@ -462,12 +465,12 @@ class LossGOMP(GOMP):
         """Bounds on the score of kernel ``j``, under the hinge after at most ``steps`` more steps
         per column.
         """
-        columns = [(t, offsets[:, t], np.ascontiguousarray(y)) for t, y in enumerate(self.Y.T)]
+        columns = list(zip(offsets.T, np.ascontiguousarray(self.Y.T), strict=True))
         if self.loss.sloped:
-            gain = sum(self._by_newton(j, offset, y) for _, offset, y in columns)
+            gain = sum(self._by_newton(j, offset, y) for offset, y in columns)
             return gain, gain
         low = high = 0.0
-        for t, offset, y in columns:
+        for t, (offset, y) in enumerate(columns):
             margins = 1.0 - y * offset
             left = self._C * float(np.maximum(0.0, margins).sum())
             self._duals[j, t], value, gap = offset_machine(
@@ -488,9 +491,8 @@ class LossGOMP(GOMP):
         if self.spectra is None:
             self.spectra = Spectra.of(self.K)
         rows = self.spectra.rows(j)
-        return np.ascontiguousarray(
-            (self.spectra.vectors[rows] * np.sqrt(self.spectra.values[rows])[:, None]).T
-        )
+        roots = np.sqrt(self.spectra.values[rows])
+        return np.ascontiguousarray((self.spectra.vectors[rows] * roots[:, None]).T)
 
     def _by_newton(self, j: int, offset: Array, y: Array) -> float:
         """The score of kernel ``j`` for one column: Newton's method on g = L beta, backtracking."""
@@ -503,7 +505,8 @@ class LossGOMP(GOMP):
         start = value = float(np.mean(loss.value(offset, y)))
         for _ in range(STEPS):
             slope = L.T @ loss.derivative(offset + g, y) / n + 2.0 * lam * beta
-            system = (L * (loss.second_derivative(offset + g, y) / n)[:, None]).T @ L
+            curvature = loss.second_derivative(offset + g, y) / n
+            system = (L * curvature[:, None]).T @ L
             system.flat[:: beta.size + 1] += 2.0 * lam
             step = -scipy.linalg.solve(system, slope, assume_a="pos", check_finite=False)
             fall = -float(slope @ step)
@@ -571,7 +574,8 @@ def offset_machine(
         used += steps
         f = lin - v
         value = float(lin @ a) - 0.5 * float(a @ f)
-        gap = C * float(np.maximum(0.0, margins - y * f).sum()) + 0.5 * float(a @ f) - value
+        errors = C * float(np.maximum(0.0, margins - y * f).sum())
+        gap = errors + 0.5 * float(a @ f) - value
         if gap <= accuracy or used >= max_steps or tolerance < 1e-14:
             return a, value, gap
         if violation <= tolerance:

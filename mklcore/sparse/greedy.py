@@ -239,7 +239,8 @@ class EmpiricalGreedy(Method[Gradients]):
         if len(trace.history) > self.n_steps:
             return Status.COMPLETE
         pull = -self.loss.derivative(self._f + self._b, self.y) / self.y.size
-        moves = np.array([kernel @ pull for kernel in self.K]) / self.divisors[:, None]
+        moves = np.array([kernel @ pull for kernel in self.K])
+        moves /= self.divisors[:, None]
         lengths = np.linalg.norm(moves, axis=1)
         pick = int(np.argmax(lengths))
         if lengths[pick] <= 1e-14 * np.linalg.norm(self.y):
@@ -265,7 +266,9 @@ class EmpiricalGreedy(Method[Gradients]):
     def _length(self, pull: Array, move: Array, objective: float) -> float:
         """How far along ``move``; 0 where nothing falls."""
         if self.loss.quadratic:
-            return self.y.size * float(pull @ move) / float(move @ move) if self.linesearch else 1.0
+            if not self.linesearch:
+                return 1.0
+            return self.y.size * float(pull @ move) / float(move @ move)
         eta = 1.0
         fall = float(pull @ move)
         for _ in range(HALVINGS if fall > 0 else 0):
@@ -294,7 +297,8 @@ class EmpiricalGreedy(Method[Gradients]):
             place = len(chosen)
             chosen = (*chosen, pick)
         weights = last.weights.copy()
-        weights[pick] = np.sqrt(max(float(dual[place] @ (self.K[pick] @ dual[place])), 0.0))
+        own = dual[place]
+        weights[pick] = np.sqrt(max(float(own @ (self.K[pick] @ own)), 0.0))
         objective = self._mean(self._f, self._b)
         return Iterate(weights, dual, 0.0, objective, solves=1, selected=chosen, state=state)
 
@@ -620,7 +624,8 @@ class BlockDescent:
         self._r = self.y.copy()
         for j in chosen:
             part = self.spectra.rows(j)
-            self._r -= (self.spectra.values[part] * self._b[part]) @ self.spectra.vectors[part]
+            coefficients = self.spectra.values[part] * self._b[part]
+            self._r -= coefficients @ self.spectra.vectors[part]
 
     def _off_lam(self, chosen: Indices) -> float:
         """The largest violation of ||grad_j|| = lam where f_j is not 0, <= lam where it is, as a
@@ -722,7 +727,8 @@ class BlockDescent:
         """||grad_j||_H (M,) from the kernels themselves, in twice the precision where rounding
         would show: then True.
         """
-        noise = np.finfo(float).eps * float(self._largest.max(initial=0.0)) * float(r @ r)
+        largest = float(self._largest.max(initial=0.0))
+        noise = np.finfo(float).eps * largest * float(r @ r)
         noisy = bool(noise > SURE * (self.lam * self.y.size) ** 2)
         forms = np.array([r @ (kernel @ r) for kernel in self.K])
         if noisy:

@@ -236,7 +236,8 @@ class SMKL(Reweighting):
         """Whether the price, and not the scale of the kernels, has made ``weights`` (M,) large."""
         if self.penalty.is_convex:
             return False
-        return float(np.max(weights * self.problem.K.diagonals().mean(axis=1))) > RUNAWAY
+        sizes = weights * self.problem.K.diagonals().mean(axis=1)
+        return float(sizes.max()) > RUNAWAY
 
     def _is_beyond(self, point: WeightIterate) -> bool:
         """Whether weights run away from a point, and double precision does not carry it."""
@@ -464,7 +465,8 @@ class FeatureScaling(Method[Scales]):
         self, best: Iterate[Scales], last: Iterate[Scales], trace: Any
     ) -> Iterate[Scales] | Status:
         u = last.state.u
-        prices = 0.5 * np.minimum(self.term.slopes(self._norms(u)), 1e12)[self.home]
+        slopes = np.minimum(self.term.slopes(self._norms(u)), 1e12)
+        prices = 0.5 * slopes[self.home]
         known = [last.dual.T]
 
         def value(v: Array) -> tuple[float, Array]:
@@ -481,11 +483,13 @@ class FeatureScaling(Method[Scales]):
             bounds=bounds,
             options={"maxiter": INNER},
         )
-        v = np.where(found.x > GONE * max(float(found.x.max()), 1e-300), found.x, 0.0)
+        largest = max(float(found.x.max()), 1e-300)
+        v = np.where(found.x > GONE * largest, found.x, 0.0)
         following = self._point(v, known[0])
         if following.objective > last.objective or not v.any():
             return Status.SETTLED
-        moved = float(np.abs(v - u).sum()) / max(float(u.sum()), 1e-300)
+        total = max(float(u.sum()), 1e-300)
+        moved = float(np.abs(v - u).sum()) / total
         fall = (last.objective - following.objective) / max(abs(last.objective), 1e-300)
         if moved <= self.tol or fall <= 1e-3 * self.tol:
             return Status.SETTLED
