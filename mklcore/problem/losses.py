@@ -172,14 +172,30 @@ def _flat_middle(ends: Array, slope: Callable[[float], float], level: float) -> 
     )
 
 
+def _order_statistic(kinks: Array, below: float) -> float:
+    """Where ``below`` of the kinks are passed: one of them, or the middle of an interval if that is
+    whole.
+    """
+    rank = round(below)
+    if abs(below - rank) > 1e-9:
+        return float(np.partition(kinks, int(below))[int(below)])
+    last = kinks.size - 1
+    low = min(max(rank - 1, 0), last)
+    high = min(max(rank, 0), last)
+    ordered = np.partition(kinks, (low, high))
+    return float(0.5 * (ordered[low] + ordered[high]))
+
+
 class _Kinked(Loss):
-    """A loss that is piecewise linear, so that its best intercept is a weighted median."""
+    """A loss that is piecewise linear, so that its best intercept is a median."""
 
     machine = "svm"
     piecewise_linear = True
 
     def best_intercept(self, f: Array, y: Array) -> float:
-        return _weighted_median(self, f, y, np.ones(y.size))
+        kinks, rise = _kinks(self, f, y)
+        count = int(np.count_nonzero(y > 0)) if self.signed else y.size
+        return _order_statistic(kinks, -self.slopes[0] * count / rise)
 
 
 @dataclass(frozen=True)
@@ -543,7 +559,7 @@ class NuOneClass(_Kinked):
         return 1.0  # 1'a is given
 
     def best_intercept(self, f: Array, y: Array) -> float:
-        return _weighted_median(self, f, y, np.full(y.size, 1.0 / (self.nu * y.size)))
+        return _order_statistic(-f, y.size - self.nu * y.size)
 
 
 Able = Callable[["Loss | type[Loss]"], bool]
@@ -657,26 +673,27 @@ def best_intercept(loss: Loss, f: Array, y: Array, C: Cost) -> float:
     return 0.5 * (low + high)
 
 
-def _weighted_median(loss: Loss, f: Array, y: Array, w: Array) -> float:
-    """``best_intercept`` where V has kinks only: the slope rises by w_i at each, from what it is
-    far to the left.
+def _kinks(loss: Loss, f: Array, y: Array) -> tuple[Array, float]:
+    """Where the errors bend as the intercept rises, and what the slope of a row rises by at each of
+    its kinks. Far to the left it is ``slopes[0]``, or 0 for a negative label.
     """
+    if loss.total:
+        return -f, 1.0
+    r = y - f
     if loss.signed:
-        kinks = y - f
-        rises = w
-        slope = -float(w[y > 0].sum())
-    elif loss.total:
-        kinks = -f
-        rises = w
-        slope = loss.total - float(w.sum())
-    else:
-        below, above = loss.slopes
-        kinks = np.concatenate([y - f - loss.epsilon, y - f + loss.epsilon])
-        rises = np.tile(0.5 * (above - below) * w, 2)
-        slope = below * float(w.sum())
+        return r, 1.0
+    below, above = loss.slopes
+    return np.concatenate([r - loss.epsilon, r + loss.epsilon]), 0.5 * (above - below)
+
+
+def _weighted_median(loss: Loss, f: Array, y: Array, w: Array) -> float:
+    """``best_intercept`` where V has kinks only."""
+    kinks, rise = _kinks(loss, f, y)
+    rises = np.tile(rise * w, kinks.size // w.size)
+    falling = w[y > 0] if loss.signed else w
     order = np.argsort(kinks, kind="stable")
     kinks = kinks[order]
-    slopes = slope + np.cumsum(rises[order])
+    slopes = loss.total + loss.slopes[0] * float(falling.sum()) + np.cumsum(rises[order])
     level = 1e-12 * float(w.sum())
     at = min(int(np.searchsorted(slopes, -level)), kinks.size - 1)
     flat = abs(slopes[at]) <= level and at + 1 < kinks.size
