@@ -38,9 +38,11 @@ def write_numbers(columns: Iterable[int]) -> str:
             runs[-1].append(column)
         else:
             runs.append([column])
-    return ",".join(
-        f"{run[0] + 1}-{run[-1] + 1}" if len(run) > 1 else f"{run[0] + 1}" for run in runs
-    )
+    texts = []
+    for run in runs:
+        last = f"-{run[-1] + 1}" if len(run) > 1 else ""
+        texts.append(f"{run[0] + 1}{last}")
+    return ",".join(texts)
 
 
 def read_numbers(text: str, n_columns: int, what: str = "column") -> Columns:
@@ -72,9 +74,8 @@ def write_groups(groups: Groups) -> str:
     for name, _ in groups:
         plain = re.sub(r"[:;&#?=\s]+", " ", name).strip(" ,")[:36].strip() or "group"
         names.append(plain if plain not in names else f"{plain} {len(names) + 1}")
-    return ";".join(
-        f"{name}:{write_numbers(columns)}" for name, (_, columns) in zip(names, groups, strict=True)
-    )
+    numbers = [write_numbers(columns) for _, columns in groups]
+    return ";".join(map(":".join, zip(names, numbers, strict=True)))
 
 
 def read_groups(text: str, n_columns: int) -> Groups:
@@ -93,9 +94,11 @@ def read_groups(text: str, n_columns: int) -> Groups:
 
 def by_prefix(names: Sequence[str]) -> Groups:
     """Columns whose names agree up to the first _ . or : ; at least two make a group."""
-    return _of_keys(
-        [match[1] if (match := re.match(r"([^_.:]+)[_.:]", name)) else "" for name in names]
-    )
+    prefixes = []
+    for name in names:
+        match = re.match(r"([^_.:]+)[_.:]", name)
+        prefixes.append(match[1] if match else "")
+    return _of_keys(prefixes)
 
 
 LEAST_SHARING = 3  # so many columns have to share a prefix before they count as a family
@@ -235,15 +238,18 @@ def with_second_differences(data: Dataset) -> Dataset:
     place = {j + 1: data.n_features + j for j in range(data.n_features - 2)}
 
     def joined(sets: Groups) -> Groups:
-        return tuple(
-            (name, (*cols, *(place[j] for j in cols if j in place))) for name, cols in sets
-        )
+        found = []
+        for name, columns in sets:
+            differences = [place[j] for j in columns if j in place]
+            found.append((name, (*columns, *differences)))
+        return tuple(found)
 
     note = f"{counted(len(place), 'second difference')} appended."
+    of_differences = [SECOND + name for name in names[1:-1]]
     return replace(
         data,
         X=X,
-        feature_names=(*data.feature_names, *(SECOND + name for name in names[1:-1])),
+        feature_names=(*data.feature_names, *of_differences),
         groups=joined(data.groups),
         columns=joined(data.columns),
         notes=(*data.notes, note),
@@ -297,6 +303,5 @@ def _each_row(data: Dataset) -> Dataset:
     scale = data.X.std(axis=1, keepdims=True)
     scale[np.ptp(data.X, axis=1) == 0] = 1.0
     X = (data.X - data.X.mean(axis=1, keepdims=True)) / scale
-    return replace(
-        data, X=X, notes=(*data.notes, "Every spectrum was brought to mean 0, deviation 1.")
-    )
+    note = "Every spectrum was brought to mean 0, deviation 1."
+    return replace(data, X=X, notes=(*data.notes, note))

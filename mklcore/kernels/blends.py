@@ -69,11 +69,7 @@ class ColumnCurve(ArrayRecord):
         low = float(values.min())
         high = float(values.max())
         if is_category:
-            return cls(
-                column,
-                np.array([low, high]),
-                np.array([[0.0, 1.0]]),
-            )
+            return cls(column, np.array([low, high]), np.array([[0.0, 1.0]]))
         nodes, shares = summed_values(values[:, None], weights, summed=True)
         known = nodes[:, 0]
         ranks = np.cumsum(shares) - 0.5 * shares
@@ -84,10 +80,10 @@ class ColumnCurve(ArrayRecord):
         knots = np.array([low, *known[inside], high])
         knot_ranks = np.array([first, *ranks[inside], last])
         mean = float(shares @ known)
-        spread = float(np.sqrt(shares @ (known - mean) ** 2)) or 1.0
-        rank_spread = float(np.sqrt(shares @ (ranks - 0.5) ** 2)) or 1.0
-        standard_values = (knots - mean) / spread
-        standard_ranks = (knot_ranks - 0.5) / rank_spread
+        variance = float(shares @ (known - mean) ** 2)
+        rank_variance = float(shares @ (ranks - 0.5) ** 2)
+        standard_values = (knots - mean) / (np.sqrt(variance) or 1.0)
+        standard_ranks = (knot_ranks - 0.5) / (np.sqrt(rank_variance) or 1.0)
         return cls(column, knots, np.array([standard_values, standard_ranks]) / 2.0)
 
 

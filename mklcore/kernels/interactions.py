@@ -165,13 +165,8 @@ def summed_values(seen: Array, weights: Array | None, summed: bool) -> tuple[Arr
     if weights is None and summed and seen.shape[1] == 1 and len(nodes) > MOST_NODES:
         edges = np.arange(GROUPS + 1) * len(seen) // GROUPS
         sizes = np.diff(edges)
-        means = (
-            np.add.reduceat(
-                np.sort(seen[:, 0]),
-                edges[:-1],
-            )
-            / sizes
-        )
+        sums = np.add.reduceat(np.sort(seen[:, 0]), edges[:-1])
+        means = sums / sizes
         nodes, places = np.unique(means, return_inverse=True)
         return nodes[:, None], np.bincount(places, sizes) / len(seen)
     return nodes, counts / counts.sum()
@@ -261,10 +256,9 @@ class Interaction(Product):
                 f"The parts of an Interaction see different columns; got {self.parts!r}."
             )
         for part, measure in zip(self.parts, self.measures, strict=False):
-            if measure.nodes.shape[1] != len(part.settled):
-                raise ParameterError(
-                    f"The measure of {part!r} has {measure.nodes.shape[1]} columns."
-                )
+            width = measure.nodes.shape[1]
+            if width != len(part.settled):
+                raise ParameterError(f"The measure of {part!r} has {width} columns.")
 
     def name(self, feature_names: Sequence[str] | None = None) -> str:
         if len(self.parts) == 1:
@@ -390,17 +384,14 @@ def _functions(seen: Array) -> Array:
     _, codes, _ = distinct_rows(seen)
     count = int(codes.max()) + 1
     if seen.shape[1] > 1 or count <= TOGETHER + 1:
-        common = np.argsort(
-            -np.bincount(codes),
-            kind="stable",
-        )[: min(count - 1, MOST_VALUES)]
+        by_frequency = np.argsort(-np.bincount(codes), kind="stable")
+        common = by_frequency[: min(count - 1, MOST_VALUES)]
         raw = (codes[:, None] == common).astype(float)
     else:
-        ranks = (2.0 * scipy.stats.rankdata(seen[:, 0]) - 1.0) / len(seen) - 1.0
-        raw = np.polynomial.legendre.legvander(
-            ranks,
-            min(ALONE, count - 1),
-        )[:, 1:]
+        ranks = scipy.stats.rankdata(seen[:, 0])
+        places = (2.0 * ranks - 1.0) / len(seen) - 1.0
+        degree = min(ALONE, count - 1)
+        raw = np.polynomial.legendre.legvander(places, degree)[:, 1:]
     return _orthonormal(raw - raw.mean(axis=0))
 
 
@@ -430,12 +421,11 @@ def _promising(functions: Sequence[Array], targets: Array) -> list[int]:
 
 def _ranked(functions: Sequence[Array], targets: Array) -> list[int]:
     """The columns by how much each of their functions explains of the targets on average."""
-    explained = [np.sum((values.T @ targets) ** 2) for values in functions]
-    counts = [max(values.shape[1], 1) for values in functions]
-    order: list[int] = np.argsort(
-        -np.divide(explained, counts),
-        kind="stable",
-    ).tolist()
+    explained = []
+    for values in functions:
+        total = np.sum((values.T @ targets) ** 2)
+        explained.append(total / max(values.shape[1], 1))
+    order: list[int] = np.argsort(-np.array(explained), kind="stable").tolist()
     return order
 
 
@@ -453,10 +443,11 @@ def _residuals(functions: Sequence[Array], targets: Array) -> Array:
     degrees_of_freedom = (spectrum / shifted).sum(axis=1)
     for t, target in enumerate(targets.T):
         projected = vectors.T @ (table.T @ target)
-        coefficients = (vectors @ (projected / shifted).T).T
+        coefficients = projected / shifted @ vectors.T
         residuals = target - coefficients @ table.T
         free = np.maximum(n - 1.0 - degrees_of_freedom, 1e-3)
-        errors = np.sum(residuals * residuals, axis=1) / free**2
+        squares = np.sum(residuals * residuals, axis=1)
+        errors = squares / free**2
         out[:, t] = residuals[np.argmin(errors)]
     return out
 
@@ -467,14 +458,9 @@ def _products(functions: Sequence[Array], columns: Sequence[int]) -> Array:
     depths = np.zeros(1)
     for j in columns:
         factors = functions[j][:, :TOGETHER]
-        products = (products[:, :, None] * factors[:, None, :]).reshape(
-            len(factors),
-            -1,
-        )
-        depths = np.maximum(
-            depths[:, None],
-            np.arange(factors.shape[1]),
-        ).ravel()
+        pairs = products[:, :, None] * factors[:, None, :]
+        products = pairs.reshape(len(factors), -1)
+        depths = np.maximum.outer(depths, np.arange(factors.shape[1])).ravel()
     products = products[:, np.argsort(depths, kind="stable")]
     centred: Array = products - products.mean(axis=0)
     return centred
@@ -497,11 +483,13 @@ def _score(products: Array, residuals: Array) -> float:
         spread = weighted.T @ weighted
         for size in sizes:
             explained = _form(spread[:size, :size], sums[:size]) / n
-            ratio = (n - size) / size * explained / max(1.0 - explained, 1e-12)
+            unexplained = max(1.0 - explained, 1e-12)
+            ratio = (n - size) / size * explained / unexplained
             # The tail of Fisher's F distribution, without the checks of scipy's class for it.
             tail = float(scipy.special.fdtrc(size, n - size, ratio))
             best = min(best, float(np.log(tail)) if tail > 0.0 else -np.inf)
-    return best + float(np.log(max(len(sizes), 1) * residuals.shape[1]))
+    n_tests = max(len(sizes), 1) * residuals.shape[1]
+    return best + float(np.log(n_tests))
 
 
 def _form(spread: Array, sums: Array) -> float:
