@@ -50,9 +50,10 @@ def rare_note(y: Labels, parts: int) -> str:
         named.append(f"'{label}' ({count} {'row' if count == 1 else 'rows'})")
     many = int(rare.sum())
     more = f" and {many - MOST_NAMED} more" if many > MOST_NAMED else ""
+    what = "class" if many == 1 else "classes"
     return (
-        f"Too rare to be held out: {'class' if many == 1 else 'classes'} "
-        f"{', '.join(named)}{more}; their rows stay in training, and no score counts them."
+        f"Too rare to be held out: {what} {', '.join(named)}{more}; their rows stay in training, "
+        "and no score counts them."
     )
 
 
@@ -76,7 +77,7 @@ def split_rows(
         raise ParameterError(
             f"hold_out must be one of {', '.join(map(repr, HOLD_OUT))}; got {hold_out!r}."
         )
-    given = np.zeros(n_rows, dtype=np.intp) if codes is None else codes
+    given = _or_one_class(codes, n_rows)
     if row_groups is not None:
         counts = [_row_count(size, n_rows, n_rows) for size in sizes]
         return _whole_groups(given, codes_of(row_groups), counts, seed, hold_out)
@@ -114,6 +115,11 @@ def split_rows(
     return list(_with_every_class(training, drawn, given))
 
 
+def _or_one_class(codes: Indices | None, n_rows: int) -> Indices:
+    """Class numbers (n_rows,), those of a single class where there are none."""
+    return np.zeros(n_rows, dtype=np.intp) if codes is None else codes
+
+
 def _in_order(codes: Indices, counts: Sequence[int], hold_out: str) -> list[Indices]:
     """Parts of the given sizes in the order of the rows, or from the last row backwards."""
     rows = np.arange(sum(counts))
@@ -143,8 +149,9 @@ def _whole_groups(
         part_shares = []
         for part in range(len(counts) + 1):
             rows = np.flatnonzero(part_of[owners] == part)
+            numbers = np.bincount(codes[rows], minlength=len(shares))
             parts.append(rows)
-            part_shares.append(np.bincount(codes[rows], minlength=len(shares)) / len(rows))
+            part_shares.append(numbers / len(rows))
         # A class that training lacks counts more than all other distances.
         lacking = np.count_nonzero(part_shares[0] == 0.0)
         distance = float(np.abs(np.array(part_shares) - shares).sum()) + 10.0 * lacking
@@ -209,7 +216,7 @@ def draw_rows(
     There are more rows where there are more classes than ``count``. Of ``row_groups`` whole ones
     are drawn, with about as many rows, where no owner has too many.
     """
-    given = np.zeros(n_rows, dtype=np.intp) if codes is None else codes
+    given = _or_one_class(codes, n_rows)
     count = max(count, len(np.unique(given)))
     if count >= n_rows:
         return np.arange(n_rows)
@@ -235,7 +242,7 @@ def fold_rows(
 
     if row_groups is not None and n_splits >= 2:
         return _group_folds(codes, codes_of(row_groups), n_splits, seed)
-    given = np.zeros(n_rows, dtype=np.intp) if codes is None else codes
+    given = _or_one_class(codes, n_rows)
     held, _ = _parted(np.arange(n_rows), given, 1 if codes is None else 2)
     if not (is_whole_number(n_splits) and 2 <= n_splits <= len(held)):
         without = " whose class has another one" if len(held) < n_rows else ""
@@ -265,7 +272,7 @@ def _group_folds(
 
     Owners with most rows come first, and each goes to the fold that has least of its classes.
     """
-    given = np.zeros(len(owners), dtype=np.intp) if codes is None else codes
+    given = _or_one_class(codes, len(owners))
     free = _movable(given, owners)
     count = min(int(n_splits), len(free))
     if count < 2:
@@ -335,7 +342,7 @@ def _with_every_class(first: Indices, others: Iterable[Indices], codes: Indices)
     A missing class comes from the part with most of it, in exchange for a row of the class that
     ``first`` has most of.
     """
-    parts = [first, *others]
+    parts = [part.copy() for part in (first, *others)]
     everywhere = np.concatenate([codes[part] for part in parts])
     missing = np.setdiff1d(everywhere, codes[first])
     for code in missing:
@@ -344,12 +351,9 @@ def _with_every_class(first: Indices, others: Iterable[Indices], codes: Indices)
         most = np.bincount(codes[parts[0]]).argmax()
         wanted = int(np.flatnonzero(codes[parts[donor]] == code)[0])
         spare = int(np.flatnonzero(codes[parts[0]] == most)[0])
-        training = parts[0].copy()
-        giving = parts[donor].copy()
-        training[spare] = parts[donor][wanted]
-        giving[wanted] = parts[0][spare]
-        parts[0] = training
-        parts[donor] = giving
+        given_row = parts[donor][wanted]
+        parts[donor][wanted] = parts[0][spare]
+        parts[0][spare] = given_row
     return parts
 
 
