@@ -52,7 +52,16 @@ def write_paths(**paths: Path) -> bytes:
     for name, path in paths.items():
         for column in (*COLUMNS, "weights"):
             arrays[f"{name}_{column}"] = np.asarray(getattr(path, column), float)
-    texts = {"format": FORMAT} | {name: _describe(path) for name, path in paths.items()}
+    texts: dict[str, Any] = {"format": FORMAT}
+    for name, path in paths.items():
+        texts[name] = {
+            "param": path.param,
+            "score": path.score_name,
+            "names": path.kernel_names,
+            "families": path.kernel_families,
+            "statuses": [status.name for status in path.statuses],
+            "chosen": path.chosen,
+        }
     arrays["text"] = np.frombuffer(json.dumps(texts).encode(), dtype=np.uint8)
     out = io.BytesIO()
     save: Any = np.savez_compressed  # mypy fears that a name is one of its keywords
@@ -88,17 +97,6 @@ def read_paths(content: bytes) -> dict[str, Path]:
         raise DataError(
             f"Paths cannot be read: {reason} Expected an archive that write_paths made."
         ) from error
-
-
-def _describe(path: Path) -> dict[str, Any]:
-    return {
-        "param": path.param,
-        "score": path.score_name,
-        "names": list(path.kernel_names),
-        "families": list(path.kernel_families),
-        "statuses": [status.name for status in path.statuses],
-        "chosen": path.chosen,
-    }
 
 
 def _path(

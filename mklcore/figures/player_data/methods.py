@@ -83,10 +83,11 @@ def methods_json(
     The slider begins at ``step``. Raises ``ParameterError`` where the paths have different kernels.
     """
     paths = [method.path for method in methods if method.path is not None]
+    score = paths[0].score_name if paths else "score"
     peaks = peak_shares(paths)
     shown = largest_first(peaks, N_BARS)
     colours = style.distinct_colours(peaks, dark)
-    panels = _panels(methods, paths, peaks, colours, dark)
+    panels = _panels(methods, paths, score, peaks, colours, dark)
     drawn = []
     for method, weights_panel in zip(methods, panels, strict=False):
         drawn.append(_method(method, shown, weights_panel["xs"]))
@@ -99,7 +100,14 @@ def methods_json(
         "chart": _chart(cursor, panels, drawn, slider),
         "methods": {
             "chart": cursor,
-            "facts": _fact_names(paths),
+            "facts": [
+                "at",
+                f"validation {score}",
+                f"train {score}",
+                "kernels used",
+                "certificate",
+                "solves, time",
+            ],
             "names": [bar.label for bar in bars],
             "full": [bar.name for bar in bars],
             "colours": [bar.colour for bar in bars],
@@ -173,6 +181,7 @@ def _chart(
 def _panels(
     methods: Sequence[MethodView],
     paths: Sequence[Any],
+    score: str,
     peaks: Array,
     colours: Sequence[str],
     dark: bool,
@@ -181,7 +190,6 @@ def _panels(
 
     All panels of a row share their upright axis, which is written to the left of the first.
     """
-    score = _score_name(paths)
     shares_axis = linear("share of weight", 0.0, 1.05 * style.positive_or_one(peaks), "%")
     values: list[float] = []
     for path in paths:
@@ -233,22 +241,6 @@ def _unlabelled(axis: Scale) -> Scale:
 # The table below
 
 
-def _score_name(paths: Sequence[Any]) -> str:
-    return paths[0].score_name if paths else "score"
-
-
-def _fact_names(paths: Sequence[Any]) -> list[str]:
-    score = _score_name(paths)
-    return [
-        "at",
-        f"validation {score}",
-        f"train {score}",
-        "kernels used",
-        "certificate",
-        "solves, time",
-    ]
-
-
 def _method(method: MethodView, shown: Sequence[int], positions: Sequence[float]) -> MethodJson:
     path = method.path
     drawn: MethodJson = {
@@ -271,7 +263,7 @@ def _method(method: MethodView, shown: Sequence[int], positions: Sequence[float]
 
 
 def _facts(path: Any, index: int) -> list[str]:
-    """Place, scores, size, certificate and cost of a point, in the order of ``_fact_names``."""
+    """Place, scores, size, certificate and cost of a point, in the order of the table."""
     gap = float(path.relative_gap[index])
     if np.isnan(gap):
         certificate = "○ none for this method"
