@@ -160,7 +160,7 @@ def test_where_there_is_no_sign_of_a_relation_nothing_is_ranked_and_what_could_h
 
 def test_a_point_between_two_is_solved_and_told_from_the_chosen_one():
     app = explore(data="diabetes", at="0.7")
-    found = mkl.explore(mkl.load_sample("diabetes"))
+    found = answer_of(app)
     point = found.at(0.7)
     player = component(app, "path_player")
     share = found.effects_of(point.estimators)[0]
@@ -179,7 +179,7 @@ def test_a_point_between_two_is_solved_and_told_from_the_chosen_one():
 
 @every("at", [0, 0.7])
 def test_the_words_about_a_column_follow_the_cursor(at):
-    found = mkl.explore(mkl.load_sample("diabetes"))
+    found = answer_of(explore(data="diabetes"))
     value = at or float(found.path.values[0])
     effects = found.effects_of(found.at(value).estimators)[0] if at else found.effects_along[0]
     name = found.columns[1].name

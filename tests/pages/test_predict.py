@@ -47,18 +47,6 @@ def slider(app, label):
 # One row
 
 
-def test_the_threshold_that_was_chosen_parts_the_classes():
-    app = open_app(PREDICT, data="mkl_toy_sparse", row="5")
-    decision = float(
-        answer_of(app).model.decision_function(mkl.load_sample("mkl_toy_sparse").X[4:5])[0]
-    )
-    names = mkl.load_sample("mkl_toy_sparse").class_names
-    for threshold, name in ((decision - 0.1, names[1]), (decision + 0.1, names[0])):
-        app = open_app(PREDICT, data="mkl_toy_sparse", row="5", threshold=repr(threshold))
-        assert f": {name}" in plain_words(app).split("####")[1]
-        assert f"above {style.number(threshold)}" in plain_words(app)
-
-
 @every("sample", ["iris", "diabetes"])
 def test_the_page_says_what_the_library_says(sample):
     app = open_app(PREDICT, data=sample, row="5", seed="3")
@@ -91,7 +79,7 @@ def test_the_page_says_what_the_library_says(sample):
 
 
 def test_sentence_and_bars_are_about_the_place_of_the_cursor():
-    known = mkl.explore(mkl.load_sample("diabetes"))
+    known = answer_of(open_app(PREDICT, data="diabetes"))
     value = float(known.path.values[0])
     assert known.index != 0
     here = known.of_model(known.path.estimators[0])
