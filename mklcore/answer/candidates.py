@@ -1,5 +1,4 @@
-"""Candidates scored along their parameter, on folds that fit the kernel weights again, and one
-machine on all of them.
+"""Candidates scored along their parameter, on folds that fit the kernel weights again.
 
 Squared loss on folds, for a whole grid of C at once: what candidates are compared by, with BLAS
 alone.
@@ -12,28 +11,17 @@ every theta and C costs a system as large as the number of features. The weights
 a few times at each: enough to compare, not a certificate, which the estimator that is fitted in the
 end has. One kernel of all columns costs a factorisation a C.
 
-The candidates are members of one machine. With F_m the out-of-fold predictions of member m,
-centred, and G their Gram matrix, each member gets a weight
-
-    w = argmin_{w >= 0}  ||Y - ybar - sum_m w_m F_m||^2 + r ||w - 1/q||^2,    r = (20 / n) tr(G) / q,
-
-and the machine has the kernel K = sum_m w_m K_m / v_m, v_m the variance of K_m in its feature
-space, and its own C by the same folds.
-
-Source: Kloft, Brefeld, Sonnenburg, Zien (2011), equation (16), with the norms summed over targets;
-Breiman (1996), Stacked regressions, for the weights.
+Source: Kloft, Brefeld, Sonnenburg, Zien (2011), equation (16), with the norms summed over targets.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
-from scipy.optimize import nnls
 from scipy.spatial.distance import cdist
 
 from mklcore.arrays import Array, Indices, Labels
@@ -43,13 +31,11 @@ from mklcore.errors import ParameterError, check_cancelled, suppress_convergence
 from mklcore.estimators.joint import JointMKLClassifier
 from mklcore.estimators.lp import LpMKLClassifier, LpMKLRegressor
 from mklcore.io.catalog import ESTIMATORS
-from mklcore.kernels.blends import Blend
 from mklcore.kernels.dictionary import KernelDictionary
 from mklcore.kernels.features import Nystroem
 from mklcore.kernels.functions import Delta, KernelSpec, median_distance
 from mklcore.kernels.grams import GramStack
-from mklcore.kernels.interactions import interacting
-from mklcore.kernels.normalisation import column_statistics, standardise_rows, standardised
+from mklcore.kernels.normalisation import standardised
 from mklcore.kernels.stacks import rows_of
 from mklcore.paths.folds import cut
 from mklcore.paths.path import fit_path, judged, path_grid
@@ -59,14 +45,6 @@ from mklcore.sparse.best_k import without_relaxations
 GRID = 10.0 ** np.arange(-1.0, 3.1, 0.5)  # values of C
 SMALL = 400  # rows below which five folds are made, three from there on
 WIDTHS = (0.25, 1.0, 4.0, 16.0)  # median distances
-MOST_PAIRS = 8
-PULL = 20  # rows that the pull of the members' weights to equal ones counts as
-# sum of the weights below which the members say nothing, so that they stay equal
-LEAST_WEIGHT = 0.1
-# rows of a second look, and how much narrower kernels of all columns are
-SECOND = 3000
-NARROWER = (1.0, 2.0, 4.0, 8.0)
-LEAST_SHARE = 2e-3  # of all shares: a kernel below it is left out of the one machine
 STRAIGHT = "straight lines"
 ALONE = "single columns and pairs"
 TOGETHER = "all columns together"
@@ -74,8 +52,6 @@ ROUGHLY = 1e-2  # relative gap at which folds compare the points of a path
 # landmarks of a kernel of one column, and of all of them together
 LOW_RANK = (10, 50)
 MOST_FEATURES = 400
-# number -> scores (L,), and decisions at a value
-Fold = Callable[[int], tuple[Array, Callable[[int], Array]]]
 
 
 @dataclass(frozen=True)
@@ -166,33 +142,27 @@ class AnswerRows:
 @dataclass(frozen=True)
 class Candidate:
     """A model to compare: its ``label``, its unfitted ``estimator``, and how folds score it: "low
-    rank", "whole", which is one kernel of all columns, or a key of the catalog. ``pairs``: those
-    are found again in every fold.
+    rank", "whole", which is one kernel of all columns, or a key of the catalog.
     """
 
     label: str
     estimator: Any
     way: str = "low rank"
-    pairs: bool = False
-
-
-FoldKernel = Callable[[int, float], tuple[Array, dict[str, Array]]]
 
 
 @dataclass(frozen=True, eq=False)
 class Member:
-    """What a candidate is as a part of the one machine.
+    """What a candidate is as a part of the one machine: a kernel of variance one in its feature
+    space.
 
     ``kernel(k, narrower)`` : its kernel among the training rows of fold k, and of the rows left out
-    with these, by `STRAIGHT`, `ALONE` and `TOGETHER`, which add up; kernels of all columns are so
-    many times ``narrower``.
-    ``parts`` : its kernels, the variance of each in its feature space, and its weight once that is
-    one; ``variance`` of their weighted sum.
+    with these, by `STRAIGHT`, `ALONE` and `TOGETHER`, which add up.
+    ``parts(narrower)`` : each kernel that it sums, the variance of that kernel, and its share.
+    Kernels of all columns are so many times ``narrower`` than folds chose.
     """
 
-    kernel: FoldKernel
-    parts: tuple[tuple[KernelSpec, float, float], ...]
-    variance: float
+    kernel: Callable[[int, float], tuple[Array, dict[str, Array]]]
+    parts: Callable[[float], Sequence[tuple[KernelSpec, float, float]]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -254,6 +224,11 @@ def beside(kernels: KernelDictionary, data: Dataset) -> KernelDictionary:
     return kernels.beside(data.n_features, names, data.width) if names else kernels
 
 
+def costs(request: Request) -> Array:
+    """The values of C to compare: the one that is fixed, or `GRID`."""
+    return GRID if request.C is None else np.array([float(request.C)])
+
+
 def score_along(
     known: AnswerRows,
     one: Candidate,
@@ -263,19 +238,13 @@ def score_along(
 ) -> ScoredCandidate:
     """Score a candidate at every value of its parameter; every fold fits the weights anew.
 
-    ``over`` is the parameter with its values, as `runs_over` gives them.
+    ``over`` is the parameter of a method of the catalog with its values, as `runs_over` gives them.
     """
-    values = GRID if request.C is None else np.array([float(request.C)])
     if one.way == "low rank":
-        return few_columns(known, one, request, values, tick)
+        return few_columns(known, one, request, tick)
     if one.way == "whole":
-        return all_columns(known, one, request, values, tick)
-    param, values = over or runs_over(known, one, request)
-    fold = _estimator_folds(known, one, request, param, values, tick)
-    scores, decide = zip(*(fold(k) for k in range(len(known.folds))), strict=True)
-    best = best_of(np.array(scores))
-    decisions = out_of_folds(known, [decided(best) for decided in decide])
-    return ScoredCandidate(one, param, values, np.array(scores), decisions)
+        return all_columns(known, one, request, tick)
+    return by_estimator(known, one, request, tick, over or runs_over(known, one, request))
 
 
 def out_of_folds(known: AnswerRows, parts: Sequence[Array]) -> Array:
@@ -292,81 +261,58 @@ def few_columns(
     known: AnswerRows,
     one: Candidate,
     request: Request,
-    values: Array,
-    tick: Callable[[], None] = lambda: None,
+    tick: Callable[[], None],
 ) -> ScoredCandidate:
     """Kernels of few columns by their features on all rows; every fold learns their weights anew."""
     few = known.few
-    dictionary = one.estimator.kernels
+    values = costs(request)
     p = one.estimator.p
-
-    @cache
-    def features(pairs: Any) -> tuple[Array, Indices, Array, list[KernelSpec]]:
-        kernels = (
-            dictionary if pairs is None else KernelDictionary.interactions(few, candidates=pairs)
-        )
-        bound = beside(kernels, few)
-        stack = one.estimator.approximation.features(bound, few.table)
-        named = dict(zip(bound.names, kernels.specs, strict=True))
-        specs = [named[name] for name in stack.names]
-        return stack.table.astype(np.float64), stack.ends, stack.scales, specs
-
-    def found_in(rows: Dataset) -> tuple[Array, Indices, Array, list[KernelSpec]]:
-        return features(interacting(rows, 2, MOST_PAIRS) if one.pairs else None)
-
-    by_fold = []
+    kernels = one.estimator.kernels
+    bound = beside(kernels, few)
+    stack = one.estimator.approximation.features(bound, few.table)
+    table = stack.table.astype(np.float64)
+    sizes = np.diff(stack.ends)
+    alongs = []
     scores = []
     for train, left_out in known.folds:
         tick()
-        table, ends, _, specs = found_in(few.take(train)) if one.pairs else features(None)
-        along = list(
-            low_rank_along(
-                table[train],
-                ends,
-                known.Y[train],
-                p,
-                values,
-                table[left_out],
-            )
-        )
-        scores.append(
-            fold_scores(known, [decided for decided, _ in along], left_out, request.scoring)
-        )
-        by_fold.append((table, ends, specs, along))
+        learn = table[train]
+        judge = table[left_out]
+        along = low_rank_along(learn, stack.ends, known.Y[train], p, values, judge)
+        alongs.append(list(along))
+        decisions = [decided for decided, _ in alongs[-1]]
+        scores.append(fold_scores(known, decisions, left_out, request.scoring))
     best = best_of(np.array(scores))
+    specs = dict(zip(bound.names, kernels.specs, strict=True))
+    used = [specs[name] for name in stack.names]
+    along = low_rank_along(table, stack.ends, known.Y, p, values[: best + 1], table[:1])
+    _, theta = list(along)[-1]
+    weights = np.repeat(theta, sizes)
+    variance = max(float(weights @ table.var(axis=0)), 1e-12)
+    is_straight = np.repeat([spec.is_base or isinstance(spec, Delta) for spec in used], sizes)
 
     def kernel(k: int, narrower: float) -> tuple[Array, dict[str, Array]]:
         train, left_out = known.folds[k]
-        table, ends, specs, along = by_fold[k]
-        sizes = np.diff(ends)
-        rooted = table * np.sqrt(np.repeat(along[best][1], sizes))
-        straight = np.repeat([spec.is_base or isinstance(spec, Delta) for spec in specs], sizes)
+        weights = np.repeat(alongs[k][best][1], sizes) / variance
+        rooted = table * np.sqrt(weights)
+        learn = rooted[train]
+        judge = rooted[left_out]
         across = {
-            name: rooted[np.ix_(left_out, of)] @ rooted[np.ix_(train, of)].T
-            for name, of in ((STRAIGHT, straight), (ALONE, ~straight))
+            STRAIGHT: judge[:, is_straight] @ learn[:, is_straight].T,
+            ALONE: judge[:, ~is_straight] @ learn[:, ~is_straight].T,
         }
-        return rooted[train] @ rooted[train].T, across
+        return learn @ learn.T, across
 
-    table, ends, scales, specs = found_in(few)
-    *_, (_, theta) = low_rank_along(
-        table,
-        ends,
-        known.Y,
-        p,
-        values[: best + 1],
-        table[:1],
-    )
-    own = np.repeat(np.arange(theta.size), np.diff(ends))
-    variance = float(theta[own] @ table.var(axis=0))
-    parts = tuple(zip(specs, scales.tolist(), theta.tolist(), strict=True))
-    decisions = out_of_folds(known, [along[best][0] for *_, along in by_fold])
+    shares = theta / variance
+    parts = list(zip(used, stack.scales.tolist(), shares.tolist(), strict=True))
+    decisions = [along[best][0] for along in alongs]
     return ScoredCandidate(
         one,
         "C",
         values,
         np.array(scores),
-        decisions,
-        Member(kernel, parts, variance),
+        out_of_folds(known, decisions),
+        Member(kernel, lambda narrower: parts),
     )
 
 
@@ -374,255 +320,88 @@ def all_columns(
     known: AnswerRows,
     one: Candidate,
     request: Request,
-    grid: Array,
-    tick: Callable[[], None] = lambda: None,
+    tick: Callable[[], None],
 ) -> ScoredCandidate:
     """A `Ranked` kernel of all columns: its width by the first fold, or by all where rows are few,
     and its C by all.
+
+    Every second C is tried: the kernel is a member, and the one machine chooses a C of its own.
     """
     few = known.few
+    values = costs(request)[::2]
     spec = one.estimator.kernels.specs[0]
+    radial = spec.parts[0]
     rows = standardised(few.X)
     seen = spec.settle(rows).seen(rows)
-    radial = spec.parts[0]
-    apart = cdist(seen, seen, "sqeuclidean" if radial.base == "squared" else "cityblock")
+    # Folds compare candidates: single precision is enough, and factorises twice as fast. The
+    # kernel less 1 keeps its digits where it is wide, and a free intercept makes up for the 1.
+    metric = "sqeuclidean" if radial.base == "squared" else "cityblock"
+    apart = cdist(seen, seen, metric).astype(np.float32)
     middle = median_distance(radial.base, seen)
 
-    def between(width: float, these: Indices, those: Indices) -> Array:
+    def between(width: float) -> Array:
         rate = replace(radial, width=width * middle, relative=False).rate
-        found: Array = np.exp(-rate * apart[np.ix_(these, those)])
+        found: Array = np.expm1(np.float32(-rate) * apart)
         return found
 
-    @lru_cache(maxsize=1)
-    def of_fold(width: float, k: int) -> tuple[Array, Array]:
-        train, left_out = known.folds[k]
-        return scaled(between(width, train, train), between(width, left_out, train))
+    def on_fold(K: Array, fold: tuple[Indices, Indices]) -> tuple[Array, Array]:
+        train, left_out = fold
+        own = K[np.ix_(train, train)]
+        variance = variance_of(own)
+        return own / variance, K[np.ix_(left_out, train)] / variance
 
-    @cache
-    def decided(width: float, k: int, C: float) -> Array:
-        tick()
-        return kernel_at(*of_fold(width, k), known.Y[known.folds[k][0]], C)
+    def decided(width: float, folds: Sequence[tuple[Indices, Indices]]) -> list[list[Array]]:
+        K = between(width)
+        along = []
+        for fold in folds:
+            tick()
+            train, _ = fold
+            along.append(kernel_along(*on_fold(K, fold), known.Y[train], values))
+        return along
 
-    def scores(width: float, values: Array, count: int = len(known.folds)) -> Array:
-        along = [[decided(width, k, C) for C in values.tolist()] for k in range(count)]
-        folds = zip(along, known.folds[:count], strict=True)
+    def scores_of(along: list[list[Array]]) -> Array:
+        folds = zip(along, known.folds, strict=False)
         return np.array(
             [fold_scores(known, own, left_out, request.scoring) for own, (_, left_out) in folds]
         )
 
-    values, count = grid[::2], 1 if len(rows) >= SMALL else len(known.folds)
-    width = max(WIDTHS, key=lambda w: float(scores(w, values, count).mean(axis=0).max()))
-    best = float(values[best_of(scores(width, values))])
-    values = np.array(
-        sorted({*values.tolist(), *grid[np.isclose(np.abs(np.log10(grid / best)), 0.5)].tolist()})
-    )
-    judged_along = scores(width, values)
-    best = float(values[best_of(judged_along)])
-    decisions = out_of_folds(known, [decided(width, k, best) for k in range(len(known.folds))])
+    count = 1 if len(rows) >= SMALL else len(known.folds)
+    first = {width: decided(width, known.folds[:count]) for width in WIDTHS}
+    width = max(WIDTHS, key=lambda width: scores_of(first[width]).mean(axis=0).max())
+    along = first[width] + decided(width, known.folds[count:])
+    scores = scores_of(along)
+    best = best_of(scores)
 
     def kernel(k: int, narrower: float) -> tuple[Array, dict[str, Array]]:
-        own, across = of_fold(width / narrower, k)
+        own, across = on_fold(between(width / narrower), known.folds[k])
         return own, {TOGETHER: across}
 
-    kept = replace(spec, parts=(replace(radial, width=width),))
-    size = max(
-        1.0 - float(between(width, np.arange(len(rows)), np.arange(len(rows))).mean()), 1e-12
-    )
-    kernels = replace(one.estimator.kernels, specs=(kept,))
-    candidate = replace(one, estimator=machine(few.task, kernels, 2.0))
+    def at(narrower: float) -> KernelSpec:
+        kept: KernelSpec = replace(spec, parts=(replace(radial, width=width / narrower),))
+        return kept
+
+    def parts(narrower: float) -> list[tuple[KernelSpec, float, float]]:
+        return [(at(narrower), variance_of(between(width / narrower)), 1.0)]
+
+    kernels = replace(one.estimator.kernels, specs=(at(1.0),))
     return ScoredCandidate(
-        candidate, "C", values, judged_along, decisions, Member(kernel, ((kept, size, 1.0),), 1.0)
-    )
-
-
-def one_machine(
-    known: AnswerRows,
-    label: str,
-    compared: Sequence[ScoredCandidate],
-    request: Request,
-    tick: Callable[[], None] = lambda: None,
-) -> ScoredCandidate:
-    """One machine on the weighted sum of the kernels of all members, and its C by the same folds."""
-    values = GRID if request.C is None else np.array([float(request.C)])
-    w = member_weights([one.decisions for one in compared if one.decisions is not None], known.Y)
-    found = [
-        (one.member, share)
-        for one, share in zip(compared, w, strict=True)
-        if one.member and share > 0.0
-    ]
-    members = [(member, share / max(member.variance, 1e-12)) for member, share in found]
-
-    def kernel(k: int, narrower: float) -> tuple[Array, dict[str, Array]]:
-        total = np.zeros(())
-        across = dict[str, Array]()
-        for member, share in members:
-            own, others = member.kernel(k, narrower)
-            total = total + share * own
-            for name, part in others.items():
-                across[name] = across.get(name, 0.0) + share * part
-        return total, across
-
-    shares = dict[KernelSpec, float]()
-    sizes = dict[KernelSpec, float]()
-    for member, share in members:
-        for spec, size, own in member.parts:
-            shares[spec] = shares.get(spec, 0.0) + share * own
-            sizes[spec] = size
-    least = LEAST_SHARE * max(shares.values())
-    kept = {spec: share / sizes[spec] for spec, share in shares.items() if share > least}
-    blend = Blend(
-        parts=tuple(kept),
-        shares=tuple(kept.values()),
-        label=label,
-    )
-    member = Member(kernel, ((blend, 1.0, 1.0),), 1.0)
-    return on_folds(known, blend, member, values, request, tick)
-
-
-def on_folds(
-    known: AnswerRows,
-    blend: Blend,
-    member: Member,
-    values: Array,
-    request: Request,
-    tick: Callable[[], None],
-    narrower: float = 1.0,
-    C: float | None = None,
-) -> ScoredCandidate:
-    """A machine on one sum of kernels along C by folds; at the best C, or at the one that is given."""
-    scores = []
-    alongs = []
-    groups = []
-    for k, (train, left_out) in enumerate(known.folds):
-        tick()
-        K, across = member.kernel(k, narrower)
-        every = sum(across.values())
-        duals = [ridge(K, known.Y[train], cost) for cost in values]
-        along = [every @ a + b for a, b in duals]
-        scores.append(fold_scores(known, along, left_out, request.scoring))
-        alongs.append(along)
-        groups.append([{name: part @ a for name, part in across.items()} for a, _ in duals])
-    best = best_of(np.array(scores)) if C is None else int(np.argmin(np.abs(values - C)))
-    said = {
-        name: out_of_folds(known, [parts[best][name] for parts in groups]) for name in groups[0][0]
-    }
-    decisions = out_of_folds(known, [along[best] for along in alongs])
-    kernels = KernelDictionary((blend,), feature_names=known.learn.feature_names or None)
-    # its variance is about one already
-    estimator = machine(known.few.task, kernels, 2.0).copy_with("normalise", None)
-    candidate = Candidate(blend.name(), estimator, "whole")
-    return ScoredCandidate(
-        candidate,
+        replace(one, estimator=machine(few.task, kernels, 2.0)),
         "C",
         values,
-        np.array(scores),
-        decisions,
-        member,
-        covered(said),
-        best,
+        scores,
+        out_of_folds(known, [own[best] for own in along]),
+        Member(kernel, parts),
     )
 
 
-def second_look(
-    known: AnswerRows,
-    one: ScoredCandidate,
-    request: Request,
-    tick: Callable[[], None] = lambda: None,
-) -> ScoredCandidate:
-    """The one machine with narrower kernels of all columns and a larger C, where more rows than the
-    folds have say so.
-
-    On at most ``SECOND`` rows, of which a third judges: widths are halved, and C may be ten times
-    as large, as long as the squared error falls and the score does not.
-    """
-    rows = request.some(known.learn, SECOND)
-    if request.C is not None or rows.n_samples <= known.few.n_samples:
-        return one
-    train, left_out = folds_of(rows, request, 3)[0]
-    bound: Any = beside(one.candidate.estimator.kernels, rows).specs[0]
-    standard = standardise_rows(rows.table, *column_statistics(rows.table[train]))
-    fixed, whole = bound.parted()
-    known_part = np.zeros((len(standard), len(train)))
-    if fixed is not None:
-        known_part = fixed.settle(standard[train]).values(standard, standard[train])
-    Y = targets(rows.y, known.classes)
-    C = float(one.values[one.best])
-    best = (1.0, C)
-    found = (-np.inf, np.inf)
-    first = standard[train[: known.few.n_samples]]
-    for narrower in NARROWER if whole is not None else (1.0,):
-        K = known_part
-        before = best
-        if whole is not None:
-            K = K + whole.narrowed(narrower, first).settle(standard[train]).values(
-                standard, standard[train]
-            )
-        for cost in GRID[(GRID > 0.99 * C) & (GRID < 10.1 * C)].tolist():
-            tick()
-            decided = kernel_at(K[train], K[left_out], Y[train], cost)
-            score = float(
-                fold_scores(replace(known, few=rows), [decided], left_out, request.scoring)[0]
-            )
-            error = float(np.mean((decided - Y[left_out]) ** 2))
-            if score >= found[0] and error < found[1]:
-                found = (score, error)
-                best = (narrower, cost)
-        if best == before and narrower > 1.0:
-            break
-    if best == (1.0, C) or one.member is None:
-        return one
-    few = standardised(known.few.table)
-    blend: Any = one.candidate.estimator.kernels.specs[0]
-    return on_folds(
-        known,
-        blend.narrowed(best[0], few),
-        one.member,
-        one.values,
-        request,
-        tick,
-        *best,
-    )
-
-
-def covered(parts: dict[str, Array]) -> dict[str, float]:
-    """The share of every part (n, T) in the variance of their sum: cov(part, sum) / var(sum); they
-    add up to 1.
-    """
-    kept = {name: part[np.isfinite(part).all(axis=1)] for name, part in parts.items()}
-    total = np.sum([*kept.values()], axis=0)
-    total -= total.mean(axis=0)
-    whole = float(np.sum(total * total)) or 1.0
-    return {name: float(np.sum(part * total)) / whole for name, part in kept.items()}
-
-
-def member_weights(decisions: Sequence[Array], Y: Array) -> Array:
-    """The weight (q,) of every member by its decisions (n, T) out of folds; they sum to 1.
-
-    min_{w >= 0} ||Y - ybar - sum_m w_m F_m||^2 + r ||w - 1/q||^2 with F_m less ybar, r worth
-    ``PULL`` rows.
-    """
-    judged_rows = np.isfinite(np.hstack(decisions)).all(axis=1)
-    target = Y[judged_rows]
-    centre = target.mean(axis=0)
-    A = np.array([(one[judged_rows] - centre).ravel() for one in decisions])
-    q = len(A)
-    G = A @ A.T
-    pull = PULL / len(target) * np.trace(G) / q
-    root = np.linalg.cholesky(G + (pull + 1e-9 * max(float(np.trace(G)), 1e-300)) * np.eye(q))
-    w, _ = nnls(root.T, np.linalg.solve(root, A @ (target - centre).ravel() + pull / q))
-    total = float(w.sum())
-    return w / total if total > LEAST_WEIGHT else np.full(q, 1.0 / q)
-
-
-def _estimator_folds(
+def by_estimator(
     known: AnswerRows,
     one: Candidate,
     request: Request,
-    param: str,
-    values: Array,
     tick: Callable[[], None],
-) -> Fold:
-    """Any estimator of the catalog along a parameter."""
+    over: tuple[str, Array],
+) -> ScoredCandidate:
+    """Any estimator of the catalog along a parameter, ``over`` its name and values."""
     few = known.few
     estimator = one.estimator
     rows = few.table if request.stack is None else request.given(few)
@@ -632,18 +411,25 @@ def _estimator_folds(
         estimator = estimator.copy_with("tol", ROUGHLY)
     if one.way == "best_k":  # what a search proves is no matter of folds
         estimator = estimator.copy_with("max_relaxations", 1)
-
-    def fold(k: int) -> tuple[Array, Callable[[int], Array]]:
-        train, left_out = known.folds[k]
+    paths = []
+    for train, left_out in known.folds:
         learn, judge = cut(rows, train, left_out, few.n_samples)
-        more = judge, few.y[left_out], lambda *_: tick()
         with suppress_convergence_warnings(), without_relaxations():
-            found = fit_path(
-                estimator, learn, few.y[train], param, values, *more, scoring=request.scoring
+            path = fit_path(
+                estimator,
+                learn,
+                few.y[train],
+                *over,
+                judge,
+                few.y[left_out],
+                lambda *_: tick(),
+                scoring=request.scoring,
             )
-        return found.val_score, lambda place: predictions(found.estimators[place], judge).decision
-
-    return fold
+        paths.append((path, judge))
+    scores = np.array([path.val_score for path, _ in paths])
+    best = best_of(scores)
+    decisions = [predictions(path.estimators[best], judge).decision for path, judge in paths]
+    return ScoredCandidate(one, *over, scores, out_of_folds(known, decisions))
 
 
 def runs_over(known: AnswerRows, one: Candidate, request: Request) -> tuple[str, Array]:
@@ -691,7 +477,8 @@ def later_rows(
 
     codes = np.arange(n_rows) if owners is None else codes_of(owners)
     newest = np.full(codes.max() + 1, -np.inf)
-    np.maximum.at(newest, codes, np.arange(n_rows) * (1.0 if hold_out == "last" else -1.0))
+    age = np.arange(n_rows) if hold_out == "last" else -np.arange(n_rows)
+    np.maximum.at(newest, codes, age)
     order = np.argsort(newest, kind="stable")
     for train, test in TimeSeriesSplit(min(count, 3)).split(order):
         yield (
@@ -707,9 +494,8 @@ def fold_scores(
     stand_in = machine(known.learn.task, KernelDictionary.laplacian_grid([1.0]), 2.0)
     if known.classes is not None:
         stand_in.classes_ = known.classes
-    scores = judged(
-        [stand_in] * len(along), [shown(one) for one in along], known.few.y[rows], scoring
-    )
+    decided = [shown(one) for one in along]
+    scores = judged([stand_in] * len(along), decided, known.few.y[rows], scoring)
     return np.where(np.isfinite(scores), scores, -1e300)
 
 
@@ -726,7 +512,9 @@ def best_of(scores: Array) -> int:
 
 def standard_error(values: Array) -> float:
     """Standard error of the mean of ``values``; 0 for a single value."""
-    return float(values.std(ddof=1) / np.sqrt(values.size)) if values.size > 1 else 0.0
+    if values.size < 2:
+        return 0.0
+    return float(values.std(ddof=1) / np.sqrt(values.size))
 
 
 # Squared loss for a whole grid of C at once
@@ -780,36 +568,42 @@ def low_rank_along(
 
 def _weights(norms: Array, p: float) -> Array:
     """theta of the norms ||w_m|| (M,), on the sphere of the p-norm."""
-    raw = np.maximum(norms, _LEAST * max(float(norms.max()), 1e-100)) ** (2.0 / (p + 1.0))
+    least = _LEAST * max(float(norms.max()), 1e-100)
+    raw = np.maximum(norms, least) ** (2.0 / (p + 1.0))
     theta: Array = raw / float(np.sum(raw**p)) ** (1.0 / p)
     return theta
 
 
-def kernel_at(K: Array, across: Array, Y: Array, C: float) -> Array:
-    """Decisions (m, T) by one kernel: ``K`` (n, n) of the training rows, ``across`` (m, n) of new
-    rows with these.
+def kernel_along(K: Array, across: Array, Y: Array, values: Array) -> list[Array]:
+    """Decisions (m, T) by one kernel at every C of ``values``: ``K`` (n, n) of the training rows, ``across`` (m,
+    n) of new rows with these.
     """
-    a, b = ridge(K, Y, C)
-    return across @ a + b
+    return [across @ a + b for a, b in ridge_along(K, Y, values)]
 
 
-def ridge(K: Array, Y: Array, C: float) -> tuple[Array, Array]:
-    """Duals (n, T) and intercepts (T,) of kernel ridge regression with a free intercept."""
-    check_cancelled()
-    centre = Y.mean(axis=0)  # far from zero a number has few digits left
-    right = np.column_stack([Y - centre, np.ones(len(Y))])
-    system = K.copy()
-    system.flat[:: len(K) + 1] += 1.0 / C
-    duals = cho_solve(
-        cho_factor(system, overwrite_a=True, check_finite=False), right, check_finite=False
-    )
-    intercept = duals[:, :-1].sum(axis=0) / duals[:, -1].sum()
-    return duals[:, :-1] - np.outer(duals[:, -1], intercept), intercept + centre
+def ridge_along(K: Array, Y: Array, values: Array) -> Iterator[tuple[Array, Array]]:
+    """Duals (n, T) and intercepts (T,) of kernel ridge regression with a free intercept, at every
+    C of ``values``.
 
-
-def scaled(K: Array, across: Array) -> tuple[Array, Array]:
-    """A kernel with k(x, x) = 1 at variance one in its feature space, as
-    ``normalise="multiplicative"`` has it.
+    The intercept makes the duals sum to 0, so that they solve (H K H + I / C) a = H Y with H = I -
+    11' / n. Without the mean of the kernel this is well conditioned, and what is added to the
+    diagonal is at least what rounding can take from the spectrum.
     """
-    size = max(1.0 - float(K.mean()), 1e-12)
-    return K / size, across / size
+    n = len(K)
+    centre = Y.mean(axis=0)
+    means = K.mean(axis=0, dtype=np.float64)
+    centred = (K - means - means[:, None] + means.mean()).astype(K.dtype)
+    diagonal = centred.diagonal().copy()
+    rounding = n * float(np.finfo(K.dtype).eps) * float(diagonal.max())
+    for C in values.tolist():
+        check_cancelled()
+        system = centred.copy()
+        system.flat[:: n + 1] = diagonal + max(1.0 / C, rounding)
+        factor = cho_factor(system, overwrite_a=True, check_finite=False)
+        duals = cho_solve(factor, Y - centre, check_finite=False)
+        yield duals, centre - means @ duals
+
+
+def variance_of(K: Array) -> float:
+    """The variance in its feature space of a kernel with k(x, x) = 1, of which ``K`` is 1 less."""
+    return max(-float(K.mean()), 1e-12)

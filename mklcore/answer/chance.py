@@ -31,7 +31,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 from scipy.stats import rankdata
 
-from mklcore.answer.candidates import AnswerRows, Request, beside, kernel_at, landmarks, targets
+from mklcore.answer.candidates import AnswerRows, Request, beside, kernel_along, landmarks, targets
 from mklcore.answer.verdict import BETTER, NONE, RELATED
 from mklcore.arrays import Array, Indices, Labels
 from mklcore.data.dataset import Dataset
@@ -50,7 +50,7 @@ MOST_ROWS = 600
 MOST_CLASSES = 10
 FOLDS = 5
 MOST_NUMBERS = 5e7  # of the Gram matrices of given kernels
-COSTS = (0.1, 1.0, 10.0, 100.0)
+COSTS = np.array([0.1, 1.0, 10.0, 100.0])  # values of C
 WIDTHS = (0.25, 1.0, 4.0)  # of the kernel of all columns, times the median distance
 POWERS = (3, 9)  # of the correlations by which columns are weighted
 TIE = 1e-9  # statistics that differ by less are equal but for rounding
@@ -151,11 +151,13 @@ def permutations(
             yield random.permutation(n)
         return
     codes = codes_of(row_groups)
-    blocks = np.split(np.argsort(codes, kind="stable"), np.cumsum(np.bincount(codes))[:-1])
-    places = np.concatenate(blocks)
+    places = np.argsort(codes, kind="stable")
+    ends = np.cumsum(np.bincount(codes))
+    blocks = np.split(places, ends[:-1])
     for _ in range(count):
+        drawn = [blocks[k] for k in random.permutation(len(blocks))]
         order = np.empty(n, dtype=places.dtype)
-        order[places] = np.concatenate([blocks[k] for k in random.permutation(len(blocks))])
+        order[places] = np.concatenate(drawn)
         yield order
 
 
@@ -244,11 +246,13 @@ def p_value_of_refits(known: AnswerRows, request: Request) -> float:
         The p-value, of ``REFITS`` permutations.
     """
     given = request.kernels if request.stack is None else request.stack.names
-    rows = request.some(known.few, min(MOST_ROWS, int(np.sqrt(MOST_NUMBERS / len(given or (1,))))))
+    most = int(np.sqrt(MOST_NUMBERS / len(given or (1,))))
+    rows = request.some(known.few, min(MOST_ROWS, most))
     n = rows.n_samples
     Y = targets(rows.y, known.classes)
     if Y.shape[1] > MOST_CLASSES:
-        Y = Y[:, np.argsort(-Y.sum(axis=0), kind="stable")[:MOST_CLASSES]]
+        largest = np.argsort(-Y.sum(axis=0), kind="stable")
+        Y = Y[:, largest[:MOST_CLASSES]]
     orders = [
         np.arange(n),
         *permutations(
@@ -291,19 +295,14 @@ def machines(
     (n, B, T).
     """
     for K in plain_kernels(rows, request):
-        for C in COSTS:
+        decided = np.zeros((len(COSTS), *drawn.shape))
+        for train, left_out in folds:
             check_cancelled()
-            decided = np.zeros(drawn.shape)
-            for train, left_out in folds:
-                right = drawn[train].reshape(len(train), -1)
-                found = kernel_at(
-                    K[np.ix_(train, train)],
-                    K[np.ix_(left_out, train)],
-                    right,
-                    C,
-                )
-                decided[left_out] = found.reshape(len(left_out), *drawn.shape[1:])
-            yield decided
+            right = drawn[train].reshape(len(train), -1)
+            blocks = K[np.ix_(train, train)], K[np.ix_(left_out, train)]
+            along = kernel_along(*blocks, right, COSTS)
+            decided[:, left_out] = np.reshape(along, (len(COSTS), -1, *drawn.shape[1:]))
+        yield from decided
     if request.stack is not None or not rows.n_features:
         return
     X = standardised(rows.X)

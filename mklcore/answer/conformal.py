@@ -147,7 +147,9 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):
         if n < 2:
             raise DataError("Intervals hold rows out and need at least two; got one sample.")
         parts = self._parts(target, share, is_classifier(made), getattr(X, "row_groups", None))
-        self.models_ = [clone(made).fit(some_rows(X, train), target[train]) for train, _ in parts]
+        self.models_ = []
+        for train, _ in parts:
+            self.models_.append(clone(made).fit(some_rows(X, train), target[train]))
         self.held_out_ = [held for _, held in parts]
         if share is not None:
             self.estimator_ = self.models_[0]
@@ -202,10 +204,12 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):
         """How far a held-out target is outside of what its model says."""
         said = self._outputs(model, X)
         if hasattr(self, "classes_"):
-            found: Array = margins(said)[np.arange(len(y)), np.searchsorted(self.classes_, y)]
+            own = np.searchsorted(self.classes_, y)
+            found: Array = margins(said)[np.arange(len(y)), own]
             return found
         target = np.asarray(y, dtype=float)
-        outside: Array = np.maximum(said[:, 0] - target, target - said[:, 1])
+        lower, upper = said.T
+        outside: Array = np.maximum(lower - target, target - upper)
         return outside
 
     def _outputs(self, model: Any, X: Any) -> Array:
@@ -253,8 +257,9 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):
         for first in range(0, len(said), step):
             part = slice(first, first + step)
             lower, upper = (said[part, self.model_of_, end] for end in (0, 1))
-            ends[part, 0] = np.partition(lower - self.scores_, n - k, axis=1)[:, n - k]
-            ends[part, 1] = np.partition(upper + self.scores_, k - 1, axis=1)[:, k - 1]
+            lower = np.partition(lower - self.scores_, n - k, axis=1)
+            upper = np.partition(upper + self.scores_, k - 1, axis=1)
+            ends[part] = np.column_stack([lower[:, n - k], upper[:, k - 1]])
         crossed = ends[:, 0] > ends[:, 1]
         ends[crossed] = ends[crossed].mean(axis=1, keepdims=True)
         return ends
@@ -281,7 +286,8 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):
             )
             smaller = smaller + np.searchsorted(own, least, side="left")
         likely: Mask = smaller < k
-        likely[np.arange(len(likely)), np.searchsorted(self.classes_, self.predict(X))] = True
+        predicted = np.searchsorted(self.classes_, self.predict(X))
+        likely[np.arange(len(likely)), predicted] = True
         return likely
 
     def score(self, X: Any, y: Any = None) -> float:

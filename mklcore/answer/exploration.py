@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from html import escape
@@ -30,7 +30,7 @@ from mklcore.answer.raw_rows import AnswersRows
 from mklcore.answer.terms import HIGHER_ORDER, Term, WordEffect, decompose, strongest_words
 from mklcore.answer.thresholds import USUAL, ErrorsByThreshold
 from mklcore.answer.verdict import MOST_OF_ONE, ColumnEffect, ComparedReference, Verdict
-from mklcore.arrays import Array, Indices, Labels, one_blas_thread
+from mklcore.arrays import Array, Indices, Labels, Mask, one_blas_thread
 from mklcore.data.dataset import Dataset
 from mklcore.data.splitting import RANDOM, codes_of
 from mklcore.errors import DataError, KernelError, ParameterError, suppress_convergence_warnings
@@ -46,6 +46,7 @@ from mklcore.paths.references import plain_references
 from mklcore.paths.scoring import (
     Predictions,
     Scoring,
+    balanced,
     compare_scores,
     label_of,
     predictions,
@@ -53,7 +54,7 @@ from mklcore.paths.scoring import (
     scorer_of,
 )
 
-WORK = 2.5e7  # multiplications of Shapley values, by which rows are counted
+WORK = 1.2e7  # multiplications of Shapley values, by which rows are counted
 # rows whose mean effect is taken
 FEWEST = 20
 MOST = 250
@@ -182,16 +183,9 @@ class Exploration(AnswersRows):
         """
         if self.test is not None:
             return self.test
-        decided = self.taken.decisions
-        if decided is None or len(decided) != self.known.few.n_samples:
+        if self.taken.decisions is None:
             return self.learnt_from
-        return self.known.few.take(self._is_decided)
-
-    @property
-    def _is_decided(self) -> Indices:
-        """The rows that folds have judged: all of them, but the only row of a class."""
-        decided = self.taken.decisions
-        return np.arange(0) if decided is None else np.flatnonzero(np.isfinite(decided).all(axis=1))
+        return self.known.few.take(np.flatnonzero(decided_rows(self.taken.decisions)))
 
     @cached_property
     def dragged(self) -> Dataset:
@@ -274,17 +268,15 @@ class Exploration(AnswersRows):
         name.
         """
         given = self.read(rows)
-        if self.ranks_kernels:
-            Y = targets(rows.y, getattr(model, "classes_", None))
-            found: dict[str, Array] = {}
-            parts = model.contributions(given)
-            if parts[0].size != Y.size:
-                return {}  # votes between pairs of classes
-            off = errors_of(model, given, Y)
-            for name, part in zip(model.kernel_names_, parts.reshape(-1, *Y.shape), strict=True):
-                found[name] = grown_without(part, off, self.seed)
-            return found
-        return growth_of_columns(model, self.judge, given, self.seed, rows.y)
+        if not self.ranks_kernels:
+            return growth_of_columns(model, self.judge, given, self.seed, rows.y)
+        Y = targets(rows.y, getattr(model, "classes_", None))
+        parts = model.contributions(given)
+        if parts[0].size != Y.size:
+            return {}  # votes between pairs of classes
+        off = errors_of(model, given, Y)
+        named = zip(model.kernel_names_, parts, strict=True)
+        return {name: grown_without(part.reshape(Y.shape), off, self.seed) for name, part in named}
 
     @later
     def terms(self) -> tuple[Term, ...]:
@@ -297,29 +289,29 @@ class Exploration(AnswersRows):
         """
         found = decompose(self.model, self.learnt_from, pairs=True)
         rows = self.judge.drawn(MOST, self.seed)
-        values = dict(zip(found.parts.columns, found.parts.values(rows.table), strict=True))
-        said = np.sum([*values.values()], axis=0) + np.ravel(self.model.intercept_)
-        off = said - targets(rows.y, getattr(self.model, "classes_", None))
+        values = found.parts.values(rows.table)
+        off = values.sum(axis=0) + np.ravel(self.model.intercept_)
+        off -= targets(rows.y, getattr(self.model, "classes_", None))
 
-        def lost(
-            columns: Iterable[tuple[str, ...]],
-        ) -> tuple[float | None, float | None]:
+        def measured(columns: tuple[str, ...], share: float, part: Array) -> Term:
             if self.test is None:
-                return None, None
-            more = grown_without(np.sum([values[one] for one in columns], axis=0), off, self.seed)
-            return float(more.mean()), standard_error(more)
+                return Term(columns, share)
+            more = grown_without(part, off, self.seed)
+            return Term(columns, share, float(more.mean()), standard_error(more))
 
+        remainder = values.sum(axis=0)
         named = []
         for one in found.terms:
-            term = Term(one.columns, one.share, *lost([one.columns]))
-            if one.columns != HIGHER_ORDER and (
-                len(one.columns) == 1 or (len(one.columns) == 2 and term.is_sure)
-            ):
+            part = values[found.parts.columns.index(one.columns)]
+            term = measured(one.columns, one.share, part)
+            is_single = len(one.columns) == 1 and one.columns != HIGHER_ORDER
+            if is_single or (len(one.columns) == 2 and term.is_sure):
                 named.append(term)
+                remainder = remainder - part
         if len(named) < len(found.terms) or not named:
-            others = [one for one in values if one not in {term.columns for term in named}]
-            named.append(Term((), 1.0 - sum(one.share for one in named), *lost(others)))
-        return tuple(sorted(named, key=lambda one: -one.share))
+            left = 1.0 - sum(term.share for term in named)
+            named.append(measured((), left, remainder))
+        return tuple(sorted(named, key=lambda term: -term.share))
 
     @property
     def verdict(self) -> Verdict:
@@ -337,10 +329,11 @@ class Exploration(AnswersRows):
         learnt = self.learnt_from
         rows = self.judge
         held_out = self.test is not None
-        of = (learnt.target_name, learnt.task, self.scoring)
         if learnt.task == "novelty":
             return Verdict(
-                *of,
+                learnt.target_name,
+                learnt.task,
+                self.scoring,
                 self.score,
                 np.nan,
                 np.nan,
@@ -348,55 +341,24 @@ class Exploration(AnswersRows):
                 rows.n_samples,
                 held_out,
             )
-        kind = DummyRegressor if learnt.task == "regression" else DummyClassifier
-        guessing = predictions(
-            kind().fit(np.zeros((learnt.n_samples, 1)), learnt.y), np.zeros((rows.n_samples, 1))
-        )
         plain = self._plain if held_out else {}
-        others = [predictions(one.model, self.read(rows, one.model)) for one in plain.values()]
-        ours, guessed, *scores = compare_scores(
-            [self.judged, guessing, *others], rows.y, self.measure, self.seed
-        )
-        p_value = None if held_out else p_value_of_refits(self.known, self.request)
-        found = judge(
-            rows.y,
+        found = verdict_on(
+            learnt,
+            rows,
             self.judged,
-            guessing,
             self.measure,
             self.seed,
-            row_groups=rows.row_groups,
-            p_value=p_value,
+            references={
+                name: predictions(one.model, self.read(rows, one.model))
+                for name, one in plain.items()
+            },
+            p_value=None if held_out else p_value_of_refits(self.known, self.request),
         )
-        wrong, guessed_wrong = (
-            typical_error(one.answers, rows.y, learnt.task) for one in (self.judged, guessing)
-        )
-        balanced = None
-        if rarest(learnt) is not None:
-            balanced = (
-                balanced_accuracy(self.judged.answers, rows.y),
-                balanced_accuracy(guessing.answers, rows.y),
-            )
-        references = [
-            ComparedReference(name, one.score, *one[2:])
-            for name, one in zip(plain, scores, strict=True)
-        ]
-        return Verdict(
-            *of,
-            ours.score,
-            ours.error,
-            guessed.score,
-            found.relation,
-            rows.n_samples,
-            held_out,
-            typical_error=wrong,
-            guess_error=guessed_wrong,
-            references=tuple(references),
+        return replace(
+            found,
+            held_out=held_out,
             trees_read=not learnt.sequences,
-            p_value=found.p_value,
-            measure=found.measure,
-            association=found.association,
             outlier=self._outlier(),
-            balanced=balanced,
         )
 
     def _outlier(self) -> tuple[str, float] | None:
@@ -413,10 +375,11 @@ class Exploration(AnswersRows):
             return None
         name = rows.target_name
         value = float(rows.y[row])
-        members = dict(rows.columns).get(self._effects[0].name, ())
+        leading = self._effects[0].name
+        members = dict(rows.columns).get(leading, ())
         # a number, not a category
-        if len(members) == 1 and np.unique(rows.X[:, members[0]]).size > 2:
-            name = self._effects[0].name
+        if len(members) == 1 and np.unique(rows.X[:, members]).size > 2:
+            name = leading
             value = float(rows.X[row, members[0]])
         return f"{name} {value:.10g}", share  # as the table has it
 
@@ -425,11 +388,11 @@ class Exploration(AnswersRows):
         """What is said of the rows that judge: by the model, or by those of folds where no row is
         held out.
         """
-        decided = self.taken.decisions
-        if self.test is None and decided is not None and len(decided) == self.known.few.n_samples:
-            said = shown(decided[self._is_decided])
-            return Predictions(self.model, said, self.model.label(said))
-        return predictions(self.model, self.read(self.judge))
+        decisions = self.taken.decisions
+        if self.test is not None or decisions is None:
+            return predictions(self.model, self.read(self.judge))
+        said = shown(decisions[decided_rows(decisions)])
+        return Predictions(self.model, said, self.model.label(said))
 
     @cached_property
     def errors(self) -> ErrorsByThreshold:
@@ -443,10 +406,11 @@ class Exploration(AnswersRows):
                 f"Errors at a threshold are those of two classes, and {rows.target_name!r} has "
                 f"{_kind_of(rows)}."
             )
+        first, second = self.model.classes_
         return ErrorsByThreshold(
-            (str(self.model.classes_[0]), str(self.model.classes_[1])),
+            (str(first), str(second)),
             np.asarray(self.judged.decision, dtype=float).ravel(),
-            np.asarray(rows.y == self.model.classes_[1]),
+            np.asarray(rows.y == second),
             self.test is not None,
             rows.row_groups,
             self.seed,
@@ -551,7 +515,8 @@ class Exploration(AnswersRows):
             names = [name for name, _ in self.model.source_columns_]
             values = shapley_along(points, few)
         order = [names.index(one.name) for one in self.columns]
-        found: Array = np.abs(values).mean(axis=1).sum(axis=2)[:, order]
+        sizes = np.abs(values).mean(axis=1).sum(axis=2)
+        found: Array = sizes[:, order]
         return found
 
     @property
@@ -648,18 +613,69 @@ def _kind_of(rows: Dataset) -> str:
     return known.get(rows.task, f"{len(rows.class_names)} classes")
 
 
-def typical_error(answers: Labels, y: Labels, task: str) -> float:
-    """The root mean squared error of numbers, the share of wrong classes."""
-    return (
-        float(np.sqrt(np.mean((answers - y) ** 2)))
-        if task == "regression"
-        else float(np.mean(answers != y))
+def verdict_on(
+    learnt: Dataset,
+    rows: Dataset,
+    said: Predictions,
+    scoring: Scoring,
+    seed: int,
+    *,
+    references: Mapping[str, Predictions] | None = None,
+    p_value: float | None = None,
+) -> Verdict:
+    """The verdict on predictions ``said`` of ``rows`` by a model of the rows ``learnt``, without
+    what is said of columns.
+
+    ``references`` : what other models say; ``p_value`` of no relation, None for that of a
+    permutation test.
+    """
+    guess: Any = DummyRegressor() if learnt.task == "regression" else DummyClassifier()
+    guess.fit(np.zeros((learnt.n_samples, 1)), learnt.y)
+    guessing = predictions(guess, np.zeros((rows.n_samples, 1)))
+    others = references or {}
+    compared = [said, guessing, *others.values()]
+    ours, guessed, *scores = compare_scores(compared, rows.y, scoring, seed)
+    found = judge(
+        rows.y, said, guessing, scoring, seed, row_groups=rows.row_groups, p_value=p_value
+    )
+    balanced_scores = None
+    if rarest(learnt) is not None:
+        balanced_scores = (balanced(rows.y, said.answers), balanced(rows.y, guessing.answers))
+    beside = [
+        ComparedReference(name, score.score, score.gap, score.gap_error, score.floor)
+        for name, score in zip(others, scores, strict=True)
+    ]
+    return Verdict(
+        learnt.target_name,
+        learnt.task,
+        label_of(scoring),
+        ours.score,
+        ours.error,
+        guessed.score,
+        found.relation,
+        rows.n_samples,
+        True,
+        typical_error=typical_error(said.answers, rows),
+        guess_error=typical_error(guessing.answers, rows),
+        references=tuple(beside),
+        p_value=found.p_value,
+        measure=found.measure,
+        association=found.association,
+        balanced=balanced_scores,
     )
 
 
-def balanced_accuracy(answers: Labels, y: Labels) -> float:
-    """The mean over the classes that are there of the share of their rows that is right."""
-    return float(np.mean([np.mean(answers[y == label] == label) for label in np.unique(y)]))
+def typical_error(answers: Labels, rows: Dataset) -> float:
+    """The root mean squared error of numbers, the share of wrong classes."""
+    if rows.task == "regression":
+        return float(np.sqrt(np.mean((answers - rows.y) ** 2)))
+    return float(np.mean(answers != rows.y))
+
+
+def decided_rows(decisions: Array) -> Mask:
+    """Which rows (n,) folds have judged: all of them, but the only row of a class."""
+    found: Mask = np.logical_and.reduce(np.isfinite(decisions), axis=1)
+    return found
 
 
 def columns_that_matter(
@@ -671,11 +687,11 @@ def columns_that_matter(
     """
     d = max(len(getattr(model, "source_columns_", ())), 1)
     n = len(model._map.rows) if getattr(model, "_map", None) is not None else 1
-    count = int(np.clip(WORK / (n * d * max(d // 2, 1)), FEWEST, MOST))
-    rows = (known.learn if known.test is None else known.test).drawn(count, request.seed)
-    return effects(
-        model, rows, rows if request.stack is None else block_of(request.stack, rows, known.learn)
-    )
+    work = n * d * max(d // 2, 1)
+    held_out = known.learn if known.test is None else known.test
+    rows = held_out.drawn(int(np.clip(WORK / work, FEWEST, MOST)), request.seed)
+    read = rows if request.stack is None else block_of(request.stack, rows, known.learn)
+    return effects(model, rows, read)
 
 
 def effects(
@@ -689,24 +705,25 @@ def effects(
     note: tuple[str, ...] = ()
     try:
         found = shapley_values(model, rows)
-        values, alone = (
-            part if part.ndim == 3 else part[:, :, None] for part in (found.values, found.alone)
-        )
+        values = np.atleast_3d(found.values)
+        alone = np.atleast_3d(found.alone)
         names = [name for name, _ in model.source_columns_]
     except KernelError as error:
         values = alone = kernel_values(model, read)
         names = list(model.kernel_names_)
         note = (f"Kernels are ranked, not columns. {error}",)
-    total = values.sum(axis=1) - values.sum(axis=1).mean(axis=0)
-    together = np.einsum("ijt,it->j", values - values.mean(axis=0), total) / (
-        float(np.sum(total * total)) or 1.0
-    )
-    sizes, alone = (np.abs(part).sum(axis=2) for part in (values, alone))
+    centred = values - values.mean(axis=0)
+    total = centred.sum(axis=1)
+    together = np.einsum("ijt,it->j", centred, total) / (float(np.sum(total * total)) or 1.0)
+    sizes = np.abs(values).sum(axis=2)
     effect = sizes.mean(axis=0)
     error_of = sizes.std(axis=0, ddof=1) / np.sqrt(len(sizes))
     share = effect / (float(effect.sum()) or 1.0)
-    figures = np.column_stack([effect, share, alone.mean(axis=0), together, error_of])
-    made = [ColumnEffect(name, *own) for name, own in zip(names, figures.tolist(), strict=True)]
+    sizes_alone = np.abs(alone).sum(axis=2).mean(axis=0)
+    figures = np.column_stack([effect, share, sizes_alone, together, error_of])
+    made = []
+    for name, own in zip(names, figures.tolist(), strict=True):
+        made.append(ColumnEffect(name, *own))
     return tuple(sorted(made, key=lambda one: (-one.effect, one.name))), note
 
 
@@ -752,9 +769,8 @@ def grown(before: Array, permuted: Callable[[Indices], Array], seed: int) -> Arr
     average.
     """
     rng = np.random.default_rng(seed)
-    more: Array = np.mean(
-        [permuted(rng.permutation(len(before))) - before for _ in range(REPEATS)], axis=0
-    )
+    after = [permuted(rng.permutation(len(before))) for _ in range(REPEATS)]
+    more: Array = np.mean(after, axis=0) - before
     return more
 
 
@@ -812,12 +828,14 @@ def correlations(rows: Dataset) -> Array:
     """
     X = rows.X - rows.X.mean(axis=0)
     X = X / np.maximum(np.sqrt(np.mean(X * X, axis=0)), 1e-300)
-    each = np.abs(X.T @ X) / len(X)
-    starts = np.cumsum([0, *(len(members) for _, members in rows.columns)])[:-1]
-    order = [j for _, members in rows.columns for j in members]
-    return np.maximum.reduceat(
-        np.maximum.reduceat(each[np.ix_(order, order)], starts, axis=0), starts, axis=1
-    )
+    order: list[int] = []
+    starts: list[int] = []
+    for _, members in rows.columns:
+        starts.append(len(order))
+        order.extend(members)
+    each = np.abs(X.T @ X)[np.ix_(order, order)] / len(X)
+    largest = np.maximum.reduceat(each, starts, axis=0)
+    return np.maximum.reduceat(largest, starts, axis=1)
 
 
 def correlated_sets(rows: Dataset) -> list[list[str]]:
@@ -826,7 +844,7 @@ def correlated_sets(rows: Dataset) -> list[list[str]]:
     """
     names = [name for name, _ in rows.columns]
     count, home = connected_components(correlations(rows) > ALIKE)
-    letters = [[name] for name, _ in rows.strings if name not in names]
-    return [
-        [name for name, place in zip(names, home, strict=True) if place == k] for k in range(count)
-    ] + letters
+    sets: list[list[str]] = [[] for _ in range(count)]
+    for name, place in zip(names, home, strict=True):
+        sets[place].append(name)
+    return sets + [[name] for name, _ in rows.strings if name not in names]

@@ -30,7 +30,6 @@ import numpy as np
 from sklearn.base import clone
 
 from mklcore.answer.candidates import (
-    MOST_PAIRS,
     SMALL,
     TOGETHER,
     AnswerRows,
@@ -40,10 +39,8 @@ from mklcore.answer.candidates import (
     folds_of,
     landmarks,
     machine,
-    one_machine,
     runs_over,
     score_along,
-    second_look,
     shown,
     standard_error,
     targets,
@@ -54,7 +51,9 @@ from mklcore.answer.exploration import (
     Exploration,
     columns_that_matter,
     correlations,
+    decided_rows,
 )
+from mklcore.answer.one_machine import ONE, one_machine, second_look
 from mklcore.arrays import Array, one_blas_thread
 from mklcore.data.columns import ReadOptions
 from mklcore.data.dataset import Dataset, counted
@@ -105,7 +104,6 @@ EXACT = 5000  # rows up to which one kernel of all columns is taken as it is
 FEATURES = 2.4e10  # multiplications of sums over features of more rows
 DRAGGED = 1200  # rows of a path of one kernel of all columns; models of low rank take ``EXACT``
 BEHIND = 0.002  # of the score that a simpler model may be behind
-ONE = "one machine on all kernels"
 WHOLE = {
     "all columns, rough": Laplacian(1.0, relative=True),
     "all columns, smooth": RBF(1.0, relative=True),
@@ -117,6 +115,7 @@ QUARTERS = {
     4: "nearly all is",
 }
 WIDE = 300  # columns up to which the rough kernel is a member
+MOST_PAIRS = 8
 # the order of the norm for several classes, whose updates at 1 itself hardly end
 SPARSE_SHARED = 16 / 15
 
@@ -298,10 +297,14 @@ def stages(
             tick()
             compared.append(score_along(known, one, request, tick, runs))
         if request.is_open:
-            compared.append(one_machine(known, ONE, compared, request, tick))
+            members = tuple(compared)
+            compared.append(one_machine(known, members, request, tick))
         taken = choose(compared)
         if taken.candidate.label == ONE:
-            taken = compared[-1] = second_look(known, taken, request, tick)
+            # few landmarks cannot follow narrower kernels
+            is_exact = known.learn.n_samples <= EXACT
+            taken = second_look(known, members, taken, request, tick, is_exact)
+            compared[-1] = taken
         # a member holds tables of the folds, which are not needed any more
         compared = [replace(one, member=None) for one in compared]
         taken = replace(taken, member=None)
@@ -488,7 +491,7 @@ def offer_candidates(
         estimator = machine(
             task, kernels, 2.0 if label == "straight lines" else sparse, approximation
         )
-        found.append(Candidate(label, estimator, pairs=label == "columns and pairs"))
+        found.append(Candidate(label, estimator))
     return tuple(found)
 
 
@@ -635,7 +638,7 @@ def refit(known: AnswerRows, taken: ScoredCandidate, request: Request, found: Pa
                     )
             model.fit(request.given(learn), learn.y)
     if known.classes is not None and taken.decisions is not None:
-        judged = np.isfinite(taken.decisions).all(axis=1)
+        judged = decided_rows(taken.decisions)
         with suppress(DataError):  # too few rows of two classes
             model.calibrate(shown(taken.decisions[judged]), known.few.y[judged])
     return model

@@ -5,24 +5,22 @@ it selects.
 from __future__ import annotations
 
 from copy import copy
+from dataclasses import replace
 from typing import Any
 
-import numpy as np
-from sklearn.dummy import DummyClassifier, DummyRegressor
-
-from mklcore.answer.chance import LEVEL, judge
+from mklcore.answer.chance import LEVEL
 from mklcore.answer.exploration import (
     effects,
     growth_of_columns,
     mean_by_owner,
     p_value_of_growth,
-    typical_error,
+    verdict_on,
 )
 from mklcore.answer.verdict import NONE, Verdict
 from mklcore.arrays import one_blas_thread
 from mklcore.data.dataset import Dataset
 from mklcore.errors import DataError
-from mklcore.paths.scoring import compare_scores, label_of, predictions
+from mklcore.paths.scoring import predictions
 
 RANKED = 100  # rows on which effects are taken
 
@@ -71,43 +69,21 @@ def hull_verdict(
     """
     if train.task == "novelty":
         raise DataError("Hulls are learned from a target: choose one.")
-    is_number = train.task == "regression"
-    scoring = "r2" if is_number else "accuracy"
-    kind = DummyRegressor if is_number else DummyClassifier
-    nothing = np.zeros((rows.n_samples, 1))
-    guessing = predictions(kind().fit(np.zeros((train.n_samples, 1)), train.y), nothing)
-    said = predictions(model, rows.X)
-    ours, guessed = compare_scores([said, guessing], rows.y, scoring, seed)
-    found = judge(rows.y, said, guessing, scoring, seed, row_groups=rows.row_groups)
-    wrong, guessed_wrong = (
-        typical_error(one.answers, rows.y, train.task) for one in (said, guessing)
-    )
-    selected: list[Any] = []
-    if found.relation != NONE:
-        known = copy(model).know_table(train)
-        ranked, _ = effects(known, rows.drawn(RANKED, seed))
-        grown = growth_of_columns(known, rows, rows.X, seed)
-        chance = {
-            name: p_value_of_growth(mean_by_owner(more, rows.row_groups)) > LEVEL
-            for name, more in grown.items()
-        }
-        selected = [one._replace(chance=chance.get(one.name)) for one in ranked if one.effect > 0.0]
-    return Verdict(
-        train.target_name,
-        train.task,
-        label_of(scoring),
-        ours.score,
-        ours.error,
-        guessed.score,
-        found.relation,
-        rows.n_samples,
-        True,
-        tuple(one for one in selected if not one.chance),
-        tuple(one.name for one in selected if one.chance),
-        wrong,
-        guessed_wrong,
-        p_value=found.p_value,
-        measure=found.measure,
-        association=found.association,
-        beside=False,
-    )
+    scoring = "r2" if train.task == "regression" else "accuracy"
+    found = verdict_on(train, rows, predictions(model, rows.X), scoring, seed)
+    if found.relation == NONE:
+        return replace(found, beside=False)
+    known = copy(model).know_table(train)
+    ranked, _ = effects(known, rows.drawn(RANKED, seed))
+    grown = growth_of_columns(known, rows, rows.X, seed)
+    selected = []
+    by_chance = []
+    for column in ranked:
+        if column.effect == 0.0:
+            continue
+        more = mean_by_owner(grown[column.name], rows.row_groups)
+        if p_value_of_growth(more) > LEVEL:
+            by_chance.append(column.name)
+        else:
+            selected.append(column._replace(chance=False))
+    return replace(found, matters=tuple(selected), chance=tuple(by_chance), beside=False)

@@ -173,12 +173,11 @@ def decompose(
     values = values - values.mean(axis=1, keepdims=True)
     variances = np.mean(values * values, axis=1).mean(axis=1)
     total = float(variances.sum())
-    order = [
-        t for t in np.argsort(-variances, kind="stable").tolist() if variances[t] > 1e-12 * total
-    ]
+    by_size = np.argsort(-variances, kind="stable")
+    order = by_size[variances[by_size] > 1e-12 * total].tolist()
     terms = tuple(Term(parts.columns[t], float(variances[t] / total)) for t in order)
-    flat = values[order].reshape(len(order), values[0].size if len(values) else 0)
-    flat = flat / np.sqrt(np.sum(flat * flat, axis=1, keepdims=True))
+    flat = values[order].reshape(len(order), int(np.prod(values.shape[1:])))
+    flat = flat / np.linalg.norm(flat, axis=1, keepdims=True)
     return Decomposition(terms, values[order], flat @ flat.T, parts)
 
 
@@ -209,25 +208,26 @@ class TermValues:
                 self._kernels.setdefault(columns, []).append(m)
         self._alone: _Alone | None = None
         if whole := self._kernels.get(HIGHER_ORDER):
-            few = data.take(np.arange(0, data.n_samples, -(-data.n_samples // PROJECTED_ROWS)))
-            self._alone = _Alone(
-                few,
-                _outputs(model, few.table, whole).sum(axis=0),
-                names,
-                pairs,
-            )
-        split_off = () if self._alone is None else self._alone.columns
-        self.columns = tuple(dict.fromkeys([*self._kernels, *self._slopes, *split_off]))
+            step = -(-data.n_samples // PROJECTED_ROWS)
+            few = data.take(np.arange(0, data.n_samples, step))
+            said = _outputs(model, few.table, whole).sum(axis=0)
+            self._alone = _Alone(few, said, names, pairs)
+        every = [*self._kernels, *self._slopes]
+        if self._alone is not None:
+            every += self._alone.columns
+        self.columns = tuple(dict.fromkeys(every))
 
     def values(self, rows: Array, terms: Sequence[Columns] | None = None) -> Array:
         """(T, n, K) at ``rows`` as the model takes them, of all terms or of some of them."""
         chosen = self.columns if terms is None else terms
-        out = np.zeros((len(chosen), len(rows), max(1, int(np.size(self.model.intercept_)))))
+        outputs = max(1, int(np.size(self.model.intercept_)))
+        out = np.zeros((len(chosen), len(rows), outputs))
         for term, columns in zip(out, chosen, strict=True):
             if kernels := self._kernels.get(columns):
                 term += _outputs(self.model, rows, kernels).sum(axis=0)
             for j, slope in self._slopes.get(columns, ()):
-                term += np.outer(rows[:, j] - self.model._map.column_means[j], slope)
+                mean = self.model._map.column_means[j]
+                term += np.outer(rows[:, j] - mean, slope)
             if self._alone is not None and columns == HIGHER_ORDER:
                 term -= self._alone.values(rows, self._alone.columns)
             elif self._alone is not None and columns in self._alone.columns:
@@ -238,12 +238,12 @@ class TermValues:
         """What a linear kernel says per unit of each of its columns, (K,)."""
         found = self.model._map
         columns = list(found.specs[m].settled)
+        scales = found.column_scales[columns]
         steps = np.tile(found.column_means, (len(columns) + 1, 1))
-        steps[np.arange(len(columns)), columns] += found.column_scales[columns]
+        steps[np.arange(len(columns)), columns] += scales
         said = _outputs(self.model, steps, [m])[0]
-        return list(
-            zip(columns, (said[:-1] - said[-1]) / found.column_scales[columns, None], strict=True)
-        )
+        slopes = (said[:-1] - said[-1]) / scales[:, None]
+        return list(zip(columns, slopes, strict=True))
 
 
 class _Alone:
@@ -263,24 +263,24 @@ class _Alone:
         last = {names.of(spec): m for m, spec in enumerate(stack.specs or ())}
         self._stack = stack.select(list(last.values()))
         self.columns = tuple(last)
-        sizes, vectors = np.linalg.eigh(self._stack.values.sum(axis=0))
-        said, n, sizes = (
-            vectors.T @ (values - values.mean(axis=0)),
-            len(values),
-            np.maximum(sizes, 0.0),
-        )
+        spectrum, vectors = np.linalg.eigh(self._stack.values.sum(axis=0))
+        sizes = np.maximum(spectrum, 0.0)
+        said = vectors.T @ (values - values.mean(axis=0))
 
         def error(ridge: float) -> float:
             lost = ridge / (sizes + ridge)
-            return float(np.sum((lost[:, None] * said) ** 2) / max(float(lost.sum()), 1e-9) ** 2)
+            residuals = lost[:, None] * said
+            free = max(float(lost.sum()), 1e-9)
+            return float(np.sum(residuals**2)) / free**2
 
-        ridge = min((float(n * k) for k in RIDGES), key=error)
+        ridge = min((RIDGES * len(values)).tolist(), key=error)
         self._dual = vectors @ (said / (sizes + ridge)[:, None])
 
     def values(self, rows: Array, some: Sequence[Columns]) -> Array:
         """(n_new, K) of the sum of some of them at ``rows``."""
         places = [self.columns.index(columns) for columns in some]
-        found: Array = self._stack.select(places).cross(rows).sum(axis=0) @ self._dual
+        kernel = self._stack.select(places).cross(rows).sum(axis=0)
+        found: Array = kernel @ self._dual
         return found
 
 
@@ -290,9 +290,13 @@ class _Names:
     """
 
     def __init__(self, data: Dataset) -> None:
-        self.home = {j: name for name, members in data.columns for j in members}
-        self.home |= {j: name for name, _ in data.strings for j in data.letter_columns(name)}
-        self.order = {name: place for place, name in enumerate(dict.fromkeys(self.home.values()))}
+        self.home: dict[int, str] = {}
+        for name, members in data.columns:
+            self.home |= dict.fromkeys(members, name)
+        for name, _ in data.strings:
+            self.home |= dict.fromkeys(data.letter_columns(name), name)
+        names = list(dict.fromkeys(self.home.values()))
+        self.order = {name: place for place, name in enumerate(names)}
         self.units: tuple[Unit, ...] = units(data)
 
     def of(self, seen: KernelSpec | frozenset[int]) -> Columns:
@@ -316,10 +320,14 @@ class _Names:
         return sources[0] if len(sources) == 1 else self._unit(columns) or " and ".join(sources)
 
     def _sources(self, columns: Iterable[int]) -> Columns:
-        return tuple(sorted({self.home[j] for j in columns}, key=self.order.__getitem__))
+        names = {self.home[j] for j in columns}
+        return tuple(sorted(names, key=self.order.__getitem__))
 
     def _unit(self, columns: Sequence[int]) -> str | None:
-        return next((unit.name for unit in self.units if set(columns) <= set(unit.columns)), None)
+        for unit in self.units:
+            if set(columns) <= set(unit.columns):
+                return unit.name
+        return None
 
 
 def _seen(model: Any) -> list[tuple[int, KernelSpec | frozenset[int]]]:
@@ -389,7 +397,7 @@ def problem_names(model: Any) -> tuple[str, ...]:
     for one output.
     """
     classes = [str(name) for name in getattr(model, "classes_", ())]
-    if np.ndim(model.intercept_) == 0 or len(np.atleast_1d(model.intercept_)) < 2:
+    if np.size(model.intercept_) < 2:
         return ()
     pairs = getattr(model, "pairs_", None)
     if pairs is not None:
@@ -408,7 +416,8 @@ def weights_by_class(model: Any) -> tuple[tuple[str, ...], Array] | None:
 def kernels_in_use(model: Any) -> list[int]:
     """The kernels that have a weight, for any output."""
     weights = np.atleast_2d(np.asarray(model.weights_, dtype=float))
-    return [int(m) for m in np.flatnonzero((weights > 0).any(axis=0))]
+    used: list[int] = np.flatnonzero((weights > 0).any(axis=0)).tolist()
+    return used
 
 
 def training_rows(model: Any) -> Array:
@@ -514,16 +523,15 @@ def column_effect(
     """
     members = list(dict(data.columns)[name])
     model = unblended(model)
-    if len(members) > 1 and not np.isin(np.round(data.X[:, members], 9), (0.0, 1.0)).all():
+    is_category = np.isin(np.round(data.X[:, members], 9), (0.0, 1.0)).all()
+    if len(members) > 1 and not is_category:
         return None
     axis, places = _axis(data, name, members, CURVE_POINTS)
     rows = np.tile(data.table.mean(axis=0), (len(places) + 1, 1))
     rows[1:, members] = places
-    seen = [
-        m for m in kernels_in_use(model) if not set(members).isdisjoint(specs_of(model)[m].settled)
-    ]
-    said = _outputs(model, rows, seen).sum(axis=0)
-    said = said[:, min(output, said.shape[1] - 1)]
+    specs = specs_of(model)
+    seen = [m for m in kernels_in_use(model) if set(members) & set(specs[m].settled)]
+    said = _one_output(_outputs(model, rows, seen).sum(axis=0), output)
     return TermEffect((axis,), said[1:] - said[0])
 
 
@@ -568,15 +576,23 @@ def term_effect(
             f"The model has no term of {' × '.join(named)}; decompose names those it has."
         )
     points = CURVE_POINTS if len(named) == 1 else SURFACE_POINTS
-    axes, places = zip(*(_axis(data, name, members[name], points) for name in named), strict=True)
-    at = np.tile(data.X.mean(axis=0), (int(np.prod([len(place) for place in places])), 1))
-    for row, values in zip(at, product(*reversed(places)), strict=True):
+    along = [_axis(data, name, members[name], points) for name in named]
+    axes = tuple(axis for axis, _ in along)
+    places = [place for _, place in reversed(along)]
+    shape = [len(place) for place in places]
+    at = np.tile(data.X.mean(axis=0), (int(np.prod(shape)), 1))
+    for row, values in zip(at, product(*places), strict=True):
         for name, value in zip(reversed(named), values, strict=True):
             row[list(members[name])] = value
-    both = parts.values(np.vstack([data.X, at]), [term])[0]
-    own = both[:, min(output, both.shape[1] - 1)]
-    found = own[len(data.X) :] - own[: len(data.X)].mean()
-    return TermEffect(axes, found.reshape([len(place) for place in reversed(places)]))
+    usual = _one_output(parts.values(data.X, [term])[0], output).mean()
+    found = _one_output(parts.values(at, [term])[0], output) - usual
+    return TermEffect(axes, found.reshape(shape))
+
+
+def _one_output(said: Array, output: int) -> Array:
+    """One of the outputs of a model, of decisions (n, K), or its only one."""
+    column: Array = said[:, min(output, said.shape[1] - 1)]
+    return column
 
 
 def _axis(
@@ -667,7 +683,7 @@ def decision_surface(
     """
     rows = training_rows(model)
     first, second = (int(column) for column in columns)
-    if first == second or not (0 <= first < rows.shape[1] and 0 <= second < rows.shape[1]):
+    if first == second or not {first, second} <= set(range(rows.shape[1])):
         raise ParameterError(
             f"A surface needs two different columns from 0 to {rows.shape[1] - 1}; got {columns!r}."
         )
@@ -696,8 +712,8 @@ def decision_surface(
 
 def _affordable(model: Any) -> int:
     """Points per side for which the kernel values in use stay within ``_SURFACE_VALUES``."""
-    used = max(len(kernels_in_use(model)), 1)
-    return int(np.clip(np.sqrt(_SURFACE_VALUES / (model.n_train_ * used)), 16, 60))
+    values = model.n_train_ * max(len(kernels_in_use(model)), 1)
+    return int(np.clip(np.sqrt(_SURFACE_VALUES / values), 16, 60))
 
 
 def _decided(model: Any, rows: Array) -> Array:
@@ -705,7 +721,8 @@ def _decided(model: Any, rows: Array) -> Array:
     if len(getattr(model, "pairs_", ())) > 1:
         votes: Array = model._decisions(rows)
         return votes
-    outputs: Array = model.contributions(rows, kernels_in_use(model)).sum(axis=0) + model.intercept_
+    parts = model.contributions(rows, kernels_in_use(model))
+    outputs: Array = parts.sum(axis=0) + model.intercept_
     return outputs
 
 
@@ -746,8 +763,10 @@ def strongest_words(model: Any, name: str, most: int = 12) -> tuple[WordEffect, 
     vectors = spec.vectors(found.rows)
     slopes = vectors.T @ sum(coefficients_of(model, m) for m in kernels)
     often = np.asarray((vectors > 0).mean(axis=0)).ravel()
-    effect = slopes * (np.asarray(vectors.mean(axis=0)).ravel() / np.maximum(often, 1e-12))[:, None]
-    order = np.argsort(-np.abs(effect).sum(axis=1) * often, kind="stable")[:most]
+    usual = np.asarray(vectors.mean(axis=0)).ravel() / np.maximum(often, 1e-12)
+    effect = slopes * usual[:, None]
+    moved = often * np.abs(effect).sum(axis=1)
+    order = np.argsort(-moved, kind="stable")[:most]
     return tuple(
         WordEffect(spec.vocabulary[j], effect[j], float(often[j]))
         for j in order.tolist()
@@ -814,30 +833,37 @@ def positional_importance(
             "the decisions."
         )
     columns = list(specs_of(model)[own[0]].settled)
-    rows = data.with_letters((model._map.rows.shape[1] - data.n_features) // len(data.sequences))
-    shortest = int((rows[:, columns] != END).sum(axis=1).min())
+    n_letters = model._map.rows.shape[1] - data.n_features
+    rows = data.with_letters(n_letters // len(data.sequences))
+    lengths = (rows[:, columns] != END).sum(axis=1)
+    shortest = int(lengths.min())
     found, counts = np.unique(rows[:, columns], return_counts=True)
     order = np.argsort(-counts[found != END], kind="stable")[:MOST_LETTERS]
     letters = np.sort(found[found != END][order])
     steps = shortest * letters.size * model.n_train_ * len(columns) * len(own)
-    drawn = int(np.clip(LETTER_STEPS / max(steps, 1), 2, min(LETTER_ROWS, len(rows))))
-    some = rows[np.sort(np.random.default_rng(seed).choice(len(rows), drawn, replace=False))]
+    most = min(LETTER_ROWS, len(rows))
+    drawn = int(np.clip(LETTER_STEPS / max(steps, 1), 2, most))
+    chosen = np.random.default_rng(seed).choice(len(rows), drawn, replace=False)
+    some = rows[np.sort(chosen)]
 
     def said(word: Any, place: int) -> float:
         """The mean decision with a word put there."""
         moved = some.copy()
         moved[:, columns[place : place + len(word)]] = word
         parts = model.contributions(moved, own).sum(axis=0).reshape(drawn, -1)
-        return float(parts[:, min(output, parts.shape[1] - 1)].mean())
+        return float(_one_output(parts, output).mean())
 
     usual = said((), 0)
     k = min(k, shortest)
-    values = np.array([[said((letter,), i) - usual for i in range(shortest)] for letter in letters])
+    values = np.empty((len(letters), shortest))
+    for a, i in np.ndindex(values.shape):
+        values[a, i] = said((letters[a],), i) - usual
     best = letters[values.argmax(axis=0)]
-    words = [
-        Word("".join(map(chr, best[i : i + k].astype(int))), i, said(best[i : i + k], i) - usual)
-        for i in range(shortest - k + 1)
-    ]
+    words = []
+    for i in range(shortest - k + 1):
+        word = best[i : i + k]
+        text = "".join(map(chr, word.astype(int)))
+        words.append(Word(text, i, said(word, i) - usual))
     words.sort(key=lambda one: (-one.effect, one.place))
     return Positions(
         tuple(map(chr, letters.astype(int))),

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import compress
 from typing import Any, Self
 
 import numpy as np
@@ -33,6 +32,10 @@ from mklcore.kernels.functions import (
     Medians,
 )
 from mklcore.kernels.interactions import ArrayRecord, summed_values
+
+# kernel values of one block of rows, and the fewest rows of a block
+_BLOCK = 500_000
+_LEAST_ROWS = 64
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -278,41 +281,27 @@ class Blend(Composed):
     def name(self, feature_names: Sequence[str] | None = None) -> str:
         return self.label or self.title
 
-    def parted(self) -> tuple[Self | None, Self | None]:
-        """The blend of the kernels without ranks, and that of the ranked ones; None for none."""
-        is_ranked = [isinstance(part, Ranked) for part in self.parts]
-        return self._subset([not ranked for ranked in is_ranked]), self._subset(is_ranked)
-
-    def _subset(self, is_chosen: Sequence[bool]) -> Self | None:
-        parts = tuple(compress(self.parts, is_chosen))
-        shares = tuple(compress(self.shares, is_chosen))
-        return replace(self, parts=parts, shares=shares) if parts else None
-
-    def narrowed(self, times: float, rows: Array) -> Self:
-        """The blend with ranked kernels ``times`` narrower, with the same variance on ``rows``."""
-        parts = list[KernelSpec]()
-        shares = list[float]()
-        for part, share in zip(self.parts, self.shares, strict=True):
-            if isinstance(part, Ranked) and isinstance(part.parts[0], RBF | Laplacian):
-                radial = part.parts[0]
-                narrow = replace(part, parts=(replace(radial, width=radial.width / times),))
-                variance = _variance(part, rows)
-                parts.append(narrow)
-                shares.append(share * variance / max(_variance(narrow, rows), 1e-12))
-            else:
-                parts.append(part)
-                shares.append(share)
-        return replace(self, parts=tuple(parts), shares=tuple(shares))
-
     def between(self, left: Array, right: Array, upper: bool, out: Array) -> None:
+        # Every kernel of a block of rows is added while the block is in the cache, and where only
+        # the upper triangle is needed a block begins at its own first row.
+        step = max(_LEAST_ROWS, _BLOCK // max(len(right), 1))
+        for top in range(0, len(left), step):
+            rows = slice(top, top + step)
+            first = top if upper else 0
+            self._add_up(left[rows], right[first:], out[rows, first:])
+
+    def _add_up(self, left: Array, right: Array, out: Array) -> None:
+        """Write the sum of all kernels of rows left (a, d) and right (b, d) to ``out`` (a, b)."""
         # Linear kernels of many columns are one product of matrices.
         slopes = np.zeros(left.shape[1])
         out[...] = 0.0
         for part, share in zip(self.parts, self.shares, strict=True):
             if isinstance(part, Linear):
                 slopes[list(part.settled)] += share
-            else:
-                out += share * part.values(left, right, upper)
+                continue
+            values = part.values(left, right)
+            values *= share
+            out += values
         used = np.flatnonzero(slopes)
         if used.size:
             out += (left[:, used] * slopes[used]) @ right[:, used].T
@@ -321,11 +310,6 @@ class Blend(Composed):
         diagonals = np.array([part.own(rows) for part in self.parts])
         blended: Array = np.asarray(self.shares) @ diagonals
         return blended
-
-
-def _variance(spec: KernelSpec, rows: Array) -> float:
-    """The variance in feature space of a kernel whose diagonal is 1."""
-    return 1.0 - float(spec.settle(rows).values(rows, rows).mean())
 
 
 COMPOSED[Ranked.family] = Ranked

@@ -15,15 +15,16 @@ from mklcore.answer.candidates import (
     Candidate,
     Request,
     ScoredCandidate,
-    kernel_at,
+    kernel_along,
     low_rank_along,
-    member_weights,
     targets,
 )
-from mklcore.answer.explore import ONE, STAGES, WHOLE, choose, made_of, stages
+from mklcore.answer.explore import STAGES, WHOLE, choose, made_of, stages
+from mklcore.answer.one_machine import ONE, member_weights
 from mklcore.answer.terms import unblended
 from mklcore.data.dataset import Dataset
 from mklcore.errors import DataError, ParameterError
+from mklcore.kernels import blends
 from mklcore.paths.scoring import predictions
 from mklcore.verify import verify
 from tests.helpers.every import every
@@ -331,16 +332,42 @@ def test_many_rows_are_compared_on_some_and_the_model_has_landmarks(monkeypatch)
 # Closed forms
 
 
-def test_a_kernel_at_C_is_the_estimator_at_each():
+def test_a_kernel_along_C_is_the_estimator_at_each():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(40, 3))
     Y = rng.normal(size=(40, 2))
     K = np.exp(-((X[:, None] - X[None]) ** 2).sum(axis=2))
     stack = mkl.GramStack.from_array(K[None, :30, :30])
-    for C in (0.1, 10.0):
-        found = kernel_at(K[:30, :30], K[30:, :30], Y[:30], C)
+    costs = np.array([0.1, 10.0])
+    along = kernel_along(K[:30, :30], K[30:, :30], Y[:30], costs)
+    for C, found in zip(costs, along, strict=True):
         model = mkl.JointMKLRegressor(kernels="precomputed", p=2.0, C=C).fit(stack, Y[:30])
         np.testing.assert_allclose(found, model.predict(K[None, 30:, :30]), atol=1e-9)
+
+
+@every("far, rate", [(1, 1e-3), (3, 0.1), (20, 1e-5), (20, 1.0)])
+def test_a_kernel_of_few_different_rows_is_solved_in_single_precision(far, rate):
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, size=(600, 3)).astype(float)
+    X[:far] += 30.0 * rng.random((far, 3))
+    Y = X[:, :1] - X[:, 1:2]
+    apart = ((X[:, None] - X[None]) ** 2).sum(axis=2).astype(np.float32)
+    K = np.expm1(-np.float32(rate) * apart)
+    K /= -K.mean()
+    for found in kernel_along(K, K, Y, np.array([1.0, 1e3])):
+        assert np.mean((found - Y) ** 2) < np.mean((Y - Y.mean()) ** 2)
+
+
+@pytest.mark.parametrize("upper", [False, True])
+def test_a_blend_is_added_up_in_blocks_of_rows(monkeypatch, upper):
+    X = np.random.default_rng(0).normal(size=(50, 3))
+    blend = mkl.Blend(mkl.Linear(features=(0,)), mkl.RBF(1.0), shares=(0.25, 0.75)).settle(X)
+    whole = blend.values(X, X)
+    monkeypatch.setattr(blends, "_BLOCK", 200)
+    monkeypatch.setattr(blends, "_LEAST_ROWS", 3)
+    found = blend.values(X, X, upper)
+    kept = np.triu_indices(50) if upper else np.indices((50, 50))
+    np.testing.assert_allclose(found[tuple(kept)], whole[tuple(kept)], atol=1e-12)
 
 
 @pytest.mark.parametrize("p", [4 / 3, 2.0])

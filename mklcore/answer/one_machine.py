@@ -1,0 +1,237 @@
+"""One machine on the kernels of all candidates, its members.
+
+With F_m the out-of-fold predictions of member m, centred, and G their Gram matrix, each member gets
+a weight
+
+    w = argmin_{w >= 0}  ||Y - ybar - sum_m w_m F_m||^2 + r ||w - 1/q||^2,    r = (20 / n) tr(G) / q,
+
+and the machine has the kernel K = sum_m w_m K_m / v_m, v_m the variance of K_m in its feature
+space, and its own C by the same folds.
+
+Source: Breiman (1996), Stacked regressions, for the weights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+from scipy.optimize import nnls
+
+from mklcore.answer.candidates import (
+    AnswerRows,
+    Candidate,
+    Member,
+    Request,
+    ScoredCandidate,
+    beside,
+    best_of,
+    costs,
+    fold_scores,
+    folds_of,
+    kernel_along,
+    machine,
+    out_of_folds,
+    ridge_along,
+    targets,
+)
+from mklcore.arrays import Array
+from mklcore.kernels.blends import Blend, Ranked
+from mklcore.kernels.dictionary import KernelDictionary
+from mklcore.kernels.functions import KernelSpec
+from mklcore.kernels.normalisation import column_statistics, standardise_rows
+
+ONE = "one machine on all kernels"
+PULL = 20  # rows that the pull of the members' weights to equal ones counts as
+# sum of the weights below which the members say nothing, so that they stay equal
+LEAST_WEIGHT = 0.1
+LEFT_OUT = 0.02  # of all shares: the smallest kernels that together have at most that are left out
+# rows of a second look, and how much narrower kernels of all columns are
+SECOND = 2000
+NARROWER = (1.0, 2.0, 4.0, 8.0)
+
+
+def one_machine(
+    known: AnswerRows,
+    compared: Sequence[ScoredCandidate],
+    request: Request,
+    tick: Callable[[], None] = lambda: None,
+    narrower: float = 1.0,
+    C: float | None = None,
+) -> ScoredCandidate:
+    """The machine on the weighted sum of the kernels of all members along C by folds; at the best
+    C, or at the one that is given.
+    """
+    values = costs(request)
+    members = weighted_members(known, compared)
+    blocks = []
+    scores = []
+    for k, (train, left_out) in enumerate(known.folds):
+        tick()
+        K, across = fold_kernel(members, k, narrower)
+        duals = list(ridge_along(K, known.Y[train], values))
+        every = sum(across.values())
+        along = [every @ a + b for a, b in duals]
+        scores.append(fold_scores(known, along, left_out, request.scoring))
+        blocks.append((across, duals, along))
+    best = best_of(np.array(scores))
+    if C is not None:
+        best = int(np.argmin(np.abs(values - C)))
+    said = {}
+    for name in blocks[0][0]:
+        parts = [across[name] @ duals[best][0] for across, duals, _ in blocks]
+        said[name] = out_of_folds(known, parts)
+    blend = blended(parts_of(members, narrower))
+    kernels = KernelDictionary((blend,), feature_names=known.learn.feature_names or None)
+    # its variance is about one already
+    estimator = machine(known.few.task, kernels, 2.0).copy_with("normalise", None)
+    return ScoredCandidate(
+        Candidate(ONE, estimator, "whole"),
+        "C",
+        values,
+        np.array(scores),
+        out_of_folds(known, [along[best] for *_, along in blocks]),
+        said_by=covered(said),
+        chosen=best,
+    )
+
+
+def second_look(
+    known: AnswerRows,
+    compared: Sequence[ScoredCandidate],
+    taken: ScoredCandidate,
+    request: Request,
+    tick: Callable[[], None] = lambda: None,
+    halve: bool = True,
+) -> ScoredCandidate:
+    """The one machine, ``taken``, or that with narrower kernels of all columns and a larger C, where
+    more rows than the folds have say so.
+
+    On at most ``SECOND`` rows, of which a third judges: C may be ten times as large, and if
+    ``halve``, widths are halved, as long as the squared error falls and the score does not.
+    """
+    rows = request.some(known.learn, SECOND)
+    if request.C is not None or rows.n_samples <= known.few.n_samples:
+        return taken
+    train, left_out = folds_of(rows, request, 3)[0]
+    standard = standardise_rows(rows.table, *column_statistics(rows.table[train]))
+    Y = targets(rows.y, known.classes)
+    judges = replace(known, few=rows)
+
+    def gram(parts: dict[KernelSpec, float]) -> Array:
+        if not parts:
+            return np.zeros((len(standard), len(train)))
+        (bound,) = beside(KernelDictionary((blended(parts),)), rows).specs
+        return bound.settle(standard[train]).values(standard, standard[train])
+
+    members = weighted_members(known, compared)
+    parts = parts_of(members, 1.0)
+    known_part = gram({spec: parts[spec] for spec in parts if not is_whole(spec)})
+    first_C = float(taken.values[taken.best])
+    larger = taken.values[taken.best : taken.best + 3]
+    best = (1.0, first_C)
+    found = (-np.inf, np.inf)
+    for narrower in NARROWER if halve else NARROWER[:1]:
+        before = best
+        parts = parts_of(members, narrower)
+        K = known_part + gram({spec: parts[spec] for spec in parts if is_whole(spec)})
+        K = K.astype(np.float32)
+        tick()
+        along = kernel_along(K[train], K[left_out], Y[train], larger)
+        for C, decided in zip(larger.tolist(), along, strict=True):
+            score = float(fold_scores(judges, [decided], left_out, request.scoring)[0])
+            error = float(np.mean((decided - Y[left_out]) ** 2))
+            if score >= found[0] and error < found[1]:
+                found = (score, error)
+                best = (narrower, C)
+        if best == before and narrower > 1.0:
+            break
+    if best == (1.0, first_C):
+        return taken
+    return one_machine(known, compared, request, tick, *best)
+
+
+def weighted_members(
+    known: AnswerRows, compared: Sequence[ScoredCandidate]
+) -> list[tuple[Member, float]]:
+    """The members that have a weight, with it."""
+    weights = member_weights(
+        [one.decisions for one in compared if one.decisions is not None], known.Y
+    )
+    pairs = zip(compared, weights.tolist(), strict=True)
+    return [(one.member, weight) for one, weight in pairs if one.member and weight > 0.0]
+
+
+def fold_kernel(
+    members: Sequence[tuple[Member, float]], k: int, narrower: float
+) -> tuple[Array, dict[str, Array]]:
+    """The weighted sum of the kernels of the members on fold k, see `Member`."""
+    total = np.zeros(())
+    across = dict[str, Array]()
+    for member, weight in members:
+        own, groups = member.kernel(k, narrower)
+        total = total + weight * own
+        for name, part in groups.items():
+            across[name] = across.get(name, 0.0) + weight * part
+    return total, across
+
+
+def parts_of(members: Sequence[tuple[Member, float]], narrower: float) -> dict[KernelSpec, float]:
+    """The factor of every kernel in the sum of the members; the smallest are left out."""
+    shares = dict[KernelSpec, float]()
+    variances = dict[KernelSpec, float]()
+    for member, weight in members:
+        for spec, variance, share in member.parts(narrower):
+            shares[spec] = shares.get(spec, 0.0) + weight * share
+            variances[spec] = variance
+    total = sum(shares.values())
+    left_out = 0.0
+    parts = {}
+    for spec, share in sorted(shares.items(), key=lambda item: item[1]):
+        left_out += share
+        if left_out > LEFT_OUT * total:
+            parts[spec] = share / variances[spec]
+    return parts
+
+
+def blended(parts: dict[KernelSpec, float]) -> Blend:
+    """The sum of kernels with these factors as one kernel."""
+    return Blend(parts=tuple(parts), shares=tuple(parts.values()), label=ONE)
+
+
+def is_whole(spec: KernelSpec) -> bool:
+    """Whether a kernel sees the values and ranks of all columns."""
+    return isinstance(spec, Ranked)
+
+
+def covered(parts: dict[str, Array]) -> dict[str, float]:
+    """The share of every part (n, T) in the variance of their sum: cov(part, sum) / var(sum); they
+    add up to 1.
+    """
+    kept = {name: part[np.isfinite(part).all(axis=1)] for name, part in parts.items()}
+    total = np.sum([*kept.values()], axis=0)
+    total -= total.mean(axis=0)
+    whole = float(np.sum(total * total)) or 1.0
+    return {name: float(np.sum(part * total)) / whole for name, part in kept.items()}
+
+
+def member_weights(decisions: Sequence[Array], Y: Array) -> Array:
+    """The weight (q,) of every member by its decisions (n, T) out of folds; they sum to 1.
+
+    min_{w >= 0} ||Y - ybar - sum_m w_m F_m||^2 + r ||w - 1/q||^2 with F_m less ybar, r worth
+    ``PULL`` rows.
+    """
+    judged_rows = np.isfinite(np.hstack(decisions)).all(axis=1)
+    target = Y[judged_rows]
+    centre = target.mean(axis=0)
+    A = np.array([(one[judged_rows] - centre).ravel() for one in decisions])
+    q = len(A)
+    G = A @ A.T
+    size = max(float(np.trace(G)), 1e-300)
+    pull = PULL / len(target) * size / q
+    root = np.linalg.cholesky(G + (pull + 1e-9 * size) * np.eye(q))
+    reached = A @ (target - centre).ravel() + pull / q
+    w, _ = nnls(root.T, np.linalg.solve(root, reached))
+    total = float(w.sum())
+    return w / total if total > LEAST_WEIGHT else np.full(q, 1.0 / q)
