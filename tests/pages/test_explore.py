@@ -42,6 +42,7 @@ from tests.helpers.pages import (
     shown_players,
     table,
     upload,
+    wait_until,
     words,
 )
 
@@ -518,6 +519,26 @@ def test_what_a_sample_of_the_rows_says_is_named_so_and_nothing_is_taken_from_it
     app = quiet(app.run())
     assert label not in words(app)
     assert app.get("download_button")
+
+
+@pytest.mark.threads
+def test_the_answer_of_all_rows_takes_the_place_of_that_of_a_sample(monkeypatch):
+    for name, value in (("BYTES", 0), ("ROWS", 200)):
+        monkeypatch.setattr(answers, f"MANY_{name}", value)
+    monkeypatch.setattr(answers, "FIRST_ROWS", 80)
+    monkeypatch.setattr(answers, "FEW_ROWS", 100)
+    app = go(upload(open_app(), table(400)), EXPLORE)
+    said = [words(app)]
+
+    def is_whole():
+        said.append(words(app))
+        return "The sentence is about this point" in said[-1]
+
+    wait_until(is_whole, app)
+    from_sample = ["From a sample of 80 of 400 rows" in one for one in said]
+    assert any(from_sample)
+    assert not from_sample[-1]
+    assert answer_of(app).learnt_from.n_samples == 300
 
 
 def assert_from_sample(app, label, found):
