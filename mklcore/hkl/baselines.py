@@ -73,13 +73,17 @@ class FullKernel:
 
 @dataclass(frozen=True, eq=False)
 class FullKernelModel:
-    """f = K(., training) dual + b with the full ``kernel`` K, and its ``objective``."""
+    """f = K(., training) dual + b with the full ``kernel`` K, and its ``objective``.
+
+    ``converged`` is False where a lasso stopped short of its tolerance.
+    """
 
     name: str
     kernel: FullKernel
     dual: Array
     intercept: float
     objective: float
+    converged: bool = True
 
     def predict(self, X: Any) -> Array:
         """Decision values (m,) at new rows X (m, p)."""
@@ -244,7 +248,8 @@ def hkl_lasso_alpha(
     # scikit-learn measures its gap relative to this.
     power = float(np.var(task.y) if fit_intercept else np.mean(task.y**2))
     allowed = _LASSO_TOL * power
-    if lasso.n_iter_ >= _LASSO_STEPS and lasso.dual_gap_ > allowed:
+    converged = lasso.n_iter_ < _LASSO_STEPS or lasso.dual_gap_ <= allowed
+    if not converged:
         warn_short(
             f"lasso-alpha stopped after {_LASSO_STEPS:,} steps with a duality gap of "
             f"{lasso.dual_gap_:.1e}, where at most {allowed:.1e} is allowed; raise lam."
@@ -252,9 +257,8 @@ def hkl_lasso_alpha(
     residual = task.y - K @ lasso.coef_ - lasso.intercept_
     norm = float(np.abs(lasso.coef_).sum())
     objective = 0.5 * float(np.mean(residual**2)) + lam * norm
-    return FullKernelModel(
-        "lasso-alpha", kernel, lasso.coef_, float(lasso.intercept_) + centre, objective
-    )
+    intercept = float(lasso.intercept_) + centre
+    return FullKernelModel("lasso-alpha", kernel, lasso.coef_, intercept, objective, converged)
 
 
 def hkl_greedy(

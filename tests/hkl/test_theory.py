@@ -178,7 +178,8 @@ def test_lasso_alpha_that_stops_short_tells_its_gap(table, monkeypatch, recwarn,
     monkeypatch.setattr(baselines, "_LASSO_STEPS", steps)
     with nullcontext() if reported else suppress_convergence_warnings():
         for fit_intercept in (True, False):
-            hkl_lasso_alpha(*table, 0.02, PolynomialBasis(2), fit_intercept=fit_intercept)
+            model = hkl_lasso_alpha(*table, 0.02, PolynomialBasis(2), fit_intercept=fit_intercept)
+            assert model.converged == (steps > 2)
     ours = [str(w.message) for w in recwarn if w.category is NotConvergedWarning]
     assert len(ours) == (2 if reported and steps == 2 else 0)
     assert all("after 2 steps with a duality gap of" in words for words in ours)

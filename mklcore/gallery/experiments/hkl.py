@@ -180,7 +180,11 @@ def _full_kernel(
     powers: Sequence[float] = POWERS,
     depths: Sequence[float] = DEPTHS,
 ) -> Models:
-    """The models of ``solve`` (``hkl_l2`` or ``hkl_lasso_alpha``) for every lam and scale."""
+    """The models of ``solve`` (``hkl_l2`` or ``hkl_lasso_alpha``) for every lam and scale.
+
+    Values of lam below the first at which the solver stops short are left out: each would take all
+    the steps that are allowed and stop farther from its optimum.
+    """
     scales = [(False, X.shape[1] ** power) for power in powers]
     scales += [(True, depth) for depth in depths]
     models = Models()
@@ -191,6 +195,8 @@ def _full_kernel(
             check_cancelled()
             model = solve(kernel, y, lam)
             models.append((model.predict, model))
+            if not model.converged:
+                break
     return models
 
 
