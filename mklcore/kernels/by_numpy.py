@@ -41,6 +41,23 @@ def fill_exponential(base: Array, rate: float, upper: bool, out: Array) -> None:
     exponentials(np.triu(base) if upper else base, rate, out)
 
 
+def exponential_sums(base: Array, rates: Array) -> Array:
+    """Sums of exp(-rates[m] base[i, j]) over j > i of base (n, n)."""
+    above = base[np.triu_indices(len(base), 1)]
+    values = np.empty_like(above)
+    sums = np.empty(rates.size)
+    for m, rate in enumerate(rates):
+        exponentials(above, rate, values)
+        sums[m] = values.sum()
+    return sums
+
+
+def write_exponential(base: Array, rate: float, scale: float, out: Array) -> None:
+    """out = scale exp(-rate * base)."""
+    exponentials(base, rate, out)
+    out *= scale
+
+
 def finish_block(
     block: Array,
     left: Array,
@@ -104,8 +121,15 @@ def add_radial(
         out += weights[q] * _radial(columns[j], squared[q], rates[q])
 
 
+def add_up(K: Array, live: Indices, weights: Array, out: Array) -> None:
+    """out = sum over ``live`` of weights[m] K[m]."""
+    out[:] = 0.0
+    for m in live:
+        out += weights[m] * K[m]
+
+
 def block_of(K: Array, live: Indices, weights: Array, rows: Indices) -> Array:
-    """sum over ``live`` of weights[m] K[m] among ascending rows, as a new (r, r) matrix."""
+    """The same sum among ascending rows, as a new (r, r) matrix."""
     out = np.zeros((rows.size, rows.size))
     for m in live:
         out += weights[m] * K[m][np.ix_(rows, rows)]

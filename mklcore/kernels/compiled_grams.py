@@ -94,6 +94,41 @@ def fill_exponential(base: Array, rate: float, upper: bool, out: Array) -> None:
         exponentials(base[i, start:], rate, out[i, start:])
 
 
+@jit_entry({"reassoc", "nsz"}, numpy=by_numpy.exponential_sums)
+def exponential_sums(base: Array, rates: Array) -> Array:
+    """Sums (M,) of exp(-rates[m] base[i, j]) over j > i of base (n, n), without storing a value.
+
+    Every row of base is read once. A kernel that is divided by its sum is computed twice and
+    written once, because computing an exponential costs less than reading it.
+    """
+    out = np.zeros(rates.size)
+    buffer = np.empty(base.shape[1])
+    for i in range(base.shape[0]):
+        source = base[i, i + 1 :]
+        exponents = buffer[: source.size]
+        for m in range(rates.size):
+            exponentials(source, rates[m], exponents)
+            total = 0.0
+            for j in range(exponents.size):
+                total += exponents[j]
+            out[m] += total
+    return out
+
+
+@jit_entry(numpy=by_numpy.write_exponential)
+def write_exponential(base: Array, rate: float, scale: float, out: Array) -> None:
+    """out = scale exp(-rate * base) for symmetric (n, n); base may be out itself.
+
+    Whole rows are computed, because copying one half costs more than computing it again.
+    """
+    buffer = np.empty(base.shape[1])  # the base itself may be overwritten
+    for i in range(out.shape[0]):
+        row = out[i]
+        exponentials(base[i], rate, buffer)
+        for j in range(row.size):
+            row[j] = scale * buffer[j]
+
+
 @jit_entry(numpy=by_numpy.finish_block)
 def finish_block(
     block: Array,

@@ -21,7 +21,7 @@ from mklcore.data.columns import distinct_names
 from mklcore.data.dataset import Dataset, joined, listed
 from mklcore.data.sequences import as_strings, letters
 from mklcore.errors import KernelError, ParameterError, check_cancelled
-from mklcore.kernels.compiled_grams import finish_block, mirror
+from mklcore.kernels.compiled_grams import exponential_sums, finish_block, mirror, write_exponential
 from mklcore.kernels.functions import (
     MOST_PARTS,
     RBF,
@@ -471,28 +471,42 @@ class KernelDictionary:
             dictionary._check_names(np.shape(X)[1])
         plain = KernelMap.on(X, dictionary, normalise, sample_weight)
         names = dictionary.names
+        M = len(names)
         n = len(plain.rows)
-        _check_memory(len(names), n, memory_limit_mb)
-        values = np.empty((len(names), n, n))
+        _check_memory(M, n, memory_limit_mb)
+        is_spherical = normalise == "spherical"
+        # Without centring, a kernel is only divided by one number.
+        is_divided = not (center or is_spherical) and sample_weight is None
         with one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):
             # Overflow is reported by `normalised`, with the name of the kernel.
-            weights = np.ones(n) if sample_weight is None else sample_weight
-            sums = _fill(values, plain, weights)
-            totals = np.array([weights @ of_kernel for of_kernel in sums])
-            diagonals = np.einsum("mii->mi", values)
+            values = np.empty((M, n, n))
+            sums = _filled(plain, sample_weight, is_divided, values)
             transform, kept, notes, _ = normalised(
-                plain, names, normalise, center, diagonals, totals, sums, sample_weight
+                plain,
+                names,
+                normalise,
+                center,
+                sums.diagonals,
+                sums.totals,
+                sums.rows,
+                sample_weight,
             )
-            for place, m in enumerate(kept):
-                gram = values[place]
-                if place != m:  # close the gap of a kernel that was left out
-                    gram[...] = values[m]
-                if center or normalise == "spherical":
+            for place in reversed(range(kept.size)):  # a base is overwritten after its kernels
+                gram = values[kept[place]]
+                scale = transform.scales[place]
+                base = sums.bases.get(int(kept[place]))
+                if base is not None:
+                    rate = transform.specs[place].rate
+                    write_exponential(values[base], rate, 1.0 / scale, gram)
+                elif center or is_spherical:
                     shift = transform.row_means[place] - 0.5 * transform.grand_means[place]
                     factor = transform.factors[place].copy()
                     finish_block(gram, shift, shift, factor, factor)
-                elif normalise is not None:
-                    gram *= 1.0 / transform.scales[place]
+                elif scale != 1.0:
+                    gram *= 1.0 / scale
+        for place, m in enumerate(kept):  # close the gaps of kernels that were left out
+            if place != m:
+                values[place] = values[m]
         values = values[: kept.size]
         labels = tuple(names[m] for m in kept)
         return GramStack(
@@ -553,21 +567,57 @@ class KernelDictionary:
         return kernel_table(f"KernelDictionary({len(self)} kernels)", self.names, self.families)
 
 
-def _fill(values: Array, plain: KernelMap, weights: Array) -> Array:
-    """Write the Gram matrices of a map into ``values`` (M, n, n).
+class _Sums(NamedTuple):
+    """What normalisation needs of M kernels: diagonals (M, n), K w (M, n) and w'K w (M,).
 
-    Returns K w (M, n) for the ``weights`` w (n,) of the rows, computed while a matrix is still in
-    the processor's cache.
+    ``bases`` holds the kernels that are not computed yet, with the place of their base numbers.
     """
-    base = np.empty(values.shape[1:])
-    sums = np.empty(values.shape[:2])
-    for (kind, columns), members in plain.groups.items():
-        fill_base(kind, columns, plain.rows, plain.rows, True, base)
+
+    diagonals: Array
+    rows: Array
+    totals: Array
+    bases: dict[int, int]
+
+
+def _filled(
+    plain: KernelMap, sample_weight: Array | None, is_divided: bool, values: Array
+) -> _Sums:
+    """Fill the Gram matrices ``values`` (M, n, n) of a map, and return their sums.
+
+    Where kernels ``is_divided`` by one number only, exponentials are written once, with their
+    scale. Until then the first of those that share a base holds its base numbers.
+    """
+    M, n = values.shape[:2]
+    weights = np.ones(n) if sample_weight is None else sample_weight
+    shared_base = np.empty((n, n))
+    sums = _Sums(
+        np.ones((M, n)),
+        np.empty((M, n)),
+        np.empty(M),
+        {},
+    )
+    for (base, columns), members in plain.groups.items():
+        check_cancelled()
+        rates = [plain.specs[m].rate for m in members]
+        first = members[0]
+        is_once = is_divided and None not in rates
+        is_base = plain.specs[first].is_base and len(members) == 1
+        numbers = values[first] if is_once or is_base else shared_base
+        fill_base(base, columns, plain.rows, plain.rows, True, numbers)
+        if is_once:
+            mirror(numbers)
+            above = exponential_sums(numbers, np.array(rates, dtype=np.float64))
+            sums.totals[members] = n + 2.0 * above
+            sums.bases.update(dict.fromkeys(members, first))
+            continue
         for m in members:
             check_cancelled()
-            plain.specs[m].fill(base, True, values[m])
+            if not is_base:
+                plain.specs[m].fill(numbers, True, values[m])
             mirror(values[m])
-            sums[m] = values[m] @ weights
+            sums.diagonals[m] = values[m].diagonal()
+            sums.rows[m] = values[m] @ weights
+            sums.totals[m] = weights @ sums.rows[m]
     return sums
 
 

@@ -22,6 +22,7 @@ from itertools import islice
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
+import scipy
 
 from mklcore._numba.decorators import jit_entry
 from mklcore.arrays import Array, Indices, factorised, read_only
@@ -196,12 +197,20 @@ def as_operator(K: Any) -> KernelOperator:
 class DenseSum:
     """A weighted sum as one matrix (n, n), which must not change while its systems are solved.
 
-    The newest factor is kept, because a Newton step solves with the factor of its machine.
+    The newest factor is kept, because a Newton step solves with the factor of its machine. Where
+    many shifts follow one another, as along a path over C, the matrix is reduced to a tridiagonal
+    matrix once:
+
+        K = Q T Q',     (K + s I)^-1 = Q (T + s I)^-1 Q'
+
+    This costs as much as three Cholesky factors, and O(n^2) for every further shift.
     """
 
     def __init__(self, matrix: Array) -> None:
         self.matrix = matrix
+        self._n_factors = 0
         self._factored: tuple[Array, Callable[[Array], Array]] | None = None
+        self._tridiagonal: Tridiagonal | None = None
 
     def matvec(self, a: Array) -> Array:
         return self.matrix @ a
@@ -212,12 +221,63 @@ class DenseSum:
 
     def solve(self, rhs: Array, shift: float | Array) -> Array:
         shifts = np.broadcast_to(shift, len(self.matrix))
-        if self._factored is None or not np.array_equal(self._factored[0], shifts):
-            self._factored = shifts.copy(), self.factor(shift)
+        if self._factored is not None and np.array_equal(self._factored[0], shifts):
+            return self._factored[1](rhs)
+        is_even = len(shifts) > 1 and bool(np.all(shifts == shifts[0]))
+        if is_even and self._n_factors >= FACTORS_BEFORE:
+            self._factored = None
+            self._tridiagonal = self._tridiagonal or Tridiagonal(self.matrix)
+            return self._tridiagonal.solve(rhs, float(shifts[0]))
+        self._n_factors += is_even
+        self._factored = shifts.copy(), self.factor(shift)
         return self._factored[1](rhs)
 
     def factor(self, shift: float | Array) -> Callable[[Array], Array]:
         return factorised(self.matrix.copy(), shift)
+
+
+# The number of Cholesky factors that cost as much as reducing the matrix to tridiagonal form.
+FACTORS_BEFORE = 3
+
+
+class Tridiagonal:
+    """A symmetric matrix (n, n) as Q T Q', T tridiagonal and Q a product of reflections."""
+
+    def __init__(self, matrix: Array) -> None:
+        lapack = scipy.linalg.lapack
+        n = len(matrix)
+        lwork = int(lapack.dsytrd_lwork(n, lower=1)[0])
+        reduced, self._diagonal, self._off_diagonal, self._tau, _ = lapack.dsytrd(
+            matrix, lower=1, lwork=lwork
+        )
+        self._reflections = np.asfortranarray(reduced[1:, :-1])
+
+    def solve(self, rhs: Array, shift: float) -> Array:
+        """(K + shift I)^-1 rhs for rhs (n,) or (n, T).
+
+        Raises ``LinAlgError`` where the matrix is not positive definite.
+        """
+        turned = self._turned(rhs.reshape(len(rhs), -1), "T")
+        shifted = self._diagonal + shift
+        *_, solved, info = scipy.linalg.lapack.dptsv(shifted, self._off_diagonal, turned)
+        if info:
+            raise np.linalg.LinAlgError(
+                f"The leading minor of order {info} is not positive definite."
+            )
+        return self._turned(solved, "N").reshape(rhs.shape)
+
+    def _turned(self, columns: Array, side: str) -> Array:
+        """Q' columns where ``side`` is "T", Q columns where it is "N".
+
+        The first row does not change.
+        """
+        turned = np.array(columns, order="F")
+        lwork = 64 * len(columns)  # for blocks of reflections
+        below = np.asfortranarray(turned[1:])
+        turned[1:] = scipy.linalg.lapack.dormqr(
+            "L", side, self._reflections, self._tau, below, lwork=lwork
+        )[0]
+        return turned
 
 
 class Dense:
@@ -263,14 +323,7 @@ class Dense:
     def combine(self, weights: Array, out: Array | None = None) -> DenseSum:
         """sum_m weights_m K_m for weights (M,), in ``out`` (n, n) where it is given."""
         matrix = np.empty(self.values.shape[1:]) if out is None else out
-        used = np.flatnonzero(weights)
-        if used.size == self.n_kernels:
-            np.dot(weights, self.values.reshape(used.size, matrix.size), out=matrix.reshape(-1))
-        else:
-            matrix[:] = 0.0
-            for m in used:
-                matrix += weights[m] * self.values[m]
-        mirror(matrix)
+        add_up(self.values, np.flatnonzero(weights), weights, matrix)
         return DenseSum(matrix)
 
     def combine_block(self, weights: Array, rows: Indices) -> Array:
@@ -319,9 +372,38 @@ def grams_among(K: Array, rows: Indices, columns: Indices) -> Array:
     return found
 
 
+@jit_entry({"contract"}, numpy=by_numpy.add_up)
+def add_up(K: Array, live: Indices, weights: Array, out: Array) -> None:
+    """out = sum over ``live`` of weights[m] K[m].
+
+    Upper triangles are read, rows of four kernels at a time.
+    """
+    n = out.shape[0]
+    last = live.size - 1
+    for i in range(n):
+        row = out[i, i:]
+        row[:] = 0.0
+        for d in range(0, live.size, 4):
+            m0 = live[d]
+            m1 = live[min(d + 1, last)]
+            m2 = live[min(d + 2, last)]
+            m3 = live[min(d + 3, last)]
+            w0 = weights[m0]
+            w1 = weights[m1] if d < last else 0.0
+            w2 = weights[m2] if d + 1 < last else 0.0
+            w3 = weights[m3] if d + 2 < last else 0.0
+            s0 = K[m0, i, i:]
+            s1 = K[m1, i, i:]
+            s2 = K[m2, i, i:]
+            s3 = K[m3, i, i:]
+            for k in range(row.size):
+                row[k] += (w0 * s0[k] + w1 * s1[k]) + (w2 * s2[k] + w3 * s3[k])
+    mirror(out)
+
+
 @jit_entry(numpy=by_numpy.block_of)
 def block_of(K: Array, live: Indices, weights: Array, rows: Indices) -> Array:
-    """sum over ``live`` of weights[m] K[m] among ascending rows, as a new (r, r) matrix."""
+    """The same sum among ascending rows, as a new (r, r) matrix."""
     r = rows.size
     out = np.zeros((r, r))
     for m in live:
@@ -336,15 +418,33 @@ def block_of(K: Array, live: Indices, weights: Array, rows: Indices) -> Array:
 
 @jit_entry({"contract"}, numpy=by_numpy.products_of)
 def products_of(K: Array, a: Array, rows: Indices, live: Indices) -> Array:
-    """K[m] a for m in ``live``, where a is nonzero on ``rows``."""
-    products = np.zeros((live.size, K.shape[1]))
-    for k in range(live.size):
-        target = products[k]
-        for r in rows:
-            source = K[live[k], r]
-            for i in range(target.size):
-                target[i] += a[r] * source[i]
-    return products
+    """K[m] a for m in ``live``, where a is nonzero on ``rows``.
+
+    Four rows are added at a time, because the sums of a single one would keep the memory waiting.
+    """
+    M = live.size
+    n = K.shape[1]
+    G = np.zeros((M, n))
+    last = rows.size - 1
+    for k in range(M):
+        source = K[live[k]]
+        target = G[k]
+        for d in range(0, rows.size, 4):
+            r0 = rows[d]
+            r1 = rows[min(d + 1, last)]
+            r2 = rows[min(d + 2, last)]
+            r3 = rows[min(d + 3, last)]
+            c0 = a[r0]
+            c1 = a[r1] if d < last else 0.0
+            c2 = a[r2] if d + 1 < last else 0.0
+            c3 = a[r3] if d + 2 < last else 0.0
+            s0 = source[r0]
+            s1 = source[r1]
+            s2 = source[r2]
+            s3 = source[r3]
+            for i in range(n):
+                target[i] += c0 * s0[i] + c1 * s1[i] + c2 * s2[i] + c3 * s3[i]
+    return G
 
 
 @jit_entry({"reassoc", "contract"}, numpy=by_numpy.forms_of)
