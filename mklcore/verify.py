@@ -32,7 +32,6 @@ from mklcore.io.models import load_model
 from mklcore.lp.newton import joint_certificate
 from mklcore.problem.driver import Status
 from mklcore.problem.losses import Loss, total_loss
-from mklcore.problem.penalties import make_terms
 from mklcore.problem.problem import certificate
 from mklcore.sparse.best_k import BestK, Proof, proved_bound
 
@@ -448,9 +447,9 @@ def _scaled(
     stack: Any,
 ) -> list[Case]:
     """One Gaussian kernel with a scale for every column."""
-    term = make_terms(model.terms, log_epsilon=model.log_epsilon, mf_power=model.mf_power)
     groups = [members for _, members in model._named_groups(len(model.scales_))]
-    price = term.value(np.array([float(np.sum(model.scales_[members] ** 2)) for members in groups]))
+    sizes = [float(np.sum(model.scales_[members] ** 2)) for members in groups]
+    price = model.term().value(np.array(sizes))
     duals = np.reshape(model.dual_coef_, (len(f), -1)).T
     norms = sum(float(a @ K[0] @ a) for a in duals)
     return [Case(price + 0.5 * norms + _losses(model, f, targets, model.C), None)]

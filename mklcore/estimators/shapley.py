@@ -300,9 +300,9 @@ class _ColumnProduct:
     @property
     def sources(self) -> tuple[int, ...]:
         """The source columns, each once."""
-        return tuple(
-            sorted({source for source, *_ in self.parts} | {source for source, _ in self.powers})
-        )
+        found = {part[0] for part in self.parts}
+        found.update(power[0] for power in self.powers)
+        return tuple(sorted(found))
 
     @property
     def constant(self) -> Array:
@@ -324,20 +324,25 @@ class _ColumnProduct:
         for source, spec, measure in self.parts:
             values = spec.values(rows, others)
             if measure is not None:
-                values -= (
-                    measure.means_at(spec, rows)[:, None]
-                    + measure.means_at(spec, others)
-                    - measure.grand
-                )
+                means = measure.means_at(spec, rows)[:, None]
+                values -= means + measure.means_at(spec, others) - measure.grand
             out[places[source]] *= values
         return out
+
+
+def _home_of(model: Any) -> dict[int, int]:
+    """The source column that every column belongs to."""
+    home = {}
+    for source, (_, members) in enumerate(model.source_columns_):
+        home.update(dict.fromkeys(members, source))
+    return home
 
 
 def _of_kernels(models: Sequence[Any]) -> list[_ColumnTerm]:
     """The terms of models of one dictionary, kernel by kernel, their coefficients side by side."""
     model = models[0]
     found = model._map
-    home = {j: source for source, (_, members) in enumerate(model.source_columns_) for j in members}
+    home = _home_of(model)
     alone: dict[int, list[int]] = {}
     terms = []
     for m, spec in enumerate(found.specs):
@@ -354,19 +359,16 @@ def _of_kernels(models: Sequence[Any]) -> list[_ColumnTerm]:
         a = np.concatenate([coefficients_of(one, m) for one in models], axis=1)
         for one in _products(spec, home, model.kernel_names_[m]):
             others = found.rows if one.view is None else one.view.seen(found.rows)
-            terms.append(
-                _ColumnTerm(
-                    one.sources, partial(_between, found, one, others), one.share * a, one.constant
-                )
-            )
+            factors = partial(_between, found, one, others)
+            terms.append(_ColumnTerm(one.sources, factors, one.share * a, one.constant))
     return [*terms, *(_of_one_column(models, kernels, source) for source, kernels in alone.items())]
 
 
 def _between(found: Any, product: _ColumnProduct, others: Array, rows: Array) -> Array:
-    standard = standardise_rows(rows, found.column_means, found.column_scales)
-    return product.factors(
-        standard if product.view is None else product.view.seen(standard), others
-    )
+    seen = standardise_rows(rows, found.column_means, found.column_scales)
+    if product.view is not None:
+        seen = product.view.seen(seen)
+    return product.factors(seen, others)
 
 
 def _of_one_column(models: Sequence[Any], kernels: list[int], source: int) -> _ColumnTerm:
@@ -516,7 +518,7 @@ def _no_product(name: str) -> KernelError:
 
 def _of_hull(model: Any, design: Any) -> list[_ColumnTerm]:
     """The terms of a hull in a grid: every node is a product of one level per column."""
-    home = {j: source for source, (_, members) in enumerate(model.source_columns_) for j in members}
+    home = _home_of(model)
     duals = np.asarray(model.dual_coef_).T.reshape(design.n, -1)
     weights = np.atleast_2d(model.weights_)
     terms = []
@@ -531,20 +533,8 @@ def _of_hull(model: Any, design: Any) -> list[_ColumnTerm]:
         else:
             a = design.columns_of([node]) * duals * weights[:, v]
             a = a.sum(axis=0, keepdims=True) if design.is_column(node) else a
-        terms.append(
-            _ColumnTerm(
-                sources,
-                partial(
-                    _levels,
-                    design,
-                    len(sources),
-                    levels,
-                    len(a),
-                ),
-                a,
-                np.ones(1),
-            )
-        )
+        factors = partial(_levels, design, len(sources), levels, len(a))
+        terms.append(_ColumnTerm(sources, factors, a, np.ones(1)))
     return terms
 
 

@@ -36,8 +36,16 @@ _DOUBLINGS = 20  # how often C is doubled to find one from which a kernel remain
 _TIE_BREAK = 1e-9  # the most that margins may add to a whole number of votes
 
 
+class _Selection(KernelEstimator):
+    """An estimator whose kernels, or columns, are selected by a sum of terms."""
+
+    def term(self, eta: Any = None) -> GroupTerm:
+        """The sum of terms, with the group weights ``eta`` (None: 1 for every group)."""
+        return make_terms(self.terms, eta=eta, log_epsilon=self.log_epsilon, mf_power=self.mf_power)
+
+
 @dataclass(kw_only=True, eq=False, repr=False)
-class _SMKLBase(KernelSettings, KernelEstimator):
+class _SMKLBase(KernelSettings, _Selection):
     """min g(w) + C sum_i V(f(x_i), y_i) with a group selection term g, from equal weights."""
 
     default_normalise = "trace"
@@ -61,11 +69,10 @@ class _SMKLBase(KernelSettings, KernelEstimator):
             raise ParameterError(
                 f"init_jitter is a share of the first weights, from 0 to below 1; got {jitter!r}."
             )
-        make_terms(self.terms, eta=self.eta, log_epsilon=self.log_epsilon, mf_power=self.mf_power)
+        self.term(self.eta)
 
     def _penalty(self, stack: GramStack) -> GroupTerm:
-        eta = group_sizes(stack) if self.eta is None else self.eta
-        return make_terms(self.terms, eta=eta, log_epsilon=self.log_epsilon, mf_power=self.mf_power)
+        return self.term(group_sizes(stack) if self.eta is None else self.eta)
 
     def _forms(self, n: int) -> tuple[str, ...]:
         can_use_rows = n <= MOST_SUMMED and not self.center
@@ -152,8 +159,7 @@ class _SMKLBase(KernelSettings, KernelEstimator):
         text = super()._repr_html_inner()
         if not hasattr(self, "start_spread_"):
             return text
-        term = make_terms(self.terms, log_epsilon=self.log_epsilon, mf_power=self.mf_power)
-        if term.is_convex:
+        if self.term().is_convex:
             return f"{text}<p>The penalty is convex: every start ends in the same optimum.</p>"
         starts = "1 start"
         if self.n_starts > 1:
@@ -410,7 +416,7 @@ class SMKLRegressor(_SMKLBase, KernelRegressor):
 
 
 @dataclass(eq=False, repr=False)
-class _ScalingBase(KernelEstimator):
+class _ScalingBase(_Selection):
     """min_s G(r) + C sum V + 1/2 ||f||^2 with the kernel exp(-1/2 sum_j s_j^2 (x_j - z_j)^2)."""
 
     kernels = None
@@ -433,7 +439,7 @@ class _ScalingBase(KernelEstimator):
     def _check_parameters(self) -> None:
         check_positive(C=self.C, tol=self.tol)
         self.loss_in_use  # noqa: B018  the loss checks itself
-        make_terms(self.terms, log_epsilon=self.log_epsilon, mf_power=self.mf_power)
+        self.term()
         check_whole("max_iter", self.max_iter)
 
     def _stack(self, X: Any) -> Any:
@@ -470,9 +476,8 @@ class _ScalingBase(KernelEstimator):
         rest = self.C, self.loss_in_use, self.fit_intercept
         tasks = [MachineTask(target, *rest) for target in self._targets(y)]
         named = self._named_groups(Z.shape[1])
-        term = make_terms(self.terms, log_epsilon=self.log_epsilon, mf_power=self.mf_power)
         groups = [members for _, members in named]
-        method = FeatureScaling(Z, tasks, term, groups, self.tol)
+        method = FeatureScaling(Z, tasks, self.term(), groups, self.tol)
         fit = run(method, tol=self.tol, max_iter=self.max_iter, callback=self.callback)
         warn_unless_converged(fit, self.tol)
         state = method.last.state

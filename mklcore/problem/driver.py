@@ -270,11 +270,9 @@ class Fit(Bounded):
     screened: Screened | None = None
 
     def _repr_html_(self) -> str:
-        certificate = (
-            "no certificate"
-            if self.relative_gap is None
-            else f"within {100 * self.relative_gap:.3g} % of the optimum"
-        )
+        certificate = "no certificate"
+        if self.relative_gap is not None:
+            certificate = f"within {100 * self.relative_gap:.3g} % of the optimum"
         used = int(np.count_nonzero(self.weights > 0))
         return (
             f"<b>{self.solver}</b>: objective {self.objective:.6g}, {certificate}, {used} "
@@ -400,11 +398,8 @@ class Trace:
                 "The kernels or targets are too badly scaled for this tolerance: "
                 "normalise the kernels, or scale the target to unit variance."
             )
-        if (
-            self.best is None
-            or point.objective <= self.best.objective
-            or point.dual_objective is None
-        ):
+        is_unproved = point.dual_objective is None
+        if self.best is None or is_unproved or point.objective <= self.best.objective:
             self.best = point
         self.hear(point)
         self.lowest = min(self.lowest, point.objective)
@@ -412,23 +407,15 @@ class Trace:
         self.solves += point.solves
         seconds = time.perf_counter() - self._clock
         note = "" if self.history else self.note
-        self.history.append(
-            Record(
-                len(self.history),
-                self.best.objective,
-                self.dual,
-                self.solves,
-                seconds,
-                note,
-            )
-        )
+        objective = self.best.objective
+        record = Record(len(self.history), objective, self.dual, self.solves, seconds, note)
+        self.history.append(record)
 
     def hear(self, point: AnyIterate) -> None:
         """Take the dual value of ``point``, and nothing else of it."""
-        if point.dual_objective is not None and (
-            self.dual is None or point.dual_objective > self.dual
-        ):
-            self.dual = point.dual_objective
+        dual = point.dual_objective
+        if dual is not None and (self.dual is None or dual > self.dual):
+            self.dual = dual
             self.dual_point = point.dual_point
             self._scale = point.scale
         objective = float(self.best.objective)
@@ -498,17 +485,16 @@ def _driven(
     """The loop: a point, the stopping rule, the next method in turn or the next step; then the best
     point is published.
 
-    ``methods`` grows by those that take over: the points of one that has not found a better one yet
-    are not its own.
+    ``methods`` grows by those that take over. ``handed`` is the best point when the present method
+    took over; as long as it stays the best, it belongs to a method before.
     """
     method = methods[0]
     restated = 0
     handed = None
-    name = methods[0].name
     points: list[AnyIterate] = []
-    listener = (
-        None if callback is None else lambda: bool(trace.history) and callback(trace.history[-1])
-    )
+    listener = None
+    if callback is not None:
+        listener = lambda: bool(trace.history) and callback(trace.history[-1])  # noqa: E731
     method.listener = listener
     following: Any = method.init()
     status: Status | None = None
@@ -540,7 +526,6 @@ def _driven(
             handed = trace.best
             status = None
             methods.append(method)
-            name += f", then {method.name}"
             method.listener = listener
             following = method.init()
     steps = max(1, len(trace.history) - 1)
@@ -548,19 +533,18 @@ def _driven(
     if trace.best is not handed:
         _polish(method, trace)
     assert status is not None
-    return _published(
-        method, trace, status, steps, name + why, tuple(points) if method.keeps_points else None
-    )
+    name = ", then ".join(one.name for one in methods) + why
+    return _published(method, trace, status, steps, name, tuple(points))
 
 
 def _restate(method: Method[Any], trace: Trace, handed: AnyIterate | None) -> bool:
     """Whether the best point has other values from scratch than were reported; they are in its
     place then.
     """
-    if (
-        trace.best is handed
-        or (truer := method.restate(trace.best, trace.dual_point)) is trace.best
-    ):
+    if trace.best is handed:
+        return False
+    truer = method.restate(trace.best, trace.dual_point)
+    if truer is trace.best:
         return False
     trace.restate(truer)
     trace.add(truer)
@@ -592,7 +576,7 @@ def _published(
     status: Status,
     steps: int,
     name: str,
-    points: tuple[AnyIterate, ...] | None,
+    points: tuple[AnyIterate, ...],
 ) -> Fit:
     """The best point as a fit, after its values from scratch have been compared with those that
     were reported.
@@ -625,7 +609,7 @@ def _published(
         trace.solves,
         trace.history[-1].seconds,
         best.selected,
-        points,
+        points if method.keeps_points else None,
         method.carry,
         trace.dual_point,
         None if values is None else values.decision,
@@ -637,11 +621,9 @@ def warn_unless_converged(fit: Fit, tol: float) -> None:
     """A NotConvergedWarning that tells the gap reached, the gap asked and what to change."""
     if fit.status.ok:
         return
-    reached = (
-        ""
-        if fit.relative_gap is None
-        else f" Relative gap reached {fit.relative_gap:.2e}, tolerance asked {tol:.0e}."
-    )
+    reached = ""
+    if fit.relative_gap is not None:
+        reached = f" Relative gap reached {fit.relative_gap:.2e}, tolerance asked {tol:.0e}."
     warn_short(f"{fit.solver} {fit.status.value}.{reached}", stacklevel=3)
 
 
