@@ -71,7 +71,7 @@ def from_sample(first: FirstAnswer, params: Params) -> None:
     seen = saved.Seen.of(first.found, drawing.name_of(params))
     st.markdown(seen.sentence)
     if first.found.verdict.relation != NONE:
-        pictures.columns(seen, seen.index)
+        pictures.columns(seen, seen.index, follows=False)
 
 
 def waiting(params: Params, pending: Pending, first: FirstAnswer | None) -> None:

@@ -81,9 +81,11 @@ def columns(
     seen: Seen,
     index: int,
     numbers: Numbers | None = None,
+    *,
+    follows: bool = True,
 ) -> tuple[int, View]:
     """Draw a bar for every column with its effect; return how many could be chance, and what
-    follows the cursor.
+    follows the cursor, unless the bars are of another path than the cursor is.
     """
     dark = drawing.is_dark()
     drawn = player_data.column_bars(
@@ -91,6 +93,8 @@ def columns(
     )
     if numbers is None:
         drawn["picks"] = None
+    if not follows:
+        drawn["chart"] = "no cursor"
     players.bars(
         COLUMNS,
         drawn,

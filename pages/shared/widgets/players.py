@@ -183,7 +183,7 @@ def bars(
         if pick is not None and (report := controls.report(key, "picked")):
             pick(str(report["name"]))
 
-    _bars(key=key, data={**drawn, "chart": CHART, "set": name}, on_picked_change=picked)
+    _bars(key=key, data={"chart": CHART, "set": name, **drawn}, on_picked_change=picked)
 
 
 def texts(view: View, path: Path, index: int, widths: Sequence[float]) -> None:
