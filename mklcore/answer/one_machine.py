@@ -48,7 +48,7 @@ PULL = 20  # rows that the pull of the members' weights to equal ones counts as
 LEAST_WEIGHT = 0.1
 LEFT_OUT = 0.02  # of all shares: the smallest kernels that together have at most that are left out
 # rows of a second look, and how much narrower kernels of all columns are
-SECOND = 2000
+SECOND = 3000
 NARROWER = (1.0, 2.0, 4.0, 8.0)
 
 

@@ -510,6 +510,8 @@ def test_what_a_sample_of_the_rows_says_is_named_so_and_nothing_is_taken_from_it
         patch.setattr(answers, "get", lambda params, asked=True: Pending(0.6, "path", part))
         assert_from_sample(quiet(app.run()), label, found)
         assert "Solution path" in words(app)
+        for bars in bars_of(app):  # the cursor of the path of all rows does not move them
+            assert "no cursor" in bars.proto.json
         unrelated = SimpleNamespace(relation="none", sentence=lambda *names: "No sign of it.")
         vague = Mock(wraps=found, verdict=unrelated, path=found.path, columns=found.columns)
         first = answers.FirstAnswer(vague, 120, 4000)
