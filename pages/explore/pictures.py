@@ -93,8 +93,6 @@ def columns(
     )
     if numbers is None:
         drawn["picks"] = None
-    if not follows:
-        drawn["chart"] = "no cursor"
     players.bars(
         COLUMNS,
         drawn,
@@ -102,6 +100,7 @@ def columns(
             column=(numbers or {}).get(name, 0),
             term="",
         ),
+        chart=players.CHART if follows else "no cursor",
     )
     view = View(COLUMNS, lambda path: drawn["weights"])
     return sum(bool(one.chance) for one in seen.columns), view

@@ -173,9 +173,10 @@ def bars(
     name: str,
     drawn: Mapping[str, Any],
     pick: Callable[[str], None] | None = None,
+    chart: str = CHART,
 ) -> None:
-    """Draw bars that follow the cursor, ``drawn`` by ``player_data``; ``pick`` is called with what
-    was clicked of its ``picks``.
+    """Draw bars that follow the cursor of ``chart``, ``drawn`` by ``player_data``; ``pick`` is
+    called with what was clicked of its ``picks``.
     """
     key = f"bars_{name}"
 
@@ -183,7 +184,7 @@ def bars(
         if pick is not None and (report := controls.report(key, "picked")):
             pick(str(report["name"]))
 
-    _bars(key=key, data={"chart": CHART, "set": name, **drawn}, on_picked_change=picked)
+    _bars(key=key, data={**drawn, "chart": chart, "set": name}, on_picked_change=picked)
 
 
 def texts(view: View, path: Path, index: int, widths: Sequence[float]) -> None:
