@@ -4,6 +4,7 @@ for, refusals.
 
 import io
 import json
+import threading
 from collections import Counter
 from dataclasses import replace
 from itertools import product
@@ -529,17 +530,24 @@ def test_the_answer_of_all_rows_takes_the_place_of_that_of_a_sample(monkeypatch)
         monkeypatch.setattr(answers, f"MANY_{name}", value)
     monkeypatch.setattr(answers, "FIRST_ROWS", 80)
     monkeypatch.setattr(answers, "FEW_ROWS", 100)
+    shown = threading.Event()
+    make_whole = answers._make
+
+    def whole_once_the_sample_is_shown(data, request):
+        whole = make_whole(data, request)
+
+        def make(progress):
+            shown.wait(60)
+            return whole(progress)
+
+        return make
+
+    monkeypatch.setattr(answers, "_make", whole_once_the_sample_is_shown)
     app = go(upload(open_app(), table(400)), EXPLORE)
-    said = [words(app)]
-
-    def is_whole():
-        said.append(words(app))
-        return "The sentence is about this point" in said[-1]
-
-    wait_until(is_whole, app)
-    from_sample = ["From a sample of 80 of 400 rows" in one for one in said]
-    assert any(from_sample)
-    assert not from_sample[-1]
+    wait_until(lambda: "From a sample of 80 of 400 rows" in words(app), app)
+    shown.set()
+    wait_until(lambda: "The sentence is about this point" in words(app), app)
+    assert "From a sample" not in words(app)
     assert answer_of(app).learnt_from.n_samples == 300
 
 
