@@ -57,6 +57,7 @@ def show(
     st.plotly_chart(
         figure,
         width=width,
+        theme=None,
         key=key,
         alt=figure.layout.meta["alt"],
         config=CONFIG,
