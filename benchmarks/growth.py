@@ -132,6 +132,7 @@ PEERS: tuple[tuple[str, str, Callable[[np.ndarray], Callable[[], Any]]], ...] = 
     ("analytic update around SVC, p = 4/3", "sklearn", partial(by_wrapper, p=4 / 3)),
 )
 ROWS = (400, 800, 1600)
+PEER_ROWS = (200, 400, 800)  # a search of himalaya on 1,600 rows takes minutes
 KERNELS = (100, 400, 1600)
 
 
@@ -158,7 +159,7 @@ def growths() -> list[Growth]:
             )
         )
     for name, package, make in PEERS:
-        found.append(Growth(name, "rows", ROWS, lambda n, make=make: make(stack(n, 20)), package))
+        found.append(Growth(name, "rows", PEER_ROWS, lambda n, make=make: make(stack(n, 20)), package))
         found.append(
             Growth(name, "kernels", KERNELS[:2], lambda M, make=make: make(stack(200, M)), package)
         )
