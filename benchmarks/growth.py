@@ -159,7 +159,9 @@ def growths() -> list[Growth]:
             )
         )
     for name, package, make in PEERS:
-        found.append(Growth(name, "rows", PEER_ROWS, lambda n, make=make: make(stack(n, 20)), package))
+        found.append(
+            Growth(name, "rows", PEER_ROWS, lambda n, make=make: make(stack(n, 20)), package)
+        )
         found.append(
             Growth(name, "kernels", KERNELS[:2], lambda M, make=make: make(stack(200, M)), package)
         )
