@@ -30,7 +30,7 @@ from mklcore.parameters import set_together
 
 
 class _Auto(BaseEstimator):
-    """Rows to a table, and the table to `explore`."""
+    """Turn rows into a table and run `explore` on it."""
 
     def __init__(self, seed: int = 0) -> None:
         self.seed = seed
@@ -58,6 +58,7 @@ class _Auto(BaseEstimator):
             named = None
             if groups is not None:
                 table, named = with_column(table, "groups", np.asarray(groups, dtype=object))
+            # A name for the target that no column has.
             target = distinct_names([*table.names, name])[-1]
             given = TargetValues(y, np.arange(len(y)), task, [])
             data = read_parsed(table, ReadOptions(target=target, row_groups=named), given)

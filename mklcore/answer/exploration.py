@@ -55,7 +55,7 @@ from mklcore.paths.scoring import (
 )
 
 WORK = 1.2e7  # multiplications of Shapley values, by which rows are counted
-# rows whose mean effect is taken
+# Effects are averaged over at least `FEWEST` and at most `MOST` rows.
 FEWEST = 20
 MOST = 250
 HELD_OUT = 0.25  # share of the rows on which plain models are chosen
@@ -276,7 +276,9 @@ class Exploration(AnswersRows):
             return {}  # votes between pairs of classes
         off = errors_of(model, given, Y)
         named = zip(model.kernel_names_, parts, strict=True)
-        return {name: grown_without(part.reshape(Y.shape), off, self.seed) for name, part in named}
+        return {
+            name: growth_without_part(part.reshape(Y.shape), off, self.seed) for name, part in named
+        }
 
     @later
     def terms(self) -> tuple[Term, ...]:
@@ -296,7 +298,7 @@ class Exploration(AnswersRows):
         def measured(columns: tuple[str, ...], share: float, part: Array) -> Term:
             if self.test is None:
                 return Term(columns, share)
-            more = grown_without(part, off, self.seed)
+            more = growth_without_part(part, off, self.seed)
             return Term(columns, share, float(more.mean()), standard_error(more))
 
         remainder = values.sum(axis=0)
@@ -764,9 +766,10 @@ def squared(off: Array) -> Array:
     return found
 
 
-def grown(before: Array, permuted: Callable[[Indices], Array], seed: int) -> Array:
-    """By how much the squared error of each row (n,) grows when something goes to other rows, on
-    average.
+def growth_when_permuted(before: Array, permuted: Callable[[Indices], Array], seed: int) -> Array:
+    """Growth of the squared error of each row (n,), on average over ``REPEATS`` permutations.
+
+    ``before`` (n,) are the errors as they are, ``permuted`` returns those under an order of the rows.
     """
     rng = np.random.default_rng(seed)
     after = [permuted(rng.permutation(len(before))) for _ in range(REPEATS)]
@@ -793,15 +796,16 @@ def growth_of_columns(
             moved[:, columns] = given[:, columns][order]
             return squared(errors_of(model, moved, Y))
 
-        found |= dict.fromkeys(names, grown(before, permuted, seed))
+        found |= dict.fromkeys(names, growth_when_permuted(before, permuted, seed))
     return found
 
 
-def grown_without(part: Array, off: Array, seed: int) -> Array:
-    """The same where it is a part (n, T) of what a model says that goes to other rows; ``off``: its
-    errors (n, T).
+def growth_without_part(part: Array, off: Array, seed: int) -> Array:
+    """Growth of the squared error when ``part`` (n, T), one part of the model's output, is permuted.
+
+    ``off`` (n, T) are the errors of the model.
     """
-    return grown(squared(off), lambda order: squared(off - part + part[order]), seed)
+    return growth_when_permuted(squared(off), lambda order: squared(off - part + part[order]), seed)
 
 
 def mean_by_owner(values: Array, owners: Labels | None) -> Array:

@@ -1,4 +1,4 @@
-"""Sparse MKL by greedy coordinate descent as scikit-learn estimators, one kernel at a time."""
+"""scikit-learn estimators of sparse MKL by greedy coordinate descent: one kernel enters at a time."""
 
 from __future__ import annotations
 

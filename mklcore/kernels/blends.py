@@ -109,7 +109,7 @@ class Ranked(Composed):
     categories : tuple of int
         Columns of 0 and 1 that tell which value a category has.
     curves : sequence
-        What the columns become, settled on the training rows.
+        Curves that replace the columns, computed from the training rows.
 
     Examples
     --------

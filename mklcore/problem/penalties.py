@@ -1,20 +1,20 @@
-"""What weights the kernels: a constraint on the weights theta, or a price of their norms, seen from
-three sides.
+"""Penalties that weight the kernels: a constraint on the weights theta, or a regulariser of the block
+norms, seen from three sides.
 
 Each penalty answers, for block norms n_m = ||w_m|| and quadratic forms Q_m = a'K_m a,
-- ``regulariser(n)``: the primal price  min_theta 1/2 sum_m n_m^2 / theta_m  over the allowed
+- ``regulariser(n)``: its value in the primal,  min_theta 1/2 sum_m n_m^2 / theta_m  over the allowed
   weights,
-- ``dual_price(Q)``: what the dual pays,  max_theta 1/2 theta'Q  over the allowed weights,
+- ``dual_price(Q)``: its counterpart in the dual,  max_theta 1/2 theta'Q  over the allowed weights,
 - ``update(weights, Q)``: the analytic next weights, the minimiser behind ``regulariser`` at n_m =
   theta_m sqrt(Q_m).
 
 Source: Kloft et al. (2011), equation (17), Proposition 2 (19), section 3.
 
-Group selection terms: concave prices of the block norms that drive whole kernels out of a model.
+Group selection terms: concave functions of the block norms that drive whole kernels out of a model.
 
     g(w) = G(r),   r_k = ||w_k||^2,   B_k = 2 dG/dr_k,   weight of kernel k:  beta_k = 1 / B_k
 
-G is concave in r, so its tangent at the present point is above it: the quadratic price 1/2 sum_k
+G is concave in r, so its tangent at the present point is above it: the quadratic 1/2 sum_k
 B_k r_k with fixed B majorises g, and minimising it is one machine with the kernel sum_k beta_k K_k.
 That is the reweighting loop of the lp norm with another update. The terms constrain nothing and
 have no dual: a fit has no certificate.
@@ -27,13 +27,13 @@ have no dual: a fit has no certificate.
     MinimaxConcave     sum r_k / 2 + m_k(sqrt(r_k))   1 + (eta_k / sqrt(r_k) - 1 / reach)_+
     SmoothlyClipped    sum r_k / 2 + s_k(sqrt(r_k))   1 + s_k'(sqrt(r_k)) / sqrt(r_k)
 
-Here m_k is the price of MCP, m_k'(t) = (eta_k - t / reach)_+, and s_k that of SCAD.
+Here m_k is the term of MCP, m_k'(t) = (eta_k - t / reach)_+, and s_k that of SCAD.
 
-``GroupLasso`` and ``SquaredGroupLasso`` (the price of l1 multiple kernel learning) are convex in w;
+``GroupLasso`` and ``SquaredGroupLasso`` (the penalty of l1 multiple kernel learning) are convex in w;
 the others and any sum with them have local minima. Terms are added with ``+``: g and B add.
 
 MCP and SCAD stop rising: a large block pays no more for being larger, so that what is kept is not
-held small. Kernels need a price of smoothness beside that, or a chosen one would run through every
+held small. Kernels need a penalty on roughness beside that, or a chosen one would run through every
 row: 1/2 ||w_k||^2, the machine's own.
 
 Source: Subrahmanya and Shin (2010), Table 1, with the derivative of the M-FOCUSS term corrected;
@@ -124,7 +124,7 @@ class Penalty(ABC):
 
     @abstractmethod
     def regulariser(self, n: Array) -> float:
-        """The primal price of block norms n_m = ||w_m||."""
+        """The value of the penalty at block norms n_m = ||w_m||."""
 
     @abstractmethod
     def dual_price(self, Q: Array) -> float:
@@ -804,7 +804,7 @@ class MFocuss(_Power):
 
 @dataclass(frozen=True)
 class SquaredGroupLasso(_Weighted):
-    """g = 1/2 (sum_k eta_k ||w_k||)^2, convex: the price of l1-norm multiple kernel learning, sum
+    """g = 1/2 (sum_k eta_k ||w_k||)^2, convex: the penalty of l1-norm multiple kernel learning, sum
     eta_k^2 beta_k =
     1.
     """
@@ -825,7 +825,7 @@ class SquaredGroupLasso(_Weighted):
 class MinimaxConcave(_Weighted):
     """g = sum_k 1/2 t_k^2 + m(t_k), t_k = ||w_k||: group MCP beside the machine's own 1/2 ||w||^2.
 
-    m(t) = eta t - t^2 / (2 reach) up to t = reach eta and constant beyond, where a kernel is priced
+    m(t) = eta t - t^2 / (2 reach) up to t = reach eta and constant beyond, where a kernel is penalised
     as in a plain machine. ``reach`` above 0; small: selection alone, large: the group lasso.
     """
 

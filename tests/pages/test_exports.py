@@ -395,7 +395,8 @@ def test_a_figure_is_taken_away_in_light_colours_and_alone():
     figure = mkl.figures.waterfall([0.5, -0.2], ["a", "b"], 1.0, dark=False)
     copy = drawing.light(figure)
     assert copy.layout.paper_bgcolor == style.theme(dark=False).paper
-    assert figure.layout.paper_bgcolor == style.TRANSPARENT
+    assert figure.layout.paper_bgcolor is None
+    assert figure.layout.template.layout.paper_bgcolor == style.TRANSPARENT
     page = drawing.page_of(copy)
     reader = Outside()
     reader.feed(page)
