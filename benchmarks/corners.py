@@ -25,6 +25,7 @@ from threadpoolctl import threadpool_limits
 import mklcore as mkl
 from benchmarks.lines import Line, cpu, reported
 from mklcore.errors import suppress_convergence_warnings
+from mklcore.estimators.shapley import shapley_values
 from mklcore.kernels.operators import Dense
 from mklcore.lp.schedule import fit_weighted
 from mklcore.paths.choosing import choose_C
@@ -129,7 +130,7 @@ def _wide_model(d: int) -> tuple[Any, np.ndarray]:
 def shapley(d: int) -> Any:
     """Shapley values of twenty rows with d columns."""
     model, rows = _wide_model(d)
-    return mkl.shapley_values(model, rows)
+    return shapley_values(model, rows)
 
 
 def folds() -> Any:

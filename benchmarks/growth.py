@@ -225,10 +225,11 @@ def picture(curves: Sequence[tuple[Growth, Sequence[float]]]) -> str:
     return f'<svg xmlns="http://www.w3.org/2000/svg" {size} fill="#767676">\n{lines}\n</svg>\n'
 
 
-def _stroke(place: int, dashed: bool) -> str:
-    """How the line of one method is drawn."""
-    dashes = ' stroke-dasharray="5 3"' if dashed else ""
-    return f'fill="none" stroke="{PALETTE[place % len(PALETTE)]}" stroke-width="2"{dashes}'
+def _stroke(place: int, is_peer: bool) -> str:
+    """How the line of one method is drawn: peers dashed, and methods beyond the palette dash-dot."""
+    again, colour = divmod(place, len(PALETTE))
+    pattern = "5 3" if is_peer else "9 3 2 3" if again else "none"
+    return f'fill="none" stroke="{PALETTE[colour]}" stroke-width="2" stroke-dasharray="{pattern}"'
 
 
 def _panel(
