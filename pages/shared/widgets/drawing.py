@@ -35,6 +35,7 @@ DIMMED = 0.33
 MOST_CLASSES = 12
 # it would cover labels; figures are taken away beside their titles
 CONFIG = {"displayModeBar": False}
+FONT = "Source Sans, sans-serif"  # of the text around a figure
 
 
 def is_dark() -> bool:
@@ -52,6 +53,7 @@ def show(
     if height is not None:
         figure.layout.height = height
         figure.layout.margin.t = 12
+    figure.layout.font.family = FONT
     if state.current().present:
         figure = style.enlarged(figure)
     st.plotly_chart(
