@@ -26,6 +26,7 @@ import mklcore as mkl
 from benchmarks.corners import table
 from benchmarks.lines import Line, cpu, reported
 from benchmarks.paths import around_svc
+from benchmarks.peers import by_easy, by_himalaya
 from mklcore.errors import suppress_convergence_warnings
 from mklcore.figures.style import PALETTE
 from mklcore.lp.schedule import fit_weighted
@@ -88,25 +89,14 @@ def columns_by_celer(d: int) -> Callable[[], Any]:
     return partial(Lasso(alpha=strongest / 10.0).fit, X, y)
 
 
-def by_easy(K: np.ndarray) -> Callable[[], Any]:
-    """EasyMKL of MKLpy, which chooses weights by margins."""
-    from MKLpy.algorithms import EasyMKL
-
-    return partial(EasyMKL().fit, list(K), table(K.shape[1])[1])
-
-
-def by_himalaya(K: np.ndarray) -> Callable[[], Any]:
-    """A random search of himalaya over twenty draws of weights on five folds."""
-    from himalaya.kernel_ridge import MultipleKernelRidgeCV
-
-    settings = {"n_iter": 20, "progress_bar": False}
-    search = MultipleKernelRidgeCV("precomputed", cv=5, solver_params=settings)
-    return partial(search.fit, K, table(K.shape[1])[2])
-
-
-def by_wrapper(K: np.ndarray, p: float) -> Callable[[], Any]:
+def by_wrapper(K: np.ndarray, y: np.ndarray, p: float) -> Any:
     """A wrapper around scikit-learn's SVC, the linear program at p = 1."""
-    return partial(around_svc, K, table(K.shape[1])[1], p, 1e-3, p == 1.0)
+    return around_svc(K, y, p, 1e-3, p == 1.0)
+
+
+def by_peer(solve: Callable[..., Any], K: np.ndarray) -> Callable[[], Any]:
+    """What a peer does with these kernels and two classes."""
+    return partial(solve, K, table(K.shape[1])[1])
 
 
 class Growth(NamedTuple):
@@ -125,7 +115,7 @@ SPARSE = {
     "greedy": lambda: mkl.GreedyMKLRegressor(n_kernels=5, kernels="precomputed"),
     "SMKL": lambda: mkl.SMKLRegressor(kernels="precomputed"),
 }
-PEERS: tuple[tuple[str, str, Callable[[np.ndarray], Callable[[], Any]]], ...] = (
+PEERS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("MKLpy, EasyMKL", "MKLpy", by_easy),
     ("himalaya, random search", "himalaya", by_himalaya),
     ("linear program around SVC, p = 1", "sklearn", partial(by_wrapper, p=1.0)),
@@ -158,12 +148,24 @@ def growths() -> list[Growth]:
                 lambda M, model=model: estimator(stack(200, M), model()),
             )
         )
-    for name, package, make in PEERS:
+    for name, package, solve in PEERS:
         found.append(
-            Growth(name, "rows", PEER_ROWS, lambda n, make=make: make(stack(n, 20)), package)
+            Growth(
+                name,
+                "rows",
+                PEER_ROWS,
+                lambda n, solve=solve: by_peer(solve, stack(n, 20)),
+                package,
+            )
         )
         found.append(
-            Growth(name, "kernels", KERNELS[:2], lambda M, make=make: make(stack(200, M)), package)
+            Growth(
+                name,
+                "kernels",
+                KERNELS[:2],
+                lambda M, solve=solve: by_peer(solve, stack(200, M)),
+                package,
+            )
         )
     found.append(Growth("hinge, p = 4/3", "classes", (2, 4, 8), classes))
     found.append(Growth("hinge, p = 4/3", "costs", (5, 10, 20), costs))

@@ -146,13 +146,15 @@ def _folds(stack: mkl.GramStack, y: np.ndarray) -> Any:
     return choose_C(model, stack, y, np.geomspace(1e-2, 1e2, DRAWS), rule="kfold", n_splits=5)
 
 
-def _easy(K: np.ndarray, y: np.ndarray) -> Any:
+def by_easy(K: np.ndarray, y: np.ndarray) -> Any:
+    """EasyMKL of MKLpy, which chooses weights by margins."""
     from MKLpy.algorithms import EasyMKL
 
     return EasyMKL().fit(list(K), y)
 
 
-def _himalaya(K: np.ndarray, y: np.ndarray) -> Any:
+def by_himalaya(K: np.ndarray, y: np.ndarray) -> Any:
+    """A random search of himalaya over draws of weights on five folds."""
     from himalaya.kernel_ridge import MultipleKernelRidgeCV
 
     return MultipleKernelRidgeCV(
@@ -174,10 +176,10 @@ def _clarabel(K: np.ndarray, y: np.ndarray) -> Any:
 
 
 PEERS: dict[str, tuple[str, Callable[[np.ndarray, np.ndarray], Any], int | None, str]] = {
-    "MKLpy": ("MKLpy", _easy, None, "EasyMKL: another criterion, no certificate"),
+    "MKLpy": ("MKLpy", by_easy, None, "EasyMKL: another criterion, no certificate"),
     "himalaya": (
         "himalaya",
-        _himalaya,
+        by_himalaya,
         None,
         "random search over 20 draws of weights on 5 folds, ours over 20 costs; squared loss",
     ),

@@ -145,7 +145,7 @@ def restricted_condition(K: Any, d: int) -> Condition:
     Condition
         Lower and upper bound.
     """
-    require(is_whole_number(d) and d >= 1, f"d is a number of kernels, 1 or more; got {d!r}.")
+    _check_count(d)
     with one_blas_thread():
         spans = [(U, s) for U, s in _spans(K) if s.size]
         if not spans:
@@ -158,6 +158,10 @@ def restricted_condition(K: Any, d: int) -> Condition:
         pairs = islice(combinations(spans, 2), _ENUMERATED)
         lower = max(map(_inverse_smallest, chain(pairs, combinations(spans, 1))))
         return Condition(lower, root * _inverse_smallest(spans))
+
+
+def _check_count(d: Any) -> None:
+    require(is_whole_number(d) and d >= 1, f"d is a number of kernels, 1 or more; got {d!r}.")
 
 
 def _inverse_smallest(spans: Sequence[tuple[Array, Array]]) -> float:
@@ -193,7 +197,7 @@ def condition_from_correlation(K: Any, d: int) -> Bound:
     Bound
         The bound, infinite where the correlation is too large for it.
     """
-    require(is_whole_number(d) and d >= 1, f"d is a number of kernels, 1 or more; got {d!r}.")
+    _check_count(d)
     delta = kernel_correlation(K)
     if (d - 1) * delta >= 1.0:
         return Bound(
