@@ -423,7 +423,7 @@ def _concave(
     targets: list[Array],
     stack: Any,
 ) -> list[Case]:
-    """SMKL: a price of the norms and the loss; classes in pairs, each on the rows of its two."""
+    """SMKL: the penalty and the loss; classes in pairs, each on the rows of its two."""
     penalty = model._penalty(stack)
     y = model.training_target_
     cases = []
@@ -432,9 +432,9 @@ def _concave(
         rows = np.flatnonzero(np.isin(y, pairs[k])) if pairs else np.arange(len(y))
         signed = signs(y[rows], pairs[k][1]) if pairs else y
         decision = np.tensordot(weights, K[:, rows] @ dual, 1)
-        price = penalty.value(weights**2 * _norms(K, dual))
+        penalty_value = penalty.value(weights**2 * _norms(K, dual))
         cases.append(
-            Case(price + total_loss(model.loss_in_use, decision, b, signed, model.C), None)
+            Case(penalty_value + total_loss(model.loss_in_use, decision, b, signed, model.C), None)
         )
     return cases
 
@@ -449,10 +449,10 @@ def _scaled(
     """One Gaussian kernel with a scale for every column."""
     groups = [members for _, members in model._named_groups(len(model.scales_))]
     sizes = [float(np.sum(model.scales_[members] ** 2)) for members in groups]
-    price = model.term().value(np.array(sizes))
+    penalty_value = model.term().value(np.array(sizes))
     duals = np.reshape(model.dual_coef_, (len(f), -1)).T
     norms = sum(float(a @ K[0] @ a) for a in duals)
-    return [Case(price + 0.5 * norms + _losses(model, f, targets, model.C), None)]
+    return [Case(penalty_value + 0.5 * norms + _losses(model, f, targets, model.C), None)]
 
 
 def _losses(model: Any, f: Array, targets: list[Array], C: float) -> float:

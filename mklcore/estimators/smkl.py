@@ -260,7 +260,7 @@ class SMKLClassifier(_SMKLOfTwo):
     ----------
     terms : str or GroupTerm, default "log+gl"
         G, a sum of "log", "gl" (group lasso), "mf" (M-FOCUSS), "mkl" (squared group lasso), "mcp"
-        and "scad" (prices that stop rising, beside the machine's 1/2 ||w||^2); or a term object.
+        and "scad" (penalties that stop rising, beside the machine's 1/2 ||w||^2); or a term object.
     C : float, default 1.0
         Weight of the loss against the regulariser, > 0: larger values fit the training rows more
         closely.
@@ -349,7 +349,7 @@ class SMKLRegressor(_SMKLBase, KernelRegressor):
     ----------
     terms : str or GroupTerm, default "log+gl"
         G, a sum of "log", "gl" (group lasso), "mf" (M-FOCUSS), "mkl" (squared group lasso), "mcp"
-        and "scad" (prices that stop rising, beside the machine's 1/2 ||w||^2); or a term object.
+        and "scad" (penalties that stop rising, beside the machine's 1/2 ||w||^2); or a term object.
     C : float, default 1.0
         Weight of the loss against the regulariser, > 0: larger values fit the training rows more
         closely.
@@ -516,7 +516,7 @@ class FeatureScalingClassifier(_ScalingBase, KernelClassifier):
     ----------
     terms : str or GroupTerm, default "log+gl"
         G, a sum of "log", "gl" (group lasso), "mf" (M-FOCUSS), "mkl" (squared group lasso), "mcp"
-        and "scad" (prices that stop rising, beside the machine's 1/2 ||w||^2); or a term object.
+        and "scad" (penalties that stop rising, beside the machine's 1/2 ||w||^2); or a term object.
     C : float, default 1.0
         Weight of the loss against the regulariser, > 0: larger values fit the training rows more
         closely.
@@ -572,7 +572,7 @@ class FeatureScalingRegressor(_ScalingBase, KernelRegressor):
     ----------
     terms : str or GroupTerm, default "log+gl"
         G, a sum of "log", "gl" (group lasso), "mf" (M-FOCUSS), "mkl" (squared group lasso), "mcp"
-        and "scad" (prices that stop rising, beside the machine's 1/2 ||w||^2); or a term object.
+        and "scad" (penalties that stop rising, beside the machine's 1/2 ||w||^2); or a term object.
     C : float, default 1.0
         Weight of the loss against the regulariser, > 0: larger values fit the training rows more
         closely.

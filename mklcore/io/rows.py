@@ -703,7 +703,7 @@ class _RowsNewton(Method[_At]):
         by_kernel = self.stack.by_kernel
         penalty = self.penalty
         balance = sums.sizes.min() / np.maximum(sums.sizes, 1e-300)
-        regulariser = penalty.dual_price(by_kernel((self.C * (balance @ sums.slopes)) ** 2))
+        regulariser = penalty.conjugate(by_kernel((self.C * (balance @ sums.slopes)) ** 2))
         norms = np.sqrt(by_kernel(v * v))
         weights = (
             penalty.update(np.ones(norms.size), norms**2)

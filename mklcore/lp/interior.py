@@ -1,7 +1,7 @@
 """Interior points for losses whose Lin is linear on each side of zero: dual and kernel weights
 together.
 
-    max_a  Lin(a) - price(a)     subject to     low <= a <= high,   1'a = total                                    (17)
+    max_a  Lin(a) - R*(a)     subject to     low <= a <= high,   1'a = total                                    (17)
 
 Where C is large, or many kernels tie at p = 1, no single machine is near the optimal dual and
 methods that alternate stand still. With the dual in two parts, a = p - q, the kink of a tube is a
@@ -136,15 +136,15 @@ class Sides(NamedTuple):
 @dataclass(frozen=True, eq=False)
 class InteriorPoint:
     """A point of the path inside, or a step of it: ``values`` (x, room - x, and at p = 1 theta) and
-    their ``multipliers`` (lower, upper, s), all positive; the intercept; ``theta`` (M,), and their
-    price, t at p = 1 and nu above.
+    their ``multipliers`` (lower, upper, s), all positive; the intercept; ``theta`` (M,), and the
+    multiplier of their constraint, t at p = 1 and nu above.
     """
 
     values: Array
     multipliers: Array
     intercept: float
     theta: Array
-    price: float
+    norm_multiplier: float
 
     @property
     def mu(self) -> float:
@@ -152,13 +152,15 @@ class InteriorPoint:
 
     def moved(self, way: InteriorPoint, length: float, weights: Simplex | Sphere) -> InteriorPoint:
         """A step along ``way``, whose weights live on ``weights``."""
-        price = weights.changed(np.array(self.price), np.array(length * way.price))
+        norm_multiplier = weights.changed(
+            np.array(self.norm_multiplier), np.array(length * way.norm_multiplier)
+        )
         return InteriorPoint(
             self.values + length * way.values,
             self.multipliers + length * way.multipliers,
             self.intercept + length * way.intercept,
             weights.changed(self.theta, length * way.theta),
-            float(price),
+            float(norm_multiplier),
         )
 
     def room(self, way: InteriorPoint) -> float:
@@ -169,8 +171,8 @@ class InteriorPoint:
 
 
 class Linearised(NamedTuple):
-    """The conditions of the weights, to first order:  U da - diagonal * dtheta - border * dprice +
-    rest = 0  and border'dtheta = missing.
+    """The conditions of the weights, to first order:  U da - diagonal * dtheta - border * dnu + rest
+    = 0  and border'dtheta = missing.
     """
 
     diagonal: Array
@@ -196,11 +198,11 @@ class Simplex:
         """
         theta = inside.theta
         s = inside.multipliers[-theta.size :]
-        rest = 0.5 * Q - inside.price + goal / theta
+        rest = 0.5 * Q - inside.norm_multiplier + goal / theta
         return Linearised(s / theta, np.ones(theta.size), rest, 1.0 - float(theta.sum()))
 
     def changed(self, value: Array, change: Array) -> Array:
-        """Weights, or their price, after a ``change`` to first order."""
+        """Weights, or the multiplier of their constraint, after a ``change`` to first order."""
         return value + change
 
 
@@ -221,8 +223,8 @@ class Sphere:
         theta = inside.theta
         p = self.p
         border = theta ** (p - 1.0)
-        diagonal = inside.price * (p - 1.0) * theta ** (p - 2.0)
-        rest = 0.5 * Q - inside.price * border
+        diagonal = inside.norm_multiplier * (p - 1.0) * theta ** (p - 2.0)
+        rest = 0.5 * Q - inside.norm_multiplier * border
         return Linearised(diagonal, border, rest, (1.0 - float(np.sum(theta**p))) / p)
 
     def changed(self, value: Array, change: Array) -> Array:
@@ -360,7 +362,7 @@ class Interior(Reweighting):
 
     def polish(self, best: WeightIterate) -> WeightIterate:
         """The fewest kernels that keep the certificate, and the machine at their weights, unless
-        that is dear: its dual is sparse.
+        that is expensive: its dual is sparse.
 
         The path inside weighs every kernel; a step or two beyond the tolerance tell apart those
         that matter.
@@ -400,11 +402,11 @@ class Interior(Reweighting):
         task = self.problem
         if task.loss.total != 0.0:
             return 1.0
-        price = task.penalty.dual_price(self._products(a)[1])
+        conjugate = task.penalty.conjugate(self._products(a)[1])
         linear = task.dual(a)
-        if price <= 0.0:
+        if conjugate <= 0.0:
             return 1.0
-        return float(np.clip(linear / (2.0 * price), 1e-3, 1.0))
+        return float(np.clip(linear / (2.0 * conjugate), 1e-3, 1.0))
 
     def _entered(self, x: Array, theta: Array, point: WeightIterate) -> InteriorPoint:
         """Multipliers for a first x and theta: no residuals, and no product far below the mean."""
@@ -440,7 +442,14 @@ class Interior(Reweighting):
         bound = task.bound(a, Q)
         state = WeightState(Q, value, 0.0, _FLOOR, G=G)
         self._last = Iterate(
-            weights, a, b, objective, bound.value, bound.price, state=state, dual_point=bound.point
+            weights,
+            a,
+            b,
+            objective,
+            bound.value,
+            bound.conjugate,
+            state=state,
+            dual_point=bound.point,
         )
         return self._last
 
@@ -499,25 +508,26 @@ class _System:
         free = self.A(pull)
         asked = weighed if weighed.size else self.Q
         reach = self.U @ free + self.weights.linearised(self.inside, self.Q, asked).rest
-        intercept, price = self._outer(reach, float(free.sum()))
-        theta = self.H.solve(reach - self.border @ np.array([intercept, price]))
+        outer = self._outer(reach, float(free.sum()))
+        theta = self.H.solve(reach - self.border @ np.array(outer))
+        intercept, norm_multiplier = outer
         a = free - self.H.back(theta) - self.ones * intercept
         x = (right - sides.spread(pull - self.firm * a)) / self.stiffness
         values = np.concatenate([x, -x, theta[: weighed.size]])
         old = self.inside.multipliers
         multipliers = (goal - old * values) / self.inside.values - old
-        return InteriorPoint(values, multipliers, intercept, theta, price)
+        return InteriorPoint(values, multipliers, intercept, theta, norm_multiplier)
 
     def _outer(self, reach: Array, drift: float) -> tuple[float, float]:
-        """The steps of intercept and price: 1'a moves to its total, the weights to their set."""
+        """The steps of intercept and multiplier: 1'a moves to its total, the weights to their set."""
         missing = np.array([drift - self.total, self.missing])
         right = self.bordered.T @ reach - missing
         system = self.border.T @ self.bordered
         if not self.task.fit_intercept:
             return 0.0, float(right[1] / system[1, 1])
         system[0, 0] -= float(self.ones.sum())
-        intercept, price = np.linalg.solve(system, right)
-        return float(intercept), float(price)
+        intercept, norm_multiplier = np.linalg.solve(system, right)
+        return float(intercept), float(norm_multiplier)
 
 
 def _thirds(v: Array, N: int) -> tuple[Array, Array, Array]:

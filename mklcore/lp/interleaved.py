@@ -213,7 +213,7 @@ def lacking(loss: Loss, penalty: Penalty) -> str:
     if penalty.ascends:
         return f"a penalty whose weights descend; those of the {penalty.name} ascend"
     if not penalty.homogeneous:
-        return f"a penalty whose price is homogeneous; that of the {penalty.name} is not"
+        return f"a penalty whose conjugate is homogeneous; that of the {penalty.name} is not"
     return ""
 
 
@@ -343,7 +343,7 @@ class Interleaved(WeightedMethod[Mixed]):
             bound = task.bound(dual_point, task.K.quad(dual_point))
             if point.dual_objective is None or bound.value > point.dual_objective:
                 point = replace(
-                    point, dual_objective=bound.value, dual_point=bound.point, scale=bound.price
+                    point, dual_objective=bound.value, dual_point=bound.point, scale=bound.conjugate
                 )
         self._restated = point
         return point
@@ -431,9 +431,9 @@ class Interleaved(WeightedMethod[Mixed]):
             b,
             errors + task.regulariser(self.theta, Q),
             bound.value,
-            bound.price,
+            bound.conjugate,
             solves,
-            state=Mixed(Q, errors + 2.0 * half - linear, self.problem.penalty.dual_price(Q) - half),
+            state=Mixed(Q, errors + 2.0 * half - linear, self.problem.penalty.conjugate(Q) - half),
             dual_point=bound.point,
         )
 

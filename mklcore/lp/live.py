@@ -19,7 +19,7 @@ inequality gives
 
     | sqrt(a'K_m a) - |s| sqrt(b'K_m b) |  <=  sqrt(l_m) ||a - s b||                                                (1)
 
-so that a kernel whose upper bound is below the largest form at a changes neither the price of a nor
+so that a kernel whose upper bound is below the largest form at a changes neither the conjugate at a nor
 who enters, and is not read. Where -Lin has second derivatives of at least c > 0 on the box, the
 dual objective is c-strongly concave: with the gap G of a, the optimal dual is in the sphere of
 radius r = sqrt(2 G / c) around a, and kernel m has no weight if
@@ -88,7 +88,7 @@ def nearest(weights: Array, nearness: Array) -> Indices:
 
 
 class LiveKernels(WeightedMethod[None]):
-    """One step is the optimum on the live kernels by ``phases``, and the price of all."""
+    """One step is the optimum on the live kernels by ``phases``, and the conjugate of all."""
 
     def __init__(
         self,
@@ -199,7 +199,7 @@ class LiveKernels(WeightedMethod[None]):
     def certify(
         self, best: Iterate[None], dual_point: Array | None, kernels: Indices | None = None
     ) -> Certificate:
-        """As everywhere; kernels without weight that cannot change the price are not read."""
+        """As everywhere; kernels without weight that cannot change the conjugate are not read."""
         task = self.problem
         if dual_point is not None:
             kernels = self.readings.needed(dual_point, np.flatnonzero(best.weights))
@@ -286,7 +286,7 @@ class LiveKernels(WeightedMethod[None]):
             fit.intercept,
             fit.objective,
             bound.value,
-            bound.price,
+            bound.conjugate,
             fit.solves,
             dual_point=bound.point,
         )
@@ -414,7 +414,7 @@ class Readings:
         return Screened(int(np.sum(~self.possible)), int(np.sum(~self.was_read)))
 
     def needed(self, a: Array, live: Indices) -> Indices:
-        """The kernels that the price of ``a`` needs, ``live`` among them."""
+        """The kernels that the conjugate at ``a`` needs, ``live`` among them."""
         self.forms(a, live)
         return np.flatnonzero(self._at == max(self._duals))
 

@@ -23,7 +23,7 @@ One set of kernel weights for several targets or classes: lp-norm MKL jointly ov
     dual   sum_t Lin(a_t) - 1/2 || Q ||_{p*},    Q_m = sum_t a_t'K_m a_t,   1'a_t = 0,   p* = p / (p - 1)
 
 The weights see the targets through Q alone, so that the update of the weights, Newton's step with
-the sum of the second derivatives, the dual price and the certificate are those of one target.
+the sum of the second derivatives, the conjugate and the certificate are those of one target.
 
 Source: Kloft et al. (2011), sections 2 and 4, equations (17) and (19), with a sum over targets in
 place of one.
@@ -109,7 +109,7 @@ class Newton(Reweighting):
         """The Newton curve s -> theta(s) out of ``point`` and its slope of J; None where it does
         not descend.
         """
-        if self._is_dear(point):
+        if self._is_expensive(point):
             return None
         theta = point.weights
         Q = point.state.Q
@@ -138,7 +138,7 @@ class Newton(Reweighting):
         inside = (a > low) & (a < high)
         return np.flatnonzero(inside & (a != 0.0) if loss.epsilon > 0.0 else inside)
 
-    def _is_dear(self, point: WeightIterate) -> bool:
+    def _is_expensive(self, point: WeightIterate) -> bool:
         """Whether a Hessian costs more than a few updates do: where these are few, or many points
         are free on features.
         """
@@ -290,7 +290,7 @@ class Joint(Newton):
             intercepts,
             float(sum(errors)) + task.regulariser(weights, Q),
             bound.value,
-            bound.price,
+            bound.conjugate,
             len(found),
             state=state,
             dual_point=bound.point.reshape(Y.shape),
@@ -321,7 +321,7 @@ class Joint(Newton):
         if is_outside or (task.fit_intercept and np.any(is_off)):
             return Certificate(objective, -np.inf)
         linear = task.loss.dual(dual_point.ravel(), task.y.ravel(), task.C)
-        return Certificate(objective, linear - task.penalty.dual_price(forms(dual_point)))
+        return Certificate(objective, linear - task.penalty.conjugate(forms(dual_point)))
 
 
 def joint_certificate(

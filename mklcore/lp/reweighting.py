@@ -140,8 +140,8 @@ class Reweighting(WeightedMethod[WeightState]):
         """The model without any kernel, where what is left of them is within the tolerance and it
         is no worse.
         """
-        price = self.problem.regulariser(best.weights, best.state.Q)
-        if not 0.0 < price <= self.tol * best.scale:
+        regulariser = self.problem.regulariser(best.weights, best.state.Q)
+        if not 0.0 < regulariser <= self.tol * best.scale:
             return None
         nothing = self.solve(np.zeros_like(best.weights), best.dual, max(0.05 * self.tol, _FLOOR))
         return nothing if nothing.objective <= best.objective else None
@@ -157,18 +157,20 @@ class Reweighting(WeightedMethod[WeightState]):
         f = total.matvec(found.dual)
         G, Q = self._products(found.dual)
         b, errors = task.loss_at(f)
-        price = task.regulariser(weights, Q)
+        regulariser = task.regulariser(weights, Q)
         bound = task.bound(found.dual, Q) if self.certifies else None
         state = WeightState(Q, found.objective, found.gap, accuracy, damping, G)
         if bound is None:
-            return Iterate(weights, found.dual, b, errors + price, state=state)
-        # the dual's price vanishes where no kernel is worth its own
-        scale = bound.price if task.penalty.homogeneous else max(price, LEAST_SCALE * errors)
+            return Iterate(weights, found.dual, b, errors + regulariser, state=state)
+        # the conjugate vanishes where no kernel is worth its penalty
+        scale = (
+            bound.conjugate if task.penalty.homogeneous else max(regulariser, LEAST_SCALE * errors)
+        )
         return Iterate(
             weights,
             found.dual,
             b,
-            errors + price,
+            errors + regulariser,
             bound.value,
             scale,
             state=state,

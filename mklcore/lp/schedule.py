@@ -405,7 +405,7 @@ def fit_sum(
     warm: WarmStart | None,
     callback: Callable[..., Any] | None,
 ) -> Fit:
-    """p = infinity as the problem of one kernel, K = sum_m K_m, at p = 1: the prices agree, for
+    """p = infinity as the problem of one kernel, K = sum_m K_m, at p = 1: the conjugates agree, for
     sum_m a'K_m a = a'K a.
 
     Where not even the sum fits in memory, its rows are computed when asked for, by interleaved

@@ -137,7 +137,7 @@ class Loss(ABC):
     def best_multiple(self, a: Array, y: Array, C: Cost, norm: float) -> float:
         """argmax_s Lin(s a) - s^2 norm over multiples s that stay in the box.
 
-        ``norm`` is the price of a, and a homogeneous penalty charges s^2 times as much for s a.
+        ``norm`` is the conjugate of a homogeneous regulariser at a, so that s^2 norm is that at s a.
         """
         worth = float(self.linear(y) @ a) - self.epsilon * float(np.abs(a).sum())
         bent = 2.0 * norm

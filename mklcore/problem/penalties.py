@@ -4,7 +4,8 @@ norms, seen from three sides.
 Each penalty answers, for block norms n_m = ||w_m|| and quadratic forms Q_m = a'K_m a,
 - ``regulariser(n)``: its value in the primal,  min_theta 1/2 sum_m n_m^2 / theta_m  over the allowed
   weights,
-- ``dual_price(Q)``: its counterpart in the dual,  max_theta 1/2 theta'Q  over the allowed weights,
+- ``conjugate(Q)``: its convex conjugate at sqrt(Q), which the dual subtracts,  max_theta 1/2 theta'Q
+  over the allowed weights,
 - ``update(weights, Q)``: the analytic next weights, the minimiser behind ``regulariser`` at n_m =
   theta_m sqrt(Q_m).
 
@@ -32,9 +33,9 @@ Here m_k is the term of MCP, m_k'(t) = (eta_k - t / reach)_+, and s_k that of SC
 ``GroupLasso`` and ``SquaredGroupLasso`` (the penalty of l1 multiple kernel learning) are convex in w;
 the others and any sum with them have local minima. Terms are added with ``+``: g and B add.
 
-MCP and SCAD stop rising: a large block pays no more for being larger, so that what is kept is not
-held small. Kernels need a penalty on roughness beside that, or a chosen one would run through every
-row: 1/2 ||w_k||^2, the machine's own.
+MCP and SCAD stop rising: beyond a certain norm a block is not penalised any further, so that what is
+kept is not held small. Kernels need a penalty on roughness beside that, or a chosen one would run
+through every row: 1/2 ||w_k||^2, the machine's own.
 
 Source: Subrahmanya and Shin (2010), Table 1, with the derivative of the M-FOCUSS term corrected;
 MCP: Zhang (2010); SCAD: Fan and Li (2001); both on groups: Breheny and Huang (2015).
@@ -61,14 +62,14 @@ class Penalty(ABC):
 
     A subclass is a frozen dataclass; one line in ``PENALTIES`` makes it known to estimators, pages
     and saved models. Solvers never ask which penalty it is, but what it can do; ``check_claims``
-    holds ``order`` against its prices:
+    compares ``order`` with its conjugate:
 
-    certifies : ``dual_price`` is finite: a dual point bounds the optimum from below
-    homogeneous : the price of s^2 Q is s^2 times that of Q, so that a dual may be scaled in closed
-        form
+    certifies : ``conjugate`` is finite: a dual point bounds the optimum from below
+    homogeneous : the conjugate at s^2 Q is s^2 times that at Q, so that a dual may be scaled in
+        closed form
     ascends : alternating with the machine raises the dual instead of lowering the primal
     sparse : weights end at zero: negligible ones are set to it
-    order : p where the dual price is that of ||theta||_p <= 1, None for everything else: at 1 the
+    order : p where the conjugate is that of ||theta||_p <= 1, None for everything else: at 1 the
         l1 problem, at infinity the plain sum, one machine, and in between Q_m is proportional to
         theta_m^(p - 1)
     """
@@ -104,7 +105,7 @@ class Penalty(ABC):
 
     @property
     def order(self) -> float | None:
-        """p of the lp norm whose prices these are; None where there is none."""
+        """p of the lp norm with the same conjugate; None where there is none."""
         return None
 
     @property
@@ -127,9 +128,10 @@ class Penalty(ABC):
         """The value of the penalty at block norms n_m = ||w_m||."""
 
     @abstractmethod
-    def dual_price(self, Q: Array) -> float:
-        """What the dual pays for quadratic forms Q_m = a'K_m a; infinity where nothing is
-        certified.
+    def conjugate(self, Q: Array) -> float:
+        """The convex conjugate of ``regulariser`` at block norms sqrt(Q_m), Q_m = a'K_m a.
+
+        The dual objective is Lin(a) minus this value; it is infinite where nothing is certified.
         """
 
     @abstractmethod
@@ -137,21 +139,21 @@ class Penalty(ABC):
         """The analytic next weights, behind ``regulariser`` at n_m = theta_m sqrt(Q_m)."""
 
     def cost(self, weights: Array) -> float:
-        """What the weights pay themselves, beside 1/2 sum_m n_m^2 / theta_m; nothing where a
-        constraint holds them.
+        """The penalty on the weights themselves, beside 1/2 sum_m n_m^2 / theta_m; zero where the
+        weights are constrained instead.
         """
         return 0.0
 
     def check_claims(self, M: int) -> None:
-        """ParameterError unless the price of M forms is the one that ``order`` promises."""
+        """ParameterError unless the conjugate of M forms is the one that ``order`` promises."""
         if self.order is None:
             return
         Q = np.arange(1.0, M + 1.0)
-        found = self.dual_price(Q)
+        found = self.conjugate(Q)
         promised = 0.5 * vector_norm(Q, conjugate_exponent(self.order))
         if not np.isclose(found, promised, rtol=1e-9):
             raise ParameterError(
-                f"The {self.name} claims order={self.order:g}, so that its dual price must "
+                f"The {self.name} claims order={self.order:g}, so that its conjugate must "
                 "be half the norm of the forms in the conjugate exponent; of the forms 1 "
                 f"to {M} it is {found:g} instead of {promised:g}. Claim what the table in "
                 "Penalty says."
@@ -209,7 +211,7 @@ class LpNorm(Penalty):
 
     Examples
     --------
-    >>> LpNorm(2.0).dual_price(np.array([3.0, 4.0]))
+    >>> LpNorm(2.0).conjugate(np.array([3.0, 4.0]))
     2.5
     """
 
@@ -242,7 +244,7 @@ class LpNorm(Penalty):
         q = 2.0 if np.isinf(self.p) else 2.0 * self.p / (self.p + 1.0)
         return 0.5 * vector_norm(n, q) ** 2
 
-    def dual_price(self, Q: Array) -> float:
+    def conjugate(self, Q: Array) -> float:
         return 0.5 * vector_norm(Q, conjugate_exponent(self.p))
 
     def update(self, weights: Array, Q: Array) -> Array:
@@ -260,8 +262,8 @@ class LpNorm(Penalty):
 
 @dataclass(frozen=True)
 class WeightedLpNorm(Penalty):
-    """(sum_m d_m theta_m^p)^(1/p) <= 1 with prices d > 0: a dear kernel (large d_m) must earn its
-    weight.
+    """(sum_m d_m theta_m^p)^(1/p) <= 1 with coefficients d > 0: a kernel with a large
+    d_m must earn its weight.
 
     The same as the lp norm of d^(1/p) theta on the kernels d^(-1/p) K.
 
@@ -270,7 +272,7 @@ class WeightedLpNorm(Penalty):
     p : float
         Norm of the weights, from 1 to infinity.
     d : ndarray of shape (M,)
-        Price of every kernel, > 0.
+        Coefficient of every kernel, > 0.
 
     References
     ----------
@@ -280,17 +282,17 @@ class WeightedLpNorm(Penalty):
     p: float
     d: tuple[float, ...]
     name = "weighted lp"
-    help = "a kernel that sees many columns is dear and must earn its weight"
+    help = "a kernel that sees many columns costs more and must earn its weight"
     problem = (
         _SQUARES
         + r"\qquad \Big(\sum_m d_m\,\theta_m^{\,p}\Big)^{1/p}\le 1,\quad d_m\text{ the columns of kernel }m"
     )
     look_for = (
         "Kernels of few columns gain on those of many. Compare with the lp norm at the "
-        "same p: what falls away was dear."
+        "same p: what falls away cost too much."
     )
     cannot_tell = (
-        "The prices are a choice made before the data: they count columns, not what a "
+        "The coefficients are chosen before the data is seen: they count columns, not what a "
         "column is worth."
     )
     parameters = (_ORDER,)
@@ -302,15 +304,15 @@ class WeightedLpNorm(Penalty):
         stack: Any = None,
         alignment: Any = None,
     ) -> Self:
-        """The norm with the number of columns of every kernel as its price."""
-        return cls(values.get("p", _ORDER.default), column_prices(_given(cls.name, stack)))
+        """The norm with the number of columns of every kernel as its coefficient."""
+        return cls(values.get("p", _ORDER.default), columns_seen(_given(cls.name, stack)))
 
     def __post_init__(self) -> None:
         LpNorm(self.p)  # which checks p
-        object.__setattr__(self, "d", tuple(float(price) for price in np.ravel(self.d)))
-        if not all(np.isfinite(price) and price > 0 for price in self.d) or not self.d:
+        object.__setattr__(self, "d", tuple(float(entry) for entry in np.ravel(self.d)))
+        if not all(np.isfinite(entry) and entry > 0 for entry in self.d) or not self.d:
             raise ParameterError(
-                f"d are the prices of the kernels and must be finite and above 0; got {self.d!r}."
+                f"d are the coefficients of the kernels and must be finite and above 0; got {self.d!r}."
             )
 
     @property
@@ -320,7 +322,7 @@ class WeightedLpNorm(Penalty):
     def _factor(self, M: int) -> Array:
         if len(self.d) != M:
             raise ParameterError(
-                f"The norm has {len(self.d)} prices d, but there are {M} kernels; give one "
+                f"The norm has {len(self.d)} coefficients d, but there are {M} kernels; give one "
                 "per kernel."
             )
         return np.ones(M) if np.isinf(self.p) else np.array(self.d) ** (1.0 / self.p)
@@ -335,8 +337,8 @@ class WeightedLpNorm(Penalty):
     def regulariser(self, n: Array) -> float:
         return LpNorm(self.p).regulariser(n * np.sqrt(self._factor(n.size)))
 
-    def dual_price(self, Q: Array) -> float:
-        return LpNorm(self.p).dual_price(Q / self._factor(Q.size))
+    def conjugate(self, Q: Array) -> float:
+        return LpNorm(self.p).conjugate(Q / self._factor(Q.size))
 
     def update(self, weights: Array, Q: Array) -> Array:
         factor = self._factor(Q.size)
@@ -416,7 +418,7 @@ class BlockNorm(Penalty):
     def regulariser(self, n: Array) -> float:
         return 0.5 * vector_norm(n, self.q) ** 2
 
-    def dual_price(self, Q: Array) -> float:
+    def conjugate(self, Q: Array) -> float:
         return 0.5 * vector_norm(np.sqrt(Q), conjugate_exponent(self.q)) ** 2
 
     def update(self, weights: Array, Q: Array) -> Array:
@@ -517,9 +519,9 @@ class EllipticNorm(Penalty):
         theta = self._nearest(n, np.ones_like(n))
         return 0.5 * float(np.sum(n[live] ** 2 / theta[live]))
 
-    def dual_price(self, Q: Array) -> float:
-        """min over gamma >= 0 of sqrt(v'E v), v = Q / 2 + gamma; any gamma found is a valid upper
-        price.
+    def conjugate(self, Q: Array) -> float:
+        """min over gamma >= 0 of sqrt(v'E v), v = Q / 2 + gamma; any gamma found gives a valid upper
+        bound.
         """
         from scipy.optimize import nnls  # not at start-up
 
@@ -556,10 +558,10 @@ class ElasticNet(Penalty):
     """(1 - mu) sum_m ||w_m|| + mu/2 sum_m ||w_m||^2 with 0 < mu <= 1: sparse kernels, and copies
     share their weight.
 
-    With n = min over t of (n^2 / t + t) / 2 the price is 1/2 n^2 / theta plus a cost of theta = t /
-    (1 - mu + mu t), which is smallest at t = n: the update. The dual price is the conjugate, sum_m
-    [sqrt(Q_m) - (1 - mu)]_+^2 / (2 mu), and not homogeneous. mu = 1 is the plain sum; mu = 0 has no
-    finite dual price and is refused (the same kernels enter at p = 1, another C).
+    With n = min over t of (n^2 / t + t) / 2 the penalty is 1/2 n^2 / theta plus a cost of theta = t /
+    (1 - mu + mu t), which is smallest at t = n: the update. The conjugate is sum_m [sqrt(Q_m) - (1 -
+    mu)]_+^2 / (2 mu), and not homogeneous. mu = 1 is the plain sum; mu = 0 has no finite conjugate
+    and is refused (the same kernels enter at p = 1, another C).
 
     Parameters
     ----------
@@ -578,7 +580,7 @@ class ElasticNet(Penalty):
     problem = r"(1-\mu)\sum_m\|w_m\|+\tfrac{\mu}{2}\sum_m\|w_m\|^2"
     look_for = (
         "Which kernels leave as μ falls, and at which C they enter: below some C none is "
-        "worth its price."
+        "worth its penalty."
     )
     cannot_tell = (
         "μ and C act together: the same C is another strength at another μ. A weight has "
@@ -622,7 +624,7 @@ class ElasticNet(Penalty):
     def regulariser(self, n: Array) -> float:
         return float((1.0 - self.mu) * n.sum() + 0.5 * self.mu * (n @ n))
 
-    def dual_price(self, Q: Array) -> float:
+    def conjugate(self, Q: Array) -> float:
         pull = np.sqrt(np.maximum(Q, 0.0))
         over = np.maximum(pull - (1.0 - self.mu), 0.0)
         return float(over @ over) / (2.0 * self.mu)
@@ -647,10 +649,8 @@ class ElasticNet(Penalty):
         return float(0.5 * (1.0 - self.mu) ** 2 * np.sum(weights / room))
 
 
-def column_prices(stack: Any) -> tuple[float, ...]:
-    """The price of every kernel of a stack: the number of columns it sees, 1 where that is not
-    known.
-    """
+def columns_seen(stack: Any) -> tuple[float, ...]:
+    """The number of columns that each kernel of a stack sees; 1 where that is not known."""
     if stack.specs is None:
         return (1.0,) * int(stack.n_kernels)
     return tuple(float(len(spec.features)) for spec in stack.specs)
@@ -717,7 +717,7 @@ class GroupTerm(Penalty):
         """g at block norms n_k = ||w_k||."""
         return self.value(n * n)
 
-    def dual_price(self, Q: Array) -> float:
+    def conjugate(self, Q: Array) -> float:
         """Infinite: a concave term bounds nothing from below."""
         return np.inf
 
@@ -834,7 +834,7 @@ class MinimaxConcave(_Weighted):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _check_positive("reach", self.reach, "how far the price of MCP rises")
+        _check_positive("reach", self.reach, "how far the penalty of MCP rises")
 
     def value(self, r: Array) -> float:
         eta = self._eta(r.size)
@@ -861,7 +861,7 @@ class SmoothlyClipped(_Weighted):
         super().__post_init__()
         if not (is_finite_number(self.knee) and self.knee > 2):
             raise ParameterError(
-                "knee is where the price of SCAD stops rising, and must be above 2; got "
+                "knee is where the penalty of SCAD stops rising, and must be above 2; got "
                 f"{self.knee!r}."
             )
 

@@ -52,28 +52,30 @@ class Problem(MachineTask):
         return self.penalty.regulariser(weights * np.sqrt(Q))
 
     def bound(self, a: Array, Q: Array) -> LowerBound:
-        """max_s  Lin(s a) - price(s^2 Q)  over multiples in the box: the best dual value on the ray
+        """max_s  Lin(s a) - R*(s^2 Q)  over multiples in the box: the best dual value on the ray
         through ``a`` (n,).
 
-        ``Q`` (M,) are the forms a'K_m a. A penalty that is not homogeneous gets a bound, too, if
-        not by a closed form: the price is then asked at the multiple itself. Source: Kloft et al.
-        (2011), equation (17).
+        ``Q`` (M,) are the forms a'K_m a, and R* is the conjugate of the regulariser. A penalty that
+        is not homogeneous gets a bound, too, but not by a closed form: the conjugate is then
+        computed at the multiple itself. Source: Kloft et al. (2011), equation (17).
         """
-        price = self.penalty.dual_price(Q)
+        conjugate = self.penalty.conjugate(Q)
         if self.penalty.homogeneous:
-            s = self.loss.best_multiple(a, self.y, self.C, price)
-            cheaper = s * s * price
+            s = self.loss.best_multiple(a, self.y, self.C, conjugate)
+            scaled_conjugate = s * s * conjugate
         else:
             s = self._searched(a, Q)
-            cheaper = self.penalty.dual_price(s * s * Q)
-        own = self.dual(a) - price
+            scaled_conjugate = self.penalty.conjugate(s * s * Q)
+        value = self.dual(a) - conjugate
         scaled = s * a
-        better = self.dual(scaled) - cheaper
-        return LowerBound(better, scaled, cheaper) if better > own else LowerBound(own, a, price)
+        scaled_value = self.dual(scaled) - scaled_conjugate
+        if scaled_value > value:
+            return LowerBound(scaled_value, scaled, scaled_conjugate)
+        return LowerBound(value, a, conjugate)
 
     def _searched(self, a: Array, Q: Array) -> float:
-        """The best multiple where the price is convex but not homogeneous: a search on the ray's
-        part in the box.
+        """The best multiple where the conjugate is not homogeneous: a search on the part of the ray
+        that lies in the box.
         """
         from scipy.optimize import minimize_scalar  # not at start-up
 
@@ -84,7 +86,7 @@ class Problem(MachineTask):
             room = np.where(a > 0, high / a, np.where(a < 0, low / a, np.inf))
         most = float(min(room.min(initial=np.inf), 1e3))
         found = minimize_scalar(
-            lambda s: self.penalty.dual_price(s * s * Q) - self.dual(s * a),
+            lambda s: self.penalty.conjugate(s * s * Q) - self.dual(s * a),
             bounds=(0.0, most),
             method="bounded",
         )
@@ -103,7 +105,7 @@ class Problem(MachineTask):
             b,
             objective,
             bound.value,
-            bound.price,
+            bound.conjugate,
             solves,
             state=state,
             dual_point=bound.point,
@@ -186,7 +188,7 @@ class WeightedMethod(Method[State]):
     ) -> Certificate:
         """Objective and dual value of published parts: what the kernels remember of them is not
         computed again. Of some of the ``kernels`` where the others have no weight and do not change
-        the price.
+        the conjugate.
         """
         task = self.problem
         K = task.K
@@ -212,17 +214,19 @@ class WeightedMethod(Method[State]):
         slack = _moved(task, f + best.intercept, noise)
         largest = max(1.0, float(np.abs(task.y).max()))
         floor = _moved(task, task.y, ROUNDING * largest)
-        price = penalty.regulariser(weights * np.sqrt(Q))
-        slack += abs(penalty.regulariser(weights * np.sqrt(Q + ROUNDING * sizes**2)) - price)
-        objective = task.errors(f, best.intercept) + price
+        regulariser = penalty.regulariser(weights * np.sqrt(Q))
+        rounded = penalty.regulariser(weights * np.sqrt(Q + ROUNDING * sizes**2))
+        slack += abs(rounded - regulariser)
+        objective = task.errors(f, best.intercept) + regulariser
         mean_diagonal = float(np.max(diagonals.mean(axis=1)))
         slack += ROUNDING * float(np.max(task.C)) * mean_diagonal * abs(objective)
         if dual_point is None:
             return Certificate(objective, None, slack, floor, f)
         forms = K.quad(dual_point, kernels)
-        price = penalty.dual_price(forms)
-        slack += penalty.dual_price(forms + ROUNDING * (roots @ np.abs(dual_point)) ** 2) - price
-        return Certificate(objective, task.dual(dual_point) - price, slack, floor, f)
+        conjugate = penalty.conjugate(forms)
+        rounded = penalty.conjugate(forms + ROUNDING * (roots @ np.abs(dual_point)) ** 2)
+        slack += rounded - conjugate
+        return Certificate(objective, task.dual(dual_point) - conjugate, slack, floor, f)
 
     @property
     def scales(self) -> str:
@@ -253,12 +257,13 @@ def begun(
 
 class LowerBound(NamedTuple):
     """``value``, a lower bound on the optimum, is that of the feasible ``point`` (n,), a multiple
-    of the dual asked about; ``price`` is what that point pays: R of the stopping rule.
+    of the requested dual; ``conjugate``, that of the regulariser at this point, is R of the
+    stopping rule.
     """
 
     value: float
     point: Array
-    price: float
+    conjugate: float
 
 
 def _moved(task: Problem, t: Array, noise: Array | float) -> float:
@@ -383,4 +388,4 @@ def certificate(
         proof = proof[kept]
         y = y[kept]
         cost = cost[kept]
-    return primal, loss.dual(proof, y, cost) - penalty.dual_price(forms)
+    return primal, loss.dual(proof, y, cost) - penalty.conjugate(forms)

@@ -210,11 +210,11 @@ class BestK:
             return np.inf
         free = np.delete(forms, [*inside, *outside])
         largest = np.sort(free)[::-1][: k - len(inside)]
-        price = self.rho * float(np.vdot(dual, dual))
-        price += float(forms[list(inside)].sum())
-        price += float(largest.sum())
+        charge = self.rho * float(np.vdot(dual, dual))
+        charge += float(forms[list(inside)].sum())
+        charge += float(largest.sum())
         worth = 0.5 * self.scale * float(np.vdot(self.Y, dual)) ** 2
-        return worth / price if price > 0.0 else 0.0
+        return worth / charge if charge > 0.0 else 0.0
 
     def relax(
         self,
@@ -310,7 +310,9 @@ class BestK:
         count = 1
         while parts and count < most and parts[0][0] < best[0] * (1.0 - SAME):
             _, _, inside, outside, own = heapq.heappop(parts)
-            inside, outside = self._priced(k, inside, outside, own, best[0] * (1.0 - SAME), tree)
+            inside, outside = self._decide_by_bounds(
+                k, inside, outside, own, best[0] * (1.0 - SAME), tree
+            )
             free = self._free(inside, outside)
             if len(inside) >= k or len(inside) + free.size <= k:
                 whole = inside if len(inside) >= k else (*inside, *free.tolist())
@@ -338,7 +340,7 @@ class BestK:
         bound = min(tree.bound, best[0])
         return Found(*best, bound, tree.proof(self.Y.shape), count)
 
-    def _priced(
+    def _decide_by_bounds(
         self, k: int, inside: Kernels, outside: Kernels, own: Relaxed, enough: float, tree: _Leaves
     ) -> tuple[Kernels, Kernels]:
         """Decide the kernels whose one side the dual of the part rules out."""

@@ -48,15 +48,15 @@ def copies_among(rows: KernelOperator) -> tuple[tuple[int, ...], ...]:
 def without_copies(
     stack: Any,
     keep: bool,
-    prices: Any = 1.0,
+    costs: Any = 1.0,
 ) -> tuple[Array, tuple[str, ...]]:
     """Which kernels of ``stack`` compete, (M,) of bool, and a note on every group of copies: of
-    each the cheapest by ``prices`` (one number, or one per kernel; ties: the first) stands for all.
+    each the cheapest by ``costs`` (one number, or one per kernel; ties: the first) stands for all.
     Everybody competes with ``keep``.
     """
     allowed = np.ones(stack.n_kernels, dtype=bool)
     notes = []
-    cost = np.broadcast_to(np.asarray(prices, dtype=float), allowed.shape)
+    cost = np.broadcast_to(np.asarray(costs, dtype=float), allowed.shape)
     groups: tuple[tuple[int, ...], ...] = ()
     if not keep:
         is_dense = Capability.DENSE in stack.capabilities

@@ -64,19 +64,19 @@ from mklcore.problem.solution import MachineTask
 TOL_MODES = ("relative", "absolute")
 
 
-# What the loop and its shaking are tuned by. Where the price is concave, a value may decide which
+# What the loop and its shaking are tuned by. Where the penalty is concave, a value may decide which
 # local minimum is found.
 
 # relative gap of the machines, at most; a hundredth of it whenever L would rise
 ACCURACY = 1e-6
 SLACK = 1e-9  # rise of L that counts as round-off
-# share of C sum V below which 1/2 ||f||^2 may mean that no kernel is worth its price
+# share of C sum V below which 1/2 ||f||^2 may mean that no kernel is worth its penalty
 NOTHING = 1e-5
 # relative change of settled weights: far enough from a saddle that a step exceeds any tolerance
 SHAKE = 0.1
 SHAKES = 10  # at most
 SHAKEN_TOL = 1e-3  # each shake settles to this tolerance or the one asked
-# mean diagonal of a weighted kernel beyond which the price, not the kernels, is the reason
+# mean diagonal of a weighted kernel beyond which the penalty, not the kernels, is the reason
 RUNAWAY = 1e4
 # share of the scale of L that decides: what pruning may cost, what another answer has to gain
 WORTH = 1e-7
@@ -212,8 +212,8 @@ class SMKL(Reweighting):
         return replace(point, scale=max(abs(point.objective), point.state.value))
 
     def beyond(self, error: KernelError) -> KernelError:
-        """What is said where float64 cannot carry any point: why it may be the price and not the
-        kernels, and what helps.
+        """The error where float64 cannot carry any point: why the penalty and not the kernels may be
+        the reason, and what helps.
         """
         weights = self._tried
         if self.ran_to == 0.0 and not self._runs_away(weights):
@@ -228,12 +228,12 @@ class SMKL(Reweighting):
         """A sentence: which penalty let a weight run away, how far, and why."""
         return (
             f'With terms="{self.penalty.formula}" at C={self.problem.C:.3g} a kernel weight has '
-            f"run to {self.ran_to:.1e}: this price hardly rises with the size of a kernel's part, "
+            f"run to {self.ran_to:.1e}: this penalty hardly rises with the size of a kernel's part, "
             "so that nothing holds the weight back"
         )
 
     def _runs_away(self, weights: Array) -> bool:
-        """Whether the price, and not the scale of the kernels, has made ``weights`` (M,) large."""
+        """Whether the penalty, and not the scale of the kernels, has made ``weights`` (M,) large."""
         if self.penalty.is_convex:
             return False
         sizes = weights * self.problem.K.diagonals().mean(axis=1)
@@ -466,13 +466,13 @@ class FeatureScaling(Method[Scales]):
     ) -> Iterate[Scales] | Status:
         u = last.state.u
         slopes = np.minimum(self.term.slopes(self._norms(u)), 1e12)
-        prices = 0.5 * slopes[self.home]
+        half_slopes = 0.5 * slopes[self.home]
         known = [last.dual.T]
 
         def value(v: Array) -> tuple[float, Array]:
             F, slope, duals, _ = self._machines(v, known[0])
             known[0] = duals
-            return F + float(prices @ v), slope + prices
+            return F + float(half_slopes @ v), slope + half_slopes
 
         bounds = [(0.0, None) if one > 0 else (0.0, 0.0) for one in u]
         found = scipy.optimize.minimize(

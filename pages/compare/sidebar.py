@@ -96,7 +96,7 @@ def presets(params: Params) -> dict[str, tuple[MethodParams, ...]]:
             method_of("gomp", "lam"),
             *(method_of("lp", p=q, loss="squared", fit_intercept=False) for q in NORMS),
         ),
-        "Convex and concave prices": (
+        "Convex and concave penalties": (
             method_of("lp", p=1.0),
             MethodParams("smkl"),
             method_of("smkl", terms="log"),

@@ -302,7 +302,7 @@ def draw_hulls(params: Params, found: Any) -> Drawn:
         said,
         values,
         curves,
-        {"x_title": "λ, price of the norm", "y_title": "value of the condition", **level},
+        {"x_title": "λ, weight of the norm", "y_title": "value of the condition", **level},
     )
 
 

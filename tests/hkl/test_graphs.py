@@ -32,7 +32,7 @@ FAMILY = mkl.Graph(
 
 
 def random_problem(seed):
-    """A graph of 5 to 8 nodes with Gram matrices of rank 1 to 3 on 10 rows, prices, and a target."""
+    """A graph of 5 to 8 nodes with Gram matrices of rank 1 to 3 on 10 rows, weights, and a target."""
     rng = np.random.default_rng(seed)
     count = int(rng.integers(5, 9))
     mixed = rng.permutation(count)  # nodes are not numbered from the roots down
@@ -91,8 +91,8 @@ def test_optimum_and_sums_over_all_nodes(seed):
         listed = (
             {str(node): part for node, part in enumerate(parts)} for parts in (texts, *listed[1:])
         )
-    edges, kernels, prices = listed
-    graph = mkl.Graph(edges, kernels, weights=prices)
+    edges, kernels, weights = listed
+    graph = mkl.Graph(edges, kernels, weights=weights)
     kind = mkl.HKLRegressor if loss == "squared" else mkl.HKLClassifier
     tol = 1e-3 if loss == "hinge" else 1e-5
     model = kind(graph=graph, lam=lam, loss=loss, tol=tol).fit(None, y)

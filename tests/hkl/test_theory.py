@@ -136,9 +136,10 @@ def test_l2_is_kernel_ridge_with_the_full_kernel(basis, table):
     K = design.values.full_gram(np.ones(design.q + 1))
     nodes = list(np.ndindex(*(design.q + 1,) * 3))
 
-    def summed(dual, price=1.0):
+    def summed(dual, depth_weight=1.0):
         return sum(
-            price ** (-2 * sum(v)) * design.cross(new).product(touched(v), dual) for v in nodes
+            depth_weight ** (-2 * sum(v)) * design.cross(new).product(touched(v), dual)
+            for v in nodes
         )
 
     model = hkl_l2(X, y, 0.01, basis, fit_intercept=False)

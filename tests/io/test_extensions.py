@@ -198,8 +198,8 @@ class Tight(Penalty):
     def regulariser(self, n):
         return self.share * LpNorm(2.0).regulariser(n)
 
-    def dual_price(self, Q):
-        return LpNorm(2.0).dual_price(Q) / self.share
+    def conjugate(self, Q):
+        return LpNorm(2.0).conjugate(Q) / self.share
 
     def update(self, weights, Q):
         return LpNorm(2.0).update(weights, Q) / self.share

@@ -14,7 +14,7 @@ import mklcore as mkl
 from mklcore.errors import ParameterError
 from mklcore.io.catalog import ESTIMATORS, EVERY_TASK
 from mklcore.io.catalog.controls import NORMS
-from mklcore.problem.penalties import column_prices, make_terms
+from mklcore.problem.penalties import columns_seen, make_terms
 from pages.shared.session import parameters
 from tests.helpers.every import every
 
@@ -127,8 +127,8 @@ def test_norms_made_from_the_kernels_ask_for_them(stack):
     with pytest.raises(ParameterError, match="made from the kernels: pass stack"):
         ESTIMATORS["lp"].estimator("binary", norm="elliptic")
     grams, _ = stack
-    assert column_prices(grams) == (3.0, 3.0, 1.0, 1.0, 1.0)
-    assert column_prices(mkl.GramStack.from_array(grams.values)) == (1.0,) * 5
+    assert columns_seen(grams) == (3.0, 3.0, 1.0, 1.0, 1.0)
+    assert columns_seen(mkl.GramStack.from_array(grams.values)) == (1.0,) * 5
     alignment = mkl.alignment_matrix(grams.values)
     for given in (alignment, lambda: alignment):
         model = ESTIMATORS["lp"].estimator("binary", stack=grams, alignment=given, norm="elliptic")

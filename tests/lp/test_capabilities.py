@@ -141,7 +141,7 @@ class KSupport(Penalty):
         live = theta > 0
         return 0.5 * float(np.sum(n[live] ** 2 / theta[live]))
 
-    def dual_price(self, Q):
+    def conjugate(self, Q):
         return 0.5 * float(np.sort(Q)[-self.k :].sum())
 
     def update(self, weights, Q):
@@ -243,7 +243,7 @@ def test_a_problem_is_refused_by_what_it_lacks():
         ),
         (
             fitting("hinge", ElasticNet(0.5), "interleaved"),
-            "price is homogeneous; that of the elastic net is not",
+            "conjugate is homogeneous; that of the elastic net is not",
         ),
         (fitting("hinge", BlockNorm(3.0), "interleaved"), "needs a penalty whose weights descend"),
         (
@@ -278,9 +278,7 @@ class Claiming(KSupport):
 
 
 @pytest.mark.parametrize(("order", "found"), [(1.0, "6"), (np.inf, "39"), (2.0, "12.7475")])
-def test_a_claim_that_the_prices_of_a_penalty_do_not_keep_is_refused(
-    many, monkeypatch, order, found
-):
+def test_a_wrong_order_of_a_penalty_is_refused(many, monkeypatch, order, found):
     monkeypatch.setattr(Claiming, "order", order)
     words = f"claims order={order:g}, .* of the forms 1 to 12 it is 11.5 instead of {found}"
     with pytest.raises(ParameterError, match=words):
@@ -305,7 +303,7 @@ def derived(kind, /, **parts):
 
 
 @every("own, words", [
-    (derived(Penalty, name="own"), r"abstract class Own .*dual_price"),
+    (derived(Penalty, name="own"), r"abstract class Own .*conjugate"),
     (derived(KSupport, update=Penalty.update), "abstract class Own .*update"),
     (derived(GroupTerm), "abstract class Own .*slopes"),
     (derived(Loss, name="own", label="own", formula="v"), "abstract class Own .*best_intercept"),

@@ -63,7 +63,7 @@ def test_no_kernel_of_the_optimum_is_ruled_out_from_any_dual(loss, intercept, se
             a = task.feasible(best.dual_coef + noise)
             Q = task.K.quad(a)
             radius = radius_of(
-                best.objective - loss.dual(a, y, C) + penalty.dual_price(Q), best.objective, loss, C
+                best.objective - loss.dual(a, y, C) + penalty.conjugate(Q), best.objective, loss, C
             )
             assert np.linalg.norm(best.dual_point - a) <= radius * (
                 1 + 1e-6

@@ -75,10 +75,10 @@ def checked(problem, fit, tol):
     norms = fit.weights * np.sqrt(np.maximum(np.einsum("i,mij,j->m", a, K, a), 0.0))
     f = np.tensordot(fit.weights, K, 1) @ a + fit.intercept
     primal = C * float(loss.value(f, problem.y).sum()) + 0.5 * float(norms.sum()) ** 2
-    price = 0.5 * float(np.einsum("i,mij,j->m", point, K, point).max())
+    conjugate = 0.5 * float(np.einsum("i,mij,j->m", point, K, point).max())
     assert fit.status.ok
-    assert primal - (loss.dual(point, problem.y, C) - price) <= tol * (1 + 1e-6) * max(
-        price, 1e-10 * abs(primal)
+    assert primal - (loss.dual(point, problem.y, C) - conjugate) <= tol * (1 + 1e-6) * max(
+        conjugate, 1e-10 * abs(primal)
     )
 
 

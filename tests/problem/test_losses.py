@@ -90,12 +90,12 @@ def test_where_an_interval_is_best_its_midpoint_is_taken_whatever_the_sign_of_th
 def test_the_best_multiple_is_the_best_of_a_grid(name):
     loss, y, a, _ = drawn(name, 3)
     a = 0.5 * a
-    price = 0.3
-    s = loss.best_multiple(a, y, C, price)
-    reached = loss.dual(s * a, y, C) - s * s * price
+    norm = 0.3
+    s = loss.best_multiple(a, y, C, norm)
+    reached = loss.dual(s * a, y, C) - s * s * norm
     least = -6 if name in ("squared", "huber", "pinball") else 0
-    grid = [loss.dual(t * a, y, C) - t * t * price for t in np.linspace(least, 6, 12001)]
-    assert reached >= loss.dual(a, y, C) - price - 1e-12
+    grid = [loss.dual(t * a, y, C) - t * t * norm for t in np.linspace(least, 6, 12001)]
+    assert reached >= loss.dual(a, y, C) - norm - 1e-12
     if s != 1.0:  # where the loss has no closed form, or no multiple is free
         assert reached == pytest.approx(max(grid), abs=1e-3)
 

@@ -1,4 +1,4 @@
-"""Norms of the kernel weights against their definitions: conjugates and smallest prices by
+"""Norms of the kernel weights against their definitions: conjugates and smallest values by
 maximisation, claims, reductions.
 """
 
@@ -30,21 +30,21 @@ NORMS = [
 
 @every("seed", range(4))
 @every("penalty", NORMS)
-def test_price_regulariser_and_update_belong_together(penalty, seed):
-    """dual_price is the conjugate of the regulariser, which is the least weighted price: the one
+def test_conjugate_regulariser_and_update_belong_together(penalty, seed):
+    """conjugate is that of the regulariser, which is the least weighted sum: the one
     after an update.
     """
     n, pull = 10.0 ** np.random.default_rng(seed).uniform(-1, 0.6, (2, 3))
-    price = penalty.dual_price(pull**2)
-    assert pull @ n <= penalty.regulariser(n) + price + 1e-9
+    conjugate = penalty.conjugate(pull**2)
+    assert pull @ n <= penalty.regulariser(n) + conjugate + 1e-9
     reached = min(
         minimize(lambda m: penalty.regulariser(m) - pull @ m, start, bounds=[(0, None)] * 3, method="Nelder-Mead",
                  options={"xatol": 1e-9, "fatol": 1e-12, "maxiter": 4000, "maxfev": 4000}).fun
         for start in (pull, np.full(3, pull.sum()), 1e-3 + pull * (pull == pull.max()))
     )  # fmt: skip
-    assert -reached == pytest.approx(price, rel=1e-4, abs=1e-9)
-    if isinstance(penalty, BlockNorm):  # its weights ascend, to the price itself
-        assert 0.5 * penalty.update(np.ones(3), pull**2) @ pull**2 == pytest.approx(price)
+    assert -reached == pytest.approx(conjugate, rel=1e-4, abs=1e-9)
+    if isinstance(penalty, BlockNorm):  # its weights ascend, to the conjugate itself
+        assert 0.5 * penalty.update(np.ones(3), pull**2) @ pull**2 == pytest.approx(conjugate)
         return
     theta = penalty.update(np.ones(3), n**2)
     assert 0.5 * np.sum(n**2 / theta) + penalty.cost(theta) == pytest.approx(
@@ -62,26 +62,26 @@ def test_price_regulariser_and_update_belong_together(penalty, seed):
     (EllipticNorm(np.eye(2)), (0.0, 4.0), 8.0),
     (ElasticNet(0.25), (3.0, 4.0), 0.75 * 7.0 + 0.125 * 25.0),
 ])  # fmt: skip
-def test_prices_by_hand(penalty, n, expected):
+def test_penalties_by_hand(penalty, n, expected):
     assert penalty.regulariser(np.array(n)) == pytest.approx(expected)
 
 
 @every("penalty", NORMS)
-def test_what_the_norms_claim_is_what_their_prices_say(penalty):
+def test_what_the_norms_claim_is_what_their_conjugates_say(penalty):
     penalty.check_claims(3)
 
 
 @every("p", [4 / 3, 2.0, 4.0])
-def test_prices_are_a_rescaling_of_kernels(p):
+def test_coefficients_are_a_rescaling_of_kernels(p):
     case = next(case for case in lp_optima() if (case.part, case.loss) == ("generic", "hinge"))
     d = np.random.default_rng(0).uniform(0.3, 3.0, len(case.K))
     scaled = np.ascontiguousarray(case.K * d[:, None, None] ** (-1 / p))
-    priced, plain = (
+    weighted, plain = (
         fit_weighted(K, case.y, 1.0, make_loss("hinge"), penalty, True, tol=1e-7, max_iter=3000)
         for K, penalty in ((case.K, WeightedLpNorm(p, d)), (scaled, LpNorm(p)))
     )
-    assert priced.objective == pytest.approx(plain.objective, rel=1e-6)
-    assert priced.weights * d ** (1 / p) == pytest.approx(plain.weights, abs=1e-3)
+    assert weighted.objective == pytest.approx(plain.objective, rel=1e-6)
+    assert weighted.weights * d ** (1 / p) == pytest.approx(plain.weights, abs=1e-3)
 
 
 def test_the_elastic_net_keeps_fewer_kernels_the_fewer_its_squares_and_none_at_a_small_cost():
@@ -108,7 +108,7 @@ def test_the_elastic_net_keeps_fewer_kernels_the_fewer_its_squares_and_none_at_a
 def test_refusals():
     refused(
         *((lambda p=p: LpNorm(p), "must be 1 or more") for p in (0.5, np.nan, "2", None)),
-        (lambda: WeightedLpNorm(2.0, (1.0, -1.0)), "prices of the kernels"),
+        (lambda: WeightedLpNorm(2.0, (1.0, -1.0)), "coefficients of the kernels"),
         (lambda: WeightedLpNorm(2.0, (1.0, 1.0)).start(3), "give one per kernel"),
         (lambda: BlockNorm(1.5), "must be 2 or more"),
         (lambda: EllipticNorm(np.ones((2, 3))), "finite square matrix"),
@@ -125,17 +125,17 @@ def test_refusals():
 def test_a_penalty_that_is_not_homogeneous_gets_a_true_bound():
     drawn = draw(4, "hinge", n=30, M=10)
     loss = make_loss("hinge")
-    price = ElasticNet(0.2)
+    penalty = ElasticNet(0.2)
     a = 0.05 * drawn.y
     K = drawn.K
     Q = np.einsum("i,mij,j->m", a, K, a)
-    bound = Problem(drawn.y, 1.0, loss, True, K, price).bound(a, Q)
+    bound = Problem(drawn.y, 1.0, loss, True, K, penalty).bound(a, Q)
     forms = np.einsum("i,mij,j->m", bound.point, K, bound.point)
     assert bound.value == pytest.approx(
-        loss.dual(bound.point, drawn.y, 1.0) - price.dual_price(forms), rel=1e-9
+        loss.dual(bound.point, drawn.y, 1.0) - penalty.conjugate(forms), rel=1e-9
     )
     grid = [
-        loss.dual(s * a, drawn.y, 1.0) - price.dual_price(s * s * Q)
+        loss.dual(s * a, drawn.y, 1.0) - penalty.conjugate(s * s * Q)
         for s in np.linspace(0.0, 20.0, 2001)
     ]
     assert bound.value == pytest.approx(max(grid), rel=1e-4)

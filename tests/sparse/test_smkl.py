@@ -137,7 +137,7 @@ def test_starts_are_equal_then_random_shares_of_one():
 
 
 @every("terms", ["log", "log+gl", "gl", "mf"])
-def test_no_kernel_is_kept_where_none_is_worth_its_price(terms):
+def test_no_kernel_is_kept_where_none_is_worth_its_penalty(terms):
     run = FREE[0]
     fit = fit_selection(
         run.K, run.y, 1e-3, make_loss("squared"), make_terms(terms), True, max_iter=50

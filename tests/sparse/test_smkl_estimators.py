@@ -251,8 +251,8 @@ def test_a_weight_that_runs_away_ends_at_the_last_point_that_can_be_carried(C, s
     K = model.kernels.grams(rows, normalise="trace").values
     a = model.dual_coef_
     f = np.einsum("m,mij,j->i", model.weights_, K, a) + model.intercept_
-    price = LogTerm().value(model.weights_**2 * np.einsum("i,mij,j->m", a, K, a))
-    assert 0.5 * C * float(np.sum((y - f) ** 2)) + price == pytest.approx(
+    penalty = LogTerm().value(model.weights_**2 * np.einsum("i,mij,j->m", a, K, a))
+    assert 0.5 * C * float(np.sum((y - f) ** 2)) + penalty == pytest.approx(
         model.objective_, rel=1e-4
     )
 

@@ -43,7 +43,7 @@ EVERY = [
 
 
 @every("term", EVERY)
-def test_slopes_are_twice_the_derivative_of_a_concave_price_and_the_update_inverts_them(term):
+def test_slopes_are_twice_the_derivative_of_a_concave_penalty_and_the_update_inverts_them(term):
     rng = np.random.default_rng(0)
     for e in np.diag([0.7, 2.0, 0.05, 11.0]):
         r = np.array([0.7, 2.0, 0.05, 11.0])
@@ -117,10 +117,10 @@ def test_refusals():
         (lambda: make_terms("log", log_epsilon="small"), "log_epsilon is the floor"),
         (lambda: make_terms("mf", mf_power=1.5), "mf_power is the power"),
         (lambda: MFocuss(1.0, 0.0), "mf_power is the power"),
-        (lambda: MinimaxConcave(1.0, 0.0), "reach is how far the price of MCP rises"),
+        (lambda: MinimaxConcave(1.0, 0.0), "reach is how far the penalty of MCP rises"),
         (
             lambda: SmoothlyClipped(1.0, 2.0),
-            "knee is where the price of SCAD stops rising, and must be above 2",
+            "knee is where the penalty of SCAD stops rising, and must be above 2",
         ),
         (lambda: as_eta(-1.0), "finite and above 0"),
         (lambda: as_eta([1.0, np.nan]), "finite and above 0"),
@@ -137,12 +137,12 @@ def test_refusals():
         (MinimaxConcave(1.2, 2.0), lambda t: max(1.2 - t / 2.0, 0.0)),
         (SmoothlyClipped(1.2, 3.0), lambda t: 1.2 if t <= 1.2 else max(3.6 - t, 0.0) / 2.0),
     ])  # fmt: skip
-def test_prices_that_stop_rising_are_their_integrals_and_those_of_a_plain_machine_beyond(
+def test_penalties_that_stop_rising_are_their_integrals_and_those_of_a_plain_machine_beyond(
     term, rise
 ):
     for t in (0.3, 1.2, 2.0, 5.0):
-        price = quad(rise, 0.0, t, points=[1.2, 2.4, 3.6])[0]
-        assert term.value(np.array([t * t])) == pytest.approx(0.5 * t * t + price)
+        penalty = quad(rise, 0.0, t, points=[1.2, 2.4, 3.6])[0]
+        assert term.value(np.array([t * t])) == pytest.approx(0.5 * t * t + penalty)
     assert term.slopes(np.array([25.0])) == pytest.approx(1.0)
     assert term.update(np.array([0.0]), np.array([1.0])) == 0.0
 
@@ -166,8 +166,8 @@ def test_one_row_per_kernel_is_thresholded_as_in_the_closed_form(term):
         max_iter=2000,
     ).fit(K, y)
     grid = np.linspace(0.0, 5.0, 10_001)
-    price = np.array([term.value(np.array([t * t])) for t in grid])
-    best = [np.sign(v) * grid[np.argmin(0.5 * C * (abs(v) - grid) ** 2 + price)] for v in y]
+    penalties = np.array([term.value(np.array([t * t])) for t in grid])
+    best = [np.sign(v) * grid[np.argmin(0.5 * C * (abs(v) - grid) ** 2 + penalties)] for v in y]
     assert model.predict(K) == pytest.approx(best, abs=1e-3)
     # beyond the reach: ridge alone
     assert model.predict(K)[3] == pytest.approx(4.0 * C / (1.0 + C))

@@ -68,9 +68,9 @@ def hkl_consistency(
     coefficients : sequence of ndarray
         (m,) beta_w of every node, in the same order, e.g. ``model.beta_``.
     depth_weight : float or None, default None
-        Base of the price ``depth_weight ** depth`` of a node, >= 1.
+        Base of the weight ``depth_weight ** depth`` of a node, >= 1.
     root_weight : float, default 0.1
-        Price of the root of the grid, > 0.
+        Weight of the root of the grid, > 0.
 
     Returns
     -------

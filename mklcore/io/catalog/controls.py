@@ -247,7 +247,7 @@ GREEDY_PATHS = (
     PathParameter(
         "lam",
         "lam",
-        "λ, the price of a kernel",
+        "λ, the penalty of a kernel",
         "Larger λ: fewer kernels enter, and each is held smaller.",
     ),
 )
@@ -354,7 +354,7 @@ CONVEX_VARIANTS = (
         "terms",
         "gl",
         r"\min_{w,b}\; \sum_m\|w_m\|+" + COST,
-        "How many kernels stay beside the concave prices: compare log at the same score.",
+        "How many kernels stay beside the concave penalties: compare log at the same score.",
         (
             "The problem is convex, so starts do not matter, yet this solver gives no "
             "certificate: it stops when the weights settle, and small weights fade slowly."
@@ -481,14 +481,14 @@ HULL_SHAPES = (
         when=("basis", ("kernel_pca",)),
     ),
 )
-HULL_PRICES = (
+HULL_WEIGHTS = (
     Control(
         "depth_weight",
-        "Price per step of depth",
+        "Weight per step of depth",
         "choice",
         "auto",
         (
-            "Larger: deep nodes are dearer, hulls stay flat and certificates close sooner. "
+            "Larger: deep nodes cost more, hulls stay flat and certificates close sooner. "
             "auto is 4, or √p − 1 rounded up where that is more, for p columns."
         ),
         choices=("auto", "2", "4", "6", "8", "11", "16"),
@@ -496,7 +496,7 @@ HULL_PRICES = (
     ),
     Control(
         "root_weight",
-        "Price of the root",
+        "Weight of the root",
         "log",
         0.1,
         "Larger: everything shrinks a little more, at every depth.",

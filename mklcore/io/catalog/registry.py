@@ -377,7 +377,7 @@ ESTIMATORS: dict[str, Algorithm] = {
                     "s",
                 ),
                 Preset(
-                    "price by price",
+                    "step by step",
                     "From where no kernel enters, down.",
                     (("criterion", "functional"),),
                     "lam",
@@ -395,7 +395,7 @@ ESTIMATORS: dict[str, Algorithm] = {
             "smkl",
             "SMKL, concave selection",
             (
-                "Prices every kernel by a concave function of its norm, so that few kernels "
+                "Penalises every kernel by a concave function of its norm, so that few kernels "
                 "stay: often fewer than under p = 1."
             ),
             "mklcore.estimators.smkl.SMKLClassifier",
@@ -407,11 +407,11 @@ ESTIMATORS: dict[str, Algorithm] = {
                     controls.LOSS_REAL,
                     Control(
                         "terms",
-                        "Price g",
+                        "Penalty g",
                         "choice",
                         "log+gl",
                         (
-                            "log and mf drop kernels hardest; gl and mkl (the price of p = 1) "
+                            "log and mf drop kernels hardest; gl and mkl (the penalty of p = 1) "
                             "are convex and keep more; mcp and scad do not hold small what "
                             "they keep."
                         ),
@@ -495,7 +495,7 @@ ESTIMATORS: dict[str, Algorithm] = {
             (
                 "How few kernels are left once the score has settled: compare with p = 1 at "
                 "the same score. Larger C: more kernels come in, and below some C none is "
-                "worth its price."
+                "worth its penalty."
             ),
             (
                 "The answer is a local minimum and has no certificate: another start may keep "
@@ -513,7 +513,7 @@ ESTIMATORS: dict[str, Algorithm] = {
                 Preset("usual", "Logarithm and group lasso.", (("terms", "log+gl"),), "C"),
                 Preset(
                     "convex",
-                    "The price of p = 1: one optimum, more kernels.",
+                    "The penalty of p = 1: one optimum, more kernels.",
                     (("terms", "mkl"),),
                     "C",
                 ),
@@ -535,7 +535,7 @@ ESTIMATORS: dict[str, Algorithm] = {
                 PathParameter(
                     "lam",
                     "lam",
-                    "λ, the price of the norm",
+                    "λ, the weight of the norm",
                     "Smaller λ: deeper nodes may enter. The hull need not grow step by step.",
                 ),
             ),
@@ -562,7 +562,7 @@ ESTIMATORS: dict[str, Algorithm] = {
                 ),
                 Control(
                     "lam",
-                    "Price λ",
+                    "Penalty λ",
                     "log",
                     1e-3,
                     "Smaller λ: the fit follows the data more closely and deeper nodes may enter.",
@@ -583,7 +583,7 @@ ESTIMATORS: dict[str, Algorithm] = {
                     advanced=True,
                 ),
                 *controls.HULL_SHAPES,
-                *controls.HULL_PRICES,
+                *controls.HULL_WEIGHTS,
                 *controls.HULL_LIMITS,
             ),
             r"\min_{f=\sum_v f_v,\,b}\;\tfrac1n\sum_i \ell\big(y_i,f(x_i)+b\big)"
@@ -691,7 +691,7 @@ ESTIMATORS: dict[str, Algorithm] = {
             r"\|^2}{\mu_m}",
             (
                 "How close the score comes to that of a joint problem at a small part of its "
-                "price. The weights are the same all along the path: C moves the machine "
+                "cost. The weights are the same all along the path: C moves the machine "
                 "alone."
             ),
             (

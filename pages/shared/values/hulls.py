@@ -483,10 +483,10 @@ STOPPED = {
         "columns enter"
     ),
     Status.STALLED: (
-        "no step improves the objective any more: raise **Tolerance** or **Price per step of "
+        "no step improves the objective any more: raise **Tolerance** or **Weight per step of "
         "depth**"
     ),
-    Status.MAX_ITER: "the search made all its steps: raise **Tolerance** or **Price per step of depth**",
+    Status.MAX_ITER: "the search made all its steps: raise **Tolerance** or **Weight per step of depth**",
 }
 LIMITED = (Status.OUT_OF_TIME, Status.MAX_NODES, Status.OUT_OF_MEMORY)
 Levels = tuple[int, ...]
@@ -517,7 +517,7 @@ def certificate(shown: HullsView, hull: HullView) -> str:
         )
     why = STOPPED.get(fitted.status_, fitted.status_.value).format(**settings(shown.params))
     aside = (
-        "; a larger λ or a larger **Price per step of depth** also helps"
+        "; a larger λ or a larger **Weight per step of depth** also helps"
         if fitted.status_ in LIMITED
         else ""
     )
