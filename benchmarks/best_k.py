@@ -42,7 +42,7 @@ NEAR = 1e-3  # relative gap that counts as proven
 FEW = 5  # splits below which accuracies tell nothing
 LAMS = (0.01, 0.03, 0.1, 0.3)
 COSTS = 10.0 ** np.linspace(-2.5, 1.5, 9)
-CHOICES = {
+CHOICES: dict[str, tuple[str, str, dict[str, Any]]] = {
     "relaxation and swaps": ("best_k", "s", {"max_relaxations": 1}),
     "MKL-GOMP": ("gomp", "s", {"score_tol": 0.0}),
     "greedy descent": ("greedy", "s", {"n_kernels": SIZES[-1]}),
@@ -77,7 +77,7 @@ def measured(data: Dataset, seed: int) -> dict[str, Any]:
     rest = stack.cross(test.X), test.y
     task = train.task
 
-    def path(name: str, param: str, values: Sequence[float], **settings: Any) -> Any:
+    def path(name: str, param: str, values: Sequence[float] | np.ndarray, **settings: Any) -> Any:
         model = ESTIMATORS[name].estimator(task, kernels="precomputed", **settings)
         return mkl.fit_path(model, stack, train.y, param, values, *rest)
 
@@ -93,9 +93,10 @@ def measured(data: Dataset, seed: int) -> dict[str, Any]:
         gaps[most] = best.relative_gap.tolist()
     others = {}
     for label, (name, param, settings) in CHOICES.items():
-        values = SIZES if param == "s" else COSTS
-        more = {"lam": lam} if param == "s" else {}
-        others[label] = path(name, param, values, **settings, **more)
+        if param == "s":
+            others[label] = path(name, param, SIZES, **settings, lam=lam)
+        else:
+            others[label] = path(name, param, COSTS, **settings)
     above = {
         label: shares.tolist() for label, shares in excesses(best, stack, train.y, others).items()
     }

@@ -26,6 +26,7 @@ import websockets
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState
+from websockets import Origin, Subprotocol
 
 from benchmarks.lines import Line, reported
 from benchmarks.serving import running_app
@@ -76,12 +77,15 @@ class Session:
 
     async def __aenter__(self) -> Session:
         self.token = self.token or await asyncio.to_thread(self._cookie)
+        names = ["streamlit", self.token or "none"]
+        if self._resumes:
+            names.append(self._resumes)
         cookie = {"Cookie": f"_streamlit_xsrf={self.token}"} if self.token else {}
         self.socket = await websockets.connect(
             f"ws://{self.host}/_stcore/stream",
             additional_headers=cookie,
-            subprotocols=["streamlit", self.token or "none", *filter(None, [self._resumes])],
-            origin=f"http://{self.host}",
+            subprotocols=[Subprotocol(name) for name in names],
+            origin=Origin(f"http://{self.host}"),
             max_size=None,
             ping_interval=None,
             open_timeout=PATIENCE,
@@ -142,7 +146,7 @@ class Session:
             self.script = message.navigation.page_script_hash
         elif kind == "delta" and message.delta.WhichOneof("type") == "new_element":
             element = message.delta.new_element
-            name = message.delta.new_element.WhichOneof("type")
+            name = element.WhichOneof("type") or ""
             self.elements[tuple(message.metadata.delta_path)] = (
                 name,
                 getattr(element, name),
@@ -319,9 +323,11 @@ async def _lesson(session: Session, chance: random.Random, found: Figures) -> No
 
 
 async def _release(session: Session, chance: random.Random, end: float, found: Figures) -> None:
-    if not await session.until(session.player, min(end, time.monotonic() + PATIENCE)):
+    await session.until(session.player, min(end, time.monotonic() + PATIENCE))
+    found_player = session.player()
+    if found_player is None:
         return
-    player, fragment = session.player() or (None, "")
+    player, fragment = found_player
     report = {"report": {"index": chance.randrange(POINTS), "turn": 1, "n": chance.random()}}
     session.widgets[player.id] = WidgetState(id=player.id, json_value=json.dumps(report))
     begun = time.monotonic()

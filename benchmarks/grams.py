@@ -37,7 +37,9 @@ def compare(n: int) -> np.ndarray:
     """
     X = np.random.default_rng(0).standard_normal((n, COLUMNS))
     widths = np.geomspace(0.1, 10.0, KERNELS) * np.sqrt(2.0 * COLUMNS)
-    kernels = mkl.KernelDictionary([mkl.RBF(float(width)) for width in widths], standardize=False)
+    kernels = mkl.KernelDictionary(
+        tuple(mkl.RBF(float(width)) for width in widths), standardize=False
+    )
     kernels.grams(X[:20])
     gammas, buffer = 0.5 / widths**2, np.ones((KERNELS, n, n))
     ways: tuple[Callable[[], Any], ...] = (

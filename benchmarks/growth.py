@@ -51,9 +51,9 @@ def weighted(K: np.ndarray, loss: str, p: float) -> Callable[[], Any]:
     return partial(fit_weighted, K, y, 1.0, make_loss(loss), LpNorm(p), True)
 
 
-def estimator(K: np.ndarray, model: Any) -> Callable[[], Any]:
-    """A fit of ``model`` to numbers."""
-    return partial(model.fit, K, table(K.shape[1])[2])
+def estimator(K: np.ndarray, model: Callable[[], Any]) -> Callable[[], Any]:
+    """A fit of a new ``model`` to numbers."""
+    return partial(model().fit, K, table(K.shape[1])[2])
 
 
 def classes(T: int) -> Callable[[], Any]:
@@ -94,7 +94,7 @@ def by_wrapper(K: np.ndarray, y: np.ndarray, p: float) -> Any:
     return around_svc(K, y, p, 1e-3, p == 1.0)
 
 
-def by_peer(solve: Callable[..., Any], K: np.ndarray) -> Callable[[], Any]:
+def by_peer(K: np.ndarray, solve: Callable[..., Any]) -> Callable[[], Any]:
     """What a peer does with these kernels and two classes."""
     return partial(solve, K, table(K.shape[1])[1])
 
@@ -126,47 +126,32 @@ PEER_ROWS = (200, 400, 800)  # a search of himalaya on 1,600 rows takes minutes
 KERNELS = (100, 400, 1600)
 
 
+def both_axes(
+    name: str,
+    fit: Callable[[np.ndarray], Callable[[], Any]],
+    rows: tuple[int, ...],
+    kernels: tuple[int, ...],
+    package: str = "mklcore",
+) -> list[Growth]:
+    """One method along rows, with twenty kernels, and along kernels, on 200 rows."""
+    return [
+        Growth(name, "rows", rows, lambda n: fit(stack(n, 20)), package),
+        Growth(name, "kernels", kernels, lambda M: fit(stack(200, M)), package),
+    ]
+
+
 def growths() -> list[Growth]:
     """Every method along rows and kernels; lp-norm MKL along classes, costs and columns, too."""
     found = []
     for name, p in NORMS.items():
         for loss in ("hinge", "squared"):
-            fit = partial(lambda n, M, loss, p: weighted(stack(n, M), loss, p), loss=loss, p=p)
-            found.append(Growth(f"{loss}, p = {name}", "rows", ROWS, lambda n, fit=fit: fit(n, 20)))
-            found.append(
-                Growth(f"{loss}, p = {name}", "kernels", KERNELS, lambda M, fit=fit: fit(200, M))
-            )
+            fit = partial(weighted, loss=loss, p=p)
+            found += both_axes(f"{loss}, p = {name}", fit, ROWS, KERNELS)
     for name, model in SPARSE.items():
-        found.append(
-            Growth(name, "rows", ROWS, lambda n, model=model: estimator(stack(n, 20), model()))
-        )
-        found.append(
-            Growth(
-                name,
-                "kernels",
-                KERNELS[:2],
-                lambda M, model=model: estimator(stack(200, M), model()),
-            )
-        )
+        found += both_axes(name, partial(estimator, model=model), ROWS, KERNELS[:2])
     for name, package, solve in PEERS:
-        found.append(
-            Growth(
-                name,
-                "rows",
-                PEER_ROWS,
-                lambda n, solve=solve: by_peer(solve, stack(n, 20)),
-                package,
-            )
-        )
-        found.append(
-            Growth(
-                name,
-                "kernels",
-                KERNELS[:2],
-                lambda M, solve=solve: by_peer(solve, stack(200, M)),
-                package,
-            )
-        )
+        fit = partial(by_peer, solve=solve)
+        found += both_axes(name, fit, PEER_ROWS, KERNELS[:2], package)
     found.append(Growth("hinge, p = 4/3", "classes", (2, 4, 8), classes))
     found.append(Growth("hinge, p = 4/3", "costs", (5, 10, 20), costs))
     found.append(Growth("squared, p = 1, linear", "columns", (50, 100, 200), columns))

@@ -24,6 +24,7 @@ from threadpoolctl import threadpool_limits
 
 import mklcore as mkl
 from benchmarks.lines import Line, cpu, reported
+from mklcore._numba.warmup import warm_up
 from mklcore.lp.schedule import fit_weighted
 from mklcore.problem.losses import make_loss
 from mklcore.problem.penalties import LpNorm, conjugate_exponent
@@ -97,14 +98,15 @@ def _by_cuts(sums: np.ndarray, forms: np.ndarray) -> np.ndarray:
         [1.0],
         bounds=[*[(0.0, None)] * M, (None, None)],
     )
-    return np.maximum(found.x[:M], 0.0)
+    weights: np.ndarray = np.maximum(found.x[:M], 0.0)
+    return weights
 
 
 def run() -> list[Line]:
     """Problem A at three norms beside the wrapper around SVC, and paths of A and B over C beside
     their cold fits.
     """
-    mkl._numba.warmup.warm_up()
+    warm_up()
     found, (stack, y) = [], problem("A")
     with threadpool_limits(1):
         for p in (1.0, 4 / 3, 2.0):

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
@@ -27,6 +28,7 @@ from benchmarks.corners import table
 from benchmarks.grams import into
 from benchmarks.lines import Line, cpu, reported
 from benchmarks.paths import problem
+from mklcore._numba.warmup import warm_up
 from mklcore.kernels.features import column_features
 from mklcore.lp.schedule import fit_weighted
 from mklcore.paths.choosing import choose_C
@@ -43,7 +45,7 @@ def run() -> list[Line]:
     """Fifty Gram matrices beside scikit-learn's loop, and a fit at p = 2 beside every peer that is
     installed.
     """
-    mkl._numba.warmup.warm_up()
+    warm_up()
     with threadpool_limits(1):
         return [_grams(), *_fits(), *_group_lasso()]
 
@@ -163,8 +165,8 @@ def by_himalaya(K: np.ndarray, y: np.ndarray) -> Any:
 
 
 def _clarabel(K: np.ndarray, y: np.ndarray) -> Any:
-    import cvxpy as cp
-
+    # Its names are found when they are first used, which mypy cannot follow.
+    cp: Any = import_module("cvxpy")
     a = cp.Variable(y.size)
     q = cp.Variable(len(K), nonneg=True)
     roots = [np.linalg.cholesky(kernel + 1e-8 * np.eye(y.size)).T for kernel in K]

@@ -13,7 +13,7 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -34,6 +34,7 @@ CHROMIUM_FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+HEALTHY_WITHIN = 120.0  # seconds until a server has to answer
 IDLE = "[data-testid='stApp'][data-test-script-state='notRunning']"
 
 
@@ -76,26 +77,24 @@ def children(process: int) -> list[tuple[int, str]]:
 def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+        port: int = probe.getsockname()[1]
+        return port
 
 
 def healthy(url: str) -> bool:
     try:
         with urllib.request.urlopen(f"{url}/_stcore/health", timeout=2) as answer:
-            return answer.status == 200 and answer.read() == b"ok"
+            return bool(answer.status == 200 and answer.read() == b"ok")
     except (urllib.error.URLError, OSError):
         return False
 
 
 @contextmanager
-def running_app(
-    patience: float = 120.0, before: str = "", script: str | Path = "app.py", **environment: str
-) -> Iterator[App]:
-    """``streamlit run app.py`` as the README has it, or another ``script``, until it is healthy;
-    stopped on leaving.
+def running_app(environment: Mapping[str, str] | None = None) -> Iterator[App]:
+    """Start ``streamlit run app.py`` as the README has it, wait until the server is healthy, and
+    stop it on leaving.
 
-    ``before`` is Python that the server runs first, to measure a page at another size than the
-    usual one; ``environment`` is added to its own.
+    ``environment`` is added to the environment of this process.
     """
     port = free_port()
     url = f"http://127.0.0.1:{port}"
@@ -103,26 +102,25 @@ def running_app(
     command = [
         str(streamlit),
         "run",
-        str(script),
+        "app.py",
         "--server.headless=true",
         f"--server.port={port}",
     ]
-    if before:
-        start = (
-            f"import sys; sys.argv = {['streamlit', *command[1:]]!r}; {before}; from "
-            "streamlit.web import cli; cli.main()"
-        )
-        command = [sys.executable, "-c", start]
     with tempfile.TemporaryDirectory() as folder:
         app = App(url, Path(folder) / "server.log")
         with app.log.open("wb") as log:
-            # no run of one's own
-            home = usual() | {"MKL_EXPLORER_HOME": str(Path(folder) / "home")} | environment
+            # an empty folder, so that the server finds nothing of an earlier run
+            home = {"MKL_EXPLORER_HOME": str(Path(folder) / "home")}
             server = subprocess.Popen(
-                command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=home
+                command,
+                cwd=ROOT,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                env=usual() | home | dict(environment or {}),
             )
         try:
-            deadline = time.monotonic() + patience
+            deadline = time.monotonic() + HEALTHY_WITHIN
             while not healthy(url):
                 if server.poll() is not None or time.monotonic() > deadline:
                     raise RuntimeError(

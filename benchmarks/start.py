@@ -19,7 +19,7 @@ import time
 from pathlib import Path
 
 import numpy as np
-from playwright.sync_api import Page, expect
+from playwright.sync_api import FilePayload, Page, expect
 
 from benchmarks.lines import Line, reported, usual
 from benchmarks.serving import chromium, running_app
@@ -97,7 +97,7 @@ def visit(page: Page, url: str) -> dict[str, float]:
     page.wait_for_function(MOVED, polling=20)
     seconds = {MOVEMENT: time.monotonic() - began}
     dropped = time.monotonic()
-    file = {"name": "gait.csv", "mimeType": "text/csv", "buffer": table()}
+    file: FilePayload = {"name": "gait.csv", "mimeType": "text/csv", "buffer": table()}
     page.set_input_files("[data-testid=stFileUploader] input[type=file]", file)
     page.wait_for_function(SEEN, arg=FIRST, polling=50)
     seconds[RANKING] = time.monotonic() - dropped
@@ -117,7 +117,7 @@ def visit(page: Page, url: str) -> dict[str, float]:
 def start(home: Path | None) -> dict[str, float]:
     """Start the app with everything it keeps in an empty folder, or as it is here, and visit it."""
     kept = {} if home is None else {"NUMBA_CACHE_DIR": f"{home}/numba", "HOME": str(home)}
-    with chromium() as browser, running_app(**kept) as app:
+    with chromium() as browser, running_app(environment=kept) as app:
         page = browser.new_page(
             viewport={"width": 1280, "height": 900}, reduced_motion="no-preference"
         )

@@ -19,7 +19,7 @@ from contextlib import contextmanager
 
 import numpy as np
 import psutil
-from playwright.sync_api import Page, expect
+from playwright.sync_api import FilePayload, Page, expect
 
 import mklcore as mkl
 from benchmarks.lines import Line, reported
@@ -94,11 +94,15 @@ def run() -> list[Line]:
     with served(pyodide) as url, chromium() as browser:
         page = browser.new_page()
         page.goto(url)
-        broken = {"name": "broken.csv", "mimeType": "text/csv", "buffer": b"\x00\x01" * 40}
+        broken: FilePayload = {
+            "name": "broken.csv",
+            "mimeType": "text/csv",
+            "buffer": b"\x00\x01" * 40,
+        }
         page.set_input_files("#file", broken)  # which loads Python
         expect(page.locator("#refused")).to_contain_text("file", timeout=PATIENCE)
         iris = answer(page, "species", lambda: page.select_option("#sample", "iris"))
-        file = broken | {"name": "rows.csv", "buffer": table()}
+        file: FilePayload = {"name": "rows.csv", "mimeType": "text/csv", "buffer": table()}
         rows = answer(page, "kind", lambda: page.set_input_files("#file", file))
     return [
         Line(f"page without a server: {what}", [found], "CPU s", LIMITS[what], "limit")

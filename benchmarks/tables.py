@@ -75,9 +75,9 @@ def searched(name: str, classes: int) -> tuple[Any, Mapping[str, Sequence[Any]]]
     if name == "linear":
         if classes:
             model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=2000))
-            return model, {"logisticregression__C": np.geomspace(1e-3, 1e2, 6)}
+            return model, {"logisticregression__C": np.geomspace(1e-3, 1e2, 6).tolist()}
         return make_pipeline(StandardScaler(), Ridge()), {
-            "ridge__alpha": np.geomspace(1e-3, 1e3, 7)
+            "ridge__alpha": np.geomspace(1e-3, 1e3, 7).tolist()
         }
     if name == "RBF":
         values = [0.1, 1.0, 10.0, 100.0]
