@@ -1,15 +1,23 @@
-"""The command ``mkl-explorer``: it starts the app on this machine, and opens it on a table.
+"""The command ``mkl-explorer``.
 
     mkl-explorer [FILE] [--port N] [--home DIR] [--open | --no-open]
-    mkl-explorer --static DIR [--pyodide PLACE]
+
+starts the app, a Streamlit server, on this machine. With a FILE the browser opens on the page
+Explore, which shows that table.
+
     mkl-explorer FILE --out PAGE.html [--target COLUMN] [--row-groups COLUMN]
 
-With ``--out`` no server starts: the answer of the table is written as one page, and its sentence is
-printed.
+starts no server. It computes the answer for the table, writes it as one HTML page and prints the
+verdict.
 
-A table named on the command line is read and checked before the server starts. The server gives it
-to the one visitor whose link carries a secret; the link works once, so that nobody else who reaches
-the server gets the table.
+    mkl-explorer --static DIR [--pyodide PLACE]
+
+starts no server either. It writes a page that runs the library in the browser, by Pyodide.
+
+How FILE reaches the browser: the command reads and checks the file before the server starts, and
+keeps its bytes in this process under a random secret (``hand_over``). The first link that the
+browser opens contains the secret (``first_page``). The app exchanges it for the table (``take``).
+Each secret works once, so nobody else who can reach the server gets the table.
 """
 
 from __future__ import annotations
@@ -28,17 +36,22 @@ from pathlib import Path
 from mklcore.errors import DataError, MKLError, ParameterError
 
 HOME = "MKL_EXPLORER_HOME"
-# Names of hosts that the server answers to. If any is set, it listens on every address.
+# The environment variable with the host names under which other machines may reach the server. If
+# it is set, the server listens on every address.
 HOSTS = "MKL_EXPLORER_HOSTS"
 ADDRESS_VARIABLE = "STREAMLIT_SERVER_ADDRESS"
 SHOWN_ADDRESS_VARIABLE = "STREAMLIT_BROWSER_SERVER_ADDRESS"
-TABLE_PART = "table"  # the part of a link that is the secret of the table on the command line
+TABLE_PART = "table"  # the query parameter of a link that holds the secret
+# name and bytes of each table that no browser has fetched yet, by its secret
 _waiting: dict[str, tuple[str, bytes]] = {}
 _lock = threading.Lock()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Start the app with these arguments of the command line; returns the exit code."""
+    """Run the command with these arguments, by default those of the process.
+
+    Returns the exit code: 2 for an error, whose message is printed to standard error.
+    """
     parser = _parser()
     given = parser.parse_args(arguments)
     if given.pyodide is not None and given.static is None:
@@ -50,7 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if given.static is not None:
             return _write_site(given.static, given.pyodide)
         if given.out is not None:
-            print(_written(given.file, given.out, given.target, given.row_groups))
+            print(_write_answer(given.file, given.out, given.target, given.row_groups))
             return 0
         if given.target is not None or given.row_groups is not None:
             raise ParameterError(
@@ -61,7 +74,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if given.port is not None:
             _check_port(given.port)
         if given.home is not None:
-            os.environ[HOME] = _home(given.home)
+            os.environ[HOME] = _make_home(given.home)
         if given.file is not None:
             hand_over(Path(given.file))
     except MKLError as error:
@@ -131,7 +144,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _write_site(directory: str, pyodide: str | None) -> int:
-    """Write the page that needs no server, and print how to open it."""
+    """Write the page that needs no server into ``directory``, and print how to open it."""
     page = import_module("mklcore.figures").static_site(directory, pyodide)
     print(
         f"{page} is written. To view it, run: python -m http.server --directory {str(page.parent)!r}"
@@ -139,21 +152,23 @@ def _write_site(directory: str, pyodide: str | None) -> int:
     return 0
 
 
-def _written(
+def _write_answer(
     table: str | None,
     page: str,
     target: str | None,
     row_groups: str | None,
 ) -> str:
-    """Write the answer of a table as one page; returns its sentence.
+    """Compute the answer for the file ``table``, write it to the file ``page`` as HTML, and return
+    the verdict as a sentence.
 
-    DataError where it cannot be written.
+    Raises ParameterError if no table is named, and DataError if the table cannot be read or the
+    page cannot be written.
     """
     if table is None:
         raise ParameterError(
             "Name the table whose answer is to be written: mkl-explorer TABLE.csv --out PAGE.html."
         )
-    # by name, because `io` may not import `answer`
+    # Imported by name, because `io` stands below `answer` in the order of packages.
     explore = import_module("mklcore.answer.explore").explore
     found = explore(Path(table), target, row_groups=row_groups)
     try:
@@ -166,9 +181,10 @@ def _written(
 
 
 def app() -> Path:
-    """The script of the app: inside the installed package, or beside the package in a checkout.
+    """Find ``app.py``, the script that Streamlit runs.
 
-    ParameterError without one.
+    An installed package contains it in ``mklcore/_app``; in a checkout it lies beside the package.
+    Raises ParameterError if it is in neither place.
     """
     package = Path(__file__).resolve().parents[1]
     for folder in (package / "_app", package.parent):
@@ -180,6 +196,7 @@ def app() -> Path:
 
 
 def _check_packages() -> None:
+    """Raise ParameterError if a package that only the app needs is not installed."""
     missing = [name for name in ("streamlit", "plotly", "nbformat") if find_spec(name) is None]
     if missing:
         raise ParameterError(
@@ -188,10 +205,12 @@ def _check_packages() -> None:
 
 
 def _check_port(port: int) -> None:
+    """Raise ParameterError if the server could not listen on ``port``, found out by listening."""
     if not 0 < port < 65536:
         raise ParameterError(f"The port is {port}; expected 1 to 65535.")
     with socket.socket() as probe:
-        if os.name == "posix":  # elsewhere the option would take a port from its owner
+        # On Windows this option would allow us to take a port that another program uses.
+        if os.name == "posix":
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind(("127.0.0.1", port))
@@ -203,7 +222,12 @@ def _check_port(port: int) -> None:
             ) from None
 
 
-def _home(named: str) -> str:
+def _make_home(named: str) -> str:
+    """Create the folder in which the app saves files, and return its absolute path.
+
+    The word "off" stands for no folder and is returned in lower case. Raises ParameterError if the
+    folder cannot be created.
+    """
     if named.lower() == "off":
         return "off"
     folder = Path(named).expanduser().absolute()
@@ -216,13 +240,14 @@ def _home(named: str) -> str:
     return str(folder)
 
 
-# The table on the command line
+# The table on the command line: from the command to the browser
 
 
 def hand_over(path: Path) -> str:
-    """Read a file like an upload, and hold it for the link with the secret that is returned.
+    """Read and check a file as if it were uploaded, keep its bytes, and return a new secret.
 
-    Raises DataError if it is no table or stack of Gram matrices, or too large.
+    ``take`` returns the bytes for this secret. Raises DataError if the file is neither a table nor
+    a stack of Gram matrices, or is too large.
     """
     content = _content(path)
     secret = secrets.token_urlsafe(32)
@@ -232,6 +257,7 @@ def hand_over(path: Path) -> str:
 
 
 def _content(path: Path) -> bytes:
+    """The bytes of a file, once it is known to be a table or a stack of Gram matrices."""
     from mklcore.data.columns import MAX_BYTES  # not at start-up
     from mklcore.data.reading import describe_table  # not at start-up
     from mklcore.kernels import stacks  # not at start-up
@@ -256,16 +282,28 @@ def _content(path: Path) -> bytes:
 
 
 def take(secret: str) -> tuple[str, bytes] | None:
-    """The name and the bytes of the table for this secret, once; None for any other secret."""
+    """Return the name and the bytes of the table that was kept under ``secret``, and forget it.
+
+    Returns None for an unknown secret, and for one that has been used.
+    """
     with _lock:
         found = next(
-            (one for one in _waiting if secrets.compare_digest(one.encode(), secret.encode())), ""
+            (
+                known
+                for known in _waiting
+                if secrets.compare_digest(known.encode(), secret.encode())
+            ),
+            "",
         )
         return _waiting.pop(found, None)
 
 
 def first_page() -> str:
-    """The page on which a browser opens: Explore for a table of the command line, else ""."""
+    """The page that the browser opens first, as a relative link.
+
+    This is Explore with the secret of the table from the command line, or "", the start page, if
+    there is no table.
+    """
     with _lock:
         return "".join(f"explore?{TABLE_PART}={secret}" for secret in list(_waiting)[:1])
 
@@ -274,19 +312,24 @@ def first_page() -> str:
 
 
 def _serve(script: Path, port: int | None, opens: bool | None) -> int:
-    """Run the server in this process, so that both end together."""
+    """Run the server until it is stopped, and return the exit code.
+
+    The server runs in this process, so that Ctrl-C ends both. ``opens`` says whether a browser is
+    opened; None lets Streamlit decide by looking for a display.
+    """
     if named := os.environ.get(HOSTS, "").split():
         os.environ.setdefault(ADDRESS_VARIABLE, "0.0.0.0")
-        # Without a name to print Streamlit asks another host for this machine's address.
+        # Streamlit prints a link. Without a host name for it, it would ask a server on the internet
+        # for the address of this machine.
         os.environ.setdefault(
             SHOWN_ADDRESS_VARIABLE, next((name for name in named if "*" not in name), "localhost")
         )
     command = ["run", str(script), "--server.showEmailPrompt=false"]
-    if opens is not None:  # else Streamlit looks for a display
+    if opens is not None:
         command += [f"--server.headless={str(not opens).lower()}"]
     if port is not None:
         command += [f"--server.port={port}"]
-    # by name: the library itself imports no Streamlit
+    # Imported by name, because the library itself never imports Streamlit.
     streamlit = import_module("streamlit.web.cli")
     try:
         streamlit.main(command, prog_name="streamlit", standalone_mode=False)
