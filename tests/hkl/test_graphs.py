@@ -91,8 +91,8 @@ def test_optimum_and_sums_over_all_nodes(seed):
         listed = (
             {str(node): part for node, part in enumerate(parts)} for parts in (texts, *listed[1:])
         )
-    edges, kernels, weights = listed
-    graph = mkl.Graph(edges, kernels, weights=weights)
+    edges, kernels, of_nodes = listed
+    graph = mkl.Graph(edges, kernels, weights=of_nodes)
     kind = mkl.HKLRegressor if loss == "squared" else mkl.HKLClassifier
     tol = 1e-3 if loss == "hinge" else 1e-5
     model = kind(graph=graph, lam=lam, loss=loss, tol=tol).fit(None, y)
