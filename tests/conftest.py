@@ -41,7 +41,6 @@ WINDOWS = (
         "browser/test_players.py",
         "browser/test_one_file.py",
         "browser/test_strangers.py",
-        "browser/test_faults.py",
         "browser/test_hostile_pages.py",
         "browser/test_playground.py",
         "browser/test_static_page.py",

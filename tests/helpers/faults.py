@@ -1,12 +1,7 @@
-"""The most common faults of real tables as small generated files: what each is, and what mends it.
-
-``python -m tests.helpers.faults FOLDER`` writes them.
-"""
+"""The most common faults of real tables as small generated files: what each is, and what mends it."""
 
 import os
-import sys
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
@@ -127,14 +122,3 @@ def refusing(number):
         raise OSError(number, os.strerror(number))
 
     return call
-
-
-def write(folder):
-    """Write every file, named after its fault."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, fault in FAULTS.items():
-        (folder / f"{name.replace(',', '').replace(' ', '_')}.csv").write_bytes(fault.content)
-
-
-if __name__ == "__main__":
-    write(Path(sys.argv[1]))

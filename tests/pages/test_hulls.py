@@ -12,7 +12,7 @@ import pytest
 from mklcore.answer.hulls import hull_verdict
 from mklcore.errors import NotConvergedWarning
 from mklcore.estimators.hkl import HKLRegressor
-from mklcore.figures import style
+from mklcore.figures import captions, style
 from mklcore.hkl import stability
 from mklcore.hkl.bases import BASES, GaussianBasis
 from mklcore.io.catalog.controls import COLUMN_BASES
@@ -346,7 +346,8 @@ def test_states_hold_what_the_fitted_hulls_say():
     drawn = data_of(app)
     path = path_of(app)
     names = [node["name"] for node in drawn["nodes"]]
-    for state_, fitted in zip(drawn["states"], path.estimators, strict=True):
+    scored = zip(path.estimators, path.val_score, strict=True)
+    for state_, (fitted, score) in zip(drawn["states"], scored, strict=True):
         assert [names[k] for k, *_ in state_["inside"]] == list(fitted.kernel_names_)
         extreme = [names[k] for k, _, outlined, _ in state_["inside"] if outlined]
         assert extreme == [fitted.design_.name(hull_node(v)) for v in fitted.extreme_points_]
@@ -357,6 +358,7 @@ def test_states_hold_what_the_fitted_hulls_say():
         )
         assert state_["badge"] == "certified"
         assert f"{len(fitted.hull_)} nodes" in state_["status"]
+        assert captions.score("R²", score) in state_["status"]
 
 
 def hull_node(levels):

@@ -11,6 +11,7 @@ import streamlit
 from mklcore.data.dataset import Dataset, three_way_split
 from mklcore.data.reading import read_table
 from mklcore.errors import KernelError, MKLError, ParameterError
+from mklcore.figures import style
 from mklcore.kernels import RBF, KernelDictionary, Laplacian, Linear, Polynomial
 from mklcore.kernels.dictionary import Unit, units
 from mklcore.kernels.dictionary_text import (
@@ -21,12 +22,14 @@ from mklcore.kernels.dictionary_text import (
     read_entries,
     write_entries,
 )
+from mklcore.kernels.grams import target_alignment
 from pages.kernels import sidebar, table
 from pages.shared.private_streamlit import plain
 from pages.shared.session import parameters, state
 from pages.shared.session.parameters import Params
+from pages.shared.values import dictionaries
 from tests.helpers.every import every
-from tests.helpers.pages import go, memory, open_app, press, put, upload, words
+from tests.helpers.pages import go, memory, open_app, plain_words, press, put, upload, words
 
 GROUPS = (("left", (0, 1)), ("right", (2, 3)), ("last", (4,)))
 NAMES = ("a", "b", "c", "d", "left")
@@ -272,6 +275,17 @@ def test_the_box_names_the_kernel_of_the_figure_when_other_kernels_take_its_plac
     assert box.options[0] != before
     assert box.proto.set_value  # else the browser goes on to show the name it has
     assert f"Gram matrix of {plain(box.options[0])}" in words(app)
+
+
+def test_the_kernel_that_is_aligned_best_with_the_target_is_named():
+    app = open_app("pages/kernels/page.py", data="iris", recipe="builders")
+    params = memory(app).params
+    train = dictionaries.parts(params).train
+    stack = dictionaries.dictionary(params).grams(train, dictionaries.normalisation(params))
+    aligned = target_alignment(stack, train.y, train.task)
+    best = int(np.argmax(aligned))
+    said = f"has the largest alignment with the target, {style.number(float(aligned[best]))}."
+    assert f"{stack.names[best]} {said}" in plain_words(app).replace("**", "")
 
 
 def test_bands_and_choices_of_columns_never_ask_for_more_than_there_are():

@@ -70,6 +70,13 @@ def test_the_page_says_what_the_library_says(sample):
     )
     first = style.rounded_to(float(base), step if data.task == "regression" else 0.01)
     assert alt(app).startswith(f"From {first}, no column known, to the prediction {total}.")
+    parts = values.ravel()
+    largest = int(np.argmax(np.abs(parts)))
+    name, _ = known.model.source_columns_[largest]
+    shown = style.rounded_to(
+        float(parts[largest]), step if data.task == "regression" else 0.01, sign=True
+    )
+    assert re.search(rf"parts: {re.escape(name)} = \S+ {re.escape(shown)}", alt(app))
     if data.task == "regression":
         low, high = (style.rounded_to(float(end), step) for end in known.predict_interval(row)[0])
         assert f"fall inside **{low}** to **{high}**" in plain_words(app)
