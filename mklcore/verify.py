@@ -23,6 +23,7 @@ import numpy as np
 from mklcore.arrays import Array
 from mklcore.data import read_table
 from mklcore.data.dataset import Dataset, row_fingerprints
+from mklcore.data.reading import with_log_target
 from mklcore.data.sequences import cut
 from mklcore.errors import DataError
 from mklcore.estimators.calibration import held_out_decisions
@@ -153,7 +154,11 @@ def training_rows(
         X = np.asarray(table["X"], dtype=float)
         given = table.get("y")
     else:
-        data = _as_read_by(model, read_table(table, target))
+        data = read_table(table, target)
+        encoder = getattr(model, "encoder_", None)
+        if encoder is not None and encoder.log_target and data.target_name == encoder.target_name:
+            data = with_log_target(data)
+        data = _as_read_by(model, data)
         X = data.table
         given = data.y
     places: dict[int, list[int]] = {}

@@ -664,6 +664,7 @@ def verdict_on(
         measure=found.measure,
         association=found.association,
         balanced=balanced_scores,
+        log_of=learnt.log_of,
     )
 
 

@@ -31,15 +31,28 @@ def encoded(model: Any, rows: Any) -> Any:
     return encoder.read(rows).table
 
 
+def on_own_scale(model: Any, values: Array) -> Array:
+    """Predictions, or their bounds, on the scale that the target has in the table, where a model
+    predicts its logarithm.
+    """
+    encoder = getattr(model, "encoder_", None)
+    found: Array = np.exp(values) if encoder is not None and encoder.log_target else values
+    return found
+
+
 def predicted(model: Any, rows: Any, threshold: float) -> Labels:
     """What a model predicts (n_new,) of rows as it takes them, with its own threshold of two
     classes.
     """
     if threshold == USUAL:
-        usual: Labels = model.predict(rows)
-        return usual
+        return on_own_scale(model, model.predict(rows))
     found: Labels = model.label(model.decision_function(rows) - threshold)
     return found
+
+
+def interval_with(model: Any, sure: Any, rows: Any, level: float) -> Array:
+    """The intervals (n_new, 2) of ``sure``, a `Conformal` around a model, for rows as it takes them."""
+    return on_own_scale(model, sure.predict_interval(rows, level))
 
 
 def sets_with(sure: Any, rows: Any, level: float, labels: Labels) -> Mask:
@@ -65,7 +78,8 @@ class AnswersRows:
 
     def predict(self, rows: Any) -> Labels:
         """What the model predicts (n_new,) of new rows: numbers, or classes; of two classes the
-        second where the decision is above ``threshold``.
+        second where the decision is above ``threshold``. Where it has learned the logarithm of a
+        target, the target itself.
         """
         return predicted(self.model, encoded(self.model, rows), self.threshold)
 
@@ -98,8 +112,7 @@ class AnswersRows:
         """Intervals (n_new, 2) that hold the target of new rows with probability ``level``, see
         `Conformal`.
         """
-        found: Array = self._sure.predict_interval(encoded(self.model, rows), level)
-        return found
+        return interval_with(self.model, self._sure, encoded(self.model, rows), level)
 
     def predict_set(self, rows: Any, level: float = 0.9) -> Mask:
         """Which classes (n_new, n_classes) are in the set that holds the class of new rows with

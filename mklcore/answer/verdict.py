@@ -140,6 +140,9 @@ class Verdict:
     balanced : tuple of float and float, or None
         Where a class is rare, the balanced accuracy of the model and of guessing: the mean over
         classes of the share of their rows that is right.
+    log_of : str
+        The column whose logarithm is predicted, of which effects and errors are changes in per
+        cent; "" elsewhere.
     """
 
     target: str
@@ -163,6 +166,7 @@ class Verdict:
     outlier: tuple[str, float] | None = None
     beside: bool = True
     balanced: tuple[float, float] | None = None
+    log_of: str = ""
 
     def __str__(self) -> str:
         return self.sentence()
@@ -184,6 +188,8 @@ class Verdict:
                 f"Most unusual rows{where}: {unusual} tell{'s' * (len(leading) < 2)} them from "
                 "the others."
             )
+        if self.log_of:
+            target = f"{name(self.log_of)} by its logarithm"
         opening = f"Predicting {target}{where}:"
         rows = judged_by(self.rows, self.held_out)
         if self.relation == NONE:
@@ -243,7 +249,7 @@ class Verdict:
         if not self.matters:
             return "every column could be chance."
         moved = "it" if self.task == "regression" else "the decision"
-        effects = [rounded(one.effect, 2) for one in self.leading]
+        effects = [change(one.effect, self.log_of, 2) for one in self.leading]
         effects[0] = f"moves {moved} by {effects[0]} on average"
         leading = [
             f"{name(one.name)} ({effect})"
@@ -264,7 +270,10 @@ class Verdict:
     def _ours_and_guess(self) -> tuple[str, str]:
         """The typical error and that of guessing, as a reader sees them."""
         if self.task == "regression":
-            return rounded(self.typical_error), rounded(self.guess_error)
+            return (
+                change(self.typical_error, self.log_of),
+                change(self.guess_error, self.log_of),
+            )
         return f"{100 * self.typical_error:.1f}\u00a0%", f"{100 * self.guess_error:.1f}\u00a0%"
 
     @property
@@ -326,6 +335,13 @@ def rounded(value: float, digits: int = 3) -> str:
     places = digits - 1 - math.floor(math.log10(abs(value))) if value else 0
     short = round(value, places)
     return f"{short:,.0f}" if places <= 0 else f"{short:,.{places}f}".rstrip("0").rstrip(".")
+
+
+def change(size: float, log_of: str, digits: int = 3) -> str:
+    """A change of the target as a person reads it: of its logarithm as per cent of the target."""
+    if not log_of:
+        return rounded(size, digits)
+    return f"{rounded(100 * math.expm1(min(size, 700.0)), digits)}\u00a0%"
 
 
 # Several answers for one table

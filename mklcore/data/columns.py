@@ -819,6 +819,9 @@ class ReadOptions:
     rare_classes : str, default "keep"
         What to do with classes of fewer than 10 rows: "keep", "merge" into one class "other", or
         "drop" their rows.
+    log_target : bool, default False
+        Whether to predict the natural logarithm of the target, whose numbers are above 0: for one
+        that varies in proportion, such as a price.
     row_groups : str or None, default None
         Name of the column that says which rows belong together, such as a patient; it is no
         feature. Splits and folds keep these rows together; a row whose cell is empty stands alone.
@@ -855,6 +858,7 @@ class ReadOptions:
     missing_marks: Sequence[str] | None = None
     sentinels: str = "keep"
     rare_classes: str = "keep"
+    log_target: bool = False
     row_groups: str | None = None
     sample_weight: str | None = None
     delimiter: str | None = None

@@ -31,6 +31,16 @@ Groups = tuple[tuple[str, Columns], ...]
 class RowEncoder(Protocol):
     """What makes the features of a table from raw rows, see `mklcore.data.reading.TableEncoder`."""
 
+    @property
+    def target_name(self) -> str:
+        """The target as the file calls it."""
+        ...
+
+    @property
+    def log_target(self) -> bool:
+        """Whether its logarithm is predicted."""
+        ...
+
     def read(self, source: Any, **how: Any) -> Any:
         """The features of other rows of the same kind."""
         ...
@@ -180,6 +190,12 @@ class Dataset:
             return ()
         first = self.n_features + names.index(name)
         return tuple(range(first, self.table.shape[1], len(names)))
+
+    @property
+    def log_of(self) -> str:
+        """The column whose logarithm is the target; "" where the target is no logarithm."""
+        encoder = self.encoder
+        return encoder.target_name if encoder is not None and encoder.log_target else ""
 
     @property
     def source_names(self) -> Names:

@@ -140,7 +140,7 @@ def read_table(source: Any, target: str | int | None = None, **options: Any) -> 
         Name or index of the target column; None finds one.
     **options
         How to read it: the fields of `ReadOptions`, among them ``task``, ``uses``, ``missing``,
-        ``missing_marks``, ``sentinels``, ``rare_classes``, ``row_groups``,
+        ``missing_marks``, ``sentinels``, ``rare_classes``, ``log_target``, ``row_groups``,
         ``sample_weight``, ``delimiter``, ``decimal``, ``header`` and ``sheet``.
 
     Returns
@@ -227,7 +227,31 @@ def read_parsed(table: Table, settings: ReadOptions, given: TargetValues | None 
         classes=data.class_names,
         missing_marks=settings.missing_marks,
     )
-    return replace(data, encoder=encoder)
+    data = replace(data, encoder=encoder)
+    return with_log_target(data) if settings.log_target else data
+
+
+def with_log_target(data: Dataset) -> Dataset:
+    """The same table with the natural logarithm of its target, which answers turn back into the
+    target where they predict new rows.
+
+    DataError unless the target holds numbers above 0.
+    """
+    name = data.target_name
+    itself = [Repair.of(f"Predict {name!r} itself", log_target=False)]
+    if data.task != "regression" or data.y.min() <= 0.0:
+        raise DataError(
+            f"The target {name!r} has no logarithm in every row; expected numbers above 0.",
+            repairs=itself,
+        )
+    text = f"The logarithm of {name!r} is predicted: a step is a change in per cent."
+    return replace(
+        data,
+        y=np.log(data.y),
+        target_name=f"log {name}",
+        notes=(*data.notes, Note(text, itself)),
+        encoder=replace(encoder_of(data), log_target=True),
+    )
 
 
 # The steps of reading, in their order
@@ -813,6 +837,7 @@ class TableEncoder:
     width: int = 0
     classes: Names = ()
     missing_marks: Sequence[str] | None = None
+    log_target: bool = False
 
     @classmethod
     def fit(

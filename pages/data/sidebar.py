@@ -143,7 +143,7 @@ def target_choice() -> None:
         "Target",
         "field_target",
         found,
-        lambda name: state.change(target=name),
+        lambda name: state.change(target=name, log=False),
         options=["", *names] if novelty or not found else names,
         format_func=lambda name: name or without,
     )

@@ -136,6 +136,7 @@ def show(found: Exploration, params: Params) -> None:
     )
     beside = later.value if isinstance(later, Ready) else found
     says(beside, params)
+    questions.logarithm(found, tables.table(params))
     unranked = found.verdict.relation == NONE
     offered = [name for name in LOOKS if name != "errors" or found.learnt_from.task == "binary"]
     look = params.look if params.look in offered else offered[0]

@@ -18,7 +18,7 @@ from mklcore.answer.terms import (
     term_effect,
     weights_by_class,
 )
-from mklcore.answer.verdict import rounded
+from mklcore.answer.verdict import change
 from mklcore.data.dataset import Dataset
 from mklcore.errors import MKLError
 from mklcore.estimators.calibration import reliability
@@ -142,8 +142,9 @@ def column(
         moved = "the prediction" if found.learnt_from.task == "regression" else "the decision"
         effect = float(effects[names.index(now)])
         total = float(np.sum(effects)) or 1.0
+        size = change(effect, found.learnt_from.log_of, 2)
         st.markdown(
-            f"{bold(now)} moves {moved} by **{rounded(effect, 2)}** on average at {where} "
+            f"{bold(now)} moves {moved} by **{size}** on average at {where} "
             f"({100 * effect / total:.1f}\u00a0% of all effects)."
         )
         pair = pairs(found, params, now, numbers)

@@ -18,7 +18,7 @@ from mklcore.answer.explore import answered, made_of
 from mklcore.answer.verdict import BETTER, FEW_ROWS, TREES, rounded, surely_better
 from mklcore.data.columns import LEFT_OUT
 from mklcore.data.dataset import Dataset
-from mklcore.errors import Repair
+from mklcore.errors import Note, Repair
 from mklcore.figures import captions, style
 from mklcore.io.catalog import NOVELTY
 from mklcore.paths.path import Path
@@ -247,6 +247,15 @@ def left_out(params: Params) -> None:
         st.caption(f"{more} more {was} not used: see Data.")
 
 
+def logarithm(found: Exploration, table: Dataset) -> None:
+    """Offer the logarithm of the target where folds prefer it, and the way back from it."""
+    for note in map(Note.of, (*table.notes, *found.notes)):
+        if any("log_target" in dict(repair.settings) for repair in note.repairs):
+            with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+                st.caption(plain(note.statement), width="content")
+                drawing.beside(note.repairs, "logarithm")
+
+
 def notes(found: Exploration, table: Dataset) -> None:
     """Draw what was used and chosen."""
     learned = found.learnt_from.n_samples
@@ -259,7 +268,7 @@ def notes(found: Exploration, table: Dataset) -> None:
         counted = style.counted(held_out, "row") if held_out else "No rows"
         rows = f"{counted} {was} held out."
     with st.expander("Rows used, and what was tried", icon=":material/notes:", type="compact"):
-        controls.sentences([rows, *found.notes])
+        controls.sentences([rows, *(Note.of(note).statement for note in found.notes)])
 
 
 # Taking it

@@ -12,7 +12,7 @@ import pandas as pd
 import streamlit as st
 
 from mklcore.answer.conformal import Conformal
-from mklcore.answer.raw_rows import predicted, sets_with
+from mklcore.answer.raw_rows import interval_with, predicted, sets_with
 from mklcore.answer.thresholds import USUAL
 from mklcore.data.dataset import Dataset, counted
 from mklcore.data.reading import NewRows, TableEncoder
@@ -77,7 +77,8 @@ def draw(
     )
     file = memory().batch
     if file is None:
-        scored = f" With a column {plain(table.target_name)} the predictions are scored as well."
+        target = table.log_of or table.target_name
+        scored = f" With a column {plain(target)} the predictions are scored as well."
         said = "" if table.task == "novelty" else scored
         st.caption(f"Columns the file needs: {columns_needed(table)}.{said}")
         return
@@ -130,7 +131,7 @@ def answers(
     frame = pd.DataFrame({"row": np.arange(1, len(rows) + 1), **found})
     known = np.zeros(len(rows), dtype=bool)
     if new.target is not None:
-        frame[f"{table.target_name} in the file"] = new.target
+        frame[f"{table.log_of or table.target_name} in the file"] = new.target
         known = np.isfinite(new.target) if table.task == "regression" else new.target != ""
     if not known.any() or table.task == "novelty":
         return Batch(frame, new.notes)
@@ -155,10 +156,11 @@ def _answers(
     model: Any, rows: np.ndarray, table: Dataset, sure: Conformal | None, threshold: float
 ) -> dict[str, np.ndarray]:
     said = np.asarray(predicted(model, rows, threshold))
+    name = table.log_of or table.target_name
     if table.task == "regression":
-        found = {"said": said, "decision": said, f"predicted {table.target_name}": said}
+        found = {"said": said, "decision": said, f"predicted {name}": said}
         if sure is not None:
-            ends = sure.predict_interval(rows)
+            ends = interval_with(model, sure, rows, LEVEL)
             found |= {
                 f"{end} ({LEVEL:.0%} interval)": ends[:, k] for k, end in enumerate(("from", "to"))
             }
@@ -172,7 +174,7 @@ def _answers(
             "the model says": ordinary,
             "decision value": decision,
         }
-    found = {"said": said, "decision": decision, f"predicted {table.target_name}": said}
+    found = {"said": said, "decision": decision, f"predicted {name}": said}
     if hasattr(model, "calibration_"):
         likely = model.predict_proba(rows)
         found |= {

@@ -10,7 +10,7 @@ import streamlit as st
 
 from mklcore.answer.conformal import Conformal
 from mklcore.answer.exploration import Exploration
-from mklcore.answer.raw_rows import predicted, sets_with
+from mklcore.answer.raw_rows import interval_with, predicted, sets_with
 from mklcore.answer.thresholds import USUAL
 from mklcore.answer.verdict import NONE
 from mklcore.data.dataset import Dataset
@@ -171,9 +171,10 @@ def _contents(rows: Dataset) -> list[tuple[bytes, str]]:
 
 def about_row(table: Dataset, number: int, unseen: bool) -> str:
     """What is known of a row: its target, and whether the model learned from it."""
-    target = table.y[number - 1]
+    target = np.exp(table.y[number - 1]) if table.log_of else table.y[number - 1]
     shown = style.as_given(float(target)) if table.task == "regression" else plain(target)
-    known = "" if table.task == "novelty" else f" Its {plain(table.target_name)} is {shown}."
+    name = plain(table.log_of or table.target_name)
+    known = "" if table.task == "novelty" else f" Its {name} is {shown}."
     if unseen:
         return f"The model has not seen this row.{known}"
     return f"The model learned from this row, so its answer for it is no prediction.{known}"
@@ -209,12 +210,13 @@ def draw_answer(shown: PredictView, columns: list[RowColumn], here: TableRow) ->
     both = np.stack([here.now, here.before])
     labels = predicted(model, both, shown.threshold)
     now, before = (rounded(table, label, step) for label in labels)
-    name = "This row" if table.task == "novelty" else plain(table.target_name)
+    name = "This row" if table.task == "novelty" else plain(table.log_of or table.target_name)
     was = f" :gray[before the changes {before}]" if here.moves else ""
     st.markdown(f"#### {name}: {now}{was}")
     st.markdown(
         sureness(
             table,
+            model,
             shown.sure,
             here.now[None],
             step,
@@ -266,21 +268,26 @@ def draw_answer(shown: PredictView, columns: list[RowColumn], here: TableRow) ->
 def rounded(table: Dataset, label: Any, step: float) -> str:
     """A prediction: a number as far as it is known, or a class."""
     if table.task == "regression":
-        return style.rounded_to(float(label), step)
+        value = float(label)
+        # of a logarithm, ``step`` is a share
+        return style.rounded_to(value, step * abs(value) if table.log_of else step)
     return plain(("unusual", "ordinary")[int(label > 0)] if table.task == "novelty" else label)
 
 
 def sureness(
-    table: Dataset, sure: Conformal | None, rows: np.ndarray, step: float, labels: np.ndarray
+    table: Dataset,
+    model: Any,
+    sure: Conformal | None,
+    rows: np.ndarray,
+    step: float,
+    labels: np.ndarray,
 ) -> str:
     """The interval or the classes that hold about nine in ten similar new rows."""
     if sure is None:
         return ""
     if table.task == "regression":
-        low, high = (
-            style.rounded_to(float(end), step)
-            for end in sure.predict_interval(rows, batch.LEVEL)[0]
-        )
+        ends = interval_with(model, sure, rows, batch.LEVEL)[0]
+        low, high = (rounded(table, end, step) for end in ends)
         return f"About 9 in 10 similar new rows fall inside **{low}** to **{high}**."
     likely = sets_with(sure, rows, batch.LEVEL, labels)[0]
     names = ", ".join(map(plain, np.array(table.class_names)[likely]))

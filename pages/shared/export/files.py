@@ -298,7 +298,10 @@ def use_buttons(name: str, table: Dataset) -> None:
     file ``name``.
     """
     batch = memory().batch
-    parts = scripts.use_cells(name, table, "new_rows.csv" if batch is None else batch.name)
+    rows = "new_rows.csv" if batch is None else batch.name
+    # an answer turns logarithms back by itself
+    is_logarithm = bool(table.log_of) and name != ANSWER_FILE
+    parts = scripts.use_cells(name, table, rows, is_logarithm)
     script, notebook = st.columns(2)
     for place, label, make, file, kind in (
         (script, "Script that predicts", scripts.script, "predict.py", "text/x-python"),

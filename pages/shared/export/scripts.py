@@ -406,10 +406,15 @@ def _hull_point(params: Params) -> list[str]:
     return [f"index = {here.index}  # lam = {here.value:.4g}", "fitted = path.estimators[index]"]
 
 
-def use_cells(model: str, table: Dataset, rows: str) -> list[Cell]:
+def use_cells(model: str, table: Dataset, rows: str, is_logarithm: bool = False) -> list[Cell]:
     """Return the cells that predict new rows, in the file ``rows``, with the model in the file
-    ``model``.
+    ``model``; ``is_logarithm``: whether what it predicts is the logarithm of the target.
     """
+    imports = "import mklcore as mkl"
+    predicted = f"model.predict({clean_name(rows)!r})"
+    if is_logarithm:
+        imports = f"import numpy as np\n\n{imports}"
+        predicted = f"np.exp({predicted})"
     said = (
         f"# Predict new rows\n\nLay this file, {model} and a table of your new rows side "
         "by side. The table is a CSV, Excel or Parquet file with the columns "
@@ -417,8 +422,8 @@ def use_cells(model: str, table: Dataset, rows: str) -> list[Cell]:
     )
     return [
         Cell(said, is_code=False),
-        Cell(f"import mklcore as mkl\n\nmodel = mkl.load_model({model!r})\nprint(model)"),
-        Cell(f"print(model.predict({clean_name(rows)!r}))"),
+        Cell(f"{imports}\n\nmodel = mkl.load_model({model!r})\nprint(model)"),
+        Cell(f"print({predicted})"),
     ]
 
 

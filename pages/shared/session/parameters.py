@@ -405,6 +405,7 @@ class TableParams:
         "", Rule("texts that stand for a missing value, with commas between them", is_line)
     )
     rare: str = _param("", choice("", "merge", "drop"))
+    log: bool = False
     owners: str = _param("", matching(rf".{{0,{LONGEST_LIST}}}", "the name of a column"))
     weights: str = _param("", matching(rf".{{0,{LONGEST_LIST}}}", "the name of a column"))
     skip: str = _param("", matching(r"\d{1,3}", "a number of lines"))

@@ -266,6 +266,7 @@ def reading_options(params: Params) -> dict[str, Any]:
         "missing": params.missing,
         "sentinels": "missing" if params.gaps else "keep",
         "rare_classes": params.rare or "keep",
+        "log_target": params.log,
         "row_groups": params.owners or None,
         "sample_weight": params.weights or None,
     }
@@ -460,6 +461,7 @@ FIELDS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "sentinels": ("gaps", lambda rule: rule == "missing"),
     "missing_marks": ("marks", lambda marks: ",".join(marks) or ","),
     "rare_classes": ("rare", lambda rule: "" if rule == "keep" else rule),
+    "log_target": ("log", bool),
     "row_groups": ("owners", str),
     "delimiter": ("delimiter", _back(DELIMITERS)),
     "encoding": ("encoding", lambda name: name or ""),
