@@ -102,7 +102,7 @@ def visit(chromium, guests):
     """Open windows that close with the test and leave nothing to the next; those ``apart`` share
     nothing with the others.
     """
-    open_windows: list[Visitor] = []
+    open_windows = []
 
     def enter(url, apart=False):
         open_windows.append(Visitor(chromium, url, None if apart else guests))

@@ -2,8 +2,6 @@
 and texts.
 """
 
-from typing import Any
-
 import pytest
 
 from mklcore.figures import axes, player_data
@@ -26,12 +24,12 @@ CHART = player_data.chart("chart", "chart", [player_data.panel(
     AXIS, axes.linear("y", 0.0, 9.0), [player_data.line("squares", [0, 1, 4, 9], "#005585", False, label="end")],
     POSITIONS, "abcd", title="Squares",
 )], "Squares.", list("abcd"))  # fmt: skip
-PATH: dict[str, Any] = {
+PATH = {
     "chart": "chart", "charts": ["chart"], "x": [at / 4 for at in POSITIONS],
     "labels": [f"C = {x:g}" for x in POSITIONS],
     "spoken": [f"spoken {x:g}" for x in POSITIONS], "index": 1, "exact": None, "turn": 1,
 }  # fmt: skip
-BARS: dict[str, Any] = {
+BARS = {
     "chart": "chart", "set": "weights", "title": "Weights at ", "labels": PATH["labels"], "names": ["a", "b"],
     "full": ["kernel a", "kernel b"], "colours": ["#005585", "#7a4d00"], "weights": [[0.0, 2.0], [1.0, 1.0], [2.0, 0.5],
     [2.0, 0.0]], "hollow": [False, False, False, True], "most": 2.0, "unit": "", "index": 1,

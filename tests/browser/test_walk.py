@@ -7,6 +7,7 @@ import nbformat
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.testing import assert_allclose
 
 from mklcore import load_model
 from mklcore.figures.player_data import shared_slider
@@ -133,7 +134,7 @@ def predict(visitor, table, model):
     found = pd.read_csv(io.BytesIO(visitor.take("Predictions as CSV")))[
         f"predicted {table.target_name}"
     ]
-    np.testing.assert_allclose(found, model.predict(table.X[:BATCH]), rtol=1e-6)
+    assert_allclose(found, model.predict(table.X[:BATCH]), rtol=1e-6)
 
 
 @patiently
@@ -153,14 +154,12 @@ def take_away(visitor, path, index, table, model):
     page.get_by_role("button", name="Weights as CSV").wait_for()
     visitor.settle()
     weights = pd.read_csv(io.BytesIO(visitor.take("Weights as CSV"))).set_index("kernel")["weight"]
-    np.testing.assert_allclose(
-        weights.loc[list(path.kernel_names)], path.weights[index], rtol=1e-6, atol=1e-9
-    )
+    assert_allclose(weights.loc[list(path.kernel_names)], path.weights[index], rtol=1e-6, atol=1e-9)
     along = pd.read_csv(io.BytesIO(visitor.take("Path as CSV")))
-    np.testing.assert_allclose(along[path.param], path.values, rtol=1e-9)
-    np.testing.assert_allclose(along["validation"], path.val_score, rtol=1e-9)
+    assert_allclose(along[path.param], path.values, rtol=1e-9)
+    assert_allclose(along["validation"], path.val_score, rtol=1e-9)
     taken = load_model(io.BytesIO(visitor.take("Model")))
-    np.testing.assert_allclose(taken.predict(table.X), model.predict(table.X), rtol=1e-6)
+    assert_allclose(taken.predict(table.X), model.predict(table.X), rtol=1e-6)
     page.locator(".st-key-screen button").first.click()
     page.get_by_role("button", name="Script", exact=True).wait_for()
     visitor.settle()

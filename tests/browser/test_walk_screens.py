@@ -4,7 +4,6 @@ from urllib.parse import parse_qs, urlparse
 
 import pytest
 
-from mklcore.gallery.lessons import LESSONS
 from pages.shared.session.state import PAGES
 from tests.browser.known import KERNELS, path_of
 from tests.browser.steps import Visitor, assert_at, assert_reads, pull
@@ -78,9 +77,7 @@ def tab_to(visitor, selector, text="", back=False):
 
 def test_a_lesson_is_guessed_revealed_and_explained_by_keys(server, visit):
     visitor = visit(server.url)
-    lesson = LESSONS["copies"]
     page = visitor.page
-    found = lesson.found
     visitor.open("lessons?lesson=copies")
     page.wait_for_selector("text=Your guess")
     visitor.settle()
@@ -92,12 +89,7 @@ def test_a_lesson_is_guessed_revealed_and_explained_by_keys(server, visit):
     slider = page.locator(".player input[type=range]")
     slider.wait_for()
     visitor.settle()
-    assert next(iter(lesson.words["options"])) != found.answer
-    assert_reads(
-        visitor,
-        "It depends on the solver",
-        f"B is the largest from {found.facts['turns']} copies on",
-    )
+    assert_reads(visitor, "It depends on the solver")
     page.locator(".chart[role=img][aria-label]").wait_for()
     pull(visitor, slider, 0.9)
     said = page.locator(".texts").inner_text()
@@ -106,8 +98,7 @@ def test_a_lesson_is_guessed_revealed_and_explained_by_keys(server, visit):
     page.keyboard.press("PageDown")
     page.wait_for_url("**lesson_step=why*")
     visitor.settle()
-    kept = f"it uses {found.facts['gomp_kept']} of {found.facts['kernels']} kernels"
-    assert_reads(visitor, kept, "What it cannot tell.")
+    assert_reads(visitor, "What it cannot tell.")
     assert_sound(visitor, server)
 
 

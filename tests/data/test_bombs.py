@@ -19,10 +19,11 @@ from mklcore.data.packed import parquet_columns
 from mklcore.data.reading import read_table
 from mklcore.errors import DataError
 from mklcore.kernels.stacks import read_stack
-from tests.data.test_excel import CELLS, book
+from tests.data.test_excel import CELLS
 from tests.helpers import bombs
 from tests.helpers.every import every
 from tests.helpers.refusals import refused
+from tests.helpers.workbooks import book
 
 LONG = 2**20
 

@@ -7,6 +7,7 @@ import io
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 
 from mklcore.data.reading import TableEncoder, read_table
 from mklcore.data.samples import load_sample
@@ -125,7 +126,7 @@ def test_samples_are_read_from_their_own_columns_in_any_format():
     assert np.array_equal(found.X, data.X)
     assert np.array_equal(found.target, data.y)
     german = frame.to_csv(index=False, sep=";", decimal=",").encode()
-    np.testing.assert_allclose(TableEncoder.plain(data).read(german).X, data.X)
+    assert_allclose(TableEncoder.plain(data).read(german).X, data.X)
 
 
 @every("form", ["%Y-%m-%d %H:%M", "%d.%m.%Y %H:%M", "%m/%d/%Y %H:%M", "%d/%m/%y %H:%M"])
@@ -144,11 +145,11 @@ def test_dates_become_their_parts_that_vary_as_one_source_column(form):
     kept = np.arange(90) != 3
     weekdays = np.array([day.weekday() for day in when])
     for j, wanted in enumerate([when.hour, weekdays, when.month, when.year]):
-        np.testing.assert_array_equal(data.X[kept, j], wanted[kept])
+        assert_array_equal(data.X[kept, j], wanted[kept])
         assert data.X[3, j] == np.median(wanted[kept])  # a gap is filled as among numbers
     reading = data.encoder
     new = reading.read(csv(pd.DataFrame({"when": when[:2].strftime(form), "size": [0, 1]})))
-    np.testing.assert_array_equal(new.X, data.X[:2])
+    assert_array_equal(new.X, data.X[:2])
     with pytest.raises(
         DataError, match="holds 'yesterday' in row 1, which is no date written as in training"
     ):

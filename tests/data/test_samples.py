@@ -1,13 +1,13 @@
 """Every sample loads, from anywhere, and is what its registry entry says."""
 
 import re
-import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 
 from mklcore.data import synthetic
 from mklcore.data.samples import SAMPLES, _rounded, load_sample
@@ -20,8 +20,9 @@ from mklcore.data.synthetic import (
 )
 from mklcore.errors import DataError, ParameterError
 from tests.helpers.every import every
+from tests.helpers.project import run_python, text_of
 
-README = (Path(__file__).parents[2] / "sample_data" / "README.md").read_text(encoding="utf-8")
+README = text_of("sample_data/README.md")
 
 
 @every("name", SAMPLES)
@@ -68,15 +69,7 @@ def test_samples_need_no_folder(tmp_path):
         "from mklcore.data.samples import SAMPLES, load_sample; "
         "print(sorted(load_sample(n).task for n in SAMPLES))"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=60,
-    )
-    assert done.stdout.count("binary") == 5
+    assert run_python("-c", code, folder=tmp_path, PYTHONPATH="").count("binary") == 5
 
 
 @every("name", SAMPLES)
@@ -141,8 +134,8 @@ def test_toy_has_the_bayes_error_of_the_paper(k):
     assert error_rate(data.X @ truth.mean, data.y) == pytest.approx(0.04006, abs=0.0025)
     assert np.linalg.norm(truth.mean) == pytest.approx(1.75)
     assert truth.informative == tuple(range(k))
-    np.testing.assert_allclose((data.X * data.y[:, None]).mean(axis=0), truth.mean, atol=0.02)
-    np.testing.assert_allclose((data.X - data.y[:, None] * truth.mean).std(axis=0), 1.0, atol=0.02)
+    assert_allclose((data.X * data.y[:, None]).mean(axis=0), truth.mean, atol=0.02)
+    assert_allclose((data.X - data.y[:, None] * truth.mean).std(axis=0), 1.0, atol=0.02)
 
 
 MEAN = 2 / np.sqrt(20)
@@ -165,8 +158,8 @@ def test_the_normals_are_breimans(make):
     assert data.n_features == 20
     for label, (mean, variance) in zip((1, -1), classes, strict=True):
         rows = data.X[data.y == label]
-        np.testing.assert_allclose(rows.mean(axis=0), mean, atol=0.03 * variance**0.5)
-        np.testing.assert_allclose(np.cov(rows.T), variance * np.eye(20), atol=0.03 * variance)
+        assert_allclose(rows.mean(axis=0), mean, atol=0.03 * variance**0.5)
+        assert_allclose(np.cov(rows.T), variance * np.eye(20), atol=0.03 * variance)
     assert truth.bayes_error == pytest.approx(error, abs=5e-5)
     assert error_rate(log_ratio(data.X), data.y) == pytest.approx(truth.bayes_error, abs=0.002)
 
@@ -175,9 +168,7 @@ def test_the_normals_are_breimans(make):
 def test_polynomial_is_what_its_truth_says(p):
     data, truth = make_sparse_polynomial(2000, p, seed=2)
     products = [data.X[:, list(monomial)].prod(axis=1) for monomial in truth.monomials]
-    np.testing.assert_allclose(
-        np.column_stack(products) @ truth.coefficients, truth.signal, atol=1e-10
-    )
+    assert_allclose(np.column_stack(products) @ truth.coefficients, truth.signal, atol=1e-10)
     assert truth.signal.std() == pytest.approx(1.0)
     assert (data.y - truth.signal).std() == pytest.approx(0.2, abs=0.015)
     assert data.task == "regression"
@@ -185,16 +176,16 @@ def test_polynomial_is_what_its_truth_says(p):
     assert {j for monomial in truth.monomials for j in monomial} <= set(truth.variables)
     assert all(1 <= len(set(monomial)) == len(monomial) <= 4 for monomial in truth.monomials)
     assert len(set(truth.monomials)) == len(truth.monomials) == min(8, 2**p - 1)
-    np.testing.assert_allclose(data.X.std(axis=0), 1.0, atol=0.1)
+    assert_allclose(data.X.std(axis=0), 1.0, atol=0.1)
 
 
 def test_rotation_hides_the_variables_and_nothing_else():
     plain, truth = make_sparse_polynomial(300, 16, seed=4)
     turned, hidden = make_sparse_polynomial(300, 16, seed=4, rotate=True)
-    np.testing.assert_array_equal(plain.y, turned.y)
+    assert_array_equal(plain.y, turned.y)
     assert truth.rotation is None
-    np.testing.assert_allclose(hidden.rotation @ hidden.rotation.T, np.eye(16), atol=1e-12)
-    np.testing.assert_allclose(turned.X, plain.X @ hidden.rotation, atol=1e-12)
+    assert_allclose(hidden.rotation @ hidden.rotation.T, np.eye(16), atol=1e-12)
+    assert_allclose(turned.X, plain.X @ hidden.rotation, atol=1e-12)
     assert np.abs(hidden.rotation).max() < 0.95
 
 

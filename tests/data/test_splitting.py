@@ -4,6 +4,7 @@ scikit-learn draws.
 
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
 from sklearn.model_selection import StratifiedKFold, train_test_split
 
 import mklcore as mkl
@@ -40,13 +41,13 @@ def test_where_no_class_is_rare_the_rows_are_those_of_scikit_learn(counts):
     rest, test = cut(np.arange(n), int(np.ceil(n / 4)))
     parts = three_way_split(data, 0.25, 0.25, 3)
     for part, rows in zip(parts, (*cut(rest, int(np.ceil(n / 4))), test), strict=True):
-        np.testing.assert_array_equal(part.X, data.X[rows])
+        assert_array_equal(part.X, data.X[rows])
     for size in (0.25, int(np.ceil(n / 4))):
         assert data.split(size, 3)[1] == parts.test
-    np.testing.assert_array_equal(data.drawn(20, 3).X, data.X[cut(np.arange(n), 20)[1]])
+    assert_array_equal(data.drawn(20, 3).X, data.X[cut(np.arange(n), 20)[1]])
     theirs = StratifiedKFold(5, shuffle=True, random_state=3).split(y, y)
     for one, other in zip(folds(MODEL, y, 5, 3), theirs, strict=True):
-        np.testing.assert_array_equal(np.concatenate(one), np.concatenate(other))
+        assert_array_equal(np.concatenate(one), np.concatenate(other))
 
 
 @every(
@@ -90,7 +91,7 @@ def test_every_fold_trains_on_every_class(n_splits):
         assert set(y[train]) == set(y)
         assert len(train) + len(test) == len(y)
         held[test] += 1
-    np.testing.assert_array_equal(held, np.isin(y, ["a", "b", "c", "d"]))
+    assert_array_equal(held, np.isin(y, ["a", "b", "c", "d"]))
     with pytest.raises(
         ParameterError, match=r"from 2 to the 57 rows whose class has another one; got 58"
     ):

@@ -5,6 +5,7 @@ with a repair.
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 
 import mklcore as mkl
 from mklcore.answer.exploration import with_words
@@ -56,12 +57,10 @@ def test_words_compare_strings_without_a_table_as_they_compare_texts_of_one():
     kernels = mkl.SequenceDictionary([mkl.Words()])
     stack = kernels.grams(texts)
     of_a_table = mkl.Dataset(np.empty((5, 0)), np.zeros(5), texts=(("said", texts),))
-    np.testing.assert_allclose(stack.values, kernels.grams(of_a_table).values, atol=1e-12)
-    np.testing.assert_allclose(
-        stack.cross([*texts[:2], "ok"])[0, :2], stack.values[0, :2], atol=1e-12
-    )
+    assert_allclose(stack.values, kernels.grams(of_a_table).values, atol=1e-12)
+    assert_allclose(stack.cross([*texts[:2], "ok"])[0, :2], stack.values[0, :2], atol=1e-12)
     model = mkl.LpMKLRegressor(kernels=kernels).fit(texts, np.arange(5.0))
-    np.testing.assert_allclose(model.predict(texts[2:]), model.predict(texts)[2:], atol=1e-9)
+    assert_allclose(model.predict(texts[2:]), model.predict(texts)[2:], atol=1e-9)
 
 
 def test_texts_are_told_from_names_and_codes():
@@ -107,7 +106,7 @@ def test_trees_read_the_most_frequent_words_of_the_rows_learned_from(answered):
     words = with_words(found.test, found.learnt_from)
     assert words.X.shape == (found.test.n_samples, 1 + len({*GOOD, *BAD, *OTHER}))
     few = found.test.take(np.arange(4))
-    np.testing.assert_array_equal(with_words(few, found.learnt_from).X, words.X[:4])
+    assert_array_equal(with_words(few, found.learnt_from).X, words.X[:4])
 
 
 def test_its_model_takes_a_data_frame_a_data_set_rows_or_a_new_file_and_is_saved(
@@ -116,12 +115,12 @@ def test_its_model_takes_a_data_frame_a_data_set_rows_or_a_new_file_and_is_saved
     data, found = answered
     frame = pd.DataFrame({"x": data.X[:, 0], "review": data.texts[0][1], "unused": 0})
     said = found.model.predict(data)
-    np.testing.assert_array_equal(found.model.predict(frame), said)
-    np.testing.assert_array_equal(found.model.predict(data.table), said)
+    assert_array_equal(found.model.predict(frame), said)
+    assert_array_equal(found.model.predict(data.table), said)
     rows = data.encoder.read(reviews(40, seed=5))
     assert found.model.predict(rows.table).tolist() == list(rows.target)
     mkl.save_model(tmp_path / "model.mkl", found.model)
-    np.testing.assert_array_equal(mkl.load_model(tmp_path / "model.mkl").predict(frame), said)
+    assert_array_equal(mkl.load_model(tmp_path / "model.mkl").predict(frame), said)
     new = frame.iloc[:2].assign(review=["excellent " * 60, ""])  # longer than any before, and empty
     assert found.model.predict(new)[0] == "yes"
     with pytest.raises(DataError, match="lacks 1 column the model needs: 'review'"):
@@ -141,8 +140,8 @@ def test_words_are_those_of_the_rows_that_are_learned_from(answered):
     kernel = Words(features=tuple(range(20)), vocabulary=("box", "poor"), rarity=(1.0, 2.0))
     K = np.empty((3, 3))
     kernel.between(rows, rows, False, K)
-    np.testing.assert_allclose(np.diag(K), [1.0, 1.0, 0.0])
-    np.testing.assert_allclose(kernel.own(rows), np.diag(K))
+    assert_allclose(np.diag(K), [1.0, 1.0, 0.0])
+    assert_allclose(kernel.own(rows), np.diag(K))
 
 
 def test_texts_without_a_word_that_two_rows_share_are_refused_with_a_repair():

@@ -17,14 +17,6 @@ PAIRS = (
 )
 
 
-@pytest.fixture(scope="module")
-def table():
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((80, 4))
-    score = X[:, 0] - X[:, 1] ** 2 + 0.7 + 0.3 * rng.standard_normal(80)
-    return X, np.where(score > 0, "yes", "no"), score
-
-
 @every("task", ["binary", "multiclass", "regression"])
 def test_it_is_the_machine_on_the_kernel_with_the_lowest_objective_for_all_classes(task, table):
     X, y, score = table
@@ -47,14 +39,6 @@ def test_it_is_the_machine_on_the_kernel_with_the_lowest_objective_for_all_class
     theirs = plain.predict if task == "regression" else plain.decision_function
     assert decide(model, X) == pytest.approx(theirs(alone[place], stack[[place]]), abs=1e-4)
     assert np.all(model.relative_gap_ <= 1e-6)
-
-
-@every("loss", ["hinge", "logistic", "squared"])
-def test_no_single_kernel_is_better_than_the_sparse_mixture(loss, table):
-    X, y, _ = table
-    single = mkl.BestKernelClassifier(kernels=KERNELS, loss=loss, tol=1e-6).fit(X, y)
-    mixture = mkl.LpMKLClassifier(kernels=KERNELS, loss=loss, p=1.0, tol=1e-4).fit(X, y)
-    assert mixture.dual_objective_ <= single.objective_ * (1 + 1e-9)
 
 
 @every("best, column", [(mkl.BestKernelClassifier, 1), (mkl.BestKernelRegressor, 2)])

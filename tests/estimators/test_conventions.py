@@ -19,7 +19,7 @@ from tests.helpers.every import EVERY_CASE, every
 FEW = mkl.KernelDictionary((mkl.RBF(1.0, relative=True), mkl.Linear()))
 # Classes whose defaults cannot be fitted or would be slow, or which have a second way that is
 # checked, too.
-MODELS: dict[type[BaseEstimator], list[BaseEstimator]] = {
+MODELS = {
     mkl.Conformal: [mkl.Conformal(model, cv=3) for model in (Ridge(), LogisticRegression(), SVC())],
     mkl.FeatureScalingClassifier: [mkl.FeatureScalingClassifier(max_iter=2)],
     mkl.FeatureScalingRegressor: [mkl.FeatureScalingRegressor(max_iter=2)],

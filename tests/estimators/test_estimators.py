@@ -16,6 +16,7 @@ from mklcore.io.catalog import EVERY_TASK
 from mklcore.problem.driver import Status
 from tests.helpers.every import every
 from tests.helpers.refusals import refused
+from tests.io.test_notebooks import shown
 
 CLASSIFIERS = [mkl.LpMKLClassifier, mkl.GOMPClassifier, mkl.UniformMKLClassifier]
 REGRESSORS = [mkl.LpMKLRegressor, mkl.GOMPRegressor, mkl.UniformMKLRegressor]
@@ -27,14 +28,6 @@ EVERY_KIND = [
     mkl.GreedyMKLClassifier(), mkl.GreedyMKLRegressor(), mkl.GreedyMKLClassifier("empirical"),
     mkl.GreedyMKLRegressor("empirical"),
 ]  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def table():
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((70, 4))
-    score = X[:, 0] - X[:, 1] ** 2 + 0.7 + 0.3 * rng.standard_normal(70)
-    return X, np.where(score > 0, "yes", "no"), score
 
 
 @every("asked", EVERY_KIND)
@@ -148,7 +141,7 @@ def test_more_than_two_classes(cls):
 
 @every("algorithm", mkl.io.catalog.ESTIMATORS.values())
 @every("task", EVERY_TASK)
-def test_registry_entries_fit_with_their_own_defaults(algorithm, task):
+def test_registry_entries_fit_with_their_own_defaults_and_show_their_certificate(algorithm, task):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((45, 3))
     y = {
@@ -159,6 +152,12 @@ def test_registry_entries_fit_with_their_own_defaults(algorithm, task):
     defaults = {c.name: c.default for c in algorithm.controls if task in c.tasks}
     model = algorithm.estimator(task, **defaults).fit(X, y)
     assert model.score(X, y) > 0.7
+    text = shown(model)
+    assert type(model).__name__ in text
+    assert ("no certificate" in text) == (model.relative_gap_ is None)
+    assert ("of the optimum" in text) == (model.relative_gap_ is not None)
+    for fit in model.fit_ if isinstance(model.fit_, tuple) else (model.fit_,):
+        assert ("no certificate" in shown(fit)) == (fit.relative_gap is None)
     assert all(c.help and c.label for c in algorithm.controls)
     for path in algorithm.paths:
         assert path.attribute in model.get_params()

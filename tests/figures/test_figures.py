@@ -10,8 +10,8 @@ from pathlib import Path
 from types import SimpleNamespace as Fields
 
 import numpy as np
-import plotly.graph_objects as go
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 
 import mklcore
 from mklcore import figures
@@ -46,7 +46,7 @@ def toy_path(n_values=5, families=("rbf",) * 3 + ("linear",) * 6, stopped=(), **
     )
 
 
-def bounded(gaps=(0.0, 0.1, np.nan)) -> Fields:
+def bounded(gaps=(0.0, 0.1, np.nan)):
     """Choices of one, two and three kernels, one of them proven best, and one without a bound."""
     objective = np.array([3.0, 2.0, 1.0])
     gaps = np.array(gaps)
@@ -54,13 +54,13 @@ def bounded(gaps=(0.0, 0.1, np.nan)) -> Fields:
     return toy_path(3, values=np.arange(1.0, 4.0), objective=objective, **more)
 
 
-def history(*gaps: float | None) -> list[Fields]:
+def history(*gaps):
     return [
         Fields(iteration=k, relative_gap=gap, solves=2, seconds=0.1) for k, gap in enumerate(gaps)
     ]
 
 
-def folds(first="p") -> CrossValidated:
+def folds(first="p"):
     """Three folds of which the point p = 2, C = 10 is the best, and C = 1 beside it as good within
     an error.
     """
@@ -70,7 +70,7 @@ def folds(first="p") -> CrossValidated:
     return CrossValidated((first, "C"), grids, scores, np.ones((3, 2)), "accuracy")
 
 
-def surface(kind: str, **more) -> go.Figure:
+def surface(kind, **more):
     classes = {"number": (), "score": ("no", "yes"), "class": ("a", "b", "c")}[kind]
     values = (
         np.arange(12.0).reshape(3, 4) % 3
@@ -102,7 +102,7 @@ TABLE = Fields(rows=("1", "2", "3"), columns=("ours", "theirs"), **{
 })  # fmt: skip
 
 
-def compared() -> dict[str, mklcore.LpMKLRegressor]:
+def compared():
     """Two models of the same kernels."""
     X = np.random.default_rng(0).normal(size=(20, 3))
     kernels = mklcore.KernelDictionary.per_feature(mklcore.Linear(), 3)
@@ -111,7 +111,7 @@ def compared() -> dict[str, mklcore.LpMKLRegressor]:
     }
 
 
-def every_figure(dark: bool) -> dict[str, go.Figure]:
+def every_figure(dark):
     """Every public figure, some in several forms."""
     path = toy_path(stopped=(1,))
     gram = RNG.uniform(size=(6, 6))
@@ -125,7 +125,7 @@ def every_figure(dark: bool) -> dict[str, go.Figure]:
     titles = {"y_title": "error", "dark": dark}
     letters = Fields(letters="ab", values=gram[:2], words=[Fields(word="ab", place=1, effect=0.5)])
 
-    def term(*axes: Fields, error: float | None) -> go.Figure:
+    def term(*axes, error):
         values = RNG.normal(size=tuple(len(axis.at) for axis in reversed(axes)))
         error = None if error is None else np.full(values.shape, error)
         return figures.term_plot(Fields(axes=axes, values=values, error=error), dark=dark)
@@ -180,11 +180,11 @@ def every_figure(dark: bool) -> dict[str, go.Figure]:
     }  # fmt: skip
 
 
-def labels(figure: go.Figure) -> list:
+def labels(figure):
     return [a for a in figure.layout.annotations if a.name == "end label"]
 
 
-def text_colours(figure: go.Figure) -> set[str]:
+def text_colours(figure):
     look = figure.layout.template.layout
     fonts = [look.font, *(a.font for a in figure.layout.annotations)]
     for axis in (look.xaxis, look.yaxis, *figure.select_xaxes(), *figure.select_yaxes()):
@@ -193,7 +193,7 @@ def text_colours(figure: go.Figure) -> set[str]:
     return {font.color for font in fonts if isinstance(font.color, str)}
 
 
-def mark_colours(figure: go.Figure, paper: str) -> set[str]:
+def mark_colours(figure, paper):
     found = set()
     for trace in figure.select_traces(selector={"type": "scatter"}):
         found |= {trace.line.color}
@@ -379,6 +379,7 @@ def test_six_lines_are_reported_apart_by_everybody(who, dark):
     )),
     (style.short, "linear worst concave points", "…concave points"), (style.short, "x" * 90, "x" * 6 + "…" + "x" * 11),
     (style.short, "<b>a & b", "&lt;b&gt;a &amp; b"),
+    (lambda name: "%{" in style.short(name, 40), "%{x} of 名", False),  # no place to fill in
     (lambda name: style.cut(name, 20), "total_phenols × color_intensity", "…color_intensity"),
     (lambda colour: round(style.contrast(colour, "#FFFFFF"), 2), "#777777", 4.48),  # by WCAG
     (lambda colour: round(style.contrast(colour, "#FFFFFF"), 2), "#000000", 21),
@@ -451,7 +452,7 @@ def test_bars_are_ordered_and_coloured_by_the_whole_path_and_say_what_is_left_ou
         for k in (0, -1)
     )
     order = np.argsort(-path.weights.max(axis=0))
-    np.testing.assert_array_equal(last.data[0].x, path.weights[-1][order])
+    assert_array_equal(last.data[0].x, path.weights[-1][order])
     assert first.data[0].marker.color == last.data[0].marker.color
     assert first.layout.xaxis.range == last.layout.xaxis.range
     assert first.layout.yaxis.ticktext == tuple(path.kernel_names[m] for m in order)
@@ -479,7 +480,7 @@ def test_six_largest_kernels_are_named_and_the_rest_step_back(dark):
     ]
     colours = figures.kernel_colours(path.kernel_families, path.weights, dark)
     for trace, label, m in zip(figure.data[1:], labels(figure), named, strict=True):
-        np.testing.assert_allclose(np.array(trace.y, float), path.weights[:, m], rtol=1e-3)
+        assert_allclose(np.array(trace.y, float), path.weights[:, m], rtol=1e-3)
         assert (trace.line.color, label.text) == (
             colours[m],
             path.kernel_names[m].removeprefix("linear "),
@@ -494,7 +495,7 @@ def test_the_axis_of_every_parameter():
     assert (axis.type, axis.title.text) == ("log", "C, cost of an error (log scale)")
     assert axis.ticktext == ("0.01", "0.1", "1", "10", "100")
     path = toy_path(values=np.array([1.0, 4 / 3, 2.0, 8.0, np.inf]), param="p")
-    np.testing.assert_allclose(axes.norm_positions(path.values), [1, 4 / 3, 2, 8, 16])
+    assert_allclose(axes.norm_positions(path.values), [1, 4 / 3, 2, 8, 16])
     layout = figures.weight_path(path).layout
     assert (layout.xaxis.ticktext[-1], layout.xaxis.tickvals[-1]) == ("∞", 16)
     assert "along p from 1 to ∞" in layout.meta["alt"]
@@ -545,7 +546,7 @@ def test_of_many_residuals_a_thousand_have_a_mark_and_the_axis_says_so():
     predicted = np.arange(5000.0)
     figure = figures.residual_figure(predicted, predicted + np.sin(predicted), "price")
     (marks,) = (trace for trace in figure.data if trace.mode == "markers")
-    np.testing.assert_allclose(marks.y, np.sin(np.asarray(marks.x)), atol=1e-9)
+    assert_allclose(marks.y, np.sin(np.asarray(marks.x)), atol=1e-9)
     assert len(set(marks.x)) == 1000
     assert figure.layout.xaxis.title.text == "predicted price, for 1,000 of 5,000 rows"
     assert "over 5000 rows" in figure.layout.meta["alt"]
@@ -557,7 +558,7 @@ def test_of_many_residuals_a_thousand_have_a_mark_and_the_axis_says_so():
 def test_the_gap_is_a_percentage_on_a_log_axis_and_a_judgement_tells_its_numbers():
     figure = figures.gap_convergence(history(0.25, 0.01, 0.0))
     assert figure.layout.yaxis.type == "log"
-    np.testing.assert_allclose(figure.data[0].y[:2], [25, 1])
+    assert_allclose(figure.data[0].y[:2], [25, 1])
     assert figure.data[0].y[2] > 0
     alt = figure.layout.meta["alt"]
     assert (
@@ -601,7 +602,7 @@ def test_names_are_no_markup():
 def test_gram_rows_are_sorted_by_the_target_and_many_are_drawn_as_block_means():
     labels = np.array([1, 0, 1, 0])
     figure = figures.gram_heatmap(np.equal.outer(labels, labels).astype(float), labels)
-    np.testing.assert_array_equal(figure.data[0].z, np.kron(np.eye(2), np.ones((2, 2))))
+    assert_array_equal(figure.data[0].z, np.kron(np.eye(2), np.ones((2, 2))))
     assert {s.x0 for s in figure.layout.shapes} >= {2.5}
     assert "sorted by target" in figure.layout.xaxis.title.text
     assert "Rows are sorted by target: 0 and 1." in figure.layout.meta["alt"]
@@ -610,8 +611,8 @@ def test_gram_rows_are_sorted_by_the_target_and_many_are_drawn_as_block_means():
     assert figure.data[0].z.shape == (160, 160)
     assert "mean of about 3 × 3 entries" in figure.layout.xaxis.title.text
     means, edges = block_means(gram, most=2)
-    np.testing.assert_allclose(means, gram.reshape(2, 200, 2, 200).mean(axis=(1, 3)))
-    np.testing.assert_array_equal(edges, [0, 200, 400])
+    assert_allclose(means, gram.reshape(2, 200, 2, 200).mean(axis=(1, 3)))
+    assert_array_equal(edges, [0, 200, 400])
 
 
 def test_alignment_names_the_closest_pair():
@@ -630,7 +631,7 @@ def test_eigenvalues_fall_on_a_log_axis_and_numerical_zeros_are_left_out():
     figure = figures.eigenvalue_decay(
         [[1.0, 4.0, 1e-20, -1e-18], [1.0] * 4], ["thin", "full"], colours=["#0072B2"] * 2
     )
-    np.testing.assert_array_equal(figure.data[0].y, [4, 1])
+    assert_array_equal(figure.data[0].y, [4, 1])
     assert figure.layout.yaxis.type == "log"
     assert (
         "thin has 2 positive eigenvalues of 4, and the first one holds half of the trace."

@@ -12,6 +12,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 
 import mklcore as mkl
 from mklcore.errors import ParameterError
@@ -43,7 +44,7 @@ HOSTILE = (
 )
 
 
-def a_path(L: int = 4, names: tuple[str, ...] = HOSTILE, seed: int = 0, **more) -> Path:
+def a_path(L=4, names=HOSTILE, seed=0, **more):
     """A path as if it had been solved: weights that move, one point that stopped short."""
     rng = np.random.default_rng(seed)
     M = len(names)
@@ -60,7 +61,7 @@ def a_path(L: int = 4, names: tuple[str, ...] = HOSTILE, seed: int = 0, **more) 
     return Path(**(reported | more))
 
 
-def columns_of(names: tuple[str, ...], L: int = 4) -> tuple:
+def columns_of(names, L=4):
     """Columns of an answer, and their effects along a path."""
     columns = [
         SimpleNamespace(name=name, effect=0.2, alone=0.1, chance=k > 0)
@@ -69,7 +70,7 @@ def columns_of(names: tuple[str, ...], L: int = 4) -> tuple:
     return columns, np.full((L, len(names)), 0.2)
 
 
-def data_of(page: str) -> dict:
+def data_of(page):
     """What the players of a page show, by their places."""
     (block,) = re.findall(
         r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL
@@ -118,7 +119,7 @@ def test_a_file_draws_the_numbers_of_its_path():
     shown = data_of(path_page(path, index=2))
     lines = {line["name"]: line["ys"] for line in shown["chart"]["panels"][0]["lines"]}
     for m, name in enumerate(path.kernel_names):
-        np.testing.assert_allclose(lines[name], path.weights[:, m], rtol=1e-3)
+        assert_allclose(lines[name], path.weights[:, m], rtol=1e-3)
     assert shown["chart"]["panels"][0]["marks"] == ["sure", "sure", "sure", "open"]
     assert shown["chart"]["panels"][0]["sure"] == [True, True, True, False]
     assert shown["play"]["index"] == 2
@@ -137,7 +138,7 @@ def test_the_file_of_an_answer_says_its_verdict_and_draws_the_shares_of_its_colu
         str(found.verdict)
     ]
     assert shown["columns"]["names"] == [one.name for one in found.columns]
-    np.testing.assert_allclose(
+    assert_allclose(
         shown["columns"]["weights"],
         found.effects_along / found.effects_along.sum(axis=1, keepdims=True),
         atol=1e-4,
@@ -171,7 +172,7 @@ def test_methods_share_kernels_and_a_slider():
     assert len(shown["chart"]["points"]) == len(shown["lead"]["steps"])
     shares = other.weights / other.weights.sum(axis=1, keepdims=True)
     lines = {line["name"]: line["ys"] for line in shown["chart"]["panels"][1]["lines"]}
-    np.testing.assert_allclose(lines[HOSTILE[0]], shares[:, 0], rtol=1e-3)
+    assert_allclose(lines[HOSTILE[0]], shares[:, 0], rtol=1e-3)
     assert len(shown["chart"]["said"]) == len(shown["lead"]["steps"])
     said = f"C = 10, 90.0 %, 100.0 %, {one.n_nonzero[-1]} of 5, ○ open, gap 0.01 %"
     assert shown["chart"]["said"][-1].startswith(f"one: {said}")

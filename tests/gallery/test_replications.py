@@ -32,12 +32,12 @@ from mklcore.gallery.theory import lp_rademacher_bound
 from tests.helpers.every import EVERY_CASE, every
 
 
-def measure(line: TableLine) -> list[float]:
+def measure(line):
     size = 0.0 if line.row.startswith("made") else float(len(line.file("numbers.csv").read_text()))
     return [float(line.quick), size + line.seed + line.repetition]
 
 
-def idle(line: TableLine) -> list[float]:
+def idle(line):
     time.sleep(0.05)
     return [0.0, 0.0]
 
@@ -83,7 +83,7 @@ def test_seconds_are_those_of_the_processor_and_an_outcome_tells_what_it_was_com
 def test_a_run_that_was_cut_short_goes_on_and_keeps_what_it_measured(tmp_path, monkeypatch, capsys):
     calls = []
 
-    def cut(line: TableLine) -> list[float]:
+    def cut(line):
         if len(calls) == 3:
             raise KeyboardInterrupt
         calls.append((line.row, line.repetition))
@@ -279,7 +279,7 @@ def test_the_interleaved_algorithm_is_timed_without_a_stored_matrix(monkeypatch)
         times, "AFRESH", {"interleaved": times.AFRESH["interleaved, p = 2, on the fly"]}
     )
 
-    def stored(*_: object, **__: object) -> None:
+    def stored(*_, **__):
         raise AssertionError("a Gram matrix was stored")
 
     monkeypatch.setattr(mkl.KernelDictionary, "grams", stored)

@@ -15,7 +15,7 @@ def through_guard(app, path, *headers, host=b"localhost:8501", receive=None, **s
     """Send a request, or what ``scope`` makes of it, to an application behind the guard; return the
     messages back.
     """
-    answers: list[dict] = []
+    answers = []
 
     async def send(message):
         answers.append(message)

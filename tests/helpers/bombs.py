@@ -5,12 +5,11 @@ from __future__ import annotations
 import io
 import zipfile
 
+from tests.helpers.workbooks import MAIN, book
+
 ROWS = 1500
 LONG = 2**20
 AT_A_TIME = 50
-MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
-OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
-PACKAGE = "http://schemas.openxmlformats.org/package/2006"
 
 
 def parquet(values, rows=ROWS):
@@ -88,28 +87,11 @@ def workbook(length=LONG, rows=ROWS):
     row = '<row r="{0}"><c r="A{0}" t="s"><v>{1}</v></c><c r="B{0}"><v>{2}</v></c></row>'
     lines = "".join(row.format(k + 2, 1, k % 2) for k in range(rows))
     head = '<row r="1"><c r="A1" t="s"><v>0</v></c><c r="B1" t="s"><v>2</v></c></row>'
-    members = {
-        "[Content_Types].xml": f'<Types xmlns="{PACKAGE}/content-types"/>',
-        "_rels/.rels": f'<Relationships xmlns="{PACKAGE}/relationships"><Relationship Id="r1" '
-        f'Type="{OFFICE}/officeDocument" Target="xl/workbook.xml"/></Relationships>',
-        "xl/workbook.xml": f'<workbook xmlns="{MAIN}" xmlns:r="{OFFICE}"><sheets>'
-        '<sheet name="S" sheetId="1" r:id="r1"/></sheets></workbook>',
-        "xl/_rels/workbook.xml.rels": (
-            f'<Relationships xmlns="{PACKAGE}/relationships"><Relationship Id="r1" '
-            f'Type="{OFFICE}/worksheet" Target="worksheets/s1.xml"/><Relationship Id="r2" '
-            f'Type="{OFFICE}/sharedStrings" Target="sharedStrings.xml"/></Relationships>'
-        ),
-        "xl/sharedStrings.xml": (
-            "<sst "
-            f'xmlns="{MAIN}"><si><t>a</t></si><si><t>{"x" * length}</t></si><si><t>y</t></si></sst>'
-        ),
-        "xl/worksheets/s1.xml": f'<worksheet xmlns="{MAIN}"><sheetData>{head}{lines}</sheetData></worksheet>',
-    }
-    file = io.BytesIO()
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in members.items():
-            archive.writestr(name, content)
-    return file.getvalue()
+    texts = f"<si><t>a</t></si><si><t>{'x' * length}</t></si><si><t>y</t></si>"
+    return book(
+        texts=f'<sst xmlns="{MAIN}">{texts}</sst>',
+        S=f'<worksheet xmlns="{MAIN}"><sheetData>{head}{lines}</sheetData></worksheet>',
+    )
 
 
 def npz(length=2**30):

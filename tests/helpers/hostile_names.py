@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
 
 import numpy as np
 
@@ -48,7 +47,7 @@ FURTHER = (
 NAMES = tuple(name for name in HOSTILE + FURTHER if "\0" not in name)  # that a table can have
 
 
-def table(names: Sequence[str] = HOSTILE, target: str = "<b id=injected>target</b>") -> bytes:
+def table(names=HOSTILE, target="<b id=injected>target</b>"):
     """Sixty rows whose columns, classes and target are called such names."""
     chance = np.random.default_rng(0)
     file = io.StringIO()

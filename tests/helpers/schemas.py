@@ -26,7 +26,7 @@ class Schema:
     def profiles(self):
         """What reading finds out about each column."""
         rng = np.random.default_rng(crc32(self.name.encode()))
-        cells: dict[str, np.ndarray] = {}
+        cells = {}
         waiting = dict(self.columns)
         while waiting:
             for name, kind in list(waiting.items()):

@@ -82,7 +82,7 @@ class Scaled(KernelSpec):
     base: ClassVar[str] = "inner"
 
     @property
-    def title(self) -> str:
+    def title(self):
         return f"scaled {self.strength:g}"
 
     def fill(self, base, upper, out):

@@ -36,7 +36,7 @@ def nothing_waiting(monkeypatch):
     served.clear()
 
 
-served: list[tuple[Path, int | None, bool]] = []
+served = []
 
 
 def test_it_starts_the_app_of_the_checkout_where_it_is_asked_to(tmp_path, monkeypatch):

@@ -1,6 +1,7 @@
 """Features of many rows: solved and certified as the whole matrices are."""
 
 import numpy as np
+from numpy.testing import assert_allclose
 
 import mklcore as mkl
 from mklcore.kernels import features
@@ -22,20 +23,20 @@ def test_a_system_on_features_is_solved_as_the_whole_matrix_is():
     rows = np.arange(0, DATA.n_samples, 3)
     K = (table * stack.spread(theta)) @ table.T
     right = random.standard_normal((DATA.n_samples, 3))
-    np.testing.assert_allclose(
+    assert_allclose(
         total.solve(right, h), np.linalg.solve(K + np.diag(h), right), rtol=1e-6, atol=1e-8
     )
     plain = np.linalg.solve(K + 2.0 * np.eye(len(K)), right)
-    np.testing.assert_allclose(total.solve(right, 2.0), plain, rtol=1e-6, atol=1e-8)
+    assert_allclose(total.solve(right, 2.0), plain, rtol=1e-6, atol=1e-8)
     for some in (np.arange(len(K)), rows, rows[:5]):  # all, more of them than features, and fewer
         expected = np.linalg.solve(K[np.ix_(some, some)] + np.diag(h[some]), right[some])
-        np.testing.assert_allclose(
+        assert_allclose(
             total.solve_block(some, h[some], right[some]), expected, rtol=1e-5, atol=1e-7
         )
-    np.testing.assert_allclose(total.diagonal(), np.diag(K), rtol=1e-6)
+    assert_allclose(total.diagonal(), np.diag(K), rtol=1e-6)
     found = total.solve_block(np.arange(len(K)), np.zeros(len(K)), right)
     lifted = features._NEARLY * float(total.diagonal().mean())
-    np.testing.assert_allclose(found, FactoredSum(stack, theta).solve(right, lifted), rtol=1e-9)
+    assert_allclose(found, FactoredSum(stack, theta).solve(right, lifted), rtol=1e-9)
 
 
 def test_kernels_that_tie_are_certified_on_features():

@@ -18,7 +18,7 @@ from mklcore.problem.driver import Status
 from tests.helpers.every import every
 
 
-def made_up(n: int) -> Path:
+def made_up(n):
     rng = np.random.default_rng(n)
     one = lambda: rng.random(n)  # noqa: E731
     weights = rng.random((n, 3))
@@ -30,7 +30,7 @@ def made_up(n: int) -> Path:
     )  # fmt: skip
 
 
-def solved() -> Path:
+def solved():
     X = np.random.default_rng(0).standard_normal((30, 2))
     model = LpMKLClassifier(kernels=KernelDictionary.rbf_grid([0.5, 1.0]))
     return fit_path(model, X[:20], X[:20, 0] > 0, "C", [0.1, 1.0], X[20:], X[20:, 0] > 0)
@@ -60,19 +60,19 @@ def test_names_of_paths():
 GOOD = write_paths(path=made_up(5))
 
 
-def damaged(**change: np.ndarray) -> bytes:
+def damaged(**change):
     out = io.BytesIO()
     np.savez(out, **(dict(np.load(io.BytesIO(GOOD))) | change))
     return out.getvalue()
 
 
-def rewritten(**change: object) -> bytes:
+def rewritten(**change):
     texts = json.loads(np.load(io.BytesIO(GOOD))["text"].tobytes())
     texts |= {"format": change.pop("format", texts["format"]), "path": texts["path"] | change}
     return damaged(text=np.frombuffer(json.dumps(texts).encode(), dtype=np.uint8))
 
 
-def bomb() -> bytes:
+def bomb():
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("text.npy", bytes(80 * 2**20))

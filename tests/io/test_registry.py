@@ -3,9 +3,6 @@ choice.
 """
 
 import inspect
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,8 +14,8 @@ from mklcore.io.catalog.controls import NORMS
 from mklcore.problem.penalties import columns_seen, make_terms
 from pages.shared.session import parameters
 from tests.helpers.every import every
+from tests.helpers.project import run_python
 
-ROOT = Path(__file__).resolve().parents[2]
 METHODS = pytest.mark.parametrize("method", ESTIMATORS.values(), ids=lambda method: method.key)
 
 
@@ -150,7 +147,4 @@ def test_methods_are_described_without_their_classes():
         "task)\nprint(*sorted({'sklearn', 'mklcore.estimators.lp', "
         "'mklcore.estimators.base'} & set(sys.modules)))"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", check], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    assert (done.returncode, done.stdout.strip()) == (0, ""), done.stderr
+    assert run_python("-c", check).strip() == ""

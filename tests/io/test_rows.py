@@ -3,7 +3,6 @@ Dask cluster.
 """
 
 from functools import partial
-from typing import Any
 
 import dask.array
 import dask.dataframe
@@ -12,6 +11,7 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 
 import mklcore as mkl
 from mklcore.io import rows
@@ -30,7 +30,7 @@ CLASSES = TABLE.assign(y=np.where(DATA.y > 150, "high", "low"))
 KERNELS = mkl.KernelDictionary.rbf_grid([0.5, 2.0]) + mkl.KernelDictionary(
     (mkl.Linear(), mkl.Linear(features=(2,)))
 )
-FIT: Any = partial(mkl.fit_rows, target="y", kernels=KERNELS, n_components=20, C=0.3)
+FIT = partial(mkl.fit_rows, target="y", kernels=KERNELS, n_components=20, C=0.3)
 
 
 def written(table, folder, kind="parquet", size=100):
@@ -63,7 +63,7 @@ def client():
 
 @pytest.mark.parametrize("p", [1.0, 4 / 3, 2.0])
 def test_a_model_from_sums_is_the_model_of_all_rows(tmp_path, p):
-    seen: list[tuple[int, int]] = []
+    seen = []
     model = FIT(written(TABLE, tmp_path), p=p, tol=1e-8, callback=lambda *k: seen.append(k))
     exact = mkl.LpMKLRegressor(
         p=p, C=0.3, tol=1e-8, kernels=KERNELS, approximation=mkl.Nystroem(20)
@@ -72,11 +72,9 @@ def test_a_model_from_sums_is_the_model_of_all_rows(tmp_path, p):
     assert type(model) is mkl.LpMKLRegressor
     assert model.objective_ == pytest.approx(exact.objective_, rel=1e-8)
     assert model.relative_gap_ < 1e-8
-    np.testing.assert_allclose(model.weights_, exact.weights_, atol=1e-6)
-    np.testing.assert_allclose(
-        model.predict(TABLE[COLUMNS]), exact.predict(TABLE[COLUMNS]), atol=1e-5
-    )
-    np.testing.assert_allclose(model.approximation_error_, exact.approximation_error_)
+    assert_allclose(model.weights_, exact.weights_, atol=1e-6)
+    assert_allclose(model.predict(TABLE[COLUMNS]), exact.predict(TABLE[COLUMNS]), atol=1e-5)
+    assert_allclose(model.approximation_error_, exact.approximation_error_)
     assert (model.n_train_, model.dual_coef_.size, model.dual_point_) == (442, 0, None)
     assert seen == [(k, 5) for k in range(1, 6)] * 2
     mkl.save_model(tmp_path / "m.mkl", model)
@@ -113,7 +111,7 @@ def test_a_table_in_memory_is_learnt_and_its_raw_rows_are_predicted(wrap, tmp_pa
     rows_out = table.drop(columns="y").iloc[:9, ::-1]
     said = mkl.load_model(tmp_path / "m.mkl").predict(rows_out)
     assert set(said) <= {"high", "low"}
-    np.testing.assert_array_equal(said, model.predict(data.X[:9]))
+    assert_array_equal(said, model.predict(data.X[:9]))
 
 
 LETTERS = mkl.Dataset(np.ones((4, 1)), np.arange(4.0), sequences=(("s", tuple("ACGT")),))
@@ -144,7 +142,7 @@ def test_two_classes_in_text_files_are_learnt_from_all_rows_in_few_passes(
 ):
     monkeypatch.setattr(rows, "_SAMPLE", 150)
     monkeypatch.setattr(rows, "_BYTES", 1000)
-    passes: list[int] = []
+    passes = []
     model = FIT(
         [written(CLASSES, tmp_path, "csv")],
         loss=loss,
@@ -162,7 +160,7 @@ def test_two_classes_in_text_files_are_learnt_from_all_rows_in_few_passes(
     v = spread * model.feature_coef_
     f = model.decision_function(TABLE[COLUMNS])
     signs = np.where(CLASSES.y == "low", 1.0, -1.0)
-    np.testing.assert_allclose(features @ v + model.intercept_, f, atol=1e-6)
+    assert_allclose(features @ v + model.intercept_, f, atol=1e-6)
     norms = np.array(
         [
             np.linalg.norm(v[first:last])
@@ -199,7 +197,7 @@ def test_dask_collections_give_the_model_of_files(tmp_path):
         (dask.array.concatenate([X, y[:, None]], axis=1), 10),
     ):
         model = FIT(source, target=target)
-        np.testing.assert_allclose(model.feature_coef_, here.feature_coef_, rtol=1e-9)
+        assert_allclose(model.feature_coef_, here.feature_coef_, rtol=1e-9)
         assert model.intercept_ == pytest.approx(here.intercept_, rel=1e-12)
     assert list(here.feature_names_in_) == COLUMNS
 
@@ -210,8 +208,8 @@ def test_workers_of_a_cluster_give_the_numbers_of_one_process(tmp_path, client, 
     here = FIT(folder, loss=loss)
     with client.as_current():
         there = FIT(folder, loss=loss)
-    np.testing.assert_allclose(there.feature_coef_, here.feature_coef_, rtol=1e-9)
-    np.testing.assert_allclose(there.weights_, here.weights_, rtol=1e-9)
+    assert_allclose(there.feature_coef_, here.feature_coef_, rtol=1e-9)
+    assert_allclose(there.weights_, here.weights_, rtol=1e-9)
     assert there.objective_ == pytest.approx(here.objective_, rel=1e-9)
     assert there.relative_gap_ == pytest.approx(here.relative_gap_, abs=1e-9)
 
@@ -288,7 +286,7 @@ def backends(client):
 def test_folds_and_experiments_are_the_same_on_every_backend(client):
     gomp = mkl.GOMPRegressor(kernels=KERNELS, n_kernels=3)
     left, right = DATA.split(0.3, seed=0)
-    ticks: list[tuple[int, int]] = []
+    ticks = []
 
     def all_of_them():
         folds = mkl.cross_validate_path(

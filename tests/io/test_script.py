@@ -5,6 +5,7 @@ from.
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.testing import assert_array_equal
 
 import mklcore as mkl
 import tests.io.test_script
@@ -53,7 +54,7 @@ def test_arrays_become_code():
     assert np.array_equal(found, array)
     assert np.signbit(found[1, 1])
     norm = mkl.EllipticNorm(np.array([[2.0, 0.5], [0.5, 1.0]]))
-    np.testing.assert_array_equal(made(f"found = {code(norm)}", "found").E, norm.E)
+    assert_array_equal(made(f"found = {code(norm)}", "found").E, norm.E)
 
 
 NAMES = ("a'", 'b"', "c\n", "d", "e", "f")
@@ -131,10 +132,10 @@ def test_the_path_is_the_one_of_the_library(falling):
     text = path_code("lam", 4, "stack", "y[:20]", "blocks", "y[20:]", falling=falling)
     path = made(text, "path", model=model, stack=stack, blocks=stack.cross(X[20:]), y=y)
     values = mkl.paths.path_grid(model, stack, y[:20], "lam", 4)
-    np.testing.assert_array_equal(path.values, values[::-1] if falling else values)
+    assert_array_equal(path.values, values[::-1] if falling else values)
     expected = mkl.fit_path(model, stack, y[:20], "lam", path.values, stack.cross(X[20:]), y[20:])
-    np.testing.assert_array_equal(path.weights, expected.weights)
-    np.testing.assert_array_equal(path.val_score, expected.val_score)
+    assert_array_equal(path.weights, expected.weights)
+    assert_array_equal(path.val_score, expected.val_score)
 
 
 def test_a_path_with_another_score_says_so():

@@ -9,6 +9,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import pdist
 
 import mklcore as mkl
@@ -87,16 +88,12 @@ def test_columns_of_any_magnitude_are_standardised_and_constant_ones_left(X):
     stack = linear.grams(X, normalise=None)
     scales = np.where(np.arange(8) < 7, X.std(0), 1.0)
     Z = (X - X.mean(0)) / scales
-    np.testing.assert_allclose(stack.values[0], Z @ Z.T, rtol=1e-11, atol=1e-11)
+    assert_allclose(stack.values[0], Z @ Z.T, rtol=1e-11, atol=1e-11)
     new = X[:3] + 1.0
-    np.testing.assert_allclose(
-        stack.cross(new)[0][:, 0], ((new - X.mean(0)) / scales) @ Z[0], rtol=1e-10
-    )
+    assert_allclose(stack.cross(new)[0][:, 0], ((new - X.mean(0)) / scales) @ Z[0], rtol=1e-10)
     column = np.random.default_rng(3).standard_normal((20, 1))
     for factor in (1e-140, 1e140):
-        np.testing.assert_allclose(
-            linear.grams(factor * column).values, linear.grams(column).values
-        )
+        assert_allclose(linear.grams(factor * column).values, linear.grams(column).values)
     with pytest.raises(KernelError, match="constant"):
         linear.grams(1e-200 * column)
     with pytest.raises(DataError, match="Column 0 holds values too large to standardise"):
@@ -229,7 +226,7 @@ def test_every_kind_builds_on_every_choice_of_columns(kind):
 RNG = np.random.default_rng(0)
 
 
-def made(n: int = 240, noise: int = 4, task: str = "binary") -> Dataset:
+def made(n=240, noise=4, task="binary"):
     """One straight column, one bent one, one category of three values, and columns of noise; only
     the first three count.
     """
@@ -307,5 +304,5 @@ def test_delta_is_equality_of_codes():
     codes = np.array([[0, 1], [1, 0], [0, 1], [1, 1]], dtype=float)
     stack = mkl.KernelDictionary((Delta(),)).grams(codes, normalise=None)
     equal = (codes[:, None] == codes[None]).all(axis=-1)
-    np.testing.assert_array_equal(stack.values[0], equal)
-    np.testing.assert_array_equal(stack.cross(codes[2:])[0], equal[2:])
+    assert_array_equal(stack.values[0], equal)
+    assert_array_equal(stack.cross(codes[2:])[0], equal[2:])

@@ -8,6 +8,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 
 from mklcore.errors import KernelError
 from mklcore.kernels.dictionary import KernelDictionary
@@ -88,9 +89,7 @@ def test_normalisation_and_centring_by_definition_on_train_and_test(X, X_new, no
         )
         B = blocks[m]
         G = centred(K) if center else K
-        np.testing.assert_allclose(
-            stack.values[m], by_definition(G, normalise), rtol=1e-9, atol=1e-11
-        )
+        assert_allclose(stack.values[m], by_definition(G, normalise), rtol=1e-9, atol=1e-11)
         # the test rows beside the training rows in one gram: what it asks of an infinite table
         if center:
             own = own - 2 * B.mean(axis=1) + K.mean()
@@ -98,14 +97,14 @@ def test_normalisation_and_centring_by_definition_on_train_and_test(X, X_new, no
         B = B / (
             np.sqrt(np.outer(own, G.diagonal())) if normalise == "spherical" else stack.scales[m]
         )
-        np.testing.assert_allclose(found[m], B, rtol=1e-9, atol=1e-11)
+        assert_allclose(found[m], B, rtol=1e-9, atol=1e-11)
 
 
 @every("n", [1, 2, 63, 64, 65, 130])
 def test_every_size_is_mirrored_fully(n):
     X = np.random.default_rng(n).standard_normal((n, 3))
     K = KernelDictionary((Linear(), RBF(1.0)), standardize=False).grams(X, normalise=None).values
-    np.testing.assert_allclose(
+    assert_allclose(
         K, [X @ X.T, np.exp(-((X[:, None] - X) ** 2).sum(2) / 2)], rtol=1e-13, atol=1e-13
     )
 
@@ -114,8 +113,8 @@ def test_sharing_distances_changes_nothing(X, X_new):
     together = DICTIONARY.grams(X)
     for m, spec in enumerate(DICTIONARY):
         alone = KernelDictionary((spec,)).grams(X)
-        np.testing.assert_array_equal(alone.values[0], together.values[m])
-        np.testing.assert_array_equal(alone.cross(X_new)[0], together.cross(X_new)[m])
+        assert_array_equal(alone.values[0], together.values[m])
+        assert_array_equal(alone.cross(X_new)[0], together.cross(X_new)[m])
         assert alone.specs[0] == together.specs[m]
 
 
@@ -134,9 +133,9 @@ def test_any_numeric_table_is_accepted_and_left_alone(X):
     for table in tables:
         before = np.array(table)
         stack = DICTIONARY.grams(table)
-        np.testing.assert_array_equal(stack.values, expected.values)
-        np.testing.assert_array_equal(stack.cross(table), expected.cross(X))
-        np.testing.assert_array_equal(before, table)
+        assert_array_equal(stack.values, expected.values)
+        assert_array_equal(stack.cross(table), expected.cross(X))
+        assert_array_equal(before, table)
 
 
 def test_a_stack_is_frozen_contiguous_and_survives_pickling(X, X_new):
@@ -151,7 +150,7 @@ def test_a_stack_is_frozen_contiguous_and_survives_pickling(X, X_new):
     with pytest.raises(AttributeError):
         stack.names = ()
     again = pickle.loads(pickle.dumps(stack.transform))
-    np.testing.assert_array_equal(again.cross(X_new), stack.cross(X_new))
+    assert_array_equal(again.cross(X_new), stack.cross(X_new))
 
 
 def test_constant_kernels_are_left_out_and_named(X):
@@ -162,10 +161,8 @@ def test_constant_kernels_are_left_out_and_named(X):
     assert stack.notes == ("linear d: constant on the training rows, left out.",)
     assert len(stack.scales) == len(stack.families) == len(stack.specs) == len(stack.names) == 7
     assert "linear d" not in stack.names
-    np.testing.assert_allclose(stack.cross(X), stack.values, rtol=1e-11, atol=1e-12)
-    np.testing.assert_array_equal(
-        stack.values[5], KernelDictionary((d.specs[6],)).grams(X).values[0]
-    )
+    assert_allclose(stack.cross(X), stack.values, rtol=1e-11, atol=1e-12)
+    assert_array_equal(stack.values[5], KernelDictionary((d.specs[6],)).grams(X).values[0])
     for normalise, center in (("trace", False), ("diag", False), ("spherical", True), (None, True)):
         assert d.grams(X, normalise=normalise, center=center).n_kernels == 7
     for normalise in ("spherical", None):
@@ -174,7 +171,7 @@ def test_constant_kernels_are_left_out_and_named(X):
         assert (kept.values[5] == 0).all()
     wide = KernelDictionary((RBF(1e9), Linear()))
     assert wide.grams(X).names == ("linear",)
-    np.testing.assert_allclose(wide.grams(X, normalise="trace").values[0], 1 / 83, rtol=1e-12)
+    assert_allclose(wide.grams(X, normalise="trace").values[0], 1 / 83, rtol=1e-12)
 
 
 def test_duplicates_are_named_and_kept(X):
@@ -192,8 +189,8 @@ def test_duplicates_are_named_and_kept(X):
 def test_spherical_rows_without_length_become_zero():
     X = np.array([[0.0], [1.0], [2.0]])
     stack = KernelDictionary((Linear(),), standardize=False).grams(X, normalise="spherical")
-    np.testing.assert_allclose(stack.values[0], [[0, 0, 0], [0, 1, 1], [0, 1, 1]])
-    np.testing.assert_allclose(stack.cross([[0.0], [-3.0]])[0], [[0, 0, 0], [0, -1, -1]])
+    assert_allclose(stack.values[0], [[0, 0, 0], [0, 1, 1], [0, 1, 1]])
+    assert_allclose(stack.cross([[0.0], [-3.0]])[0], [[0, 0, 0], [0, -1, -1]])
 
 
 @every("center", [False, True])
@@ -206,13 +203,13 @@ def test_cut_stacks_stay_consistent(X, X_new, normalise, center):
     part = stack.take(rows)
     block = stack.block(others, rows)
     blocks = stack.cross(X_new)
-    np.testing.assert_array_equal(part.values, stack.values[:, rows][:, :, rows])
-    np.testing.assert_array_equal(part.cross(X_new), blocks[:, :, rows])
-    np.testing.assert_array_equal(part.take([3, 0]).cross(X_new), blocks[:, :, [33, 5]])
-    np.testing.assert_array_equal(block, stack.values[:, others][:, :, rows])
+    assert_array_equal(part.values, stack.values[:, rows][:, :, rows])
+    assert_array_equal(part.cross(X_new), blocks[:, :, rows])
+    assert_array_equal(part.take([3, 0]).cross(X_new), blocks[:, :, [33, 5]])
+    assert_array_equal(block, stack.values[:, others][:, :, rows])
     assert block.flags.c_contiguous
-    np.testing.assert_allclose(part.cross(X[others]), block, rtol=1e-10, atol=1e-11)
-    np.testing.assert_array_equal(stack.take(mask).values, stack.take([2, 5]).values)
+    assert_allclose(part.cross(X[others]), block, rtol=1e-10, atol=1e-11)
+    assert_array_equal(stack.take(mask).values, stack.take([2, 5]).values)
 
 
 BAD_TABLES = (
@@ -302,7 +299,7 @@ def test_a_stack_from_an_array_is_used_as_it_is(X):
     )
     assert (stack.scales == 1).all()
     assert GramStack.from_array(K + np.eye(83)).names[2] == "kernel 2"
-    np.testing.assert_array_equal(stack.take([1, 4]).values, K[:, [1, 4]][:, :, [1, 4]])
+    assert_array_equal(stack.take([1, 4]).values, K[:, [1, 4]][:, :, [1, 4]])
     assert GramStack.from_array([[[1, 0], [0, 1]], [[2, 2], [2, 2]]]).values.dtype == np.float64
     own = np.array(K)
     view = as_stack(own)
@@ -313,7 +310,7 @@ def test_a_stack_from_an_array_is_used_as_it_is(X):
 
 @every("rank", [1, 7, 16, 17, 150])
 @every("smallest", [0.0, -1e-12, -1e-6, -1.0])
-def test_kernels_are_accepted_as_their_eigenvalues_say(rank: int, smallest: float):
+def test_kernels_are_accepted_as_their_eigenvalues_say(rank, smallest):
     rng = np.random.default_rng(rank)
     vectors = np.linalg.qr(rng.standard_normal((150, 150)))[0]
     spectrum = np.zeros(150)
@@ -361,14 +358,14 @@ def test_alignment_by_definition(stack):
     K = np.concatenate([stack.values, 7 * stack.values[:1], np.zeros((1, 40, 40))])
     A = alignment_matrix(K)
     sizes = np.maximum(np.linalg.norm(K, axis=(1, 2)), 1e-9)
-    np.testing.assert_allclose(
+    assert_allclose(
         A, np.einsum("iab,jab->ij", K, K) / np.outer(sizes, sizes), rtol=1e-12, atol=1e-14
     )
-    np.testing.assert_array_equal(A, A.T)
+    assert_array_equal(A, A.T)
     assert (A.diagonal()[:-1] == 1).all()
     assert A.min() >= 0
     assert A.max() <= 1
-    np.testing.assert_array_equal(alignment_matrix(np.asfortranarray(K)), A)
+    assert_array_equal(alignment_matrix(np.asfortranarray(K)), A)
 
 
 def test_target_alignment_by_definition(stack):
@@ -388,21 +385,19 @@ def test_target_alignment_by_definition(stack):
         expected = [
             (K * ideal).sum() / np.linalg.norm(K) / np.linalg.norm(ideal) for K in stack.values
         ]
-        np.testing.assert_allclose(target_alignment(stack, target, task), expected, rtol=1e-9)
+        assert_allclose(target_alignment(stack, target, task), expected, rtol=1e-9)
         assert target_alignment(ideal[None], target, task) == pytest.approx(1.0)
     assert target_alignment(np.zeros((1, 2, 2)), [0, 1], "binary") == 0
     counts = np.array([3, 5, 5, 9])  # the task settles what whole numbers mean
-    np.testing.assert_allclose(target_matrix(counts, "regression")[:, 0], counts - 5.5)
+    assert_allclose(target_matrix(counts, "regression")[:, 0], counts - 5.5)
     assert target_matrix(counts, "multiclass").shape == (4, 3)
-    np.testing.assert_array_equal(target_matrix(np.array([0.0, 1.0]), "binary")[:, 0], [-1, 1])
+    assert_array_equal(target_matrix(np.array([0.0, 1.0]), "binary")[:, 0], [-1, 1])
 
 
 def test_effective_rank_counts_directions(stack):
     spectra = np.linalg.eigvalsh(stack.values)
-    np.testing.assert_allclose(
-        effective_rank(stack), spectra.sum(1) ** 2 / (spectra**2).sum(1), rtol=1e-10
-    )
-    np.testing.assert_allclose(
+    assert_allclose(effective_rank(stack), spectra.sum(1) ** 2 / (spectra**2).sum(1), rtol=1e-10)
+    assert_allclose(
         effective_rank(np.stack([np.eye(6), np.ones((6, 6)), np.zeros((6, 6))])), [6, 1, 0]
     )
 
@@ -415,9 +410,9 @@ def test_effective_rows_count_those_a_kernel_hangs_on():
         [np.eye(200), np.ones((200, 200)), np.outer(column, column), np.outer(spread, spread)]
     )
     rows = effective_rows(kernels)
-    np.testing.assert_allclose(rows[:3], [200, 0, 2], rtol=0.03)
+    assert_allclose(rows[:3], [200, 0, 2], rtol=0.03)
     away = (spread - spread.mean()) ** 2
-    np.testing.assert_allclose(rows[3], away.sum() ** 2 / (away**2).sum())
+    assert_allclose(rows[3], away.sum() ** 2 / (away**2).sum())
 
 
 def test_duplicates_are_grouped(stack):

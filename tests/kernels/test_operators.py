@@ -6,6 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 from sklearn.base import clone, is_classifier
 
 import mklcore as mkl
@@ -82,7 +83,7 @@ def vectors():
 
 
 def alike(found, expected, near):
-    np.testing.assert_allclose(found, expected, rtol=0.0, atol=near * np.abs(expected).max())
+    assert_allclose(found, expected, rtol=0.0, atol=near * np.abs(expected).max())
 
 
 @every("name, finish", product(MAKERS, FINISHES))
@@ -129,9 +130,7 @@ def test_every_kind_of_kernels_gives_what_the_stored_stack_gives(name, finish, v
     fewer = kernels.select(some)
     assert fewer.n_kernels == 3
     alike(fewer.matvec(a), K[some] @ a, near)
-    np.testing.assert_allclose(
-        frobenius_norms(kernels), np.linalg.norm(K, axis=(1, 2)), rtol=10 * near
-    )
+    assert_allclose(frobenius_norms(kernels), np.linalg.norm(K, axis=(1, 2)), rtol=10 * near)
     if Capability.FACTORS in kernels.capabilities:
         for m in (2, 8, 11):
             alike(kernels.factor(m).T @ kernels.factor(m), K[m], near)
@@ -189,17 +188,17 @@ def test_estimators_and_folds_take_any_kernels_that_have_names(name):
     kernels = MAKERS[name]()
     plain = clone(model).fit(X, y)
     found = clone(model).fit(kernels, y)
-    np.testing.assert_allclose(found.weights_, plain.weights_, atol=0.03)
-    np.testing.assert_allclose(found.decision_function(X), plain.decision_function(X), atol=0.03)
+    assert_allclose(found.weights_, plain.weights_, atol=0.03)
+    assert_allclose(found.decision_function(X), plain.decision_function(X), atol=0.03)
     path = mkl.fit_path(model, kernels, y, "C", [0.5, 2.0], X, y)
     assert path.val_score[-1] == plain.score(X, y)
     chosen = mkl.cross_validate_path(model, kernels, y, "C", [0.5, 2.0], n_splits=2)
     stack = mkl.cross_validate_path(model, KERNELS.grams(X), y, "C", [0.5, 2.0], n_splits=2)
-    np.testing.assert_allclose(chosen.scores, stack.scores, atol=1.1 / N)
+    assert_allclose(chosen.scores, stack.scores, atol=1.1 / N)
     classes = np.digitize(X[:, 0], [-0.4, 0.4])
     pairs = [mkl.SMKLClassifier(C=10.0).fit(one, classes) for one in (kernels, KERNELS.grams(X))]
     scores = [model.contributions(X).sum(axis=0) + model.intercept_ for model in pairs]
-    np.testing.assert_allclose(*scores, atol=0.05)
+    assert_allclose(*scores, atol=0.05)
 
 
 def test_dense_kernels_on_one_array_are_the_same_kernels(truth):

@@ -43,7 +43,7 @@ def lp_optima():
         part = str(data["part"][k])
         loss = str(data["loss"][k])
         if mode == "noniso":
-            penalty: Penalty = EllipticNorm(data[f"E_{data['matrix'][k]}"])
+            penalty = EllipticNorm(data[f"E_{data['matrix'][k]}"])
         else:
             penalty = (LpNorm if mode == "lp" else BlockNorm)(float(data["order"][k]))
         K = data[f"{part}_K"]

@@ -1,6 +1,5 @@
 """A page's answer is the library's: equal numbers, what is fixed reaches the model, refusals mend."""
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -226,11 +225,11 @@ def test_refusals_pass_as_sentences_with_their_repairs():
 # Tables that are hardly any
 
 
-def number(i: int) -> float:
+def number(i):
     return i * i % 7 + 0.5
 
 
-def column(n: int, value: Callable[[int], object] = number, labels: str = "xz") -> bytes:
+def column(n, value=number, labels="xz"):
     """A table of the column a and the target y, whose rows have these labels in turn."""
     return "\n".join(["a,y", *(f"{value(i)},{labels[i % len(labels)]}" for i in range(n))]).encode()
 
@@ -238,7 +237,7 @@ def column(n: int, value: Callable[[int], object] = number, labels: str = "xz") 
 WIDE = (
     b",".join([*(b"c%d" % j for j in range(60_000)), b"y"]) + b"\n" + (b"1," * 60_000 + b"x\n") * 6
 )
-BAD: dict[str, tuple[bytes, str, tuple[str, ...]]] = {
+BAD = {
     "two rows": (column(2), "fewer rows than classes need, two each", ("Predict 'a'",)),
     "five rows": (column(5, labels="1243"), "an answer needs at least 6", ()),
     "one column": (b"y\n" + b"\n".join(b"%d" % i for i in range(20)), "The table has one column only ('y')",
@@ -250,7 +249,7 @@ BAD: dict[str, tuple[bytes, str, tuple[str, ...]]] = {
 }  # fmt: skip
 
 
-def test_a_table_that_is_hardly_one_gets_a_sentence_and_its_repair() -> None:
+def test_a_table_that_is_hardly_one_gets_a_sentence_and_its_repair():
     app = open_app("pages/data/page.py")
     for name, (content, sentence, repairs) in BAD.items():
         app = go(upload(go(app, "pages/data/page.py"), content), "pages/explore/page.py")

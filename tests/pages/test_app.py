@@ -5,7 +5,6 @@ dropped.
 import gc
 import re
 from dataclasses import replace
-from importlib import import_module
 from itertools import cycle
 from unittest.mock import patch
 
@@ -22,7 +21,6 @@ from pages.shared.session import parameters, state
 from pages.shared.session.parameters import ANSWER, GRAMS, METHODS, SEARCH, SPLIT, Params
 from pages.shared.values import dictionaries
 from pages.shared.work import compiling
-from tests import conftest
 from tests.helpers.every import every
 from tests.helpers.pages import (
     FEW,
@@ -33,6 +31,7 @@ from tests.helpers.pages import (
     press,
     put,
     quiet,
+    shown_players,
     table,
     upload,
     words,
@@ -181,10 +180,14 @@ def test_a_link_that_leaves_no_training_rows_is_refused():
     assert params == Params()
 
 
-@every("path, at", [("C", 1e9), ("p", 0.3)])
+@every("path, at", [("C", 1e9), ("p", 0.3), ("s", 500)])
 def test_a_link_to_a_point_beyond_the_bounds_shows_the_nearest(path, at):
-    app = open_app("pages/explore/page.py", data="iris", path=path, at=str(at), **SMALL)
+    algorithm = "gomp" if path == "s" else "lp"
+    asked = {"path": path, "at": str(at), "look": "path", "algorithm": algorithm}
+    app = open_app("pages/explore/page.py", data="iris", **asked, **SMALL)
     assert not app.error
+    (player,) = shown_players(app, "path_player")
+    assert player["index"] == (0 if at < 1 else len(player["labels"]) - 1)
 
 
 def test_a_link_says_the_same_as_the_parameters_it_came_from():
@@ -287,8 +290,9 @@ def test_a_link_to_a_file_resolves_only_where_the_file_was_uploaded():
         go(stranger, page)
         assert "Upload the same file" in words(stranger)
         assert "60" not in words(stranger)
-    upload(go(stranger, PAGES[0]), content)
-    assert "**60** rows" in words(stranger)
+    upload(go(stranger, "pages/explore/page.py"), content)
+    assert "Predicting **label**" in words(stranger)
+    assert "**60** rows" in words(go(stranger, PAGES[0]))
 
 
 def test_rows_are_drawn_where_the_kernels_of_all_would_not_fit(monkeypatch):
@@ -333,8 +337,3 @@ def test_a_run_that_lost_the_state_of_a_widget_is_drawn_again_and_a_fault_is_not
     monkeypatch.setattr(frame, "heading", lambda question: {}["p"])
     memory(app).overlapped = -np.inf
     assert app.run().exception
-
-
-def test_what_tests_of_pages_make_small_is_there():
-    for module, name, _ in conftest.SMALL + conftest.SMALL_ON_PAGES:
-        assert hasattr(import_module(module), name), f"{module} has no {name}"

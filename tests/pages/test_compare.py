@@ -1,6 +1,5 @@
 """Compare: methods in the link, one cursor for several paths, the library's answers side by side."""
 
-from dataclasses import replace
 from functools import cache as once
 
 import numpy as np
@@ -11,7 +10,7 @@ from mklcore.answer.explore import answered
 from mklcore.answer.verdict import compare_answers
 from mklcore.errors import ParameterError
 from mklcore.figures import player_data
-from mklcore.figures.player_data import MethodView, peak_shares
+from mklcore.figures.player_data import MethodView
 from mklcore.paths.path import fit_path
 from pages.compare import sidebar
 from pages.shared.export import files
@@ -155,13 +154,6 @@ def test_a_kernel_has_one_colour_and_one_scale_in_all_methods():
         colours = {one["name"]: one["colour"] for one in panel["lines"] if one["width"] > 1}
         assert len(colours) > 1
         assert all(table[name] == colour for name, colour in colours.items())
-
-
-def test_methods_over_other_kernels_are_refused():
-    one = path("lp", "C", (0.01, 0.1, 1.0))
-    other = replace(one, kernel_names=tuple(f"other {name}" for name in one.kernel_names))
-    with pytest.raises(ParameterError, match="over the same kernels only"):
-        peak_shares([one, other])
 
 
 # The page

@@ -6,7 +6,6 @@ import re
 
 import numpy as np
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from mklcore.data.column_groups import (
     read_groups,
@@ -23,7 +22,6 @@ from pages.shared.session import parameters
 from pages.shared.session.parameters import Params
 from pages.shared.values import tables
 from pages.shared.widgets import grids
-from tests.data.test_excel import book
 from tests.data.test_reading import REFUSALS
 from tests.helpers.every import every
 from tests.helpers.pages import (
@@ -38,6 +36,7 @@ from tests.helpers.pages import (
     upload,
     words,
 )
+from tests.helpers.workbooks import book
 
 N = 60
 VALUES = np.random.default_rng(0).standard_normal((N, 3)).round(3)
@@ -353,9 +352,7 @@ def test_a_sample_shows_its_source_and_licence_and_an_upload_none():
 
 
 def test_settings_for_files_do_nothing_to_a_sample():
-    app: AppTest = open_app(
-        data="iris", uses="1x", task="regression", clip="yes", sheet="A", missing="drop"
-    )
+    app = open_app(data="iris", uses="1x", task="regression", clip="yes", sheet="A", missing="drop")
     assert "**150** rows, **4** columns to learn from" in words(app)
     assert not app.error
 

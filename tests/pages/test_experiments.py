@@ -86,23 +86,6 @@ def tiny(monkeypatch):
     return TINY
 
 
-def test_a_planted_link_and_a_file_without_end_are_left_where_they_are(home, tiny):
-    outcome = tiny.run(3, seed=0)
-    runs.write_down(outcome)
-    place = home / "experiments" / "tiny"
-    target = home / "target"
-    target.write_text("a person's own")
-    for name in ("3-1.json", ".3-1.json.part", "3-1.part"):
-        (place / name).symlink_to(target)
-    runs.write_down(replace(outcome, seed=1))
-    assert target.read_text() == "a person's own"
-    (place / "4-0.json").symlink_to(target)
-    with (place / "5-0.json").open("wb") as file:
-        file.truncate(600_000_000)
-    assert [one.seed for one in runs._written("tiny")] == [1, 0]
-    assert (place / "5-0.json").stat().st_size == 600_000_000
-
-
 def page(**query):
     return open_app("pages/experiments/page.py", **query)
 
@@ -173,7 +156,7 @@ def test_what_a_run_lacks_survives_json():
 def test_a_run_can_be_cancelled_within_a_repetition(experiment):
     """A repetition may take seconds, so every experiment that fits anything listens while it does."""
 
-    def stop() -> None:
+    def stop():
         raise InterruptedError
 
     row = next((row for row in experiment.rows if row not in experiment.files), None)

@@ -13,6 +13,7 @@ from unittest.mock import Mock
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 
 import mklcore as mkl
 from mklcore.answer.candidates import Request
@@ -80,7 +81,7 @@ def test_the_screen_says_what_the_library_found_and_ranks_by_one_measure(task):
     assert bars["numbers"][found.index][: len(shown)] == [
         style.number(one.effect, digits=2) for one in found.columns[:12]
     ]
-    np.testing.assert_allclose(
+    assert_allclose(
         bars["weights"][found.index][: len(shown)],
         [one.share for one in found.columns[:12]],
         atol=1e-4,
@@ -166,9 +167,7 @@ def test_a_point_between_two_is_solved_and_told_from_the_chosen_one():
     point = found.at(0.7)
     player = component(app, "path_player")
     share = found.effects_of(point.estimators)[0]
-    np.testing.assert_allclose(
-        player["exact"]["sets"]["columns"][0:10], share / share.sum(), atol=1e-4
-    )
+    assert_allclose(player["exact"]["sets"]["columns"][0:10], share / share.sum(), atol=1e-4)
     chosen, other = (float(found.path.values[k]) for k in (found.index, found.index - 1))
     assert (
         f"You look at C = 0.7; the sentence is about C = {chosen:.3g}, which folds chose"
@@ -217,7 +216,7 @@ def test_a_dragged_threshold_changes_the_counts_and_the_sentence_which_are_made_
         assert shown["index"] == step
         _, *columns, (sentence,) = shown["texts"][step]
         counts = [[int(line[0][1]) for line in column[1:]] for column in columns]
-        np.testing.assert_array_equal(np.transpose(counts), known.confusion(threshold))
+        assert_array_equal(np.transpose(counts), known.confusion(threshold))
         assert sentence[0][1] == known.says(threshold, 3.0, 1.0)
         assert sentence[0][1] in words(app)
     assert calls == {"thresholds_json": 1}
@@ -249,7 +248,7 @@ def test_a_dragged_threshold_is_that_of_predict_the_script_and_the_saved_model(m
 
     model = mkl.load_model(io.BytesIO(taken["Model"]()))
     assert model.threshold == threshold
-    np.testing.assert_array_equal(model.predict(rows.X), called)
+    assert_array_equal(model.predict(rows.X), called)
     with in_session(app):
         script = scripts.script(scripts.cells(memory(app).params, "explore"))
     assert f"found = found.with_threshold({threshold!r})" in script
@@ -577,7 +576,7 @@ def test_a_sample_is_drawn_from_what_comes_with_the_project(monkeypatch):
     assert "waiting" in words(explore(p="2.0"))  # another setting has no answer yet
 
 
-def test_a_date_among_kernels_of_all_columns_is_seen_over_its_hour() -> None:
+def test_a_date_among_kernels_of_all_columns_is_seen_over_its_hour():
     rng = np.random.default_rng(0)
     hours = rng.integers(0, 24, 120)
     other = rng.normal(size=120)
@@ -608,17 +607,6 @@ def test_strings_and_ready_stacks_have_their_own_words():
     letters = csv({"dna": dict(data.sequences)["sequence"], "y": data.y})
     app = go(upload(open_app(), letters), EXPLORE)
     assert "The strongest words" in words(app)
-
-
-def test_a_table_that_is_not_here_is_predicted_once_it_is_uploaded_on_the_spot():
-    app = explore(data=parameters.upload_name(table(60)))
-    assert "Predicting **label**" in words(upload(app, table(60)))
-
-
-def test_a_number_of_kernels_is_bounded():
-    app = explore(data="diabetes", algorithm="gomp", at="500", rows="100", **FEW)
-    player = component(app, "path_player")
-    assert player["index"] == len(player["labels"]) - 1
 
 
 def test_a_difference_has_the_digits_its_error_leaves_it():

@@ -16,6 +16,7 @@ import plotly.graph_objects as go
 import pytest
 from jupyter_client.manager import KernelManager
 from nbclient import NotebookClient
+from numpy.testing import assert_allclose, assert_array_equal
 
 import mklcore as mkl
 from mklcore.answer.verdict import compare_answers
@@ -57,8 +58,8 @@ def open_at(page, **query):
 
 def agree(names, found):
     """The script found what the screen shows."""
-    np.testing.assert_array_equal(names["found"].path.weights, found.path.weights)
-    np.testing.assert_array_equal(names["found"].path.val_score, found.path.val_score)
+    assert_array_equal(names["found"].path.weights, found.path.weights)
+    assert_array_equal(names["found"].path.val_score, found.path.val_score)
     assert str(names["found"].verdict) == str(found.verdict)
     assert names["found"].columns == found.columns
 
@@ -194,8 +195,8 @@ def test_a_notebook_makes_the_numbers_of_the_screen(kernel, tmp_path):
     path = answer_of(app).path
     params = replace(memory(app).params, at=float(path.values[2]))
     reported = run_notebook(handed_out(params, "explore")[1], kernel, tmp_path)
-    np.testing.assert_array_equal(reported["weights"], path.weights)
-    np.testing.assert_array_equal(reported["scores"], path.val_score)
+    assert_array_equal(reported["weights"], path.weights)
+    assert_array_equal(reported["scores"], path.val_score)
     assert reported["index"] == 2
 
 
@@ -204,9 +205,9 @@ def test_the_hulls_page_hands_out_its_hulls(kernel, tmp_path, monkeypatch):
     path = memory(wait_for_hulls(app)).hulls.path
     script, book = handed_out(memory(app).params, "hulls")
     names = run_script(script, tmp_path, monkeypatch)
-    np.testing.assert_array_equal(names["path"].weights, path.weights)
+    assert_array_equal(names["path"].weights, path.weights)
     assert [m.hull_ for m in names["path"].estimators] == [m.hull_ for m in path.estimators]
-    np.testing.assert_array_equal(run_notebook(book, kernel, tmp_path)["weights"], path.weights)
+    assert_array_equal(run_notebook(book, kernel, tmp_path)["weights"], path.weights)
 
 
 def test_the_methods_of_compare_come_out_of_the_script(tmp_path, monkeypatch):
@@ -218,7 +219,7 @@ def test_the_methods_of_compare_come_out_of_the_script(tmp_path, monkeypatch):
     found = [answers.get(method).value for method in methods]
     names = run_script(handed_out(params, "compare")[0], tmp_path, monkeypatch)
     for one, again in zip(found, names["answers"].values(), strict=True):
-        np.testing.assert_array_equal(again.path.weights, one.path.weights)
+        assert_array_equal(again.path.weights, one.path.weights)
     expected = compare_answers(dict(zip(names["answers"], found, strict=True)))
     assert str(names["found"]) == str(expected)
 
@@ -240,7 +241,7 @@ def test_a_point_between_the_solved_ones_and_a_row_with_changes_come_out_of_the_
         1.25,
         mkl.load_sample("iris").X[76, 3],
     ]
-    np.testing.assert_allclose(names["values"][0].sum(axis=0) + names["base"],
+    assert_allclose(names["values"][0].sum(axis=0) + names["base"],
                                found.model.decision_function(names["row"][None])[0])  # fmt: skip
 
 
@@ -378,7 +379,7 @@ class Outside(html.parser.HTMLParser):
 
     def __init__(self):
         super().__init__()
-        self.found: list[str] = []
+        self.found = []
 
     def handle_starttag(self, tag, attrs):
         self.found += [

@@ -274,7 +274,7 @@ def page(body, kind):
     """Ask as a browser does for an application that answers with these pieces; return what it was
     asked, too.
     """
-    asked: list[tuple[bytes, bytes]] = []
+    asked = []
 
     async def app(scope, receive, send):
         asked.extend(scope["headers"])

@@ -22,16 +22,12 @@ def test_the_first_screen_is_a_playground_and_needs_no_rail():
     assert memory(app).page == "home"
 
 
-def test_a_table_dropped_there_is_answered_on_explore():
-    app = upload(open_app(HOME), table(), "mine.csv")
+@every("content, is_refused", [(table(), False), (b"\x00\x01" * 40, True)])
+def test_a_table_dropped_there_is_answered_or_refused_on_explore(content, is_refused):
+    app = upload(open_app(HOME), content, "mine.csv")
     assert memory(app).page == "explore"
     assert app.query_params["data"].startswith("upload:")
-
-
-def test_a_table_that_cannot_be_read_is_refused_there():
-    app = upload(open_app(HOME), b"\x00\x01" * 40, "mine.csv")
-    assert memory(app).page == "explore"
-    assert app.error
+    assert bool(app.error) is is_refused
 
 
 def test_a_link_from_before_the_first_screen_leads_to_data():

@@ -12,7 +12,6 @@ import pytest
 import mklcore as mkl
 from mklcore.data.columns import are_texts
 from mklcore.errors import DataError
-from mklcore.figures import style
 from mklcore.kernels.stacks import read_stack
 from pages.shared.session import parameters, state
 from pages.shared.session.parameters import Params
@@ -64,11 +63,6 @@ def test_a_stack_for_novelty_is_read_as_found():
 
 
 # Names
-
-
-def test_names_are_no_markup_and_no_places_to_fill_in():
-    assert style.short("<a href='x'>", 40) == "&lt;a href='x'&gt;"
-    assert "%{" not in style.short("%{x} of 名", 40)
 
 
 def test_classes_that_are_short_alike_keep_a_bar_each():

@@ -290,21 +290,14 @@ def test_redo_takes_back_an_undo_until_something_new_is_chosen():
     assert memory(app).params.data == "diabetes"
 
 
-def test_a_step_back_is_read_however_soon_it_follows_a_change(monkeypatch):
+@every("stepped_back, data", [(True, "iris"), (False, "wine")])
+def test_a_step_back_is_read_however_soon_and_a_link_that_was_behind_is_put_right(
+    stepped_back, data, monkeypatch
+):
     app = open_app(data="iris")
     press(app, "table_wine")
-    monkeypatch.setattr(private_streamlit, "went_through_history", lambda: True)
+    monkeypatch.setattr(private_streamlit, "went_through_history", lambda: stepped_back)
     app.query_params["data"] = "iris"
     quiet(app.run())
-    assert memory(app).params.data == "iris"
-    assert app.query_params["data"] == "iris"
-
-
-def test_a_link_that_was_only_behind_is_put_right_without_a_step():
-    app = open_app(data="iris")
-    press(app, "table_wine")
-    app.query_params["data"] = "iris"
-    quiet(app.run())
-    assert memory(app).params.data == "wine"
-    assert app.query_params["data"] == "wine"
-    assert len(memory(app).steps.past) == 1
+    assert memory(app).params.data == app.query_params["data"] == data
+    assert stepped_back or len(memory(app).steps.past) == 1

@@ -224,7 +224,7 @@ def test_a_link_to_a_table_that_cannot_be_is_reported(edited, said):
 
 
 def test_a_long_table_is_named_by_what_it_holds(monkeypatch):
-    held: dict = {}
+    held = {}
     monkeypatch.setattr(streamlit, "session_state", held)
     assert state.keep_text("lin@1", 10) == "lin@1"
     name = state.keep_text("lin@1;lin@2", 10)
@@ -346,7 +346,7 @@ def test_only_kernels_that_a_kind_of_column_has_are_told_of():
 
 
 def test_the_kernel_of_a_clicked_row_is_shown(monkeypatch):
-    held: dict = {"table": {"selection": {"rows": [0], "cells": [(3, "kernel")], "columns": []}}}
+    held = {"table": {"selection": {"rows": [0], "cells": [(3, "kernel")], "columns": []}}}
     monkeypatch.setattr(streamlit, "session_state", held)
     table.pick("table")
     assert state.current().shown == 3

@@ -7,6 +7,7 @@ import re
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 
 from mklcore.data.samples import SAMPLES
 from mklcore.gallery.lessons import LESSONS, Lesson, LessonResult, numbers
@@ -43,10 +44,10 @@ def test_what_is_recorded_is_what_is_computed(again):
             len(kept.at),
             kept.pair,
         ), key
-        np.testing.assert_allclose(now.at, kept.at, rtol=1e-3, err_msg=key)
+        assert_allclose(now.at, kept.at, rtol=1e-3, err_msg=key)
         for name, (labels, hues, table) in now.bars.items():
             assert [labels, hues] == kept.bars[name][:2], key
-            np.testing.assert_allclose(
+            assert_allclose(
                 table, kept.bars[name][2], atol=0.05 * np.max(table), err_msg=f"{key} {name}"
             )
         assert LessonResult.from_json(now.to_json()) == now, key
@@ -69,8 +70,8 @@ def test_copies_change_the_split_and_never_the_optimum(again):
     found = again["copies"]
     symmetric, block = (np.array(found.bars[name][2]) for name in ("symmetric", "descent"))
     assert found.answer == "depends"
-    np.testing.assert_allclose(symmetric[:, :-1].sum(axis=1), block[:, :-1].sum(axis=1), atol=1e-3)
-    np.testing.assert_allclose(*series(found, "objective", "copied"), rtol=1e-5)
+    assert_allclose(symmetric[:, :-1].sum(axis=1), block[:, :-1].sum(axis=1), atol=1e-3)
+    assert_allclose(*series(found, "objective", "copied"), rtol=1e-5)
     assert found.facts["gomp_kept"] == "2"
     assert {"0"} != {found.facts["one_only"], found.facts["two_only"]}
     # see tests/lp/test_properties

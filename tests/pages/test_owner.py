@@ -49,7 +49,7 @@ def sessions(monkeypatch):
     monkeypatch.setattr(private_streamlit, "_server", lambda: server)
 
     async def connect(of, name=None):
-        found: list[str] = []
+        found = []
 
         async def endpoint(scope, receive, send):
             found.append(

@@ -7,6 +7,7 @@ import zipfile
 
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
 
 from mklcore.data.dataset import three_way_split
 from mklcore.errors import DataError, KernelError, MKLError, cancellation_scope
@@ -26,7 +27,7 @@ def read(task=None, clip=False, **arrays):
 
 def test_a_stack_comes_with_names_a_target_and_row_numbers():
     found = read(names=NAMES)
-    np.testing.assert_array_equal(found.stack.values, K)
+    assert_array_equal(found.stack.values, K)
     assert found.stack.names == tuple(NAMES)
     assert found.table.task == "binary"
     assert rows_of(found.table).tolist() == list(range(80))
@@ -38,11 +39,9 @@ def test_the_split_cuts_the_stack_by_rows():
     parts = three_way_split(found.table, 0.25, 0.25, seed=3)
     rows = [rows_of(part) for part in parts]
     assert sorted(np.concatenate(rows).tolist()) == list(range(80))
-    np.testing.assert_array_equal(found.stack.take(rows[0]).values, K[:, rows[0]][:, :, rows[0]])
-    np.testing.assert_array_equal(
-        block_of(found.stack, parts.test, parts.train), K[:, rows[2]][:, :, rows[0]]
-    )
-    np.testing.assert_array_equal(parts.test.y, Y[rows[2]])
+    assert_array_equal(found.stack.take(rows[0]).values, K[:, rows[0]][:, :, rows[0]])
+    assert_array_equal(block_of(found.stack, parts.test, parts.train), K[:, rows[2]][:, :, rows[0]])
+    assert_array_equal(parts.test.y, Y[rows[2]])
 
 
 def test_a_rare_class_of_a_stack_is_reported_and_stays_in_training():
@@ -59,7 +58,7 @@ def test_targets_are_classes_or_numbers():
     assert read(y=np.arange(80) % 4, task="regression").table.task == "regression"
     gaps = read(y=np.where(np.arange(80) < 9, np.nan, numbers))
     assert (gaps.stack.n_samples, rows_of(gaps.table).tolist()) == (71, list(range(71)))
-    np.testing.assert_array_equal(gaps.stack.values, K[:, 9:, 9:])
+    assert_array_equal(gaps.stack.values, K[:, 9:, 9:])
     texts = read(y=np.where(Y, "yes", "no")).table
     assert texts.class_names == ("no", "yes")
     with pytest.raises(DataError, match=r"target 'y' is text .* regression needs numbers"):
@@ -78,7 +77,7 @@ class Enough(BaseException):
 
 
 def test_a_stack_is_refused_by_its_headers_and_its_reading_can_be_ended():
-    asked: list[int] = []
+    asked = []
     with cancellation_scope(lambda: asked.append(1)):
         with pytest.raises(DataError, match=r"y has shape \(79,\), but K has 80 rows"):
             read(y=Y[1:])
@@ -180,7 +179,7 @@ def test_some_kernels_of_a_stack():
     stack = read(names=NAMES).stack
     some = subset(stack, [4, 0])
     assert some.names == ("all", "one")
-    np.testing.assert_array_equal(some.values, K[[4, 0]])
+    assert_array_equal(some.values, K[[4, 0]])
     with pytest.raises(KernelError, match="No kernel of the stack is switched on"):
         subset(stack, [])
 

@@ -77,7 +77,7 @@ def test_a_visit_waits_until_the_server_has_imported_what_it_needs(slow, monkeyp
     monkeypatch.setattr(PagesManager, "uses_pages_directory", True)
     monkeypatch.setattr(delta_generator, "_use_warning_has_been_displayed", False)
     monkeypatch.setattr(st, "get_option", {"server.headless": True}.get)
-    opened: list[str] = []
+    opened = []
     monkeypatch.setattr(starting.webbrowser, "open", opened.append)
 
     async def serve():
@@ -187,7 +187,7 @@ def test_what_is_imported_at_the_start_exists():
 
 
 def test_only_the_first_page_of_a_server_takes_a_breath(monkeypatch):
-    slept: list[float] = []
+    slept = []
     at_the_start(monkeypatch)
     monkeypatch.setattr(starting.time, "sleep", slept.append)
     for _ in range(2):

@@ -14,26 +14,15 @@ from mklcore.errors import ParameterError
 from mklcore.paths.path import path_grid
 from tests.helpers.every import every
 from tests.helpers.refusals import refused
+from tests.paths import KERNELS
 
 
 @pytest.fixture(scope="module")
-def table():
-    rng = np.random.default_rng(1)
-    X = rng.standard_normal((90, 4))
-    score = X[:, 0] + np.sin(2 * X[:, 1]) + 0.4 * rng.standard_normal(90)
-    return (
-        X[:60],
-        (score > 0).astype(int)[:60],
-        score[:60],
-        X[60:],
-        (score > 0).astype(int)[60:],
-        score[60:],
-    )
+def table(table):
+    """The first sixty rows, and the others to judge on."""
+    return *(part[:60] for part in table), *(part[60:] for part in table)
 
 
-KERNELS = mkl.KernelDictionary.rbf_grid([0.5, 1.0, 2.0]) + mkl.KernelDictionary.per_feature(
-    mkl.Linear(), 4
-)
 RUNS = [
     (mkl.LpMKLClassifier(kernels=KERNELS, p=1.0), "C", mkl.log_grid(0.01, 100, 7)),
     (mkl.LpMKLClassifier(kernels=KERNELS, p=1.5, loss="squared"), "C", mkl.log_grid(0.01, 100, 5)),

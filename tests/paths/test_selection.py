@@ -16,19 +16,8 @@ from mklcore.paths.references import plain_references
 from mklcore.problem.driver import Status
 from tests.helpers.every import every
 from tests.helpers.refusals import refused
+from tests.paths import KERNELS
 
-
-@pytest.fixture(scope="module")
-def table():
-    rng = np.random.default_rng(1)
-    X = rng.standard_normal((90, 4))
-    score = X[:, 0] + np.sin(2 * X[:, 1]) + 0.4 * rng.standard_normal(90)
-    return X, (score > 0).astype(int), score
-
-
-KERNELS = mkl.KernelDictionary.rbf_grid([0.5, 1.0, 2.0]) + mkl.KernelDictionary.per_feature(
-    mkl.Linear(), 4
-)
 LAMS = [1.0, 0.1, 0.01]
 SIZES = [1, 2, 4]
 
