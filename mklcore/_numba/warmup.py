@@ -31,14 +31,17 @@ from mklcore.errors import Progress, suppress_convergence_warnings
 from mklcore.hkl.bases import ANOVABasis
 from mklcore.io.catalog import ESTIMATORS, Algorithm
 from mklcore.kernels.dictionary import KernelDictionary, SequenceDictionary
+from mklcore.kernels.features import column_features
 from mklcore.kernels.functions import KERNELS, RBF, USUAL, KernelEntry, Linear
 from mklcore.kernels.grams import GramStack, alignment_matrix
 from mklcore.kernels.interactions import Interaction
 from mklcore.kernels.normalisation import NORMALISATIONS
 from mklcore.kernels.sequences import Spectrum, WeightedDegree
 from mklcore.lp.live import FROM_KERNELS
+from mklcore.lp.schedule import fit_weighted
 from mklcore.paths.path import fit_path
 from mklcore.problem.losses import make_loss
+from mklcore.problem.penalties import LpNorm
 from mklcore.problem.solution import MachineTask
 from mklcore.problem.svm import BLOCKS_FROM, solve_svm
 
@@ -65,7 +68,11 @@ def steps() -> list[Callable[[], None]]:
         partial(_usual_path, X, "binary", y),
         partial(_usual_svm, X),
     ]
-    rest = [partial(_kernels, X), *(partial(_algorithm, one, X, y) for one in ESTIMATORS.values())]
+    rest = [
+        partial(_kernels, X),
+        partial(_group_lasso, X),
+        *(partial(_algorithm, one, X, y) for one in ESTIMATORS.values()),
+    ]
     # sixteen rows say nothing of it
     return [suppress_convergence_warnings()(run) for run in (*first, *rest)]
 
@@ -188,6 +195,11 @@ def _kernels(X: Array) -> None:
     SequenceDictionary((Spectrum(2), WeightedDegree(2, 1))).grams(("ACGT", "ACGA", "TTGT")).cross(
         ("ACGA",)
     )
+
+
+def _group_lasso(X: Array) -> None:
+    columns = column_features(KernelDictionary.per_feature(Linear(), X.shape[1]), X)
+    fit_weighted(columns, X[:, 1], 1.0, make_loss("squared"), LpNorm(1.0), True)
 
 
 def _algorithm(algorithm: Algorithm, X: Array, y: Array) -> None:

@@ -160,8 +160,10 @@ class FeatureMap:
 
     def columns(self, kernels: Any) -> Indices:
         """The columns of some kernels, one after the other."""
-        every = np.arange(self.ends[-1])
-        return np.concatenate([every[:0], *(every[self.part(m)] for m in kernels)])
+        chosen = np.asarray(kernels, dtype=np.int64)
+        sizes = np.diff(self.ends)[chosen]
+        starts = np.cumsum(sizes) - sizes  # where each kernel's columns begin among those chosen
+        return np.arange(sizes.sum()) + np.repeat(self.ends[chosen] - starts, sizes)
 
     def subset(self, kernels: Any) -> FeatureMap:
         """The map for some of the kernels, which keep their places among the coefficients."""
@@ -621,6 +623,21 @@ class Nystroem:
                     towards_mean = roots[m] @ means[raw.part(m)]
                     sums[m, part] = len(rows) * (block @ towards_mean)
             return _on_rows(raw, dictionary.names, rows, normalise, center, means, diagonals, sums)
+
+
+def scatter_of(stack: Features, y: Array, w: Array, centred: bool) -> Array:
+    """Z' diag(w) Z (D + 1, D + 1) of Z = [Phi, y] for weights w (n,) of mean one, about the means
+    if ``centred``.
+    """
+    even = bool(np.all(w == 1.0))
+    S = stack.gram_of_features if even else stack.weighed_gram(w)
+    first = stack.coefficients(w)
+    middle = float(w @ y) / y.size if centred else 0.0
+    c = stack.coefficients(w * (y - middle))
+    energy = float(w @ (y - middle) ** 2)
+    if centred:
+        S = S - np.outer(first, first / y.size)
+    return np.block([[S, c[:, None]], [c[None], np.array([[energy]])]])
 
 
 def column_features(

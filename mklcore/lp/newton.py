@@ -40,7 +40,14 @@ import scipy
 
 from mklcore.arrays import Array, Indices
 from mklcore.kernels.operators import Capability
-from mklcore.lp.reweighting import Reweighting, WeightIterate, WeightState, certifies, keeping_dual
+from mklcore.lp.reweighting import (
+    NO_PRODUCTS,
+    Reweighting,
+    WeightIterate,
+    WeightState,
+    certifies,
+    keeping_dual,
+)
 from mklcore.problem.driver import AnyIterate, Certificate, Fit, Iterate, Status, Trace, run
 from mklcore.problem.losses import Loss
 from mklcore.problem.machines import machine_of, solve_machine
@@ -70,7 +77,6 @@ class Newton(Reweighting):
     def prepare(self) -> None:
         super().prepare()
         self.p = self.problem.order
-        self.needs_products = self.p == 1 or not self.problem.K.keeps_products
         self.name = "lp damped Newton"
 
     def _lifted(self, weights: Array) -> Array:
@@ -161,8 +167,10 @@ class Newton(Reweighting):
         Y = np.atleast_2d(self.problem.y)
         duals = np.atleast_2d(point.dual)
         H = np.zeros((weights.size, weights.size))
-        G = point.state.G.reshape(len(Y), weights.size, -1)
-        for y, a, products in zip(Y, duals, G, strict=True):
+        G = point.state.G
+        if G is NO_PRODUCTS:  # a point that ends a run needs none
+            G = self.problem.K.matvec(point.dual)
+        for y, a, products in zip(Y, duals, G.reshape(len(Y), weights.size, -1), strict=True):
             H = H + self._second_derivatives(weights, y, a, products)
         return 0.5 * (H + H.T)
 

@@ -13,10 +13,7 @@ The weights are found on the D + 1 rows of a square root of Z'Z, a free intercep
 out first; the ordinary method begins at them, and one machine on all rows is the answer and its
 certificate.
 
-At p = 1 that is a group lasso, where few of many kernels have weight: they are sought among a
-working set, to which the kernels of the largest forms a'K_m a are added as long as one of them
-exceeds those in it (Massias, Gramfort, Salmon, 2018, Celer). A form outside that is no larger
-proves that its kernel has no weight.
+At p = 1 on copied columns that is a group lasso, which ``group_lasso.py`` solves on the columns.
 """
 
 from __future__ import annotations
@@ -29,9 +26,10 @@ import numpy as np
 
 from mklcore.arrays import Array
 from mklcore.errors import KernelError, ParameterError
-from mklcore.kernels.features import Features
+from mklcore.kernels.features import Features, scatter_of
 from mklcore.kernels.grams import SummedRows
 from mklcore.kernels.operators import CachedOperator, Dense, KernelOperator, cached, is_stored
+from mklcore.lp.group_lasso import is_group_lasso, weights_of_groups
 from mklcore.lp.interior import Interior
 from mklcore.lp.interleaved import Interleaved, lacking
 from mklcore.lp.live import FEWEST, FROM_KERNELS, NEGLIGIBLE, LiveKernels
@@ -41,7 +39,6 @@ from mklcore.problem.driver import AnyIterate, Fit, Iterate, Status, Trace, run
 from mklcore.problem.losses import Cost, Loss
 from mklcore.problem.penalties import LpNorm, Penalty
 from mklcore.problem.problem import Carried, Phase, Problem, WarmStart, WeightedMethod, begun
-from mklcore.problem.smooth import solve_ridge
 
 # Where one row or one method gives way to the next. A value changes how long a fit takes, not
 # what its certificate proves.
@@ -352,14 +349,8 @@ def fit_weighted(
             f'solver="{solver}" needs the Gram matrices; use solver="auto" or '
             '"interleaved" to work without them.'
         )
-    if (
-        task.on_features
-        and loss.quadratic
-        and task.order == 1
-        and solver == "auto"
-        and kernels.n_kernels > FEW
-    ):
-        warm = from_few(task, tol=tol, warm=warm)
+    if solver == "auto" and is_group_lasso(task):
+        warm = weights_of_groups(task, tol=tol, warm=warm)
         solver = "newton"
     elif (
         task.on_features and loss.quadratic and kernels.n_features < y.size and solver != "wrapper"
@@ -456,21 +447,6 @@ def on_root(stack: Features, scatter: Array) -> tuple[Features, Array]:
     return replace(features, table=np.ascontiguousarray(root[:, :-1])), root[:, -1].copy()
 
 
-def scatter_of(stack: Features, y: Array, w: Array, centred: bool) -> Array:
-    """Z' diag(w) Z (D + 1, D + 1) of Z = [Phi, y] for weights w (n,) of mean one, about the means
-    if ``centred``.
-    """
-    even = bool(np.all(w == 1.0))
-    S = stack.gram_of_features if even else stack.weighed_gram(w)
-    first = stack.coefficients(w)
-    middle = float(w @ y) / y.size if centred else 0.0
-    c = stack.coefficients(w * (y - middle))
-    energy = float(w @ (y - middle) ** 2)
-    if centred:
-        S = S - np.outer(first, first / y.size)
-    return np.block([[S, c[:, None]], [c[None], np.array([[energy]])]])
-
-
 def from_sums(task: Problem, *, tol: float, warm: WarmStart | None = None) -> WarmStart:
     """The weights of a problem with squared loss on features, to begin with."""
     stack: Any = task.K.source
@@ -488,42 +464,5 @@ def from_sums(task: Problem, *, tol: float, warm: WarmStart | None = None) -> Wa
     return WarmStart(fit.weights, np.zeros(task.y.size))
 
 
-FEW = 32  # kernels of the first working set
 # of the rows' squared length: nearer to the origin their mean is rounding, as for wide centred RBF
 _SAME_PLACE = 1e-7
-
-
-def from_few(task: Problem, *, tol: float, warm: WarmStart | None = None) -> WarmStart:
-    """The weights (M,) of a problem with squared loss on features at p = 1, to begin with."""
-    K = task.K
-    y = task.y
-    stack = cast(Any, task.K.source)
-    weights = np.zeros(K.n_kernels) if warm is None else warm.weights
-    forms = K.quad(y - y.mean() if task.fit_intercept else y)
-    nearest = np.argsort(-forms, kind="stable")[:FEW]
-    live = np.union1d(np.flatnonzero(weights), nearest)
-    while True:
-        few = replace(task, K=CachedOperator(stack.select(live)))
-        start = None
-        if weights[live].any():
-            start = WarmStart(weights[live], np.zeros(y.size))
-        if few.K.n_features < y.size:
-            found = from_sums(few, tol=tol, warm=start).weights
-        else:
-            found = run(
-                Newton(few, tol=0.1 * tol, warm=start),
-                tol=0.1 * tol,
-                max_iter=500,
-            ).weights
-        weights = np.zeros(K.n_kernels)
-        weights[live] = found
-        total = few.K.combine(found)
-        dual = solve_ridge(total, task).dual
-        forms = K.quad(dual)
-        largest = (1.0 + 0.1 * tol) * forms[live].max()
-        outside = np.setdiff1d(np.flatnonzero(forms > largest), live)
-        if outside.size == 0:
-            return WarmStart(weights, dual)
-        order = np.argsort(-forms[outside], kind="stable")
-        entering = outside[order][: 2 * live.size]
-        live = np.union1d(live[found > 0.0], entering)
