@@ -163,7 +163,8 @@ class FeatureMap:
         chosen = np.asarray(kernels, dtype=np.int64)
         sizes = np.diff(self.ends)[chosen]
         starts = np.cumsum(sizes) - sizes  # where each kernel's columns begin among those chosen
-        return np.arange(sizes.sum()) + np.repeat(self.ends[chosen] - starts, sizes)
+        columns: Indices = np.arange(sizes.sum()) + np.repeat(self.ends[chosen] - starts, sizes)
+        return columns
 
     def subset(self, kernels: Any) -> FeatureMap:
         """The map for some of the kernels, which keep their places among the coefficients."""
