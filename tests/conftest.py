@@ -321,6 +321,14 @@ def _forget_what_is_shared() -> None:
 
 
 @pytest.fixture
+def rng():
+    """The draws of the seed 0, from their first."""
+    import numpy as np  # after the settings above
+
+    return np.random.default_rng(0)
+
+
+@pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder in which the server keeps files, new for every test."""
     place = tmp_path / "home"

@@ -725,8 +725,7 @@ def test_ten_thousand_names_that_look_alike_are_distinguished_in_one_pass():
     assert long[1::2] == ["x" * 55 + " (2)", "x" * 55 + " (3)"]
 
 
-def test_rows_are_drawn_from_a_table_with_every_class_in_its_share():
-    rng = np.random.default_rng(0)
+def test_rows_are_drawn_from_a_table_with_every_class_in_its_share(rng):
     x = rng.standard_normal(4000)
     kind = np.where(np.arange(4000) < 40, "rare", np.where(x > 0.5, "high", "low"))
     order = rng.permutation(4000)

@@ -106,8 +106,7 @@ def test_what_is_said_of_a_column_is_what_was_done_with_it():
     assert found["plain"] == (0, 300, 1, "used as it is")
 
 
-def test_numbers_of_a_long_column_are_the_nearest_doubles():
-    rng = np.random.default_rng(0)
+def test_numbers_of_a_long_column_are_the_nearest_doubles(rng):
     values = np.concatenate([rng.normal(size=3000), 10.0 ** rng.uniform(-300, 90, 3000)])
     cells = np.array([repr(float(value)) for value in values], dtype=object)
     np.testing.assert_array_equal(to_numbers(cells), values)

@@ -64,8 +64,7 @@ def test_the_scores_of_the_protein_papers():
     assert proteins.mean_f1(y, said) == pytest.approx(np.mean([4 / 5, 1 / 2, 2 / 3]))
 
 
-def test_kernels_are_scaled_on_the_training_rows_and_constant_ones_dropped():
-    rng = np.random.default_rng(0)
+def test_kernels_are_scaled_on_the_training_rows_and_constant_ones_dropped(rng):
     X = rng.standard_normal((12, 3))
     train = np.arange(8)
     K = np.stack([X @ X.T, np.ones((12, 12)), 7.0 * X @ X.T])
@@ -115,9 +114,8 @@ def test_a_network_from_a_file(tmp_path, monkeypatch):
         on_file(proteins.enzymes, "enzymes of yeast", tmp_path)
 
 
-def test_mass_spectra_and_an_image_from_files(tmp_path, monkeypatch):
+def test_mass_spectra_and_an_image_from_files(tmp_path, monkeypatch, rng):
     monkeypatch.setattr(smkl, "QUICK_CLASS_COSTS", np.array([100.0]))
-    rng = np.random.default_rng(0)
     X = rng.standard_normal((60, 403))
     y = np.arange(60) % 2
     X[:, 30:40] += 3.0 * y[:, None]

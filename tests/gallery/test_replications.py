@@ -123,7 +123,7 @@ def test_greedy_steps_fall_geometrically_below_their_bound_and_copies_change_not
     assert first[0] == pytest.approx(searched[0], abs=1e-3)
 
 
-def test_tables_of_hulls_on_a_file_and_on_made_rows(tmp_path, monkeypatch):
+def test_tables_of_hulls_on_a_file_and_on_made_rows(tmp_path, monkeypatch, rng):
     fewer = {
         "CLASS_ROWS": 120,
         "LAMS": [1e-2, 1e-3],
@@ -133,7 +133,6 @@ def test_tables_of_hulls_on_a_file_and_on_made_rows(tmp_path, monkeypatch):
     }
     for name, value in fewer.items():
         monkeypatch.setattr(hkl, name, value)
-    rng = np.random.default_rng(0)
     X = rng.standard_normal((120, 3))
     y = X[:, 0] * X[:, 1] + 0.05 * rng.standard_normal(120)
     np.savetxt(
@@ -173,8 +172,7 @@ def test_made_spectra_are_alike_but_for_scatter_and_their_target_is_no_line():
     assert np.var(data.y - fitted) > 0.005 * np.var(data.y)
 
 
-def test_diesel_of_all_seasons_is_cut_by_its_cetane_number(tmp_path):
-    rng = np.random.default_rng(0)
+def test_diesel_of_all_seasons_is_cut_by_its_cetane_number(tmp_path, rng):
     table = np.column_stack([rng.standard_normal((6, 4)), [39.9, 40.0, 50.0, 60.0, 60.1, 45.0]])
     names = "750nm,752nm,754nm,756nm,CN"
     np.savetxt(tmp_path / "diesel.csv", table, "%.4f", ",", header=names, comments="")

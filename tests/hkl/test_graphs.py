@@ -202,8 +202,7 @@ def test_constant_kernels_are_nodes_of_weight_zero():
     assert model.predict(X) == pytest.approx(X[:, 0], abs=0.1)
 
 
-def test_a_saved_graph_is_verified_from_its_definition_or_its_matrices(tmp_path):
-    rng = np.random.default_rng(0)
+def test_a_saved_graph_is_verified_from_its_definition_or_its_matrices(tmp_path, rng):
     X = rng.standard_normal((60, 7))
     tree = mkl.Graph.tree([None, 0, 0, 1, 1, 2, 2], [mkl.Linear(features=(j,)) for j in range(7)])
     model = mkl.HKLRegressor(graph=tree, lam=1e-2).fit(X, X[:, 0] + X[:, 1] + X[:, 4])

@@ -153,8 +153,7 @@ def test_the_remainder_of_the_series_is_summed_where_subtracting_leaves_rounding
     assert np.linalg.eigvalsh(parts[-1])[0] >= -1e-13 * np.trace(parts[-1])
 
 
-def test_the_gaussian_basis_is_scaled_to_the_rows_until_its_bumps_are_level():
-    rng = np.random.default_rng(0)
+def test_the_gaussian_basis_is_scaled_to_the_rows_until_its_bumps_are_level(rng):
     for X in (rng.standard_normal((200, 2)), rng.standard_normal((200, 40)) * 7.0):
         design = Design(X, GaussianBasis(2))
         assert np.log(design.columns_of([()])[:, 0]).std() == pytest.approx(0.1, rel=0.25)
@@ -178,9 +177,8 @@ def test_levels_add_up_to_their_kernel(rows):
 # The graph
 
 
-def test_sources_are_exactly_the_outsiders_with_all_parents_inside(rows):
+def test_sources_are_exactly_the_outsiders_with_all_parents_inside(rows, rng):
     order = Design(rows, PolynomialBasis(2)).order
-    rng = np.random.default_rng(0)
     hull = Hull(order)
     everything = [touched(full) for full in np.ndindex(3, 3, 3)]
     assert order.size == len(everything)
@@ -200,12 +198,11 @@ def test_sources_are_exactly_the_outsiders_with_all_parents_inside(rows):
 # The certificate
 
 
-def test_the_dual_norm_bounds_close_on_the_dual_norm_of_the_whole_grid(rows):
+def test_the_dual_norm_bounds_close_on_the_dual_norm_of_the_whole_grid(rows, rng):
     design = Design(rows, PolynomialBasis(2))
     weights = NodeWeights(2.0, 0.5)
     a = balanced(31)
     everything = grid(design)
-    rng = np.random.default_rng(0)
     ancestry = Ancestry(design.order, everything)
     d = weights.of(everything)
     forms = design.quadratic_forms(everything, a)
@@ -294,11 +291,10 @@ def test_a_forged_certificate_does_not_hold(rows):
 # Reductions, limits and extremes
 
 
-def test_one_variable_with_one_level_is_a_ridge_in_closed_form():
+def test_one_variable_with_one_level_is_a_ridge_in_closed_form(rng):
     """f = beta x: Omega = d_0 |beta| + d_1 |beta|, so (1) is a ridge with penalty lam (d_0 +
     d_1)^2.
     """
-    rng = np.random.default_rng(0)
     x = rng.standard_normal(40)
     y = rng.standard_normal(40)
     y = y - y.mean() + x - x.mean()

@@ -347,8 +347,7 @@ def test_descriptions_and_headers_are_measured_before_they_are_read(read, member
         tracemalloc.stop()
 
 
-def test_no_byte_turned_or_cut_off_leads_to_anything_but_words_or_the_same_answer():
-    rng = np.random.default_rng(0)
+def test_no_byte_turned_or_cut_off_leads_to_anything_but_words_or_the_same_answer(rng):
     reference = load_model(io.BytesIO(GOOD)).decision_function(NEW)
     refused = 0
     for _ in range(300):

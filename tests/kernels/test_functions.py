@@ -294,8 +294,7 @@ def test_every_family_has_a_hue_of_its_own():
     assert len(set(style.family_hues().values())) == len(families)
 
 
-def test_distinct_rows_are_those_of_numpy_for_one_column_and_for_several():
-    rng = np.random.default_rng(0)
+def test_distinct_rows_are_those_of_numpy_for_one_column_and_for_several(rng):
     for columns in (1, 3):
         rows = rng.integers(-2, 2, (40, columns)).astype(float)
         values, places, counts = distinct_rows(rows)

@@ -167,8 +167,7 @@ def test_candidates_are_taken_by_name():
     )
 
 
-def test_categories_and_binary_columns_act_by_source_column():
-    rng = np.random.default_rng(0)
+def test_categories_and_binary_columns_act_by_source_column(rng):
     n = 400
     color = rng.integers(0, 3, n)
     flag = rng.integers(0, 2, n)
@@ -209,8 +208,7 @@ def test_sets_of_three_are_found_and_the_order_is_that_of_strength():
     assert interacting(data, 3, most=1) == interacting(data, 3)[:1]
 
 
-def test_a_pair_is_found_among_many_columns():
-    rng = np.random.default_rng(0)
+def test_a_pair_is_found_among_many_columns(rng):
     X = rng.standard_normal((300, 80))
     data = Dataset(X, X[:, 40] * X[:, 70] + X[:, 3] + 0.2 * rng.standard_normal(300))
     names = mkl.KernelDictionary.interactions(data).names

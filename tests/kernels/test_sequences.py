@@ -64,8 +64,7 @@ def test_kernels_count_words_wherever_they_are_or_at_their_places(kernel, by_han
     assert np.linalg.eigvalsh(stack.values[0])[0] > -1e-9
 
 
-def test_spherical_is_the_usual_way_and_long_new_strings_are_welcome():
-    rng = np.random.default_rng(0)
+def test_spherical_is_the_usual_way_and_long_new_strings_are_welcome(rng):
     rows = strings(rng, 10, 5, 9)
     stack = mkl.SequenceDictionary([mkl.Spectrum(2), mkl.Spectrum(3)]).grams(rows)
     assert np.diagonal(stack.values, axis1=1, axis2=2) == pytest.approx(np.ones((2, 10)))
@@ -205,8 +204,7 @@ def test_a_data_set_of_sequences_alone():
         mkl.HKLClassifier().fit(data)
 
 
-def test_what_looks_like_sequences():
-    rng = np.random.default_rng(0)
+def test_what_looks_like_sequences(rng):
     dna = strings(rng, 30, 20, 40)
     assert all(
         map(

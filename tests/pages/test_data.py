@@ -410,8 +410,7 @@ def test_the_target_on_the_page_is_the_one_that_was_read():
     assert f"Target **{target}**" in words(app)
 
 
-def test_that_rows_are_in_the_order_of_time_is_said_once():
-    rng = np.random.default_rng(0)
+def test_that_rows_are_in_the_order_of_time_is_said_once(rng):
     days = np.datetime64("2020-01-01") + np.arange(90)
     lines = [f"{day},{rng.normal():.2f},{rng.normal():.2f}" for day in days]
     app = upload(open_app(), "\n".join(["day,size,price", *lines]).encode())

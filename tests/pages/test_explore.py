@@ -143,8 +143,7 @@ def test_the_pictures_inside_a_model_are_made_once_for_a_point(monkeypatch):
     assert calls == {"reliability": 1, "confusion_figure": 1, "gram_heatmap": 1}
 
 
-def test_where_there_is_no_sign_of_a_relation_nothing_is_ranked_and_what_could_help_is_said():
-    rng = np.random.default_rng(0)
+def test_where_there_is_no_sign_of_a_relation_nothing_is_ranked_and_what_could_help_is_said(rng):
     numbers = {f"x{j}": rng.standard_normal(90).round(4) for j in range(3)}
     people = [f"person {k}" for k in range(90)]
     content = csv({**numbers, "who": people, "y": rng.integers(0, 2, 90)})
@@ -576,8 +575,7 @@ def test_a_sample_is_drawn_from_what_comes_with_the_project(monkeypatch):
     assert "waiting" in words(explore(p="2.0"))  # another setting has no answer yet
 
 
-def test_a_date_among_kernels_of_all_columns_is_seen_over_its_hour():
-    rng = np.random.default_rng(0)
+def test_a_date_among_kernels_of_all_columns_is_seen_over_its_hour(rng):
     hours = rng.integers(0, 24, 120)
     other = rng.normal(size=120)
     times = [f"2024-01-{1 + k % 28:02d} {hour}:00" for k, hour in enumerate(hours)]

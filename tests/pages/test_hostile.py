@@ -177,8 +177,7 @@ def test_a_feature_called_like_the_target_column_of_the_screen_is_shown():
     )
 
 
-def test_columns_beyond_what_a_browser_counts_have_their_slider():
-    rng = np.random.default_rng(0)
+def test_columns_beyond_what_a_browser_counts_have_their_slider(rng):
     rows = [f"{1e17 + 16 * (k % 14)!r},{rng.standard_normal():.3f},{k % 2}" for k in range(60)]
     app = upload(
         open_app(widths="1", each="none", degree="0"), "\n".join(["a,b,y", *rows, ""]).encode()

@@ -125,8 +125,7 @@ def test_the_headline_is_the_verdict_on_held_out_rows_about_the_hull_that_was_ch
         release(app, 2)
 
 
-def test_pure_noise_is_no_sign_of_a_relation():
-    rng = np.random.default_rng(0)
+def test_pure_noise_is_no_sign_of_a_relation(rng):
     noise = csv(dict(zip("abcy", rng.standard_normal((4, 160)).round(3), strict=True)))
     app = wait_for_hulls(go(upload(open_app(), noise), "pages/hulls/page.py"))
     wait_until(lambda: "held-out rows)" in words(app), app)
@@ -290,8 +289,7 @@ def test_every_basis_has_a_hull_a_component_and_a_true_name_for_its_root(basis):
     assert len(components(app)) == (not constant)
 
 
-def test_anova_nodes_on_digits_find_room_for_the_deeper_hulls():
-    rng = np.random.default_rng(0)
+def test_anova_nodes_on_digits_find_room_for_the_deeper_hulls(rng):
     X = rng.standard_normal((60, 4))
     y = X[:, 0] * X[:, 1] + X[:, 2] ** 2
     one = 8 * 60**2 / 2**20  # MB of one trained matrix

@@ -192,8 +192,7 @@ def test_kernels_of_all_columns_are_not_offered_where_pairs_take_their_place(sam
     )
 
 
-def test_a_suggested_dictionary_survives_its_text():
-    rng = np.random.default_rng(0)
+def test_a_suggested_dictionary_survives_its_text(rng):
     data = Dataset(rng.normal(size=(30, 45)), rng.normal(size=30))
     for table_of in (
         data,

@@ -158,8 +158,9 @@ def test_a_row_that_was_left_out_for_there_are_too_many_is_one_the_model_has_not
         assert said in words(app)
 
 
-def test_a_row_is_shown_as_the_table_has_it_and_the_page_says_whether_the_model_learned_from_it():
-    rng = np.random.default_rng(0)
+def test_a_row_is_shown_as_the_table_has_it_and_the_page_says_whether_the_model_learned_from_it(
+    rng,
+):
     frame = pd.DataFrame(
         {"year": rng.integers(1990, 2020, 120), "size": rng.integers(10_000, 99_999, 120) / 10}
     )
@@ -336,8 +337,7 @@ def test_files_that_do_not_fit_are_refused():
         assert said in app.error[0].value.replace("\\", "")
 
 
-def test_a_file_is_scored_by_the_score_that_was_chosen_or_says_why_not():
-    rng = np.random.default_rng(0)
+def test_a_file_is_scored_by_the_score_that_was_chosen_or_says_why_not(rng):
     X = rng.standard_normal((60, 2))
     data = mkl.Dataset(X, np.where(X[:, 0] > 0, "b", "a"), task="binary")
     model = mkl.LpMKLClassifier(loss="squared").fit(data)

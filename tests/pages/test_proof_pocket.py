@@ -98,8 +98,7 @@ def test_an_upload_is_checked_against_its_own_file_too(tmp_path, capsys):
     assert main([str(tmp_path / files.MODEL), str(own), "label"]) == 0, capsys.readouterr().out
 
 
-def test_rows_that_no_csv_brings_back_are_taken_as_arrays(tmp_path, capsys):
-    rng = np.random.default_rng(0)
+def test_rows_that_no_csv_brings_back_are_taken_as_arrays(tmp_path, capsys, rng):
     values = rng.normal(size=(60, 2)).round(3)
     rows = [
         f"{a},{b},{int(i == 7)},{'=up' if a + b > 0 else '=down'}"
