@@ -250,6 +250,11 @@ def test_graphs_that_are_none(parents, options, words):
         mkl.Graph(parents, **options)
 
 
+def test_a_graph_says_how_large_it_is_and_of_what():
+    assert repr(FAMILY) == "Graph(8 nodes, 9 edges, kernel functions)"
+    assert repr(mkl.Graph([(), (0,), (0,)])) == "Graph(3 nodes, 2 edges, no kernels)"
+
+
 def test_what_cannot_be_fitted(genes):
     X, y = genes
     bare = mkl.Graph([()])
