@@ -41,7 +41,7 @@ from mklcore.hkl.design import Design
 from mklcore.paths.path import fit_path
 
 Rows = tuple[Array, Array]
-Models = list[tuple[Any, Any]]  # the function that predicts new rows, and the model
+Models = Iterable[tuple[Any, Any]]  # the function that predicts new rows, and the model
 
 N_TRAIN = 1024
 QUICK_TRAIN = 256
@@ -163,7 +163,7 @@ def _usual(
 ) -> Iterator[Models]:
     """L2 with the full kernel, greedy hulls, the methods ``between``, and hulls along lambda.
 
-    One method is in memory at a time.
+    One method is in memory at a time, and of the full kernel one scale.
     """
     yield _full_kernel(partial(hkl_l2, loss=loss), *train, basis, l2)
     yield _grown(*train, basis, loss)
@@ -187,23 +187,21 @@ def _full_kernel(
     """
     scales = [(False, X.shape[1] ** power) for power in powers]
     scales += [(True, depth) for depth in depths]
-    models = Models()
     for normalised, depth in scales:
         design = Design(X, basis, normalise=normalised, memory_mb=MEMORY)
         kernel = FullKernel(design, depth, scaled=True)
         for lam in lams:
             check_cancelled()
             model = solve(kernel, y, lam)
-            models.append((model.predict, model))
+            yield model.predict, model
             if not model.converged:
                 break
-    return models
 
 
 def _grown(X: Array, y: Array, basis: Any, loss: str) -> Models:
     """The greedy hulls along lam and their sizes."""
     design = Design(X, basis, memory_mb=MEMORY)
-    models = Models()
+    models = []
     for lam in GREEDY_LAMS:
         model = hkl_greedy(design, y, lam, max(GREEDY_SIZES), loss=loss)
         models += [(partial(model.predict, size=size), model) for size in GREEDY_SIZES]
@@ -229,8 +227,8 @@ def _line(
     _, (X_val, y_val), (X_test, y_test) = parts
     errors = []
     for models in methods:
-        validated = [error(predict(X_val), y_val) for predict, _ in models]
-        predict, model = models[int(np.argmin(validated))]
+        # the models come one by one, so that only the best so far is kept beside the newest
+        predict, model = min(models, key=lambda one: error(one[0](X_val), y_val))
         errors.append(error(predict(X_test), y_test))
     return [*errors, len(model.hull_)]
 
