@@ -10,7 +10,6 @@ the spread of the two runs together.
 
 from __future__ import annotations
 
-import argparse
 import os
 import platform
 import sys
@@ -21,7 +20,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from benchmarks.lines import Line, include, read_record, reported, write_record
+from benchmarks.lines import Line, command_line, include, read_record, reported, write_record
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results.json"
@@ -158,9 +157,8 @@ def summary(lines: Sequence[Line]) -> list[Line]:
 
 def asked(words: Sequence[str]) -> Sequence[str]:
     """The benchmarks that a command line names, all of them where it names none."""
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks", description=(__doc__ or "").split("\n\n")[0]
-    )
+    parser = command_line(__doc__)
+    parser.prog = "python -m benchmarks"
     parser.add_argument(
         "names", nargs="*", metavar="NAME", help=f"{', '.join(BENCHMARKS)}; all of them without one"
     )

@@ -12,7 +12,6 @@ what was measured; ``--page`` writes the tables between their marks, from the re
 
 from __future__ import annotations
 
-import argparse
 import json
 import time
 from collections.abc import Mapping, Sequence
@@ -23,7 +22,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 import mklcore as mkl
-from benchmarks.lines import include, read_record, targets_of, write_record
+from benchmarks.lines import command_line, include, read_record, targets_of, write_record
 from benchmarks.tables import HELD_OUT
 from mklcore.answer.choices import SAME, excesses
 from mklcore.data.dataset import Dataset
@@ -184,7 +183,7 @@ def page_of(record: Mapping[str, Any]) -> str:
 
 def main() -> None:
     """Measure what is not in the record yet, and print the tables."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n\n")[0])
+    parser = command_line(__doc__)
     parser.add_argument("folder", metavar="DIR", type=Path, nargs="?")
     parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1])
     parser.add_argument("--record", type=Path, default=Path("benchmarks/records/best_k.json"))

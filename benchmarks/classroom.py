@@ -9,7 +9,6 @@ the others open samples.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import http.client
 import json
@@ -28,7 +27,7 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 from websockets import Origin, Subprotocol
 
-from benchmarks.lines import Line, reported
+from benchmarks.lines import Line, command_line, reported, written_table
 from benchmarks.serving import running_app
 
 ROWS = 600
@@ -277,11 +276,7 @@ def table(seed: int) -> bytes:
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((ROWS, COLUMNS))
     y = np.where(X[:, 0] + X[:, 1] ** 2 - 1 + 0.5 * rng.standard_normal(ROWS) > 0, "yes", "no")
-    lines = [
-        ",".join([*(f"{value:.5f}" for value in row), label])
-        for row, label in zip(X, y, strict=True)
-    ]
-    return "\n".join([",".join([*(f"c{j}" for j in range(COLUMNS)), "target"]), *lines]).encode()
+    return written_table([*(f"c{j}" for j in range(COLUMNS)), "target"], X, y.tolist())
 
 
 async def student(number: int, url: str, end: float, found: Figures) -> None:
@@ -391,22 +386,21 @@ def lines(found: Figures, sessions: int) -> list[Line]:
     errors = len(found.errors) + sessions - len(found.first)
     if errors:
         raise RuntimeError(f"{errors} errors in a class of {sessions}: {found.errors[:5]}")
-    late = {
-        what: float(np.percentile(values, 95))
-        for what, values in (("c", found.released), ("h", found.health))
-    }
+    released, health = (
+        float(np.percentile(values, 95)) for values in (found.released, found.health)
+    )
     class_of = f"a class of {sessions}"
     return [
         Line(
             f"{class_of}: a released cursor, 95 %",
-            [late["c"]],
+            [released],
             "s",
             1.0,
             "limit",
             f"{len(found.released)} releases",
         ),
         Line(f"{class_of}: the slowest first path", [max(found.first)], "s", 30.0, "limit"),
-        Line(f"{class_of}: health check, 95 %", [late["h"]], "s", 0.2, "limit"),
+        Line(f"{class_of}: health check, 95 %", [health], "s", 0.2, "limit"),
     ]
 
 
@@ -422,9 +416,7 @@ def run(sessions: int = 30, seconds: float = 60.0, url: str = "") -> list[Line]:
 
 
 def main() -> None:
-    asked = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    asked = command_line(__doc__)
     asked.add_argument("sessions", type=int, nargs="?", default=30)
     asked.add_argument("seconds", type=float, nargs="?", default=300)
     asked.add_argument("--url", default="", help="a server that runs already")

@@ -24,6 +24,7 @@ from threadpoolctl import threadpool_limits
 
 import mklcore as mkl
 from benchmarks.lines import Line, cpu, reported
+from benchmarks.paths import problem
 from mklcore.errors import suppress_convergence_warnings
 from mklcore.estimators.shapley import shapley_values
 from mklcore.kernels.operators import Dense
@@ -34,6 +35,7 @@ from mklcore.problem.penalties import LpNorm
 
 REPEATS = 2
 COSTS = np.geomspace(1e-2, 1e2, 25)
+_problem = cache(partial(problem, "A"))
 
 
 def table(n: int, d: int = 10) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -145,13 +147,6 @@ def folds_by_sklearn() -> Any:
     stack, y = _problem()
     search = GridSearchCV(SVC(kernel="precomputed"), {"C": np.geomspace(1e-2, 1e2, 20)}, cv=5)
     return search.fit(stack.values.sum(axis=0), y)
-
-
-@cache
-def _problem() -> tuple[Any, np.ndarray]:
-    from benchmarks.paths import problem
-
-    return problem("A")
 
 
 def simple(kind: str) -> Any:

@@ -12,7 +12,6 @@ that needs no model: from the 5 % to the 95 % quantile of the target for a level
 
 from __future__ import annotations
 
-import argparse
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -22,7 +21,7 @@ from pathlib import Path
 import numpy as np
 
 import mklcore as mkl
-from benchmarks.lines import read_record, targets_of, write_record
+from benchmarks.lines import command_line, read_record, targets_of, write_record
 from mklcore.data.dataset import Dataset
 from mklcore.errors import MKLError
 
@@ -47,13 +46,13 @@ def _uneven(seed: int) -> Dataset:
         + X[:, 1]
         + (0.1 + 0.5 * np.abs(X[:, 2])) * random.standard_normal(2000)
     )
-    return Dataset(X, y, (), "y", "regression")
+    return Dataset(X, y)
 
 
 def _heavy(seed: int) -> Dataset:
     random = np.random.default_rng(seed)
     X = random.standard_normal((2000, 6))
-    return Dataset(X, X[:, 0] + X[:, 1] ** 2 + random.standard_t(2.5, 2000), (), "y", "regression")
+    return Dataset(X, X[:, 0] + X[:, 1] ** 2 + random.standard_t(2.5, 2000))
 
 
 def _noise(seed: int) -> Dataset:
@@ -61,7 +60,7 @@ def _noise(seed: int) -> Dataset:
     random = np.random.default_rng(seed)
     X = random.standard_normal((2000, 5))
     y = np.where(X[:, 0] > 0.3, 0, np.where(X[:, 1] > 0.5, 1, 2 + random.integers(0, 2, 2000)))
-    return Dataset(X, y.astype(str), (), "y", "multiclass")
+    return Dataset(X, y.astype(str), task="multiclass")
 
 
 def tables(folder: Path) -> Iterator[tuple[str, Callable[[int], Dataset]]]:
@@ -100,7 +99,7 @@ def measured(data: Dataset, level: float, rows: int, seed: int) -> dict[str, flo
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
+    parser = command_line(__doc__)
     parser.add_argument("folder", nargs="?", type=Path)
     parser.add_argument("--level", type=float, default=0.9)
     parser.add_argument("--rows", type=int, default=600)
@@ -123,11 +122,7 @@ def main() -> None:
                 record[key] = measured(make(seed), asked.level, asked.rows, seed)
             except MKLError as error:
                 record[key] = {"refused": str(error)}
-            print(
-                key,
-                {k: round(v, 3) if isinstance(v, float) else v for k, v in record[key].items()},
-                flush=True,
-            )
+            print(key, record[key], flush=True)
             write_record(asked.record, record)
     ends = f" / {asked.level:g} / {asked.rows}"
     for kind in ("interval", "set"):

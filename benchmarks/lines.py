@@ -4,6 +4,7 @@ are measured; and what benchmarks read and write: records, the targets of a fold
 
 from __future__ import annotations
 
+import argparse
 import csv
 import json
 import os
@@ -59,6 +60,26 @@ def usual() -> dict[str, str]:
     second start then loads, although the process that measures may be configured to keep nothing.
     """
     return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+
+
+def command_line(said: str | None) -> argparse.ArgumentParser:
+    """The arguments of a benchmark, whose help is what its module says of itself."""
+    kind = argparse.RawDescriptionHelpFormatter
+    return argparse.ArgumentParser(description=said, formatter_class=kind)
+
+
+def written_table(names: Sequence[str], X: np.ndarray, classes: Sequence[str]) -> bytes:
+    """Numbers with a class on each row, and the names above, as a file of commas."""
+    rows = [[*(f"{v:.4f}" for v in row), one] for row, one in zip(X, classes, strict=True)]
+    return "\n".join(map(",".join, [names, *rows])).encode()
+
+
+def keep(file: Path | None, record: dict[str, Any], key: str, measure: Callable[[], Any]) -> None:
+    """Measure what is not in a record yet, print it, and write the record again."""
+    if key not in record:
+        record[key] = measure()
+        print(key, record[key], flush=True)
+        write_record(file, record)
 
 
 def read_record(file: Path | None) -> dict[str, Any]:

@@ -6,7 +6,6 @@ python -m benchmarks.screenshot [--dark] [OUTPUT.gif]
 
 from __future__ import annotations
 
-import argparse
 import io
 import tempfile
 from pathlib import Path
@@ -15,6 +14,7 @@ from PIL import Image
 from playwright.sync_api import Page, ViewportSize
 
 import mklcore as mkl
+from benchmarks.lines import command_line
 from benchmarks.serving import ROOT, chromium
 
 SIZE: ViewportSize = {"width": 1280, "height": 860}
@@ -57,7 +57,7 @@ def save(pictures: list[Image.Image], output: Path) -> None:
 
 
 def main() -> None:
-    words = argparse.ArgumentParser(description=__doc__)
+    words = command_line(__doc__)
     words.add_argument(
         "output", nargs="?", type=Path, default=ROOT / "docs" / "pictures" / "explore.gif"
     )

@@ -12,14 +12,13 @@ squares and sines in turn (mixed), and noise of the same variance.
 
 from __future__ import annotations
 
-import argparse
-import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 import mklcore as mkl
-from benchmarks.lines import read_record, write_record
+from benchmarks.lines import command_line, cpu, keep, read_record
 from mklcore.data.dataset import Dataset
 
 COLUMNS = 60
@@ -51,11 +50,20 @@ def table(kind: str, n: int, seed: int) -> tuple[Dataset, set[str]]:
         for i, j in enumerate(true)
     )
     y = signal / np.std(signal) + random.standard_normal(n)
-    return Dataset(X, y, (), "y", "regression"), {f"x{j + 1}" for j in true}
+    return Dataset(X, y), {f"x{j + 1}" for j in true}
+
+
+def measured(kind: str, n: int, fdr: float, seed: int) -> dict[str, float]:
+    """How many columns of a table are named, and how many of them are true."""
+    data, true = table(kind, n, seed)
+    spent, found = cpu(partial(mkl.select_columns, data, fdr, seed=seed))
+    named = set(found.names)
+    counts = {"named": len(named), "false": len(named - true), "true": len(named & true)}
+    return {**counts, "seconds": spent}
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
+    parser = command_line(__doc__)
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--rows", type=int, default=1000)
     parser.add_argument("--fdr", type=float, default=0.1)
@@ -66,19 +74,7 @@ def main() -> None:
     for kind in asked.kinds:
         for seed in range(asked.seeds):
             key = f"{asked.fdr:g} / {asked.rows} / {kind} / {seed}"
-            if key in record:
-                continue
-            data, true = table(kind, asked.rows, seed)
-            started = time.process_time()
-            named = set(mkl.select_columns(data, asked.fdr, seed=seed).names)
-            record[key] = {
-                "named": len(named),
-                "false": len(named - true),
-                "true": len(named & true),
-                "seconds": time.process_time() - started,
-            }
-            print(key, record[key], flush=True)
-            write_record(asked.record, record)
+            keep(asked.record, record, key, partial(measured, kind, asked.rows, asked.fdr, seed))
     start = f"{asked.fdr:g} / {asked.rows} / "
     for kind in (*asked.kinds, ""):
         own = [

@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 from playwright.sync_api import FilePayload, Page, expect
 
-from benchmarks.lines import Line, reported, usual
+from benchmarks.lines import Line, reported, usual, written_table
 from benchmarks.serving import chromium, running_app
 
 ROWS = 300
@@ -61,23 +61,18 @@ def table() -> bytes:
     X = rng.standard_normal((ROWS, 8))
     y = 1.5 * X[:, 0] + X[:, 1] ** 2 + 0.6 * rng.standard_normal(ROWS) > 0.8
     names = [FIRST, "stride", "age", "height", "mass", "pulse", "sleep", "steps", "gait"]
-    rows = [
-        [*(f"{v:.4f}" for v in row), "runs" if label else "walks"]
-        for row, label in zip(X, y, strict=True)
-    ]
-    return "\n".join(",".join(row) for row in [names, *rows]).encode()
+    return written_table(names, X, np.where(y, "runs", "walks").tolist())
 
 
 def drag(page: Page, seconds: float = 3.0) -> float:
     """Seconds a painted frame takes, on average, while the thumb goes there and back."""
-    box = page.locator(SLIDER).first.bounding_box()
+    slider = page.locator(SLIDER).first
+    box = slider.bounding_box()
     assert box is not None
     low = box["x"] + 9
     span = box["width"] - 18
     middle = box["y"] + box["height"] / 2
-    share_at = int(page.locator(SLIDER).first.input_value()) / int(
-        page.locator(SLIDER).first.get_attribute("max") or 1
-    )
+    share_at = int(slider.input_value()) / int(slider.get_attribute("max") or 1)
     page.mouse.move(low + span * share_at, middle)
     page.mouse.down()
     page.locator(CURSOR).first.evaluate(WATCH)

@@ -22,7 +22,7 @@ import psutil
 from playwright.sync_api import FilePayload, Page, expect
 
 import mklcore as mkl
-from benchmarks.lines import Line, reported
+from benchmarks.lines import Line, reported, written_table
 from benchmarks.serving import chromium
 
 PATIENCE = 900_000  # ms
@@ -57,32 +57,21 @@ def spent() -> float:
     return float(sum(one.user + one.system for one in times))
 
 
-def seconds(task: Callable[[], object]) -> float:
-    """CPU seconds that the browser takes for a task."""
-    before = spent()
-    task()
-    return spent() - before
-
-
 def table() -> bytes:
     """Numbers of which two make the class."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((ROWS, COLUMNS))
     y = X[:, 0] + X[:, 1] ** 2 + rng.standard_normal(ROWS) > 1.0
-    lines = [",".join([*(f"x{j}" for j in range(COLUMNS)), "kind"])]
-    for row, label in zip(X, y, strict=True):
-        lines.append(",".join([*(f"{value:.4f}" for value in row), "yes" if label else "no"]))
-    return "\n".join(lines).encode()
+    names = [*(f"x{j}" for j in range(COLUMNS)), "kind"]
+    return written_table(names, X, np.where(y, "yes", "no").tolist())
 
 
 def answer(page: Page, word: str, ask: Callable[[], object]) -> float:
     """CPU seconds until the sentence about a target stands."""
-
-    def wait() -> None:
-        ask()
-        expect(page.locator("#sentence")).to_contain_text(word, timeout=PATIENCE)
-
-    return seconds(wait)
+    before = spent()
+    ask()
+    expect(page.locator("#sentence")).to_contain_text(word, timeout=PATIENCE)
+    return spent() - before
 
 
 def run() -> list[Line]:

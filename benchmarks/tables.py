@@ -20,7 +20,6 @@ tables.
 
 from __future__ import annotations
 
-import argparse
 import time
 import warnings
 from collections.abc import Mapping, Sequence
@@ -36,7 +35,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
-from benchmarks.lines import Line, include, read_record, targets_of, write_record
+from benchmarks.lines import Line, command_line, include, read_record, targets_of, write_record
 from mklcore.answer.candidates import Request, score_along
 from mklcore.answer.explore import (
     divide_rows,
@@ -181,15 +180,16 @@ class FeatureMachine:
         self.scaler.mean_[categories] = 0.0
         self.scaler.scale_[categories] = 1.0
         self.classes = np.unique(train.y) if train.class_names else None
-        self.mean = 0.0 if train.class_names else float(train.y.mean())
-        self.spread = 1.0 if train.class_names else float(train.y.std())
+        self.mean, self.spread = 0.0, 1.0
+        if self.classes is None:
+            self.mean, self.spread = float(train.y.mean()), float(train.y.std())
         self.model = xRFM(device="cpu", n_threads=1, random_state=0, verbose=False)
         given = [(self.read(part.X), self.coded(part.y)) for part in train.split(STOPPED_ON, 0)]
         self.model.fit(*given[0], *given[1])
 
     def read(self, X: np.ndarray) -> np.ndarray:
         """Rows as the machine takes them."""
-        return self.scaler.transform(X).astype(np.float32)
+        return np.asarray(self.scaler.transform(X), np.float32)
 
     def coded(self, y: np.ndarray) -> np.ndarray:
         """The target as the machine takes it: numbers standardised, classes counted from 0."""
@@ -326,9 +326,7 @@ def run() -> list[Line]:
 
 def main() -> None:
     """Measure what is not in the record yet, and print the table."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = command_line(__doc__)
     parser.add_argument("folder", metavar="DIR", type=Path)
     parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
     parser.add_argument("--only", nargs="+", default=[])

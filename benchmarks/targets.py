@@ -9,12 +9,11 @@ counts.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from benchmarks.lines import targets_of
+from benchmarks.lines import command_line, targets_of
 from mklcore.data.reading import describe_table
 from mklcore.data.target import TargetCandidate, is_sure
 from mklcore.errors import DataError
@@ -66,7 +65,7 @@ def counts(found: list[Guess]) -> str:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser = command_line(__doc__)
     parser.add_argument("folder", type=Path, help="a folder with tables and targets.csv")
     asked = parser.parse_args().folder
     reported = []

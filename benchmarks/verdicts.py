@@ -1,37 +1,32 @@
 """How often is noise called a relation, and how often is a relation seen?
 
-The verdict of `explore`, and the rule that it had before: a score above guessing by 1.645 standard
-errors of the paired difference.
+The verdict of `explore` on tables without and with a relation, each drawn anew.
 
     python -m benchmarks.verdicts [--draws 200] [--only PART ...] [--engel FILE] [--record FILE] [--write]
 
-Tables without and with a relation, each drawn anew; FILE is the food expenditure of 235 households
-(Engel's table of statsmodels: income, foodexp), whose draws are other seeds. ``--write`` writes the
-table of docs/answer.md from the record.
+FILE of ``--engel`` is the food expenditure of 235 households (Engel's table of statsmodels: income,
+foodexp), whose draws are other seeds. ``--write`` writes the table of docs/answer.md from the
+record.
 """
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.dummy import DummyClassifier, DummyRegressor
 
 import mklcore as mkl
-from benchmarks.lines import include, read_record, write_record
+from benchmarks.lines import command_line, include, keep, read_record
 from mklcore.answer.candidates import Request
 from mklcore.answer.exploration import Exploration
 from mklcore.answer.explore import stages
 from mklcore.answer.verdict import ColumnEffect
 from mklcore.data.dataset import Dataset
-from mklcore.paths.scoring import compare_scores, predictions
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "answer.md"
-BEFORE = 1.645  # standard errors of the rule before
 
 
 def noise(kind: str, n: int, d: int, seed: int) -> Dataset:
@@ -40,14 +35,9 @@ def noise(kind: str, n: int, d: int, seed: int) -> Dataset:
     X = random.standard_normal((n, d))
     if kind in ("balanced", "rare"):
         y = random.permutation(np.arange(n) < (n // 2 if kind == "balanced" else n // 10))
-        return Dataset(X, np.where(y, "yes", "no"), (), "y", "binary")
-    return Dataset(
-        X,
-        random.standard_t(2, n) if kind == "heavy" else random.standard_normal(n),
-        (),
-        "y",
-        "regression",
-    )
+        return Dataset(X, np.where(y, "yes", "no"), task="binary")
+    y = random.standard_t(2, n) if kind == "heavy" else random.standard_normal(n)
+    return Dataset(X, y)
 
 
 def weak(seed: int) -> Dataset:
@@ -55,14 +45,14 @@ def weak(seed: int) -> Dataset:
     random = np.random.default_rng(seed)
     X = random.standard_normal((200, 300))
     y = 2.0 * X[:, 3] + 3.0 * np.abs(X[:, 50]) - X[:, 120] + random.standard_normal(200)
-    return Dataset(X, y, (), "y", "regression")
+    return Dataset(X, y)
 
 
 def heavy(seed: int) -> Dataset:
     """A relation under noise of infinite variance."""
     random = np.random.default_rng(seed)
     X = random.standard_normal((300, 5))
-    return Dataset(X, X[:, 0] + X[:, 1] + random.standard_t(2, 300), (), "y", "regression")
+    return Dataset(X, X[:, 0] + X[:, 1] + random.standard_t(2, 300))
 
 
 def rare(seed: int) -> Dataset:
@@ -72,7 +62,7 @@ def rare(seed: int) -> Dataset:
     order = np.argsort(X[:, 0] + 0.8 * random.standard_normal(300))
     y = np.full(300, "no", dtype=object)
     y[order[-30:]] = "yes"
-    return Dataset(X, y.astype(str), (), "y", "binary")
+    return Dataset(X, y.astype(str), task="binary")
 
 
 TABLES: dict[str, Callable[[int], Dataset]] = {
@@ -88,8 +78,9 @@ TABLES: dict[str, Callable[[int], Dataset]] = {
 }
 
 
-def judged(data: Dataset, seed: int) -> dict[str, Any]:
-    """The relation of the verdict, and whether the rule before called it better than guessing."""
+def judged(make: Callable[[int], Dataset], seed: int) -> dict[str, Any]:
+    """The relation that the verdict states, and its p value."""
+    data = make(seed)
     request = Request(seed=seed)
     found = dict[str, Any]()
     for name, value in stages(data, request):
@@ -97,49 +88,30 @@ def judged(data: Dataset, seed: int) -> dict[str, Any]:
         if name == "refit":
             break
     path, index, model = found["refit"]
-    answer = Exploration(
-        found["table"], request, found["choice"], path, index, model, (), (_no_effect(data),), {}
-    )
-    kind = DummyRegressor if data.task == "regression" else DummyClassifier
-    learnt = answer.learnt_from
-    rows = answer.judge
-    guessing = predictions(
-        kind().fit(np.zeros((learnt.n_samples, 1)), learnt.y), np.zeros((rows.n_samples, 1))
-    )
-    before = compare_scores([answer.judged, guessing], rows.y, answer.measure, seed)[1]
-    better = bool(before.gap > BEFORE * np.nan_to_num(before.gap_error))
-    return {
-        "before": better,
-        "relation": answer.verdict.relation,
-        "p_value": answer.verdict.p_value,
-    }
-
-
-def _no_effect(data: Dataset) -> Any:
-    return ColumnEffect(data.columns[0][0], 0.0, 0.0, 0.0, 0.0)
+    effects = (ColumnEffect(data.columns[0][0], 0.0, 0.0, 0.0, 0.0),)
+    verdict = Exploration(
+        found["table"], request, found["choice"], path, index, model, (), effects, {}
+    ).verdict
+    return {"relation": verdict.relation, "p_value": verdict.p_value}
 
 
 def written(record: dict[str, dict[str, Any]]) -> str:
     """The table in Markdown."""
     lines = [
-        (
-            "| table | draws | before: better than guessing | now: a relation | now: better "
-            "than guessing |"
-        ),
-        "|---|---|---|---|---|",
+        "| table | draws | a relation | better than guessing |",
+        "|---|---|---|---|",
     ]
     names = dict.fromkeys(key.partition(" / ")[0] for key in record)
     for name in sorted(names, key=lambda name: [*TABLES, name].index(name)):
         own = [one for key, one in record.items() if key.partition(" / ")[0] == name]
-        before = np.mean([one["before"] for one in own])
         related = np.mean([one["relation"] != "none" for one in own])
         better = np.mean([one["relation"] == "better" for one in own])
-        lines.append(f"| {name} | {len(own)} | {before:.1%} | {related:.1%} | {better:.1%} |")
+        lines.append(f"| {name} | {len(own)} | {related:.1%} | {better:.1%} |")
     return "\n".join(lines)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
+    parser = command_line(__doc__)
     parser.add_argument("--draws", type=int, default=200)
     parser.add_argument("--only", nargs="*", default=[])
     parser.add_argument("--engel", type=Path)
@@ -154,11 +126,8 @@ def main() -> None:
     for seed in range(0 if asked.write else asked.draws):
         for name, make in tables.items():
             key = f"{name} / {seed}"
-            if key in record or (asked.only and not any(part in name for part in asked.only)):
-                continue
-            record[key] = judged(make(seed), seed)
-            print(key, record[key], flush=True)
-            write_record(asked.record, record)
+            if not asked.only or any(part in name for part in asked.only):
+                keep(asked.record, record, key, partial(judged, make, seed))
     table = written(record)
     print(table)
     if asked.write:
